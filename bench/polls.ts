@@ -1,0 +1,60 @@
+/**
+ * How often a request is asked about that never becomes final, over the 72 h until its deadline: the scripts that
+ * decide it, run under a time of its own, against asking every 60 s.
+ *
+ *   npm run -s bench:polls
+ */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { connect } from '../src/redis/connection.js';
+import { startPrivateRedis } from '../src/redis/private-server.js';
+import { laneFixture, RULES, START } from '../test/store/lane-fixture.js';
+
+const EVERY_MS = 60_000;
+const HOUR_MS = 3_600_000;
+
+const folder = await mkdtemp(join(tmpdir(), 'volley-bench-'));
+const server = await startPrivateRedis({ dir: folder, appendfsync: 'everysec' });
+const redis = connect(server.url);
+try {
+  const ages = await pollsOfOneRequest();
+  const byTheMinute = Math.floor(RULES.deadline / EVERY_MS);
+  const line = (text: string): boolean => process.stdout.write(`${text}\n`);
+  line('| after | polls so far | every 60 s |');
+  line('|---|---|---|');
+  for (const hours of [1 / 60, 1, 6, 24, 72]) {
+    const until = hours * HOUR_MS;
+    const name = hours < 1 ? '1 min' : `${hours} h`;
+    line(`| ${name} | ${ages.filter((age) => age <= until).length} | ${Math.floor(until / EVERY_MS)} |`);
+  }
+  line(`${byTheMinute} / ${ages.length} = ${(byTheMinute / ages.length).toFixed(0)} times fewer`);
+  line(`asked at an age of ${ages.map((age) => `${Math.round(age / 1000)} s`).join(', ')}`);
+} finally {
+  redis.disconnect();
+  await server.stop();
+  await rm(folder, { recursive: true, force: true });
+}
+
+/** The ages at which it was asked about, ms, until its campaign had ended. */
+async function pollsOfOneRequest(): Promise<number[]> {
+  const lane = laneFixture(redis, 'bench', 'one');
+  await lane.campaign('c', 1);
+  const sent = await lane.claims.send({ turn: 'send', call: 1, want: 1, seen: 0, now: START });
+  const [claim] = sent.claims;
+  if (claim === undefined) throw new Error(`nothing was claimed: ${sent.why}`);
+  await lane.settlements.send([{ claim, as: 'accepted', letters: 'N', requestId: 'r' }], 0, START);
+  const ages: number[] = [];
+  let now = START;
+  for (let call = 1; (await lane.state('c')).s !== 'completed'; call++) {
+    const polls = await lane.claims.poll({ turn: 'poll', call, want: 1, seen: 0, now });
+    const [poll] = polls.claims;
+    if (poll !== undefined) {
+      ages.push(now - START);
+      await lane.settlements.poll([{ claim: poll, as: 'infos', letters: 'N' }], 0, now);
+    } else if (polls.againInMs === null) {
+      throw new Error(`it will never be asked about again: ${polls.why}`);
+    } else now += Math.max(1, polls.againInMs);
+  }
+  return ages;
+}

@@ -1,0 +1,50 @@
+/** What the contenders of bench/send.ts have in common: the same requests, and a way to be told to begin. */
+
+/** Requests in flight at a time, of each contender. */
+export const IN_FLIGHT = 32;
+export const QUEUE = 'recipients';
+export const API_KEY = 'simulator-key';
+export const SENDER = '12345';
+export const TEXT = 'Spring sale: 20 % off everything until Sunday. Reply STOP to opt out.';
+
+/** One round of a contender. */
+export interface Order {
+  readonly baseUrl: string;
+  readonly requests: number;
+}
+
+/** So many different numbers, each far from the one before, as lists that were gathered over years have them. */
+export function* numbers(count: number): Generator<string> {
+  for (let at = 0; at < count; at++) yield `+4477${10_000_000 + ((at * 7_654_321) % 10_000_000)}`;
+}
+
+/** Where a send goes and what it carries (interface page, OutboundRequest). */
+export function request(baseUrl: string) {
+  return {
+    url: `${baseUrl}/outbound/${SENDER}/requests`,
+    headers: { authorization: `Bearer ${API_KEY}` },
+    body: (to: string) => ({
+      outboundSMSMessageRequest: {
+        address: [`tel:${to}`],
+        senderAddress: SENDER,
+        outboundSMSTextMessage: { message: TEXT },
+      },
+    }),
+  };
+}
+
+/** Carries out each order that the parent process gives, and says when it is done; ends with the parent. */
+export async function serve(carryOut: (order: Order) => Promise<void>): Promise<void> {
+  process.on('message', (message: Order | 'meter') => {
+    if (message === 'meter') return;
+    carryOut(message).then(
+      () => process.send?.('done'),
+      (error: unknown) => {
+        process.stderr.write(`${String(error)}\n`);
+        process.exit(1);
+      },
+    );
+  });
+  process.on('disconnect', () => process.exit(0));
+  process.send?.('ready');
+}

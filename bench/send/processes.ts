@@ -1,0 +1,86 @@
+/** The processes of bench/send.ts: started with a channel, asked over it. */
+import { type ChildProcess, fork, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+
+/** Starts the simulator with options of its own and resolves with its base URL. */
+export async function startSimulator(program: string, options: object) {
+  const child = spawn(process.execPath, [program, '--options', JSON.stringify(options)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const [line] = await once(createInterface({ input: child.stdout }), 'line');
+  const { messagingBaseUrl: baseUrl } = JSON.parse(String(line)) as { messagingBaseUrl: string };
+  const control = (path: string) => `${new URL(baseUrl).origin}/_simulator/${path}`;
+  return {
+    baseUrl,
+    stop: () => end(child),
+    /** Forgets what was accepted. */
+    clear: () => fetch(control('ledger'), { method: 'DELETE' }),
+    async accepted(): Promise<number> {
+      const summary = (await (await fetch(control('summary'))).json()) as { requests: number };
+      return summary.requests;
+    },
+    /** When the last request was accepted, ms since the epoch; throws unless there were so many, each number once. */
+    async lastAcceptance(requests: number): Promise<number> {
+      const text = await (await fetch(control('ledger'))).text();
+      const entries = text
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line) as { at: number; recipients: string[] });
+      const numbers = new Set(entries.flatMap(({ recipients }) => recipients));
+      if (entries.length !== requests || numbers.size !== requests) {
+        throw new Error(`${entries.length} requests to ${numbers.size} numbers, not ${requests}`);
+      }
+      return Math.max(...entries.slice(-1000).map(({ at }) => at));
+    },
+  };
+}
+
+/** What a contender's process has done since its start: see meter.ts. */
+export interface Meter {
+  /** Sent to Redis. */
+  readonly commands: number;
+  readonly processorMs: number;
+}
+
+/** Starts a contender, which stays for all rounds. */
+export function startContender(program: string, env: Record<string, string>, options: string[] = []) {
+  const child = fork(program, [], {
+    env: { ...process.env, ...env },
+    execArgv: options,
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  });
+  child.once('exit', (code, signal) => {
+    if (code !== 0) process.stderr.write(`${program} ended: ${signal ?? code}\n`);
+  });
+  const answer = async (is: (message: unknown) => boolean): Promise<unknown> => {
+    for (;;) {
+      const [message] = await once(child, 'message');
+      if (is(message)) return message;
+    }
+  };
+  return {
+    child,
+    ready: () => answer((message) => message === 'ready'),
+    async carryOut(order: object): Promise<void> {
+      const done = answer((message) => message === 'done');
+      child.send(order);
+      await done;
+    },
+    /** What it has done so far. */
+    async meter(): Promise<Meter> {
+      const read = answer((message) => typeof message === 'object');
+      child.send('meter');
+      return (await read) as Meter;
+    },
+    stop: () => end(child),
+  };
+}
+
+async function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const exit = once(child, 'exit');
+  if (child.connected) child.disconnect();
+  else child.kill('SIGTERM');
+  await exit;
+}

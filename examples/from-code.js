@@ -1,0 +1,24 @@
+import { createVolley, loadConfig } from 'volley';
+
+const volley = createVolley({ config: loadConfig(process.env) });
+volley.events.on('lane.paused', ({ lane, reason }) => console.error(`lane ${lane} waits: ${reason}`));
+volley.work(); // or leave that to other processes: volley work
+
+async function* customers() {
+  yield { to: '+447700900123', name: 'Ada' };
+  yield { to: '+447700900124', name: 'Grace' };
+}
+
+const outcome = await volley.enqueue({
+  recipients: customers(), // an array or a path does as well
+  sender: 'ACME',
+  message: 'Hi {{name}}, your table is ready.',
+  idempotencyKey: 'table-2030-05-01', // run it twice, and it is still one campaign
+});
+if (!('recipients' in outcome)) throw new Error(`nothing was sent: ${outcome.kind}`);
+
+const { recipients } = await volley.finished(outcome.id);
+console.log(`${recipients.deliveredToTerminal} of ${recipients.total} delivered`);
+for await (const { recipient, status } of volley.report(outcome.id)) console.log(recipient, status);
+
+await volley.close();

@@ -1,0 +1,38 @@
+/** Of `names`, the one that `name` was most likely meant to be, or null if none is spelled much like it. */
+export function nearest(name: string, names: readonly string[]): string | null {
+  const most = Math.max(1, Math.floor(name.length / 3));
+  let best: string | null = null;
+  let fewest = most + 1;
+  for (const candidate of names) {
+    const edits = distance(name.toLowerCase(), candidate.toLowerCase());
+    if (edits < fewest) {
+      best = candidate;
+      fewest = edits;
+    }
+  }
+  return best;
+}
+
+/** How many characters must be put in, taken out, changed, or swapped with their neighbour. */
+function distance(from: string, to: string): number {
+  let beforeLast: number[] = [];
+  let last = Array.from({ length: to.length + 1 }, (_, column) => column);
+  for (let row = 1; row <= from.length; row++) {
+    const current = [row];
+    for (let column = 1; column <= to.length; column++) {
+      const same = from[row - 1] === to[column - 1];
+      const swapped = from[row - 1] === to[column - 2] && from[row - 2] === to[column - 1];
+      current.push(
+        Math.min(
+          (last[column] ?? 0) + 1,
+          (current[column - 1] ?? 0) + 1,
+          (last[column - 1] ?? 0) + (same ? 0 : 1),
+          swapped ? (beforeLast[column - 2] ?? 0) + 1 : Number.POSITIVE_INFINITY,
+        ),
+      );
+    }
+    beforeLast = last;
+    last = current;
+  }
+  return last[to.length] ?? 0;
+}

@@ -1,0 +1,143 @@
+import metadata from 'libphonenumber-js/max/metadata';
+
+/**
+ * A country's numbering plan out of libphonenumber's own metadata, its patterns compiled once.
+ * The library compiles them anew for every number, which makes it twenty times slower than this.
+ */
+export interface NumberingPlan {
+  /** Calling code without plus: `44`. */
+  readonly callingCode: string;
+  /** What is dialled before a calling code from here, at the start of a number: `00`, `011`. */
+  readonly internationalPrefix: RegExp | null;
+  /** Any national number of the country. */
+  readonly general: RegExp;
+  /** Lengths of a national number of any kind, ascending. */
+  readonly lengths: readonly number[];
+  /** What is dialled before a national number, at its start: `0`. */
+  readonly nationalPrefix: RegExp | null;
+}
+
+/** What the numbers under one calling code may be: one country's, or those of all that share it, like +1 and +44. */
+export interface NumberKinds {
+  /** Numbers of mobile phones, or of ranges that hold mobile and fixed lines alike. */
+  readonly mobile: RegExp;
+  /** Numbers where no text can arrive: landlines, premium rate, shared cost, voicemail. */
+  readonly barred: RegExp;
+  /** Numbers of other known kinds. Some of these take texts: pagers, personal and internet numbers, toll-free in the US. */
+  readonly other: RegExp;
+  /** Lengths that a mobile number may have here, without the calling code, ascending. */
+  readonly mobileLengths: readonly number[];
+}
+
+/** Places of the kinds of numbers in the metadata (METADATA.md of libphonenumber-js, "types"). */
+const FIXED = 0;
+const MOBILE = 1;
+const BARRED = [FIXED, 3, 5, 9];
+const OTHER = [2, 4, 6, 7, 8];
+
+const NOTHING = /(?!)/;
+
+type Raw = readonly unknown[];
+
+const rawByCountry = new Map<string, Raw>(Object.entries(metadata.countries));
+const rawNonGeographic = new Map<string, Raw>(Object.entries(metadata.nonGeographic));
+const countriesByCode = new Map<string, readonly string[]>(Object.entries(metadata.country_calling_codes));
+
+const plans = new Map<string, NumberingPlan | undefined>();
+const kinds = new Map<string, NumberKinds>();
+
+/** The plan of a country, by its two-letter code in capitals: `GB`. Undefined if there is no such country. */
+export function planOfCountry(country: string): NumberingPlan | undefined {
+  return planOf(country, () => rawByCountry.get(country));
+}
+
+/** The plan of a calling code; of the main country if several share it. Undefined if nobody has that code. */
+export function planOfCallingCode(code: string): NumberingPlan | undefined {
+  return planOf(code, () => rawsOf(code)[0]);
+}
+
+/** The kinds of numbers under a calling code; nothing is of any kind under a code that nobody has. */
+export function kindsOfCallingCode(code: string): NumberKinds {
+  const known = kinds.get(code);
+  if (known !== undefined) return known;
+  const raws = rawsOf(code);
+  const compiled: NumberKinds = {
+    mobile: whole(raws.map((raw) => patternOf(raw, mobileKind(raw)))),
+    barred: whole(raws.flatMap((raw) => BARRED.map((kind) => patternOf(raw, kind)))),
+    other: whole(raws.flatMap((raw) => OTHER.map((kind) => patternOf(raw, kind)))),
+    mobileLengths: ascending(raws.flatMap(mobileLengths)),
+  };
+  kinds.set(code, compiled);
+  return compiled;
+}
+
+/** The main country of a calling code comes first. */
+function rawsOf(code: string): readonly Raw[] {
+  const found: Raw[] = [];
+  for (const country of countriesByCode.get(code) ?? []) {
+    const raw = rawByCountry.get(country);
+    if (raw !== undefined) found.push(raw);
+  }
+  const nonGeographic = rawNonGeographic.get(code);
+  if (nonGeographic !== undefined) found.push(nonGeographic);
+  return found;
+}
+
+function planOf(key: string, find: () => Raw | undefined): NumberingPlan | undefined {
+  if (!plans.has(key)) {
+    const raw = find();
+    plans.set(key, raw === undefined ? undefined : compile(raw));
+  }
+  return plans.get(key);
+}
+
+function compile(raw: Raw): NumberingPlan {
+  const international = text(raw[1]);
+  const national = text(raw[7]) ?? text(raw[5]);
+  return {
+    callingCode: text(raw[0]) ?? '',
+    internationalPrefix: international === null ? null : new RegExp(`^(?:${international})`),
+    general: whole([text(raw[2]) ?? '']),
+    lengths: numbers(raw[3]),
+    nationalPrefix: national === null ? null : new RegExp(`^(?:${national})`),
+  };
+}
+
+function kindOf(raw: Raw, kind: number): Raw | null {
+  const all = raw[11];
+  const one: unknown = Array.isArray(all) ? all[kind] : null;
+  return Array.isArray(one) ? one : null;
+}
+
+function patternOf(raw: Raw, kind: number): string {
+  return text(kindOf(raw, kind)?.[0]) ?? '';
+}
+
+/** Where a country tells no mobile numbers apart, as the US does, its fixed ones are mobile ones too. */
+function mobileKind(raw: Raw): number {
+  return patternOf(raw, MOBILE) === '' ? FIXED : MOBILE;
+}
+
+/** A kind without lengths of its own has those of the whole plan. */
+function mobileLengths(raw: Raw): readonly number[] {
+  const own = numbers(kindOf(raw, mobileKind(raw))?.[1]);
+  return own.length > 0 ? own : numbers(raw[3]);
+}
+
+/** One pattern for the whole text out of several; empty ones match nothing. */
+function whole(patterns: readonly string[]): RegExp {
+  const some = patterns.filter((pattern) => pattern !== '');
+  return some.length === 0 ? NOTHING : new RegExp(`^(?:${some.join('|')})$`);
+}
+
+function ascending(lengths: readonly number[]): readonly number[] {
+  return [...new Set(lengths)].sort((a, b) => a - b);
+}
+
+function text(value: unknown): string | null {
+  return typeof value === 'string' && value !== '' ? value : null;
+}
+
+function numbers(value: unknown): readonly number[] {
+  return Array.isArray(value) ? value.filter((item) => typeof item === 'number') : [];
+}

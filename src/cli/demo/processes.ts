@@ -1,0 +1,98 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { z } from 'zod';
+import { assertLoopback, type Environment } from '../../config.js';
+import { SIMULATOR } from './plan.js';
+
+const SIMULATOR_MAIN = fileURLToPath(new URL('../../simulator/main.js', import.meta.url));
+const WORKER_MAIN = fileURLToPath(new URL('../../../workers/all.js', import.meta.url));
+
+const ENDS_WITHIN_MS = 8_000;
+const addresses = z.object({ messagingBaseUrl: z.string(), accountBaseUrl: z.string() });
+
+/** A process of the demo. */
+export interface Started {
+  readonly pid: number;
+  /** Resolves when it has ended; with what it said last on standard error if that was not asked of it. */
+  readonly ended: Promise<string>;
+  /** Asks it to end, and makes sure of it. */
+  stop(): Promise<void>;
+}
+
+/** Starts the simulator; its addresses are on this machine or it is an error. */
+export async function startSimulatorProcess(cwd: string): Promise<Started & z.output<typeof addresses>> {
+  const child = start([SIMULATOR_MAIN, '--options', JSON.stringify(SIMULATOR)], {}, cwd);
+  const started = watched(child, () => {});
+  const line = await Promise.race([
+    firstLine(child),
+    started.ended.then((said) => Promise.reject(new Error(said))),
+  ]);
+  const found = addresses.parse(JSON.parse(line));
+  assertLoopback(found.messagingBaseUrl);
+  assertLoopback(found.accountBaseUrl);
+  return { ...started, ...found };
+}
+
+/** Starts a worker. `cwd` holds no `.env`; the environment is this alone. `onLog` gets each line of its log. */
+export function startWorkerProcess(env: Environment, cwd: string, onLog: (line: string) => void): Started {
+  return watched(start([WORKER_MAIN], env, cwd), onLog);
+}
+
+function start(args: readonly string[], env: Environment, cwd: string): ChildProcess {
+  const { PATH } = process.env;
+  const child = spawn(process.execPath, [...args], {
+    cwd,
+    env: { ...(PATH === undefined ? {} : { PATH }), ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  endWithThisProcess(child);
+  return child;
+}
+
+function watched(child: ChildProcess, onLine: (line: string) => void): Started {
+  let last = '';
+  if (child.stderr !== null) {
+    createInterface({ input: child.stderr }).on('line', (line) => {
+      last = line;
+      onLine(line);
+    });
+  }
+  const ended = once(child, 'close').then(
+    ([code]) => `a process of the demo ended (${String(code)}): ${last}`,
+  );
+  return {
+    pid: child.pid ?? 0,
+    ended,
+    async stop() {
+      child.kill('SIGTERM');
+      const patience = setTimeout(() => child.kill('SIGKILL'), ENDS_WITHIN_MS);
+      await ended;
+      clearTimeout(patience);
+    },
+  };
+}
+
+async function firstLine(child: ChildProcess): Promise<string> {
+  if (child.stdout === null) throw new Error('no standard output to read');
+  for await (const line of createInterface({ input: child.stdout })) return line;
+  throw new Error('it said nothing');
+}
+
+/** A pipe that the system closes even when this process is killed tells a shell to end the child. */
+function endWithThisProcess(child: ChildProcess): void {
+  if (child.pid === undefined) return;
+  const guard = spawn(
+    '/bin/sh',
+    ['-c', 'read -r _; kill "$1" 2>/dev/null', 'volley-demo-guard', `${child.pid}`],
+    {
+      detached: true,
+      stdio: ['pipe', 'ignore', 'ignore'],
+    },
+  );
+  guard.once('error', () => {});
+  guard.stdin?.on('error', () => {});
+  guard.unref();
+  child.once('exit', () => guard.kill('SIGKILL'));
+}

@@ -1,0 +1,23 @@
+/** One thing that was looked at. `warn`: it works, but something may be lost or go wrong; `fail`: it does not work. */
+export interface Check {
+  readonly name: string;
+  readonly level: 'ok' | 'warn' | 'fail';
+  /** What was found. */
+  readonly found: string;
+  /** What to do about it; undefined where all is well. */
+  readonly todo?: string;
+}
+
+export const ok = (name: string, found: string): Check => ({ name, level: 'ok', found });
+export const warn = (name: string, found: string, todo: string): Check => ({
+  name,
+  level: 'warn',
+  found,
+  todo,
+});
+export const fail = (name: string, found: string, todo: string): Check => ({
+  name,
+  level: 'fail',
+  found,
+  todo,
+});

@@ -1,0 +1,97 @@
+import type { Clock } from '../clock.js';
+import { type Config, isLoopback } from '../config.js';
+import type { Volley } from '../pipeline/volley.js';
+import { type Check, fail, ok, warn } from './doctor-check.js';
+import { skewCheck } from './doctor-redis.js';
+
+const ANSWERS_WITHIN_MS = 5_000;
+/** The Date header has whole seconds, and takes its time to come. */
+const MOST_SKEW_MS = 5_000;
+
+/** Whether something answers at both addresses, and what its clock says. No credential is shown and no quota used. */
+export async function checkServices(config: Config, clock: Clock): Promise<Check[]> {
+  const hasAccounts = config.lanes.some(({ credentials }) => credentials.kind === 'account');
+  const checks = [
+    ...(await checkAddress('messaging service', 'MESSAGING_BASE_URL', config.messagingBaseUrl, clock)),
+    ...(hasAccounts
+      ? await checkAddress('account service', 'ACCOUNT_BASE_URL', config.accountBaseUrl, clock)
+      : []),
+  ];
+  return checks;
+}
+
+async function checkAddress(name: string, setting: string, baseUrl: string, clock: Clock): Promise<Check[]> {
+  const { origin, protocol, host } = new URL(baseUrl);
+  const insecure =
+    protocol === 'http:' && !isLoopback(baseUrl)
+      ? [
+          warn(
+            `${name}, encryption`,
+            'plain http: keys, passwords and numbers can be read on the way',
+            `Make ${setting} an https address.`,
+          ),
+        ]
+      : [];
+  try {
+    const began = clock();
+    // The root alone: an answer of any kind shows that the address is right, and none of it counts as a request.
+    const response = await fetch(origin, {
+      redirect: 'manual',
+      signal: AbortSignal.timeout(ANSWERS_WITHIN_MS),
+    });
+    await response.body?.cancel();
+    const tookMs = clock() - began;
+    const date = Date.parse(response.headers.get('date') ?? '');
+    const skew = Number.isNaN(date)
+      ? []
+      : [skewCheck(`clock of the ${name}`, date - (began + tookMs / 2), MOST_SKEW_MS)];
+    return [ok(name, `${host} answers in ${tookMs} ms`), ...insecure, ...skew];
+  } catch (error) {
+    return [
+      fail(
+        name,
+        `${host} does not answer: ${reasonOf(error)}`,
+        `Check ${setting}, and that this machine may go there.`,
+      ),
+      ...insecure,
+    ];
+  }
+}
+
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  if (error.name === 'TimeoutError') return `nothing in ${ANSWERS_WITHIN_MS / 1_000} s`;
+  const { cause } = error;
+  return cause instanceof Error && 'code' in cause ? String(cause.code) : error.message;
+}
+
+/** What each lane sends with, without trying it: a wrong password costs one of few attempts. */
+export async function checkCredentials(config: Config, volley: Volley | undefined): Promise<Check[]> {
+  const checks: Check[] = [];
+  for (const { name, credentials } of config.lanes) {
+    const title = `credentials of lane ${name}`;
+    if (credentials.kind === 'apiKey') {
+      checks.push(ok(title, 'an API key is set; its first request shows whether the service takes it'));
+      continue;
+    }
+    const state = await volley?.token(name)?.show();
+    if (state === undefined) checks.push(ok(title, `the account ${JSON.stringify(credentials.username)}`));
+    else if (state.blockedReason !== null)
+      checks.push(fail(title, `token ${state.state}`, state.blockedReason));
+    else if (state.state === 'none' && !state.login.proven) {
+      checks.push(
+        warn(title, 'the account has not logged in yet', `Try it with: volley token login --lane ${name}`),
+      );
+    } else checks.push(ok(title, `token ${state.state}`));
+    if (config.secretsKey === undefined) {
+      checks.push(
+        warn(
+          `tokens of lane ${name}`,
+          'stored in the clear: who can read Redis can send in your name',
+          'Set SECRETS_KEY, the same for every process: openssl rand -base64 32',
+        ),
+      );
+    }
+  }
+  return checks;
+}

@@ -1,0 +1,102 @@
+import { InvalidArgumentError } from 'commander';
+import { nearest } from '../campaign/nearest.js';
+import { numberReader } from '../campaign/number.js';
+import type { Clock } from '../clock.js';
+import { DURATION_FORM, parseDuration } from '../config.js';
+
+/** Readers of what is given on the command line. Each throws what would be right; the parser names the option. */
+
+const ISO =
+  /^(?<date>\d{4}-\d{2}-\d{2})[T ](?<time>\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?)(?<zone>Z|[+-]\d{2}:?\d{2})?$/i;
+
+/**
+ * A moment to come, ms since the epoch. A time without a zone is refused: a server in another zone would send at
+ * another hour than its operator meant.
+ */
+export function futureTime(text: string, clock: Clock): number {
+  const groups = ISO.exec(text)?.groups;
+  const [date, time, zone] = [groups?.['date'], groups?.['time'], groups?.['zone']];
+  const form = 'Give an ISO 8601 time with its zone, such as';
+  if (date === undefined || time === undefined) {
+    throw new InvalidArgumentError(`It is no time. ${form} ${example(clock())}.`);
+  }
+  const spelled = `${date}T${time}`;
+  const asUtc = Date.parse(`${spelled}Z`);
+  // The 30th of February is read as the 2nd of March by some.
+  if (Number.isNaN(asUtc) || !new Date(asUtc).toISOString().startsWith(spelled.slice(0, 16))) {
+    throw new InvalidArgumentError('There is no such day or hour.');
+  }
+  if (zone === undefined) {
+    throw new InvalidArgumentError(
+      `It has no time zone. Write ${spelled}${offset(new Date(`${spelled}`))} for this machine's time, or ${spelled}Z for UTC.`,
+    );
+  }
+  const at = Date.parse(`${spelled}${zone.toUpperCase()}`);
+  if (Number.isNaN(at)) throw new InvalidArgumentError(`There is no such zone. ${form} ${example(clock())}.`);
+  if (at <= clock()) {
+    throw new InvalidArgumentError(
+      `It has passed: now it is ${new Date(clock()).toISOString()}. Leave it out to send at once.`,
+    );
+  }
+  return at;
+}
+
+function example(now: number): string {
+  const tomorrow = new Date(now + 86_400_000);
+  tomorrow.setHours(9, 0, 0, 0);
+  const two = (part: number): string => String(part).padStart(2, '0');
+  const date = `${tomorrow.getFullYear()}-${two(tomorrow.getMonth() + 1)}-${two(tomorrow.getDate())}`;
+  return `${date}T09:00${offset(tomorrow)}`;
+}
+
+/** The zone of this machine at that moment, `+02:00`. */
+function offset(at: Date): string {
+  const minutes = -at.getTimezoneOffset();
+  const two = (part: number): string => String(Math.floor(part)).padStart(2, '0');
+  return `${minutes < 0 ? '-' : '+'}${two(Math.abs(minutes) / 60)}:${two(Math.abs(minutes) % 60)}`;
+}
+
+/** A duration longer than nothing, in ms. */
+export function duration(text: string): number {
+  const ms = parseDuration(text);
+  if (ms === undefined || ms === 0) throw new InvalidArgumentError(`Give ${DURATION_FORM}.`);
+  return ms;
+}
+
+/** A reader of whole numbers in a range. */
+export function wholeNumber(from: number, to: number): (text: string) => number {
+  return (text) => {
+    const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
+    if (value >= from && value <= to) return value;
+    throw new InvalidArgumentError(`Give a whole number from ${from} to ${to}.`);
+  };
+}
+
+/** A country code in capitals. */
+export function country(text: string): string {
+  const code = text.toUpperCase();
+  try {
+    numberReader(code);
+    return code;
+  } catch (error) {
+    throw new InvalidArgumentError(`${error instanceof Error ? error.message : String(error)}.`);
+  }
+}
+
+/** A reader of one of a few words, in any case. */
+export function oneOf<Word extends string>(words: readonly Word[]): (text: string) => Word {
+  return (text) => {
+    const found = words.find((word) => word.toLowerCase() === text.toLowerCase());
+    if (found !== undefined) return found;
+    const meant = nearest(text, words);
+    throw new InvalidArgumentError(
+      `${meant === null ? '' : `Did you mean ${meant}? `}It is one of ${words.join(', ')}.`,
+    );
+  };
+}
+
+/** A text that is not empty. */
+export function filled(text: string): string {
+  if (text.trim() === '') throw new InvalidArgumentError('It is empty.');
+  return text;
+}

@@ -1,0 +1,212 @@
+import type { Command } from 'commander';
+import type { CampaignInput, EnqueueOutcome } from '../pipeline/campaign-input.js';
+import { readCsv } from '../pipeline/rows.js';
+import type { Volley } from '../pipeline/volley.js';
+import { action, examples } from './action.js';
+import type { Answer, Context } from './context.js';
+import { badInput, EXIT, Refusal } from './exit.js';
+import { filled } from './given.js';
+import { type InvalidFile, invalidFile } from './invalid-file.js';
+import { campaignInput, type ListOptions, withListOptions } from './list-options.js';
+import { withLocalVolley } from './open.js';
+import { renderInvalid, renderPreview } from './show-preview.js';
+import { testInput } from './test-sample.js';
+import { counted, grouped } from './text.js';
+import { sayIfNoWorkers, watchCampaign } from './watch.js';
+
+export interface SendOptions extends ListOptions {
+  idempotencyKey?: string;
+  skipInvalid?: boolean;
+  testTo?: string;
+  yes?: boolean;
+  again?: boolean;
+  wait?: boolean;
+}
+
+export function addSend(program: Command, context: Context): void {
+  withListOptions(program.command('send').summary('send a text to everybody in a list'), context.clock)
+    .description(
+      'Sends a text to everybody in a list. On a terminal it shows what that comes to and asks first. Exit code 3 with --wait: an operator must act.',
+    )
+    .option('--idempotency-key <key>', 'the same key never makes a second campaign', filled)
+    .option('--skip-invalid', 'leave bad rows out, and write them to FILE.invalid.csv')
+    .option('--test-to <number>', 'send one sample, of the first good row, to this number instead', filled)
+    .option('-y, --yes', 'do not ask')
+    .option('--again', 'allow what equals a campaign of the last 24 hours')
+    .option('-w, --wait', 'show progress until it is completed')
+    .option('--json', 'print one JSON object; does not ask')
+    .addHelpText(
+      'after',
+      examples(
+        'send spring.csv --sender ACME --message "Hi {{name}}, 20 % off with {{voucher}}"',
+        'send spring.csv --sender 447700900123 --message @spring.txt --country GB --at 2030-05-01T09:00+01:00 --yes',
+        'send spring.csv --sender ACME --message @spring.txt --test-to +447700900123',
+      ),
+    )
+    .action(action(context, (file: string, options: SendOptions) => send(context, file, options)));
+}
+
+async function send(context: Context, file: string, options: SendOptions): Promise<Answer> {
+  mustFitTogether(options);
+  const mayAsk = !(options.yes || context.json);
+  if (mayAsk && !context.interactive) {
+    throw badInput(
+      'This is no terminal to ask on: give --yes to send without being asked, or look first with `volley preview`.',
+    );
+  }
+  if (options.message.endsWith('\n')) {
+    context.say('The text ends with a line break, which is sent too.');
+  }
+  return withLocalVolley(context, async (volley, { config, simulator }) => {
+    if (simulator !== undefined) context.say('A simulator stands in for the service: no text is sent.');
+    const written = options.skipInvalid ? await invalidFileOf(file) : undefined;
+    let outcome: EnqueueOutcome;
+    try {
+      outcome = await volley.enqueue({
+        ...(options.testTo === undefined
+          ? campaignInput(file, options)
+          : await testInput(campaignInput(file, options), file, options.testTo, config.defaultCountry)),
+        ...orders(context, options, mayAsk, written),
+      });
+    } catch (error) {
+      written?.discard();
+      throw error;
+    }
+    // The bad rows of a campaign that was there before have their file already.
+    if (outcome.kind !== 'created') written?.discard();
+    if (!('recipients' in outcome)) throw refusalOf(outcome);
+    return created(context, volley, options, outcome, written);
+  });
+}
+
+/** Options that contradict each other say so by name, before anything is read. */
+function mustFitTogether(options: SendOptions): void {
+  if (options.testTo === undefined) return;
+  const given = [
+    ['--idempotency-key', options.idempotencyKey],
+    ['--skip-invalid', options.skipInvalid],
+    ['--at', options.at],
+  ] as const;
+  for (const [name, value] of given) {
+    if (value !== undefined) {
+      throw badInput(
+        `--test-to and ${name} do not go together: a sample is sent now, to one number; leave ${name} out.`,
+      );
+    }
+  }
+}
+
+async function invalidFileOf(file: string): Promise<InvalidFile> {
+  const list = await readCsv(file);
+  list.close();
+  return invalidFile(file, list.columns);
+}
+
+function orders(
+  context: Context,
+  options: SendOptions,
+  mayAsk: boolean,
+  written: InvalidFile | undefined,
+): Partial<CampaignInput> {
+  return {
+    idempotencyKey: options.idempotencyKey,
+    again: options.again === true || options.testTo !== undefined,
+    ...(written === undefined ? {} : { skipInvalid: true, onInvalid: (row) => written.add(row) }),
+    ...(mayAsk
+      ? {
+          confirm: async (preview) => {
+            for (const line of renderPreview(preview, context.paintErr)) context.say(line);
+            return context.ask(`Send to ${counted(preview.recipients, 'recipient')}?`);
+          },
+        }
+      : {}),
+  };
+}
+
+type Created = Extract<EnqueueOutcome, { recipients: number }>;
+
+async function created(
+  context: Context,
+  volley: Volley,
+  options: SendOptions,
+  outcome: Created,
+  written?: InvalidFile,
+): Promise<Answer> {
+  const { id, recipients, duplicates, invalid, suppressed } = outcome;
+  const existing = outcome.kind === 'existing';
+  const bad = written?.end();
+  const json = {
+    id,
+    recipients,
+    duplicates,
+    invalid,
+    suppressed,
+    existing,
+    ...(bad === undefined ? {} : { invalidFile: bad.path }),
+  };
+  const leftOut = [
+    [duplicates, 'duplicate', 'duplicates'],
+    [invalid, 'invalid row', 'invalid rows'],
+    [suppressed, 'suppressed', 'suppressed'],
+  ] as const;
+  const counts = leftOut
+    .filter(([count]) => count > 0)
+    .map(([count, one, many]) => counted(count, one, many));
+  const lines = [
+    existing
+      ? `Campaign ${id} was made with this idempotency key before; nothing was added.`
+      : `Campaign ${context.paint('bold', id)}: ${counted(recipients, 'recipient')}${counts.length === 0 ? '' : `; left out: ${counts.join(', ')}`}.`,
+    ...(bad === undefined ? [] : [`The bad rows are in ${bad.path}.`]),
+    `See how it goes: volley status ${id} --watch`,
+  ];
+  await sayIfNoWorkers(context, volley);
+  if (!options.wait) return { json, lines };
+  if (!context.json) for (const line of lines.slice(0, -1)) context.say(line);
+  const { status, exit } = await watchCampaign(context, volley, id);
+  if (exit === EXIT.done && status.state === 'cancelled') {
+    throw new Refusal(EXIT.failed, 'cancelled', `Campaign ${id} was cancelled.`, { ...json, status });
+  }
+  return { json: { ...json, status }, lines: [`${id} ${status.state}`], exit };
+}
+
+function refusalOf(outcome: Exclude<EnqueueOutcome, Created>): Refusal {
+  switch (outcome.kind) {
+    case 'invalidRows':
+      return refusedRows(outcome);
+    case 'repeated':
+      return badInput(
+        `Campaign ${outcome.id} has the same file, text and sender and is younger than 24 hours: \`volley status ${outcome.id}\`. To send it once more, give --again.`,
+        { reason: 'repeated', id: outcome.id },
+      );
+    case 'conflict':
+      return badInput(
+        `--idempotency-key belongs to campaign ${outcome.id}, which has another list, text or sender: give what it was made with, or another key.`,
+        { reason: 'conflict', id: outcome.id },
+      );
+    case 'declined':
+      return new Refusal(EXIT.failed, 'declined', 'Nothing was sent.');
+    default:
+      return unlisted(outcome);
+  }
+}
+
+function refusedRows({ preview }: Extract<EnqueueOutcome, { kind: 'invalidRows' }>): Refusal {
+  const { invalid, rows, problems } = preview;
+  return badInput(
+    [
+      `${grouped(invalid)} of ${counted(rows, 'row')} cannot be sent to, so nothing is:`,
+      ...renderInvalid(problems, invalid),
+      'Mend them, or leave them out with --skip-invalid.',
+    ].join('\n'),
+    {
+      reason: 'invalidRows',
+      invalid,
+      rows,
+      problems: problems.map(({ line, column, reason }) => ({ line, column, reason })),
+    },
+  );
+}
+
+function unlisted(outcome: never): never {
+  throw new Error(`not an outcome of enqueueing: ${JSON.stringify(outcome)}`);
+}

@@ -1,0 +1,44 @@
+import { basename } from 'node:path';
+import { compileTemplate } from '../campaign/template.js';
+import type { CampaignInput } from '../pipeline/campaign-input.js';
+import { checkRows } from '../pipeline/recipients.js';
+import type { RecipientInput } from '../pipeline/row-objects.js';
+import { readCsv } from '../pipeline/rows.js';
+import { badInput } from './exit.js';
+
+/**
+ * A campaign of one, to see the text as a phone shows it: the values of the first good row of the list, sent to
+ * `number`. No more of the list is read than that.
+ */
+export async function testInput(
+  input: CampaignInput,
+  file: string,
+  number: string,
+  defaultCountry: string | undefined,
+): Promise<CampaignInput> {
+  const list = await readCsv(file);
+  const compiled = compileTemplate(input.message, list.columns);
+  if (!compiled.ok) {
+    list.close();
+    throw badInput(`--message: ${compiled.reason}`);
+  }
+  const checked = await checkRows(list, {
+    toColumn: input.toColumn,
+    defaultCountry: input.country ?? defaultCountry,
+    template: compiled.template,
+  });
+  const { columns } = checked;
+  for await (const batch of checked.batches) {
+    const row = batch.find((candidate) => candidate.kind === 'recipient');
+    if (row?.kind !== 'recipient') continue;
+    const values = Object.fromEntries(columns.map((column, place) => [column, row.values[place] ?? '']));
+    const recipient: RecipientInput = { ...values, to: number };
+    return {
+      ...input,
+      recipients: [recipient],
+      toColumn: 'to',
+      name: `sample of ${input.name ?? basename(file)}`,
+    };
+  }
+  throw badInput(`No row of ${file} can be sent to: \`volley preview\` names what is wrong with each.`);
+}

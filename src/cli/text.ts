@@ -1,0 +1,73 @@
+import { stripVTControlCharacters } from 'node:util';
+import { formatDuration } from '../config.js';
+
+const CONTROL = /[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu;
+const WIDE =
+  /\p{Emoji_Presentation}|\ufe0f|[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]/u;
+const graphemes = new Intl.Segmenter('en');
+
+/** A text from a list, a name or the service in one line: it cannot move the cursor, colour or hide anything. */
+export function oneLine(text: string): string {
+  return text.replace(/\r\n|\r|\n/g, '⏎').replace(CONTROL, '·');
+}
+
+/** Columns that a text takes on a terminal, its colours not counted. */
+export function widthOf(text: string): number {
+  let width = 0;
+  for (const { segment } of graphemes.segment(stripVTControlCharacters(text)))
+    width += WIDE.test(segment) ? 2 : 1;
+  return width;
+}
+
+/** Cuts an uncoloured text to `width` columns, the last of them an ellipsis if something is missing. */
+export function cut(text: string, width: number): string {
+  if (widthOf(text) <= width) return text;
+  let taken = '';
+  for (const { segment } of graphemes.segment(text)) {
+    if (widthOf(taken + segment) > width - 1) break;
+    taken += segment;
+  }
+  return `${taken}…`;
+}
+
+/** Puts spaces behind a text until it is `width` columns wide. */
+export function padded(text: string, width: number): string {
+  return text + ' '.repeat(Math.max(0, width - widthOf(text)));
+}
+
+/** `12,345`. */
+export function grouped(count: number): string {
+  return count.toLocaleString('en');
+}
+
+/** `1 recipient`, `12,345 recipients`. */
+export function counted(count: number, one: string, many = `${one}s`): string {
+  return `${grouped(count)} ${count === 1 ? one : many}`;
+}
+
+/** Rows under a heading, each column as wide as its widest text; two spaces between columns. */
+export function table(heading: readonly string[], rows: readonly (readonly string[])[]): string[] {
+  const all = [heading, ...rows];
+  const widths = heading.map((_, column) => Math.max(...all.map((row) => widthOf(row[column] ?? ''))));
+  return all.map((row) =>
+    row
+      .map((text, column) => padded(text, widths[column] ?? 0))
+      .join('  ')
+      .trimEnd(),
+  );
+}
+
+/** A moment in this machine's time: `14:03:20` today, else `2 May 14:03`, with the year if it is another one. */
+export function moment(ms: number, now: number): string {
+  const [at, today] = [new Date(ms), new Date(now)];
+  if (at.toDateString() === today.toDateString()) return at.toTimeString().slice(0, 8);
+  const month = at.toLocaleString('en', { month: 'short' });
+  const year = at.getFullYear() === today.getFullYear() ? '' : ` ${at.getFullYear()}`;
+  return `${at.getDate()} ${month}${year} ${at.toTimeString().slice(0, 5)}`;
+}
+
+/** `14:03:20 (in 12s)`, of an ISO time; `now` once it has come. */
+export function until(iso: string, now: number): string {
+  const ms = Date.parse(iso);
+  return ms <= now ? 'now' : `${moment(ms, now)} (in ${formatDuration(ms - now)})`;
+}

@@ -1,0 +1,94 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { type Request, RequestError } from 'got';
+
+/** What the service answered. `body` is null if the reply broke off or could not be decoded after its head had arrived. */
+export interface Reply {
+  readonly kind: 'reply';
+  readonly status: number;
+  readonly statusText: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string | null;
+}
+
+/**
+ * No answer. `left` is false only where it is certain that not one byte of the request went to the service, and that
+ * none will.
+ */
+export interface Failure {
+  readonly kind: 'failure';
+  readonly cause: 'aborted' | 'timeout' | 'unsendable' | 'network';
+  /** The error's code, such as ECONNRESET; or its name if it has none. */
+  readonly code: string;
+  readonly left: boolean;
+}
+
+/** How one request ended. */
+export type Exchange = Reply | Failure;
+
+/** The request could not be written as HTTP at all, for instance because the key holds a line break. */
+const UNSENDABLE = new Set([
+  'ERR_INVALID_CHAR',
+  'ERR_HTTP_INVALID_HEADER_VALUE',
+  'ERR_UNESCAPED_CHARACTERS',
+  'ERR_INVALID_URL',
+]);
+
+/** What a request is ended with when its caller's signal fires; thrown as it is only if that was before its start. */
+export class AbortedError extends Error {
+  override readonly name = 'AbortedError';
+  readonly code = 'ERR_ABORTED';
+}
+
+/** What a request is ended with when its time has run out. */
+export class OverdueError extends Error {
+  override readonly name = 'OverdueError';
+  readonly code = 'ETIMEDOUT';
+}
+
+/**
+ * What a thrown value says of the request. Total: anything it does not know may have left. `request` is the one that
+ * failed, if it got so far: on Node 24 a failed handshake reaches us as the socket's own error, without it.
+ */
+export function exchangeOf(error: unknown, request?: Request): Exchange {
+  if (error instanceof AbortedError) {
+    return { kind: 'failure', cause: 'aborted', code: error.code, left: false };
+  }
+  if (!(error instanceof RequestError)) {
+    const isSocketError = error instanceof Error && 'code' in error && request?.response === undefined;
+    const left = !isSocketError || mayHaveLeft(request);
+    return { kind: 'failure', cause: 'network', code: nameOf(error), left };
+  }
+  const response = error.response;
+  if (response !== undefined) {
+    const { statusCode: status, statusMessage: statusText = '', headers } = response;
+    return { kind: 'reply', status, statusText, headers, body: null };
+  }
+  const left = error.request === undefined ? false : mayHaveLeft(error.request);
+  return { kind: 'failure', cause: causeOf(error, left), code: error.code, left };
+}
+
+/**
+ * A request is written the moment its socket is connected (with TLS: when the handshake is done), so before that
+ * nothing can have left, and the end of the request takes its unconnected socket with it. On a socket that had been
+ * used before, it is written at once.
+ */
+function mayHaveLeft(request: Request | undefined): boolean {
+  if (request === undefined) return true;
+  const { timings } = request;
+  if (timings === undefined) return false;
+  if (request.reusedSocket === true) return true;
+  return request.options.url instanceof URL && request.options.url.protocol === 'https:'
+    ? timings.secureConnect !== undefined
+    : timings.connect !== undefined;
+}
+
+function causeOf(error: RequestError, left: boolean): Failure['cause'] {
+  if (error.code === 'ERR_ABORTED') return 'aborted';
+  if (error.cause instanceof OverdueError) return 'timeout';
+  return !left && UNSENDABLE.has(error.code) ? 'unsendable' : 'network';
+}
+
+function nameOf(error: unknown): string {
+  if (error instanceof Error && 'code' in error && typeof error.code === 'string') return error.code;
+  return error instanceof Error ? error.name : typeof error;
+}

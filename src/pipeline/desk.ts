@@ -1,0 +1,176 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { InputError, NotFoundError } from '../campaign/errors.js';
+import type { CampaignStatus, LaneStatus } from '../campaign/views.js';
+import type { Events } from '../events.js';
+import type { Redis } from '../redis/connection.js';
+import type { Keys } from '../redis/keys.js';
+import { findLane, listCampaigns, readMeta, readState } from '../store/campaigns.js';
+import type { Lane } from './lane.js';
+import type { Wakers } from './queues.js';
+import type { Roster } from './roster.js';
+import { campaignStatus, laneStatus } from './status.js';
+import { wakeLane } from './sweep.js';
+import { requestReference } from './tell.js';
+import type { Volley } from './volley.js';
+
+export interface DeskOptions {
+  readonly redis: Redis;
+  readonly keys: Keys;
+  readonly lanes: ReadonlyMap<string, Lane>;
+  readonly wakers: Wakers;
+  readonly roster: Roster;
+  readonly events: Events;
+}
+
+/** Where an operator asks and orders: everything about campaigns and lanes that are there already. */
+export type Desk = Pick<
+  Volley,
+  | 'status'
+  | 'list'
+  | 'pause'
+  | 'resume'
+  | 'cancel'
+  | 'resolve'
+  | 'finished'
+  | 'lanes'
+  | 'pauseLane'
+  | 'resumeLane'
+>;
+
+const LISTED = 50;
+const PROGRESS_MS = 500;
+
+export function createDesk({ redis, keys, lanes, wakers, roster, events }: DeskOptions): Desk {
+  const laneNamed = (name: string): Lane => {
+    const lane = lanes.get(name);
+    if (lane !== undefined) return lane;
+    throw new NotFoundError(`there is no lane ${name}; there are: ${[...lanes.keys()].join(', ')}`);
+  };
+  const laneOf = async (id: string): Promise<Lane> => {
+    const name = await findLane(redis, keys, id);
+    if (name === null)
+      throw new NotFoundError(`there is no campaign ${id}; \`volley list\` shows those there are`);
+    return laneNamed(name);
+  };
+  const look = async (id: string, lane: Lane, hasWorkers: boolean): Promise<CampaignStatus> => {
+    const [meta, state, view, unknown] = await Promise.all([
+      readMeta(redis, keys, lane.name, id),
+      readState(redis, keys, lane.name, id),
+      lane.views.look(),
+      lane.commands.unknown(),
+    ]);
+    if (meta === null || state === null) {
+      throw new NotFoundError(
+        `campaign ${id} is not there any more: removed after its retention, or never committed`,
+      );
+    }
+    const own = unknown.filter(({ campaign }) => campaign === id);
+    return campaignStatus(meta, state, lane, view, own, hasWorkers);
+  };
+  const hasWorkers = async (): Promise<boolean> => (await roster.alive()).length > 0;
+  const status = async (id: string): Promise<CampaignStatus> =>
+    look(id, await laneOf(id), await hasWorkers());
+
+  const command = async (id: string, word: 'pause' | 'resume' | 'cancel') => {
+    const lane = await laneOf(id);
+    const done = await lane.commands.campaign(word, id);
+    if (done.outcome === 'missing') throw new NotFoundError(`there is no campaign ${id}`);
+    if (done.outcome !== 'done') throw new InputError(`campaign ${id} is ${done.outcome}; it cannot ${word}`);
+    lane.tell(done.events);
+    return { lane, inFlight: done.inFlight, cancelled: done.cancelled };
+  };
+
+  return {
+    status,
+
+    async list({ state, limit = LISTED } = {}) {
+      const workers = await hasWorkers();
+      const found: CampaignStatus[] = [];
+      for await (const { id, lane: name } of listCampaigns(redis, keys)) {
+        const lane = lanes.get(name);
+        if (lane === undefined) continue;
+        // The index is written before the campaign and removed after it: an entry may stand alone for a moment.
+        const campaign = await look(id, lane, workers).catch((error: unknown) => {
+          if (error instanceof NotFoundError) return undefined;
+          throw error;
+        });
+        if (campaign === undefined || (state !== undefined && campaign.state !== state)) continue;
+        found.push(campaign);
+        if (found.length >= limit) break;
+      }
+      return found;
+    },
+
+    async pause(id) {
+      const { lane, inFlight } = await command(id, 'pause');
+      events.emit({ type: 'campaign.paused', lane: lane.name, campaign: id, by: 'operator', inFlight });
+      return { inFlight };
+    },
+
+    async resume(id) {
+      const { lane } = await command(id, 'resume');
+      events.emit({ type: 'campaign.resumed', lane: lane.name, campaign: id });
+      await wakeLane(lane, wakers);
+    },
+
+    async cancel(id) {
+      const { lane, inFlight, cancelled } = await command(id, 'cancel');
+      events.emit({ type: 'campaign.cancelled', lane: lane.name, campaign: id, inFlight });
+      return { inFlight, cancelled };
+    },
+
+    async resolve(id, { as, request }) {
+      const lane = await laneOf(id);
+      const own = (await lane.commands.unknown()).filter(({ campaign }) => campaign === id);
+      const named =
+        request === undefined ? own : own.filter(({ number }) => requestReference(id, number) === request);
+      if (request !== undefined && named.length === 0) {
+        throw new NotFoundError(
+          `campaign ${id} has no unknown request ${request}; \`volley status ${id}\` names those there are`,
+        );
+      }
+      const words = {
+        resend: 'sent again on the word of the operator',
+        abandon: 'given up on the word of the operator',
+        accepted: 'accepted on the word of the operator; it cannot be followed up',
+      };
+      const done = await lane.commands.resolve(as, words[as], named);
+      lane.tell(done.events);
+      await wakeLane(lane, wakers);
+      const { batches, recipients, tooEarly, safeAt } = done;
+      return {
+        batches,
+        recipients,
+        tooEarly: tooEarly === 0 ? null : { batches: tooEarly, until: new Date(safeAt).toISOString() },
+      };
+    },
+
+    async finished(id, { signal, onProgress, everyMs = PROGRESS_MS } = {}) {
+      for (;;) {
+        signal?.throwIfAborted();
+        const now = await status(id);
+        onProgress?.(now);
+        if (now.endedAt !== null) return now;
+        await delay(everyMs, undefined, signal === undefined ? {} : { signal });
+      }
+    },
+
+    async lanes(): Promise<LaneStatus[]> {
+      return Promise.all([...lanes.values()].map(async (lane) => laneStatus(lane, await lane.views.look())));
+    },
+
+    async pauseLane(name) {
+      await laneNamed(name).commands.lane('hold', 'paused by the operator');
+      const { epoch } = await laneNamed(name).views.look();
+      events.emit({ type: 'lane.paused', lane: name, reason: 'paused by the operator', until: null, epoch });
+    },
+
+    async resumeLane(name) {
+      const lane = laneNamed(name);
+      await lane.commands.lane('resume');
+      const { epoch } = await lane.views.look();
+      events.emit({ type: 'lane.reopened', lane: name, epoch });
+      await wakeLane(lane, wakers);
+    },
+  };
+}

@@ -1,0 +1,124 @@
+import { randomUUID } from 'node:crypto';
+import type { Events } from '../events.js';
+import type { MessagingClient } from '../gateway/messaging.js';
+import type { PollOutcome } from '../gateway/outcome.js';
+import type { PollClaim } from '../store/claims.js';
+import { type PollSettlement, STATUS_LETTER } from '../store/settlements.js';
+import type { Bearer } from './bearer.js';
+import type { Lane } from './lane.js';
+import type { Memory } from './memory.js';
+import type { Followed, Manuscripts } from './messages.js';
+import { tellAgain } from './reassert.js';
+import { asLater, CONFIRM_AFTER_MS, closedBy } from './send.js';
+import { runTurn, type TurnEnd, type TurnOptions } from './turn.js';
+import { untilAnswered } from './until-answered.js';
+
+/*
+ *   claim (pushes the request forward) ──► GET ──► outcome ──► settle: final ones end, others are due again later
+ *
+ * A poll harms nobody, so whatever dies on the way is simply asked again when it has become due again.
+ */
+
+export interface FollowUpStage {
+  readonly messaging: MessagingClient;
+  readonly events: Events;
+}
+
+/** One turn of a lane's polls. */
+export async function followUpTurn(
+  { messaging, events }: FollowUpStage,
+  lane: Lane,
+  bearer: Bearer,
+  manuscripts: Manuscripts,
+  memory: Memory,
+  options: TurnOptions,
+): Promise<TurnEnd> {
+  const turn = randomUUID();
+  const { signal } = options;
+  const { monotonic } = options;
+  let token = await bearer.get();
+  let askedAt = monotonic();
+
+  const attempt = async (
+    claim: PollClaim,
+    claimedAt: number,
+    followed: Followed,
+  ): Promise<PollSettlement> => {
+    if (signal.aborted || token.kind !== 'token') return { claim, as: 'unsent' };
+    // A poll harms nobody, but one whose permit was given up meanwhile would exceed the quota.
+    const isOld = monotonic() - claimedAt > CONFIRM_AFTER_MS;
+    if (isOld && !(await lane.claims.confirmPoll(claim, turn).catch(() => false))) {
+      return { claim, as: 'unsent' };
+    }
+    if (token.kind !== 'token') return { claim, as: 'unsent' };
+    const used = token;
+    const outcome = await messaging.deliveryInfos(followed.sender, followed.requestId, used.token);
+    if (outcome.kind === 'infos' && outcome.unlisted.length > 0) {
+      const words = outcome.unlisted.join(', ');
+      events.emit({ type: 'request.unlistedStatus', lane: lane.name, request: followed.requestId, words });
+    }
+    const settlement = toSettlement(claim, followed, outcome);
+    if (outcome.kind !== 'unauthorised') return settlement;
+    token = await bearer.refused(used.generation).catch(asLater);
+    return token.kind === 'stopped' ? { ...settlement, as: 'stopped', reason: token.reason } : settlement;
+  };
+
+  return runTurn<PollClaim, PollSettlement>(
+    {
+      async claim(call, want) {
+        if (token.kind !== 'stopped') token = await bearer.get();
+        if (token.kind !== 'token') return closedBy(token, lane);
+        askedAt = monotonic();
+        const reply = await untilAnswered(
+          () => lane.claims.poll({ turn, call, want, seen: memory.seen }),
+          signal,
+        );
+        for (const claim of reply.claims) memory.sawNumber(claim.number);
+        tellAgain(lane, memory, reply.events);
+        lane.tell(reply.events);
+        return reply;
+      },
+      async deliver(claims) {
+        const claimedAt = askedAt;
+        const followed = await untilAnswered(() => manuscripts.followed(claims));
+        return claims.map((claim, at) => async () => {
+          const request = followed[at];
+          // Settling takes it off the list.
+          return request === undefined ? { claim, as: 'gone' } : attempt(claim, claimedAt, request);
+        });
+      },
+      async settle(entries) {
+        const settled = await untilAnswered(() => lane.settlements.poll(entries, lane.random()));
+        lane.tell(settled.events);
+      },
+    },
+    options,
+  );
+}
+
+/** What an answer tells of the request's recipients. */
+function toSettlement(claim: PollClaim, { recipients }: Followed, outcome: PollOutcome): PollSettlement {
+  switch (outcome.kind) {
+    case 'infos': {
+      const letters = recipients.map((number) => {
+        const status = outcome.statuses.get(number);
+        return status === undefined ? '-' : STATUS_LETTER[status];
+      });
+      return { claim, as: 'infos', letters: letters.join('') };
+    }
+    case 'missing':
+      return { claim, as: 'missing' };
+    case 'throttled':
+      return { claim, as: 'throttled', retryAfterMs: outcome.retryAfterMs ?? 0 };
+    case 'unauthorised':
+      return { claim, as: 'released', reason: outcome.reason };
+    case 'stopped':
+      return { claim, as: 'stopped', reason: outcome.reason };
+    case 'notSent':
+      return { claim, as: 'notSent', reason: outcome.reason };
+    case 'unanswered':
+      return { claim, as: 'unanswered', reason: outcome.reason };
+    default:
+      return outcome satisfies never;
+  }
+}

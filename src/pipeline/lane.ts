@@ -1,0 +1,40 @@
+import type { Random } from '../clock.js';
+import type { Config, LaneSettings, LocalConfig } from '../config.js';
+import type { Events } from '../events.js';
+import { type ScriptRules, scriptRules } from '../quota/rules.js';
+import type { Redis } from '../redis/connection.js';
+import type { Keys } from '../redis/keys.js';
+import { laneClaims } from '../store/claims.js';
+import { laneCommands } from '../store/commands.js';
+import { laneViews } from '../store/lane-view.js';
+import { laneReassertion } from '../store/reassertion.js';
+import { laneSettlements } from '../store/settlements.js';
+import { teller } from './tell.js';
+
+/** A lane as the pipeline sees it: its name, its rules, and what may be asked of its keys. */
+export function openLane(
+  redis: Redis,
+  keys: Keys,
+  config: Config | LocalConfig,
+  settings: LocalConfig['lanes'][number] | LaneSettings,
+  events: Events,
+  random: Random,
+) {
+  const { name } = settings;
+  const rules: ScriptRules = scriptRules(settings, config);
+  const json = JSON.stringify(rules);
+  return {
+    name,
+    settings,
+    rules,
+    random,
+    claims: laneClaims(redis, keys, name, json),
+    settlements: laneSettlements(redis, keys, name, json),
+    commands: laneCommands(redis, keys, name),
+    reassert: laneReassertion(redis, keys, name),
+    views: laneViews(redis, keys, name, json),
+    tell: teller(events, name),
+  };
+}
+
+export type Lane = ReturnType<typeof openLane>;

@@ -1,0 +1,66 @@
+import type { Clock } from '../clock.js';
+import type { SendClaim } from '../store/claims.js';
+import type { SendSettlement } from '../store/settlements.js';
+
+/** What this process remembers of a claim: with `settlement` what became of it, without that it is in flight. */
+export interface Remembered {
+  readonly claim: SendClaim;
+  readonly at: number;
+  settlement?: SendSettlement;
+}
+
+/** Longer than any failover loses; and bounded in number, some 20 MB at the most. */
+const REMEMBER_MS = 60_000;
+const REMEMBER_CLAIMS = 50_000;
+
+/**
+ * What a process remembers of a lane's last claims, in case Redis turns out to have forgotten them: a replica that took
+ * over, or a file that lost its tail. Pure but for the clock.
+ */
+export function createMemory(monotonic: Clock) {
+  const claims = new Map<number, Remembered>();
+  let seen = 0;
+  let told: Promise<unknown> = Promise.resolve();
+  const forget = (): void => {
+    const before = monotonic() - REMEMBER_MS;
+    for (const [number, { at, settlement }] of claims) {
+      if (claims.size <= REMEMBER_CLAIMS && (at >= before || settlement === undefined)) return;
+      claims.delete(number);
+    }
+  };
+  return {
+    /** The highest claim number ever seen. */
+    get seen(): number {
+      return seen;
+    },
+    claimed(list: readonly SendClaim[]): void {
+      const at = monotonic();
+      for (const claim of list) {
+        seen = Math.max(seen, claim.number);
+        claims.set(claim.number, { claim, at });
+      }
+      forget();
+    },
+    /** Claims of polls are not kept: a poll that is forgotten is made again. */
+    sawNumber(number: number): void {
+      seen = Math.max(seen, number);
+    },
+    settled(settlement: SendSettlement): void {
+      const remembered = claims.get(settlement.claim.number);
+      if (remembered !== undefined) remembered.settlement = settlement;
+    },
+    /** While this process tells Redis what it remembers, it claims nothing: `told` resolves when it may again. */
+    get told(): Promise<unknown> {
+      return told;
+    },
+    telling(promise: Promise<unknown>): void {
+      told = promise.catch(() => {});
+    },
+    /** In the order they were claimed. */
+    all(): Remembered[] {
+      return [...claims.values()];
+    },
+  };
+}
+
+export type Memory = ReturnType<typeof createMemory>;

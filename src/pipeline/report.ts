@@ -1,0 +1,125 @@
+import { InputError, NotFoundError } from '../campaign/errors.js';
+import { numberReader } from '../campaign/number.js';
+import type { FoundRecipient, ReportRow } from '../campaign/views.js';
+import type { LocalConfig } from '../config.js';
+import type { Redis } from '../redis/connection.js';
+import type { Keys } from '../redis/keys.js';
+import { type CampaignMeta, findLane, listCampaigns, readMeta } from '../store/campaigns.js';
+import { campaignReader, type OrdinalRecord } from '../store/report-reader.js';
+import { requestReference } from './tell.js';
+
+export interface ReportDeps {
+  readonly redis: Redis;
+  readonly keys: Keys;
+  readonly config: LocalConfig;
+}
+
+/** What is shown for each state: a delivery status as the interface spells it, else the state's own name. */
+const WORDS = {
+  planned: 'planned',
+  sending: 'sending',
+  unknown: 'unknown',
+  deliveredToNetwork: 'DeliveredToNetwork',
+  deliveredToTerminal: 'DeliveredToTerminal',
+  deliveryImpossible: 'DeliveryImpossible',
+  rejected: 'rejected',
+  lapsed: 'lapsed',
+  cancelled: 'cancelled',
+  suppressed: 'suppressed',
+  abandoned: 'abandoned',
+  unconfirmed: 'unconfirmed',
+} as const;
+
+/** All that a report's status can be. */
+export const REPORT_STATUSES: readonly string[] = Object.values(WORDS);
+
+/** Why nothing was sent, where no request can tell. */
+const REASONS: Readonly<Record<string, string>> = {
+  lapsed: 'its validity had passed before it could be sent',
+  cancelled: 'cancelled before it was sent',
+  suppressed: 'on the suppression list',
+};
+
+/**
+ * Every recipient of a campaign, in the order of the list; those who were suppressed when it was imported come last.
+ * Memory stays flat: recipients are read some thousands at a time, each time as they stand at that moment.
+ * `status`, in any case of letters, lets only those pass. Throws a NotFoundError, or an InputError for no such status.
+ */
+export async function* reportRows(
+  deps: ReportDeps,
+  id: string,
+  { status }: { readonly status?: string | undefined } = {},
+): AsyncGenerator<ReportRow> {
+  const only = status === undefined ? undefined : statusNamed(status);
+  const { redis, keys } = deps;
+  const lane = await findLane(redis, keys, id);
+  const meta = lane === null ? null : await readMeta(redis, keys, lane, id);
+  if (meta === null)
+    throw new NotFoundError(`there is no campaign ${id}; \`volley list\` shows those there are`);
+  const reader = campaignReader(redis, keys, meta.lane, id);
+  for (let from = 0; ; ) {
+    const chunk = await reader.chunk(from, (state) => only === undefined || WORDS[state] === only);
+    if (chunk === null) break;
+    for (const record of chunk.records) yield toRow(meta, record);
+    from = chunk.next;
+  }
+  if (only !== undefined && only !== WORDS.suppressed) return;
+  for await (const number of reader.suppressed()) yield suppressedRow(number);
+}
+
+/**
+ * Every campaign that has this number, newest first. Nothing is indexed by number, because that would cost more memory
+ * than all that is kept of a recipient: the numbers of all campaigns are read, 6 MB and some 0.2 s for each million.
+ * Throws an InputError if `spelling` is no number.
+ */
+export async function* findNumber(deps: ReportDeps, spelling: string): AsyncGenerator<FoundRecipient> {
+  const { redis, keys, config } = deps;
+  const read = numberReader(config.defaultCountry)(spelling);
+  if (!read.ok) throw new InputError(read.reason);
+  for await (const { id, lane } of listCampaigns(redis, keys)) {
+    const meta = await readMeta(redis, keys, lane, id);
+    if (meta === null) continue;
+    const reader = campaignReader(redis, keys, lane, id);
+    const found = { campaign: id, name: meta.name };
+    const ordinal = await reader.ordinalOf(read.number);
+    const record = ordinal === null ? null : await reader.record(ordinal);
+    if (record !== null) yield { ...toRow(meta, record), ...found };
+    else if (await reader.isSuppressed(read.number)) yield { ...suppressedRow(read.number), ...found };
+  }
+}
+
+function toRow(meta: CampaignMeta, { number, state, request, claim, since }: OrdinalRecord): ReportRow {
+  const wasSent = !['suppressed', 'rejected'].includes(state);
+  return {
+    recipient: number,
+    status: WORDS[state],
+    reason: request?.reason || (REASONS[state] ?? ''),
+    requestId: request?.requestId || (claim === null ? '' : requestReference(meta.id, claim)),
+    sentAt: request === null || !wasSent ? '' : iso(request.sentAt),
+    updatedAt: request === null ? (since === null ? '' : iso(since)) : iso(request.updatedAt),
+  };
+}
+
+function suppressedRow(number: string): ReportRow {
+  const reason = REASONS['suppressed'] ?? '';
+  return {
+    recipient: number,
+    status: WORDS.suppressed,
+    reason,
+    requestId: '',
+    sentAt: '',
+    updatedAt: '',
+  };
+}
+
+function statusNamed(status: string): string {
+  const named = REPORT_STATUSES.find((word) => word.toLowerCase() === status.trim().toLowerCase());
+  if (named !== undefined) return named;
+  throw new InputError(
+    `there is no status ${JSON.stringify(status)}; there are: ${REPORT_STATUSES.join(', ')}`,
+  );
+}
+
+function iso(ms: number): string {
+  return new Date(ms).toISOString();
+}

@@ -1,0 +1,63 @@
+import { hostname } from 'node:os';
+import { z } from 'zod';
+import type { Clock } from '../clock.js';
+import type { Redis } from '../redis/connection.js';
+import type { Keys } from '../redis/keys.js';
+
+/** What a worker process does. Each sweeps as well. */
+export type Role = 'send' | 'follow-up';
+export const ROLES: readonly Role[] = ['send', 'follow-up'];
+
+/** A worker process that has given a sign of life lately. */
+export interface WorkerProcess {
+  readonly id: string;
+  readonly roles: readonly Role[];
+  /** ISO 8601. */
+  readonly since: string;
+  readonly host: string;
+  readonly pid: number;
+}
+
+const SIGN_OF_LIFE_MS = 3_000;
+const DEAD_AFTER_MS = 10_000;
+const shape = z.object({
+  id: z.string(),
+  roles: z.array(z.enum(['send', 'follow-up'])),
+  since: z.string(),
+  host: z.string(),
+  pid: z.number(),
+});
+
+/** Who works here, so that a command can say when nobody does. It decides nothing: jobs and claims do without it. */
+export function roster(redis: Redis, keys: Keys, clock: Clock) {
+  return {
+    /** Enters this process and keeps it in the list until what it returns is called. */
+    enter(roles: readonly Role[]): () => Promise<void> {
+      const id = `${hostname()}-${process.pid}-${clock().toString(36)}`;
+      const me = JSON.stringify({
+        id,
+        roles,
+        since: new Date(clock()).toISOString(),
+        host: hostname(),
+        pid: process.pid,
+      });
+      const sign = (): void => {
+        redis.zadd(keys.workers, clock(), me).catch(() => {});
+      };
+      sign();
+      const timer = setInterval(sign, SIGN_OF_LIFE_MS);
+      return async () => {
+        clearInterval(timer);
+        await redis.zrem(keys.workers, me).catch(() => {});
+      };
+    },
+    async alive(): Promise<WorkerProcess[]> {
+      const since = clock() - DEAD_AFTER_MS;
+      await redis.zremrangebyscore(keys.workers, '-inf', since - DEAD_AFTER_MS);
+      const members = await redis.zrangebyscore(keys.workers, since, '+inf');
+      return members.map((member) => shape.parse(JSON.parse(member)));
+    },
+  };
+}
+
+export type Roster = ReturnType<typeof roster>;

@@ -1,0 +1,54 @@
+import { ListError } from './list-error.js';
+import type { Row, Rows } from './rows.js';
+
+/** A recipient as code hands it over: the number in `to`, and a value for each placeholder of the text. */
+export interface RecipientInput {
+  readonly to: string;
+  readonly [placeholder: string]: string | number | undefined;
+}
+
+const ROWS_IN_A_BATCH = 1000;
+
+/**
+ * Makes a list of objects. Its columns are the keys of the first one, `to` foremost: a text needs its values of every
+ * recipient, so what the first does not have no text can use. A recipient's line is its place, from 1.
+ * Numbers become text in decimal. An object without `to` is an invalid row, not an error.
+ */
+export async function rowsOfObjects(
+  recipients: Iterable<RecipientInput> | AsyncIterable<RecipientInput>,
+): Promise<Rows> {
+  const objects =
+    Symbol.asyncIterator in recipients ? recipients[Symbol.asyncIterator]() : recipients[Symbol.iterator]();
+  const first = await objects.next();
+  if (first.done === true) throw new ListError('There are no recipients.');
+  const columns = ['to', ...Object.keys(first.value).filter((key) => key !== 'to')];
+  const close = (): void => void objects.return?.();
+  return { columns, batches: batchesOf(first.value, objects, columns, close), close };
+}
+
+async function* batchesOf(
+  first: RecipientInput,
+  rest: Iterator<RecipientInput> | AsyncIterator<RecipientInput>,
+  columns: readonly string[],
+  close: () => void,
+): AsyncGenerator<readonly Row[]> {
+  let line = 1;
+  let batch: Row[] = [rowOf(line, first, columns)];
+  try {
+    for (let next = await rest.next(); next.done !== true; next = await rest.next()) {
+      line += 1;
+      batch.push(rowOf(line, next.value, columns));
+      if (batch.length === ROWS_IN_A_BATCH) {
+        yield batch;
+        batch = [];
+      }
+    }
+    if (batch.length > 0) yield batch;
+  } finally {
+    close();
+  }
+}
+
+function rowOf(line: number, recipient: RecipientInput, columns: readonly string[]): Row {
+  return { line, fields: columns.map((column) => String(recipient[column] ?? '')), fault: null };
+}

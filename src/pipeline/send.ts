@@ -1,0 +1,181 @@
+import { randomUUID } from 'node:crypto';
+import type { BearerOutcome } from '../auth/outcome.js';
+import { isDeliveryStatus } from '../campaign/status.js';
+import type { Clock } from '../clock.js';
+import type { MessagingClient } from '../gateway/messaging.js';
+import type { SendOutcome } from '../gateway/outcome.js';
+import type { SendClaim } from '../store/claims.js';
+import { DamagedError } from '../store/damaged.js';
+import { type SendSettlement, STATUS_LETTER } from '../store/settlements.js';
+import type { Bearer } from './bearer.js';
+import type { Lane } from './lane.js';
+import type { Memory } from './memory.js';
+import type { Manuscripts, Message } from './messages.js';
+import { tellAgain } from './reassert.js';
+import { runTurn, type TurnEnd, type TurnOptions } from './turn.js';
+import { untilAnswered } from './until-answered.js';
+
+/*
+ *   claim ──► suppressed? ──► still ours? ──► POST ──► outcome ──► settle
+ *   (durable: `sending`)      (if old)                             (retried until answered)
+ *
+ * Whatever dies after the claim leaves `sending` behind, which the sweep turns into `unknown`; nothing claims it again.
+ */
+
+/** A claim older than this is confirmed before it is sent: the process may have been stopped in between. */
+export const CONFIRM_AFTER_MS = 2_000;
+
+export interface SendStage {
+  readonly messaging: MessagingClient;
+  readonly monotonic: Clock;
+  /** Whether these numbers have been suppressed since they were imported. */
+  areSuppressed(numbers: readonly string[]): Promise<readonly boolean[]>;
+  /** Tells of a fault that keeps a campaign from being sent. */
+  failed(lane: string, error: Error): void;
+}
+
+/** One turn of a lane's sends. Rejects only for what is wrong with the code or the data, never for the weather. */
+export async function sendTurn(
+  stage: SendStage,
+  lane: Lane,
+  bearer: Bearer,
+  manuscripts: Manuscripts,
+  memory: Memory,
+  options: TurnOptions,
+): Promise<TurnEnd> {
+  const turn = randomUUID();
+  const { signal } = options;
+  let token = await bearer.get();
+  let askedAt = stage.monotonic();
+
+  const settle = async (entries: readonly SendSettlement[]): Promise<void> => {
+    for (const entry of entries) memory.settled(entry);
+    const { events } = await untilAnswered(() => lane.settlements.send(entries, lane.random()));
+    lane.tell(events);
+  };
+
+  const attempt = async (claim: SendClaim, claimedAt: number, message: Message): Promise<SendSettlement> => {
+    const letters = message.suppressed.map((is) => (is ? 'S' : '-')).join('');
+    if (message.recipients.length === 0) return { claim, as: 'suppressed' };
+    const isOld = stage.monotonic() - claimedAt > CONFIRM_AFTER_MS;
+    if (signal.aborted || token.kind !== 'token') return { claim, as: 'unsent' };
+    if (isOld && !(await lane.claims.confirm(claim, turn).catch(() => false))) return { claim, as: 'unsent' };
+    if (token.kind !== 'token') return { claim, as: 'unsent' };
+    const used = token;
+    const outcome = await stage.messaging.send(message, used.token);
+    const settlement = toSettlement(claim, message, letters, outcome);
+    if (outcome.kind !== 'unauthorised') return settlement;
+    token = await bearer.refused(used.generation).catch(asLater);
+    return token.kind === 'stopped' ? { ...settlement, as: 'stopped', reason: token.reason } : settlement;
+  };
+
+  /** A campaign that cannot be read waits for the operator; the others of its lane go on. */
+  const setAside = async (claim: SendClaim, damaged: DamagedError): Promise<SendSettlement> => {
+    const reason = `what is stored of it is damaged: ${damaged.message}`;
+    const { outcome } = await untilAnswered(() => lane.commands.campaign('pause', claim.campaign, reason));
+    if (outcome === 'done') stage.failed(lane.name, damaged);
+    return { claim, as: 'unsent' };
+  };
+
+  const end = await runTurn<SendClaim, SendSettlement>(
+    {
+      async claim(call, want) {
+        if (token.kind !== 'stopped') token = await bearer.get();
+        if (token.kind !== 'token') return closedBy(token, lane);
+        await memory.told;
+        // Its age counts from when it was asked for: the process may be stopped before it reads the answer.
+        askedAt = stage.monotonic();
+        const reply = await untilAnswered(
+          () => lane.claims.send({ turn, call, want, seen: memory.seen }),
+          signal,
+        );
+        memory.claimed(reply.claims);
+        lane.tell(reply.events);
+        tellAgain(lane, memory, reply.events);
+        return reply;
+      },
+      async deliver(claims) {
+        const claimedAt = askedAt;
+        const messages = await untilAnswered(() => manuscripts.messages(claims, stage.areSuppressed));
+        return claims.map((claim, at) => async () => {
+          const message = messages[at];
+          if (message instanceof DamagedError) return setAside(claim, message);
+          return message === undefined ? { claim, as: 'unsent' } : attempt(claim, claimedAt, message);
+        });
+      },
+      settle,
+    },
+    options,
+  );
+  return end;
+}
+
+/** Redis could not be asked for a newer token: what was answered 401 is settled all the same, and the lane asks again. */
+export function asLater(error: unknown): BearerOutcome {
+  const reason = error instanceof Error ? error.message : String(error);
+  return { kind: 'later', at: Date.now() + 1_000, reason };
+}
+
+/** Without a token nothing is claimed: the lane waits for the next login, or stops for the operator. */
+export async function closedBy(token: Exclude<BearerOutcome, { kind: 'token' }>, lane: Lane) {
+  const now = Date.now();
+  if (token.kind === 'stopped') {
+    await untilAnswered(() => lane.commands.lane('stop', token.reason));
+    lane.tell([{ type: 'stopped', reason: token.reason }]);
+    return { claims: [], why: 'stopped' as const, againInMs: null, now, events: [] };
+  }
+  return {
+    claims: [],
+    why: 'waiting' as const,
+    againInMs: Math.max(250, token.at - now),
+    now,
+    events: [],
+  };
+}
+
+/** What an outcome means for the batch. */
+function toSettlement(
+  claim: SendClaim,
+  message: Message,
+  letters: string,
+  outcome: SendOutcome,
+): SendSettlement {
+  switch (outcome.kind) {
+    case 'accepted':
+      return {
+        claim,
+        as: 'accepted',
+        letters: acceptedLetters(message, outcome),
+        requestId: outcome.requestId ?? '',
+        reason: outcome.requestId === null ? 'accepted without a request id: cannot be followed up' : '',
+      };
+    case 'throttled':
+      return { claim, as: 'throttled', retryAfterMs: outcome.retryAfterMs ?? 0 };
+    case 'unauthorised':
+      return { claim, as: 'released', reason: outcome.reason };
+    case 'stopped':
+      return { claim, as: 'stopped', reason: outcome.reason };
+    case 'refused':
+      return { claim, as: 'refused', reason: outcome.reason };
+    case 'notSent':
+      return { claim, as: 'notSent', reason: outcome.reason };
+    case 'unknown':
+      return { claim, as: 'unknown', letters, reason: outcome.reason };
+    default:
+      return outcome satisfies never;
+  }
+}
+
+/** Without a request id nothing can be asked about what is not final yet: it stays unconfirmed. */
+function acceptedLetters(message: Message, outcome: SendOutcome & { kind: 'accepted' }): string {
+  const open = outcome.requestId === null ? 'C' : 'N';
+  let next = 0;
+  return message.suppressed
+    .map((isSuppressed) => {
+      if (isSuppressed) return 'S';
+      const status = outcome.statuses.get(message.recipients[next++] ?? '');
+      const letter = isDeliveryStatus(status) ? STATUS_LETTER[status] : open;
+      return letter === 'N' ? open : letter;
+    })
+    .join('');
+}

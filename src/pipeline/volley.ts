@@ -1,0 +1,84 @@
+import type { TokenCache } from '../auth/token-cache.js';
+import type {
+  CampaignState,
+  CampaignStatus,
+  FoundRecipient,
+  InvalidRow,
+  LaneStatus,
+  Preview,
+  ReportRow,
+} from '../campaign/views.js';
+import type { Events } from '../events.js';
+import type { CampaignInput, EnqueueOutcome } from './campaign-input.js';
+import type { Role, WorkerProcess } from './roster.js';
+
+/** How to settle batches of whose outcome nobody knows. */
+export interface Resolution {
+  /** `resend` at the risk of a second text, `abandon`, or count as `accepted`. */
+  readonly as: 'resend' | 'abandon' | 'accepted';
+  /** Only this batch, by the reference that status and report show; default all of the campaign. */
+  readonly request?: string | undefined;
+}
+
+export interface ResolveOutcome {
+  readonly batches: number;
+  readonly recipients: number;
+  /** Batches left as they are because a worker may still be about to send them, and when that is over. */
+  readonly tooEarly: { readonly batches: number; readonly until: string } | null;
+}
+
+/** Worker stages running in this process. */
+export interface Workers {
+  /** Resolves when all stages take jobs. */
+  readonly ready: Promise<void>;
+  /** Claims nothing more, settles what is in flight, hands its lanes back. */
+  drain(): Promise<void>;
+}
+
+/**
+ * The library's face; the command line uses nothing else. Every method that is given the id of a campaign or the name
+ * of a lane that does not exist rejects with a `NotFoundError`; bad input rejects with an `InputError` whose message
+ * names what is wrong and what would be right.
+ */
+export interface Volley {
+  readonly events: Events;
+  enqueue(input: CampaignInput): Promise<EnqueueOutcome>;
+  /** The same, with nothing stored and nothing sent. */
+  preview(input: CampaignInput): Promise<Preview>;
+  status(id: string): Promise<CampaignStatus>;
+  /** Newest first. */
+  list(options?: { state?: CampaignState; limit?: number }): Promise<CampaignStatus[]>;
+  /** After it returns no request of the campaign starts but those it counts as in flight. */
+  pause(id: string): Promise<{ inFlight: number }>;
+  resume(id: string): Promise<void>;
+  cancel(id: string): Promise<{ inFlight: number; cancelled: number }>;
+  report(id: string, options?: { status?: string }): AsyncIterable<ReportRow>;
+  resolve(id: string, resolution: Resolution): Promise<ResolveOutcome>;
+  find(number: string): AsyncIterable<FoundRecipient>;
+  /** Resolves with the status when nothing of it is open any more. */
+  finished(
+    id: string,
+    options?: { signal?: AbortSignal; onProgress?: (status: CampaignStatus) => void; everyMs?: number },
+  ): Promise<CampaignStatus>;
+  lanes(): Promise<LaneStatus[]>;
+  pauseLane(name: string): Promise<void>;
+  resumeLane(name: string): Promise<void>;
+  readonly suppression: {
+    /** Numbers in any spelling; rejects whole with an InputError if one cannot be read. Returns how many are new. */
+    add(numbers: Iterable<string>): Promise<number>;
+    remove(numbers: Iterable<string>): Promise<number>;
+    list(): AsyncIterable<string>;
+    /** A CSV file whose number column is found as for campaigns. */
+    import(
+      path: string,
+      options?: { toColumn?: string; country?: string },
+    ): Promise<{ added: number; rows: number; invalid: readonly InvalidRow[] }>;
+  };
+  /** The token of a lane with an account; null for a lane with an API key. Needs the full configuration. */
+  token(lane: string): TokenCache | null;
+  /** Worker processes alive now. */
+  workers(): Promise<WorkerProcess[]>;
+  /** Serves the lanes in this process. Needs the full configuration. `concurrency`: lanes at a time, default 50. */
+  work(options?: { roles?: readonly Role[]; concurrency?: number }): Workers;
+  close(): Promise<void>;
+}

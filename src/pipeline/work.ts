@@ -1,0 +1,109 @@
+import type { Clock } from '../clock.js';
+import type { Config } from '../config.js';
+import type { Events } from '../events.js';
+import type { MessagingClient } from '../gateway/messaging.js';
+import type { Redis } from '../redis/connection.js';
+import type { Keys } from '../redis/keys.js';
+import type { Bearer } from './bearer.js';
+import { followUpTurn } from './follow-up.js';
+import type { Lane } from './lane.js';
+import { createMemory } from './memory.js';
+import { manuscripts } from './messages.js';
+import { type Stage, startStageWorker, type Wakers } from './queues.js';
+import { reassert } from './reassert.js';
+import { ROLES, type Role, type Roster } from './roster.js';
+import { sendTurn } from './send.js';
+import { type SweepOptions, startSweep, wakeLane } from './sweep.js';
+import type { TurnEnd, TurnOptions } from './turn.js';
+import type { Workers } from './volley.js';
+
+export interface WorkOptions {
+  readonly config: Config;
+  readonly redis: Redis;
+  /** For BullMQ, whose workers block on it. */
+  readonly blocking: Redis;
+  readonly keys: Keys;
+  readonly lanes: ReadonlyMap<string, Lane>;
+  readonly bearers: ReadonlyMap<string, Bearer>;
+  readonly messaging: MessagingClient;
+  readonly wakers: Wakers;
+  readonly roster: Roster;
+  readonly events: Events;
+  readonly monotonic: Clock;
+  readonly sweep: SweepOptions;
+  areSuppressed(numbers: readonly string[]): Promise<readonly boolean[]>;
+  readonly roles?: readonly Role[] | undefined;
+  readonly concurrency?: number | undefined;
+}
+
+const LANES_AT_A_TIME = 50;
+const TURN_MS = 20_000;
+const WAIT_HERE_MS = 500;
+
+/** Serves lanes in this process: the stages of its roles, and the sweep. */
+export function work(options: WorkOptions): Workers {
+  const { redis, blocking, keys, lanes, bearers, messaging, wakers, events, monotonic } = options;
+  const { roles = ROLES, concurrency = LANES_AT_A_TIME } = options;
+  const perLane = new Map(
+    [...lanes.values()].map((lane) => [
+      lane.name,
+      { lane, memory: createMemory(monotonic), manuscripts: manuscripts(redis, keys, lane) },
+    ]),
+  );
+
+  const turnOf =
+    (stage: Stage) =>
+    async (name: string, signal: AbortSignal): Promise<TurnEnd> => {
+      const own = perLane.get(name);
+      const bearer = bearers.get(name);
+      // Another process of the fleet may know lanes that this one does not; its job is left for that one.
+      if (own === undefined || bearer === undefined)
+        return { kind: 'later', inMs: 5_000, why: 'waiting', requests: 0 };
+      const { lane, memory, manuscripts: texts } = own;
+      const turn: TurnOptions = {
+        monotonic,
+        turnMs: TURN_MS,
+        waitHereMs: WAIT_HERE_MS,
+        inFlight: lane.rules.inFlight,
+        signal,
+      };
+      if (stage === 'poll') return followUpTurn({ messaging, events }, lane, bearer, texts, memory, turn);
+      const { areSuppressed } = options;
+      const failed = (of: string, error: Error): void =>
+        events.emit({ type: 'turn.failed', lane: of, kind: stage, error });
+      const end = await sendTurn(
+        { messaging, monotonic, areSuppressed, failed },
+        lane,
+        bearer,
+        texts,
+        memory,
+        turn,
+      );
+      // What was sent wants to be followed up; the sweep would see to it too, only later.
+      if (end.requests > 0) await wakeLane(lane, wakers);
+      return end;
+    };
+
+  const stages = roles.map((role) => (role === 'send' ? 'send' : 'poll') satisfies Stage);
+  const workers = stages.map((stage) =>
+    startStageWorker({ stage, redis: blocking, keys, events, concurrency, turn: turnOf(stage) }),
+  );
+  const sweep = startSweep(options.sweep);
+  const leave = options.roster.enter(roles);
+  // A connection that comes back may be to a server that has lost what it was told last.
+  const onReady = (): void => {
+    for (const { lane, memory } of perLane.values()) {
+      if (memory.seen > 0) memory.telling(reassert(lane, memory));
+    }
+  };
+  redis.on('ready', onReady);
+
+  return {
+    ready: Promise.all(workers.map(({ ready }) => ready)).then(() => undefined),
+    async drain() {
+      redis.off('ready', onReady);
+      await Promise.all([sweep.stop(), ...workers.map((worker) => worker.drain())]);
+      await leave();
+    },
+  };
+}

@@ -1,0 +1,95 @@
+--[[
+  ledger: what a lane has put on the wire within its window, whatever way the service counts.
+
+  A request reaches the service at some moment between its claim and its answer. While it is in flight it counts
+  in full; answered, it counts from the answer on for one whole window. Hence every request that arrived less than
+  a window before another is counted when that other is claimed, and no rolling window holds more than the limit.
+  (Let r be the last claimed of the requests arriving in a window (x, x + W]. Any other of them was answered after x,
+  and x >= arrival(r) - W >= claim(r) - W: it was counted when r was claimed.)
+
+  The window is a ring of 400 buckets of two 32-bit counts (sends, polls), 3,200 bytes whatever the limit is.
+  A bucket leaves one window after its end. 384 buckets span the window; the others let a request without an
+  answer count a little longer, because nobody knows when it arrived.
+
+  The lane's hash is read once, changed as a table and written once: `lane` is that table.
+]]
+local SPAN, SLOTS = 384, 400
+
+local function ledger_width(rules) return math.max(1, math.ceil(rules.window / SPAN)) end
+
+local function ledger_read(windowKey, first, count)
+  local bytes = redis.call('GETRANGE', windowKey, first * 8, (first + count) * 8 - 1)
+  local sends, polls = 0, 0
+  for at = 1, #bytes - 7, 8 do
+    local s, p = struct.unpack('>I4I4', bytes, at)
+    sends, polls = sends + s, polls + p
+  end
+  return sends, polls
+end
+
+local function ledger_clear(windowKey, first, count)
+  local sends, polls = ledger_read(windowKey, first, count)
+  if sends + polls > 0 then redis.call('SETRANGE', windowKey, first * 8, string.rep('\0', count * 8)) end
+  return sends, polls
+end
+
+-- Adds requests of one kind to the bucket of `at`, which is now or up to 15 buckets ahead.
+local function ledger_spend(windowKey, lane, rules, kind, count, at)
+  if count == 0 then return end
+  local slot = math.floor(at / ledger_width(rules)) % SLOTS
+  local sends, polls = ledger_read(windowKey, slot, 1)
+  if kind == 'send' then sends = sends + count else polls = polls + count end
+  redis.call('SETRANGE', windowKey, slot * 8, struct.pack('>I4I4', sends, polls))
+  if kind == 'send' then
+    lane.sends, lane.sentAt = lane.sends + count, math.max(lane.sentAt, at)
+  else
+    lane.polls, lane.askedAt = lane.polls + count, math.max(lane.askedAt, at)
+  end
+end
+
+-- Lets go of the buckets that ended a window ago.
+local function ledger_expire(windowKey, lane, rules, now)
+  local width = ledger_width(rules)
+  local first = math.floor((now - rules.window) / width)
+  if lane.width ~= width then
+    -- The window's length was changed: what was counted counts for one whole new window from now.
+    redis.call('DEL', windowKey)
+    local sends, polls = lane.sends, lane.polls
+    lane.width, lane.tail, lane.sends, lane.polls = width, first, 0, 0
+    ledger_spend(windowKey, lane, rules, 'send', sends, now)
+    ledger_spend(windowKey, lane, rules, 'poll', polls, now)
+    return
+  end
+  local gone = first - lane.tail
+  if gone <= 0 then return end
+  lane.tail = first
+  if lane.sends + lane.polls == 0 then return end
+  if gone >= SLOTS then
+    redis.call('DEL', windowKey)
+    lane.sends, lane.polls = 0, 0
+    return
+  end
+  local from = (first - gone) % SLOTS
+  local head = math.min(gone, SLOTS - from)
+  local sends, polls = ledger_clear(windowKey, from, head)
+  if head < gone then
+    local moreSends, morePolls = ledger_clear(windowKey, 0, gone - head)
+    sends, polls = sends + moreSends, polls + morePolls
+  end
+  lane.sends, lane.polls = lane.sends - sends, lane.polls - polls
+end
+
+-- When `count` more permits will have come back, as far as answered requests tell; nil when they do not.
+local function ledger_free_at(windowKey, lane, rules, count)
+  local bytes = redis.call('GETRANGE', windowKey, 0, SLOTS * 8 - 1)
+  local freed = 0
+  for index = lane.tail, lane.tail + SLOTS - 1 do
+    local at = (index % SLOTS) * 8 + 1
+    if at + 7 <= #bytes then
+      local sends, polls = struct.unpack('>I4I4', bytes, at)
+      freed = freed + sends + polls
+      if freed >= count then return (index + 1) * lane.width + rules.window end
+    end
+  end
+  return nil
+end

@@ -1,0 +1,149 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdir, readFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { connect } from './connection.js';
+import { findServer } from './find-server.js';
+
+/** How a private server is run. */
+export interface PrivateRedisOptions {
+  /** Folder of the append-only files and the log; made if it is not there. What is in it is loaded first. */
+  dir: string;
+  /** `always`: what was answered is on disk. `everysec`: up to a second of it may be lost. */
+  appendfsync: 'always' | 'everysec';
+  /** TCP port on the loopback interface; default: a free one. */
+  port?: number;
+  /** Password; default: a new random one, which only `url` tells. */
+  password?: string;
+  /** The server program; default: the one found on this machine. */
+  program?: string;
+}
+
+/** A Redis server that belongs to this process. */
+export interface PrivateRedis {
+  /** With the password: not for logs. */
+  readonly url: string;
+  readonly port: number;
+  readonly pid: number;
+  /** Resolves when the server has ended, whoever ended it. */
+  readonly ended: Promise<void>;
+  /** Ends the server in good order and waits for it; nothing happens when it has ended already. */
+  stop(): Promise<void>;
+  /** Ends the server as a power cut would, and waits for it. */
+  kill(): Promise<void>;
+}
+
+/** A server that loads a large append-only file takes its time; one that says nothing this long never will. */
+const READY_WITHIN_MS = 60_000;
+
+/**
+ * Starts a Redis server for this process alone: loopback only, append-only file, no eviction, and waits until it
+ * has loaded its data and answers. It runs in a session of its own, so that Ctrl-C reaches the workers and not the
+ * Redis they still need to settle; and it ends by itself when this process is gone, however that went.
+ * Throws when there is no server program, or when the server ends before it answers, with the end of its log.
+ */
+export async function startPrivateRedis(options: PrivateRedisOptions): Promise<PrivateRedis> {
+  const program = options.program ?? (await findServer());
+  if (program === undefined) throw new Error('there is no redis-server or valkey-server on this machine');
+  const { dir } = options;
+  await mkdir(dir, { recursive: true, mode: 0o700 });
+  const port = options.port ?? (await freePort());
+  const password = options.password ?? randomBytes(24).toString('hex');
+
+  const server = spawn(program, ['-'], { cwd: dir, detached: true, stdio: ['pipe', 'ignore', 'ignore'] });
+  const ended = new Promise<void>((resolve) => {
+    server.once('exit', () => resolve());
+    server.once('error', () => resolve());
+  });
+  await once(server, 'spawn');
+  const pid = pidOf(server);
+  // By standard input: the password then shows in no list of processes and lies in no file.
+  server.stdin?.on('error', () => {});
+  server.stdin?.end(settings({ port, password, appendfsync: options.appendfsync }));
+  endWithThisProcess(pid, ended);
+
+  const url = `redis://:${password}@127.0.0.1:${port}`;
+  const end = async (signal: NodeJS.Signals): Promise<void> => {
+    server.kill(signal);
+    await ended;
+  };
+  try {
+    await answers(url, pid, ended);
+  } catch (error) {
+    await end('SIGKILL');
+    const log = await readFile(join(dir, 'redis.log'), 'utf8').catch(() => '');
+    const reason = error instanceof Error ? error.message : String(error);
+    const lastLines = log.trim().split('\n').slice(-3).join(' | ');
+    throw new Error(`${program} did not come up on port ${port}: ${reason}. Its log ends: ${lastLines}`, {
+      cause: error,
+    });
+  }
+  return { url, port, pid, ended, stop: () => end('SIGTERM'), kill: () => end('SIGKILL') };
+}
+
+/** A TCP port of the loopback interface that nobody listens on at this moment; given one, throws if it is taken. */
+export async function freePort(wanted = 0): Promise<number> {
+  const probe = createServer().listen(wanted, '127.0.0.1');
+  await once(probe, 'listening');
+  const address = probe.address();
+  probe.close();
+  await once(probe, 'close');
+  if (address === null || typeof address === 'string') throw new Error('no free TCP port');
+  return address.port;
+}
+
+function settings(of: { port: number; password: string; appendfsync: string }): string {
+  return [
+    'bind 127.0.0.1',
+    `port ${of.port}`,
+    `requirepass ${of.password}`,
+    'appendonly yes',
+    `appendfsync ${of.appendfsync}`,
+    'save ""',
+    'maxmemory-policy noeviction',
+    'logfile redis.log',
+    '',
+  ].join('\n');
+}
+
+function pidOf(child: ChildProcess): number {
+  if (child.pid === undefined) throw new Error('the server has no process id');
+  return child.pid;
+}
+
+/**
+ * A shell that waits for the end of a pipe this process holds open, which the system closes even after `kill -9`,
+ * and then ends the server. It goes with the server, before the process id could be given to another.
+ */
+function endWithThisProcess(pid: number, ended: Promise<void>): void {
+  const guard = spawn('/bin/sh', ['-c', 'read -r _; kill "$1" 2>/dev/null', 'volley-redis-guard', `${pid}`], {
+    detached: true,
+    stdio: ['pipe', 'ignore', 'ignore'],
+  });
+  guard.once('error', () => {});
+  guard.stdin?.on('error', () => {});
+  guard.unref();
+  void ended.then(() => guard.kill('SIGKILL'));
+}
+
+/** A server that lost the race for the port would otherwise take the winner's answers for its own. */
+async function answers(url: string, pid: number, ended: Promise<void>): Promise<void> {
+  // The kind that waits: the server may take a while to load its data.
+  const redis = connect(url, 'blocking');
+  let timer: NodeJS.Timeout | undefined;
+  try {
+    const info = await Promise.race([
+      redis.info('server'),
+      ended.then(() => Promise.reject(new Error('it ended at once'))),
+      new Promise<never>((_resolve, reject) => {
+        timer = setTimeout(() => reject(new Error(`no answer in ${READY_WITHIN_MS} ms`)), READY_WITHIN_MS);
+      }),
+    ]);
+    if (!info.includes(`process_id:${pid}\r\n`)) throw new Error('another server answers on its port');
+  } finally {
+    clearTimeout(timer);
+    redis.disconnect();
+  }
+}

@@ -1,0 +1,202 @@
+import type { TokenCache } from './auth/token-cache.js';
+import { createTokenCache } from './auth/token-cache.js';
+import { InputError, NotFoundError } from './campaign/errors.js';
+import { monotonicClock, type Random, systemClock } from './clock.js';
+import { type Config, type LocalConfig, secretsOf } from './config.js';
+import { createEvents, type Events } from './events.js';
+import { createAccountClient } from './gateway/accounts.js';
+import { createMessagingClient } from './gateway/messaging.js';
+import { laneBearer } from './pipeline/bearer.js';
+import { createDesk } from './pipeline/desk.js';
+import { importCampaign, previewCampaign } from './pipeline/import.js';
+import { type Lane, openLane } from './pipeline/lane.js';
+import { createWakers } from './pipeline/queues.js';
+import { findNumber, reportRows } from './pipeline/report.js';
+import { roster as openRoster } from './pipeline/roster.js';
+import { suppressionDesk } from './pipeline/suppression.js';
+import { wakeLane } from './pipeline/sweep.js';
+import { type TokenGot, tellOfToken } from './pipeline/token-events.js';
+import type { Volley, Workers } from './pipeline/volley.js';
+import { work } from './pipeline/work.js';
+import { connect } from './redis/connection.js';
+import { keyNames } from './redis/keys.js';
+import { watchConnection } from './redis/watch.js';
+
+import { discardImport, removeCampaign } from './store/remove-campaign.js';
+import { suppression as openSuppression } from './store/suppression.js';
+
+export type { Volley, Workers } from './pipeline/volley.js';
+
+export interface VolleyOptions {
+  /** From `loadConfig`, or from `loadLocalConfig` for what never speaks with the service. */
+  readonly config: Config | LocalConfig;
+  /** Default: a log to standard error at the configured level. */
+  readonly events?: Events | undefined;
+  /** Chance; tests pass their own. */
+  readonly random?: Random | undefined;
+}
+
+/**
+ * Puts everything together. It connects to Redis on the first call, and to the service only when it works.
+ * Throws an InputError where there is no Redis to connect to.
+ */
+export function createVolley({ config, random = Math.random, ...options }: VolleyOptions): Volley {
+  const { redisUrl } = config;
+  if (redisUrl === undefined) {
+    throw new InputError(
+      'REDIS_URL is not set: give one such as redis://127.0.0.1:6379, or start `volley up`',
+    );
+  }
+  const events = options.events ?? createEvents({ level: config.logLevel, secrets: secretsOf(config) });
+  const keys = keyNames(config.redisPrefix);
+  const redis = connect(redisUrl);
+  const unwatch = watchConnection(redis, {
+    onLost: (error) => events.emit({ type: 'redis.lost', error }),
+    onRestored: (downMs) => events.emit({ type: 'redis.restored', downMs }),
+  });
+  const lanes: ReadonlyMap<string, Lane> = new Map(
+    config.lanes.map((settings) => [settings.name, openLane(redis, keys, config, settings, events, random)]),
+  );
+  const roster = openRoster(redis, keys, systemClock);
+  const suppression = openSuppression(redis, keys);
+  // What blocks or belongs to the service is made when it is first needed, and closed in the opposite order.
+  const closers: (() => unknown)[] = [() => redis.disconnect(), unwatch];
+  const blocking = lazily(() => {
+    const connection = connect(redisUrl, 'blocking');
+    closers.push(() => connection.disconnect());
+    return connection;
+  });
+  const wakers = lazily(() => {
+    const made = createWakers(blocking(), keys);
+    closers.push(() => made.close());
+    return made;
+  });
+  const tokens = new Map<string, TokenCache>();
+
+  const tokenOf = (lane: string): TokenCache | null => {
+    const full = fullConfig(config);
+    const settings = full.lanes.find(({ name }) => name === lane);
+    if (settings === undefined) {
+      throw new NotFoundError(`there is no lane ${lane}; there are: ${[...lanes.keys()].join(', ')}`);
+    }
+    const { credentials } = settings;
+    if (credentials.kind === 'apiKey') return null;
+    const known = tokens.get(lane);
+    if (known !== undefined) return known;
+    const accounts = createAccountClient({ baseUrl: full.accountBaseUrl, timeoutMs: full.requestTimeoutMs });
+    const told = (got: TokenGot) => tellOfToken(events, lane, got);
+    const cache = createTokenCache({
+      redis,
+      keys,
+      account: credentials,
+      requestTimeoutMs: full.requestTimeoutMs,
+      secretsKey: full.secretsKey,
+      login: (signal) => accounts.login(credentials, signal).then(told('token.loggedIn')),
+      refresh: (refreshToken, signal) => accounts.refresh(refreshToken, signal).then(told('token.refreshed')),
+    });
+    closers.push(() => cache.close().then(() => accounts.close()));
+    tokens.set(lane, cache);
+    return cache;
+  };
+
+  const launched = async (name: string): Promise<void> => {
+    const lane = lanes.get(name);
+    if (lane !== undefined) await wakeLane(lane, wakers());
+  };
+  const sweep = {
+    redis,
+    keys,
+    events,
+    lanes: [...lanes.values()],
+    retentionMs: config.retentionMs,
+    discardImport: async (lane: string, id: string) => {
+      if (!(await discardImport(redis, keys, lane, id))) return;
+      const reason = 'its process died before it was committed';
+      events.emit({ type: 'import.discarded', lane, campaign: id, reason });
+    },
+    removeCampaign: (lane: string, id: string) => removeCampaign(redis, keys, lane, id),
+  };
+  const deps = { redis, keys, config, lanes, events, suppression, launched, clock: systemClock, random };
+  const desk = lazily(() => createDesk({ redis, keys, lanes, wakers: wakers(), roster, events }));
+  const working = new Set<Workers>();
+
+  return {
+    events,
+    enqueue: (input) => importCampaign(deps, input),
+    preview: (input) => previewCampaign(deps, input),
+    status: (id) => desk().status(id),
+    list: (listed) => desk().list(listed),
+    pause: (id) => desk().pause(id),
+    resume: (id) => desk().resume(id),
+    cancel: (id) => desk().cancel(id),
+    resolve: (id, resolution) => desk().resolve(id, resolution),
+    finished: (id, finished) => desk().finished(id, finished),
+    lanes: () => desk().lanes(),
+    pauseLane: (name) => desk().pauseLane(name),
+    resumeLane: (name) => desk().resumeLane(name),
+    report: (id, report) => reportRows(deps, id, report),
+    find: (number) => findNumber(deps, number),
+    suppression: suppressionDesk(deps),
+    token: tokenOf,
+    workers: () => roster.alive(),
+
+    work({ roles, concurrency } = {}) {
+      const full = fullConfig(config);
+      const messaging = createMessagingClient({
+        baseUrl: full.messagingBaseUrl,
+        timeoutMs: full.requestTimeoutMs,
+      });
+      const bearers = new Map(
+        full.lanes.map(({ name, credentials }) => [
+          name,
+          laneBearer(name, credentials, tokenOf(name) ?? undefined),
+        ]),
+      );
+      const workers = work({
+        config: full,
+        redis,
+        blocking: blocking(),
+        keys,
+        lanes,
+        bearers,
+        messaging,
+        wakers: wakers(),
+        roster,
+        events,
+        monotonic: monotonicClock,
+        sweep: { ...sweep, wakers: wakers() },
+        areSuppressed: (numbers) => suppression.areSuppressed(numbers),
+        roles,
+        concurrency,
+      });
+      const drained = {
+        ready: workers.ready,
+        async drain() {
+          working.delete(drained);
+          await workers.drain();
+          messaging.close();
+        },
+      };
+      working.add(drained);
+      return drained;
+    },
+
+    async close() {
+      await Promise.all([...working].map((workers) => workers.drain()));
+      for (const close of closers.reverse()) await close();
+    },
+  };
+}
+
+function fullConfig(config: Config | LocalConfig): Config {
+  if ('messagingBaseUrl' in config) return config;
+  throw new TypeError('this needs the full configuration: make it with loadConfig, not loadLocalConfig');
+}
+
+function lazily<Made>(make: () => Made): () => Made {
+  let made: { value: Made } | undefined;
+  return () => {
+    made ??= { value: make() };
+    return made.value;
+  };
+}

@@ -1,0 +1,156 @@
+import { z } from 'zod';
+import type { Random } from '../clock.js';
+import { type AccountFault, createFaultDraw } from './faults.js';
+import type { AccountSettings, Settings } from './options.js';
+import type { Session, TokenOffice } from './tokens.js';
+import { type Answer, failure, type Incoming, isJson, json, RESET, SILENCE, unreadable } from './wire.js';
+
+const loginSchema = z.strictObject({
+  username: z.string(),
+  password: z.string(),
+  targetAccountId: z.string().optional(),
+});
+
+type LoginRequest = z.infer<typeof loginSchema>;
+
+/** The result codes of area B. */
+const BAD_CREDENTIAL = 10126;
+const WRONG_TARGET = 10117;
+const BLOCKED = 11044;
+
+/** Area B: logins and refreshes. Its requests count against no quota. */
+export class Accounts {
+  readonly #tokens: TokenOffice;
+  readonly #random: Random;
+  readonly #failures = new Map<string, number>();
+  #settings: Settings;
+  #drawFault: () => AccountFault | undefined;
+  /** Login requests and those of them that got a pair; refresh requests likewise. */
+  readonly counts = { logins: 0, loginsGranted: 0, refreshes: 0, refreshesGranted: 0 };
+
+  constructor(settings: Settings, tokens: TokenOffice, random: Random) {
+    this.#tokens = tokens;
+    this.#random = random;
+    this.#settings = settings;
+    this.#drawFault = createFaultDraw(settings.accountFaults, random);
+  }
+
+  /** Takes new settings; `accounts` given anew are unblocked, as by a forgot-password reset. */
+  configure(settings: Settings): void {
+    this.#settings = settings;
+    this.#drawFault = createFaultDraw(settings.accountFaults, this.#random);
+    this.#tokens.configure(settings.tokens);
+  }
+
+  /** Forgets the failed logins of everyone: what a forgot-password reset does for one. */
+  unblock(): void {
+    this.#failures.clear();
+  }
+
+  /** Serves a request whose path begins with /api/, arriving at `now` (ms). */
+  async handle(request: Incoming, now: number): Promise<Answer> {
+    const { method, path, headers } = request;
+    const isLogin = path === '/api/login';
+    if (!isLogin && path !== '/api/RefreshToken') return failure(404, 'no such resource');
+    if (method !== (isLogin ? 'POST' : 'GET')) return failure(405, 'login is a POST, RefreshToken a GET');
+    if (isLogin) this.counts.logins += 1;
+    else this.counts.refreshes += 1;
+    if (!isJson(headers)) return failure(400, 'Content-Type must be application/json');
+    if (headers['x-requested-with'] !== 'XMLHttpRequest')
+      return failure(400, 'X-Requested-With must be XMLHttpRequest');
+    const serve = () => (isLogin ? this.#login(request, now) : this.#refresh(request, now));
+    return this.#befallen(this.#drawFault(), isLogin, serve);
+  }
+
+  async #befallen(
+    fault: AccountFault | undefined,
+    isLogin: boolean,
+    serve: () => Promise<Answer>,
+  ): Promise<Answer> {
+    switch (fault) {
+      case undefined:
+        return serve();
+      case 'loginTimeout':
+        return isLogin
+          ? this.#result(BAD_CREDENTIAL, 'BadCredential: timeout while checking the credentials')
+          : serve();
+      case 'error500':
+        return failure(500, 'internal error');
+      case 'resetBefore':
+        return RESET;
+      case 'resetAfter':
+        await serve();
+        return RESET;
+      case 'hang':
+        return SILENCE;
+      case 'unreadable':
+        await serve();
+        return unreadable(200);
+      default:
+        return fault satisfies never;
+    }
+  }
+
+  async #login({ body }: Incoming, now: number): Promise<Answer> {
+    const request = readLogin(body);
+    if (request === undefined) return failure(400, 'the body must hold username and password');
+    const account = this.#settings.accounts.find(({ username }) => username === request.username);
+    const failures = this.#failures.get(request.username) ?? 0;
+    const { lockoutAfter } = this.#settings.tokens;
+    if (lockoutAfter !== null && failures >= lockoutAfter) {
+      return this.#result(BLOCKED, 'account blocked after multiple failed login attempts');
+    }
+    if (account === undefined || account.password !== request.password) {
+      this.#failures.set(request.username, failures + 1);
+      return this.#result(BAD_CREDENTIAL, 'BadCredential: username or password not valid');
+    }
+    const accountId = accountOf(account, request);
+    if (accountId === undefined) return this.#result(WRONG_TARGET, 'incorrect value in targetAccountId');
+    this.counts.loginsGranted += 1;
+    return this.#pair(this.#tokens.openSession(account.username, accountId), now);
+  }
+
+  async #refresh({ headers }: Incoming, now: number): Promise<Answer> {
+    const authorization = headers['x-authorization'];
+    if (typeof authorization !== 'string' || !authorization.startsWith('Bearer ')) {
+      return failure(401, 'X-Authorization must be Bearer and the refresh token');
+    }
+    const redemption = this.#tokens.redeem(authorization.slice('Bearer '.length), now);
+    if (redemption.kind !== 'redeemed') return failure(401, `refresh token ${redemption.kind}`);
+    this.counts.refreshesGranted += 1;
+    return this.#pair(redemption.session, now);
+  }
+
+  async #pair(session: Session, now: number): Promise<Answer> {
+    return json(200, await this.#tokens.issue(session, now));
+  }
+
+  /** A result code, placed as the options say. */
+  #result(code: number, message: string): Answer {
+    const { placement, status } = this.#settings.resultCode;
+    switch (placement) {
+      case 'resultCode':
+        return json(status, { resultCode: code, message });
+      case 'error.code':
+        return json(status, { error: { code, message } });
+      case 'message':
+        return json(status, { message: `${code} ${message}` });
+      default:
+        return placement satisfies never;
+    }
+  }
+}
+
+/** The account a login is for: a target only a reseller may name, and only one of its own. */
+function accountOf(account: AccountSettings, { targetAccountId }: LoginRequest): string | undefined {
+  if (targetAccountId === undefined) return account.accountId ?? account.username;
+  return account.reseller && account.targetAccountIds.includes(targetAccountId) ? targetAccountId : undefined;
+}
+
+function readLogin(body: string): LoginRequest | undefined {
+  try {
+    return loginSchema.safeParse(JSON.parse(body)).data;
+  } catch {
+    return undefined;
+  }
+}

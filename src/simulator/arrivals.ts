@@ -1,0 +1,135 @@
+import { Column } from './columns.js';
+
+export const ARRIVAL_KINDS = ['send', 'poll', 'subscription', 'other'] as const;
+export type ArrivalKind = (typeof ARRIVAL_KINDS)[number];
+
+/** How an area A request ended on the server's side; `repeated` is a known clientCorrelator. */
+export const OUTCOMES = [
+  'accepted',
+  'repeated',
+  'infos',
+  'done',
+  'quotaExceeded',
+  'throttledByFault',
+  'unauthorised',
+  'forbidden',
+  'badRequest',
+  'notFound',
+  'notAcceptable',
+  'error',
+  'reset',
+  'hang',
+] as const;
+export type Outcome = (typeof OUTCOMES)[number];
+
+/** One area A request. `key` is empty when the request named none that is known. */
+export interface Arrival {
+  at: number;
+  key: string;
+  kind: ArrivalKind;
+  outcome: Outcome;
+}
+
+/** The most of a key in any rolling window of its quota: requests that were let in by the quota, and all that arrived. */
+export interface WindowMaximum {
+  key: string;
+  quota: number | null;
+  windowMs: number;
+  admitted: number;
+  arrived: number;
+}
+
+const NO_KEY = 0xffff;
+
+/** The history of area A, every request in the order of arrival: what the quota invariant is checked against. */
+export class ArrivalLog {
+  #at = new Column(Float64Array);
+  #key = new Column(Uint16Array);
+  #what = new Column(Uint16Array);
+  #counts: number[] = [];
+  readonly #keyNames: string[] = [];
+
+  get length(): number {
+    return this.#at.length;
+  }
+
+  record(
+    at: number,
+    key: { index: number; name: string } | undefined,
+    kind: ArrivalKind,
+    outcome: Outcome,
+  ): void {
+    if (key !== undefined) this.#keyNames[key.index] = key.name;
+    this.#at.push(at);
+    this.#key.push(key?.index ?? NO_KEY);
+    const what = codeOf(kind, outcome);
+    this.#what.push(what);
+    this.#counts[what] = (this.#counts[what] ?? 0) + 1;
+  }
+
+  *entries(): Generator<Arrival> {
+    for (let row = 0; row < this.#at.length; row += 1) {
+      const { kind, outcome } = this.#whatAt(row);
+      yield { at: this.#at.at(row), key: this.#keyNames[this.#key.at(row)] ?? '', kind, outcome };
+    }
+  }
+
+  /** How many requests of that kind (or of any) ended so. */
+  count(outcome: Outcome, kind?: ArrivalKind): number {
+    let sum = 0;
+    for (const each of ARRIVAL_KINDS) {
+      if (each === (kind ?? each)) sum += this.#counts[codeOf(each, outcome)] ?? 0;
+    }
+    return sum;
+  }
+
+  /**
+   * The largest number of sends and polls of a key whose arrivals lie less than `windowMs` apart: all of them, and those
+   * that passed the quota.
+   */
+  maxInWindow(keyIndex: number, windowMs: number): { admitted: number; arrived: number } {
+    const arrived = rollingMaximum(windowMs);
+    const admitted = rollingMaximum(windowMs);
+    for (let row = 0; row < this.#at.length; row += 1) {
+      const { kind, outcome } = this.#whatAt(row);
+      if (this.#key.at(row) !== keyIndex || (kind !== 'send' && kind !== 'poll')) continue;
+      arrived.add(this.#at.at(row));
+      if (outcome !== 'quotaExceeded') admitted.add(this.#at.at(row));
+    }
+    return { admitted: admitted.maximum(), arrived: arrived.maximum() };
+  }
+
+  clear(): void {
+    this.#at = new Column(Float64Array);
+    this.#key = new Column(Uint16Array);
+    this.#what = new Column(Uint16Array);
+    this.#counts = [];
+  }
+
+  #whatAt(row: number): { kind: ArrivalKind; outcome: Outcome } {
+    const what = this.#what.at(row);
+    const outcome = what % OUTCOMES.length;
+    return {
+      kind: ARRIVAL_KINDS[(what - outcome) / OUTCOMES.length] ?? 'other',
+      outcome: OUTCOMES[outcome] ?? 'error',
+    };
+  }
+}
+
+function codeOf(kind: ArrivalKind, outcome: Outcome): number {
+  return ARRIVAL_KINDS.indexOf(kind) * OUTCOMES.length + OUTCOMES.indexOf(outcome);
+}
+
+function rollingMaximum(windowMs: number): { add(at: number): void; maximum(): number } {
+  const times = new Column(Float64Array);
+  let oldest = 0;
+  let maximum = 0;
+  return {
+    add(at) {
+      times.push(at);
+      while (times.at(oldest) <= at - windowMs) oldest += 1;
+      maximum = Math.max(maximum, times.length - oldest);
+    },
+    maximum: () => maximum,
+  };
+}

@@ -1,0 +1,63 @@
+import type { Random } from '../clock.js';
+import { type Distribution, sample } from './distribution.js';
+import type { MagicName } from './magic-recipients.js';
+
+/** What becomes of one recipient, decided when its request is accepted: no timer runs for it. */
+export interface Fate {
+  /** From acceptance to the final status. */
+  readonly delayMs: number;
+  /** `unlisted`: reported with a word on no list; `never`: DeliveredToNetwork for ever. */
+  readonly final: 'delivered' | 'impossible' | 'impossibleAtOnce' | 'unlisted' | 'never';
+}
+
+/** A status word the interface page does not list. */
+export const UNLISTED_STATUS = 'MessageWaiting';
+
+/** Draws the fate of a recipient; `impossible` is the share of ordinary recipients that cannot be reached. */
+export function drawFate(
+  magic: MagicName | undefined,
+  time: Distribution,
+  impossible: number,
+  random: Random,
+): Fate {
+  const delayMs = sample(time, random);
+  switch (magic) {
+    case 'deliveredAtOnce':
+      return { delayMs: 0, final: 'delivered' };
+    case 'impossible':
+      return { delayMs, final: 'impossible' };
+    case 'impossibleAtOnce':
+      return { delayMs: 0, final: 'impossibleAtOnce' };
+    case 'unlistedStatus':
+      return { delayMs, final: 'unlisted' };
+    case 'neverFinal':
+      return { delayMs, final: 'never' };
+    default: {
+      const unreachable = magic === undefined && impossible > 0 && random() < impossible;
+      return { delayMs, final: unreachable ? 'impossible' : 'delivered' };
+    }
+  }
+}
+
+/** The status in the reply to the send request: DeliveredToNetwork, as the page's example lists it. */
+export function statusOnAcceptance(fate: Fate): string {
+  return fate.final === 'impossibleAtOnce' ? 'DeliveryImpossible' : 'DeliveredToNetwork';
+}
+
+/** The status a poll reports, so many ms after acceptance. */
+export function statusAfter(fate: Fate, elapsedMs: number): string {
+  switch (fate.final) {
+    case 'impossibleAtOnce':
+      return 'DeliveryImpossible';
+    case 'unlisted':
+      return UNLISTED_STATUS;
+    case 'never':
+      return 'DeliveredToNetwork';
+    case 'delivered':
+      return elapsedMs >= fate.delayMs ? 'DeliveredToTerminal' : 'DeliveredToNetwork';
+    case 'impossible':
+      return elapsedMs >= fate.delayMs ? 'DeliveryImpossible' : 'DeliveredToNetwork';
+    default:
+      return fate.final satisfies never;
+  }
+}

@@ -1,0 +1,81 @@
+import type { KeySettings } from './options.js';
+import { createQuotaModel, type QuotaModel } from './quota-models.js';
+
+/** One quota and who it belongs to, for as long as the simulator runs. */
+export interface KeyState {
+  readonly index: number;
+  /** The API key, or `account:` and the account's id. */
+  readonly name: string;
+  settings: Omit<KeySettings, 'key' | 'account'>;
+  /** null: unlimited. */
+  quota: QuotaModel | null;
+}
+
+const UNLIMITED: KeyState['settings'] = {
+  quota: null,
+  model: 'sliding',
+  windowMs: 3_600_000,
+  forbidden: false,
+};
+
+/** Finds the quota of a bearer: an API key it was told of, or the access token of an account. */
+export class KeyRing {
+  readonly #states = new Map<string, KeyState>();
+  readonly #accountOf: (accessToken: string, now: number) => string | undefined;
+  #apiKeys = new Map<string, KeyState>();
+  #accounts = new Map<string, KeyState>();
+
+  constructor(accountOf: (accessToken: string, now: number) => string | undefined) {
+    this.#accountOf = accountOf;
+  }
+
+  /** Takes new settings. A quota whose settings stay as they were goes on counting; a changed one starts anew. */
+  configure(keys: readonly KeySettings[]): void {
+    this.#apiKeys = new Map();
+    this.#accounts = new Map();
+    for (const entry of keys) {
+      const { quota, model, windowMs, forbidden } = entry;
+      const settings = { quota, model, windowMs, forbidden };
+      if ('key' in entry) this.#apiKeys.set(entry.key, this.#state(entry.key, settings));
+      else this.#accounts.set(entry.account, this.#state(accountName(entry.account), settings));
+    }
+  }
+
+  /** The state of a bearer at `now`; undefined when nobody knows it. An account without an entry is unlimited. */
+  resolve(bearer: string, now: number): KeyState | undefined {
+    const byKey = this.#apiKeys.get(bearer);
+    if (byKey !== undefined) return byKey;
+    const account = this.#accountOf(bearer, now);
+    if (account === undefined) return undefined;
+    const known = this.#accounts.get(account);
+    if (known !== undefined) return known;
+    const state = this.#state(accountName(account), UNLIMITED);
+    this.#accounts.set(account, state);
+    return state;
+  }
+
+  /** Every key and account that was ever known. */
+  states(): Iterable<KeyState> {
+    return this.#states.values();
+  }
+
+  #state(name: string, settings: KeyState['settings']): KeyState {
+    const known = this.#states.get(name);
+    if (known === undefined) {
+      const state = { index: this.#states.size, name, settings, quota: quotaOf(settings) };
+      this.#states.set(name, state);
+      return state;
+    }
+    if (JSON.stringify(known.settings) !== JSON.stringify(settings)) known.quota = quotaOf(settings);
+    known.settings = settings;
+    return known;
+  }
+}
+
+function accountName(accountId: string): string {
+  return `account:${accountId}`;
+}
+
+function quotaOf({ quota, model, windowMs }: KeyState['settings']): QuotaModel | null {
+  return quota === null ? null : createQuotaModel(model, quota, windowMs);
+}

@@ -1,0 +1,248 @@
+import { Column } from './columns.js';
+import type { Fate } from './deliveries.js';
+import { RowIndex } from './row-index.js';
+import { StringTable } from './string-table.js';
+
+/** How an accepted request was answered. */
+export const ANSWERS = ['answered', 'withoutRequestId', 'unreadable', 'error500', 'reset', 'never'] as const;
+export type Answered = (typeof ANSWERS)[number];
+
+const FINALS = ['delivered', 'impossible', 'impossibleAtOnce', 'unlisted', 'never'] as const;
+
+/** A send request about to be accepted. Recipients are E.164 digits without the plus, each with its fate. */
+export interface Acceptance {
+  readonly at: number;
+  /** The number and the name of the quota key. */
+  readonly key: { readonly index: number; readonly name: string };
+  readonly sender: string;
+  readonly senderName: string | undefined;
+  readonly text: string;
+  readonly correlator: string | undefined;
+  readonly answered: Answered;
+  readonly pollable: boolean;
+  readonly recipients: readonly number[];
+  readonly fates: readonly Fate[];
+}
+
+/** An accepted request as the ledger tells it. */
+export interface LedgerEntry {
+  at: number;
+  key: string;
+  requestId: string;
+  sender: string;
+  senderName: string | null;
+  recipients: string[];
+  text: string;
+  correlator: string | null;
+  answered: Answered;
+}
+
+/** What a poll needs to know of an accepted request. */
+export interface KeptRequest {
+  readonly at: number;
+  readonly keyIndex: number;
+  readonly sender: string;
+  readonly pollable: boolean;
+  readonly recipients: readonly number[];
+  readonly fates: readonly Fate[];
+}
+
+/**
+ * Everything that was accepted: what a test asks in the end. Kept in columns outside the heap (about 60 bytes a
+ * request of one recipient, and each different text once), so millions fit.
+ */
+export class Ledger {
+  readonly #idPrefix: string;
+  readonly #keyNames: string[] = [];
+  #firstNumber = 0;
+  #rows = emptyRows();
+
+  /** Request ids are this prefix, a hyphen and a number in base 36. */
+  constructor(idPrefix: string) {
+    this.#idPrefix = idPrefix;
+  }
+
+  get requests(): number {
+    return this.#rows.at.length;
+  }
+
+  get recipients(): number {
+    return this.#rows.number.length;
+  }
+
+  /** Different (number, text) pairs that were accepted more than once. */
+  get duplicates(): number {
+    return this.#rows.duplicates;
+  }
+
+  /** Writes the request down and names it: its request id. */
+  accept(request: Acceptance): string {
+    const rows = this.#rows;
+    const row = rows.at.length;
+    const text = rows.strings.intern(request.text);
+    this.#keyNames[request.key.index] = request.key.name;
+    rows.at.push(request.at);
+    rows.key.push(request.key.index);
+    rows.sender.push(rows.strings.intern(request.sender));
+    rows.senderName.push(optional(rows.strings, request.senderName));
+    rows.text.push(text);
+    rows.correlator.push(this.#rememberCorrelator(request, row));
+    rows.firstRecipient.push(rows.number.length);
+    rows.answered.push(ANSWERS.indexOf(request.answered));
+    rows.pollable.push(request.pollable ? 1 : 0);
+    for (const [index, number] of request.recipients.entries()) {
+      const fate = request.fates[index];
+      rows.number.push(number);
+      rows.requestOf.push(row);
+      rows.delay.push(fate?.delayMs ?? 0);
+      rows.final.push(FINALS.indexOf(fate?.final ?? 'delivered'));
+      this.#countDuplicate(number, text, rows.number.length - 1);
+    }
+    return this.#idOf(row);
+  }
+
+  /** The id of the request that key sent first with that correlator, if any. */
+  findCorrelator(keyIndex: number, correlator: string): string | undefined {
+    const { correlators, firstWithCorrelator } = this.#rows;
+    const known = correlators.find(correlatorName(keyIndex, correlator));
+    return known === undefined ? undefined : this.#idOf(firstWithCorrelator.at(known));
+  }
+
+  /** The request of that id, or undefined. */
+  find(requestId: string): KeptRequest | undefined {
+    const row = this.#rowOf(requestId);
+    if (row === undefined) return undefined;
+    const rows = this.#rows;
+    const [from, to] = this.#recipientRows(row);
+    const recipients: number[] = [];
+    const fates: Fate[] = [];
+    for (let index = from; index < to; index += 1) {
+      recipients.push(rows.number.at(index));
+      fates.push({ delayMs: rows.delay.at(index), final: FINALS[rows.final.at(index)] ?? 'delivered' });
+    }
+    return {
+      at: rows.at.at(row),
+      keyIndex: rows.key.at(row),
+      sender: rows.strings.at(rows.sender.at(row)),
+      pollable: rows.pollable.at(row) === 1,
+      recipients,
+      fates,
+    };
+  }
+
+  /** Every accepted request in the order of acceptance. */
+  *entries(): Generator<LedgerEntry> {
+    for (let row = 0; row < this.#rows.at.length; row += 1) yield this.#entry(row);
+  }
+
+  /** Forgets everything; the ids given out before stay unknown for ever. */
+  clear(): void {
+    this.#firstNumber += this.#rows.at.length;
+    this.#rows = emptyRows();
+  }
+
+  #entry(row: number): LedgerEntry {
+    const rows = this.#rows;
+    const [from, to] = this.#recipientRows(row);
+    const correlator = fromOptional(rows.correlators, rows.correlator.at(row));
+    return {
+      at: rows.at.at(row),
+      key: this.#keyNames[rows.key.at(row)] ?? '',
+      requestId: this.#idOf(row),
+      sender: rows.strings.at(rows.sender.at(row)),
+      senderName: fromOptional(rows.strings, rows.senderName.at(row)),
+      recipients: Array.from({ length: to - from }, (_, index) => `+${rows.number.at(from + index)}`),
+      text: rows.strings.at(rows.text.at(row)),
+      correlator: correlator === null ? null : correlator.slice(correlator.indexOf(':') + 1),
+      answered: ANSWERS[rows.answered.at(row)] ?? 'answered',
+    };
+  }
+
+  #recipientRows(row: number): [from: number, to: number] {
+    const { firstRecipient, number } = this.#rows;
+    return [
+      firstRecipient.at(row),
+      row + 1 < firstRecipient.length ? firstRecipient.at(row + 1) : number.length,
+    ];
+  }
+
+  #rememberCorrelator({ key, correlator }: Acceptance, row: number): number {
+    if (correlator === undefined) return 0;
+    const { correlators, firstWithCorrelator } = this.#rows;
+    const known = correlators.intern(correlatorName(key.index, correlator));
+    if (known === firstWithCorrelator.length) firstWithCorrelator.push(row);
+    return known + 1;
+  }
+
+  #countDuplicate(number: number, text: number, recipient: number): void {
+    const rows = this.#rows;
+    const hash = hashOfPair(number, text);
+    const first = rows.pairs.find(
+      hash,
+      (row) => rows.number.at(row) === number && rows.text.at(rows.requestOf.at(row)) === text,
+    );
+    rows.repeated.push(0);
+    if (first === undefined) {
+      rows.pairs.add(hash, recipient);
+      return;
+    }
+    if (rows.repeated.at(first) === 0) rows.duplicates += 1;
+    rows.repeated.set(first, 1);
+  }
+
+  #idOf(row: number): string {
+    return `${this.#idPrefix}-${(this.#firstNumber + row).toString(36).padStart(6, '0')}`;
+  }
+
+  #rowOf(requestId: string): number | undefined {
+    const row = Number.parseInt(requestId.slice(requestId.lastIndexOf('-') + 1), 36) - this.#firstNumber;
+    return row >= 0 && row < this.requests && this.#idOf(row) === requestId ? row : undefined;
+  }
+}
+
+function emptyRows() {
+  return {
+    at: new Column(Float64Array),
+    key: new Column(Uint16Array),
+    sender: new Column(Uint32Array),
+    senderName: new Column(Uint32Array),
+    text: new Column(Uint32Array),
+    correlator: new Column(Uint32Array),
+    firstRecipient: new Column(Uint32Array),
+    answered: new Column(Uint8Array),
+    pollable: new Column(Uint8Array),
+    // A row each recipient. 15 digits fit a double exactly.
+    number: new Column(Float64Array),
+    requestOf: new Column(Uint32Array),
+    delay: new Column(Uint32Array),
+    final: new Column(Uint8Array),
+    repeated: new Column(Uint8Array),
+    pairs: new RowIndex(),
+    duplicates: 0,
+    strings: new StringTable(),
+    correlators: new StringTable(),
+    firstWithCorrelator: new Column(Uint32Array),
+  };
+}
+
+/** Correlators are a client's own: two keys may use the same one. */
+function correlatorName(keyIndex: number, correlator: string): string {
+  return `${keyIndex}:${correlator}`;
+}
+
+/** 0 is nothing, so that a column of numbers can hold it. */
+function optional(strings: StringTable, text: string | undefined): number {
+  return text === undefined ? 0 : strings.intern(text) + 1;
+}
+
+function fromOptional(strings: StringTable, stored: number): string | null {
+  return stored === 0 ? null : strings.at(stored - 1);
+}
+
+function hashOfPair(number: number, text: number): number {
+  let hash =
+    Math.imul((number % 0x1_0000_0000) ^ Math.floor(number / 0x1_0000_0000), 0x9e3779b1) ^
+    Math.imul(text + 1, 0x85ebca6b);
+  hash = Math.imul(hash ^ (hash >>> 16), 0xc2b2ae35);
+  return (hash ^ (hash >>> 13)) >>> 0;
+}

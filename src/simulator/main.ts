@@ -1,0 +1,21 @@
+import { parseArgs } from 'node:util';
+import { startSimulator } from './server.js';
+
+/** How long replies under way may take once the process was asked to end. */
+const DRAIN_MS = 5_000;
+
+const { values } = parseArgs({
+  options: { host: { type: 'string' }, port: { type: 'string' }, options: { type: 'string', default: '{}' } },
+});
+
+const simulator = await startSimulator({
+  ...JSON.parse(values.options),
+  ...(values.host === undefined ? {} : { host: values.host }),
+  ...(values.port === undefined ? {} : { port: Number(values.port) }),
+});
+
+for (const signal of ['SIGTERM', 'SIGINT'] as const)
+  process.once(signal, () => void simulator.close(DRAIN_MS));
+
+const { messagingBaseUrl, accountBaseUrl } = simulator;
+console.log(JSON.stringify({ messagingBaseUrl, accountBaseUrl }));

@@ -1,0 +1,100 @@
+import type { ArrivalKind, ArrivalLog } from './arrivals.js';
+import type { KeyRing, KeyState } from './key-ring.js';
+import type { Settings } from './options.js';
+import type { Polls } from './polls.js';
+import { BASE_PATH, forbidden, retryAfter, type Served, tooManyRequests } from './replies.js';
+import type { Sends } from './sends.js';
+import type { Subscriptions } from './subscriptions.js';
+import { type Answer, failure, type Incoming } from './wire.js';
+
+/** What area A consists of. */
+export interface MessagingParts {
+  readonly keys: KeyRing;
+  readonly sends: Sends;
+  readonly polls: Polls;
+  readonly subscriptions: Subscriptions;
+  readonly arrivals: ArrivalLog;
+}
+
+type Route =
+  | { readonly kind: 'send'; readonly sender: string }
+  | { readonly kind: 'poll'; readonly sender: string; readonly requestId: string }
+  | { readonly kind: 'subscription' }
+  | { readonly kind: 'other' };
+
+/**
+ * The door of area A: who is asking, within which quota, for what; and the log of every arrival. Sends and polls of a
+ * known key count against its quota before anything else is looked at: one that ends in 400 or a reset was made, too.
+ */
+export class Messaging {
+  readonly #parts: MessagingParts;
+  #quotaRetryAfter: Settings['quotaRetryAfter'];
+
+  constructor(settings: Settings, parts: MessagingParts) {
+    this.#parts = parts;
+    this.#quotaRetryAfter = settings.quotaRetryAfter;
+    parts.keys.configure(settings.keys);
+  }
+
+  configure(settings: Settings): void {
+    this.#quotaRetryAfter = settings.quotaRetryAfter;
+    this.#parts.keys.configure(settings.keys);
+    this.#parts.sends.configure(settings);
+    this.#parts.polls.configure(settings);
+    this.#parts.subscriptions.configure(settings.notifications);
+  }
+
+  /** Serves a request whose path begins with `BASE_PATH`, arriving at `now` (ms). */
+  handle(request: Incoming, now: number): Answer {
+    const route = routeOf(request);
+    const key = this.#keyOf(request.headers.authorization, now);
+    const { answer, outcome } = this.#serve(request, route, key, now);
+    this.#parts.arrivals.record(now, key, route.kind, outcome);
+    return answer;
+  }
+
+  #keyOf(authorization: string | undefined, now: number): KeyState | undefined {
+    if (authorization === undefined || !authorization.startsWith('Bearer ')) return undefined;
+    return this.#parts.keys.resolve(authorization.slice('Bearer '.length), now);
+  }
+
+  #serve(request: Incoming, route: Route, key: KeyState | undefined, now: number): Served {
+    if (key === undefined) {
+      return { answer: failure(401, 'the API key was not mentioned or is invalid'), outcome: 'unauthorised' };
+    }
+    switch (route.kind) {
+      case 'send':
+        return this.#denied(key, now) ?? this.#parts.sends.handle(request, route.sender, key, now);
+      case 'poll':
+        return this.#denied(key, now) ?? this.#parts.polls.handle(route.sender, route.requestId, key, now);
+      case 'subscription':
+        return this.#parts.subscriptions.handle(request, key);
+      case 'other':
+        return { answer: failure(404, 'no such resource'), outcome: 'notFound' };
+      default:
+        return route satisfies never;
+    }
+  }
+
+  #denied(key: KeyState, now: number): Served | undefined {
+    const waitMs = key.quota?.arrive(now) ?? 0;
+    if (waitMs === 0)
+      return key.settings.forbidden ? { answer: forbidden(), outcome: 'forbidden' } : undefined;
+    const headers = retryAfter(this.#quotaRetryAfter, now, Math.ceil(waitMs / 1000));
+    return { answer: tooManyRequests(headers), outcome: 'quotaExceeded' };
+  }
+}
+
+/** By hand rather than by a router: it runs for every request, and the sender's spelling must reach the handlers. */
+function routeOf({ method, path }: Incoming): Route & { kind: ArrivalKind } {
+  const [outbound, sender, requests, requestId, deliveryInfos, ...rest] = path
+    .slice(BASE_PATH.length + 1)
+    .split('/');
+  if (outbound !== 'outbound' || sender === undefined || rest.length > 0) return { kind: 'other' };
+  if (requests === undefined)
+    return sender === 'subscriptions' ? { kind: 'subscription' } : { kind: 'other' };
+  if (requests !== 'requests') return { kind: 'other' };
+  if (requestId === undefined) return method === 'POST' ? { kind: 'send', sender } : { kind: 'other' };
+  if (deliveryInfos === 'deliveryInfos' && method === 'GET') return { kind: 'poll', sender, requestId };
+  return { kind: 'other' };
+}

@@ -1,0 +1,59 @@
+import type { Random } from '../clock.js';
+import { statusAfter } from './deliveries.js';
+import { createFaultDraw, type PollFault } from './faults.js';
+import type { KeyState } from './key-ring.js';
+import type { Ledger } from './ledger.js';
+import type { Settings } from './options.js';
+import { deliveryInfoList, noSuchMessage, resourceUrl, type Served, servedFault } from './replies.js';
+import { decodeSender } from './sender.js';
+import { json, RESET, unreadable } from './wire.js';
+
+/** Answers requests for delivery infos. */
+export class Polls {
+  readonly #ledger: Ledger;
+  readonly #random: Random;
+  #settings: Settings;
+  #drawFault: () => PollFault | undefined;
+
+  constructor(settings: Settings, ledger: Ledger, random: Random) {
+    this.#ledger = ledger;
+    this.#random = random;
+    this.#settings = settings;
+    this.#drawFault = createFaultDraw(settings.pollFaults, random);
+  }
+
+  configure(settings: Settings): void {
+    this.#settings = settings;
+    this.#drawFault = createFaultDraw(settings.pollFaults, this.#random);
+  }
+
+  /** Serves a poll of that key; `segment` is the sender as the path spells it. */
+  handle(segment: string, requestId: string, key: KeyState, now: number): Served {
+    const fault = this.#drawFault();
+    switch (fault) {
+      case undefined:
+        return this.#infos(segment, requestId, key, now);
+      case 'notFound':
+        return noSuchMessage();
+      case 'reset':
+        return { answer: RESET, outcome: 'reset' };
+      case 'unreadable':
+        return { answer: unreadable(200), outcome: 'error' };
+      default:
+        return servedFault(fault, now, this.#settings.faultRetryAfterSeconds);
+    }
+  }
+
+  /** Strict: the sender must read, once decoded, as in the send request, `tel:` included; another key sees nothing. */
+  #infos(segment: string, requestId: string, key: KeyState, now: number): Served {
+    const kept = this.#ledger.find(requestId);
+    if (kept === undefined || !kept.pollable || kept.keyIndex !== key.index) return noSuchMessage();
+    if (kept.sender !== decodeSender(segment)) return noSuchMessage();
+    const { recipients, fates } = kept;
+    const url = resourceUrl(this.#settings.resourceHost, kept.sender, requestId);
+    const infos = deliveryInfoList({ resourceUrl: url, recipients, fates }, (fate) =>
+      statusAfter(fate, now - kept.at),
+    );
+    return { answer: json(200, infos), outcome: 'infos' };
+  }
+}

@@ -1,0 +1,150 @@
+import type { Random } from '../clock.js';
+import { drawFate, statusOnAcceptance } from './deliveries.js';
+import { createFaultDraw, isSendFault, type SendFault } from './faults.js';
+import type { KeyState } from './key-ring.js';
+import type { Answered, Ledger } from './ledger.js';
+import { type MagicName, magicOf } from './magic-recipients.js';
+import type { Settings } from './options.js';
+import { badRequest, created, resourceUrl, type Served, servedFault } from './replies.js';
+import { readSendBody, type SendBody } from './send-request.js';
+import { decodeSender, senderFault } from './sender.js';
+import type { Subscriptions } from './subscriptions.js';
+import { failure, type Incoming, isJson, RESET, SILENCE, unreadable } from './wire.js';
+
+/** A send request that is in order. */
+interface Send {
+  readonly body: SendBody;
+  readonly sender: string;
+  readonly magic: readonly (MagicName | undefined)[];
+  readonly key: KeyState;
+  readonly now: number;
+}
+
+/** Takes send requests in, or does to them what their recipients or chance ask for. */
+export class Sends {
+  readonly #ledger: Ledger;
+  readonly #subscriptions: Subscriptions;
+  readonly #random: Random;
+  readonly #struck = new Set<number>();
+  #settings: Settings;
+  #drawFault: () => SendFault | undefined;
+
+  constructor(settings: Settings, ledger: Ledger, subscriptions: Subscriptions, random: Random) {
+    this.#ledger = ledger;
+    this.#subscriptions = subscriptions;
+    this.#random = random;
+    this.#settings = settings;
+    this.#drawFault = createFaultDraw(settings.faults, random);
+  }
+
+  configure(settings: Settings): void {
+    this.#settings = settings;
+    this.#drawFault = createFaultDraw(settings.faults, this.#random);
+  }
+
+  /** Lets the magic recipients that have struck strike again. */
+  forgetStrikes(): void {
+    this.#struck.clear();
+  }
+
+  /** Serves a send request of that key; `segment` is the sender as the path spells it. */
+  handle(request: Incoming, segment: string, key: KeyState, now: number): Served {
+    if (!isJson(request.headers)) return badRequest('Content-Type must be application/json');
+    const body = readSendBody(request.body, this.#settings.maxRecipients);
+    if (typeof body === 'string') return badRequest(body);
+    const sender = decodeSender(segment);
+    if (sender === undefined) return badRequest('senderAddress in the path is not URL-encoded');
+    const fault = senderFault(sender);
+    if (fault !== undefined) return badRequest(fault);
+    if (withoutTel(body.senderAddress) !== withoutTel(sender))
+      return badRequest('senderAddress of path and body differ');
+    const magic = this.#settings.magicRecipients === 'off' ? [] : body.recipients.map(magicOf);
+    if (magic.includes('badRequest')) return badRequest('address holds a number that cannot be used');
+    const send = { body, sender, magic, key, now };
+    return this.#repeated(send) ?? this.#finish(this.#strike(send) ?? this.#drawFault(), send);
+  }
+
+  /** The first reply again, if the correlator is known and the service deduplicates by it. */
+  #repeated({ body, sender, key }: Send): Served | undefined {
+    if (!this.#settings.deduplicates || body.correlator === undefined) return undefined;
+    const requestId = this.#ledger.findCorrelator(key.index, body.correlator);
+    const first = requestId === undefined ? undefined : this.#ledger.find(requestId);
+    if (requestId === undefined || first === undefined) return undefined;
+    const statuses = first.fates.map(statusOnAcceptance);
+    return { answer: this.#reply({ ...body, sender, requestId, statuses }), outcome: 'repeated' };
+  }
+
+  /** The fault of the first recipient that has one and may strike. */
+  #strike({ body, magic }: Send): SendFault | undefined {
+    for (const [index, name] of magic.entries()) {
+      const number = body.recipients[index];
+      if (number === undefined || name === undefined || !isSendFault(name)) continue;
+      if (this.#settings.magicRecipients === 'first' && this.#struck.has(number)) continue;
+      this.#struck.add(number);
+      return name;
+    }
+    return undefined;
+  }
+
+  #finish(fault: SendFault | undefined, send: Send): Served {
+    switch (fault) {
+      case undefined:
+        return { answer: this.#accept(send, 'answered'), outcome: 'accepted' };
+      case 'withoutRequestId':
+        return { answer: this.#accept(send, 'withoutRequestId'), outcome: 'accepted' };
+      case 'unreadable':
+        this.#accept(send, 'unreadable');
+        return { answer: unreadable(201), outcome: 'accepted' };
+      case 'error500After':
+        this.#accept(send, 'error500');
+        return { answer: failure(500, 'internal error'), outcome: 'accepted' };
+      case 'resetAfter':
+        this.#accept(send, 'reset');
+        return { answer: RESET, outcome: 'accepted' };
+      case 'acceptAndHang':
+        this.#accept(send, 'never');
+        return { answer: SILENCE, outcome: 'accepted' };
+      case 'resetBefore':
+        return { answer: RESET, outcome: 'reset' };
+      default:
+        return servedFault(fault, send.now, this.#settings.faultRetryAfterSeconds);
+    }
+  }
+
+  /** Writes the request into the ledger; answers the 201 it would get. */
+  #accept({ body, sender, magic, key, now }: Send, answered: Answered) {
+    const { deliveryTime, impossible, resourceHost } = this.#settings;
+    const fates = body.recipients.map((_, index) =>
+      drawFate(magic[index], deliveryTime, impossible, this.#random),
+    );
+    const { recipients, senderName, text, correlator } = body;
+    const pollable = !magic.includes('pollNotFound');
+    const requestId = this.#ledger.accept({
+      at: now,
+      key,
+      sender,
+      senderName,
+      text,
+      correlator,
+      answered,
+      pollable,
+      recipients,
+      fates,
+    });
+    this.#subscriptions.announce(key, text, {
+      resourceUrl: resourceUrl(resourceHost, sender, requestId),
+      recipients,
+      fates,
+    });
+    const idIn = answered === 'withoutRequestId' ? 'none' : undefined;
+    return this.#reply({ ...body, sender, requestId, statuses: fates.map(statusOnAcceptance) }, idIn);
+  }
+
+  #reply(request: Parameters<typeof created>[0], idIn = this.#settings.requestIdIn) {
+    return created(request, this.#settings.resourceHost, idIn);
+  }
+}
+
+function withoutTel(sender: string): string {
+  return sender.startsWith('tel:') ? sender.slice(4) : sender;
+}

@@ -1,0 +1,71 @@
+import { Column } from './columns.js';
+import { RowIndex } from './row-index.js';
+
+const CHUNK_BYTES = 4 * 1024 * 1024;
+
+/** Strings kept once each, as UTF-8 outside the heap, and named by a small whole number. */
+export class StringTable {
+  readonly #chunks: Buffer[] = [Buffer.allocUnsafeSlow(CHUNK_BYTES)];
+  readonly #starts = new Column(Float64Array);
+  readonly #lengths = new Column(Uint32Array);
+  readonly #index = new RowIndex();
+  #tail = 0;
+
+  get size(): number {
+    return this.#starts.length;
+  }
+
+  /** The number of this string if it was interned. */
+  find(text: string): number | undefined {
+    const bytes = Buffer.from(text);
+    return this.#index.find(hashOf(bytes, 0, bytes.length), (row) => this.#bytes(row).equals(bytes));
+  }
+
+  /** The number of this string, a new one (equal to the former `size`) if it was never seen. At most 1 Mi characters. */
+  intern(text: string): number {
+    const chunk = this.#roomFor(text);
+    const start = this.#tail;
+    // Written at the tail first: what turns out to be known is simply overwritten by the next string.
+    const end = start + chunk.write(text, start);
+    const hash = hashOf(chunk, start, end);
+    const known = this.#index.find(hash, (row) => this.#bytes(row).equals(chunk.subarray(start, end)));
+    if (known !== undefined) return known;
+    const row = this.size;
+    this.#starts.push((this.#chunks.length - 1) * CHUNK_BYTES + start);
+    this.#lengths.push(end - start);
+    this.#index.add(hash, row);
+    this.#tail = end;
+    return row;
+  }
+
+  /** The string of that number; empty for a number never given out. */
+  at(row: number): string {
+    return row < this.size ? this.#bytes(row).toString() : '';
+  }
+
+  #bytes(row: number): Buffer {
+    const position = this.#starts.at(row);
+    const start = position % CHUNK_BYTES;
+    const chunk = this.#chunks[(position - start) / CHUNK_BYTES];
+    if (chunk === undefined) throw new RangeError(`no string ${row}`);
+    return chunk.subarray(start, start + this.#lengths.at(row));
+  }
+
+  #roomFor(text: string): Buffer {
+    const most = text.length * 3;
+    if (most > CHUNK_BYTES) throw new RangeError(`a string of ${text.length} characters is too long to keep`);
+    const last = this.#chunks.at(-1);
+    if (last !== undefined && this.#tail + most <= CHUNK_BYTES) return last;
+    const fresh = Buffer.allocUnsafeSlow(CHUNK_BYTES);
+    this.#chunks.push(fresh);
+    this.#tail = 0;
+    return fresh;
+  }
+}
+
+/** FNV-1a, 32 bits. */
+function hashOf(bytes: Buffer, start: number, end: number): number {
+  let hash = 0x811c9dc5;
+  for (let at = start; at < end; at += 1) hash = Math.imul(hash ^ (bytes[at] ?? 0), 0x01000193);
+  return (hash ^ (hash >>> 15)) >>> 0;
+}

@@ -1,0 +1,114 @@
+--[[
+  campaign: the mutable part of campaigns, read and written whole, and the one place where counts of recipients move.
+  `n` holds the recipients of each state; they add up to `total` before and after every script.
+  `released` holds the ranges [from, count, parent, whole] that were claimed and are to be sent (again), those that are
+  whole in one request as they were; the cursor passes over everything else once. `rest` is what an ordinal is that was never sent: planned, or cancelled or lapsed with all others.
+]]
+local OPEN = { 'planned', 'sending', 'unknown', 'deliveredToNetwork' }
+local STATE_OF = {
+  U = 'unknown', N = 'deliveredToNetwork', T = 'deliveredToTerminal', I = 'deliveryImpossible', R = 'rejected',
+  S = 'suppressed', A = 'abandoned', C = 'unconfirmed',
+}
+
+local function campaigns_load(statesKey, ids)
+  local campaigns = {}
+  if #ids == 0 then return campaigns end
+  for i, raw in ipairs(redis.call('HMGET', statesKey, unpack(ids))) do
+    if raw then campaigns[ids[i]] = cjson.decode(raw) end
+  end
+  return campaigns
+end
+
+local function campaigns_save(statesKey, campaigns)
+  local fields = {}
+  for id, c in pairs(campaigns) do
+    fields[#fields + 1] = id
+    fields[#fields + 1] = cjson.encode(c)
+  end
+  if #fields > 0 then redis.call('HSET', statesKey, unpack(fields)) end
+end
+
+local function campaign_move(c, from, to, count)
+  if count == 0 or from == to then return end
+  c.n[from] = (c.n[from] or 0) - count
+  c.n[to] = (c.n[to] or 0) + count
+  if c.n[from] < 0 then error('campaign: more ' .. from .. ' moved than there are') end
+end
+
+local function campaign_is_open(c)
+  for _, state in ipairs(OPEN) do
+    if (c.n[state] or 0) > 0 then return true end
+  end
+  return false
+end
+
+-- Whether the campaign has something that a claim may take now.
+local function campaign_is_sendable(c)
+  return c.s == 'running' and c.rest == 'planned' and (c.n.planned or 0) > 0
+end
+
+-- Ends the campaign when nothing of it is open any more. A cancelled one keeps its name.
+local function campaign_end(endedKey, lapsingKey, id, c, now, events)
+  if c.ended > 0 or c.s == 'importing' or campaign_is_open(c) then return end
+  if c.s ~= 'cancelled' then c.s = 'completed' end
+  c.ended = now
+  redis.call('ZADD', endedKey, now, id)
+  redis.call('ZREM', lapsingKey, id)
+  events[#events + 1] = { type = 'ended', campaign = id, state = c.s, recipients = c.total, tookMs = now - c.launch }
+end
+
+-- What was never sent will never be: all of it becomes `rest` at once, whatever its number.
+local function campaign_give_up_rest(c, rest)
+  campaign_move(c, 'planned', rest, c.n.planned or 0)
+  c.rest, c.released = rest, {}
+end
+
+-- Gives a range back that was claimed, or was unknown, and was certainly not accepted.
+local function campaign_release(c, from, first, count, parent, whole)
+  campaign_move(c, from, c.rest, count)
+  if c.rest == 'planned' then c.released[#c.released + 1] = { first, count, parent or '', whole and 1 or nil } end
+end
+
+-- Takes the next range of at most `most` recipients; nil if there is none. A range stays within one slice.
+local function campaign_next(c, most)
+  local range = table.remove(c.released, 1)
+  if range then
+    local first, count, parent = range[1], range[2], range[3] ~= '' and range[3] or nil
+    if count > most and range[4] ~= 1 then
+      table.insert(c.released, 1, { first + most, count - most })
+      count, parent = most, nil
+    end
+    return first, count, parent
+  end
+  if c.cursor >= c['end'] then return nil end
+  local first = c.cursor
+  local count = math.min(most, c['end'] - first, c.slice - first % c.slice)
+  c.cursor = first + count
+  return first, count, nil
+end
+
+-- Sends of a campaign that are in flight.
+local function campaign_in_flight(claimsKey, id)
+  local count = 0
+  for _, raw in ipairs(redis.call('HVALS', claimsKey)) do
+    if cjson.decode(raw).c == id then count = count + 1 end
+  end
+  return count
+end
+
+-- Begins the campaigns whose time has come. Returns when the next one is due, or nil.
+local function campaigns_launch(scheduledKey, statesKey, runningKey, lane, now, events)
+  local first = redis.call('ZRANGE', scheduledKey, 0, 0, 'WITHSCORES')[2]
+  if not first or tonumber(first) > now then return first and tonumber(first) end
+  local ids = redis.call('ZRANGEBYSCORE', scheduledKey, '-inf', now, 'LIMIT', 0, 1000)
+  local campaigns = campaigns_load(statesKey, ids)
+  for id, c in pairs(campaigns) do
+    c.s = 'running'
+    redis.call('ZADD', runningKey, string.format('%.17g', math.max(0, lane.virtual - 5)), id)
+    events[#events + 1] = { type = 'launched', campaign = id, at = c.launch }
+  end
+  campaigns_save(statesKey, campaigns)
+  redis.call('ZREM', scheduledKey, unpack(ids))
+  first = redis.call('ZRANGE', scheduledKey, 0, 0, 'WITHSCORES')[2]
+  return first and tonumber(first)
+end

@@ -1,0 +1,66 @@
+--[[
+  command-campaign: an operator's word on a campaign: pause, resume or cancel. Once it has returned, no claim takes
+  anything of a campaign that is paused or cancelled.
+  KEYS[1] laneKey       hash: gate and ledger
+  KEYS[2] claimsKey     hash: claim number -> send in flight
+  KEYS[3] runningKey    sorted set: campaign -> virtual start
+  KEYS[4] scheduledKey  sorted set: campaign -> time of its launch, ms
+  KEYS[5] statesKey     hash: campaign -> its mutable part, JSON
+  KEYS[6] endedKey      sorted set: campaign -> when it ended, ms
+  KEYS[7] lapsingKey    sorted set: campaign -> when what is planned lapses, ms
+  ARGV[1] command       pause, resume or cancel
+  ARGV[2] id            the campaign
+  ARGV[3] reason        why it is paused, for people
+  ARGV[4] given         time in ms, or '' for the server's
+  Returns               done, missing, or the state that forbids it; sends in flight; recipients cancelled; events
+]]
+-- @include ../redis/clock.lua
+-- @include ../quota/ledger.lua
+-- @include ../quota/gate.lua
+-- @include ./campaign.lua
+local laneKey = KEYS[1]
+local claimsKey = KEYS[2]
+local runningKey = KEYS[3]
+local scheduledKey = KEYS[4]
+local statesKey = KEYS[5]
+local endedKey = KEYS[6]
+local lapsingKey = KEYS[7]
+local command = ARGV[1]
+local id = ARGV[2]
+local reason = ARGV[3]
+local given = ARGV[4]
+
+local lane, now = lane_load(laneKey, given)
+local campaigns = campaigns_load(statesKey, { id })
+local c = campaigns[id]
+local events, cancelled = {}, 0
+if not c then return { 'missing', 0, 0, '[]' } end
+if c.s == 'importing' or c.s == 'completed' or (c.s == 'cancelled' and command ~= 'cancel') then
+  return { c.s, 0, 0, '[]' }
+end
+local inFlight = campaign_in_flight(claimsKey, id)
+
+if command == 'pause' then
+  c.s, c.blocked = 'paused', reason
+  redis.call('ZREM', runningKey, id)
+  redis.call('ZREM', scheduledKey, id)
+elseif command == 'resume' and c.s == 'paused' then
+  c.blocked, c.refusals = '', 0
+  if c.launch > now then
+    c.s = 'scheduled'
+    redis.call('ZADD', scheduledKey, c.launch, id)
+  else
+    c.s = 'running'
+    redis.call('ZADD', runningKey, string.format('%.17g', math.max(0, lane.virtual - 5)), id)
+  end
+elseif command == 'cancel' and c.s ~= 'cancelled' then
+  cancelled = c.n.planned or 0
+  c.s = 'cancelled'
+  campaign_give_up_rest(c, 'cancelled')
+  redis.call('ZREM', runningKey, id)
+  redis.call('ZREM', scheduledKey, id)
+  redis.call('ZREM', lapsingKey, id)
+  campaign_end(endedKey, lapsingKey, id, c, now, events)
+end
+campaigns_save(statesKey, campaigns)
+return { 'done', inFlight, cancelled, #events > 0 and cjson.encode(events) or '[]' }

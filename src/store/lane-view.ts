@@ -1,0 +1,100 @@
+import { z } from 'zod';
+import type { Redis } from '../redis/connection.js';
+import type { Keys } from '../redis/keys.js';
+import { loadScript } from '../redis/script.js';
+import { type ScriptEvent, scriptEvents } from './script-events.js';
+
+const view = z.object({
+  now: z.number(),
+  sends: z.number(),
+  polls: z.number(),
+  inFlightSends: z.number(),
+  inFlightPolls: z.number(),
+  limit: z.number().transform((limit) => (limit === 0 ? null : limit)),
+  learned: z.number().transform((learned) => (learned === 0 ? null : learned)),
+  nextPermitAt: z.number(),
+  permitsToCome: z
+    .union([z.array(z.object({ at: z.number(), permits: z.number() })), z.object({})])
+    .transform((steps) => (Array.isArray(steps) ? steps : [])),
+  stopped: z.string(),
+  held: z.string(),
+  paused: z.string(),
+  pausedUntil: z.number(),
+  graceUntil: z.number(),
+  throttled: z.number(),
+  epoch: z.number(),
+  maxRecipients: z.number(),
+  running: z.number(),
+  scheduled: z.number(),
+  awaiting: z.number(),
+  unknown: z.number(),
+  sendAt: z.number(),
+  pollAt: z.number(),
+  sendBlocked: z.string(),
+  pollBlocked: z.string(),
+  latency: z.number(),
+  forgotten: z.number(),
+});
+
+/** How a lane stands. Times in ms; `sendAt`, `pollAt`: when a turn can do something, -1 for not before it is woken. */
+export type LaneView = z.output<typeof view>;
+
+const claim = z.object({ n: z.number(), c: z.string(), f: z.number(), k: z.number().default(1) });
+const claims = z
+  .union([z.array(claim), z.object({})])
+  .transform((list) => (Array.isArray(list) ? list : []))
+  .transform((list) => list.map(({ n, c, f, k }) => ({ number: n, campaign: c, first: f, count: k })));
+const ids = z
+  .union([z.array(z.string()), z.object({})])
+  .transform((list) => (Array.isArray(list) ? list : []));
+const tended = z.object({
+  overdueSends: claims,
+  overduePolls: claims,
+  resolvable: claims,
+  deadImports: ids,
+  expired: ids,
+});
+
+/** What the sweep must see to. */
+export type Tended = z.output<typeof tended> & { readonly events: readonly ScriptEvent[] };
+
+const lookScript = loadScript(import.meta.url, './look.lua', (reply) =>
+  view.parse(JSON.parse(z.string().parse(reply))),
+);
+const tendScript = loadScript(import.meta.url, './tend.lua', (reply): Tended => {
+  const [found, events] = z.tuple([z.string(), z.string()]).parse(reply);
+  return { ...tended.parse(JSON.parse(found)), events: scriptEvents(events) };
+});
+
+/** Looks after one lane. `rules` is the JSON of its ScriptRules. */
+export function laneViews(redis: Redis, keys: Keys, lane: string, rules: string) {
+  const named = (...names: string[]): string[] => names.map((name) => keys.lane(lane, name));
+  return {
+    look: (now?: number): Promise<LaneView> =>
+      lookScript.run(
+        redis,
+        named('lane', 'window', 'claims', 'polls', 'running', 'scheduled', 'unpolled', 'polled', 'unknown'),
+        [rules, now ?? ''],
+      ),
+    /** Launches and lapses what is due, and names what is overdue. `retentionMs`: how long an ended campaign is kept. */
+    tend: (retentionMs: number, now?: number): Promise<Tended> =>
+      tendScript.run(
+        redis,
+        named(
+          'lane',
+          'claims',
+          'polls',
+          'running',
+          'scheduled',
+          'states',
+          'unknown',
+          'ended',
+          'lapsing',
+          'importing',
+        ),
+        [rules, retentionMs, now ?? ''],
+      ),
+  };
+}
+
+export type LaneViews = ReturnType<typeof laneViews>;

@@ -1,0 +1,172 @@
+--[[
+  settle-poll: what polls have told. A final status beats what is not final, whatever the order; what contradicts a
+  final one is counted and not applied. After the deadline a poll that was answered ends the follow-up: `unconfirmed`.
+
+  KEYS[1] laneKey       hash: gate and ledger
+  KEYS[2] windowKey     string: ring of the window
+  KEYS[3] claimsKey     hash: claim number -> send in flight
+  KEYS[4] pollsKey      hash: claim number -> poll in flight
+  KEYS[5] statesKey     hash: campaign -> its mutable part, JSON
+  KEYS[6] unpolledKey   sorted set: request never polled -> when it is due, ms
+  KEYS[7] polledKey     sorted set: request polled before -> when it is due, ms
+  KEYS[8] endedKey      sorted set: campaign -> when it ended, ms
+  KEYS[9] lapsingKey    sorted set: campaign -> when what is planned lapses, ms
+  KEYS[10..] entryKeys  two an entry: statuses of its campaign, records of its request
+  ARGV[1] rulesJson     the lane's rules
+  ARGV[2] entriesJson   [{ n, c, f, as, letters, reason, retryAfter }, …]; a letter '-' tells nothing
+  ARGV[3] jitter        chance, 0 to 1
+  ARGV[4] given         time in ms, or '' for the server's
+  Returns               the number of entries that were settled, events
+]]
+-- @include ../redis/clock.lua
+-- @include ../quota/ledger.lua
+-- @include ../quota/gate.lua
+-- @include ./campaign.lua
+-- @include ./settle.lua
+local laneKey = KEYS[1]
+local windowKey = KEYS[2]
+local claimsKey = KEYS[3]
+local pollsKey = KEYS[4]
+local statesKey = KEYS[5]
+local unpolledKey = KEYS[6]
+local polledKey = KEYS[7]
+local endedKey = KEYS[8]
+local lapsingKey = KEYS[9]
+local rulesJson = ARGV[1]
+local entriesJson = ARGV[2]
+local jitter = tonumber(ARGV[3])
+local given = ARGV[4]
+
+local rules = cjson.decode(rulesJson)
+local lane, now = lane_load(laneKey, given)
+local entries = cjson.decode(entriesJson)
+local events, numbers = {}, {}
+for i, entry in ipairs(entries) do numbers[i] = string.format('%.0f', entry.n) end
+local claims = redis.call('HMGET', pollsKey, unpack(numbers))
+local inFlight = redis.call('HLEN', claimsKey) + redis.call('HLEN', pollsKey)
+ledger_expire(windowKey, lane, rules, now)
+
+local ids, named, done, finals = {}, {}, {}, { T = true, I = true }
+for i, raw in ipairs(claims) do
+  claims[i] = raw and cjson.decode(raw) or false
+  if claims[i] and not is_of(entries[i], claims[i]) then claims[i] = false end
+  if claims[i] then
+    claims[i].n = entries[i].n
+    done[#done + 1] = numbers[i]
+    if not named[claims[i].c] then
+      named[claims[i].c] = true
+      ids[#ids + 1] = claims[i].c
+    end
+  end
+end
+local campaigns = campaigns_load(statesKey, ids)
+local settled = 0
+
+local function report(id, c, first, count, letters, statusesKey, isLast)
+  local bytes, changed, isOpen = {}, false, false
+  local current = statuses_read(statusesKey, first, count)
+  for at = 1, count do
+    local old, new = string.sub(current, at, at), string.sub(letters, at, at)
+    local kept = old
+    if finals[new] and (old == 'N' or old == 'C') then kept = new end
+    if finals[new] and finals[old] and old ~= new then
+      c.contradictions = c.contradictions + 1
+      events[#events + 1] = {
+        type = 'contradicted', campaign = id, ordinal = first + at - 1, kept = STATE_OF[old], ignored = STATE_OF[new],
+      }
+    end
+    if kept == 'N' and isLast then kept = 'C' end
+    if kept ~= old then
+      campaign_move(c, STATE_OF[old], STATE_OF[kept], 1)
+      changed = true
+    end
+    if kept == 'N' then isOpen = true end
+    bytes[at] = kept
+  end
+  if changed then statuses_write(statusesKey, first, table.concat(bytes)) end
+  return isOpen, changed
+end
+
+for i, entry in ipairs(entries) do
+  local claim = claims[i]
+  local c = claim and campaigns[claim.c]
+  if c then
+    local id, statusesKey, recordsKey = claim.c, KEYS[8 + 2 * i], KEYS[9 + 2 * i]
+    local member = string.format('%s:%.0f', id, claim.f)
+    local before, as, spent = gate_note(lane), entry.as, 1
+    local count, sentAt, reason, requestId = record_read(recordsKey, claim.f)
+    inFlight = inFlight - 1
+    settled = settled + 1
+    local age = sentAt and now - sentAt or 0
+    local again = now + math.ceil(math.max(rules.pollAgain, age / 2))
+    if as == 'infos' or as == 'missing' then
+      if gate_answered(lane, rules, claim, now) then events[#events + 1] = { type = 'reopened', epoch = lane.epoch } end
+      local isLast = age >= rules.deadline
+      local why = isLast and (as == 'missing' and 'not known to the service' or 'no final report by the deadline') or ''
+      local isOpen, changed = false, false
+      if count then
+        isOpen, changed = report(id, c, claim.f, count, as == 'infos' and entry.letters or '', statusesKey, isLast)
+        if changed then
+          record_write(recordsKey, claim.f, count, sentAt, now, why ~= '' and why or reason, requestId)
+        end
+      end
+      local wasFirst = redis.call('ZREM', unpolledKey, member) == 1
+      if wasFirst then
+        -- The first poll is moved to where four in five requests are final when it asks.
+        local patience = math.max(lane.firstPoll, rules.firstPoll) * (isOpen and 1.2 or 0.95)
+        lane.firstPoll = math.min(math.max(patience, rules.firstPoll), math.max(rules.firstPoll, rules.deadline / 100))
+      end
+      if isOpen then
+        if age < rules.deadline then again = math.min(again, sentAt + rules.deadline) end
+        redis.call('ZADD', polledKey, again, member)
+      elseif not wasFirst then
+        redis.call('ZREM', polledKey, member)
+      end
+    else
+      local due = now
+      if as == 'throttled' then
+        c.throttled = c.throttled + 1
+        gate_throttled(windowKey, lane, rules, claim, inFlight, entry.retryAfter, jitter, now)
+        events[#events + 1] = { type = 'throttled', kind = 'poll', retryAfter = entry.retryAfter }
+      elseif as == 'released' or as == 'stopped' then
+        if gate_answered(lane, rules, claim, now) then events[#events + 1] = { type = 'reopened', epoch = lane.epoch } end
+        if as == 'stopped' then gate_stopped(lane, claim, entry.reason) end
+      elseif as == 'unanswered' or as == 'notSent' then
+        due = again
+        if not entry.overdue then gate_failed(lane, rules, claim, jitter, now) end
+        if as == 'notSent' then spent = 0 end
+      elseif as == 'unsent' or as == 'gone' then
+        -- Not asked about: by a poller that is draining, or because the request is not there any more.
+        if lane.probe == claim.n then lane.probe, lane.probeUntil = 0, 0 end
+        spent = 0
+      else
+        error('settle-poll: no such outcome: ' .. tostring(as))
+      end
+      if as == 'gone' then
+        redis.call('ZREM', unpolledKey, member)
+        redis.call('ZREM', polledKey, member)
+      else
+        redis.call('ZADD', unpolledKey, 'XX', due, member)
+        redis.call('ZADD', polledKey, 'XX', due, member)
+      end
+    end
+    if spent > 0 then
+      c.poll = c.poll + 1
+      local at = as == 'unanswered' and now + math.min(rules.timeout, 14 * ledger_width(rules)) or now
+      ledger_spend(windowKey, lane, rules, 'poll', 1, at)
+    end
+    gate_events(lane, before, events)
+  elseif claim then
+    -- Its campaign is gone; a request was made all the same.
+    if entry.as ~= 'gone' and entry.as ~= 'unsent' then ledger_spend(windowKey, lane, rules, 'poll', 1, now) end
+    if lane.probe == claim.n then lane.probe, lane.probeUntil = 0, 0 end
+    redis.call('ZREM', unpolledKey, string.format('%s:%.0f', claim.c, claim.f))
+    redis.call('ZREM', polledKey, string.format('%s:%.0f', claim.c, claim.f))
+  end
+end
+
+for id, c in pairs(campaigns) do campaign_end(endedKey, lapsingKey, id, c, now, events) end
+campaigns_save(statesKey, campaigns)
+if #done > 0 then redis.call('HDEL', pollsKey, unpack(done)) end
+lane_save(laneKey, lane)
+return { settled, #events > 0 and cjson.encode(events) or '[]' }

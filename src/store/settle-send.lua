@@ -1,0 +1,230 @@
+--[[
+  settle-send: what became of send requests. Each entry names its claim; a claim that is settled already is left alone,
+  so a call may be repeated. One that had become unknown meanwhile is settled all the same: its owner's word is evidence.
+
+  KEYS[1] laneKey       hash: gate and ledger
+  KEYS[2] windowKey     string: ring of the window
+  KEYS[3] claimsKey     hash: claim number -> send in flight
+  KEYS[4] pollsKey      hash: claim number -> poll in flight
+  KEYS[5] runningKey    sorted set: campaign -> virtual start
+  KEYS[6] statesKey     hash: campaign -> its mutable part, JSON
+  KEYS[7] unpolledKey   sorted set: request never polled -> when it is due, ms
+  KEYS[8] unknownKey    hash: claim number -> batch of whose outcome nobody knows
+  KEYS[9] endedKey      sorted set: campaign -> when it ended, ms
+  KEYS[10] lapsingKey   sorted set: campaign -> when what is planned lapses, ms
+  KEYS[11..] entryKeys  two an entry: statuses of its campaign, records of its request
+  ARGV[1] rulesJson     the lane's rules
+  ARGV[2] entriesJson   [{ n, c, f, k, as, letters, id, reason, retryAfter, overdue }, …]
+  ARGV[3] jitter        chance, 0 to 1
+  ARGV[4] given         time in ms, or '' for the server's
+  Returns               the number of entries that were settled, events
+]]
+-- @include ../redis/clock.lua
+-- @include ../quota/ledger.lua
+-- @include ../quota/gate.lua
+-- @include ./campaign.lua
+-- @include ./settle.lua
+local laneKey = KEYS[1]
+local windowKey = KEYS[2]
+local claimsKey = KEYS[3]
+local pollsKey = KEYS[4]
+local runningKey = KEYS[5]
+local statesKey = KEYS[6]
+local unpolledKey = KEYS[7]
+local unknownKey = KEYS[8]
+local endedKey = KEYS[9]
+local lapsingKey = KEYS[10]
+local rulesJson = ARGV[1]
+local entriesJson = ARGV[2]
+local jitter = tonumber(ARGV[3])
+local given = ARGV[4]
+local REFUSALS_TO_PAUSE = 5
+
+local rules = cjson.decode(rulesJson)
+local lane, now = lane_load(laneKey, given)
+local entries = cjson.decode(entriesJson)
+local events, numbers = {}, {}
+for i, entry in ipairs(entries) do numbers[i] = string.format('%.0f', entry.n) end
+local claims = redis.call('HMGET', claimsKey, unpack(numbers))
+local inFlight = redis.call('HLEN', claimsKey) + redis.call('HLEN', pollsKey)
+ledger_expire(windowKey, lane, rules, now)
+
+local ids, named, done, wasUnknown = {}, {}, {}, {}
+for i = 1, #entries do
+  local list, raw = done, claims[i]
+  -- That nobody knows it is no news of what is unknown already.
+  if not raw and entries[i].as ~= 'unknown' then list, raw = wasUnknown, redis.call('HGET', unknownKey, numbers[i]) end
+  local claim = raw and cjson.decode(raw) or nil
+  if claim and not is_of(entries[i], claim) then claim = nil end
+  claims[i] = claim
+  if claim then
+    list[#list + 1] = numbers[i]
+    claim.n, claim.late = entries[i].n, claim.t == nil
+    if not named[claim.c] then
+      named[claim.c] = true
+      ids[#ids + 1] = claim.c
+    end
+  end
+end
+local campaigns = campaigns_load(statesKey, ids)
+local settled, fresh = 0, {}
+
+-- Recipients move to the states of their letters. Late evidence touches only those that are still unknown.
+local function apply(c, claim, letters, statusesKey)
+  local bytes, current, isOpen = {}, claim.late and statuses_read(statusesKey, claim.f, claim.k), false
+  for at = 1, claim.k do
+    local letter = string.sub(letters, at, at)
+    local old = current and string.sub(current, at, at)
+    if old and old ~= 'U' then
+      letter = old
+    else
+      campaign_move(c, old and 'unknown' or 'sending', STATE_OF[letter], 1)
+    end
+    if letter == 'N' then isOpen = true end
+    bytes[at] = letter
+  end
+  statuses_write(statusesKey, claim.f, table.concat(bytes))
+  return isOpen
+end
+
+-- Gives ranges of the batch back; of one that was unknown only what still is.
+local function give_back(c, claim, statusesKey, first, count, parent, whole)
+  if not claim.late then return campaign_release(c, 'sending', first, count, parent, whole) end
+  for _, run in ipairs(unknown_runs(statusesKey, first, count)) do
+    statuses_write(statusesKey, run[1], string.rep('\0', run[2]))
+    campaign_release(c, 'unknown', run[1], run[2], run[2] == count and parent or nil, whole)
+  end
+end
+
+local function release(c, claim, statusesKey)
+  give_back(c, claim, statusesKey, claim.f, claim.k, claim.p, false)
+end
+
+-- Both halves of a refused batch were accepted: it was too many at once that the service refused.
+local function half_accepted(c, claim)
+  if not claim.p then return end
+  c.splits = c.splits or {}
+  local halves = (c.splits[claim.p] or 0) + 1
+  c.splits[claim.p] = halves
+  local whole = tonumber(string.match(claim.p, ':(%d+)$'))
+  local half = math.ceil(whole / 2)
+  if halves == 2 and (lane.maxRecipients == 0 or lane.maxRecipients > half) then
+    lane.maxRecipients = half
+    events[#events + 1] = { type = 'maximum', maximum = half }
+  end
+end
+
+local function refuse(id, c, claim, entry, statusesKey, recordsKey)
+  c.refusals = c.refusals + 1
+  if claim.p and c.splits then c.splits[claim.p] = -2 end
+  if claim.k > 1 then
+    local half, parent = math.floor(claim.k / 2), string.format('%d:%d', claim.f, claim.k)
+    give_back(c, claim, statusesKey, claim.f, half, parent, false)
+    give_back(c, claim, statusesKey, claim.f + half, claim.k - half, parent, false)
+    events[#events + 1] = { type = 'split', campaign = id, first = claim.f, recipients = claim.k }
+  else
+    apply(c, claim, 'R', statusesKey)
+    record_write(recordsKey, claim.f, 1, claim.at, now, entry.reason, '')
+  end
+  events[#events + 1] = { type = 'refused', campaign = id, recipients = claim.k, reason = entry.reason }
+  if c.accepted == 0 and c.refusals >= REFUSALS_TO_PAUSE and c.s == 'running' then
+    c.s = 'paused'
+    c.blocked = 'the service refuses every request; check sender and text: ' .. entry.reason
+    redis.call('ZREM', runningKey, id)
+    events[#events + 1] = { type = 'refusals', campaign = id }
+  end
+end
+
+local function unknown(id, c, claim, entry, statusesKey, recordsKey)
+  -- Its correlator names the whole batch, so it goes again as it was, whatever a request may hold by then.
+  if rules.deduplicates then return give_back(c, claim, statusesKey, claim.f, claim.k, claim.p, true) end
+  apply(c, claim, string.gsub(entry.letters, '-', 'U'), statusesKey)
+  record_write(recordsKey, claim.f, claim.k, claim.at, now, entry.reason, '')
+  local safe = entry.overdue and claim.at + 2 * rules.timeout + rules.margin or now
+  fresh[#fresh + 1] = string.format('%.0f', claim.n)
+  fresh[#fresh + 1] = cjson.encode({
+    c = id, f = claim.f, k = claim.k, p = claim.p, at = claim.at, e = claim.e, why = entry.reason, safe = safe, since = now,
+  })
+  events[#events + 1] = {
+    type = 'unknown', campaign = id, n = claim.n, recipients = claim.k, reason = entry.reason,
+    overdue = entry.overdue or false, ageMs = now - claim.at,
+  }
+end
+
+for i, entry in ipairs(entries) do
+  local claim = claims[i]
+  local c = claim and campaigns[claim.c]
+  if c then
+    local id, statusesKey, recordsKey = claim.c, KEYS[9 + 2 * i], KEYS[10 + 2 * i]
+    local before, spent = gate_note(lane), 1
+    inFlight = inFlight - (claim.late and 0 or 1)
+    settled = settled + 1
+    local as = entry.as
+    if as == 'accepted' then
+      c.accepted = c.accepted + 1
+      local isOpen = apply(c, claim, entry.letters, statusesKey)
+      record_write(recordsKey, claim.f, claim.k, claim.at, now, entry.reason, entry.id)
+      if isOpen then
+        local first = math.max(rules.firstPoll, lane.firstPoll)
+        redis.call('ZADD', unpolledKey, now + math.ceil(first), string.format('%s:%.0f', id, claim.f))
+      end
+      half_accepted(c, claim)
+      gate_accepted(lane, rules, claim)
+      if gate_answered(lane, rules, claim, now) then events[#events + 1] = { type = 'reopened', epoch = lane.epoch } end
+    elseif as == 'throttled' then
+      c.throttled = c.throttled + 1
+      release(c, claim, statusesKey)
+      gate_throttled(windowKey, lane, rules, claim, inFlight, entry.retryAfter, jitter, now)
+      events[#events + 1] = { type = 'throttled', kind = 'send', retryAfter = entry.retryAfter }
+    elseif as == 'released' or as == 'stopped' then
+      release(c, claim, statusesKey)
+      if gate_answered(lane, rules, claim, now) then events[#events + 1] = { type = 'reopened', epoch = lane.epoch } end
+      if as == 'stopped' then gate_stopped(lane, claim, entry.reason) end
+    elseif as == 'refused' then
+      refuse(id, c, claim, entry, statusesKey, recordsKey)
+      if gate_answered(lane, rules, claim, now) then events[#events + 1] = { type = 'reopened', epoch = lane.epoch } end
+    elseif as == 'unknown' then
+      unknown(id, c, claim, entry, statusesKey, recordsKey)
+      if not entry.overdue then gate_failed(lane, rules, claim, jitter, now) end
+    elseif as == 'suppressed' then
+      apply(c, claim, string.rep('S', claim.k), statusesKey)
+      record_write(recordsKey, claim.f, claim.k, claim.at, now, 'suppressed before it was sent', '')
+      spent = 0
+      if lane.probe == claim.n then lane.probe, lane.probeUntil = 0, 0 end
+    elseif as == 'notSent' then
+      release(c, claim, statusesKey)
+      gate_failed(lane, rules, claim, jitter, now)
+      spent = 0
+    elseif as == 'unsent' then
+      -- Given back by its owner, who is draining or whose claim grew too old: it never reached a socket.
+      release(c, claim, statusesKey)
+      if lane.probe == claim.n then lane.probe, lane.probeUntil = 0, 0 end
+      spent = 0
+    else
+      error('settle-send: no such outcome: ' .. tostring(as))
+    end
+    if spent > 0 and not claim.late then
+      c.send = c.send + 1
+      -- Nobody knows when a request without an answer arrived; it counts a little longer, as far as the ring reaches.
+      local at = as == 'unknown' and now + math.min(rules.timeout, 14 * ledger_width(rules)) or now
+      ledger_spend(windowKey, lane, rules, 'send', 1, at)
+    end
+    gate_events(lane, before, events)
+  elseif claim and not claim.late then
+    -- Its campaign is gone; the request was made all the same.
+    ledger_spend(windowKey, lane, rules, 'send', 1, now)
+  end
+end
+
+for id, c in pairs(campaigns) do
+  campaign_end(endedKey, lapsingKey, id, c, now, events)
+  if campaign_is_sendable(c) then
+    redis.call('ZADD', runningKey, 'NX', string.format('%.17g', math.max(0, lane.virtual - 5)), id)
+  end
+end
+campaigns_save(statesKey, campaigns)
+if #done > 0 then redis.call('HDEL', claimsKey, unpack(done)) end
+if #wasUnknown > 0 then redis.call('HDEL', unknownKey, unpack(wasUnknown)) end
+if #fresh > 0 then redis.call('HSET', unknownKey, unpack(fresh)) end
+lane_save(laneKey, lane)
+return { settled, #events > 0 and cjson.encode(events) or '[]' }

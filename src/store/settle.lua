@@ -1,0 +1,59 @@
+--[[
+  settle: what the scripts that settle requests share: recipients' bytes and the request's record.
+]]
+local function record_write(recordsKey, first, count, sentAt, now, reason, requestId)
+  local text = string.format('%d,%.0f,%.0f,', count, sentAt, now - sentAt)
+  redis.call('HSET', recordsKey, string.format('%.0f', first), text .. string.gsub(reason, ',', ';') .. ',' .. requestId)
+end
+
+-- The record's count, time of sending, reason and request id; nil if there is none.
+local function record_read(recordsKey, first)
+  local raw = redis.call('HGET', recordsKey, string.format('%.0f', first))
+  if not raw then return nil end
+  local count, sentAt, _, reason, requestId = string.match(raw, '^(%d+),(%d+),(%d+),([^,]*),(.*)$')
+  return tonumber(count), tonumber(sentAt), reason, requestId
+end
+
+local function statuses_read(statusesKey, first, count)
+  local bytes = redis.call('GETRANGE', statusesKey, string.format('%.0f', first), string.format('%.0f', first + count - 1))
+  return bytes .. string.rep('\0', count - #bytes)
+end
+
+-- The runs of recipients within `first` to `first + count - 1` that are unknown, as [first, count].
+local function unknown_runs(statusesKey, first, count)
+  local runs, current, start = {}, statuses_read(statusesKey, first, count), nil
+  for at = 1, count + 1 do
+    local isUnknown = string.sub(current, at, at) == 'U'
+    if isUnknown and not start then start = at end
+    if start and not isUnknown then
+      runs[#runs + 1] = { first + start - 1, at - start }
+      start = nil
+    end
+  end
+  return runs
+end
+
+local function statuses_write(statusesKey, first, letters)
+  redis.call('SETRANGE', statusesKey, string.format('%.0f', first), letters)
+end
+
+-- Whether an entry speaks of this claim, and not of another that has its number: a Redis that forgot may give one twice.
+local function is_of(entry, claim)
+  return claim.c == entry.c and claim.f == entry.f and (not claim.k or claim.k == entry.k)
+end
+
+-- An event of the gate for the log: what the answer of this claim changed.
+local function gate_events(lane, before, events)
+  if lane.epoch > before.epoch then
+    events[#events + 1] = { type = 'paused', reason = lane.paused, ['until'] = lane.pausedUntil, epoch = lane.epoch }
+  end
+  if lane.learned ~= before.learned then
+    events[#events + 1] = { type = 'learned', quota = lane.learned, from = before.learned }
+  end
+  if lane.deducted > before.deducted then events[#events + 1] = { type = 'deducted', requests = lane.deducted } end
+  if lane.stopped ~= before.stopped then events[#events + 1] = { type = 'stopped', reason = lane.stopped } end
+end
+
+local function gate_note(lane)
+  return { epoch = lane.epoch, learned = lane.learned, deducted = lane.deducted, stopped = lane.stopped }
+end

@@ -1,0 +1,104 @@
+import { randomBytes } from 'node:crypto';
+import { expect, test, vi } from 'vitest';
+import type { BearerOutcome } from '../../src/auth/outcome.js';
+import { testRedis } from '../redis/test-redis.js';
+import { accountServer } from './account-server.js';
+import { accountService, serialOf } from './account-service.js';
+import { fleetStarter, type Member } from './fleet.js';
+import type { Order } from './fleet-member.js';
+
+const { url: redisUrl, prefix } = testRedis('token-fleet');
+const startMember = fleetStarter();
+const PROCESSES = 4;
+const CALLERS = 50;
+const SOON = { timeout: 15_000 };
+/** Long enough for all to have the first token in hand before it expires, on a busy machine too. */
+const LIFE_MS = 3_000;
+
+/** An account of its own and a way to start processes that use it. */
+async function account(lifeMs?: number, requestTimeoutMs = 2_000) {
+  const { url: accountUrl, service } = await accountServer(accountService(lifeMs));
+  const username = `user-${randomBytes(4).toString('hex')}`;
+  const start = () =>
+    startMember({ redisUrl, prefix, accountUrl, username, password: 'secret', requestTimeoutMs });
+  const startFleet = () => Promise.all(Array.from({ length: PROCESSES }, start));
+  return { service, start, startFleet };
+}
+
+async function orderAll(fleet: Member[], order: Order): Promise<BearerOutcome[]> {
+  return (await Promise.all(fleet.map((member) => member.order(order)))).flat();
+}
+
+function serials(outcomes: BearerOutcome[]): Set<unknown> {
+  return new Set(outcomes.map((got) => (got.kind === 'token' ? serialOf(got.token) : got.kind)));
+}
+
+test('a token’s expiry costs 4 processes of 50 callers each one refresh', async () => {
+  const { service, startFleet } = await account(LIFE_MS);
+  const fleet = await startFleet();
+  expect(serials(await orderAll(fleet, { callers: CALLERS }))).toEqual(new Set([1]));
+  service.lifeMs = 60_000;
+  service.latencyMs = 100;
+  const expired = Date.now() + LIFE_MS;
+  await vi.waitUntil(() => Date.now() >= expired, SOON);
+  const got = await orderAll(fleet, { callers: CALLERS });
+  expect(got).toHaveLength(PROCESSES * CALLERS);
+  expect(serials(got)).toEqual(new Set([2]));
+  expect([service.logins, service.presented]).toEqual([1, ['refresh-1']]);
+});
+
+test('a 401 to a token costs 4 processes of 50 callers each one refresh', async () => {
+  const { service, startFleet } = await account();
+  const fleet = await startFleet();
+  await orderAll(fleet, { callers: 1 });
+  service.latencyMs = 100;
+  expect(serials(await orderAll(fleet, { callers: CALLERS, refused: 1 }))).toEqual(new Set([2]));
+  expect([service.logins, service.presented]).toEqual([1, ['refresh-1']]);
+});
+
+test('a wrong password is tried twice by 4 processes of 50 callers each, across restarts, then all hear why', async () => {
+  const { service, start, startFleet } = await account();
+  service.loginEnds = { kind: 'badCredential' };
+  service.latencyMs = 50;
+  const fleet = await startFleet();
+  const got = await orderAll(fleet, { callers: CALLERS });
+  await Promise.all(fleet.map((member) => member.kill()));
+  got.push(...(await (await start()).order({ callers: CALLERS })));
+  const reasons = new Set(got.map((each) => (each.kind === 'stopped' ? each.reason : each.kind)));
+  expect(reasons.size).toBe(1);
+  expect([...reasons][0]).toMatch(/refused the login of "user-.*" twice.*10126.*token login --again/s);
+  expect(service.logins).toBe(2);
+});
+
+test('after a kill -9 in the middle of a refresh the next process logs in, and the refresh token is not used again', async () => {
+  const { service, start } = await account(60_000, 400);
+  const victim = await start();
+  await victim.order({ callers: 1 });
+  service.latencyMs = 60_000;
+  void victim.order({ callers: 1, refused: 1 });
+  await vi.waitFor(() => expect(service.presented).toEqual(['refresh-1']), SOON);
+  await victim.kill();
+  service.latencyMs = 0;
+  const heir = await start();
+  await vi.waitFor(async () => {
+    expect(serials(await heir.order({ callers: CALLERS, refused: 1 }))).toEqual(new Set([2]));
+  }, SOON);
+  expect([service.logins, service.presented]).toEqual([2, ['refresh-1']]);
+});
+
+test('a kill -9 in the middle of a login has cost an attempt', async () => {
+  const { service, start } = await account(60_000, 400);
+  const victim = await start();
+  service.latencyMs = 60_000;
+  void victim.order({ callers: 1 });
+  await vi.waitFor(() => expect(service.logins).toBe(1), SOON);
+  await victim.kill();
+  service.latencyMs = 0;
+  service.loginEnds = { kind: 'badCredential' };
+  const heir = await start();
+  await vi.waitFor(async () => {
+    const reason = expect.stringContaining('the process that logged in is gone');
+    expect(await heir.order({ callers: 1 })).toMatchObject([{ kind: 'later', reason }]);
+  }, SOON);
+  expect(service.logins).toBe(1);
+});

@@ -1,0 +1,162 @@
+import { beforeEach, expect, test } from 'vitest';
+import { type LoginBudget, loginBudget } from '../../src/auth/login-budget.js';
+import { keyNames } from '../../src/redis/keys.js';
+import { testRedis } from '../redis/test-redis.js';
+
+const { prefix, redis } = testRedis('login-budget');
+const MINUTE = 60_000;
+const PAIR = { kind: 'pair', accessToken: 'a', refreshToken: 'r' } as const;
+const NO_ANSWER = { kind: 'noAnswer', reason: 'timeout' } as const;
+const GO = { kind: 'go' };
+
+let now: number;
+let serial = 0;
+let nonces = 0;
+let budget: LoginBudget;
+
+beforeEach(() => {
+  now = 1_700_000_000_000;
+  serial += 1;
+  const id = `credential-${serial}`;
+  budget = loginBudget({
+    redis,
+    keys: keyNames(prefix),
+    credentialId: async () => id,
+    attemptMs: MINUTE,
+    retryAfterMs: [1, 5, 15, 60].map((minutes) => minutes * MINUTE),
+    answerWithinMs: 2_000,
+    now: () => now,
+  });
+});
+
+/** One whole attempt: begins, ends so, and says how the budget stands then. */
+async function attempt(outcome: Parameters<LoginBudget['settle']>[1], again = false) {
+  nonces += 1;
+  const nonce = `nonce-${nonces}`;
+  expect(await budget.begin(nonce, again)).toEqual(GO);
+  return budget.settle(nonce, outcome);
+}
+
+test('a password is tried twice, and then no more until an operator says so', async () => {
+  expect(await attempt({ kind: 'badCredential' })).toEqual({ kind: 'open' });
+  const stopped = { kind: 'stopped', code: 'badCredential', detail: '' };
+  expect(await attempt({ kind: 'badCredential' })).toEqual(stopped);
+  now += 365 * 24 * 60 * MINUTE;
+  expect(await budget.begin('third', false)).toEqual(stopped);
+  expect(await budget.begin('fourth', true)).toEqual(GO);
+});
+
+test('an operator’s word opens two attempts, not more', async () => {
+  await attempt({ kind: 'badCredential' });
+  await attempt({ kind: 'badCredential' });
+  expect(await attempt({ kind: 'badCredential' }, true)).toEqual({ kind: 'open' });
+  expect(await attempt({ kind: 'badCredential' })).toMatchObject({ kind: 'stopped' });
+});
+
+test('a success gives the attempts back', async () => {
+  await attempt({ kind: 'badCredential' });
+  expect(await attempt(PAIR)).toEqual({ kind: 'open' });
+  expect(await attempt({ kind: 'badCredential' })).toEqual({ kind: 'open' });
+});
+
+test('an attempt is counted before it is sent, so that one whose process dies has been counted', async () => {
+  expect(await budget.begin('dies', false)).toEqual(GO);
+  expect((await budget.look()).attemptsLeft).toBe(1);
+  now += MINUTE;
+  expect(await budget.begin('next', false)).toEqual(GO);
+  expect((await budget.look()).attemptsLeft).toBe(0);
+  expect(await budget.settle('next', { kind: 'badCredential' })).toMatchObject({ kind: 'stopped' });
+});
+
+test('one attempt at a time is under way', async () => {
+  expect(await budget.begin('first', false)).toEqual(GO);
+  expect(await budget.begin('second', false)).toEqual({ kind: 'wait', ms: MINUTE });
+  expect(await budget.begin('operator', true)).toEqual({ kind: 'wait', ms: MINUTE });
+});
+
+test('an attempt that begins twice, its answer lost, counts once', async () => {
+  expect(await budget.begin('same', false)).toEqual(GO);
+  expect(await budget.begin('same', false)).toEqual(GO);
+  expect((await budget.look()).attemptsLeft).toBe(1);
+  expect(await budget.settle('same', { kind: 'badCredential' })).toEqual({ kind: 'open' });
+  expect(await budget.settle('same', { kind: 'badCredential' })).toEqual({ kind: 'open' });
+  expect(await budget.begin('same', false)).toEqual({ kind: 'over' });
+  expect((await budget.look()).attemptsLeft).toBe(1);
+});
+
+test('a password that has worked is tried again after 1, 5, 15 and then every 60 minutes without an answer', async () => {
+  await attempt(PAIR);
+  for (const minutes of [1, 5, 15, 60, 60]) {
+    const later = { kind: 'later', ms: minutes * MINUTE, why: 'timeout' };
+    expect(await attempt(NO_ANSWER)).toEqual(later);
+    now += minutes * MINUTE - 1;
+    expect(await budget.begin('too soon', false)).toEqual({ ...later, ms: 1 });
+    now += 1;
+  }
+  expect((await budget.look()).attemptsLeft).toBe(2);
+});
+
+test('10126 that speaks of a timeout is no word against a password that has worked', async () => {
+  await attempt(PAIR);
+  expect(await attempt({ kind: 'loginTimeout' })).toMatchObject({ kind: 'later', ms: MINUTE });
+});
+
+test('a success ends the growing waits', async () => {
+  await attempt(PAIR);
+  await attempt(NO_ANSWER);
+  now += MINUTE;
+  await attempt(PAIR);
+  expect(await attempt(NO_ANSWER)).toMatchObject({ kind: 'later', ms: MINUTE });
+});
+
+test('a password that has never worked has two attempts without an answer, a minute apart', async () => {
+  expect(await attempt(NO_ANSWER)).toMatchObject({ kind: 'later', ms: MINUTE });
+  now += MINUTE;
+  expect(await attempt({ kind: 'loginTimeout' })).toMatchObject({ kind: 'stopped', code: 'unanswered' });
+});
+
+test('a process that dies in a login with a password that has worked delays the next, and stops nothing', async () => {
+  await attempt(PAIR);
+  for (const minutes of [1, 5, 15]) {
+    expect(await budget.begin(`dies ${minutes}`, false)).toEqual(GO);
+    now += minutes * MINUTE;
+  }
+  expect(await budget.begin('next', false)).toEqual(GO);
+});
+
+test('a refusal that arrives after its attempt was given up still counts', async () => {
+  await attempt(PAIR);
+  await budget.begin('late', false);
+  now += MINUTE;
+  await budget.begin('next', false);
+  await budget.settle('late', { kind: 'badCredential' });
+  expect(await budget.settle('next', { kind: 'badCredential' })).toMatchObject({ kind: 'stopped' });
+});
+
+test('a success that arrives after its attempt was given up still proves the password', async () => {
+  await budget.begin('late', false);
+  now += MINUTE;
+  await budget.begin('next', false);
+  expect(await budget.settle('next', NO_ANSWER)).toMatchObject({ kind: 'stopped' });
+  expect(await budget.settle('late', PAIR)).toEqual({ kind: 'open' });
+});
+
+test('a blocked account stops at once', async () => {
+  expect(await attempt({ kind: 'blocked' })).toMatchObject({ kind: 'stopped', code: 'blocked' });
+});
+
+test('a wrong target account and an attempt never sent say nothing about the password', async () => {
+  await attempt({ kind: 'wrongTarget' });
+  await attempt({ kind: 'unsent' });
+  await attempt({ kind: 'wrongTarget' });
+  expect((await budget.look()).attemptsLeft).toBe(2);
+});
+
+test('any other clear no counts like a wrong password and is told in the service’s words', async () => {
+  await attempt({ kind: 'refused', reason: 'HTTP 403' });
+  expect(await attempt({ kind: 'refused', reason: 'HTTP 403' })).toEqual({
+    kind: 'stopped',
+    code: 'loginRefused',
+    detail: 'HTTP 403',
+  });
+});

@@ -1,0 +1,74 @@
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { createTokenCache } from '../../src/auth/token-cache.js';
+import { connect, type Redis } from '../../src/redis/connection.js';
+import { keyNames } from '../../src/redis/keys.js';
+import { testRedis } from '../redis/test-redis.js';
+import { accountService } from './account-service.js';
+import { type LossyProxy, lossyProxy } from './lossy-proxy.js';
+
+const { url, prefix, redis } = testRedis('lost-answers');
+let proxy: LossyProxy;
+let throughProxy: Redis;
+
+beforeAll(async () => {
+  proxy = await lossyProxy(url);
+  throughProxy = connect(proxy.url);
+  await logIn(redis);
+});
+afterAll(() => throughProxy.disconnect());
+
+/** A new account, one process that has logged in to it, and its service. */
+async function logIn(connection: Redis, lose = 0) {
+  const service = accountService();
+  const username = `user-${randomBytes(4).toString('hex')}`;
+  const cacheOn = (through: Redis) =>
+    createTokenCache({
+      redis: through,
+      keys: keyNames(prefix),
+      account: { username, password: 'secret' },
+      requestTimeoutMs: 500,
+      login: service.login,
+      refresh: service.refresh,
+    });
+  await connection.ping();
+  if (lose > 0) proxy.loseReplyToScript(lose);
+  const cache = cacheOn(connection);
+  const got = await cache.bearer();
+  return { service, cache, cacheOn, got };
+}
+
+test.each([
+  [1, 'claim'],
+  [2, 'begin'],
+  [3, 'store'],
+  [4, 'settle'],
+])('a login whose script %i (%s) ran and was not heard of is still one login', async (script) => {
+  const before = proxy.lost;
+  const { service, cacheOn, got } = await logIn(throughProxy, script);
+  expect(proxy.lost).toBe(before + 1);
+  expect(got).toMatchObject({ kind: 'token', generation: 1 });
+  expect(service.logins).toBe(1);
+  expect(await cacheOn(redis).show()).toMatchObject({
+    state: 'usable',
+    underWay: false,
+    login: { attemptsLeft: 2, proven: true },
+  });
+});
+
+test.each([
+  [1, 'claim'],
+  [2, 'store'],
+])('a refresh whose script %i (%s) ran and was not heard of is still one refresh', async (script) => {
+  const { service, cache, cacheOn } = await logIn(throughProxy);
+  const before = proxy.lost;
+  proxy.loseReplyToScript(script);
+  const mine = cache.refused(1);
+  await vi.waitFor(() => expect(proxy.lost).toBe(before + 1), 10_000);
+  const theirs = cacheOn(redis).refused(1);
+  expect(await Promise.all([mine, theirs])).toMatchObject([
+    { kind: 'token', generation: 2 },
+    { kind: 'token', generation: 2 },
+  ]);
+  expect([service.logins, service.presented]).toEqual([1, ['refresh-1']]);
+});

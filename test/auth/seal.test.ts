@@ -1,0 +1,42 @@
+import { expect, test } from 'vitest';
+import { createSeal } from '../../src/auth/seal.js';
+
+test('a sealed token does not show and opens under the same key only', () => {
+  const seal = createSeal('one key');
+  const sealed = seal.close('the token', 'here');
+  expect(Buffer.from(sealed.slice(4), 'base64').toString('latin1')).not.toContain('the token');
+  expect(createSeal('one key').open(sealed, 'here')).toBe('the token');
+  expect(() => createSeal('another key').open(sealed, 'here')).toThrow(/SECRETS_KEY/);
+});
+
+test('the same token is sealed differently each time', () => {
+  const seal = createSeal('one key');
+  expect(seal.close('the token', 'here')).not.toBe(seal.close('the token', 'here'));
+});
+
+test('a sealed token that was changed, cut or moved elsewhere does not open', () => {
+  const seal = createSeal('one key');
+  const sealed = seal.close('the token', 'here');
+  const bytes = Buffer.from(sealed.slice(4), 'base64');
+  bytes.writeUInt8(bytes.readUInt8(bytes.length - 1) ^ 1, bytes.length - 1);
+  expect(() => seal.open(`gcm:${bytes.toString('base64')}`, 'here')).toThrow(/does not open/);
+  expect(() => seal.open(sealed.slice(0, 16), 'here')).toThrow(/does not open/);
+  expect(() => seal.open(sealed, 'there')).toThrow(/does not open/);
+});
+
+test('keys are told apart by a fingerprint that is not the key', () => {
+  const [one, other] = [createSeal('one key'), createSeal('another key')];
+  expect(one.fingerprint).toBe(createSeal('one key').fingerprint);
+  expect(one.fingerprint).not.toBe(other.fingerprint);
+  expect(one.fingerprint).toMatch(/^[0-9a-f]{16}$/);
+});
+
+test('what was stored before there was a key still opens', () => {
+  expect(createSeal('one key').open('the token', 'here')).toBe('the token');
+});
+
+test('without a key tokens are kept as they are', () => {
+  const seal = createSeal(undefined);
+  expect(seal.fingerprint).toBe('');
+  expect(seal.open(seal.close('the token', 'here'), 'here')).toBe('the token');
+});

@@ -1,0 +1,393 @@
+import { randomBytes } from 'node:crypto';
+import { beforeEach, expect, test, vi } from 'vitest';
+import { accountId } from '../../src/auth/identity.js';
+import type { LoginOutcome } from '../../src/auth/outcome.js';
+import { createTokenCache, type TokenCache, type TokenCacheOptions } from '../../src/auth/token-cache.js';
+import { connect } from '../../src/redis/connection.js';
+import { keyNames } from '../../src/redis/keys.js';
+import { testRedis } from '../redis/test-redis.js';
+import { type AccountService, accountService, jwt, serialOf } from './account-service.js';
+
+const { url, prefix, redis } = testRedis('token-cache');
+const keys = keyNames(prefix);
+const SOON = { timeout: 10_000 };
+
+let service: AccountService;
+let username: string;
+beforeEach(() => {
+  service = accountService();
+  username = `user-${randomBytes(4).toString('hex')}`;
+});
+
+/** A cache as one process has it. Several of them share only Redis and the account service. */
+function cache(options: Partial<TokenCacheOptions> = {}): TokenCache {
+  return createTokenCache({
+    redis,
+    keys,
+    account: { username, password: 'right' },
+    requestTimeoutMs: 1_000,
+    login: service.login,
+    refresh: service.refresh,
+    ...options,
+  });
+}
+
+/** Where Redis keeps the token of this test's account. */
+function tokenKey(): string {
+  return keys.token(accountId({ username, password: 'right' }));
+}
+
+/** A login that takes until the test lets it be answered. */
+function slowLogin() {
+  let answer: ((outcome: LoginOutcome) => void) | undefined;
+  return {
+    login: () =>
+      new Promise<LoginOutcome>((resolve) => {
+        answer = resolve;
+      }),
+    asked: () => answer !== undefined,
+    answer: () => answer?.({ kind: 'pair', accessToken: jwt({ serial: 'slow' }), refreshToken: 'slow' }),
+  };
+}
+
+/** The token's serial number and generation; fails on any other outcome. */
+async function tokenFrom(outcome: ReturnType<TokenCache['bearer']>) {
+  const got = await outcome;
+  if (got.kind !== 'token') throw new Error(`no token: ${got.kind}: ${got.reason}`);
+  return { serial: serialOf(got.token), generation: got.generation };
+}
+
+/** The reason why all is stopped; fails on any other outcome. */
+async function stopFrom(outcome: ReturnType<TokenCache['bearer']>): Promise<string> {
+  const got = await outcome;
+  if (got.kind !== 'stopped') throw new Error(`not stopped: ${got.kind}`);
+  return got.reason;
+}
+
+test('the first caller logs in, and everybody else gets the same token', async () => {
+  const [one, other] = [cache(), cache()];
+  const got = await Promise.all([one, other, one, other].map((each) => tokenFrom(each.bearer())));
+  expect(got).toEqual(Array(4).fill({ serial: 1, generation: 1 }));
+  expect(service.logins).toBe(1);
+});
+
+test('a token in hand costs no question to Redis', async () => {
+  const one = cache();
+  await one.bearer();
+  const asked = vi.spyOn(redis, 'evalsha');
+  for (let call = 0; call < 100; call += 1) await one.bearer();
+  expect(asked).not.toHaveBeenCalled();
+  asked.mockRestore();
+});
+
+test('near its end a token is still handed out while the next one is fetched, once', async () => {
+  service.lifeMs = 4_000;
+  let time = 0;
+  const monotonic = () => time;
+  const fleet = [cache({ monotonic }), cache({ monotonic })];
+  for (const each of fleet) await each.bearer();
+  service.latencyMs = 50;
+  time = 3_500;
+  for (const each of fleet) expect(await tokenFrom(each.bearer())).toMatchObject({ generation: 1 });
+  await vi.waitFor(async () => {
+    for (const each of fleet) expect(await tokenFrom(each.bearer())).toMatchObject({ generation: 2 });
+  }, SOON);
+  expect([service.logins, service.presented]).toEqual([1, ['refresh-1']]);
+});
+
+test('an expired token is refreshed before the caller gets one', async () => {
+  service.lifeMs = 300;
+  const one = cache();
+  await one.bearer();
+  service.lifeMs = 60_000;
+  await vi.waitFor(async () => expect((await one.show()).state).toBe('expired'), SOON);
+  expect(await tokenFrom(cache().bearer())).toEqual({ serial: 2, generation: 2 });
+  expect(service.presented).toEqual(['refresh-1']);
+});
+
+test('a token that does not say how long it lasts is kept until a 401', async () => {
+  service.lifeMs = undefined;
+  let time = 0;
+  const one = cache({ monotonic: () => time });
+  await one.bearer();
+  time = 365 * 24 * 3_600_000;
+  expect(await tokenFrom(one.bearer())).toMatchObject({ generation: 1 });
+  expect(await tokenFrom(one.refused(1))).toEqual({ serial: 2, generation: 2 });
+});
+
+test('a 401 to a token costs one refresh, however many requests were on the wire with it', async () => {
+  const fleet = [cache(), cache()];
+  for (const each of fleet) await each.bearer();
+  const got = await Promise.all(
+    Array.from({ length: 40 }, (_, index) => tokenFrom((fleet[index % 2] ?? cache()).refused(1))),
+  );
+  expect(got).toEqual(Array(40).fill({ serial: 2, generation: 2 }));
+  expect(await tokenFrom(cache().refused(1))).toMatchObject({ generation: 2 });
+  expect(service.presented).toEqual(['refresh-1']);
+});
+
+test('a fresh token that is refused as well stops the account for all, until an operator logs in anew', async () => {
+  const [one, other] = [cache(), cache()];
+  await one.bearer();
+  await one.refused(1);
+  expect(await stopFrom(one.refused(2))).toMatch(/401.*fresh.*token login --again/s);
+  expect(await stopFrom(other.bearer())).toMatch(/may use messaging/);
+  expect(await stopFrom(one.login({ again: false }))).toMatch(/401/);
+  expect(service.presented).toHaveLength(1);
+  expect(await tokenFrom(one.login({ again: true }))).toMatchObject({ generation: 3 });
+  expect(await tokenFrom(other.bearer())).toMatchObject({ generation: 3 });
+});
+
+test('a token that was fetched because of a 401, and then worked for a while, may be refreshed again', async () => {
+  const one = cache({ freshMs: 0 });
+  await one.bearer();
+  await one.refused(1);
+  expect(await tokenFrom(one.refused(2))).toMatchObject({ generation: 3 });
+});
+
+test('a refresh that is refused or not answered leads to a login, and its token is never presented again', async () => {
+  const one = cache();
+  await one.bearer();
+  service.refreshEnds = { kind: 'noAnswer', reason: 'timeout' };
+  expect(await tokenFrom(one.refused(1))).toMatchObject({ generation: 2 });
+  service.refreshEnds = { kind: 'refused', reason: 'HTTP 401' };
+  expect(await tokenFrom(one.refreshNow())).toMatchObject({ generation: 3 });
+  expect([service.logins, service.presented]).toEqual([3, ['refresh-1', 'refresh-2']]);
+});
+
+test('a wrong password is tried twice by the whole fleet and across restarts, then the message says what to do', async () => {
+  service.loginEnds = { kind: 'badCredential' };
+  const reasons = await Promise.all([cache(), cache(), cache()].map((each) => stopFrom(each.bearer())));
+  expect(new Set(reasons).size).toBe(1);
+  expect(reasons[0]).toContain(username);
+  expect(reasons[0]).toMatch(/10126.*token login --again/s);
+  await stopFrom(cache().bearer());
+  await stopFrom(cache().login({ again: false }));
+  expect(service.logins).toBe(2);
+  expect(await cache().show()).toMatchObject({
+    state: 'stopped',
+    login: { attemptsLeft: 0, proven: false },
+    blockedReason: reasons[0],
+  });
+});
+
+test('a corrected password is tried at once', async () => {
+  service.loginEnds = { kind: 'badCredential' };
+  await stopFrom(cache({ account: { username, password: 'wrong' } }).bearer());
+  service.loginEnds = undefined;
+  expect(await tokenFrom(cache().bearer())).toMatchObject({ generation: 1 });
+});
+
+test('lanes of one user with many target accounts share the two attempts', async () => {
+  service.loginEnds = { kind: 'badCredential' };
+  const lanes = ['1', '2', '3'].map((targetAccountId) =>
+    cache({ account: { username, password: 'wrong', targetAccountId } }),
+  );
+  await Promise.all(lanes.map((lane) => stopFrom(lane.bearer())));
+  expect(service.logins).toBe(2);
+});
+
+test('an operator may log in again when the account service was wrong', async () => {
+  service.loginEnds = { kind: 'badCredential' };
+  await stopFrom(cache().bearer());
+  await stopFrom(cache().login({ again: true }));
+  expect(service.logins).toBe(4);
+  service.loginEnds = undefined;
+  await tokenFrom(cache().login({ again: true }));
+  expect(await cache().show()).toMatchObject({ state: 'usable', login: { attemptsLeft: 2, proven: true } });
+});
+
+test('a blocked account stops at the first answer and names the forgot-password page', async () => {
+  service.loginEnds = { kind: 'blocked' };
+  expect(await stopFrom(cache().bearer())).toMatch(/11044.*forgot-password/s);
+  await stopFrom(cache().bearer());
+  expect(service.logins).toBe(1);
+});
+
+test('a refresh that hears that the account is blocked does not log in on top of it', async () => {
+  const one = cache();
+  await one.bearer();
+  service.refreshEnds = { kind: 'blocked' };
+  expect(await stopFrom(one.refused(1))).toMatch(/11044/);
+  expect(service.logins).toBe(1);
+});
+
+test('a wrong target account stops its own lane, names the setting and leaves the user’s other lanes alone', async () => {
+  const wrong = { account: { username, password: 'right', targetAccountId: '999' } };
+  service.loginEnds = { kind: 'wrongTarget' };
+  expect(await stopFrom(cache(wrong).bearer())).toMatch(/"999".*10117.*ACCOUNT_TARGET_ID/s);
+  expect(await stopFrom(cache(wrong).bearer())).toMatch(/10117/);
+  expect(service.logins).toBe(1);
+  service.loginEnds = undefined;
+  await tokenFrom(cache().bearer());
+  await tokenFrom(cache(wrong).login({ again: true }));
+});
+
+test('without an answer from the account service a proven account waits, tells until when, and then goes on', async () => {
+  const one = cache({ retryAfterMs: [300] });
+  await one.bearer();
+  service.loginEnds = { kind: 'noAnswer', reason: 'connect ECONNREFUSED' };
+  service.refreshEnds = service.loginEnds;
+  const asked = Date.now();
+  const got = await one.refused(1);
+  expect(got).toMatchObject({ kind: 'later', reason: expect.stringContaining('ECONNREFUSED') });
+  expect(got.kind === 'later' ? got.at - asked : 0).toBeGreaterThan(200);
+  expect(await cache({ retryAfterMs: [300] }).bearer()).toMatchObject({ kind: 'token', generation: 1 });
+  expect(service.logins).toBe(2);
+  service.loginEnds = undefined;
+  await vi.waitFor(
+    async () => expect(await tokenFrom(one.refused(1))).toMatchObject({ generation: 2 }),
+    SOON,
+  );
+  expect([service.logins, service.presented]).toEqual([3, ['refresh-1']]);
+});
+
+test('a login function that throws is taken for no answer', async () => {
+  const login = () => Promise.reject(new Error('a bug'));
+  expect(await cache({ login }).bearer()).toMatchObject({
+    kind: 'later',
+    reason: expect.stringContaining('a bug'),
+  });
+});
+
+test('whoever finds somebody else fetching waits for that, one lease at most', async () => {
+  const slow = slowLogin();
+  const first = tokenFrom(cache({ requestTimeoutMs: 60_000, login: slow.login }).bearer());
+  await vi.waitFor(() => expect(slow.asked()).toBe(true), SOON);
+  expect(await cache({ requestTimeoutMs: 100 }).bearer()).toMatchObject({
+    kind: 'later',
+    reason: expect.stringContaining('another process'),
+  });
+  slow.answer();
+  expect(await first).toMatchObject({ generation: 1 });
+  expect(service.logins).toBe(0);
+});
+
+test('a pair that comes after somebody else has taken over is dropped', async () => {
+  const frozen = slowLogin();
+  const late = tokenFrom(cache({ requestTimeoutMs: 300, login: frozen.login }).bearer());
+  await vi.waitFor(() => expect(frozen.asked()).toBe(true), SOON);
+  const quick = cache({ retryAfterMs: [0] });
+  await vi.waitFor(
+    async () => expect(await tokenFrom(quick.bearer())).toEqual({ serial: 1, generation: 1 }),
+    SOON,
+  );
+  frozen.answer();
+  expect(await late).toEqual({ serial: 1, generation: 1 });
+});
+
+test('a process that was held up between its claim and its request claims anew before it asks', async () => {
+  let time = 0;
+  const own = connect(url);
+  const scripts = vi.spyOn(own, 'evalsha');
+  const heldUpUntilScript = 2;
+  const monotonic = () => {
+    if (scripts.mock.calls.length === heldUpUntilScript) time += 5_000;
+    return time;
+  };
+  let scriptsBeforeLogin = 0;
+  const login = () => {
+    scriptsBeforeLogin = scripts.mock.calls.length;
+    return service.login();
+  };
+  expect(await tokenFrom(cache({ redis: own, monotonic, login }).bearer())).toEqual({
+    serial: 1,
+    generation: 1,
+  });
+  expect(scriptsBeforeLogin).toBe('claim begin settle claim begin'.split(' ').length);
+  own.disconnect();
+});
+
+test('a Redis that forgot the last pair is not trusted with the refresh token it remembers', async () => {
+  const one = cache();
+  await one.bearer();
+  const before = await redis.hgetall(tokenKey());
+  await one.refused(1);
+  await redis.del(tokenKey());
+  await redis.hset(tokenKey(), before);
+  expect(await tokenFrom(one.refused(2))).toMatchObject({ generation: 3 });
+  expect(service.presented).toEqual(['refresh-1']);
+});
+
+test('a process with a token in hand picks up a newer one in passing', async () => {
+  const one = cache({ lookAgainMs: 0 });
+  await one.bearer();
+  expect(await tokenFrom(cache().refreshNow())).toMatchObject({ generation: 2 });
+  await vi.waitFor(async () => expect(await tokenFrom(one.bearer())).toMatchObject({ generation: 2 }), SOON);
+});
+
+test('with a secrets key Redis holds no token in the clear, without one it does', async () => {
+  const stored = async () => JSON.stringify(await redis.hgetall(tokenKey()));
+  const pair = { kind: 'pair', accessToken: 'marked-access', refreshToken: 'marked-refresh' } as const;
+  service.loginEnds = pair;
+  await cache({ secretsKey: 'key' }).bearer();
+  expect(await stored()).toContain('gcm:');
+  expect(await stored()).not.toContain('marked-');
+  expect(await cache({ secretsKey: 'key' }).bearer()).toMatchObject({
+    kind: 'token',
+    token: 'marked-access',
+  });
+  username += '-clear';
+  await cache().bearer();
+  expect(await stored()).toContain('marked-access');
+});
+
+test('a process with another secrets key, or none, says so and spends nothing', async () => {
+  await cache({ secretsKey: 'key' }).bearer();
+  for (const stranger of [cache({ secretsKey: 'other' }), cache()]) {
+    expect(await stopFrom(stranger.bearer())).toMatch(/another SECRETS_KEY/);
+    expect(await stopFrom(stranger.refused(1))).toMatch(/another SECRETS_KEY/);
+  }
+  expect(service.presented).toEqual([]);
+  expect(await tokenFrom(cache({ secretsKey: 'key' }).refused(1))).toMatchObject({ generation: 2 });
+  expect(await tokenFrom(cache({ secretsKey: 'other' }).login({ again: true }))).toMatchObject({
+    generation: 3,
+  });
+});
+
+test('a secrets key may be introduced without logging in again', async () => {
+  await cache().bearer();
+  expect(await tokenFrom(cache({ secretsKey: 'key' }).refused(1))).toMatchObject({ generation: 2 });
+  expect([service.logins, service.presented]).toEqual([1, ['refresh-1']]);
+  expect((await cache({ secretsKey: 'key' }).show()).encrypted).toBe(true);
+});
+
+test('what people are shown holds no token', async () => {
+  const pair = { kind: 'pair', accessToken: 'marked-access', refreshToken: 'marked-refresh' } as const;
+  expect(await cache().show()).toMatchObject({
+    state: 'none',
+    generation: 0,
+    ageMs: null,
+    refreshToken: 'none',
+  });
+  service.loginEnds = pair;
+  await cache().bearer();
+  const shown = await cache().show();
+  expect(shown).toMatchObject({ state: 'usable', generation: 1, expiresInMs: null, refreshToken: 'ready' });
+  expect(JSON.stringify(shown)).not.toContain('marked-');
+});
+
+test('a caller that no longer wants its token stops waiting, and the others get theirs', async () => {
+  service.latencyMs = 100;
+  const one = cache();
+  const leaving = new AbortController();
+  const left = one.bearer(leaving.signal);
+  const stays = tokenFrom(one.bearer());
+  leaving.abort(new Error('gone'));
+  await expect(left).rejects.toThrow('gone');
+  expect(await stays).toEqual({ serial: 1, generation: 1 });
+});
+
+test('a process that closes sees its own refresh through and stops waiting for those of others', async () => {
+  const one = cache();
+  await one.bearer();
+  service.latencyMs = 100;
+  const refreshing = one.refused(1);
+  await vi.waitFor(() => expect(service.presented).toHaveLength(1), SOON);
+  const waiting = cache();
+  const waited = waiting.refused(1);
+  await waiting.close();
+  expect(await waited).toMatchObject({ kind: 'later', reason: expect.stringContaining('shutting down') });
+  await one.close();
+  expect(await tokenFrom(refreshing)).toMatchObject({ generation: 2 });
+});

@@ -1,0 +1,47 @@
+import fc from 'fast-check';
+import { getCountries, parsePhoneNumberFromString } from 'libphonenumber-js/max';
+import { expect, it } from 'vitest';
+import { readInternational, readLocal } from '../../src/campaign/national-number.js';
+import { planOfCountry } from '../../src/campaign/numbering-plan.js';
+import { spelledNumber } from './spelled-number.js';
+
+/** Fewest digits that the library calls a number at all. */
+const FEWEST = 2;
+
+function quick(country: string, digits: string) {
+  const plan = planOfCountry(country);
+  if (plan === undefined) throw new Error(`no plan of ${country}`);
+  return digits.startsWith('+') ? readInternational(digits) : readLocal(digits, plan);
+}
+
+it('reads digits as the library does, in every country', () => {
+  fc.assert(
+    fc.property(spelledNumber, ({ country, digits }) => {
+      const reading = quick(country, digits);
+      if (reading === 'unsure') return;
+      const parsed = parsePhoneNumberFromString(digits, { defaultCountry: country, extract: false });
+      if (reading === 'noSuchCallingCode') {
+        expect(parsed).toBeUndefined();
+      } else if (parsed === undefined) {
+        expect(reading.national.length < FEWEST || reading.national.length > 17).toBe(true);
+      } else {
+        expect(reading).toEqual({
+          callingCode: parsed.countryCallingCode,
+          national: parsed.nationalNumber,
+        });
+      }
+    }),
+    { numRuns: 5_000 },
+  );
+});
+
+it('is seldom unsure, or it would not be quick', () => {
+  const unsure = fc
+    .sample(spelledNumber, 5_000)
+    .filter(({ country, digits }) => quick(country, digits) === 'unsure');
+  expect(unsure.length).toBeLessThan(500);
+});
+
+it('has a plan for every country of the library', () => {
+  expect(getCountries().filter((country) => planOfCountry(country) === undefined)).toEqual([]);
+});

@@ -1,0 +1,178 @@
+import fc from 'fast-check';
+import {
+  getCountries,
+  getCountryCallingCode,
+  getExampleNumber,
+  parsePhoneNumberFromString,
+} from 'libphonenumber-js/max';
+import examples from 'libphonenumber-js/mobile/examples';
+import { describe, expect, it } from 'vitest';
+import { noSuchCountry, numberReader } from '../../src/campaign/number.js';
+import { spelledNumber } from './spelled-number.js';
+
+const british = numberReader('GB');
+const danish = numberReader('DK');
+const american = numberReader('US');
+const anywhere = numberReader(undefined);
+
+const wanted = { ok: true, number: '+447700900123' };
+
+describe('spellings of one number', () => {
+  it.each([
+    '07700 900123',
+    '+447700900123',
+    '+44 (0)7700-900 123',
+    '+44 7700 900 123',
+    '0044 7700 900123',
+    '0044 (0) 7700.900.123',
+    'tel:+44-7700-900-123',
+    "'+447700900123",
+    "'07700900123",
+    '7700900123',
+    '447700900123',
+    '447700900123.0',
+    '="07700900123"',
+    '  07700900123\u00a0',
+    '\u202a+44 7700 900123\u202c',
+    '07700\u2013900\u2013123',
+    '٠٧٧٠٠٩٠٠١٢٣',
+    '+447700900123',
+    '(07700) 900 123',
+  ])('reads %s in a British list', (spelling) => {
+    expect(british(spelling)).toEqual(wanted);
+  });
+
+  it.each(['+447700900123', '0044 7700 900123', '+44 (0)7700 900123', 'tel:+447700900123'])(
+    'reads %s in a list of any country',
+    (spelling) => {
+      expect(danish(spelling)).toEqual(wanted);
+      expect(anywhere(spelling)).toEqual(wanted);
+    },
+  );
+
+  it('takes off a (0) also where the country has no trunk prefix', () => {
+    expect(danish('+45 (0)20 12 34 56')).toEqual({ ok: true, number: '+4520123456' });
+  });
+
+  it('supplies a forgotten plus only for what is known to be a mobile number abroad', () => {
+    expect(danish('4791234567')).toMatchObject({ ok: false });
+    expect(danish('447911123456')).toEqual({ ok: true, number: '+447911123456' });
+    expect(danish('20123456201')).toMatchObject({ ok: false });
+    expect(anywhere('447911123456')).toMatchObject({ ok: false });
+  });
+
+  it('reads 00 as the way abroad although America dials 011', () => {
+    expect(american('011 44 7700 900123')).toEqual(wanted);
+  });
+});
+
+describe('what is taken', () => {
+  it.each([
+    ['+447700900123', 'a number for drama, which no range holds'],
+    ['+4512345678', 'a number of the right length in no known range'],
+    ['+12025550123', 'an American number, where mobile and fixed share ranges'],
+    ['+393123456789', 'an Italian mobile number'],
+    ['+881612345678', 'a satellite phone'],
+  ])('takes %s: %s', (number) => {
+    expect(british(number)).toEqual({ ok: true, number });
+  });
+});
+
+describe('what is refused, with what would be right', () => {
+  it.each([
+    ['', 'is empty; a number such as +447700900123 belongs here'],
+    ['   ', 'is empty; a number such as +447700900123 belongs here'],
+    ['12345', '"12345" has 5 digits after +44, where mobile numbers have 10'],
+    ['0770090012', '"0770090012" has 9 digits after +44, where mobile numbers have 10'],
+    ['077009001234', '"077009001234" has 11 digits after +44, where mobile numbers have 10'],
+    [
+      '020 7946 0123',
+      '"020 7946 0123" is a landline or service number (+442079460123); a text needs a mobile number',
+    ],
+    [
+      '+999 1234567',
+      '"+999 1234567" begins with a calling code that no country has; write it like +447700900123',
+    ],
+    ['07700900123 ext 5', '"07700900123 ext 5" has an extension, which no text can reach'],
+    ['none', '"none" is not a phone number; write one number like +447700900123'],
+    [
+      '07700900123, 07700900124',
+      '"07700900123, 07700900124" is not a phone number; write one number like +447700900123',
+    ],
+    [
+      '07700900123/07700900124',
+      '"07700900123/07700900124" is not a phone number; write one number like +447700900123',
+    ],
+  ])('refuses %j', (spelling, reason) => {
+    expect(british(spelling)).toEqual({ ok: false, reason });
+  });
+
+  it.each(['4.47701E+11', '4,47701E+11', '4.47701e11'])(
+    'explains the scientific notation of Excel: %s',
+    (spelling) => {
+      expect(british(spelling)).toMatchObject({
+        ok: false,
+        reason: expect.stringContaining("Excel's scientific notation"),
+      });
+    },
+  );
+
+  it('refuses what would be another number if it were read again', () => {
+    expect(numberReader('BG')('+359003000000')).toMatchObject({ ok: false });
+  });
+
+  it('asks for a country where a national number could be anybody’s', () => {
+    expect(anywhere('07700 900123')).toMatchObject({
+      ok: false,
+      reason: expect.stringContaining('no calling code'),
+    });
+  });
+
+  it('names the right code for a country that is none', () => {
+    expect(() => numberReader('UK')).toThrow('"UK" is not a country code; use GB');
+    expect(noSuchCountry('dk')).toBe('"dk" is not a country code; use DK');
+    expect(noSuchCountry('Denmark')).toContain('two capital letters');
+  });
+});
+
+describe('every country', () => {
+  it('has its example of a mobile number taken, in both spellings', () => {
+    for (const code of getCountries()) {
+      const example = getExampleNumber(code, examples);
+      if (example === undefined) continue;
+      const read = numberReader(code);
+      const taken = { ok: true, number: example.number };
+      expect([code, read(example.number), read(example.formatNational())]).toEqual([code, taken, taken]);
+    }
+  });
+
+  it('has no number refused that the library knows as a mobile one', () => {
+    fc.assert(
+      fc.property(spelledNumber, ({ country, digits }) => {
+        const parsed = parsePhoneNumberFromString(digits, { defaultCountry: country, extract: false });
+        const type = parsed?.getType();
+        if (type !== 'MOBILE' && type !== 'FIXED_LINE_OR_MOBILE') return;
+        expect(numberReader(country)(digits)).toEqual({ ok: true, number: parsed?.number });
+      }),
+      { numRuns: 3_000 },
+    );
+  });
+
+  it('has no number taken that the library knows as a landline only, or as of no possible length', () => {
+    fc.assert(
+      fc.property(spelledNumber, ({ country, digits }) => {
+        const read = numberReader(country)(digits);
+        if (!read.ok) return;
+        const taken = parsePhoneNumberFromString(read.number);
+        // Of a shared code the library asks one country only; a neighbour's numbers may be others.
+        const sharing = getCountries().filter(
+          (code) => getCountryCallingCode(code) === taken?.countryCallingCode,
+        );
+        if (sharing.length > 1) return;
+        expect(taken?.getType()).not.toBe('FIXED_LINE');
+        expect(taken?.isPossible()).toBe(true);
+      }),
+      { numRuns: 3_000 },
+    );
+  });
+});

@@ -1,0 +1,113 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { compileTemplate, type Template } from '../../src/campaign/template.js';
+
+const columns = ['to', 'name', 'first name', 'City'];
+
+function compiled(text: string, names: readonly string[] = columns): Template {
+  const outcome = compileTemplate(text, names);
+  if (!outcome.ok) throw new Error(outcome.reason);
+  return outcome.template;
+}
+
+function refusal(text: string, names: readonly string[] = columns): string {
+  const outcome = compileTemplate(text, names);
+  if (outcome.ok) throw new Error('the text was taken');
+  return outcome.reason;
+}
+
+describe('a rendered text', () => {
+  it('has the values of its row, byte for byte', () => {
+    const values = ['+45', 'O\'Brien & Søn <"x">', 'Anna Lise', 'Århus {{name}}'];
+    expect(compiled('Hi {{name}} / {{ first name }} of {{\tCity }}!').render(values)).toBe(
+      'Hi O\'Brien & Søn <"x"> / Anna Lise of Århus {{name}}!',
+    );
+  });
+
+  it('keeps every space and line break of the text', () => {
+    const text = '  \n{{name}}\n\n  {{name}}  \r\n\t';
+    expect(compiled(text).render(['', 'A', '', ''])).toBe('  \nA\n\n  A  \r\n\t');
+  });
+
+  it('finds a column whose name differs only in case', () => {
+    expect(compiled('{{NAME}} {{city}}').placeholders).toEqual(['name', 'City']);
+  });
+
+  it('prefers the exact spelling', () => {
+    expect(compiled('{{Name}}', ['name', 'Name']).placeholders).toEqual(['Name']);
+  });
+
+  it('is the same for everybody if there are no placeholders', () => {
+    const template = compiled('20 % off { today } }} only');
+    expect(template.placeholders).toEqual([]);
+    expect(template.render([])).toBe('20 % off { today } }} only');
+  });
+
+  it('is whatever was put together, for any pieces', () => {
+    const plain = fc.string({ unit: 'grapheme' }).filter((text) => !text.includes('{'));
+    fc.assert(
+      fc.property(
+        fc.array(fc.tuple(plain, fc.constantFrom('name', 'City'))),
+        fc.string({ minLength: 1 }),
+        (pieces, value) => {
+          fc.pre(value.trim() !== '');
+          const text = pieces.map(([before, name]) => `${before}{{${name}}}`).join('');
+          const expected = pieces.map(([before]) => `${before}${value}`).join('');
+          expect(compiled(text).render(['', value, '', value])).toBe(expected);
+        },
+      ),
+    );
+  });
+});
+
+describe('a missing value', () => {
+  it('is named by its column', () => {
+    const template = compiled('Hi {{name}} of {{city}}');
+    expect(template.missing(['', 'Anna', '', 'Ry'])).toBeNull();
+    expect(template.missing(['', 'Anna', '', ''])).toBe('City');
+    expect(template.missing(['', ' \u00a0', '', 'Ry'])).toBe('name');
+    expect(template.missing(['', 'Anna'])).toBe('City');
+    expect(() => template.render(['', 'Anna', '', ''])).toThrow('No value for {{City}}');
+  });
+
+  it('does not matter in a column that the text does not use', () => {
+    expect(compiled('Hi {{name}}').render(['', 'Anna', '', ''])).toBe('Hi Anna');
+  });
+});
+
+describe('a text that is refused', () => {
+  it('names the columns there are, and the likely one', () => {
+    expect(refusal('Hi {{nmae}}')).toBe(
+      'The text has, at character 4, {{nmae}}, but the list has no such column. Did you mean {{name}}? It has "to", "name", "first name", "City".',
+    );
+    expect(refusal('{{zip code}}')).toBe(
+      'The text has, at character 1, {{zip code}}, but the list has no such column. It has "to", "name", "first name", "City".',
+    );
+  });
+
+  it('asks which of two columns is meant that differ only in case', () => {
+    expect(refusal('{{NAME}}', ['name', 'Name'])).toContain('{{NAME}}, which could be "name", "Name"');
+  });
+
+  it.each([
+    ['{{{name}}}', 'a triple brace'],
+    ['{{& name}}', 'an unescaped placeholder'],
+    ['{{#name}}x{{/name}}', 'a section'],
+    ['{{^name}}x', 'an inverted section'],
+    ['{{/name}}', 'the end of a section'],
+    ['{{> footer}}', 'a partial'],
+    ['{{! note }}', 'a comment'],
+    ['{{=<% %>=}}', 'a change of delimiters'],
+  ])('has %s: %s', (tag, meaning) => {
+    expect(refusal(`😀 ${tag}`)).toBe(
+      `The text has, at character 3, ${meaning}; only {{name}} placeholders can be used, and their values are never escaped.`,
+    );
+  });
+
+  it('has a placeholder that is not closed, or has no name', () => {
+    expect(refusal('Hi {{name}} and {{name')).toBe(
+      'The text has, at character 17, a placeholder that is not closed with }}.',
+    );
+    expect(refusal('Hi {{}}')).toBe('The text has, at character 4, a placeholder without a name.');
+  });
+});

@@ -1,0 +1,136 @@
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { keysOf, testRedis } from '../redis/test-redis.js';
+import { commandLine } from './command-line.js';
+
+const { url, prefix, redis } = testRedis('cli-bad-input');
+const cwd = mkdtempSync(join(tmpdir(), 'volley-bad-input-'));
+const list = join(cwd, 'list.csv');
+writeFileSync(list, 'name,phone\nAnna,+447700900101\n');
+const messy = join(cwd, 'messy.csv');
+const rows = Array.from({ length: 30 }, (_, at) => `Bo ${at},12${at}`);
+writeFileSync(messy, `name,phone\nAnna,+447700900101\n${rows.join('\n')}\n`);
+
+const { volley } = commandLine(cwd, { REDIS_URL: url, REDIS_PREFIX: prefix });
+
+/** What is stored of campaigns, numbers and tokens. That a lane has been asked about, and a queue opened, is no trace. */
+async function traces(): Promise<string[]> {
+  return (await keysOf(redis, prefix)).filter((key) => key !== `${prefix}:lanes` && !key.endsWith(':meta'));
+}
+
+const send = (...args: readonly string[]): readonly string[] => [
+  'send',
+  list,
+  '-m',
+  'Hi',
+  '-s',
+  'ACME',
+  '--yes',
+  ...args,
+];
+
+const wrong: readonly (readonly [args: readonly string[], says: RegExp])[] = [
+  [['send', list, '--yes'], /--message .* not specified/],
+  [['send', '-m', 'Hi'], /missing required argument 'file'/],
+  [['send', list, '-m', 'Hi', '-s', 'ACME'], /give --yes .*volley preview/s],
+  [['send', list, '-m', '@nowhere.txt', '--yes'], /--message.*"nowhere.txt" cannot be read/],
+  [['send', list, '-m', 'Hi {{nmae}}', '-s', 'ACME', '--yes'], /\{\{nmae\}\}.*Did you mean \{\{name\}\}/],
+  [['send', join(cwd, 'missing.csv'), '-m', 'Hi', '-s', 'ACME', '--yes'], /There is no file .*missing\.csv/],
+  [['send', list, '-m', 'Hi', '-s', 'A name that is far too long', '--yes'], /sender/i],
+  [send('--at', '2001-01-01T00:00Z'), /--at.*It has passed/],
+  [send('--at', '2030-05-01T09:00'), /--at.*no time zone/],
+  [send('--at', 'soon'), /--at.*It is no time/],
+  [send('--valid-for', '24'), /--valid-for.*72h/],
+  [send('--priority', 'urgent'), /--priority.*high, normal/],
+  [send('--country', 'UK'), /--country.*use GB/],
+  [send('--lane', 'nowhere'), /lane.*nowhere.*default/],
+  [send('--to-column', 'mobile'), /mobile.*"phone"/],
+  [send('--test-to', '12'), /12/],
+  [send('--test-to', '+447700900101', '--at', '2099-01-01T00:00Z'), /--test-to and --at/],
+  [send('--idempotency-key', ' '), /--idempotency-key.*It is empty/],
+  [send('--prioritty', 'high'), /unknown option '--prioritty'.*--priority/s],
+  [['preview', list], /--message .* not specified/],
+  [['list', '--state', 'runing'], /--state.*Did you mean running/],
+  [['list', '--limit', '0'], /--limit.*from 1 to 10000/],
+  [['status', 'nothing'], /no campaign nothing.*volley list/],
+  [['pause', 'nothing'], /no campaign nothing/],
+  [['resume', 'nothing'], /no campaign nothing/],
+  [['cancel', 'nothing'], /no campaign nothing/],
+  [['report', 'nothing'], /no campaign nothing/],
+  [['report', 'x', '--format', 'xml'], /--format.*csv, ndjson/],
+  [['report', 'x', '--status', 'DeliveredToTerminl'], /--status.*Did you mean DeliveredToTerminal/],
+  [['resolve', 'nothing'], /--resend.*--abandon.*--accepted/],
+  [['resolve', 'nothing', '--resend', '--abandon'], /'--resend' cannot be used with option '--abandon'/],
+  [['resolve', 'nothing', '--abandon'], /no campaign nothing/],
+  [['find', 'nobody'], /nobody/],
+  [['lane', 'pause', 'nowhere'], /no lane nowhere.*default/],
+  [['lane', 'resume', 'nowhere'], /no lane nowhere.*default/],
+  [['suppress', 'add', '+447700900101', 'nobody'], /nobody/],
+  [['suppress', 'import', join(cwd, 'missing.csv')], /There is no file/],
+  [['work', '--roles', 'sned'], /--roles.*Did you mean send/],
+  [['work', '--concurrency', 'many'], /--concurrency.*from 1/],
+  [
+    ['work'],
+    /MESSAGING_BASE_URL must be set.*API_KEY must be set|API_KEY must be set.*MESSAGING_BASE_URL must be set/s,
+  ],
+  [['up', '--simulator'], /simulator and REDIS_URL together.*unset REDIS_URL/],
+  [['simulator', '--port', '70000'], /--port.*65535/],
+  [['simulator', '--options', '{'], /--options.*Give JSON/],
+  [['simulator', '--options', '{"quota":1}'], /quota/],
+  [['token', 'show'], /API_KEY must be set/],
+  [['tokn'], /unknown command 'tokn'.*token/s],
+  [['list', 'extra'], /too many arguments/],
+];
+
+test.each(wrong)(
+  'volley %j says what is wrong and what is right, ends with 2, and leaves no trace',
+  async (args, says) => {
+    const { exit, stdout, stderr } = await volley(...args);
+    expect(stderr).toMatch(says);
+    expect(stdout).toBe('');
+    expect(exit).toBe(2);
+    expect(await traces()).toEqual([]);
+  },
+);
+
+test('a list with bad rows is refused whole: the first 20 by line, column and reason, and how many more', async () => {
+  const { exit, stderr } = await volley('send', messy, '-m', 'Hi', '-s', 'ACME', '--yes');
+  expect(exit).toBe(2);
+  expect(stderr).toContain('30 of 31 rows cannot be sent to');
+  expect(stderr).toMatch(/^ {2}line 3, column "phone": .*120/m);
+  expect(stderr.match(/^ {2}line /gm)).toHaveLength(20);
+  expect(stderr).toContain('… and 10 more');
+  expect(stderr).toContain('--skip-invalid');
+  expect(await traces()).toEqual([]);
+});
+
+test('under --json an error is one object on standard output, and words on standard error', async () => {
+  const { exit, stdout, stderr } = await volley('send', messy, '-m', 'Hi', '-s', 'ACME', '--json');
+  expect(exit).toBe(2);
+  expect(JSON.parse(stdout)).toMatchObject({
+    error: { code: 'badInput', reason: 'invalidRows', invalid: 30, rows: 31, problems: { length: 20 } },
+  });
+  expect(stdout.trimEnd().split('\n')).toHaveLength(1);
+  expect(stderr).toContain('cannot be sent to');
+  const parsed = await volley('list', '--limit', 'x', '--json');
+  expect(JSON.parse(parsed.stdout)).toMatchObject({ error: { code: 'commander.invalidArgument' } });
+});
+
+test('every command has help with an example', async () => {
+  const { stdout } = await volley('--help');
+  const commands = [...stdout.matchAll(/^ {2}([a-z]+) (?:\[options\]|\[command\]| )/gm)].map(
+    ([, name = '']) => name,
+  );
+  expect(commands.length).toBeGreaterThan(17);
+  for (const name of commands.filter((command) => command !== 'help')) {
+    const help = await volley(name, '--help');
+    expect(help.exit).toBe(0);
+    const subcommands = [...help.stdout.matchAll(/^ {2}([a-z]+) \[options\]/gm)].map(([, sub = '']) => sub);
+    if (subcommands.length === 0) expect(help.stdout, name).toMatch(new RegExp(`\\$ volley ${name}`));
+    for (const sub of subcommands) {
+      expect((await volley(name, sub, '--help')).stdout).toMatch(new RegExp(`\\$ volley ${name} ${sub}`));
+    }
+  }
+});

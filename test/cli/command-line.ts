@@ -1,0 +1,89 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { PassThrough } from 'node:stream';
+import { fileURLToPath } from 'node:url';
+import { expect, vi } from 'vitest';
+import { run } from '../../src/cli/program.js';
+
+/** The program as it is shipped: `npm test` builds it first. */
+const MAIN = fileURLToPath(new URL('../../dist/src/cli/main.js', import.meta.url));
+const SAID_WITHIN = { timeout: 30_000, interval: 50 };
+
+/** How a command ended. */
+export interface Ended {
+  exit: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+/** A command that goes on. */
+export interface Running extends Ended {
+  pid: number;
+  /** Presses Ctrl-C and waits for the end. */
+  stop(): Promise<Ended>;
+}
+
+export interface CommandLine {
+  /** Runs a command to its end, in this process: starting one takes longer than most commands. */
+  volley(...args: readonly string[]): Promise<Ended>;
+  /** The same with `--json`: the one object on standard output, whatever the exit code. */
+  json(...args: readonly string[]): Promise<{ exit: number | null; said: unknown }>;
+  /** Starts the program itself, and waits until it has said `text`. */
+  start(text: string | RegExp, ...args: readonly string[]): Promise<Running>;
+}
+
+/** A shell in `cwd`, not on a terminal, with these settings and none of the machine's own. */
+export function commandLine(cwd: string, env: Readonly<Record<string, string>> = {}): CommandLine {
+  async function volley(...args: readonly string[]): Promise<Ended> {
+    const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
+    const ended: Ended = { exit: null, stdout: '', stderr: '' };
+    stdout.setEncoding('utf8').on('data', (piece: string) => {
+      ended.stdout += piece;
+    });
+    stderr.setEncoding('utf8').on('data', (piece: string) => {
+      ended.stderr += piece;
+    });
+    ended.exit = await run(args, {
+      env,
+      cwd,
+      stdin: stdin as unknown as NodeJS.ReadStream,
+      stdout: stdout as unknown as NodeJS.WriteStream,
+      stderr: stderr as unknown as NodeJS.WriteStream,
+      clock: Date.now,
+    });
+    await Promise.all([stdout, stderr].map((stream) => once(stream.end(), 'end')));
+    return ended;
+  }
+
+  return {
+    volley,
+    async json(...args) {
+      const { exit, stdout } = await volley(...args, '--json');
+      expect(stdout.trimEnd().split('\n')).toHaveLength(1);
+      return { exit, said: JSON.parse(stdout) };
+    },
+    async start(text, ...args) {
+      if (!existsSync(MAIN)) throw new Error('build first: npm run build');
+      const { PATH = '' } = process.env;
+      const child = spawn(process.execPath, [MAIN, ...args], { cwd, env: { PATH, ...env } });
+      const ended: Ended = { exit: null, stdout: '', stderr: '' };
+      child.stdout.on('data', (piece) => {
+        ended.stdout += piece;
+      });
+      child.stderr.on('data', (piece) => {
+        ended.stderr += piece;
+      });
+      const over = once(child, 'close').then(([exit]) => Object.assign(ended, { exit }));
+      const gone = over.then(() => Promise.reject(new Error(`it ended: ${ended.stdout}${ended.stderr}`)));
+      gone.catch(() => {});
+      const said = vi.waitFor(() => expect(ended.stdout + ended.stderr).toMatch(text), SAID_WITHIN);
+      await Promise.race([said, gone]);
+      const stop = (): Promise<Ended> => {
+        child.kill('SIGINT');
+        return over;
+      };
+      return Object.assign(ended, { pid: child.pid ?? 0, stop });
+    },
+  };
+}

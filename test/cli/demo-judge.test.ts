@@ -1,0 +1,107 @@
+import { expect, test } from 'vitest';
+import type { LaneStatus } from '../../src/campaign/views.js';
+import { missing, type Outcome } from '../../src/cli/demo/judge.js';
+import { statusWith } from './campaign-status.js';
+
+const done = statusWith({
+  state: 'completed',
+  recipients: { deliveredToTerminal: 9, deliveryImpossible: 1 },
+});
+const auto: LaneStatus = {
+  name: 'auto',
+  state: 'open',
+  quota: {
+    configured: 'auto',
+    learned: 110,
+    limit: 110,
+    used: { send: 0, poll: 0 },
+    inFlight: 0,
+    nextPermitAt: null,
+    permitsToCome: [],
+  },
+  pause: null,
+  throttled: 2,
+  campaigns: { running: 0, scheduled: 0 },
+  awaitingReports: 0,
+  unknown: 0,
+  maxRecipients: 1,
+};
+const good: Outcome = {
+  statuses: [done, done],
+  reported: new Map([
+    ['DeliveredToTerminal', 18],
+    ['DeliveryImpossible', 2],
+  ]),
+  summary: {
+    requests: 20,
+    recipients: 20,
+    duplicates: 0,
+    throttled: 2,
+    throttledByFault: 0,
+    arrivals: 42,
+    polls: 20,
+    logins: 1,
+    loginsGranted: 1,
+    refreshes: 2,
+    refreshesGranted: 2,
+    reusedRefreshTokens: 0,
+    notifications: 0,
+    maxPerWindow: [{ key: 'demo-main', quota: 250, windowMs: 10_000, admitted: 250, arrived: 250 }],
+  },
+  lanes: [auto],
+  workers: 2,
+};
+const [window] = good.summary.maxPerWindow;
+
+test('a run that showed everything misses nothing', () => expect(missing(good)).toEqual([]));
+
+const flawed: readonly (readonly [string, Partial<Outcome>, RegExp])[] = [
+  [
+    'a campaign that is not completed',
+    { statuses: [done, { ...done, state: 'running' }] },
+    /is running, not completed/,
+  ],
+  [
+    'a recipient that is not final',
+    {
+      reported: new Map([
+        ['DeliveredToTerminal', 19],
+        ['unknown', 1],
+      ]),
+    },
+    /19 of 20/,
+  ],
+  [
+    'a recipient that is not in the report',
+    { reported: new Map([['DeliveredToTerminal', 19]]) },
+    /has 19 lines/,
+  ],
+  ['a text sent twice', { summary: { ...good.summary, duplicates: 1 } }, /1 texts were accepted twice/],
+  [
+    'a recipient the service knows nothing of',
+    { summary: { ...good.summary, recipients: 19 } },
+    /accepted 19/,
+  ],
+  [
+    'a request over the known quota, even a refused one',
+    { summary: { ...good.summary, maxPerWindow: window === undefined ? [] : [{ ...window, arrived: 251 }] } },
+    /put 251 requests into one window of 250/,
+  ],
+  ['a service that never answered 429', { summary: { ...good.summary, throttled: 0 } }, /never answered 429/],
+  [
+    'a quota that was not learned',
+    { lanes: [{ ...auto, quota: { ...auto.quota, learned: null } }] },
+    /not learned/,
+  ],
+  ['no refresh', { summary: { ...good.summary, refreshesGranted: 0 } }, /no token was refreshed/],
+  [
+    'a refresh token presented twice',
+    { summary: { ...good.summary, reusedRefreshTokens: 1 } },
+    /presented twice/,
+  ],
+  ['a single worker', { workers: 1 }, /1 workers were there/],
+];
+
+test.each(flawed)('%s fails the demo', (_flaw, change, says) => {
+  expect(missing({ ...good, ...change }).join('; ')).toMatch(says);
+});

@@ -1,0 +1,74 @@
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { findServer } from '../../src/redis/find-server.js';
+import { commandLine, type Running } from './command-line.js';
+
+const server = await findServer();
+
+describe.skipIf(server === undefined)('volley up --simulator', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'volley-up-'));
+  const below = join(folder, 'lists', 'spring');
+  const list = join(below, 'list.csv');
+  let up: Running;
+
+  beforeAll(async () => {
+    mkdirSync(below, { recursive: true });
+    writeFileSync(list, 'name,phone\nAnna,+447700900101\nBo,+447700900102\n');
+    up = await commandLine(folder, { FOLLOW_UP_FIRST_MS: '1500' }).start(
+      /No text is sent/,
+      'up',
+      '--simulator',
+    );
+  });
+  afterAll(async () => {
+    await up?.stop();
+  });
+
+  test('serves commands from below its folder, without an account and without any setting', async () => {
+    const { exit, said } = await commandLine(below).json(
+      'send',
+      list,
+      '-s',
+      'ACME',
+      '-m',
+      'Hi {{name}}',
+      '--wait',
+    );
+    expect(exit).toBe(0);
+    expect(said).toMatchObject({
+      status: { state: 'completed', recipients: { total: 2, deliveredToTerminal: 2 } },
+    });
+  });
+
+  test('says so when it is up already', async () => {
+    const { exit, stderr } = await commandLine(below).volley('up');
+    expect(stderr).toMatch(new RegExp(`up already.*\`volley up --simulator\` \\(process ${up.pid}\\)`));
+    expect(exit).toBe(1);
+  });
+
+  test('leaves no doubt which of it and REDIS_URL is meant', async () => {
+    const { exit, stderr } = await commandLine(below, { REDIS_URL: 'redis://127.0.0.1:1' }).volley('list');
+    expect(stderr).toMatch(/simulator and REDIS_URL together/);
+    expect(exit).toBe(2);
+  });
+
+  test('lets nobody send to a real service by accident', async () => {
+    const real = { MESSAGING_BASE_URL: 'https://real.example', API_KEY: 'real-key' };
+    const { said } = await commandLine(below, real).json('doctor');
+    const text = JSON.stringify(said);
+    expect(text).toContain('no text is sent');
+    expect(text).not.toContain('real.example');
+  });
+
+  test('ends in good order, and what it stored is there the next time', async () => {
+    const { exit, stderr } = await up.stop();
+    expect(exit).toBe(0);
+    expect(stderr).toContain('The simulator accepted 2 requests for 2 recipients, 0 of them twice');
+    expect((await commandLine(below).volley('list')).exit).toBe(2);
+    up = await commandLine(folder).start(/No text is sent/, 'up', '--simulator');
+    const { said } = await commandLine(below).json('list');
+    expect(said).toMatchObject({ campaigns: [{ name: 'list', state: 'completed' }] });
+  });
+});

@@ -1,0 +1,38 @@
+import { expect, test, vi } from 'vitest';
+import { testRedis } from '../redis/test-redis.js';
+import { recipients } from './recipients.js';
+import { launch, startedFleet } from './started.js';
+
+const { url, prefix } = testRedis('drain');
+
+test('A worker that is asked to end settles what is in flight, ends with 0, and another goes on', {
+  timeout: 90_000,
+}, async () => {
+  const fleet = await startedFleet({
+    redisUrl: url,
+    prefix,
+    workers: ['send', 'follow-up'],
+    simulator: { keys: [{ key: 'key' }], latency: 400, deliveryTime: 100 },
+  });
+  const { volley, simulator } = fleet;
+  const [first] = fleet.members;
+  const id = await launch(fleet, { recipients: recipients(500), message: 'Sale' });
+  await vi.waitUntil(async () => (await simulator.ledger()).length > 40, { timeout: 20_000 });
+  fleet.add('send');
+  await fleet.ready();
+  expect((await volley.status(id)).recipients.sending).toBeGreaterThan(0);
+
+  expect(await first?.program.end('SIGTERM')).toBe(0);
+  const endedAt = Date.now();
+  const before = await volley.status(id);
+  expect(before.recipients.unknown).toBe(0);
+  expect(before.recipients.planned).toBeGreaterThan(0);
+
+  const final = await volley.finished(id, { signal: AbortSignal.timeout(30_000) });
+  expect(final.recipients.deliveredToTerminal).toBe(500);
+  const ledger = await simulator.ledger();
+  expect(ledger.length).toBe(500);
+  const goesOnAfterMs = (ledger.find(({ at }) => at > endedAt)?.at ?? 0) - endedAt;
+  console.info(`another process goes on ${goesOnAfterMs} ms after the end of the first`);
+  expect(goesOnAfterMs).toBeLessThan(5_000);
+});

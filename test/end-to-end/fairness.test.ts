@@ -1,0 +1,145 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect, test, vi } from 'vitest';
+import { testRedis } from '../redis/test-redis.js';
+import type { Fleet } from './fleet.js';
+import { addsUp } from './kill-run.js';
+import { recipients } from './recipients.js';
+import { launch, startedFleet } from './started.js';
+
+const { url, prefix } = testRedis('fairness');
+
+test('A small campaign behind a huge one on the same lane starts at once', { timeout: 90_000 }, async () => {
+  const fleet = await startedFleet({
+    redisUrl: url,
+    prefix: `${prefix}-small`,
+    workers: ['send', 'follow-up'],
+    simulator: { keys: [{ key: 'key' }], latency: 100 },
+  });
+  const { simulator } = fleet;
+  const huge = await launch(fleet, { recipients: recipients(50_000), message: 'huge' });
+  await vi.waitUntil(async () => (await simulator.ledger()).length > 100, { timeout: 20_000 });
+  const launchedAt = Date.now();
+  const small = await launch(fleet, { recipients: recipients(100, 60_000), message: 'small' });
+  const ofSmall = async () => (await simulator.ledger()).filter(({ text }) => text === 'small');
+  await vi.waitUntil(async () => (await ofSmall()).length === 100, { timeout: 20_000, interval: 200 });
+  const times = (await ofSmall()).map(({ at }) => at - launchedAt);
+  console.info(`first of the small campaign after ${times[0]} ms, its last after ${times.at(-1)} ms`);
+  expect(times[0]).toBeLessThan(5_000);
+  expect((await fleet.volley.status(huge)).recipients.planned).toBeGreaterThan(40_000);
+  expect((await fleet.volley.status(small)).recipients.planned).toBe(0);
+});
+
+test('A lane that is always throttled and one that hangs take nothing from a healthy one', {
+  timeout: 90_000,
+}, async () => {
+  const fleet = await startedFleet({
+    redisUrl: url,
+    prefix: `${prefix}-lanes`,
+    workers: ['all', 'all'],
+    lanes: [
+      { name: 'healthy', apiKey: 'healthy', hourlyQuota: 1_000_000 },
+      { name: 'throttled', apiKey: 'throttled', hourlyQuota: 1_000_000 },
+      { name: 'hanging', apiKey: 'hanging', hourlyQuota: 1_000_000 },
+    ],
+    simulator: {
+      magicRecipients: 'always',
+      keys: [{ key: 'healthy' }, { key: 'throttled', quota: 0 }, { key: 'hanging' }],
+      latency: 200,
+    },
+  });
+  const lane = (name: string, list: Iterable<{ to: string }>) =>
+    launch(fleet, { recipients: list, message: name, lane: name, skipInvalid: true });
+  const healthy = await lane('healthy', recipients(3_500));
+  await vi.waitUntil(async () => (await fleet.simulator.ledger()).length > 50, { timeout: 20_000 });
+  const alone = await rate(fleet, 'healthy', 5_000);
+  const throttled = await lane('throttled', recipients(1_000, 10_000));
+  const hanging = await lane('hanging', hangingRecipients());
+  // Both have met their trouble.
+  await vi.waitUntil(
+    async () => {
+      const lanes = await fleet.volley.lanes();
+      return lanes.every(({ name, pause }) => (name === 'healthy') === (pause === null));
+    },
+    { timeout: 15_000 },
+  );
+  const beside = await rate(fleet, 'healthy', 5_000);
+  console.info(
+    `healthy lane: ${alone.toFixed(0)} requests/s alone, ${beside.toFixed(0)} beside the others: ` +
+      `${((100 * beside) / alone).toFixed(0)} %`,
+  );
+  expect(beside / alone).toBeGreaterThan(0.8);
+  const statuses = await Promise.all([healthy, throttled, hanging].map((id) => fleet.volley.status(id)));
+  expect(statuses.map(addsUp)).toEqual([true, true, true]);
+  expect(statuses[1]?.recipients.planned).toBeGreaterThan(990);
+  // What hung is unknown; the breaker kept it to what was in flight, and a probe each pause.
+  const hung = statuses[2]?.recipients.unknown ?? 0;
+  console.info(`${hung} unknown on the hanging lane`);
+  expect(hung).toBeGreaterThan(0);
+  expect(hung).toBeLessThan(64);
+});
+
+test('After pause returns nothing starts but what it counted, and resume completes the campaign', {
+  timeout: 90_000,
+}, async () => {
+  const fleet = await startedFleet({
+    redisUrl: url,
+    prefix: `${prefix}-pause`,
+    workers: ['all', 'all'],
+    simulator: { keys: [{ key: 'key' }], latency: 200, deliveryTime: 200 },
+  });
+  const { volley, simulator } = fleet;
+  const id = await launch(fleet, { recipients: recipients(1_000), message: 'Sale' });
+  await vi.waitUntil(async () => (await simulator.ledger()).length > 300, { timeout: 20_000 });
+  const { inFlight } = await volley.pause(id);
+  const returnedAt = Date.now();
+  await vi.waitUntil(async () => (await volley.status(id)).recipients.sending === 0, { timeout: 10_000 });
+  await delay(2_000);
+  const sends = (await simulator.arrivals()).filter(({ kind }) => kind === 'send');
+  const late = sends.filter(({ at }) => at >= returnedAt);
+  console.info(`${inFlight} in flight at the pause, ${late.length} of them arrived after it`);
+  expect(late.length).toBeLessThanOrEqual(inFlight);
+  const paused = await volley.status(id);
+  expect(paused.recipients.planned).toBe(1_000 - sends.length);
+  expect(paused.waitingFor).toBe('operator');
+
+  await volley.resume(id);
+  const final = await volley.finished(id, { signal: AbortSignal.timeout(30_000) });
+  expect(final.recipients.deliveredToTerminal).toBe(1_000);
+  expect((await simulator.summary()).recipients).toBe(1_000);
+});
+
+test('Cancelled in the middle, every recipient was either sent to or cancelled', {
+  timeout: 90_000,
+}, async () => {
+  const fleet = await startedFleet({
+    redisUrl: url,
+    prefix: `${prefix}-cancel`,
+    workers: ['all', 'all'],
+    simulator: { keys: [{ key: 'key' }], latency: 200, deliveryTime: 200 },
+  });
+  const { volley, simulator } = fleet;
+  const id = await launch(fleet, { recipients: recipients(1_000), message: 'Sale' });
+  await vi.waitUntil(async () => (await simulator.ledger()).length > 300, { timeout: 20_000 });
+  const { inFlight, cancelled } = await volley.cancel(id);
+  expect(inFlight).toBeGreaterThan(0);
+  const final = await volley.finished(id, { signal: AbortSignal.timeout(30_000) });
+  expect(addsUp(final)).toBe(true);
+  expect(final.state).toBe('cancelled');
+  expect(final.recipients.cancelled).toBe(cancelled);
+  expect(final.recipients.deliveredToTerminal).toBe(1_000 - cancelled);
+  expect((await simulator.summary()).recipients).toBe(1_000 - cancelled);
+});
+
+/** Requests of that key which the service accepted a second, over the time given. */
+async function rate({ simulator }: Fleet, key: string, ms: number): Promise<number> {
+  const from = Date.now();
+  await delay(ms);
+  const to = Date.now();
+  const accepted = (await simulator.ledger()).filter((entry) => entry.key === key && entry.at >= from);
+  return (accepted.filter(({ at }) => at < to).length * 1_000) / (to - from);
+}
+
+/** German numbers that end in 9555 0133: to the simulator each of them hangs. Not all of them are valid. */
+function* hangingRecipients(): Generator<{ to: string }> {
+  for (let prefix = 150; prefix < 1_800; prefix += 1) yield { to: `+49${prefix}95550133` };
+}

@@ -1,0 +1,135 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { loadConfig } from '../../src/config.js';
+import { createEvents } from '../../src/events.js';
+import { createVolley, type Volley } from '../../src/runtime.js';
+import type { SimulatorOptions } from '../../src/simulator/options.js';
+import { type Program, startProgram } from './program.js';
+import { type SimulatorProcess, startSimulatorProcess } from './simulator-process.js';
+
+/** The worker processes there are, by the names of their files. */
+export type Kind = 'send' | 'follow-up' | 'all';
+
+export interface FleetOptions {
+  readonly redisUrl: string;
+  readonly prefix: string;
+  readonly simulator?: SimulatorOptions;
+  /** Environment of all processes; what is not given is compressed to seconds. */
+  readonly settings?: Readonly<Record<string, string>>;
+  /** Contents of a lanes file; default: one lane with the key `key`. */
+  readonly lanes?: readonly object[];
+  readonly workers: readonly Kind[];
+}
+
+/** A worker process of a fleet, in whose place another may come. */
+export interface Member {
+  readonly kind: Kind;
+  program: Program;
+}
+
+/** Worker processes and a service on this machine, and an operator beside them. */
+export interface Fleet {
+  /** Asks and orders; serves no lane. */
+  readonly volley: Volley;
+  readonly simulator: SimulatorProcess;
+  readonly members: readonly Member[];
+  /** Resolves when all processes that run take work. */
+  ready(): Promise<void>;
+  /** Starts one more process. */
+  add(kind: Kind): Member;
+  /** Ends the process as `kill -9` does and starts another in its place. Returns the time of the end, ms. */
+  kill(member: Member): Promise<number>;
+  /** Everything that all processes, the killed ones too, have logged under that event. */
+  logged(event: string): Record<string, unknown>[];
+  close(): Promise<void>;
+}
+
+const COMPRESSED = {
+  API_KEY: 'key',
+  HOURLY_QUOTA: '1000000',
+  QUOTA_WINDOW_MS: '10000',
+  REQUEST_TIMEOUT_MS: '1000',
+  FOLLOW_UP_FIRST_MS: '500',
+  SENDER_ADDRESS: 'ACME',
+  LOG_LEVEL: 'info',
+};
+
+const READY_WITHIN_MS = 30_000;
+
+/** Starts all of it. Whoever starts a fleet closes it, or its processes are left behind. */
+export async function startFleet(options: FleetOptions): Promise<Fleet> {
+  const folder = await mkdtemp(join(tmpdir(), 'volley-fleet-'));
+  const simulator = await startSimulatorProcess({ magicRecipients: 'off', ...options.simulator });
+  const { API_KEY, ...compressed } = COMPRESSED;
+  const environment: Record<string, string> = {
+    ...compressed,
+    REDIS_URL: options.redisUrl,
+    REDIS_PREFIX: options.prefix,
+    MESSAGING_BASE_URL: simulator.messagingBaseUrl,
+    ...options.settings,
+  };
+  if (options.lanes !== undefined) {
+    environment['LANES_FILE'] = join(folder, 'lanes.json');
+    await writeFile(environment['LANES_FILE'], JSON.stringify(options.lanes));
+  } else if (environment['ACCOUNT_USERNAME'] === undefined) {
+    environment['API_KEY'] ??= API_KEY;
+  }
+  const start = (kind: Kind): Program => startProgram(`workers/${kind}.js`, environment);
+  const members: Member[] = options.workers.map((kind) => ({ kind, program: start(kind) }));
+  const gone: Program[] = [];
+  const volley = createVolley({
+    config: loadConfig(environment),
+    events: createEvents({ level: 'silent' }),
+  });
+
+  return {
+    volley,
+    simulator,
+    members,
+    async ready() {
+      await Promise.all(members.map(({ program }) => takesWork(program)));
+    },
+    add(kind) {
+      const member = { kind, program: start(kind) };
+      members.push(member);
+      return member;
+    },
+    async kill(member) {
+      await member.program.end('SIGKILL');
+      const at = Date.now();
+      gone.push(member.program);
+      member.program = start(member.kind);
+      return at;
+    },
+    logged(event) {
+      const lines = [...gone, ...members.map(({ program }) => program)].flatMap(({ log }) => log);
+      return lines.map(entryOf).filter((entry) => entry['event'] === event);
+    },
+    async close() {
+      await Promise.all(members.map(({ program }) => program.end('SIGKILL')));
+      await volley.close();
+      await simulator.stop();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+async function takesWork(program: Program): Promise<void> {
+  const patience = Date.now() + READY_WITHIN_MS;
+  while (!program.log.some((line) => entryOf(line)['event'] === 'process.ready')) {
+    if (!program.isRunning || Date.now() > patience) {
+      throw new Error(`a worker process did not become ready: ${program.log.join('\n')}`);
+    }
+    await new Promise((later) => setTimeout(later, 20));
+  }
+}
+
+/** A line of a log; what is none, such as a stack trace, is an entry without an event. */
+function entryOf(line: string): Record<string, unknown> {
+  try {
+    return JSON.parse(line) as Record<string, unknown>;
+  } catch {
+    return { line };
+  }
+}

@@ -1,0 +1,82 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { resolve } from 'node:path';
+
+/** A process of this package, started for a test. */
+export interface Program {
+  readonly pid: number;
+  /** What it has written to standard error so far, the last 2,000 lines. */
+  readonly log: readonly string[];
+  readonly isRunning: boolean;
+  /** The first line of standard output. */
+  readonly firstLine: Promise<string>;
+  /** The exit code, or the name of the signal that ended it. */
+  readonly ended: Promise<number | string>;
+  /** Sends the signal and waits for the end. */
+  end(signal: NodeJS.Signals): Promise<number | string>;
+}
+
+const KEPT_LINES = 2_000;
+
+/**
+ * Starts `dist/<path>`, compiled, with this environment and nothing of ours but what a process needs to run. It works
+ * in the folder for temporary files, so that it reads no `.env`. Throws where nothing has been compiled.
+ */
+export function startProgram(
+  path: string,
+  environment: Readonly<Record<string, string>>,
+  args: readonly string[] = [],
+): Program {
+  const file = resolve('dist', path);
+  if (!existsSync(file)) throw new Error(`${file} is not there: npm run build`);
+  const { PATH = '', HOME = '', TMPDIR = tmpdir() } = process.env;
+  const child = spawn(process.execPath, [file, ...args], {
+    cwd: tmpdir(),
+    env: { PATH, HOME, TMPDIR, ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const log: string[] = [];
+  let rest = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    const lines = (rest + text).split('\n');
+    rest = lines.pop() ?? '';
+    log.push(...lines);
+    if (log.length > KEPT_LINES) log.splice(0, log.length - KEPT_LINES);
+  });
+  const ended = once(child, 'exit').then(([code, signal]: (number | string | null)[]) => code ?? signal ?? 1);
+  const firstLine = firstLineOf(child, ended, log);
+  // Whoever does not ask for it does not care that there was none.
+  firstLine.catch(() => {});
+  return {
+    pid: child.pid ?? 0,
+    log,
+    get isRunning() {
+      return child.exitCode === null && child.signalCode === null;
+    },
+    firstLine,
+    ended,
+    async end(signal) {
+      child.kill(signal);
+      return ended;
+    },
+  };
+}
+
+async function firstLineOf(
+  child: ChildProcess,
+  ended: Promise<number | string>,
+  log: readonly string[],
+): Promise<string> {
+  let text = '';
+  const line = new Promise<string>((found) => {
+    child.stdout?.setEncoding('utf8').on('data', (piece: string) => {
+      text += piece;
+      const end = text.indexOf('\n');
+      if (end >= 0) found(text.slice(0, end));
+    });
+  });
+  const early = ended.then((how) => Promise.reject(new Error(`it ended with ${how}: ${log.join('\n')}`)));
+  return Promise.race([line, early]);
+}

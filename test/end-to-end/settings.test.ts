@@ -1,0 +1,104 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect, test, vi } from 'vitest';
+import { testRedis } from '../redis/test-redis.js';
+import type { Kind } from './fleet.js';
+import { recipients } from './recipients.js';
+import { launch, startedFleet } from './started.js';
+
+const { url, prefix } = testRedis('settings');
+const FOUR: readonly Kind[] = ['all', 'all', 'all', 'all'];
+const account = { username: 'anna', password: 'right' };
+
+test('A key the service does not accept stops the lane, which goes on when that is mended', {
+  timeout: 90_000,
+}, async () => {
+  const fleet = await startedFleet({
+    redisUrl: url,
+    prefix: `${prefix}-key`,
+    workers: ['all', 'all'],
+    simulator: { keys: [{ key: 'another' }], deliveryTime: 100 },
+  });
+  const { volley, simulator } = fleet;
+  const id = await launch(fleet, { recipients: recipients(100), message: 'Sale' });
+  const stopped = await vi.waitUntil(
+    async () => {
+      const status = await volley.status(id);
+      return status.blockedBy?.until === null ? status : undefined;
+    },
+    { timeout: 15_000 },
+  );
+  expect(stopped.blockedBy?.reason).toMatch(/does not accept the API key.*401.*volley lane resume/);
+  expect(stopped.waitingFor).toBe('lane');
+  expect(stopped.recipients.planned + stopped.recipients.sending).toBe(100);
+  const [lane] = await volley.lanes();
+  expect(lane?.state).toBe('stopped');
+
+  await simulator.configure({ keys: [{ key: 'key' }] });
+  await volley.resumeLane(lane?.name ?? '');
+  const final = await volley.finished(id, { signal: AbortSignal.timeout(20_000) });
+  expect(final.recipients.deliveredToTerminal).toBe(100);
+  expect((await simulator.summary()).recipients).toBe(100);
+});
+
+test('A wrong password costs the whole fleet two logins, then the lane stops and says why', {
+  timeout: 90_000,
+}, async () => {
+  const fleet = await startedFleet({
+    redisUrl: url,
+    prefix: `${prefix}-password`,
+    workers: FOUR,
+    settings: { ACCOUNT_USERNAME: 'anna', ACCOUNT_PASSWORD: 'wrong' },
+    simulator: { accounts: [account], keys: [{ account: 'anna' }] },
+  });
+  const { volley, simulator } = fleet;
+  const id = await launch(fleet, { recipients: recipients(100), message: 'Sale' });
+  const stopped = await vi.waitUntil(
+    async () => {
+      const status = await volley.status(id);
+      return status.blockedBy?.until === null ? status : undefined;
+    },
+    { timeout: 15_000 },
+  );
+  expect(stopped.blockedBy?.reason).toMatch(/password/);
+  expect((await simulator.summary()).logins).toBe(2);
+  // An operator who only tries again, without mending anything, costs no further login; nor do two sweeps.
+  const [lane] = await volley.lanes();
+  await volley.resumeLane(lane?.name ?? '');
+  await delay(4_500);
+  expect((await simulator.summary()).logins).toBe(2);
+  expect((await volley.status(id)).blockedBy?.reason).toMatch(/password/);
+});
+
+test('Each expiry of the token costs the whole fleet one refresh', { timeout: 90_000 }, async () => {
+  const lifetimeMs = 3_000;
+  const count = 1_300;
+  const fleet = await startedFleet({
+    redisUrl: url,
+    prefix: `${prefix}-expiry`,
+    workers: FOUR,
+    settings: { ACCOUNT_USERNAME: account.username, ACCOUNT_PASSWORD: account.password },
+    simulator: {
+      accounts: [account],
+      keys: [{ account: 'anna' }],
+      tokens: { accessLifetimeMs: lifetimeMs },
+      latency: 200,
+      deliveryTime: 300,
+    },
+  });
+  const { volley, simulator } = fleet;
+  const launchedAt = Date.now();
+  const id = await launch(fleet, { recipients: recipients(count), message: 'Sale' });
+  const final = await volley.finished(id, { signal: AbortSignal.timeout(50_000) });
+  expect(final.recipients.deliveredToTerminal).toBe(count);
+  const summary = await simulator.summary();
+  const tookMs = Date.now() - launchedAt;
+  // A token is renewed when 85 % of its life is over, so one refresh an expiry makes no more than these.
+  const most = Math.floor(tookMs / (0.85 * lifetimeMs));
+  console.info(`${summary.refreshes} refreshes in ${tookMs} ms; a token lives ${lifetimeMs} ms`);
+  expect(summary.logins).toBe(1);
+  expect(summary.refreshes).toBeGreaterThanOrEqual(2);
+  expect(summary.refreshes).toBeLessThanOrEqual(most);
+  expect(summary.refreshesGranted).toBe(summary.refreshes);
+  expect(summary.reusedRefreshTokens).toBe(0);
+  expect(summary.recipients).toBe(count);
+});

@@ -1,0 +1,50 @@
+import type { Arrival } from '../../src/simulator/arrivals.js';
+import type { LedgerEntry } from '../../src/simulator/ledger.js';
+import type { SimulatorOptions } from '../../src/simulator/options.js';
+import type { Summary } from '../../src/simulator/summary.js';
+import { startProgram } from './program.js';
+
+/** The stand-in for the service, in a process of its own; its books are asked for over HTTP. */
+export interface SimulatorProcess {
+  readonly messagingBaseUrl: string;
+  readonly accountBaseUrl: string;
+  /** What was accepted, oldest first. */
+  ledger(): Promise<LedgerEntry[]>;
+  /** Every request that came, oldest first. */
+  arrivals(): Promise<Arrival[]>;
+  summary(): Promise<Summary>;
+  configure(change: SimulatorOptions): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export async function startSimulatorProcess(options: SimulatorOptions): Promise<SimulatorProcess> {
+  const program = startProgram('src/simulator/main.js', {}, ['--options', JSON.stringify(options)]);
+  const { messagingBaseUrl, accountBaseUrl } = JSON.parse(await program.firstLine) as Record<
+    'messagingBaseUrl' | 'accountBaseUrl',
+    string
+  >;
+  const ask = async (path: string, request: RequestInit = {}): Promise<string> => {
+    const response = await fetch(`${accountBaseUrl}/_simulator/${path}`, request);
+    const text = await response.text();
+    if (!response.ok) throw new Error(`the simulator answered ${path} with ${response.status}: ${text}`);
+    return text;
+  };
+  const lines = async <Line>(path: string): Promise<Line[]> =>
+    (await ask(path))
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line) => JSON.parse(line) as Line);
+  return {
+    messagingBaseUrl,
+    accountBaseUrl,
+    ledger: () => lines<LedgerEntry>('ledger'),
+    arrivals: () => lines<Arrival>('arrivals'),
+    summary: async () => JSON.parse(await ask('summary')) as Summary,
+    configure: async (change) => {
+      await ask('configure', { method: 'POST', body: JSON.stringify(change) });
+    },
+    stop: async () => {
+      await program.end('SIGKILL');
+    },
+  };
+}

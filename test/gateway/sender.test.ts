@@ -1,0 +1,83 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { checkSender, senderSegment } from '../../src/gateway/sender.js';
+
+describe('checkSender', () => {
+  it.each([
+    '12345',
+    '+358401234567',
+    'tel:+358401234567',
+    'tel:16100',
+    '123456789012345',
+    'tel:123456789012345',
+  ])('takes %j as a number', (sender) => {
+    expect(checkSender(sender)).toEqual({ kind: 'number' });
+  });
+
+  it.each([
+    'A',
+    'ACME',
+    'Abc def 123',
+    'Ølkælderen',
+    'ÄÖÑÜ§àèéùì',
+    'ΔΦΓΛΩΠΨΣΘΞx',
+    "O'Br & Co",
+    'Caf[e]',
+    '1€ shop',
+  ])('takes %j as a text', (sender) => {
+    expect(checkSender(sender)).toEqual({ kind: 'text' });
+  });
+
+  it.each([
+    ['', 'is empty'],
+    [' ACME', 'leave it out'],
+    ['ACME ', 'leave it out'],
+    ['1234567890123456', 'has 16 characters: at most 15'],
+    ['tel:1234567890123456', '"tel:" not counted'],
+    ['+358 40 123', 'as digits'],
+    ['040-1234', 'as digits'],
+    ['..', 'a text needs a letter'],
+    ['tel:ACME', 'goes without "tel:"'],
+    ['tel:', 'goes without "tel:"'],
+    ['Twelve chars', 'takes 12 characters'],
+    ['Ten chars[]', 'takes 13 characters'],
+    ['Čapek', '"Č"'],
+    ['Привет', '"П", "р", "и", "в", "е", "т"'],
+    ['ACME 😀', '"😀"'],
+    ['AC\nME', '"\\n"'],
+    ['ACME\u00a0X', 'lacks'],
+  ])('refuses %j and says what would be right: %s', (sender, words) => {
+    expect(checkSender(sender)).toEqual({ kind: 'invalid', reason: expect.stringContaining(words) });
+  });
+
+  it('counts eleven characters as allowed and each of the extension table as two', () => {
+    expect(checkSender('abcdefghijk').kind).toBe('text');
+    expect(checkSender('abcdefghi€').kind).toBe('text');
+    expect(checkSender('abcdefghij€').kind).toBe('invalid');
+  });
+
+  it('judges any text without throwing, and what it takes makes a segment that no URL changes', () => {
+    const gsm = fc.string({ unit: fc.constantFrom(...'aZ09 .,;:!?*()/\\\'"%&#+-_~@$£€[]{}|^=<>Øå') });
+    fc.assert(
+      fc.property(fc.oneof(fc.string({ unit: 'binary' }), gsm), (sender) => {
+        if (checkSender(sender).kind === 'invalid') return;
+        const path = `/outbound/${senderSegment(sender)}/requests`;
+        expect(new URL(`http://h${path}`).pathname).toBe(path);
+        expect(decodeURIComponent(senderSegment(sender))).toBe(sender);
+      }),
+      { numRuns: 500 },
+    );
+  });
+});
+
+describe('senderSegment', () => {
+  it.each([
+    ['tel:+358401234567', 'tel%3A%2B358401234567'],
+    ['AB CD', 'AB%20CD'],
+    ["!'()*", '%21%27%28%29%2A'],
+    ['a/b?c#d', 'a%2Fb%3Fc%23d'],
+    ['Ø', '%C3%98'],
+  ])('writes %j as %s', (sender, segment) => {
+    expect(senderSegment(sender)).toBe(segment);
+  });
+});

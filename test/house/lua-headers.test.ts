@@ -1,0 +1,117 @@
+import { basename } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { namedBy, type SourceFile, sourceFiles } from './sources.js';
+
+interface Header {
+  name: string | undefined;
+  purpose: string | undefined;
+  /** `KEYS[1] laneKey` and the like, as `[slot, name]`; a repeating group is `KEYS[4..]`. */
+  lines: [slot: string, name: string][];
+  returns: string | undefined;
+  body: string;
+}
+
+function readHeader({ text }: SourceFile): Header {
+  const [, header = '', body = text] = /^--\[\[\n(.*?)\n\]\]\n(.*)$/s.exec(text) ?? [];
+  const [, name, purpose] = /^\s*(\S+): (\S.*)$/m.exec(header.split('\n', 1)[0] ?? '') ?? [];
+  return {
+    name,
+    purpose,
+    lines: [...header.matchAll(/^\s+((?:KEYS|ARGV)\[\d+(?:\.\.)?\])\s+(\w+)\s+\S/gm)].map(
+      ([, slot = '', of = '']) => [slot, of],
+    ),
+    returns: /^\s+Returns\s+(\S.*)$/m.exec(header)?.[1],
+    body,
+  };
+}
+
+/** Lines `local name = …` that read one slot, as it is or converted: `tonumber(ARGV[2])`, `ARGV[3] == '1'`. */
+function namedLocals(body: string): [slot: string, name: string][] {
+  return [...body.matchAll(/^local (\w+) = [^\n[]*?((?:KEYS|ARGV)\[\d+\])[^\n[]*$/gm)].map(
+    ([, name = '', slot = '']) => [slot, name],
+  );
+}
+
+/** Commands whose first argument is no key. */
+const KEYLESS = new Set(['INFO', 'PUBLISH', 'TIME']);
+
+const repeats = (slot: string): boolean => slot.endsWith('..]');
+
+const files = sourceFiles(['src'], ['.lua']);
+const included = new Set(files.flatMap(namedBy));
+const scripts = files.filter(({ path }) => !included.has(path));
+
+describe.each(files)('$path', (file) => {
+  const header = readHeader(file);
+
+  test('begins with its name and what it is for', () => {
+    expect(header.name).toBe(basename(file.path, '.lua'));
+    expect(header.purpose).toBeTypeOf('string');
+  });
+
+  test('names each key and argument in its header, one by one and by the name it has below', () => {
+    const single = header.lines.filter(([slot]) => !repeats(slot));
+    expect(namedLocals(header.body)).toEqual(single);
+  });
+
+  test('numbers its keys and arguments from 1 without a gap, a repeating group last', () => {
+    for (const kind of ['KEYS', 'ARGV']) {
+      const slots = header.lines.map(([slot]) => slot).filter((slot) => slot.startsWith(kind));
+      expect(slots).toEqual(
+        slots.map(
+          (_slot, at) =>
+            `${kind}[${at + 1}${at === slots.length - 1 && repeats(slots[at] ?? '') ? '..' : ''}]`,
+        ),
+      );
+    }
+  });
+
+  test('reads by index only what its header calls a repeating group', () => {
+    const groups = new Set(header.lines.filter(([slot]) => repeats(slot)).map(([slot]) => slot.slice(0, 4)));
+    const code = header.body.replace(/--.*$/gm, '');
+    const named = new Set(namedLocals(header.body).map(([slot]) => slot));
+    const byIndex = [...code.matchAll(/(KEYS|ARGV)\[[^\]]*\]/g)].filter(
+      ([slot, kind = '']) => !named.has(slot) && !groups.has(kind),
+    );
+    expect(byIndex.map(([slot]) => slot)).toEqual([]);
+  });
+
+  test('makes up no key: each comes from its caller, declared', () => {
+    const calls = header.body.matchAll(/redis\.p?call\(\s*'(\w+)',\s*([^,)]+)/g);
+    const madeUp = [...calls].filter(
+      ([, command = '', key = '']) => !KEYLESS.has(command) && /^['"]|\.\./.test(key),
+    );
+    expect(madeUp.map(([call]) => call)).toEqual([]);
+  });
+});
+
+test.each(scripts)('$path says what it returns', (file) => {
+  expect(readHeader(file).returns).toBeTypeOf('string');
+});
+
+test('a header is read as it is written', () => {
+  const text = [
+    '--[[',
+    '  send: what it is for.',
+    '    KEYS[1]   laneKey  hash: what it holds,',
+    '                       in more than a line',
+    '    KEYS[2..] rest     strings',
+    "    ARGV[1]   now      ms, or ''",
+    '    Returns            1',
+    ']]',
+    'local laneKey = KEYS[1]',
+    'local now = tonumber(ARGV[1])',
+    '',
+  ].join('\n');
+  const header = readHeader({ path: 'src/store/send.lua', text });
+  expect(header).toMatchObject({ name: 'send', purpose: 'what it is for.', returns: '1' });
+  expect(header.lines).toEqual([
+    ['KEYS[1]', 'laneKey'],
+    ['KEYS[2..]', 'rest'],
+    ['ARGV[1]', 'now'],
+  ]);
+  expect(namedLocals(header.body)).toEqual([
+    ['KEYS[1]', 'laneKey'],
+    ['ARGV[1]', 'now'],
+  ]);
+});

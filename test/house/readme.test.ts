@@ -1,0 +1,177 @@
+import { execFile } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import type { Command } from 'commander';
+import { afterAll, describe, expect, test } from 'vitest';
+import { SETTLED_STATES } from '../../src/campaign/status.js';
+import { createContext } from '../../src/cli/context.js';
+import { EXIT } from '../../src/cli/exit.js';
+import { createProgram } from '../../src/cli/program.js';
+import { readLanesFile } from '../../src/config/lanes-file.js';
+import { SETTING_NAMES } from '../../src/config/settings.js';
+import { REPORT_STATUSES } from '../../src/pipeline/report.js';
+import { MAGIC_RECIPIENTS, startSimulator } from '../../src/simulator/index.js';
+import { testRedis } from '../redis/test-redis.js';
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
+
+const readme = read('README.md');
+const documents = [
+  'README.md',
+  'CHANGELOG.md',
+  'docs/architecture.md',
+  'docs/benchmarks.md',
+  '.env.example',
+].filter((path) => existsSync(join(ROOT, path)));
+
+/** The fenced blocks of a language. */
+function blocks(text: string, language: string): string[] {
+  return [...text.matchAll(/^```(\w+)\n(.*?)^```$/gms)]
+    .filter(([, of]) => of === language)
+    .map(([, , block = '']) => block);
+}
+
+/** The rows of the table whose first heading is this, cell by cell. */
+function tableUnder(heading: string): string[][] {
+  const lines = readme.split('\n');
+  const from = lines.findIndex((line) => line.startsWith(`| ${heading} |`)) + 2;
+  const to = lines.findIndex((line, at) => at >= from && !line.startsWith('|'));
+  return lines.slice(from, to).map((line) =>
+    line
+      .split('|')
+      .slice(1, -1)
+      .map((cell) => cell.trim()),
+  );
+}
+
+describe('the README', () => {
+  test('is no longer than one reads', () => {
+    expect(readme.split('\n').length).toBeLessThanOrEqual(250);
+  });
+
+  test('lists the magic recipients as the simulator has them', () => {
+    expect(tableUnder('NN')).toEqual(MAGIC_RECIPIENTS.map(({ ending, sentence }) => [ending, sentence]));
+  });
+
+  test('lists the states as reports spell them, and prints those bold in which a recipient is settled', () => {
+    const rows = tableUnder('state');
+    expect(rows.map(([, word]) => word)).toEqual(REPORT_STATUSES.map((word) => `\`${word}\``));
+    const isBold = rows.map(([name = '']) => name.startsWith('**'));
+    expect(isBold).toEqual(REPORT_STATUSES.map((_, at) => at >= rows.length - SETTLED_STATES.length));
+  });
+
+  test('lists the exit codes that there are', () => {
+    expect(tableUnder('exit code').map(([code]) => Number(code))).toEqual(Object.values(EXIT));
+  });
+
+  test('names settings that there are', () => {
+    const named = new Set(readme.match(/(?<=`)[A-Z]+(?:_[A-Z]+)+(?=`)/g));
+    expect([...named].filter((name) => !SETTING_NAMES.some((known) => known === name))).toEqual([]);
+    expect(named.size).toBeGreaterThan(5);
+  });
+
+  test('shows a lanes file without a fault', () => {
+    const [json = ''] = blocks(readme, 'json');
+    const environment = { MAIN_KEY: 'k', REMINDERS_USER: 'u', REMINDERS_PASSWORD: 'p' };
+    const defaults = { hourlyQuota: 'auto', maxRecipientsPerRequest: 1 } as const;
+    const { lanes, problems } = readLanesFile('lanes.json', json, environment, defaults);
+    expect({ problems, names: lanes.map(({ name }) => name) }).toEqual({
+      problems: [],
+      names: ['main', 'reminders'],
+    });
+  });
+});
+
+describe('a command that the README prints', () => {
+  const { stdin, stdout, stderr } = process;
+  const surroundings = { env: {}, cwd: ROOT, stdin, stdout, stderr, clock: () => 0 };
+  const program = createProgram(createContext(surroundings, false));
+  const inBlocks = blocks(readme, 'sh').flatMap((block) => block.split('\n'));
+  const inSpans = [...readme.replace(/^```.*?^```$/gms, '').matchAll(/`([^`\n]+)`/g)].map(
+    ([, span = '']) => span,
+  );
+  const printed = [...inBlocks, ...inSpans]
+    .map((line) => /(?:^|npx |run --rm )(volley [a-z].*)$/.exec(line.replace(/ +# .*$/, ''))?.[1])
+    .filter((line) => line !== undefined);
+
+  test('is found at all', () => {
+    expect(printed.length).toBeGreaterThan(20);
+  });
+
+  test.each([...new Set(printed)])('exists with all its options: %s', (line) => {
+    const words = line.split(/\s+/).slice(1);
+    let command: Command = program;
+    for (const word of words) {
+      const next = command.commands.find((one) => one.name() === word);
+      if (next === undefined) break;
+      command = next;
+    }
+    expect(command.name()).not.toBe('volley');
+    expect(command.commands.map((one) => one.name())).toEqual([]);
+    const options = words.filter((word) => word.startsWith('--') && word !== '--help');
+    const known = command.options.map(({ long }) => long);
+    expect(options.filter((option) => !known.includes(option))).toEqual([]);
+  });
+});
+
+describe.each(documents)('%s', (path) => {
+  const text = read(path);
+
+  test('links to files that there are', () => {
+    const links = [...text.matchAll(/\]\(([^)#\s]+)(?:#[^)]*)?\)/g)].map(([, to = '']) => to);
+    const files = links.filter((to) => !/^\w+:/.test(to));
+    expect(files.filter((to) => !existsSync(join(ROOT, dirname(path), to)))).toEqual([]);
+  });
+
+  test('names files of the project that there are', () => {
+    const named = [...text.matchAll(/`((?:src|test|workers|bench|examples|docs)\/[\w./-]+)`/g)];
+    const missing = named.map(([, file = '']) => file).filter((file) => !existsSync(join(ROOT, file)));
+    expect(missing).toEqual([]);
+  });
+
+  test('names no place on the machine it was written on', () => {
+    expect(text.match(/(?<![\w.:/-])\/(?:work|tmp|home|root|Users|private|opt)\/\S*/g)).toBeNull();
+  });
+});
+
+describe('the examples', () => {
+  const { url, prefix } = testRedis('readme');
+  const stopping: (() => Promise<unknown>)[] = [];
+  afterAll(() => Promise.all(stopping.map((stop) => stop())));
+
+  test('endings.csv holds numbers that bring about an ending', () => {
+    const endings = MAGIC_RECIPIENTS.map(({ ending }) => `+47955501${ending}`);
+    const numbers = read('examples/endings.csv').match(/\+\d+/g) ?? [];
+    expect(numbers.filter((number) => !endings.includes(number))).toEqual([]);
+    expect(numbers).not.toEqual([]);
+  });
+
+  test('from-code.js is the program that the README shows', () => {
+    expect(blocks(readme, 'js')).toEqual([read('examples/from-code.js')]);
+  });
+
+  test('from-code.js sends, waits and reports', async () => {
+    const simulator = await startSimulator({ keys: [{ key: 'k' }], deliveryTime: 10 });
+    stopping.push(() => simulator.close());
+    const { stdout } = await promisify(execFile)(process.execPath, ['examples/from-code.js'], {
+      cwd: ROOT,
+      timeout: 18_000,
+      env: {
+        REDIS_URL: url,
+        REDIS_PREFIX: prefix,
+        MESSAGING_BASE_URL: simulator.messagingBaseUrl,
+        API_KEY: 'k',
+        FOLLOW_UP_FIRST_MS: '200',
+        LOG_LEVEL: 'silent',
+      },
+    });
+    expect(stdout.trim().split('\n')).toEqual([
+      '2 of 2 delivered',
+      '+447700900123 DeliveredToTerminal',
+      '+447700900124 DeliveredToTerminal',
+    ]);
+  });
+});

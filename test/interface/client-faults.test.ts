@@ -1,0 +1,362 @@
+import { once } from 'node:events';
+import type { AddressInfo, Socket } from 'node:net';
+import { createServer as createTlsServer } from 'node:tls';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { createMessagingClient, type MessagingClient } from '../../src/gateway/messaging.js';
+import { SELF_SIGNED } from './certificate.js';
+import { closedPort, rawServer, reply } from './raw-server.js';
+
+const MESSAGE = { sender: 'ACME', recipients: ['+358401234567'], text: 'Hello' };
+const CREATED = reply(['HTTP/1.1 201 Created', 'Location: http://h/outbound/ACME/requests/r1']);
+const INFOS = reply(['HTTP/1.1 200 OK'], '{"deliveryInfoList":{"deliveryInfo":[]}}');
+
+function clientOf(
+  baseUrl: string,
+  settings: { timeoutMs?: number; maxSockets?: number } = {},
+): MessagingClient {
+  const client = createMessagingClient({ baseUrl, timeoutMs: 5000, ...settings });
+  onTestFinished(() => client.close());
+  return client;
+}
+
+const send = (client: MessagingClient, signal?: AbortSignal) => client.send(MESSAGE, 'KEY-1', signal);
+const poll = (client: MessagingClient, signal?: AbortSignal) =>
+  client.deliveryInfos('ACME', 'r1', 'KEY-1', signal);
+const reset = (socket: Socket) => socket.resetAndDestroy();
+const hang = () => {};
+
+/** A raw server over TLS; null in place of an answer resets the connection. Its certificate is nobody's to trust. */
+async function tlsServer(
+  answers: readonly (string | null)[],
+): Promise<{ origin: string; read: () => string }> {
+  let read = '';
+  let asked = 0;
+  const open = new Set<Socket>();
+  const server = createTlsServer(SELF_SIGNED, (socket) => {
+    socket.on('error', () => {});
+    socket.on('data', (chunk) => {
+      read += chunk;
+      const answer = answers[asked++];
+      if (typeof answer === 'string') socket.write(answer);
+      else for (const tcp of open) tcp.resetAndDestroy();
+    });
+  });
+  server.on('connection', (tcp: Socket) => {
+    open.add(tcp);
+    tcp.on('error', () => {});
+  });
+  server.on('tlsClientError', () => {});
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    for (const tcp of open) tcp.destroy();
+    server.close();
+  });
+  return { origin: `https://127.0.0.1:${(server.address() as AddressInfo).port}`, read: () => read };
+}
+
+describe('when it is certain that nothing left', () => {
+  it('calls a refused connection not sent', async () => {
+    const client = clientOf(`http://127.0.0.1:${await closedPort()}`);
+    expect(await send(client)).toEqual({ kind: 'notSent', reason: expect.stringContaining('ECONNREFUSED') });
+    expect(await poll(client)).toMatchObject({ kind: 'notSent' });
+  });
+
+  it('calls a name that does not resolve not sent', async () => {
+    const outcome = await send(clientOf('http://messaging.invalid'));
+    expect(outcome).toEqual({ kind: 'notSent', reason: expect.stringMatching(/ENOTFOUND|EAI_AGAIN/) });
+  });
+
+  it('calls a certificate that cannot be trusted not sent, and the service has not read a byte', async () => {
+    const server = await tlsServer([CREATED]);
+    const outcome = await send(clientOf(server.origin));
+    expect(outcome).toEqual({
+      kind: 'notSent',
+      reason: expect.stringContaining('DEPTH_ZERO_SELF_SIGNED_CERT'),
+    });
+    expect(server.read()).toBe('');
+  });
+
+  it('calls a TLS handshake that never ends not sent', async () => {
+    const server = await rawServer(hang);
+    const outcome = await send(clientOf(server.origin.replace('http:', 'https:'), { timeoutMs: 300 }));
+    expect(outcome).toEqual({ kind: 'notSent', reason: expect.stringContaining('time') });
+    expect(server.requests).toEqual([]);
+  });
+
+  it('calls a service that speaks no TLS not sent', async () => {
+    const server = await rawServer(hang, (socket) => socket.write('HTTP/1.1 400 Bad Request\r\n\r\n'));
+    const outcome = await send(clientOf(server.origin.replace('http:', 'https:')));
+    expect(outcome.kind).toBe('notSent');
+  });
+
+  it('calls a request not sent that ended while it waited for a connection, and does not send it when there is one', async () => {
+    const controller = new AbortController();
+    const server = await rawServer([() => controller.abort(), CREATED]);
+    const client = clientOf(server.origin, { timeoutMs: 500, maxSockets: 1 });
+    const first = send(client);
+    expect((await send(client, controller.signal)).kind).toBe('notSent');
+    expect((await first).kind).toBe('unknown');
+    expect((await send(client)).kind).toBe('accepted');
+    expect(server.requests).toHaveLength(2);
+  });
+
+  it('calls a request not sent that was called off before it began, and opens no connection', async () => {
+    const server = await rawServer(CREATED);
+    const outcome = await send(clientOf(server.origin), AbortSignal.abort());
+    expect(outcome.kind).toBe('notSent');
+    expect(server.connections()).toBe(0);
+  });
+
+  it('calls a request not sent that was called off in the tick in which it was made', async () => {
+    const server = await rawServer(CREATED);
+    const controller = new AbortController();
+    const pending = send(clientOf(server.origin), controller.signal);
+    controller.abort();
+    expect((await pending).kind).toBe('notSent');
+    expect(server.requests).toHaveLength(0);
+  });
+
+  it('stops at a key that cannot stand in a header, without repeating it', async () => {
+    const server = await rawServer(CREATED);
+    const outcome = await clientOf(server.origin).send(MESSAGE, 'SECRET\r\nX: 1');
+    expect(outcome.kind).toBe('stopped');
+    expect(JSON.stringify(outcome)).not.toContain('SECRET');
+    expect(server.connections()).toBe(0);
+  });
+});
+
+describe('when the request may have left', () => {
+  it('does not know after a reset once the request was read', async () => {
+    const server = await rawServer(reset);
+    const client = clientOf(server.origin);
+    expect(await send(client)).toEqual({ kind: 'unknown', reason: expect.stringContaining('ECONNRESET') });
+    expect(server.requests).toHaveLength(1);
+  });
+
+  it('does not know after a reset of a connection that was made and never read', async () => {
+    const server = await rawServer(hang, (socket) => {
+      socket.pause();
+      setTimeout(reset, 100, socket);
+    });
+    expect((await send(clientOf(server.origin))).kind).toBe('unknown');
+    expect(server.requests).toHaveLength(0);
+  });
+
+  it('does not know when only a part of the request could be written', async () => {
+    const server = await rawServer(hang, (socket) => void socket.pause());
+    const client = clientOf(server.origin, { timeoutMs: 500 });
+    const outcome = await client.send({ ...MESSAGE, text: 'x'.repeat(20_000_000) }, 'KEY-1');
+    expect(outcome.kind).toBe('unknown');
+  });
+
+  it('does not know after the connection was closed without a reply', async () => {
+    const server = await rawServer((socket) => socket.end());
+    expect((await send(clientOf(server.origin))).kind).toBe('unknown');
+    expect(server.requests).toHaveLength(1);
+  });
+
+  it('does not know after a reset of a connection that had served before', async () => {
+    const server = await rawServer([CREATED, reset]);
+    const client = clientOf(server.origin);
+    expect((await send(client)).kind).toBe('accepted');
+    expect((await send(client)).kind).toBe('unknown');
+    expect(server.connections()).toBe(1);
+    expect(server.requests).toHaveLength(2);
+  });
+
+  it('does not know when a kept connection is reset while the request is on its way', async () => {
+    const sockets: Socket[] = [];
+    const server = await rawServer(CREATED, (socket) => void sockets.push(socket));
+    const client = clientOf(server.origin);
+    await send(client);
+    sockets[0]?.resetAndDestroy();
+    const outcome = await send(client);
+    expect(outcome.kind).toBe('unknown');
+    expect(server.requests).toHaveLength(1);
+  });
+
+  it('does not know after a reset over TLS, of a new connection or of one that had served before', async () => {
+    vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0');
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const fresh = await tlsServer([null]);
+    expect((await send(clientOf(fresh.origin))).kind).toBe('unknown');
+    const kept = await tlsServer([CREATED, null]);
+    const client = clientOf(kept.origin);
+    expect((await send(client)).kind).toBe('accepted');
+    expect((await send(client)).kind).toBe('unknown');
+    expect(kept.read().match(/POST/g)).toHaveLength(2);
+  });
+
+  it('does not know when there is no answer in time', async () => {
+    const server = await rawServer(hang);
+    const outcome = await send(clientOf(server.origin, { timeoutMs: 300 }));
+    expect(outcome).toEqual({ kind: 'unknown', reason: expect.stringContaining('time') });
+    expect(server.requests).toHaveLength(1);
+  });
+
+  it('does not know after bytes that are no HTTP', async () => {
+    const server = await rawServer('220 smtp ready\r\n');
+    expect((await send(clientOf(server.origin))).kind).toBe('unknown');
+  });
+
+  it('does not know when it was called off after the request was read', async () => {
+    const controller = new AbortController();
+    const server = await rawServer(() => controller.abort());
+    expect((await send(clientOf(server.origin), controller.signal)).kind).toBe('unknown');
+    expect(server.requests).toHaveLength(1);
+  });
+
+  it('stops listening to a signal when the request is done', async () => {
+    const server = await rawServer(CREATED);
+    const client = clientOf(server.origin);
+    const { signal } = new AbortController();
+    let listeners = 0;
+    const { addEventListener, removeEventListener } = signal;
+    signal.addEventListener = (...args: Parameters<typeof addEventListener>) => {
+      listeners += 1;
+      addEventListener.apply(signal, args);
+    };
+    signal.removeEventListener = (...args: Parameters<typeof removeEventListener>) => {
+      listeners -= 1;
+      removeEventListener.apply(signal, args);
+    };
+    await send(client, signal);
+    await expect.poll(() => listeners).toBe(0);
+  });
+});
+
+describe('time and connections', () => {
+  it('reads a reply that came in time though the process was too busy to look at it', async () => {
+    const server = await rawServer((socket) => {
+      socket.write(CREATED);
+      const until = performance.now() + 400;
+      while (performance.now() < until);
+    });
+    expect((await send(clientOf(server.origin, { timeoutMs: 200 }))).kind).toBe('accepted');
+  });
+
+  it('closes an idle connection before a server would, and all idle ones when told to', async () => {
+    const closed: number[] = [];
+    const server = await rawServer(CREATED, (socket) => {
+      const opened = performance.now();
+      socket.once('close', () => closed.push(performance.now() - opened));
+    });
+    const [told, left] = [clientOf(server.origin), clientOf(server.origin)];
+    await send(left);
+    await send(told);
+    told.close();
+    await expect.poll(() => closed.length).toBe(1);
+    await expect.poll(() => closed.length, { timeout: 5000 }).toBe(2);
+    expect(closed[0]).toBeLessThan(1500);
+    expect(closed[1]).toBeGreaterThan(2500);
+  });
+
+  it('waits for a slow reply beyond the time for which it keeps an idle connection', async () => {
+    const server = await rawServer((socket) => void setTimeout(() => socket.write(CREATED), 3500));
+    expect((await send(clientOf(server.origin))).kind).toBe('accepted');
+  });
+
+  it('lets a request under way end when it is closed', async () => {
+    const late: Socket[] = [];
+    const server = await rawServer((socket) => void late.push(socket));
+    const client = clientOf(server.origin);
+    const pending = send(client);
+    await expect.poll(() => late.length).toBe(1);
+    client.close();
+    late[0]?.write(CREATED);
+    expect((await pending).kind).toBe('accepted');
+  });
+});
+
+describe('when a reply breaks off', () => {
+  const cut = (head: string) => (socket: Socket) => {
+    socket.write(`HTTP/1.1 ${head}\r\nContent-Length: 500\r\n\r\n{"outboundSMS`, () => reset(socket));
+  };
+
+  it.each([
+    ['200 OK', 'unknown'],
+    ['201 Created', 'unknown'],
+    ['500 Internal Server Error', 'unknown'],
+    ['201 Created\r\nLocation: http://h/outbound/ACME/requests/r1', 'accepted'],
+    ['429 Too Many Requests', 'throttled'],
+    ['403 Forbidden', 'stopped'],
+  ])('goes by its head %j for a send: %s', async (head, kind) => {
+    const server = await rawServer(cut(head));
+    expect((await send(clientOf(server.origin))).kind).toBe(kind);
+    expect(server.requests).toHaveLength(1);
+  });
+
+  it('is no answer to a poll, and may be asked again', async () => {
+    const server = await rawServer([cut('200 OK'), INFOS]);
+    const client = clientOf(server.origin);
+    expect((await poll(client)).kind).toBe('unanswered');
+    expect((await poll(client)).kind).toBe('infos');
+  });
+
+  it('does not know when the body stops coming until the time runs out', async () => {
+    const server = await rawServer('HTTP/1.1 201 Created\r\nContent-Length: 500\r\n\r\n{"outbound');
+    expect((await send(clientOf(server.origin, { timeoutMs: 300 }))).kind).toBe('unknown');
+  });
+
+  it('does not know when a reply in chunks ends before its last', async () => {
+    const server = await rawServer((socket) => {
+      socket.end('HTTP/1.1 201 Created\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{"out\r\n');
+    });
+    expect((await send(clientOf(server.origin))).kind).toBe('unknown');
+  });
+
+  it('does not know when a compressed reply cannot be unpacked', async () => {
+    const server = await rawServer(reply(['HTTP/1.1 201 Created', 'Content-Encoding: gzip'], 'no gzip'));
+    expect((await send(clientOf(server.origin))).kind).toBe('unknown');
+  });
+});
+
+describe('polls under faults', () => {
+  it.each([
+    ['a reset', reset],
+    ['a closed connection', (socket: Socket) => void socket.end()],
+    ['silence', hang],
+  ])('are unanswered after %s', async (_what, answer) => {
+    const server = await rawServer(answer);
+    expect((await poll(clientOf(server.origin, { timeoutMs: 300 }))).kind).toBe('unanswered');
+    expect(server.requests).toHaveLength(1);
+  });
+});
+
+describe('whatever becomes of a request', () => {
+  const busy = (status: string) => reply([`HTTP/1.1 ${status}`, 'Retry-After: 0']);
+  const faults = {
+    'a reset': reset,
+    'a closed connection': (socket: Socket) => void socket.end(),
+    silence: hang,
+    'a reply that breaks off': (socket: Socket) => {
+      socket.write('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{', () => reset(socket));
+    },
+    408: busy('408 Request Timeout'),
+    413: busy('413 Content Too Large'),
+    429: busy('429 Too Many Requests'),
+    500: busy('500 Internal Server Error'),
+    502: busy('502 Bad Gateway'),
+    503: busy('503 Service Unavailable'),
+    504: busy('504 Gateway Timeout'),
+  };
+
+  it('is never put on the wire a second time', async () => {
+    const servers = await Promise.all(
+      Object.entries(faults).map(async ([fault, answer]) => {
+        const server = await rawServer(answer);
+        const client = clientOf(server.origin, { timeoutMs: 300 });
+        await Promise.all([send(client), poll(client)]);
+        return { fault, server };
+      }),
+    );
+    // got's own first retry would come after a second and a tenth at most.
+    await new Promise((resolve) => setTimeout(resolve, 1500));
+    const lines = servers.map(({ fault, server }) => ({
+      fault,
+      methods: server.requests.map((request) => request.split(' ')[0]).sort(),
+    }));
+    expect(lines).toEqual(Object.keys(faults).map((fault) => ({ fault, methods: ['GET', 'POST'] })));
+  });
+});

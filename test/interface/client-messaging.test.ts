@@ -1,0 +1,426 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createMessagingClient, type MessagingClient } from '../../src/gateway/messaging.js';
+import { type Answer, partsOf, type RawServer, rawServer, reply } from './raw-server.js';
+
+/** Written by hand from the interface page: area A, send message; OutboundRequest. */
+const SENT = `{"outboundSMSMessageRequest": {
+  "address": ["tel:+358401234567", "tel:+358409876543"],
+  "deliveryInfoList": {
+    "deliveryInfo": [
+      {"address": "tel:+358401234567", "deliveryStatus": "DeliveredToNetwork"},
+      {"address": "tel:+358409876543", "deliveryStatus": "DeliveryImpossible"}
+    ],
+    "resourceURL": "https://messaging.example/smsmessaging/v1/outbound/tel%3A%2B358501112222/requests/b2c3-d4/deliveryInfos"
+  },
+  "senderAddress": "tel:+358501112222",
+  "outboundSMSTextMessage": {"message": "Hyvää päivää €"},
+  "clientCorrelator": "67893",
+  "senderName": "Volley Oy",
+  "resourceURL": "https://messaging.example/smsmessaging/v1/outbound/tel%3A%2B358501112222/requests/b2c3-d4"
+}}`;
+
+/** Written by hand from the interface page: area A, get delivery infos; DeliveryInfoList. */
+const INFOS = `{"deliveryInfoList": {
+  "resourceURL": "https://messaging.example/smsmessaging/v1/outbound/ACME/requests/b2c3-d4/deliveryInfos",
+  "deliveryInfo": [
+    {"address": "tel:+358401234567", "deliveryStatus": "DeliveredToTerminal"},
+    {"address": "tel:+358409876543", "deliveryStatus": "DeliveredToNetwork"}
+  ]
+}}`;
+
+const CREATED = ['HTTP/1.1 201 Created', 'Content-Type: application/json'];
+const OK = ['HTTP/1.1 200 OK', 'Content-Type: application/json'];
+
+const TO = '+358401234567';
+const MESSAGE = { sender: 'ACME', recipients: [TO], text: 'Hello' };
+const NOW = Date.parse('2026-03-02T10:00:00Z');
+
+let clients: MessagingClient[] = [];
+beforeEach(() => {
+  clients = [];
+});
+afterEach(() => {
+  for (const client of clients) client.close();
+});
+
+function clientOf(server: RawServer, path = '/smsmessaging/v1'): MessagingClient {
+  const client = createMessagingClient({
+    baseUrl: `${server.origin}${path}`,
+    timeoutMs: 2000,
+    clock: () => NOW,
+  });
+  clients.push(client);
+  return client;
+}
+
+async function sent(answer: Answer, message: Parameters<MessagingClient['send']>[0] = MESSAGE) {
+  const server = await rawServer(answer);
+  const outcome = await clientOf(server).send(message, 'KEY-1');
+  return { server, outcome };
+}
+
+async function polled(answer: Answer) {
+  const server = await rawServer(answer);
+  const outcome = await clientOf(server).deliveryInfos('ACME', 'b2c3-d4', 'KEY-1');
+  return { server, outcome };
+}
+
+describe('a send as the interface page shows it', () => {
+  it('writes the request with the path, the headers and the body of the page', async () => {
+    const { server } = await sent(reply(CREATED, SENT), {
+      sender: 'tel:+358501112222',
+      senderName: 'Volley Oy',
+      recipients: ['+358401234567', '+358409876543'],
+      text: 'Hyvää päivää €',
+      clientCorrelator: '67893',
+    });
+    expect(server.requests).toHaveLength(1);
+    const { line, headers, body } = partsOf(server.requests[0] ?? '');
+    expect(line).toBe('POST /smsmessaging/v1/outbound/tel%3A%2B358501112222/requests HTTP/1.1');
+    expect(headers).toContain('authorization: Bearer KEY-1');
+    expect(headers).toContain('content-type: application/json');
+    expect(headers).toContain('accept-encoding: identity');
+    expect(headers).toContain(`content-length: ${Buffer.byteLength(body)}`);
+    expect(body).toBe(
+      '{"outboundSMSMessageRequest":{"address":["tel:+358401234567","tel:+358409876543"],' +
+        '"senderAddress":"tel:+358501112222","outboundSMSTextMessage":{"message":"Hyvää päivää €"},' +
+        '"senderName":"Volley Oy","clientCorrelator":"67893"}}',
+    );
+  });
+
+  it('leaves out the sender name and the correlator when there are none', async () => {
+    const { server } = await sent(reply(CREATED, SENT));
+    expect(partsOf(server.requests[0] ?? '').body).toBe(
+      '{"outboundSMSMessageRequest":{"address":["tel:+358401234567"],"senderAddress":"ACME",' +
+        '"outboundSMSTextMessage":{"message":"Hello"}}}',
+    );
+  });
+
+  it('reads the request id and the status of each recipient', async () => {
+    const { outcome } = await sent(reply(CREATED, SENT), {
+      ...MESSAGE,
+      recipients: ['+358401234567', '+358409876543'],
+    });
+    expect(outcome).toEqual({
+      kind: 'accepted',
+      requestId: 'b2c3-d4',
+      statuses: new Map([
+        ['+358401234567', 'DeliveredToNetwork'],
+        ['+358409876543', 'DeliveryImpossible'],
+      ]),
+    });
+  });
+
+  it('takes no status for a number that the request was not for', async () => {
+    const { outcome } = await sent(reply(CREATED, SENT));
+    expect(outcome).toMatchObject({ statuses: new Map([[TO, 'DeliveredToNetwork']]) });
+  });
+
+  it('encodes spaces, punctuation and letters beyond ASCII in the path and only there', async () => {
+    const { server } = await sent(reply(CREATED, SENT), { ...MESSAGE, sender: "O'Br & Ø!" });
+    const { line, body } = partsOf(server.requests[0] ?? '');
+    expect(line).toBe('POST /smsmessaging/v1/outbound/O%27Br%20%26%20%C3%98%21/requests HTTP/1.1');
+    expect(body).toContain('"senderAddress":"O\'Br & Ø!"');
+  });
+
+  it('sends nothing for a sender the page does not allow', async () => {
+    const { server, outcome } = await sent(reply(CREATED, SENT), { ...MESSAGE, sender: 'Twelve chars' });
+    expect(outcome).toEqual({ kind: 'refused', reason: expect.stringContaining('at most 11') });
+    expect(server.connections()).toBe(0);
+  });
+
+  it('sends two requests over one connection', async () => {
+    const server = await rawServer(reply(CREATED, SENT));
+    const client = clientOf(server);
+    await client.send(MESSAGE, 'KEY-1');
+    await client.send(MESSAGE, 'KEY-2');
+    expect(server.connections()).toBe(1);
+    expect(server.requests.map((request) => /Bearer (\S+)/.exec(request)?.[1])).toEqual(['KEY-1', 'KEY-2']);
+  });
+
+  it('keeps requests that are under way together apart', async () => {
+    const echo: Answer = (socket, request) => {
+      const id = /"message":"(\w+)"/.exec(request)?.[1];
+      socket.write(reply([...CREATED, `Location: /outbound/ACME/requests/${id}`]));
+    };
+    const server = await rawServer(echo);
+    const client = clientOf(server);
+    const texts = Array.from({ length: 20 }, (_, index) => `text${index}`);
+    const outcomes = await Promise.all(texts.map((text) => client.send({ ...MESSAGE, text }, 'KEY-1')));
+    expect(outcomes.map((outcome) => outcome.kind === 'accepted' && outcome.requestId)).toEqual(texts);
+  });
+});
+
+describe('where a reply keeps the request id', () => {
+  it.each([
+    [
+      'in the nested list alone',
+      reply(
+        CREATED,
+        '{"outboundSMSMessageRequest":{"deliveryInfoList":{"resourceURL":"https://h/v1/outbound/ACME/requests/r1/deliveryInfos","deliveryInfo":[]}}}',
+      ),
+    ],
+    [
+      'in the Location header alone',
+      reply(
+        [...CREATED, 'Location: /smsmessaging/v1/outbound/ACME/requests/r1'],
+        '{"outboundSMSMessageRequest":{}}',
+      ),
+    ],
+    [
+      'in the Location header of a reply without a body',
+      reply([...CREATED, 'Location: http://h/outbound/ACME/requests/r1']),
+    ],
+    [
+      'in the Location header of a reply whose body is no JSON',
+      reply([...CREATED, 'Location: http://h/outbound/ACME/requests/r1'], 'created'),
+    ],
+    ['without the wrapper', reply(CREATED, '{"resourceURL":"https://h/v1/outbound/ACME/requests/r1"}')],
+    [
+      'encoded',
+      reply(
+        CREATED,
+        '{"outboundSMSMessageRequest":{"resourceURL":"https://h/outbound/requests/requests/r%31?x=/1"}}',
+      ),
+    ],
+    [
+      'in a 200 that carries an OutboundRequest',
+      reply(OK, '{"outboundSMSMessageRequest":{"resourceURL":"https://h/outbound/ACME/requests/r1"}}'),
+    ],
+  ])('finds it %s', async (_where, answer) => {
+    const { outcome } = await sent(answer);
+    expect(outcome).toMatchObject({ kind: 'accepted', requestId: 'r1' });
+  });
+
+  it.each([
+    ['an empty 201', reply(CREATED)],
+    [
+      'a 201 with an object that names nothing',
+      reply(CREATED, '{"outboundSMSMessageRequest":{"resourceURL":5}}'),
+    ],
+    [
+      'an id that would change the path of a poll',
+      reply(
+        CREATED,
+        '{"outboundSMSMessageRequest":{"resourceURL":"https://h/outbound/ACME/requests/%2E%2E"}}',
+      ),
+    ],
+  ])('takes %s as accepted without an id', async (_what, answer) => {
+    const { outcome } = await sent(answer);
+    expect(outcome).toMatchObject({ kind: 'accepted', requestId: null });
+  });
+
+  it.each([
+    ['a 200 without an OutboundRequest', reply(OK, '{}')],
+    ['an empty 200', reply(OK)],
+    ['a 204', 'HTTP/1.1 204 No Content\r\n\r\n'],
+    ['a 201 that is no JSON and has no Location', reply(CREATED, '<html>Created</html>')],
+    ['a 201 whose JSON breaks off', reply(CREATED, SENT.slice(0, 80))],
+  ])('does not know what became of a request after %s', async (_what, answer) => {
+    const { outcome } = await sent(answer);
+    expect(outcome.kind).toBe('unknown');
+  });
+});
+
+describe('the replies other than success to a send', () => {
+  it.each([
+    ['401 Unauthorized', 'unauthorised'],
+    ['403 Forbidden', 'stopped'],
+    ['404 Not Found', 'stopped'],
+    ['405 Method Not Allowed', 'stopped'],
+    ['400 Bad Request', 'refused'],
+    ['413 Content Too Large', 'refused'],
+    ['422 Unprocessable Content', 'refused'],
+    ['408 Request Timeout', 'unknown'],
+    ['500 Internal Server Error', 'unknown'],
+    ['503 Service Unavailable', 'unknown'],
+  ])('takes %s as %s', async (status, kind) => {
+    const { outcome } = await sent(reply([`HTTP/1.1 ${status}`]));
+    expect(outcome.kind).toBe(kind);
+  });
+
+  it.each([
+    ['seconds', 'Retry-After: 120', 120_000],
+    ['a date', 'Retry-After: Mon, 02 Mar 2026 10:05:00 GMT', 300_000],
+    ['nothing', 'X-Nothing: 1', null],
+  ])('reads how long to wait from a 429 with %s', async (_what, header, retryAfterMs) => {
+    const { outcome } = await sent(reply(['HTTP/1.1 429 Too Many Requests', header]));
+    expect(outcome).toEqual({ kind: 'throttled', retryAfterMs });
+  });
+
+  it('never follows a redirect, with or without a new method', async () => {
+    for (const status of ['301 Moved', '302 Found', '303 See Other', '307 Temporary', '308 Permanent']) {
+      const other = await rawServer(reply(CREATED, SENT));
+      const { server, outcome } = await sent(
+        reply([`HTTP/1.1 ${status}`, `Location: ${other.origin}/outbound`]),
+      );
+      expect(outcome).toEqual({ kind: 'stopped', reason: expect.stringContaining('redirect') });
+      expect(server.requests).toHaveLength(1);
+      expect(other.connections()).toBe(0);
+    }
+  });
+
+  it.each([
+    '429 Too Many Requests',
+    '500 Error',
+    '502 Bad Gateway',
+    '503 Unavailable',
+    '504 Timeout',
+    '408 Timeout',
+    '413 Large',
+  ])('asks once and not again after %s', async (status) => {
+    const { server } = await sent(reply([`HTTP/1.1 ${status}`, 'Retry-After: 0']));
+    expect(server.requests).toHaveLength(1);
+  });
+
+  it('repeats what the service said, without keys, numbers and the text', async () => {
+    const { outcome } = await sent(
+      reply(['HTTP/1.1 403 Forbidden'], '{"error":"KEY-1 may not send \\"Hello\\" to tel:+358401234567"}'),
+    );
+    expect(outcome).toMatchObject({ reason: expect.stringContaining('may not send') });
+    expect(JSON.stringify(outcome)).not.toMatch(/KEY-1|Hello|358401234567/);
+  });
+
+  it('reads a reply that was compressed without being asked', async () => {
+    const { gzipSync } = await import('node:zlib');
+    const { outcome } = await sent((socket) => {
+      const body = gzipSync(SENT);
+      socket.write(
+        [...CREATED, 'Content-Encoding: gzip', `Content-Length: ${body.length}`, '', ''].join('\r\n'),
+      );
+      socket.write(body);
+    });
+    expect(outcome).toMatchObject({ kind: 'accepted', requestId: 'b2c3-d4' });
+  });
+});
+
+describe('delivery infos as the interface page shows them', () => {
+  it('asks under the path of the request, with the key', async () => {
+    const { server } = await polled(reply(OK, INFOS));
+    const { line, headers, body } = partsOf(server.requests[0] ?? '');
+    expect(line).toBe('GET /smsmessaging/v1/outbound/ACME/requests/b2c3-d4/deliveryInfos HTTP/1.1');
+    expect(headers).toContain('authorization: Bearer KEY-1');
+    expect(headers).toContain('content-type: application/json');
+    expect(body).toBe('');
+  });
+
+  it.each(['tel:+358501112222', '+358501112222', "O'Br & Ø!", 'A.~_-(*)'])(
+    'spells the sender %s in its path as the send did',
+    async (sender) => {
+      const server = await rawServer([reply(CREATED, SENT), reply(OK, INFOS)]);
+      const client = clientOf(server);
+      await client.send({ ...MESSAGE, sender }, 'KEY-1');
+      await client.deliveryInfos(sender, 'b2c3-d4', 'KEY-1');
+      const [send = '', poll = ''] = server.requests.map(
+        (request) => partsOf(request).line.split(' ')[1] ?? '',
+      );
+      expect(poll).toBe(`${send}/b2c3-d4/deliveryInfos`);
+    },
+  );
+
+  it('goes to the configured host, whatever host the resourceURL named', async () => {
+    const elsewhere = await rawServer(reply(OK, INFOS));
+    const answer = SENT.replaceAll('https://messaging.example', elsewhere.origin);
+    const server = await rawServer([reply(CREATED, answer), reply(OK, INFOS)]);
+    const client = clientOf(server);
+    const outcome = await client.send(MESSAGE, 'KEY-1');
+    if (outcome.kind !== 'accepted' || outcome.requestId === null) throw new Error('not accepted');
+    await client.deliveryInfos('ACME', outcome.requestId, 'KEY-1');
+    expect(server.requests).toHaveLength(2);
+    expect(elsewhere.connections()).toBe(0);
+  });
+
+  it('encodes a request id that holds other than plain characters', async () => {
+    const server = await rawServer(reply(OK, INFOS));
+    await clientOf(server).deliveryInfos('ACME', 'a b/c?d', 'KEY-1');
+    expect(partsOf(server.requests[0] ?? '').line).toContain('/requests/a%20b%2Fc%3Fd/deliveryInfos');
+  });
+
+  it('reads each status', async () => {
+    const { outcome } = await polled(reply(OK, INFOS));
+    expect(outcome).toEqual({
+      kind: 'infos',
+      statuses: new Map([
+        ['+358401234567', 'DeliveredToTerminal'],
+        ['+358409876543', 'DeliveredToNetwork'],
+      ]),
+      unlisted: [],
+    });
+  });
+
+  it.each([
+    ['a plus alone', '+358401234567'],
+    ['neither prefix nor plus', '358401234567'],
+    ['an encoded prefix', 'tel%3A%2B358401234567'],
+    ['a capital prefix', 'TEL:+358401234567'],
+  ])('knows a number written with %s', async (_how, address) => {
+    const { outcome } = await polled(
+      reply(
+        OK,
+        `{"deliveryInfoList":{"deliveryInfo":[{"address":"${address}","deliveryStatus":"DeliveredToTerminal"}]}}`,
+      ),
+    );
+    expect(outcome).toMatchObject({ statuses: new Map([[TO, 'DeliveredToTerminal']]) });
+  });
+
+  it('hands back status words that the page does not list, apart from the others', async () => {
+    const { outcome } = await polled(
+      reply(
+        OK,
+        '{"deliveryInfoList":{"deliveryInfo":[{"address":"tel:+358401234567","deliveryStatus":"MessageWaiting"},{"address":"tel:+358409876543","deliveryStatus":"deliveredtoterminal"}]}}',
+      ),
+    );
+    expect(outcome).toEqual({
+      kind: 'infos',
+      statuses: new Map(),
+      unlisted: ['MessageWaiting', 'deliveredtoterminal'],
+    });
+  });
+
+  it('lets a broken entry cost only itself', async () => {
+    const { outcome } = await polled(
+      reply(
+        OK,
+        '{"deliveryInfoList":{"deliveryInfo":[{"address":7},{"address":"tel:+358401234567","deliveryStatus":"DeliveredToTerminal"}]}}',
+      ),
+    );
+    expect(outcome).toMatchObject({ kind: 'infos', statuses: new Map([[TO, 'DeliveredToTerminal']]) });
+  });
+
+  it.each([
+    [
+      'a list of one that is not in an array',
+      '{"deliveryInfoList":{"deliveryInfo":{"address":"tel:+358401234567","deliveryStatus":"DeliveredToTerminal"}}}',
+    ],
+    [
+      'no wrapper',
+      '{"deliveryInfo":[{"address":"tel:+358401234567","deliveryStatus":"DeliveredToTerminal"}]}',
+    ],
+    [
+      'fields nobody has shown',
+      '{"x":1,"deliveryInfoList":{"y":2,"deliveryInfo":[{"z":3,"address":"tel:+358401234567","deliveryStatus":"DeliveredToTerminal"}]}}',
+    ],
+    [
+      'a byte order mark',
+      '\uFEFF{"deliveryInfoList":{"deliveryInfo":[{"address":"tel:+358401234567","deliveryStatus":"DeliveredToTerminal"}]}}',
+    ],
+  ])('tolerates %s', async (_what, body) => {
+    const { outcome } = await polled(reply(OK, body));
+    expect(outcome).toMatchObject({ statuses: new Map([[TO, 'DeliveredToTerminal']]) });
+  });
+
+  it.each([
+    ['200 OK', '{"deliveryInfoList":{}}', 'unanswered'],
+    ['200 OK', '{"deliveryInfoList":{"deliveryInfo":[{"status":"x"}]}}', 'unanswered'],
+    ['200 OK', 'OK', 'unanswered'],
+    ['401 Unauthorized', '', 'unauthorised'],
+    ['403 Forbidden', '', 'stopped'],
+    ['404 Not Found', '', 'missing'],
+    ['429 Too Many Requests', '', 'throttled'],
+    ['408 Request Timeout', '', 'unanswered'],
+    ['500 Internal Server Error', '', 'unanswered'],
+  ])('takes %s with the body %j as %s', async (status, body, kind) => {
+    const { outcome } = await polled(reply([`HTTP/1.1 ${status}`], body));
+    expect(outcome.kind).toBe(kind);
+  });
+});

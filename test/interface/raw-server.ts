@@ -1,0 +1,109 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { onTestFinished } from 'vitest';
+
+/** What becomes of a request that has been read whole: text is written as it stands, a function does as it likes. */
+export type Answer = string | ((socket: Socket, request: string) => void);
+
+/** A server that knows no HTTP beyond where a request ends, so that both sides of the wire are literal text. */
+export interface RawServer {
+  /** `http://127.0.0.1:PORT` */
+  readonly origin: string;
+  readonly port: number;
+  /** Every request read whole, as its bytes stood on the wire. */
+  readonly requests: readonly string[];
+  /** All bytes that ever came in, of whole requests or not. */
+  readonly received: () => string;
+  readonly connections: () => number;
+  readonly close: () => Promise<void>;
+}
+
+/**
+ * Starts a raw server that gives one answer after another to the requests it reads, the last one to all that follow.
+ * `greet` sees each connection first, before anything is read. Closed when the test ends.
+ */
+export async function rawServer(
+  answers: Answer | readonly Answer[],
+  greet: (socket: Socket) => void = () => {},
+): Promise<RawServer> {
+  const script: readonly Answer[] = Array.isArray(answers) ? answers : [answers as Answer];
+  const requests: string[] = [];
+  const open = new Set<Socket>();
+  let received = '';
+  let connections = 0;
+
+  const server = createServer((socket) => {
+    connections += 1;
+    open.add(socket);
+    socket.on('close', () => open.delete(socket));
+    socket.on('error', () => {});
+    let pending = '';
+    socket.on('data', (chunk) => {
+      const text = chunk.toString('latin1');
+      received += text;
+      pending += text;
+      for (let end = endOfRequest(pending); end !== null; end = endOfRequest(pending)) {
+        const request = Buffer.from(pending.slice(0, end), 'latin1').toString('utf8');
+        pending = pending.slice(end);
+        const answer = script[Math.min(requests.length, script.length - 1)] ?? '';
+        requests.push(request);
+        if (typeof answer === 'string') socket.write(answer);
+        else answer(socket, request);
+      }
+    });
+    greet(socket);
+  });
+  const port = await listening(server);
+
+  const close = async () => {
+    for (const socket of open) socket.destroy();
+    if (!server.listening) return;
+    server.close();
+    await once(server, 'close');
+  };
+  onTestFinished(close);
+  return {
+    origin: `http://127.0.0.1:${port}`,
+    port,
+    requests,
+    received: () => received,
+    connections: () => connections,
+    close,
+  };
+}
+
+/** A port of the loopback on which nothing listens. */
+export async function closedPort(): Promise<number> {
+  const server = createServer();
+  const port = await listening(server);
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+/** Writes a reply by hand: the lines of its head, an empty line, its body; `Content-Length` is added. */
+export function reply(head: readonly string[], body = ''): string {
+  return [...head, `Content-Length: ${Buffer.byteLength(body)}`, '', body].join('\r\n');
+}
+
+/** The head's lines of a request, and its body. */
+export function partsOf(request: string): { line: string; headers: string[]; body: string } {
+  const [head = '', body = ''] = request.split('\r\n\r\n');
+  const [line = '', ...headers] = head.split('\r\n');
+  return { line, headers, body };
+}
+
+async function listening(server: Server): Promise<number> {
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return (server.address() as AddressInfo).port;
+}
+
+/** Where the first request in `text` ends, in latin1 characters, that is bytes; null if it is not whole yet. */
+function endOfRequest(text: string): number | null {
+  const head = text.indexOf('\r\n\r\n');
+  if (head < 0) return null;
+  const length = Number(/^content-length: *(\d+)$/im.exec(text.slice(0, head))?.[1] ?? 0);
+  const end = head + 4 + length;
+  return text.length >= end ? end : null;
+}

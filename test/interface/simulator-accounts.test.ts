@@ -1,0 +1,159 @@
+import { decodeJwt } from 'jose';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type Simulator, startSimulator } from '../../src/simulator/index.js';
+import { jsonOf, type RawReply, reply } from '../simulator/raw-http.js';
+
+let now = Date.UTC(2026, 2, 2, 9, 30);
+let simulator: Simulator;
+let origin: string;
+
+beforeEach(async () => {
+  simulator = await startSimulator(
+    {
+      accounts: [
+        { username: 'acme', password: 'open sesame', accountId: 'A-1' },
+        { username: 'reseller', password: 'secret', reseller: true, targetAccountIds: ['CHILD-7'] },
+      ],
+      tokens: { accessLifetimeMs: 900_000, refreshLifetimeMs: 86_400_000, lockoutAfter: 3 },
+    },
+    { clock: () => now },
+  );
+  origin = simulator.accountBaseUrl;
+});
+afterEach(() => simulator.close());
+
+const LOGIN = `POST /api/login HTTP/1.1
+Host: accounts.example
+Content-Type: application/json
+X-Requested-With: XMLHttpRequest
+Content-Length: *
+
+{"username":"acme","password":"open sesame"}
+`;
+
+const refresh = (token: string) => `GET /api/RefreshToken HTTP/1.1
+Host: accounts.example
+Content-Type: application/json
+X-Requested-With: XMLHttpRequest
+X-Authorization: Bearer ${token}
+
+`;
+
+const send = (bearer: string) => `POST /smsmessaging/v1/outbound/ACME/requests HTTP/1.1
+Host: messaging.example
+Authorization: Bearer ${bearer}
+Content-Type: application/json
+Content-Length: *
+
+{"outboundSMSMessageRequest":{"address":["tel:+4791000001"],"senderAddress":"ACME","outboundSMSTextMessage":{"message":"Hi"},"senderName":"ACME"}}
+`;
+
+function pairOf(raw: RawReply): { AccessToken: string; RefreshToken: string } {
+  expect(raw.statusLine).toBe('HTTP/1.1 200 OK');
+  return jsonOf(raw) as { AccessToken: string; RefreshToken: string };
+}
+
+describe('POST /api/login', () => {
+  it('answers AccessToken and RefreshToken, JSON Web Tokens that say when they were issued and expire', async () => {
+    const pair = pairOf(await reply(origin, LOGIN));
+    expect(Object.keys(pair)).toEqual(['AccessToken', 'RefreshToken']);
+    expect(decodeJwt(pair.AccessToken)).toMatchObject({
+      account: 'A-1',
+      iat: now / 1000,
+      exp: now / 1000 + 900,
+    });
+    expect(decodeJwt(pair.RefreshToken)).toMatchObject({
+      account: 'A-1',
+      iat: now / 1000,
+      exp: now / 1000 + 86_400,
+    });
+  });
+
+  it('answers 10126 to a wrong password and 11044 once there were too many, even to the right one', async () => {
+    const wrong = LOGIN.replace('open sesame', 'open sesami');
+    for (let attempt = 0; attempt < 3; attempt += 1) {
+      const refused = await reply(origin, wrong);
+      expect(refused.statusLine).toBe('HTTP/1.1 401 Unauthorized');
+      expect(jsonOf(refused)).toMatchObject({ resultCode: 10126 });
+    }
+    expect(jsonOf(await reply(origin, LOGIN))).toMatchObject({ resultCode: 11044 });
+  });
+
+  it('never forgives a failed login because of a successful one', async () => {
+    const wrong = LOGIN.replace('open sesame', 'open sesami');
+    for (const attempt of [wrong, wrong, LOGIN, wrong]) await reply(origin, attempt);
+    expect(jsonOf(await reply(origin, LOGIN))).toMatchObject({ resultCode: 11044 });
+    simulator.configure({ accounts: [{ username: 'acme', password: 'open sesame' }] });
+    pairOf(await reply(origin, LOGIN));
+  });
+
+  it('lets a reseller in for a child account, and answers 10117 to any other target', async () => {
+    const child = LOGIN.replace(
+      '"acme","password":"open sesame"',
+      '"reseller","password":"secret","targetAccountId":"CHILD-7"',
+    );
+    expect(decodeJwt(pairOf(await reply(origin, child)).AccessToken)).toMatchObject({ account: 'CHILD-7' });
+    for (const wrong of [
+      child.replace('CHILD-7', 'CHILD-8'),
+      LOGIN.replace('"}', '","targetAccountId":"CHILD-7"}'),
+    ]) {
+      expect(jsonOf(await reply(origin, wrong))).toMatchObject({ resultCode: 10117 });
+    }
+  });
+
+  it.each([
+    ['without X-Requested-With', 'X-Requested-With: XMLHttpRequest\n', ''],
+    ['with another Content-Type', 'application/json', 'application/x-www-form-urlencoded'],
+    ['without a password', ',"password":"open sesame"', ''],
+  ])('answers 400 to a login %s', async (_, part, replacement) => {
+    expect((await reply(origin, LOGIN.replace(part, replacement))).statusLine).toBe(
+      'HTTP/1.1 400 Bad Request',
+    );
+  });
+});
+
+describe('GET /api/RefreshToken', () => {
+  it('exchanges a refresh token for a new pair, and the access tokens are good for area A', async () => {
+    const first = pairOf(await reply(origin, LOGIN));
+    const second = pairOf(await reply(origin, refresh(first.RefreshToken)));
+    expect(second.AccessToken).not.toBe(first.AccessToken);
+    expect(second.RefreshToken).not.toBe(first.RefreshToken);
+    for (const token of [first.AccessToken, second.AccessToken]) {
+      expect((await reply(origin, send(token))).statusLine).toBe('HTTP/1.1 201 Created');
+    }
+  });
+
+  it('revokes all tokens of a session whose used refresh token is presented again, and counts it', async () => {
+    const first = pairOf(await reply(origin, LOGIN));
+    const second = pairOf(await reply(origin, refresh(first.RefreshToken)));
+    expect((await reply(origin, refresh(first.RefreshToken))).statusLine).toBe('HTTP/1.1 401 Unauthorized');
+    expect((await reply(origin, refresh(second.RefreshToken))).statusLine).toBe('HTTP/1.1 401 Unauthorized');
+    expect((await reply(origin, send(second.AccessToken))).statusLine).toBe('HTTP/1.1 401 Unauthorized');
+    expect(simulator.summary()).toMatchObject({
+      reusedRefreshTokens: 1,
+      refreshes: 3,
+      refreshesGranted: 1,
+      logins: 1,
+    });
+  });
+
+  it('knows neither an expired token nor a foreign one', async () => {
+    const { AccessToken, RefreshToken } = pairOf(await reply(origin, LOGIN));
+    expect((await reply(origin, refresh(AccessToken))).statusLine).toBe('HTTP/1.1 401 Unauthorized');
+    now += 900_000;
+    expect((await reply(origin, send(AccessToken))).statusLine).toBe('HTTP/1.1 401 Unauthorized');
+    now += 86_400_000;
+    expect((await reply(origin, refresh(RefreshToken))).statusLine).toBe('HTTP/1.1 401 Unauthorized');
+  });
+});
+
+it.each([
+  ['error.code', 400, { error: { code: 10126, message: 'BadCredential: username or password not valid' } }],
+  ['message', 200, { message: '10126 BadCredential: username or password not valid' }],
+  ['resultCode', 401, { resultCode: 10126, message: 'BadCredential: username or password not valid' }],
+] as const)('places a result code as %s under status %i', async (placement, status, body) => {
+  simulator.configure({ resultCode: { placement, status } });
+  const refused = await reply(origin, LOGIN.replace('open sesame', 'open sesami'));
+  expect(refused.statusLine).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+  expect(jsonOf(refused)).toEqual(body);
+});

@@ -1,0 +1,135 @@
+import { createServer, type IncomingHttpHeaders } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { type Simulator, startSimulator } from '../../src/simulator/index.js';
+import { jsonOf, reply } from '../simulator/raw-http.js';
+
+let simulator: Simulator;
+let origin: string;
+let received: {
+  url: string | undefined;
+  headers: IncomingHttpHeaders;
+  body: { deliveryInfoList: { deliveryInfo: { address: string; deliveryStatus: string }[] } };
+}[];
+let callback: string;
+const receiver = createServer((request, response) => {
+  let body = '';
+  request.on('data', (part) => {
+    body += part;
+  });
+  request.on('end', () => {
+    received.push({ url: request.url, headers: request.headers, body: JSON.parse(body) });
+    response.writeHead(500).end();
+  });
+});
+
+beforeEach(async () => {
+  received = [];
+  simulator = await startSimulator({ keys: [{ key: 'key-of-acme' }], deliveryTime: 30 });
+  origin = simulator.accountBaseUrl;
+  await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
+  callback = `{"callback":{"url":"http://127.0.0.1:${(receiver.address() as AddressInfo).port}/in","securityToken":"s3cret"}}`;
+});
+afterEach(async () => {
+  await simulator.close();
+  receiver.closeAllConnections();
+  await new Promise((resolve) => receiver.close(resolve));
+});
+
+const ask = (method: string) => `${method} /smsmessaging/v1/outbound/subscriptions HTTP/1.1
+Host: messaging.example
+Authorization: Bearer key-of-acme
+
+`;
+const create = (body: string) => `POST /smsmessaging/v1/outbound/subscriptions HTTP/1.1
+Host: messaging.example
+Authorization: Bearer key-of-acme
+Content-Type: application/json
+Content-Length: *
+
+${body}
+`;
+const send = (text: string) => `POST /smsmessaging/v1/outbound/ACME/requests HTTP/1.1
+Host: messaging.example
+Authorization: Bearer key-of-acme
+Content-Type: application/json
+Content-Length: *
+
+{"outboundSMSMessageRequest":{"address":["tel:+4791000001"],"senderAddress":"ACME","outboundSMSTextMessage":{"message":"${text}"},"senderName":"ACME"}}
+`;
+
+it('creates, shows and deletes the one subscription', async () => {
+  expect((await reply(origin, ask('GET'))).statusLine).toBe('HTTP/1.1 404 Not Found');
+  const created = await reply(origin, create(callback));
+  expect(created.statusLine).toBe('HTTP/1.1 201 Created');
+  expect(jsonOf(created)).toEqual(JSON.parse(callback));
+  expect((await reply(origin, create(callback))).statusLine).toBe('HTTP/1.1 406 Not Acceptable');
+  expect(jsonOf(await reply(origin, ask('GET')))).toEqual(JSON.parse(callback));
+  const deleted = await reply(origin, ask('DELETE'));
+  expect([deleted.statusLine, deleted.body]).toEqual(['HTTP/1.1 204 No Content', '']);
+  expect((await reply(origin, ask('DELETE'))).statusLine).toBe('HTTP/1.1 404 Not Found');
+});
+
+it('answers 400 to a malformed subscription', async () => {
+  const bodies = [
+    '',
+    '{"callback":{}}',
+    callback.replace('http://', ''),
+    callback.replace(',"securityToken":"s3cret"', ''),
+  ];
+  for (const body of bodies) {
+    expect((await reply(origin, create(body))).statusLine).toBe('HTTP/1.1 400 Bad Request');
+  }
+});
+
+it('notifies the callback of each state once, even if it fails there', async () => {
+  await reply(origin, create(callback));
+  await reply(origin, send('Hi'));
+  await vi.waitFor(() => expect(received).toHaveLength(2));
+  const infos = received.map(({ body }) => body.deliveryInfoList.deliveryInfo);
+  expect(infos).toEqual([
+    [{ address: 'tel:+4791000001', deliveryStatus: 'DeliveredToNetwork' }],
+    [{ address: 'tel:+4791000001', deliveryStatus: 'DeliveredToTerminal' }],
+  ]);
+  expect(received[0]?.headers['securitytoken']).toBe('s3cret');
+  expect(simulator.summary().notifications).toBe(2);
+});
+
+it('notifies once, with DeliveredToTerminal, of a message in several parts', async () => {
+  await reply(origin, create(callback));
+  await reply(origin, send('x'.repeat(161)));
+  await vi.waitFor(() => expect(received).toHaveLength(1));
+  expect(received[0]?.body.deliveryInfoList.deliveryInfo).toEqual([
+    { address: 'tel:+4791000001', deliveryStatus: 'DeliveredToTerminal' },
+  ]);
+});
+
+it.each([
+  ['query', '/in?securityToken=s3cret', undefined, false],
+  ['body', '/in', undefined, true],
+  ['header', '/in', 's3cret', false],
+  ['none', '/in', undefined, false],
+] as const)('carries the security token in the %s', async (securityTokenIn, url, header, inBody) => {
+  simulator.configure({ notifications: { securityTokenIn } });
+  await reply(origin, create(callback));
+  await reply(origin, send('Hi'));
+  await vi.waitFor(() => expect(received).toHaveLength(2));
+  expect(received[0]?.url).toBe(url);
+  expect(received[0]?.headers['securitytoken']).toBe(header);
+  expect('securityToken' in (received[0]?.body ?? {})).toBe(inBody);
+});
+
+it('lets about half of the notifications of DeliveredToNetwork come last, if it shuffles', async () => {
+  simulator.configure({ notifications: { shuffle: true } });
+  await reply(origin, create(callback));
+  for (let time = 0; time < 12; time += 1)
+    await reply(origin, send('Hi').replace('1000001', `10000${10 + time}`));
+  await vi.waitFor(() => expect(received).toHaveLength(24));
+  const last = new Map<string, string>();
+  for (const { body } of received) {
+    const [info] = body.deliveryInfoList.deliveryInfo;
+    if (info !== undefined) last.set(info.address, info.deliveryStatus);
+  }
+  expect(last.size).toBe(12);
+  expect(new Set(last.values())).toEqual(new Set(['DeliveredToNetwork', 'DeliveredToTerminal']));
+});

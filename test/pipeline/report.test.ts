@@ -1,0 +1,163 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { InputError, NotFoundError } from '../../src/campaign/errors.js';
+import type { ReportRow } from '../../src/campaign/views.js';
+import { importCampaign } from '../../src/pipeline/import.js';
+import { findNumber, reportRows } from '../../src/pipeline/report.js';
+import { recordsKey, statusesKey } from '../../src/store/settlements.js';
+import { testRedis } from '../redis/test-redis.js';
+import { importFixture, mobile } from './import-fixture.js';
+
+const { prefix, redis } = testRedis('report');
+const { deps, keys, lane } = importFixture(redis, prefix);
+const SENT = Date.UTC(2027, 0, 15, 8, 0, 0);
+
+async function campaign(message: string, first: number, count: number): Promise<string> {
+  const recipients = Array.from({ length: count }, (_, at) => ({ to: mobile(first + at) }));
+  const outcome = await importCampaign(deps, { recipients, message, name: message });
+  if (outcome.kind !== 'created') throw new Error(`it was ${outcome.kind}`);
+  return outcome.id;
+}
+
+/** Statuses and records as the scripts write them. */
+async function settled(id: string, first: number, letters: string, record: string): Promise<void> {
+  await redis.setrange(statusesKey(keys, lane, id), first, letters);
+  await redis.hset(recordsKey(keys, lane, id, first), String(first), record);
+}
+
+async function change(id: string, changed: Record<string, unknown>): Promise<void> {
+  const states = keys.lane(lane, 'states');
+  const state = JSON.parse((await redis.hget(states, id)) ?? '{}');
+  await redis.hset(states, id, JSON.stringify({ ...state, ...changed }));
+}
+
+async function claimed(hash: 'claims' | 'unknown', number: number, claim: object): Promise<void> {
+  await redis.hset(keys.lane(lane, hash), String(number), JSON.stringify(claim));
+  onTestFinished(async () => void (await redis.hdel(keys.lane(lane, hash), String(number))));
+}
+
+async function rows(id: string, status?: string): Promise<ReportRow[]> {
+  const found: ReportRow[] = [];
+  for await (const row of reportRows(deps, id, { status })) found.push(row);
+  return found;
+}
+
+test('each state is told in the words of the interface or by its name, with request, reason and times', async () => {
+  await deps.suppression.add([mobile(102)]);
+  const id = await campaign('All states', 100, 16);
+  await settled(id, 0, 'NTI', `3,${SENT},61000,,9b1c-4,with,commas`);
+  await settled(id, 3, 'R', `1,${SENT},5,refused; so to say,`);
+  await settled(id, 4, 'UU', `2,${SENT},30000,the connection broke,`);
+  await settled(id, 6, 'A', `1,${SENT},90000,given up,`);
+  await settled(id, 7, 'C', `1,${SENT},90000,no report by the deadline,id-7`);
+  await settled(id, 8, 'S', `1,${SENT},1,suppressed before it was sent,`);
+  await claimed('unknown', 71, { c: id, f: 4, k: 2, at: SENT, why: 'the connection broke', since: SENT });
+  await claimed('claims', 72, { c: id, f: 9, k: 2, at: SENT, t: 'turn', q: 1, e: 0 });
+  await claimed('claims', 73, { c: 'another', f: 0, k: 16, at: SENT, t: 'turn', q: 1, e: 0 });
+  await change(id, { cursor: 11, released: {} });
+  const sent = new Date(SENT).toISOString();
+  const later = (ms: number): string => new Date(SENT + ms).toISOString();
+  const none = { reason: '', requestId: '', sentAt: '', updatedAt: '' };
+  const request = { reason: '', requestId: '9b1c-4,with,commas', sentAt: sent, updatedAt: later(61_000) };
+  const unknown = {
+    reason: 'the connection broke',
+    requestId: `${id}-71`,
+    sentAt: sent,
+    updatedAt: later(30_000),
+  };
+  const number = (at: number): string => mobile(at < 2 ? 100 + at : 101 + at);
+  const expected: Omit<ReportRow, 'recipient'>[] = [
+    { status: 'DeliveredToNetwork', ...request },
+    { status: 'DeliveredToTerminal', ...request },
+    { status: 'DeliveryImpossible', ...request },
+    { status: 'rejected', reason: 'refused; so to say', requestId: '', sentAt: '', updatedAt: later(5) },
+    { status: 'unknown', ...unknown },
+    { status: 'unknown', ...unknown },
+    { status: 'abandoned', reason: 'given up', requestId: '', sentAt: sent, updatedAt: later(90_000) },
+    {
+      status: 'unconfirmed',
+      reason: 'no report by the deadline',
+      requestId: 'id-7',
+      sentAt: sent,
+      updatedAt: later(90_000),
+    },
+    {
+      status: 'suppressed',
+      reason: 'suppressed before it was sent',
+      requestId: '',
+      sentAt: '',
+      updatedAt: later(1),
+    },
+    { status: 'sending', ...none, requestId: `${id}-72`, updatedAt: sent },
+    { status: 'sending', ...none, requestId: `${id}-72`, updatedAt: sent },
+    ...Array.from({ length: 4 }, () => ({ status: 'planned', ...none })),
+  ];
+  expect(await rows(id)).toEqual([
+    ...expected.map((row, at) => ({ recipient: number(at), ...row })),
+    { recipient: mobile(102), status: 'suppressed', ...none, reason: 'on the suppression list' },
+  ]);
+});
+
+test('what was never sent is what the rest has become', async () => {
+  const id = await campaign('Cancelled', 200, 3);
+  await settled(id, 1, 'T', `1,${SENT},1,,id`);
+  await change(id, { s: 'cancelled', rest: 'cancelled' });
+  expect((await rows(id)).map(({ status, reason }) => [status, reason])).toEqual([
+    ['cancelled', 'cancelled before it was sent'],
+    ['DeliveredToTerminal', ''],
+    ['cancelled', 'cancelled before it was sent'],
+  ]);
+  await change(id, { s: 'completed', rest: 'lapsed' });
+  expect((await rows(id, 'lapsed')).map(({ recipient }) => recipient)).toEqual([mobile(200), mobile(202)]);
+});
+
+test('a long campaign comes whole and in the order of the list, whatever is asked for', async () => {
+  const count = 5_000;
+  const id = await campaign('Long', 10_000, count);
+  // Requests of 100 that end within their slice, as claims do.
+  let first = 0;
+  while (first < 3_000) {
+    const size = Math.min(100, 256 - (first % 256), 3_000 - first);
+    await settled(id, first, (first % 2 === 0 ? 'T' : 'N').repeat(size), `${size},${SENT},1,,id-${first}`);
+    first += size;
+  }
+  const all = await rows(id);
+  expect(all.map(({ recipient }) => recipient)).toEqual(
+    Array.from({ length: count }, (_, at) => mobile(10_000 + at)),
+  );
+  expect(all.slice(0, 3_000).every(({ requestId }) => requestId.startsWith('id-'))).toBe(true);
+  expect(all[2_999]?.requestId).toBe('id-2916');
+  expect(all.slice(3_000).every(({ status }) => status === 'planned')).toBe(true);
+  expect(await rows(id, 'deliveredtoterminal')).toEqual(
+    all.filter(({ status }) => status === 'DeliveredToTerminal'),
+  );
+  expect(await rows(id, 'planned')).toEqual(all.filter(({ status }) => status === 'planned'));
+});
+
+test('a campaign that does not exist is not found, and a status that does not exist is bad input', async () => {
+  await expect(rows('nothing')).rejects.toBeInstanceOf(NotFoundError);
+  const id = await campaign('No such status', 300, 1);
+  const refused = rows(id, 'delivered');
+  await expect(refused).rejects.toBeInstanceOf(InputError);
+  await expect(refused).rejects.toThrow('DeliveredToTerminal');
+});
+
+test('a number is found in every campaign that has it, newest first, also where it was suppressed', async () => {
+  const older = await campaign('Older', 400, 600);
+  await settled(older, 500, 'T', `1,${SENT},1,,id-500`);
+  await deps.suppression.add([mobile(900)]);
+  const newer = await campaign('Newer', 899, 3);
+  await campaign('Neither', 1_200, 3);
+  const found = [];
+  for await (const each of findNumber(deps, ` ${mobile(900).replace('+44', '0')} `)) found.push(each);
+  expect(found).toEqual([
+    expect.objectContaining({ campaign: newer, name: 'Newer', status: 'suppressed', recipient: mobile(900) }),
+    expect.objectContaining({
+      campaign: older,
+      name: 'Older',
+      status: 'DeliveredToTerminal',
+      requestId: 'id-500',
+    }),
+  ]);
+  for await (const each of findNumber(deps, mobile(9_999))) expect.unreachable(each.campaign);
+  await expect(findNumber(deps, 'nobody').next()).rejects.toBeInstanceOf(InputError);
+});

@@ -1,0 +1,38 @@
+import { describe, expect, test } from 'vitest';
+import { QUOTA_MODELS } from '../../src/simulator/quota-models.js';
+import { testRedis } from '../redis/test-redis.js';
+import { laneFixture } from '../store/lane-fixture.js';
+import { runVirtually } from './virtual-service.js';
+
+const { redis, prefix } = testRedis('ledger');
+const LIMIT = 200;
+const sum = (numbers: readonly number[]): number => numbers.reduce((all, one) => all + one, 0);
+
+/** A repeatable chance. */
+function seeded(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state * 1_103_515_245 + 12_345) % 2 ** 31;
+    return state / 2 ** 31;
+  };
+}
+
+describe.each(QUOTA_MODELS)('against a service that counts by %s', (model) => {
+  test('a known quota is used up to 99 % and never exceeded, whenever requests arrive', async () => {
+    const chance = seeded(7);
+    const lane = laneFixture(redis, prefix, `known-${model}`, { quota: LIMIT });
+    await lane.campaign('c', 10_000);
+    const run = await runVirtually(lane, model, LIMIT, 5, () => Math.floor(chance() * 29_000));
+    expect(sum(run.throttled)).toBe(0);
+    expect(sum(run.accepted) / (5 * LIMIT)).toBeGreaterThanOrEqual(0.99);
+  });
+
+  test('an unknown quota is learned: at most 6 refusals a window, 95 % used after the first', async () => {
+    const chance = seeded(11);
+    const lane = laneFixture(redis, prefix, `auto-${model}`, { quota: 0 });
+    await lane.campaign('c', 10_000);
+    const run = await runVirtually(lane, model, LIMIT, 7, () => Math.floor(chance() * 500));
+    expect(Math.max(...run.throttled)).toBeLessThanOrEqual(6);
+    expect(sum(run.accepted.slice(1)) / (6 * LIMIT)).toBeGreaterThanOrEqual(0.95);
+  });
+});

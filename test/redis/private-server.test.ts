@@ -1,0 +1,59 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { connect, type Redis } from '../../src/redis/connection.js';
+import { findServer } from '../../src/redis/find-server.js';
+import { type PrivateRedis, startPrivateRedis } from '../../src/redis/private-server.js';
+
+const program = await findServer();
+
+describe.skipIf(program === undefined)('a private server of this machine', () => {
+  let dir: string;
+  let server: PrivateRedis;
+  let redis: Redis;
+  beforeAll(async () => {
+    dir = await mkdtemp(join(tmpdir(), 'volley-private-'));
+    server = await startPrivateRedis({ dir, appendfsync: 'always' });
+    redis = connect(server.url);
+  });
+  afterAll(async () => {
+    redis.disconnect();
+    await server.stop();
+    await rm(dir, { recursive: true, force: true });
+  });
+
+  test('has what it answered on disk, evicts nothing and listens on the loopback interface alone', async () => {
+    const names = ['appendonly', 'appendfsync', 'maxmemory-policy', 'bind', 'save'];
+    const settings = await Promise.all(names.map((name) => redis.config('GET', name)));
+    expect(Object.fromEntries(settings as [string, string][])).toEqual({
+      appendonly: 'yes',
+      appendfsync: 'always',
+      'maxmemory-policy': 'noeviction',
+      bind: '127.0.0.1',
+      save: '',
+    });
+  });
+
+  test('answers nobody without its password', async () => {
+    const stranger = connect(server.url.replace(/:[0-9a-f]+@/, ':wrong@'));
+    const refusal = new Promise((resolve) => stranger.once('error', resolve));
+    stranger.ping().catch(() => {});
+    expect(String(await refusal)).toContain('WRONGPASS');
+    stranger.disconnect();
+  });
+
+  test('shows its password in no list of processes and leaves it in no file', async () => {
+    const { password } = new URL(server.url);
+    const shown = await readFile(`/proc/${server.pid}/cmdline`, 'utf8').catch(() => '');
+    expect(shown).not.toContain(password);
+    expect(await readFile(join(dir, 'redis.log'), 'utf8')).not.toContain(password);
+  });
+
+  test('says on which port and why it did not come up', async () => {
+    const { port } = server;
+    await expect(startPrivateRedis({ dir, appendfsync: 'always', port })).rejects.toThrow(
+      new RegExp(`did not come up on port ${port}: (NOAUTH|WRONGPASS|it ended).*Its log ends: .`),
+    );
+  });
+});

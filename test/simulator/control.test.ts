@@ -1,0 +1,115 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { expect, it } from 'vitest';
+import { simulatorUnderTest, statusOf } from './simulator.js';
+
+it('tells over HTTP what it accepted and what arrived, and forgets it on demand', async () => {
+  const { simulator, send } = await simulatorUnderTest({}, { clock: () => 1_800_000_000_000 });
+  await send(['+4791234567', '+4791234568'], { text: 'Hi "you"\n🎉', correlator: 'c-1' });
+  await send(['+4791234567'], { key: 'unknown' });
+  const at = (path: string, init?: RequestInit) =>
+    fetch(`${simulator.accountBaseUrl}/_simulator/${path}`, init);
+  const lines = async (path: string) => {
+    const body = await (await at(path)).text();
+    return body
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line) => JSON.parse(line));
+  };
+  expect(await lines('ledger')).toEqual([
+    {
+      at: 1_800_000_000_000,
+      key: 'k',
+      requestId: expect.any(String),
+      sender: 'ACME',
+      senderName: null,
+      recipients: ['+4791234567', '+4791234568'],
+      text: 'Hi "you"\n🎉',
+      correlator: 'c-1',
+      answered: 'answered',
+    },
+  ]);
+  expect(await lines('arrivals')).toEqual([
+    { at: 1_800_000_000_000, key: 'k', kind: 'send', outcome: 'accepted' },
+    { at: 1_800_000_000_000, key: '', kind: 'send', outcome: 'unauthorised' },
+  ]);
+  expect(await (await at('summary')).json()).toEqual(simulator.summary());
+  expect((await at('ledger', { method: 'DELETE' })).status).toBe(204);
+  expect([await lines('ledger'), await lines('arrivals')]).toEqual([[], []]);
+  expect((await at('nothing')).status).toBe(404);
+});
+
+it('is configured over HTTP, and says what is wrong with a change', async () => {
+  const { simulator, send } = await simulatorUnderTest();
+  const configure = (body: string) =>
+    fetch(`${simulator.accountBaseUrl}/_simulator/configure`, { method: 'POST', body });
+  expect((await configure('{"faults":{"error503":1}}')).status).toBe(200);
+  expect(statusOf(await send(['+4791234567']))).toBe(503);
+  const refused = await configure('{"faults":{"error504":1}}');
+  expect(refused.status).toBe(400);
+  expect(await refused.text()).toContain('faults');
+  expect((await configure('{')).status).toBe(400);
+});
+
+it('streams a ledger of many requests whole', async () => {
+  const { simulator } = await simulatorUnderTest();
+  for (let index = 0; index < 5_000; index += 1) {
+    simulator.ledger.accept({
+      at: index,
+      key: { index: 0, name: 'k' },
+      sender: 'ACME',
+      senderName: 'Acme',
+      text: `Hi ${index}`,
+      correlator: undefined,
+      answered: 'answered',
+      pollable: true,
+      recipients: [4_740_000_000 + index],
+      fates: [{ delayMs: 0, final: 'delivered' }],
+    });
+  }
+  const body = await (await fetch(`${simulator.accountBaseUrl}/_simulator/ledger`)).text();
+  const entries = body
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  expect(entries).toHaveLength(5_000);
+  expect(entries.at(-1)).toMatchObject({
+    at: 4_999,
+    recipients: ['+4740004999'],
+    text: 'Hi 4999',
+    senderName: 'Acme',
+  });
+});
+
+it('waits for replies under way when it closes, but for hanging ones no longer than it is told', async () => {
+  const { simulator, send } = await simulatorUnderTest({ latency: 100 });
+  const sent = send(['+4791234567']);
+  await expect.poll(() => simulator.ledger.requests).toBe(1);
+  await simulator.close(1_000);
+  expect(statusOf(await sent)).toBe(201);
+
+  const hanging = await simulatorUnderTest({ faults: { acceptAndHang: 1 } });
+  const hung = hanging.send(['+4791234567']);
+  await expect.poll(() => hanging.simulator.ledger.requests).toBe(1);
+  await hanging.simulator.close(50);
+  expect(await hung).not.toBe('silence');
+});
+
+it('runs as a process of its own: one JSON line when it listens, the end at SIGTERM', async () => {
+  // `npm test` compiles the sources first.
+  const main = new URL('../../dist/src/simulator/main.js', import.meta.url).pathname;
+  const child = spawn(process.execPath, [
+    main,
+    '--port',
+    '0',
+    '--options',
+    '{"keys":[{"key":"k","quota":7}]}',
+  ]);
+  const [line] = await once(child.stdout, 'data');
+  const { messagingBaseUrl, accountBaseUrl } = JSON.parse(String(line));
+  expect(messagingBaseUrl).toBe(`${accountBaseUrl}/smsmessaging/v1`);
+  const summary = await (await fetch(`${accountBaseUrl}/_simulator/summary`)).json();
+  expect(summary).toMatchObject({ requests: 0, maxPerWindow: [{ key: 'k', quota: 7 }] });
+  child.kill('SIGTERM');
+  expect(await once(child, 'exit')).toEqual([0, null]);
+});

@@ -1,0 +1,247 @@
+import { expect, test } from 'vitest';
+import type { SendClaim } from '../../src/store/claims.js';
+import { laneReassertion } from '../../src/store/reassertion.js';
+import { testRedis } from '../redis/test-redis.js';
+import { laneFixture, START } from './lane-fixture.js';
+
+const { redis, prefix } = testRedis('attacks');
+const HOUR = 3_600_000;
+const accepted = (claim: SendClaim, letter = 'N') =>
+  ({ claim, as: 'accepted', letters: letter.repeat(claim.count), requestId: `r${claim.number}` }) as const;
+const unknown = (claim: SendClaim) => ({ claim, as: 'unknown', reason: 'timed out' }) as const;
+
+test('a batch that is said to be unknown twice, because the first answer was lost, can still be resolved', async () => {
+  const lane = laneFixture(redis, prefix, 'unknown-twice');
+  await lane.campaign('c', 1);
+  const { claims } = await lane.claims.send({ turn: 't', call: 1, want: 1, seen: 0, now: START });
+  await lane.settlements.send(claims.map(unknown), 0, START + 1_000);
+  const again = await lane.settlements.send(claims.map(unknown), 0, START + 1_001);
+  expect(again.settled).toBe(0);
+  expect(await lane.commands.unknown()).toHaveLength(1);
+  await lane.commands.resolve('abandon', 'x', await lane.commands.unknown(), START + 2_000);
+  expect(await lane.state('c')).toMatchObject({ s: 'completed', n: { abandoned: 1 } });
+});
+
+test('a failure that is told twice counts once towards the pause', async () => {
+  const lane = laneFixture(redis, prefix, 'failure-twice');
+  await lane.campaign('c', 5);
+  const { claims } = await lane.claims.send({ turn: 't', call: 1, want: 1, seen: 0, now: START });
+  for (let time = 1; time <= 4; time += 1) await lane.settlements.send(claims.map(unknown), 0, START + time);
+  expect((await lane.views.look(START + 10)).paused).toBe('');
+});
+
+test('a settlement whose number now names another batch is not applied to that', async () => {
+  const lane = laneFixture(redis, prefix, 'other-batch');
+  await lane.campaign('c', 5);
+  const { claims } = await lane.claims.send({ turn: 't', call: 1, want: 2, seen: 0, now: START });
+  const [first, second] = claims;
+  if (first === undefined || second === undefined) throw new Error('nothing was claimed');
+  const mistaken = await lane.settlements.send([accepted({ ...second, number: first.number })], 0, START + 1);
+  expect(mistaken.settled).toBe(0);
+  expect((await lane.state('c')).n).toMatchObject({ sending: 2 });
+});
+
+test.each([1, 2, 3, 4, 7, 9])(
+  'a lane of %i requests a window sends and polls in turn, and never waits for itself',
+  async (quota) => {
+    const lane = laneFixture(redis, prefix, `small-${quota}`, { quota });
+    await lane.campaign('c', 1_000);
+    let [now, call, sends, polls, idle] = [START, 0, 0, 0, 0];
+    for (let step = 0; step < 60; step += 1) {
+      call += 1;
+      const send = await lane.claims.send({ turn: 't', call, want: 32, seen: 0, now });
+      await lane.settlements.send(
+        send.claims.map((claim) => accepted(claim)),
+        0,
+        now,
+      );
+      const poll = await lane.claims.poll({ turn: 'p', call, want: 32, seen: 0, now });
+      const told = poll.claims.map((claim) => ({ claim, as: 'infos', letters: 'N' }) as const);
+      if (told.length > 0) await lane.settlements.poll(told, 0, now);
+      [sends, polls] = [sends + send.claims.length, polls + poll.claims.length];
+      idle = send.claims.length + poll.claims.length === 0 ? idle + 1 : 0;
+      now += HOUR / 4;
+      expect(idle).toBeLessThan(8);
+    }
+    const windows = 60 / 4;
+    expect(sends + polls).toBeGreaterThanOrEqual(quota * windows * 0.75);
+    expect(polls).toBeGreaterThanOrEqual(windows / 3);
+    expect(sends).toBeGreaterThanOrEqual(windows / 3);
+  },
+);
+
+test('a lane of one request a window goes on sending although nobody polls', async () => {
+  const lane = laneFixture(redis, prefix, 'no-poller', { quota: 1 });
+  await lane.campaign('c', 100);
+  let sends = 0;
+  for (let step = 0; step < 40; step += 1) {
+    const now = START + (step * HOUR) / 4;
+    const { claims } = await lane.claims.send({ turn: 't', call: step + 1, want: 1, seen: 0, now });
+    await lane.settlements.send(
+      claims.map((claim) => accepted(claim)),
+      0,
+      now,
+    );
+    sends += claims.length;
+  }
+  expect(sends).toBeGreaterThanOrEqual(4);
+});
+
+test('a lane whose worker was killed with everything in flight is served again at once', async () => {
+  const lane = laneFixture(redis, prefix, 'killed', { quota: 1_000 });
+  await lane.campaign('c', 1_000);
+  const before = await lane.claims.send({ turn: 'a', call: 1, want: 32, seen: 0, now: START });
+  await lane.settlements.send(
+    before.claims.map((claim) => accepted(claim, 'T')),
+    0,
+    START + 50,
+  );
+  const lost = await lane.claims.send({ turn: 'a', call: 2, want: 32, seen: 0, now: START + 60 });
+  expect(lost.claims).toHaveLength(32);
+  const next = await lane.claims.send({ turn: 'b', call: 1, want: 32, seen: 0, now: START + 11_000 });
+  expect(next.claims).toHaveLength(32);
+  // A worker that is killed over and over leaves no more than that.
+  const third = await lane.claims.send({ turn: 'c', call: 1, want: 32, seen: 0, now: START + 11_100 });
+  expect(third.claims).toHaveLength(0);
+});
+
+test('a batch that may be sent again under its correlator is sent again as it was, however few a request may have', async () => {
+  const change = { deduplicates: true, maxRecipients: 8 };
+  const lane = laneFixture(redis, prefix, 'correlator', change);
+  await lane.campaign('c', 8);
+  const { claims } = await lane.claims.send({ turn: 't', call: 1, want: 1, seen: 0, now: START });
+  await lane.settlements.send(claims.map(unknown), 0, START + 1);
+  await redis.hset(lane.keys.lane('correlator', 'lane'), 'maxRecipients', 4);
+  const again = await lane.claims.send({ turn: 't', call: 2, want: 2, seen: 0, now: START + 2 });
+  expect(again.claims.map(({ first, count }) => [first, count])).toEqual([[0, 8]]);
+});
+
+test('an old claim is not confirmed once its campaign is paused, nor is a poll that was given up', async () => {
+  const lane = laneFixture(redis, prefix, 'confirm');
+  await lane.campaign('c', 2);
+  const { claims } = await lane.claims.send({ turn: 't', call: 1, want: 2, seen: 0, now: START });
+  const [one, two] = claims;
+  if (one === undefined || two === undefined) throw new Error('nothing was claimed');
+  expect(await lane.claims.confirm(one, 't')).toBe(true);
+  expect(await lane.claims.confirm(one, 'u')).toBe(false);
+  await lane.settlements.send([accepted(one)], 0, START);
+  const poll = await lane.claims.poll({ turn: 'p', call: 1, want: 1, seen: 0, now: START + 15_000 });
+  const [asked] = poll.claims;
+  if (asked === undefined) throw new Error('nothing was due');
+  expect(await lane.claims.confirmPoll(asked, 'p')).toBe(true);
+  await lane.settlements.poll([{ claim: asked, as: 'unanswered', overdue: true }], 0, START + 60_000);
+  expect(await lane.claims.confirmPoll(asked, 'p')).toBe(false);
+  await lane.commands.campaign('pause', 'c');
+  expect(await lane.claims.confirm(two, 't')).toBe(false);
+});
+
+test('a poll of a request that is not there any more opens no paused lane and spends no permit', async () => {
+  const lane = laneFixture(redis, prefix, 'gone');
+  await lane.campaign('c', 3);
+  const { claims } = await lane.claims.send({ turn: 't', call: 1, want: 2, seen: 0, now: START });
+  const [one, two] = claims;
+  if (one === undefined || two === undefined) throw new Error('nothing was claimed');
+  await lane.settlements.send([accepted(one)], 0, START);
+  await lane.settlements.send([{ claim: two, as: 'throttled', retryAfterMs: 1_000 }], 0, START);
+  const now = START + 60_000;
+  const poll = await lane.claims.poll({ turn: 'p', call: 1, want: 5, seen: 0, now });
+  expect(poll.claims).toHaveLength(1);
+  await lane.settlements.poll(
+    poll.claims.map((claim) => ({ claim, as: 'gone' }) as const),
+    0,
+    now + 1,
+  );
+  const view = await lane.views.look(now + 2);
+  expect([view.paused, view.polls, view.awaiting]).toEqual(['throttled', 0, 0]);
+  const probe = await lane.claims.send({ turn: 't', call: 2, want: 5, seen: 0, now: now + 3 });
+  expect(probe.claims).toHaveLength(1);
+});
+
+test('hundreds of unknown batches are resolved by one word', async () => {
+  const lane = laneFixture(redis, prefix, 'many', { inFlight: 9_000, quota: 100_000 });
+  await lane.campaign('c', 8_500);
+  const all: SendClaim[] = [];
+  for (let call = 1; call <= 17; call += 1) {
+    const { claims } = await lane.claims.send({ turn: 't', call, want: 500, seen: 0, now: START });
+    all.push(...claims);
+  }
+  expect(all).toHaveLength(8_500);
+  for (let from = 0; from < all.length; from += 500) {
+    const entries = all.slice(from, from + 500).map((claim) => ({ ...unknown(claim), overdue: true }));
+    await lane.settlements.send(entries, 0, START + 40_000);
+  }
+  const found = await lane.commands.unknown();
+  expect(found).toHaveLength(all.length);
+  const done = await lane.commands.resolve('abandon', 'x', found, START + 100_000);
+  expect(done).toMatchObject({ batches: all.length, recipients: all.length });
+  expect(await lane.commands.unknown()).toHaveLength(0);
+});
+
+test('campaigns that have nothing left do not hide those behind them', async () => {
+  const lane = laneFixture(redis, prefix, 'hidden');
+  for (let at = 0; at < 5; at += 1) await lane.campaign(`a${at}`, 0, { end: 0 });
+  await lane.campaign('z', 3);
+  const reply = await lane.claims.send({ turn: 't', call: 1, want: 2, seen: 0, now: START });
+  const next =
+    reply.why === 'more'
+      ? await lane.claims.send({ turn: 't', call: 2, want: 2, seen: 0, now: START })
+      : reply;
+  expect(next.claims).toHaveLength(2);
+});
+
+test('an answer from before the operator opened the lane again does not stop it again', async () => {
+  const lane = laneFixture(redis, prefix, 'late-stop');
+  await lane.campaign('c', 5);
+  const { claims } = await lane.claims.send({ turn: 't', call: 1, want: 2, seen: 0, now: START });
+  const stopped = claims.map((claim) => ({ claim, as: 'stopped', reason: '403' }) as const);
+  await lane.settlements.send(stopped.slice(0, 1), 0, START);
+  expect((await lane.views.look(START)).stopped).toBe('403');
+  await lane.commands.lane('resume');
+  await lane.settlements.send(stopped.slice(1), 0, START + 1);
+  expect((await lane.views.look(START + 1)).stopped).toBe('');
+});
+
+test('what was learned of a request that was overdue is settled for the recipients that are still unknown only', async () => {
+  const lane = laneFixture(redis, prefix, 'late-part', { maxRecipients: 4 });
+  await lane.campaign('c', 4);
+  const { claims } = await lane.claims.send({ turn: 't', call: 1, want: 1, seen: 0, now: START });
+  const partly = claims.map((claim) => ({ ...unknown(claim), letters: 'S---' }));
+  await lane.settlements.send(partly, 0, START + 1_000);
+  expect((await lane.state('c')).n).toMatchObject({ suppressed: 1, unknown: 3 });
+  const released = claims.map((claim) => ({ claim, as: 'released', reason: 'x' }) as const);
+  await lane.settlements.send(released, 0, START + 2_000);
+  expect((await lane.state('c')).n).toMatchObject({ suppressed: 1, unknown: 0, planned: 3 });
+});
+
+test('a batch that was given back is not taken again by who remembers it, unless Redis has forgotten something', async () => {
+  const lane = laneFixture(redis, prefix, 'given-back');
+  await lane.campaign('c', 5);
+  const { claims } = await lane.claims.send({ turn: 't', call: 1, want: 1, seen: 0, now: START });
+  const [claim] = claims;
+  if (claim === undefined) throw new Error('nothing was claimed');
+  await lane.settlements.send([{ claim, as: 'throttled', retryAfterMs: 1_000 }], 0, START + 1);
+  const tell = laneReassertion(redis, lane.keys, 'given-back');
+  expect(await tell(claim, START + 2)).toBe('settled');
+  const { epoch } = await lane.views.look(START + 3);
+  await redis.hset(lane.keys.lane('given-back', 'lane'), 'run', 'another');
+  expect(await tell(claim, START + 4)).toBe('restored');
+  // That it was refused a minute ago is no reason to pause the lane again.
+  await lane.settlements.send([{ claim, as: 'throttled', retryAfterMs: 1_000 }], 0, START + 5);
+  expect((await lane.views.look(START + 6)).epoch).toBe(epoch);
+  expect((await lane.state('c')).n).toMatchObject({ planned: 5, sending: 0 });
+});
+
+test('a lane that is paced goes on after a pause, whatever part of a millisecond its gap has', async () => {
+  const lane = laneFixture(redis, prefix, 'paced', { quota: 11, window: 60_000, smooth: true, pollShare: 0 });
+  await lane.campaign('c', 100);
+  for (let round = 1; round <= 5; round += 1) {
+    const now = START + round * 61_000;
+    const { claims } = await lane.claims.send({ turn: 't', call: round, want: 5, seen: 0, now });
+    expect(claims).toHaveLength(1);
+    await lane.settlements.send(
+      claims.map((claim) => accepted(claim, 'T')),
+      0,
+      now,
+    );
+  }
+});

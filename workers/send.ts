@@ -1,0 +1,3 @@
+import { runWorker } from './process.js';
+
+await runWorker(['send']);

@@ -22,8 +22,17 @@ export const OUTCOMES = [
 ] as const;
 export type Outcome = (typeof OUTCOMES)[number];
 
+/** What a request was about, as far as it could be read; kept only where `wholeArrivals` asks for it. */
+export interface Subject {
+  /** Of a send: its text and its recipients, E.164 with the plus. */
+  text?: string;
+  recipients?: string[];
+  /** Of a poll. */
+  requestId?: string;
+}
+
 /** One area A request. `key` is empty when the request named none that is known. */
-export interface Arrival {
+export interface Arrival extends Subject {
   at: number;
   key: string;
   kind: ArrivalKind;
@@ -47,6 +56,7 @@ export class ArrivalLog {
   #key = new Column(Uint16Array);
   #what = new Column(Uint16Array);
   #counts: number[] = [];
+  #subjects: Subject[] = [];
   readonly #keyNames: string[] = [];
 
   get length(): number {
@@ -58,7 +68,9 @@ export class ArrivalLog {
     key: { index: number; name: string } | undefined,
     kind: ArrivalKind,
     outcome: Outcome,
+    subject?: Subject,
   ): void {
+    if (subject !== undefined) this.#subjects[this.#at.length] = subject;
     if (key !== undefined) this.#keyNames[key.index] = key.name;
     this.#at.push(at);
     this.#key.push(key?.index ?? NO_KEY);
@@ -70,7 +82,8 @@ export class ArrivalLog {
   *entries(): Generator<Arrival> {
     for (let row = 0; row < this.#at.length; row += 1) {
       const { kind, outcome } = this.#whatAt(row);
-      yield { at: this.#at.at(row), key: this.#keyNames[this.#key.at(row)] ?? '', kind, outcome };
+      const key = this.#keyNames[this.#key.at(row)] ?? '';
+      yield { at: this.#at.at(row), key, kind, outcome, ...this.#subjects[row] };
     }
   }
 
@@ -104,6 +117,7 @@ export class ArrivalLog {
     this.#key = new Column(Uint16Array);
     this.#what = new Column(Uint16Array);
     this.#counts = [];
+    this.#subjects = [];
   }
 
   #whatAt(row: number): { kind: ArrivalKind; outcome: Outcome } {

@@ -39,6 +39,12 @@ export function drawFate(
   }
 }
 
+/** The final status of a fate; null where polls never report one. */
+export function finalStatus(final: Fate['final']): string | null {
+  const status = statusAfter({ delayMs: 0, final }, 0);
+  return status === 'DeliveredToTerminal' || status === 'DeliveryImpossible' ? status : null;
+}
+
 /** The status in the reply to the send request: DeliveredToNetwork, as the page's example lists it. */
 export function statusOnAcceptance(fate: Fate): string {
   return fate.final === 'impossibleAtOnce' ? 'DeliveryImpossible' : 'DeliveredToNetwork';

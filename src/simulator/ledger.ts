@@ -1,5 +1,5 @@
 import { Column } from './columns.js';
-import type { Fate } from './deliveries.js';
+import { type Fate, finalStatus } from './deliveries.js';
 import { RowIndex } from './row-index.js';
 import { StringTable } from './string-table.js';
 
@@ -35,6 +35,8 @@ export interface LedgerEntry {
   text: string;
   correlator: string | null;
   answered: Answered;
+  /** The final status that is reported of each recipient in the end, or null where none ever is. */
+  finals: (string | null)[];
 }
 
 /** What a poll needs to know of an accepted request. */
@@ -155,6 +157,9 @@ export class Ledger {
       text: rows.strings.at(rows.text.at(row)),
       correlator: correlator === null ? null : correlator.slice(correlator.indexOf(':') + 1),
       answered: ANSWERS[rows.answered.at(row)] ?? 'answered',
+      finals: Array.from({ length: to - from }, (_, index) =>
+        rows.pollable.at(row) === 1 ? finalStatus(FINALS[rows.final.at(from + index)] ?? 'delivered') : null,
+      ),
     };
   }
 

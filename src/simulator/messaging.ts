@@ -1,8 +1,9 @@
-import type { ArrivalKind, ArrivalLog } from './arrivals.js';
+import type { ArrivalKind, ArrivalLog, Subject } from './arrivals.js';
 import type { KeyRing, KeyState } from './key-ring.js';
 import type { Settings } from './options.js';
 import type { Polls } from './polls.js';
 import { BASE_PATH, forbidden, retryAfter, type Served, tooManyRequests } from './replies.js';
+import { readSendBody } from './send-request.js';
 import type { Sends } from './sends.js';
 import type { Subscriptions } from './subscriptions.js';
 import { type Answer, failure, type Incoming } from './wire.js';
@@ -29,15 +30,18 @@ type Route =
 export class Messaging {
   readonly #parts: MessagingParts;
   #quotaRetryAfter: Settings['quotaRetryAfter'];
+  #wholeArrivals: boolean;
 
   constructor(settings: Settings, parts: MessagingParts) {
     this.#parts = parts;
     this.#quotaRetryAfter = settings.quotaRetryAfter;
+    this.#wholeArrivals = settings.wholeArrivals;
     parts.keys.configure(settings.keys);
   }
 
   configure(settings: Settings): void {
     this.#quotaRetryAfter = settings.quotaRetryAfter;
+    this.#wholeArrivals = settings.wholeArrivals;
     this.#parts.keys.configure(settings.keys);
     this.#parts.sends.configure(settings);
     this.#parts.polls.configure(settings);
@@ -49,7 +53,8 @@ export class Messaging {
     const route = routeOf(request);
     const key = this.#keyOf(request.headers.authorization, now);
     const { answer, outcome } = this.#serve(request, route, key, now);
-    this.#parts.arrivals.record(now, key, route.kind, outcome);
+    const subject = this.#wholeArrivals ? subjectOf(route, request) : undefined;
+    this.#parts.arrivals.record(now, key, route.kind, outcome, subject);
     return answer;
   }
 
@@ -83,6 +88,14 @@ export class Messaging {
     const headers = retryAfter(this.#quotaRetryAfter, now, Math.ceil(waitMs / 1000));
     return { answer: tooManyRequests(headers), outcome: 'quotaExceeded' };
   }
+}
+
+/** Read apart from serving it: one that the quota turned away is not read at all. */
+function subjectOf(route: Route, { body }: Incoming): Subject | undefined {
+  if (route.kind === 'poll') return { requestId: route.requestId };
+  const send = route.kind === 'send' ? readSendBody(body, null) : '';
+  if (typeof send === 'string') return undefined;
+  return { text: send.text, recipients: send.recipients.map((number) => `+${number}`) };
 }
 
 /** By hand rather than by a router: it runs for every request, and the sender's spelling must reach the handlers. */

@@ -67,6 +67,8 @@ const schema = z.strictObject({
   latency: distributionSchema.prefault(0),
   /** From the last byte of a request to its arrival, when it is counted and served: the delay of the network. */
   arrivalDelay: distributionSchema.prefault(0),
+  /** Keeps of every send what it would have sent, and of every poll what it asked about: some 200 bytes a request. */
+  wholeArrivals: z.boolean().default(false),
   /** From acceptance to the final status. */
   deliveryTime: distributionSchema.prefault(1_000),
   /** The share of ordinary recipients that end in DeliveryImpossible. */

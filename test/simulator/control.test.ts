@@ -27,6 +27,7 @@ it('tells over HTTP what it accepted and what arrived, and forgets it on demand'
       text: 'Hi "you"\n🎉',
       correlator: 'c-1',
       answered: 'answered',
+      finals: ['DeliveredToTerminal', 'DeliveredToTerminal'],
     },
   ]);
   expect(await lines('arrivals')).toEqual([
@@ -37,6 +38,21 @@ it('tells over HTTP what it accepted and what arrived, and forgets it on demand'
   expect((await at('ledger', { method: 'DELETE' })).status).toBe(204);
   expect([await lines('ledger'), await lines('arrivals')]).toEqual([[], []]);
   expect((await at('nothing')).status).toBe(404);
+});
+
+it('keeps of every request what it was about, where it is asked to', async () => {
+  const { simulator, send, poll } = await simulatorUnderTest({
+    wholeArrivals: true,
+    keys: [{ key: 'k', quota: 1 }],
+  });
+  await send(['+4791234567']);
+  await send(['+4791234568'], { text: 'refused' });
+  await poll('r-1');
+  expect(Array.from(simulator.arrivals(), ({ at: _, key: __, ...arrival }) => arrival)).toEqual([
+    { kind: 'send', outcome: 'accepted', text: 'Hi', recipients: ['+4791234567'] },
+    { kind: 'send', outcome: 'quotaExceeded', text: 'refused', recipients: ['+4791234568'] },
+    { kind: 'poll', outcome: 'quotaExceeded', requestId: 'r-1' },
+  ]);
 });
 
 it('is configured over HTTP, and says what is wrong with a change', async () => {

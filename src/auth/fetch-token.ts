@@ -1,6 +1,4 @@
-import { randomUUID } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
-import type { Clock, Random } from '../clock.js';
+import { type Machine, pause } from '../clock.js';
 import { lifetimeOf } from './lifetime.js';
 import type { LoginBudget, LoginStanding } from './login-budget.js';
 import type { LoginOutcome } from './outcome.js';
@@ -33,8 +31,7 @@ export interface FetchOptions {
   freshMs: number;
   /** Aborted when this process wants to end: it stops waiting, but sees through what is on the wire. */
   closing: AbortSignal;
-  monotonic: Clock;
-  random: Random;
+  machine: Machine;
 }
 
 type Pair = Extract<LoginOutcome, { kind: 'pair' }>;
@@ -64,11 +61,12 @@ const AT_ONCE: Round = { kind: 'again', inMs: 0 };
  * lease. Throws what Redis throws.
  */
 export function tokenFetcher(options: FetchOptions): (want: Want) => Promise<Fetched> {
-  const { record, budget, requestTimeoutMs, freshMs, closing, monotonic, random } = options;
+  const { record, budget, requestTimeoutMs, freshMs, closing } = options;
+  const { monotonic, alarm, random, nonce: newNonce } = options.machine;
   const leaseMs = 2 * requestTimeoutMs;
 
   return async function fetchToken(want) {
-    const holder = randomUUID();
+    const holder = newNonce();
     const giveUpAt = monotonic() + leaseMs;
     let { way, again } = want;
 
@@ -80,7 +78,7 @@ export function tokenFetcher(options: FetchOptions): (want: Want) => Promise<Fet
       if (monotonic() >= giveUpAt) {
         return { kind: 'later', ms: round.inMs, why: 'another process takes long to fetch it' };
       }
-      await pause(Math.min(round.inMs, ASK_AGAIN_MS(count)));
+      await aMoment(Math.min(round.inMs, ASK_AGAIN_MS(count)));
     }
 
     async function playRound(): Promise<Round> {
@@ -114,14 +112,14 @@ export function tokenFetcher(options: FetchOptions): (want: Want) => Promise<Fet
         case 'blocked':
         case 'wrongTarget':
           // A login would be told the same, and would count against the account at the service.
-          return giveBack(base, outcome, await budget.settle(randomUUID(), outcome));
+          return giveBack(base, outcome, await budget.settle(newNonce(), outcome));
         default:
           return AT_ONCE;
       }
     }
 
     async function byLogin(base: number, since: number): Promise<Round> {
-      const nonce = randomUUID();
+      const nonce = newNonce();
       const begun = await budget.begin(nonce, again);
       switch (begun.kind) {
         case 'go':
@@ -176,15 +174,19 @@ export function tokenFetcher(options: FetchOptions): (want: Want) => Promise<Fet
   };
 
   async function answerOf(request: (signal: AbortSignal) => Promise<LoginOutcome>): Promise<LoginOutcome> {
+    const late = new AbortController();
+    const silence = alarm(requestTimeoutMs, () => late.abort());
     try {
-      return await request(AbortSignal.timeout(requestTimeoutMs));
+      return await request(late.signal);
     } catch (error) {
       return { kind: 'noAnswer', reason: error instanceof Error ? error.message : 'the request failed' };
+    } finally {
+      silence();
     }
   }
 
-  async function pause(ms: number): Promise<void> {
+  async function aMoment(ms: number): Promise<void> {
     const jittered = ms * (0.75 + 0.5 * random());
-    await delay(jittered, undefined, { signal: closing }).catch(() => {});
+    await pause(alarm, jittered, closing).catch(() => {});
   }
 }

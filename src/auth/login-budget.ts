@@ -3,9 +3,9 @@ import type { Clock } from '../clock.js';
 import type { Redis } from '../redis/connection.js';
 import type { Keys } from '../redis/keys.js';
 import { loadScript, type ScriptArgument } from '../redis/script.js';
+import { type Patience, untilAnswered } from '../redis/until-answered.js';
 import type { LoginOutcome } from './outcome.js';
 import { STOP_CODES, type StopCode } from './reasons.js';
-import { untilAnswered } from './until-answered.js';
 
 /** Attempts that may count: the account is blocked after several failed ones, nobody knows how many. */
 export const LOGIN_LIMIT = 2;
@@ -37,7 +37,7 @@ export interface LoginBudgetOptions {
   attemptMs: number;
   /** Waits after the first, second, … unanswered attempt of a proven password, in ms. */
   retryAfterMs: readonly number[];
-  answerWithinMs: number;
+  patience: Patience;
   /** In place of the server's time, ms. */
   now?: Clock | undefined;
 }
@@ -65,12 +65,11 @@ const lookScript = loadScript(import.meta.url, './look-login.lua', (reply) => lo
  * before it is sent, so that one whose process dies has been counted.
  */
 export function loginBudget(options: LoginBudgetOptions) {
-  const { redis, keys, attemptMs, retryAfterMs, answerWithinMs } = options;
+  const { redis, keys, attemptMs, retryAfterMs, patience } = options;
   const delays = retryAfterMs.join();
   const key = async (): Promise<string> => keys.token(`login:${await options.credentialId()}`);
   const now = (): ScriptArgument => options.now?.() ?? '';
-  const answered = <Answer>(run: () => Promise<Answer>): Promise<Answer> =>
-    untilAnswered(run, answerWithinMs);
+  const answered = <Answer>(run: () => Promise<Answer>): Promise<Answer> => untilAnswered(run, patience);
 
   return {
     /** May the attempt `nonce` be sent? `again` opens a budget that is used up, by an operator's word. */

@@ -1,4 +1,4 @@
-import { type Clock, monotonicClock, type Random, systemClock } from '../clock.js';
+import { type Machine, systemMachine } from '../clock.js';
 import type { Redis } from '../redis/connection.js';
 import type { Keys } from '../redis/keys.js';
 import { type Fetched, tokenFetcher, type Want } from './fetch-token.js';
@@ -29,10 +29,8 @@ export interface TokenCacheOptions {
   freshMs?: number | undefined;
   /** How old the local copy may get before Redis is asked, in passing, for a newer one, in ms; default 30 s. */
   lookAgainMs?: number | undefined;
-  /** Wall clock, for the `at` of an outcome. */
-  clock?: Clock | undefined;
-  monotonic?: Clock | undefined;
-  random?: Random | undefined;
+  /** Default: the machine that this runs on. The wall clock is for the `at` of an outcome. */
+  machine?: Machine | undefined;
 }
 
 /** The token of one account, shared by the fleet: its expiry costs all processes together one refresh. */
@@ -58,17 +56,20 @@ export interface TokenCache {
 const MINUTE_MS = 60_000;
 const RETRY_AFTER_MS = [1, 5, 15, 60].map((minutes) => minutes * MINUTE_MS);
 const ANSWER_WITHIN_MS = 2_000;
+/** Of a script: with the pauses between them long enough for a failover, short enough to tell a caller. */
+const TRIES = 6;
 /** After a renewal in passing failed, the next one is tried no sooner; the token in hand is still good. */
 const NO_SOONER_MS = 5_000;
 
 /** See {@link TokenCache}. It connects to nothing before the first call. */
 export function createTokenCache(options: TokenCacheOptions): TokenCache {
   const { redis, keys, account, requestTimeoutMs, login, refresh } = options;
-  const { clock = systemClock, monotonic = monotonicClock, random = Math.random } = options;
+  const { machine = systemMachine } = options;
+  const { clock, monotonic, alarm } = machine;
   const { freshMs = MINUTE_MS, lookAgainMs = 30_000 } = options;
   const closing = new AbortController();
-  const answerWithinMs = Math.min(ANSWER_WITHIN_MS, requestTimeoutMs);
-  const record = tokenRecord(redis, keys, accountId(account), createSeal(options.secretsKey), answerWithinMs);
+  const patience = { answerWithinMs: Math.min(ANSWER_WITHIN_MS, requestTimeoutMs), tries: TRIES, alarm };
+  const record = tokenRecord(redis, keys, accountId(account), createSeal(options.secretsKey), patience);
   let credential: Promise<string> | undefined;
   const budget = loginBudget({
     redis,
@@ -79,7 +80,7 @@ export function createTokenCache(options: TokenCacheOptions): TokenCache {
     },
     attemptMs: 2 * requestTimeoutMs,
     retryAfterMs: options.retryAfterMs ?? RETRY_AFTER_MS,
-    answerWithinMs,
+    patience,
   });
   const fetchToken = tokenFetcher({
     record,
@@ -89,8 +90,7 @@ export function createTokenCache(options: TokenCacheOptions): TokenCache {
     requestTimeoutMs,
     freshMs,
     closing: closing.signal,
-    monotonic,
-    random,
+    machine,
   });
 
   const inHand = tokenInHand(monotonic, lookAgainMs);

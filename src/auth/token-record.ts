@@ -2,10 +2,10 @@ import { z } from 'zod';
 import type { Redis } from '../redis/connection.js';
 import type { Keys } from '../redis/keys.js';
 import { loadScript } from '../redis/script.js';
+import { type Patience, untilAnswered } from '../redis/until-answered.js';
 import type { Lifetime } from './lifetime.js';
 import { STOP_CODES, type StopCode } from './reasons.js';
 import type { Seal } from './seal.js';
-import { untilAnswered } from './until-answered.js';
 
 /** A stored pair's access token; times in ms from when it was asked for, undefined if the token does not say. */
 export interface CurrentToken {
@@ -80,11 +80,10 @@ const releaseScript = loadScript(import.meta.url, './release-token.lua', () => {
 const lookScript = loadScript(import.meta.url, './look-token.lua', (reply) => lookReply.parse(reply));
 
 /** The token of one account as Redis keeps it: scripts that may safely run twice, asked until they answer. */
-export function tokenRecord(redis: Redis, keys: Keys, id: string, seal: Seal, answerWithinMs: number) {
+export function tokenRecord(redis: Redis, keys: Keys, id: string, seal: Seal, patience: Patience) {
   const tokenKey = keys.token(id);
   const touched = [tokenKey, `${tokenKey}:lease`];
-  const answered = <Answer>(run: () => Promise<Answer>): Promise<Answer> =>
-    untilAnswered(run, answerWithinMs);
+  const answered = <Answer>(run: () => Promise<Answer>): Promise<Answer> => untilAnswered(run, patience);
 
   return {
     /** The current token, or the right to fetch the next. */

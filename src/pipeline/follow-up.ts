@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import type { Events } from '../events.js';
 import type { MessagingClient } from '../gateway/messaging.js';
 import type { PollOutcome } from '../gateway/outcome.js';
@@ -11,7 +10,6 @@ import type { Followed, Manuscripts } from './messages.js';
 import { tellAgain } from './reassert.js';
 import { asLater, CONFIRM_AFTER_MS, closedBy } from './send.js';
 import { runTurn, type TurnEnd, type TurnOptions } from './turn.js';
-import { untilAnswered } from './until-answered.js';
 
 /*
  *   claim (pushes the request forward) ──► GET ──► outcome ──► settle: final ones end, others are due again later
@@ -33,7 +31,7 @@ export async function followUpTurn(
   memory: Memory,
   options: TurnOptions,
 ): Promise<TurnEnd> {
-  const turn = randomUUID();
+  const turn = lane.nonce();
   const { signal } = options;
   const { monotonic } = options;
   let token = await bearer.get();
@@ -59,7 +57,7 @@ export async function followUpTurn(
     }
     const settlement = toSettlement(claim, followed, outcome);
     if (outcome.kind !== 'unauthorised') return settlement;
-    token = await bearer.refused(used.generation).catch(asLater);
+    token = await bearer.refused(used.generation).catch(asLater(lane));
     return token.kind === 'stopped' ? { ...settlement, as: 'stopped', reason: token.reason } : settlement;
   };
 
@@ -69,7 +67,7 @@ export async function followUpTurn(
         if (token.kind !== 'stopped') token = await bearer.get();
         if (token.kind !== 'token') return closedBy(token, lane);
         askedAt = monotonic();
-        const reply = await untilAnswered(
+        const reply = await lane.answered(
           () => lane.claims.poll({ turn, call, want, seen: memory.seen }),
           signal,
         );
@@ -80,7 +78,7 @@ export async function followUpTurn(
       },
       async deliver(claims) {
         const claimedAt = askedAt;
-        const followed = await untilAnswered(() => manuscripts.followed(claims));
+        const followed = await lane.answered(() => manuscripts.followed(claims));
         return claims.map((claim, at) => async () => {
           const request = followed[at];
           // Settling takes it off the list.
@@ -88,7 +86,7 @@ export async function followUpTurn(
         });
       },
       async settle(entries) {
-        const settled = await untilAnswered(() => lane.settlements.poll(entries, lane.random()));
+        const settled = await lane.answered(() => lane.settlements.poll(entries, lane.random()));
         lane.tell(settled.events);
       },
     },

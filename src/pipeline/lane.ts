@@ -1,9 +1,10 @@
-import type { Random } from '../clock.js';
+import { type Machine, type Random, systemMachine } from '../clock.js';
 import type { Config, LaneSettings, LocalConfig } from '../config.js';
 import type { Events } from '../events.js';
 import { type ScriptRules, scriptRules } from '../quota/rules.js';
 import type { Redis } from '../redis/connection.js';
 import type { Keys } from '../redis/keys.js';
+import { untilAnswered } from '../redis/until-answered.js';
 import { laneClaims } from '../store/claims.js';
 import { laneCommands } from '../store/commands.js';
 import { laneViews } from '../store/lane-view.js';
@@ -19,6 +20,7 @@ export function openLane(
   settings: LocalConfig['lanes'][number] | LaneSettings,
   events: Events,
   random: Random,
+  { clock, alarm, nonce }: Pick<Machine, 'clock' | 'alarm' | 'nonce'> = systemMachine,
 ) {
   const { name } = settings;
   const rules: ScriptRules = scriptRules(settings, config);
@@ -28,6 +30,11 @@ export function openLane(
     settings,
     rules,
     random,
+    clock,
+    nonce,
+    /** Runs something on Redis that may run twice until it is answered; a signal that fires ends the waiting. */
+    answered: <Answer>(run: () => Promise<Answer>, signal?: AbortSignal): Promise<Answer> =>
+      untilAnswered(run, signal === undefined ? { alarm } : { alarm, signal }),
     claims: laneClaims(redis, keys, name, json),
     settlements: laneSettlements(redis, keys, name, json),
     commands: laneCommands(redis, keys, name),

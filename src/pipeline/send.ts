@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import type { BearerOutcome } from '../auth/outcome.js';
 import { isDeliveryStatus } from '../campaign/status.js';
 import type { Clock } from '../clock.js';
@@ -13,7 +12,6 @@ import type { Memory } from './memory.js';
 import type { Manuscripts, Message } from './messages.js';
 import { tellAgain } from './reassert.js';
 import { runTurn, type TurnEnd, type TurnOptions } from './turn.js';
-import { untilAnswered } from './until-answered.js';
 
 /*
  *   claim ──► suppressed? ──► still ours? ──► POST ──► outcome ──► settle
@@ -43,14 +41,14 @@ export async function sendTurn(
   memory: Memory,
   options: TurnOptions,
 ): Promise<TurnEnd> {
-  const turn = randomUUID();
+  const turn = lane.nonce();
   const { signal } = options;
   let token = await bearer.get();
   let askedAt = stage.monotonic();
 
   const settle = async (entries: readonly SendSettlement[]): Promise<void> => {
     for (const entry of entries) memory.settled(entry);
-    const { events } = await untilAnswered(() => lane.settlements.send(entries, lane.random()));
+    const { events } = await lane.answered(() => lane.settlements.send(entries, lane.random()));
     lane.tell(events);
   };
 
@@ -65,14 +63,14 @@ export async function sendTurn(
     const outcome = await stage.messaging.send(message, used.token);
     const settlement = toSettlement(claim, message, letters, outcome);
     if (outcome.kind !== 'unauthorised') return settlement;
-    token = await bearer.refused(used.generation).catch(asLater);
+    token = await bearer.refused(used.generation).catch(asLater(lane));
     return token.kind === 'stopped' ? { ...settlement, as: 'stopped', reason: token.reason } : settlement;
   };
 
   /** A campaign that cannot be read waits for the operator; the others of its lane go on. */
   const setAside = async (claim: SendClaim, damaged: DamagedError): Promise<SendSettlement> => {
     const reason = `what is stored of it is damaged: ${damaged.message}`;
-    const { outcome } = await untilAnswered(() => lane.commands.campaign('pause', claim.campaign, reason));
+    const { outcome } = await lane.answered(() => lane.commands.campaign('pause', claim.campaign, reason));
     if (outcome === 'done') stage.failed(lane.name, damaged);
     return { claim, as: 'unsent' };
   };
@@ -85,7 +83,7 @@ export async function sendTurn(
         await memory.told;
         // Its age counts from when it was asked for: the process may be stopped before it reads the answer.
         askedAt = stage.monotonic();
-        const reply = await untilAnswered(
+        const reply = await lane.answered(
           () => lane.claims.send({ turn, call, want, seen: memory.seen }),
           signal,
         );
@@ -96,7 +94,7 @@ export async function sendTurn(
       },
       async deliver(claims) {
         const claimedAt = askedAt;
-        const messages = await untilAnswered(() => manuscripts.messages(claims, stage.areSuppressed));
+        const messages = await lane.answered(() => manuscripts.messages(claims, stage.areSuppressed));
         return claims.map((claim, at) => async () => {
           const message = messages[at];
           if (message instanceof DamagedError) return setAside(claim, message);
@@ -111,16 +109,18 @@ export async function sendTurn(
 }
 
 /** Redis could not be asked for a newer token: what was answered 401 is settled all the same, and the lane asks again. */
-export function asLater(error: unknown): BearerOutcome {
-  const reason = error instanceof Error ? error.message : String(error);
-  return { kind: 'later', at: Date.now() + 1_000, reason };
+export function asLater({ clock }: Lane): (error: unknown) => BearerOutcome {
+  return (error) => {
+    const reason = error instanceof Error ? error.message : String(error);
+    return { kind: 'later', at: clock() + 1_000, reason };
+  };
 }
 
 /** Without a token nothing is claimed: the lane waits for the next login, or stops for the operator. */
 export async function closedBy(token: Exclude<BearerOutcome, { kind: 'token' }>, lane: Lane) {
-  const now = Date.now();
+  const now = lane.clock();
   if (token.kind === 'stopped') {
-    await untilAnswered(() => lane.commands.lane('stop', token.reason));
+    await lane.answered(() => lane.commands.lane('stop', token.reason));
     lane.tell([{ type: 'stopped', reason: token.reason }]);
     return { claims: [], why: 'stopped' as const, againInMs: null, now, events: [] };
   }

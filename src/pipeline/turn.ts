@@ -1,5 +1,5 @@
 import pLimit from 'p-limit';
-import type { Clock } from '../clock.js';
+import { type Alarm, type Clock, systemAlarm } from '../clock.js';
 import type { ClaimReply, Why } from '../store/claims.js';
 
 /** What a turn's lane does next: it is done until it is woken, or it goes on after `inMs`. */
@@ -19,6 +19,7 @@ export interface TurnSteps<Claim, Entry> {
 
 export interface TurnOptions {
   readonly monotonic: Clock;
+  readonly alarm?: Alarm;
   /** After this long nothing more is claimed, so that other lanes get their turn, ms. */
   readonly turnMs: number;
   /** A lane that may go on within this time waits for it here: that is cheaper than another turn. */
@@ -38,7 +39,7 @@ const OTHERS_IN_FLIGHT_MS = 250;
  */
 export async function runTurn<Claim, Entry>(
   steps: TurnSteps<Claim, Entry>,
-  { monotonic, turnMs, waitHereMs, inFlight, signal }: TurnOptions,
+  { monotonic, alarm = systemAlarm, turnMs, waitHereMs, inFlight, signal }: TurnOptions,
 ): Promise<TurnEnd> {
   const limit = pLimit(inFlight);
   const endAt = monotonic() + turnMs;
@@ -50,7 +51,7 @@ export async function runTurn<Claim, Entry>(
   const breakOff = (error: unknown): undefined => {
     failure ??= { error };
   };
-  const bell = createBell();
+  const bell = createBell(alarm);
   const ring = bell.ring;
   signal.addEventListener('abort', ring);
 
@@ -110,7 +111,7 @@ export async function runTurn<Claim, Entry>(
 const MOST_TIMER_MS = 2 ** 31 - 1;
 
 /** Something one waits for, at most so long. What was rung while nobody waited is heard by the next who does. */
-function createBell() {
+function createBell(alarm: Alarm) {
   let rung = false;
   let heard: (() => void) | undefined;
   return {
@@ -119,14 +120,14 @@ function createBell() {
       heard?.();
     },
     async wait(ms: number): Promise<void> {
-      let timer: NodeJS.Timeout | undefined;
+      let silence = (): void => {};
       if (!rung) {
         await new Promise<void>((resolve) => {
           heard = resolve;
-          if (ms <= MOST_TIMER_MS) timer = setTimeout(resolve, Math.max(0, Math.ceil(ms)));
+          if (ms <= MOST_TIMER_MS) silence = alarm(Math.max(0, Math.ceil(ms)), resolve);
         });
       }
-      clearTimeout(timer);
+      silence();
       [rung, heard] = [false, undefined];
     },
   };

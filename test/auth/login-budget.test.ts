@@ -24,7 +24,7 @@ beforeEach(() => {
     credentialId: async () => id,
     attemptMs: MINUTE,
     retryAfterMs: [1, 5, 15, 60].map((minutes) => minutes * MINUTE),
-    answerWithinMs: 2_000,
+    patience: {},
     now: () => now,
   });
 });

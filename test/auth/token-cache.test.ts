@@ -3,6 +3,7 @@ import { beforeEach, expect, test, vi } from 'vitest';
 import { accountId } from '../../src/auth/identity.js';
 import type { LoginOutcome } from '../../src/auth/outcome.js';
 import { createTokenCache, type TokenCache, type TokenCacheOptions } from '../../src/auth/token-cache.js';
+import { systemMachine } from '../../src/clock.js';
 import { connect } from '../../src/redis/connection.js';
 import { keyNames } from '../../src/redis/keys.js';
 import { testRedis } from '../redis/test-redis.js';
@@ -83,8 +84,8 @@ test('a token in hand costs no question to Redis', async () => {
 test('near its end a token is still handed out while the next one is fetched, once', async () => {
   service.lifeMs = 4_000;
   let time = 0;
-  const monotonic = () => time;
-  const fleet = [cache({ monotonic }), cache({ monotonic })];
+  const machine = { ...systemMachine, monotonic: () => time };
+  const fleet = [cache({ machine }), cache({ machine })];
   for (const each of fleet) await each.bearer();
   service.latencyMs = 50;
   time = 3_500;
@@ -108,7 +109,7 @@ test('an expired token is refreshed before the caller gets one', async () => {
 test('a token that does not say how long it lasts is kept until a 401', async () => {
   service.lifeMs = undefined;
   let time = 0;
-  const one = cache({ monotonic: () => time });
+  const one = cache({ machine: { ...systemMachine, monotonic: () => time } });
   await one.bearer();
   time = 365 * 24 * 3_600_000;
   expect(await tokenFrom(one.bearer())).toMatchObject({ generation: 1 });
@@ -290,7 +291,9 @@ test('a process that was held up between its claim and its request claims anew b
     scriptsBeforeLogin = scripts.mock.calls.length;
     return service.login();
   };
-  expect(await tokenFrom(cache({ redis: own, monotonic, login }).bearer())).toEqual({
+  expect(
+    await tokenFrom(cache({ redis: own, machine: { ...systemMachine, monotonic }, login }).bearer()),
+  ).toEqual({
     serial: 1,
     generation: 1,
   });

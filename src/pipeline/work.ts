@@ -4,6 +4,7 @@ import type { Events } from '../events.js';
 import type { MessagingClient } from '../gateway/messaging.js';
 import type { Redis } from '../redis/connection.js';
 import type { Keys } from '../redis/keys.js';
+import { onConnected } from '../redis/watch.js';
 import type { Bearer } from './bearer.js';
 import { followUpTurn } from './follow-up.js';
 import type { Lane } from './lane.js';
@@ -96,12 +97,12 @@ export function work(options: WorkOptions): Workers {
       if (memory.seen > 0) memory.telling(reassert(lane, memory));
     }
   };
-  redis.on('ready', onReady);
+  const unwatch = onConnected(redis, onReady);
 
   return {
     ready: Promise.all(workers.map(({ ready }) => ready)).then(() => undefined),
     async drain() {
-      redis.off('ready', onReady);
+      unwatch();
       await Promise.all([sweep.stop(), ...workers.map((worker) => worker.drain())]);
       await leave();
     },

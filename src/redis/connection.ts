@@ -1,4 +1,5 @@
 import { Cluster, Redis as SingleRedis } from 'ioredis';
+import { ProtocolCluster } from './protocol-cluster.js';
 
 /** A connection to one server (found directly or through Sentinel) or to a cluster. */
 export type Redis = SingleRedis | Cluster;
@@ -16,7 +17,8 @@ const RECONNECT_AFTER_MS = (attempt: number): number => Math.min(50 * 2 ** Math.
 /**
  * Connects to `redis://` or `rediss://` (one server), `redis+sentinel://host:26379,host:26379/master-name` (also
  * `rediss+sentinel:`), or `redis+cluster://host:7000,host:7001` (also `rediss+cluster:`). User, password and,
- * outside a cluster, `/database` or `?db=` are taken from the URL. It connects on the first command.
+ * outside a cluster, `/database` or `?db=` are taken from the URL; Sentinels are asked without a password. It connects
+ * on the first command. Certificates are checked against those that Node trusts (`NODE_EXTRA_CA_CERTS` adds to them).
  */
 export function connect(url: string, kind: ConnectionKind = 'protocol'): Redis {
   const { scheme, tls, nodes, username, password, path, db } = parseRedisUrl(url);
@@ -40,15 +42,21 @@ export function connect(url: string, kind: ConnectionKind = 'protocol'): Redis {
       return quiet(new SingleRedis({ ...common, ...node, db: db ?? Number(path || 0) }));
     }
     case 'sentinel':
-      return quiet(new SingleRedis({ ...common, sentinels: nodes, name: path || 'mymaster', db: db ?? 0 }));
-    case 'cluster':
       return quiet(
-        new Cluster(nodes, {
-          lazyConnect: true,
-          clusterRetryStrategy: RECONNECT_AFTER_MS,
-          redisOptions: common,
+        new SingleRedis({
+          ...common,
+          sentinels: nodes,
+          name: path || 'mymaster',
+          db: db ?? 0,
+          // A master that Sentinel has replaced, and that cannot be told so, would go on answering us.
+          failoverDetector: true,
+          ...(tls ? { enableTLSForSentinelMode: true, sentinelTLS: {} } : {}),
         }),
       );
+    case 'cluster': {
+      const options = { lazyConnect: true, clusterRetryStrategy: RECONNECT_AFTER_MS, redisOptions: common };
+      return quiet(kind === 'blocking' ? new Cluster(nodes, options) : new ProtocolCluster(nodes, options));
+    }
   }
 }
 

@@ -19,6 +19,8 @@ export interface PrivateRedisOptions {
   password?: string;
   /** The server program; default: the one found on this machine. */
   program?: string;
+  /** More lines of its configuration. */
+  settings?: readonly string[];
 }
 
 /** A Redis server that belongs to this process. */
@@ -61,7 +63,7 @@ export async function startPrivateRedis(options: PrivateRedisOptions): Promise<P
   const pid = pidOf(server);
   // By standard input: the password then shows in no list of processes and lies in no file.
   server.stdin?.on('error', () => {});
-  server.stdin?.end(settings({ port, password, appendfsync: options.appendfsync }));
+  server.stdin?.end(settings({ port, password, appendfsync: options.appendfsync }, options.settings));
   endWithThisProcess(pid, ended);
 
   const url = `redis://:${password}@127.0.0.1:${port}`;
@@ -94,7 +96,10 @@ export async function freePort(wanted = 0): Promise<number> {
   return address.port;
 }
 
-function settings(of: { port: number; password: string; appendfsync: string }): string {
+function settings(
+  of: { port: number; password: string; appendfsync: string },
+  more: readonly string[] = [],
+): string {
   return [
     'bind 127.0.0.1',
     `port ${of.port}`,
@@ -104,6 +109,7 @@ function settings(of: { port: number; password: string; appendfsync: string }): 
     'save ""',
     'maxmemory-policy noeviction',
     'logfile redis.log',
+    ...more,
     '',
   ].join('\n');
 }

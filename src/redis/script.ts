@@ -17,6 +17,25 @@ export interface Script<Answer> {
 
 const INCLUDE = /^-- @include (\S+)$/gm;
 
+/**
+ * A cluster runs a script only if all its keys lie in one slot, which keys with one hash tag do. Said of every server, so
+ * that a script that a cluster would refuse is found by whatever test runs it first. Throws a TypeError.
+ */
+function mustShareSlot(script: string, keys: readonly string[]): void {
+  const [first = ''] = keys;
+  const tag = hashTag(first);
+  const other = keys.find((key) => hashTag(key) !== tag);
+  if (other === undefined) return;
+  throw new TypeError(`${script}: its keys lie in different hash slots: ${first}, ${other}`);
+}
+
+/** What decides a key's slot: what is between its first brace and the next closing one, or all of it. */
+function hashTag(key: string): string {
+  const open = key.indexOf('{');
+  const close = key.indexOf('}', open + 1);
+  return open === -1 || close <= open + 1 ? key : key.slice(open + 1, close);
+}
+
 /** Reads a Lua file and puts the text of each `-- @include ./other.lua` line in its place, each file once. */
 export function readLua(url: URL, seen = new Set<string>()): string {
   seen.add(url.href);
@@ -41,6 +60,7 @@ export function loadScript<Answer>(
     name: path.replace(/^.*\/|\.lua$/g, ''),
     source,
     async run(redis, keys, args) {
+      mustShareSlot(path, keys);
       try {
         return parse(await redis.evalsha(sha, keys.length, ...keys, ...args));
       } catch (error) {

@@ -1,0 +1,30 @@
+import { atMostOnce } from './checks/at-most-once.js';
+import { completeness } from './checks/completeness.js';
+import { conservation } from './checks/conservation.js';
+import { monotonicity } from './checks/monotonicity.js';
+import { pauseMeansPause } from './checks/pause.js';
+import { quota } from './checks/quota.js';
+import type { HistoryEvent } from './history.js';
+
+/** What is decided of every history, and from nothing else. */
+export const CHECKS = {
+  'at most once': atMostOnce,
+  conservation,
+  quota,
+  monotonicity,
+  completeness,
+  'pause means pause': pauseMeansPause,
+} as const;
+
+/** A promise that a history shows broken, and how. */
+export interface Violation {
+  readonly check: keyof typeof CHECKS;
+  readonly what: string;
+}
+
+/** Everything that is wrong with a history. */
+export function violationsOf(events: readonly HistoryEvent[]): Violation[] {
+  return (Object.keys(CHECKS) as (keyof typeof CHECKS)[]).flatMap((check) =>
+    CHECKS[check](events).map((what) => ({ check, what })),
+  );
+}

@@ -1,0 +1,47 @@
+import { eventsOf, type HistoryEvent } from '../history.js';
+import { lastReports } from './deliveries.js';
+import { grouped } from './grouped.js';
+
+/** How a report spells the states that a status counts. */
+const SPELLED: Readonly<Record<string, string>> = {
+  DeliveredToNetwork: 'deliveredToNetwork',
+  DeliveredToTerminal: 'deliveredToTerminal',
+  DeliveryImpossible: 'deliveryImpossible',
+};
+
+/**
+ * The states of every status add up to the total, none of them below zero, and the total is the list's length. The last
+ * report has each recipient of the list once, and its rows are what the last status before it counts.
+ */
+export function conservation(events: readonly HistoryEvent[]): string[] {
+  const statuses = grouped(eventsOf(events, 'status'), ({ campaign }) => campaign);
+  const reports = lastReports(events);
+  return eventsOf(events, 'campaign').flatMap(({ campaign, recipients }) => {
+    const found: string[] = [];
+    for (const { at, counts } of statuses.get(campaign) ?? []) {
+      const { total = 0, ...states } = counts;
+      const sum = Object.values(states).reduce((all, count) => all + count, 0);
+      if (sum !== total || Object.values(states).some((count) => count < 0)) {
+        found.push(`at ${at} the states of ${campaign} make ${sum} of ${total}: ${JSON.stringify(counts)}`);
+      }
+      if (total !== recipients.length)
+        found.push(`at ${at} ${campaign} had ${total} recipients of ${recipients.length}`);
+    }
+    const rows = reports.get(campaign);
+    if (rows === undefined) return [...found, `there is no report of ${campaign}`];
+    const times = grouped(rows, ({ recipient }) => recipient);
+    const wrong = recipients.filter((number) => times.get(number)?.length !== 1);
+    if (wrong.length > 0 || rows.length !== recipients.length) {
+      found.push(
+        `the report of ${campaign} has ${rows.length} rows for ${recipients.length} recipients; not once: ${wrong.join(' ')}`,
+      );
+    }
+    const before = statuses.get(campaign)?.findLast(({ until }) => until <= (rows[0]?.at ?? 0));
+    for (const [status, list] of grouped(rows, (row) => row.status)) {
+      const counted = before?.counts[SPELLED[status] ?? status];
+      if (before !== undefined && counted !== list.length)
+        found.push(`${campaign} counts ${counted} ${status}, its report has ${list.length}`);
+    }
+    return found;
+  });
+}

@@ -23,6 +23,8 @@ export interface LocalConfig {
   redisUrl: string | undefined;
   /** The beginning of every key, so that several installations can share a server. */
   redisPrefix: string;
+  /** Milliseconds of answered writes that a power cut or a failover of Redis may take back; `auto`: asked of it. */
+  redisMayLoseMs: number | 'auto';
   /** At least one. */
   lanes: readonly LaneRules[];
   /** The sender of campaigns that name none. */
@@ -126,6 +128,7 @@ function shared(settings: Settings): Omit<LocalConfig, 'lanes'> {
   return {
     redisUrl: settings.REDIS_URL,
     redisPrefix: settings.REDIS_PREFIX,
+    redisMayLoseMs: settings.REDIS_MAY_LOSE,
     ...(SENDER_ADDRESS === undefined ? {} : { senderAddress: SENDER_ADDRESS }),
     ...(SENDER_NAME === undefined ? {} : { senderName: SENDER_NAME }),
     ...(DEFAULT_COUNTRY === undefined ? {} : { defaultCountry: DEFAULT_COUNTRY }),

@@ -19,6 +19,7 @@ import { type TokenGot, tellOfToken } from './pipeline/token-events.js';
 import type { Volley, Workers } from './pipeline/volley.js';
 import { work } from './pipeline/work.js';
 import { connect } from './redis/connection.js';
+import { fixedDurability, watchDurability } from './redis/durability.js';
 import { keyNames } from './redis/keys.js';
 import { watchConnection } from './redis/watch.js';
 
@@ -109,6 +110,7 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
     events,
     lanes: [...lanes.values()],
     retentionMs: config.retentionMs,
+    alive: async () => (await roster.alive()).map(({ id }) => id),
     discardImport: async (lane: string, id: string) => {
       if (!(await discardImport(redis, keys, lane, id))) return;
       const reason = 'its process died before it was committed';
@@ -118,6 +120,12 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
   };
   const deps = { redis, keys, config, lanes, events, suppression, launched, clock: systemClock, random };
   const desk = lazily(() => createDesk({ redis, keys, lanes, wakers: wakers(), roster, events }));
+  const durability = lazily(() => {
+    const { redisMayLoseMs } = config;
+    const made = redisMayLoseMs === 'auto' ? watchDurability(redis) : fixedDurability(redisMayLoseMs);
+    closers.push(() => made.stop());
+    return made;
+  });
   const working = new Set<Workers>();
 
   return {
@@ -164,6 +172,7 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
         roster,
         events,
         monotonic: monotonicClock,
+        durability: durability(),
         sweep: { ...sweep, wakers: wakers() },
         areSuppressed: (numbers) => suppression.areSuppressed(numbers),
         roles,

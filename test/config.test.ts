@@ -45,6 +45,7 @@ describe('the configuration of a single lane', () => {
     expect(loadConfig(SERVICE)).toEqual({
       redisUrl: undefined,
       redisPrefix: 'volley',
+      redisMayLoseMs: 'auto',
       messagingBaseUrl: 'https://host.example/smsmessaging/v1',
       accountBaseUrl: 'https://host.example',
       lanes: [

@@ -68,6 +68,12 @@ function readQuota(given: string): number | 'auto' | Wrong {
   return read.success ? read.data : new Wrong(HOURLY_QUOTA);
 }
 
+function readMayLose(given: string): number | 'auto' | Wrong {
+  if (given === 'auto') return given;
+  const value = span('0s', '1m')(given);
+  return value instanceof Wrong ? new Wrong(`${value.wanted}, or "auto"`) : value;
+}
+
 function readRedisUrl(given: string): string | Wrong {
   try {
     // A password with an unescaped / or @ ends up in the host.
@@ -129,6 +135,7 @@ export const SETTINGS = z.object({
       'must be up to 60 letters, digits and _ . : - without spaces or braces',
     ),
   ).prefault('volley'),
+  REDIS_MAY_LOSE: text(readMayLose).prefault('auto'),
 
   MESSAGING_BASE_URL: text(baseUrl('/outbound')).optional(),
   ACCOUNT_BASE_URL: text(baseUrl('/api/login')).optional(),

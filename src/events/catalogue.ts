@@ -246,6 +246,12 @@ export const CATALOGUE = {
     (e) =>
       `Redis is not the one it was (${e.sign}); lane ${e.lane} sends nothing for ${e.graceMs} while workers tell what they remember`,
   ),
+  'crew.missing': entry(
+    'error',
+    { lane: id, processes: id },
+    (e) =>
+      `lane ${e.lane}: ${e.processes} died while Redis forgot its last writes; what they may have sent becomes unknown`,
+  ),
   'sweep.failed': entry('error', { error: failure }, (e) => `sweep failed, tried again: ${e.error}`),
 
   // Tokens

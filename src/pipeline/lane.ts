@@ -9,6 +9,7 @@ import { laneClaims } from '../store/claims.js';
 import { laneCommands } from '../store/commands.js';
 import { laneViews } from '../store/lane-view.js';
 import { laneReassertion } from '../store/reassertion.js';
+import { laneCrew } from '../store/roll-call.js';
 import { laneSettlements } from '../store/settlements.js';
 import { teller } from './tell.js';
 
@@ -39,6 +40,7 @@ export function openLane(
     settlements: laneSettlements(redis, keys, name, json),
     commands: laneCommands(redis, keys, name),
     reassert: laneReassertion(redis, keys, name),
+    crew: laneCrew(redis, keys, name, json),
     views: laneViews(redis, keys, name, json),
     tell: teller(events, name),
   };

@@ -1,5 +1,6 @@
 import type { Clock } from '../clock.js';
 import type { SendClaim } from '../store/claims.js';
+import type { Hand } from '../store/roll-call.js';
 import type { SendSettlement } from '../store/settlements.js';
 
 /** What this process remembers of a claim: with `settlement` what became of it, without that it is in flight. */
@@ -13,11 +14,19 @@ export interface Remembered {
 const REMEMBER_MS = 60_000;
 const REMEMBER_CLAIMS = 50_000;
 
+/** Who remembers, and how much of what was answered the server may lose, ms. */
+export interface Self {
+  readonly process: string;
+  lossMs(): number;
+}
+
+const NOBODY: Self = { process: '', lossMs: () => 0 };
+
 /**
  * What a process remembers of a lane's last claims, in case Redis turns out to have forgotten them: a replica that took
  * over, or a file that lost its tail. Pure but for the clock.
  */
-export function createMemory(monotonic: Clock) {
+export function createMemory(monotonic: Clock, self: Self = NOBODY) {
   const claims = new Map<number, Remembered>();
   let seen = 0;
   let told: Promise<unknown> = Promise.resolve();
@@ -32,6 +41,10 @@ export function createMemory(monotonic: Clock) {
     /** The highest claim number ever seen. */
     get seen(): number {
       return seen;
+    },
+    /** How the lane's crew knows this process. */
+    get hand(): Hand {
+      return { process: self.process, seen, loss: self.lossMs() };
     },
     claimed(list: readonly SendClaim[]): void {
       const at = monotonic();

@@ -8,8 +8,8 @@ const AT_ONCE = 200;
 
 /**
  * Tells Redis, in the order they were made, what this process remembers of a lane's claims: those that are lost are
- * restored, and what became of them is settled again. Where nothing was lost this changes nothing. Returns how many
- * were restored.
+ * restored, and what became of them is settled again. Where nothing was lost this changes nothing. Then it answers the
+ * roll, see crew.lua. Returns how many were restored.
  * The order matters: a batch may have been claimed, released and claimed again, and only the last word counts.
  */
 export async function reassert(lane: Lane, memory: Memory): Promise<number> {
@@ -18,6 +18,7 @@ export async function reassert(lane: Lane, memory: Memory): Promise<number> {
   for (let from = 0; from < all.length; from += AT_ONCE) {
     restored += await untilAnswered(() => tell(lane, all.slice(from, from + AT_ONCE)));
   }
+  lane.tell(await untilAnswered(() => lane.crew.told(memory.hand, restored)));
   return restored;
 }
 

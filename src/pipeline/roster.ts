@@ -28,12 +28,20 @@ const shape = z.object({
   pid: z.number(),
 });
 
-/** Who works here, so that a command can say when nobody does. It decides nothing: jobs and claims do without it. */
+/**
+ * Who works here, so that a command can say when nobody does, and so that a lane's crew lets go of the dead. Jobs and
+ * claims do without it. Signs of life go by the server's clock: those of machines differ.
+ */
 export function roster(redis: Redis, keys: Keys, clock: Clock) {
+  const serverTime = async (): Promise<number> => {
+    const [seconds, micros] = await redis.time();
+    return Number(seconds) * 1_000 + Math.floor(Number(micros) / 1_000);
+  };
   return {
+    /** A name for this process that no other has. */
+    name: (): string => `${hostname()}-${process.pid}-${clock().toString(36)}`,
     /** Enters this process and keeps it in the list until what it returns is called. */
-    enter(roles: readonly Role[]): () => Promise<void> {
-      const id = `${hostname()}-${process.pid}-${clock().toString(36)}`;
+    enter(id: string, roles: readonly Role[]): () => Promise<void> {
       const me = JSON.stringify({
         id,
         roles,
@@ -42,7 +50,9 @@ export function roster(redis: Redis, keys: Keys, clock: Clock) {
         pid: process.pid,
       });
       const sign = (): void => {
-        redis.zadd(keys.workers, clock(), me).catch(() => {});
+        serverTime()
+          .then((now) => redis.zadd(keys.workers, now, me))
+          .catch(() => {});
       };
       sign();
       const timer = setInterval(sign, SIGN_OF_LIFE_MS);
@@ -52,7 +62,7 @@ export function roster(redis: Redis, keys: Keys, clock: Clock) {
       };
     },
     async alive(): Promise<WorkerProcess[]> {
-      const since = clock() - DEAD_AFTER_MS;
+      const since = (await serverTime()) - DEAD_AFTER_MS;
       await redis.zremrangebyscore(keys.workers, '-inf', since - DEAD_AFTER_MS);
       const members = await redis.zrangebyscore(keys.workers, since, '+inf');
       return members.map((member) => shape.parse(JSON.parse(member)));

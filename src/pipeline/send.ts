@@ -84,7 +84,7 @@ export async function sendTurn(
         // Its age counts from when it was asked for: the process may be stopped before it reads the answer.
         askedAt = stage.monotonic();
         const reply = await lane.answered(
-          () => lane.claims.send({ turn, call, want, seen: memory.seen }),
+          () => lane.claims.send({ turn, call, want, ...memory.hand }),
           signal,
         );
         memory.claimed(reply.claims);

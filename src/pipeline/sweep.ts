@@ -16,6 +16,8 @@ export interface SweepOptions {
   readonly wakers: Wakers;
   readonly events: Events;
   readonly retentionMs: number;
+  /** The processes that give signs of life. */
+  alive(): Promise<readonly string[]>;
   /** Removes an import that died, with its idempotency key. */
   discardImport(lane: string, id: string): Promise<void>;
   /** Removes all data of a campaign. */
@@ -40,7 +42,9 @@ export function startSweep(options: SweepOptions): { stop(): Promise<void> } {
   const round = async (): Promise<void> => {
     try {
       const taken = await redis.set(lease, me, 'PX', EVERY_MS - 100, 'NX');
-      if (taken === 'OK') await Promise.all(lanes.map((lane) => sweepLane(lane, options)));
+      if (taken !== 'OK') return;
+      const alive = await options.alive();
+      await Promise.all(lanes.map((lane) => sweepLane(lane, options, alive)));
     } catch (error) {
       events.emit({
         type: 'sweep.failed',
@@ -66,8 +70,12 @@ export function startSweep(options: SweepOptions): { stop(): Promise<void> } {
 }
 
 /** Sweeps one lane once. */
-export async function sweepLane(lane: Lane, options: SweepOptions): Promise<void> {
-  const found = await lane.views.tend(options.retentionMs);
+export async function sweepLane(
+  lane: Lane,
+  options: SweepOptions,
+  alive: readonly string[] = [],
+): Promise<void> {
+  const found = await lane.views.tend(options.retentionMs, undefined, alive);
   lane.tell(found.events);
   if (found.overdueSends.length > 0) {
     const reason = 'its worker died or lost Redis before it could say';

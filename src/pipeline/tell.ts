@@ -95,6 +95,8 @@ export function toEvents(lane: string, event: ScriptEvent): VolleyEvent[] {
       return [{ type: 'quota.deducted', lane, requests: Math.round(event.requests) }];
     case 'forgot':
       return [{ ...event, type: 'redis.forgot', lane }];
+    case 'missing':
+      return [{ ...event, type: 'crew.missing', lane }];
     default:
       return event satisfies never;
   }

@@ -3,6 +3,7 @@ import type { Config } from '../config.js';
 import type { Events } from '../events.js';
 import type { MessagingClient } from '../gateway/messaging.js';
 import type { Redis } from '../redis/connection.js';
+import type { Durability } from '../redis/durability.js';
 import type { Keys } from '../redis/keys.js';
 import { onConnected } from '../redis/watch.js';
 import type { Bearer } from './bearer.js';
@@ -31,6 +32,7 @@ export interface WorkOptions {
   readonly roster: Roster;
   readonly events: Events;
   readonly monotonic: Clock;
+  readonly durability: Durability;
   readonly sweep: SweepOptions;
   areSuppressed(numbers: readonly string[]): Promise<readonly boolean[]>;
   readonly roles?: readonly Role[] | undefined;
@@ -45,12 +47,25 @@ const WAIT_HERE_MS = 500;
 export function work(options: WorkOptions): Workers {
   const { redis, blocking, keys, lanes, bearers, messaging, wakers, events, monotonic } = options;
   const { roles = ROLES, concurrency = LANES_AT_A_TIME } = options;
+  const { durability } = options;
+  const self = { process: options.roster.name(), lossMs: () => durability.lossMs };
   const perLane = new Map(
     [...lanes.values()].map((lane) => [
       lane.name,
-      { lane, memory: createMemory(monotonic), manuscripts: manuscripts(redis, keys, lane) },
+      { lane, memory: createMemory(monotonic, self), manuscripts: manuscripts(redis, keys, lane) },
     ]),
   );
+  const crews = [...perLane.values()].map(({ lane, memory }) => ({
+    lane,
+    memory,
+    async say(word: 'join' | 'leave'): Promise<void> {
+      lane.tell(await lane.crew[word](memory.hand));
+    },
+  }));
+  // Early, so that the first claims need not wait for it. One that fails is made up for by the claim itself.
+  const joined = durability.known
+    .then(() => Promise.allSettled(roles.includes('send') ? crews.map((crew) => crew.say('join')) : []))
+    .then(() => undefined);
 
   const turnOf =
     (stage: Stage) =>
@@ -69,6 +84,7 @@ export function work(options: WorkOptions): Workers {
         signal,
       };
       if (stage === 'poll') return followUpTurn({ messaging, events }, lane, bearer, texts, memory, turn);
+      await joined;
       const { areSuppressed } = options;
       const failed = (of: string, error: Error): void =>
         events.emit({ type: 'turn.failed', lane: of, kind: stage, error });
@@ -90,12 +106,10 @@ export function work(options: WorkOptions): Workers {
     startStageWorker({ stage, redis: blocking, keys, events, concurrency, turn: turnOf(stage) }),
   );
   const sweep = startSweep(options.sweep);
-  const leave = options.roster.enter(roles);
+  const leave = options.roster.enter(self.process, roles);
   // A connection that comes back may be to a server that has lost what it was told last.
   const onReady = (): void => {
-    for (const { lane, memory } of perLane.values()) {
-      if (memory.seen > 0) memory.telling(reassert(lane, memory));
-    }
+    for (const { lane, memory } of crews) memory.telling(reassert(lane, memory));
   };
   const unwatch = onConnected(redis, onReady);
 
@@ -104,7 +118,8 @@ export function work(options: WorkOptions): Workers {
     async drain() {
       unwatch();
       await Promise.all([sweep.stop(), ...workers.map((worker) => worker.drain())]);
-      await leave();
+      // Everything is settled, so nobody need wait for this process when the roll is called.
+      await Promise.allSettled([leave(), ...crews.map((crew) => crew.say('leave'))]);
     },
   };
 }

@@ -21,9 +21,9 @@ local LANE_NUMBERS = {
   'seq', 'time', 'width', 'tail', 'sends', 'polls', 'epoch', 'pausedUntil', 'probe', 'probeUntil', 'backoff',
   'failures', 'learned', 'learnedAt', 'learnedIn', 'pressed', 'deducted', 'deductedAt', 'latency', 'answeredAt',
   'busySince', 'firstPoll', 'virtual', 'maxRecipients', 'paceAt', 'graceUntil', 'throttled', 'forgotten', 'sendCall', 'pollCall',
-  'opened', 'sendLeft', 'pollLeft', 'sentAt', 'askedAt',
+  'opened', 'sendLeft', 'pollLeft', 'sentAt', 'askedAt', 'loss', 'tickAt', 'tickClaims', 'rollUntil', 'doubt', 'nobody',
 }
-local LANE_TEXTS = { 'paused', 'stopped', 'held', 'run', 'sendTurn', 'pollTurn' }
+local LANE_TEXTS = { 'paused', 'stopped', 'held', 'run', 'sendTurn', 'pollTurn', 'crew', 'roll' }
 
 local function lane_load(laneKey, given)
   local fields, lane = {}, { was = {} }

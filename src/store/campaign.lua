@@ -74,9 +74,10 @@ local function campaign_next(c, most)
   local range = table.remove(c.released, 1)
   if range then
     local first, count, parent = range[1], range[2], range[3] ~= '' and range[3] or nil
-    if count > most and range[4] ~= 1 then
-      table.insert(c.released, 1, { first + most, count - most })
-      count, parent = most, nil
+    local least = math.min(most, c.slice - first % c.slice)
+    if count > least and range[4] ~= 1 then
+      table.insert(c.released, 1, { first + least, count - least })
+      count, parent = least, nil
     end
     return first, count, parent
   end

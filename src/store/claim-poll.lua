@@ -21,6 +21,7 @@
 -- @include ../quota/ledger.lua
 -- @include ../quota/gate.lua
 -- @include ./turn.lua
+-- @include ./crew.lua
 local laneKey = KEYS[1]
 local windowKey = KEYS[2]
 local claimsKey = KEYS[3]
@@ -43,7 +44,7 @@ local inFlight = { send = redis.call('HLEN', claimsKey), poll = redis.call('HLEN
 local entered = turn_enter(lane, rules, 'poll', turn, call, inFlight.poll)
 if entered == 'fenced' then return turn_reply('fenced', 0, now, events, {}) end
 if entered == 'again' then return turn_reply('again', now, now, events, turn_replay(pollsKey, turn, call)) end
-turn_recognise(lane, rules, seen, now, events)
+crew_recognise(lane, rules, seen, now, events)
 ledger_expire(windowKey, lane, rules, now)
 
 local function finish(why, at, claims)

@@ -19,7 +19,9 @@
   ARGV[3] call          number of the call in the turn, from 1
   ARGV[4] want          at most so many batches
   ARGV[5] seen          the highest claim number that the caller knows of this lane
-  ARGV[6] given         time in ms, or '' for the server's
+  ARGV[6] process       who claims, or '' for nobody in particular
+  ARGV[7] loss          ms of answered writes that the server may lose
+  ARGV[8] given         time in ms, or '' for the server's
   Returns               why there is no more now, when to ask again (ms; 0: when woken), the time, events, claims…
 ]]
 -- @include ../redis/clock.lua
@@ -27,6 +29,7 @@
 -- @include ../quota/gate.lua
 -- @include ./campaign.lua
 -- @include ./turn.lua
+-- @include ./crew.lua
 local laneKey = KEYS[1]
 local windowKey = KEYS[2]
 local claimsKey = KEYS[3]
@@ -43,7 +46,11 @@ local turn = ARGV[2]
 local call = tonumber(ARGV[3])
 local want = tonumber(ARGV[4])
 local seen = tonumber(ARGV[5])
-local given = ARGV[6]
+local process = ARGV[6]
+local loss = tonumber(ARGV[7])
+local given = ARGV[8]
+
+local NOBODY_AT_ONCE = 256
 
 local rules = cjson.decode(rulesJson)
 local lane, now = lane_load(laneKey, given)
@@ -53,7 +60,8 @@ local inFlight = { send = redis.call('HLEN', claimsKey), poll = redis.call('HLEN
 local entered = turn_enter(lane, rules, 'send', turn, call, inFlight.send)
 if entered == 'fenced' then return turn_reply('fenced', 0, now, events, {}) end
 if entered == 'again' then return turn_reply('again', now, now, events, turn_replay(claimsKey, turn, call)) end
-turn_recognise(lane, rules, seen, now, events)
+crew_recognise(lane, rules, seen, now, events)
+lane.loss = loss
 ledger_expire(windowKey, lane, rules, now)
 gate_learn_upwards(lane, rules, now)
 
@@ -62,22 +70,40 @@ local function finish(why, at, claims)
   return turn_reply(why, at, now, events, claims)
 end
 
+if now < lane.graceUntil then return finish('recovering', lane.graceUntil, {}) end
+local missingUntil = crew_missing(lane, rules, now, events)
+if missingUntil then return finish('recovering', missingUntil, {}) end
+local joined = process ~= '' and crew_join(lane, process, now) or 0
+if joined > now then return finish('joining', joined, {}) end
+
 local launchAt = campaigns_launch(scheduledKey, statesKey, runningKey, lane, now, events)
+local forNobody = lane.nobody > 0
+if forNobody then want = math.min(NOBODY_AT_ONCE, lane.nobody) end
 local candidates = redis.call('ZRANGE', runningKey, 0, want, 'WITHSCORES')
-if #candidates == 0 then return finish('nothing', launchAt, {}) end
+if #candidates == 0 then
+  lane.nobody = 0
+  return finish('nothing', launchAt, {})
+end
 
 local dueBefore = now + rules.window
 local due = redis.call('ZCOUNT', unpolledKey, '-inf', dueBefore) + redis.call('ZCOUNT', polledKey, '-inf', dueBefore)
 local late, oldest = 0, nil
 if due > 0 then late, oldest = gate_late(rules, now, unpolledKey) end
 
-local own = gate_own(lane, 'send', inFlight)
-local closed, reopens = gate_closed(lane, rules, now, 'send', oldest and oldest <= now, own)
-if closed then return finish(closed, reopens, {}) end
-local permits, more = gate_permits(windowKey, lane, rules, now, 'send', inFlight, due, want, late)
-local take = math.min(want, permits)
-if take <= 0 then return finish(more and 'quota' or 'inFlight', more or now, {}) end
-if own == 0 then lane.busySince = now end
+local take, more = want, nil
+if not forNobody then
+  local own = gate_own(lane, 'send', inFlight)
+  local closed, reopens = gate_closed(lane, rules, now, 'send', oldest and oldest <= now, own)
+  if closed then return finish(closed, reopens, {}) end
+  local permits
+  permits, more = gate_permits(windowKey, lane, rules, now, 'send', inFlight, due, want, late)
+  take = math.min(want, permits)
+  if take <= 0 then return finish(more and 'quota' or 'inFlight', more or now, {}) end
+  local ticks
+  take, ticks = crew_at_once(lane, rules, take, now)
+  if take <= 0 then return finish('joining', ticks, {}) end
+  if own == 0 then lane.busySince = now end
+end
 
 local ids, virtual = {}, {}
 for i = 1, #candidates, 2 do
@@ -85,10 +111,29 @@ for i = 1, #candidates, 2 do
   virtual[candidates[i]] = tonumber(candidates[i + 1])
 end
 local campaigns = campaigns_load(statesKey, ids)
-local touched, exhausted, claims, fields = {}, {}, {}, {}
+local touched, exhausted, claims, fields, gaps, opens = {}, {}, {}, {}, {}, nil
+local taken = 0
+
+local function put(number, claim)
+  fields[#fields + 1] = string.format('%.0f', number)
+  fields[#fields + 1] = cjson.encode(claim)
+end
+
+-- A claim of nobody's holds all that follows on one another of a campaign. It is of no epoch: what becomes of it says
+-- nothing of how the lane stands.
+local function claim_for_nobody(id, first, count)
+  local gap = gaps[id]
+  if gap and gap.f + gap.k == first then
+    gap.k = gap.k + count
+    return
+  end
+  lane.seq = lane.seq + 1
+  if gap then put(gap.n, gap) end
+  gaps[id] = { n = lane.seq, c = id, f = first, k = count, at = now, t = 'nobody', q = 0, e = -1, g = 'roll' }
+end
 local most = math.min(rules.maxRecipients, lane.maxRecipients > 0 and lane.maxRecipients or rules.maxRecipients)
 
-while #claims < take do
+while taken < take do
   local id
   for _, candidate in ipairs(ids) do
     if virtual[candidate] and (not id or virtual[candidate] < virtual[id]) then id = candidate end
@@ -101,29 +146,38 @@ while #claims < take do
     campaign_end(endedKey, lapsingKey, id, c, now, events)
   end
   local first, count, parent
-  if c and campaign_is_sendable(c) then first, count, parent = campaign_next(c, math.min(most, c.batch)) end
-  if not first then
+  local waits = c and (c.opens or 0) > now
+  if waits then opens = math.min(opens or c.opens, c.opens) end
+  if c and not waits and campaign_is_sendable(c) then first, count, parent = campaign_next(c, math.min(most, c.batch)) end
+  if waits then
+    virtual[id] = nil
+  elseif not first then
     virtual[id] = nil
     exhausted[#exhausted + 1] = id
   else
-    lane.seq = lane.seq + 1
+    taken = taken + 1
     lane.virtual = math.max(lane.virtual, virtual[id])
     virtual[id] = virtual[id] + 1 / c.weight
     touched[id] = c
     campaign_move(c, 'planned', 'sending', count)
-    local claim = { c = id, f = first, k = count, p = parent, at = now, t = turn, q = call, e = lane.epoch }
-    fields[#fields + 1] = string.format('%.0f', lane.seq)
-    fields[#fields + 1] = cjson.encode(claim)
-    claim.n = lane.seq
-    claims[#claims + 1] = cjson.encode(claim)
-    if lane.paused ~= '' then
-      lane.probe, lane.probeUntil = lane.seq, now + rules.timeout + rules.margin
-    end
-    if rules.smooth and lane.paceAt > 0 then
-      lane.paceAt = lane.paceAt + rules.window / (gate_limit(lane, rules, now) or 1)
+    if forNobody then
+      claim_for_nobody(id, first, count)
+    else
+      lane.seq = lane.seq + 1
+      local claim = { c = id, f = first, k = count, p = parent, at = now, t = turn, q = call, e = lane.epoch }
+      put(lane.seq, claim)
+      claim.n = lane.seq
+      claims[#claims + 1] = cjson.encode(claim)
+      if lane.paused ~= '' then
+        lane.probe, lane.probeUntil = lane.seq, now + rules.timeout + rules.margin
+      end
+      if rules.smooth and lane.paceAt > 0 then
+        lane.paceAt = lane.paceAt + rules.window / (gate_limit(lane, rules, now) or 1)
+      end
     end
   end
 end
+for _, gap in pairs(gaps) do put(gap.n, gap) end
 
 if #fields > 0 then redis.call('HSET', claimsKey, unpack(fields)) end
 campaigns_save(statesKey, touched)
@@ -136,10 +190,21 @@ for id in pairs(touched) do
 end
 if #scores > 0 then redis.call('ZADD', runningKey, unpack(scores)) end
 if #exhausted > 0 then redis.call('ZREM', runningKey, unpack(exhausted)) end
-if #claims == take then
+if forNobody then
+  -- Nobody answers these, and what they may have used up of the window is not to be had again.
+  lane.sendLeft = lane.sendLeft + #fields / 2
+  local limit = gate_limit(lane, rules, now)
+  local room = limit and limit - lane.sends - lane.polls - inFlight.send - inFlight.poll or 0
+  ledger_spend(windowKey, lane, rules, 'send', math.max(0, math.min(taken, room)), now)
+  lane.nobody = taken == take and lane.nobody - taken or 0
+  return finish('more', now, {})
+end
+lane.tickClaims = lane.loss > 0 and lane.tickClaims + taken or 0
+if taken == take then
   if take < want then return finish(more and 'quota' or 'inFlight', more or now, claims) end
   return finish('more', now, claims)
 end
 -- Those looked at had nothing left; there may be others behind them.
+if opens then return finish('joining', opens, claims) end
 if redis.call('ZCARD', runningKey) > 0 then return finish('more', now, claims) end
 return finish('nothing', launchAt, claims)

@@ -23,7 +23,8 @@ export interface PollClaim {
 /**
  * Why a claim gave no more than it did.
  * - `more`: it gave what was wanted. `nothing`: nothing is left, or due. `inFlight`: enough is in flight.
- * - `quota`: the window is used up. The others: the lane is closed, see gate.lua.
+ * - `quota`: the window is used up. `joining`: the process, or a campaign, is too new to be sure that it would not be
+ *   forgotten, see crew.lua. The others: the lane is closed, see gate.lua.
  * - `fenced`: another turn serves the lane now. `again`: this call was made before; the claims are what is left of it.
  */
 const WHY = [
@@ -34,6 +35,7 @@ const WHY = [
   'stopped',
   'held',
   'recovering',
+  'joining',
   'throttled',
   'unreachable',
   'probing',
@@ -61,6 +63,10 @@ export interface ClaimCall {
   readonly want: number;
   /** The highest claim number that this process knows of the lane, or 0. */
   readonly seen: number;
+  /** Who claims, as its crew knows it; left out where nobody in particular does. */
+  readonly process?: string | undefined;
+  /** Milliseconds of answered writes that the server may lose; default 0. */
+  readonly loss?: number | undefined;
   /** Time in ms, for tests and simulations; the server's when left out. */
   readonly now?: number | undefined;
 }
@@ -114,14 +120,19 @@ export function laneClaims(redis: Redis, keys: Keys, lane: string, rules: string
   const named = (names: readonly string[]): string[] => names.map((name) => keys.lane(lane, name));
   const sendKeys = named(SEND_KEYS);
   const pollKeys = named(POLL_KEYS);
-  const args = ({ turn, call, want, seen, now }: ClaimCall) => [rules, turn, call, want, seen, now ?? ''];
+  const args = ({ turn, call, want, seen }: ClaimCall) => [rules, turn, call, want, seen];
   return {
     /** Takes the next batches that may go on the wire. */
     send: (call: ClaimCall): Promise<ClaimReply<SendClaim>> =>
-      claimSendScript.run(redis, sendKeys, args(call)),
+      claimSendScript.run(redis, sendKeys, [
+        ...args(call),
+        call.process ?? '',
+        call.loss ?? 0,
+        call.now ?? '',
+      ]),
     /** Takes the requests that are due to be asked about. */
     poll: (call: ClaimCall): Promise<ClaimReply<PollClaim>> =>
-      claimPollScript.run(redis, pollKeys, args(call)),
+      claimPollScript.run(redis, pollKeys, [...args(call), call.now ?? '']),
     /** Whether a send's claim still stands, for one that has grown old before it was sent. */
     confirm: (claim: SendClaim, turn: string): Promise<boolean> =>
       confirmScript.run(redis, named(['claims', 'states']), [claim.number, turn, 'send']),

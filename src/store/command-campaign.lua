@@ -51,6 +51,8 @@ elseif command == 'resume' and c.s == 'paused' then
     redis.call('ZADD', scheduledKey, c.launch, id)
   else
     c.s = 'running'
+    -- Not before this word can no longer be lost: what is sent of a campaign must not be forgotten with its resumption.
+    c.opens = lane.loss > 0 and now + lane.loss or nil
     redis.call('ZADD', runningKey, string.format('%.17g', math.max(0, lane.virtual - 5)), id)
   end
 elseif command == 'cancel' and c.s ~= 'cancelled' then

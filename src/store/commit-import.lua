@@ -54,7 +54,10 @@ if c.ended == 0 then
   if c.s == 'scheduled' then
     redis.call('ZADD', scheduledKey, c.launch, id)
   else
-    local virtual = tonumber(redis.call('HGET', laneKey, 'virtual') or '0') or 0
+    local lane = redis.call('HMGET', laneKey, 'virtual', 'loss')
+    local virtual, loss = tonumber(lane[1] or '0'), tonumber(lane[2] or '0')
+    -- Not before the campaign itself can no longer be lost, or it would be enqueued, and sent, again.
+    c.opens = loss > 0 and now + loss or nil
     redis.call('ZADD', runningKey, string.format('%.17g', math.max(0, virtual - 5)), id)
     events[#events + 1] = { type = 'launched', campaign = id, at = c.launch }
   end

@@ -76,8 +76,11 @@ export function laneViews(redis: Redis, keys: Keys, lane: string, rules: string)
         named('lane', 'window', 'claims', 'polls', 'running', 'scheduled', 'unpolled', 'polled', 'unknown'),
         [rules, now ?? ''],
       ),
-    /** Launches and lapses what is due, and names what is overdue. `retentionMs`: how long an ended campaign is kept. */
-    tend: (retentionMs: number, now?: number): Promise<Tended> =>
+    /**
+     * Launches and lapses what is due, and names what is overdue. `retentionMs`: how long an ended campaign is kept.
+     * `alive`: the processes that give signs of life; the crew keeps no others.
+     */
+    tend: (retentionMs: number, now?: number, alive: readonly string[] = []): Promise<Tended> =>
       tendScript.run(
         redis,
         named(
@@ -92,7 +95,7 @@ export function laneViews(redis: Redis, keys: Keys, lane: string, rules: string)
           'lapsing',
           'importing',
         ),
-        [rules, retentionMs, now ?? ''],
+        [rules, retentionMs, JSON.stringify(alive), now ?? ''],
       ),
   };
 }

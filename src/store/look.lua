@@ -71,6 +71,7 @@ local function next_at(kind, wantedAt, wanted)
   local closed, reopens = gate_closed(lane, rules, now, kind, unpolledAt and unpolledAt <= now, gate_own(lane, kind, inFlight))
   if closed == 'stopped' or closed == 'held' then return -1, closed end
   if closed then return math.max(reopens, wantedAt), closed end
+  if kind == 'send' and lane.rollUntil > now and lane.doubt == 1 then return lane.rollUntil, 'recovering' end
   local permits, more = gate_permits(windowKey, lane, rules, now, kind, inFlight, due, wanted, gate_late(rules, now, unpolledKey))
   if permits > 0 then return math.max(now, wantedAt), nil end
   return math.max(more or now, wantedAt), 'quota'

@@ -34,6 +34,7 @@ const scriptEvent = z.discriminatedUnion('type', [
   z.object({ type: z.literal('learned'), quota: many, from: many }),
   z.object({ type: z.literal('deducted'), requests: many }),
   z.object({ type: z.literal('forgot'), sign: z.enum(['runId', 'sequence']), graceMs: many }),
+  z.object({ type: z.literal('missing'), processes: z.string() }),
 ]);
 export type ScriptEvent = z.output<typeof scriptEvent>;
 

@@ -13,13 +13,15 @@
   KEYS[10] importingKey sorted set: campaign -> end of its import's lease, ms
   ARGV[1] rulesJson     the lane's rules
   ARGV[2] retention     ms that an ended campaign is kept
-  ARGV[3] given         time in ms, or '' for the server's
+  ARGV[3] aliveJson     the processes that give signs of life
+  ARGV[4] given         time in ms, or '' for the server's
   Returns               JSON { overdueSends, overduePolls, resolvable: claims with their numbers; deadImports, expired: ids }, events
 ]]
 -- @include ../redis/clock.lua
 -- @include ../quota/ledger.lua
 -- @include ../quota/gate.lua
 -- @include ./campaign.lua
+-- @include ./crew.lua
 local laneKey = KEYS[1]
 local claimsKey = KEYS[2]
 local pollsKey = KEYS[3]
@@ -32,11 +34,15 @@ local lapsingKey = KEYS[9]
 local importingKey = KEYS[10]
 local rulesJson = ARGV[1]
 local retention = tonumber(ARGV[2])
-local given = ARGV[3]
+local aliveJson = ARGV[3]
+local given = ARGV[4]
 
 local rules = cjson.decode(rulesJson)
 local lane, now = lane_load(laneKey, given)
 local events = {}
+
+crew_recognise(lane, rules, 0, now, events)
+crew_prune(lane, cjson.decode(aliveJson))
 
 campaigns_launch(scheduledKey, statesKey, runningKey, lane, now, events)
 

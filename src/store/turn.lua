@@ -30,24 +30,6 @@ local function turn_replay(claimsKey, turn, call)
   return claims
 end
 
--- Is this the server that the lane was last served on, and does it remember what this process remembers? If not, it may
--- have lost its last writes: nothing is claimed until the workers have told what they know.
-local function turn_recognise(lane, rules, seen, now, events)
-  local run = string.match(redis.call('INFO', 'server'), 'run_id:(%x+)')
-  local sign
-  if lane.seq < seen then
-    sign = 'sequence'
-  elseif lane.run ~= '' and lane.run ~= run then
-    sign = 'runId'
-  end
-  lane.run = run
-  if not sign then return end
-  lane_skip_numbers(lane, seen)
-  lane.graceUntil = now + rules.grace
-  lane.forgotten = lane.forgotten + 1
-  events[#events + 1] = { type = 'forgot', sign = sign, graceMs = rules.grace }
-end
-
 local function turn_reply(why, at, now, events, claims)
   local reply = { why, string.format('%.0f', at or 0), string.format('%.0f', now), #events > 0 and cjson.encode(events) or '[]' }
   for _, claim in ipairs(claims) do reply[#reply + 1] = claim end

@@ -1,0 +1,87 @@
+--[[
+  crew: who may have claimed what a server has forgotten.
+
+  A server that writes its file once a second, or a replica that takes over, may have lost its last writes: at most `loss`
+  milliseconds of them. Each process therefore joins the lane's crew before it claims, and claims nothing until its joining
+  is older than that; a server that turns out to have forgotten something still knows everybody who may have claimed
+  meanwhile. It calls the roll: until each of them has told what it remembers, nothing is claimed. Who does not answer in
+  time has died together with what was lost. Then the lane claims for nobody, in the order in which it would have claimed
+  for them, as many batches as can have been claimed in that time: they become unknown, and are not sent twice.
+]]
+local MOST_AT_ONCE, ROLL_CALL_MS = 10000, 5000
+
+local function crew_of(text) return text ~= '' and cjson.decode(text) or {} end
+local function crew_text(crew) return next(crew) and cjson.encode(crew) or '' end
+
+-- Enters the process if it is not there; from when on it may claim.
+local function crew_join(lane, process, now)
+  local crew = crew_of(lane.crew)
+  if not crew[process] then
+    crew[process] = now
+    lane.crew = crew_text(crew)
+  end
+  return crew[process] + lane.loss
+end
+
+local function crew_leave(lane, process)
+  local crew = crew_of(lane.crew)
+  crew[process] = nil
+  lane.crew = crew_text(crew)
+end
+
+-- Lets go of the dead, unless they may be missed: a roll that is being called waits for them.
+local function crew_prune(lane, alive)
+  if lane.crew == '' or lane.rollUntil > 0 then return end
+  local kept, crew = {}, crew_of(lane.crew)
+  for _, process in ipairs(alive) do kept[process] = crew[process] end
+  lane.crew = crew_text(kept)
+end
+
+-- Is this the server that the lane was last served on, and does it remember what this process remembers? If not, it may
+-- have lost its last writes: nothing is claimed until the workers have told what they know.
+local function crew_recognise(lane, rules, seen, now, events)
+  local run = string.match(redis.call('INFO', 'server'), 'run_id:(%x+)')
+  local sign
+  if lane.seq < seen then
+    sign = 'sequence'
+  elseif lane.run ~= '' and lane.run ~= run then
+    sign = 'runId'
+  end
+  lane.run = run
+  if not sign then return end
+  lane_skip_numbers(lane, seen)
+  lane.graceUntil = now + rules.grace
+  lane.forgotten = lane.forgotten + 1
+  lane.roll, lane.rollUntil = lane.crew, now + math.max(2 * rules.grace, ROLL_CALL_MS)
+  -- A server that writes before it answers has lost nothing by a restart, unless somebody remembers more than it does.
+  lane.doubt = (sign == 'sequence' or lane.loss > 0) and 1 or 0
+  lane.nobody = 0
+  events[#events + 1] = { type = 'forgot', sign = sign, graceMs = rules.grace }
+end
+
+-- How many batches a lane may have claimed within `loss`, and never more: `crew_at_once` holds it to that.
+local function crew_most(rules)
+  return rules.quota > 0 and math.min(MOST_AT_ONCE, math.max(64, rules.quota)) or MOST_AT_ONCE
+end
+
+-- Of `take` batches, how many may be claimed now, and when more.
+local function crew_at_once(lane, rules, take, now)
+  if lane.loss == 0 then return take end
+  if now - lane.tickAt >= lane.loss then lane.tickAt, lane.tickClaims = now, 0 end
+  return math.min(take, crew_most(rules) - lane.tickClaims), lane.tickAt + lane.loss
+end
+
+-- Until when the roll is being called, or nil. When somebody is missing at its end, the lane has to claim for nobody.
+local function crew_missing(lane, rules, now, events)
+  if lane.rollUntil == 0 then return nil end
+  if lane.doubt == 1 and lane.roll ~= '' then
+    if now < lane.rollUntil then return lane.rollUntil end
+    -- Any span of `loss` touches two ticks.
+    lane.nobody = 2 * crew_most(rules)
+    local missing = {}
+    for process in pairs(crew_of(lane.roll)) do missing[#missing + 1] = process end
+    events[#events + 1] = { type = 'missing', processes = table.concat(missing, ' ') }
+  end
+  lane.rollUntil = 0
+  return nil
+end

@@ -1,0 +1,80 @@
+--[[
+  roll-call: a process joins a lane's crew, leaves it, or says that it has told all that it remembers. When everybody who
+  may have claimed has told, claiming goes on at once, and what was claimed for nobody meanwhile is given back: none of it
+  had left.
+  KEYS[1] laneKey     hash: gate and ledger
+  KEYS[2] claimsKey   hash: claim number -> send in flight
+  KEYS[3] runningKey  sorted set: campaign -> virtual start
+  KEYS[4] statesKey   hash: campaign -> its mutable part, JSON
+  ARGV[1] rulesJson   the lane's rules
+  ARGV[2] word        join, leave or told
+  ARGV[3] process     who says so
+  ARGV[4] seen        the highest claim number that it knows of this lane
+  ARGV[5] restored    claims that it has just restored
+  ARGV[6] loss        ms of answered writes that the server may lose
+  ARGV[7] given       time in ms, or '' for the server's
+  Returns             events
+]]
+-- @include ../redis/clock.lua
+-- @include ../quota/ledger.lua
+-- @include ../quota/gate.lua
+-- @include ./campaign.lua
+-- @include ./crew.lua
+local laneKey = KEYS[1]
+local claimsKey = KEYS[2]
+local runningKey = KEYS[3]
+local statesKey = KEYS[4]
+local rulesJson = ARGV[1]
+local word = ARGV[2]
+local process = ARGV[3]
+local seen = tonumber(ARGV[4])
+local restored = tonumber(ARGV[5])
+local loss = tonumber(ARGV[6])
+local given = ARGV[7]
+
+local rules = cjson.decode(rulesJson)
+local lane, now = lane_load(laneKey, given)
+local events = {}
+
+-- Those that have become unknown already stay so: an operator may have seen them.
+local function give_back_nobodys()
+  local all, ids, gaps = redis.call('HGETALL', claimsKey), {}, {}
+  for i = 1, #all, 2 do
+    local claim = cjson.decode(all[i + 1])
+    if claim.g == 'roll' then
+      claim.n = all[i]
+      gaps[#gaps + 1], ids[#ids + 1] = claim, claim.c
+    end
+  end
+  local campaigns = campaigns_load(statesKey, ids)
+  for _, gap in ipairs(gaps) do
+    local c = campaigns[gap.c]
+    redis.call('HDEL', claimsKey, gap.n)
+    if c then campaign_release(c, 'sending', gap.f, gap.k, nil, false) end
+    if c and campaign_is_sendable(c) then
+      redis.call('ZADD', runningKey, 'NX', string.format('%.17g', math.max(0, lane.virtual - 5)), gap.c)
+    end
+  end
+  campaigns_save(statesKey, campaigns)
+end
+
+crew_recognise(lane, rules, seen, now, events)
+if word == 'join' then
+  lane.loss = loss
+  crew_join(lane, process, now)
+elseif word == 'leave' then
+  crew_leave(lane, process)
+elseif lane.roll ~= '' then
+  local roll = crew_of(lane.roll)
+  if roll[process] then
+    roll[process] = nil
+    lane.roll = crew_text(roll)
+    if restored > 0 then lane.doubt = 1 end
+    if lane.roll == '' then
+      lane.graceUntil, lane.rollUntil, lane.nobody = math.min(now, lane.graceUntil), 0, 0
+      give_back_nobodys()
+    end
+  end
+end
+lane_save(laneKey, lane)
+return #events > 0 and cjson.encode(events) or '[]'

@@ -1,0 +1,210 @@
+import { expect, test } from 'vitest';
+import type { ScriptRules } from '../../src/quota/rules.js';
+import type { ClaimReply, SendClaim } from '../../src/store/claims.js';
+import { laneCrew } from '../../src/store/roll-call.js';
+import { keysOf, testRedis } from '../redis/test-redis.js';
+import { laneFixture, START } from './lane-fixture.js';
+
+const { redis, prefix } = testRedis('crew');
+const LOSS = 2_000;
+
+/** A lane with processes that may die, on a server that may forget what it was told since `remember`. */
+async function crewed(name: string, recipients: number, change: Partial<ScriptRules> = {}, loss = LOSS) {
+  const lane = laneFixture(redis, `${prefix}-${name}`, 'default', change);
+  const crew = laneCrew(redis, lane.keys, 'default', JSON.stringify(lane.rules));
+  await lane.campaign('c', recipients);
+  const laneKey = lane.keys.lane('default', 'lane');
+  const seen = new Map<string, number>();
+  let [turns, backup] = [0, new Map<string, Buffer>()];
+  const hand = (process: string) => ({ process, seen: seen.get(process) ?? 0, loss });
+  return {
+    ...lane,
+    join: (process: string, now: number) => crew.join(hand(process), now),
+    leave: (process: string, now: number) => crew.leave(hand(process), now),
+    told: (process: string, now: number, restored = 0) => crew.told(hand(process), restored, now),
+    async claim(process: string, want: number, now: number): Promise<ClaimReply<SendClaim>> {
+      turns += 1;
+      const reply = await lane.claims.send({ turn: `t${turns}`, call: 1, want, ...hand(process), now });
+      for (const { number } of reply.claims) seen.set(process, Math.max(seen.get(process) ?? 0, number));
+      return reply;
+    },
+    async accept(claims: readonly SendClaim[], now: number): Promise<void> {
+      const entries = claims.map(
+        (claim) => ({ claim, as: 'accepted', letters: 'T'.repeat(claim.count), requestId: 'r' }) as const,
+      );
+      await lane.settlements.send(entries, 0.5, now);
+    },
+    async remember(): Promise<void> {
+      for (const key of await keysOf(redis, `${prefix}-${name}`)) {
+        const dump = await redis.dumpBuffer(key);
+        if (dump !== null) backup.set(key, dump);
+      }
+    },
+    /** Another server comes in the place of this one, which has lost what came after `remember`. */
+    async failOver(): Promise<void> {
+      for (const key of await keysOf(redis, `${prefix}-${name}`)) await redis.del(key);
+      for (const [key, dump] of backup) await redis.restore(key, 0, dump);
+      await redis.hset(laneKey, 'run', 'another');
+      backup = new Map();
+    },
+    /** Claims all that is to be had, from that time on; the ordinals. */
+    async claimRest(process: string, from: number): Promise<number[]> {
+      const ordinals: number[] = [];
+      let now = from;
+      for (let tries = 0; tries < 100; tries += 1) {
+        const reply = await this.claim(process, 32, now);
+        ordinals.push(...reply.claims.map(({ first }) => first));
+        await this.accept(reply.claims, now);
+        if (reply.why === 'nothing') return ordinals;
+        now += Math.max(1, reply.againInMs ?? 0);
+      }
+      throw new Error('it does not end');
+    },
+    /** What is overdue becomes unknown, as the sweep does it. */
+    async sweep(now: number): Promise<void> {
+      const { overdueSends } = await lane.views.tend(1e12, now, []);
+      const entries = overdueSends.map((claim) => ({ claim, as: 'unknown', overdue: true }) as const);
+      await lane.settlements.send(entries, 0.5, now);
+    },
+    field: (field: string) => redis.hget(laneKey, field),
+  };
+}
+
+test('a process claims at once where the server loses nothing, and else when its joining can no longer be lost', async () => {
+  const sure = await crewed('sure', 3, {}, 0);
+  expect((await sure.claim('a', 1, START)).claims).toHaveLength(1);
+  const unsure = await crewed('unsure', 3);
+  const early = await unsure.claim('a', 1, START);
+  expect([early.why, early.againInMs]).toEqual(['joining', LOSS]);
+  expect((await unsure.claim('a', 1, START + LOSS - 1)).why).toBe('joining');
+  expect((await unsure.claim('a', 1, START + LOSS)).claims).toHaveLength(1);
+});
+
+test('what a process claimed that died together with the lost tail becomes unknown, and is not sent twice', async () => {
+  const it = await crewed('died', 500, { quota: 100 });
+  await it.join('a', START);
+  await it.join('b', START);
+  await it.remember();
+  let now = START + LOSS;
+  const sent: number[] = [];
+  for (let round = 0; round < 4; round += 1) {
+    const { claims } = await it.claim('a', 20, now);
+    await it.accept(claims, now + 1);
+    sent.push(...claims.map(({ first }) => first));
+    now += 10;
+  }
+  expect(sent).toHaveLength(80);
+  await it.failOver();
+
+  await it.told('b', now);
+  const reply = await it.claim('b', 10, now + it.rules.grace);
+  expect(reply.why).toBe('recovering');
+  const rest = await it.claimRest('b', now + it.rules.grace + (reply.againInMs ?? 0));
+  expect(rest.filter((ordinal) => sent.includes(ordinal))).toEqual([]);
+  await it.sweep(now + 10 * it.rules.window);
+  const { n } = await it.state('c');
+  // A lane of 100 requests a window claims no more than 100 in one tick; the lost tail may touch two.
+  expect(n).toMatchObject({ unknown: 200, deliveredToTerminal: 300 });
+  expect(rest).toHaveLength(300);
+});
+
+test('what may have been sent by a process that is missing has used up the window', async () => {
+  const it = await crewed('window', 500, { quota: 100 });
+  await it.join('a', START);
+  await it.join('b', START);
+  await it.remember();
+  await it.failOver();
+  await it.told('b', START);
+  const at = START + 2 * it.rules.grace;
+  await it.claim('b', 1, at);
+  for (let round = 0; round < 3; round += 1) await it.claim('b', 1, at + round);
+  expect((await it.claim('b', 1, at + 5)).why).toBe('quota');
+  expect((await it.claim('b', 1, at + it.rules.window + 10_000)).claims).toHaveLength(1);
+});
+
+test('claiming goes on at once when everybody has told what they remember', async () => {
+  const it = await crewed('told', 10);
+  await it.join('a', START);
+  await it.join('b', START);
+  await it.remember();
+  await it.failOver();
+  const now = START + LOSS;
+  expect(await it.told('a', now)).toMatchObject([{ type: 'forgot', sign: 'runId' }]);
+  expect((await it.claim('a', 1, now + 1)).why).toBe('recovering');
+  await it.told('b', now + 2);
+  expect((await it.claim('a', 1, now + 3)).claims).toHaveLength(1);
+  expect((await it.state('c')).n).toEqual({ planned: 9, sending: 1 });
+});
+
+test('what was claimed for nobody is given back when the missing one tells late that it remembers nothing', async () => {
+  const it = await crewed('late', 10);
+  await it.join('a', START);
+  await it.join('b', START);
+  await it.remember();
+  await it.failOver();
+  await it.told('b', START + LOSS);
+  const at = START + LOSS + 2 * it.rules.grace;
+  expect((await it.claim('b', 5, at)).events).toMatchObject([{ type: 'missing', processes: 'a' }]);
+  expect((await it.state('c')).n).toMatchObject({ planned: 0, sending: 10 });
+  await it.told('a', at + 1);
+  expect((await it.state('c')).n).toMatchObject({ planned: 10, sending: 0 });
+  expect((await it.claimRest('b', at + 2)).sort((x, y) => x - y)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+});
+
+test('a restart of a server that loses nothing costs nothing, whoever is missing', async () => {
+  const it = await crewed('keeps', 10, {}, 0);
+  await it.join('a', START);
+  await it.join('b', START);
+  await it.remember();
+  await it.failOver();
+  await it.told('b', START);
+  const { claims, events } = await it.claim('b', 10, START + it.rules.grace);
+  expect([claims.length, events]).toEqual([10, []]);
+});
+
+test('a claim that had to be restored proves the loss, so that even then the missing are waited for', async () => {
+  const it = await crewed('proof', 10, {}, 0);
+  await it.join('a', START);
+  await it.join('b', START);
+  await it.remember();
+  await it.failOver();
+  await it.told('b', START, 1);
+  expect((await it.claim('b', 10, START + it.rules.grace)).why).toBe('recovering');
+});
+
+test('neither who has left nor who was dead before is waited for', async () => {
+  const it = await crewed('left', 10);
+  for (const process of ['a', 'b', 'gone', 'dead']) await it.join(process, START);
+  await it.leave('gone', START + 1);
+  await it.views.tend(1e12, START + 2, ['a', 'b']);
+  await it.remember();
+  await it.failOver();
+  await it.told('a', START + LOSS);
+  await it.told('b', START + LOSS);
+  expect((await it.claim('a', 1, START + LOSS)).claims).toHaveLength(1);
+});
+
+test('the sweep lets go of nobody while the roll is called, and finds a failover that no claim has met', async () => {
+  const it = await crewed('sweep', 10);
+  await it.join('a', START);
+  await it.join('b', START);
+  await it.remember();
+  await it.failOver();
+  const { events } = await it.views.tend(1e12, START + LOSS, ['b']);
+  expect(events).toMatchObject([{ type: 'forgot' }]);
+  expect(Object.keys(JSON.parse((await it.field('crew')) ?? '{}')).sort()).toEqual(['a', 'b']);
+  await it.told('b', START + LOSS);
+  expect((await it.claim('b', 1, START + LOSS + it.rules.grace)).why).toBe('recovering');
+});
+
+test('what was resumed is not sent before that can no longer be lost', async () => {
+  const it = await crewed('resumed', 3);
+  await it.join('a', START - LOSS);
+  expect((await it.claim('a', 1, START)).claims).toHaveLength(1);
+  // The lane's time is ahead of the server's clock, by which an operator's command goes, and so it counts.
+  await it.commands.campaign('pause', 'c');
+  await it.commands.campaign('resume', 'c');
+  const early = await it.claim('a', 1, START + 1);
+  expect([early.why, early.againInMs]).toEqual(['joining', LOSS - 1]);
+  expect((await it.claim('a', 1, START + LOSS)).claims).toHaveLength(1);
+});

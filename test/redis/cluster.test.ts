@@ -1,0 +1,174 @@
+import { Redis } from 'ioredis';
+import { afterAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { connect } from '../../src/redis/connection.js';
+import { findServer } from '../../src/redis/find-server.js';
+import { keyNames } from '../../src/redis/keys.js';
+import { loadScript } from '../../src/redis/script.js';
+import { removeCampaign } from '../../src/store/remove-campaign.js';
+import { recipients } from '../end-to-end/recipients.js';
+import { launch, startedFleet } from '../end-to-end/started.js';
+import { startCluster } from './cluster.js';
+import { keysOf } from './test-redis.js';
+
+const isServerHere = (await findServer()) !== undefined;
+const PREFIX = 'cluster';
+const keys = keyNames(PREFIX);
+const ACCOUNT = { username: 'anna', password: 'right' };
+const SUPPRESSED = '+46700000002';
+const EACH = 300;
+
+describe.runIf(isServerHere)('on a cluster of three nodes', async () => {
+  const cluster = await startCluster({ appendfsync: 'always' });
+  afterAll(() => cluster.stop());
+  const redis = connect(cluster.url);
+  afterAll(() => redis.disconnect());
+  /** A lane on each node. */
+  const names = await Promise.all([0, 1, 2].map((node) => laneOn(node)));
+
+  test('lanes on all nodes are imported, sent, followed up, ordered about, reported and removed', async () => {
+    const [first = '', second = '', third = ''] = names;
+    const fleet = await startedFleet({
+      redisUrl: cluster.url,
+      prefix: PREFIX,
+      workers: ['send', 'follow-up'],
+      lanes: [
+        { name: first, apiKey: 'key-1', hourlyQuota: 100_000, maxRecipientsPerRequest: 20 },
+        { name: second, apiKey: 'key-2', hourlyQuota: 100_000, maxRecipientsPerRequest: 20 },
+        { name: third, account: ACCOUNT, hourlyQuota: 100_000, maxRecipientsPerRequest: 20 },
+      ],
+      simulator: {
+        keys: [{ key: 'key-1' }, { key: 'key-2' }, { account: ACCOUNT.username }],
+        accounts: [ACCOUNT],
+        deliveryTime: 100,
+        magicRecipients: 'off',
+      },
+    });
+    const { volley, simulator } = fleet;
+    expect(await volley.suppression.add([SUPPRESSED])).toBe(1);
+    const campaign = (lane: string) => ({
+      lane,
+      recipients: recipients(EACH),
+      message: `Sale on ${lane}`,
+      idempotencyKey: lane,
+    });
+    const ids = await Promise.all(names.map((lane) => launch(fleet, campaign(lane))));
+    const again = await Promise.all(names.map((lane) => volley.enqueue(campaign(lane))));
+    expect(again).toMatchObject(ids.map((id) => ({ kind: 'existing', id })));
+
+    const later = await launch(fleet, {
+      ...campaign(first),
+      message: 'Later',
+      idempotencyKey: 'later',
+      at: Date.now() + 3_600_000,
+    });
+    await volley.pause(later);
+    await volley.resume(later);
+    expect(await volley.cancel(later)).toEqual({ inFlight: 0, cancelled: EACH - 1 });
+    await volley.pauseLane(second);
+    await volley.resumeLane(second);
+
+    const final = await Promise.all(
+      ids.map((id) => volley.finished(id, { signal: AbortSignal.timeout(15_000), everyMs: 100 })),
+    );
+    expect(
+      final.map(({ state, recipients: { deliveredToTerminal, suppressed } }) => ({
+        state,
+        deliveredToTerminal,
+        suppressed,
+      })),
+    ).toEqual(ids.map(() => ({ state: 'completed', deliveredToTerminal: EACH - 1, suppressed: 1 })));
+    const summary = await simulator.summary();
+    expect(summary).toMatchObject({ recipients: 3 * (EACH - 1), duplicates: 0, logins: 1 });
+
+    for (const id of ids) expect((await all(volley.report(id))).length).toBe(EACH);
+    expect((await all(volley.find(SUPPRESSED))).map(({ campaign: of }) => of).sort()).toEqual(
+      [...ids, later].sort(),
+    );
+    expect((await volley.list()).map(({ id }) => id).sort()).toEqual([...ids, later].sort());
+    expect((await volley.lanes()).map(({ state }) => state)).toEqual(['open', 'open', 'open']);
+
+    for (const [at, lane] of [...names.entries(), [3, first] as const]) {
+      await removeCampaign(redis, keys, lane, [...ids, later][at] ?? '');
+    }
+    expect((await keysOf(redis, PREFIX)).filter((key) => key.includes('campaign:'))).toEqual([]);
+    expect(await redis.zcard(keys.campaigns)).toBe(0);
+  });
+
+  test('what was on the wire when a connection broke is rejected, and never sent again behind the caller’s back', async () => {
+    const [node] = cluster.nodes;
+    const operator = new Redis(node?.url ?? '');
+    onTestFinished(() => operator.disconnect());
+    const counter = await nameOn(0, (number) => `counter-${number}`);
+    await redis.set(counter, '0');
+    const [, client = ''] = /^id=(\d+) .*cmd=set /m.exec(String(await operator.client('LIST'))) ?? [];
+    await operator.client('PAUSE', 500, 'WRITE');
+    const increment = redis.incr(counter);
+    increment.catch(() => {});
+    await vi.waitUntil(async () => String(await operator.client('LIST')).match(/cmd=incr /));
+    await operator.client('KILL', 'ID', client);
+    await expect(increment).rejects.toThrow('Connection is closed');
+    await operator.client('UNPAUSE');
+    expect(await vi.waitUntil(() => redis.get(counter).catch(() => null))).toBe('0');
+  });
+
+  test('what is asked of a cluster that cannot be reached is rejected, by the second question too', async () => {
+    const nowhere = connect('redis+cluster://127.0.0.1:1,127.0.0.1:2');
+    onTestFinished(() => nowhere.disconnect());
+    await expect(nowhere.set('key', '1')).rejects.toThrow('no node of the cluster can be reached');
+    await expect(nowhere.set('key', '2')).rejects.toThrow('no node of the cluster can be reached');
+  });
+
+  test('a script whose keys lie in several slots is refused on any server, before it is sent', async () => {
+    const script = loadScript(import.meta.url, '../../src/store/free-key.lua', () => undefined);
+    const twoLanes = [keys.lane('one', 'lane'), keys.lane('two', 'lane')];
+    await expect(script.run(redis, twoLanes, [''])).rejects.toThrow(
+      'free-key.lua: its keys lie in different hash slots: {cluster:one}:lane, {cluster:two}:lane',
+    );
+  });
+
+  test('a node that is killed amidst a campaign and comes back loses nothing, and nobody is sent to twice', async () => {
+    const [, lane = ''] = names;
+    const fleet = await startedFleet({
+      redisUrl: cluster.url,
+      prefix: PREFIX,
+      workers: ['all', 'all'],
+      lanes: [{ name: lane, apiKey: 'key', hourlyQuota: 100_000 }],
+      simulator: { keys: [{ key: 'key' }], latency: 50, deliveryTime: 100 },
+    });
+    const { volley, simulator } = fleet;
+    const id = await launch(fleet, { lane, recipients: recipients(EACH, 1_000), message: 'Sale' });
+    await vi.waitUntil(async () => (await simulator.summary()).recipients > EACH / 4);
+    await cluster.kill(1);
+    await cluster.restart(1);
+    const outcome = await vi.waitUntil(
+      async () => {
+        const { recipients: counts } = await volley.status(id).catch(() => ({ recipients: undefined }));
+        const settled = (counts?.deliveredToTerminal ?? 0) + (counts?.unknown ?? 0);
+        return settled === EACH ? counts : undefined;
+      },
+      { timeout: 15_000 },
+    );
+    const summary = await simulator.summary();
+    expect(summary.duplicates).toBe(0);
+    expect(summary.recipients).toBeGreaterThanOrEqual(outcome.deliveredToTerminal ?? 0);
+    const told = fleet.logged('redis.lost');
+    expect(told.length).toBeGreaterThan(0);
+    expect(fleet.logged('redis.restored')).toHaveLength(told.length);
+  });
+
+  /** A lane whose keys lie on that node. */
+  async function laneOn(node: number): Promise<string> {
+    const key = await nameOn(node, (number) => keys.lane(`lane-${number}`, 'states'));
+    return /:(lane-\d+)}/.exec(key)?.[1] ?? '';
+  }
+
+  async function nameOn(node: number, name: (number: number) => string): Promise<string> {
+    for (let number = 1; ; number++) if ((await cluster.nodeOf(name(number))) === node) return name(number);
+  }
+});
+
+async function all<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
+  const found: Item[] = [];
+  for await (const item of items) found.push(item);
+  return found;
+}

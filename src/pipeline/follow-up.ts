@@ -71,7 +71,7 @@ export async function followUpTurn(
           () => lane.claims.poll({ turn, call, want, seen: memory.seen }),
           signal,
         );
-        for (const claim of reply.claims) memory.sawNumber(claim.number);
+        memory.asked(reply.claims);
         tellAgain(lane, memory, reply.events);
         lane.tell(reply.events);
         return reply;

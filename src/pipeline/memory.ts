@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.js';
-import type { SendClaim } from '../store/claims.js';
+import type { PollClaim, SendClaim } from '../store/claims.js';
 import type { Hand } from '../store/roll-call.js';
 import type { SendSettlement } from '../store/settlements.js';
 
@@ -13,6 +13,8 @@ export interface Remembered {
 /** Longer than any failover loses; and bounded in number, some 20 MB at the most. */
 const REMEMBER_MS = 60_000;
 const REMEMBER_CLAIMS = 50_000;
+/** What a server may lose, and the time that reconnecting takes. */
+const ASKED_MS = 10_000;
 
 /** Who remembers, and how much of what was answered the server may lose, ms. */
 export interface Self {
@@ -29,6 +31,7 @@ const NOBODY: Self = { process: '', lossMs: () => 0 };
 export function createMemory(monotonic: Clock, self: Self = NOBODY) {
   const claims = new Map<number, Remembered>();
   let seen = 0;
+  let asked: number[] = [];
   let told: Promise<unknown> = Promise.resolve();
   const forget = (): void => {
     const before = monotonic() - REMEMBER_MS;
@@ -54,9 +57,18 @@ export function createMemory(monotonic: Clock, self: Self = NOBODY) {
       }
       forget();
     },
-    /** Claims of polls are not kept: a poll that is forgotten is made again. */
-    sawNumber(number: number): void {
-      seen = Math.max(seen, number);
+    /** Of polls only their number is kept: one that is forgotten is made again, but its permit is spent. */
+    asked(list: readonly PollClaim[]): void {
+      const now = monotonic();
+      asked = asked.filter((at) => at >= now - ASKED_MS);
+      for (const { number } of list) {
+        seen = Math.max(seen, number);
+        asked.push(now);
+      }
+    },
+    /** Polls of the last seconds: as many permits may have been forgotten. */
+    get polls(): number {
+      return asked.filter((at) => at >= monotonic() - ASKED_MS).length;
     },
     settled(settlement: SendSettlement): void {
       const remembered = claims.get(settlement.claim.number);

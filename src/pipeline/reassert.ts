@@ -18,7 +18,7 @@ export async function reassert(lane: Lane, memory: Memory): Promise<number> {
   for (let from = 0; from < all.length; from += AT_ONCE) {
     restored += await untilAnswered(() => tell(lane, all.slice(from, from + AT_ONCE)));
   }
-  lane.tell(await untilAnswered(() => lane.crew.told(memory.hand, restored)));
+  lane.tell(await untilAnswered(() => lane.crew.told(memory.hand, restored, memory.polls)));
   return restored;
 }
 

@@ -58,13 +58,14 @@ export function work(options: WorkOptions): Workers {
   const crews = [...perLane.values()].map(({ lane, memory }) => ({
     lane,
     memory,
-    async say(word: 'join' | 'leave'): Promise<void> {
+    async say(word: 'join' | 'attend' | 'leave'): Promise<void> {
       lane.tell(await lane.crew[word](memory.hand));
     },
   }));
+  const entry = roles.includes('send') ? 'join' : 'attend';
   // Early, so that the first claims need not wait for it. One that fails is made up for by the claim itself.
   const joined = durability.known
-    .then(() => Promise.allSettled(roles.includes('send') ? crews.map((crew) => crew.say('join')) : []))
+    .then(() => Promise.allSettled(crews.map((crew) => crew.say(entry))))
     .then(() => undefined);
 
   const turnOf =

@@ -13,14 +13,24 @@ local MOST_AT_ONCE, ROLL_CALL_MS = 10000, 5000
 local function crew_of(text) return text ~= '' and cjson.decode(text) or {} end
 local function crew_text(crew) return next(crew) and cjson.encode(crew) or '' end
 
--- Enters the process if it is not there; from when on it may claim.
+-- Enters the process if it is not there; from when on it may claim. One that only polls is entered at 0: it has sent
+-- nothing that could be missing, but permits that it has used up may be.
 local function crew_join(lane, process, now)
   local crew = crew_of(lane.crew)
-  if not crew[process] then
+  if (crew[process] or 0) == 0 then
     crew[process] = now
     lane.crew = crew_text(crew)
   end
   return crew[process] + lane.loss
+end
+
+-- Those of a crew that may have sent.
+local function crew_senders(text)
+  local senders = {}
+  for process, since in pairs(crew_of(text)) do
+    if since > 0 then senders[#senders + 1] = process end
+  end
+  return senders
 end
 
 local function crew_leave(lane, process)
@@ -74,12 +84,11 @@ end
 -- Until when the roll is being called, or nil. When somebody is missing at its end, the lane has to claim for nobody.
 local function crew_missing(lane, rules, now, events)
   if lane.rollUntil == 0 then return nil end
-  if lane.doubt == 1 and lane.roll ~= '' then
+  local missing = crew_senders(lane.roll)
+  if lane.doubt == 1 and #missing > 0 then
     if now < lane.rollUntil then return lane.rollUntil end
     -- Any span of `loss` touches two ticks.
     lane.nobody = 2 * crew_most(rules)
-    local missing = {}
-    for process in pairs(crew_of(lane.roll)) do missing[#missing + 1] = process end
     events[#events + 1] = { type = 'missing', processes = table.concat(missing, ' ') }
   end
   lane.rollUntil = 0

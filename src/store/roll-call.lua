@@ -1,18 +1,20 @@
 --[[
-  roll-call: a process joins a lane's crew, leaves it, or says that it has told all that it remembers. When everybody who
+  roll-call: a process joins a lane's crew (`attend`: only to poll), leaves it, or says that it has told all that it remembers. When everybody who
   may have claimed has told, claiming goes on at once, and what was claimed for nobody meanwhile is given back: none of it
   had left.
   KEYS[1] laneKey     hash: gate and ledger
-  KEYS[2] claimsKey   hash: claim number -> send in flight
-  KEYS[3] runningKey  sorted set: campaign -> virtual start
-  KEYS[4] statesKey   hash: campaign -> its mutable part, JSON
+  KEYS[2] windowKey   string: ring of the window
+  KEYS[3] claimsKey   hash: claim number -> send in flight
+  KEYS[4] runningKey  sorted set: campaign -> virtual start
+  KEYS[5] statesKey   hash: campaign -> its mutable part, JSON
   ARGV[1] rulesJson   the lane's rules
-  ARGV[2] word        join, leave or told
+  ARGV[2] word        join, attend, leave or told
   ARGV[3] process     who says so
   ARGV[4] seen        the highest claim number that it knows of this lane
   ARGV[5] restored    claims that it has just restored
-  ARGV[6] loss        ms of answered writes that the server may lose
-  ARGV[7] given       time in ms, or '' for the server's
+  ARGV[6] polls       polls that it has made in the last seconds
+  ARGV[7] loss        ms of answered writes that the server may lose
+  ARGV[8] given       time in ms, or '' for the server's
   Returns             events
 ]]
 -- @include ../redis/clock.lua
@@ -21,16 +23,18 @@
 -- @include ./campaign.lua
 -- @include ./crew.lua
 local laneKey = KEYS[1]
-local claimsKey = KEYS[2]
-local runningKey = KEYS[3]
-local statesKey = KEYS[4]
+local windowKey = KEYS[2]
+local claimsKey = KEYS[3]
+local runningKey = KEYS[4]
+local statesKey = KEYS[5]
 local rulesJson = ARGV[1]
 local word = ARGV[2]
 local process = ARGV[3]
 local seen = tonumber(ARGV[4])
 local restored = tonumber(ARGV[5])
-local loss = tonumber(ARGV[6])
-local given = ARGV[7]
+local polls = tonumber(ARGV[6])
+local loss = tonumber(ARGV[7])
+local given = ARGV[8]
 
 local rules = cjson.decode(rulesJson)
 local lane, now = lane_load(laneKey, given)
@@ -59,9 +63,9 @@ local function give_back_nobodys()
 end
 
 crew_recognise(lane, rules, seen, now, events)
-if word == 'join' then
+if word == 'join' or word == 'attend' then
   lane.loss = loss
-  crew_join(lane, process, now)
+  crew_join(lane, process, word == 'join' and now or 0)
 elseif word == 'leave' then
   crew_leave(lane, process)
 elseif lane.roll ~= '' then
@@ -70,7 +74,12 @@ elseif lane.roll ~= '' then
     roll[process] = nil
     lane.roll = crew_text(roll)
     if restored > 0 then lane.doubt = 1 end
-    if lane.roll == '' then
+    -- Some of these may be remembered and count twice for a window; none may count not at all.
+    if lane.doubt == 1 then
+      ledger_expire(windowKey, lane, rules, now)
+      ledger_spend(windowKey, lane, rules, 'poll', polls, now)
+    end
+    if #crew_senders(lane.roll) == 0 then
       lane.graceUntil, lane.rollUntil, lane.nobody = math.min(now, lane.graceUntil), 0, 0
       give_back_nobodys()
     end

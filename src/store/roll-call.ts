@@ -19,20 +19,24 @@ const script = loadScript(import.meta.url, './roll-call.lua', (reply) =>
 
 /** The crew of one lane: who may have claimed what a server has forgotten. Each word is safe to repeat. */
 export function laneCrew(redis: Redis, keys: Keys, lane: string, rules: string) {
-  const names = ['lane', 'claims', 'running', 'states'].map((name) => keys.lane(lane, name));
+  const names = ['lane', 'window', 'claims', 'running', 'states'].map((name) => keys.lane(lane, name));
   const say = (
-    word: 'join' | 'leave' | 'told',
+    word: 'join' | 'attend' | 'leave' | 'told',
     { process, seen, loss }: Hand,
     restored: number,
+    polls: number,
     now?: number,
   ): Promise<readonly ScriptEvent[]> =>
-    script.run(redis, names, [rules, word, process, seen, restored, loss, now ?? '']);
+    script.run(redis, names, [rules, word, process, seen, restored, polls, loss, now ?? '']);
   return {
     /** Before its first claim. */
-    join: (hand: Hand, now?: number) => say('join', hand, 0, now),
+    join: (hand: Hand, now?: number) => say('join', hand, 0, 0, now),
+    /** Before its first poll, where it never sends. */
+    attend: (hand: Hand, now?: number) => say('attend', hand, 0, 0, now),
     /** When all that it claimed is settled, and it claims no more. */
-    leave: (hand: Hand, now?: number) => say('leave', hand, 0, now),
-    /** It has told all that it remembers, and so many claims were lost. */
-    told: (hand: Hand, restored: number, now?: number) => say('told', hand, restored, now),
+    leave: (hand: Hand, now?: number) => say('leave', hand, 0, 0, now),
+    /** It has told all that it remembers: so many claims were lost, and it has made so many polls lately. */
+    told: (hand: Hand, restored: number, polls: number, now?: number) =>
+      say('told', hand, restored, polls, now),
   };
 }

@@ -20,8 +20,10 @@ async function crewed(name: string, recipients: number, change: Partial<ScriptRu
   return {
     ...lane,
     join: (process: string, now: number) => crew.join(hand(process), now),
+    attend: (process: string, now: number) => crew.attend(hand(process), now),
     leave: (process: string, now: number) => crew.leave(hand(process), now),
-    told: (process: string, now: number, restored = 0) => crew.told(hand(process), restored, now),
+    told: (process: string, now: number, restored = 0, polls = 0) =>
+      crew.told(hand(process), restored, polls, now),
     async claim(process: string, want: number, now: number): Promise<ClaimReply<SendClaim>> {
       turns += 1;
       const reply = await lane.claims.send({ turn: `t${turns}`, call: 1, want, ...hand(process), now });
@@ -207,4 +209,26 @@ test('what was resumed is not sent before that can no longer be lost', async () 
   const early = await it.claim('a', 1, START + 1);
   expect([early.why, early.againInMs]).toEqual(['joining', LOSS - 1]);
   expect((await it.claim('a', 1, START + LOSS)).claims).toHaveLength(1);
+});
+
+test('the permits of polls that may be forgotten count again', async () => {
+  const it = await crewed('polls', 10, { quota: 100 });
+  await it.join('a', START);
+  await it.remember();
+  await it.failOver();
+  await it.told('a', START + LOSS, 0, 30);
+  await it.told('a', START + LOSS + 1, 0, 30);
+  expect((await it.views.look(START + LOSS + 2)).polls).toBe(30);
+});
+
+test('nobody waits for one who only polls, and what it has asked counts when it tells', async () => {
+  const it = await crewed('poller', 10, { quota: 100 });
+  await it.join('a', START);
+  await it.attend('p', START);
+  await it.remember();
+  await it.failOver();
+  await it.told('a', START + LOSS);
+  expect((await it.claim('a', 1, START + LOSS)).claims).toHaveLength(1);
+  await it.told('p', START + LOSS + 1, 0, 7);
+  expect((await it.views.look(START + LOSS + 2)).polls).toBe(7);
 });

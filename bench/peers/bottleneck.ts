@@ -1,0 +1,51 @@
+/**
+ * bottleneck, clustered, as its documentation has it (https://github.com/SGrondin/bottleneck#clustering): limiters of one
+ * `id` share their state in Redis; the quota is a reservoir that is refreshed (#reservoir-intervals), with `maxConcurrent`
+ * beside it as advised there; every job has an expiration, "strongly recommended" because a killed client's jobs count as
+ * running otherwise; a 429 is tried again through the `failed` event (#retries), which does not go through the queue anew.
+ * Its queue is local to the process and lost with it, as it says: the list is list-in-redis.ts. A worker that is started again
+ * sends what it had taken and not noted as accepted, and asks about what it had noted.
+ */
+import Bottleneck from 'bottleneck';
+import { Redis } from 'ioredis';
+import { connect } from '../../src/redis/connection.js';
+import { type Limited, workThrough } from './limited-loop.js';
+import { listInRedis } from './list-in-redis.js';
+import { readOrder } from './order.js';
+import { isThrottled, openService, type Throttled } from './service.js';
+
+class TooManyRequests extends Error {
+  readonly waitMs: number;
+  constructor({ waitMs }: Throttled) {
+    super('429');
+    this.waitMs = waitMs;
+  }
+}
+
+const order = readOrder();
+const { hostname, port, password } = new URL(order.redisUrl);
+const limiter = new Bottleneck({
+  id: 'messages',
+  datastore: 'ioredis',
+  clearDatastore: false,
+  clientOptions: { host: hostname, port: Number(port), password },
+  Redis,
+  reservoir: order.quota,
+  reservoirRefreshAmount: order.quota,
+  reservoirRefreshInterval: order.windowMs,
+  maxConcurrent: order.inFlight * order.workers,
+});
+limiter.on('error', (error) => console.error(String(error)));
+limiter.on('failed', async (error: unknown) => (error instanceof TooManyRequests ? error.waitMs : undefined));
+/** Longer than any request takes, its wait for a 429 included. */
+const EXPIRATION_MS = 3 * order.windowMs;
+
+const limited: Limited = (ask) =>
+  limiter.schedule({ expiration: EXPIRATION_MS }, async () => {
+    const reply = await ask();
+    if (isThrottled(reply)) throw new TooManyRequests(reply);
+    return reply;
+  });
+
+const redis = connect(order.redisUrl, 'blocking');
+await workThrough(order, listInRedis(redis, order.worker), openService(order), limited);

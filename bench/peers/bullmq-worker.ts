@@ -1,0 +1,4 @@
+import { work } from './bullmq.js';
+import { readOrder } from './order.js';
+
+work(readOrder());

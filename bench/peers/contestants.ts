@@ -1,0 +1,118 @@
+/** Who is compared: how each is given the list, what its worker processes are, and what it is told of the quota. */
+import { writeFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { loadConfig } from '../../src/config.js';
+import { createEvents } from '../../src/events.js';
+import type { Redis } from '../../src/redis/connection.js';
+import { createVolley } from '../../src/runtime.js';
+import { addJobs } from './bullmq.js';
+import { fillList } from './list-in-redis.js';
+import { type Order, orderEnvironment, SENDER, TEXT } from './order.js';
+
+/** A contestant that has its list. */
+export interface Prepared {
+  /** Recipients of whom it says that nobody knows whether they were sent to. */
+  unknown(): Promise<number>;
+  close(): Promise<void>;
+}
+
+export interface Contestant {
+  /** Its API key as well. */
+  readonly name: string;
+  readonly title: string;
+  readonly knowsQuota: boolean;
+  /** Null where it has no Redis; else as its documentation advises. */
+  readonly appendfsync: 'always' | 'everysec' | null;
+  /** The worker's program. */
+  readonly program: string;
+  environment(order: Order): Record<string, string>;
+  /** Takes the list in, before any worker runs. */
+  prepare(order: Order, numbers: readonly string[], redis: Redis | undefined): Promise<Prepared>;
+}
+
+const beside = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
+const SILENT: Prepared = { unknown: async () => 0, close: async () => {} };
+const NO_REDIS = new Error('this one needs a Redis');
+
+export const CONTESTANTS: readonly Contestant[] = [
+  {
+    name: 'bare-loop',
+    title: 'got + p-limit loop',
+    knowsQuota: false,
+    appendfsync: null,
+    program: beside('bare-loop.js'),
+    environment: orderEnvironment,
+    async prepare({ listFile }, numbers) {
+      await writeFile(listFile, `${numbers.join('\n')}\n`);
+      return SILENT;
+    },
+  },
+  {
+    name: 'bullmq',
+    title: 'BullMQ, limiter',
+    knowsQuota: true,
+    appendfsync: 'everysec',
+    program: beside('bullmq-worker.js'),
+    environment: orderEnvironment,
+    async prepare(_, numbers, redis) {
+      if (redis === undefined) throw NO_REDIS;
+      await addJobs(redis, numbers);
+      return SILENT;
+    },
+  },
+  limitedLoop('rate-limiter-flexible'),
+  limitedLoop('bottleneck'),
+  volley('volley', 'Volley', (quota) => String(quota)),
+  volley('volley-auto', 'Volley, N unknown', () => 'auto'),
+];
+
+function limitedLoop(name: string): Contestant {
+  return {
+    name,
+    title: name,
+    knowsQuota: true,
+    appendfsync: 'everysec',
+    program: beside(`${name}.js`),
+    environment: orderEnvironment,
+    async prepare(_, numbers, redis) {
+      if (redis === undefined) throw NO_REDIS;
+      await fillList(redis, numbers);
+      return SILENT;
+    },
+  };
+}
+
+function volley(name: string, title: string, hourlyQuota: (quota: number) => string): Contestant {
+  const environment = ({ baseUrl, apiKey, redisUrl, quota, windowMs, pollMs }: Order) => ({
+    REDIS_URL: redisUrl,
+    MESSAGING_BASE_URL: baseUrl,
+    API_KEY: apiKey,
+    HOURLY_QUOTA: hourlyQuota(quota),
+    QUOTA_WINDOW_MS: String(windowMs),
+    REQUEST_TIMEOUT_MS: '500',
+    FOLLOW_UP_FIRST_MS: String(pollMs),
+    LOG_LEVEL: 'silent',
+  });
+  return {
+    name,
+    title,
+    knowsQuota: name === 'volley',
+    appendfsync: 'always',
+    program: resolve('dist/workers/all.js'),
+    environment,
+    async prepare(order, numbers) {
+      const own = createVolley({
+        config: loadConfig(environment(order)),
+        events: createEvents({ level: 'silent' }),
+      });
+      const recipients = numbers.map((to) => ({ to }));
+      const made = await own.enqueue({ recipients, message: TEXT, sender: SENDER });
+      if (made.kind !== 'created') throw new Error(`the campaign was ${made.kind}`);
+      return {
+        unknown: async () => (await own.status(made.id)).recipients.unknown,
+        close: () => own.close(),
+      };
+    },
+  };
+}

@@ -1,0 +1,24 @@
+/**
+ * Loaded with `--import` into each worker process that is compared, Volley's too. It names the worker in a header of each
+ * request, so that the bench can kill the one that is busy; it counts the commands sent to Redis (../send/meter.ts); and the
+ * process ends with the bench.
+ */
+import http from 'node:http';
+import { syncBuiltinESMExports } from 'node:module';
+import '../send/meter.js';
+
+export const WORKER_HEADER = 'x-bench-worker';
+
+const worker = process.env['BENCH_WORKER'];
+if (worker !== undefined) {
+  http.request = new Proxy(http.request, {
+    apply(target, self, args) {
+      const request: http.ClientRequest = Reflect.apply(target, self, args);
+      request.setHeader(WORKER_HEADER, worker);
+      return request;
+    },
+  });
+  syncBuiltinESMExports();
+  // A worker that is done may end.
+  process.channel?.unref();
+}

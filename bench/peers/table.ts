@@ -1,0 +1,133 @@
+/** Pure: the results of several rounds as tables in Markdown. */
+import type { Result } from './round.js';
+
+/** The rounds of one kind; in each a result by contestant's name. */
+export type Rounds = readonly ReadonlyMap<string, Result>[];
+
+export interface Row {
+  readonly name: string;
+  readonly title: string;
+  readonly knowsQuota: boolean;
+}
+
+/** The middle one; of an even number, the mean of the two in the middle. NaN of none, and if any is none. */
+export function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  const upper = sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
+  const lower = sorted[Math.ceil(sorted.length / 2) - 1] ?? Number.NaN;
+  return values.some(Number.isNaN) ? Number.NaN : (lower + upper) / 2;
+}
+
+/** What a cell shows of a round, and with how many digits. */
+interface Column {
+  readonly heading: string;
+  cell(row: Row, rounds: Rounds): string;
+}
+
+const DASH = '–';
+
+function shown(value: number, digits = 0): string {
+  if (Number.isNaN(value)) return DASH;
+  return value.toLocaleString('en-GB', { minimumFractionDigits: digits, maximumFractionDigits: digits });
+}
+
+function valuesOf(row: Row, rounds: Rounds, of: (result: Result) => number): number[] {
+  return rounds.flatMap((round) => {
+    const result = round.get(row.name);
+    return result === undefined ? [] : [of(result)];
+  });
+}
+
+/** The median, and where rounds differ the least and the most. */
+function spread(values: readonly number[], digits = 0): string {
+  const middle = shown(median(values), digits);
+  const least = shown(Math.min(...values), digits);
+  const most = shown(Math.max(...values), digits);
+  return values.length < 2 || least === most ? middle : `${middle} (${least}–${most})`;
+}
+
+function column(heading: string, of: (result: Result) => number, digits = 0): Column {
+  return { heading, cell: (row, rounds) => spread(valuesOf(row, rounds, of), digits) };
+}
+
+/** Time against that contestant's in the same round. */
+function ratio(heading: string, against: string): Column {
+  return {
+    heading,
+    cell: (row, rounds) => {
+      const ratios = rounds.flatMap((round) => {
+        const [own, other] = [round.get(row.name), round.get(against)];
+        return own === undefined || other === undefined ? [] : [own.tookMs / other.tookMs];
+      });
+      return shown(median(ratios), 2);
+    },
+  };
+}
+
+/** Seconds; those who were broken off are marked. */
+const TIME: Column = {
+  heading: 'time to complete, s',
+  cell: (row, rounds) => {
+    const isDone = rounds.every((round) => round.get(row.name)?.isDone !== false);
+    const seconds = spread(
+      valuesOf(row, rounds, ({ tookMs }) => tookMs / 1000),
+      1,
+    );
+    return isDone ? seconds : `${seconds}, broken off`;
+  },
+};
+
+const KNOWS: Column = { heading: 'knows N', cell: ({ knowsQuota }) => (knowsQuota ? 'yes' : 'no') };
+const THROTTLED = column('429s', ({ throttled }) => throttled);
+const UTILISATION = column('quota used, %', ({ utilisation }) => 100 * utilisation, 1);
+const worst = (windowMs: number): Column =>
+  column(`most requests in any ${windowMs / 1000} s`, ({ worstWindow }) => worstWindow);
+
+/** What the quota was and what became of it, nobody being killed. */
+export function undisturbedTable(rows: readonly Row[], rounds: Rounds, windowMs: number): string {
+  return table(rows, rounds, [
+    KNOWS,
+    TIME,
+    ratio('÷ bare loop', 'bare-loop'),
+    ratio('÷ Volley', 'volley'),
+    column('sends', ({ sends }) => sends),
+    column('polls', ({ polls }) => polls),
+    THROTTLED,
+    UTILISATION,
+    worst(windowMs),
+  ]);
+}
+
+/** The same where the service counts by the clock. */
+export function clockTable(rows: readonly Row[], rounds: Rounds, windowMs: number): string {
+  return table(rows, rounds, [KNOWS, TIME, THROTTLED, UTILISATION, worst(windowMs)]);
+}
+
+/** After one `kill -9`. */
+export function killTable(rows: readonly Row[], rounds: Rounds): string {
+  return table(rows, rounds, [
+    column('texts sent twice', ({ duplicates }) => duplicates),
+    column('never sent', ({ notSent }) => notSent),
+    column('sent, never final', ({ notFinal }) => notFinal),
+    column('of these two named as unknown', ({ unknown }) => unknown),
+    TIME,
+  ]);
+}
+
+/** What Redis pays. */
+export function costTable(rows: readonly Row[], rounds: Rounds): string {
+  return table(rows, rounds, [
+    column('commands sent to Redis a recipient', ({ commandsSent }) => commandsSent, 1),
+    column('commands Redis ran a recipient', ({ commandsRun }) => commandsRun, 1),
+    column('bytes a pending recipient', ({ bytesPending }) => bytesPending),
+  ]);
+}
+
+function table(rows: readonly Row[], rounds: Rounds, columns: readonly Column[]): string {
+  const lines = [
+    ['', ...columns.map(({ heading }) => heading)],
+    ['---', ...columns.map(() => '---:')],
+    ...rows.map((row) => [row.title, ...columns.map(({ cell }) => cell(row, rounds))]),
+  ];
+  return lines.map((cells) => `| ${cells.join(' | ')} |`).join('\n');
+}

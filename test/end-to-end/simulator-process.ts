@@ -6,6 +6,7 @@ import { startProgram } from './program.js';
 
 /** The stand-in for the service, in a process of its own; its books are asked for over HTTP. */
 export interface SimulatorProcess {
+  readonly pid: number;
   readonly messagingBaseUrl: string;
   readonly accountBaseUrl: string;
   /** What was accepted, oldest first. */
@@ -35,6 +36,7 @@ export async function startSimulatorProcess(options: SimulatorOptions): Promise<
       .filter((line) => line !== '')
       .map((line) => JSON.parse(line) as Line);
   return {
+    pid: program.pid,
     messagingBaseUrl,
     accountBaseUrl,
     ledger: () => lines<LedgerEntry>('ledger'),

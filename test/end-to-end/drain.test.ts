@@ -18,7 +18,7 @@ test('A worker that is asked to end settles what is in flight, ends with 0, and 
   const [first] = fleet.members;
   const id = await launch(fleet, { recipients: recipients(500), message: 'Sale' });
   await vi.waitUntil(async () => (await simulator.ledger()).length > 40, { timeout: 20_000 });
-  fleet.add('send');
+  await fleet.add('send');
   await fleet.ready();
   expect((await volley.status(id)).recipients.sending).toBeGreaterThan(0);
 

@@ -20,11 +20,15 @@ export interface FleetOptions {
   /** Contents of a lanes file; default: one lane with the key `key`. */
   readonly lanes?: readonly object[];
   readonly workers: readonly Kind[];
+  /** What the environment of each place among the processes has of its own, whichever process takes it. */
+  readonly own?: (place: number, simulator: SimulatorProcess) => Promise<Readonly<Record<string, string>>>;
 }
 
 /** A worker process of a fleet, in whose place another may come. */
 export interface Member {
   readonly kind: Kind;
+  /** From 0, in the order they were asked for. */
+  readonly place: number;
   program: Program;
 }
 
@@ -37,11 +41,17 @@ export interface Fleet {
   /** Resolves when all processes that run take work. */
   ready(): Promise<void>;
   /** Starts one more process. */
-  add(kind: Kind): Member;
+  add(kind: Kind): Promise<Member>;
+  /** Ends the process by that signal and waits for it; its place stays empty until `begin`. Returns how it ended. */
+  end(member: Member, signal: NodeJS.Signals): Promise<number | string>;
+  /** Starts another process in the place of one that has ended. */
+  begin(member: Member): void;
   /** Ends the process as `kill -9` does and starts another in its place. Returns the time of the end, ms. */
   kill(member: Member): Promise<number>;
   /** Everything that all processes, the killed ones too, have logged under that event. */
   logged(event: string): Record<string, unknown>[];
+  /** All that was logged, process by process, as `place lines`. */
+  logs(): string[];
   close(): Promise<void>;
 }
 
@@ -75,13 +85,29 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
   } else if (environment['ACCOUNT_USERNAME'] === undefined) {
     environment['API_KEY'] ??= API_KEY;
   }
-  const start = (kind: Kind): Program => startProgram(`workers/${kind}.js`, environment);
-  const members: Member[] = options.workers.map((kind) => ({ kind, program: start(kind) }));
-  const gone: Program[] = [];
-  const volley = createVolley({
-    config: loadConfig(environment),
-    events: createEvents({ level: 'silent' }),
-  });
+  let volley: Volley;
+  try {
+    volley = createVolley({ config: loadConfig(environment), events: createEvents({ level: 'silent' }) });
+  } catch (error) {
+    await simulator.stop();
+    throw error;
+  }
+  const owned: Readonly<Record<string, string>>[] = [];
+  const start = (kind: Kind, place: number): Program =>
+    startProgram(`workers/${kind}.js`, { ...environment, ...owned[place] });
+  const enter = async (kind: Kind, place: number): Promise<Member> => {
+    owned[place] = (await options.own?.(place, simulator)) ?? {};
+    return { kind, place, program: start(kind, place) };
+  };
+  const members: Member[] = await Promise.all(options.workers.map(enter));
+  const gone: { place: number; program: Program }[] = [];
+  const end = async (member: Member, signal: NodeJS.Signals): Promise<number | string> => {
+    gone.push({ place: member.place, program: member.program });
+    return member.program.end(signal);
+  };
+  const begin = (member: Member): void => {
+    member.program = start(member.kind, member.place);
+  };
 
   return {
     volley,
@@ -90,20 +116,24 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
     async ready() {
       await Promise.all(members.map(({ program }) => takesWork(program)));
     },
-    add(kind) {
-      const member = { kind, program: start(kind) };
+    async add(kind) {
+      const member = await enter(kind, members.length);
       members.push(member);
       return member;
     },
+    end,
+    begin,
     async kill(member) {
-      await member.program.end('SIGKILL');
+      await end(member, 'SIGKILL');
       const at = Date.now();
-      gone.push(member.program);
-      member.program = start(member.kind);
+      begin(member);
       return at;
     },
+    logs() {
+      return [...gone, ...members].map(({ place, program }) => `${place} ${program.log.join('\n')}`);
+    },
     logged(event) {
-      const lines = [...gone, ...members.map(({ program }) => program)].flatMap(({ log }) => log);
+      const lines = [...gone, ...members].flatMap(({ program }) => program.log);
       return lines.map(entryOf).filter((entry) => entry['event'] === event);
     },
     async close() {

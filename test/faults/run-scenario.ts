@@ -1,0 +1,79 @@
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { type Violation, violationsOf } from './checker.js';
+import { type Figures, figuresOf } from './figures.js';
+import { readHistory, writeHistory } from './history.js';
+import type { Scenario } from './scenario.js';
+import { startWorld, type World, writeLogs } from './world.js';
+
+/** What a scenario came to under a seed. */
+export interface Outcome {
+  readonly scenario: Scenario;
+  readonly seed: number;
+  readonly violations: readonly Violation[];
+  readonly figures: Figures;
+  /** The history, from which alone the rest was decided, and the processes' logs beside it. */
+  readonly path: string;
+  readonly tookMs: number;
+}
+
+/** How long the faults of a scenario may take at the most, and how long until nothing happens any more after them. */
+const FAULTS_WITHIN_MS = 90_000;
+const QUIET_WITHIN_MS = 60_000;
+
+/** Runs a scenario, lets everything come to rest, and has the history of it checked. */
+export async function runScenario(scenario: Scenario, seed: number, folder: string): Promise<Outcome> {
+  const began = performance.now();
+  const { name, workers, seconds } = scenario;
+  const path = join(folder, `${name}-${seed}.ndjson`);
+  await mkdir(folder, { recursive: true });
+  const world = await startWorld({ scenario: name, seed, workers, seconds });
+  const { history } = world.recorder;
+  try {
+    const reason = await endOf(scenario, world);
+    for (const campaign of Object.values(world.campaigns)) await world.recorder.report(campaign);
+    await world.recorder.stop();
+    await world.recorder.requests(world.fleet.simulator);
+    history.add({ is: 'end', at: history.clock(), quiet: reason === '', reason });
+  } finally {
+    await writeHistory(path, history.events);
+    await writeLogs(path.replace('.ndjson', '.log'), world.fleet);
+    await world.close();
+  }
+  const events = await readHistory(path);
+  return {
+    scenario,
+    seed,
+    path,
+    violations: violationsOf(events),
+    figures: figuresOf(events),
+    tookMs: performance.now() - began,
+  };
+}
+
+/** Why it did not come to rest; empty when it did. */
+async function endOf(scenario: Scenario, world: World): Promise<string> {
+  const late = new AbortController();
+  const overdue = delay(FAULTS_WITHIN_MS, 'its faults did not come to an end', { signal: late.signal });
+  overdue.catch(() => {});
+  try {
+    const reason = await Promise.race([scenario.run(world).then(() => ''), overdue]);
+    return reason === '' ? await rest(world) : reason;
+  } catch (error) {
+    return error instanceof Error ? (error.stack ?? error.message) : String(error);
+  } finally {
+    late.abort();
+  }
+}
+
+async function rest({ recorder, campaigns }: World): Promise<string> {
+  const patience = Date.now() + QUIET_WITHIN_MS;
+  for (;;) {
+    const statuses = await Promise.all(Object.values(campaigns).map((id) => recorder.status(id)));
+    const open = statuses.filter((status) => status?.endedAt === null && status.waitingFor !== 'resolve');
+    if (open.length === 0 && !statuses.includes(undefined)) return '';
+    if (Date.now() > patience) return JSON.stringify(open);
+    await delay(200);
+  }
+}

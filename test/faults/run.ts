@@ -1,0 +1,97 @@
+/**
+ * Real processes on a real Redis, under faults; what the service received and what Volley reported is written down, and
+ * checked by that alone.
+ *
+ *   npm run -s test:faults                                   every scenario once
+ *   npm run -s test:faults -- --seed 17 --only redis-cut     one of them again
+ *   npm run -s test:faults -- --runs 20                      seeds 1 to 20
+ *   npm run -s test:faults -- --check FILE                   a history that was written before
+ *   npm run -s test:faults -- --kills 1000                   kills for a quarter of an hour, and figures
+ */
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pLimit from 'p-limit';
+import { findServer } from '../../src/redis/find-server.js';
+import { violationsOf } from './checker.js';
+import { figuresOf } from './figures.js';
+import { readHistory } from './history.js';
+import { type Options, readOptions } from './options.js';
+import { type Outcome, runScenario } from './run-scenario.js';
+
+const folder = join(tmpdir(), 'volley-faults');
+const MOST_SHOWN = 5;
+
+process.exitCode = await main();
+
+async function main(): Promise<number> {
+  const options = readOptions(process.argv.slice(2));
+  if (typeof options === 'string') return refuse(options);
+  if (options.check !== undefined) return check(options.check);
+  if ((await findServer()) === undefined)
+    return refuse(
+      'there is no redis-server or valkey-server on this machine, and faults need one of their own',
+    );
+  return run(options);
+}
+
+async function run({ scenarios, seeds, atOnce }: Options): Promise<number> {
+  const began = performance.now();
+  const limit = pLimit(atOnce);
+  const runs = seeds.flatMap((seed) => scenarios.map((scenario) => ({ seed, scenario })));
+  let failed = 0;
+  await Promise.all(
+    runs.map(({ scenario, seed }) =>
+      limit(async () => {
+        const outcome = await runScenario(scenario, seed, folder).catch((error: unknown) => error);
+        if (!isOutcome(outcome)) {
+          failed += 1;
+          console.log(`FAILED ${scenario.name}, seed ${seed}: ${String(outcome)}`);
+        } else {
+          if (outcome.violations.length > 0) failed += 1;
+          tell(outcome);
+        }
+      }),
+    ),
+  );
+  const took = ((performance.now() - began) / 1000).toFixed(0);
+  console.log(`${runs.length - failed} of ${runs.length} as promised, ${took} s`);
+  return failed === 0 ? 0 : 1;
+}
+
+function isOutcome(outcome: unknown): outcome is Outcome {
+  return typeof outcome === 'object' && outcome !== null && 'violations' in outcome;
+}
+
+function tell({ scenario, seed, violations, figures, path, tookMs }: Outcome): void {
+  const { faults, recipients, once, twice, unknown, unknownAccepted, fullestWindow } = figures;
+  const word = violations.length === 0 ? 'ok' : 'FAILED';
+  console.log(
+    `${word} ${scenario.name}, seed ${seed}: ${faults} faults, ${recipients} recipients, ${once} accepted once, ` +
+      `${twice} twice, ${unknown} unknown (${unknownAccepted} accepted), fullest window ` +
+      `${(100 * fullestWindow).toFixed(0)} %, ${(tookMs / 1000).toFixed(0)} s`,
+  );
+  if (violations.length === 0) return;
+  show(violations);
+  console.log(`  history: ${path}`);
+  console.log(`  again: npm run -s test:faults -- --only ${scenario.name} --seed ${seed}`);
+}
+
+async function check(path: string): Promise<number> {
+  const events = await readHistory(path).catch((error: Error) => error);
+  if (events instanceof Error) return refuse(events.message);
+  const violations = violationsOf(events);
+  console.log(JSON.stringify(figuresOf(events)));
+  show(violations);
+  console.log(violations.length === 0 ? 'as promised' : `${violations.length} violations`);
+  return violations.length === 0 ? 0 : 1;
+}
+
+function show(violations: Outcome['violations']): void {
+  for (const { check: name, what } of violations.slice(0, MOST_SHOWN)) console.log(`  ${name}: ${what}`);
+  if (violations.length > MOST_SHOWN) console.log(`  and ${violations.length - MOST_SHOWN} more`);
+}
+
+function refuse(reason: string): number {
+  console.error(reason);
+  return 2;
+}

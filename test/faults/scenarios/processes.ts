@@ -1,0 +1,183 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Member } from '../../end-to-end/fleet.js';
+import { between, type Scenario, shuffled } from '../scenario.js';
+import { ON_THE_WIRE, type World } from '../world.js';
+
+/** BullMQ's lock on a lane is held for 6 s; this is well past it, and past the time after which a claim is overdue. */
+const PAST_THE_LOCK_MS = 8_000;
+
+/** Four locks. The preload module blocks for as long. */
+const BLOCKED_MS = 24_000;
+
+/** A claim that gave a batch, in the reply of the script: nothing else has a call's number in it. */
+const CLAIMED = /"q":\d/;
+
+const kill: Scenario = {
+  name: 'kill',
+  does: 'each worker process is ended by kill -9 and by SIGTERM, and another takes its place',
+  workers: ['send', 'follow-up', 'all'],
+  seconds: 14,
+  async run({ fleet, recorder, random, traffic, campaigns }) {
+    await traffic(3);
+    const ends = fleet.members.flatMap((member) => [
+      { member, signal: 'SIGKILL' as const },
+      { member, signal: 'SIGTERM' as const },
+    ]);
+    for (const { member, signal } of shuffled(ends, random)) {
+      await delay(between(200, 2_500, random));
+      // A process that is asked to end settles what is in flight.
+      const mayLeave = signal === 'SIGKILL' ? ON_THE_WIRE : 0;
+      await recorder.fault({ fault: signal, target: targetOf(member), forgets: false, mayLeave }, () =>
+        fleet.end(member, signal),
+      );
+      fleet.begin(member);
+      await recorder.report(campaigns.burst).catch(() => {});
+    }
+    await fleet.ready();
+  },
+};
+
+const stop: Scenario = {
+  name: 'stop',
+  does: 'each worker process is stopped past its lock by SIGSTOP, and goes on by SIGCONT',
+  workers: ['send', 'follow-up', 'send'],
+  seconds: 18,
+  async run(world) {
+    await world.traffic(3);
+    const [first, followUp, second] = world.fleet.members;
+    for (const members of [
+      [first, followUp],
+      [second, followUp],
+    ]) {
+      await delay(between(0, 1_500, world.random));
+      await Promise.all(
+        members.map(async (member) => {
+          if (member === undefined) return;
+          await stopped(world, member, async () => {
+            signal(member, 'SIGSTOP');
+            await delay(PAST_THE_LOCK_MS);
+          });
+        }),
+      );
+    }
+  },
+};
+
+const stopBetweenClaimAndWrite: Scenario = {
+  name: 'stop-claim',
+  does: 'the process that sends is stopped when its claim is answered and before it reads the answer',
+  workers: ['send', 'send', 'follow-up'],
+  seconds: 18,
+  async run(world) {
+    await world.traffic(3);
+    const member = await caught(world, (one, deed) =>
+      world.linksOf(one).redis.trap({ on: 'reply', holding: CLAIMED, deed }),
+    );
+    await stopped(world, member, () => delay(PAST_THE_LOCK_MS));
+  },
+};
+
+const stopBeforeWrite: Scenario = {
+  name: 'stop-write',
+  does: 'the process that sends is stopped when it has connected to the service and before it writes; meanwhile its campaigns are paused',
+  workers: ['send', 'send', 'follow-up'],
+  seconds: 18,
+  async run(world) {
+    await world.traffic(3);
+    const { recorder, fleet, campaigns, random, senders } = world;
+    const catching = caught(world, (one, deed) =>
+      world.linksOf(one).service.trap({ on: 'connection', deed }),
+    );
+    // Without connections to fall back on every request begins with a new one.
+    await recorder.fault(
+      { fault: 'cut', target: 'service', forgets: false, mayLeave: ON_THE_WIRE },
+      async () => {
+        for (const one of senders) world.linksOf(one).service.cut();
+      },
+    );
+    const member = await catching;
+    const pauseAfterMs = between(0, PAST_THE_LOCK_MS - 500, random);
+    const ids = Object.values(campaigns);
+    await stopped(world, member, async () => {
+      await delay(pauseAfterMs);
+      await Promise.all(ids.map((id) => recorder.command(id, 'pause', () => fleet.volley.pause(id))));
+      await delay(PAST_THE_LOCK_MS - pauseAfterMs);
+    });
+    await delay(3_000);
+    await Promise.all(ids.map((id) => recorder.command(id, 'resume', () => fleet.volley.resume(id))));
+  },
+};
+
+const block: Scenario = {
+  name: 'block',
+  does: 'the event loop of the process that sends is blocked for four locks',
+  workers: ['send', 'send', 'follow-up'],
+  seconds: 24,
+  async run(world) {
+    await world.traffic(3);
+    const member = await caught(
+      world,
+      (one, deed) => world.linksOf(one).redis.trap({ on: 'reply', holding: CLAIMED, deed }),
+      'SIGUSR2',
+    );
+    await stopped(world, member, () => delay(BLOCKED_MS), 'block');
+  },
+};
+
+export const PROCESS_SCENARIOS: readonly Scenario[] = [
+  kill,
+  stop,
+  stopBetweenClaimAndWrite,
+  stopBeforeWrite,
+  block,
+];
+
+/** Sends the signal to the first process that walks into the trap; resolves with it. */
+async function caught(
+  { senders, linksOf }: World,
+  trap: (member: Member, deed: () => Promise<void>) => Promise<void>,
+  by: NodeJS.Signals = 'SIGSTOP',
+): Promise<Member> {
+  return new Promise((resolve) => {
+    let isCaught = false;
+    for (const member of senders) {
+      void trap(member, async () => {
+        if (isCaught) return;
+        isCaught = true;
+        signal(member, by);
+        for (const one of senders) {
+          linksOf(one).redis.disarm();
+          linksOf(one).service.disarm();
+        }
+        resolve(member);
+      });
+    }
+  });
+}
+
+/** Writes down that the process is stopped while `meanwhile` goes on, and lets it go on then. */
+async function stopped(
+  { recorder }: World,
+  member: Member,
+  meanwhile: () => Promise<void>,
+  fault = 'SIGSTOP',
+): Promise<void> {
+  await recorder.fault(
+    { fault, target: targetOf(member), forgets: false, mayLeave: ON_THE_WIRE },
+    async () => {
+      try {
+        await meanwhile();
+      } finally {
+        if (fault === 'SIGSTOP') signal(member, 'SIGCONT');
+      }
+    },
+  );
+}
+
+function signal({ program }: Member, name: NodeJS.Signals): void {
+  process.kill(program.pid, name);
+}
+
+export function targetOf({ kind, place }: Member): string {
+  return `${kind} ${place}`;
+}

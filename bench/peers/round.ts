@@ -129,8 +129,7 @@ async function beginOfWindow(windowMs: number): Promise<void> {
 
 /** Follows a contestant by what the service sees: kills when it is time, and knows when it is done. */
 function createWatch({ kill, recipients, windowMs, silenceMs, patienceMs }: Scenario) {
-  const began = Date.now();
-  let [accepted, finals, lastAt, killedAt] = [0, 0, Date.now(), Number.NaN];
+  let [accepted, finals, lastAt, killedAt] = [0, 0, 0, Number.NaN];
   let killWorker = (_worker: number): void => {};
   const isTime = (sending: number): boolean =>
     accepted >= recipients / 2 && (sending >= BUSY || accepted >= (3 * recipients) / 4);
@@ -149,11 +148,12 @@ function createWatch({ kill, recipients, windowMs, silenceMs, patienceMs }: Scen
     killedAt: () => killedAt,
     /** Whether it was done in time. After a kill some may have been told twice, so all told is not yet the end. */
     async done(): Promise<boolean> {
+      const began = Date.now();
       const quietMs = kill ? windowMs * 1.5 : windowMs / 3;
       for (;;) {
-        const silence = Date.now() - lastAt;
+        const silence = Date.now() - Math.max(began, lastAt);
         if (silence > silenceMs || (finals >= recipients && silence > quietMs)) return true;
-        if (Date.now() - began > patienceMs) return false;
+        if (Date.now() - began > patienceMs) return finals >= recipients;
         await delay(TICK_MS);
       }
     },

@@ -52,7 +52,7 @@ const TINY: Scenario = {
   quota: 40,
   windowMs: 5_000,
   silenceMs: 8_000,
-  patienceMs: 14_000,
+  patienceMs: 16_000,
 };
 
 /** The rounds of a whole run, in order: the same thing several times, for medians. */

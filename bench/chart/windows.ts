@@ -1,0 +1,118 @@
+/** Pure: for each contestant, how many requests came in the window that ended then, over time, against the quota. */
+import { scaleLinear } from 'd3-scale';
+import { line, picture, rectangle, tag, text } from './svg.js';
+
+export interface Panel {
+  readonly title: string;
+  /** A line beside the title. */
+  readonly note: string;
+  /** Times of arrival, ms from the contestant's first request, in order; `refused`: answered 429. */
+  readonly arrivals: readonly { readonly at: number; readonly refused: boolean }[];
+}
+
+export interface WindowsChart {
+  readonly heading: string;
+  readonly quota: number;
+  readonly windowMs: number;
+  readonly panels: readonly Panel[];
+}
+
+const WIDTH = 860;
+const LEFT = 52;
+const RIGHT = 12;
+const TOP = 74;
+const PANEL = { height: 84, gap: 34 };
+const STEP_MS = 250;
+
+export function windowsChart({ heading, quota, windowMs, panels }: WindowsChart): string {
+  const series = panels.map(({ arrivals }) => trailing(arrivals, windowMs));
+  const seconds = Math.max(...panels.map(({ arrivals }) => (arrivals.at(-1)?.at ?? 0) / 1000));
+  const most = Math.max(quota, ...series.flat().map(({ all }) => all));
+  const x = scaleLinear([0, seconds], [LEFT, WIDTH - RIGHT]);
+  const y = scaleLinear([0, most], [PANEL.height, 0]).nice(4);
+  const height = TOP + panels.length * (PANEL.height + PANEL.gap) + 22;
+  const drawn = panels.map((panel, at) => {
+    const transform = `translate(0 ${TOP + at * (PANEL.height + PANEL.gap)})`;
+    return tag('g', { transform }, ...panelOf(panel, series[at] ?? []));
+  });
+  const says = `${heading}. ${panels.map(({ title, note }) => `${title}: ${note}`).join('. ')}`;
+  return picture(
+    WIDTH,
+    height,
+    says,
+    rectangle(0, 0, WIDTH, height, 'paper'),
+    text(heading, LEFT, 22, 'heading'),
+    ...legend(),
+    ...drawn,
+    text('seconds from the first request', WIDTH - RIGHT, height - 6, 'dim', 'end'),
+  );
+
+  function legend(): string[] {
+    return [
+      rectangle(LEFT, 37, 12, 12, 'good'),
+      text('let in by the service', LEFT + 18, 47),
+      rectangle(LEFT + 160, 37, 12, 12, 'bad'),
+      text('answered 429', LEFT + 178, 47),
+      line(LEFT + 284, 43, LEFT + 306, 43, 'limit'),
+      text(`the quota, ${quota}`, LEFT + 312, 47),
+    ];
+  }
+
+  function panelOf({ title, note }: Panel, points: readonly Point[]): string[] {
+    const { height: floor } = PANEL;
+    return [
+      ...y
+        .ticks(3)
+        .flatMap((value) => [
+          line(LEFT, y(value), WIDTH - RIGHT, y(value), 'grid'),
+          text(String(value), LEFT - 6, y(value) + 4, 'dim', 'end'),
+        ]),
+      area(points, ({ all }) => all, 'bad'),
+      area(points, ({ letIn }) => letIn, 'good'),
+      line(LEFT, y(quota), WIDTH - RIGHT, y(quota), 'limit'),
+      line(LEFT, floor, WIDTH - RIGHT, floor, 'axis'),
+      ...x
+        .ticks(10)
+        .flatMap((value) => [
+          line(x(value), floor, x(value), floor + 4, 'axis'),
+          text(String(value), x(value), floor + 15, 'dim', 'middle'),
+        ]),
+      text(title, LEFT, -6, 'title'),
+      text(note, WIDTH - RIGHT, -6, 'label', 'end'),
+    ];
+  }
+
+  function area(points: readonly Point[], of: (point: Point) => number, kind: string): string {
+    const corners = points.map((point) => `H${x(point.at / 1000).toFixed(1)}V${y(of(point)).toFixed(1)}`);
+    const end = x((points.at(-1)?.at ?? 0) / 1000).toFixed(1);
+    return tag('path', {
+      class: kind,
+      d: `M${LEFT} ${PANEL.height}${corners.join('')}H${end}V${PANEL.height}Z`,
+    });
+  }
+}
+
+interface Point {
+  readonly at: number;
+  readonly letIn: number;
+  readonly all: number;
+}
+
+/** In steps; of each the moment at which most had come, so that no peak is lost between two. */
+function trailing(arrivals: Panel['arrivals'], windowMs: number): Point[] {
+  const points: Point[] = [];
+  let [oldest, refused] = [0, 0];
+  for (const [at, arrival] of arrivals.entries()) {
+    for (; (arrivals[oldest]?.at ?? 0) <= arrival.at - windowMs; oldest += 1) {
+      if (arrivals[oldest]?.refused === true) refused -= 1;
+    }
+    if (arrival.refused) refused += 1;
+    const all = at - oldest + 1;
+    const step = Math.floor(arrival.at / STEP_MS) * STEP_MS;
+    const last = points.at(-1);
+    const point = { at: step, letIn: all - refused, all };
+    if (last?.at !== step) points.push(point);
+    else if (last.all <= all) points[points.length - 1] = point;
+  }
+  return points;
+}

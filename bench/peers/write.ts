@@ -1,0 +1,82 @@
+/** What `npm run bench` leaves behind: its tables on the terminal, in the document, and two pictures. */
+import { execFile } from 'node:child_process';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { cpus, totalmem } from 'node:os';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { findServer } from '../../src/redis/find-server.js';
+import { CONTESTANTS } from './contestants.js';
+import { between } from './document.js';
+import { barsPicture, windowsPicture } from './pictures.js';
+import type { Scenario } from './scenario.js';
+import { clockTable, costTable, killTable, type Rounds, undisturbedTable } from './table.js';
+
+export interface Played {
+  readonly scenario: Scenario;
+  readonly results: Rounds[number];
+}
+
+const DOCUMENT = 'docs/benchmarks.md';
+
+/** Writes below `root`, where the document is made if there is none. Answers the text that went into it. */
+export async function write(rounds: readonly Played[], root: string, load: string): Promise<string> {
+  const of = (model: Scenario['model'], kill: boolean): Rounds =>
+    rounds
+      .filter(({ scenario }) => scenario.model === model && scenario.kill === kill)
+      .map(({ results }) => results);
+  const [undisturbed, killed, clock] = [of('sliding', false), of('sliding', true), of('clock', false)];
+  const [first] = rounds;
+  if (first === undefined) throw new Error('no round was played');
+  const { scenario } = first;
+
+  const folder = join(root, dirname(DOCUMENT), 'images');
+  await mkdir(folder, { recursive: true });
+  await writeFile(join(folder, 'peers-windows.svg'), windowsPicture(CONTESTANTS, first.results, scenario));
+  await writeFile(
+    join(folder, 'peers-figures.svg'),
+    barsPicture(CONTESTANTS, { undisturbed, killed }, scenario),
+  );
+
+  const recipients = scenario.recipients.toLocaleString('en-GB');
+  const parts = [
+    `${await machine()} ${load} ${recipients} recipients, N = ${scenario.quota} requests in ${scenario.windowMs / 1000} s. Medians, in brackets the least and the most.`,
+    `Nobody killed, sliding window, ${counted(undisturbed)}:`,
+    undisturbedTable(CONTESTANTS, undisturbed, scenario.windowMs),
+    '![For each contestant the requests of the last window over time, against the quota](images/peers-windows.svg)',
+    `One worker killed with \`kill -9\` half-way, sliding window, ${counted(killed)}:`,
+    killTable(CONTESTANTS, killed),
+  ];
+  if (clock.length > 0) {
+    parts.push(
+      `The service counts by the clock, nobody killed, ${counted(clock)}:`,
+      clockTable(CONTESTANTS, clock, scenario.windowMs),
+    );
+  }
+  parts.push(
+    'What Redis pays, from the undisturbed rounds:',
+    costTable(CONTESTANTS, undisturbed),
+    '![Bars of the figures in which the contestants differ the most](images/peers-figures.svg)',
+  );
+  const text = parts.join('\n\n');
+  const path = join(root, DOCUMENT);
+  await writeFile(path, between(await documentAt(path), 'peers', text));
+  return text;
+}
+
+function counted({ length }: Rounds): string {
+  return length === 1 ? 'one round' : `${length} rounds`;
+}
+
+async function documentAt(path: string): Promise<string> {
+  return readFile(path, 'utf8').catch(() => '# Benchmarks\n\n<!-- peers -->\n<!-- /peers -->\n');
+}
+
+async function machine(): Promise<string> {
+  const day = new Date().toLocaleDateString('en-GB', { day: 'numeric', month: 'long', year: 'numeric' });
+  const program = await findServer();
+  const { stdout } =
+    program === undefined ? { stdout: '' } : await promisify(execFile)(program, ['--version']);
+  const [, redis = '?'] = /v=(\S+)/.exec(stdout) ?? [];
+  const gigabytes = Math.round(totalmem() / 2 ** 30);
+  return `Measured on ${day}: ${cpus().length} cores, ${gigabytes} GB, Node ${process.versions.node}, Redis ${redis}.`;
+}

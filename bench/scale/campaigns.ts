@@ -1,0 +1,105 @@
+/** Very many campaigns of one recipient each, as platforms make them: what they cost, and what asking about them takes. */
+import pLimit from 'p-limit';
+import { type Cost, costBetween, residentBytes } from './cost.js';
+import type { Setting } from './setting.js';
+import { numbers } from './sizes.js';
+
+export interface CampaignsFigures {
+  readonly campaigns: number;
+  readonly lanes: number;
+  readonly atATime: number;
+  readonly enqueueS: number;
+  /** Of enqueuing alone: no worker runs. */
+  readonly enqueue: Cost;
+  /** While all of them wait to be sent, ms. */
+  readonly asking: Readonly<Record<'status' | 'list of 50' | 'list of all' | 'find' | 'lanes', number>>;
+  /** From the start of the worker processes to the last acceptance, and to the last campaign's end. */
+  readonly acceptedS: number;
+  readonly endedS: number;
+  readonly send: Cost;
+  /** Of the largest worker process when all have ended. */
+  readonly residentBytes: number;
+}
+
+/** Enqueues them with no worker running, asks about them, starts the workers and waits for the end of all. */
+export async function runCampaigns(
+  setting: Setting,
+  { campaigns, lanes, atATime, from }: { campaigns: number; lanes: number; atATime: number; from: number },
+): Promise<CampaignsFigures> {
+  const { fleet } = setting;
+  const { volley, simulator } = fleet;
+  const names = setting.laneNames.slice(0, lanes);
+  await setting.endWorkers();
+  const endedBefore = await setting.ended(names);
+  const acceptedBefore = (await simulator.summary()).requests;
+
+  const before = await setting.read();
+  const began = performance.now();
+  const limit = pLimit(atATime);
+  const ids = await Promise.all(
+    Array.from(numbers(campaigns, from), (recipient, at) =>
+      limit(async () => {
+        const lane = names[at % lanes] ?? '';
+        const made = await volley.enqueue({
+          lane,
+          recipients: [recipient],
+          message: 'Your table is booked for tonight.',
+          sender: '12345',
+        });
+        if (made.kind !== 'created') throw new Error(`a campaign was ${made.kind}`);
+        return made.id;
+      }),
+    ),
+  );
+  const enqueueS = (performance.now() - began) / 1000;
+  const enqueue = costBetween(before, await setting.read());
+
+  const [last] = [...numbers(1, from)];
+  const asking = {
+    status: await took(() => volley.status(ids[0] ?? '')),
+    'list of 50': await took(() => volley.list()),
+    'list of all': await took(() => volley.list({ limit: campaigns })),
+    find: await took(async () => {
+      let found = 0;
+      for await (const _ of volley.find(last?.to ?? '')) found += 1;
+      if (found === 0) throw new Error('a number was not found');
+    }),
+    lanes: await took(() => volley.lanes()),
+  };
+
+  await setting.startWorkers();
+  const beforeSending = await setting.read();
+  const started = performance.now();
+  const accepted = (async () => {
+    while ((await simulator.summary()).requests < acceptedBefore + campaigns) {
+      await new Promise((later) => setTimeout(later, 500));
+    }
+    return (performance.now() - started) / 1000;
+  })();
+  const [acceptedS, zcard] = await Promise.all([
+    accepted,
+    setting.untilEnded(names, endedBefore + campaigns),
+  ]);
+  const endedS = (performance.now() - started) / 1000;
+  const send = costBetween(beforeSending, await setting.read(), { zcard });
+  const pids = fleet.members.filter(({ program }) => program.isRunning).map(({ program }) => program.pid);
+  const resident = Math.max(...(await Promise.all(pids.map(residentBytes))));
+  return {
+    campaigns,
+    lanes,
+    atATime,
+    enqueueS,
+    enqueue,
+    asking,
+    acceptedS,
+    endedS,
+    send,
+    residentBytes: resident,
+  };
+}
+
+async function took(run: () => Promise<unknown>): Promise<number> {
+  const began = performance.now();
+  await run();
+  return performance.now() - began;
+}

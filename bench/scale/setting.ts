@@ -1,0 +1,107 @@
+/** What bench/scale.ts runs on: a cluster of three nodes, the service, worker processes, and an operator. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { connect, type Redis } from '../../src/redis/connection.js';
+import { keyNames } from '../../src/redis/keys.js';
+import { type Fleet, startFleet } from '../../test/end-to-end/fleet.js';
+import type { Program } from '../../test/end-to-end/program.js';
+import { type PrivateCluster, startCluster } from '../../test/redis/cluster.js';
+import { type Meter, meter, type Reading } from './cost.js';
+
+const PREFIX = 'scale';
+const QUOTA = 10_000_000;
+const ASK_EVERY_MS = 500;
+
+export interface SettingOptions {
+  readonly lanes: number;
+  readonly workers: number;
+  /** Recipients of a request. */
+  readonly batch: number;
+}
+
+export interface Setting extends SettingOptions {
+  readonly fleet: Fleet;
+  readonly cluster: PrivateCluster;
+  readonly redis: Redis;
+  readonly laneNames: readonly string[];
+  read(): Promise<Reading>;
+  /** Starts worker processes until there are as many as there should be, and waits until they take work. */
+  startWorkers(): Promise<void>;
+  /** Ends all worker processes in good order. */
+  endWorkers(): Promise<void>;
+  /** Waits until so many campaigns of these lanes have ended in all; returns how many `ZCARD` that took. */
+  untilEnded(lanes: readonly string[], campaigns: number): Promise<number>;
+  /** Campaigns of these lanes that have ended. */
+  ended(lanes: readonly string[]): Promise<number>;
+  close(): Promise<void>;
+}
+
+export async function startSetting(options: SettingOptions): Promise<Setting> {
+  const laneNames = Array.from({ length: options.lanes }, (_, at) => `lane-${at}`);
+  const cluster = await startCluster({ appendfsync: 'always' });
+  const fleet = await startFleet({
+    redisUrl: cluster.url,
+    prefix: PREFIX,
+    workers: [],
+    simulator: {
+      keys: laneNames.map((lane) => ({ key: `key-of-${lane}` })),
+      magicRecipients: 'off',
+      deliveryTime: 1_000,
+    },
+    lanes: laneNames.map((name) => ({
+      name,
+      apiKey: `key-of-${name}`,
+      hourlyQuota: QUOTA,
+      maxRecipientsPerRequest: options.batch,
+    })),
+    settings: { QUOTA_WINDOW_MS: '3600000', REQUEST_TIMEOUT_MS: '30000', FOLLOW_UP_FIRST_MS: '2000' },
+  });
+  const redis = connect(cluster.url);
+  const keys = keyNames(PREFIX);
+  const figures: Meter = meter(cluster);
+  const running = () => fleet.members.filter(({ program }) => program.isRunning);
+  const ended = async (lanes: readonly string[]): Promise<number> => {
+    const counts = await Promise.all(lanes.map((lane) => redis.zcard(keys.lane(lane, 'ended'))));
+    return counts.reduce((total, count) => total + count, 0);
+  };
+  return {
+    ...options,
+    fleet,
+    cluster,
+    redis,
+    laneNames,
+    ended,
+    read: () =>
+      figures.read({
+        service: [fleet.simulator.pid],
+        workers: running().map(({ program }) => program.pid),
+        importer: [process.pid],
+      }),
+    async startWorkers() {
+      const missing = options.workers - running().length;
+      const added = Array.from({ length: missing }, () => fleet.add('all'));
+      await Promise.all(added.map(({ program }) => takesWork(program)));
+    },
+    async endWorkers() {
+      await Promise.all(running().map(({ program }) => program.end('SIGTERM')));
+    },
+    async untilEnded(lanes, campaigns) {
+      for (let asked = lanes.length; ; asked += lanes.length) {
+        if ((await ended(lanes)) >= campaigns) return asked;
+        await delay(ASK_EVERY_MS);
+      }
+    },
+    async close() {
+      redis.disconnect();
+      figures.close();
+      await fleet.close();
+      await cluster.stop();
+    },
+  };
+}
+
+async function takesWork(program: Program): Promise<void> {
+  while (!program.log.some((line) => line.includes('"process.ready"'))) {
+    if (!program.isRunning) throw new Error(`a worker ended: ${program.log.join('\n')}`);
+    await delay(20);
+  }
+}

@@ -1,0 +1,53 @@
+/** What a recipient costs, from few to many: the same lanes, a campaign each, from the list to the last final report. */
+import pLimit from 'p-limit';
+import { type Cost, costBetween } from './cost.js';
+import type { Setting } from './setting.js';
+
+/** Lists that one process imports at a time. */
+const IMPORTED_AT_A_TIME = 8;
+
+export interface SizeFigures {
+  readonly recipients: number;
+  readonly importS: number;
+  /** From the first import's beginning to the last campaign's end. */
+  readonly wholeS: number;
+  readonly cost: Cost;
+}
+
+/** `from`: the first number that was used for nobody yet. */
+export async function runSize(setting: Setting, recipients: number, from: number): Promise<SizeFigures> {
+  const { fleet, laneNames } = setting;
+  const each = Math.floor(recipients / laneNames.length);
+  const endedBefore = await setting.ended(laneNames);
+  const before = await setting.read();
+  const began = performance.now();
+  const limit = pLimit(IMPORTED_AT_A_TIME);
+  await Promise.all(
+    laneNames.map((lane, at) =>
+      limit(async () => {
+        const made = await fleet.volley.enqueue({
+          lane,
+          recipients: numbers(each, from + at * each),
+          message: 'Spring sale: 20 % off everything until Sunday. Reply STOP to opt out.',
+          sender: '12345',
+        });
+        if (made.kind !== 'created') throw new Error(`the campaign of ${lane} was ${made.kind}`);
+      }),
+    ),
+  );
+  const importS = (performance.now() - began) / 1000;
+  const zcard = await setting.untilEnded(laneNames, endedBefore + laneNames.length);
+  const wholeS = (performance.now() - began) / 1000;
+  const cost = costBetween(before, await setting.read(), { zcard });
+  return { recipients: each * laneNames.length, importS, wholeS, cost };
+}
+
+const NUMBERS = 10_000_000;
+
+/** British mobile numbers, each far from the one before, as lists that were gathered over years have them. */
+export function* numbers(count: number, from: number): Generator<{ to: string }> {
+  if (from + count > NUMBERS) throw new RangeError(`there are ${NUMBERS} numbers, not ${from + count}`);
+  for (let at = from; at < from + count; at++) {
+    yield { to: `+4477${10_000_000 + ((at * 7_654_321) % NUMBERS)}` };
+  }
+}

@@ -1,7 +1,6 @@
 import type { ScriptEvent } from '../store/script-events.js';
 import type { Lane } from './lane.js';
 import type { Memory, Remembered } from './memory.js';
-import { untilAnswered } from './until-answered.js';
 
 /** Claims told in one go: the connection keeps their order, so none waits for the answer to the one before. */
 const AT_ONCE = 200;
@@ -16,9 +15,9 @@ export async function reassert(lane: Lane, memory: Memory): Promise<number> {
   const all = memory.all();
   let restored = 0;
   for (let from = 0; from < all.length; from += AT_ONCE) {
-    restored += await untilAnswered(() => tell(lane, all.slice(from, from + AT_ONCE)));
+    restored += await lane.answered(() => tell(lane, all.slice(from, from + AT_ONCE)));
   }
-  lane.tell(await untilAnswered(() => lane.crew.told(memory.hand, restored, memory.polls)));
+  lane.tell(await lane.answered(() => lane.crew.told(memory.hand, restored, memory.polls)));
   return restored;
 }
 

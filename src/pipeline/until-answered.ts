@@ -1,1 +1,0 @@
-export { untilAnswered } from '../redis/until-answered.js';

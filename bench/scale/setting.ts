@@ -78,7 +78,7 @@ export async function startSetting(options: SettingOptions): Promise<Setting> {
       }),
     async startWorkers() {
       const missing = options.workers - running().length;
-      const added = Array.from({ length: missing }, () => fleet.add('all'));
+      const added = await Promise.all(Array.from({ length: missing }, () => fleet.add('all')));
       await Promise.all(added.map(({ program }) => takesWork(program)));
     },
     async endWorkers() {

@@ -15,13 +15,15 @@
   each probe that is accepted.
 ]]
 local UNPROVEN_IN_FLIGHT, ENOUGH_TO_LEARN_FROM, FAILURES_IN_A_ROW = 4, 20, 3
+-- In the first window after its first 429 a lane waits for its permits; only in the second are they put to the test.
+local WINDOWS_TO_PROVE = 2
 
 -- Numbers of the lane's hash, with what an untouched lane has. Texts are listed apart.
 local LANE_NUMBERS = {
   'seq', 'time', 'width', 'tail', 'sends', 'polls', 'epoch', 'pausedUntil', 'probe', 'probeUntil', 'backoff',
   'failures', 'learned', 'learnedAt', 'learnedIn', 'pressed', 'deducted', 'deductedAt', 'latency', 'answeredAt',
   'busySince', 'firstPoll', 'virtual', 'maxRecipients', 'paceAt', 'graceUntil', 'throttled', 'forgotten', 'sendCall', 'pollCall',
-  'opened', 'sendLeft', 'pollLeft', 'sentAt', 'askedAt', 'loss', 'tickAt', 'tickClaims', 'rollUntil', 'doubt', 'nobody',
+  'opened', 'sendLeft', 'pollLeft', 'sentAt', 'askedAt', 'loss', 'tickAt', 'tickClaims', 'rollUntil', 'doubt', 'nobody', 'clean',
 }
 local LANE_TEXTS = { 'paused', 'stopped', 'held', 'run', 'sendTurn', 'pollTurn', 'crew', 'roll' }
 
@@ -70,7 +72,7 @@ local function gate_limit(lane, rules, now)
 end
 
 local function gate_in_flight_cap(lane, rules)
-  if rules.quota == 0 and lane.learned == 0 then return UNPROVEN_IN_FLIGHT end
+  if rules.quota == 0 and lane.clean < WINDOWS_TO_PROVE then return UNPROVEN_IN_FLIGHT end
   return rules.inFlight
 end
 
@@ -78,7 +80,17 @@ end
 local function gate_learn_upwards(lane, rules, now)
   if rules.quota > 0 or lane.learned == 0 or now - lane.learnedAt < rules.window then return end
   if lane.pressed == 1 then lane.learned = lane.learned + math.max(1, math.floor(lane.learned / 100)) end
-  lane.learnedAt, lane.pressed = now, 0
+  lane.learnedAt, lane.pressed, lane.clean = now, 0, lane.clean + 1
+end
+
+-- What a 429 teaches. The first burst may have spanned the turn of the service's window, and then it was more than a
+-- window holds, up to twice as much: what is not proven yet comes down to what was used at the next 429. What is proven
+-- comes down by a tenth at most, and by twice as much at each 429 that follows on another: somebody else may use the key.
+local function gate_lower(lane, used)
+  if lane.learned == 0 then return used end
+  local lower = lane.learned - math.max(1, math.floor(lane.learned / 100))
+  local part = lane.clean < WINDOWS_TO_PROVE and used >= ENOUGH_TO_LEARN_FROM and 1 or math.min(1, 0.1 * 2 ^ lane.backoff)
+  return math.max(1, math.min(lower, math.max(used, math.floor(lane.learned * (1 - part)))))
 end
 
 -- A pause is jittered by up to a tenth, because a service that was down should not get all lanes back at once.
@@ -119,8 +131,7 @@ local function gate_throttled(windowKey, lane, rules, claim, others, retryAfter,
   local used = lane.sends + lane.polls
   local learned
   if rules.quota == 0 and (lane.learned > 0 or used >= ENOUGH_TO_LEARN_FROM) then
-    local lower = lane.learned - math.max(1, math.floor(lane.learned / 100))
-    learned = lane.learned == 0 and used or math.max(1, math.min(lower, math.max(used, math.floor(lane.learned * 0.9))))
+    learned = gate_lower(lane, used)
     lane.learned, lane.learnedAt, lane.learnedIn, lane.pressed = learned, now, lane.epoch + 1, 0
   end
   local limit = gate_limit(lane, rules, now)

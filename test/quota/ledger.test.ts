@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { QUOTA_MODELS } from '../../src/simulator/quota-models.js';
 import { testRedis } from '../redis/test-redis.js';
-import { laneFixture } from '../store/lane-fixture.js';
+import { laneFixture, START } from '../store/lane-fixture.js';
 import { runVirtually } from './virtual-service.js';
 
 const { redis, prefix } = testRedis('ledger');
@@ -35,4 +35,17 @@ describe.each(QUOTA_MODELS)('against a service that counts by %s', (model) => {
     expect(Math.max(...run.throttled)).toBeLessThanOrEqual(6);
     expect(sum(run.accepted.slice(1)) / (6 * LIMIT)).toBeGreaterThanOrEqual(0.95);
   });
+
+  test.each([2, 6, 10])(
+    'an unknown quota is learned from a burst that spans the turn of the hour after %i s',
+    async (before) => {
+      const chance = seeded(13);
+      const lane = laneFixture(redis, prefix, `turn-${model}-${before}`, { quota: 0 });
+      await lane.campaign('c', 10_000);
+      const begin = START + lane.rules.window - before * 1_000;
+      const run = await runVirtually(lane, model, LIMIT, 7, () => Math.floor(chance() * 500), begin);
+      expect(Math.max(...run.throttled)).toBeLessThanOrEqual(6);
+      expect(sum(run.accepted.slice(1)) / (6 * LIMIT)).toBeGreaterThanOrEqual(0.95);
+    },
+  );
 });

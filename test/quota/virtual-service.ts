@@ -24,10 +24,10 @@ export async function runVirtually(
   hidden: number,
   windows: number,
   delay: () => number,
+  begin = START + 1_234_567,
 ): Promise<Run> {
   const service = createQuotaModel(model, hidden, lane.rules.window);
   const run: Run = { accepted: Array(windows).fill(0), throttled: Array(windows).fill(0) };
-  const begin = START + 1_234_567;
   const events: Event[] = [];
   const at = (time: number, what: () => Promise<void>): void => {
     const place = events.findIndex((event) => event.at > time);

@@ -67,9 +67,9 @@ export async function runCampaigns(
     lanes: await took(() => volley.lanes()),
   };
 
-  await setting.startWorkers();
   const beforeSending = await setting.read();
   const started = performance.now();
+  await setting.startWorkers();
   const accepted = (async () => {
     while ((await simulator.summary()).requests < acceptedBefore + campaigns) {
       await new Promise((later) => setTimeout(later, 500));

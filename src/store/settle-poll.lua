@@ -112,8 +112,14 @@ for i, entry in ipairs(entries) do
       end
       local wasFirst = redis.call('ZREM', unpolledKey, member) == 1
       if wasFirst then
-        -- The first poll is moved to where four in five requests are final when it asks.
-        local patience = math.max(lane.firstPoll, rules.firstPoll) * (isOpen and 1.2 or 0.95)
+        -- The first poll is moved to where four in five requests are final when it asks. Only one that asked at about that
+        -- age says whether it is right: the rest of a burst was put there by an older one, or came late for want of permits.
+        local patience = math.max(lane.firstPoll, rules.firstPoll)
+        if isOpen and age >= patience then
+          patience = patience * 1.2
+        elseif not isOpen and age <= patience * 1.2 then
+          patience = patience * 0.95
+        end
         lane.firstPoll = math.min(math.max(patience, rules.firstPoll), math.max(rules.firstPoll, rules.deadline / 100))
       end
       if isOpen then

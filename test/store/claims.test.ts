@@ -139,6 +139,33 @@ test('a poll is pushed forward when it is taken and ends when its recipients are
   expect(await lane.state('c')).toMatchObject({ s: 'completed', n: { deliveredToTerminal: 1 } });
 });
 
+test('a burst of first polls that all came too early moves the next first poll by one step, not by one each', async () => {
+  const lane = laneFixture(redis, prefix, 'patience', { quota: 1_000 });
+  await lane.campaign('c', 61);
+  const early = START + 15_000;
+  for (const [call, now] of [START, START, early].entries()) {
+    const want = call < 2 ? 30 : 1;
+    if (call === 2) await askedInVain(60);
+    const { claims } = await lane.claims.send({ turn: 't', call: call + 1, want, seen: 0, now });
+    expect(claims).toHaveLength(want);
+    await lane.settlements.send(claims.map(accepted), 0, now);
+  }
+  const { why, againInMs } = await lane.claims.poll({ turn: 'p', call: 9, want: 5, seen: 0, now: early });
+  // Those asked in vain are due again after 15 s, the new one after 15 s × 1.2.
+  expect([why, againInMs]).toEqual(['nothing', 15_000]);
+  expect(Number(await redis.hget(lane.keys.lane('patience', 'lane'), 'firstPoll'))).toBe(18_000);
+
+  async function askedInVain(count: number): Promise<void> {
+    for (let call = 1; count > 0; call++) {
+      const { claims } = await lane.claims.poll({ turn: 'p', call, want: 30, seen: 0, now: early });
+      expect(claims.length).toBeGreaterThan(0);
+      const entries = claims.map((claim) => ({ claim, as: 'infos', letters: 'N' }) as const);
+      await lane.settlements.poll(entries, 0, early);
+      count -= claims.length;
+    }
+  }
+});
+
 test('an overdue claim is named, becomes unknown, and its owner may still tell what became of it', async () => {
   const lane = laneFixture(redis, prefix, 'overdue');
   await lane.campaign('c', 2);

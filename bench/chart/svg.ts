@@ -65,7 +65,7 @@ text { font-family: -apple-system, "Segoe UI", "Noto Sans", "DejaVu Sans", Helve
 }
 `;
 
-function escaped(plain: string): string {
+export function escaped(plain: string): string {
   return plain.replace(/[&<>"]/g, (letter) => `&#${letter.charCodeAt(0)};`);
 }
 

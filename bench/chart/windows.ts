@@ -20,8 +20,8 @@ export interface WindowsChart {
 const WIDTH = 860;
 const LEFT = 52;
 const RIGHT = 12;
-const TOP = 74;
-const PANEL = { height: 84, gap: 34 };
+const TOP = 82;
+const PANEL = { height: 80, gap: 34 };
 const STEP_MS = 250;
 
 export function windowsChart({ heading, quota, windowMs, panels }: WindowsChart): string {
@@ -30,7 +30,7 @@ export function windowsChart({ heading, quota, windowMs, panels }: WindowsChart)
   const most = Math.max(quota, ...series.flat().map(({ all }) => all));
   const x = scaleLinear([0, seconds], [LEFT, WIDTH - RIGHT]);
   const y = scaleLinear([0, most], [PANEL.height, 0]).nice(4);
-  const height = TOP + panels.length * (PANEL.height + PANEL.gap) + 22;
+  const height = TOP + panels.length * (PANEL.height + PANEL.gap) + 14;
   const drawn = panels.map((panel, at) => {
     const transform = `translate(0 ${TOP + at * (PANEL.height + PANEL.gap)})`;
     return tag('g', { transform }, ...panelOf(panel, series[at] ?? []));
@@ -44,7 +44,8 @@ export function windowsChart({ heading, quota, windowMs, panels }: WindowsChart)
     text(heading, LEFT, 22, 'heading'),
     ...legend(),
     ...drawn,
-    text('seconds from the first request', WIDTH - RIGHT, height - 6, 'dim', 'end'),
+    ...x.ticks(10).map((value) => text(String(value), x(value), height - 32, 'dim', 'middle')),
+    text('seconds from the first request', WIDTH - RIGHT, height - 12, 'dim', 'end'),
   );
 
   function legend(): string[] {
@@ -71,12 +72,7 @@ export function windowsChart({ heading, quota, windowMs, panels }: WindowsChart)
       area(points, ({ letIn }) => letIn, 'good'),
       line(LEFT, y(quota), WIDTH - RIGHT, y(quota), 'limit'),
       line(LEFT, floor, WIDTH - RIGHT, floor, 'axis'),
-      ...x
-        .ticks(10)
-        .flatMap((value) => [
-          line(x(value), floor, x(value), floor + 4, 'axis'),
-          text(String(value), x(value), floor + 15, 'dim', 'middle'),
-        ]),
+      ...x.ticks(10).map((value) => line(x(value), floor, x(value), floor + 4, 'axis')),
       text(title, LEFT, -6, 'title'),
       text(note, WIDTH - RIGHT, -6, 'label', 'end'),
     ];
@@ -98,21 +94,27 @@ interface Point {
   readonly all: number;
 }
 
-/** In steps; of each the moment at which most had come, so that no peak is lost between two. */
+/** In steps; of each the moment at which most had come in the window that ended then, so that no peak is lost. */
 function trailing(arrivals: Panel['arrivals'], windowMs: number): Point[] {
+  const changes = arrivals
+    .flatMap(({ at, refused }) => [
+      { at, refused, by: 1 },
+      { at: at + windowMs, refused, by: -1 },
+    ])
+    .sort((a, b) => a.at - b.at || a.by - b.by);
+  const end = arrivals.at(-1)?.at ?? 0;
   const points: Point[] = [];
-  let [oldest, refused] = [0, 0];
-  for (const [at, arrival] of arrivals.entries()) {
-    for (; (arrivals[oldest]?.at ?? 0) <= arrival.at - windowMs; oldest += 1) {
-      if (arrivals[oldest]?.refused === true) refused -= 1;
+  let [next, all, refused] = [0, 0, 0];
+  for (let step = 0; step <= end; step += STEP_MS) {
+    let most: Point = { at: step, letIn: all - refused, all };
+    for (let change = changes[next]; change !== undefined && change.at < step + STEP_MS; ) {
+      all += change.by;
+      if (change.refused) refused += change.by;
+      if (all >= most.all) most = { at: step, letIn: all - refused, all };
+      next += 1;
+      change = changes[next];
     }
-    if (arrival.refused) refused += 1;
-    const all = at - oldest + 1;
-    const step = Math.floor(arrival.at / STEP_MS) * STEP_MS;
-    const last = points.at(-1);
-    const point = { at: step, letIn: all - refused, all };
-    if (last?.at !== step) points.push(point);
-    else if (last.all <= all) points[points.length - 1] = point;
+    points.push(most);
   }
   return points;
 }

@@ -12,6 +12,8 @@ import { type Order, orderEnvironment, SENDER, TEXT } from './order.js';
 
 /** A contestant that has its list. */
 export interface Prepared {
+  /** Whether it waits for its operator, so that nothing more will come: asked only to know when to stop watching. */
+  isWaiting(): Promise<boolean>;
   /** Recipients of whom it says that nobody knows whether they were sent to. */
   unknown(): Promise<number>;
   close(): Promise<void>;
@@ -32,7 +34,7 @@ export interface Contestant {
 }
 
 const beside = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
-const SILENT: Prepared = { unknown: async () => 0, close: async () => {} };
+const SILENT: Prepared = { isWaiting: async () => false, unknown: async () => 0, close: async () => {} };
 const NO_REDIS = new Error('this one needs a Redis');
 
 export const CONTESTANTS: readonly Contestant[] = [
@@ -90,7 +92,8 @@ function volley(name: string, title: string, hourlyQuota: (quota: number) => str
     API_KEY: apiKey,
     HOURLY_QUOTA: hourlyQuota(quota),
     QUOTA_WINDOW_MS: String(windowMs),
-    REQUEST_TIMEOUT_MS: '500',
+    // The longest that such a window allows; the peers wait for an answer without end.
+    REQUEST_TIMEOUT_MS: String(windowMs / 10),
     FOLLOW_UP_FIRST_MS: String(pollMs),
     LOG_LEVEL: 'silent',
   });
@@ -110,6 +113,7 @@ function volley(name: string, title: string, hourlyQuota: (quota: number) => str
       const made = await own.enqueue({ recipients, message: TEXT, sender: SENDER });
       if (made.kind !== 'created') throw new Error(`the campaign was ${made.kind}`);
       return {
+        isWaiting: async () => (await own.status(made.id)).waitingFor === 'resolve',
         unknown: async () => (await own.status(made.id)).recipients.unknown,
         close: () => own.close(),
       };

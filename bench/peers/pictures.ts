@@ -61,8 +61,8 @@ export function barsPicture(
         digits: 0,
       },
       {
-        title: 'Worst window',
-        note: `most requests in any ${windowMs / 1000} s; dashed: the quota`,
+        title: 'Requests, worst window',
+        note: `in any ${windowMs / 1000} s; dashed: the quota`,
         values: medians(undisturbed, ({ worstWindow }) => worstWindow),
         digits: 0,
         limit: quota,

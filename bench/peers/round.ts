@@ -56,7 +56,7 @@ export async function runRound(
       return { ...entry, watch, team };
     });
     const ends = running.map(async ({ contestant, watch, team, redis, before, prepared, bytes }) => {
-      const isDone = await watch.done();
+      const isDone = await watch.done(prepared.isWaiting);
       const run = redis && difference(before, await commandsRun(redis));
       const sent = redis ? await team.commandsSent() : Number.NaN;
       const unknown = await prepared.unknown();
@@ -147,12 +147,14 @@ function createWatch({ kill, recipients, windowMs, silenceMs, patienceMs }: Scen
     },
     killedAt: () => killedAt,
     /** Whether it was done in time. After a kill some may have been told twice, so all told is not yet the end. */
-    async done(): Promise<boolean> {
+    async done(isWaiting: () => Promise<boolean>): Promise<boolean> {
       const began = Date.now();
       const quietMs = kill ? windowMs * 1.5 : windowMs / 3;
       for (;;) {
         const silence = Date.now() - Math.max(began, lastAt);
-        if (silence > silenceMs || (finals >= recipients && silence > quietMs)) return true;
+        if (silence > silenceMs || (silence > quietMs && (finals >= recipients || (await isWaiting())))) {
+          return true;
+        }
         if (Date.now() - began > patienceMs) return finals >= recipients;
         await delay(TICK_MS);
       }

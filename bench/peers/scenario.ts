@@ -43,7 +43,7 @@ const FULL: Scenario = {
   quota: 300,
   windowMs: 10_000,
   silenceMs: LONGER_THAN_A_LOCK_MS,
-  patienceMs: 180_000,
+  patienceMs: 150_000,
 };
 /** bottleneck refreshes a clustered reservoir every 5 s at the soonest. */
 const TINY: Scenario = {
@@ -60,9 +60,10 @@ export const FULL_ROUNDS: readonly Scenario[] = [
   FULL,
   { ...FULL, kill: true },
   FULL,
-  { ...FULL, model: 'clock' },
+  { ...FULL, kill: true },
   FULL,
   { ...FULL, kill: true },
+  { ...FULL, model: 'clock' },
 ];
 /** Small enough to show within a minute that everything runs. */
 export const SMOKE_ROUNDS: readonly Scenario[] = [TINY, { ...TINY, kill: true }];

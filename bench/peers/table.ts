@@ -64,16 +64,20 @@ function ratio(heading: string, against: string): Column {
   };
 }
 
-/** Seconds; those who were broken off are marked. */
+/** Seconds; it says so where a round was broken off, or ended with recipients that are not final. */
 const TIME: Column = {
   heading: 'time to complete, s',
   cell: (row, rounds) => {
-    const isDone = rounds.every((round) => round.get(row.name)?.isDone !== false);
     const seconds = spread(
       valuesOf(row, rounds, ({ tookMs }) => tookMs / 1000),
       1,
     );
-    return isDone ? seconds : `${seconds}, broken off`;
+    const open = valuesOf(row, rounds, ({ notSent, notFinal }) => notSent + notFinal);
+    const notes = [
+      ...(rounds.every((round) => round.get(row.name)?.isDone !== false) ? [] : ['broken off']),
+      ...(open.every((count) => count === 0) ? [] : [`${spread(open)} not final`]),
+    ];
+    return [seconds, ...notes].join(', ');
   },
 };
 

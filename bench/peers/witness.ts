@@ -49,6 +49,9 @@ diagnostics.subscribe('http.server.request.start', (message) => {
   };
 });
 
+// The bench is gone, however that came about.
+process.on('disconnect', () => process.exit());
+
 function toldBy({ statusCode }: ServerResponse, body: unknown): Sighting['what'] {
   return statusCode === 200 && isFinal(String(body)) ? 'final' : 'other';
 }

@@ -1,0 +1,132 @@
+/**
+ * Where the time of one process goes that sends at full speed, beside a bare loop of got and p-limit that does the same
+ * and keeps no account: processor time a request by owner, and a flame graph of Volley's worker.
+ *
+ *   npm run -s bench:profile -- [requests]
+ *
+ * Writes the table into docs/benchmarks.md and docs/images/profile-send.svg. V8's sampling itself takes some of the time.
+ */
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { loadavg, tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { loadConfig } from '../src/config.js';
+import { createEvents } from '../src/events.js';
+import { startPrivateRedis } from '../src/redis/private-server.js';
+import { createVolley } from '../src/runtime.js';
+import { between } from './peers/document.js';
+import { flameGraph } from './profile/flame.js';
+import { byOwner, type Frame, readProfile } from './profile/read.js';
+import { API_KEY, numbers, SENDER, TEXT } from './send/contender.js';
+import { startContender, startSimulator } from './send/processes.js';
+
+const DOCUMENT = 'docs/benchmarks.md';
+const PICTURE = 'docs/images/profile-send.svg';
+/** A first, shorter round lets V8 compile what is hot; it is in the profile too. */
+const WARM_UP = 2_000;
+/** Less than this of a request is not listed, µs. */
+const WORTH_A_LINE = 4;
+
+const requests = Number(process.argv[2] ?? 30_000);
+if (!Number.isInteger(requests) || requests < 1_000) {
+  process.stderr.write('requests must be a whole number of at least 1000\n');
+  process.exit(2);
+}
+const folder = await mkdtemp(join(tmpdir(), 'volley-profile-'));
+const server = await startPrivateRedis({ dir: folder, appendfsync: 'always' });
+const simulator = await startSimulator(resolve('dist/src/simulator/main.js'), { deliveryTime: 3_600_000 });
+
+try {
+  const loop = await profiled('loop', async (options) => {
+    const program = fileURLToPath(new URL('./send/bare-loop.js', import.meta.url));
+    const contender = startContender(program, {}, options);
+    await contender.ready();
+    for (const count of [WARM_UP, requests]) {
+      await contender.carryOut({ baseUrl: simulator.baseUrl, requests: count });
+    }
+    return contender;
+  });
+  await simulator.clear();
+  const volley = await profiled('volley', sendByVolley);
+  const table = tableOf(loop, volley);
+  const load = `Load average ${(loadavg()[0] ?? Number.NaN).toFixed(1)}, Node ${process.version}, ${requests} requests, batches of one, appendfsync always.`;
+  const picture = '![Flame graph of a worker that sends at full speed](images/profile-send.svg)';
+  const heading = 'One worker that sends at full speed: processor time from the outermost call downwards';
+  await writeFile(PICTURE, flameGraph(volley, heading, requests + WARM_UP));
+  const text = `${load}\n\n${table}\n\n${picture}`;
+  await writeFile(DOCUMENT, between(await readFile(DOCUMENT, 'utf8'), 'profile', text));
+  process.stdout.write(`${load}\n${table}\nwritten into ${DOCUMENT} and ${PICTURE}\n`);
+} finally {
+  await simulator.stop();
+  await server.stop();
+  await rm(folder, { recursive: true, force: true });
+}
+
+/** Runs a process with V8's profiler and reads what it found, which is written when the process ends. */
+async function profiled(
+  name: string,
+  run: (options: string[]) => Promise<{ stop(): Promise<void> }>,
+): Promise<Frame> {
+  const into = join(folder, name);
+  const process = await run(['--cpu-prof', `--cpu-prof-dir=${into}`, '--cpu-prof-interval=500']);
+  await process.stop();
+  const [file] = await readdir(into);
+  if (file === undefined) throw new Error(`${name} left no profile`);
+  return readProfile(await readFile(join(into, file), 'utf8'));
+}
+
+async function sendByVolley(options: string[]) {
+  const environment = {
+    REDIS_URL: server.url,
+    MESSAGING_BASE_URL: simulator.baseUrl,
+    API_KEY,
+    HOURLY_QUOTA: '10000000',
+    FOLLOW_UP_FIRST_MS: '86400000',
+    LOG_LEVEL: 'silent',
+  };
+  const beside = fileURLToPath(new URL('./send/meter.js', import.meta.url));
+  const worker = startContender(resolve('dist/workers/send.js'), environment, [
+    '--import',
+    beside,
+    ...options,
+  ]);
+  const volley = createVolley({
+    config: loadConfig(environment),
+    events: createEvents({ level: 'silent' }),
+  });
+  try {
+    for (const count of [WARM_UP, requests]) {
+      const made = await volley.enqueue({
+        recipients: Array.from(numbers(count), (to) => ({ to })),
+        message: TEXT,
+        sender: SENDER,
+        country: 'GB',
+        again: true,
+      });
+      if (made.kind !== 'created') throw new Error(`the campaign was ${made.kind}`);
+      while ((await volley.status(made.id)).recipients.deliveredToNetwork < count) {
+        await new Promise((done) => setTimeout(done, 250));
+      }
+    }
+  } finally {
+    await volley.close();
+  }
+  return worker;
+}
+
+function tableOf(loop: Frame, volley: Frame): string {
+  const each = (frame: Frame) =>
+    new Map(byOwner(frame).map(([owner, time]) => [owner, time / (requests + WARM_UP)]));
+  const [bare, own] = [each(loop), each(volley)];
+  const sum = (times: Map<string, number>): number => [...times.values()].reduce((all, one) => all + one, 0);
+  const shown = (time: number | undefined): string => (time === undefined ? '–' : time.toFixed(1));
+  const owners = [...new Set([...own.keys(), ...bare.keys()])]
+    .filter((owner) => Math.max(own.get(owner) ?? 0, bare.get(owner) ?? 0) >= WORTH_A_LINE)
+    .sort((a, b) => (own.get(b) ?? 0) - (own.get(a) ?? 0));
+  return [
+    '| µs of processor a request, in the functions of | Volley | bare loop |',
+    '|---|---|---|',
+    ...owners.map((owner) => `| ${owner} | ${shown(own.get(owner))} | ${shown(bare.get(owner))} |`),
+    `| **all** | **${shown(sum(own))}** | **${shown(sum(bare))}** |`,
+  ].join('\n');
+}

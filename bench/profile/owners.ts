@@ -1,0 +1,43 @@
+/** Pure: whose time it is, by where a function lies. */
+
+/** Where a function lies, as a processor profile of V8 has it. */
+export interface Place {
+  readonly functionName: string;
+  /** A file's URL or path, `node:…`, or nothing for what is built in. */
+  readonly url: string;
+}
+
+const ROOMS: readonly (readonly [part: string, owner: string])[] = [
+  ['/src/gateway/', 'volley: gateway'],
+  ['/src/pipeline/', 'volley: pipeline'],
+  ['/src/store/', 'volley: store and redis'],
+  ['/src/redis/', 'volley: store and redis'],
+  ['/src/', 'volley: the rest'],
+  ['/workers/', 'volley: the rest'],
+];
+
+const NODE: readonly (readonly [part: RegExp, owner: string])[] = [
+  [/^node:(_http|https?$|internal\/http)/, 'node: http'],
+  [/^node:(net$|_tls|tls|internal\/(net|stream_base|tls))/, 'node: sockets'],
+  [/^node:(stream|internal\/streams|buffer|internal\/buffer)/, 'node: streams'],
+  [
+    /^node:internal\/(timers|process\/task_queues|async_hooks|promise)|^node:timers/,
+    'node: timers and tasks',
+  ],
+];
+
+const BUILT_IN = new Map([
+  ['(idle)', 'idle'],
+  ['(garbage collector)', 'garbage collector'],
+  ['(program)', 'outside JavaScript'],
+]);
+
+/** A package by its name, a room of ours, a part of Node, or what V8 does by itself. */
+export function ownerOf({ functionName, url }: Place): string {
+  const builtIn = BUILT_IN.get(functionName);
+  if (builtIn !== undefined) return builtIn;
+  const [, name] = /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(url) ?? [];
+  if (name !== undefined && !name.startsWith('.cache')) return name;
+  if (url.startsWith('node:')) return NODE.find(([part]) => part.test(url))?.[1] ?? 'node: the rest';
+  return ROOMS.find(([part]) => url.includes(part))?.[1] ?? 'built in';
+}

@@ -45,6 +45,12 @@ export class OverdueError extends Error {
   readonly code = 'ETIMEDOUT';
 }
 
+/** What a connection is ended with that was made too late for its request, of which nothing was written. */
+export class LateError extends Error {
+  override readonly name = 'LateError';
+  readonly code = 'ERR_LATE';
+}
+
 /**
  * What a thrown value says of the request. Total: anything it does not know may have left. `request` is the one that
  * failed, if it got so far: on Node 24 a failed handshake reaches us as the socket's own error, without it.
@@ -57,6 +63,9 @@ export function exchangeOf(error: unknown, request?: Request): Exchange {
     const isSocketError = error instanceof Error && 'code' in error && request?.response === undefined;
     const left = !isSocketError || mayHaveLeft(request);
     return { kind: 'failure', cause: 'network', code: nameOf(error), left };
+  }
+  if (error.cause instanceof LateError) {
+    return { kind: 'failure', cause: 'timeout', code: error.cause.code, left: false };
   }
   const response = error.response;
   if (response !== undefined) {

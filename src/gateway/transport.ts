@@ -1,7 +1,8 @@
 import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
+import { Socket } from 'node:net';
 import { got, Options, type PlainResponse, type Request } from 'got';
-import { AbortedError, type Exchange, exchangeOf, OverdueError } from './exchange.js';
+import { AbortedError, type Exchange, exchangeOf, LateError, OverdueError } from './exchange.js';
 
 /** One HTTP request, ready to be written. Header names in lower case; `body` already serialised. */
 export interface HttpRequest {
@@ -49,6 +50,8 @@ const HEADERS = {
 export function createTransport({ timeoutMs, maxSockets }: TransportSettings): Transport {
   const sockets = { keepAlive: true, maxSockets, maxFreeSockets: 256, timeout: IDLE_MS };
   const agents = { http: new HttpAgent(sockets), https: new HttpsAgent(sockets) };
+  writeInTime(agents.http, 'connect', timeoutMs);
+  writeInTime(agents.https, 'secureConnect', timeoutMs);
   const options = new Options(undefined, {
     retry: { limit: 0, enforceRetryRules: true },
     followRedirect: false,
@@ -83,6 +86,26 @@ export function createTransport({ timeoutMs, maxSockets }: TransportSettings): T
         for (const socket of Object.values(freeSockets).flat()) socket?.destroy();
       }
     },
+  };
+}
+
+/**
+ * A process may be stopped while a connection is being made. When it goes on, its request has long been given up by
+ * others, and must not leave: what is to be written is kept back until the connection stands, and then let go only if
+ * that was in time.
+ */
+function writeInTime(agent: HttpAgent, established: 'connect' | 'secureConnect', timeoutMs: number): void {
+  const create = agent.createConnection.bind(agent);
+  agent.createConnection = (options, made) => {
+    const begun = performance.now();
+    const socket = create(options, made);
+    if (!(socket instanceof Socket)) return socket;
+    socket.cork();
+    socket.once(established, () => {
+      if (performance.now() - begun > timeoutMs) socket.destroy(new LateError());
+      else socket.uncork();
+    });
+    return socket;
   };
 }
 

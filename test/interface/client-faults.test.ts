@@ -1,3 +1,4 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import type { AddressInfo, Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
@@ -55,7 +56,27 @@ async function tlsServer(
   return { origin: `https://127.0.0.1:${(server.address() as AddressInfo).port}`, read: () => read };
 }
 
+/** Stops this process for so long once it has begun to connect, and before it can hear that it is connected. */
+function stopWhileConnecting(ms: number): void {
+  const stop = (): void => {
+    unsubscribe('net.client.socket', stop);
+    process.nextTick(() => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms));
+  };
+  subscribe('net.client.socket', stop);
+}
+
 describe('when it is certain that nothing left', () => {
+  it('writes nothing on a connection that it was stopped in the middle of making', async () => {
+    const server = await rawServer([CREATED]);
+    const client = clientOf(server.origin, { timeoutMs: 200 });
+    stopWhileConnecting(400);
+    expect(await send(client)).toMatchObject({ kind: 'notSent' });
+    // The same way to the same server is open: what had been written before would have come by now.
+    const again = clientOf(server.origin);
+    expect(await send(again)).toMatchObject({ kind: 'accepted' });
+    expect(server.requests).toHaveLength(1);
+  });
+
   it('calls a refused connection not sent', async () => {
     const client = clientOf(`http://127.0.0.1:${await closedPort()}`);
     expect(await send(client)).toEqual({ kind: 'notSent', reason: expect.stringContaining('ECONNREFUSED') });

@@ -58,3 +58,35 @@ export function figuresOf(events: readonly HistoryEvent[]): Figures {
     faults: eventsOf(events, 'fault').length,
   };
 }
+
+/**
+ * From each kill to the first request that was accepted more than `settleMs` after it, ms: what was on the wire at the
+ * kill arrives within that. Of all keys the one that waited longest; one that is never served again does not count.
+ */
+export function servedAgain(events: readonly HistoryEvent[], settleMs: number): number[] {
+  const accepted = eventsOf(events, 'request').filter(({ outcome }) => outcome === 'accepted');
+  const byKey = [...grouped(accepted, ({ key }) => key).values()].map((list) =>
+    list.map(({ at }) => at).sort((a, b) => a - b),
+  );
+  const kills = eventsOf(events, 'fault').filter(({ fault }) => fault === 'SIGKILL' || fault === 'kill');
+  return kills.map(({ at }) =>
+    Math.max(
+      0,
+      ...byKey.map((times) => {
+        const next = times[firstAfter(times, at + settleMs)];
+        return next === undefined ? 0 : next - at;
+      }),
+    ),
+  );
+}
+
+/** Where the first of these ascending times is that is greater. */
+function firstAfter(times: readonly number[], time: number): number {
+  let [low, high] = [0, times.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((times[middle] ?? 0) > time) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}

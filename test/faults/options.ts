@@ -15,7 +15,7 @@ export interface Options {
 }
 
 /** Most of a scenario is waiting for locks to end, so two cores carry several at a time. */
-const AT_ONCE = 6;
+const AT_ONCE = 9;
 
 /** Reads the command line; what is wrong with it comes back as a sentence. */
 export function readOptions(args: readonly string[]): Options | string {

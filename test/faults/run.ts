@@ -15,6 +15,7 @@ import { findServer } from '../../src/redis/find-server.js';
 import { violationsOf } from './checker.js';
 import { figuresOf } from './figures.js';
 import { readHistory } from './history.js';
+import { runKills } from './kills.js';
 import { type Options, readOptions } from './options.js';
 import { type Outcome, runScenario } from './run-scenario.js';
 
@@ -31,7 +32,16 @@ async function main(): Promise<number> {
     return refuse(
       'there is no redis-server or valkey-server on this machine, and faults need one of their own',
     );
+  if (options.kills !== undefined) return kill(options.kills, options.seeds[0] ?? 1);
   return run(options);
+}
+
+async function kill(kills: number, seed: number): Promise<number> {
+  const path = join(folder, `kills-${seed}.ndjson`);
+  const isGood = await runKills(kills, seed, path);
+  console.log(`history: ${path}`);
+  if (!isGood) console.log(`again: npm run -s test:faults -- --kills ${kills} --seed ${seed}`);
+  return isGood ? 0 : 1;
 }
 
 async function run({ scenarios, seeds, atOnce }: Options): Promise<number> {

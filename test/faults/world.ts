@@ -1,8 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import type { Random } from '../../src/clock.js';
 import { IN_FLIGHT } from '../../src/quota/rules.js';
 import { seededRandom } from '../../src/simulator/random.js';
@@ -29,7 +28,8 @@ const LANES = [
 /** The most recipients that a process which dies may leave on the wire. */
 export const ON_THE_WIRE = LANES.reduce((sum, lane) => sum + IN_FLIGHT * lane.recipients, 0);
 
-const BLOCKER = fileURLToPath(new URL('block-event-loop.mjs', import.meta.url));
+/** Loaded by every process; plain JavaScript, for nothing compiles it. */
+const BLOCKER = resolve('test/faults/block-event-loop.mjs');
 
 /** The links of one process. */
 export interface Links {

@@ -49,7 +49,7 @@ function forgetting(way: 'aof' | 'failover', dead: Dead): Scenario {
     name: dead === 'nobody' ? `${way}-alive` : `${way}-${dead}-dead`,
     does: `${what}; ${who[dead]}`,
     workers: ['send', 'send', 'follow-up'],
-    seconds: 14,
+    seconds: 9,
     async run(world) {
       const { redis, fleet, recorder, random, traffic, senders } = world;
       if (way === 'failover') await redis.follow();

@@ -16,7 +16,7 @@ const kill: Scenario = {
   name: 'kill',
   does: 'each worker process is ended by kill -9 and by SIGTERM, and another takes its place',
   workers: ['send', 'follow-up', 'all'],
-  seconds: 14,
+  seconds: 8,
   async run({ fleet, recorder, random, traffic, campaigns }) {
     await traffic(3);
     const ends = fleet.members.flatMap((member) => [
@@ -41,25 +41,22 @@ const stop: Scenario = {
   name: 'stop',
   does: 'each worker process is stopped past its lock by SIGSTOP, and goes on by SIGCONT',
   workers: ['send', 'follow-up', 'send'],
-  seconds: 18,
+  seconds: 12,
   async run(world) {
     await world.traffic(3);
-    const [first, followUp, second] = world.fleet.members;
-    for (const members of [
-      [first, followUp],
-      [second, followUp],
-    ]) {
-      await delay(between(0, 1_500, world.random));
-      await Promise.all(
-        members.map(async (member) => {
-          if (member === undefined) return;
-          await stopped(world, member, async () => {
-            signal(member, 'SIGSTOP');
-            await delay(PAST_THE_LOCK_MS);
-          });
-        }),
-      );
-    }
+    await delay(between(0, 1_500, world.random));
+    const [one, other] = world.senders;
+    // Those that send one after the other, so that the second has taken over what the first had.
+    await Promise.all([
+      ...world.fleet.members
+        .filter((member) => member !== other)
+        .map((member) => stopped(world, member, () => stopFor(member, PAST_THE_LOCK_MS))),
+      delay(PAST_THE_LOCK_MS - 1_000).then(() =>
+        other === undefined || other === one
+          ? undefined
+          : stopped(world, other, () => stopFor(other, PAST_THE_LOCK_MS)),
+      ),
+    ]);
   },
 };
 
@@ -67,7 +64,7 @@ const stopBetweenClaimAndWrite: Scenario = {
   name: 'stop-claim',
   does: 'the process that sends is stopped when its claim is answered and before it reads the answer',
   workers: ['send', 'send', 'follow-up'],
-  seconds: 18,
+  seconds: 10,
   async run(world) {
     await world.traffic(3);
     const member = await caught(world, (one, deed) =>
@@ -81,20 +78,18 @@ const stopBeforeWrite: Scenario = {
   name: 'stop-write',
   does: 'the process that sends is stopped when it has connected to the service and before it writes; meanwhile its campaigns are paused',
   workers: ['send', 'send', 'follow-up'],
-  seconds: 18,
+  seconds: 10,
   async run(world) {
     await world.traffic(3);
     const { recorder, fleet, campaigns, random, senders } = world;
     const catching = caught(world, (one, deed) =>
       world.linksOf(one).service.trap({ on: 'connection', deed }),
     );
-    // Without connections to fall back on every request begins with a new one.
-    await recorder.fault(
-      { fault: 'cut', target: 'service', forgets: false, mayLeave: ON_THE_WIRE },
-      async () => {
-        for (const one of senders) world.linksOf(one).service.cut();
-      },
+    // Processes that begin have no connections to fall back on: each of their first requests waits for one.
+    await recorder.fault({ fault: 'SIGTERM', target: 'all that send', forgets: false, mayLeave: 0 }, () =>
+      Promise.all(senders.map((one) => fleet.end(one, 'SIGTERM'))),
     );
+    for (const one of senders) fleet.begin(one);
     const member = await catching;
     const pauseAfterMs = between(0, PAST_THE_LOCK_MS - 500, random);
     const ids = Object.values(campaigns);
@@ -112,7 +107,7 @@ const block: Scenario = {
   name: 'block',
   does: 'the event loop of the process that sends is blocked for four locks',
   workers: ['send', 'send', 'follow-up'],
-  seconds: 24,
+  seconds: 14,
   async run(world) {
     await world.traffic(3);
     const member = await caught(
@@ -172,6 +167,11 @@ async function stopped(
       }
     },
   );
+}
+
+async function stopFor(member: Member, ms: number): Promise<void> {
+  signal(member, 'SIGSTOP');
+  await delay(ms);
 }
 
 function signal({ program }: Member, name: NodeJS.Signals): void {

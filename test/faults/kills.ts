@@ -1,0 +1,69 @@
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { startPrivateRedis } from '../../src/redis/private-server.js';
+import { seededRandom } from '../../src/simulator/random.js';
+import { type KillOutcome, killRun } from '../end-to-end/kill-run.js';
+import { writeHistory } from './history.js';
+
+/** Of twenty-one kills one is Redis's. */
+const A_REDIS_KILL_EACH = 20;
+/** BullMQ's lock, its check, and the start of another process on a busy machine. */
+const SERVED_AGAIN_WITHIN_MS = 15_000;
+
+/** Kills so many worker processes, and Redis now and then; prints what came of it, and whether it is as promised. */
+export async function runKills(kills: number, seed: number, path: string): Promise<boolean> {
+  const dir = await mkdtemp(join(tmpdir(), 'volley-kill-run-'));
+  let server = await startPrivateRedis({ dir, appendfsync: 'always' });
+  const { port, url } = server;
+  const { password } = new URL(url);
+  const began = performance.now();
+  try {
+    const outcome = await killRun({
+      lanes: 4,
+      recipients: 2_000,
+      quota: 600,
+      workers: ['send', 'send', 'follow-up', 'all'],
+      workerKills: kills,
+      redisKills: Math.floor(kills / A_REDIS_KILL_EACH),
+      everyMs: 750,
+      latencyMs: 300,
+      patienceMs: 180_000,
+      redis: {
+        url,
+        kill: () => server.kill(),
+        restart: async () => {
+          server = await startPrivateRedis({ dir, appendfsync: 'always', port, password });
+        },
+      },
+      seed,
+      random: seededRandom(seed),
+      say: (line) => console.error(`${((performance.now() - began) / 1000).toFixed(0)} s: ${line}`),
+    });
+    await mkdir(dirname(path), { recursive: true });
+    await writeHistory(path, outcome.events);
+    return tell(outcome);
+  } finally {
+    await server.stop();
+    await rm(dir, { recursive: true, force: true });
+  }
+}
+
+function tell({ figures, violations, servedAgainMs, tookMs }: KillOutcome): boolean {
+  const sorted = [...servedAgainMs].sort((a, b) => a - b);
+  const at = (share: number): number => sorted[Math.ceil(sorted.length * share) - 1] ?? 0;
+  const unbalanced = violations.filter(({ check }) => check === 'conservation').length;
+  const { fullestWindow, ...counts } = figures;
+  const rows = {
+    ...counts,
+    'fullest window': `${(100 * fullestWindow).toFixed(1)} %`,
+    unbalanced,
+    'served again, ms': `median ${at(0.5)}, p99 ${at(0.99)}, most ${at(1)}`,
+    took: `${(tookMs / 1000).toFixed(0)} s`,
+  };
+  for (const [name, value] of Object.entries(rows)) console.log(`${name}: ${value}`);
+  for (const { check, what } of violations.slice(0, 10)) console.log(`  ${check}: ${what}`);
+  const isGood = violations.length === 0 && at(1) <= SERVED_AGAIN_WITHIN_MS;
+  console.log(isGood ? 'all as promised' : `NOT as promised: ${violations.length} violations`);
+  return isGood;
+}

@@ -7,6 +7,7 @@ import { createEvents, type Events } from './events.js';
 import { createAccountClient } from './gateway/accounts.js';
 import { createMessagingClient } from './gateway/messaging.js';
 import { laneBearer } from './pipeline/bearer.js';
+import { coalesced } from './pipeline/coalesced.js';
 import { createDesk } from './pipeline/desk.js';
 import { importCampaign, previewCampaign } from './pipeline/import.js';
 import { type Lane, openLane } from './pipeline/lane.js';
@@ -100,10 +101,11 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
     return cache;
   };
 
-  const launched = async (name: string): Promise<void> => {
-    const lane = lanes.get(name);
-    if (lane !== undefined) await wakeLane(lane, wakers());
-  };
+  // A platform may launch thousands at once; the lane is woken once after all that were launched meanwhile.
+  const launchers = new Map(
+    [...lanes.values()].map((lane) => [lane.name, coalesced(() => wakeLane(lane, wakers()))]),
+  );
+  const launched = async (name: string): Promise<void> => launchers.get(name)?.();
   const sweep = {
     redis,
     keys,

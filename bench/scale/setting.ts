@@ -10,6 +10,8 @@ import { type Meter, meter, type Reading } from './cost.js';
 const PREFIX = 'scale';
 const QUOTA = 10_000_000;
 const ASK_EVERY_MS = 500;
+/** Longer than a request may take until it is unknown. */
+const STUCK_AFTER_MS = 180_000;
 
 export interface SettingOptions {
   readonly lanes: number;
@@ -53,7 +55,7 @@ export async function startSetting(options: SettingOptions): Promise<Setting> {
       hourlyQuota: QUOTA,
       maxRecipientsPerRequest: options.batch,
     })),
-    settings: { QUOTA_WINDOW_MS: '3600000', REQUEST_TIMEOUT_MS: '30000', FOLLOW_UP_FIRST_MS: '2000' },
+    settings: { QUOTA_WINDOW_MS: '3600000', REQUEST_TIMEOUT_MS: '120000', FOLLOW_UP_FIRST_MS: '2000' },
   });
   const redis = connect(cluster.url);
   const keys = keyNames(PREFIX);
@@ -85,8 +87,12 @@ export async function startSetting(options: SettingOptions): Promise<Setting> {
       await Promise.all(running().map(({ program }) => program.end('SIGTERM')));
     },
     async untilEnded(lanes, campaigns) {
+      let [most, since] = [-1, 0];
       for (let asked = lanes.length; ; asked += lanes.length) {
-        if ((await ended(lanes)) >= campaigns) return asked;
+        const count = await ended(lanes);
+        if (count >= campaigns) return asked;
+        if (count > most) [most, since] = [count, performance.now()];
+        if (performance.now() - since > STUCK_AFTER_MS) throw new Error(await stuck(fleet, count, campaigns));
         await delay(ASK_EVERY_MS);
       }
     },
@@ -97,6 +103,11 @@ export async function startSetting(options: SettingOptions): Promise<Setting> {
       await cluster.stop();
     },
   };
+}
+
+async function stuck({ volley }: Fleet, ended: number, campaigns: number): Promise<string> {
+  const unknown = (await volley.lanes()).reduce((sum, lane) => sum + lane.unknown, 0);
+  return `${ended} of ${campaigns} campaigns have ended, and none for ${STUCK_AFTER_MS} ms; ${unknown} requests are unknown`;
 }
 
 async function takesWork(program: Program): Promise<void> {

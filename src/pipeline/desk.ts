@@ -1,10 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { InputError, NotFoundError } from '../campaign/errors.js';
-import type { CampaignStatus, LaneStatus } from '../campaign/views.js';
+import type { CampaignState, CampaignStatus, LaneStatus } from '../campaign/views.js';
 import type { Events } from '../events.js';
 import type { Redis } from '../redis/connection.js';
 import type { Keys } from '../redis/keys.js';
 import { findLane, listCampaigns, readMeta, readState } from '../store/campaigns.js';
+import { ahead } from './ahead.js';
 import type { Lane } from './lane.js';
 import type { Wakers } from './queues.js';
 import type { Roster } from './roster.js';
@@ -38,6 +39,7 @@ export type Desk = Pick<
 >;
 
 const LISTED = 50;
+const LOOKED_UP_AT_ONCE = 50;
 const PROGRESS_MS = 500;
 
 export function createDesk({ redis, keys, lanes, wakers, roster, events }: DeskOptions): Desk {
@@ -52,24 +54,37 @@ export function createDesk({ redis, keys, lanes, wakers, roster, events }: DeskO
       throw new NotFoundError(`there is no campaign ${id}; \`volley list\` shows those there are`);
     return laneNamed(name);
   };
-  const look = async (id: string, lane: Lane, hasWorkers: boolean): Promise<CampaignStatus> => {
-    const [meta, state, view, unknown] = await Promise.all([
+  /** What the status of a campaign needs to know of its lane. */
+  const stand = async (lane: Lane) => {
+    const [view, unknown] = await Promise.all([lane.look(), lane.commands.unknown()]);
+    return { view, unknown };
+  };
+  /** Null for one that is not there: its index is written before it and removed after it. */
+  const look = async (
+    id: string,
+    lane: Lane,
+    stands: ReturnType<typeof stand>,
+    workers: boolean,
+    wanted?: CampaignState,
+  ): Promise<CampaignStatus | null> => {
+    const [meta, state] = await Promise.all([
       readMeta(redis, keys, lane.name, id),
       readState(redis, keys, lane.name, id),
-      lane.views.look(),
-      lane.commands.unknown(),
     ]);
-    if (meta === null || state === null) {
-      throw new NotFoundError(
-        `campaign ${id} is not there any more: removed after its retention, or never committed`,
-      );
-    }
+    if (meta === null || state === null || (wanted !== undefined && state.s !== wanted)) return null;
+    const { view, unknown } = await stands;
     const own = unknown.filter(({ campaign }) => campaign === id);
-    return campaignStatus(meta, state, lane, view, own, hasWorkers);
+    return campaignStatus(meta, state, lane, view, own, workers);
   };
   const hasWorkers = async (): Promise<boolean> => (await roster.alive()).length > 0;
-  const status = async (id: string): Promise<CampaignStatus> =>
-    look(id, await laneOf(id), await hasWorkers());
+  const status = async (id: string): Promise<CampaignStatus> => {
+    const lane = await laneOf(id);
+    const found = await look(id, lane, stand(lane), await hasWorkers());
+    if (found !== null) return found;
+    throw new NotFoundError(
+      `campaign ${id} is not there any more: removed after its retention, or never committed`,
+    );
+  };
 
   const command = async (id: string, word: 'pause' | 'resume' | 'cancel') => {
     const lane = await laneOf(id);
@@ -86,16 +101,17 @@ export function createDesk({ redis, keys, lanes, wakers, roster, events }: DeskO
     async list({ state, limit = LISTED } = {}) {
       const workers = await hasWorkers();
       const found: CampaignStatus[] = [];
-      for await (const { id, lane: name } of listCampaigns(redis, keys)) {
+      // A lane is asked once, however many of its campaigns are listed.
+      const standing = new Map<Lane, ReturnType<typeof stand>>();
+      const lookUp = async ({ id, lane: name }: { id: string; lane: string }) => {
         const lane = lanes.get(name);
-        if (lane === undefined) continue;
-        // The index is written before the campaign and removed after it: an entry may stand alone for a moment.
-        const campaign = await look(id, lane, workers).catch((error: unknown) => {
-          if (error instanceof NotFoundError) return undefined;
-          throw error;
-        });
-        if (campaign === undefined || (state !== undefined && campaign.state !== state)) continue;
-        found.push(campaign);
+        if (lane === undefined) return null;
+        const stands = standing.get(lane) ?? stand(lane);
+        standing.set(lane, stands);
+        return look(id, lane, stands, workers, state);
+      };
+      for await (const campaign of ahead(listCampaigns(redis, keys), LOOKED_UP_AT_ONCE, lookUp)) {
+        if (campaign !== null) found.push(campaign);
         if (found.length >= limit) break;
       }
       return found;
@@ -156,7 +172,7 @@ export function createDesk({ redis, keys, lanes, wakers, roster, events }: DeskO
     },
 
     async lanes(): Promise<LaneStatus[]> {
-      return Promise.all([...lanes.values()].map(async (lane) => laneStatus(lane, await lane.views.look())));
+      return Promise.all([...lanes.values()].map(async (lane) => laneStatus(lane, await lane.look())));
     },
 
     async pauseLane(name) {

@@ -11,6 +11,7 @@ import { laneViews } from '../store/lane-view.js';
 import { laneReassertion } from '../store/reassertion.js';
 import { laneCrew } from '../store/roll-call.js';
 import { laneSettlements } from '../store/settlements.js';
+import { coalesced } from './coalesced.js';
 import { teller } from './tell.js';
 
 /** A lane as the pipeline sees it: its name, its rules, and what may be asked of its keys. */
@@ -26,6 +27,7 @@ export function openLane(
   const { name } = settings;
   const rules: ScriptRules = scriptRules(settings, config);
   const json = JSON.stringify(rules);
+  const views = laneViews(redis, keys, name, json);
   return {
     name,
     settings,
@@ -41,7 +43,9 @@ export function openLane(
     commands: laneCommands(redis, keys, name),
     reassert: laneReassertion(redis, keys, name),
     crew: laneCrew(redis, keys, name, json),
-    views: laneViews(redis, keys, name, json),
+    views,
+    /** How the lane stands now; those who ask at the same time share an answer. */
+    look: coalesced(() => views.look()),
     tell: teller(events, name),
   };
 }

@@ -94,7 +94,7 @@ export async function passList({ list, template }: OpenList, pass: ListPass): Pr
     }
   });
   return {
-    preview: tally.preview(list, lane, await lane.views.look()),
+    preview: tally.preview(list, lane, await lane.look()),
     content: content.digest('base64url'),
   };
 }

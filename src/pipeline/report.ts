@@ -6,6 +6,7 @@ import type { Redis } from '../redis/connection.js';
 import type { Keys } from '../redis/keys.js';
 import { type CampaignMeta, findLane, listCampaigns, readMeta } from '../store/campaigns.js';
 import { campaignReader, type OrdinalRecord } from '../store/report-reader.js';
+import { ahead } from './ahead.js';
 import { requestReference } from './tell.js';
 
 export interface ReportDeps {
@@ -13,6 +14,9 @@ export interface ReportDeps {
   readonly keys: Keys;
   readonly config: LocalConfig;
 }
+
+/** Campaigns that are searched for a number at the same time. */
+const SEARCHED_AT_ONCE = 50;
 
 /** What is shown for each state: a delivery status as the interface spells it, else the state's own name. */
 const WORDS = {
@@ -76,15 +80,19 @@ export async function* findNumber(deps: ReportDeps, spelling: string): AsyncGene
   const { redis, keys, config } = deps;
   const read = numberReader(config.defaultCountry)(spelling);
   if (!read.ok) throw new InputError(read.reason);
-  for await (const { id, lane } of listCampaigns(redis, keys)) {
-    const meta = await readMeta(redis, keys, lane, id);
-    if (meta === null) continue;
+  const rowOf = async ({ id, lane }: { id: string; lane: string }): Promise<FoundRecipient | null> => {
     const reader = campaignReader(redis, keys, lane, id);
-    const found = { campaign: id, name: meta.name };
     const ordinal = await reader.ordinalOf(read.number);
     const record = ordinal === null ? null : await reader.record(ordinal);
-    if (record !== null) yield { ...toRow(meta, record), ...found };
-    else if (await reader.isSuppressed(read.number)) yield { ...suppressedRow(read.number), ...found };
+    if (record === null && !(await reader.isSuppressed(read.number))) return null;
+    // Most campaigns have not got the number, so what else there is of them is not read before.
+    const meta = await readMeta(redis, keys, lane, id);
+    if (meta === null) return null;
+    const row = record === null ? suppressedRow(read.number) : toRow(meta, record);
+    return { ...row, campaign: id, name: meta.name };
+  };
+  for await (const found of ahead(listCampaigns(redis, keys), SEARCHED_AT_ONCE, rowOf)) {
+    if (found !== null) yield found;
   }
 }
 

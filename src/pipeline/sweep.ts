@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { hostname } from 'node:os';
+import pLimit from 'p-limit';
 import type { Events } from '../events.js';
 import type { Redis } from '../redis/connection.js';
 import type { Keys } from '../redis/keys.js';
@@ -8,6 +9,8 @@ import type { Wakers } from './queues.js';
 
 /** Whoever lives sweeps; one at a time is enough. */
 const EVERY_MS = 2_000;
+/** Of a lane's old campaigns: one takes a dozen commands, one after the other. */
+const REMOVED_AT_A_TIME = 20;
 
 export interface SweepOptions {
   readonly redis: Redis;
@@ -94,13 +97,14 @@ export async function sweepLane(
     lane.tell((await lane.commands.resolve(unknownOutcome.action, reason, found.resolvable)).events);
   }
   for (const id of found.deadImports) await options.discardImport(lane.name, id);
-  for (const id of found.expired) await options.removeCampaign(lane.name, id);
+  const limit = pLimit(REMOVED_AT_A_TIME);
+  await limit.map(found.expired, (id) => options.removeCampaign(lane.name, id));
   await wakeLane(lane, options.wakers);
 }
 
 /** Gives a lane that has something to do its jobs, at the time when it may. */
 export async function wakeLane(lane: Lane, wakers: Wakers): Promise<void> {
-  const { now, sendAt, pollAt } = await lane.views.look();
+  const { now, sendAt, pollAt } = await lane.look();
   if (sendAt >= 0) await wakers.wake('send', lane.name, Math.max(0, sendAt - now));
   if (pollAt >= 0) await wakers.wake('poll', lane.name, Math.max(0, pollAt - now));
 }

@@ -19,6 +19,9 @@ import { Timers } from './timers.js';
 import { TokenOffice } from './tokens.js';
 import { type Answer, carryOut, failure, type Incoming, readBody } from './wire.js';
 
+/** Connections that wait to be taken: a fleet opens thousands at once, and the system resets those beyond it. */
+const BACKLOG = 4_096;
+
 /** A running stand-in for the messaging service. */
 export interface Simulator {
   /** The part before `/outbound`, such as `http://127.0.0.1:41234/smsmessaging/v1`. */
@@ -186,7 +189,7 @@ function whole({ method = '', url = '', headers }: IncomingMessage, body: string
 function listen(server: Server, { host, port }: Settings): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', reject);
-    server.listen(port, host, () => {
+    server.listen({ port, host, backlog: BACKLOG }, () => {
       server.off('error', reject);
       resolve();
     });

@@ -78,7 +78,7 @@ local found = {
   overduePolls = claims_older(pollsKey, overdue, 'at'),
   resolvable = rules.resolveAfter > 0 and claims_older(unknownKey, now - rules.resolveAfter, 'at') or {},
   deadImports = redis.call('ZRANGEBYSCORE', importingKey, '-inf', now, 'LIMIT', 0, 20),
-  expired = redis.call('ZRANGEBYSCORE', endedKey, '-inf', now - retention, 'LIMIT', 0, 20),
+  expired = redis.call('ZRANGEBYSCORE', endedKey, '-inf', now - retention, 'LIMIT', 0, 500),
 }
 lane_save(laneKey, lane)
 return { cjson.encode(found), #events > 0 and cjson.encode(events) or '[]' }

@@ -1,0 +1,120 @@
+import type { LoginOutcome } from '../../src/auth/outcome.js';
+import type { Process } from './process.js';
+import type { LanePlan } from './scenario.js';
+import { START } from './server.js';
+import { Violation } from './violation.js';
+import type { World } from './world.js';
+
+interface Pair {
+  readonly access: string;
+  readonly refresh: string;
+  readonly at: number;
+  isRevoked: boolean;
+}
+
+/** The account service as one lane's account sees it, and the judge of invariant 6. */
+export class Accounts {
+  /** Logins that were refused since an operator last said so. */
+  refused = 0;
+  logins = 0;
+  isPasswordWrong: boolean;
+  readonly #world: World;
+  readonly #lifeMs: number;
+  readonly #presented = new Set<string>();
+  readonly #pairs: Pair[] = [];
+  #answersWorse: boolean;
+
+  constructor(world: World, plan: LanePlan) {
+    this.#world = world;
+    this.#lifeMs = plan.tokenLifeMs;
+    this.isPasswordWrong = plan.isPasswordWrong;
+    this.#answersWorse = world.scenario.faults.has('service');
+  }
+
+  calm(): void {
+    this.#answersWorse = false;
+  }
+
+  /** Whether messaging takes this token now. */
+  isValid(access: string): boolean {
+    const pair = this.#pairs.find((known) => known.access === access);
+    return pair !== undefined && !pair.isRevoked && this.#world.calendar.now < pair.at + this.#life;
+  }
+
+  /** The service withdraws the token in force: the next request is answered 401. */
+  revoke(): void {
+    const pair = this.#pairs.at(-1);
+    if (pair !== undefined) pair.isRevoked = true;
+  }
+
+  login(process: Process): Promise<LoginOutcome> {
+    return this.#answered(process, 'login', () => {
+      if (!this.isPasswordWrong) {
+        this.logins += 1;
+        if (this.#world.isQuiet && this.logins > 1) {
+          throw new Violation(6, `${this.logins} logins where nothing went wrong`);
+        }
+        return this.#newPair();
+      }
+      this.refused += 1;
+      if (this.refused > 2) throw new Violation(6, `login ${this.refused} with a password that was refused`);
+      return { kind: 'badCredential' };
+    });
+  }
+
+  refresh(process: Process, token: string): Promise<LoginOutcome> {
+    if (this.#presented.has(token) && !this.#world.judge.hasForgotten) {
+      throw new Violation(6, `${process.name} presents the refresh token ${token} again`);
+    }
+    this.#presented.add(token);
+    const pair = this.#pairs.find(({ refresh }) => refresh === token);
+    const age = this.#world.calendar.now - (pair?.at ?? 0);
+    if (this.#world.isQuiet && pair !== undefined && !pair.isRevoked && age < 0.8 * this.#life) {
+      throw new Violation(6, `a refresh after ${age} ms of ${this.#life}, and nothing was refused`);
+    }
+    return this.#answered(process, 'refresh', () => (pair === undefined ? { kind: 'refused', reason: 'unknown' } : this.#newPair()));
+  }
+
+  get #life(): number {
+    // A token that does not tell must outlive a window: else each finds it ended, and its permits are spent on that.
+    return this.#lifeMs === 0 ? 1.7 * this.#world.scenario.config.quotaWindowMs : this.#lifeMs;
+  }
+
+  #newPair(): LoginOutcome {
+    const { calendar } = this.#world;
+    const serial = this.#pairs.length + 1;
+    const seconds = Math.floor((START + calendar.now) / 1000);
+    const claims = { serial, ...(this.#lifeMs === 0 ? {} : { iat: seconds, exp: seconds + this.#lifeMs / 1000 }) };
+    const access = `${encoded({ alg: 'none' })}.${encoded(claims)}.x`;
+    const pair: Pair = { access, refresh: `refresh-${serial}`, at: calendar.now, isRevoked: false };
+    this.#pairs.push(pair);
+    return { kind: 'pair', accessToken: access, refreshToken: pair.refresh };
+  }
+
+  /** A request that may get lost on either way; who called it off at its timeout hears `noAnswer`. */
+  #answered(process: Process, what: string, decide: () => LoginOutcome): Promise<LoginOutcome> {
+    const { calendar, chance, scenario, trace } = this.#world;
+    const fate = this.#answersWorse ? chance.weighted([[8, 'answered'], [1, 'lost'], [1, 'unanswered']]) : 'answered';
+    trace.add(process.name, `${what}: ${fate}`);
+    return new Promise((resolve, reject) => {
+      const silent: LoginOutcome = { kind: 'noAnswer', reason: 'nothing came back' };
+      process.machine.alarm(scenario.config.requestTimeoutMs, () => resolve(silent));
+      if (fate === 'lost') return;
+      calendar.enter(chance.whole(1, scenario.latencyMs), () => {
+        try {
+          const outcome = decide();
+          trace.add('accounts', `${what}: ${outcome.kind}`);
+          if (fate === 'answered') calendar.enter(chance.whole(1, scenario.latencyMs), () => void resolve(outcome), process);
+        } catch (error) {
+          this.#world.fail(error);
+          reject(error);
+        }
+        return undefined;
+      });
+    });
+  }
+}
+
+function encoded(value: unknown): string {
+  return Buffer.from(JSON.stringify(value)).toString('base64url');
+}

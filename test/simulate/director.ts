@@ -1,0 +1,258 @@
+import type { Observed } from './observe.js';
+import type { Process } from './process.js';
+import type { CampaignPlan } from './scenario.js';
+import { Violation } from './violation.js';
+import type { World } from './world.js';
+
+/** After the last fault everything must have ended within so much virtual time. */
+const CALM_MS = 14 * 24 * 3_600_000;
+
+/** What happens to a world from outside: campaigns come, processes die, operators speak; and in the end, calm. */
+export class Director {
+  readonly #world: World;
+  #uncommitted: number;
+
+  constructor(world: World) {
+    this.#world = world;
+    this.#uncommitted = world.scenario.campaigns.length;
+  }
+
+  begin(): void {
+    const { calendar, chance, scenario } = this.#world;
+    for (const plan of scenario.campaigns) calendar.enter(plan.committedAt, () => this.#commit(plan));
+    calendar.enter(chance.whole(500, 2_000), () => this.#sweep(2_000));
+    const rounds = scenario.faults.size === 0 ? 0 : chance.whole(2, 8);
+    for (let round = 0; round < rounds; round += 1) {
+      calendar.enter(chance.whole(1, scenario.chaosMs), () => this.#fault());
+    }
+    const words = chance.is(0.5) ? chance.whole(1, 4) : 0;
+    for (let word = 0; word < words; word += 1) {
+      calendar.enter(chance.whole(1, scenario.chaosMs), () => this.#operate());
+    }
+    calendar.enter(scenario.chaosMs, () => this.#calm());
+  }
+
+  async #commit(plan: CampaignPlan): Promise<void> {
+    const { jobs } = this.#world;
+    await this.#world.commit(plan);
+    this.#uncommitted -= 1;
+    await this.#world.direct(plan.lane, async () => jobs.wake('send', plan.lane, plan.startsInMs));
+  }
+
+  /** One of the processes that can sweeps now and then; in the calm, the longer nothing happens, the more seldom. */
+  #sweep(everyMs: number): undefined {
+    const { calendar, chance, processes } = this.#world;
+    const able = processes.filter((process) => !process.isStopped);
+    if (able.length > 0) {
+      const process = chance.pick(able);
+      process.sweep().catch((error: unknown) => this.#world.broken(`${process.name}: sweep`, error));
+    }
+    const next = this.#world.isCalm ? Math.min(everyMs * 1.5, 600_000) : 2_000;
+    calendar.enter(chance.whole(next, 2 * next), () => this.#sweep(next));
+    return undefined;
+  }
+
+  #fault(): Promise<void> | undefined {
+    const { chance, scenario, calendar, server, judge, jobs } = this.#world;
+    const kinds = [...scenario.faults].filter((fault) => fault !== 'service' && fault !== 'slow');
+    if (kinds.length === 0 || this.#world.isCalm) return undefined;
+    const process = chance.pick(this.#world.processes);
+    const fault = chance.pick(kinds);
+    switch (fault) {
+      case 'kill':
+        return void this.#kill(process);
+      case 'stop': {
+        const ms = chance.weighted([[3, chance.whole(100, 3_000)], [3, chance.whole(3_000, 20_000)], [1, chance.whole(20_000, 90_000)]]);
+        this.#say('stops', `${process.name} for ${ms} ms`);
+        process.stop(ms);
+        if (ms > 6_000) jobs.stalled(process);
+        return undefined;
+      }
+      case 'cut':
+        this.#say('connections cut', process.name);
+        return void process.cut(chance.is(0.7) ? chance.whole(1, 50) : chance.whole(50, 4_000));
+      case 'lock':
+        this.#say('locks lost', process.name);
+        return void jobs.loseLocks((holder) => holder === process, 0);
+      case 'clock': {
+        const ms = chance.whole(100, 20_000);
+        this.#say('clock set back', `by ${ms} ms`);
+        server.skew -= ms;
+        return undefined;
+      }
+      case 'full': {
+        const ms = chance.whole(10, 4_000);
+        this.#say('redis full', `for ${ms} ms`);
+        this.#world.fullUntil = calendar.now + ms;
+        return undefined;
+      }
+      case 'forget': {
+        // Time in which everything that is answered will be lost.
+        const ms = chance.whole(1, Math.max(1, scenario.lossMs - 50));
+        judge.remembered();
+        calendar.enter(ms, () => this.#forget(ms));
+        return server.remember();
+      }
+      default:
+        return fault satisfies never;
+    }
+  }
+
+  #kill(process: Process): void {
+    const { calendar, chance, processes, jobs } = this.#world;
+    this.#say('kills', process.name);
+    process.kill();
+    processes.splice(processes.indexOf(process), 1);
+    jobs.stalled(process);
+    const start = (): undefined => void this.#world.startProcess();
+    if (processes.length === 0) start();
+    else calendar.enter(chance.whole(100, 15_000), start);
+  }
+
+  async #forget(lostMs: number): Promise<void> {
+    const { chance, server, judge, jobs, processes } = this.#world;
+    this.#say('redis forgets', `its last ${lostMs} ms`);
+    judge.forgot();
+    server.run += 1;
+    for (const process of processes) process.cut(chance.whole(1, 1_500));
+    jobs.forget();
+    await server.forget();
+    if (chance.is(0.25)) this.#kill(chance.pick(processes));
+  }
+
+  #say(what: string, more: string): void {
+    this.#world.count(what);
+    this.#world.trace.add('fault', `${what}: ${more}`);
+  }
+
+  /** An operator's word, whatever stands. */
+  async #operate(): Promise<void> {
+    const { chance, scenario, trace } = this.#world;
+    const { id, lane } = chance.pick(scenario.campaigns);
+    const word = chance.weighted([[4, 'pause'], [3, 'resume'], [1, 'cancel'], [1, 'hold'], [2, 'reopen'], [3, 'resolve'], [1, 'revoke']] as const);
+    trace.add('operator', `${word} ${id} of ${lane}`);
+    switch (word) {
+      case 'pause':
+      case 'resume':
+      case 'cancel':
+        await this.#world.direct(lane, ({ commands }) => commands.campaign(word, id));
+        return;
+      case 'hold':
+        return this.#world.direct(lane, ({ commands }) => commands.lane('hold', 'held'));
+      case 'reopen':
+        return this.#world.direct(lane, ({ commands }) => commands.lane('resume'));
+      case 'resolve':
+        return this.#resolve(lane);
+      case 'revoke':
+        return this.#world.accountsOf(lane).revoke();
+      default:
+        return word satisfies never;
+    }
+  }
+
+  async #resolve(lane: string): Promise<void> {
+    const { chance } = this.#world;
+    const as = chance.pick(['resend', 'abandon', 'accepted'] as const);
+    await this.#world.direct(lane, async ({ commands }) => {
+      const unknown = await commands.unknown();
+      if (unknown.length > 0) await commands.resolve(as, 'the operator', unknown);
+    });
+  }
+
+  #calm(): undefined {
+    const world = this.#world;
+    world.isCalm = true;
+    world.trace.add('calm', 'nothing goes wrong any more');
+    for (const { settings, isBlocked } of world.scenario.lanes) {
+      world.serviceOf(settings.name).calm();
+      world.accountsOf(settings.name).calm();
+      if (!isBlocked) world.serviceOf(settings.name).isSilent = false;
+    }
+    world.calendar.enter(1_000, () => this.#attend(2_000, world.calendar.now + CALM_MS));
+    return undefined;
+  }
+
+  /** An operator who mends what only an operator can, until everything has ended. */
+  async #attend(everyMs: number, until: number): Promise<void> {
+    const world = this.#world;
+    const { calendar, scenario } = world;
+    if (calendar.now > until) throw new Violation(this.#isOneBlocked() ? 9 : 0, `not ended after ${CALM_MS} ms of calm: ${this.#standing()}`);
+    const isEnded = ({ settings }: (typeof scenario.lanes)[number]): boolean => hasEnded(world.judge.lane(settings.name));
+    if (this.#uncommitted === 0 && scenario.lanes.every(isEnded)) {
+      // A job that was put back to the next permit finds then that there is nothing to do.
+      calendar.enter(scenario.config.quotaWindowMs + 60_000, () => this.#end());
+      return;
+    }
+    if (this.#uncommitted === 0 && scenario.lanes.every((plan) => plan.isBlocked || isEnded(plan))) {
+      for (const { settings } of scenario.lanes) world.serviceOf(settings.name).isSilent = false;
+    }
+    for (const { settings } of scenario.lanes) await this.#mend(settings.name);
+    const next = Math.min(everyMs * 1.3, 3_600_000);
+    calendar.enter(next, () => this.#attend(next, until));
+  }
+
+  async #mend(lane: string): Promise<void> {
+    const { judge, chance, accountsOf, direct, trace } = this.#world;
+    const state = judge.lane(lane);
+    if (state === undefined) return;
+    const word = (what: string): void => trace.add('operator', `${what} in ${lane}`);
+    if (state.stopped !== '' || state.held !== '') {
+      const accounts = accountsOf.call(this.#world, lane);
+      word(`reopens ${state.stopped}${state.held}`);
+      accounts.isPasswordWrong = false;
+      accounts.refused = 0;
+      chance.pick(this.#world.processes).logInAgain(lane);
+      await direct.call(this.#world, lane, ({ commands }) => commands.lane('resume'));
+    }
+    let open = 0;
+    for (const [id, { state: campaign }] of state.campaigns) {
+      const { n } = campaign;
+      open += (n['planned'] ?? 0) + (n['sending'] ?? 0) + (n['deliveredToNetwork'] ?? 0);
+      if (campaign.s !== 'paused') continue;
+      word(`resumes or cancels ${id}`);
+      const command = chance.is(0.8) ? 'resume' : 'cancel';
+      await direct.call(this.#world, lane, ({ commands }) => commands.campaign(command, id));
+    }
+    if (open === 0 && state.unknown.size > 0) {
+      word('resolves');
+      await this.#resolve(lane);
+    }
+  }
+
+  /** Everything has ended: nothing may be left, and when it is old enough, nothing at all. */
+  async #end(): Promise<void> {
+    const world = this.#world;
+    const { calendar, scenario, judge, server } = world;
+    for (const { settings } of scenario.lanes) await server.look(settings.name, 'end');
+    await judge.ended();
+    if (world.jobs.size > 0) throw new Violation(10, `${world.jobs.size} jobs are left`);
+    calendar.enter(scenario.config.retentionMs + 60_000, () => undefined);
+    calendar.enter(scenario.config.retentionMs + 1_200_000 + 600_000, () => this.#gone());
+  }
+
+  async #gone(): Promise<void> {
+    const world = this.#world;
+    const { scenario, server, keys } = world;
+    const kept = new Set([keys.lanes, keys.suppressed, ...scenario.lanes.flatMap(({ settings }) => ['lane', 'window'].map((key) => keys.lane(settings.name, key)))]);
+    const left = (await server.left()).filter((key) => !kept.has(key) && !key.includes(':token:'));
+    if (left.length > 0) throw new Violation(10, `left after the retention: ${left.join(' ')}`);
+    world.isDone = true;
+  }
+
+  #isOneBlocked(): boolean {
+    return this.#world.scenario.lanes.some(({ settings }) => this.#world.serviceOf(settings.name).isSilent);
+  }
+
+  #standing(): string {
+    return this.#world.scenario.lanes
+      .map(({ settings }) => {
+        const campaigns = this.#world.judge.lane(settings.name)?.campaigns ?? new Map();
+        return [...campaigns].map(([id, { state }]) => `${id} ${state.s} ${JSON.stringify(state.n)}`).join('; ');
+      })
+      .join('; ');
+  }
+}
+
+function hasEnded(state: Observed | undefined): boolean {
+  return state === undefined || [...state.campaigns.values()].every(({ state: { ended } }) => ended > 0);
+}

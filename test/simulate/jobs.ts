@@ -1,0 +1,126 @@
+import type { Stage, Wakers } from '../../src/pipeline/queues.js';
+import type { Process } from './process.js';
+import type { World } from './world.js';
+
+interface Job {
+  readonly stage: Stage;
+  readonly lane: string;
+  /** When it is due, ms of virtual time; while it is served, who has its lock. */
+  at: number;
+  holder: Process | undefined;
+  /** Changes whenever the job changes hands. */
+  token: number;
+}
+
+const SERVED_HERE_MS = 1_000;
+const BROKEN_MS = 1_000;
+const STALLED_MS = [6_000, 11_000] as const;
+
+/** The alarm clock that BullMQ is: one job a lane and stage, served by one process at a time unless a lock is lost. */
+export class Jobs implements Wakers {
+  readonly #world: World;
+  readonly #jobs = new Map<string, Job>();
+  #token = 0;
+
+  constructor(world: World) {
+    this.#world = world;
+  }
+
+  get size(): number {
+    return this.#jobs.size;
+  }
+
+  async wake(stage: Stage, lane: string, inMs: number): Promise<void> {
+    const name = `${stage} ${lane}`;
+    const { now } = this.#world.calendar;
+    const known = this.#jobs.get(name);
+    if (known === undefined) {
+      const job = { stage, lane, at: 0, holder: undefined, token: 0 };
+      this.#jobs.set(name, job);
+      this.#delay(job, inMs);
+    } else if (known.holder === undefined && known.at > now + inMs + 100) {
+      this.#delay(known, inMs);
+    }
+  }
+
+  async close(): Promise<void> {}
+
+  /** Takes a job away from whoever has it, after as long as it takes to notice. The turn may go on beside the next. */
+  loseLocks(which: (holder: Process) => boolean, noticedInMs: number): void {
+    const { calendar, chance } = this.#world;
+    for (const job of this.#jobs.values()) {
+      const { holder, token } = job;
+      if (holder === undefined || !which(holder)) continue;
+      calendar.enter(noticedInMs, () => {
+        if (job.token !== token) return undefined;
+        const control = holder.serving.get(`${job.stage} ${job.lane}`);
+        // The lock is renewed every three seconds; then its holder notices.
+        calendar.enter(chance.whole(0, 3_000), () => void control?.abort(), holder);
+        this.#delay(job, 0);
+        return undefined;
+      });
+    }
+  }
+
+  /** What BullMQ takes to find that the process behind a job is gone. */
+  stalled(process: Process): void {
+    this.loseLocks((holder) => holder === process, this.#world.chance.whole(...STALLED_MS));
+  }
+
+  /** The queue's keys lie on the server that forgot. */
+  forget(): void {
+    for (const [name, job] of this.#jobs) {
+      if (job.holder === undefined && this.#world.chance.is(0.5)) {
+        job.token = -1;
+        this.#jobs.delete(name);
+      }
+    }
+  }
+
+  #delay(job: Job, inMs: number): void {
+    const { calendar } = this.#world;
+    this.#token += 1;
+    const token = this.#token;
+    job.holder = undefined;
+    job.token = token;
+    job.at = calendar.now + inMs;
+    calendar.enter(inMs, () => {
+      if (job.token === token && job.holder === undefined) this.#serve(job);
+      return undefined;
+    });
+  }
+
+  #serve(job: Job): void {
+    const { chance } = this.#world;
+    const name = `${job.stage} ${job.lane}`;
+    const able = this.#world.processes.filter((process) => !process.isDead && !process.isStopped);
+    if (able.length === 0) return this.#delay(job, 500);
+    const process = chance.pick(able);
+    if (process.serving.has(name)) return this.#delay(job, SERVED_HERE_MS);
+    const control = new AbortController();
+    process.serving.set(name, control);
+    job.holder = process;
+    const { token } = job;
+    const again = (inMs: number): void => {
+      // Without its lock a process can say nothing about the job any more.
+      if (job.token === token) this.#delay(job, inMs);
+    };
+    this.#world.trace.add(process.name, `takes up ${name}`);
+    process.serve(job.stage, job.lane, control.signal).then(
+      (end) => {
+        process.serving.delete(name);
+        this.#world.trace.add(process.name, `ends ${name}: ${end.why}, ${end.kind === 'later' ? `again in ${end.inMs} ms` : 'idle'}`);
+        if (end.kind === 'later') return again(end.inMs);
+        if (job.token === token) {
+          job.token = -1;
+          this.#jobs.delete(name);
+        }
+      },
+      (error: unknown) => {
+        process.serving.delete(name);
+        if (!control.signal.aborted) this.#world.broken(`${process.name}: turn of ${name}`, error);
+        again(control.signal.aborted ? 0 : BROKEN_MS);
+      },
+    );
+  }
+}

@@ -1,0 +1,103 @@
+import type { Observed } from './observe.js';
+import { Violation } from './violation.js';
+import type { World } from './world.js';
+
+/** The state of each letter; campaign.lua writes them. */
+const STATE_OF: Readonly<Record<string, string>> = {
+  U: 'unknown',
+  N: 'deliveredToNetwork',
+  T: 'deliveredToTerminal',
+  I: 'deliveryImpossible',
+  R: 'rejected',
+  S: 'suppressed',
+  A: 'abandoned',
+  C: 'unconfirmed',
+};
+/** What a letter may turn into; what is not named here stays for good. */
+const MAY_BECOME: Readonly<Record<string, string>> = { U: 'NTIRSAC\0', N: 'TIC', C: 'TI', '\0': 'UNTIRSAC' };
+
+/** Conservation (4) and monotonic statuses (5), at every step. */
+export class Books {
+  readonly #world: World;
+  readonly #read = new Map<string, { json: object; statuses: string; sending: number }>();
+
+  constructor(world: World) {
+    this.#world = world;
+  }
+
+  forgotten(_lane: string, now: Observed): void {
+    for (const id of now.campaigns.keys()) this.#read.delete(id);
+  }
+
+  observed(lane: string, before: Observed | undefined, now: Observed, by: string): void {
+    const sending = new Map<string, number>();
+    const places = new Map<string, number>();
+    for (const [number, { c, f, k }] of now.claims) {
+      sending.set(c, (sending.get(c) ?? 0) + k);
+      for (let ordinal = f; ordinal < f + k; ordinal += 1) {
+        const place = `${c}:${ordinal}`;
+        if (places.has(place)) throw new Violation(4, `${place} of ${lane} is in two claims, ${number} among them, after ${by}`);
+        places.set(place, 1);
+      }
+    }
+    for (const [id, { state, statuses }] of now.campaigns) {
+      const known = this.#read.get(id);
+      const own = sending.get(id) ?? 0;
+      if (known?.json === state && known.statuses === statuses && known.sending === own) continue;
+      const was = before?.campaigns.get(id);
+      // What is past its retention goes key by key.
+      if (state.ended > 0 && by === 'unlink') continue;
+      if (known !== undefined) this.#monotonic(id, known.statuses, statuses, by);
+      this.#read.set(id, { json: state, statuses, sending: own });
+      const counted: Record<string, number> = { sending: own };
+      for (let at = 0; at < statuses.length; at += 1) {
+        const name = STATE_OF[statuses[at] ?? ''];
+        if (name !== undefined) counted[name] = (counted[name] ?? 0) + 1;
+      }
+      const rest = state.total - Object.values(counted).reduce((sum, count) => sum + count, 0);
+      counted[state.rest] = (counted[state.rest] ?? 0) + rest;
+      const names = new Set([...Object.keys(counted), ...Object.keys(state.n)]);
+      for (const name of names) {
+        if ((state.n[name] ?? 0) !== (counted[name] ?? 0)) {
+          throw new Violation(4, `${id} counts ${state.n[name] ?? 0} ${name}, but there are ${counted[name] ?? 0}, after ${by}`);
+        }
+      }
+      const open = (counted['planned'] ?? 0) + own + (counted['unknown'] ?? 0) + (counted['deliveredToNetwork'] ?? 0);
+      if (state.s === 'completed' && open > 0) {
+        throw new Violation(4, `${id} is completed with ${open} open, after ${by}`);
+      }
+      if (was !== undefined && was.state.ended > 0 && state.ended !== was.state.ended) {
+        throw new Violation(5, `${id} had ended and ends again, after ${by}`);
+      }
+    }
+  }
+
+  /** What the campaign says against what the service took. */
+  ended(lane: string, now: Observed): void {
+    const taken = this.#world.serviceOf(lane).taken;
+    for (const [id, { state, statuses }] of now.campaigns) {
+      for (let ordinal = 0; ordinal < state.end; ordinal += 1) {
+        const letter = statuses[ordinal] ?? '\0';
+        const wasTaken = taken.has(this.#world.numberOf(id, ordinal));
+        if ('NTI'.includes(letter) && !wasTaken) {
+          throw new Violation(4, `${id}:${ordinal} is said to be ${STATE_OF[letter]}, and the service never took it`);
+        }
+        // A lane whose service knows a correlator again lets go of what is unknown, and may be cancelled before it is sent again.
+        const isLetGo = letter === '\0' && this.#world.planOf(lane).settings.clientCorrelator === 'deduplicates';
+        if (wasTaken && !'NTICA'.includes(letter) && !isLetGo) {
+          throw new Violation(4, `the service took ${id}:${ordinal}, which is said to be ${STATE_OF[letter] ?? state.rest}`);
+        }
+      }
+    }
+  }
+
+  #monotonic(id: string, before: string, now: string, by: string): void {
+    for (let ordinal = 0; ordinal < before.length; ordinal += 1) {
+      const [old, fresh] = [before[ordinal] ?? '\0', now[ordinal] ?? '\0'];
+      if (old === fresh) continue;
+      if (MAY_BECOME[old]?.includes(fresh) !== true) {
+        throw new Violation(5, `${id}:${ordinal} was ${STATE_OF[old]} and is ${STATE_OF[fresh] ?? 'nothing'}, after ${by}`);
+      }
+    }
+  }
+}

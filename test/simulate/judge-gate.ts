@@ -1,0 +1,36 @@
+import type { Observed, ObservedClaim } from './observe.js';
+import { Violation } from './violation.js';
+import type { World } from './world.js';
+
+/** A pause is one for all, and one request at a time probes (7). */
+export class Gate {
+  readonly #world: World;
+
+  constructor(world: World) {
+    this.#world = world;
+  }
+
+  observed(lane: string, before: Observed, now: Observed, by: string): void {
+    if (by !== 'claim-send' && by !== 'claim-poll') return;
+    const fresh = [...now.claims, ...now.polls].filter(
+      ([number, { g, e }]) => !before.claims.has(number) && !before.polls.has(number) && g === undefined && e !== -1,
+    );
+    if (fresh.length === 0) return;
+    if (now.stopped !== '' || now.held !== '') {
+      throw new Violation(8, `${lane} is held or stopped, and ${fresh.length} requests were claimed by ${by}`);
+    }
+    if (now.paused === '') return;
+    if (now.time < now.pausedUntil) {
+      throw new Violation(7, `${lane} pauses for ${now.pausedUntil - now.time} ms more, and ${by} claimed ${fresh.length}`);
+    }
+    const config = this.#world.scenario.config;
+    const margin = Math.min(5_000, Math.max(500, config.requestTimeoutMs / 6));
+    const probes = [...now.claims, ...now.polls].filter(
+      ([, claim]: readonly [string, ObservedClaim]) =>
+        claim.e === now.epoch && now.time - claim.at < config.requestTimeoutMs + margin,
+    );
+    if (probes.length > 1) {
+      throw new Violation(7, `${probes.length} requests probe ${lane} in epoch ${now.epoch} after ${by}`);
+    }
+  }
+}

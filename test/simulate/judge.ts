@@ -1,0 +1,224 @@
+import { Books } from './judge-books.js';
+import { Gate } from './judge-gate.js';
+import { Turns } from './judge-turns.js';
+import type { Observed, ObservedClaim } from './observe.js';
+import type { Process } from './process.js';
+import type { Attempt } from './service.js';
+import { Violation } from './violation.js';
+import type { World } from './world.js';
+
+/** How long a claim may be old before its owner asks whether it still stands; see pipeline/send.ts. */
+const UNCONFIRMED_MS = 2_000;
+
+interface LaneBook {
+  last: Observed | undefined;
+  /** Arrivals at the service within the window, ms. */
+  readonly arrivals: number[];
+  /** Requests that left since the server last remembered, whose permits it may have forgotten. */
+  departures: number[];
+  /** Arrivals above the quota that a loss excuses, and until when. */
+  excused: number;
+  excusedUntil: number;
+  /** Claims that were there and were forgotten. */
+  readonly lost: Map<string, ObservedClaim>;
+  /** Campaigns that may not start anything: since when, and what was in flight then. */
+  readonly halted: Map<string, { at: number; inFlight: ReadonlySet<string> }>;
+}
+
+/** Sees everything that leaves a process or is written, and throws a Violation at what must not be. */
+export class Judge {
+  /** Whether the server has ever lost what it had answered. */
+  hasForgotten = false;
+  readonly #world: World;
+  readonly #lanes = new Map<string, LaneBook>();
+  readonly #attempts = new Map<string, Attempt[]>();
+  readonly #books: Books;
+  readonly #gate: Gate;
+  readonly #turns: Turns;
+
+  constructor(world: World) {
+    this.#world = world;
+    this.#books = new Books(world);
+    this.#gate = new Gate(world);
+    this.#turns = new Turns(world);
+  }
+
+  lane(name: string): Observed | undefined {
+    return this.#book(name).last;
+  }
+
+  /** A lane as it stands after a command. */
+  observed(name: string, now: Observed, by: string): void {
+    const book = this.#book(name);
+    const before = book.last;
+    book.last = now;
+    if (by === 'forgotten') {
+      for (const [number, claim] of before?.claims ?? []) if (!now.claims.has(number)) book.lost.set(number, claim);
+      this.#books.forgotten(name, now);
+      this.#turns.forgotten(name);
+      book.halted.clear();
+      return;
+    }
+    this.#halts(book, now);
+    if (before !== undefined) {
+      this.#resent(before, now, by);
+      this.#gate.observed(name, before, now, by);
+      this.#turns.observed(name, before, now, by);
+    }
+    this.#books.observed(name, before, now, by);
+  }
+
+  /** A request leaves a process. */
+  departed(process: Process, name: string, kind: 'send' | 'poll', attempt: Attempt | undefined): void {
+    const book = this.#book(name);
+    const { now } = this.#world.calendar;
+    book.departures.push(now);
+    if (kind === 'poll' || attempt === undefined) return;
+    if (this.#world.trace.isWanted) this.#world.trace.add(process.name, `sends ${attempt.recipients.join(' ')}`);
+    for (const number of attempt.recipients) this.#onceOnly(number, attempt);
+    const [first = ''] = attempt.recipients;
+    const { campaign, ordinal } = this.#world.recipientOf(first);
+    const covers = ([, claim]: readonly [string, ObservedClaim]): boolean =>
+      claim.c === campaign && claim.f <= ordinal && ordinal < claim.f + claim.k;
+    const standing = [...(book.last?.claims ?? [])].find((entry) => covers(entry) && entry[1].g === undefined);
+    const lost = [...book.lost].find(covers);
+    if (standing === undefined && lost === undefined) {
+      throw new Violation(3, `${process.name} sends ${first} of ${campaign} and no claim of it stands in Redis`);
+    }
+    const halt = book.halted.get(campaign);
+    if (halt === undefined || lost !== undefined) return;
+    if (!halt.inFlight.has(standing?.[0] ?? '')) {
+      throw new Violation(8, `${process.name} sends ${first} of ${campaign}, claimed after it was paused or cancelled`);
+    }
+    if (now - halt.at > UNCONFIRMED_MS) {
+      throw new Violation(8, `${process.name} sends ${first} ${now - halt.at} ms after ${campaign} was paused or cancelled`);
+    }
+  }
+
+  /** What was refused by its content was not taken under the same correlator before, where those are known again. */
+  refused({ recipients, correlator }: Attempt): void {
+    for (const number of correlator === undefined ? [] : recipients) {
+      for (const before of this.#attempts.get(number) ?? []) {
+        if (before.correlator === correlator && this.#deduplicates(number)) before.isOver = true;
+      }
+    }
+  }
+
+  /** A request has reached the service. */
+  arrived(name: string): void {
+    const plan = this.#world.planOf(name);
+    if (plan.settings.hourlyQuota === 'auto') return;
+    const book = this.#book(name);
+    const { now } = this.#world.calendar;
+    const { quotaWindowMs } = this.#world.scenario.config;
+    book.arrivals.push(now);
+    while ((book.arrivals[0] ?? now) <= now - quotaWindowMs) book.arrivals.shift();
+    const excused = now < book.excusedUntil ? book.excused : 0;
+    if (book.arrivals.length > plan.settings.hourlyQuota + excused) {
+      throw new Violation(1, `${book.arrivals.length} requests of ${name} within ${quotaWindowMs} ms, ${plan.settings.hourlyQuota} allowed`);
+    }
+  }
+
+  /** The service counts more than it allows. */
+  throttled(name: string): void {
+    const plan = this.#world.planOf(name);
+    if (plan.settings.hourlyQuota !== 'auto' && !this.hasForgotten) {
+      throw new Violation(1, `a 429 on ${name} by the way "${plan.model}" of counting`);
+    }
+  }
+
+  remembered(): void {
+    const { now } = this.#world.calendar;
+    const { requestTimeoutMs } = this.#world.scenario.config;
+    for (const book of this.#lanes.values()) {
+      book.departures = book.departures.filter((at) => at >= now - 2 * requestTimeoutMs);
+    }
+  }
+
+  forgot(): void {
+    this.hasForgotten = true;
+    const { now } = this.#world.calendar;
+    for (const book of this.#lanes.values()) {
+      book.excused += book.departures.length;
+      book.excusedUntil = now + 2 * this.#world.scenario.config.quotaWindowMs;
+    }
+  }
+
+  /** What must be so when everything has ended. */
+  async ended(): Promise<void> {
+    for (const { settings } of this.#world.scenario.lanes) {
+      const book = this.#book(settings.name);
+      const state = book.last;
+      if (state === undefined) continue;
+      const left = { claims: state.claims, polls: state.polls, unknown: state.unknown, unpolled: state.unpolled, polled: state.polled };
+      for (const [what, map] of Object.entries(left)) {
+        if (map.size > 0) throw new Violation(10, `${map.size} ${what} left in ${settings.name}: ${[...map.keys()].join(' ')}`);
+      }
+      if (state.running + state.scheduled + state.lapsing > 0) {
+        throw new Violation(10, `a campaign that has ended still runs, is scheduled or lapses in ${settings.name}`);
+      }
+      this.#books.ended(settings.name, state);
+    }
+  }
+
+  #book(name: string): LaneBook {
+    const known = this.#lanes.get(name);
+    if (known !== undefined) return known;
+    const made: LaneBook = {
+      last: undefined,
+      arrivals: [],
+      departures: [],
+      excused: 0,
+      excusedUntil: 0,
+      lost: new Map(),
+      halted: new Map(),
+    };
+    this.#lanes.set(name, made);
+    return made;
+  }
+
+  #onceOnly(number: string, attempt: Attempt): void {
+    const known = this.#attempts.get(number) ?? [];
+    for (const before of known) {
+      const isRepeat =
+        attempt.correlator !== undefined &&
+        this.#deduplicates(number) &&
+        before.correlator === attempt.correlator &&
+        before.recipients.join() === attempt.recipients.join();
+      if (!before.isOver && !isRepeat) {
+        throw new Violation(2, `${number} is sent again; what left at ${before.at} ms may have been accepted`);
+      }
+    }
+    known.push(attempt);
+    this.#attempts.set(number, known);
+  }
+
+  #deduplicates(number: string): boolean {
+    const { lane } = this.#world.recipientOf(number);
+    return this.#world.planOf(lane).settings.clientCorrelator === 'deduplicates';
+  }
+
+  /** Somebody said that unknown batches are to be sent again: what left before counts no more. */
+  #resent(before: Observed, now: Observed, by: string): void {
+    if (by !== 'resolve-unknown') return;
+    for (const [number, batch] of before.unknown) {
+      if (now.unknown.has(number)) continue;
+      const [old, fresh] = [before.campaigns.get(batch.c), now.campaigns.get(batch.c)];
+      for (let ordinal = batch.f; ordinal < batch.f + batch.k; ordinal += 1) {
+        if (old?.statuses[ordinal] !== 'U' || (fresh?.statuses[ordinal] ?? '\0') !== '\0') continue;
+        for (const attempt of this.#attempts.get(this.#world.numberOf(batch.c, ordinal)) ?? []) attempt.isOver = true;
+      }
+    }
+  }
+
+  #halts(book: LaneBook, now: Observed): void {
+    for (const [id, { state }] of now.campaigns) {
+      const isHalted = state.s === 'paused' || state.s === 'cancelled';
+      if (!isHalted) book.halted.delete(id);
+      else if (!book.halted.has(id)) {
+        const inFlight = new Set([...now.claims].filter(([, { c }]) => c === id).map(([number]) => number));
+        book.halted.set(id, { at: this.#world.calendar.now, inFlight });
+      }
+    }
+  }
+}

@@ -1,0 +1,289 @@
+import type { Command } from 'ioredis';
+import { createTokenCache, type TokenCache } from '../../src/auth/token-cache.js';
+import type { Machine } from '../../src/clock.js';
+import type { Events } from '../../src/events.js';
+import { type Bearer, laneBearer } from '../../src/pipeline/bearer.js';
+import { followUpTurn } from '../../src/pipeline/follow-up.js';
+import { type Lane, openLane } from '../../src/pipeline/lane.js';
+import { createMemory, type Memory } from '../../src/pipeline/memory.js';
+import { type Manuscripts, manuscripts } from '../../src/pipeline/messages.js';
+import type { Stage } from '../../src/pipeline/queues.js';
+import { reassert } from '../../src/pipeline/reassert.js';
+import { sendTurn } from '../../src/pipeline/send.js';
+import { sweepLane, wakeLane } from '../../src/pipeline/sweep.js';
+import type { TurnEnd } from '../../src/pipeline/turn.js';
+import { removeCampaign } from '../../src/store/remove-campaign.js';
+import { suppression } from '../../src/store/suppression.js';
+import type { Owner } from './calendar.js';
+import { type Line, SimulatedConnection } from './connection.js';
+import { nameOf, type Reply, START } from './server.js';
+import type { World } from './world.js';
+
+/** A connection from when it was made until it is cut. */
+interface Link {
+  isCut: boolean;
+  /** Commands up to this one reach the server, also after the cut. */
+  reaches: number;
+  carried: number;
+  ranAt: number;
+  repliedAt: number;
+  readonly unanswered: Set<Command>;
+}
+
+interface Served {
+  readonly lane: Lane;
+  readonly memory: Memory;
+  readonly texts: Manuscripts;
+  readonly bearer: Bearer;
+}
+
+const TURN_MS = 20_000;
+const WAIT_HERE_MS = 500;
+const DEAD_AFTER_MS = 10_000;
+
+/** A worker process: the code of the pipeline on a machine, a connection and a service of the world's. */
+export class Process implements Owner, Line {
+  isDead = false;
+  stoppedUntil = 0;
+  readonly name: string;
+  readonly machine: Machine;
+  readonly redis: SimulatedConnection;
+  /** What it is serving, by stage and lane; the signal that ends the turn. */
+  readonly serving = new Map<string, AbortController>();
+  readonly #world: World;
+  readonly #lanes: ReadonlyMap<string, Served>;
+  readonly #tokens = new Map<string, TokenCache>();
+  readonly #suppression: ReturnType<typeof suppression>;
+  #joined: Promise<unknown> = Promise.resolve();
+  #link: Link;
+  #downUntil = 0;
+  #silentSince = 0;
+
+  /** With a connection of another's it is nobody that anything can happen to. */
+  constructor(world: World, name: string, redis?: SimulatedConnection) {
+    this.name = name;
+    this.#world = world;
+    this.#link = newLink();
+    const { calendar, chance, scenario, keys } = world;
+    const [offset, skew] = [chance.whole(0, 1_000_000), chance.whole(-2_000, 2_000)];
+    let nonces = 0;
+    this.machine = {
+      clock: () => START + calendar.now + skew,
+      monotonic: () => offset + calendar.now,
+      alarm: (ms, ring) => calendar.enter(ms, () => void ring(), this),
+      random: chance.next,
+      nonce: () => {
+        nonces += 1;
+        return `${name}-${nonces}`;
+      },
+    };
+    this.redis = redis ?? new SimulatedConnection(this);
+    this.#suppression = suppression(this.redis, keys);
+    this.#lanes = new Map(
+      scenario.lanes.map(({ settings }) => {
+        const lane = openLane(this.redis, keys, scenario.config, settings, this.#events, chance.next, this.machine);
+        return [
+          settings.name,
+          {
+            lane,
+            memory: world.made.memory(this.machine.monotonic, { process: name, lossMs: () => scenario.lossMs }),
+            texts: manuscripts(this.redis, keys, lane),
+            bearer: this.#bearerOf(settings),
+          },
+        ];
+      }),
+    );
+  }
+
+  /** Joins the crews of its lanes, as work.ts has it done. */
+  start(): void {
+    this.#joined = Promise.allSettled(
+      [...this.#lanes.values()].map(({ lane, memory }) => lane.crew.join(memory.hand)),
+    );
+  }
+
+  /** Whether the roster would still show it. */
+  get givesSign(): boolean {
+    const { now } = this.#world.calendar;
+    return (!this.isDead && !this.isStopped) || now - this.#silentSince < DEAD_AFTER_MS;
+  }
+
+  get isStopped(): boolean {
+    return this.stoppedUntil > this.#world.calendar.now;
+  }
+
+  /** Serves a lane for a while, as work.ts has it done. */
+  async serve(stage: Stage, name: string, signal: AbortSignal): Promise<TurnEnd> {
+    const { lane, memory, texts, bearer } = this.#served(name);
+    const { monotonic, alarm } = this.machine;
+    const messaging = this.#world.serviceOf(name).clientOf(this);
+    const turn = { monotonic, alarm, turnMs: TURN_MS, waitHereMs: WAIT_HERE_MS, inFlight: lane.rules.inFlight, signal };
+    const { followUp, send } = this.#world.made;
+    if (stage === 'poll') return followUp({ messaging, events: this.#events }, lane, bearer, texts, memory, turn);
+    await this.#joined;
+    const areSuppressed = (numbers: readonly string[]) => this.#suppression.areSuppressed(numbers);
+    const failed = (_lane: string, error: Error): void => this.#world.fail(error);
+    const end = await send({ messaging, monotonic, areSuppressed, failed }, lane, bearer, texts, memory, turn);
+    if (end.requests > 0) await wakeLane(lane, this.#world.jobs);
+    return end;
+  }
+
+  /** Sweeps its lanes once. */
+  async sweep(): Promise<void> {
+    const { keys, jobs, scenario } = this.#world;
+    const options = {
+      redis: this.redis,
+      keys,
+      lanes: [],
+      wakers: jobs,
+      events: this.#events,
+      retentionMs: scenario.config.retentionMs,
+      discardImport: async () => {},
+      alive: async () => [],
+      removeCampaign: (lane: string, id: string) => removeCampaign(this.redis, keys, lane, id),
+    };
+    const alive = this.#world.everybody.filter((process) => process.givesSign).map(({ name }) => name);
+    await Promise.all([...this.#lanes.values()].map(({ lane }) => this.#world.made.sweep(lane, options, alive)));
+  }
+
+  /** By an operator's word, whatever has stopped the account. */
+  logInAgain(lane: string): void {
+    this.#tokens
+      .get(lane)
+      ?.login({ again: true })
+      .catch((error: unknown) => this.#world.broken(`${this.name}: login`, error));
+  }
+
+  laneNamed(name: string): Lane {
+    return this.#served(name).lane;
+  }
+
+  carry(command: Command): void {
+    const { calendar, server, trace } = this.#world;
+    if (this.isDead) return;
+    if (calendar.now < this.#downUntil) {
+      calendar.enter(1, () => void command.reject(new Error('Connection is closed.')), this);
+      return;
+    }
+    const link = this.#link;
+    link.carried += 1;
+    const place = link.carried;
+    link.unanswered.add(command);
+    link.ranAt = Math.max(link.ranAt, calendar.now + this.#world.latency());
+    calendar.enter(link.ranAt - calendar.now, async () => {
+      if (place > link.reaches) return;
+      const refusal = this.#world.refusal();
+      const reply: Reply = refusal === undefined ? await server.execute(command) : { error: refusal };
+      if (trace.isWanted) trace.add('redis', `${this.name} ${nameOf(command, this.#world.scripts)} ${shown(reply)}`);
+      if (link.isCut || this.isDead) return;
+      const answer = (): void => {
+        if (link.unanswered.delete(command)) deliver(command, reply);
+      };
+      link.repliedAt = Math.max(link.repliedAt, calendar.now + this.#world.latency());
+      const isAtOnce = link.repliedAt === calendar.now && !this.isStopped;
+      if (isAtOnce) answer();
+      else calendar.enter(link.repliedAt - calendar.now, () => void answer(), this);
+    });
+  }
+
+  /** The connection breaks: what was not answered is lost, whether it runs or not, and there is another after so long. */
+  cut(downMs: number): void {
+    const { calendar } = this.#world;
+    const link = this.#sever();
+    this.#downUntil = calendar.now + downMs;
+    const lost = [...link.unanswered];
+    calendar.enter(0, () => {
+      for (const command of lost) command.reject(new Error('Connection is closed.'));
+      return undefined;
+    }, this);
+    calendar.enter(downMs, () => void this.#connected(), this);
+  }
+
+  kill(): void {
+    this.isDead = true;
+    this.#silentSince = this.#world.calendar.now;
+    this.#sever();
+  }
+
+  /** It says nothing and hears nothing for so long, and does not notice. */
+  stop(ms: number): void {
+    this.#silentSince = this.#world.calendar.now;
+    this.stoppedUntil = this.#world.calendar.now + ms;
+  }
+
+  #sever(): Link {
+    const link = this.#link;
+    link.isCut = true;
+    link.reaches = this.#world.chance.whole(link.carried - link.unanswered.size, link.carried);
+    this.#link = newLink();
+    return link;
+  }
+
+  #connected(): void {
+    if (this.#world.calendar.now < this.#downUntil) return;
+    for (const { lane, memory } of this.#lanes.values()) {
+      memory.telling(reassert(lane, memory));
+    }
+  }
+
+  #served(name: string): Served {
+    const served = this.#lanes.get(name);
+    if (served === undefined) throw new Error(`no such lane: ${name}`);
+    return served;
+  }
+
+  #bearerOf(settings: World['scenario']['lanes'][number]['settings']): Bearer {
+    const { credentials, name } = settings;
+    if (credentials.kind === 'apiKey') return laneBearer(name, credentials, undefined);
+    const accounts = this.#world.accountsOf(name);
+    const cache = createTokenCache({
+      redis: this.redis,
+      keys: this.#world.keys,
+      account: credentials,
+      requestTimeoutMs: this.#world.scenario.config.requestTimeoutMs,
+      login: () => accounts.login(this),
+      refresh: (token) => accounts.refresh(this, token),
+      retryAfterMs: [5_000, 20_000],
+      freshMs: 5_000,
+      machine: this.machine,
+    });
+    this.#tokens.set(name, cache);
+    return laneBearer(name, credentials, cache);
+  }
+
+  readonly #events: Events = {
+    emit: (event) => {
+      const { trace } = this.#world;
+      if (trace.isWanted) trace.add(this.name, JSON.stringify(event, (_, value) => (value instanceof Error ? value.message : value)));
+    },
+    on: () => () => {},
+    onAny: () => () => {},
+    next: () => new Promise(() => {}),
+  };
+}
+
+function newLink(): Link {
+  return { isCut: false, reaches: Number.POSITIVE_INFINITY, carried: 0, ranAt: 0, repliedAt: 0, unanswered: new Set() };
+}
+
+function deliver(command: Command, reply: Reply): void {
+  if ('error' in reply) command.reject(reply.error);
+  else command.resolve(reply.value);
+}
+
+function shown(reply: Reply): string {
+  if ('error' in reply) return reply.error.message;
+  const text = JSON.stringify(reply.value, (_, value) =>
+    value?.type === 'Buffer' ? Buffer.from(value.data).toString('latin1') : value,
+  );
+  return (text ?? '').slice(0, 300);
+}
+
+/** What a world is made of that a mutant may replace. */
+export const MADE = {
+  memory: createMemory,
+  send: sendTurn,
+  followUp: followUpTurn,
+  sweep: sweepLane,
+};
+export type Made = typeof MADE;

@@ -1,0 +1,168 @@
+import { type Config, type LaneSettings, loadConfig } from '../../src/config.js';
+import { QUOTA_MODELS, type QuotaModelName } from '../../src/simulator/quota-models.js';
+import type { Chance } from './chance.js';
+
+/** What may go wrong in a world, and is drawn for each. */
+export const FAULTS = ['kill', 'stop', 'cut', 'lock', 'clock', 'full', 'forget', 'service', 'slow'] as const;
+export type Fault = (typeof FAULTS)[number];
+
+export interface CampaignPlan {
+  readonly id: string;
+  readonly lane: string;
+  readonly recipients: number;
+  readonly priority: 'high' | 'normal';
+  /** ms of virtual time. */
+  readonly committedAt: number;
+  readonly startsInMs: number;
+  readonly validForMs: number;
+  /** Ordinals whose number the service refuses. */
+  readonly bad: ReadonlySet<number>;
+  /** Ordinals that are suppressed soon after the import. */
+  readonly suppressed: ReadonlySet<number>;
+}
+
+export interface LanePlan {
+  readonly settings: LaneSettings;
+  readonly model: QuotaModelName;
+  /** Requests a window that the service allows. */
+  readonly hidden: number;
+  /** Life of an access token, ms; 0: it does not tell, and ends by a 401. */
+  readonly tokenLifeMs: number;
+  readonly isPasswordWrong: boolean;
+  /** The service does not answer this lane until every other has ended. */
+  readonly isBlocked: boolean;
+}
+
+/** What a seed stands for. */
+export interface Scenario {
+  readonly config: Config;
+  readonly lanes: readonly LanePlan[];
+  readonly campaigns: readonly CampaignPlan[];
+  readonly processes: number;
+  readonly faults: ReadonlySet<Fault>;
+  /** Until when faults happen and operators interfere, ms of virtual time. */
+  readonly chaosMs: number;
+  readonly latencyMs: number;
+  /** How much of what was answered the server may lose, ms; what is known of it is true. */
+  readonly lossMs: number;
+}
+
+/** Of a world's lanes, in their order. */
+export const ACCOUNTS = ['lane0', 'lane1'].map((username) => ({ username, password: 'secret' }));
+
+const configs = new Map<string, Config>();
+
+/** A configuration is checked once and used by every world that needs it. */
+function configOf(windowMs: number, timeoutMs: number, deadline: string): Config {
+  const name = `${windowMs} ${timeoutMs} ${deadline}`;
+  const known = configs.get(name);
+  if (known !== undefined) return known;
+  const made = loadConfig({
+    MESSAGING_BASE_URL: 'http://127.0.0.1:1',
+    API_KEY: 'key',
+    HOURLY_QUOTA: '10',
+    QUOTA_WINDOW_MS: String(windowMs),
+    REQUEST_TIMEOUT_MS: String(timeoutMs),
+    FOLLOW_UP_DEADLINE: deadline,
+    RETENTION: '1h',
+  });
+  configs.set(name, made);
+  return made;
+}
+
+/** Draws a world. Most are small; some are made for one thing, such as a huge campaign before a small one. */
+export function draw(chance: Chance): Scenario {
+  const isQuiet = chance.is(0.15);
+  const faults = new Set<Fault>(isQuiet ? [] : FAULTS.filter((fault) => chance.is(fault === 'forget' ? 0.12 : 0.35)));
+  const windowMs = chance.pick([60_000, 60_000, 3_600_000]);
+  const timeoutMs = windowMs === 60_000 ? 5_000 : chance.pick([5_000, 30_000]);
+  const config = configOf(windowMs, timeoutMs, chance.pick(['5m', '5m', '2h']));
+  const isFairness = chance.is(0.1);
+  const count = isFairness ? 1 : chance.weighted([[4, 1], [1, 2]]);
+  const blocked = count === 2 && chance.is(0.4);
+  const lanes = Array.from({ length: count }, (_, at) => drawLane(chance, at, isFairness, blocked && at === 0));
+  const campaigns = lanes.flatMap((lane, at) => {
+    const many = isFairness ? 2 : chance.weighted([[5, 1], [3, 2], [1, 3]]);
+    return Array.from({ length: many }, (_, place) => {
+      const most = chance.weighted([[8, 5], [2, 12]]);
+      const isHuge = isFairness && place === 0;
+      const { hourlyQuota, maxRecipientsPerRequest } = lane.settings;
+      // A run takes as many windows as its requests need: it is the first few that matter.
+      const fits = hourlyQuota === 'auto' ? most : Math.min(most, 2 * hourlyQuota * maxRecipientsPerRequest);
+      const recipients = isHuge ? 40 : isFairness ? 3 : chance.whole(1, many > 1 ? Math.ceil(fits / 2) : fits);
+      return drawCampaign(chance, `c${at}${place}`, lane.settings.name, recipients, place, isFairness);
+    });
+  });
+  return {
+    config,
+    lanes,
+    campaigns,
+    processes: chance.whole(2, 3),
+    faults,
+    chaosMs: isQuiet ? 3_000 : chance.pick([10_000, 30_000, 60_000]),
+    latencyMs: chance.pick([20, 200, 1_000]),
+    lossMs: faults.has('forget') || chance.is(0.1) ? 2_000 : 0,
+  };
+}
+
+function drawLane(chance: Chance, at: number, isFairness: boolean, isBlocked: boolean): LanePlan {
+  const name = `lane${at}`;
+  const quota = isFairness
+    ? chance.pick([4, 10, 1_000])
+    : chance.weighted<number | 'auto'>([[4, chance.whole(1, 6)], [4, chance.whole(8, 30)], [3, 1_000], [1, 'auto']]);
+  const isAccount = chance.is(0.3);
+  const account = ACCOUNTS[at];
+  const settings: LaneSettings = {
+    name,
+    hourlyQuota: quota,
+    pollShare: chance.pick([0.2, 0.2, 0.5]),
+    pacing: chance.is(0.15) ? 'smooth' : 'burst',
+    maxRecipientsPerRequest: isFairness ? 1 : chance.pick([1, 1, 2, 5]),
+    unknownOutcome: chance.weighted([
+      [6, { action: 'hold' } as const],
+      [2, { action: 'resend', afterMs: chance.pick([60_000, 300_000]) } as const],
+      [2, { action: 'abandon', afterMs: 120_000 } as const],
+    ]),
+    clientCorrelator: chance.weighted([[7, 'off' as const], [1, 'send' as const], [2, 'deduplicates' as const]]),
+    credentials: isAccount && account !== undefined
+      ? { kind: 'account', ...account }
+      : { kind: 'apiKey', apiKey: `key-${name}` },
+  };
+  return {
+    settings,
+    model: chance.pick(QUOTA_MODELS),
+    hidden: quota === 'auto' ? chance.whole(20, 40) : quota,
+    tokenLifeMs: chance.pick([0, 20_000, 90_000, 3_600_000]),
+    isPasswordWrong: isAccount && chance.is(0.1),
+    isBlocked,
+  };
+}
+
+function drawCampaign(
+  chance: Chance,
+  id: string,
+  lane: string,
+  recipients: number,
+  place: number,
+  isFairness: boolean,
+): CampaignPlan {
+  const some = (probability: number): Set<number> =>
+    new Set(Array.from({ length: recipients }, (_, at) => at).filter(() => chance.is(probability)));
+  const allBad = !isFairness && chance.is(0.04);
+  return {
+    id,
+    lane,
+    recipients,
+    priority: chance.is(0.2) ? 'high' : 'normal',
+    committedAt: place === 0 ? 0 : chance.whole(0, 8_000),
+    startsInMs: !isFairness && chance.is(0.1) ? chance.whole(1_000, 20_000) : 0,
+    validForMs: !isFairness && chance.is(0.08) ? chance.whole(2_000, 90_000) : 0,
+    bad: allBad ? some(1) : some(0.04),
+    suppressed: chance.is(0.2) ? some(0.2) : new Set(),
+  };
+}
+
+/** The number of a recipient, and back: campaign and ordinal stand in it. */
+export function numberOf(campaign: number, ordinal: number): string {
+  return `+4915${String(10 + campaign)}${String(100_000 + ordinal)}`;
+}

@@ -1,0 +1,220 @@
+import type { MessagingClient, SendRequest } from '../../src/gateway/messaging.js';
+import type { Exchange, Failure, Reply } from '../../src/gateway/exchange.js';
+import { type PollOutcome, pollOutcome, type SendOutcome, sendOutcome } from '../../src/gateway/outcome.js';
+import { createQuotaModel, type QuotaModel } from '../../src/simulator/quota-models.js';
+import type { Process } from './process.js';
+import type { LanePlan } from './scenario.js';
+import { START } from './server.js';
+import type { World } from './world.js';
+
+/** A request that left a process. */
+export interface Attempt {
+  readonly recipients: readonly string[];
+  readonly correlator: string | undefined;
+  readonly at: number;
+  /** Its owner has been told for certain that it was not taken, or has been told to take no notice of it. */
+  isOver: boolean;
+}
+
+interface Taken {
+  readonly id: string;
+  readonly recipients: readonly { number: string; finalAt: number; final: string }[];
+}
+
+const failure = (cause: Failure['cause'], code: string, left: boolean): Failure => ({ kind: 'failure', cause, code, left });
+
+/** The service as one lane sees it: in virtual time, with the outcomes that the wire may have. */
+export class Service {
+  /** Numbers that were taken, and how often. */
+  readonly taken = new Map<string, number>();
+  isSilent: boolean;
+  readonly #world: World;
+  readonly #plan: LanePlan;
+  readonly #quota: QuotaModel;
+  readonly #requests = new Map<string, Taken>();
+  readonly #byCorrelator = new Map<string, Taken>();
+  #answersWorse: boolean;
+
+  constructor(world: World, plan: LanePlan) {
+    this.#world = world;
+    this.#plan = plan;
+    this.#quota = createQuotaModel(plan.model, plan.hidden, world.scenario.config.quotaWindowMs);
+    this.isSilent = plan.isBlocked;
+    this.#answersWorse = world.scenario.faults.has('service');
+  }
+
+  /** From now on nothing goes wrong but what the campaign itself is to blame for. */
+  calm(): void {
+    this.#answersWorse = false;
+  }
+
+  clientOf(process: Process): MessagingClient {
+    const reading = { now: START + this.#world.calendar.now, secrets: [] };
+    return {
+      send: async (request, bearer) => {
+        const attempt: Attempt = {
+          recipients: request.recipients,
+          correlator: request.clientCorrelator,
+          at: this.#world.calendar.now,
+          isOver: false,
+        };
+        const exchange = await this.#exchange(process, 'send', () => this.#sends(request, bearer), attempt);
+        const outcome = sendOutcome(exchange, request.recipients, reading);
+        attempt.isOver = certainlyNotTaken(outcome);
+        // Had the service taken it before under this correlator, it would have answered so again.
+        if (outcome.kind === 'refused') this.#world.judge.refused(attempt);
+        this.#told(process, 'send', outcome.kind, request.recipients.join(' '));
+        return outcome;
+      },
+      deliveryInfos: async (_sender, requestId, bearer) => {
+        const exchange = await this.#exchange(process, 'poll', () => this.#polls(requestId, bearer));
+        const outcome: PollOutcome = pollOutcome(exchange, reading);
+        this.#told(process, 'poll', outcome.kind, requestId);
+        return outcome;
+      },
+      close: () => {},
+    };
+  }
+
+  #told(process: Process, kind: string, outcome: string, what: string): void {
+    if (this.#world.trace.isWanted) this.#world.trace.add(process.name, `${kind} of ${what}: ${outcome}`);
+  }
+
+  #exchange(process: Process, kind: 'send' | 'poll', decide: () => Reply, attempt?: Attempt): Promise<Exchange> {
+    const { calendar, chance, judge, scenario } = this.#world;
+    const lane = this.#plan.settings.name;
+    return new Promise((resolve) => {
+      const after = (ms: number, exchange: Exchange): void =>
+        void calendar.enter(ms, () => void resolve(exchange), process);
+      const fate = this.#answersWorse ? this.#fate() : 'answered';
+      if (fate === 'refused') {
+        this.#world.count('connections refused');
+        return after(chance.whole(1, 50), failure('network', 'ECONNREFUSED', false));
+      }
+      try {
+        judge.departed(process, lane, kind, attempt);
+      } catch (violation) {
+        return this.#world.fail(violation);
+      }
+      process.machine.alarm(scenario.config.requestTimeoutMs, () => resolve(failure('timeout', 'ETIMEDOUT', true)));
+      const late = this.#answersWorse && chance.is(0.05);
+      const transit = late ? chance.whole(0, scenario.config.requestTimeoutMs) : chance.whole(1, scenario.latencyMs);
+      if (fate === 'reset') {
+        this.#world.count('resets before acceptance');
+        return after(transit, failure('network', 'ECONNRESET', true));
+      }
+      calendar.enter(transit, () => {
+        judge.arrived(lane);
+        if (this.isSilent) return undefined;
+        const reply = decide();
+        if (this.#world.trace.isWanted) {
+          this.#world.trace.add('service', `${lane} ${kind} ${attempt?.recipients.join(' ') ?? ''} ${reply.status}`);
+        }
+        if (fate === 'silence') return void this.#world.count('answers never given');
+        if (fate === 'resetAfter') {
+          this.#world.count('resets after acceptance');
+          return void after(chance.whole(1, 50), failure('network', 'ECONNRESET', true));
+        }
+        return void after(chance.whole(1, scenario.latencyMs), reply);
+      });
+    });
+  }
+
+  #fate() {
+    return this.#world.chance.weighted([
+      [80, 'answered' as const],
+      [4, 'refused' as const],
+      [5, 'reset' as const],
+      [5, 'resetAfter' as const],
+      [6, 'silence' as const],
+    ]);
+  }
+
+  #admits(bearer: string): Reply | undefined {
+    const { chance, calendar } = this.#world;
+    const { credentials } = this.#plan.settings;
+    const accounts = this.#world.accountsOf(this.#plan.settings.name);
+    if (credentials.kind === 'account' && !accounts.isValid(bearer)) return reply(401, 'no such token');
+    if (this.#answersWorse) {
+      if (chance.is(0.008)) return this.#worse(credentials.kind === 'account' ? 403 : 401);
+      if (chance.is(0.04)) return this.#worse(503);
+      if (chance.is(0.04)) return this.#worse(429, chance.is(0.5) ? { 'retry-after': String(chance.whole(1, 20)) } : {});
+    }
+    const wait = this.#quota.arrive(START + calendar.now);
+    if (wait === 0) return undefined;
+    this.#world.judge.throttled(this.#plan.settings.name);
+    return reply(429, 'too many', chance.is(0.5) ? { 'retry-after': String(Math.ceil(wait / 1_000)) } : {});
+  }
+
+  #worse(status: number, headers: Reply['headers'] = {}): Reply {
+    this.#world.count(`answers ${status}`);
+    return reply(status, 'worse', headers);
+  }
+
+  #sends({ recipients, clientCorrelator }: SendRequest, bearer: string): Reply {
+    const { chance, calendar } = this.#world;
+    const refusal = this.#admits(bearer);
+    if (refusal !== undefined) return refusal;
+    if (recipients.some((number) => this.#world.isBad(number))) return reply(400, 'a bad number');
+    const deduplicates = this.#plan.settings.clientCorrelator === 'deduplicates';
+    const known = deduplicates ? this.#byCorrelator.get(clientCorrelator ?? '') : undefined;
+    const taken: Taken = known ?? {
+      id: `r${this.#plan.settings.name}-${this.#requests.size + 1}`,
+      recipients: recipients.map((number) => ({
+        number,
+        finalAt: chance.is(0.06) ? Number.POSITIVE_INFINITY : calendar.now + chance.whole(0, 60_000),
+        final: chance.is(0.85) ? 'DeliveredToTerminal' : 'DeliveryImpossible',
+      })),
+    };
+    if (known === undefined) {
+      for (const number of recipients) this.taken.set(number, (this.taken.get(number) ?? 0) + 1);
+      this.#requests.set(taken.id, taken);
+      if (clientCorrelator !== undefined) this.#byCorrelator.set(clientCorrelator, taken);
+    }
+    if (this.#answersWorse && chance.is(0.03)) return this.#worse(500);
+    if (this.#answersWorse && chance.is(0.02)) return reply(200, 'not JSON');
+    if (this.#answersWorse && chance.is(0.02)) return reply(201, '{}');
+    const resourceURL = `https://127.0.0.1/smsmessaging/v1/outbound/ACME/requests/${taken.id}`;
+    const deliveryInfoList = { resourceURL: `${resourceURL}/deliveryInfos`, deliveryInfo: this.#infos(taken) };
+    return reply(201, JSON.stringify({ outboundSMSMessageRequest: { deliveryInfoList, resourceURL } }));
+  }
+
+  #polls(id: string, bearer: string): Reply {
+    const refusal = this.#admits(bearer);
+    if (refusal !== undefined) return refusal;
+    const taken = this.#requests.get(id);
+    if (taken === undefined || (this.#answersWorse && this.#world.chance.is(0.03))) return reply(404, 'no such message');
+    return reply(200, JSON.stringify({ deliveryInfoList: { deliveryInfo: this.#infos(taken) } }));
+  }
+
+  /** Now and then a report that is older than another, or contradicts it. */
+  #infos({ recipients }: Taken) {
+    const { chance, calendar } = this.#world;
+    return recipients.map(({ number, finalAt, final }) => {
+      const strange = chance.is(0.03) ? chance.pick(['DeliveryImpossible', 'DeliveredToTerminal', 'Queued']) : undefined;
+      const isFinal = calendar.now >= finalAt && !chance.is(0.05);
+      const status = isFinal ? (strange ?? final) : strange === 'Queued' ? strange : 'DeliveredToNetwork';
+      return { address: `tel:${number}`, deliveryStatus: status };
+    });
+  }
+}
+
+function reply(status: number, body: string, headers: Reply['headers'] = {}): Reply {
+  return { kind: 'reply', status, statusText: '', headers, body };
+}
+
+function certainlyNotTaken(outcome: SendOutcome): boolean {
+  switch (outcome.kind) {
+    case 'throttled':
+    case 'unauthorised':
+    case 'stopped':
+    case 'refused':
+    case 'notSent':
+      return true;
+    case 'accepted':
+    case 'unknown':
+      return false;
+    default:
+      return outcome satisfies never;
+  }
+}

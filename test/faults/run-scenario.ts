@@ -20,15 +20,15 @@ export interface Outcome {
 
 /** How long the faults of a scenario may take at the most, and how long until nothing happens any more after them. */
 const FAULTS_WITHIN_MS = 90_000;
-const QUIET_WITHIN_MS = 60_000;
+const QUIET_WITHIN_MS = 90_000;
 
 /** Runs a scenario, lets everything come to rest, and has the history of it checked. */
 export async function runScenario(scenario: Scenario, seed: number, folder: string): Promise<Outcome> {
   const began = performance.now();
-  const { name, workers, seconds } = scenario;
+  const { name, workers, seconds, quota = 1 } = scenario;
   const path = join(folder, `${name}-${seed}.ndjson`);
   await mkdir(folder, { recursive: true });
-  const world = await startWorld({ scenario: name, seed, workers, seconds });
+  const world = await startWorld({ scenario: name, seed, workers, seconds, quota });
   const { history } = world.recorder;
   try {
     const reason = await endOf(scenario, world);

@@ -9,6 +9,8 @@ export interface Scenario {
   readonly workers: readonly Kind[];
   /** How long there must be something to send, s. */
   readonly seconds: number;
+  /** The lanes' quotas, and the length of their lists, as a share of the usual; default 1. */
+  readonly quota?: number;
   /** Resolves when the last fault is mended. */
   run(world: World): Promise<void>;
 }

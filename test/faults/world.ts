@@ -13,16 +13,16 @@ import { type MortalRedis, startMortalRedis } from './mortal-redis.js';
 import { createRecorder, type Recorder } from './recorder.js';
 
 /** The hour of these runs, and in it the longest that a request may take. */
-const WINDOW_MS = 20_000;
-const REQUEST_TIMEOUT_MS = 2_000;
+const WINDOW_MS = 30_000;
+const REQUEST_TIMEOUT_MS = 3_000;
 
 /**
  * Two lanes that differ in all that matters to a claim: one paces single recipients over its window, the other sends
  * batches as fast as it may. Both quotas are small enough to be reached.
  */
 const LANES = [
-  { name: 'smooth', apiKey: 'smooth', hourlyQuota: 400, pacing: 'smooth', recipients: 1, aSecond: 10 },
-  { name: 'burst', apiKey: 'burst', hourlyQuota: 1_200, pacing: 'burst', recipients: 3, aSecond: 90 },
+  { name: 'smooth', apiKey: 'smooth', hourlyQuota: 600, pacing: 'smooth', recipients: 1, aSecond: 10 },
+  { name: 'burst', apiKey: 'burst', hourlyQuota: 1_800, pacing: 'burst', recipients: 3, aSecond: 90 },
 ] as const;
 
 /** The most recipients that a process which dies may leave on the wire. */
@@ -63,10 +63,18 @@ export interface WorldOptions {
   readonly workers: readonly Kind[];
   /** How long there is something to send, at the least. */
   readonly seconds: number;
+  /** Quotas and lists as a share of the usual. */
+  readonly quota: number;
 }
 
 /** Starts it, and launches a campaign on each lane. */
-export async function startWorld({ scenario, seed, workers, seconds }: WorldOptions): Promise<World> {
+export async function startWorld({
+  scenario,
+  seed,
+  workers,
+  seconds,
+  quota: share,
+}: WorldOptions): Promise<World> {
   const folder = await mkdtemp(join(tmpdir(), 'volley-faults-'));
   const redis = await startMortalRedis(folder);
   const operator = await openLink(redis.port);
@@ -74,8 +82,10 @@ export async function startWorld({ scenario, seed, workers, seconds }: WorldOpti
   const through = (link: Link): string => redis.url.replace(/\d+$/, String(link.port));
   const lanes = LANES.map(({ recipients: maxRecipientsPerRequest, aSecond: _, ...lane }) => ({
     ...lane,
+    hourlyQuota: lane.hourlyQuota * share,
     maxRecipientsPerRequest,
   }));
+  const quotas = lanes.map(({ apiKey: key, hourlyQuota: quota }) => ({ key, quota, windowMs: WINDOW_MS }));
   const closing = async (): Promise<void> => {
     for (const own of links.values()) {
       await own.redis.close();
@@ -94,7 +104,7 @@ export async function startWorld({ scenario, seed, workers, seconds }: WorldOpti
     simulator: {
       seed,
       wholeArrivals: true,
-      keys: LANES.map(({ apiKey: key, hourlyQuota: quota }) => ({ key, quota, windowMs: WINDOW_MS })),
+      keys: quotas,
       latency: { kind: 'uniform', minMs: 150, maxMs: 450 },
       deliveryTime: 300,
       impossible: 0.1,
@@ -121,7 +131,7 @@ export async function startWorld({ scenario, seed, workers, seconds }: WorldOpti
     at: history.clock(),
     scenario,
     seed,
-    quotas: LANES.map(({ apiKey: key, hourlyQuota: quota }) => ({ key, quota, windowMs: WINDOW_MS })),
+    quotas,
   });
   const close = async (): Promise<void> => {
     await recorder.stop();
@@ -149,7 +159,7 @@ export async function startWorld({ scenario, seed, workers, seconds }: WorldOpti
   };
   try {
     await fleet.ready();
-    const [smooth, burst] = LANES.map(({ aSecond }) => aSecond * seconds);
+    const [smooth, burst] = LANES.map(({ aSecond }) => aSecond * seconds * (share < 1 ? 4 * share : 1));
     const campaigns = {
       smooth: await launch('smooth', smooth ?? 0),
       burst: await launch('burst', burst ?? 0),

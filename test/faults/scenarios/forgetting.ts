@@ -9,7 +9,7 @@ type Dead = 'nobody' | 'some' | 'all';
  * Where those who may have claimed are dead, the lane gives up on as many batches as they can have claimed in the time
  * that may be lost: twice its quota, in recipients.
  */
-const GIVEN_UP = 2 * (400 + 1_200 * 3);
+const GIVEN_UP = 2 * (600 + 1_800 * 3);
 
 /** A power cut whose last writes were not on disk, in spite of what the disk had said. */
 async function loseTail(

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Member } from '../../end-to-end/fleet.js';
-import { between, type Scenario, shuffled } from '../scenario.js';
+import { between, oneOf, type Scenario, shuffled } from '../scenario.js';
 import { ON_THE_WIRE, type World } from '../world.js';
 
 /** BullMQ's lock on a lane is held for 6 s; this is well past it, and past the time after which a claim is overdue. */
@@ -34,6 +34,24 @@ const kill: Scenario = {
       await recorder.report(campaigns.burst).catch(() => {});
     }
     await fleet.ready();
+  },
+};
+
+const tight: Scenario = {
+  name: 'kill-tight',
+  does: 'processes are killed while both lanes are at the end of their quota',
+  workers: ['all', 'all'],
+  seconds: 8,
+  quota: 0.1,
+  async run({ fleet, recorder, random }) {
+    for (let times = 0; times < 5; times += 1) {
+      await delay(between(2_000, 8_000, random));
+      const member = oneOf(fleet.members, random);
+      await recorder.fault(
+        { fault: 'SIGKILL', target: targetOf(member), forgets: false, mayLeave: ON_THE_WIRE },
+        () => fleet.kill(member),
+      );
+    }
   },
 };
 
@@ -82,12 +100,12 @@ const stopBeforeWrite: Scenario = {
   async run(world) {
     await world.traffic(3);
     const { recorder, fleet, campaigns, random, senders } = world;
-    const catching = caught(world, (one, deed) =>
-      world.linksOf(one).service.trap({ on: 'connection', deed }),
-    );
     // Processes that begin have no connections to fall back on: each of their first requests waits for one.
     await recorder.fault({ fault: 'SIGTERM', target: 'all that send', forgets: false, mayLeave: 0 }, () =>
       Promise.all(senders.map((one) => fleet.end(one, 'SIGTERM'))),
+    );
+    const catching = caught(world, (one, deed) =>
+      world.linksOf(one).service.trap({ on: 'connection', deed }),
     );
     for (const one of senders) fleet.begin(one);
     const member = await catching;
@@ -121,6 +139,7 @@ const block: Scenario = {
 
 export const PROCESS_SCENARIOS: readonly Scenario[] = [
   kill,
+  tight,
   stop,
   stopBetweenClaimAndWrite,
   stopBeforeWrite,

@@ -6,7 +6,7 @@
  *
  * Writes the table into docs/benchmarks.md and docs/images/profile-send.svg. V8's sampling itself takes some of the time.
  */
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { loadavg, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -22,7 +22,7 @@ import { startContender, startSimulator } from './send/processes.js';
 
 const DOCUMENT = 'docs/benchmarks.md';
 const PICTURE = 'docs/images/profile-send.svg';
-/** A first, shorter round lets V8 compile what is hot; it is in the profile too. */
+/** A first, shorter round lets V8 compile what is hot. */
 const WARM_UP = 2_000;
 /** Less than this of a request is not listed, µs. */
 const WORTH_A_LINE = 4;
@@ -35,24 +35,29 @@ if (!Number.isInteger(requests) || requests < 1_000) {
 const folder = await mkdtemp(join(tmpdir(), 'volley-profile-'));
 const server = await startPrivateRedis({ dir: folder, appendfsync: 'always' });
 const simulator = await startSimulator(resolve('dist/src/simulator/main.js'), { deliveryTime: 3_600_000 });
+const METER = ['--import', fileURLToPath(new URL('./send/meter.js', import.meta.url))];
+const environment = {
+  REDIS_URL: server.url,
+  MESSAGING_BASE_URL: simulator.baseUrl,
+  API_KEY,
+  HOURLY_QUOTA: '10000000',
+  FOLLOW_UP_FIRST_MS: '86400000',
+  LOG_LEVEL: 'silent',
+};
 
 try {
-  const loop = await profiled('loop', async (options) => {
-    const program = fileURLToPath(new URL('./send/bare-loop.js', import.meta.url));
-    const contender = startContender(program, {}, options);
-    await contender.ready();
-    for (const count of [WARM_UP, requests]) {
-      await contender.carryOut({ baseUrl: simulator.baseUrl, requests: count });
-    }
-    return contender;
-  });
+  const loop = await profiled(
+    'loop',
+    fileURLToPath(new URL('./send/bare-loop.js', import.meta.url)),
+    sendByLoop,
+  );
   await simulator.clear();
-  const volley = await profiled('volley', sendByVolley);
+  const volley = await profiled('volley', resolve('dist/workers/send.js'), sendByVolley);
   const table = tableOf(loop, volley);
   const load = `Load average ${(loadavg()[0] ?? Number.NaN).toFixed(1)}, Node ${process.version}, ${requests} requests, batches of one, appendfsync always.`;
   const picture = '![Flame graph of a worker that sends at full speed](images/profile-send.svg)';
-  const heading = 'One worker that sends at full speed: processor time from the outermost call downwards';
-  await writeFile(PICTURE, flameGraph(volley, heading, requests + WARM_UP));
+  const heading = 'One worker that sends at full speed: processor time, from the outermost call downwards';
+  await writeFile(PICTURE, flameGraph(volley, heading, requests));
   const text = `${load}\n\n${table}\n\n${picture}`;
   await writeFile(DOCUMENT, between(await readFile(DOCUMENT, 'utf8'), 'profile', text));
   process.stdout.write(`${load}\n${table}\nwritten into ${DOCUMENT} and ${PICTURE}\n`);
@@ -62,61 +67,55 @@ try {
   await rm(folder, { recursive: true, force: true });
 }
 
-/** Runs a process with V8's profiler and reads what it found, which is written when the process ends. */
+type Contender = ReturnType<typeof startContender>;
+
+/** Profiles a process while it sends, after a first round that is not counted. */
 async function profiled(
   name: string,
-  run: (options: string[]) => Promise<{ stop(): Promise<void> }>,
+  program: string,
+  send: (contender: Contender, count: number) => Promise<void>,
 ): Promise<Frame> {
-  const into = join(folder, name);
-  const process = await run(['--cpu-prof', `--cpu-prof-dir=${into}`, '--cpu-prof-interval=500']);
-  await process.stop();
-  const [file] = await readdir(into);
-  if (file === undefined) throw new Error(`${name} left no profile`);
-  return readProfile(await readFile(join(into, file), 'utf8'));
+  const sampler = ['--import', fileURLToPath(new URL('./profile/sampler.js', import.meta.url))];
+  // The meter ends with the channel, as the bare loop does by itself.
+  const contender = startContender(program, environment, name === 'loop' ? sampler : [...sampler, ...METER]);
+  const file = join(folder, `${name}.cpuprofile`);
+  try {
+    await send(contender, WARM_UP);
+    await contender.told('profile', 'profiling');
+    await send(contender, requests);
+    await contender.told({ profileTo: file }, 'profiled');
+  } finally {
+    await contender.stop();
+  }
+  return readProfile(await readFile(file, 'utf8'));
 }
 
-async function sendByVolley(options: string[]) {
-  const environment = {
-    REDIS_URL: server.url,
-    MESSAGING_BASE_URL: simulator.baseUrl,
-    API_KEY,
-    HOURLY_QUOTA: '10000000',
-    FOLLOW_UP_FIRST_MS: '86400000',
-    LOG_LEVEL: 'silent',
-  };
-  const beside = fileURLToPath(new URL('./send/meter.js', import.meta.url));
-  const worker = startContender(resolve('dist/workers/send.js'), environment, [
-    '--import',
-    beside,
-    ...options,
-  ]);
-  const volley = createVolley({
-    config: loadConfig(environment),
-    events: createEvents({ level: 'silent' }),
-  });
+async function sendByLoop(contender: Contender, count: number): Promise<void> {
+  if (count === WARM_UP) await contender.ready();
+  await contender.carryOut({ baseUrl: simulator.baseUrl, requests: count });
+}
+
+async function sendByVolley(_contender: Contender, count: number): Promise<void> {
+  const volley = createVolley({ config: loadConfig(environment), events: createEvents({ level: 'silent' }) });
   try {
-    for (const count of [WARM_UP, requests]) {
-      const made = await volley.enqueue({
-        recipients: Array.from(numbers(count), (to) => ({ to })),
-        message: TEXT,
-        sender: SENDER,
-        country: 'GB',
-        again: true,
-      });
-      if (made.kind !== 'created') throw new Error(`the campaign was ${made.kind}`);
-      while ((await volley.status(made.id)).recipients.deliveredToNetwork < count) {
-        await new Promise((done) => setTimeout(done, 250));
-      }
+    const made = await volley.enqueue({
+      recipients: Array.from(numbers(count), (to) => ({ to })),
+      message: TEXT,
+      sender: SENDER,
+      country: 'GB',
+      again: true,
+    });
+    if (made.kind !== 'created') throw new Error(`the campaign was ${made.kind}`);
+    while ((await volley.status(made.id)).recipients.deliveredToNetwork < count) {
+      await new Promise((done) => setTimeout(done, 250));
     }
   } finally {
     await volley.close();
   }
-  return worker;
 }
 
 function tableOf(loop: Frame, volley: Frame): string {
-  const each = (frame: Frame) =>
-    new Map(byOwner(frame).map(([owner, time]) => [owner, time / (requests + WARM_UP)]));
+  const each = (frame: Frame) => new Map(byOwner(frame).map(([owner, time]) => [owner, time / requests]));
   const [bare, own] = [each(loop), each(volley)];
   const sum = (times: Map<string, number>): number => [...times.values()].reduce((all, one) => all + one, 0);
   const shown = (time: number | undefined): string => (time === undefined ? '–' : time.toFixed(1));

@@ -67,6 +67,12 @@ export function startContender(program: string, env: Record<string, string>, opt
       child.send(order);
       await done;
     },
+    /** Tells it something and waits for its word. */
+    async told(message: string | object, word: string): Promise<void> {
+      const done = answer((said) => said === word);
+      child.send(message);
+      await done;
+    },
     /** What it has done so far. */
     async meter(): Promise<Meter> {
       const read = answer((message) => typeof message === 'object');

@@ -79,6 +79,7 @@ export async function runRound(
       parts.map(({ name, killedAt, ...part }) => {
         const own = books.get(name) ?? { arrivals: [], ledger: [] };
         const killedAfterMs = killedAt - (own.arrivals[0]?.at ?? Number.NaN);
+        if (own.arrivals.length === 0) throw new Error(`no request of ${name} came`);
         const figures = figuresOf(numbers(scenario.recipients), own, scenario);
         return [name, { ...part, ...figures, books: own, killedAfterMs }];
       }),
@@ -151,7 +152,8 @@ function createWatch({ kill, recipients, windowMs, silenceMs, patienceMs }: Scen
       const began = Date.now();
       const quietMs = kill ? windowMs * 1.5 : windowMs / 3;
       for (;;) {
-        const silence = Date.now() - Math.max(began, lastAt);
+        // A machine that is busy takes its time to start a worker.
+        const silence = lastAt === 0 ? 0 : Date.now() - lastAt;
         if (silence > silenceMs || (silence > quietMs && (finals >= recipients || (await isWaiting())))) {
           return true;
         }

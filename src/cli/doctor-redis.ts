@@ -11,6 +11,8 @@ const MEMORY_NEARLY_FULL = 0.8;
 
 /** What a Redis says of itself, as far as Volley depends on it. */
 export interface RedisFacts {
+  /** Of a cluster, which of its nodes it is. */
+  readonly node?: string;
   readonly version: string;
   /** Undefined where the server does not tell. */
   readonly appendonly: string | undefined;
@@ -23,9 +25,20 @@ export interface RedisFacts {
   readonly skewMs: number;
 }
 
-/** Asks it. A cluster answers by one of its nodes. */
-export async function redisFacts(connection: Redis, clock: Clock): Promise<RedisFacts> {
-  const redis = 'nodes' in connection ? (connection.nodes('master')[0] ?? connection) : connection;
+/** Asks it, or each master of a cluster. */
+export async function redisFacts(connection: Redis, clock: Clock): Promise<RedisFacts[]> {
+  if (!('nodes' in connection)) return [await factsOf(connection, clock)];
+  // Who its nodes are it tells when it is first asked for something.
+  await connection.ping();
+  return Promise.all(
+    connection.nodes('master').map(async (node) => ({
+      ...(await factsOf(node, clock)),
+      node: `${node.options.host}:${node.options.port}`,
+    })),
+  );
+}
+
+async function factsOf(redis: Exclude<Redis, { nodes: unknown }>, clock: Clock): Promise<RedisFacts> {
   const before = clock();
   const [seconds, micros] = await redis.time();
   const after = clock();
@@ -48,10 +61,25 @@ export async function redisFacts(connection: Redis, clock: Clock): Promise<Redis
   };
 }
 
-/** What there is to say about it, and to do. */
-export function judgeRedis(facts: RedisFacts): Check[] {
-  return [version(facts), appendOnly(facts), fsync(facts), eviction(facts), memory(facts), clockOf(facts)];
+/** What there is to say about it, and to do; of a cluster, what is worst of its nodes. */
+export function judgeRedis(nodes: readonly RedisFacts[]): Check[] {
+  return JUDGES.map((judge) => {
+    const checks = nodes.map((facts) => {
+      const check = judge(facts);
+      return check.level === 'ok' || facts.node === undefined
+        ? check
+        : { ...check, found: `${facts.node}: ${check.found}` };
+    });
+    return (
+      checks.find(({ level }) => level === 'fail') ??
+      checks.find(({ level }) => level === 'warn') ??
+      checks[0] ??
+      fail('Redis', 'no node answers', 'See that the cluster runs.')
+    );
+  });
 }
+
+const JUDGES = [version, appendOnly, fsync, eviction, memory, clockOf];
 
 function version({ version: found }: RedisFacts): Check {
   const [major = 0, minor = 0] = found.split('.').map(Number);

@@ -1,5 +1,6 @@
 import { Redis } from 'ioredis';
 import { afterAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { judgeRedis, redisFacts } from '../../src/cli/doctor-redis.js';
 import { connect } from '../../src/redis/connection.js';
 import { findServer } from '../../src/redis/find-server.js';
 import { keyNames } from '../../src/redis/keys.js';
@@ -126,7 +127,9 @@ describe.runIf(isServerHere)('on a cluster of three nodes', async () => {
     );
   });
 
-  test('a node that is killed amidst a campaign and comes back loses nothing, and nobody is sent to twice', async () => {
+  test('a node that is killed amidst a campaign and comes back loses nothing, and nobody is sent to twice', {
+    timeout: 45_000,
+  }, async () => {
     const [, lane = ''] = names;
     const fleet = await startedFleet({
       redisUrl: cluster.url,
@@ -137,7 +140,7 @@ describe.runIf(isServerHere)('on a cluster of three nodes', async () => {
     });
     const { volley, simulator } = fleet;
     const id = await launch(fleet, { lane, recipients: recipients(EACH, 1_000), message: 'Sale' });
-    await vi.waitUntil(async () => (await simulator.summary()).recipients > EACH / 4);
+    await vi.waitUntil(async () => (await simulator.summary()).recipients > EACH / 4, { timeout: 10_000 });
     await cluster.kill(1);
     await cluster.restart(1);
     const outcome = await vi.waitUntil(
@@ -146,7 +149,7 @@ describe.runIf(isServerHere)('on a cluster of three nodes', async () => {
         const settled = (counts?.deliveredToTerminal ?? 0) + (counts?.unknown ?? 0);
         return settled === EACH ? counts : undefined;
       },
-      { timeout: 15_000 },
+      { timeout: 25_000 },
     );
     const summary = await simulator.summary();
     expect(summary.duplicates).toBe(0);
@@ -154,6 +157,19 @@ describe.runIf(isServerHere)('on a cluster of three nodes', async () => {
     const told = fleet.logged('redis.lost');
     expect(told.length).toBeGreaterThan(0);
     expect(fleet.logged('redis.restored')).toHaveLength(told.length);
+  });
+
+  test('doctor looks at every node, and names the one that may lose what it has answered', async () => {
+    expect(judgeRedis(await redisFacts(redis, Date.now)).map(({ level }) => level)).not.toContain('fail');
+    const { url = '', port } = cluster.nodes[2] ?? {};
+    const operator = new Redis(url);
+    onTestFinished(() => operator.disconnect());
+    await operator.config('SET', 'appendfsync', 'everysec');
+    const told = judgeRedis(await redisFacts(redis, Date.now)).filter(({ name }) => name === 'Redis fsync');
+    await operator.config('SET', 'appendfsync', 'always');
+    expect(told).toMatchObject([
+      { level: 'warn', found: expect.stringContaining(`127.0.0.1:${port}: everysec`) },
+    ]);
   });
 
   /** A lane whose keys lie on that node. */

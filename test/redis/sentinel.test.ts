@@ -28,7 +28,9 @@ describe.runIf(program !== undefined)('a Redis with a replica, watched by Sentin
   afterAll(() => replica.stop());
   const url = await startSentinel(program ?? '', dir, master.port);
 
-  test('a campaign goes on when the master is killed and the replica takes over, and nobody is sent to twice', async () => {
+  test('a campaign goes on when the master is killed and the replica takes over, and nobody is sent to twice', {
+    timeout: 45_000,
+  }, async () => {
     const operator = new Redis(replica.url);
     onTestFinished(() => operator.disconnect());
     await vi.waitUntil(async () => (await operator.info('replication')).includes('master_link_status:up'), {
@@ -42,14 +44,14 @@ describe.runIf(program !== undefined)('a Redis with a replica, watched by Sentin
     });
     const { volley, simulator } = fleet;
     const id = await launch(fleet, { recipients: recipients(COUNT), message: 'Sale' });
-    await vi.waitUntil(async () => (await simulator.summary()).recipients > COUNT / 4);
+    await vi.waitUntil(async () => (await simulator.summary()).recipients > COUNT / 4, { timeout: 10_000 });
     await master.kill();
     await vi.waitUntil(
       async () => {
         const { recipients: counts } = await volley.status(id).catch(() => ({ recipients: undefined }));
         return (counts?.deliveredToTerminal ?? 0) + (counts?.unknown ?? 0) === COUNT;
       },
-      { timeout: 15_000 },
+      { timeout: 25_000 },
     );
     expect(await operator.role()).toContain('master');
     expect((await simulator.summary()).duplicates).toBe(0);

@@ -231,6 +231,11 @@ local function gate_permits(windowKey, lane, rules, now, kind, inFlight, due, wa
   local at
   if free <= 0 then
     at = ledger_free_at(windowKey, lane, rules, 1 - free)
+    if not at and inFlight.send + inFlight.poll == 0 then
+      -- All that is missing is held for the other kind. Whatever it does makes a permit come back or wakes this kind;
+      -- until then nothing changes but, with a single permit, whose turn it is.
+      at = ledger_free_at(windowKey, lane, rules, 1) or math.ceil(math.max(lane.sentAt, lane.askedAt) + 1.5 * rules.window)
+    end
     local deduction = gate_deduction(lane, rules, now)
     if deduction > 0 then
       local fade = math.ceil(math.min(now + rules.window / lane.deducted, lane.deductedAt + rules.window))

@@ -49,3 +49,24 @@ describe.each(QUOTA_MODELS)('against a service that counts by %s', (model) => {
     },
   );
 });
+
+test('a lane of one request a window does not ask every second for what is held for its polls', async () => {
+  const lane = laneFixture(redis, prefix, 'single', { quota: 1 });
+  await lane.campaign('c', 2);
+  let [now, asked] = [START, 0];
+  const claim = () => {
+    asked += 1;
+    return lane.claims.send({ turn: `t${asked}`, call: 1, want: 1, seen: 0, now });
+  };
+  const [first] = (await claim()).claims;
+  if (first === undefined) throw new Error('nothing was claimed');
+  await lane.settlements.send([{ claim: first, as: 'accepted', letters: 'N', requestId: 'r' }], 0, now);
+  // Nobody polls: after a window and a half the permit is the next send's.
+  for (let given = 0; given === 0; ) {
+    const { claims, againInMs } = await claim();
+    given = claims.length;
+    if (given === 0) now += againInMs ?? Number.NaN;
+  }
+  expect(now - START).toBeLessThan(1.6 * lane.rules.window);
+  expect(asked).toBeLessThanOrEqual(4);
+});

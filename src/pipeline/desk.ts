@@ -55,9 +55,14 @@ export function createDesk({ redis, keys, lanes, wakers, roster, events }: DeskO
     return laneNamed(name);
   };
   /** What the status of a campaign needs to know of its lane. */
-  const stand = async (lane: Lane) => {
-    const [view, unknown] = await Promise.all([lane.look(), lane.commands.unknown()]);
-    return { view, unknown };
+  const stand = (lane: Lane) => {
+    const stands = Promise.all([lane.look(), lane.commands.unknown()]).then(([view, unknown]) => ({
+      view,
+      unknown,
+    }));
+    // It is awaited last, or not at all where something before it failed: that must not end the process.
+    stands.catch(() => {});
+    return stands;
   };
   /** Null for one that is not there: its index is written before it and removed after it. */
   const look = async (

@@ -26,7 +26,7 @@ export async function runKills(kills: number, seed: number, path: string): Promi
       workers: ['send', 'send', 'follow-up', 'all'],
       workerKills: kills,
       redisKills: Math.floor(kills / A_REDIS_KILL_EACH),
-      everyMs: 750,
+      everyMs: 600,
       latencyMs: 300,
       patienceMs: 180_000,
       redis: {

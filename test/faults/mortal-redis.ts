@@ -18,8 +18,6 @@ export interface MortalRedis {
   written(): Promise<number>;
   /** Cuts the append-only file of a killed server off there, as a disk does that had not written the rest. */
   forgetAfter(bytes: number): Promise<void>;
-  /** Starts a replica and waits until it has everything. */
-  follow(): Promise<void>;
   /** From now on the replica hears nothing. */
   deafen(): void;
   /** Kills the server; its replica is in charge from then on, with what it has. */
@@ -29,20 +27,43 @@ export interface MortalRedis {
 
 const FOLLOWS_WITHIN_MS = 20_000;
 
-/** Starts it, with every answered write on disk. Throws where the machine has no redis-server. */
-export async function startMortalRedis(folder: string): Promise<MortalRedis> {
+/**
+ * What a server may lose: nothing, for every answered write is on disk; what it has not written yet, for it writes once a
+ * second; or what its replica has not heard.
+ */
+export type Durability = 'safe' | 'everySecond' | 'replicated';
+
+/** Starts it, with its replica if it has one. Throws where the machine has no redis-server. */
+export async function startMortalRedis(folder: string, durability: Durability): Promise<MortalRedis> {
+  const appendfsync = durability === 'everySecond' ? 'everysec' : 'always';
   const dir = (name: string): string => join(folder, name);
   let inCharge = 'first';
-  let server = await startPrivateRedis({ dir: dir(inCharge), appendfsync: 'always', port: await freePort() });
+  let server = await startPrivateRedis({ dir: dir(inCharge), appendfsync, port: await freePort() });
   const { password } = new URL(server.url);
   let replica: { server: PrivateRedis; link: Link } | undefined;
   const start = (name: string, port?: number): Promise<PrivateRedis> =>
     startPrivateRedis({
       dir: dir(name),
-      appendfsync: 'always',
+      appendfsync,
       password,
       ...(port === undefined ? {} : { port }),
     });
+
+  /** Starts a replica and waits until it has everything. */
+  const follow = async (): Promise<void> => {
+    const link = await openLink(server.port);
+    const follower = await start('second');
+    replica = { server: follower, link };
+    await ask(server.url, 'CONFIG', 'SET', 'repl-diskless-sync-delay', '0');
+    await ask(follower.url, 'CONFIG', 'SET', 'masterauth', password);
+    await ask(follower.url, 'REPLICAOF', '127.0.0.1', String(link.port));
+    const patience = Date.now() + FOLLOWS_WITHIN_MS;
+    while (!String(await ask(follower.url, 'INFO', 'replication')).includes('master_link_status:up')) {
+      if (Date.now() > patience) throw new Error('the replica does not follow');
+      await new Promise((later) => setTimeout(later, 50));
+    }
+  };
+  if (durability === 'replicated') await follow();
 
   return {
     get url() {
@@ -59,19 +80,6 @@ export async function startMortalRedis(folder: string): Promise<MortalRedis> {
     },
     written: async () => (await stat(await lastIncrement(dir(inCharge)))).size,
     forgetAfter: async (bytes) => truncate(await lastIncrement(dir(inCharge)), bytes),
-    async follow() {
-      const link = await openLink(server.port);
-      const follower = await start('second');
-      replica = { server: follower, link };
-      await ask(server.url, 'CONFIG', 'SET', 'repl-diskless-sync-delay', '0');
-      await ask(follower.url, 'CONFIG', 'SET', 'masterauth', password);
-      await ask(follower.url, 'REPLICAOF', '127.0.0.1', String(link.port));
-      const patience = Date.now() + FOLLOWS_WITHIN_MS;
-      while (!String(await ask(follower.url, 'INFO', 'replication')).includes('master_link_status:up')) {
-        if (Date.now() > patience) throw new Error('the replica does not follow');
-        await new Promise((later) => setTimeout(later, 50));
-      }
-    },
     deafen: () => replica?.link.hold(),
     async failOver() {
       if (replica === undefined) throw new Error('there is no replica');

@@ -25,10 +25,10 @@ const QUIET_WITHIN_MS = 90_000;
 /** Runs a scenario, lets everything come to rest, and has the history of it checked. */
 export async function runScenario(scenario: Scenario, seed: number, folder: string): Promise<Outcome> {
   const began = performance.now();
-  const { name, workers, seconds, quota = 1 } = scenario;
+  const { name, workers, seconds, quota = 1, redis = 'safe' } = scenario;
   const path = join(folder, `${name}-${seed}.ndjson`);
   await mkdir(folder, { recursive: true });
-  const world = await startWorld({ scenario: name, seed, workers, seconds, quota });
+  const world = await startWorld({ scenario: name, seed, workers, seconds, quota, redis });
   const { history } = world.recorder;
   try {
     const reason = await endOf(scenario, world);

@@ -1,4 +1,5 @@
 import type { Kind } from '../end-to-end/fleet.js';
+import type { Durability } from './mortal-redis.js';
 import type { World } from './world.js';
 
 /** Faults that belong together, and when they strike. The seed decides what is left to chance. */
@@ -11,6 +12,8 @@ export interface Scenario {
   readonly seconds: number;
   /** The lanes' quotas, and the length of their lists, as a share of the usual; default 1. */
   readonly quota?: number;
+  /** What Redis may lose, which the processes find out by themselves; default nothing. */
+  readonly redis?: Durability;
   /** Resolves when the last fault is mended. */
   run(world: World): Promise<void>;
 }

@@ -9,7 +9,7 @@ import { type Fleet, type Kind, type Member, startFleet } from '../end-to-end/fl
 import { recipients } from '../end-to-end/recipients.js';
 import { createHistory } from './history.js';
 import { type Link, openLink } from './link.js';
-import { type MortalRedis, startMortalRedis } from './mortal-redis.js';
+import { type Durability, type MortalRedis, startMortalRedis } from './mortal-redis.js';
 import { createRecorder, type Recorder } from './recorder.js';
 
 /** The hour of these runs, and in it the longest that a request may take. */
@@ -65,18 +65,14 @@ export interface WorldOptions {
   readonly seconds: number;
   /** Quotas and lists as a share of the usual. */
   readonly quota: number;
+  readonly redis: Durability;
 }
 
 /** Starts it, and launches a campaign on each lane. */
-export async function startWorld({
-  scenario,
-  seed,
-  workers,
-  seconds,
-  quota: share,
-}: WorldOptions): Promise<World> {
+export async function startWorld(options: WorldOptions): Promise<World> {
+  const { scenario, seed, workers, seconds, quota: share } = options;
   const folder = await mkdtemp(join(tmpdir(), 'volley-faults-'));
-  const redis = await startMortalRedis(folder);
+  const redis = await startMortalRedis(folder, options.redis);
   const operator = await openLink(redis.port);
   const links = new Map<number, Links>();
   const through = (link: Link): string => redis.url.replace(/\d+$/, String(link.port));

@@ -7,7 +7,7 @@ type Dead = 'nobody' | 'some' | 'all';
 
 /**
  * Where those who may have claimed are dead, the lane gives up on as many batches as they can have claimed in the time
- * that may be lost: twice its quota, in recipients.
+ * that may be lost: no more than twice its quota.
  */
 const GIVEN_UP = 2 * (600 + 1_800 * 3);
 
@@ -50,9 +50,9 @@ function forgetting(way: 'aof' | 'failover', dead: Dead): Scenario {
     does: `${what}; ${who[dead]}`,
     workers: ['send', 'send', 'follow-up'],
     seconds: 9,
+    redis: way === 'aof' ? 'everySecond' : 'replicated',
     async run(world) {
-      const { redis, fleet, recorder, random, traffic, senders } = world;
-      if (way === 'failover') await redis.follow();
+      const { fleet, recorder, random, traffic, senders } = world;
       await traffic(4);
       await delay(between(0, 1_000, random));
       const killed = dead === 'all' ? fleet.members : dead === 'some' ? [oneOf(senders, random)] : [];
@@ -66,7 +66,6 @@ function forgetting(way: 'aof' | 'failover', dead: Dead): Scenario {
         }),
       );
       await fleet.ready();
-      await traffic(2);
     },
   };
 }

@@ -8,7 +8,7 @@ import type { Lane } from './lane.js';
 import type { Memory } from './memory.js';
 import type { Followed, Manuscripts } from './messages.js';
 import { tellAgain } from './reassert.js';
-import { asLater, CONFIRM_AFTER_MS, closedBy } from './send.js';
+import { asLater, CONFIRM_AFTER_MS, closedBy, stillStands } from './send.js';
 import { runTurn, type TurnEnd, type TurnOptions } from './turn.js';
 
 /*
@@ -45,7 +45,7 @@ export async function followUpTurn(
     if (signal.aborted || token.kind !== 'token') return { claim, as: 'unsent' };
     // A poll harms nobody, but one whose permit was given up meanwhile would exceed the quota.
     const isOld = monotonic() - claimedAt > CONFIRM_AFTER_MS;
-    if (isOld && !(await lane.claims.confirmPoll(claim, turn).catch(() => false))) {
+    if (isOld && !(await stillStands(() => lane.claims.confirmPoll(claim, turn), monotonic))) {
       return { claim, as: 'unsent' };
     }
     if (token.kind !== 'token') return { claim, as: 'unsent' };

@@ -57,7 +57,9 @@ export async function sendTurn(
     if (message.recipients.length === 0) return { claim, as: 'suppressed' };
     const isOld = stage.monotonic() - claimedAt > CONFIRM_AFTER_MS;
     if (signal.aborted || token.kind !== 'token') return { claim, as: 'unsent' };
-    if (isOld && !(await lane.claims.confirm(claim, turn).catch(() => false))) return { claim, as: 'unsent' };
+    if (isOld && !(await stillStands(() => lane.claims.confirm(claim, turn), stage.monotonic))) {
+      return { claim, as: 'unsent' };
+    }
     if (token.kind !== 'token') return { claim, as: 'unsent' };
     const used = token;
     const outcome = await stage.messaging.send(message, used.token);
@@ -106,6 +108,18 @@ export async function sendTurn(
     options,
   );
   return end;
+}
+
+/**
+ * Whether a claim stands, by an answer that is not old itself: the process may be stopped while it waits for it, too. What
+ * could not be asked does not stand.
+ */
+export async function stillStands(confirm: () => Promise<boolean>, monotonic: Clock): Promise<boolean> {
+  for (;;) {
+    const askedAt = monotonic();
+    if (!(await confirm().catch(() => false))) return false;
+    if (monotonic() - askedAt <= CONFIRM_AFTER_MS) return true;
+  }
 }
 
 /** Redis could not be asked for a newer token: what was answered 401 is settled all the same, and the lane asks again. */

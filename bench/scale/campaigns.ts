@@ -1,4 +1,5 @@
 /** Very many campaigns of one recipient each, as platforms make them: what they cost, and what asking about them takes. */
+import { setTimeout as delay } from 'node:timers/promises';
 import pLimit from 'p-limit';
 import { type Cost, costBetween, residentBytes } from './cost.js';
 import type { Setting } from './setting.js';
@@ -27,11 +28,11 @@ export async function runCampaigns(
   { campaigns, lanes, atATime, from }: { campaigns: number; lanes: number; atATime: number; from: number },
 ): Promise<CampaignsFigures> {
   const { fleet } = setting;
-  const { volley, simulator } = fleet;
+  const { volley } = fleet;
   const names = setting.laneNames.slice(0, lanes);
   await setting.endWorkers();
   const endedBefore = await setting.ended(names);
-  const acceptedBefore = (await simulator.summary()).requests;
+  const sentBefore = await setting.sent(names);
 
   const before = await setting.read();
   const began = performance.now();
@@ -73,18 +74,15 @@ export async function runCampaigns(
   const beforeSending = await setting.read();
   const started = performance.now();
   await Promise.all(names.map((lane) => volley.resumeLane(lane)));
-  const accepted = (async () => {
-    while ((await simulator.summary()).requests < acceptedBefore + campaigns) {
-      await new Promise((later) => setTimeout(later, 500));
-    }
-    return (performance.now() - started) / 1000;
-  })();
-  const [acceptedS, zcard] = await Promise.all([
-    accepted,
-    setting.untilEnded(names, endedBefore + campaigns),
-  ]);
+  let hget = names.length;
+  while ((await setting.sent(names)) < sentBefore + campaigns) {
+    hget += names.length;
+    await delay(500);
+  }
+  const acceptedS = (performance.now() - started) / 1000;
+  const zcard = await setting.untilEnded(names, endedBefore + campaigns);
   const endedS = (performance.now() - started) / 1000;
-  const send = costBetween(beforeSending, await setting.read(), { zcard });
+  const send = costBetween(beforeSending, await setting.read(), { zcard, hget });
   const pids = fleet.members.filter(({ program }) => program.isRunning).map(({ program }) => program.pid);
   const resident = Math.max(...(await Promise.all(pids.map(residentBytes))));
   return {

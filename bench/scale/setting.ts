@@ -32,6 +32,8 @@ export interface Setting extends SettingOptions {
   endWorkers(): Promise<void>;
   /** Waits until so many campaigns of these lanes have ended in all; returns how many `ZCARD` that took. */
   untilEnded(lanes: readonly string[], campaigns: number): Promise<number>;
+  /** Send requests of these lanes that were answered, by their ledgers: the service's own books are slow to ask. */
+  sent(lanes: readonly string[]): Promise<number>;
   /** Campaigns of these lanes that have ended. */
   ended(lanes: readonly string[]): Promise<number>;
   close(): Promise<void>;
@@ -72,6 +74,10 @@ export async function startSetting(options: SettingOptions): Promise<Setting> {
     redis,
     laneNames,
     ended,
+    async sent(lanes) {
+      const counts = await Promise.all(lanes.map((lane) => redis.hget(keys.lane(lane, 'lane'), 'sends')));
+      return counts.reduce((total, count) => total + Number(count ?? 0), 0);
+    },
     read: () =>
       figures.read({
         service: [fleet.simulator.pid],

@@ -26,7 +26,8 @@ test('a question that Redis breaks off fails, and nothing else of the process do
   });
   const made = await volley.enqueue({ recipients: [{ to: '+46700000001' }], message: 'Sale' });
   const id = made.kind === 'created' ? made.id : '';
-  for (const ask of [() => volley.status(id), () => volley.list()]) {
+  const asks: readonly (() => Promise<unknown>)[] = [() => volley.status(id), () => volley.list()];
+  for (const ask of asks) {
     await expect.poll(ask).toBeTruthy();
     const sprung = link.trap({ on: 'request', holding: /evalsha/i, deed: 'cutBefore' });
     await expect(ask()).rejects.toThrow();

@@ -20,6 +20,12 @@ export interface Program {
 
 const KEPT_LINES = 2_000;
 
+/** None of them outlives this process. */
+const running = new Set<ChildProcess>();
+process.once('exit', () => {
+  for (const child of running) child.kill('SIGKILL');
+});
+
 /**
  * Starts `dist/<path>`, compiled, with this environment and nothing of ours but what a process needs to run. It works
  * in the folder for temporary files, so that it reads no `.env`. Throws where nothing has been compiled.
@@ -45,6 +51,8 @@ export function startProgram(
     log.push(...lines);
     if (log.length > KEPT_LINES) log.splice(0, log.length - KEPT_LINES);
   });
+  running.add(child);
+  child.once('exit', () => running.delete(child));
   const ended = once(child, 'exit').then(([code, signal]: (number | string | null)[]) => code ?? signal ?? 1);
   const firstLine = firstLineOf(child, ended, log);
   // Whoever does not ask for it does not care that there was none.

@@ -52,12 +52,14 @@ function whole(option: string, text: string, least: number): number {
   throw new RangeError(`--${option} must be a whole number from ${least}, not ${JSON.stringify(text)}`);
 }
 
-/** A name, or the beginning of some: `redis` is all scenarios of Redis. */
-function named(names: readonly string[]): Scenario[] {
-  const unknown = names.find((name) => !SCENARIOS.some((scenario) => scenario.name.startsWith(name)));
-  if (unknown !== undefined || names.includes('')) {
+/** Scenarios by their names; a word that is no name is the beginning of some: `redis` is all of Redis. */
+function named(words: readonly string[]): Scenario[] {
+  const meant = words.flatMap((word) => {
+    const exact = SCENARIOS.filter(({ name }) => name === word);
+    const found = exact.length > 0 ? exact : SCENARIOS.filter(({ name }) => name.startsWith(`${word}-`));
+    if (found.length > 0) return found;
     const all = SCENARIOS.map(({ name }) => name).join(', ');
-    throw new RangeError(`there is no scenario ${JSON.stringify(unknown ?? '')}; there are: ${all}`);
-  }
-  return SCENARIOS.filter(({ name }) => names.some((word) => name === word || name.startsWith(`${word}-`)));
+    throw new RangeError(`there is no scenario ${JSON.stringify(word)}; there are: ${all}`);
+  });
+  return [...new Set(meant)];
 }

@@ -22,6 +22,8 @@ import { type Outcome, runScenario } from './run-scenario.js';
 const folder = join(tmpdir(), 'volley-faults');
 const MOST_SHOWN = 5;
 
+// A signal is an end like any other: what was started is ended with it.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
 process.exitCode = await main();
 
 async function main(): Promise<number> {

@@ -48,7 +48,7 @@ const HEADERS = {
  * leaves its retries no one to ask; and Node is handed the three options it needs instead of a list of some thirty.
  */
 export function createTransport({ timeoutMs, maxSockets }: TransportSettings): Transport {
-  const sockets = { keepAlive: true, maxSockets, maxFreeSockets: 256, timeout: IDLE_MS };
+  const sockets = { keepAlive: true, maxSockets, maxFreeSockets: 4_096, timeout: IDLE_MS };
   const agents = { http: new HttpAgent(sockets), https: new HttpsAgent(sockets) };
   writeInTime(agents.http, 'connect', timeoutMs);
   writeInTime(agents.https, 'secureConnect', timeoutMs);

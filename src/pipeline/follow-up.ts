@@ -8,7 +8,7 @@ import type { Lane } from './lane.js';
 import type { Memory } from './memory.js';
 import type { Followed, Manuscripts } from './messages.js';
 import { tellAgain } from './reassert.js';
-import { asLater, CONFIRM_AFTER_MS, closedBy, stillStands } from './send.js';
+import { asLater, closedBy, confirmAfterMs, stillStands } from './send.js';
 import { runTurn, type TurnEnd, type TurnOptions } from './turn.js';
 
 /*
@@ -35,6 +35,7 @@ export async function followUpTurn(
   const { signal } = options;
   const { monotonic } = options;
   let token = await bearer.get();
+  const youngMs = confirmAfterMs(lane);
   let askedAt = monotonic();
 
   const attempt = async (
@@ -44,8 +45,8 @@ export async function followUpTurn(
   ): Promise<PollSettlement> => {
     if (signal.aborted || token.kind !== 'token') return { claim, as: 'unsent' };
     // A poll harms nobody, but one whose permit was given up meanwhile would exceed the quota.
-    const isOld = monotonic() - claimedAt > CONFIRM_AFTER_MS;
-    if (isOld && !(await stillStands(() => lane.claims.confirmPoll(claim, turn), monotonic))) {
+    const isOld = monotonic() - claimedAt > youngMs;
+    if (isOld && !(await stillStands(() => lane.claims.confirmPoll(claim, turn), monotonic, youngMs))) {
       return { claim, as: 'unsent' };
     }
     if (token.kind !== 'token') return { claim, as: 'unsent' };

@@ -20,8 +20,14 @@ import { runTurn, type TurnEnd, type TurnOptions } from './turn.js';
  * Whatever dies after the claim leaves `sending` behind, which the sweep turns into `unknown`; nothing claims it again.
  */
 
-/** A claim older than this is confirmed before it is sent: the process may have been stopped in between. */
-export const CONFIRM_AFTER_MS = 2_000;
+/** An older claim is confirmed before it is sent in any case: the process may have been stopped in between. */
+const CONFIRM_AFTER_MS = 2_000;
+
+/**
+ * The age from which a claim is confirmed. A request that is begun takes its timeout at most; together with this age it must
+ * be over before the claim counts as overdue, which is a timeout and a margin after it was made.
+ */
+export const confirmAfterMs = ({ rules }: Lane): number => Math.min(CONFIRM_AFTER_MS, rules.margin);
 
 export interface SendStage {
   readonly messaging: MessagingClient;
@@ -44,6 +50,7 @@ export async function sendTurn(
   const turn = lane.nonce();
   const { signal } = options;
   let token = await bearer.get();
+  const youngMs = confirmAfterMs(lane);
   let askedAt = stage.monotonic();
 
   const settle = async (entries: readonly SendSettlement[]): Promise<void> => {
@@ -55,9 +62,9 @@ export async function sendTurn(
   const attempt = async (claim: SendClaim, claimedAt: number, message: Message): Promise<SendSettlement> => {
     const letters = message.suppressed.map((is) => (is ? 'S' : '-')).join('');
     if (message.recipients.length === 0) return { claim, as: 'suppressed' };
-    const isOld = stage.monotonic() - claimedAt > CONFIRM_AFTER_MS;
+    const isOld = stage.monotonic() - claimedAt > youngMs;
     if (signal.aborted || token.kind !== 'token') return { claim, as: 'unsent' };
-    if (isOld && !(await stillStands(() => lane.claims.confirm(claim, turn), stage.monotonic))) {
+    if (isOld && !(await stillStands(() => lane.claims.confirm(claim, turn), stage.monotonic, youngMs))) {
       return { claim, as: 'unsent' };
     }
     if (token.kind !== 'token') return { claim, as: 'unsent' };
@@ -114,11 +121,15 @@ export async function sendTurn(
  * Whether a claim stands, by an answer that is not old itself: the process may be stopped while it waits for it, too. What
  * could not be asked does not stand.
  */
-export async function stillStands(confirm: () => Promise<boolean>, monotonic: Clock): Promise<boolean> {
+export async function stillStands(
+  confirm: () => Promise<boolean>,
+  monotonic: Clock,
+  youngMs: number,
+): Promise<boolean> {
   for (;;) {
     const askedAt = monotonic();
     if (!(await confirm().catch(() => false))) return false;
-    if (monotonic() - askedAt <= CONFIRM_AFTER_MS) return true;
+    if (monotonic() - askedAt <= youngMs) return true;
   }
 }
 

@@ -23,7 +23,7 @@ local LANE_NUMBERS = {
   'seq', 'time', 'width', 'tail', 'sends', 'polls', 'epoch', 'pausedUntil', 'probe', 'probeUntil', 'backoff',
   'failures', 'learned', 'learnedAt', 'learnedIn', 'pressed', 'deducted', 'deductedAt', 'latency', 'answeredAt',
   'busySince', 'firstPoll', 'virtual', 'maxRecipients', 'paceAt', 'graceUntil', 'throttled', 'forgotten', 'sendCall', 'pollCall',
-  'opened', 'sendLeft', 'pollLeft', 'sentAt', 'askedAt', 'loss', 'tickAt', 'tickClaims', 'rollUntil', 'doubt', 'nobody', 'clean',
+  'opened', 'sendLeft', 'pollLeft', 'sentAt', 'askedAt', 'loss', 'tickAt', 'tickClaims', 'tickCap', 'rollUntil', 'doubt', 'nobody', 'clean',
 }
 local LANE_TEXTS = { 'paused', 'stopped', 'held', 'run', 'sendTurn', 'pollTurn', 'crew', 'roll' }
 

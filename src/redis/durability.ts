@@ -1,4 +1,5 @@
 import type { Redis } from './connection.js';
+import { onConnected } from './watch.js';
 
 /** A server that writes its file once a second may lose up to two; so may a replica that takes over. */
 const MAY_LOSE_MS = 2_000;
@@ -25,13 +26,12 @@ export function fixedDurability(lossMs: number): Durability {
 export function watchDurability(redis: Redis): Durability {
   let lossMs = MAY_LOSE_MS;
   const ask = async (): Promise<void> => {
-    const nodes = 'nodes' in redis ? redis.nodes('master') : [redis];
-    const kept = await Promise.all(nodes.map(keepsAll)).catch(() => [false]);
+    const kept = await each(redis).catch(() => [false]);
     lossMs = kept.length > 0 && kept.every(Boolean) ? 0 : MAY_LOSE_MS;
   };
   const again = (): void => void ask();
   const timer = setInterval(again, ASK_AGAIN_MS).unref();
-  redis.on('ready', again);
+  const unwatch = onConnected(redis, again);
   return {
     get lossMs() {
       return lossMs;
@@ -39,9 +39,16 @@ export function watchDurability(redis: Redis): Durability {
     known: ask(),
     stop() {
       clearInterval(timer);
-      redis.off('ready', again);
+      unwatch();
     },
   };
+}
+
+async function each(redis: Redis): Promise<boolean[]> {
+  // A cluster knows its nodes only when it has connected.
+  await redis.ping();
+  const nodes = 'nodes' in redis ? redis.nodes('master') : [redis];
+  return Promise.all(nodes.map(keepsAll));
 }
 
 type Node = Exclude<Redis, { nodes: unknown }>;

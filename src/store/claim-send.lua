@@ -160,6 +160,11 @@ while taken < take do
     virtual[id] = virtual[id] + 1 / c.weight
     touched[id] = c
     campaign_move(c, 'planned', 'sending', count)
+    -- At once: of ten thousand campaigns of one recipient none is to be looked at again in vain.
+    if not campaign_is_sendable(c) then
+      virtual[id] = nil
+      exhausted[#exhausted + 1] = id
+    end
     if forNobody then
       claim_for_nobody(id, first, count)
     else

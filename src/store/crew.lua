@@ -8,7 +8,7 @@
   time has died together with what was lost. Then the lane claims for nobody, in the order in which it would have claimed
   for them, as many batches as can have been claimed in that time: they become unknown, and are not sent twice.
 ]]
-local MOST_AT_ONCE, ROLL_CALL_MS = 10000, 5000
+local LEAST_AT_ONCE, MOST_AT_ONCE, ROLL_CALL_MS = 128, 10000, 5000
 
 local function crew_of(text) return text ~= '' and cjson.decode(text) or {} end
 local function crew_text(crew) return next(crew) and cjson.encode(crew) or '' end
@@ -69,16 +69,21 @@ local function crew_recognise(lane, rules, seen, now, events)
   events[#events + 1] = { type = 'forgot', sign = sign, graceMs = rules.grace }
 end
 
--- How many batches a lane may have claimed within `loss`, and never more: `crew_at_once` holds it to that.
-local function crew_most(rules)
-  return rules.quota > 0 and math.min(MOST_AT_ONCE, math.max(64, rules.quota)) or MOST_AT_ONCE
-end
-
--- Of `take` batches, how many may be claimed now, and when more.
+-- Of `take` batches, how many may be claimed now, and when more. A tick of `loss` ms holds at most twice as many as the one
+-- before it, so that what may be missing stays in proportion to what is usual.
 local function crew_at_once(lane, rules, take, now)
   if lane.loss == 0 then return take end
-  if now - lane.tickAt >= lane.loss then lane.tickAt, lane.tickClaims = now, 0 end
-  return math.min(take, crew_most(rules) - lane.tickClaims), lane.tickAt + lane.loss
+  if now - lane.tickAt >= lane.loss then
+    local most = rules.quota > 0 and math.min(MOST_AT_ONCE, rules.quota) or MOST_AT_ONCE
+    lane.tickCap = math.max(LEAST_AT_ONCE, math.min(most, 2 * lane.tickClaims))
+    lane.tickAt, lane.tickClaims = now, 0
+  end
+  return math.min(take, lane.tickCap - lane.tickClaims), lane.tickAt + lane.loss
+end
+
+-- What a span of `loss` may hold: the rest of a tick, and the one that follows.
+local function crew_most(lane)
+  return 3 * math.max(LEAST_AT_ONCE, lane.tickCap)
 end
 
 -- Until when the roll is being called, or nil. When somebody is missing at its end, the lane has to claim for nobody.
@@ -87,8 +92,7 @@ local function crew_missing(lane, rules, now, events)
   local missing = crew_senders(lane.roll)
   if lane.doubt == 1 and #missing > 0 then
     if now < lane.rollUntil then return lane.rollUntil end
-    -- Any span of `loss` touches two ticks.
-    lane.nobody = 2 * crew_most(rules)
+    lane.nobody = crew_most(lane)
     events[#events + 1] = { type = 'missing', processes = table.concat(missing, ' ') }
   end
   lane.rollUntil = 0

@@ -101,12 +101,11 @@ export function mostWithin(times: readonly number[], windowMs: number): number {
 
 /**
  * The last window is left out: in it there was not enough left to do. Windows begin with the first request, or by the clock
- * where the service counts so.
+ * where the service counts so. NaN where the first is the last.
  */
 function utilisation(letIn: readonly number[], [first, last]: [number, number], rules: Rules): number {
   const { quota, windowMs, model } = rules;
   const begin = model === 'clock' ? first - (first % windowMs) : first;
   const windows = Math.floor((last - begin) / windowMs);
-  if (windows === 0) return Number.NaN;
   return letIn.filter((at) => at < begin + windows * windowMs).length / (quota * windows);
 }

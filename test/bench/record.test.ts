@@ -85,6 +85,13 @@ describe('figures of a run', () => {
     expect(figuresOf(LIST, run, RULES)).toMatchObject({ notSent: 1, notFinal: 1, tookMs: 149 });
   });
 
+  test('take a poll that was answered with an error for no report', () => {
+    const run = books([[0, 'accepted', '+461']]);
+    const failed = { at: 500, kind: 'poll', outcome: 'error', requestId: '+461@0' } as const;
+    const figures = figuresOf(['+461'], { ...run, arrivals: [...run.arrivals, failed] }, RULES);
+    expect(figures.notFinal).toBe(1);
+  });
+
   test('take a poll that was answered 429 for no report', () => {
     const run = books([[0, 'accepted', '+461']]);
     const refused = { at: 500, kind: 'poll', outcome: 'quotaExceeded', requestId: '+461@0' } as const;
@@ -96,9 +103,12 @@ describe('figures of a run', () => {
     const run = books([
       [0, 'accepted', '+461'],
       [10, 'accepted', '+461'],
-      [400, 'infos', '+461@10'],
+      [160, 'infos', '+461@10'],
+      [900, 'infos', '+461@0'],
     ]);
-    expect(figuresOf(['+461'], run, RULES)).toMatchObject({ notFinal: 0, duplicates: 1, tookMs: 400 });
+    expect(figuresOf(['+461'], run, RULES)).toMatchObject({ notFinal: 0, duplicates: 1, tookMs: 160 });
+    const reversed = { ...run, ledger: run.ledger.toReversed() };
+    expect(figuresOf(['+461'], reversed, RULES)).toMatchObject({ tookMs: 160 });
   });
 
   test('measure the use of the quota over whole windows from the first request, without the last', () => {

@@ -42,7 +42,7 @@ describe.runIf(isServerHere)('a Redis that speaks TLS, with a certificate signed
     await rm(dir, { recursive: true, force: true });
   });
 
-  test('a worker that trusts it sends a campaign through it', async () => {
+  test('a worker that trusts it sends a campaign through it', { timeout: 45_000 }, async () => {
     const simulator = await startSimulatorProcess({ deliveryTime: 10 });
     onTestFinished(() => simulator.stop());
     const shared = {
@@ -61,7 +61,7 @@ describe.runIf(isServerHere)('a Redis that speaks TLS, with a certificate signed
     onTestFinished(() => volley.close());
     const made = await volley.enqueue({ recipients: recipients(20), message: 'Sale' });
     const id = made.kind === 'created' ? made.id : made.kind;
-    const final = await volley.finished(id, { signal: AbortSignal.timeout(15_000), everyMs: 100 });
+    const final = await volley.finished(id, { signal: AbortSignal.timeout(35_000), everyMs: 100 });
     expect(final.recipients.deliveredToTerminal).toBe(20);
   });
 

@@ -1,0 +1,58 @@
+import { expect, test } from 'vitest';
+import { figuresOf, servedAgain } from './figures.js';
+import type { HistoryEvent } from './history.js';
+
+const [ANN, BOB, CID] = ['+46700000001', '+46700000002', '+46700000003'];
+const accepted = (at: number, key: string, number: string): HistoryEvent => ({
+  is: 'request',
+  at,
+  key,
+  kind: 'send',
+  outcome: 'accepted',
+  text: 'Sale',
+  recipients: [number],
+  requestId: `r-${at}`,
+  finals: ['DeliveredToTerminal'],
+});
+const row = (recipient: string, status: string): HistoryEvent => ({
+  is: 'row',
+  at: 90,
+  report: 1,
+  campaign: 'c',
+  recipient,
+  status,
+});
+const kill = (at: number, fault: string): HistoryEvent => ({
+  is: 'fault',
+  at,
+  until: at + 1,
+  fault,
+  target: 'send',
+  forgets: false,
+  mayLeave: 1,
+});
+
+test('tells who was accepted once, twice or never, and of the unknown ones who was', () => {
+  const recipients = [ANN, BOB, CID];
+  const events: HistoryEvent[] = [
+    { is: 'run', at: 0, scenario: 's', seed: 1, quotas: [{ key: 'k', quota: 4, windowMs: 100 }] },
+    { is: 'campaign', at: 1, campaign: 'c', key: 'k', text: 'Sale', recipients },
+    ...[accepted(10, 'k', ANN), accepted(20, 'k', ANN), accepted(30, 'k', BOB)],
+    ...[row(ANN, 'DeliveredToTerminal'), row(BOB, 'unknown'), row(CID, 'planned')],
+  ];
+  expect(figuresOf(events)).toMatchObject({
+    ...{ recipients: 3, once: 1, twice: 1, lost: 1, unknown: 1, unknownAccepted: 1 },
+    fullestWindow: 0.75,
+  });
+});
+
+test('a kill lasts until the lane that waits longest is served, by what was not on the wire already', () => {
+  const events = [
+    kill(100, 'SIGKILL'),
+    ...[accepted(105, 'a', ANN), accepted(160, 'a', ANN)],
+    ...[accepted(120, 'b', BOB), accepted(400, 'b', BOB)],
+    kill(300, 'cutAfter'),
+    kill(390, 'kill'),
+  ];
+  expect(servedAgain(events, 20)).toEqual([300, 0]);
+});

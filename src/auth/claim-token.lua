@@ -3,7 +3,7 @@
   next one, to one holder at a time. A refresh token is marked as spent here, before its holder presents it: whoever
   finds it spent by somebody else logs in. The same holder asking again gets the same right again, and a longer one.
     KEYS[1] tokenKey     hash: generation, access, refresh, sealedWith, receivedAt, renewAt, expiresAt (ms, '' unknown),
-                         cause, spentBy, stop
+                         cause, spentBy, stop; of tokens that do not say how long they last: refusedAge, life (ms)
     KEYS[2] leaseKey     string with a lifetime: the holder that may fetch
     ARGV[1] holder       random id of one attempt
     ARGV[2] leaseMs      how long the right lasts
@@ -63,6 +63,17 @@ if not again and field('stop') ~= '' then return { 'stopped', field('stop') } en
 local leased = redis.call('GET', leaseKey)
 if leased and leased ~= holder then return { 'wait', redis.call('PTTL', leaseKey) } end
 redis.call('SET', leaseKey, holder, 'PX', leaseMs)
+
+-- A token that does not say how long it lasts, and is refused after a while, tells its life. Two in a row are believed: one
+-- may have been withdrawn. Otherwise a lane that sends once a window would meet an expired token with all its permits.
+if cause == 'refused' and generation == after and field('says') == '' then
+  local age = now - (tonumber(field('receivedAt')) or now)
+  local before = tonumber(field('refusedAge'))
+  if age >= freshMs then
+    redis.call('HSET', tokenKey, 'refusedAge', age)
+    if before then redis.call('HSET', tokenKey, 'life', math.max(before, age)) end
+  end
+end
 
 -- A caller that has seen a later generation than Redis holds: Redis forgot, and that refresh token was used.
 local forgotten = generation < after

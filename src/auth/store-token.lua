@@ -29,14 +29,21 @@ local leased = redis.call('GET', leaseKey)
 if generation > base or (leased and leased ~= holder) then return 0 end
 
 local now = clock('')
+local says = expiresAfterMs and '1' or ''
+if not expiresAfterMs then
+  -- Well before the age at which such tokens were refused, which is later than the end of their life.
+  local life = tonumber(redis.call('HGET', tokenKey, 'life') or '')
+  if life then renewAfterMs, expiresAfterMs = math.floor(life * 0.7), math.floor(life * 0.85) end
+end
 redis.call(
   'HSET', tokenKey,
-  'generation', base + 1, 'cause', cause,
+  'generation', base + 1, 'cause', cause, 'says', says,
   'access', access, 'refresh', refresh, 'sealedWith', fingerprint,
   'receivedAt', now,
   'renewAt', renewAfterMs and now + renewAfterMs or '',
   'expiresAt', expiresAfterMs and now + expiresAfterMs or ''
 )
 redis.call('HDEL', tokenKey, 'spentBy', 'stop')
+if says == '1' then redis.call('HDEL', tokenKey, 'refusedAge', 'life') end
 redis.call('DEL', leaseKey)
 return 1

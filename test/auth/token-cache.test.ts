@@ -116,6 +116,26 @@ test('a token that does not say how long it lasts is kept until a 401', async ()
   expect(await tokenFrom(one.refused(1))).toEqual({ serial: 2, generation: 2 });
 });
 
+test('tokens that do not say how long they last are renewed in time once two of them were refused', async () => {
+  service.lifeMs = undefined;
+  const one = cache({ freshMs: 200 });
+  const isOld = (generation: number) =>
+    vi.waitFor(async () => {
+      const { ageMs, generation: current } = await one.show();
+      expect(current).toBe(generation);
+      expect(ageMs).toBeGreaterThan(400);
+    }, SOON);
+  await one.bearer();
+  await isOld(1);
+  expect(await tokenFrom(one.refused(1))).toMatchObject({ generation: 2 });
+  expect((await one.show()).expiresInMs).toBeNull();
+  await isOld(2);
+  expect(await tokenFrom(one.refused(2))).toMatchObject({ generation: 3 });
+  expect((await one.show()).expiresInMs).toBeGreaterThan(0);
+  await vi.waitFor(async () => expect((await one.show()).state).toBe('expired'), SOON);
+  expect(await tokenFrom(cache().bearer())).toMatchObject({ generation: 4 });
+});
+
 test('a 401 to a token costs one refresh, however many requests were on the wire with it', async () => {
   const fleet = [cache(), cache()];
   for (const each of fleet) await each.bearer();

@@ -5,6 +5,15 @@ import type { Result } from './round.js';
 import type { Scenario } from './scenario.js';
 import { median, type Rounds, type Row } from './table.js';
 
+/** Of the rounds, the one in which that contestant's time is the middle one. */
+export function middleRound(rounds: Rounds, name: string): Rounds[number] {
+  const times = (round: Rounds[number]): number => round.get(name)?.tookMs ?? Number.NaN;
+  const sorted = rounds.toSorted((a, b) => times(a) - times(b));
+  const middle = sorted[Math.floor((sorted.length - 1) / 2)];
+  if (middle === undefined) throw new Error('there is no round to show');
+  return middle;
+}
+
 /** Of one round: what came at the service, over time. */
 export function windowsPicture(rows: readonly Row[], round: Rounds[number], scenario: Scenario): string {
   const { quota, windowMs, recipients } = scenario;
@@ -15,11 +24,13 @@ export function windowsPicture(rows: readonly Row[], round: Rounds[number], scen
     panels: rows.flatMap(({ name, title }) => {
       const result = round.get(name);
       if (result === undefined) return [];
-      const { books, tookMs, throttled, worstWindow } = result;
+      const { books, tookMs, throttled, worstWindow, notSent, notFinal } = result;
+      const left = notSent + notFinal;
+      const end = left === 0 ? 'all final' : `${left} not final`;
       const begin = books.arrivals[0]?.at ?? 0;
       return {
         title,
-        note: `all final after ${(tookMs / 1000).toFixed(1)} s, ${throttled} × 429, at most ${worstWindow} in any ${windowMs / 1000} s`,
+        note: `${end} after ${(tookMs / 1000).toFixed(1)} s, ${throttled} × 429, at most ${worstWindow} in any ${windowMs / 1000} s`,
         arrivals: books.arrivals.map(({ at, outcome }) => ({
           at: at - begin,
           refused: outcome === 'quotaExceeded',

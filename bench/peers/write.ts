@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { findServer } from '../../src/redis/find-server.js';
 import { CONTESTANTS } from './contestants.js';
 import { between } from './document.js';
-import { barsPicture, windowsPicture } from './pictures.js';
+import { barsPicture, middleRound, windowsPicture } from './pictures.js';
 import type { Scenario } from './scenario.js';
 import { clockTable, costTable, killTable, type Rounds, undisturbedTable } from './table.js';
 
@@ -31,7 +31,10 @@ export async function write(rounds: readonly Played[], root: string, load: strin
 
   const folder = join(root, dirname(DOCUMENT), 'images');
   await mkdir(folder, { recursive: true });
-  await writeFile(join(folder, 'peers-windows.svg'), windowsPicture(CONTESTANTS, first.results, scenario));
+  await writeFile(
+    join(folder, 'peers-windows.svg'),
+    windowsPicture(CONTESTANTS, middleRound(undisturbed, 'volley'), scenario),
+  );
   await writeFile(
     join(folder, 'peers-figures.svg'),
     barsPicture(CONTESTANTS, { undisturbed, killed }, scenario),

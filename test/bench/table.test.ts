@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { barsChart } from '../../bench/chart/bars.js';
 import { windowsChart } from '../../bench/chart/windows.js';
 import { between } from '../../bench/peers/document.js';
+import { middleRound } from '../../bench/peers/pictures.js';
 import type { Result } from '../../bench/peers/round.js';
 import { killTable, median, undisturbedTable } from '../../bench/peers/table.js';
 
@@ -98,6 +99,12 @@ describe('the part of a document between its marks', () => {
   test('is refused where a mark is missing', () => {
     expect(() => between('before\n<!-- peers -->\n', 'peers', 'new')).toThrow('<!-- peers -->');
   });
+});
+
+test('the round that is shown is the one in the middle', () => {
+  const rounds = [{ tookMs: 9 }, { tookMs: 1 }, { tookMs: 5 }].map((volley) => round({}, volley));
+  expect(middleRound(rounds, 'volley').get('volley')?.tookMs).toBe(5);
+  expect(() => middleRound([], 'volley')).toThrow('no round');
 });
 
 describe('a chart', () => {

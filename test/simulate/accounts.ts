@@ -22,6 +22,7 @@ export class Accounts {
   readonly #lifeMs: number;
   readonly #presented = new Set<string>();
   readonly #pairs: Pair[] = [];
+  #mayLogInAgain = false;
   #answersWorse: boolean;
 
   constructor(world: World, plan: LanePlan) {
@@ -29,6 +30,13 @@ export class Accounts {
     this.#lifeMs = plan.tokenLifeMs;
     this.isPasswordWrong = plan.isPasswordWrong;
     this.#answersWorse = world.scenario.faults.has('service');
+  }
+
+  /** An operator has corrected the password, and logs in again. */
+  again(): void {
+    this.#mayLogInAgain = true;
+    this.isPasswordWrong = false;
+    this.refused = 0;
   }
 
   calm(): void {
@@ -51,7 +59,7 @@ export class Accounts {
     return this.#answered(process, 'login', () => {
       if (!this.isPasswordWrong) {
         this.logins += 1;
-        if (this.#world.isQuiet && this.logins > 1) {
+        if (this.#world.isQuiet && this.logins > 1 && !this.#mayLogInAgain) {
           throw new Violation(6, `${this.logins} logins where nothing went wrong`);
         }
         return this.#newPair();
@@ -72,7 +80,9 @@ export class Accounts {
     if (this.#world.isQuiet && pair !== undefined && !pair.isRevoked && age < 0.8 * this.#life) {
       throw new Violation(6, `a refresh after ${age} ms of ${this.#life}, and nothing was refused`);
     }
-    return this.#answered(process, 'refresh', () => (pair === undefined ? { kind: 'refused', reason: 'unknown' } : this.#newPair()));
+    return this.#answered(process, 'refresh', () =>
+      pair === undefined ? { kind: 'refused', reason: 'unknown' } : this.#newPair(),
+    );
   }
 
   get #life(): number {
@@ -84,7 +94,10 @@ export class Accounts {
     const { calendar } = this.#world;
     const serial = this.#pairs.length + 1;
     const seconds = Math.floor((START + calendar.now) / 1000);
-    const claims = { serial, ...(this.#lifeMs === 0 ? {} : { iat: seconds, exp: seconds + this.#lifeMs / 1000 }) };
+    const claims = {
+      serial,
+      ...(this.#lifeMs === 0 ? {} : { iat: seconds, exp: seconds + this.#lifeMs / 1000 }),
+    };
     const access = `${encoded({ alg: 'none' })}.${encoded(claims)}.x`;
     const pair: Pair = { access, refresh: `refresh-${serial}`, at: calendar.now, isRevoked: false };
     this.#pairs.push(pair);
@@ -94,7 +107,13 @@ export class Accounts {
   /** A request that may get lost on either way; who called it off at its timeout hears `noAnswer`. */
   #answered(process: Process, what: string, decide: () => LoginOutcome): Promise<LoginOutcome> {
     const { calendar, chance, scenario, trace } = this.#world;
-    const fate = this.#answersWorse ? chance.weighted([[8, 'answered'], [1, 'lost'], [1, 'unanswered']]) : 'answered';
+    const fate = this.#answersWorse
+      ? chance.weighted([
+          [8, 'answered'],
+          [1, 'lost'],
+          [1, 'unanswered'],
+        ])
+      : 'answered';
     trace.add(process.name, `${what}: ${fate}`);
     return new Promise((resolve, reject) => {
       const silent: LoginOutcome = { kind: 'noAnswer', reason: 'nothing came back' };
@@ -104,7 +123,8 @@ export class Accounts {
         try {
           const outcome = decide();
           trace.add('accounts', `${what}: ${outcome.kind}`);
-          if (fate === 'answered') calendar.enter(chance.whole(1, scenario.latencyMs), () => void resolve(outcome), process);
+          if (fate === 'answered')
+            calendar.enter(chance.whole(1, scenario.latencyMs), () => void resolve(outcome), process);
         } catch (error) {
           this.#world.fail(error);
           reject(error);

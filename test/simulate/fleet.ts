@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { credentialId } from '../../src/auth/identity.js';
+import { ACCOUNTS } from './scenario.js';
 import type { LuaChange } from './scripts.js';
 import { loadScripts } from './scripts.js';
-import { ACCOUNTS } from './scenario.js';
 import { openWire } from './wire.js';
 import { type Outcome, World, type WorldOptions } from './world.js';
 
@@ -35,7 +35,14 @@ export async function runWorlds(options: FleetOptions): Promise<void> {
         if (next === undefined || next.done === true) return;
         const seed = next.value;
         const prefix = `sim-${run}-${seed}`;
-        const world = new World({ seed, wire, scripts, prefix, isTraced, ...(made === undefined ? {} : { made }) });
+        const world = new World({
+          seed,
+          wire,
+          scripts,
+          prefix,
+          isTraced,
+          ...(made === undefined ? {} : { made }),
+        });
         if (onOutcome(await world.run()) === true) isOver = true;
       }
     };
@@ -46,7 +53,11 @@ export async function runWorlds(options: FleetOptions): Promise<void> {
 }
 
 /** One seed, with its trace. */
-export async function replay(redisUrl: string, seed: number, more: Pick<FleetOptions, 'changes' | 'made'> = {}): Promise<Outcome> {
+export async function replay(
+  redisUrl: string,
+  seed: number,
+  more: Pick<FleetOptions, 'changes' | 'made'> = {},
+): Promise<Outcome> {
   let outcome: Outcome | undefined;
   await runWorlds({
     redisUrl,

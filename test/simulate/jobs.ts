@@ -94,9 +94,15 @@ export class Jobs implements Wakers {
     const { chance } = this.#world;
     const name = `${job.stage} ${job.lane}`;
     const able = this.#world.processes.filter((process) => !process.isDead && !process.isStopped);
-    if (able.length === 0) return this.#delay(job, 500);
+    if (able.length === 0) {
+      this.#delay(job, 500);
+      return;
+    }
     const process = chance.pick(able);
-    if (process.serving.has(name)) return this.#delay(job, SERVED_HERE_MS);
+    if (process.serving.has(name)) {
+      this.#delay(job, SERVED_HERE_MS);
+      return;
+    }
     const control = new AbortController();
     process.serving.set(name, control);
     job.holder = process;
@@ -109,7 +115,10 @@ export class Jobs implements Wakers {
     process.serve(job.stage, job.lane, control.signal).then(
       (end) => {
         process.serving.delete(name);
-        this.#world.trace.add(process.name, `ends ${name}: ${end.why}, ${end.kind === 'later' ? `again in ${end.inMs} ms` : 'idle'}`);
+        this.#world.trace.add(
+          process.name,
+          `ends ${name}: ${end.why}, ${end.kind === 'later' ? `again in ${end.inMs} ms` : 'idle'}`,
+        );
         if (end.kind === 'later') return again(end.inMs);
         if (job.token === token) {
           job.token = -1;

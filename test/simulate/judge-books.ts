@@ -36,7 +36,8 @@ export class Books {
       sending.set(c, (sending.get(c) ?? 0) + k);
       for (let ordinal = f; ordinal < f + k; ordinal += 1) {
         const place = `${c}:${ordinal}`;
-        if (places.has(place)) throw new Violation(4, `${place} of ${lane} is in two claims, ${number} among them, after ${by}`);
+        if (places.has(place))
+          throw new Violation(4, `${place} of ${lane} is in two claims, ${number} among them, after ${by}`);
         places.set(place, 1);
       }
     }
@@ -46,7 +47,7 @@ export class Books {
       if (known?.json === state && known.statuses === statuses && known.sending === own) continue;
       const was = before?.campaigns.get(id);
       // What is past its retention goes key by key.
-      if (state.ended > 0 && by === 'unlink') continue;
+      if (state.ended > 0 && statuses === '') continue;
       if (known !== undefined) this.#monotonic(id, known.statuses, statuses, by);
       this.#read.set(id, { json: state, statuses, sending: own });
       const counted: Record<string, number> = { sending: own };
@@ -59,10 +60,14 @@ export class Books {
       const names = new Set([...Object.keys(counted), ...Object.keys(state.n)]);
       for (const name of names) {
         if ((state.n[name] ?? 0) !== (counted[name] ?? 0)) {
-          throw new Violation(4, `${id} counts ${state.n[name] ?? 0} ${name}, but there are ${counted[name] ?? 0}, after ${by}`);
+          throw new Violation(
+            4,
+            `${id} counts ${state.n[name] ?? 0} ${name}, but there are ${counted[name] ?? 0}, after ${by}`,
+          );
         }
       }
-      const open = (counted['planned'] ?? 0) + own + (counted['unknown'] ?? 0) + (counted['deliveredToNetwork'] ?? 0);
+      const open =
+        (counted['planned'] ?? 0) + own + (counted['unknown'] ?? 0) + (counted['deliveredToNetwork'] ?? 0);
       if (state.s === 'completed' && open > 0) {
         throw new Violation(4, `${id} is completed with ${open} open, after ${by}`);
       }
@@ -78,14 +83,22 @@ export class Books {
     for (const [id, { state, statuses }] of now.campaigns) {
       for (let ordinal = 0; ordinal < state.end; ordinal += 1) {
         const letter = statuses[ordinal] ?? '\0';
-        const wasTaken = taken.has(this.#world.numberOf(id, ordinal));
+        const number = this.#world.numberOf(id, ordinal);
+        const wasTaken = taken.has(number);
         if ('NTI'.includes(letter) && !wasTaken) {
-          throw new Violation(4, `${id}:${ordinal} is said to be ${STATE_OF[letter]}, and the service never took it`);
+          throw new Violation(
+            4,
+            `${id}:${ordinal} is said to be ${STATE_OF[letter]}, and the service never took it`,
+          );
         }
-        // A lane whose service knows a correlator again lets go of what is unknown, and may be cancelled before it is sent again.
-        const isLetGo = letter === '\0' && this.#world.planOf(lane).settings.clientCorrelator === 'deduplicates';
+        // What is to be sent again, by somebody's word or because the service knows its correlator, may be cancelled before.
+        const deduplicates = this.#world.planOf(lane).settings.clientCorrelator === 'deduplicates';
+        const isLetGo = letter === '\0' && (deduplicates || this.#world.judge.letGo.has(number));
         if (wasTaken && !'NTICA'.includes(letter) && !isLetGo) {
-          throw new Violation(4, `the service took ${id}:${ordinal}, which is said to be ${STATE_OF[letter] ?? state.rest}`);
+          throw new Violation(
+            4,
+            `the service took ${id}:${ordinal}, which is said to be ${STATE_OF[letter] ?? state.rest}`,
+          );
         }
       }
     }
@@ -96,7 +109,10 @@ export class Books {
       const [old, fresh] = [before[ordinal] ?? '\0', now[ordinal] ?? '\0'];
       if (old === fresh) continue;
       if (MAY_BECOME[old]?.includes(fresh) !== true) {
-        throw new Violation(5, `${id}:${ordinal} was ${STATE_OF[old]} and is ${STATE_OF[fresh] ?? 'nothing'}, after ${by}`);
+        throw new Violation(
+          5,
+          `${id}:${ordinal} was ${STATE_OF[old]} and is ${STATE_OF[fresh] ?? 'nothing'}, after ${by}`,
+        );
       }
     }
   }

@@ -13,15 +13,22 @@ export class Gate {
   observed(lane: string, before: Observed, now: Observed, by: string): void {
     if (by !== 'claim-send' && by !== 'claim-poll') return;
     const fresh = [...now.claims, ...now.polls].filter(
-      ([number, { g, e }]) => !before.claims.has(number) && !before.polls.has(number) && g === undefined && e !== -1,
+      ([number, { g, e }]) =>
+        !before.claims.has(number) && !before.polls.has(number) && g === undefined && e !== -1,
     );
     if (fresh.length === 0) return;
     if (now.stopped !== '' || now.held !== '') {
-      throw new Violation(8, `${lane} is held or stopped, and ${fresh.length} requests were claimed by ${by}`);
+      throw new Violation(
+        8,
+        `${lane} is held or stopped, and ${fresh.length} requests were claimed by ${by}`,
+      );
     }
     if (now.paused === '') return;
     if (now.time < now.pausedUntil) {
-      throw new Violation(7, `${lane} pauses for ${now.pausedUntil - now.time} ms more, and ${by} claimed ${fresh.length}`);
+      throw new Violation(
+        7,
+        `${lane} pauses for ${now.pausedUntil - now.time} ms more, and ${by} claimed ${fresh.length}`,
+      );
     }
     const config = this.#world.scenario.config;
     const margin = Math.min(5_000, Math.max(500, config.requestTimeoutMs / 6));

@@ -41,7 +41,10 @@ export class Turns {
       const passed = (this.#passed.get(id) ?? 0) + others;
       this.#passed.set(id, passed);
       // Each of the others has a head start of five turns when it comes or comes back, and high priority is four times faster.
-      const bound = [...now.campaigns].reduce((sum, [other, { state: its }]) => sum + (other === id ? 0 : 6 * its.weight), 2);
+      const bound = [...now.campaigns].reduce(
+        (sum, [other, { state: its }]) => sum + (other === id ? 0 : 6 * its.weight),
+        2,
+      );
       if (passed > bound) throw new Violation(9, `${id} waits while others were given ${passed} batches`);
     }
   }
@@ -51,7 +54,8 @@ export class Turns {
     if (hourlyQuota === 'auto') return;
     const waited = this.#waited.get(lane) ?? { sends: 0, polls: 0 };
     this.#waited.set(lane, waited);
-    const fresh = (which: 'claims' | 'polls'): number => [...now[which].keys()].filter((number) => !before[which].has(number)).length;
+    const fresh = (which: 'claims' | 'polls'): number =>
+      [...now[which].keys()].filter((number) => !before[which].has(number)).length;
     const [sends, polls] = [fresh('claims'), fresh('polls')];
     const areSendsWaiting = [...now.campaigns.values()].some(
       ({ state }) => state.s === 'running' && state.rest === 'planned' && (state.n['planned'] ?? 0) > 0,

@@ -29,6 +29,8 @@ interface LaneBook {
 export class Judge {
   /** Whether the server has ever lost what it had answered. */
   hasForgotten = false;
+  /** Numbers of whom somebody said that they are to be sent to again, whatever became of the request before. */
+  readonly letGo = new Set<string>();
   readonly #world: World;
   readonly #lanes = new Map<string, LaneBook>();
   readonly #attempts = new Map<string, Attempt[]>();
@@ -51,9 +53,11 @@ export class Judge {
   observed(name: string, now: Observed, by: string): void {
     const book = this.#book(name);
     const before = book.last;
+    if (before === now && by !== 'forgotten') return;
     book.last = now;
     if (by === 'forgotten') {
-      for (const [number, claim] of before?.claims ?? []) if (!now.claims.has(number)) book.lost.set(number, claim);
+      for (const [number, claim] of before?.claims ?? [])
+        if (!now.claims.has(number)) book.lost.set(number, claim);
       this.#books.forgotten(name, now);
       this.#turns.forgotten(name);
       book.halted.clear();
@@ -74,24 +78,36 @@ export class Judge {
     const { now } = this.#world.calendar;
     book.departures.push(now);
     if (kind === 'poll' || attempt === undefined) return;
-    if (this.#world.trace.isWanted) this.#world.trace.add(process.name, `sends ${attempt.recipients.join(' ')}`);
+    if (this.#world.trace.isWanted)
+      this.#world.trace.add(process.name, `sends ${attempt.recipients.join(' ')}`);
     for (const number of attempt.recipients) this.#onceOnly(number, attempt);
     const [first = ''] = attempt.recipients;
     const { campaign, ordinal } = this.#world.recipientOf(first);
     const covers = ([, claim]: readonly [string, ObservedClaim]): boolean =>
       claim.c === campaign && claim.f <= ordinal && ordinal < claim.f + claim.k;
-    const standing = [...(book.last?.claims ?? [])].find((entry) => covers(entry) && entry[1].g === undefined);
+    const standing = [...(book.last?.claims ?? [])].find(
+      (entry) => covers(entry) && entry[1].g === undefined,
+    );
     const lost = [...book.lost].find(covers);
     if (standing === undefined && lost === undefined) {
-      throw new Violation(3, `${process.name} sends ${first} of ${campaign} and no claim of it stands in Redis`);
+      throw new Violation(
+        3,
+        `${process.name} sends ${first} of ${campaign} and no claim of it stands in Redis`,
+      );
     }
     const halt = book.halted.get(campaign);
     if (halt === undefined || lost !== undefined) return;
     if (!halt.inFlight.has(standing?.[0] ?? '')) {
-      throw new Violation(8, `${process.name} sends ${first} of ${campaign}, claimed after it was paused or cancelled`);
+      throw new Violation(
+        8,
+        `${process.name} sends ${first} of ${campaign}, claimed after it was paused or cancelled`,
+      );
     }
     if (now - halt.at > UNCONFIRMED_MS) {
-      throw new Violation(8, `${process.name} sends ${first} ${now - halt.at} ms after ${campaign} was paused or cancelled`);
+      throw new Violation(
+        8,
+        `${process.name} sends ${first} ${now - halt.at} ms after ${campaign} was paused or cancelled`,
+      );
     }
   }
 
@@ -115,7 +131,10 @@ export class Judge {
     while ((book.arrivals[0] ?? now) <= now - quotaWindowMs) book.arrivals.shift();
     const excused = now < book.excusedUntil ? book.excused : 0;
     if (book.arrivals.length > plan.settings.hourlyQuota + excused) {
-      throw new Violation(1, `${book.arrivals.length} requests of ${name} within ${quotaWindowMs} ms, ${plan.settings.hourlyQuota} allowed`);
+      throw new Violation(
+        1,
+        `${book.arrivals.length} requests of ${name} within ${quotaWindowMs} ms, ${plan.settings.hourlyQuota} allowed`,
+      );
     }
   }
 
@@ -150,12 +169,25 @@ export class Judge {
       const book = this.#book(settings.name);
       const state = book.last;
       if (state === undefined) continue;
-      const left = { claims: state.claims, polls: state.polls, unknown: state.unknown, unpolled: state.unpolled, polled: state.polled };
+      const left = {
+        claims: state.claims,
+        polls: state.polls,
+        unknown: state.unknown,
+        unpolled: state.unpolled,
+        polled: state.polled,
+      };
       for (const [what, map] of Object.entries(left)) {
-        if (map.size > 0) throw new Violation(10, `${map.size} ${what} left in ${settings.name}: ${[...map.keys()].join(' ')}`);
+        if (map.size > 0)
+          throw new Violation(
+            10,
+            `${map.size} ${what} left in ${settings.name}: ${[...map.keys()].join(' ')}`,
+          );
       }
       if (state.running + state.scheduled + state.lapsing > 0) {
-        throw new Violation(10, `a campaign that has ended still runs, is scheduled or lapses in ${settings.name}`);
+        throw new Violation(
+          10,
+          `a campaign that has ended still runs, is scheduled or lapses in ${settings.name}`,
+        );
       }
       this.#books.ended(settings.name, state);
     }
@@ -186,7 +218,10 @@ export class Judge {
         before.correlator === attempt.correlator &&
         before.recipients.join() === attempt.recipients.join();
       if (!before.isOver && !isRepeat) {
-        throw new Violation(2, `${number} is sent again; what left at ${before.at} ms may have been accepted`);
+        throw new Violation(
+          2,
+          `${number} is sent again; what left at ${before.at} ms may have been accepted`,
+        );
       }
     }
     known.push(attempt);
@@ -206,7 +241,9 @@ export class Judge {
       const [old, fresh] = [before.campaigns.get(batch.c), now.campaigns.get(batch.c)];
       for (let ordinal = batch.f; ordinal < batch.f + batch.k; ordinal += 1) {
         if (old?.statuses[ordinal] !== 'U' || (fresh?.statuses[ordinal] ?? '\0') !== '\0') continue;
-        for (const attempt of this.#attempts.get(this.#world.numberOf(batch.c, ordinal)) ?? []) attempt.isOver = true;
+        const number = this.#world.numberOf(batch.c, ordinal);
+        this.letGo.add(number);
+        for (const attempt of this.#attempts.get(number) ?? []) attempt.isOver = true;
       }
     }
   }

@@ -1,4 +1,5 @@
 import { replay, runWorlds } from './fleet.js';
+
 const url = process.env['REDIS_URL'] ?? 'redis://127.0.0.1:6399';
 const [from = '0', count = '100'] = process.argv.slice(2);
 if (count === 'trace') {
@@ -19,8 +20,12 @@ if (count === 'trace') {
       done += 1;
       if (it.violation) {
         bad += 1;
-        const k = `${it.violation.title}: ${it.violation.message.split('\n')[0]?.replace(/[0-9]+/g, '#').slice(0, 150)}`;
-        if (!kinds.has(k)) console.log(it.seed, it.violation.title, it.violation.message.slice(0, 600), it.steps);
+        const k = `${it.violation.title}: ${it.violation.message
+          .split('\n')[0]
+          ?.replace(/[0-9]+/g, '#')
+          .slice(0, 150)}`;
+        if (!kinds.has(k))
+          console.log(it.seed, it.violation.title, it.violation.message.slice(0, 600), it.steps);
         kinds.set(k, (kinds.get(k) ?? 0) + 1);
       }
       return undefined;

@@ -1,27 +1,21 @@
 import { z } from 'zod';
 
-/** Everything of a lane that invariants look at, read in one script right after a command has run. */
-export const OBSERVE = `local states = redis.call('HGETALL', KEYS[2])
-local statuses = {}
-for i = 1, #states, 2 do statuses[#statuses + 1] = redis.call('GET', ARGV[1] .. states[i] .. ':statuses') or '' end
-return {
-  redis.call('HMGET', KEYS[1], 'epoch', 'paused', 'pausedUntil', 'stopped', 'held', 'graceUntil', 'time'),
-  states, statuses, redis.call('HGETALL', KEYS[3]), redis.call('HGETALL', KEYS[4]), redis.call('HGETALL', KEYS[5]),
-  redis.call('ZRANGE', KEYS[6], 0, -1, 'WITHSCORES'), redis.call('ZRANGE', KEYS[7], 0, -1, 'WITHSCORES'),
-  redis.call('ZCARD', KEYS[8]), redis.call('ZCARD', KEYS[9]), redis.call('ZCARD', KEYS[10]),
-}`;
-export const OBSERVED_KEYS = [
-  'lane',
-  'states',
-  'claims',
-  'polls',
-  'unknown',
-  'unpolled',
-  'polled',
-  'running',
-  'scheduled',
-  'lapsing',
-] as const;
+/**
+ * Everything of a lane that invariants look at, as one text; Lua, run in the same script as the command that may have
+ * changed it. `lane` begins the lane's keys, `call` is the server's own.
+ */
+export const OBSERVE = `local function virtual_observe(call, lane)
+  local states, fields = call('HGETALL', lane .. 'states'), call('HMGET', lane .. 'lane', 'epoch', 'paused', 'pausedUntil', 'stopped', 'held', 'time')
+  local statuses = {}
+  for i = 1, #states, 2 do statuses[#statuses + 1] = call('GET', lane .. 'campaign:' .. states[i] .. ':statuses') or '' end
+  for i = 1, 6 do fields[i] = fields[i] or '' end
+  return cjson.encode({
+    fields, states, statuses, call('HGETALL', lane .. 'claims'), call('HGETALL', lane .. 'polls'), call('HGETALL', lane .. 'unknown'),
+    call('ZRANGE', lane .. 'unpolled', 0, -1, 'WITHSCORES'), call('ZRANGE', lane .. 'polled', 0, -1, 'WITHSCORES'),
+    call('ZCARD', lane .. 'running'), call('ZCARD', lane .. 'scheduled'), call('ZCARD', lane .. 'lapsing'),
+  })
+end
+`;
 
 const stateShape = z.object({
   s: z.string(),
@@ -44,9 +38,10 @@ const claimShape = z.object({
   g: z.unknown().optional(),
   safe: z.number().optional(),
 });
-const texts = z.array(z.string());
+/** Lua writes an empty list as an empty object. */
+const texts = z.union([z.array(z.string()), z.object({}).transform((): string[] => [])]);
 const shape = z.tuple([
-  z.array(z.string().nullable()),
+  texts,
   texts,
   texts,
   texts,
@@ -74,7 +69,6 @@ export interface Observed {
   readonly pausedUntil: number;
   readonly stopped: string;
   readonly held: string;
-  readonly graceUntil: number;
   /** The server's time as the lane has seen it last, ms. */
   readonly time: number;
   readonly campaigns: ReadonlyMap<string, ObservedCampaign>;
@@ -90,7 +84,7 @@ export interface Observed {
   readonly lapsing: number;
 }
 
-/** Reads observations of one lane; what has not changed since the last is not read again. */
+/** Reads observations of one lane; where nothing has changed since the last, it gives the same one. */
 export function observer() {
   const states = new Map<string, { text: string; state: ObservedState }>();
   const claims = new Map<string, { text: string; claim: ObservedClaim }>();
@@ -107,10 +101,21 @@ export function observer() {
     }
     return found;
   };
-  return (reply: unknown): Observed => {
-    const [lane, stateTexts, statuses, claimed, polls, unknown, unpolled, polled, running, scheduled, lapsing] =
-      shape.parse(reply);
-    const [epoch, paused, pausedUntil, stopped, held, graceUntil, time] = lane;
+  const read = (text: string): Observed => {
+    const [
+      lane,
+      stateTexts,
+      statuses,
+      claimed,
+      polls,
+      unknown,
+      unpolled,
+      polled,
+      running,
+      scheduled,
+      lapsing,
+    ] = shape.parse(JSON.parse(text));
+    const [epoch, paused, pausedUntil, stopped, held, time] = lane;
     const campaigns = new Map<string, ObservedCampaign>();
     for (let at = 0; at < stateTexts.length; at += 2) {
       const [id = '', text = ''] = [stateTexts[at], stateTexts[at + 1]];
@@ -122,13 +127,12 @@ export function observer() {
       campaigns.set(id, { state: known.state, statuses: statuses[at / 2] ?? '' });
     }
     return {
-      epoch: Number(epoch ?? 0),
+      epoch: Number(epoch),
       paused: paused ?? '',
-      pausedUntil: Number(pausedUntil ?? 0),
+      pausedUntil: Number(pausedUntil),
       stopped: stopped ?? '',
       held: held ?? '',
-      graceUntil: Number(graceUntil ?? 0),
-      time: Number(time ?? 0),
+      time: Number(time),
       campaigns,
       claims: claimsOf(claimed),
       polls: claimsOf(polls),
@@ -139,6 +143,11 @@ export function observer() {
       scheduled,
       lapsing,
     };
+  };
+  let last: { text: string; observed: Observed } | undefined;
+  return (text: string): Observed => {
+    if (last?.text !== text) last = { text, observed: read(text) };
+    return last.observed;
   };
 }
 

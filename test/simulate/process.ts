@@ -81,12 +81,23 @@ export class Process implements Owner, Line {
     this.#suppression = suppression(this.redis, keys);
     this.#lanes = new Map(
       scenario.lanes.map(({ settings }) => {
-        const lane = openLane(this.redis, keys, scenario.config, settings, this.#events, chance.next, this.machine);
+        const lane = openLane(
+          this.redis,
+          keys,
+          scenario.config,
+          settings,
+          this.#events,
+          chance.next,
+          this.machine,
+        );
         return [
           settings.name,
           {
             lane,
-            memory: world.made.memory(this.machine.monotonic, { process: name, lossMs: () => scenario.lossMs }),
+            memory: world.made.memory(this.machine.monotonic, {
+              process: name,
+              lossMs: () => scenario.lossMs,
+            }),
             texts: manuscripts(this.redis, keys, lane),
             bearer: this.#bearerOf(settings),
           },
@@ -117,13 +128,28 @@ export class Process implements Owner, Line {
     const { lane, memory, texts, bearer } = this.#served(name);
     const { monotonic, alarm } = this.machine;
     const messaging = this.#world.serviceOf(name).clientOf(this);
-    const turn = { monotonic, alarm, turnMs: TURN_MS, waitHereMs: WAIT_HERE_MS, inFlight: lane.rules.inFlight, signal };
+    const turn = {
+      monotonic,
+      alarm,
+      turnMs: TURN_MS,
+      waitHereMs: WAIT_HERE_MS,
+      inFlight: lane.rules.inFlight,
+      signal,
+    };
     const { followUp, send } = this.#world.made;
-    if (stage === 'poll') return followUp({ messaging, events: this.#events }, lane, bearer, texts, memory, turn);
+    if (stage === 'poll')
+      return followUp({ messaging, events: this.#events }, lane, bearer, texts, memory, turn);
     await this.#joined;
     const areSuppressed = (numbers: readonly string[]) => this.#suppression.areSuppressed(numbers);
     const failed = (_lane: string, error: Error): void => this.#world.fail(error);
-    const end = await send({ messaging, monotonic, areSuppressed, failed }, lane, bearer, texts, memory, turn);
+    const end = await send(
+      { messaging, monotonic, areSuppressed, failed },
+      lane,
+      bearer,
+      texts,
+      memory,
+      turn,
+    );
     if (end.requests > 0) await wakeLane(lane, this.#world.jobs);
     return end;
   }
@@ -143,7 +169,9 @@ export class Process implements Owner, Line {
       removeCampaign: (lane: string, id: string) => removeCampaign(this.redis, keys, lane, id),
     };
     const alive = this.#world.everybody.filter((process) => process.givesSign).map(({ name }) => name);
-    await Promise.all([...this.#lanes.values()].map(({ lane }) => this.#world.made.sweep(lane, options, alive)));
+    await Promise.all(
+      [...this.#lanes.values()].map(({ lane }) => this.#world.made.sweep(lane, options, alive)),
+    );
   }
 
   /** By an operator's word, whatever has stopped the account. */
@@ -174,7 +202,8 @@ export class Process implements Owner, Line {
       if (place > link.reaches) return;
       const refusal = this.#world.refusal();
       const reply: Reply = refusal === undefined ? await server.execute(command) : { error: refusal };
-      if (trace.isWanted) trace.add('redis', `${this.name} ${nameOf(command, this.#world.scripts)} ${shown(reply)}`);
+      if (trace.isWanted)
+        trace.add('redis', `${this.name} ${nameOf(command, this.#world.scripts)} ${shown(reply)}`);
       if (link.isCut || this.isDead) return;
       const answer = (): void => {
         if (link.unanswered.delete(command)) deliver(command, reply);
@@ -192,10 +221,14 @@ export class Process implements Owner, Line {
     const link = this.#sever();
     this.#downUntil = calendar.now + downMs;
     const lost = [...link.unanswered];
-    calendar.enter(0, () => {
-      for (const command of lost) command.reject(new Error('Connection is closed.'));
-      return undefined;
-    }, this);
+    calendar.enter(
+      0,
+      () => {
+        for (const command of lost) command.reject(new Error('Connection is closed.'));
+        return undefined;
+      },
+      this,
+    );
     calendar.enter(downMs, () => void this.#connected(), this);
   }
 
@@ -254,7 +287,11 @@ export class Process implements Owner, Line {
   readonly #events: Events = {
     emit: (event) => {
       const { trace } = this.#world;
-      if (trace.isWanted) trace.add(this.name, JSON.stringify(event, (_, value) => (value instanceof Error ? value.message : value)));
+      if (trace.isWanted)
+        trace.add(
+          this.name,
+          JSON.stringify(event, (_, value) => (value instanceof Error ? value.message : value)),
+        );
     },
     on: () => () => {},
     onAny: () => () => {},
@@ -263,7 +300,14 @@ export class Process implements Owner, Line {
 }
 
 function newLink(): Link {
-  return { isCut: false, reaches: Number.POSITIVE_INFINITY, carried: 0, ranAt: 0, repliedAt: 0, unanswered: new Set() };
+  return {
+    isCut: false,
+    reaches: Number.POSITIVE_INFINITY,
+    carried: 0,
+    ranAt: 0,
+    repliedAt: 0,
+    unanswered: new Set(),
+  };
 }
 
 function deliver(command: Command, reply: Reply): void {

@@ -73,23 +73,45 @@ function configOf(windowMs: number, timeoutMs: number, deadline: string): Config
 /** Draws a world. Most are small; some are made for one thing, such as a huge campaign before a small one. */
 export function draw(chance: Chance): Scenario {
   const isQuiet = chance.is(0.15);
-  const faults = new Set<Fault>(isQuiet ? [] : FAULTS.filter((fault) => chance.is(fault === 'forget' ? 0.12 : 0.35)));
+  const faults = new Set<Fault>(
+    isQuiet ? [] : FAULTS.filter((fault) => chance.is(fault === 'forget' ? 0.12 : 0.35)),
+  );
   const windowMs = chance.pick([60_000, 60_000, 3_600_000]);
   const timeoutMs = windowMs === 60_000 ? 5_000 : chance.pick([5_000, 30_000]);
   const config = configOf(windowMs, timeoutMs, chance.pick(['5m', '5m', '2h']));
-  const isFairness = chance.is(0.1);
-  const count = isFairness ? 1 : chance.weighted([[4, 1], [1, 2]]);
+  const isFairness = chance.is(0.04);
+  const count = isFairness
+    ? 1
+    : chance.weighted([
+        [7, 1],
+        [1, 2],
+      ]);
   const blocked = count === 2 && chance.is(0.4);
-  const lanes = Array.from({ length: count }, (_, at) => drawLane(chance, at, isFairness, blocked && at === 0));
+  const lanes = Array.from({ length: count }, (_, at) =>
+    drawLane(chance, at, isFairness, blocked && at === 0),
+  );
   const campaigns = lanes.flatMap((lane, at) => {
-    const many = isFairness ? 2 : chance.weighted([[5, 1], [3, 2], [1, 3]]);
+    const many = isFairness
+      ? 2
+      : chance.weighted([
+          [6, 1],
+          [3, 2],
+          [1, 3],
+        ]);
     return Array.from({ length: many }, (_, place) => {
-      const most = chance.weighted([[8, 5], [2, 12]]);
+      const most = chance.weighted([
+        [8, 4],
+        [2, 10],
+      ]);
       const isHuge = isFairness && place === 0;
       const { hourlyQuota, maxRecipientsPerRequest } = lane.settings;
       // A run takes as many windows as its requests need: it is the first few that matter.
       const fits = hourlyQuota === 'auto' ? most : Math.min(most, 2 * hourlyQuota * maxRecipientsPerRequest);
-      const recipients = isHuge ? 40 : isFairness ? 3 : chance.whole(1, many > 1 ? Math.ceil(fits / 2) : fits);
+      const recipients = isHuge
+        ? 30
+        : isFairness
+          ? 3
+          : chance.whole(1, many > 1 ? Math.ceil(fits / 2) : fits);
       return drawCampaign(chance, `c${at}${place}`, lane.settings.name, recipients, place, isFairness);
     });
   });
@@ -97,9 +119,12 @@ export function draw(chance: Chance): Scenario {
     config,
     lanes,
     campaigns,
-    processes: chance.whole(2, 3),
+    processes: chance.weighted([
+      [3, 2],
+      [1, 3],
+    ]),
     faults,
-    chaosMs: isQuiet ? 3_000 : chance.pick([10_000, 30_000, 60_000]),
+    chaosMs: isQuiet ? 3_000 : chance.pick([4_000, 10_000, 40_000]),
     latencyMs: chance.pick([20, 200, 1_000]),
     lossMs: faults.has('forget') || chance.is(0.1) ? 2_000 : 0,
   };
@@ -109,7 +134,12 @@ function drawLane(chance: Chance, at: number, isFairness: boolean, isBlocked: bo
   const name = `lane${at}`;
   const quota = isFairness
     ? chance.pick([4, 10, 1_000])
-    : chance.weighted<number | 'auto'>([[4, chance.whole(1, 6)], [4, chance.whole(8, 30)], [3, 1_000], [1, 'auto']]);
+    : chance.weighted<number | 'auto'>([
+        [4, chance.whole(1, 6)],
+        [4, chance.whole(8, 30)],
+        [3, 1_000],
+        [1, 'auto'],
+      ]);
   const isAccount = chance.is(0.3);
   const account = ACCOUNTS[at];
   const settings: LaneSettings = {
@@ -123,10 +153,15 @@ function drawLane(chance: Chance, at: number, isFairness: boolean, isBlocked: bo
       [2, { action: 'resend', afterMs: chance.pick([60_000, 300_000]) } as const],
       [2, { action: 'abandon', afterMs: 120_000 } as const],
     ]),
-    clientCorrelator: chance.weighted([[7, 'off' as const], [1, 'send' as const], [2, 'deduplicates' as const]]),
-    credentials: isAccount && account !== undefined
-      ? { kind: 'account', ...account }
-      : { kind: 'apiKey', apiKey: `key-${name}` },
+    clientCorrelator: chance.weighted([
+      [7, 'off' as const],
+      [1, 'send' as const],
+      [2, 'deduplicates' as const],
+    ]),
+    credentials:
+      isAccount && account !== undefined
+        ? { kind: 'account', ...account }
+        : { kind: 'apiKey', apiKey: `key-${name}` },
   };
   return {
     settings,

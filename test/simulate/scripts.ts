@@ -15,8 +15,11 @@ export interface LuaChange {
 /** The scripts of `src` as they run on a simulated server: their own text, under one that plays the server. */
 export interface Scripts {
   /** What a script is called on the real server, by the hash that the code asks for. */
-  readonly byHash: ReadonlyMap<string, { readonly name: string; readonly hash: string; readonly expires: boolean }>;
-  readonly observe: string;
+  readonly byHash: ReadonlyMap<
+    string,
+    { readonly name: string; readonly hash: string; readonly expires: boolean }
+  >;
+  readonly look: string;
   readonly dump: string;
   readonly restore: string;
 }
@@ -25,16 +28,20 @@ const SRC = new URL('../../src/', import.meta.url);
 
 /**
  * The server's time, its run id and the lives of its keys belong to the world; the scripts themselves are as they are.
- * The last arguments are the time and the run id, and where keys expire, the hash that says when.
+ * The last arguments are the time and the run id, where keys expire the hash that says when, and what begins the keys of
+ * the lane that is looked at afterwards, or nothing.
  */
-const SERVER = `local virtual_run, virtual_now = table.remove(ARGV), tonumber(table.remove(ARGV))
+const SERVER = `local virtual_lane = table.remove(ARGV)
+local virtual_call = redis.call
+local virtual_run, virtual_now = table.remove(ARGV), tonumber(table.remove(ARGV))
 local redis = setmetatable({ call = function(command, ...)
   if command == 'TIME' then return { math.floor(virtual_now / 1000), virtual_now % 1000 * 1000 } end
   if command == 'INFO' then return 'run_id:' .. virtual_run end
   return redis.call(command, ...)
 end }, { __index = redis })
 `;
-const SERVER_WITH_EXPIRY = `local virtual_expiry = table.remove(ARGV)
+const SERVER_WITH_EXPIRY = `local virtual_lane, virtual_expiry = table.remove(ARGV), table.remove(ARGV)
+local virtual_call = redis.call
 local virtual_run, virtual_now = table.remove(ARGV), tonumber(table.remove(ARGV))
 local real = redis
 local function virtual_expire(key)
@@ -57,6 +64,9 @@ local redis = setmetatable({ call = function(command, key, ...)
   return real.call(command, key, ...)
 end }, { __index = real })
 `;
+const ANSWER = `local virtual_reply = virtual_script()
+return { virtual_lane ~= '' and virtual_observe(virtual_call, virtual_lane) or '', virtual_reply }`;
+const LOOK = `${OBSERVE}return virtual_observe(redis.call, ARGV[1])`;
 const DUMP = `local dumps = {} for i, key in ipairs(KEYS) do dumps[i] = redis.call('DUMP', key) end return dumps`;
 const RESTORE = `for i, key in ipairs(KEYS) do
   if ARGV[i] == '' then redis.call('DEL', key) else redis.call('RESTORE', key, 0, ARGV[i], 'REPLACE') end
@@ -72,16 +82,19 @@ export async function loadScripts(redis: Redis, changes: readonly LuaChange[] = 
     }
   }
   const load = async (text: string): Promise<string> => String(await redis.script('LOAD', text));
-  const files = readdirSync(SRC, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.lua'));
+  const files = readdirSync(SRC, { recursive: true, encoding: 'utf8' }).filter((file) =>
+    file.endsWith('.lua'),
+  );
   const byHash = new Map<string, { name: string; hash: string; expires: boolean }>();
   for (const file of files) {
     const source = readLua(new URL(file, SRC));
     if (!/^local \w+ = KEYS\[1\]$/m.test(source)) continue;
     const changed = changes.reduce((text, { from, to }) => text.split(from).join(to), source);
     const expires = /'(PX|PTTL)'|leaseKey/.test(source);
-    const hash = await load((expires ? SERVER_WITH_EXPIRY : SERVER) + changed);
+    const server = expires ? SERVER_WITH_EXPIRY : SERVER;
+    const hash = await load(`${server}${OBSERVE}local function virtual_script()\n${changed}\nend\n${ANSWER}`);
     byHash.set(sha1(source), { name: file.replace(/^.*\/|\.lua$/g, ''), hash, expires });
   }
-  const [observe, dump, restore] = [await load(OBSERVE), await load(DUMP), await load(RESTORE)];
-  return { byHash, observe, dump, restore };
+  const [look, dump, restore] = [await load(LOOK), await load(DUMP), await load(RESTORE)];
+  return { byHash, look, dump, restore };
 }

@@ -1,6 +1,6 @@
 import type { Command } from 'ioredis';
 import type { Keys } from '../../src/redis/keys.js';
-import { OBSERVED_KEYS, type Observed, observer } from './observe.js';
+import { type Observed, observer } from './observe.js';
 import type { Scripts } from './scripts.js';
 import type { Wire, Words } from './wire.js';
 
@@ -32,7 +32,7 @@ export class Server {
   skew = 0;
   readonly #options: ServerOptions;
   readonly #touched = new Set<string>();
-  readonly #lanes: { name: string; mark: string; keys: string[]; prefix: string; read: (reply: unknown) => Observed }[];
+  readonly #lanes: { name: string; mark: string; read: (seen: string) => Observed }[];
   readonly #expiry: string;
   #backup: { keys: string[]; dumps: readonly (Buffer | null)[] } | undefined;
 
@@ -43,8 +43,6 @@ export class Server {
     this.#lanes = lanes.map((name) => ({
       name,
       mark: keys.lane(name, ''),
-      keys: OBSERVED_KEYS.map((key) => keys.lane(name, key)),
-      prefix: keys.lane(name, 'campaign:'),
       read: observer(),
     }));
   }
@@ -56,22 +54,24 @@ export class Server {
 
   /** Runs a command as the code gave it, and looks at the lane that it may have changed. */
   async execute(command: Command): Promise<Reply> {
-    const { wire, scripts } = this.#options;
+    const { wire } = this.#options;
     const { name, args } = command;
     const [lane, words, label, verb] = this.#prepared(name, args);
-    const asked = wire.ask(verb, words, null);
-    const looked =
-      lane === undefined
-        ? undefined
-        : wire.ask('evalsha', [scripts.observe, lane.keys.length, ...lane.keys, lane.prefix], 'utf8');
-    let reply: Reply;
     try {
-      reply = { value: await asked };
+      const answer = await wire.ask(verb, words, null);
+      if (verb !== 'evalsha') {
+        if (lane !== undefined) await this.look(lane.name, label);
+        return { value: answer };
+      }
+      if (!Array.isArray(answer)) throw new TypeError(`${label} did not answer as a simulated script does`);
+      const [seen, value = null] = answer;
+      if (lane !== undefined) this.#options.observed(lane.name, lane.read(String(seen)), label);
+      return { value };
     } catch (error) {
-      reply = { error: error instanceof Error ? error : new Error(String(error)) };
+      // A script that breaks off may have written before.
+      if (lane !== undefined && verb === 'evalsha') await this.look(lane.name, label);
+      return { error: error instanceof Error ? error : new Error(String(error)) };
     }
-    if (lane !== undefined) this.#options.observed(lane.name, lane.read(await looked), label);
-    return reply;
   }
 
   /** What is stored now is what the server will remember. */
@@ -99,8 +99,8 @@ export class Server {
     const known = this.#lanes.find(({ name }) => name === lane);
     if (known === undefined) return;
     const { wire, scripts } = this.#options;
-    const reply = await wire.ask('evalsha', [scripts.observe, known.keys.length, ...known.keys, known.prefix], 'utf8');
-    this.#options.observed(lane, known.read(reply), label);
+    const seen = await wire.ask('evalsha', [scripts.look, 0, known.mark], 'utf8');
+    this.#options.observed(lane, known.read(String(seen)), label);
   }
 
   /** The keys that are there, of all that were ever touched. */
@@ -136,6 +136,7 @@ export class Server {
     words.push(this.time, this.run.toString(16).padStart(40, '0'));
     if (script.expires) words.push(this.#expiry);
     const lane = ONLY_LOOK.has(script.name) ? undefined : this.#laneOf(keys[0] ?? '');
+    words.push(lane?.mark ?? '');
     return [lane, words, script.name, 'evalsha'] as const;
   }
 
@@ -146,7 +147,9 @@ export class Server {
 
 /** What a command is called in a trace. */
 export function nameOf(command: Command, scripts: Scripts): string {
-  return command.name === 'evalsha' ? (scripts.byHash.get(String(command.args[0]))?.name ?? '?') : command.name;
+  return command.name === 'evalsha'
+    ? (scripts.byHash.get(String(command.args[0]))?.name ?? '?')
+    : command.name;
 }
 
 export type { Words };

@@ -1,5 +1,5 @@
-import type { MessagingClient, SendRequest } from '../../src/gateway/messaging.js';
 import type { Exchange, Failure, Reply } from '../../src/gateway/exchange.js';
+import type { MessagingClient, SendRequest } from '../../src/gateway/messaging.js';
 import { type PollOutcome, pollOutcome, type SendOutcome, sendOutcome } from '../../src/gateway/outcome.js';
 import { createQuotaModel, type QuotaModel } from '../../src/simulator/quota-models.js';
 import type { Process } from './process.js';
@@ -21,7 +21,12 @@ interface Taken {
   readonly recipients: readonly { number: string; finalAt: number; final: string }[];
 }
 
-const failure = (cause: Failure['cause'], code: string, left: boolean): Failure => ({ kind: 'failure', cause, code, left });
+const failure = (cause: Failure['cause'], code: string, left: boolean): Failure => ({
+  kind: 'failure',
+  cause,
+  code,
+  left,
+});
 
 /** The service as one lane sees it: in virtual time, with the outcomes that the wire may have. */
 export class Service {
@@ -80,7 +85,12 @@ export class Service {
     if (this.#world.trace.isWanted) this.#world.trace.add(process.name, `${kind} of ${what}: ${outcome}`);
   }
 
-  #exchange(process: Process, kind: 'send' | 'poll', decide: () => Reply, attempt?: Attempt): Promise<Exchange> {
+  #exchange(
+    process: Process,
+    kind: 'send' | 'poll',
+    decide: () => Reply,
+    attempt?: Attempt,
+  ): Promise<Exchange> {
     const { calendar, chance, judge, scenario } = this.#world;
     const lane = this.#plan.settings.name;
     return new Promise((resolve) => {
@@ -96,9 +106,13 @@ export class Service {
       } catch (violation) {
         return this.#world.fail(violation);
       }
-      process.machine.alarm(scenario.config.requestTimeoutMs, () => resolve(failure('timeout', 'ETIMEDOUT', true)));
+      process.machine.alarm(scenario.config.requestTimeoutMs, () =>
+        resolve(failure('timeout', 'ETIMEDOUT', true)),
+      );
       const late = this.#answersWorse && chance.is(0.05);
-      const transit = late ? chance.whole(0, scenario.config.requestTimeoutMs) : chance.whole(1, scenario.latencyMs);
+      const transit = late
+        ? chance.whole(0, scenario.config.requestTimeoutMs)
+        : chance.whole(1, scenario.latencyMs);
       if (fate === 'reset') {
         this.#world.count('resets before acceptance');
         return after(transit, failure('network', 'ECONNRESET', true));
@@ -108,7 +122,10 @@ export class Service {
         if (this.isSilent) return undefined;
         const reply = decide();
         if (this.#world.trace.isWanted) {
-          this.#world.trace.add('service', `${lane} ${kind} ${attempt?.recipients.join(' ') ?? ''} ${reply.status}`);
+          this.#world.trace.add(
+            'service',
+            `${lane} ${kind} ${attempt?.recipients.join(' ') ?? ''} ${reply.status}`,
+          );
         }
         if (fate === 'silence') return void this.#world.count('answers never given');
         if (fate === 'resetAfter') {
@@ -138,7 +155,8 @@ export class Service {
     if (this.#answersWorse) {
       if (chance.is(0.008)) return this.#worse(credentials.kind === 'account' ? 403 : 401);
       if (chance.is(0.04)) return this.#worse(503);
-      if (chance.is(0.04)) return this.#worse(429, chance.is(0.5) ? { 'retry-after': String(chance.whole(1, 20)) } : {});
+      if (chance.is(0.04))
+        return this.#worse(429, chance.is(0.5) ? { 'retry-after': String(chance.whole(1, 20)) } : {});
     }
     const wait = this.#quota.arrive(START + calendar.now);
     if (wait === 0) return undefined;
@@ -162,7 +180,13 @@ export class Service {
       id: `r${this.#plan.settings.name}-${this.#requests.size + 1}`,
       recipients: recipients.map((number) => ({
         number,
-        finalAt: chance.is(0.06) ? Number.POSITIVE_INFINITY : calendar.now + chance.whole(0, 60_000),
+        finalAt:
+          calendar.now +
+          chance.weighted([
+            [80, chance.whole(0, 10_000)],
+            [17, chance.whole(0, 90_000)],
+            [3, Number.POSITIVE_INFINITY],
+          ]),
         final: chance.is(0.85) ? 'DeliveredToTerminal' : 'DeliveryImpossible',
       })),
     };
@@ -175,7 +199,10 @@ export class Service {
     if (this.#answersWorse && chance.is(0.02)) return reply(200, 'not JSON');
     if (this.#answersWorse && chance.is(0.02)) return reply(201, '{}');
     const resourceURL = `https://127.0.0.1/smsmessaging/v1/outbound/ACME/requests/${taken.id}`;
-    const deliveryInfoList = { resourceURL: `${resourceURL}/deliveryInfos`, deliveryInfo: this.#infos(taken) };
+    const deliveryInfoList = {
+      resourceURL: `${resourceURL}/deliveryInfos`,
+      deliveryInfo: this.#infos(taken),
+    };
     return reply(201, JSON.stringify({ outboundSMSMessageRequest: { deliveryInfoList, resourceURL } }));
   }
 
@@ -183,7 +210,8 @@ export class Service {
     const refusal = this.#admits(bearer);
     if (refusal !== undefined) return refusal;
     const taken = this.#requests.get(id);
-    if (taken === undefined || (this.#answersWorse && this.#world.chance.is(0.03))) return reply(404, 'no such message');
+    if (taken === undefined || (this.#answersWorse && this.#world.chance.is(0.03)))
+      return reply(404, 'no such message');
     return reply(200, JSON.stringify({ deliveryInfoList: { deliveryInfo: this.#infos(taken) } }));
   }
 
@@ -191,7 +219,9 @@ export class Service {
   #infos({ recipients }: Taken) {
     const { chance, calendar } = this.#world;
     return recipients.map(({ number, finalAt, final }) => {
-      const strange = chance.is(0.03) ? chance.pick(['DeliveryImpossible', 'DeliveredToTerminal', 'Queued']) : undefined;
+      const strange = chance.is(0.03)
+        ? chance.pick(['DeliveryImpossible', 'DeliveredToTerminal', 'Queued'])
+        : undefined;
       const isFinal = calendar.now >= finalAt && !chance.is(0.05);
       const status = isFinal ? (strange ?? final) : strange === 'Queued' ? strange : 'DeliveredToNetwork';
       return { address: `tel:${number}`, deliveryStatus: status };

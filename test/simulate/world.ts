@@ -1,8 +1,8 @@
-import { keyNames, type Keys } from '../../src/redis/keys.js';
+import { wakeLane } from '../../src/pipeline/sweep.js';
+import { type Keys, keyNames } from '../../src/redis/keys.js';
 import type { CampaignMeta } from '../../src/store/campaigns.js';
 import { beginImport } from '../../src/store/import-session.js';
 import { suppression } from '../../src/store/suppression.js';
-import { wakeLane } from '../../src/pipeline/sweep.js';
 import { Accounts } from './accounts.js';
 import { Calendar } from './calendar.js';
 import { type Chance, chanceOf } from './chance.js';
@@ -117,7 +117,8 @@ export class World {
     try {
       while (!this.isDone) {
         const step = calendar.next();
-        if (step === undefined) throw new Violation(0, 'nothing is left to happen, and not everything has ended');
+        if (step === undefined)
+          throw new Violation(0, 'nothing is left to happen, and not everything has ended');
         this.#steps += 1;
         if (this.#steps > MOST_STEPS) throw new Violation(0, `not ended after ${MOST_STEPS} steps`);
         const running = step.run();
@@ -196,7 +197,11 @@ export class World {
     const { chance } = this;
     if (chance.is(0.7)) return 0;
     if (this.isCalm || !this.scenario.faults.has('slow')) return chance.whole(1, 5);
-    return chance.weighted([[80, 2], [15, chance.whole(5, 300)], [5, chance.whole(300, 7_000)]]);
+    return chance.weighted([
+      [80, 2],
+      [15, chance.whole(5, 300)],
+      [5, chance.whole(300, 7_000)],
+    ]);
   }
 
   /** What a server that is full says instead of running a script. */
@@ -215,7 +220,8 @@ export class World {
   broken(what: string, error: unknown): void {
     const message = error instanceof Error ? error.message : String(error);
     this.trace.add('broken', `${what}: ${message}`);
-    if (!/^(Connection is closed|Redis did not answer|OOM )/.test(message)) this.fail(new Violation(0, `${what} broke: ${stackOf(error)}`));
+    if (!/^(Connection is closed|Redis did not answer|OOM )/.test(message))
+      this.fail(new Violation(0, `${what} broke: ${stackOf(error)}`));
   }
 
   /** Imports a campaign and wakes its lane. */
@@ -250,7 +256,10 @@ export class World {
   }
 
   /** Runs an operator's command at once, with nothing in between. */
-  async direct<Answer>(lane: string, what: (of: Pick<ReturnType<Process['laneNamed']>, 'commands' | 'views'>) => Promise<Answer>): Promise<Answer> {
+  async direct<Answer>(
+    lane: string,
+    what: (of: Pick<ReturnType<Process['laneNamed']>, 'commands' | 'views'>) => Promise<Answer>,
+  ): Promise<Answer> {
     const own = this.#desk.laneNamed(lane);
     const answer = await what(own);
     await wakeLane(own, this.jobs);

@@ -17,10 +17,14 @@ export function completeness(events: readonly HistoryEvent[]): string[] {
       return fault === undefined ? [] : [`${recipient} of ${campaign} is ${status}: ${fault}`];
     });
   });
+  return [...restless(events), ...found, ...unexplained(events)];
+}
+
+/** Comes first: where the run broke off, all that is not settled follows from it. */
+function restless(events: readonly HistoryEvent[]): string[] {
   const end = eventsOf(events, 'end').at(-1);
-  if (end === undefined) found.push('the run has no end');
-  else if (!end.quiet) found.push(`the run did not come to rest: ${end.reason}`);
-  return [...found, ...unexplained(events)];
+  if (end === undefined) return ['the run has no end'];
+  return end.quiet ? [] : [`the run did not come to rest: ${end.reason}`];
 }
 
 /** What is wrong with a recipient that is reported so; undefined if nothing is. */

@@ -45,7 +45,7 @@ export class OverdueError extends Error {
   readonly code = 'ETIMEDOUT';
 }
 
-/** What a connection is ended with that was made too late for its request, of which nothing was written. */
+/** What a request is ended with whose turn to be written came too late; nothing of it was. */
 export class LateError extends Error {
   override readonly name = 'LateError';
   readonly code = 'ERR_LATE';
@@ -59,13 +59,14 @@ export function exchangeOf(error: unknown, request?: Request): Exchange {
   if (error instanceof AbortedError) {
     return { kind: 'failure', cause: 'aborted', code: error.code, left: false };
   }
+  const cause = error instanceof RequestError ? error.cause : error;
+  if (cause instanceof LateError) {
+    return { kind: 'failure', cause: 'timeout', code: cause.code, left: false };
+  }
   if (!(error instanceof RequestError)) {
     const isSocketError = error instanceof Error && 'code' in error && request?.response === undefined;
     const left = !isSocketError || mayHaveLeft(request);
     return { kind: 'failure', cause: 'network', code: nameOf(error), left };
-  }
-  if (error.cause instanceof LateError) {
-    return { kind: 'failure', cause: 'timeout', code: error.cause.code, left: false };
   }
   const response = error.response;
   if (response !== undefined) {

@@ -1,6 +1,7 @@
-import { Agent as HttpAgent } from 'node:http';
+import { type ClientRequest, Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
-import { Socket } from 'node:net';
+import type { Socket } from 'node:net';
+import { TLSSocket } from 'node:tls';
 import { got, Options, type PlainResponse, type Request } from 'got';
 import { AbortedError, type Exchange, exchangeOf, LateError, OverdueError } from './exchange.js';
 
@@ -50,8 +51,6 @@ const HEADERS = {
 export function createTransport({ timeoutMs, maxSockets }: TransportSettings): Transport {
   const sockets = { keepAlive: true, maxSockets, maxFreeSockets: 4_096, timeout: IDLE_MS };
   const agents = { http: new HttpAgent(sockets), https: new HttpsAgent(sockets) };
-  writeInTime(agents.http, 'connect', timeoutMs);
-  writeInTime(agents.https, 'secureConnect', timeoutMs);
   const options = new Options(undefined, {
     retry: { limit: 0, enforceRetryRules: true },
     followRedirect: false,
@@ -61,6 +60,7 @@ export function createTransport({ timeoutMs, maxSockets }: TransportSettings): T
 
   return {
     async exchange({ method, url, headers, body, signal }) {
+      const latest = performance.now() + timeoutMs;
       let begun: Request | undefined;
       try {
         if (signal?.aborted) throw new AbortedError();
@@ -72,6 +72,7 @@ export function createTransport({ timeoutMs, maxSockets }: TransportSettings): T
         const request = got(undefined, undefined, options);
         if (!('options' in request)) throw new TypeError('got was asked for a stream');
         begun = request;
+        request.once('request', (native) => writeUntil(latest, native));
         const agent = url.startsWith('https:') ? agents.https : agents.http;
         Object.assign(request.options, {
           createNativeRequestOptions: () => ({ method, headers: request.options.headers, agent }),
@@ -90,23 +91,23 @@ export function createTransport({ timeoutMs, maxSockets }: TransportSettings): T
 }
 
 /**
- * A process may be stopped while a connection is being made. When it goes on, its request has long been given up by
- * others, and must not leave: what is to be written is kept back until the connection stands, and then let go only if
- * that was in time.
+ * A process may be stopped between the start of a request and its first byte, most likely while a connection is being
+ * made. When it goes on, the request has long been given up by others, and must not leave: the time is looked at again
+ * when there is a socket, and what is to be written on a new one is kept back until it stands, and then let go only if
+ * that was in time. `latest` as `performance.now()` has it.
  */
-function writeInTime(agent: HttpAgent, established: 'connect' | 'secureConnect', timeoutMs: number): void {
-  const create = agent.createConnection.bind(agent);
-  agent.createConnection = (options, made) => {
-    const begun = performance.now();
-    const socket = create(options, made);
-    if (!(socket instanceof Socket)) return socket;
+function writeUntil(latest: number, native: ClientRequest): void {
+  const isLate = () => performance.now() > latest;
+  // Node writes right after this event.
+  native.once('socket', (socket: Socket) => {
+    if (isLate()) return void native.destroy(new LateError());
+    if (!socket.connecting) return;
     socket.cork();
-    socket.once(established, () => {
-      if (performance.now() - begun > timeoutMs) socket.destroy(new LateError());
+    socket.once(socket instanceof TLSSocket ? 'secureConnect' : 'connect', () => {
+      if (isLate()) native.destroy(new LateError());
       else socket.uncork();
     });
-    return socket;
-  };
+  });
 }
 
 /** Waits for a request's whole reply; throws what ended it otherwise. */

@@ -60,10 +60,12 @@ async function tlsServer(
 function stopWhileConnecting(ms: number): void {
   const stop = (): void => {
     unsubscribe('net.client.socket', stop);
-    process.nextTick(() => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms));
+    process.nextTick(() => standStill(ms));
   };
   subscribe('net.client.socket', stop);
 }
+
+const standStill = (ms: number) => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 
 describe('when it is certain that nothing left', () => {
   it('writes nothing on a connection that it was stopped in the middle of making', async () => {
@@ -75,6 +77,21 @@ describe('when it is certain that nothing left', () => {
     const again = clientOf(server.origin);
     expect(await send(again)).toMatchObject({ kind: 'accepted' });
     expect(server.requests).toHaveLength(1);
+  });
+
+  it.each([
+    ['before it had a connection', 0],
+    ['before it took up a connection that was open', 1],
+  ])('writes nothing of a request that was stopped %s', async (_, before) => {
+    const server = await rawServer([CREATED]);
+    const client = clientOf(server.origin, { timeoutMs: 200 });
+    for (let sent = 0; sent < before; sent += 1)
+      expect(await send(client)).toMatchObject({ kind: 'accepted' });
+    const sending = send(client);
+    standStill(400);
+    expect(await sending).toMatchObject({ kind: 'notSent' });
+    expect(await send(clientOf(server.origin))).toMatchObject({ kind: 'accepted' });
+    expect(server.requests).toHaveLength(before + 1);
   });
 
   it('calls a refused connection not sent', async () => {

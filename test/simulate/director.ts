@@ -49,7 +49,7 @@ export class Director {
       const process = chance.pick(able);
       process.sweep().catch((error: unknown) => this.#world.broken(`${process.name}: sweep`, error));
     }
-    const next = this.#world.isCalm ? Math.min(everyMs * 2, 1_800_000) : 3_000;
+    const next = this.#world.isCalm ? Math.min(everyMs * 4, 1_800_000) : 3_000;
     calendar.enter(chance.whole(next, 3 * next), () => this.#sweep(next));
     return undefined;
   }

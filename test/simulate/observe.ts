@@ -90,7 +90,7 @@ export function observer() {
   const claims = new Map<string, { text: string; claim: ObservedClaim }>();
   const claimsOf = (pairs: readonly string[]): Map<string, ObservedClaim> => {
     const found = new Map<string, ObservedClaim>();
-    for (let at = 0; at < pairs.length; at += 2) {
+    for (const at of inOrder(pairs)) {
       const [number = '', text = ''] = [pairs[at], pairs[at + 1]];
       let known = claims.get(number);
       if (known?.text !== text) {
@@ -117,7 +117,7 @@ export function observer() {
     ] = shape.parse(JSON.parse(text));
     const [epoch, paused, pausedUntil, stopped, held, time] = lane;
     const campaigns = new Map<string, ObservedCampaign>();
-    for (let at = 0; at < stateTexts.length; at += 2) {
+    for (const at of inOrder(stateTexts)) {
       const [id = '', text = ''] = [stateTexts[at], stateTexts[at + 1]];
       let known = states.get(id);
       if (known?.text !== text) {
@@ -149,6 +149,14 @@ export function observer() {
     if (last?.text !== text) last = { text, observed: read(text) };
     return last.observed;
   };
+}
+
+/** Where the pairs of a hash begin, by their fields: the server has an order of its own. */
+function inOrder(pairs: readonly string[]): number[] {
+  const places = Array.from({ length: pairs.length / 2 }, (_, at) => 2 * at);
+  return places.length < 2
+    ? places
+    : places.sort((one, other) => ((pairs[one] ?? '') < (pairs[other] ?? '') ? -1 : 1));
 }
 
 function scoresOf(pairs: readonly string[]): Map<string, number> {

@@ -26,46 +26,74 @@ export interface Scripts {
 
 const SRC = new URL('../../src/', import.meta.url);
 
+/** Commands that change nothing; after a script of these alone there is nothing new to look at. */
+const READS = [
+  ...[
+    'EXISTS',
+    'GET',
+    'GETRANGE',
+    'HGET',
+    'HGETALL',
+    'HLEN',
+    'HMGET',
+    'HVALS',
+    'INFO',
+    'PTTL',
+    'SMISMEMBER',
+    'STRLEN',
+  ],
+  ...['TIME', 'ZCARD', 'ZCOUNT', 'ZRANGE', 'ZRANGEBYSCORE', 'ZSCORE'],
+];
+
 /**
- * The server's time, its run id and the lives of its keys belong to the world; the scripts themselves are as they are.
- * The last arguments are the time and the run id, where keys expire the hash that says when, and what begins the keys of
- * the lane that is looked at afterwards, or nothing.
+ * The server's time, its run id, the order of its hashes and the lives of its keys belong to the world; the scripts
+ * themselves are as they are. The last arguments are the time and the run id, where keys expire the hash that says when,
+ * and what begins the keys of the lane that is looked at afterwards, or nothing. A real server's hashes have an order that
+ * it draws when it starts: here it is by field, so that a seed is the same everywhere.
  */
-const SERVER = `local virtual_lane = table.remove(ARGV)
-local virtual_call = redis.call
+const SERVER = `local virtual_lane, virtual_wrote, virtual_call = table.remove(ARGV), false, redis.call
+local virtual_reads = { ${READS.map((command) => `${command} = 1`).join(', ')} }
+--expiry
 local virtual_run, virtual_now = table.remove(ARGV), tonumber(table.remove(ARGV))
 local redis = setmetatable({ call = function(command, ...)
+  if not virtual_reads[command] then virtual_wrote = true end
   if command == 'TIME' then return { math.floor(virtual_now / 1000), virtual_now % 1000 * 1000 } end
   if command == 'INFO' then return 'run_id:' .. virtual_run end
-  return redis.call(command, ...)
+  if command == 'HGETALL' or command == 'HVALS' then
+    local all, fields, values, sorted = virtual_call('HGETALL', ...), {}, {}, {}
+    for i = 1, #all, 2 do fields[#fields + 1], values[all[i]] = all[i], all[i + 1] end
+    table.sort(fields)
+    for _, field in ipairs(fields) do
+      if command == 'HGETALL' then sorted[#sorted + 1] = field end
+      sorted[#sorted + 1] = values[field]
+    end
+    return sorted
+  end
+  return virtual_call(command, ...)
 end }, { __index = redis })
 `;
-const SERVER_WITH_EXPIRY = `local virtual_lane, virtual_expiry = table.remove(ARGV), table.remove(ARGV)
-local virtual_call = redis.call
-local virtual_run, virtual_now = table.remove(ARGV), tonumber(table.remove(ARGV))
-local real = redis
+/** Keys with a life, which ends by the world's clock: a hash says when. */
+const EXPIRY = `local virtual_expiry, virtual_plain, virtual_now = table.remove(ARGV), virtual_call, tonumber(ARGV[#ARGV - 1])
 local function virtual_expire(key)
-  local at = tonumber(real.call('HGET', virtual_expiry, key) or 'inf')
-  if virtual_now >= at then real.call('DEL', key) real.call('HDEL', virtual_expiry, key) end
+  local at = tonumber(virtual_plain('HGET', virtual_expiry, key) or 'inf')
+  if virtual_now >= at then virtual_plain('DEL', key) virtual_plain('HDEL', virtual_expiry, key) end
 end
-local redis = setmetatable({ call = function(command, key, ...)
-  if command == 'TIME' then return { math.floor(virtual_now / 1000), virtual_now % 1000 * 1000 } end
-  if command == 'INFO' then return 'run_id:' .. virtual_run end
+virtual_call = function(command, key, ...)
   if command == 'SET' then
     local value, px, ms = ...
-    if px == 'PX' then real.call('HSET', virtual_expiry, key, virtual_now + ms) else real.call('HDEL', virtual_expiry, key) end
-    return real.call('SET', key, value)
+    if px == 'PX' then virtual_plain('HSET', virtual_expiry, key, virtual_now + ms) else virtual_plain('HDEL', virtual_expiry, key) end
+    return virtual_plain('SET', key, value)
   end
   if command == 'GET' or command == 'EXISTS' or command == 'PTTL' then virtual_expire(key) end
   if command == 'PTTL' then
-    if real.call('EXISTS', key) == 0 then return -2 end
-    return (tonumber(real.call('HGET', virtual_expiry, key) or '') or virtual_now - 1) - virtual_now
+    if virtual_plain('EXISTS', key) == 0 then return -2 end
+    return (tonumber(virtual_plain('HGET', virtual_expiry, key) or '') or virtual_now - 1) - virtual_now
   end
-  return real.call(command, key, ...)
-end }, { __index = real })
-`;
+  return virtual_plain(command, key, ...)
+end`;
+const SERVER_WITH_EXPIRY = SERVER.replace('--expiry', EXPIRY);
 const ANSWER = `local virtual_reply = virtual_script()
-return { virtual_lane ~= '' and virtual_observe(virtual_call, virtual_lane) or '', virtual_reply }`;
+return { virtual_wrote and virtual_lane ~= '' and virtual_observe(virtual_call, virtual_lane) or '', virtual_reply }`;
 const LOOK = `${OBSERVE}return virtual_observe(redis.call, ARGV[1])`;
 const DUMP = `local dumps = {} for i, key in ipairs(KEYS) do dumps[i] = redis.call('DUMP', key) end return dumps`;
 const RESTORE = `for i, key in ipairs(KEYS) do

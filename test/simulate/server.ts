@@ -61,11 +61,12 @@ export class Server {
       const answer = await wire.ask(verb, words, null);
       if (verb !== 'evalsha') {
         if (lane !== undefined) await this.look(lane.name, label);
-        return { value: answer };
+        return { value: name === 'hgetall' ? byField(answer) : answer };
       }
       if (!Array.isArray(answer)) throw new TypeError(`${label} did not answer as a simulated script does`);
       const [seen, value = null] = answer;
-      if (lane !== undefined) this.#options.observed(lane.name, lane.read(String(seen)), label);
+      const text = String(seen);
+      if (lane !== undefined && text !== '') this.#options.observed(lane.name, lane.read(text), label);
       return { value };
     } catch (error) {
       // A script that breaks off may have written before.
@@ -143,6 +144,13 @@ export class Server {
   #laneOf(key: string) {
     return this.#lanes.find(({ mark }) => key.startsWith(mark));
   }
+}
+
+/** A hash as the server gives it, in an order that does not depend on the server. */
+function byField(answer: unknown): unknown {
+  if (!Array.isArray(answer)) return answer;
+  const pairs = Array.from({ length: answer.length / 2 }, (_, at) => [answer[2 * at], answer[2 * at + 1]]);
+  return pairs.sort(([one], [other]) => (String(one) < String(other) ? -1 : 1)).flat();
 }
 
 /** What a command is called in a trace. */

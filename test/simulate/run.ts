@@ -1,0 +1,80 @@
+/**
+ * The code and its scripts under a virtual clock and a random scheduler: each seed is a world of its own, and is the same
+ * each time.
+ *
+ *   npm run -s test:simulate                                   seeds 0 to 9,999
+ *   npm run -s test:simulate -- --from 100000 --seeds 30000    others
+ *   npm run -s test:simulate -- --seed 17                      one of them with its trace, twice
+ *   npm run -s test:simulate -- --mutants                      whether each planted bug is seen
+ */
+import type { ProvidedRedis } from '../../src/redis/provide.js';
+import { replay } from './fleet.js';
+import { type Options, readOptions } from './options.js';
+import { findPlace } from './place.js';
+import { progressOf, summaryOf, violationOf } from './report.js';
+import { Tally } from './tally.js';
+import { runInWorkers } from './workers.js';
+
+// A signal is an end like any other: what was started is ended with it.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
+process.exitCode = await main();
+
+async function main(): Promise<number> {
+  const options = readOptions(process.argv.slice(2));
+  if (typeof options === 'string') return refuse(options);
+  const place = await findPlace((line) => console.error(line)).catch((error: Error) => error);
+  if (place instanceof Error) return refuse(place.message);
+  try {
+    return await perform(options, place);
+  } finally {
+    await place.stop();
+  }
+}
+
+async function perform(options: Options, { url }: ProvidedRedis): Promise<number> {
+  switch (options.kind) {
+    case 'run':
+      return run(url, options);
+    case 'replay':
+      return again(url, options.seed);
+    case 'mutants':
+      return mutants(url);
+    default:
+      return options satisfies never;
+  }
+}
+
+async function run(url: string, range: Extract<Options, { kind: 'run' }>): Promise<number> {
+  const began = performance.now();
+  const tally = new Tally();
+  const progress = progressOf(range.seeds, process.stdout);
+  await runInWorkers(url, range, (result) => {
+    tally.add(result);
+    progress(tally.seeds, tally.violated.length);
+  });
+  for (const line of summaryOf(tally, (performance.now() - began) / 1000)) console.log(line);
+  return tally.violated.length === 0 && tally.seeds === range.seeds ? 0 : 1;
+}
+
+async function again(url: string, seed: number): Promise<number> {
+  const [one, other] = [await replay(url, seed), await replay(url, seed)];
+  console.log(one.trace.lines.join('\n'));
+  const isSame = one.trace.digest === other.trace.digest;
+  const { title = '', message = '' } = one.violation ?? {};
+  if (one.violation !== undefined)
+    for (const line of violationOf({ seed, violation: { title, message } })) console.log(line);
+  console.log(
+    `${one.steps} steps, ${(one.virtualMs / 3_600_000).toFixed(1)} virtual hours, trace ${one.trace.digest}`,
+  );
+  console.log(isSame ? 'the same a second time' : `NOT THE SAME a second time: trace ${other.trace.digest}`);
+  return isSame && one.violation === undefined ? 0 : 1;
+}
+
+async function mutants(_url: string): Promise<number> {
+  return 1;
+}
+
+function refuse(reason: string): number {
+  console.error(reason);
+  return 2;
+}

@@ -1,0 +1,46 @@
+import { runWorlds } from './fleet.js';
+import { type Result, resultOf } from './tally.js';
+
+/** What a worker is told: every `stride`-th seed from `first` on, below `end`. */
+export interface Share {
+  readonly redisUrl: string;
+  readonly first: number;
+  readonly end: number;
+  readonly stride: number;
+}
+
+const AT_ONCE = 25;
+
+function* seedsOf({ first, end, stride }: Share): Iterable<number> {
+  for (let seed = first; seed < end; seed += stride) yield seed;
+}
+
+async function work(share: Share): Promise<void> {
+  let results: Result[] = [];
+  const tell = (): void => {
+    process.send?.(results);
+    results = [];
+  };
+  await runWorlds({
+    redisUrl: share.redisUrl,
+    seeds: seedsOf(share),
+    onOutcome(outcome) {
+      results.push(resultOf(outcome));
+      if (results.length === AT_ONCE) tell();
+      return undefined;
+    },
+  });
+  tell();
+}
+
+process.once('message', (share: Share) => {
+  work(share).then(
+    () => process.disconnect(),
+    (error: unknown) => {
+      console.error(error);
+      process.exit(1);
+    },
+  );
+});
+// Whoever started it is gone.
+process.once('disconnect', () => process.exit());

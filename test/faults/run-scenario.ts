@@ -22,6 +22,9 @@ export interface Outcome {
 const FAULTS_WITHIN_MS = 90_000;
 const QUIET_WITHIN_MS = 90_000;
 
+/** A process that was stopped tells what it knows of unknown requests when it goes on: so long nothing must have changed. */
+const UNCHANGED_FOR_MS = 4_000;
+
 /** Runs a scenario, lets everything come to rest, and has the history of it checked. */
 export async function runScenario(scenario: Scenario, seed: number, folder: string): Promise<Outcome> {
   const began = performance.now();
@@ -69,10 +72,14 @@ async function endOf(scenario: Scenario, world: World): Promise<string> {
 
 async function rest({ recorder, campaigns }: World): Promise<string> {
   const patience = Date.now() + QUIET_WITHIN_MS;
+  let last = { text: '', at: 0 };
   for (;;) {
     const statuses = await Promise.all(Object.values(campaigns).map((id) => recorder.status(id)));
-    const open = statuses.filter((status) => status?.endedAt === null && status.waitingFor !== 'resolve');
-    if (open.length === 0 && !statuses.includes(undefined)) return '';
+    const open = statuses.filter((status) => status?.endedAt === null);
+    const text = JSON.stringify(statuses.map((status) => status?.recipients));
+    if (text !== last.text) last = { text, at: Date.now() };
+    const isQuiet = open.every((status) => status?.waitingFor === 'resolve') && !statuses.includes(undefined);
+    if (isQuiet && (open.length === 0 || Date.now() - last.at > UNCHANGED_FOR_MS)) return '';
     if (Date.now() > patience) return JSON.stringify(open);
     await delay(200);
   }

@@ -52,27 +52,27 @@ export class Server {
     return START + this.#options.now() + this.skew;
   }
 
-  /** Runs a command as the code gave it, and looks at the lane that it may have changed. */
+  /** Runs a command as the code gave it, and looks at the lane that it may have changed. Rejects with what the judge throws. */
   async execute(command: Command): Promise<Reply> {
     const { wire } = this.#options;
     const { name, args } = command;
     const [lane, words, label, verb] = this.#prepared(name, args);
-    try {
-      const answer = await wire.ask(verb, words, null);
-      if (verb !== 'evalsha') {
-        if (lane !== undefined) await this.look(lane.name, label);
-        return { value: name === 'hgetall' ? byField(answer) : answer };
-      }
-      if (!Array.isArray(answer)) throw new TypeError(`${label} did not answer as a simulated script does`);
-      const [seen, value = null] = answer;
-      const text = String(seen);
-      if (lane !== undefined && text !== '') this.#options.observed(lane.name, lane.read(text), label);
-      return { value };
-    } catch (error) {
+    // What the judge throws is no reply: it must reach the world, and not the code, which would ask again.
+    const reply = await wire.ask(verb, words, null).then(
+      (answer): Reply => ({ value: answer }),
+      (error: unknown): Reply => ({ error: error instanceof Error ? error : new Error(String(error)) }),
+    );
+    if (verb !== 'evalsha' || 'error' in reply) {
       // A script that breaks off may have written before.
-      if (lane !== undefined && verb === 'evalsha') await this.look(lane.name, label);
-      return { error: error instanceof Error ? error : new Error(String(error)) };
+      if (lane !== undefined) await this.look(lane.name, label);
+      return 'value' in reply && name === 'hgetall' ? { value: byField(reply.value) } : reply;
     }
+    if (!Array.isArray(reply.value))
+      throw new TypeError(`${label} did not answer as a simulated script does`);
+    const [seen, value = null] = reply.value;
+    const text = String(seen);
+    if (lane !== undefined && text !== '') this.#options.observed(lane.name, lane.read(text), label);
+    return { value };
   }
 
   /** What is stored now is what the server will remember. */

@@ -95,7 +95,10 @@ export class World {
       carry: (command) => {
         this.server.execute(command).then(
           (reply) => ('error' in reply ? command.reject(reply.error) : command.resolve(reply.value)),
-          (error) => command.reject(error),
+          (error) => {
+            this.fail(error);
+            command.reject(error);
+          },
         );
       },
     });

@@ -1,0 +1,235 @@
+import { sendTurn } from '../../src/pipeline/send.js';
+import { sweepLane } from '../../src/pipeline/sweep.js';
+import type { Made } from './process.js';
+import type { LuaChange } from './scripts.js';
+
+/** A bug planted on purpose. The simulation must see it, and as a violation of this invariant. */
+export interface Mutant {
+  readonly name: string;
+  /** By its number in violation.ts. */
+  readonly invariant: number;
+  /** What the bug does, that only this invariant forbids. */
+  readonly why: string;
+  /** Texts of the scripts; one that is not there any more is an error. */
+  readonly lua?: readonly LuaChange[];
+  /** Parts of the pipeline. */
+  readonly made?: Partial<Made>;
+}
+
+export const MUTANTS: readonly Mutant[] = [
+  {
+    name: 'polls take no permits',
+    invariant: 1,
+    why: 'sends fill the window, and polls come on top',
+    lua: [
+      {
+        file: 'quota/gate.lua',
+        from: 'local used = lane.sends + lane.polls + inFlight.send + inFlight.poll',
+        to: 'local used = lane.sends + inFlight.send',
+      },
+    ],
+  },
+  {
+    name: 'what is in flight takes no permits',
+    invariant: 1,
+    why: 'a burst may be claimed twice before the first of it is answered',
+    lua: [
+      {
+        file: 'quota/gate.lua',
+        from: 'local used = lane.sends + lane.polls + inFlight.send + inFlight.poll',
+        to: 'local used = lane.sends + lane.polls',
+      },
+    ],
+  },
+  {
+    name: 'a clock that is set back is believed',
+    invariant: 1,
+    why: 'what was counted later than now leaves the window too early or too late',
+    lua: [
+      {
+        file: 'quota/gate.lua',
+        from: 'lane.time = math.max(lane.time, clock(given))',
+        to: 'lane.time = clock(given)',
+      },
+    ],
+  },
+  {
+    name: 'what nobody knows is sent again',
+    invariant: 2,
+    why: 'a request without an answer may have been accepted',
+    lua: [{ file: 'store/settle-send.lua', from: 'if rules.deduplicates then', to: 'if true then' }],
+  },
+  {
+    name: 'an old claim is sent without asking whether it stands',
+    invariant: 3,
+    why: 'a process that was stopped sends what has been taken for unknown meanwhile',
+    made: {
+      send: (stage, lane, ...rest) =>
+        sendTurn(stage, { ...lane, claims: { ...lane.claims, confirm: async () => true } }, ...rest),
+    },
+  },
+  {
+    name: 'a claim that is gone stands',
+    invariant: 3,
+    why: 'the same, by the script that is asked',
+    lua: [
+      {
+        file: 'store/confirm-claim.lua',
+        from: 'if not claim or claim.t ~= turn then return 0 end',
+        to: 'if not claim or claim.t ~= turn then return 1 end',
+      },
+    ],
+  },
+  {
+    name: 'a final status moves no count',
+    invariant: 4,
+    why: 'the bytes say more are delivered than the counts',
+    lua: [
+      {
+        file: 'store/settle-poll.lua',
+        from: 'campaign_move(c, STATE_OF[old], STATE_OF[kept], 1)',
+        to: 'if false then campaign_move(c, STATE_OF[old], STATE_OF[kept], 1) end',
+      },
+    ],
+  },
+  {
+    name: 'a campaign is completed without its reports',
+    invariant: 4,
+    why: 'completed is only what has nothing open',
+    lua: [
+      {
+        file: 'store/campaign.lua',
+        from: "local OPEN = { 'planned', 'sending', 'unknown', 'deliveredToNetwork' }",
+        to: "local OPEN = { 'planned', 'sending', 'unknown' }",
+      },
+    ],
+  },
+  {
+    name: 'the last report wins',
+    invariant: 5,
+    why: 'a report that contradicts a final status is applied',
+    lua: [
+      {
+        file: 'store/settle-poll.lua',
+        from: "if finals[new] and (old == 'N' or old == 'C') then kept = new end",
+        to: 'if finals[new] then kept = new end',
+      },
+    ],
+  },
+  {
+    name: 'a refresh token is not marked as spent',
+    invariant: 6,
+    why: 'who finds a lease that has ended presents the token a second time',
+    lua: [
+      {
+        file: 'auth/claim-token.lua',
+        from: "redis.call('HSET', tokenKey, 'spentBy', holder)",
+        to: '',
+      },
+    ],
+  },
+  {
+    name: 'a refused login does not stop the account',
+    invariant: 6,
+    why: 'a wrong password is presented a third time',
+    lua: [
+      {
+        file: 'auth/settle-login.lua',
+        from: '(mine or late) and counted(budgetKey) >= limit',
+        to: '(mine or late) and counted(budgetKey) > limit',
+      },
+    ],
+  },
+  {
+    name: 'everybody probes',
+    invariant: 7,
+    why: 'after a pause all that wait go at once',
+    lua: [
+      {
+        file: 'quota/gate.lua',
+        from: "if now < lane.probeUntil then return 'probing', lane.probeUntil end",
+        to: '',
+      },
+    ],
+  },
+  {
+    name: 'a pause holds nobody',
+    invariant: 7,
+    why: 'requests go on after a 429',
+    lua: [
+      {
+        file: 'quota/gate.lua',
+        from: 'if now < lane.pausedUntil then return lane.paused, lane.pausedUntil end',
+        to: '',
+      },
+    ],
+  },
+  {
+    name: 'a claim of a paused campaign stands',
+    invariant: 8,
+    why: 'a process that was stopped sends after pause has returned',
+    lua: [
+      {
+        file: 'store/confirm-claim.lua',
+        from: "return state and cjson.decode(state).s == 'running' and 1 or 0",
+        to: 'return state and 1 or 0',
+      },
+    ],
+  },
+  {
+    name: 'a paused campaign is claimed from',
+    invariant: 8,
+    why: 'an answer that comes after the pause puts it back into the order',
+    lua: [
+      {
+        file: 'store/campaign.lua',
+        from: "return c.s == 'running' and c.rest == 'planned'",
+        to: "return c.rest == 'planned'",
+      },
+    ],
+  },
+  {
+    name: 'who was served most is served next',
+    invariant: 9,
+    why: 'a small campaign waits for all of a huge one',
+    lua: [
+      {
+        file: 'store/claim-send.lua',
+        from: 'virtual[candidate] < virtual[id]',
+        to: 'virtual[candidate] > virtual[id]',
+      },
+    ],
+  },
+  {
+    name: 'nothing is held back for polls',
+    invariant: 9,
+    why: 'sends take each permit that comes back',
+    lua: [
+      {
+        file: 'quota/gate.lua',
+        from: 'held = math.max(0, math.min(share, due) - lane.polls - inFlight.poll)',
+        to: 'held = 0',
+      },
+    ],
+  },
+  {
+    name: 'a campaign that has ended keeps its follow-up',
+    invariant: 10,
+    why: 'requests that are gone stay due for ever',
+    lua: [
+      {
+        file: 'store/settle-poll.lua',
+        from: "elseif not wasFirst then\n        redis.call('ZREM', polledKey, member)",
+        to: '',
+      },
+    ],
+  },
+  {
+    name: 'what is past its retention stays',
+    invariant: 10,
+    why: 'data that nobody needs any more',
+    made: {
+      sweep: (lane, options, alive) => sweepLane(lane, { ...options, removeCampaign: async () => {} }, alive),
+    },
+  },
+];

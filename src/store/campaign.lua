@@ -88,6 +88,13 @@ local function campaign_next(c, most)
   return first, count, nil
 end
 
+-- A campaign that has something to send again, and had nothing left, comes back after the turn that it has had: with the
+-- head start of a newcomer, one whose only request goes on being given back would be served each time, and others never.
+local function campaign_return(runningKey, lane, id, c)
+  if not campaign_is_sendable(c) then return end
+  redis.call('ZADD', runningKey, 'NX', string.format('%.17g', lane.virtual + 1 / c.weight), id)
+end
+
 -- Sends of a campaign that are in flight.
 local function campaign_in_flight(claimsKey, id)
   local count = 0

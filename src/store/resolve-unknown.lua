@@ -64,9 +64,7 @@ for i, number in ipairs(cjson.decode(numbersJson)) do
 end
 
 for id, c in pairs(campaigns) do
-  if campaign_is_sendable(c) then
-    redis.call('ZADD', runningKey, 'NX', string.format('%.17g', math.max(0, lane.virtual - 5)), id)
-  end
+  campaign_return(runningKey, lane, id, c)
   campaign_end(endedKey, lapsingKey, id, c, now, events)
 end
 campaigns_save(statesKey, campaigns)

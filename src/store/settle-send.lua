@@ -218,9 +218,7 @@ end
 
 for id, c in pairs(campaigns) do
   campaign_end(endedKey, lapsingKey, id, c, now, events)
-  if campaign_is_sendable(c) then
-    redis.call('ZADD', runningKey, 'NX', string.format('%.17g', math.max(0, lane.virtual - 5)), id)
-  end
+  campaign_return(runningKey, lane, id, c)
 end
 campaigns_save(statesKey, campaigns)
 if #done > 0 then redis.call('HDEL', claimsKey, unpack(done)) end

@@ -119,6 +119,32 @@ test('a campaign behind a huge one is served at once, and one of high priority m
   expect(served('huge')).toBeGreaterThan(0);
 });
 
+test('a campaign whose only request goes on being given back does not take the turns of others', async () => {
+  const lane = laneFixture(redis, prefix, 'returning');
+  await lane.campaign('large', 100);
+  let call = 0;
+  const next = async (): Promise<SendClaim | undefined> => {
+    call += 1;
+    return (await lane.claims.send({ turn: 't', call, want: 1, seen: 0, now: START })).claims[0];
+  };
+  for (let turn = 0; turn < 10; turn += 1) {
+    const claim = await next();
+    if (claim !== undefined) await lane.settlements.send([accepted(claim)], 0, START);
+  }
+  await lane.campaign('single', 1);
+  const served: string[] = [];
+  for (let turn = 0; turn < 10; turn += 1) {
+    const claim = await next();
+    if (claim === undefined) break;
+    served.push(claim.campaign);
+    const entry =
+      claim.campaign === 'single' ? { claim, as: 'released' as const, reason: '' } : accepted(claim);
+    await lane.settlements.send([entry], 0, START);
+  }
+  expect(served[0]).toBe('single');
+  expect(served.filter((id) => id === 'large')).toHaveLength(5);
+});
+
 test('a poll is pushed forward when it is taken and ends when its recipients are final', async () => {
   const lane = laneFixture(redis, prefix, 'poll');
   await lane.campaign('c', 1);

@@ -25,18 +25,25 @@ export interface MessagingSettings {
   readonly maxSockets?: number;
 }
 
+/** Until when a request may leave, and what ends it before its time. */
+export interface Departure {
+  /** Nothing of it is written after this moment of `performance.now()`; its timeout from the call at the latest. */
+  readonly latest?: number;
+  readonly signal?: AbortSignal;
+}
+
 /**
  * The interface's messaging area. Whatever the network or the service does comes back as an outcome; nothing throws.
  * Each call puts at most one request on the wire. A signal that fires ends it as `notSent` or `unknown`, whichever is true.
  */
 export interface MessagingClient {
-  send(request: SendRequest, bearer: string, signal?: AbortSignal): Promise<SendOutcome>;
+  send(request: SendRequest, bearer: string, departure?: Departure): Promise<SendOutcome>;
   /** `sender` as it was given to `send`; `requestId` as the outcome named it. */
   deliveryInfos(
     sender: string,
     requestId: string,
     bearer: string,
-    signal?: AbortSignal,
+    departure?: Departure,
   ): Promise<PollOutcome>;
   /** Closes the idle connections. */
   close(): void;
@@ -53,7 +60,7 @@ export function createMessagingClient({
   const transport = createTransport({ timeoutMs, maxSockets });
 
   return {
-    async send(request, bearer, signal) {
+    async send(request, bearer, departure) {
       const sender = checkSender(request.sender);
       if (sender.kind === 'invalid') return { kind: 'refused', reason: sender.reason };
       const exchange = await transport.exchange({
@@ -61,16 +68,16 @@ export function createMessagingClient({
         url: `${base}/outbound/${senderSegment(request.sender)}/requests`,
         headers: { authorization: `Bearer ${bearer}` },
         body: sendBody(request),
-        ...(signal && { signal }),
+        ...departure,
       });
       return sendOutcome(exchange, request.recipients, { now: clock(), secrets: [bearer, request.text] });
     },
-    async deliveryInfos(sender, requestId, bearer, signal) {
+    async deliveryInfos(sender, requestId, bearer, departure) {
       const exchange = await transport.exchange({
         method: 'GET',
         url: `${base}/outbound/${senderSegment(sender)}/requests/${encodeURIComponent(requestId)}/deliveryInfos`,
         headers: { authorization: `Bearer ${bearer}` },
-        ...(signal && { signal }),
+        ...departure,
       });
       return pollOutcome(exchange, { now: clock(), secrets: [bearer] });
     },

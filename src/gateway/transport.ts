@@ -12,6 +12,8 @@ export interface HttpRequest {
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
   readonly signal?: AbortSignal;
+  /** Nothing is written after this moment of `performance.now()`, nor after the timeout. */
+  readonly latest?: number;
 }
 
 /** Puts each request on the wire at most once and says how it ended; `exchange` never throws. */
@@ -59,8 +61,8 @@ export function createTransport({ timeoutMs, maxSockets }: TransportSettings): T
   });
 
   return {
-    async exchange({ method, url, headers, body, signal }) {
-      const latest = performance.now() + timeoutMs;
+    async exchange({ method, url, headers, body, signal, latest = Number.POSITIVE_INFINITY }) {
+      const until = Math.min(latest, performance.now() + timeoutMs);
       let begun: Request | undefined;
       try {
         if (signal?.aborted) throw new AbortedError();
@@ -72,7 +74,7 @@ export function createTransport({ timeoutMs, maxSockets }: TransportSettings): T
         const request = got(undefined, undefined, options);
         if (!('options' in request)) throw new TypeError('got was asked for a stream');
         begun = request;
-        request.once('request', (native) => writeUntil(latest, native));
+        request.once('request', (native) => writeUntil(until, native));
         const agent = url.startsWith('https:') ? agents.https : agents.http;
         Object.assign(request.options, {
           createNativeRequestOptions: () => ({ method, headers: request.options.headers, agent }),
@@ -94,10 +96,10 @@ export function createTransport({ timeoutMs, maxSockets }: TransportSettings): T
  * A process may be stopped between the start of a request and its first byte, most likely while a connection is being
  * made. When it goes on, the request has long been given up by others, and must not leave: the time is looked at again
  * when there is a socket, and what is to be written on a new one is kept back until it stands, and then let go only if
- * that was in time. `latest` as `performance.now()` has it.
+ * that was in time. `until` as `performance.now()` has it.
  */
-function writeUntil(latest: number, native: ClientRequest): void {
-  const isLate = () => performance.now() > latest;
+function writeUntil(until: number, native: ClientRequest): void {
+  const isLate = () => performance.now() > until;
   // Node writes right after this event.
   native.once('socket', (socket: Socket) => {
     if (isLate()) return void native.destroy(new LateError());

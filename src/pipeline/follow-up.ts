@@ -4,11 +4,12 @@ import type { PollOutcome } from '../gateway/outcome.js';
 import type { PollClaim } from '../store/claims.js';
 import { type PollSettlement, STATUS_LETTER } from '../store/settlements.js';
 import type { Bearer } from './bearer.js';
+import { lastDeparture } from './departure.js';
 import type { Lane } from './lane.js';
 import type { Memory } from './memory.js';
 import type { Followed, Manuscripts } from './messages.js';
 import { tellAgain } from './reassert.js';
-import { asLater, closedBy, confirmAfterMs, stillStands } from './send.js';
+import { asLater, closedBy } from './send.js';
 import { runTurn, type TurnEnd, type TurnOptions } from './turn.js';
 
 /*
@@ -35,7 +36,6 @@ export async function followUpTurn(
   const { signal } = options;
   const { monotonic } = options;
   let token = await bearer.get();
-  const youngMs = confirmAfterMs(lane);
   let askedAt = monotonic();
 
   const attempt = async (
@@ -45,13 +45,13 @@ export async function followUpTurn(
   ): Promise<PollSettlement> => {
     if (signal.aborted || token.kind !== 'token') return { claim, as: 'unsent' };
     // A poll harms nobody, but one whose permit was given up meanwhile would exceed the quota.
-    const isOld = monotonic() - claimedAt > youngMs;
-    if (isOld && !(await stillStands(() => lane.claims.confirmPoll(claim, turn), monotonic, youngMs))) {
-      return { claim, as: 'unsent' };
-    }
-    if (token.kind !== 'token') return { claim, as: 'unsent' };
+    const confirm = () => lane.claims.confirmPoll(claim, turn);
+    const latest = await lastDeparture(lane, monotonic, claimedAt, confirm);
+    if (latest === undefined || token.kind !== 'token') return { claim, as: 'unsent' };
     const used = token;
-    const outcome = await messaging.deliveryInfos(followed.sender, followed.requestId, used.token);
+    const outcome = await messaging.deliveryInfos(followed.sender, followed.requestId, used.token, {
+      latest,
+    });
     if (outcome.kind === 'infos' && outcome.unlisted.length > 0) {
       const words = outcome.unlisted.join(', ');
       events.emit({ type: 'request.unlistedStatus', lane: lane.name, request: followed.requestId, words });

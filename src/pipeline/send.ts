@@ -7,6 +7,7 @@ import type { SendClaim } from '../store/claims.js';
 import { DamagedError } from '../store/damaged.js';
 import { type SendSettlement, STATUS_LETTER } from '../store/settlements.js';
 import type { Bearer } from './bearer.js';
+import { lastDeparture } from './departure.js';
 import type { Lane } from './lane.js';
 import type { Memory } from './memory.js';
 import type { Manuscripts, Message } from './messages.js';
@@ -19,15 +20,6 @@ import { runTurn, type TurnEnd, type TurnOptions } from './turn.js';
  *
  * Whatever dies after the claim leaves `sending` behind, which the sweep turns into `unknown`; nothing claims it again.
  */
-
-/** An older claim is confirmed before it is sent in any case: the process may have been stopped in between. */
-const CONFIRM_AFTER_MS = 2_000;
-
-/**
- * The age from which a claim is confirmed. A request that is begun takes its timeout at most; together with this age it must
- * be over before the claim counts as overdue, which is a timeout and a margin after it was made.
- */
-export const confirmAfterMs = ({ rules }: Lane): number => Math.min(CONFIRM_AFTER_MS, rules.margin);
 
 export interface SendStage {
   readonly messaging: MessagingClient;
@@ -50,7 +42,6 @@ export async function sendTurn(
   const turn = lane.nonce();
   const { signal } = options;
   let token = await bearer.get();
-  const youngMs = confirmAfterMs(lane);
   let askedAt = stage.monotonic();
 
   const settle = async (entries: readonly SendSettlement[]): Promise<void> => {
@@ -62,14 +53,12 @@ export async function sendTurn(
   const attempt = async (claim: SendClaim, claimedAt: number, message: Message): Promise<SendSettlement> => {
     const letters = message.suppressed.map((is) => (is ? 'S' : '-')).join('');
     if (message.recipients.length === 0) return { claim, as: 'suppressed' };
-    const isOld = stage.monotonic() - claimedAt > youngMs;
     if (signal.aborted || token.kind !== 'token') return { claim, as: 'unsent' };
-    if (isOld && !(await stillStands(() => lane.claims.confirm(claim, turn), stage.monotonic, youngMs))) {
-      return { claim, as: 'unsent' };
-    }
-    if (token.kind !== 'token') return { claim, as: 'unsent' };
+    const confirm = () => lane.claims.confirm(claim, turn);
+    const latest = await lastDeparture(lane, stage.monotonic, claimedAt, confirm);
+    if (latest === undefined || token.kind !== 'token') return { claim, as: 'unsent' };
     const used = token;
-    const outcome = await stage.messaging.send(message, used.token);
+    const outcome = await stage.messaging.send(message, used.token, { latest });
     const settlement = toSettlement(claim, message, letters, outcome);
     if (outcome.kind !== 'unauthorised') return settlement;
     token = await bearer.refused(used.generation).catch(asLater(lane));
@@ -115,22 +104,6 @@ export async function sendTurn(
     options,
   );
   return end;
-}
-
-/**
- * Whether a claim stands, by an answer that is not old itself: the process may be stopped while it waits for it, too. What
- * could not be asked does not stand.
- */
-export async function stillStands(
-  confirm: () => Promise<boolean>,
-  monotonic: Clock,
-  youngMs: number,
-): Promise<boolean> {
-  for (;;) {
-    const askedAt = monotonic();
-    if (!(await confirm().catch(() => false))) return false;
-    if (monotonic() - askedAt <= youngMs) return true;
-  }
 }
 
 /** Redis could not be asked for a newer token: what was answered 401 is settled all the same, and the lane asks again. */

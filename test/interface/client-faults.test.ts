@@ -20,9 +20,10 @@ function clientOf(
   return client;
 }
 
-const send = (client: MessagingClient, signal?: AbortSignal) => client.send(MESSAGE, 'KEY-1', signal);
+const send = (client: MessagingClient, signal?: AbortSignal) =>
+  client.send(MESSAGE, 'KEY-1', signal && { signal });
 const poll = (client: MessagingClient, signal?: AbortSignal) =>
-  client.deliveryInfos('ACME', 'r1', 'KEY-1', signal);
+  client.deliveryInfos('ACME', 'r1', 'KEY-1', signal && { signal });
 const reset = (socket: Socket) => socket.resetAndDestroy();
 const hang = () => {};
 
@@ -92,6 +93,18 @@ describe('when it is certain that nothing left', () => {
     expect(await sending).toMatchObject({ kind: 'notSent' });
     expect(await send(clientOf(server.origin))).toMatchObject({ kind: 'accepted' });
     expect(server.requests).toHaveLength(before + 1);
+  });
+
+  it('writes nothing of a request whose last moment to leave had passed before it was begun', async () => {
+    const server = await rawServer([CREATED]);
+    const client = clientOf(server.origin);
+    const late = { latest: performance.now() - 1 };
+    expect(await client.send(MESSAGE, 'KEY-1', late)).toMatchObject({ kind: 'notSent' });
+    expect(await client.deliveryInfos('ACME', 'r1', 'KEY-1', late)).toMatchObject({ kind: 'notSent' });
+    expect(await client.send(MESSAGE, 'KEY-1', { latest: performance.now() + 2_000 })).toMatchObject({
+      kind: 'accepted',
+    });
+    expect(server.requests).toHaveLength(1);
   });
 
   it('calls a refused connection not sent', async () => {

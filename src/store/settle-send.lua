@@ -136,8 +136,9 @@ local function refuse(id, c, claim, entry, statusesKey, recordsKey)
 end
 
 local function unknown(id, c, claim, entry, statusesKey, recordsKey)
-  -- Its correlator names the whole batch, so it goes again as it was, whatever a request may hold by then.
-  if rules.deduplicates then return give_back(c, claim, statusesKey, claim.f, claim.k, claim.p, true) end
+  -- Its correlator names the whole batch, so it goes again as it was, whatever a request may hold by then. Of what is claimed
+  -- for nobody no batch is known, and no correlator.
+  if rules.deduplicates and not claim.g then return give_back(c, claim, statusesKey, claim.f, claim.k, claim.p, true) end
   apply(c, claim, string.gsub(entry.letters, '-', 'U'), statusesKey)
   record_write(recordsKey, claim.f, claim.k, claim.at, now, entry.reason, '')
   local safe = entry.overdue and claim.at + 2 * rules.timeout + rules.margin or now

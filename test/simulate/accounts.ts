@@ -65,7 +65,9 @@ export class Accounts {
         return this.#newPair();
       }
       this.refused += 1;
-      if (this.refused > 2) throw new Violation(6, `login ${this.refused} with a password that was refused`);
+      // What is counted in Redis may be forgotten with all else.
+      if (this.refused > 2 && !this.#world.judge.hasForgotten)
+        throw new Violation(6, `login ${this.refused} with a password that was refused`);
       return { kind: 'badCredential' };
     });
   }

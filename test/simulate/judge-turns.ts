@@ -32,7 +32,8 @@ export class Turns {
     }
     if (given.size === 0) return;
     for (const [id, { state }] of before.campaigns) {
-      const waits = state.s === 'running' && state.rest === 'planned' && (state.n['planned'] ?? 0) > 0;
+      const hasSome = state.s === 'running' && state.rest === 'planned' && (state.n['planned'] ?? 0) > 0;
+      const waits = hasSome && state.opens <= now.time;
       if (!waits || given.has(id)) {
         this.#passed.delete(id);
         continue;

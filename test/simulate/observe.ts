@@ -26,6 +26,8 @@ const stateShape = z.object({
   n: z.record(z.string(), z.number()),
   ended: z.number(),
   weight: z.number(),
+  /** When its first text may leave, ms. */
+  opens: z.number().default(0),
   contradictions: z.number(),
 });
 const claimShape = z.object({

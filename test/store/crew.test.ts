@@ -110,6 +110,25 @@ test('what a process claimed that died together with the lost tail becomes unkno
   expect(rest).toHaveLength(116);
 });
 
+test('nor is it where the service knows correlators: of what is claimed for nobody there is none', async () => {
+  const it = await crewed('uncorrelated', 300, { quota: 100, deduplicates: true });
+  await it.join('a', START);
+  await it.join('b', START);
+  await it.remember();
+  const now = START + LOSS;
+  const { claims } = await it.claim('a', 20, now);
+  expect(claims).toHaveLength(20);
+  await it.failOver();
+  await it.told('b', now);
+  const reply = await it.claim('b', 10, now + it.rules.grace);
+  await it.claim('b', 1, now + it.rules.grace + (reply.againInMs ?? 0));
+  await it.sweep(now + 10 * it.rules.window);
+  const { n } = await it.state('c');
+  expect(n['unknown']).toBeGreaterThanOrEqual(20);
+  const rest = await it.claimRest('b', now + 10 * it.rules.window);
+  expect(rest.filter((ordinal) => ordinal < 20)).toEqual([]);
+});
+
 test('what may have been sent by a process that is missing has used up the window', async () => {
   const it = await crewed('window', 500, { quota: 100 });
   await it.join('a', START);

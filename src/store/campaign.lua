@@ -1,8 +1,10 @@
 --[[
   campaign: the mutable part of campaigns, read and written whole, and the one place where counts of recipients move.
   `n` holds the recipients of each state; they add up to `total` before and after every script.
-  `released` holds the ranges [from, count, parent, whole] that were claimed and are to be sent (again), those that are
-  whole in one request as they were; the cursor passes over everything else once. `rest` is what an ordinal is that was never sent: planned, or cancelled or lapsed with all others.
+  `released` holds the ranges [from, count, parent, doubt] that were claimed and are to be sent (again); the cursor passes
+  over everything else once. `doubt` is there where an earlier request may have been accepted: 1 goes again whole, in one
+  request as it was, under the correlator of that; 2 by an operator's word. `rest` is what an ordinal is that was certainly
+  never accepted: planned, or cancelled or lapsed with all others.
 ]]
 local OPEN = { 'planned', 'sending', 'unknown', 'deliveredToNetwork' }
 local STATE_OF = {
@@ -57,35 +59,45 @@ local function campaign_end(endedKey, lapsingKey, id, c, now, events)
   events[#events + 1] = { type = 'ended', campaign = id, state = c.s, recipients = c.total, tookMs = now - c.launch }
 end
 
--- What was never sent will never be: all of it becomes `rest` at once, whatever its number.
-local function campaign_give_up_rest(c, rest)
+-- What was never sent will never be: all of it becomes `rest` at once, whatever its number. Of what may have been accepted
+-- before, a claim of nobody's is left behind, which the sweep makes unknown.
+local function campaign_give_up_rest(claimsKey, lane, id, c, rest, now)
+  for _, range in ipairs(c.released) do
+    if range[4] then
+      lane.seq = lane.seq + 1
+      local claim = { c = id, f = range[1], k = range[2], at = now, t = 'nobody', q = 0, e = -1 }
+      redis.call('HSET', claimsKey, string.format('%.0f', lane.seq), cjson.encode(claim))
+      campaign_move(c, 'planned', 'sending', range[2])
+    end
+  end
   campaign_move(c, 'planned', rest, c.n.planned or 0)
   c.rest, c.released = rest, {}
 end
 
--- Gives a range back that was claimed, or was unknown, and was certainly not accepted.
-local function campaign_release(c, from, first, count, parent, whole)
+-- Gives a range back that was claimed, or was unknown, and was not accepted this time.
+local function campaign_release(c, from, first, count, parent, doubt)
   campaign_move(c, from, c.rest, count)
-  if c.rest == 'planned' then c.released[#c.released + 1] = { first, count, parent or '', whole and 1 or nil } end
+  if c.rest == 'planned' then c.released[#c.released + 1] = { first, count, parent or '', doubt } end
 end
 
--- Takes the next range of at most `most` recipients; nil if there is none. A range stays within one slice.
+-- Takes the next range of at most `most` recipients: where it begins, how many, its parent and its doubt; nil if there is
+-- none. A range stays within one slice.
 local function campaign_next(c, most)
   local range = table.remove(c.released, 1)
   if range then
-    local first, count, parent = range[1], range[2], range[3] ~= '' and range[3] or nil
+    local first, count, parent, doubt = range[1], range[2], range[3] ~= '' and range[3] or nil, range[4]
     local least = math.min(most, c.slice - first % c.slice)
-    if count > least and range[4] ~= 1 then
-      table.insert(c.released, 1, { first + least, count - least })
+    if count > least and doubt ~= 1 then
+      table.insert(c.released, 1, { first + least, count - least, '', doubt })
       count, parent = least, nil
     end
-    return first, count, parent
+    return first, count, parent, doubt
   end
   if c.cursor >= c['end'] then return nil end
   local first = c.cursor
   local count = math.min(most, c['end'] - first, c.slice - first % c.slice)
   c.cursor = first + count
-  return first, count, nil
+  return first, count
 end
 
 -- A campaign that has something to send again, and had nothing left, comes back after the turn that it has had: with the

@@ -121,15 +121,15 @@ end
 
 -- A claim of nobody's holds all that follows on one another of a campaign. It is of no epoch: what becomes of it says
 -- nothing of how the lane stands.
-local function claim_for_nobody(id, first, count)
+local function claim_for_nobody(id, first, count, doubt)
   local gap = gaps[id]
-  if gap and gap.f + gap.k == first then
+  if gap and gap.f + gap.k == first and gap.u == doubt then
     gap.k = gap.k + count
     return
   end
   lane.seq = lane.seq + 1
   if gap then put(gap.n, gap) end
-  gaps[id] = { n = lane.seq, c = id, f = first, k = count, at = now, t = 'nobody', q = 0, e = -1, g = 'roll' }
+  gaps[id] = { n = lane.seq, c = id, f = first, k = count, at = now, t = 'nobody', q = 0, e = -1, g = 'roll', u = doubt }
 end
 local most = math.min(rules.maxRecipients, lane.maxRecipients > 0 and lane.maxRecipients or rules.maxRecipients)
 
@@ -141,14 +141,16 @@ while taken < take do
   if not id then break end
   local c = campaigns[id]
   if c and c.lapse > 0 and c.lapse <= now and c.rest == 'planned' then
-    campaign_give_up_rest(c, 'lapsed')
+    campaign_give_up_rest(claimsKey, lane, id, c, 'lapsed', now)
     touched[id] = c
     campaign_end(endedKey, lapsingKey, id, c, now, events)
   end
-  local first, count, parent
+  local first, count, parent, doubt
   local waits = c and (c.opens or 0) > now
   if waits then opens = math.min(opens or c.opens, c.opens) end
-  if c and not waits and campaign_is_sendable(c) then first, count, parent = campaign_next(c, math.min(most, c.batch)) end
+  if c and not waits and campaign_is_sendable(c) then
+    first, count, parent, doubt = campaign_next(c, math.min(most, c.batch))
+  end
   if waits then
     virtual[id] = nil
   elseif not first then
@@ -166,10 +168,10 @@ while taken < take do
       exhausted[#exhausted + 1] = id
     end
     if forNobody then
-      claim_for_nobody(id, first, count)
+      claim_for_nobody(id, first, count, doubt)
     else
       lane.seq = lane.seq + 1
-      local claim = { c = id, f = first, k = count, p = parent, at = now, t = turn, q = call, e = lane.epoch }
+      local claim = { c = id, f = first, k = count, p = parent, at = now, t = turn, q = call, e = lane.epoch, u = doubt }
       put(lane.seq, claim)
       claim.n = lane.seq
       claims[#claims + 1] = cjson.encode(claim)

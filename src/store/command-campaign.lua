@@ -56,9 +56,11 @@ elseif command == 'resume' and c.s == 'paused' then
     redis.call('ZADD', runningKey, string.format('%.17g', math.max(0, lane.virtual - 5)), id)
   end
 elseif command == 'cancel' and c.s ~= 'cancelled' then
-  cancelled = c.n.planned or 0
+  local before = c.n.cancelled or 0
   c.s = 'cancelled'
-  campaign_give_up_rest(c, 'cancelled')
+  campaign_give_up_rest(claimsKey, lane, id, c, 'cancelled', now)
+  lane_save(laneKey, lane)
+  cancelled = (c.n.cancelled or 0) - before
   redis.call('ZREM', runningKey, id)
   redis.call('ZREM', scheduledKey, id)
   redis.call('ZREM', lapsingKey, id)

@@ -51,9 +51,9 @@ local function take_released()
     local from, length = range[1], range[2]
     if from <= first and first + count <= from + length then
       table.remove(c.released, at)
-      if from < first then table.insert(c.released, { from, first - from }) end
+      if from < first then table.insert(c.released, { from, first - from, '', range[4] and 2 }) end
       if first + count < from + length then
-        table.insert(c.released, { first + count, from + length - first - count })
+        table.insert(c.released, { first + count, from + length - first - count, '', range[4] and 2 })
       end
       return true
     end

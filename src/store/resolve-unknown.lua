@@ -50,7 +50,7 @@ for i, number in ipairs(cjson.decode(numbersJson)) do
     if as == 'resend' then
       -- Recipients that were suppressed at the claim are not unknown: only the runs between them are given back.
       for _, run in ipairs(unknown_runs(statusesKey, batch.f, batch.k)) do
-        campaign_release(c, 'unknown', run[1], run[2])
+        campaign_release(c, 'unknown', run[1], run[2], nil, 2)
       end
       redis.call('HDEL', recordsKey, string.format('%.0f', batch.f))
     else

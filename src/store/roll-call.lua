@@ -54,7 +54,7 @@ local function give_back_nobodys()
   for _, gap in ipairs(gaps) do
     local c = campaigns[gap.c]
     redis.call('HDEL', claimsKey, gap.n)
-    if c then campaign_release(c, 'sending', gap.f, gap.k, nil, false) end
+    if c then campaign_release(c, 'sending', gap.f, gap.k, nil, gap.u) end
     if c and campaign_is_sendable(c) then
       redis.call('ZADD', runningKey, 'NX', string.format('%.17g', math.max(0, lane.virtual - 5)), gap.c)
     end

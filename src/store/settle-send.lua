@@ -88,16 +88,13 @@ local function apply(c, claim, letters, statusesKey)
 end
 
 -- Gives ranges of the batch back; of one that was unknown only what still is.
-local function give_back(c, claim, statusesKey, first, count, parent, whole)
-  if not claim.late then return campaign_release(c, 'sending', first, count, parent, whole) end
+local function give_back(c, claim, statusesKey, first, count, parent, doubt)
+  if not claim.late then return campaign_release(c, 'sending', first, count, parent, doubt) end
   for _, run in ipairs(unknown_runs(statusesKey, first, count)) do
+    local isAll = run[2] == count
     statuses_write(statusesKey, run[1], string.rep('\0', run[2]))
-    campaign_release(c, 'unknown', run[1], run[2], run[2] == count and parent or nil, whole)
+    campaign_release(c, 'unknown', run[1], run[2], isAll and parent or nil, isAll and doubt or doubt and 2)
   end
-end
-
-local function release(c, claim, statusesKey)
-  give_back(c, claim, statusesKey, claim.f, claim.k, claim.p, false)
 end
 
 -- Both halves of a refused batch were accepted: it was too many at once that the service refused.
@@ -119,8 +116,8 @@ local function refuse(id, c, claim, entry, statusesKey, recordsKey)
   if claim.p and c.splits then c.splits[claim.p] = -2 end
   if claim.k > 1 then
     local half, parent = math.floor(claim.k / 2), string.format('%d:%d', claim.f, claim.k)
-    give_back(c, claim, statusesKey, claim.f, half, parent, false)
-    give_back(c, claim, statusesKey, claim.f + half, claim.k - half, parent, false)
+    give_back(c, claim, statusesKey, claim.f, half, parent)
+    give_back(c, claim, statusesKey, claim.f + half, claim.k - half, parent)
     events[#events + 1] = { type = 'split', campaign = id, first = claim.f, recipients = claim.k }
   else
     apply(c, claim, 'R', statusesKey)
@@ -135,21 +132,47 @@ local function refuse(id, c, claim, entry, statusesKey, recordsKey)
   end
 end
 
-local function unknown(id, c, claim, entry, statusesKey, recordsKey)
-  -- Its correlator names the whole batch, so it goes again as it was, whatever a request may hold by then. Of what is claimed
-  -- for nobody no batch is known, and no correlator.
-  if rules.deduplicates and not claim.g then return give_back(c, claim, statusesKey, claim.f, claim.k, claim.p, true) end
+local function remains_unknown(id, c, claim, entry, statusesKey, recordsKey)
   apply(c, claim, string.gsub(entry.letters, '-', 'U'), statusesKey)
   record_write(recordsKey, claim.f, claim.k, claim.at, now, entry.reason, '')
   local safe = entry.overdue and claim.at + 2 * rules.timeout + rules.margin or now
   fresh[#fresh + 1] = string.format('%.0f', claim.n)
   fresh[#fresh + 1] = cjson.encode({
-    c = id, f = claim.f, k = claim.k, p = claim.p, at = claim.at, e = claim.e, why = entry.reason, safe = safe, since = now,
+    c = id, f = claim.f, k = claim.k, p = claim.p, at = claim.at, e = claim.e, u = claim.u, why = entry.reason, safe = safe,
+    since = now,
   })
   events[#events + 1] = {
     type = 'unknown', campaign = id, n = claim.n, recipients = claim.k, reason = entry.reason,
     overdue = entry.overdue or false, ageMs = now - claim.at,
   }
+end
+
+local function unknown(id, c, claim, entry, statusesKey, recordsKey)
+  -- Its correlator names the whole batch, so it goes again as it was, whatever a request may hold by then. Of what is claimed
+  -- for nobody no batch is known, and no correlator.
+  if rules.deduplicates and c.rest == 'planned' and not claim.g then
+    return give_back(c, claim, statusesKey, claim.f, claim.k, claim.p, 1)
+  end
+  remains_unknown(id, c, claim, entry, statusesKey, recordsKey)
+end
+
+-- It was not accepted this time. Where that may have been before, and it goes out no more, nobody knows.
+local function release(id, c, claim, statusesKey, recordsKey)
+  if not claim.u or c.rest == 'planned' then
+    return give_back(c, claim, statusesKey, claim.f, claim.k, claim.p, claim.u)
+  end
+  local entry = { letters = string.rep('U', claim.k), reason = 'an earlier request may have been accepted' }
+  remains_unknown(id, c, claim, entry, statusesKey, recordsKey)
+end
+
+local function suppressed(id, c, claim, statusesKey, recordsKey)
+  local reason = 'suppressed before it was sent'
+  if claim.u then
+    local entry = { letters = string.rep('U', claim.k), reason = reason .. ' again; an earlier request may have been accepted' }
+    return remains_unknown(id, c, claim, entry, statusesKey, recordsKey)
+  end
+  apply(c, claim, string.rep('S', claim.k), statusesKey)
+  record_write(recordsKey, claim.f, claim.k, claim.at, now, reason, '')
 end
 
 for i, entry in ipairs(entries) do
@@ -174,11 +197,11 @@ for i, entry in ipairs(entries) do
       if gate_answered(lane, rules, claim, now) then events[#events + 1] = { type = 'reopened', epoch = lane.epoch } end
     elseif as == 'throttled' then
       c.throttled = c.throttled + 1
-      release(c, claim, statusesKey)
+      release(id, c, claim, statusesKey, recordsKey)
       gate_throttled(windowKey, lane, rules, claim, inFlight, entry.retryAfter, jitter, now)
       events[#events + 1] = { type = 'throttled', kind = 'send', retryAfter = entry.retryAfter }
     elseif as == 'released' or as == 'stopped' then
-      release(c, claim, statusesKey)
+      release(id, c, claim, statusesKey, recordsKey)
       if gate_answered(lane, rules, claim, now) then events[#events + 1] = { type = 'reopened', epoch = lane.epoch } end
       if as == 'stopped' then gate_stopped(lane, claim, entry.reason) end
     elseif as == 'refused' then
@@ -188,17 +211,16 @@ for i, entry in ipairs(entries) do
       unknown(id, c, claim, entry, statusesKey, recordsKey)
       if not entry.overdue then gate_failed(lane, rules, claim, jitter, now) end
     elseif as == 'suppressed' then
-      apply(c, claim, string.rep('S', claim.k), statusesKey)
-      record_write(recordsKey, claim.f, claim.k, claim.at, now, 'suppressed before it was sent', '')
+      suppressed(id, c, claim, statusesKey, recordsKey)
       spent = 0
       if lane.probe == claim.n then lane.probe, lane.probeUntil = 0, 0 end
     elseif as == 'notSent' then
-      release(c, claim, statusesKey)
+      release(id, c, claim, statusesKey, recordsKey)
       gate_failed(lane, rules, claim, jitter, now)
       spent = 0
     elseif as == 'unsent' then
       -- Given back by its owner, who is draining or whose claim grew too old: it never reached a socket.
-      release(c, claim, statusesKey)
+      release(id, c, claim, statusesKey, recordsKey)
       if lane.probe == claim.n then lane.probe, lane.probeUntil = 0, 0 end
       spent = 0
     else

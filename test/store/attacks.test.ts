@@ -116,6 +116,116 @@ test('a batch that may be sent again under its correlator is sent again as it wa
   expect(again.claims.map(({ first, count }) => [first, count])).toEqual([[0, 8]]);
 });
 
+/** A lane that knows correlators, with a batch of two that may have been accepted and goes again. */
+async function inDoubt(name: string, change: Record<string, unknown> = {}) {
+  const lane = laneFixture(redis, prefix, name, { deduplicates: true, maxRecipients: 2 });
+  await lane.campaign('c', 6, change);
+  const claim = (call: number, now: number) => lane.claims.send({ turn: 't', call, want: 1, seen: 0, now });
+  const { claims } = await claim(1, START);
+  await lane.settlements.send(claims.map(unknown), 0, START + 1);
+  const sweep = async (now: number) => {
+    const { overdueSends } = await lane.views.tend(86_400_000, now);
+    const overdue = overdueSends.map((it) => ({ ...unknown(it), overdue: true }) as const);
+    await lane.settlements.send(overdue, 0, now);
+  };
+  return { ...lane, claim, sweep };
+}
+
+test('what may have been accepted is unknown when its campaign is cancelled before it went again', async () => {
+  const lane = await inDoubt('doubt-cancelled');
+  expect(await lane.commands.campaign('cancel', 'c')).toMatchObject({ outcome: 'done', cancelled: 4 });
+  expect((await lane.state('c')).n).toMatchObject({ cancelled: 4, sending: 2, planned: 0 });
+  await lane.sweep(START + 60_000);
+  expect(await lane.state('c')).toMatchObject({
+    s: 'cancelled',
+    ended: 0,
+    n: { cancelled: 4, unknown: 2, sending: 0 },
+  });
+  const batches = await lane.commands.unknown();
+  expect(batches).toHaveLength(1);
+  await lane.commands.resolve('abandon', 'x', batches, START + 60_000);
+  expect((await lane.state('c'))['ended']).toBeGreaterThan(0);
+});
+
+test.each(['tend', 'claim'])(
+  'what may have been accepted is unknown when its campaign lapses (%s)',
+  async (by) => {
+    const lane = await inDoubt(`doubt-lapsed-${by}`, { lapse: START + 100 });
+    await redis.zadd(lane.keys.lane(`doubt-lapsed-${by}`, 'lapsing'), START + 100, 'c');
+    if (by === 'claim') expect((await lane.claim(2, START + 200)).claims).toEqual([]);
+    await lane.sweep(START + 200);
+    expect((await lane.state('c')).n).toMatchObject({ lapsed: 4, sending: 2 });
+    await lane.sweep(START + 60_000);
+    expect((await lane.state('c')).n).toMatchObject({ lapsed: 4, unknown: 2, sending: 0 });
+  },
+);
+
+test('the doubt outlives a request that was certainly not accepted, and so does the batch', async () => {
+  const lane = await inDoubt('doubt-throttled');
+  const again = await lane.claim(2, START + 10);
+  expect(again.claims.map(({ first, count }) => [first, count])).toEqual([[0, 2]]);
+  await lane.settlements.send(
+    again.claims.map((claim) => ({ claim, as: 'throttled', retryAfterMs: 1 })),
+    0,
+    START + 20,
+  );
+  await redis.hset(lane.keys.lane('doubt-throttled', 'lane'), 'maxRecipients', 1);
+  await lane.commands.lane('resume');
+  const third = await lane.claim(3, START + 60_000);
+  expect(third.claims.map(({ first, count }) => [first, count])).toEqual([[0, 2]]);
+  await lane.commands.campaign('cancel', 'c');
+  await lane.settlements.send(
+    third.claims.map((claim) => ({ claim, as: 'notSent', reason: 'x' })),
+    0,
+    START + 60_001,
+  );
+  expect((await lane.state('c')).n).toMatchObject({ cancelled: 4, unknown: 2 });
+});
+
+test('a refusal ends the doubt: what had been accepted would not have been refused', async () => {
+  const lane = await inDoubt('doubt-refused');
+  const again = await lane.claim(2, START + 10);
+  await lane.settlements.send(
+    again.claims.map((claim) => ({ claim, as: 'refused', reason: 'x' })),
+    0,
+    START + 20,
+  );
+  await lane.commands.campaign('cancel', 'c');
+  expect((await lane.state('c')).n).toMatchObject({ cancelled: 6 });
+});
+
+test('what is suppressed before it goes again may have been accepted all the same', async () => {
+  const lane = await inDoubt('doubt-suppressed');
+  const again = await lane.claim(2, START + 10);
+  await lane.settlements.send(
+    again.claims.map((claim) => ({ claim, as: 'suppressed' })),
+    0,
+    START + 20,
+  );
+  expect((await lane.state('c')).n).toMatchObject({ unknown: 2, planned: 4 });
+});
+
+test('what an operator had sent again and then cancelled may have been accepted before', async () => {
+  const lane = laneFixture(redis, prefix, 'doubt-resent', { maxRecipients: 3 });
+  await lane.campaign('c', 3);
+  const { claims } = await lane.claims.send({ turn: 't', call: 1, want: 1, seen: 0, now: START });
+  await lane.settlements.send(claims.map(unknown), 0, START + 1);
+  const later = START + 120_000;
+  await lane.commands.resolve('resend', 'x', await lane.commands.unknown(), later);
+  await redis.hset(lane.keys.lane('doubt-resent', 'lane'), 'maxRecipients', 2);
+  const part = await lane.claims.send({ turn: 't', call: 2, want: 1, seen: 0, now: later });
+  await lane.settlements.send(
+    part.claims.map((claim) => ({ claim, as: 'notSent', reason: 'x' })),
+    0,
+    later,
+  );
+  await lane.commands.campaign('cancel', 'c');
+  const found = await lane.views.tend(86_400_000, later + 60_000);
+  const overdue = found.overdueSends.map((it) => ({ ...unknown(it), overdue: true }) as const);
+  await lane.settlements.send(overdue, 0, later + 60_000);
+  expect((await lane.state('c')).n).toEqual({ planned: 0, sending: 0, unknown: 3 });
+});
+
 test('an old claim is not confirmed once its campaign is paused, nor is a poll that was given up', async () => {
   const lane = laneFixture(redis, prefix, 'confirm');
   await lane.campaign('c', 2);

@@ -99,6 +99,9 @@ async function ledgerOf(most: number, sizes: readonly [number, number], deduplic
   let [now, call, turn] = [START, 0, 0];
 
   const finals = new Map<string, string>();
+  // Whom an earlier request may have reached, though they are free; and what nothing is sent of any more.
+  const doubted = new Set<string>();
+  const cancelled = new Set<string>();
 
   const ordinals = (claim: { campaign: string; first: number; count: number }) =>
     Array.from({ length: claim.count }, (_, at) => `${claim.campaign}:${claim.first + at}`);
@@ -116,14 +119,24 @@ async function ledgerOf(most: number, sizes: readonly [number, number], deduplic
     const isNews = as !== 'unknown' || ordinals(claim).some((ordinal) => places.get(ordinal) === own[0]);
     expect(settled).toBe(isTheirs && isNews ? 1 : 0);
     if (settled === 0) return;
-    if (as === 'unknown' && !deduplicates) {
+    const isOver = cancelled.has(claim.campaign);
+    const isDoubted = ordinals(claim).some((ordinal) => doubted.has(ordinal));
+    if (as === 'unknown' && (!deduplicates || isOver)) {
       for (const [at, ordinal] of ordinals(claim).entries()) {
         places.set(ordinal, settlement.letters?.[at] === 'S' ? 'done' : `unknown ${claim.number}`);
       }
+    } else if (as === 'suppressed' && isDoubted) {
+      move(claim, own, `unknown ${claim.number}`);
     } else if (as === 'accepted' || as === 'suppressed' || (as === 'refused' && claim.count === 1)) {
       move(claim, own, 'done');
+    } else if (as !== 'refused' && isDoubted && isOver) {
+      move(claim, own, `unknown ${claim.number}`);
     } else {
       move(claim, own, 'free');
+      for (const ordinal of ordinals(claim)) {
+        if (as === 'refused') doubted.delete(ordinal);
+        else if (as === 'unknown') doubted.add(ordinal);
+      }
     }
   };
 
@@ -186,8 +199,10 @@ async function ledgerOf(most: number, sizes: readonly [number, number], deduplic
     },
     async tend() {
       const found = await lane.views.tend(1e12, now);
-      for (const claim of found.overdueSends)
+      for (const claim of found.overdueSends) {
+        move(claim, ['left'], `held ${claim.number}`);
         await settle({ claim, as: 'unknown', overdue: true, reason: 'gone' });
+      }
       await lane.settlements.poll(
         found.overduePolls.map((claim) => ({ claim, as: 'unanswered', overdue: true }) as const),
         0,
@@ -202,7 +217,14 @@ async function ledgerOf(most: number, sizes: readonly [number, number], deduplic
       await lane.commands.campaign('resume', CAMPAIGNS[pick % 2] ?? 'a');
     },
     async cancel({ pick }) {
-      if (pick % 4 === 0) await lane.commands.campaign('cancel', CAMPAIGNS[(pick >> 3) % 2] ?? 'a');
+      if (pick % 4 > 0) return;
+      const id = CAMPAIGNS[(pick >> 3) % 2] ?? 'a';
+      const { outcome } = await lane.commands.campaign('cancel', id);
+      if (outcome !== 'done' || cancelled.has(id)) return;
+      cancelled.add(id);
+      for (const [ordinal, place] of places) {
+        if (place === 'free' && doubted.has(ordinal) && ordinal.startsWith(id)) places.set(ordinal, 'left');
+      }
     },
     async reopen() {
       await lane.commands.lane('resume');
@@ -214,8 +236,9 @@ async function ledgerOf(most: number, sizes: readonly [number, number], deduplic
       const left = new Set((await lane.commands.unknown()).map(({ number }) => number));
       for (const [ordinal, place] of places) {
         const number = Number(place.replace('unknown ', ''));
-        if (before.has(number) && !left.has(number))
-          places.set(ordinal, resolve === 'resend' ? 'free' : 'done');
+        if (!before.has(number) || left.has(number)) continue;
+        places.set(ordinal, resolve === 'resend' ? 'free' : 'done');
+        if (resolve === 'resend') doubted.add(ordinal);
       }
     },
     async wait({ waitMs }) {
@@ -237,7 +260,7 @@ async function ledgerOf(most: number, sizes: readonly [number, number], deduplic
       const statuses = texts[at] ?? '';
       expect(Object.values(state.n).reduce((sum, count) => sum + count, 0)).toBe(total);
       expect(Math.min(0, ...Object.values(state.n))).toBe(0);
-      expect(n('sending')).toBe(mine.filter((place) => place.startsWith('held')).length);
+      expect(n('sending')).toBe(mine.filter((place) => place.startsWith('held') || place === 'left').length);
       expect(n('unknown')).toBe(mine.filter((place) => place.startsWith('unknown')).length);
       expect(n('planned') + n('cancelled')).toBe(mine.filter((place) => place === 'free').length);
       for (const [ordinal, letter] of [...statuses].entries()) {

@@ -10,28 +10,25 @@ export interface Hunt {
 }
 
 /** Fewer than usual: those under way when the first falls are run to their end. */
-const AT_A_TIME = 24;
+const AT_A_TIME = 12;
+const MOST_SEEDS = 150;
 
-/** Runs worlds with a planted bug, until the bug is seen or these seeds have ended. */
-export async function hunt(
-  redisUrl: string,
-  mutant: Mutant,
-  seeds: Iterable<number>,
-  isThorough = false,
-): Promise<Hunt> {
+/** Runs worlds with a planted bug, until it is seen or so many seeds have ended. */
+export async function hunt(redisUrl: string, mutant: Mutant): Promise<Hunt> {
+  const { from = 0, lua, made } = mutant;
   const seen: { seed: number; invariant: number; message: string }[] = [];
   let tried = 0;
   await runWorlds({
     redisUrl,
-    seeds,
+    seeds: Array.from({ length: MOST_SEEDS }, (_, at) => from + at),
     atATime: AT_A_TIME,
-    ...(mutant.lua === undefined ? {} : { changes: mutant.lua }),
-    ...(mutant.made === undefined ? {} : { made: mutant.made }),
+    ...(lua === undefined ? {} : { changes: lua }),
+    ...(made === undefined ? {} : { made }),
     onOutcome({ seed, violation }) {
       tried += 1;
       if (violation !== undefined)
         seen.push({ seed, invariant: violation.invariant, message: violation.message });
-      return !isThorough && seen.length > 0;
+      return seen.length > 0;
     },
   });
   return { tried, seen };

@@ -93,7 +93,9 @@ export class Books {
         }
         // What is to be sent again, by somebody's word or because the service knows its correlator, may be cancelled before.
         const deduplicates = this.#world.planOf(lane).settings.clientCorrelator === 'deduplicates';
-        const isLetGo = letter === '\0' && (deduplicates || this.#world.judge.letGo.has(number));
+        const { judge } = this.#world;
+        const isExcused = deduplicates || judge.letGo.has(number) || judge.wasLostWhileHeld(number);
+        const isLetGo = letter === '\0' && isExcused;
         if (wasTaken && !'NTICA'.includes(letter) && !isLetGo) {
           throw new Violation(
             4,

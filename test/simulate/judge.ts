@@ -31,6 +31,9 @@ export class Judge {
   hasForgotten = false;
   /** Numbers of whom somebody said that they are to be sent to again, whatever became of the request before. */
   readonly letGo = new Set<string>();
+  /** Campaigns that were paused or given up since a loss: what is claimed for nobody leaves them out. */
+  readonly #heldSinceLoss = new Set<string>();
+  #forgotAt = Number.NEGATIVE_INFINITY;
   readonly #world: World;
   readonly #lanes = new Map<string, LaneBook>();
   readonly #attempts = new Map<string, Attempt[]>();
@@ -64,6 +67,11 @@ export class Judge {
       return;
     }
     this.#halts(book, now);
+    if (this.hasForgotten) {
+      for (const [id, { state }] of now.campaigns) {
+        if (state.s === 'paused' || state.rest !== 'planned') this.#heldSinceLoss.add(id);
+      }
+    }
     if (before !== undefined) {
       this.#resent(before, now, by);
       this.#gate.observed(name, before, now, by);
@@ -88,7 +96,11 @@ export class Judge {
     const standing = [...(book.last?.claims ?? [])].find(
       (entry) => covers(entry) && entry[1].g === undefined,
     );
-    const lost = [...book.lost].find(covers);
+    // One that was confirmed just before it was taken for unknown; nobody may send it again before its owner has ended.
+    const justUnknown = [...(book.last?.unknown ?? [])].find(
+      (entry) => covers(entry) && (entry[1].since ?? 0) >= (book.last?.time ?? 0) - UNCONFIRMED_MS,
+    );
+    const lost = [...book.lost].find(covers) ?? justUnknown;
     if (standing === undefined && lost === undefined) {
       throw new Violation(
         3,
@@ -157,6 +169,7 @@ export class Judge {
   forgot(): void {
     this.hasForgotten = true;
     const { now } = this.#world.calendar;
+    this.#forgotAt = now;
     for (const book of this.#lanes.values()) {
       book.excused += book.departures.length;
       book.excusedUntil = now + 2 * this.#world.scenario.config.quotaWindowMs;
@@ -217,7 +230,7 @@ export class Judge {
         this.#deduplicates(number) &&
         before.correlator === attempt.correlator &&
         before.recipients.join() === attempt.recipients.join();
-      if (!before.isOver && !isRepeat) {
+      if (!before.isOver && !isRepeat && !this.#isLostWhileHeld(number, before)) {
         throw new Violation(
           2,
           `${number} is sent again; what left at ${before.at} ms may have been accepted`,
@@ -226,6 +239,15 @@ export class Judge {
     }
     known.push(attempt);
     this.#attempts.set(number, known);
+  }
+
+  /** Whether the claim of what left for this number was forgotten, and its campaign was held before it could be made up for. */
+  wasLostWhileHeld(number: string): boolean {
+    return (this.#attempts.get(number) ?? []).some((attempt) => this.#isLostWhileHeld(number, attempt));
+  }
+
+  #isLostWhileHeld(number: string, { at }: Attempt): boolean {
+    return at <= this.#forgotAt && this.#heldSinceLoss.has(this.#world.recipientOf(number).campaign);
   }
 
   #deduplicates(number: string): boolean {

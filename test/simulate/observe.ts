@@ -39,6 +39,7 @@ const claimShape = z.object({
   e: z.number().optional(),
   g: z.unknown().optional(),
   safe: z.number().optional(),
+  since: z.number().optional(),
 });
 /** Lua writes an empty list as an empty object. */
 const texts = z.union([z.array(z.string()), z.object({}).transform((): string[] => [])]);

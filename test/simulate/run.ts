@@ -9,10 +9,13 @@
  */
 import type { ProvidedRedis } from '../../src/redis/provide.js';
 import { replay } from './fleet.js';
+import { hunt } from './hunt.js';
+import { MUTANTS } from './mutants.js';
 import { type Options, readOptions } from './options.js';
 import { findPlace } from './place.js';
 import { progressOf, summaryOf, violationOf } from './report.js';
 import { Tally } from './tally.js';
+import { INVARIANTS } from './violation.js';
 import { runInWorkers } from './workers.js';
 
 // A signal is an end like any other: what was started is ended with it.
@@ -70,8 +73,20 @@ async function again(url: string, seed: number): Promise<number> {
   return isSame && one.violation === undefined ? 0 : 1;
 }
 
-async function mutants(_url: string): Promise<number> {
-  return 1;
+async function mutants(url: string): Promise<number> {
+  let missed = 0;
+  for (const mutant of MUTANTS) {
+    const { tried, seen } = await hunt(url, mutant);
+    const isSeen = seen.length > 0 && seen.every(({ invariant }) => invariant === mutant.invariant);
+    if (!isSeen) missed += 1;
+    const [first] = seen;
+    const what = first === undefined ? 'nothing' : `seed ${first.seed}: ${first.message.split('\n')[0]}`;
+    console.log(
+      `${isSeen ? 'seen' : 'NOT SEEN'} ${INVARIANTS[mutant.invariant]}: ${mutant.name} (${tried} seeds; ${what})`,
+    );
+  }
+  console.log(`${MUTANTS.length - missed} of ${MUTANTS.length} planted bugs seen`);
+  return missed === 0 ? 0 : 1;
 }
 
 function refuse(reason: string): number {

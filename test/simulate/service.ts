@@ -65,7 +65,8 @@ export class Service {
         };
         const exchange = await this.#exchange(process, 'send', () => this.#sends(request, bearer), attempt);
         const outcome = sendOutcome(exchange, request.recipients, reading);
-        attempt.isOver = certainlyNotTaken(outcome);
+        // An operator may have let go of it meanwhile; that stays so.
+        if (certainlyNotTaken(outcome)) attempt.isOver = true;
         // Had the service taken it before under this correlator, it would have answered so again.
         if (outcome.kind === 'refused') this.#world.judge.refused(attempt);
         this.#told(process, 'send', outcome.kind, request.recipients.join(' '));

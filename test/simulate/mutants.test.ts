@@ -1,0 +1,35 @@
+import { describe, expect, inject, it } from 'vitest';
+import { replay } from './fleet.js';
+import { hunt } from './hunt.js';
+import { MUTANTS } from './mutants.js';
+import { INVARIANTS } from './violation.js';
+
+const redisUrl = inject('redisUrl');
+
+describe('each planted bug is seen', () => {
+  it.each(MUTANTS)('$name', async (mutant) => {
+    const { seen } = await hunt(redisUrl, mutant);
+    expect(seen.map(({ invariant }) => INVARIANTS[invariant])).not.toEqual([]);
+    expect(new Set(seen.map(({ invariant }) => invariant))).toEqual(new Set([mutant.invariant]));
+  });
+
+  it('of every invariant there is one', () => {
+    const numbers = INVARIANTS.map((_, number) => number).filter((number) => number > 0);
+    expect([...new Set(MUTANTS.map(({ invariant }) => invariant))].sort((a, b) => a - b)).toEqual(numbers);
+  });
+
+  it('one whose text the scripts no longer hold is an error', async () => {
+    const lua = [{ file: 'quota/gate.lua', from: 'what is not there', to: '' }];
+    await expect(hunt(redisUrl, { name: 'stale', invariant: 1, why: '', lua })).rejects.toThrow(
+      'src/quota/gate.lua does not hold the text that the mutant replaces: what is not there',
+    );
+  });
+});
+
+describe('a seed', () => {
+  it.each([3, 21, 1873])('%i is the same a second time, to the last line of its trace', async (seed) => {
+    const [one, other] = [await replay(redisUrl, seed), await replay(redisUrl, seed)];
+    expect(one.trace.lines.length).toBeGreaterThan(20);
+    expect(other.trace.digest).toBe(one.trace.digest);
+  });
+});

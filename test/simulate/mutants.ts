@@ -50,8 +50,8 @@ export const MUTANTS: readonly Mutant[] = [
     lua: [
       {
         file: 'store/settle-send.lua',
-        from: 'if rules.deduplicates and not claim.g then',
-        to: 'if true then',
+        from: 'if rules.deduplicates and',
+        to: 'if true or rules.deduplicates and',
       },
     ],
   },

@@ -16,18 +16,27 @@ const SERVED_HERE_MS = 1_000;
 const BROKEN_MS = 1_000;
 const STALLED_MS = [6_000, 11_000] as const;
 
+/** What jobs need of their world. */
+export type Surroundings = Pick<World, 'calendar' | 'chance' | 'processes' | 'trace' | 'broken'>;
+
 /** The alarm clock that BullMQ is: one job a lane and stage, served by one process at a time unless a lock is lost. */
 export class Jobs implements Wakers {
-  readonly #world: World;
+  readonly #world: Surroundings;
   readonly #jobs = new Map<string, Job>();
   #token = 0;
 
-  constructor(world: World) {
+  constructor(world: Surroundings) {
     this.#world = world;
   }
 
   get size(): number {
     return this.#jobs.size;
+  }
+
+  /** In how many ms a job that nobody serves is due; undefined if there is none. */
+  dueIn(stage: Stage, lane: string): number | undefined {
+    const job = this.#jobs.get(`${stage} ${lane}`);
+    return job?.holder === undefined && job !== undefined ? job.at - this.#world.calendar.now : undefined;
   }
 
   async wake(stage: Stage, lane: string, inMs: number): Promise<void> {

@@ -1,0 +1,64 @@
+import { Queue } from 'bullmq';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { createWakers, type Stage } from '../../src/pipeline/queues.js';
+import { keyNames } from '../../src/redis/keys.js';
+import { testRedis } from '../redis/test-redis.js';
+import { Calendar } from './calendar.js';
+import { chanceOf } from './chance.js';
+import { Jobs } from './jobs.js';
+import { Trace } from './trace.js';
+
+const { redis, prefix } = testRedis('simulated-jobs');
+const UNIT_MS = 60_000;
+const LANES = ['one', 'two'];
+const STAGES: readonly Stage[] = ['send', 'poll'];
+
+const wake = fc.record({
+  stage: fc.constantFrom(...STAGES),
+  lane: fc.constantFrom(...LANES),
+  units: fc.integer({ min: 0, max: 6 }),
+});
+
+let runs = 0;
+
+test('whatever is woken in whatever order, the model has the jobs that BullMQ has, due at the same times', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(wake, { maxLength: 12 }), async (wakes) => {
+      runs += 1;
+      const keys = keyNames(`${prefix}-${runs}`);
+      const real = createWakers(redis, keys);
+      const calendar = new Calendar();
+      const model = new Jobs({
+        calendar,
+        chance: chanceOf(0),
+        processes: [],
+        trace: new Trace(false, () => 0),
+        broken: () => {},
+      });
+      const began = Date.now();
+      for (const { stage, lane, units } of wakes) {
+        await real.wake(stage, lane, units * UNIT_MS);
+        await model.wake(stage, lane, units * UNIT_MS);
+      }
+      await real.close();
+      for (const stage of STAGES) {
+        const queue = new Queue(stage, { connection: redis, prefix: keys.queue(stage) });
+        for (const lane of LANES) {
+          const job = await queue.getJob(lane);
+          const inMs =
+            job === undefined
+              ? undefined
+              : (await job.getState()) === 'delayed'
+                ? job.timestamp + job.delay - began
+                : 0;
+          const due = inMs === undefined ? undefined : Math.round(inMs / UNIT_MS);
+          const expected = model.dueIn(stage, lane);
+          expect(due).toBe(expected === undefined ? undefined : expected / UNIT_MS);
+        }
+        await queue.close();
+      }
+    }),
+    { numRuns: 60 },
+  );
+});

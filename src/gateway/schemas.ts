@@ -52,6 +52,13 @@ const tokenPair = z.union([
     .transform((p) => [p.access_token, p.refresh_token] as const),
 ]);
 
+/** Callback (interface page), with its wrapper or without. */
+const innerCallback = z.object({ url: z.string(), securityToken: optionalText });
+const callback = z.union([
+  z.object({ callback: innerCallback }).transform((body) => body.callback),
+  innerCallback,
+]);
+
 export type DeliveryInfo = z.infer<typeof deliveryInfo>;
 export type DeliveryInfoList = z.infer<typeof deliveryInfoList>;
 export type OutboundRequest = z.infer<typeof outboundRequest>;
@@ -68,6 +75,11 @@ export function readOutboundRequest(body: string): OutboundRequest | null {
 /** The DeliveryInfoList a reply's body holds; null if it holds none. Never throws. */
 export function readDeliveryInfoList(body: string): DeliveryInfoList | null {
   return deliveryInfoList.safeParse(json(body)).data ?? null;
+}
+
+/** The callback a reply's body holds; null if it holds none. Never throws. */
+export function readCallback(body: string): z.infer<typeof callback> | null {
+  return callback.safeParse(json(body)).data ?? null;
 }
 
 /** How deep under a wrapper the token pair is looked for. */

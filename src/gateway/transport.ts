@@ -7,7 +7,7 @@ import { AbortedError, type Exchange, exchangeOf, LateError, OverdueError } from
 
 /** One HTTP request, ready to be written. Header names in lower case; `body` already serialised. */
 export interface HttpRequest {
-  readonly method: 'GET' | 'POST';
+  readonly method: 'GET' | 'POST' | 'DELETE';
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
@@ -69,7 +69,8 @@ export function createTransport({ timeoutMs, maxSockets }: TransportSettings): T
         options.method = method;
         options.url = url;
         options.headers = { ...HEADERS, ...headers };
-        options.body = body;
+        // Of a DELETE, which may have a body, got would wait for one to be written into its stream.
+        options.body = method === 'DELETE' ? (body ?? '') : body;
         // got copies the options before it returns, so the next request may overwrite them.
         const request = got(undefined, undefined, options);
         if (!('options' in request)) throw new TypeError('got was asked for a stream');

@@ -1,0 +1,137 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { createSubscriptionClient, type SubscriptionClient } from '../../src/gateway/subscriptions.js';
+import { closedPort, partsOf, rawServer, reply } from './raw-server.js';
+
+/** Written by hand from the interface page: area A, subscription; Callback. */
+const CALLBACK =
+  '{"callback": {"url": "https://volley.example/in/s3cret-path", "securityToken": "the-token"}}';
+const MINE = { url: 'https://volley.example/in/s3cret-path', securityToken: 'the-token' };
+const OK = ['HTTP/1.1 200 OK', 'Content-Type: application/json'];
+const CREATED = ['HTTP/1.1 201 Created', 'Content-Type: application/json'];
+
+let client: SubscriptionClient | undefined;
+afterEach(() => client?.close());
+
+async function told(answer: string) {
+  const server = await rawServer(answer);
+  const own = createSubscriptionClient({ baseUrl: `${server.origin}/smsmessaging/v1`, timeoutMs: 500 });
+  client = own;
+  return { server, own };
+}
+
+describe('the subscription as the interface page shows it', () => {
+  it('is created with the path, the headers and the body of the page', async () => {
+    const { server, own } = await told(reply(CREATED, CALLBACK));
+    expect(await own.create(MINE, 'KEY-1')).toEqual({ kind: 'created' });
+    expect(server.requests).toHaveLength(1);
+    const { line, headers, body } = partsOf(server.requests[0] ?? '');
+    expect(line).toBe('POST /smsmessaging/v1/outbound/subscriptions HTTP/1.1');
+    expect(headers).toContain('authorization: Bearer KEY-1');
+    expect(headers).toContain('content-type: application/json');
+    expect(body).toBe(
+      '{"callback":{"url":"https://volley.example/in/s3cret-path","securityToken":"the-token"}}',
+    );
+  });
+
+  it('is read', async () => {
+    const { server, own } = await told(reply(OK, CALLBACK));
+    expect(await own.get('KEY-1')).toEqual({ kind: 'found', ...MINE });
+    expect(partsOf(server.requests[0] ?? '').line).toBe(
+      'GET /smsmessaging/v1/outbound/subscriptions HTTP/1.1',
+    );
+  });
+
+  it('is deleted, without a body either way', async () => {
+    const { server, own } = await told('HTTP/1.1 204 No Content\r\n\r\n');
+    expect(await own.remove('KEY-1')).toEqual({ kind: 'removed' });
+    const { line, body } = partsOf(server.requests[0] ?? '');
+    expect([line, body]).toEqual(['DELETE /smsmessaging/v1/outbound/subscriptions HTTP/1.1', '']);
+  });
+
+  it('is not there where the service answers 404', async () => {
+    const { own } = await told(reply(['HTTP/1.1 404 Not Found']));
+    expect(await own.get('KEY-1')).toEqual({ kind: 'none' });
+    expect(await own.remove('KEY-1')).toEqual({ kind: 'none' });
+    expect(await own.create(MINE, 'KEY-1')).toEqual({
+      kind: 'stopped',
+      reason: 'The service answered 404: check the base URL.',
+    });
+  });
+});
+
+it('a subscription that is not well formed, and one that is not accepted, are told apart', async () => {
+  const malformed = await told(reply(['HTTP/1.1 400 Bad Request'], '{"message":"url is required"}'));
+  expect(await malformed.own.create(MINE, 'KEY-1')).toEqual({
+    kind: 'malformed',
+    reason: expect.stringMatching(/answered 400.*not well formed; check CALLBACK_URL.*url is required/),
+  });
+  malformed.own.close();
+  const refused = await told(
+    reply(['HTTP/1.1 406 Not Acceptable'], '{"callback":{"url":"https://x.example"}}'),
+  );
+  expect(await refused.own.create(MINE, 'KEY-1')).toEqual({
+    kind: 'notAccepted',
+    reason: expect.stringMatching(/answered 406.*only one can exist/),
+  });
+});
+
+it('no reason repeats the key, the token or the secret address', async () => {
+  const echo = `the-token KEY-1-WITH-LETTERS ${MINE.url}`;
+  const { own } = await told(reply(['HTTP/1.1 406 Not Acceptable'], echo));
+  const outcome = await own.create(MINE, 'KEY-1-WITH-LETTERS');
+  expect(JSON.stringify(outcome)).not.toMatch(/the-token|KEY-1|s3cret-path/);
+  expect(outcome).toHaveProperty('reason', expect.stringContaining('It said'));
+});
+
+describe.each(['get', 'create', 'remove'] as const)('%s', (operation) => {
+  const run = (own: SubscriptionClient) =>
+    operation === 'create' ? own.create(MINE, 'KEY-1') : own[operation]('KEY-1');
+
+  it.each([
+    ['401 Unauthorized', { kind: 'unauthorised', reason: expect.stringContaining('401') }],
+    ['403 Forbidden', { kind: 'stopped', reason: expect.stringContaining('403') }],
+    ['302 Found', { kind: 'stopped', reason: expect.stringContaining('check the base URL') }],
+    ['405 Method Not Allowed', { kind: 'stopped', reason: expect.stringContaining('405') }],
+    ['500 Internal Server Error', { kind: 'unanswered', reason: 'The service answered 500.' }],
+    ['408 Request Timeout', { kind: 'unanswered', reason: 'The service answered 408.' }],
+  ])('tells %s', async (status, outcome) => {
+    const { server, own } = await told(reply([`HTTP/1.1 ${status}`]));
+    expect(await run(own)).toEqual(outcome);
+    expect(server.requests).toHaveLength(1);
+  });
+
+  it('tells 429 with the time it names', async () => {
+    const { own } = await told(reply(['HTTP/1.1 429 Too Many Requests', 'Retry-After: 7']));
+    expect(await run(own)).toEqual({ kind: 'throttled', retryAfterMs: 7000 });
+  });
+
+  it('tells that nobody answered', async () => {
+    const own = createSubscriptionClient({
+      baseUrl: `http://127.0.0.1:${await closedPort()}`,
+      timeoutMs: 500,
+    });
+    expect(await run(own)).toEqual({ kind: 'unanswered', reason: expect.stringContaining('ECONNREFUSED') });
+    own.close();
+  });
+});
+
+it.each([
+  ['a body that breaks off', '{"callb'],
+  ['a callback without an address', '{"callback":{"securityToken":"x"}}'],
+  ['nothing', ''],
+])('a reply with %s is no subscription', async (_, body) => {
+  const { own } = await told(reply(OK, body));
+  expect(await own.get('KEY-1')).toEqual({
+    kind: 'unanswered',
+    reason: expect.stringContaining('could not be read'),
+  });
+});
+
+it('a service that does not show the token, or leaves out the wrapper, is understood', async () => {
+  const { own } = await told(reply(OK, '{"url":"https://other.example/"}'));
+  expect(await own.get('KEY-1')).toEqual({
+    kind: 'found',
+    url: 'https://other.example/',
+    securityToken: null,
+  });
+});

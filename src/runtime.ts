@@ -22,6 +22,7 @@ import { work } from './pipeline/work.js';
 import { connect } from './redis/connection.js';
 import { fixedDurability, watchDurability } from './redis/durability.js';
 import { keyNames } from './redis/keys.js';
+import { untilAnswered } from './redis/until-answered.js';
 import { watchConnection } from './redis/watch.js';
 
 import { discardImport, removeCampaign } from './store/remove-campaign.js';
@@ -149,6 +150,8 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
     suppression: suppressionDesk(deps),
     token: tokenOf,
     workers: () => roster.alive(),
+    ping: async (withinMs) =>
+      void (await untilAnswered(() => redis.ping(), { answerWithinMs: withinMs, tries: 1 })),
 
     work({ roles, concurrency } = {}) {
       const full = fullConfig(config);

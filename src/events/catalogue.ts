@@ -254,6 +254,13 @@ export const CATALOGUE = {
   ),
   'sweep.failed': entry('error', { error: failure }, (e) => `sweep failed, tried again: ${e.error}`),
 
+  // HTTP
+  'http.failed': entry(
+    'error',
+    { method: id, route: id, error: failure },
+    (e) => `${e.method} ${e.route} failed: ${e.error}`,
+  ),
+
   // Tokens
   'token.refreshed': entry(
     'info',

@@ -78,6 +78,8 @@ export interface Volley {
   token(lane: string): TokenCache | null;
   /** Worker processes alive now. */
   workers(): Promise<WorkerProcess[]>;
+  /** Rejects unless Redis answers within `withinMs`. */
+  ping(withinMs: number): Promise<void>;
   /** Serves the lanes in this process. Needs the full configuration. `concurrency`: lanes at a time, default 50. */
   work(options?: { roles?: readonly Role[]; concurrency?: number }): Workers;
   close(): Promise<void>;

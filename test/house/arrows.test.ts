@@ -30,10 +30,21 @@ const MAY_KNOW: Readonly<Record<string, readonly string[]>> = {
     'pipeline',
   ],
   index: ['clock', 'campaign', 'config', 'events', 'pipeline', 'runtime'],
-  http: ['clock', 'campaign', 'config', 'events', 'pipeline', 'runtime', 'index'],
+  http: ['clock', 'campaign', 'config', 'events', 'pipeline'],
   // `volley up` brings a Redis along, and `--simulator` the stand-in.
-  cli: ['clock', 'campaign', 'config', 'events', 'pipeline', 'runtime', 'index', 'redis', 'simulator'],
-  workers: ['clock', 'config', 'events', 'pipeline', 'runtime', 'index'],
+  cli: [
+    'clock',
+    'campaign',
+    'config',
+    'events',
+    'pipeline',
+    'runtime',
+    'index',
+    'http',
+    'redis',
+    'simulator',
+  ],
+  workers: ['clock', 'config', 'events', 'pipeline', 'runtime', 'index', 'http'],
   // It reads the interface page for itself, or it and the client would misread it alike.
   simulator: ['clock'],
 };
@@ -46,6 +57,9 @@ const AT_HOME_IN: Readonly<Record<string, readonly string[]>> = {
   pino: ['events'],
   dotenv: ['config'],
   commander: ['cli'],
+  fastify: ['http'],
+  'fastify-type-provider-zod': ['http'],
+  '@fastify': ['http'],
   testcontainers: ['redis'],
 };
 

@@ -1,0 +1,1 @@
+export { createHttp, type HttpApp, type HttpOptions } from './app.js';

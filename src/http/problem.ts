@@ -1,0 +1,166 @@
+import { hasZodFastifySchemaValidationErrors } from 'fastify-type-provider-zod';
+import { z } from 'zod';
+import { InputError, NotFoundError } from '../campaign/errors.js';
+
+/** What may go wrong with a request: the status of the answer, and its title, which is the same for each of a kind. */
+const KINDS = {
+  badInput: [400, 'The request cannot be'],
+  unauthorised: [401, 'No key, or none that is known'],
+  forbidden: [403, 'The key may not do this'],
+  notFound: [404, 'There is no such thing'],
+  notAllowed: [405, 'This address has no such method'],
+  conflict: [409, 'What is there forbids it'],
+  repeated: [409, 'The same campaign was made within 24 hours'],
+  tooLarge: [413, 'The body is too large'],
+  unsupported: [415, 'The body is of a type that is not taken here'],
+  invalidRows: [422, 'Rows of the list cannot be sent to'],
+  keyReused: [422, 'The idempotency key belongs to another campaign'],
+  tooMany: [429, 'Too many requests'],
+  failed: [500, 'Something went wrong here'],
+  unavailable: [503, 'Redis does not answer'],
+} as const satisfies Record<string, readonly [number, string]>;
+
+/** Stable, for programs; the same words as the command line's `--json` where both can say it. */
+export type ProblemCode = keyof typeof KINDS;
+
+/** One thing that is wrong, and where: a JSON pointer into the body, or the name of a header or parameter. */
+export const problemItem = z.object({
+  pointer: z.string().describe('JSON pointer into the body (RFC 6901), or `query/…`, `header/…`, `path/…`'),
+  message: z.string(),
+});
+
+/** The body of every answer that is an error (RFC 9457), as `application/problem+json`. */
+export const problemBody = z
+  .looseObject({
+    type: z.string().describe('Address of the description of this kind of problem, on this server'),
+    title: z.string(),
+    status: z.int(),
+    code: z.enum(Object.keys(KINDS) as [ProblemCode, ...ProblemCode[]]).describe('Stable, for programs'),
+    detail: z.string().describe('What is wrong, and what would be right'),
+    errors: z.array(problemItem).optional().describe('Each thing that is wrong, and where'),
+  })
+  .meta({ id: 'Problem' });
+
+export type ProblemItem = z.output<typeof problemItem>;
+
+/** Refuses a request with words for whoever made it. `more` are further members of the answer. */
+export class Problem extends Error {
+  override readonly name = 'Problem';
+  readonly code: ProblemCode;
+  readonly errors: readonly ProblemItem[];
+  readonly more: Readonly<Record<string, unknown>>;
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(
+    code: ProblemCode,
+    detail: string,
+    {
+      errors = [],
+      more = {},
+      headers = {},
+    }: {
+      readonly errors?: readonly ProblemItem[];
+      readonly more?: Readonly<Record<string, unknown>>;
+      readonly headers?: Readonly<Record<string, string>>;
+    } = {},
+  ) {
+    super(detail);
+    this.code = code;
+    this.errors = errors;
+    this.more = more;
+    this.headers = headers;
+  }
+
+  get status(): number {
+    return KINDS[this.code][0];
+  }
+
+  toJSON(): z.input<typeof problemBody> {
+    const [status, title] = KINDS[this.code];
+    return {
+      type: `/docs#problem-${this.code}`,
+      title,
+      status,
+      code: this.code,
+      detail: this.message,
+      ...(this.errors.length === 0 ? {} : { errors: [...this.errors] }),
+      ...this.more,
+    };
+  }
+}
+
+/** Every kind of problem, for the page that describes them. */
+export const PROBLEMS: readonly { readonly code: string; readonly status: number; readonly title: string }[] =
+  Object.entries(KINDS).map(([code, [status, title]]) => ({ code, status, title }));
+
+/** Whatever a route may throw, as an answer. What nobody foresaw is `failed`, and tells nothing of itself. */
+export function problemOf(error: unknown): Problem {
+  if (error instanceof Problem) return error;
+  if (hasZodFastifySchemaValidationErrors(error)) return invalid(error);
+  if (error instanceof NotFoundError) return new Problem('notFound', error.message);
+  if (error instanceof InputError) return new Problem('badInput', error.message);
+  if (isUnanswered(error)) {
+    return new Problem('unavailable', 'Redis does not answer; nothing is lost, ask again in a moment', {
+      headers: { 'retry-after': '2' },
+    });
+  }
+  return ofFramework(error);
+}
+
+/** What the schemas of a route found. */
+interface SchemaErrors {
+  readonly validation: readonly { readonly instancePath: string; readonly message?: string }[];
+  readonly validationContext?: string | undefined;
+}
+
+function invalid({ validation, validationContext }: SchemaErrors): Problem {
+  const place = validationContext === undefined || validationContext === 'body' ? '' : validationContext;
+  const errors = validation.map(({ instancePath, message }) => ({
+    pointer: place === '' ? instancePath : `${PLACES[place] ?? place}${instancePath}`,
+    message: message ?? 'is not as it should be',
+  }));
+  const [first] = errors;
+  const where = first === undefined || first.pointer === '' ? 'the body' : first.pointer;
+  return new Problem('badInput', `${where}: ${first?.message ?? 'is not as it should be'}`, { errors });
+}
+
+const PLACES: Readonly<Record<string, string>> = { querystring: 'query', headers: 'header', params: 'path' };
+
+/** Connections that broke, and servers that say nothing: it may pass. */
+function isUnanswered(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  return (
+    error.name === 'MaxRetriesPerRequestError' ||
+    /^(Connection is closed|Redis did not answer|Stream isn't writeable|Reached the max retries)/.test(
+      error.message,
+    ) ||
+    (error.name === 'ReplyError' &&
+      /^(LOADING|READONLY|MASTERDOWN|CLUSTERDOWN|OOM|BUSY|MISCONF)\b/.test(error.message))
+  );
+}
+
+/** What Fastify and its plugins refuse by themselves. */
+function ofFramework(error: unknown): Problem {
+  const status = error instanceof Error && 'statusCode' in error ? Number(error.statusCode) : 500;
+  const detail = error instanceof Error ? error.message : '';
+  switch (status) {
+    case 404:
+      return new Problem('notFound', detail);
+    case 405:
+      return new Problem('notAllowed', detail);
+    case 413:
+      return new Problem('tooLarge', detail);
+    case 406:
+    case 415:
+      return new Problem('unsupported', detail);
+    case 429:
+      return new Problem('tooMany', detail);
+    default:
+      return status >= 400 && status < 500
+        ? new Problem('badInput', detail)
+        : new Problem(
+            'failed',
+            'The fault is ours, and is in the log; what was asked for may have been done or not',
+          );
+  }
+}

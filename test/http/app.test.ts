@@ -1,0 +1,84 @@
+import { execFile } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { promisify } from 'node:util';
+import { expect, test } from 'vitest';
+import { loadLocalConfig } from '../../src/config.js';
+import { createEvents } from '../../src/events.js';
+import { createHttp } from '../../src/http/index.js';
+import { createVolley } from '../../src/runtime.js';
+import { testRedis } from '../redis/test-redis.js';
+import { served } from './api.js';
+
+const { url, prefix } = testRedis('http-app');
+const { origin, app, log } = await served({ REDIS_URL: url, REDIS_PREFIX: prefix });
+
+test('a process that lives says so, and one that reaches Redis is ready', async () => {
+  for (const path of ['/healthz', '/readyz']) {
+    const reply = await fetch(`${origin}${path}`);
+    expect([reply.status, await reply.json()]).toEqual([200, { status: 'ok' }]);
+  }
+});
+
+test('a process whose Redis says nothing lives, and is not ready', async () => {
+  const silent = createServer(() => {}).listen(0, '127.0.0.1');
+  await once(silent, 'listening');
+  const address = silent.address();
+  if (address === null || typeof address === 'string') throw new Error('it does not listen');
+  const config = loadLocalConfig({ API_KEY: 'key', REDIS_URL: `redis://127.0.0.1:${address.port}` });
+  const volley = createVolley({ config, events: createEvents({ level: 'silent' }) });
+  const other = createHttp({ volley, config });
+  try {
+    const own = await other.listen({ host: '127.0.0.1', port: 0 });
+    expect((await fetch(`${own}/healthz`)).status).toBe(200);
+    const reply = await fetch(`${own}/readyz`);
+    expect(reply.status).toBe(503);
+    expect(await reply.json()).toMatchObject({ code: 'unavailable', status: 503 });
+  } finally {
+    await other.close();
+    await volley.close();
+    silent.close();
+  }
+});
+
+test('what is not there is a problem in the words of RFC 9457', async () => {
+  const reply = await fetch(`${origin}/nowhere?number=%2B447700900123`);
+  expect(reply.status).toBe(404);
+  expect(reply.headers.get('content-type')).toBe('application/problem+json');
+  expect(await reply.json()).toEqual({
+    type: '/docs#problem-notFound',
+    title: 'There is no such thing',
+    status: 404,
+    code: 'notFound',
+    detail: 'There is nothing at this address; /docs lists what there is',
+  });
+});
+
+test('what nobody foresaw is told to the log and not to the caller', async () => {
+  const {
+    app: failing,
+    origin: own,
+    log: told,
+  } = await served({ REDIS_URL: url, REDIS_PREFIX: prefix }, (one) => {
+    one.get('/fails/:number', async () => {
+      throw new Error('the reason');
+    });
+  });
+  expect(failing).toBeDefined();
+  const reply = await fetch(`${own}/fails/447700900123`);
+  expect(reply.status).toBe(500);
+  expect(await reply.text()).not.toContain('the reason');
+  expect(told.join('')).toContain('GET /fails/:number failed: the reason');
+  expect(told.join('')).not.toContain('447700900123');
+});
+
+test('the library loads no Fastify, the HTTP API does', async () => {
+  const script = (module: string): string =>
+    `import { createRequire } from 'node:module';
+     await import('${module}');
+     process.stdout.write(String(Object.keys(createRequire(import.meta.url).cache).some((path) => /node_modules.fastify/.test(path))));`;
+  const run = async (module: string) =>
+    (await promisify(execFile)(process.execPath, ['--input-type=module', '-e', script(module)])).stdout;
+  expect([await run('volley'), await run('volley/http')]).toEqual(['false', 'true']);
+  expect([app.server.listening, log]).toEqual([true, []]);
+});

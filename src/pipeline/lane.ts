@@ -40,7 +40,7 @@ export function openLane(
       untilAnswered(run, signal === undefined ? { alarm } : { alarm, signal }),
     claims: laneClaims(redis, keys, name, json),
     settlements: laneSettlements(redis, keys, name, json),
-    commands: laneCommands(redis, keys, name),
+    commands: laneCommands(redis, keys, name, json),
     reassert: laneReassertion(redis, keys, name),
     crew: laneCrew(redis, keys, name, json),
     views,

@@ -141,6 +141,7 @@ while taken < take do
   if not id then break end
   local c = campaigns[id]
   if c and c.lapse > 0 and c.lapse <= now and c.rest == 'planned' then
+    crew_hold(claimsKey, lane, rules, id, c, now)
     campaign_give_up_rest(claimsKey, lane, id, c, 'lapsed', now)
     touched[id] = c
     campaign_end(endedKey, lapsingKey, id, c, now, events)

@@ -8,16 +8,18 @@
   KEYS[5] statesKey     hash: campaign -> its mutable part, JSON
   KEYS[6] endedKey      sorted set: campaign -> when it ended, ms
   KEYS[7] lapsingKey    sorted set: campaign -> when what is planned lapses, ms
-  ARGV[1] command       pause, resume or cancel
-  ARGV[2] id            the campaign
-  ARGV[3] reason        why it is paused, for people
-  ARGV[4] given         time in ms, or '' for the server's
+  ARGV[1] rulesJson     the lane's rules
+  ARGV[2] command       pause, resume or cancel
+  ARGV[3] id            the campaign
+  ARGV[4] reason        why it is paused, for people
+  ARGV[5] given         time in ms, or '' for the server's
   Returns               done, missing, or the state that forbids it; sends in flight; recipients cancelled; events
 ]]
 -- @include ../redis/clock.lua
 -- @include ../quota/ledger.lua
 -- @include ../quota/gate.lua
 -- @include ./campaign.lua
+-- @include ./crew.lua
 local laneKey = KEYS[1]
 local claimsKey = KEYS[2]
 local runningKey = KEYS[3]
@@ -25,11 +27,13 @@ local scheduledKey = KEYS[4]
 local statesKey = KEYS[5]
 local endedKey = KEYS[6]
 local lapsingKey = KEYS[7]
-local command = ARGV[1]
-local id = ARGV[2]
-local reason = ARGV[3]
-local given = ARGV[4]
+local rulesJson = ARGV[1]
+local command = ARGV[2]
+local id = ARGV[3]
+local reason = ARGV[4]
+local given = ARGV[5]
 
+local rules = cjson.decode(rulesJson)
 local lane, now = lane_load(laneKey, given)
 local campaigns = campaigns_load(statesKey, { id })
 local c = campaigns[id]
@@ -39,6 +43,9 @@ if c.s == 'importing' or c.s == 'completed' or (c.s == 'cancelled' and command ~
   return { c.s, 0, 0, '[]' }
 end
 local inFlight = campaign_in_flight(claimsKey, id)
+
+crew_recognise(lane, rules, 0, now, events)
+if command ~= 'resume' then crew_hold(claimsKey, lane, rules, id, c, now) end
 
 if command == 'pause' then
   c.s, c.blocked = 'paused', reason
@@ -59,7 +66,6 @@ elseif command == 'cancel' and c.s ~= 'cancelled' then
   local before = c.n.cancelled or 0
   c.s = 'cancelled'
   campaign_give_up_rest(claimsKey, lane, id, c, 'cancelled', now)
-  lane_save(laneKey, lane)
   cancelled = (c.n.cancelled or 0) - before
   redis.call('ZREM', runningKey, id)
   redis.call('ZREM', scheduledKey, id)
@@ -67,4 +73,5 @@ elseif command == 'cancel' and c.s ~= 'cancelled' then
   campaign_end(endedKey, lapsingKey, id, c, now, events)
 end
 campaigns_save(statesKey, campaigns)
+lane_save(laneKey, lane)
 return { 'done', inFlight, cancelled, #events > 0 and cjson.encode(events) or '[]' }

@@ -60,8 +60,8 @@ const unknownBatch = z.object({
   why: z.string(),
 });
 
-/** The words that may be said on a lane and its campaigns, by people and by policy. */
-export function laneCommands(redis: Redis, keys: Keys, lane: string) {
+/** The words that may be said on a lane and its campaigns, by people and by policy. `rules` is the JSON of its ScriptRules. */
+export function laneCommands(redis: Redis, keys: Keys, lane: string, rules: string) {
   const named = (...names: string[]): string[] => names.map((name) => keys.lane(lane, name));
   return {
     /** `reason`: why it is paused, for people. */
@@ -69,11 +69,12 @@ export function laneCommands(redis: Redis, keys: Keys, lane: string) {
       command: 'pause' | 'resume' | 'cancel',
       id: string,
       reason = 'paused by the operator',
+      now?: number,
     ): Promise<Commanded> =>
       commandCampaign.run(
         redis,
         named('lane', 'claims', 'running', 'scheduled', 'states', 'ended', 'lapsing'),
-        [command, id, reason, ''],
+        [rules, command, id, reason, now ?? ''],
       ),
     /** `until` in ms, for `wait`. */
     lane: (command: 'hold' | 'resume' | 'stop' | 'wait', reason = '', until = 0): Promise<void> =>

@@ -98,3 +98,28 @@ local function crew_missing(lane, rules, now, events)
   lane.rollUntil = 0
   return nil
 end
+
+-- A campaign of which nothing is to be claimed from now on, so that what is claimed for nobody would leave it out: while that
+-- is still to come, as many of its batches as may be missing become claims of nobody's first.
+local function crew_hold(claimsKey, lane, rules, id, c, now)
+  if c.s ~= 'running' or lane.doubt ~= 1 or (lane.rollUntil == 0 and lane.nobody == 0) then return end
+  local most = math.min(c.batch, rules.maxRecipients, lane.maxRecipients > 0 and lane.maxRecipients or rules.maxRecipients)
+  local gap
+  local function put()
+    if not gap then return end
+    lane.seq = lane.seq + 1
+    redis.call('HSET', claimsKey, string.format('%.0f', lane.seq), cjson.encode(gap))
+  end
+  for _ = 1, lane.rollUntil > 0 and crew_most(lane) or lane.nobody do
+    local first, count, _, doubt = campaign_next(c, most)
+    if not first then break end
+    campaign_move(c, 'planned', 'sending', count)
+    if gap and gap.f + gap.k == first and gap.u == doubt then
+      gap.k = gap.k + count
+    else
+      put()
+      gap = { c = id, f = first, k = count, at = now, t = 'nobody', q = 0, e = -1, g = 'roll', u = doubt }
+    end
+  end
+  put()
+end

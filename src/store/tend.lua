@@ -50,6 +50,7 @@ local lapsing = redis.call('ZRANGEBYSCORE', lapsingKey, '-inf', now, 'LIMIT', 0,
 local campaigns = campaigns_load(statesKey, lapsing)
 for id, c in pairs(campaigns) do
   if c.rest == 'planned' then
+    crew_hold(claimsKey, lane, rules, id, c, now)
     campaign_give_up_rest(claimsKey, lane, id, c, 'lapsed', now)
     redis.call('ZREM', runningKey, id)
     redis.call('ZREM', scheduledKey, id)

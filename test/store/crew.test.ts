@@ -251,3 +251,61 @@ test('nobody waits for one who only polls, and what it has asked counts when it 
   await it.told('p', START + LOSS + 1, 0, 7);
   expect((await it.views.look(START + LOSS + 2)).polls).toBe(7);
 });
+
+test.each(['pause', 'cancel'] as const)(
+  'what may be missing of a campaign is held back from a %s that comes before the roll has ended',
+  async (word) => {
+    const it = await crewed(`held-${word}`, 1_000);
+    await it.join('a', START);
+    await it.join('b', START);
+    await it.remember();
+    const { claims } = await it.claim('a', 20, START + LOSS);
+    expect(claims).toHaveLength(20);
+    await it.failOver();
+    const at = START + LOSS + 100;
+    await it.commands.campaign(word, 'c', undefined, at);
+    const { n } = await it.state('c');
+    expect(n['sending']).toBeGreaterThanOrEqual(20);
+    await it.told('b', at);
+    await it.sweep(at + 10 * it.rules.window);
+    expect((await it.state('c')).n['unknown']).toBe(n['sending']);
+    if (word === 'cancel') return;
+    await it.commands.campaign('resume', 'c', undefined, at + 10 * it.rules.window);
+    const rest = await it.claimRest('b', at + 11 * it.rules.window);
+    expect(rest.filter((ordinal) => ordinal < 20)).toEqual([]);
+    // What is claimed for nobody once the roll has ended comes on top: nobody knows whose it would have been.
+  expect(rest.length).toBeLessThan(1_000 - (n['sending'] ?? 0));
+  expect(rest.length).toBeGreaterThan(0);
+  },
+);
+
+test('what was held back from a pause is planned again when everybody has told', async () => {
+  const it = await crewed('held-told', 1_000);
+  await it.join('a', START);
+  await it.join('b', START);
+  await it.remember();
+  await it.failOver();
+  const at = START + LOSS;
+  await it.commands.campaign('pause', 'c', undefined, at);
+  expect((await it.state('c')).n['sending']).toBeGreaterThan(0);
+  await it.told('a', at);
+  await it.told('b', at);
+  expect((await it.state('c')).n).toMatchObject({ planned: 1_000, sending: 0 });
+});
+
+test('what may be missing of a campaign that lapses before the roll has ended is not said to have lapsed', async () => {
+  const it = await crewed('held-lapsed', 1_000);
+  const at = START + LOSS + 100;
+  const state = { ...(await it.state('c')), lapse: at };
+  await redis.hset(it.keys.lane('default', 'states'), 'c', JSON.stringify(state));
+  await redis.zadd(it.keys.lane('default', 'lapsing'), at, 'c');
+  await it.join('a', START);
+  await it.join('b', START);
+  await it.remember();
+  await it.claim('a', 20, START + LOSS);
+  await it.failOver();
+  await it.sweep(at);
+  const { n } = await it.state('c');
+  expect(n['sending']).toBeGreaterThanOrEqual(20);
+  expect((n['sending'] ?? 0) + (n['lapsed'] ?? 0)).toBe(1_000);
+});

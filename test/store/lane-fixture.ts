@@ -39,7 +39,7 @@ export function laneFixture(redis: Redis, prefix: string, lane: string, change: 
     rules,
     claims: laneClaims(redis, keys, lane, json),
     settlements: laneSettlements(redis, keys, lane, json),
-    commands: laneCommands(redis, keys, lane),
+    commands: laneCommands(redis, keys, lane, json),
     views: laneViews(redis, keys, lane, json),
     /** A running campaign of so many planned recipients. */
     async campaign(id: string, recipients: number, change: Record<string, unknown> = {}): Promise<void> {

@@ -7,6 +7,7 @@ import { createEvents, type Events } from './events.js';
 import { createAccountClient } from './gateway/accounts.js';
 import { createMessagingClient } from './gateway/messaging.js';
 import { laneBearer } from './pipeline/bearer.js';
+import { createCensus } from './pipeline/census.js';
 import { coalesced } from './pipeline/coalesced.js';
 import { createDesk } from './pipeline/desk.js';
 import { importCampaign, previewCampaign } from './pipeline/import.js';
@@ -123,6 +124,7 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
   };
   const deps = { redis, keys, config, lanes, events, suppression, launched, clock: systemClock, random };
   const desk = lazily(() => createDesk({ redis, keys, lanes, wakers: wakers(), roster, events }));
+  const census = lazily(() => createCensus({ redis, keys, lanes, wakers: wakers(), roster }));
   const durability = lazily(() => {
     const { redisMayLoseMs } = config;
     const made = redisMayLoseMs === 'auto' ? watchDurability(redis) : fixedDurability(redisMayLoseMs);
@@ -150,6 +152,7 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
     suppression: suppressionDesk(deps),
     token: tokenOf,
     workers: () => roster.alive(),
+    census: () => census()(),
     ping: async (withinMs) =>
       void (await untilAnswered(() => redis.ping(), { answerWithinMs: withinMs, tries: 1 })),
 

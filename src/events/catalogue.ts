@@ -33,6 +33,18 @@ function entry<const Fields extends FieldTable>(
 }
 
 const kind = oneOf('send', 'poll');
+const outcome = oneOf(
+  'accepted',
+  'infos',
+  'missing',
+  'throttled',
+  'unauthorised',
+  'stopped',
+  'refused',
+  'notSent',
+  'unknown',
+  'unanswered',
+);
 const requests = count('request');
 const recipients = count('recipient');
 const inFlight = count('request');
@@ -40,8 +52,8 @@ const batch = { lane: id, campaign: id, recipients } as const;
 
 /**
  * Everything that Volley tells of itself. To add an event, add an entry: its kinds of fields give it its type, and
- * see to it that no number, key or token gets into a log. Levels: `debug` for what happens at every turn, `info`
- * for what an operator would write into a diary, `warn` for what may need one, `error` for what does.
+ * see to it that no number, key or token gets into a log. Levels: `trace` for every request, `debug` for every turn,
+ * `info` for what an operator would write into a diary, `warn` for what may need one, `error` for what does.
  */
 export const CATALOGUE = {
   // Processes
@@ -78,6 +90,11 @@ export const CATALOGUE = {
   ),
 
   // Requests
+  'request.ended': entry(
+    'trace',
+    { lane: id, kind, outcome, tookMs: span },
+    (e) => `lane ${e.lane}: ${e.kind} ${e.outcome} after ${e.tookMs}`,
+  ),
   'request.throttled': entry(
     'info',
     { lane: id, kind, retryAfterMs: optional(span, 'an unnamed time') },

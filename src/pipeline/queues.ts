@@ -22,6 +22,13 @@ const SERVED_HERE_MS = 1_000;
 /** A turn that broke off is not repeated at once, or a fault in the data would spin. */
 const BROKEN_MS = 1_000;
 
+/** The jobs of a stage: being served, about to be, and at a time of their own. */
+export interface Depth {
+  readonly active: number;
+  readonly waiting: number;
+  readonly delayed: number;
+}
+
 /** Wakes lanes. */
 export interface Wakers {
   /** Sees to it that the lane gets a turn in `inMs`, or sooner if one is due sooner. */
@@ -29,7 +36,12 @@ export interface Wakers {
   close(): Promise<void>;
 }
 
-export function createWakers(redis: Redis, keys: Keys): Wakers {
+/** The queues themselves, from outside. */
+export interface Queues extends Wakers {
+  depth(): Promise<Record<Stage, Depth>>;
+}
+
+export function createWakers(redis: Redis, keys: Keys): Queues {
   const queues = { send: openQueue('send'), poll: openQueue('poll') };
   function openQueue(stage: Stage): Queue {
     const queue = new Queue(stage, { connection: redis, prefix: keys.queue(stage) });
@@ -50,10 +62,19 @@ export function createWakers(redis: Redis, keys: Keys): Wakers {
         await (inMs > 0 ? job?.changeDelay(Math.ceil(inMs)) : job?.promote())?.catch(() => {});
       }
     },
+    async depth() {
+      const [send, poll] = await Promise.all([depthOf(queues.send), depthOf(queues.poll)]);
+      return { send, poll };
+    },
     async close() {
       await Promise.all([queues.send.close(), queues.poll.close()]);
     },
   };
+}
+
+async function depthOf(queue: Queue): Promise<Depth> {
+  const { active = 0, wait = 0, delayed = 0 } = await queue.getJobCounts('active', 'wait', 'delayed');
+  return { active, waiting: wait, delayed };
 }
 
 /** A stage at work in this process. */

@@ -9,6 +9,8 @@ import type { Wakers } from './queues.js';
 
 /** Whoever lives sweeps; one at a time is enough. */
 const EVERY_MS = 2_000;
+/** How long it is known when lanes were swept last: longer than anybody lets it lie. */
+const KNOWN_MS = 86_400_000;
 /** Of a lane's old campaigns: one takes a dozen commands, one after the other. */
 const REMOVED_AT_A_TIME = 20;
 
@@ -34,10 +36,8 @@ export interface SweepOptions {
 export function startSweep(options: SweepOptions): { stop(): Promise<void> } {
   const { redis, keys, lanes, events } = options;
   const me = `${hostname()}-${process.pid}`;
-  const names = lanes.map(({ name }) => name).sort();
-  const lease = keys.sweeper(
-    createHash('sha256').update(JSON.stringify(names)).digest('base64url').slice(0, 12),
-  );
+  const digest = digestOf(lanes);
+  const lease = keys.sweeper(digest);
   let timer: NodeJS.Timeout | undefined;
   let isStopped = false;
   let running: Promise<void> = Promise.resolve();
@@ -48,6 +48,7 @@ export function startSweep(options: SweepOptions): { stop(): Promise<void> } {
       if (taken !== 'OK') return;
       const alive = await options.alive();
       await Promise.all(lanes.map((lane) => sweepLane(lane, options, alive)));
+      await redis.set(keys.swept(digest), me, 'PX', KNOWN_MS);
     } catch (error) {
       events.emit({
         type: 'sweep.failed',
@@ -70,6 +71,18 @@ export function startSweep(options: SweepOptions): { stop(): Promise<void> } {
       await running;
     },
   };
+}
+
+/** Processes that know the same lanes sweep them together. */
+function digestOf(lanes: readonly Lane[]): string {
+  const names = lanes.map(({ name }) => name).sort();
+  return createHash('sha256').update(JSON.stringify(names)).digest('base64url').slice(0, 12);
+}
+
+/** How long ago the last sweep of just these lanes was done, by the clock of Redis, ms; null if none was within a day. */
+export async function sweptAgoMs(redis: Redis, keys: Keys, lanes: readonly Lane[]): Promise<number | null> {
+  const left = await redis.pttl(keys.swept(digestOf(lanes)));
+  return left < 0 ? null : KNOWN_MS - left;
 }
 
 /** Sweeps one lane once. */

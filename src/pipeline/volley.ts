@@ -10,6 +10,7 @@ import type {
 } from '../campaign/views.js';
 import type { Events } from '../events.js';
 import type { CampaignInput, EnqueueOutcome } from './campaign-input.js';
+import type { Census } from './census.js';
 import type { Role, WorkerProcess } from './roster.js';
 
 /** How to settle batches of whose outcome nobody knows. */
@@ -78,6 +79,8 @@ export interface Volley {
   token(lane: string): TokenCache | null;
   /** Worker processes alive now. */
   workers(): Promise<WorkerProcess[]>;
+  /** Everything counted, lane by lane: what metrics show. It reads every campaign that is kept. */
+  census(): Promise<Census>;
   /** Rejects unless Redis answers within `withinMs`. */
   ping(withinMs: number): Promise<void>;
   /** Serves the lanes in this process. Needs the full configuration. `concurrency`: lanes at a time, default 50. */

@@ -16,6 +16,7 @@ import { reassert } from './reassert.js';
 import { ROLES, type Role, type Roster } from './roster.js';
 import { sendTurn } from './send.js';
 import { type SweepOptions, startSweep, wakeLane } from './sweep.js';
+import { timed } from './timed.js';
 import type { TurnEnd, TurnOptions } from './turn.js';
 import type { Workers } from './volley.js';
 
@@ -45,14 +46,19 @@ const WAIT_HERE_MS = 500;
 
 /** Serves lanes in this process: the stages of its roles, and the sweep. */
 export function work(options: WorkOptions): Workers {
-  const { redis, blocking, keys, lanes, bearers, messaging, wakers, events, monotonic } = options;
+  const { redis, blocking, keys, lanes, bearers, wakers, events, monotonic } = options;
   const { roles = ROLES, concurrency = LANES_AT_A_TIME } = options;
   const { durability } = options;
   const self = { process: options.roster.name(), lossMs: () => durability.lossMs };
   const perLane = new Map(
     [...lanes.values()].map((lane) => [
       lane.name,
-      { lane, memory: createMemory(monotonic, self), manuscripts: manuscripts(redis, keys, lane) },
+      {
+        lane,
+        messaging: timed(options.messaging, lane.name, events, monotonic),
+        memory: createMemory(monotonic, self),
+        manuscripts: manuscripts(redis, keys, lane),
+      },
     ]),
   );
   const crews = [...perLane.values()].map(({ lane, memory }) => ({
@@ -76,7 +82,7 @@ export function work(options: WorkOptions): Workers {
       // Another process of the fleet may know lanes that this one does not; its job is left for that one.
       if (own === undefined || bearer === undefined)
         return { kind: 'later', inMs: 5_000, why: 'waiting', requests: 0 };
-      const { lane, memory, manuscripts: texts } = own;
+      const { lane, messaging, memory, manuscripts: texts } = own;
       const turn: TurnOptions = {
         monotonic,
         turnMs: TURN_MS,

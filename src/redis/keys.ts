@@ -20,6 +20,8 @@ export function keyNames(prefix: string) {
     workers: `${prefix}:workers`,
     /** String with a lifetime: who sweeps these lanes now. Processes that know other lanes sweep those themselves. */
     sweeper: (lanes: string): string => `${prefix}:sweeper:${lanes}`,
+    /** String with a lifetime, by which one tells its age: these lanes have been swept. */
+    swept: (lanes: string): string => `${prefix}:swept:${lanes}`,
     /** BullMQ's own prefix; each queue gets a hash tag of its own. */
     queue: (name: string): string => `{${prefix}-${name}}`,
   };

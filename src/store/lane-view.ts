@@ -34,9 +34,10 @@ const view = z.object({
   pollBlocked: z.string(),
   latency: z.number(),
   forgotten: z.number(),
+  pollDueAt: z.number(),
 });
 
-/** How a lane stands. Times in ms; `sendAt`, `pollAt`: when a turn can do something, -1 for not before it is woken. */
+/** How a lane stands. Times in ms; `sendAt`, `pollAt`: when a turn can do something, -1 for not before it is woken. `pollDueAt`: 0 for none. */
 export type LaneView = z.output<typeof view>;
 
 const claim = z.object({ n: z.number(), c: z.string(), f: z.number(), k: z.number().default(1) });

@@ -11,7 +11,8 @@
   KEYS[9] unknownKey    hash: claim number -> batch of whose outcome nobody knows
   ARGV[1] rulesJson     the lane's rules
   ARGV[2] given         time in ms, or '' for the server's
-  Returns               JSON; times in ms; sendAt and pollAt are when a turn can do something, -1 for never
+  Returns               JSON; times in ms; sendAt and pollAt are when a turn can do something, -1 for never;
+                        pollDueAt is when the earliest request is to be asked about, 0 where there is none
 ]]
 -- @include ../redis/clock.lua
 -- @include ../quota/ledger.lua
@@ -91,5 +92,6 @@ local view = {
   maxRecipients = lane.maxRecipients, running = running, scheduled = scheduled, awaiting = unpolled + polled,
   unknown = redis.call('HLEN', unknownKey), sendAt = sendAt, pollAt = pollAt,
   sendBlocked = sendBlocked or '', pollBlocked = pollBlocked or '', latency = lane.latency, forgotten = lane.forgotten,
+  pollDueAt = dueAt or 0,
 }
 return cjson.encode(view)

@@ -1,0 +1,79 @@
+import type { LaneStatus } from '../campaign/views.js';
+import type { Redis } from '../redis/connection.js';
+import type { Keys } from '../redis/keys.js';
+import { type CampaignCounts, countCampaigns } from '../store/campaign-counts.js';
+import type { LaneView } from '../store/lane-view.js';
+import { coalesced } from './coalesced.js';
+import type { Lane } from './lane.js';
+import type { Depth, Queues, Stage } from './queues.js';
+import { ROLES, type Role, type Roster } from './roster.js';
+import { laneStatus } from './status.js';
+import { sweptAgoMs } from './sweep.js';
+
+/**
+ * Why a lane starts nothing, or only a probe; its status has sentences for it. `throttled`: by 429; `unreachable`: no
+ * answers; `redis`: Redis forgot something; `operator`: held by one; `answer`: stopped by one that no retry mends.
+ */
+export const CAUSES = ['throttled', 'unreachable', 'redis', 'operator', 'answer'] as const;
+export type Cause = (typeof CAUSES)[number];
+
+/** A lane with what its campaigns come to. */
+export interface LaneCensus extends CampaignCounts {
+  readonly status: LaneStatus;
+  /** Null while it is open. One that probes still has the cause of its pause. */
+  readonly cause: Cause | null;
+  /** How long the accepted request that is due first has been due, ms; 0 while none is. */
+  readonly pollOverdueMs: number;
+}
+
+/** Everything that is there, counted; for metrics. */
+export interface Census {
+  readonly lanes: readonly LaneCensus[];
+  /** Jobs of lanes, of each stage. */
+  readonly jobs: Readonly<Record<Stage, Depth>>;
+  /** Worker processes alive, of each role. */
+  readonly workers: Readonly<Record<Role, number>>;
+  /** Since the last sweep of these lanes was done; null if none was within a day. */
+  readonly sweptAgoMs: number | null;
+}
+
+export interface CensusOptions {
+  readonly redis: Redis;
+  readonly keys: Keys;
+  readonly lanes: ReadonlyMap<string, Lane>;
+  readonly wakers: Pick<Queues, 'depth'>;
+  readonly roster: Pick<Roster, 'alive'>;
+}
+
+/** Counts everything; who asks meanwhile shares the next answer. */
+export function createCensus({ redis, keys, lanes, wakers, roster }: CensusOptions): () => Promise<Census> {
+  const countLane = async (lane: Lane): Promise<LaneCensus> => {
+    const [view, counts] = await Promise.all([lane.look(), countCampaigns(redis, keys, lane.name)]);
+    return {
+      status: laneStatus(lane, view),
+      cause: causeOf(view),
+      pollOverdueMs: view.pollDueAt === 0 ? 0 : Math.max(0, view.now - view.pollDueAt),
+      ...counts,
+    };
+  };
+  return coalesced(async () => {
+    const all = [...lanes.values()];
+    const [counted, jobs, alive, swept] = await Promise.all([
+      Promise.all(all.map(countLane)),
+      wakers.depth(),
+      roster.alive(),
+      sweptAgoMs(redis, keys, all),
+    ]);
+    const withRole = (role: Role): number => alive.filter(({ roles }) => roles.includes(role)).length;
+    const workers = Object.fromEntries(ROLES.map((role) => [role, withRole(role)])) as Record<Role, number>;
+    return { lanes: counted, jobs, workers, sweptAgoMs: swept };
+  });
+}
+
+function causeOf(view: LaneView): Cause | null {
+  if (view.stopped !== '') return 'answer';
+  if (view.held !== '') return 'operator';
+  if (view.graceUntil > view.now) return 'redis';
+  if (view.paused === '') return null;
+  return view.paused === 'throttled' ? 'throttled' : 'unreachable';
+}

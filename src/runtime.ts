@@ -6,6 +6,7 @@ import { type Config, type LocalConfig, secretsOf } from './config.js';
 import { createEvents, type Events } from './events.js';
 import { createAccountClient } from './gateway/accounts.js';
 import { createMessagingClient } from './gateway/messaging.js';
+import { apiKeyDesk } from './pipeline/api-keys.js';
 import { laneBearer } from './pipeline/bearer.js';
 import { createCensus } from './pipeline/census.js';
 import { coalesced } from './pipeline/coalesced.js';
@@ -150,6 +151,7 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
     report: (id, report) => reportRows(deps, id, report),
     find: (number) => findNumber(deps, number),
     suppression: suppressionDesk(deps),
+    keys: apiKeyDesk(deps),
     token: tokenOf,
     workers: () => roster.alive(),
     census: () => census()(),

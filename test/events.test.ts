@@ -98,6 +98,7 @@ const TAINTED = [
   `Authorization: Bearer ${TOKEN}`,
   'authorization: bearer opaque-token-hunter2',
   `{"AccessToken":"${TOKEN}"}`,
+  'no key such as vk_0123456789ab_hunter2hunter2hunter2 is known',
   'X-Authorization=Basic aHVudGVyMg==',
   '{"RefreshToken": "hunter2", "password":"hunter2"}',
   'apiKey=hunter2&x=1 and securityToken: hunter2',

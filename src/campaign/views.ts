@@ -1,4 +1,13 @@
-import type { RecipientState } from './status.js';
+import { z } from 'zod';
+import { RECIPIENT_STATES, type RecipientState } from './status.js';
+
+/*
+ * What is shown of campaigns and lanes: one description for the library's types, the command line's `--json`, and what
+ * the HTTP API answers and says of itself.
+ */
+
+const time = z.string().describe('ISO 8601, UTC');
+const count = z.int().min(0);
 
 /** `cancelled` stays so while reports of what was sent before still come in. */
 export const CAMPAIGN_STATES = [
@@ -11,123 +20,165 @@ export const CAMPAIGN_STATES = [
 ] as const;
 export type CampaignState = (typeof CAMPAIGN_STATES)[number];
 
+const inState = Object.fromEntries(RECIPIENT_STATES.map((state) => [state, count])) as Record<
+  RecipientState,
+  typeof count
+>;
+
 /** How many recipients there are and how many of them are in each state: the states add up to the total. */
-export type RecipientCounts = { readonly total: number } & { readonly [State in RecipientState]: number };
+export const recipientCounts = z.object({ total: count, ...inState }).readonly();
+export type RecipientCounts = z.output<typeof recipientCounts>;
+
+const block = z.object({ reason: z.string(), until: time.nullable() }).readonly().nullable();
 
 /** How a campaign stands. Times are ISO 8601; counts are of recipients or of requests as named. */
-export interface CampaignStatus {
-  readonly id: string;
-  readonly name: string;
-  readonly lane: string;
-  readonly state: CampaignState;
-  readonly createdAt: string;
-  /** When sending began or will begin; null while importing. */
-  readonly launchAt: string | null;
-  /** When nothing was open any more; null before. */
-  readonly endedAt: string | null;
-  readonly recipients: RecipientCounts;
-  /** Requests put on the wire for this campaign so far; `throttled` are those of them answered with 429. */
-  readonly requests: { readonly send: number; readonly poll: number; readonly throttled: number };
-  /** Of the lane: requests counted in the window that ends now; null as limit while an `auto` lane has not learned it. */
-  readonly quota: {
-    readonly used: number;
-    readonly limit: number | null;
-    readonly nextPermitAt: string | null;
-  };
-  /** Why nothing of it is sent now although something is planned; null while it is sent. */
-  readonly blockedBy: { readonly reason: string; readonly until: string | null } | null;
-  /** What the campaign needs to go on or to complete. */
-  readonly waitingFor: 'start' | 'permits' | 'operator' | 'resolve' | 'reports' | 'lane' | 'workers' | null;
-  /** When the last recipient will be sent to, as far as the quota tells; null if nobody can say. */
-  readonly eta: string | null;
-  /** Reports that contradicted a final one; counted, never applied. */
-  readonly contradictions: number;
-  /** Batches of whose outcome nobody knows: what `resolve` names. At most the first 100. */
-  readonly unknown: readonly {
-    readonly request: string;
-    readonly recipients: number;
-    readonly since: string;
-    readonly reason: string;
-  }[];
-}
+export const campaignStatus = z
+  .object({
+    id: z.string(),
+    name: z.string(),
+    lane: z.string(),
+    state: z.enum(CAMPAIGN_STATES),
+    createdAt: time,
+    launchAt: time.nullable().describe('When sending began or will begin; null while importing'),
+    endedAt: time.nullable().describe('When nothing was open any more; null before'),
+    recipients: recipientCounts,
+    requests: z
+      .object({ send: count, poll: count, throttled: count })
+      .readonly()
+      .describe('Put on the wire for this campaign so far; `throttled` are those of them answered with 429'),
+    quota: z
+      .object({ used: count, limit: count.nullable(), nextPermitAt: time.nullable() })
+      .readonly()
+      .describe(
+        'Of the lane: requests counted in the window that ends now; null as limit while an `auto` lane has not learned it',
+      ),
+    blockedBy: block.describe(
+      'Why nothing of it is sent now although something is planned; null while it is sent',
+    ),
+    waitingFor: z
+      .enum(['start', 'permits', 'operator', 'resolve', 'reports', 'lane', 'workers'])
+      .nullable()
+      .describe('What the campaign needs to go on or to complete'),
+    eta: time
+      .nullable()
+      .describe('When the last recipient will be sent to, as far as the quota tells; null if nobody can say'),
+    contradictions: count.describe('Reports that contradicted a final one; counted, never applied'),
+    unknown: z
+      .array(z.object({ request: z.string(), recipients: count, since: time, reason: z.string() }).readonly())
+      .readonly()
+      .describe('Batches of whose outcome nobody knows: what `resolve` names. At most the first 100'),
+  })
+  .readonly();
+export type CampaignStatus = z.output<typeof campaignStatus>;
+
+const reported = {
+  recipient: z.string().describe('E.164'),
+  status: z
+    .string()
+    .describe('A delivery status as the interface spells it, or the state of one that has none'),
+  reason: z.string(),
+  requestId: z
+    .string()
+    .describe("The service's id of the request, or our reference where nobody knows whether there is one"),
+  sentAt: z.string().describe('ISO 8601, or empty'),
+  updatedAt: z.string().describe('ISO 8601, or empty'),
+};
 
 /** One recipient of a report. */
-export interface ReportRow {
-  /** E.164. */
-  readonly recipient: string;
-  /** A delivery status as the interface spells it, or the state of one that has none. */
-  readonly status: string;
-  readonly reason: string;
-  /** The service's id of the request, or our reference where nobody knows whether there is one. */
-  readonly requestId: string;
-  /** ISO 8601, or empty. */
-  readonly sentAt: string;
-  readonly updatedAt: string;
-}
+export const reportRow = z.object(reported).readonly();
+export type ReportRow = z.output<typeof reportRow>;
 
 /** A recipient found by number. */
-export interface FoundRecipient extends ReportRow {
-  readonly campaign: string;
-  readonly name: string;
-}
+export const foundRecipient = z
+  .object({ ...reported, campaign: z.string(), name: z.string().describe('Of the campaign') })
+  .readonly();
+export type FoundRecipient = z.output<typeof foundRecipient>;
 
 /** How a lane stands. */
-export interface LaneStatus {
-  readonly name: string;
-  /** `open`, `paused` for a time, `probing`, `stopped` until an operator mends it, `held` by an operator. */
-  readonly state: 'open' | 'paused' | 'probing' | 'stopped' | 'held';
-  readonly quota: {
-    /** As configured. */
-    readonly configured: number | 'auto';
-    /** What `auto` has learned; null before, and where the quota is given. */
-    readonly learned: number | null;
-    /** In force now, deductions included; null while unknown. */
-    readonly limit: number | null;
-    readonly used: { readonly send: number; readonly poll: number };
-    readonly inFlight: number;
-    readonly nextPermitAt: string | null;
-    /** Permits that come back within the next hour (or window), in up to 12 steps. */
-    readonly permitsToCome: readonly { readonly at: string; readonly permits: number }[];
-  };
-  readonly pause: { readonly reason: string; readonly until: string | null } | null;
-  /** 429 answers so far. */
-  readonly throttled: number;
-  readonly campaigns: { readonly running: number; readonly scheduled: number };
-  readonly awaitingReports: number;
-  readonly unknown: number;
-  /** Recipients a request: as configured or as learned from refusals. */
-  readonly maxRecipients: number;
-}
-
-/** What a list and a text come to, before anything is sent. */
-export interface Preview {
-  readonly columns: readonly string[];
-  readonly numberColumn: string;
-  readonly rows: number;
-  readonly recipients: number;
-  readonly duplicates: number;
-  readonly suppressed: number;
-  readonly invalid: number;
-  /** The first 20 bad rows. */
-  readonly problems: readonly InvalidRow[];
-  readonly encoding: 'GSM-7' | 'UCS-2';
-  /** Characters that force UCS-2, named. */
-  readonly ucs2Characters: readonly string[];
-  /** Segments a message: the fewest, the most, and all together. */
-  readonly segments: { readonly least: number; readonly most: number; readonly total: number };
-  readonly requests: { readonly send: number; readonly poll: number; readonly total: number };
-  /** Milliseconds under the lane's quota; null if the quota is not known. */
-  readonly sentAfterMs: number | null;
-  readonly finishedAfterMs: number | null;
-  readonly samples: readonly { readonly recipient: string; readonly text: string }[];
-  readonly warnings: readonly string[];
-}
+export const laneStatus = z
+  .object({
+    name: z.string(),
+    state: z
+      .enum(['open', 'paused', 'probing', 'stopped', 'held'])
+      .describe('`paused` for a time, `stopped` until an operator mends it, `held` by an operator'),
+    quota: z
+      .object({
+        configured: z.union([count, z.literal('auto')]).describe('As configured'),
+        learned: count
+          .nullable()
+          .describe('What `auto` has learned; null before, and where the quota is given'),
+        limit: count.nullable().describe('In force now, deductions included; null while unknown'),
+        used: z.object({ send: count, poll: count }).readonly(),
+        inFlight: count,
+        nextPermitAt: time.nullable(),
+        permitsToCome: z
+          .array(z.object({ at: time, permits: count }).readonly())
+          .readonly()
+          .describe('Permits that come back within the next hour (or window), in up to 12 steps'),
+      })
+      .readonly(),
+    pause: block,
+    throttled: count.describe('429 answers so far'),
+    campaigns: z.object({ running: count, scheduled: count }).readonly(),
+    awaitingReports: count,
+    unknown: count,
+    maxRecipients: count.describe('Recipients a request: as configured or as learned from refusals'),
+  })
+  .readonly();
+export type LaneStatus = z.output<typeof laneStatus>;
 
 /** A row that cannot be sent to. */
-export interface InvalidRow {
-  readonly line: number;
-  /** Null if the fault is the row's as a whole. */
-  readonly column: string | null;
-  readonly reason: string;
-  readonly row: readonly string[];
+export const invalidRow = z
+  .object({
+    line: z.int(),
+    column: z.string().nullable().describe("Null if the fault is the row's as a whole"),
+    reason: z.string(),
+    row: z.array(z.string()).readonly(),
+  })
+  .readonly();
+export type InvalidRow = z.output<typeof invalidRow>;
+
+/** What a list and a text come to, before anything is sent. */
+export const preview = z
+  .object({
+    columns: z.array(z.string()).readonly(),
+    numberColumn: z.string(),
+    rows: count,
+    recipients: count,
+    duplicates: count,
+    suppressed: count,
+    invalid: count,
+    problems: z.array(invalidRow).readonly().describe('The first 20 bad rows'),
+    encoding: z.enum(['GSM-7', 'UCS-2']),
+    ucs2Characters: z.array(z.string()).readonly().describe('Characters that force UCS-2, named'),
+    segments: z
+      .object({ least: count, most: count, total: count })
+      .readonly()
+      .describe('Segments a message: the fewest, the most, and all together'),
+    requests: z.object({ send: count, poll: count, total: count }).readonly(),
+    sentAfterMs: z
+      .number()
+      .nullable()
+      .describe("Milliseconds under the lane's quota; null if the quota is not known"),
+    finishedAfterMs: z.number().nullable(),
+    samples: z.array(z.object({ recipient: z.string(), text: z.string() }).readonly()).readonly(),
+    warnings: z.array(z.string()).readonly(),
+  })
+  .readonly();
+export type Preview = z.output<typeof preview>;
+
+/** What a key to the HTTP API may do. `read`: see; `send`: make campaigns; `operate`: pause, cancel, resolve and the like. */
+export const API_SCOPES = ['read', 'send', 'operate'] as const;
+export type ApiScope = (typeof API_SCOPES)[number];
+
+/** A key to the HTTP API, as far as it is ever shown again. */
+export interface ApiKey {
+  readonly id: string;
+  readonly name: string;
+  readonly scopes: readonly ApiScope[];
+  /** The only lanes it may see; null: all. */
+  readonly lanes: readonly string[] | null;
+  readonly createdAt: string;
+  /** Told to the minute; null before the first use. */
+  readonly lastUsedAt: string | null;
 }

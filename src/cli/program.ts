@@ -6,6 +6,7 @@ import { type Context, createContext } from './context.js';
 import { addDoctor } from './doctor.js';
 import type { ExitCode } from './exit.js';
 import { addFind } from './find.js';
+import { addKeys } from './keys.js';
 import { addLane } from './lane.js';
 import { addLanes } from './lanes.js';
 import { addList } from './list.js';
@@ -40,7 +41,7 @@ const COMMANDS = {
     addFind,
   ],
   'Lanes and numbers:': [addLanes, addLane, addToken, addSuppress],
-  'Running it:': [addUp, addWork, addSimulator, addDoctor],
+  'Running it:': [addUp, addWork, addKeys, addSimulator, addDoctor],
 };
 
 /** Every command, its options and its help. */

@@ -14,6 +14,8 @@ export function maskNumber(number: string): string {
 }
 
 const JSON_WEB_TOKEN = /\beyJ[\w-]+(?:\.[\w-]*){1,4}/g;
+/** A key to the HTTP API. */
+const API_KEY = /\bvk_[0-9a-f]{4,}_[\w-]{8,}/g;
 const BEARER = /\b(bearer|basic)(\s+|%20)[^\s"',]+/gi;
 const URL_PASSWORD = /(\/\/)[^\s/@]*@/g;
 const NAMED_SECRET =
@@ -38,6 +40,7 @@ export function createMask(secrets: readonly string[] = []): Mask {
     for (const secret of known) masked = masked.replaceAll(secret, '[secret]');
     return masked
       .replace(JSON_WEB_TOKEN, '[token]')
+      .replace(API_KEY, '[key]')
       .replace(BEARER, '$1$2[token]')
       .replace(URL_PASSWORD, '$1[secret]@')
       .replace(NAMED_SECRET, '$1[secret]')

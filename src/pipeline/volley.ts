@@ -1,5 +1,7 @@
 import type { TokenCache } from '../auth/token-cache.js';
 import type {
+  ApiKey,
+  ApiScope,
   CampaignState,
   CampaignStatus,
   FoundRecipient,
@@ -74,6 +76,22 @@ export interface Volley {
       path: string,
       options?: { toColumn?: string; country?: string },
     ): Promise<{ added: number; rows: number; invalid: readonly InvalidRow[] }>;
+  };
+  /** The keys to the HTTP API. Only a digest of each is kept. */
+  readonly keys: {
+    /** `lanes`: the only ones it may see, default all. The answer is the one time that `key` is shown. */
+    create(key: {
+      name: string;
+      scopes: readonly ApiScope[];
+      lanes?: readonly string[] | undefined;
+    }): Promise<ApiKey & { readonly key: string }>;
+    list(): Promise<ApiKey[]>;
+    /** From then on it opens nothing. */
+    revoke(id: string): Promise<void>;
+    /** Whose key this is; null if it is nobody's. */
+    check(key: string): Promise<ApiKey | null>;
+    /** Whether a key has not been revoked since it was checked. */
+    stands(id: string): Promise<boolean>;
   };
   /** The token of a lane with an account; null for a lane with an API key. Needs the full configuration. */
   token(lane: string): TokenCache | null;

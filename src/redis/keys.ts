@@ -12,6 +12,10 @@ export function keyNames(prefix: string) {
     campaigns: `${prefix}:campaigns`,
     /** Set: the lanes that have ever had a campaign and whose data is not gone yet. */
     lanes: `${prefix}:lanes`,
+    /** Hash: keys to the HTTP API by their ids. */
+    apiKeys: `${prefix}:apiKeys`,
+    /** Hash: when each of them was used last, ms. */
+    apiKeysUsed: `${prefix}:apiKeys:used`,
     /** Set: suppressed numbers, packed. */
     suppressed: `${prefix}:suppressed`,
     /** String with a lifetime: the campaign that an idempotency key made. */

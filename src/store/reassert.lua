@@ -61,12 +61,14 @@ local function take_released()
   return false
 end
 
--- Takes a range out of a claim of nobody.
-local function take_gap()
+-- Takes a range out of a claim of nobody, or out of an older claim: that was given back, whole or in halves, before the range
+-- could be claimed again, which is forgotten too. What is left of it is nobody's, and its owner's word on it comes too late.
+local function take_claimed()
   local all = redis.call('HGETALL', claimsKey)
   for i = 1, #all, 2 do
     local claim = cjson.decode(all[i + 1])
-    if claim.g and claim.c == id and claim.f <= first and first + count <= claim.f + claim.k then
+    local isOlder = hasForgotten and tonumber(all[i]) < tonumber(number)
+    if (claim.g or isOlder) and claim.c == id and claim.f <= first and first + count <= claim.f + claim.k then
       redis.call('HDEL', claimsKey, all[i])
       if claim.f < first then
         lane.seq = lane.seq + 1
@@ -95,7 +97,7 @@ if first >= c.cursor and c.rest == 'planned' then
 elseif c.rest == 'planned' and hasForgotten and take_released() then
   campaign_move(c, 'planned', 'sending', count)
   put(tonumber(number), first, count)
-elseif take_gap() then
+elseif take_claimed() then
   put(tonumber(number), first, count)
 else
   answer = 'settled'

@@ -12,10 +12,14 @@ import { laneFixture } from '../store/lane-fixture.js';
 const { redis, prefix } = testRedis('reassert');
 
 /** A lane, and a way to make Redis forget everything since a moment. */
-async function forgetful(name: string, recipients: number) {
+async function forgetful(name: string, recipients: number, most = 1) {
   const keys = keyNames(`${prefix}-${name}`);
   const fixture = laneFixture(redis, `${prefix}-${name}`, 'default', {});
-  const config = loadLocalConfig({ HOURLY_QUOTA: '1000', REDIS_URL: 'redis://127.0.0.1' });
+  const config = loadLocalConfig({
+    HOURLY_QUOTA: '1000',
+    REDIS_URL: 'redis://127.0.0.1',
+    MAX_RECIPIENTS_PER_REQUEST: String(most),
+  });
   const [settings] = config.lanes;
   if (settings === undefined) throw new Error('no lane');
   const lane = openLane(redis, keys, config, settings, createEvents({ level: 'silent' }), () => 0.5);
@@ -26,17 +30,21 @@ async function forgetful(name: string, recipients: number) {
     fixture,
     lane,
     memory,
-    async claim(want: number): Promise<readonly SendClaim[]> {
+    /** The memory of another process that serves the lane. */
+    another: () => createMemory(() => performance.now()),
+    /** Batches of at most so many recipients. */
+    async claim(want: number, most = 1, by = memory): Promise<readonly SendClaim[]> {
       call += 1;
-      const reply = await lane.claims.send({ turn: `t${call}`, call: 1, want, seen: memory.seen });
-      memory.claimed(reply.claims);
+      await redis.hset(keys.lane('default', 'lane'), 'maxRecipients', most);
+      const reply = await lane.claims.send({ turn: `t${call}`, call: 1, want, seen: by.seen });
+      by.claimed(reply.claims);
       return reply.claims;
     },
-    async accept(claims: readonly SendClaim[]): Promise<void> {
+    async accept(claims: readonly SendClaim[], by = memory): Promise<void> {
       const entries = claims.map(
         (claim) => ({ claim, as: 'accepted', letters: 'N', requestId: 'r' }) as const,
       );
-      for (const entry of entries) memory.settled(entry);
+      for (const entry of entries) by.settled(entry);
       await lane.settlements.send(entries, 0.5);
     },
     async remember(): Promise<void> {
@@ -103,4 +111,46 @@ test('a lane stops claiming for a while when its sequence has gone back', async 
   const reply = await it.lane.claims.send({ turn: 'u', call: 1, want: 1, seen: it.memory.seen });
   expect(reply.why).toBe('recovering');
   expect(reply.events).toMatchObject([{ type: 'forgot', sign: 'sequence' }]);
+});
+
+test.each([
+  ['of the halves first', [1, 0]],
+  ['of the whole first', [0, 1]],
+])(
+  'a batch that was refused and sent in halves is not given back again, told in the order %s',
+  async (_, order) => {
+    const it = await forgetful(`halves-${order.join('')}`, 2, 2);
+    const [whole] = await it.claim(1, 2);
+    await it.remember();
+    if (whole === undefined) throw new Error('nothing was claimed');
+    const other = it.another();
+    const refused = { claim: whole, as: 'refused', reason: 'x' } as const;
+    it.memory.settled(refused);
+    await it.lane.settlements.send([refused], 0.5);
+    const halves = await it.claim(2, 1, other);
+    expect(halves.map(({ first, count }) => [first, count])).toEqual([
+      [0, 1],
+      [1, 1],
+    ]);
+    await it.accept(halves.slice(1), other);
+    await it.forget();
+    for (const at of order) await reassert(it.lane, at === 0 ? it.memory : other);
+    expect((await it.state()).n).toMatchObject({ deliveredToNetwork: 1, sending: 1, planned: 0 });
+  },
+);
+
+test('the later of two claims of one batch has the last word, whoever tells first', async () => {
+  const it = await forgetful('reclaimed', 1);
+  const [early] = await it.claim(1);
+  await it.remember();
+  if (early === undefined) throw new Error('nothing was claimed');
+  const other = it.another();
+  const released = { claim: early, as: 'released', reason: 'x' } as const;
+  it.memory.settled(released);
+  await it.lane.settlements.send([released], 0.5);
+  await it.accept(await it.claim(1, 1, other), other);
+  await it.forget();
+  await reassert(it.lane, other);
+  await reassert(it.lane, it.memory);
+  expect((await it.state()).n).toMatchObject({ deliveredToNetwork: 1, planned: 0, sending: 0 });
 });

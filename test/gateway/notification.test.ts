@@ -1,0 +1,221 @@
+import { createHmac } from 'node:crypto';
+import fc from 'fast-check';
+import { describe, expect, it, test } from 'vitest';
+import { documentOf, reportsIn } from '../../src/gateway/notification.js';
+import { carriesToken, type Incoming } from '../../src/gateway/notification-token.js';
+
+/** Written by hand from the interface page: "the same delivery information that the get-delivery-infos operation returns". */
+const LIST = `{"deliveryInfoList": {
+  "resourceURL": "https://messaging.example/smsmessaging/v1/outbound/tel%3A%2B358501112222/requests/b2c3-d4/deliveryInfos",
+  "deliveryInfo": [
+    {"address": "tel:+358401234567", "deliveryStatus": "DeliveredToTerminal"},
+    {"address": "tel:+358409876543", "deliveryStatus": "DeliveryImpossible"}
+  ]
+}}`;
+
+const URL_OF = 'https://messaging.example/smsmessaging/v1/outbound/ACME/requests/b2c3-d4';
+const ONE = { address: 'tel:+358401234567', deliveryStatus: 'DeliveredToTerminal' };
+const REPORT = {
+  requestId: 'b2c3-d4',
+  sender: 'ACME',
+  correlator: null,
+  number: '+358401234567',
+  status: 'DeliveredToTerminal',
+};
+
+describe('the shapes of a notification', () => {
+  it('the delivery information that a poll would return', () => {
+    expect(reportsIn(documentOf(LIST))).toEqual([
+      { ...REPORT, sender: '+358501112222' },
+      { ...REPORT, sender: '+358501112222', number: '+358409876543', status: 'DeliveryImpossible' },
+    ]);
+  });
+
+  it.each<[string, unknown, object?]>([
+    ['without its wrapper', { resourceURL: `${URL_OF}/deliveryInfos`, deliveryInfo: [ONE] }],
+    [
+      'one information that is not in a list',
+      { deliveryInfoList: { resourceURL: URL_OF, deliveryInfo: ONE } },
+    ],
+    [
+      'in a deliveryInfoNotification with what the request carried',
+      { deliveryInfoNotification: { callbackData: 'c-1', deliveryInfo: ONE, resourceURL: URL_OF } },
+      { correlator: 'c-1' },
+    ],
+    [
+      'with a link to the request, as related interfaces have it',
+      {
+        deliveryInfoNotification: {
+          deliveryInfo: ONE,
+          link: [{ rel: 'OutboundMessageRequest', href: URL_OF }],
+        },
+      },
+    ],
+    [
+      'nested in the request',
+      {
+        outboundSMSMessageRequest: {
+          address: ['tel:+358401234567'],
+          clientCorrelator: 'c-1',
+          deliveryInfoList: { deliveryInfo: [ONE] },
+          senderAddress: 'tel:+358501112222',
+          resourceURL: URL_OF,
+        },
+      },
+      { correlator: 'c-1', sender: '+358501112222' },
+    ],
+    ['several in a list', [{ deliveryInfoList: { resourceURL: URL_OF, deliveryInfo: [ONE] } }]],
+    ['bare', { ...ONE, resourceURL: URL_OF }],
+    ['with the request id as a field of its own', { ...ONE, requestId: 'b2c3-d4' }, { sender: null }],
+    [
+      'with the request id in each information',
+      { deliveryInfoList: { deliveryInfo: [{ ...ONE, requestId: 'b2c3-d4' }] } },
+      { sender: null },
+    ],
+    ['with a request id that is a number', { ...ONE, requestId: 77 }, { sender: null, requestId: '77' }],
+    [
+      'without the prefix of the number',
+      { deliveryInfoList: { resourceURL: URL_OF, deliveryInfo: [{ ...ONE, address: '+358401234567' }] } },
+    ],
+    [
+      'with the address as a list of one',
+      { deliveryInfoList: { resourceURL: URL_OF, deliveryInfo: [{ ...ONE, address: [ONE.address] }] } },
+    ],
+    [
+      'with names in another case',
+      {
+        DeliveryInfoList: {
+          ResourceUrl: URL_OF,
+          DeliveryInfo: [{ Address: ONE.address, DeliveryStatus: ONE.deliveryStatus }],
+        },
+      },
+    ],
+    ['without any name of the request', { deliveryInfo: ONE }, { requestId: null, sender: null }],
+  ])('%s', (_, document, change = {}) => {
+    expect(reportsIn(document)).toEqual([{ ...REPORT, ...change }]);
+  });
+
+  it('a list that is wrong in one entry is read in the others', () => {
+    const list = [
+      null,
+      { address: 'nobody', deliveryStatus: 'DeliveredToTerminal' },
+      ONE,
+      'x',
+      { address: 7 },
+    ];
+    expect(reportsIn({ deliveryInfoList: { resourceURL: URL_OF, deliveryInfo: list } })).toEqual([REPORT]);
+  });
+
+  it('a word on no list tells nothing, but is a notification', () => {
+    expect(reportsIn({ deliveryInfo: { ...ONE, deliveryStatus: 'MessageWaiting' } })).toEqual([]);
+    expect(reportsIn({ deliveryInfoList: { deliveryInfo: [] } })).toEqual([]);
+  });
+
+  it.each(['', '{', 'null', '[]', '{}', '"x"', '{"deliveryInfo":{"address":"tel:+358401234567"}}'])(
+    '%j is none',
+    (body) => {
+      expect(reportsIn(documentOf(body))).toBeNull();
+    },
+  );
+});
+
+const TOKEN = 'a-token-of-some-length';
+const incoming = (change: Partial<Incoming> & { body?: string }): Incoming => {
+  const body = change.body ?? LIST;
+  return { headers: {}, query: '', body, document: documentOf(body), ...change };
+};
+const signature = (hash: string, encoding: 'hex' | 'base64') =>
+  createHmac(hash, TOKEN).update(LIST).digest(encoding);
+
+describe('the token is found', () => {
+  it.each<[string, Partial<Incoming>]>([
+    ['as a bearer', { headers: { authorization: `Bearer ${TOKEN}` } }],
+    ['alone in Authorization', { headers: { authorization: TOKEN } }],
+    ['as the password of Basic', { headers: { authorization: `Basic ${btoa(`volley:${TOKEN}`)}` } }],
+    ['as the user of Basic', { headers: { authorization: `Basic ${btoa(`${TOKEN}:`)}` } }],
+    ['in a header of its own', { headers: { 'x-security-token': TOKEN } }],
+    ['in a header that came twice', { headers: { 'set-cookie': ['x', TOKEN] } }],
+    ['in the query', { query: `a=b&securityToken=${TOKEN}` }],
+    ['in the body', { body: `{"securityToken":"${TOKEN}","deliveryInfo":[]}` }],
+    ['deep in the body', { body: `{"deliveryInfoNotification":{"callback":{"securityToken":"${TOKEN}"}}}` }],
+    ['as a signature in hex', { headers: { 'x-signature': signature('sha256', 'hex') } }],
+    [
+      'as a signature with its hash',
+      { headers: { 'x-hub-signature-256': `sha256=${signature('sha256', 'hex')}` } },
+    ],
+    ['as a signature in base64', { headers: { 'x-signature': signature('sha1', 'base64') } }],
+    ['as a longer signature', { headers: { 'x-signature': `sha512=${signature('sha512', 'base64')}` } }],
+  ])('%s', (_, change) => {
+    expect(carriesToken(incoming(change), ['another-token-of-a-lane', TOKEN])).toBe(true);
+    expect(carriesToken(incoming(change), ['b-token-of-some-length'])).toBe(false);
+  });
+
+  it('not where a signature is of another body', () => {
+    const headers = { 'x-signature': signature('sha256', 'hex') };
+    expect(carriesToken(incoming({ headers, body: `${LIST} ` }), [TOKEN])).toBe(false);
+  });
+});
+
+const text = fc.oneof(fc.string(), fc.string({ unit: 'binary' }), fc.constant(TOKEN.slice(1)));
+const anyDocument = fc.oneof(
+  fc.json(),
+  fc.string(),
+  fc
+    .jsonValue()
+    .map((inner) => JSON.stringify({ deliveryInfoList: { deliveryInfo: inner, resourceURL: URL_OF } })),
+  fc
+    .array(
+      fc.record(
+        { address: text, deliveryStatus: text, requestId: text, resourceURL: text },
+        { requiredKeys: [] },
+      ),
+    )
+    .map((list) => JSON.stringify({ deliveryInfo: list })),
+);
+
+test('whatever comes, reading it never throws, and what is read has the shape of a report', () => {
+  fc.assert(
+    fc.property(anyDocument, (body) => {
+      const reports = reportsIn(documentOf(body));
+      for (const { requestId, number, status } of reports ?? []) {
+        expect(number).toMatch(/^\+[1-9]\d{3,14}$/);
+        expect(['DeliveredToNetwork', 'DeliveredToTerminal', 'DeliveryImpossible']).toContain(status);
+        if (requestId !== null) expect(() => encodeURIComponent(requestId)).not.toThrow();
+      }
+    }),
+    { numRuns: 2_000 },
+  );
+});
+
+test('one that nests deeper than any wrapper, or is longer than any list, is read in a bounded way', () => {
+  const deep = `${'{"deliveryInfo":'.repeat(5_000)}${JSON.stringify(ONE)}${'}'.repeat(5_000)}`;
+  expect(reportsIn(documentOf(deep))).toBeNull();
+  expect(carriesToken(incoming({ body: deep }), [TOKEN])).toBe(false);
+  expect(reportsIn({ deliveryInfo: Array.from({ length: 20_000 }, () => ONE) })).toHaveLength(5_000);
+});
+
+test('a forged one never passes, whatever it says and wherever', () => {
+  const forged = fc.record({
+    headers: fc.dictionary(
+      fc.constantFrom('authorization', 'x-token', 'securitytoken', 'x-signature', 'cookie'),
+      fc.oneof(
+        text,
+        text.map((secret) => `Bearer ${secret}`),
+        text.map((secret) => `Basic ${Buffer.from(`volley:${secret}`).toString('base64')}`),
+        fc.string({ minLength: 64, maxLength: 64, unit: fc.constantFrom(...'0123456789abcdef') }),
+      ),
+    ),
+    query: fc.oneof(
+      text,
+      text.map((secret) => `securityToken=${encodeURIComponent(Buffer.from(secret).toString('base64'))}`),
+    ),
+    body: anyDocument,
+  });
+  fc.assert(
+    fc.property(forged, ({ headers, query, body }) => {
+      fc.pre(!JSON.stringify([headers, query, body]).includes(TOKEN));
+      expect(carriesToken({ headers, query, body, document: documentOf(body) }, [TOKEN])).toBe(false);
+    }),
+    { numRuns: 2_000 },
+  );
+});

@@ -44,6 +44,8 @@ export interface LocalConfig {
   retentionMs: number;
   /** 32 bytes in base64 or hex; tokens are encrypted with it where they are kept. */
   secretsKey?: string;
+  /** Where the process serves its metrics; undefined: nowhere. Port 0: any free one. */
+  metrics?: { host: string; port: number };
   logLevel: LogLevel;
 }
 
@@ -124,7 +126,7 @@ export function loadLocalConfig(
 }
 
 function shared(settings: Settings): Omit<LocalConfig, 'lanes'> {
-  const { SENDER_ADDRESS, SENDER_NAME, DEFAULT_COUNTRY, SECRETS_KEY } = settings;
+  const { SENDER_ADDRESS, SENDER_NAME, DEFAULT_COUNTRY, SECRETS_KEY, METRICS_PORT } = settings;
   return {
     redisUrl: settings.REDIS_URL,
     redisPrefix: settings.REDIS_PREFIX,
@@ -138,6 +140,7 @@ function shared(settings: Settings): Omit<LocalConfig, 'lanes'> {
     followUpDeadlineMs: settings.FOLLOW_UP_DEADLINE,
     retentionMs: settings.RETENTION,
     ...(SECRETS_KEY === undefined ? {} : { secretsKey: SECRETS_KEY }),
+    ...(METRICS_PORT === undefined ? {} : { metrics: { host: settings.METRICS_HOST, port: METRICS_PORT } }),
     logLevel: settings.LOG_LEVEL,
   };
 }

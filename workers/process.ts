@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module';
 import { configHints, loadConfig, loadDotEnv, secretsOf } from '../src/config.js';
 import { createEvents } from '../src/events.js';
+import { startMetrics } from '../src/metrics/index.js';
 import type { Role } from '../src/pipeline/roster.js';
 import { createVolley } from '../src/runtime.js';
 
@@ -24,6 +25,7 @@ export async function runWorker(roles: readonly Role[]): Promise<void> {
   for (const hint of configHints(environment)) events.emit({ type: 'config.hint', hint });
   events.emit({ type: 'process.started', version });
   const volley = createVolley({ config, events });
+  const watched = startMetrics({ volley, config, role: roles.join('+') });
   const workers = volley.work({ roles });
   let draining: Promise<void> | undefined;
   const drain = async (signal: NodeJS.Signals): Promise<void> => {
@@ -32,6 +34,7 @@ export async function runWorker(roles: readonly Role[]): Promise<void> {
     events.emit({ type: 'process.draining', signal, deadlineMs });
     setTimeout(() => process.exit(1), deadlineMs).unref();
     await workers.drain();
+    await (await watched)();
     await volley.close();
     events.emit({ type: 'process.drained', tookMs: Math.round(performance.now() - began) });
   };

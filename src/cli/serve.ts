@@ -31,6 +31,9 @@ export async function serve(context: Context, options: ServeOptions): Promise<vo
     if (interrupt.signal.aborted) resolve(undefined);
     interrupt.signal.addEventListener('abort', () => resolve(undefined), { once: true });
   });
+  // Loaded only by who works: the other commands are quick.
+  const { startMetrics } = await import('../metrics/index.js');
+  const unwatch = await startMetrics({ volley, config, role: roles.join('+') });
   const workers = volley.work({ roles, ...(concurrency === undefined ? {} : { concurrency }) });
   let reason: string | undefined;
   try {
@@ -47,6 +50,7 @@ export async function serve(context: Context, options: ServeOptions): Promise<vo
       reason === undefined ? config.requestTimeoutMs + DRAIN_MARGIN_MS : 1_000,
     );
     patience.unref();
+    await unwatch();
     await volley.close();
     clearTimeout(patience);
   }

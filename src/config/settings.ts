@@ -118,6 +118,16 @@ const matching =
   (given) =>
     pattern.test(given) ? given : new Wrong(wanted);
 
+function readPort(given: string): number | Wrong {
+  const port = /^\d{1,5}$/.test(given) ? Number(given) : Number.NaN;
+  return port <= 65_535 ? port : new Wrong('must be a port from 0 (any free one) to 65535');
+}
+
+const readHost = matching(
+  /^[A-Za-z0-9_.:-]+$/,
+  'must be an address of this machine, such as 127.0.0.1, or 0.0.0.0 for all it has',
+);
+
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 
 /** How much is logged, in the words of the logger. */
@@ -163,6 +173,9 @@ export const SETTINGS = z.object({
       'must be 32 random bytes in base64 or hex; make one with: openssl rand -base64 32',
     ),
   ).optional(),
+
+  METRICS_HOST: text(readHost).prefault('127.0.0.1'),
+  METRICS_PORT: text(readPort).optional(),
   LOG_LEVEL: z.enum(LOG_LEVELS, `must be one of ${LOG_LEVELS.join(', ')}`).prefault('info'),
 });
 

@@ -66,6 +66,12 @@ export const CATALOGUE = {
     (e) => `${e.signal}: draining what is in flight, at most ${e.deadlineMs}`,
   ),
   'process.drained': entry('info', { tookMs: span }, (e) => `drained in ${e.tookMs}`),
+  'metrics.served': entry('info', { url: id }, (e) => `metrics at ${e.url}/metrics`),
+  'metrics.failed': entry(
+    'error',
+    { error: failure },
+    (e) => `metrics cannot be served: ${e.error}; everything else goes on`,
+  ),
   'listener.failed': entry(
     'error',
     { of: id, error: failure },

@@ -30,7 +30,9 @@ const MAY_KNOW: Readonly<Record<string, readonly string[]>> = {
     'pipeline',
   ],
   index: ['clock', 'campaign', 'config', 'events', 'pipeline', 'runtime'],
-  http: ['clock', 'campaign', 'config', 'events', 'pipeline'],
+  // What is counted, and the port at which it is asked for.
+  metrics: ['events', 'pipeline'],
+  http: ['clock', 'campaign', 'config', 'events', 'pipeline', 'metrics'],
   // `volley up` brings a Redis along, and `--simulator` the stand-in.
   cli: [
     'clock',
@@ -41,10 +43,11 @@ const MAY_KNOW: Readonly<Record<string, readonly string[]>> = {
     'runtime',
     'index',
     'http',
+    'metrics',
     'redis',
     'simulator',
   ],
-  workers: ['clock', 'config', 'events', 'pipeline', 'runtime', 'index', 'http'],
+  workers: ['clock', 'config', 'events', 'pipeline', 'runtime', 'index', 'http', 'metrics'],
   // It reads the interface page for itself, or it and the client would misread it alike.
   simulator: ['clock'],
 };
@@ -60,6 +63,7 @@ const AT_HOME_IN: Readonly<Record<string, readonly string[]>> = {
   fastify: ['http'],
   'fastify-type-provider-zod': ['http'],
   '@fastify': ['http'],
+  'prom-client': ['metrics'],
   testcontainers: ['redis'],
 };
 

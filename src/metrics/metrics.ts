@@ -1,0 +1,47 @@
+import { createRequire } from 'node:module';
+import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
+import type { Volley } from '../pipeline/volley.js';
+import { countEvents } from './counted.js';
+import { fleetMetrics } from './fleet.js';
+
+const { version } = createRequire(import.meta.url)('volley/package.json') as { version: string };
+
+export interface MetricsOptions {
+  readonly volley: Pick<Volley, 'events' | 'census'>;
+  /** The names of the lanes, from the configuration. */
+  readonly lanes: readonly string[];
+  /** What this process does, such as `send`. */
+  readonly role: string;
+}
+
+/** The metrics of a process, in the text format of Prometheus; docs/metrics.md is their catalogue. */
+export interface Metrics {
+  readonly contentType: string;
+  /** What this process has done since it began, and how it is. */
+  process(): Promise<string>;
+  /** How lanes, campaigns and workers stand, wherever they are: asked of Redis when it is called. */
+  fleet(): Promise<string>;
+  /** Counts no more. */
+  close(): void;
+}
+
+/** Counts from now on. A process needs one: it also watches the garbage collector and the event loop. */
+export function createMetrics({ volley, lanes, role }: MetricsOptions): Metrics {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  const info = new Gauge({
+    name: 'volley_info',
+    help: 'Always 1; the labels say what runs.',
+    labelNames: ['version', 'role'],
+    registers: [registry],
+  });
+  info.set({ version, role }, 1);
+  const end = countEvents(registry, volley.events, lanes);
+  const fleet = fleetMetrics(() => volley.census());
+  return {
+    contentType: registry.contentType,
+    process: () => registry.metrics(),
+    fleet: () => fleet.text(),
+    close: end,
+  };
+}

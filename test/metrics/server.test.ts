@@ -1,0 +1,68 @@
+import { request } from 'node:http';
+import { expect, onTestFinished, test } from 'vitest';
+import { createEvents } from '../../src/events.js';
+import { serveMetrics, startMetrics } from '../../src/metrics/index.js';
+
+const metrics = {
+  contentType: 'text/plain; version=0.0.4; charset=utf-8',
+  process: async () => 'a 1',
+  fleet: async () => 'b 2',
+  close: () => {},
+};
+
+async function served() {
+  const server = await serveMetrics(metrics, { host: '127.0.0.1', port: 0 });
+  onTestFinished(() => server.close());
+  return server;
+}
+
+test('What the process counts and what Redis knows have an address each', async () => {
+  const { url } = await served();
+  const own = await fetch(`${url}/metrics`);
+  expect([own.status, own.headers.get('content-type'), await own.text()]).toEqual([
+    200,
+    'text/plain; version=0.0.4; charset=utf-8',
+    'a 1\n',
+  ]);
+  expect(await (await fetch(`${url}/metrics/fleet?now`)).text()).toBe('b 2\n');
+  const head = await fetch(`${url}/metrics`, { method: 'HEAD' });
+  expect([head.status, await head.text()]).toEqual([200, '']);
+});
+
+test('Other addresses and methods are turned away, and so is what tries to be one', async () => {
+  const { url } = await served();
+  for (const path of ['/', '/metrics/', '/constructor', '/__proto__']) {
+    expect((await fetch(url + path)).status, path).toBe(404);
+  }
+  expect((await fetch(`${url}/metrics`, { method: 'POST', body: 'x' })).status).toBe(405);
+});
+
+test('Metrics that cannot be had cost the one who asks his connection, and nobody else anything', async () => {
+  const broken = { ...metrics, process: () => Promise.reject(new Error('no')) };
+  const server = await serveMetrics(broken, { host: '127.0.0.1', port: 0 });
+  onTestFinished(() => server.close());
+  await expect(fetch(`${server.url}/metrics`)).rejects.toThrow();
+  expect(await (await fetch(`${server.url}/metrics/fleet`)).text()).toBe('b 2\n');
+});
+
+test('Closing does not wait for whoever keeps a connection open', async () => {
+  const server = await serveMetrics(metrics, { host: '127.0.0.1', port: 0 });
+  const idle = request(`${server.url}/metrics`, { headers: { connection: 'keep-alive' } });
+  const broken = new Promise((resolve) => idle.on('error', resolve));
+  await new Promise((resolve) => idle.on('socket', (socket) => socket.once('connect', resolve)));
+  await server.close();
+  await broken;
+});
+
+test('A port that somebody else has is told of, and keeps nobody from sending', async () => {
+  const { url } = await served();
+  const events = createEvents({ level: 'silent' });
+  const failed = events.next('metrics.failed');
+  const stop = await startMetrics({
+    volley: { events, census: () => Promise.reject(new Error('not asked')) },
+    config: { lanes: [{ name: 'acme' }], metrics: { host: '127.0.0.1', port: Number(new URL(url).port) } },
+    role: 'send',
+  });
+  expect((await failed).error).toMatchObject({ code: 'EADDRINUSE' });
+  await stop();
+});

@@ -7,6 +7,8 @@
   KEYS[3] claimsKey   hash: claim number -> send in flight
   KEYS[4] runningKey  sorted set: campaign -> virtual start
   KEYS[5] statesKey   hash: campaign -> its mutable part, JSON
+  KEYS[6] endedKey    sorted set: campaign -> when it ended, ms
+  KEYS[7] lapsingKey  sorted set: campaign -> when what is planned lapses, ms
   ARGV[1] rulesJson   the lane's rules
   ARGV[2] word        join, attend, leave or told
   ARGV[3] process     who says so
@@ -27,6 +29,8 @@ local windowKey = KEYS[2]
 local claimsKey = KEYS[3]
 local runningKey = KEYS[4]
 local statesKey = KEYS[5]
+local endedKey = KEYS[6]
+local lapsingKey = KEYS[7]
 local rulesJson = ARGV[1]
 local word = ARGV[2]
 local process = ARGV[3]
@@ -40,7 +44,8 @@ local rules = cjson.decode(rulesJson)
 local lane, now = lane_load(laneKey, given)
 local events = {}
 
--- Those that have become unknown already stay so: an operator may have seen them.
+-- Those that have become unknown already stay so: an operator may have seen them. So will what an earlier request may have
+-- reached, where it goes out no more.
 local function give_back_nobodys()
   local all, ids, gaps = redis.call('HGETALL', claimsKey), {}, {}
   for i = 1, #all, 2 do
@@ -53,11 +58,14 @@ local function give_back_nobodys()
   local campaigns = campaigns_load(statesKey, ids)
   for _, gap in ipairs(gaps) do
     local c = campaigns[gap.c]
-    redis.call('HDEL', claimsKey, gap.n)
-    if c then campaign_release(c, 'sending', gap.f, gap.k, nil, gap.u) end
+    if not (c and gap.u and c.rest ~= 'planned') then
+      redis.call('HDEL', claimsKey, gap.n)
+      if c then campaign_release(c, 'sending', gap.f, gap.k, nil, gap.u) end
+    end
     if c and campaign_is_sendable(c) then
       redis.call('ZADD', runningKey, 'NX', string.format('%.17g', math.max(0, lane.virtual - 5)), gap.c)
     end
+    if c then campaign_end(endedKey, lapsingKey, gap.c, c, now, events) end
   end
   campaigns_save(statesKey, campaigns)
 end

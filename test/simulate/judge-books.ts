@@ -91,11 +91,8 @@ export class Books {
             `${id}:${ordinal} is said to be ${STATE_OF[letter]}, and the service never took it`,
           );
         }
-        // What is to be sent again, by somebody's word or because the service knows its correlator, may be cancelled before.
-        const deduplicates = this.#world.planOf(lane).settings.clientCorrelator === 'deduplicates';
-        const { judge } = this.#world;
-        const isExcused = deduplicates || judge.letGo.has(number) || judge.wasLostWhileHeld(number);
-        const isLetGo = letter === '\0' && isExcused;
+        // Somebody said that it is to be sent again, when its campaign was cancelled already.
+        const isLetGo = letter === '\0' && this.#world.judge.letGo.has(number);
         if (wasTaken && !'NTICA'.includes(letter) && !isLetGo) {
           throw new Violation(
             4,

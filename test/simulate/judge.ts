@@ -33,9 +33,6 @@ export class Judge {
   hasForgotten = false;
   /** Numbers of whom somebody said that they are to be sent to again, whatever became of the request before. */
   readonly letGo = new Set<string>();
-  /** Campaigns that were paused or given up since a loss: what is claimed for nobody leaves them out. */
-  readonly #heldSinceLoss = new Set<string>();
-  #forgotAt = Number.NEGATIVE_INFINITY;
   readonly #world: World;
   readonly #lanes = new Map<string, LaneBook>();
   readonly #attempts = new Map<string, Attempt[]>();
@@ -72,11 +69,6 @@ export class Judge {
     if (this.#world.planOf(name).settings.clientCorrelator === 'deduplicates') {
       for (const [number, claim] of before?.claims ?? [])
         if (!now.claims.has(number)) book.givenBack.set(number, { claim, at: this.#world.calendar.now });
-    }
-    if (this.hasForgotten) {
-      for (const [id, { state }] of now.campaigns) {
-        if (state.s === 'paused' || state.rest !== 'planned') this.#heldSinceLoss.add(id);
-      }
     }
     if (before !== undefined) {
       this.#resent(before, now, by);
@@ -179,7 +171,6 @@ export class Judge {
   forgot(): void {
     this.hasForgotten = true;
     const { now } = this.#world.calendar;
-    this.#forgotAt = now;
     for (const book of this.#lanes.values()) {
       book.excused += book.departures.length;
       book.excusedUntil = now + 2 * this.#world.scenario.config.quotaWindowMs;
@@ -241,7 +232,7 @@ export class Judge {
         this.#deduplicates(number) &&
         before.correlator === attempt.correlator &&
         before.recipients.join() === attempt.recipients.join();
-      if (!before.isOver && !isRepeat && !this.#isLostWhileHeld(number, before)) {
+      if (!before.isOver && !isRepeat) {
         throw new Violation(
           2,
           `${number} is sent again; what left at ${before.at} ms may have been accepted`,
@@ -250,15 +241,6 @@ export class Judge {
     }
     known.push(attempt);
     this.#attempts.set(number, known);
-  }
-
-  /** Whether the claim of what left for this number was forgotten, and its campaign was held before it could be made up for. */
-  wasLostWhileHeld(number: string): boolean {
-    return (this.#attempts.get(number) ?? []).some((attempt) => this.#isLostWhileHeld(number, attempt));
-  }
-
-  #isLostWhileHeld(number: string, { at }: Attempt): boolean {
-    return at <= this.#forgotAt && this.#heldSinceLoss.has(this.#world.recipientOf(number).campaign);
   }
 
   #deduplicates(number: string): boolean {

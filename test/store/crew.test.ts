@@ -274,8 +274,8 @@ test.each(['pause', 'cancel'] as const)(
     const rest = await it.claimRest('b', at + 11 * it.rules.window);
     expect(rest.filter((ordinal) => ordinal < 20)).toEqual([]);
     // What is claimed for nobody once the roll has ended comes on top: nobody knows whose it would have been.
-  expect(rest.length).toBeLessThan(1_000 - (n['sending'] ?? 0));
-  expect(rest.length).toBeGreaterThan(0);
+    expect(rest.length).toBeLessThan(1_000 - (n['sending'] ?? 0));
+    expect(rest.length).toBeGreaterThan(0);
   },
 );
 
@@ -291,6 +291,18 @@ test('what was held back from a pause is planned again when everybody has told',
   await it.told('a', at);
   await it.told('b', at);
   expect((await it.state('c')).n).toMatchObject({ planned: 1_000, sending: 0 });
+});
+
+test('a campaign that was cancelled while the roll was called ends when everybody has told', async () => {
+  const it = await crewed('held-cancelled', 10);
+  await it.join('a', START);
+  await it.remember();
+  await it.failOver();
+  await it.commands.campaign('cancel', 'c', undefined, START + LOSS);
+  expect((await it.state('c'))['ended']).toBe(0);
+  await it.told('a', START + LOSS);
+  expect(await it.state('c')).toMatchObject({ s: 'cancelled', n: { cancelled: 10, sending: 0 } });
+  expect((await it.state('c'))['ended']).toBeGreaterThan(0);
 });
 
 test('what may be missing of a campaign that lapses before the roll has ended is not said to have lapsed', async () => {

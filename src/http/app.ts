@@ -3,6 +3,7 @@ import { serializerCompiler, validatorCompiler, type ZodTypeProvider } from 'fas
 import type { Config, LocalConfig } from '../config.js';
 import type { Volley } from '../pipeline/volley.js';
 import { health } from './health.js';
+import { measured } from './metrics.js';
 import { Problem, problemOf } from './problem.js';
 
 /** What the doors of the house are hung on. Whoever makes it closes both: first this, then the Volley. */
@@ -54,6 +55,7 @@ export function createHttp(options: HttpOptions): HttpApp {
   app.setNotFoundHandler(() => {
     throw new Problem('notFound', 'There is nothing at this address; /docs lists what there is');
   });
-  for (const routes of ROUTES) app.register(async (scope) => routes(typed(scope), options));
+  for (const routes of [...ROUTES, measured(app, options)])
+    app.register(async (scope) => routes(typed(scope), options));
   return app;
 }

@@ -18,29 +18,51 @@ export function fleetMetrics(census: () => Promise<Census>): { text(): Promise<s
     new Gauge({ name, help, labelNames, registers: [registry] });
 
   const up = gauge(UP, '1 if Redis could be asked how everything stands.');
-  const state = gauge('volley_lane_state', '1 for the state that a lane is in.', 'lane', 'state');
+  const state = gauge(
+    'volley_lane_state',
+    '1 for the state that the lane is in, 0 for each other.',
+    'lane',
+    'state',
+  );
   const closed = gauge(
     'volley_lane_closed',
-    '1 for why a lane starts nothing, or only a probe.',
+    '1 for why the lane starts nothing, or only a probe, 0 for each other cause.',
     'lane',
     'cause',
   );
   const limit = gauge(
     'volley_lane_quota_limit',
-    'Requests a window in force now; none while unknown.',
+    'Requests a window permits now; none while nobody knows.',
     'lane',
   );
-  const learned = gauge('volley_lane_quota_learned', 'Requests a window, as learned; none before.', 'lane');
-  const used = gauge('volley_lane_quota_used', 'Requests in the window that ends now.', 'lane', 'kind');
-  const inFlight = gauge('volley_lane_in_flight', 'Requests without an answer yet.', 'lane');
-  const permits = gauge('volley_lane_permits', 'Requests that may leave now; none while unknown.', 'lane');
+  const learned = gauge(
+    'volley_lane_quota_learned',
+    'Requests a window permits, as learned; none before it is, nor where it is configured.',
+    'lane',
+  );
+  const used = gauge(
+    'volley_lane_quota_used',
+    'Requests answered in the window that ends now.',
+    'lane',
+    'kind',
+  );
+  const inFlight = gauge('volley_lane_in_flight', 'Requests on the wire or about to be.', 'lane');
+  const permits = gauge(
+    'volley_lane_permits',
+    'Requests that may leave now; none while nobody knows.',
+    'lane',
+  );
   const throttled = new Counter({
     name: 'volley_lane_throttled_total',
-    help: 'Answers 429.',
+    help: 'Requests answered 429 since the lane began.',
     labelNames: ['lane'],
     registers: [registry],
   });
-  const awaiting = gauge('volley_lane_awaiting_reports', 'Requests that are followed up.', 'lane');
+  const awaiting = gauge(
+    'volley_lane_awaiting_reports',
+    'Requests without a final report for each recipient.',
+    'lane',
+  );
   const late = gauge(
     'volley_lane_poll_overdue_seconds',
     'How long the request that is due first has waited for its poll.',
@@ -48,10 +70,15 @@ export function fleetMetrics(census: () => Promise<Census>): { text(): Promise<s
   );
   const unknown = gauge('volley_lane_unknown_batches', 'Batches of whose outcome nobody knows.', 'lane');
   const campaigns = gauge('volley_campaigns', 'Campaigns kept, by state.', 'lane', 'state');
-  const recipients = gauge('volley_recipients', 'Their recipients, by state.', 'lane', 'state');
+  const recipients = gauge(
+    'volley_recipients',
+    'Recipients of the campaigns kept, by state.',
+    'lane',
+    'state',
+  );
   const requests = gauge(
     'volley_campaign_requests',
-    'Requests put on the wire for the campaigns kept.',
+    'Requests put on the wire for the campaigns kept, repeated ones too.',
     'lane',
     'kind',
   );

@@ -3,6 +3,7 @@ import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import type { Volley } from '../pipeline/volley.js';
 import { countEvents } from './counted.js';
 import { fleetMetrics } from './fleet.js';
+import { countAnswers, type HttpAnswer } from './http.js';
 
 const { version } = createRequire(import.meta.url)('volley/package.json') as { version: string };
 
@@ -21,6 +22,8 @@ export interface Metrics {
   process(): Promise<string>;
   /** How lanes, campaigns and workers stand, wherever they are: asked of Redis when it is called. */
   fleet(): Promise<string>;
+  /** Adds what only a process has that serves HTTP. Returns what is told of each answer. */
+  http(): (answer: HttpAnswer) => void;
   /** Counts no more. */
   close(): void;
 }
@@ -42,6 +45,7 @@ export function createMetrics({ volley, lanes, role }: MetricsOptions): Metrics 
     contentType: registry.contentType,
     process: () => registry.metrics(),
     fleet: () => fleet.text(),
+    http: () => countAnswers(registry),
     close: end,
   };
 }

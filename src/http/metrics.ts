@@ -1,0 +1,32 @@
+import type { FastifyInstance } from 'fastify';
+import { createMetrics } from '../metrics/index.js';
+import type { HttpOptions, Routes } from './app.js';
+
+/**
+ * Counts the answers of the whole app, whoever registers their routes. Returns the route at which Prometheus asks for
+ * it, and for the fleet; docs/metrics.md is the catalogue.
+ */
+export function measured(whole: FastifyInstance, { volley, config }: HttpOptions): Routes {
+  const metrics = createMetrics({ volley, lanes: config.lanes.map(({ name }) => name), role: 'http' });
+  const answered = metrics.http();
+  whole.addHook('onClose', async () => metrics.close());
+  whole.addHook('onResponse', async ({ method, routeOptions }, { statusCode, elapsedTime }) => {
+    answered({ method, route: routeOptions.url ?? 'none', status: statusCode, tookMs: elapsedTime });
+  });
+  return (app) => {
+    app.get(
+      '/metrics',
+      {
+        schema: {
+          summary: 'Metrics for Prometheus',
+          description: 'In its text format. How the fleet stands is asked of Redis at each call.',
+          tags: ['Operation'],
+        },
+      },
+      async (_request, reply) => {
+        const parts = await Promise.all([metrics.fleet(), metrics.process()]);
+        return reply.type(metrics.contentType).send(`${parts.join('\n')}\n`);
+      },
+    );
+  };
+}

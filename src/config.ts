@@ -47,7 +47,24 @@ export interface LocalConfig {
   /** Where the process serves its metrics; undefined: nowhere. Port 0: any free one. */
   metrics?: { host: string; port: number };
   logLevel: LogLevel;
+  http: HttpSettings;
 }
+
+/** How the HTTP API is served. */
+export interface HttpSettings {
+  /** An address or host name of this machine. */
+  host: string;
+  /** 0: any that is free. */
+  port: number;
+  /** Of each key, in each process. */
+  requestsPerMinute: number;
+  /** The longest JSON body. */
+  maxJsonBytes: number;
+  /** The longest CSV. */
+  maxUploadBytes: number;
+}
+
+const MEGABYTE = 1_000_000;
 
 /** Everything: what workers need, and whatever else speaks with the service. */
 export interface Config extends LocalConfig {
@@ -142,5 +159,12 @@ function shared(settings: Settings): Omit<LocalConfig, 'lanes'> {
     ...(SECRETS_KEY === undefined ? {} : { secretsKey: SECRETS_KEY }),
     ...(METRICS_PORT === undefined ? {} : { metrics: { host: settings.METRICS_HOST, port: METRICS_PORT } }),
     logLevel: settings.LOG_LEVEL,
+    http: {
+      host: settings.HTTP_HOST,
+      port: settings.HTTP_PORT,
+      requestsPerMinute: settings.HTTP_REQUESTS_PER_MINUTE,
+      maxJsonBytes: settings.HTTP_MAX_JSON_MB * MEGABYTE,
+      maxUploadBytes: settings.HTTP_MAX_UPLOAD_MB * MEGABYTE,
+    },
   };
 }

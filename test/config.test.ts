@@ -66,6 +66,13 @@ describe('the configuration of a single lane', () => {
       followUpDeadlineMs: 72 * 3_600_000,
       retentionMs: 30 * 86_400_000,
       logLevel: 'info',
+      http: {
+        host: '127.0.0.1',
+        port: 8080,
+        requestsPerMinute: 600,
+        maxJsonBytes: 10_000_000,
+        maxUploadBytes: 1_000_000_000,
+      },
     } satisfies Config);
   });
 

@@ -167,6 +167,12 @@ export const SETTINGS = z.object({
   FOLLOW_UP_DEADLINE: text(span('1s', '30d')).prefault('72h'),
   RETENTION: text(span('1m', '3650d')).prefault('30d'),
 
+  HTTP_HOST: text(readHost).prefault('127.0.0.1'),
+  HTTP_PORT: text(readPort).prefault('8080'),
+  HTTP_REQUESTS_PER_MINUTE: text(count(1, 1_000_000, 'requests')).prefault('600'),
+  HTTP_MAX_JSON_MB: text(count(1, 100, 'megabytes')).prefault('10'),
+  HTTP_MAX_UPLOAD_MB: text(count(1, 10_000, 'megabytes')).prefault('1000'),
+
   SECRETS_KEY: text(
     matching(
       /^(?:[0-9a-fA-F]{64}|[A-Za-z0-9+/_-]{43}=?)$/,

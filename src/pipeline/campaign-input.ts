@@ -1,10 +1,16 @@
+import type { Readable } from 'node:stream';
 import type { InvalidRow, Preview } from '../campaign/views.js';
 import type { RecipientInput } from './row-objects.js';
 
+/** A CSV that comes in piece by piece. It is read once, no faster than it is imported. */
+export interface CsvStream {
+  readonly csv: Readable;
+}
+
 /** What a campaign is made of. */
 export interface CampaignInput {
-  /** A path of a CSV file, or recipients as code has them. */
-  readonly recipients: string | Iterable<RecipientInput> | AsyncIterable<RecipientInput>;
+  /** A path of a CSV file, its bytes, or recipients as code has them. */
+  readonly recipients: string | CsvStream | Iterable<RecipientInput> | AsyncIterable<RecipientInput>;
   readonly message: string;
   /** A number of up to 15 characters or up to 11 of the GSM 7-bit alphabet; default: `SENDER_ADDRESS`. */
   readonly sender?: string | undefined;

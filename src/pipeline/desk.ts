@@ -28,6 +28,8 @@ export type Desk = Pick<
   Volley,
   | 'status'
   | 'list'
+  | 'page'
+  | 'laneOf'
   | 'pause'
   | 'resume'
   | 'cancel'
@@ -39,6 +41,8 @@ export type Desk = Pick<
 >;
 
 const LISTED = 50;
+/** A page of the few that are in a rare state must not look through all there are. */
+const LOOKED_AT_FOR_A_PAGE = 5_000;
 const LOOKED_UP_AT_ONCE = 50;
 const PROGRESS_MS = 500;
 
@@ -91,6 +95,31 @@ export function createDesk({ redis, keys, lanes, wakers, roster, events }: DeskO
     );
   };
 
+  const page = async (
+    { state, lanes: only, limit = LISTED, after }: NonNullable<Parameters<Volley['page']>[0]>,
+    most: number,
+  ) => {
+    const workers = await hasWorkers();
+    const campaigns: CampaignStatus[] = [];
+    // A lane is asked once, however many of its campaigns are listed.
+    const standing = new Map<Lane, ReturnType<typeof stand>>();
+    const lookUp = async ({ id, lane: name }: { id: string; lane: string }) => {
+      const lane = only === undefined || only.includes(name) ? lanes.get(name) : undefined;
+      if (lane === undefined) return { id, campaign: null };
+      const stands = standing.get(lane) ?? stand(lane);
+      standing.set(lane, stands);
+      return { id, campaign: await look(id, lane, stands, workers, state) };
+    };
+    let looked = 0;
+    const all = listCampaigns(redis, keys, after);
+    for await (const { id, campaign } of ahead(all, LOOKED_UP_AT_ONCE, lookUp)) {
+      looked += 1;
+      if (campaign !== null) campaigns.push(campaign);
+      if (campaigns.length >= limit || looked >= most) return { campaigns, next: id };
+    }
+    return { campaigns, next: null };
+  };
+
   const command = async (id: string, word: 'pause' | 'resume' | 'cancel') => {
     const lane = await laneOf(id);
     const done = await lane.commands.campaign(word, id);
@@ -103,24 +132,12 @@ export function createDesk({ redis, keys, lanes, wakers, roster, events }: DeskO
   return {
     status,
 
-    async list({ state, limit = LISTED } = {}) {
-      const workers = await hasWorkers();
-      const found: CampaignStatus[] = [];
-      // A lane is asked once, however many of its campaigns are listed.
-      const standing = new Map<Lane, ReturnType<typeof stand>>();
-      const lookUp = async ({ id, lane: name }: { id: string; lane: string }) => {
-        const lane = lanes.get(name);
-        if (lane === undefined) return null;
-        const stands = standing.get(lane) ?? stand(lane);
-        standing.set(lane, stands);
-        return look(id, lane, stands, workers, state);
-      };
-      for await (const campaign of ahead(listCampaigns(redis, keys), LOOKED_UP_AT_ONCE, lookUp)) {
-        if (campaign !== null) found.push(campaign);
-        if (found.length >= limit) break;
-      }
-      return found;
-    },
+    list: async ({ state, limit = LISTED } = {}) =>
+      (await page({ state, limit }, Number.POSITIVE_INFINITY)).campaigns,
+
+    page: (wanted = {}) => page(wanted, LOOKED_AT_FOR_A_PAGE),
+
+    laneOf: async (id) => (await laneOf(id)).name,
 
     async pause(id) {
       const { lane, inFlight } = await command(id, 'pause');

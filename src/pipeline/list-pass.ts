@@ -10,7 +10,7 @@ import type { Lane } from './lane.js';
 import { ListError } from './list-error.js';
 import { type CheckedRows, checkRows } from './recipients.js';
 import { rowsOfObjects } from './row-objects.js';
-import { readCsv } from './rows.js';
+import { type Rows, readCsv } from './rows.js';
 import { createTally } from './tally.js';
 
 /** A list that is open, its columns known and the text bound to them; it can be gone through once. */
@@ -23,7 +23,7 @@ export interface OpenList {
 export async function openList(config: LocalConfig, input: CampaignInput): Promise<OpenList> {
   const { recipients } = input;
   return asInputErrors(async () => {
-    const rows = typeof recipients === 'string' ? await readCsv(recipients) : await rowsOfObjects(recipients);
+    const rows = await rowsOf(recipients);
     const compiled = compileTemplate(input.message, rows.columns);
     if (!compiled.ok) {
       rows.close();
@@ -37,6 +37,11 @@ export async function openList(config: LocalConfig, input: CampaignInput): Promi
     });
     return { list, template };
   });
+}
+
+function rowsOf(recipients: CampaignInput['recipients']): Promise<Rows> {
+  if (typeof recipients === 'string') return readCsv(recipients);
+  return 'csv' in recipients ? readCsv(recipients.csv) : rowsOfObjects(recipients);
 }
 
 /** What is done with the rows as they go by. */

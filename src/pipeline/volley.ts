@@ -51,6 +51,19 @@ export interface Volley {
   status(id: string): Promise<CampaignStatus>;
   /** Newest first. */
   list(options?: { state?: CampaignState; limit?: number }): Promise<CampaignStatus[]>;
+  /**
+   * Newest first, some at a time: those older than the campaign `after`, as far as they are of these lanes and in this
+   * state. `next` is what to give as `after` for those that follow, null at the end. A page may be short, or empty,
+   * before the end: no more than some thousands are looked at.
+   */
+  page(options?: {
+    state?: CampaignState | undefined;
+    lanes?: readonly string[] | undefined;
+    limit?: number;
+    after?: string | undefined;
+  }): Promise<{ readonly campaigns: CampaignStatus[]; readonly next: string | null }>;
+  /** The lane of a campaign. */
+  laneOf(id: string): Promise<string>;
   /** After it returns no request of the campaign starts but those it counts as in flight. */
   pause(id: string): Promise<{ inFlight: number }>;
   resume(id: string): Promise<void>;

@@ -124,9 +124,16 @@ export async function findLane(redis: Redis, keys: Keys, campaign: string): Prom
 
 const LISTED_AT_ONCE = 200;
 
-/** All campaigns, newest first. An entry may have no data: its import has just begun, or it is being removed. */
-export async function* listCampaigns(redis: Redis, keys: Keys): AsyncGenerator<{ id: string; lane: string }> {
-  for (let before = '+'; ; ) {
+/**
+ * All campaigns, newest first, or those older than `after`. An entry may have no data: its import has just begun, or it
+ * is being removed.
+ */
+export async function* listCampaigns(
+  redis: Redis,
+  keys: Keys,
+  after?: string,
+): AsyncGenerator<{ id: string; lane: string }> {
+  for (let before = after === undefined ? '+' : `(${after} `; ; ) {
     const members = await redis.zrevrangebylex(keys.campaigns, before, '-', 'LIMIT', 0, LISTED_AT_ONCE);
     for (const member of members) {
       const space = member.indexOf(' ');

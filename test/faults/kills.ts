@@ -8,10 +8,11 @@ import { writeHistory } from './history.js';
 
 /** Of twenty-one kills one is Redis's. */
 const A_REDIS_KILL_EACH = 20;
-/** BullMQ's lock, its check, and the start of another process on a busy machine. */
-const SERVED_AGAIN_WITHIN_MS = 15_000;
 
-/** Kills so many worker processes, and Redis now and then; prints what came of it, and whether it is as promised. */
+/**
+ * Kills so many worker processes, and Redis now and then; prints what came of it, and whether it is as promised. How soon
+ * it is served again is told and not judged: those who take over are killed in turn, before a lock has ended.
+ */
 export async function runKills(kills: number, seed: number, path: string): Promise<boolean> {
   const dir = await mkdtemp(join(tmpdir(), 'volley-kill-run-'));
   let server = await startPrivateRedis({ dir, appendfsync: 'always' });
@@ -63,7 +64,7 @@ function tell({ figures, violations, servedAgainMs, tookMs }: KillOutcome): bool
   };
   for (const [name, value] of Object.entries(rows)) console.log(`${name}: ${value}`);
   for (const { check, what } of violations.slice(0, 10)) console.log(`  ${check}: ${what}`);
-  const isGood = violations.length === 0 && at(1) <= SERVED_AGAIN_WITHIN_MS;
+  const isGood = violations.length === 0;
   console.log(isGood ? 'all as promised' : `NOT as promised: ${violations.length} violations`);
   return isGood;
 }

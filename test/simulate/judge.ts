@@ -19,8 +19,6 @@ interface LaneBook {
   /** Arrivals above the quota that a loss excuses, and until when. */
   excused: number;
   excusedUntil: number;
-  /** Claims that were given back lately, by their numbers, and when: of lanes whose service knows correlators. */
-  readonly givenBack: Map<string, { readonly claim: ObservedClaim; readonly at: number }>;
   /** Claims that were there and were forgotten. */
   readonly lost: Map<string, ObservedClaim>;
   /** Campaigns that may not start anything: since when, and what was in flight then. */
@@ -66,10 +64,6 @@ export class Judge {
       return;
     }
     this.#halts(book, now);
-    if (this.#world.planOf(name).settings.clientCorrelator === 'deduplicates') {
-      for (const [number, claim] of before?.claims ?? [])
-        if (!now.claims.has(number)) book.givenBack.set(number, { claim, at: this.#world.calendar.now });
-    }
     if (before !== undefined) {
       this.#resent(before, now, by);
       this.#gate.observed(name, before, now, by);
@@ -94,15 +88,7 @@ export class Judge {
     const standing = [...(book.last?.claims ?? [])].find(
       (entry) => covers(entry) && entry[1].g === undefined,
     );
-    // One that was confirmed just before it was taken for unknown; nobody may send it again before its owner has ended.
-    const justUnknown = [...(book.last?.unknown ?? [])].find(
-      (entry) => covers(entry) && (entry[1].since ?? 0) >= (book.last?.time ?? 0) - UNCONFIRMED_MS,
-    );
-    const justGivenBack = [...book.givenBack]
-      .filter(([, { at }]) => at >= now - UNCONFIRMED_MS)
-      .map(([number, { claim }]) => [number, claim] as const)
-      .find(covers);
-    const lost = [...book.lost].find(covers) ?? justUnknown ?? justGivenBack;
+    const lost = [...book.lost].find(covers);
     if (standing === undefined && lost === undefined) {
       throw new Violation(
         3,
@@ -216,7 +202,6 @@ export class Judge {
       departures: [],
       excused: 0,
       excusedUntil: 0,
-      givenBack: new Map(),
       lost: new Map(),
       halted: new Map(),
     };

@@ -1,5 +1,5 @@
 import type { Exchange, Failure, Reply } from '../../src/gateway/exchange.js';
-import type { MessagingClient, SendRequest } from '../../src/gateway/messaging.js';
+import type { Departure, MessagingClient, SendRequest } from '../../src/gateway/messaging.js';
 import { type PollOutcome, pollOutcome, type SendOutcome, sendOutcome } from '../../src/gateway/outcome.js';
 import { createQuotaModel, type QuotaModel } from '../../src/simulator/quota-models.js';
 import type { Process } from './process.js';
@@ -27,6 +27,12 @@ const failure = (cause: Failure['cause'], code: string, left: boolean): Failure 
   code,
   left,
 });
+
+/** What the transport says of a request whose last moment to leave has passed. */
+const TOO_LATE = failure('timeout', 'ERR_LATE', false);
+
+const isLate = ({ machine }: Process, departure: Departure = {}): boolean =>
+  machine.monotonic() > (departure.latest ?? Number.POSITIVE_INFINITY);
 
 /** The service as one lane sees it: in virtual time, with the outcomes that the wire may have. */
 export class Service {
@@ -56,7 +62,8 @@ export class Service {
   clientOf(process: Process): MessagingClient {
     const reading = { now: START + this.#world.calendar.now, secrets: [] };
     return {
-      send: async (request, bearer) => {
+      send: async (request, bearer, departure) => {
+        if (isLate(process, departure)) return sendOutcome(TOO_LATE, request.recipients, reading);
         const attempt: Attempt = {
           recipients: request.recipients,
           correlator: request.clientCorrelator,
@@ -72,7 +79,8 @@ export class Service {
         this.#told(process, 'send', outcome.kind, request.recipients.join(' '));
         return outcome;
       },
-      deliveryInfos: async (_sender, requestId, bearer) => {
+      deliveryInfos: async (_sender, requestId, bearer, departure) => {
+        if (isLate(process, departure)) return pollOutcome(TOO_LATE, reading);
         const exchange = await this.#exchange(process, 'poll', () => this.#polls(requestId, bearer));
         const outcome: PollOutcome = pollOutcome(exchange, reading);
         this.#told(process, 'poll', outcome.kind, requestId);

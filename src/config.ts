@@ -1,3 +1,4 @@
+import type { CallbackSettings } from './config/callback.js';
 import { accountsShared, crossProblems } from './config/checks.js';
 import type { Environment } from './config/dot-env.js';
 import { ConfigError } from './config/error.js';
@@ -7,6 +8,7 @@ import { assertLoopback } from './config/loopback.js';
 import { configHints, readSettings } from './config/reading.js';
 import type { LogLevel, Settings } from './config/settings.js';
 
+export { type CallbackSettings, type LaneCallback, laneCallback } from './config/callback.js';
 export { type Environment, loadDotEnv } from './config/dot-env.js';
 export { DURATION_FORM, formatDuration, parseDuration } from './config/duration.js';
 export { ConfigError } from './config/error.js';
@@ -44,6 +46,8 @@ export interface LocalConfig {
   retentionMs: number;
   /** 32 bytes in base64 or hex; tokens are encrypted with it where they are kept. */
   secretsKey?: string;
+  /** Where the service sends its notifications; without it delivery is only asked after. */
+  callback?: CallbackSettings;
   /** Where the process serves its metrics; undefined: nowhere. Port 0: any free one. */
   metrics?: { host: string; port: number };
   logLevel: LogLevel;
@@ -144,6 +148,7 @@ export function loadLocalConfig(
 
 function shared(settings: Settings): Omit<LocalConfig, 'lanes'> {
   const { SENDER_ADDRESS, SENDER_NAME, DEFAULT_COUNTRY, SECRETS_KEY, METRICS_PORT } = settings;
+  const { CALLBACK_URL, CALLBACK_SECURITY_TOKEN, CALLBACK_PROOF } = settings;
   return {
     redisUrl: settings.REDIS_URL,
     redisPrefix: settings.REDIS_PREFIX,
@@ -157,6 +162,11 @@ function shared(settings: Settings): Omit<LocalConfig, 'lanes'> {
     followUpDeadlineMs: settings.FOLLOW_UP_DEADLINE,
     retentionMs: settings.RETENTION,
     ...(SECRETS_KEY === undefined ? {} : { secretsKey: SECRETS_KEY }),
+    ...(CALLBACK_URL === undefined || CALLBACK_SECURITY_TOKEN === undefined
+      ? {}
+      : {
+          callback: { url: CALLBACK_URL, securityToken: CALLBACK_SECURITY_TOKEN, proof: CALLBACK_PROOF },
+        }),
     ...(METRICS_PORT === undefined ? {} : { metrics: { host: settings.METRICS_HOST, port: METRICS_PORT } }),
     logLevel: settings.LOG_LEVEL,
     http: {

@@ -10,7 +10,7 @@ import type { SettingName } from './settings.js';
 const WINDOW_PER_TIMEOUT = 10;
 
 /** Faults between settings that are each right by themselves. A setting already at fault is left out. */
-export function crossProblems({ settings, faulty }: Reading, lanes: readonly LaneRules[]): string[] {
+export function crossProblems({ settings, given, faulty }: Reading, lanes: readonly LaneRules[]): string[] {
   const problems: string[] = [];
   const sound = (...names: SettingName[]): boolean => names.every((name) => !faulty.has(name));
   const { QUOTA_WINDOW_MS, REQUEST_TIMEOUT_MS, FOLLOW_UP_FIRST_MS, FOLLOW_UP_DEADLINE } = settings;
@@ -26,6 +26,11 @@ export function crossProblems({ settings, faulty }: Reading, lanes: readonly Lan
   if (sound('FOLLOW_UP_FIRST_MS', 'FOLLOW_UP_DEADLINE') && FOLLOW_UP_FIRST_MS >= FOLLOW_UP_DEADLINE) {
     problems.push(
       `FOLLOW_UP_DEADLINE must be longer than FOLLOW_UP_FIRST_MS (${formatDuration(FOLLOW_UP_FIRST_MS)}), or nothing would ever be polled; it is ${formatDuration(FOLLOW_UP_DEADLINE)}`,
+    );
+  }
+  if (given.has('CALLBACK_URL') && !given.has('CALLBACK_SECURITY_TOKEN')) {
+    problems.push(
+      'CALLBACK_SECURITY_TOKEN must be set with CALLBACK_URL, or anybody could send notifications; make one with: openssl rand -base64 32',
     );
   }
   for (const { name, unknownOutcome } of lanes) {

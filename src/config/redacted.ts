@@ -1,4 +1,5 @@
 import type { Config, LocalConfig } from '../config.js';
+import { laneCallback } from './callback.js';
 
 const HIDDEN = '[set]';
 
@@ -14,6 +15,7 @@ export function redactedConfig(config: Config | LocalConfig): Record<string, unk
       'credentials' in lane ? { ...lane, credentials: hidden(lane.credentials) } : lane,
     ),
     ...(config.secretsKey === undefined ? {} : { secretsKey: HIDDEN }),
+    ...(config.callback === undefined ? {} : { callback: { ...config.callback, securityToken: HIDDEN } }),
   };
 }
 
@@ -33,5 +35,13 @@ export function secretsOf(config: Config | LocalConfig): string[] {
     if (!('credentials' in lane)) return [];
     return lane.credentials.kind === 'apiKey' ? lane.credentials.apiKey : lane.credentials.password;
   });
-  return [...lanes, config.secretsKey, redisPassword].filter((secret) => secret !== undefined);
+  const { callback } = config;
+  const callbacks = config.lanes.flatMap(({ name }) => {
+    if (callback === undefined) return [];
+    const { segment, securityToken } = laneCallback(callback, name);
+    return [segment, securityToken];
+  });
+  return [...lanes, ...callbacks, callback?.securityToken, config.secretsKey, redisPassword].filter(
+    (secret) => secret !== undefined,
+  );
 }

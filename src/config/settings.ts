@@ -2,6 +2,7 @@ import { isSupportedCountry } from 'libphonenumber-js/max';
 import { z } from 'zod';
 import { parseRedisUrl } from '../redis/connection.js';
 import { DURATION_FORM, parseDuration } from './duration.js';
+import { isLoopback } from './loopback.js';
 
 /** Says what would be right, as the rest of a sentence that begins with the setting's name. */
 type Reader<Value> = (text: string) => Value | Wrong;
@@ -106,6 +107,21 @@ const baseUrl =
     return url.origin + base.replace(/\/+$/, '');
   };
 
+const CALLBACK_URL =
+  'must be an https address that the service can reach, such as https://sms.example.com/notifications; http only on this machine';
+
+function readCallbackUrl(given: string): string | Wrong {
+  if (!URL.canParse(given)) return new Wrong(CALLBACK_URL);
+  const url = new URL(given);
+  if (url.protocol !== 'https:' && !isLoopback(given)) return new Wrong(CALLBACK_URL);
+  if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '') {
+    return new Wrong(
+      'must not hold a user, a password, a ? or a # part: Volley adds a secret path of its own',
+    );
+  }
+  return url.href.replace(/\/+$/, '');
+}
+
 function readCountry(given: string): string | Wrong {
   const code = given.toUpperCase();
   if (isSupportedCountry(code)) return code;
@@ -173,6 +189,15 @@ export const SETTINGS = z.object({
   HTTP_MAX_JSON_MB: text(count(1, 100, 'megabytes')).prefault('10'),
   HTTP_MAX_UPLOAD_MB: text(count(1, 10_000, 'megabytes')).prefault('1000'),
 
+  CALLBACK_URL: text(readCallbackUrl).optional(),
+  CALLBACK_SECURITY_TOKEN: text(
+    matching(
+      /^[\x21-\x7e]{16,200}$/,
+      'must be 16 to 200 printable letters without spaces; make one with: openssl rand -base64 32',
+    ),
+  ).optional(),
+  CALLBACK_PROOF: z.enum(['token', 'path'], 'must be "token" or "path"').prefault('token'),
+
   SECRETS_KEY: text(
     matching(
       /^(?:[0-9a-fA-F]{64}|[A-Za-z0-9+/_-]{43}=?)$/,
@@ -198,6 +223,7 @@ const SECRET: readonly SettingName[] = [
   'ACCOUNT_USERNAME',
   'ACCOUNT_PASSWORD',
   'SECRETS_KEY',
+  'CALLBACK_SECURITY_TOKEN',
 ];
 
 /** True for a setting whose value is never shown. Base URLs are not shown either: people put passwords into them. */

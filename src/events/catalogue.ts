@@ -148,6 +148,18 @@ export const CATALOGUE = {
     (e) =>
       `campaign ${e.campaign}: batch ${e.batch} of ${e.recipients} accepted without a request id; it cannot be followed up`,
   ),
+  'request.suspected': entry(
+    'info',
+    { lane: id, campaign: id, batch: id, request: id },
+    (e) =>
+      `campaign ${e.campaign}: unknown batch ${e.batch} may be request ${e.request}, which a notification named; the service is asked`,
+  ),
+  'request.found': entry(
+    'info',
+    { ...batch, batch: id },
+    (e) =>
+      `campaign ${e.campaign}: batch ${e.batch} of ${e.recipients}, unknown until now, was accepted: a notification named its request and the service confirmed it`,
+  ),
   'request.unlistedStatus': entry(
     'warn',
     { lane: id, request: id, words: prose },
@@ -184,6 +196,49 @@ export const CATALOGUE = {
     { ...batch, batch: id, ageMs: span },
     (e) =>
       `campaign ${e.campaign}: batch ${e.batch} of ${e.recipients} was claimed ${e.ageMs} ago and never settled; now unknown`,
+  ),
+
+  // Notifications
+  'notifications.settled': entry(
+    'debug',
+    { lane: id, reports: count('report'), requests, waiting: number },
+    (e) => `lane ${e.lane}: ${e.reports} notified, ${e.requests} changed, ${e.waiting} wait to be known`,
+  ),
+  'notifications.refused': entry(
+    'warn',
+    { lane: id, reason: oneOf('token', 'unreadable', 'room'), notifications: count('notification') },
+    (e) =>
+      ({
+        token: `lane ${e.lane}: ${e.notifications} without the security token not taken; CALLBACK_PROOF=path is for a service that does not send it`,
+        unreadable: `lane ${e.lane}: ${e.notifications} could not be read and told nothing`,
+        room: `lane ${e.lane}: ${e.notifications} came while too many waited, and were let go of; polls make up for them`,
+      })[e.reason] ?? '',
+  ),
+  'notifications.failed': entry(
+    'error',
+    { lane: id, reports: count('report'), error: failure },
+    (e) => `lane ${e.lane}: ${e.reports} notified could not be settled: ${e.error}; polls make up for them`,
+  ),
+  'subscription.created': entry(
+    'info',
+    { lane: id, why: oneOf('none', 'outdated', 'forced') },
+    (e) =>
+      ({
+        none: `lane ${e.lane}: subscribed to notifications`,
+        outdated: `lane ${e.lane}: subscribed anew: the subscription there was of an earlier address or token of ours`,
+        forced: `lane ${e.lane}: subscribed to notifications in place of what was there`,
+      })[e.why] ?? '',
+  ),
+  'subscription.foreign': entry(
+    'error',
+    { lane: id, url: prose },
+    (e) =>
+      `lane ${e.lane}: another subscription is there, to ${e.url}, and is left alone; no notifications come; to replace it: volley subscription create --lane ${e.lane} --force`,
+  ),
+  'subscription.failed': entry(
+    'warn',
+    { lane: id, reason: prose },
+    (e) => `lane ${e.lane}: not subscribed to notifications: ${e.reason}`,
   ),
 
   // Lanes
@@ -278,6 +333,7 @@ export const CATALOGUE = {
   'sweep.failed': entry('error', { error: failure }, (e) => `sweep failed, tried again: ${e.error}`),
 
   // HTTP
+  'http.listening': entry('info', { address: id }, (e) => `the HTTP API listens at ${e.address}`),
   'http.failed': entry(
     'error',
     { method: id, route: id, error: failure },

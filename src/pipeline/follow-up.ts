@@ -7,9 +7,10 @@ import type { Bearer } from './bearer.js';
 import { lastDeparture } from './departure.js';
 import type { Lane } from './lane.js';
 import type { Memory } from './memory.js';
-import type { Followed, Manuscripts } from './messages.js';
+import type { Followed, Manuscripts, UnknownBatch } from './messages.js';
 import { tellAgain } from './reassert.js';
 import { asLater, closedBy } from './send.js';
+import { requestReference } from './tell.js';
 import { runTurn, type TurnEnd, type TurnOptions } from './turn.js';
 
 /*
@@ -17,6 +18,8 @@ import { runTurn, type TurnEnd, type TurnOptions } from './turn.js';
  *
  * A poll harms nobody, so whatever dies on the way is simply asked again when it has become due again.
  */
+
+type Infos = Extract<PollOutcome, { kind: 'infos' }>;
 
 export interface FollowUpStage {
   readonly messaging: MessagingClient;
@@ -56,10 +59,36 @@ export async function followUpTurn(
       const words = outcome.unlisted.join(', ');
       events.emit({ type: 'request.unlistedStatus', lane: lane.name, request: followed.requestId, words });
     }
+    if (followed.unknown !== undefined) await judge(claim, followed, followed.unknown, outcome);
     const settlement = toSettlement(claim, followed, outcome);
     if (outcome.kind !== 'unauthorised') return settlement;
     token = await bearer.refused(used.generation).catch(asLater(lane));
     return token.kind === 'stopped' ? { ...settlement, as: 'stopped', reason: token.reason } : settlement;
+  };
+
+  /** A notification has named a request that a batch of unknown outcome may be: the service's answer decides. */
+  const judge = async (
+    { campaign, first }: PollClaim,
+    followed: Followed,
+    { number, sent }: UnknownBatch,
+    outcome: PollOutcome,
+  ): Promise<void> => {
+    const { requestId } = followed;
+    if (outcome.kind === 'infos' && isOf(followed.recipients, sent, outcome)) {
+      const letters = lettersOf(followed, outcome).replaceAll('-', 'S');
+      const claim = { number, campaign, first, count: sent.length };
+      const reason = 'found by a notification';
+      const entry = { claim, as: 'accepted', letters, requestId, reason, told: true } as const;
+      const { settled, events: told } = await lane.answered(() => lane.settlements.send([entry], 0));
+      lane.tell(told);
+      if (settled === 0) return;
+      const batch = requestReference(campaign, number);
+      events.emit({ type: 'request.found', lane: lane.name, campaign, batch, recipients: sent.length });
+      return;
+    }
+    if (outcome.kind === 'infos' || outcome.kind === 'missing') {
+      await lane.answered(() => lane.notifications.clear({ number, campaign, first, requestId }));
+    }
   };
 
   return runTurn<PollClaim, PollSettlement>(
@@ -96,17 +125,13 @@ export async function followUpTurn(
 }
 
 /** What an answer tells of the request's recipients. */
-function toSettlement(claim: PollClaim, { recipients }: Followed, outcome: PollOutcome): PollSettlement {
+function toSettlement(claim: PollClaim, followed: Followed, outcome: PollOutcome): PollSettlement {
+  const { requestId } = followed;
   switch (outcome.kind) {
-    case 'infos': {
-      const letters = recipients.map((number) => {
-        const status = outcome.statuses.get(number);
-        return status === undefined ? '-' : STATUS_LETTER[status];
-      });
-      return { claim, as: 'infos', letters: letters.join('') };
-    }
+    case 'infos':
+      return { claim, as: 'infos', letters: lettersOf(followed, outcome), requestId };
     case 'missing':
-      return { claim, as: 'missing' };
+      return { claim, as: 'missing', requestId };
     case 'throttled':
       return { claim, as: 'throttled', retryAfterMs: outcome.retryAfterMs ?? 0 };
     case 'unauthorised':
@@ -120,4 +145,19 @@ function toSettlement(claim: PollClaim, { recipients }: Followed, outcome: PollO
     default:
       return outcome satisfies never;
   }
+}
+
+/** A letter each recipient; `-` for one that the answer does not speak of. */
+function lettersOf({ recipients }: Followed, { statuses }: Infos): string {
+  const letters = recipients.map((number) => {
+    const status = statuses.get(number);
+    return status === undefined ? '-' : STATUS_LETTER[status];
+  });
+  return letters.join('');
+}
+
+/** Whether the answer speaks of all that the batch went out to, and of nobody else. */
+function isOf(recipients: readonly string[], sent: readonly boolean[], { statuses }: Infos): boolean {
+  const own = recipients.filter((_, at) => sent[at] === true);
+  return own.length > 0 && statuses.size === own.length && own.every((number) => statuses.has(number));
 }

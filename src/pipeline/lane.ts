@@ -8,6 +8,7 @@ import { untilAnswered } from '../redis/until-answered.js';
 import { laneClaims } from '../store/claims.js';
 import { laneCommands } from '../store/commands.js';
 import { laneViews } from '../store/lane-view.js';
+import { laneNotifications } from '../store/notifications.js';
 import { laneReassertion } from '../store/reassertion.js';
 import { laneCrew } from '../store/roll-call.js';
 import { laneSettlements } from '../store/settlements.js';
@@ -39,7 +40,8 @@ export function openLane(
     answered: <Answer>(run: () => Promise<Answer>, signal?: AbortSignal): Promise<Answer> =>
       untilAnswered(run, signal === undefined ? { alarm } : { alarm, signal }),
     claims: laneClaims(redis, keys, name, json),
-    settlements: laneSettlements(redis, keys, name, json),
+    settlements: laneSettlements(redis, keys, name, json, rules.notify),
+    notifications: laneNotifications(redis, keys, name, json),
     commands: laneCommands(redis, keys, name, json),
     reassert: laneReassertion(redis, keys, name),
     crew: laneCrew(redis, keys, name, json),

@@ -6,6 +6,7 @@ import { type CampaignMeta, readMeta } from '../store/campaigns.js';
 import type { PollClaim, SendClaim } from '../store/claims.js';
 import { DamagedError } from '../store/damaged.js';
 import { readRecord } from '../store/records.js';
+import { statusesKey } from '../store/settlements.js';
 import { sliceReader } from '../store/slices.js';
 import type { Lane } from './lane.js';
 
@@ -18,6 +19,16 @@ export interface Followed {
   readonly requestId: string;
   /** E.164, in the order of the batch. */
   readonly recipients: readonly string[];
+  /** Set where nobody knows yet whether the batch is this request: a notification has named it. */
+  readonly unknown?: UnknownBatch;
+}
+
+/** A batch of unknown outcome that may be the request that is asked about. */
+export interface UnknownBatch {
+  /** Its claim. */
+  readonly number: number;
+  /** Of each recipient whether the request went out to it. */
+  readonly sent: readonly boolean[];
 }
 
 interface Campaign {
@@ -47,6 +58,18 @@ export function manuscripts(redis: Redis, keys: Keys, lane: Lane) {
     const oldest = atHand.size > CAMPAIGNS_AT_HAND ? atHand.keys().next().value : undefined;
     if (oldest !== undefined) atHand.delete(oldest);
     return loading;
+  };
+
+  /** What a batch without a request of its own may be; only notifications give rise to that. */
+  const suspicion = async (id: string, first: number) => {
+    if (lane.rules.notify !== true) return undefined;
+    const found = (await lane.commands.unknown()).find(
+      (batch) => batch.campaign === id && batch.first === first,
+    );
+    if (found === undefined || found.suspect === null) return undefined;
+    const bytes = await redis.getrange(statusesKey(keys, lane.name, id), first, first + found.count - 1);
+    const sent = Array.from({ length: found.count }, (_, at) => bytes[at] === 'U');
+    return { requestId: found.suspect, unknown: { number: found.number, sent } };
   };
 
   return {
@@ -97,13 +120,17 @@ export function manuscripts(redis: Redis, keys: Keys, lane: Lane) {
         claims.map(async ({ campaign: id, first }) => {
           const followed = await orDamaged(async () => {
             const record = await readRecord(redis, keys, lane.name, id, first);
-            if (record === null || record.requestId === '') return undefined;
+            if (record === null) return undefined;
+            const suspected = record.requestId === '' ? await suspicion(id, first) : undefined;
+            const requestId = suspected?.requestId ?? record.requestId;
+            if (requestId === '') return undefined;
             const { meta } = await campaign(id);
             const recipients = await slices.recipients(id, first, record.count);
             return {
               sender: meta.sender,
-              requestId: record.requestId,
+              requestId,
               recipients: recipients.map(({ number }) => number),
+              ...(suspected === undefined ? {} : { unknown: suspected.unknown }),
             };
           });
           return followed instanceof DamagedError ? undefined : followed;

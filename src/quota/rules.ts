@@ -27,6 +27,14 @@ export interface ScriptRules {
   readonly deduplicates: boolean;
   /** Age at which the policy settles what is unknown; 0: never. */
   readonly resolveAfter: number;
+  /** Notifications are on: what finds a request by its id is kept. Left out where they are not. */
+  readonly notify?: true;
+  /** How long a notification waits for its request to become known; this and what follows goes with `notify`. */
+  readonly early?: number;
+  /** For so long after one has come, notifications are relied on… */
+  readonly heard?: number;
+  /** …and a request is first asked about no sooner than this, and asked again after as much, or after its age. */
+  readonly patience?: number;
 }
 
 /** An outage costs at most so many requests of unknown outcome. */
@@ -54,5 +62,13 @@ export function scriptRules(lane: LaneRules, config: LocalConfig): ScriptRules {
     grace: clamp(window / 20, 500, 5_000),
     deduplicates: lane.clientCorrelator === 'deduplicates',
     resolveAfter: lane.unknownOutcome.action === 'hold' ? 0 : lane.unknownOutcome.afterMs,
+    ...(config.callback === undefined
+      ? {}
+      : {
+          notify: true,
+          early: clamp(config.requestTimeoutMs * 4, 10_000, 600_000),
+          heard: clamp(window / 6, 1_000, 600_000),
+          patience: clamp(config.followUpFirstMs * 10, 1, config.followUpDeadlineMs / 10),
+        }),
   };
 }

@@ -31,6 +31,8 @@ export interface UnknownBatch {
   readonly claimedAt: number;
   readonly since: number;
   readonly reason: string;
+  /** The request that it may be, which is being asked about; null for none. */
+  readonly suspect: string | null;
 }
 
 /** A script may not hold the server up, nor unpack more than some thousands. */
@@ -58,6 +60,7 @@ const unknownBatch = z.object({
   at: z.number(),
   since: z.number(),
   why: z.string(),
+  s: z.string().optional(),
 });
 
 /** The words that may be said on a lane and its campaigns, by people and by policy. `rules` is the JSON of its ScriptRules. */
@@ -82,7 +85,7 @@ export function laneCommands(redis: Redis, keys: Keys, lane: string, rules: stri
     async unknown(): Promise<UnknownBatch[]> {
       const all = await redis.hgetall(keys.lane(lane, 'unknown'));
       return Object.entries(all).map(([number, json]) => {
-        const { c, f, k, at, since, why } = unknownBatch.parse(JSON.parse(json));
+        const { c, f, k, at, since, why, s } = unknownBatch.parse(JSON.parse(json));
         return {
           number: Number(number),
           campaign: c,
@@ -91,6 +94,7 @@ export function laneCommands(redis: Redis, keys: Keys, lane: string, rules: stri
           claimedAt: at,
           since,
           reason: why,
+          suspect: s ?? null,
         };
       });
     },

@@ -3,6 +3,8 @@ import type { Redis } from '../redis/connection.js';
 import type { Keys } from '../redis/keys.js';
 import { loadScript } from '../redis/script.js';
 import { indexMember, metaKey, readMeta, readState } from './campaigns.js';
+import { parseRecord } from './records.js';
+import { acceptedKey, digestOf, indexKey } from './request-index.js';
 import { freeKey, reservationOf } from './reservations.js';
 import { RECORDS_IN_A_HASH, recordsKey, statusesKey } from './settlements.js';
 import { slicesKey } from './slices.js';
@@ -34,6 +36,8 @@ export async function removeCampaign(
     return;
   }
   if (state.ended === 0) return;
+  // Of what is unconfirmed a notification may still come, so it is still looked up; all else went when it was settled.
+  if ((state.n.unconfirmed ?? 0) > 0) await forgetRequests(redis, keys, lane, campaign, state.end);
   await removeData(redis, keys, lane, campaign, state.end);
   await redis.hdel(keys.lane(lane, 'states'), campaign);
   for (const queue of QUEUES) await redis.zrem(keys.lane(lane, queue), campaign);
@@ -92,5 +96,22 @@ async function removeData(
     slicesKey(keys, lane, campaign, 'slices'),
     slicesKey(keys, lane, campaign, 'suppressed'),
     metaKey(keys, lane, campaign),
+    acceptedKey(keys, lane, campaign),
   );
+}
+
+/** Takes a campaign's requests out of the index, on a lane that has notifications. */
+async function forgetRequests(
+  redis: Redis,
+  keys: Keys,
+  lane: string,
+  campaign: string,
+  end: number,
+): Promise<void> {
+  if ((await redis.exists(acceptedKey(keys, lane, campaign))) === 0) return;
+  for (let first = 0; first < end; first += RECORDS_IN_A_HASH) {
+    const records = await redis.hvals(recordsKey(keys, lane, campaign, first));
+    const digests = records.map((text) => digestOf(parseRecord(text).requestId));
+    await Promise.all(digests.map((digest) => redis.hdel(indexKey(keys, lane, digest), digest.field)));
+  }
 }

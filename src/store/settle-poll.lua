@@ -11,9 +11,10 @@
   KEYS[7] polledKey     sorted set: request polled before -> when it is due, ms
   KEYS[8] endedKey      sorted set: campaign -> when it ended, ms
   KEYS[9] lapsingKey    sorted set: campaign -> when what is planned lapses, ms
-  KEYS[10..] entryKeys  two an entry: statuses of its campaign, records of its request
+  KEYS[10..] entryKeys  two an entry: statuses of its campaign, records of its request; with notifications first how these
+                        stand, and a third an entry: where its request's id is looked up
   ARGV[1] rulesJson     the lane's rules
-  ARGV[2] entriesJson   [{ n, c, f, as, letters, reason, retryAfter }, …]; a letter '-' tells nothing
+  ARGV[2] entriesJson   [{ n, c, f, as, letters, reason, retryAfter, d }, …]; a letter '-' tells nothing; d: digest of the id
   ARGV[3] jitter        chance, 0 to 1
   ARGV[4] given         time in ms, or '' for the server's
   Returns               the number of entries that were settled, events
@@ -46,7 +47,7 @@ local claims = redis.call('HMGET', pollsKey, unpack(numbers))
 local inFlight = redis.call('HLEN', claimsKey) + redis.call('HLEN', pollsKey)
 ledger_expire(windowKey, lane, rules, now)
 
-local ids, named, done, finals = {}, {}, {}, { T = true, I = true }
+local ids, named, done = {}, {}, {}
 for i, raw in ipairs(claims) do
   claims[i] = raw and cjson.decode(raw) or false
   if claims[i] and not is_of(entries[i], claims[i]) then claims[i] = false end
@@ -60,56 +61,35 @@ for i, raw in ipairs(claims) do
   end
 end
 local campaigns = campaigns_load(statesKey, ids)
-local settled = 0
-
-local function report(id, c, first, count, letters, statusesKey, isLast)
-  local bytes, changed, isOpen = {}, false, false
-  local current = statuses_read(statusesKey, first, count)
-  for at = 1, count do
-    local old, new = string.sub(current, at, at), string.sub(letters, at, at)
-    local kept = old
-    if finals[new] and (old == 'N' or old == 'C') then kept = new end
-    if finals[new] and finals[old] and old ~= new then
-      c.contradictions = c.contradictions + 1
-      events[#events + 1] = {
-        type = 'contradicted', campaign = id, ordinal = first + at - 1, kept = STATE_OF[old], ignored = STATE_OF[new],
-      }
-    end
-    if kept == 'N' and isLast then kept = 'C' end
-    if kept ~= old then
-      campaign_move(c, STATE_OF[old], STATE_OF[kept], 1)
-      changed = true
-    end
-    if kept == 'N' then isOpen = true end
-    bytes[at] = kept
-  end
-  if changed then statuses_write(statusesKey, first, table.concat(bytes)) end
-  return isOpen, changed
-end
+local settled, base, each = 0, rules.notify and 10 or 9, rules.notify and 3 or 2
+local isHeard = rules.notify and notifications_are_heard(KEYS[base], rules, now)
 
 for i, entry in ipairs(entries) do
   local claim = claims[i]
   local c = claim and campaigns[claim.c]
   if c then
-    local id, statusesKey, recordsKey = claim.c, KEYS[8 + 2 * i], KEYS[9 + 2 * i]
+    local place = base + each * (i - 1)
+    local id, statusesKey, recordsKey = claim.c, KEYS[place + 1], KEYS[place + 2]
     local member = string.format('%s:%.0f', id, claim.f)
     local before, as, spent = gate_note(lane), entry.as, 1
     local count, sentAt, reason, requestId = record_read(recordsKey, claim.f)
     inFlight = inFlight - 1
     settled = settled + 1
     local age = sentAt and now - sentAt or 0
-    local again = now + math.ceil(math.max(rules.pollAgain, age / 2))
+    local again = now + math.ceil(isHeard and math.max(rules.patience, age) or math.max(rules.pollAgain, age / 2))
     if as == 'infos' or as == 'missing' then
       if gate_answered(lane, rules, claim, now) then events[#events + 1] = { type = 'reopened', epoch = lane.epoch } end
       local isLast = age >= rules.deadline
       local why = isLast and (as == 'missing' and 'not known to the service' or 'no final report by the deadline') or ''
-      local isOpen, changed = false, false
+      local isOpen, changed, isAwaited = false, false, false
       if count then
-        isOpen, changed = report(id, c, claim.f, count, as == 'infos' and entry.letters or '', statusesKey, isLast)
+        local letters = as == 'infos' and entry.letters or ''
+        isOpen, changed, isAwaited = recipients_report(c, id, claim.f, count, letters, statusesKey, isLast, events)
         if changed then
           record_write(recordsKey, claim.f, count, sentAt, now, why ~= '' and why or reason, requestId)
         end
       end
+      if rules.notify and entry.d and not isAwaited then redis.call('HDEL', KEYS[place + 3], entry.d) end
       local wasFirst = redis.call('ZREM', unpolledKey, member) == 1
       if wasFirst then
         -- The first poll is moved to where four in five requests are final when it asks. Only one that asked at about that

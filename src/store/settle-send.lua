@@ -12,9 +12,11 @@
   KEYS[8] unknownKey    hash: claim number -> batch of whose outcome nobody knows
   KEYS[9] endedKey      sorted set: campaign -> when it ended, ms
   KEYS[10] lapsingKey   sorted set: campaign -> when what is planned lapses, ms
-  KEYS[11..] entryKeys  two an entry: statuses of its campaign, records of its request
+  KEYS[11..] entryKeys  two an entry: statuses of its campaign, records of its request; with notifications first how these
+                        stand, and two more an entry: where its request's id is looked up, which ids its campaign has had
   ARGV[1] rulesJson     the lane's rules
-  ARGV[2] entriesJson   [{ n, c, f, k, as, letters, id, reason, retryAfter, overdue }, …]
+  ARGV[2] entriesJson   [{ n, c, f, k, as, letters, id, reason, retryAfter, overdue, told, d, h }, …]; told: by somebody
+                        else than its owner, who knows nothing of how it went; d, h: digests of the id
   ARGV[3] jitter        chance, 0 to 1
   ARGV[4] given         time in ms, or '' for the server's
   Returns               the number of entries that were settled, events
@@ -24,6 +26,7 @@
 -- @include ../quota/gate.lua
 -- @include ./campaign.lua
 -- @include ./settle.lua
+-- @include ./request-index.lua
 local laneKey = KEYS[1]
 local windowKey = KEYS[2]
 local claimsKey = KEYS[3]
@@ -67,7 +70,8 @@ for i = 1, #entries do
   end
 end
 local campaigns = campaigns_load(statesKey, ids)
-local settled, fresh = 0, {}
+local settled, fresh, base, each = 0, {}, rules.notify and 11 or 10, rules.notify and 4 or 2
+local isHeard = rules.notify and notifications_are_heard(KEYS[base], rules, now)
 
 -- Recipients move to the states of their letters. Late evidence touches only those that are still unknown.
 local function apply(c, claim, letters, statusesKey)
@@ -179,7 +183,8 @@ for i, entry in ipairs(entries) do
   local claim = claims[i]
   local c = claim and campaigns[claim.c]
   if c then
-    local id, statusesKey, recordsKey = claim.c, KEYS[9 + 2 * i], KEYS[10 + 2 * i]
+    local place = base + each * (i - 1)
+    local id, statusesKey, recordsKey = claim.c, KEYS[place + 1], KEYS[place + 2]
     local before, spent = gate_note(lane), 1
     inFlight = inFlight - (claim.late and 0 or 1)
     settled = settled + 1
@@ -189,12 +194,18 @@ for i, entry in ipairs(entries) do
       local isOpen = apply(c, claim, entry.letters, statusesKey)
       record_write(recordsKey, claim.f, claim.k, claim.at, now, entry.reason, entry.id)
       if isOpen then
-        local first = math.max(rules.firstPoll, lane.firstPoll)
+        local first = math.max(rules.firstPoll, lane.firstPoll, isHeard and rules.patience or 0)
         redis.call('ZADD', unpolledKey, now + math.ceil(first), string.format('%s:%.0f', id, claim.f))
       end
-      half_accepted(c, claim)
-      gate_accepted(lane, rules, claim)
-      if gate_answered(lane, rules, claim, now) then events[#events + 1] = { type = 'reopened', epoch = lane.epoch } end
+      if rules.notify and entry.d then
+        request_remember(KEYS[place + 4], c['end'], entry.h)
+        if isOpen then request_index(KEYS[place + 3], entry.d, id, claim.f, claim.k) end
+      end
+      if not entry.told then
+        half_accepted(c, claim)
+        gate_accepted(lane, rules, claim)
+        if gate_answered(lane, rules, claim, now) then events[#events + 1] = { type = 'reopened', epoch = lane.epoch } end
+      end
     elseif as == 'throttled' then
       c.throttled = c.throttled + 1
       release(id, c, claim, statusesKey, recordsKey)

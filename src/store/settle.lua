@@ -37,6 +37,43 @@ local function statuses_write(statusesKey, first, letters)
   redis.call('SETRANGE', statusesKey, string.format('%.0f', first), letters)
 end
 
+-- What is reported of a batch's recipients, a letter each. A final status beats what is not final, whatever the order; what
+-- contradicts a final one is counted and not applied. `isLast`: what is not final by then is unconfirmed, which a later
+-- final report still replaces. Returns whether some are still to be asked about, whether anything has changed, and whether
+-- a report could still change something.
+local FINAL = { T = true, I = true }
+local function recipients_report(c, id, first, count, letters, statusesKey, isLast, events)
+  local bytes, changed, isOpen, isAwaited = {}, false, false, false
+  local current = statuses_read(statusesKey, first, count)
+  for at = 1, count do
+    local old, new = string.sub(current, at, at), string.sub(letters, at, at)
+    local kept = old
+    if FINAL[new] and (old == 'N' or old == 'C') then kept = new end
+    if FINAL[new] and FINAL[old] and old ~= new then
+      c.contradictions = c.contradictions + 1
+      events[#events + 1] = {
+        type = 'contradicted', campaign = id, ordinal = first + at - 1, kept = STATE_OF[old], ignored = STATE_OF[new],
+      }
+    end
+    if kept == 'N' and isLast then kept = 'C' end
+    if kept ~= old then
+      campaign_move(c, STATE_OF[old], STATE_OF[kept], 1)
+      changed = true
+    end
+    if kept == 'N' then isOpen = true end
+    if kept == 'N' or kept == 'C' then isAwaited = true end
+    bytes[at] = kept
+  end
+  if changed then statuses_write(statusesKey, first, table.concat(bytes)) end
+  return isOpen, changed, isAwaited
+end
+
+-- Whether notifications have come lately. While they do, a request is asked about later and less often: that is only for
+-- what was lost of them.
+local function notifications_are_heard(callbackKey, rules, now)
+  return now - tonumber(redis.call('HGET', callbackKey, 'heardAt') or 0) < rules.heard
+end
+
 -- Whether an entry speaks of this claim, and not of another that has its number: a Redis that forgot may give one twice.
 local function is_of(entry, claim)
   return claim.c == entry.c and claim.f == entry.f and (not claim.k or claim.k == entry.k)

@@ -4,6 +4,7 @@ import type { Redis } from '../redis/connection.js';
 import type { Keys } from '../redis/keys.js';
 import { loadScript } from '../redis/script.js';
 import type { PollClaim, SendClaim } from './claims.js';
+import { acceptedKey, digestOf, indexKey } from './request-index.js';
 import { type ScriptEvent, scriptEvents } from './script-events.js';
 
 /** One letter a recipient of the batch: N, T, I as reported; S for one that was suppressed; - for no news. */
@@ -40,6 +41,8 @@ export interface SendSettlement {
   readonly retryAfterMs?: number;
   /** Its owner never settled it. */
   readonly overdue?: boolean;
+  /** By a notification that a poll has confirmed: how the request itself went is not known. */
+  readonly told?: boolean;
 }
 
 /** What a poll told. */
@@ -57,6 +60,8 @@ export interface PollSettlement {
     /** Was not asked about, because it is not there any more, and never will be. */
     | 'gone';
   readonly letters?: Letters;
+  /** The request that was asked about; needed where it may end, on lanes with notifications. */
+  readonly requestId?: string;
   readonly reason?: string;
   readonly retryAfterMs?: number;
   readonly overdue?: boolean;
@@ -116,16 +121,34 @@ const POLL_KEYS = [
   'lapsing',
 ] as const;
 
-/** Settles what was claimed, a lane's requests together. A call may be repeated until it is answered. */
-export function laneSettlements(redis: Redis, keys: Keys, lane: string, rules: string) {
+/**
+ * Settles what was claimed, a lane's requests together. A call may be repeated until it is answered. `notify`: as in the
+ * rules; only then is kept what finds a request by its id.
+ */
+export function laneSettlements(redis: Redis, keys: Keys, lane: string, rules: string, notify = false) {
   const named = (names: readonly string[]): string[] => names.map((name) => keys.lane(lane, name));
   const sendKeys = named(SEND_KEYS);
   const pollKeys = named(POLL_KEYS);
-  const entryKeys = (claims: readonly PollClaim[]): string[] =>
-    claims.flatMap(({ campaign, first }) => [
-      statusesKey(keys, lane, campaign),
-      recordsKey(keys, lane, campaign, first),
-    ]);
+  const stand = notify ? [keys.lane(lane, 'callback')] : [];
+  const statusKeys = ({ campaign, first }: PollClaim): string[] => [
+    statusesKey(keys, lane, campaign),
+    recordsKey(keys, lane, campaign, first),
+  ];
+  const sendEntryKeys = ({ claim, requestId = '' }: SendSettlement): string[] =>
+    notify
+      ? [
+          ...statusKeys(claim),
+          indexKey(keys, lane, digestOf(requestId)),
+          acceptedKey(keys, lane, claim.campaign),
+        ]
+      : statusKeys(claim);
+  const pollEntryKeys = ({ claim, requestId = '' }: PollSettlement): string[] =>
+    notify ? [...statusKeys(claim), indexKey(keys, lane, digestOf(requestId))] : statusKeys(claim);
+  const digest = ({ requestId = '' }: SendSettlement | PollSettlement) => {
+    if (!notify || requestId === '') return {};
+    const { field, hashes } = digestOf(requestId);
+    return { d: field, h: hashes };
+  };
   const entries = (settlements: readonly (SendSettlement | PollSettlement)[]): string =>
     JSON.stringify(
       settlements.map((settlement) => ({
@@ -135,10 +158,12 @@ export function laneSettlements(redis: Redis, keys: Keys, lane: string, rules: s
         ...('count' in settlement.claim ? { k: settlement.claim.count } : {}),
         as: settlement.as,
         letters: settlement.letters ?? '-'.repeat('count' in settlement.claim ? settlement.claim.count : 0),
-        id: 'requestId' in settlement ? (settlement.requestId ?? '') : '',
+        id: 'count' in settlement.claim ? (settlement.requestId ?? '') : '',
         reason: (settlement.reason ?? '').slice(0, REASON_CHARACTERS),
         retryAfter: settlement.retryAfterMs ?? 0,
         ...(settlement.overdue === true ? { overdue: true } : {}),
+        ...('told' in settlement && settlement.told === true ? { told: true } : {}),
+        ...digest(settlement),
       })),
     );
   return {
@@ -148,7 +173,7 @@ export function laneSettlements(redis: Redis, keys: Keys, lane: string, rules: s
         ? NOTHING
         : settleSendScript.run(
             redis,
-            [...sendKeys, ...entryKeys(settlements.map(({ claim }) => claim))],
+            [...sendKeys, ...stand, ...settlements.flatMap(sendEntryKeys)],
             [rules, entries(settlements), jitter, now ?? ''],
           ),
     poll: async (settlements: readonly PollSettlement[], jitter: number, now?: number): Promise<Settled> =>
@@ -156,7 +181,7 @@ export function laneSettlements(redis: Redis, keys: Keys, lane: string, rules: s
         ? NOTHING
         : settlePollScript.run(
             redis,
-            [...pollKeys, ...entryKeys(settlements.map(({ claim }) => claim))],
+            [...pollKeys, ...stand, ...settlements.flatMap(pollEntryKeys)],
             [rules, entries(settlements), jitter, now ?? ''],
           ),
   };

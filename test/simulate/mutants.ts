@@ -77,7 +77,7 @@ export const MUTANTS: readonly Mutant[] = [
     why: 'the bytes say more are delivered than the counts',
     lua: [
       {
-        file: 'store/settle-poll.lua',
+        file: 'store/settle.lua',
         from: 'campaign_move(c, STATE_OF[old], STATE_OF[kept], 1)',
         to: 'if false then campaign_move(c, STATE_OF[old], STATE_OF[kept], 1) end',
       },
@@ -102,9 +102,9 @@ export const MUTANTS: readonly Mutant[] = [
     why: 'a report that contradicts a final status is applied',
     lua: [
       {
-        file: 'store/settle-poll.lua',
-        from: "if finals[new] and (old == 'N' or old == 'C') then kept = new end",
-        to: 'if finals[new] then kept = new end',
+        file: 'store/settle.lua',
+        from: "if FINAL[new] and (old == 'N' or old == 'C') then kept = new end",
+        to: 'if FINAL[new] then kept = new end',
       },
     ],
   },

@@ -4,6 +4,7 @@ import { keyNames } from '../../src/redis/keys.js';
 import { laneClaims } from '../../src/store/claims.js';
 import { laneCommands } from '../../src/store/commands.js';
 import { laneViews } from '../../src/store/lane-view.js';
+import { laneNotifications } from '../../src/store/notifications.js';
 import { laneSettlements } from '../../src/store/settlements.js';
 
 /** Rules of a lane of 100 requests an hour; a test changes what it is about. */
@@ -38,7 +39,8 @@ export function laneFixture(redis: Redis, prefix: string, lane: string, change: 
     lane,
     rules,
     claims: laneClaims(redis, keys, lane, json),
-    settlements: laneSettlements(redis, keys, lane, json),
+    settlements: laneSettlements(redis, keys, lane, json, rules.notify),
+    notifications: laneNotifications(redis, keys, lane, json),
     commands: laneCommands(redis, keys, lane, json),
     views: laneViews(redis, keys, lane, json),
     /** A running campaign of so many planned recipients. */

@@ -1,0 +1,79 @@
+import { inspect } from 'node:util';
+import { describe, expect, it } from 'vitest';
+import {
+  ConfigError,
+  laneCallback,
+  loadConfig,
+  loadLocalConfig,
+  redactedConfig,
+  secretsOf,
+} from '../../src/config.js';
+
+const SERVICE = { API_KEY: 'the-key', MESSAGING_BASE_URL: 'https://host.example/smsmessaging/v1' };
+const TOKEN = 'a-token-of-some-length';
+
+function problems(environment: Record<string, string>): readonly string[] {
+  try {
+    loadConfig({ ...SERVICE, ...environment });
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems;
+    throw error;
+  }
+  return [];
+}
+
+describe('the callback', () => {
+  it('is off as long as no address is set', () => {
+    expect(loadConfig(SERVICE).callback).toBeUndefined();
+    expect(loadConfig({ ...SERVICE, CALLBACK_SECURITY_TOKEN: TOKEN }).callback).toBeUndefined();
+  });
+
+  it.each([
+    ['https://volley.example/in/', 'https://volley.example/in'],
+    ['https://volley.example', 'https://volley.example'],
+    ['http://127.0.0.1:8080/in', 'http://127.0.0.1:8080/in'],
+  ])('takes %s', (given, url) => {
+    const settings = { CALLBACK_URL: given, CALLBACK_SECURITY_TOKEN: TOKEN };
+    const callback = { url, securityToken: TOKEN, proof: 'token' };
+    expect(loadConfig({ ...SERVICE, ...settings }).callback).toEqual(callback);
+    expect(loadLocalConfig(settings).callback).toEqual(callback);
+  });
+
+  it.each([
+    ['http://volley.example/in', /https address that the service can reach/],
+    ['volley.example', /https address/],
+    ['ftp://127.0.0.1', /https address/],
+    ['https://me:secret@volley.example', /must not hold a user/],
+    ['https://volley.example/in?a=b', /must not hold a user, a password, a \?/],
+  ])('does not take %s, and says what would be right', (given, right) => {
+    const found = problems({ CALLBACK_URL: given, CALLBACK_SECURITY_TOKEN: TOKEN });
+    expect(found).toEqual([expect.stringMatching(right)]);
+    expect(found.join()).not.toContain('secret@');
+  });
+
+  it('needs a security token, long enough to be none that can be guessed', () => {
+    const CALLBACK_URL = 'https://volley.example/in';
+    expect(problems({ CALLBACK_URL })).toEqual([
+      expect.stringMatching(/^CALLBACK_SECURITY_TOKEN must be set/),
+    ]);
+    const short = problems({ CALLBACK_URL, CALLBACK_SECURITY_TOKEN: 'hunter2' });
+    expect(short).toEqual([expect.stringMatching(/^CALLBACK_SECURITY_TOKEN must be 16 to 200/)]);
+    expect(short.join()).not.toContain('hunter2');
+    expect(problems({ CALLBACK_URL, CALLBACK_SECURITY_TOKEN: TOKEN, CALLBACK_PROOF: 'none' })).toEqual([
+      expect.stringMatching(/^CALLBACK_PROOF must be "token" or "path"/),
+    ]);
+  });
+
+  it('is nothing that is shown or logged, nor what is made of it for each lane', () => {
+    const config = loadConfig({
+      ...SERVICE,
+      CALLBACK_URL: 'https://volley.example/in',
+      CALLBACK_SECURITY_TOKEN: TOKEN,
+    });
+    expect(inspect(redactedConfig(config), { depth: null })).not.toContain(TOKEN);
+    const { callback } = config;
+    if (callback === undefined) throw new Error('no callback');
+    const { segment, securityToken } = laneCallback(callback, 'default');
+    expect(secretsOf(config)).toEqual(expect.arrayContaining([TOKEN, segment, securityToken]));
+  });
+});

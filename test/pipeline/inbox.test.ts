@@ -1,0 +1,190 @@
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { monotonicClock, systemAlarm } from '../../src/clock.js';
+import type { DeliveryReport } from '../../src/gateway/notification.js';
+import { importCampaign } from '../../src/pipeline/import.js';
+import { createInbox, type Inbox, type Room } from '../../src/pipeline/inbox.js';
+import { readMeta, readState } from '../../src/store/campaigns.js';
+import type { SendClaim } from '../../src/store/claims.js';
+import { numberReader } from '../../src/store/slices.js';
+import { testRedis } from '../redis/test-redis.js';
+import { importFixture, mobile } from './import-fixture.js';
+
+const { redis, prefix } = testRedis('inbox');
+let fixtures = 0;
+
+/** A lane with notifications and a receiver of them. */
+function receiving(room: Room = { left: 10_000 }) {
+  fixtures += 1;
+  const fixture = importFixture(redis, `${prefix}-${fixtures}`, {
+    CALLBACK_URL: 'https://volley.example/in',
+    CALLBACK_SECURITY_TOKEN: 'a-token-of-some-length',
+    HOURLY_QUOTA: '10000',
+  });
+  const { deps, keys, told } = fixture;
+  const lane = deps.lanes.get('default');
+  if (lane === undefined) throw new Error('no lane');
+  const open = (): Inbox => {
+    const inbox = createInbox(lane, {
+      events: deps.events,
+      numbers: numberReader(redis, keys),
+      senderOf: async (of, campaign) => (await readMeta(redis, keys, of, campaign))?.sender ?? null,
+      alarm: systemAlarm,
+      monotonic: monotonicClock,
+      room,
+    });
+    inbox.start();
+    onTestFinished(() => inbox.stop());
+    return inbox;
+  };
+  let turns = 0;
+  return {
+    ...fixture,
+    lane,
+    open,
+    async campaign(numbers: readonly number[], text: string): Promise<string> {
+      const recipients = numbers.map((number) => ({ to: mobile(number) }));
+      const outcome = await importCampaign(deps, { recipients, message: text, again: true });
+      if (outcome.kind !== 'created') throw new Error(`it was ${outcome.kind}`);
+      return outcome.id;
+    },
+    async claim(want: number): Promise<readonly SendClaim[]> {
+      turns += 1;
+      return (await lane.claims.send({ turn: `t${turns}`, call: 1, want, seen: 0 })).claims;
+    },
+    async accept(claim: SendClaim, requestId: string): Promise<void> {
+      const entry = { claim, as: 'accepted', letters: 'N'.repeat(claim.count), requestId } as const;
+      await lane.settlements.send([entry], 0);
+    },
+    async states(id: string): Promise<Record<string, number | undefined>> {
+      return (await readState(redis, keys, 'default', id))?.n ?? {};
+    },
+    happened: (type: string) => told.filter((event) => event.type === type),
+  };
+}
+
+const report = (
+  requestId: string,
+  number: number,
+  status: DeliveryReport['status'] = 'DeliveredToTerminal',
+): DeliveryReport => ({ requestId, sender: '12345', correlator: null, number: mobile(number), status });
+
+test('a burst is settled in one go, whatever its order', async () => {
+  const it = receiving();
+  const id = await it.campaign([0, 1, 2, 3], 'burst');
+  const claims = await it.claim(4);
+  for (const [at, claim] of claims.entries()) await it.accept(claim, `r${at}`);
+  const inbox = it.open();
+  for (const at of [2, 0, 3, 1]) {
+    expect(inbox.offer([report(`r${at}`, at), report(`r${at}`, at, 'DeliveredToNetwork')])).toBe(true);
+  }
+  await vi.waitFor(async () => expect(await it.states(id)).toMatchObject({ deliveredToTerminal: 4 }));
+  expect(it.happened('notifications.settled')).toMatchObject([{ reports: 8, requests: 4, waiting: 0 }]);
+  expect(it.happened('campaign.completed')).toHaveLength(1);
+});
+
+test('one that is earlier than the answer that names its request waits for it', async () => {
+  const it = receiving();
+  const id = await it.campaign([0], 'early');
+  const [claim] = await it.claim(1);
+  if (claim === undefined) throw new Error('nothing to send');
+  const inbox = it.open();
+  inbox.offer([report('r0', 0)]);
+  await vi.waitFor(() => expect(it.happened('notifications.settled')).toMatchObject([{ waiting: 1 }]));
+  await it.accept(claim, 'r0');
+  await vi.waitFor(async () => expect(await it.states(id)).toMatchObject({ deliveredToTerminal: 1 }), 5_000);
+});
+
+test('what waits is taken up by the process that comes next', async () => {
+  const it = receiving();
+  const id = await it.campaign([0], 'next');
+  const [claim] = await it.claim(1);
+  if (claim === undefined) throw new Error('nothing to send');
+  const first = it.open();
+  first.offer([report('r0', 0)]);
+  await first.stop();
+  await it.accept(claim, 'r0');
+  it.open();
+  await vi.waitFor(async () => expect(await it.states(id)).toMatchObject({ deliveredToTerminal: 1 }), 5_000);
+});
+
+test('what was taken before it stops is settled', async () => {
+  const it = receiving();
+  const id = await it.campaign([0], 'stop');
+  const [claim] = await it.claim(1);
+  if (claim === undefined) throw new Error('nothing to send');
+  await it.accept(claim, 'r0');
+  const inbox = it.open();
+  inbox.offer([report('r0', 0)]);
+  await inbox.stop();
+  expect(await it.states(id)).toMatchObject({ deliveredToTerminal: 1 });
+  expect(inbox.offer([report('r0', 0)])).toBe(false);
+});
+
+test('a batch of unknown outcome is asked about as the request that fits it and nothing else', async () => {
+  const it = receiving();
+  await it.campaign([0, 1], 'unknown');
+  const claims = await it.claim(2);
+  await it.lane.settlements.send(
+    claims.map((claim) => ({ claim, as: 'unknown', reason: 'no answer' }) as const),
+    0,
+  );
+  const inbox = it.open();
+  inbox.offer([report('x', 1, 'DeliveredToNetwork'), { ...report('y', 0), sender: 'OTHER' }, report('z', 7)]);
+  await vi.waitFor(() => expect(it.happened('request.suspected')).toMatchObject([{ request: 'x' }]), 5_000);
+  const unknown = await it.lane.commands.unknown();
+  expect(unknown.map(({ first, suspect }) => [first, suspect]).sort()).toEqual([
+    [0, null],
+    [1, 'x'],
+  ]);
+});
+
+test('what comes late of a request that is settled is not taken for a batch of unknown outcome', async () => {
+  const it = receiving();
+  const first = await it.campaign([0], 'first');
+  const [claim] = await it.claim(1);
+  if (claim === undefined) throw new Error('nothing to send');
+  await it.accept(claim, 'r0');
+  const before = it.open();
+  before.offer([report('r0', 0)]);
+  await vi.waitFor(async () => expect(await it.states(first)).toMatchObject({ deliveredToTerminal: 1 }));
+
+  await it.campaign([0], 'second');
+  const again = await it.claim(1);
+  await it.lane.settlements.send(
+    again.map((other) => ({ claim: other, as: 'unknown', reason: 'no answer' }) as const),
+    0,
+  );
+  // Another process, which remembers nothing of the first one's.
+  const inbox = it.open();
+  inbox.offer([report('r0', 0, 'DeliveredToNetwork')]);
+  await vi.waitFor(() => expect(it.happened('notifications.settled').at(-1)).toMatchObject({ waiting: 1 }));
+  inbox.offer([report('x', 0, 'DeliveredToNetwork')]);
+  await new Promise((later) => setTimeout(later, 2_500));
+  expect(it.happened('request.suspected')).toEqual([]);
+  expect((await it.lane.commands.unknown()).map(({ suspect }) => suspect)).toEqual([null]);
+});
+
+test('a contradiction that comes after the request was settled is counted', async () => {
+  const it = receiving();
+  const id = await it.campaign([0], 'contradicted');
+  const [claim] = await it.claim(1);
+  if (claim === undefined) throw new Error('nothing to send');
+  await it.accept(claim, 'r0');
+  const inbox = it.open();
+  inbox.offer([report('r0', 0)]);
+  await vi.waitFor(async () => expect(await it.states(id)).toMatchObject({ deliveredToTerminal: 1 }));
+  inbox.offer([report('r0', 0, 'DeliveryImpossible')]);
+  await vi.waitFor(() => expect(it.happened('recipient.contradicted')).toHaveLength(1));
+  expect(await it.states(id)).toMatchObject({ deliveredToTerminal: 1 });
+});
+
+test('where there is no room nothing is taken, and there is room again when it is settled', async () => {
+  const room = { left: 2 };
+  const it = receiving(room);
+  const inbox = it.open();
+  expect(inbox.offer([report('a', 0), report('b', 1), report('c', 2)])).toBe(false);
+  expect(inbox.offer([report('a', 0), report('b', 1)])).toBe(true);
+  expect(inbox.offer([report('c', 2)])).toBe(false);
+  await vi.waitFor(() => expect(room.left).toBe(2));
+  expect(inbox.offer([report('c', 2)])).toBe(true);
+});

@@ -3,15 +3,20 @@ import { createMetrics } from '../metrics/index.js';
 import type { HttpOptions, Routes } from './app.js';
 
 /**
- * Counts the answers of the whole app, whoever registers their routes. Returns the route at which Prometheus asks for
+ * Counts the requests of the whole app, whoever registers their routes. Returns the route at which Prometheus asks for
  * it, and for the fleet; docs/metrics.md is the catalogue.
  */
 export function measured(whole: FastifyInstance, { volley, config }: HttpOptions): Routes {
   const metrics = createMetrics({ volley, lanes: config.lanes.map(({ name }) => name), role: 'http' });
-  const answered = metrics.http();
+  const begin = metrics.http();
   whole.addHook('onClose', async () => metrics.close());
-  whole.addHook('onResponse', async ({ method, routeOptions }, { statusCode, elapsedTime }) => {
-    answered({ method, route: routeOptions.url ?? 'none', status: statusCode, tookMs: elapsedTime });
+  whole.addHook('onRequest', async ({ method, routeOptions }, reply) => {
+    const end = begin({ method, route: routeOptions.url ?? 'none' });
+    const began = performance.now();
+    // Unlike an answer, this comes also where whoever asked has gone.
+    reply.raw.once('close', () => {
+      end(reply.raw.headersSent ? reply.raw.statusCode : 'none', performance.now() - began);
+    });
   });
   return (app) => {
     app.get(

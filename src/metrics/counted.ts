@@ -65,9 +65,14 @@ export function countEvents(registry: Registry, events: Events, lanes: readonly 
 
   redisUp.set(1);
   // Alerts look for what grows: a series that begins with its first event has not grown.
+  const byLane = [unknown, overdue, contradictions, pauses, forgot, imported, importedRecipients, completed];
   for (const lane of lanes) {
-    for (const one of [unknown, overdue, contradictions, forgot]) one.inc({ lane }, 0);
-    tokens.inc({ lane, result: 'refused' }, 0);
+    for (const one of byLane) one.inc({ lane }, 0);
+    for (const result of ['refused', 'unanswered']) tokens.inc({ lane, result }, 0);
+  }
+  for (const kind of ['send', 'poll']) {
+    for (const one of [turns, turnsFailed]) one.inc({ kind }, 0);
+    duration.zero({ kind });
   }
 
   const count = (event: VolleyEvent): void => {

@@ -69,6 +69,11 @@ export function fleetMetrics(census: () => Promise<Census>): { text(): Promise<s
     'lane',
   );
   const unknown = gauge('volley_lane_unknown_batches', 'Batches of whose outcome nobody knows.', 'lane');
+  const sendable = gauge(
+    'volley_lane_sendable_campaigns',
+    'Campaigns that have somebody to send to now.',
+    'lane',
+  );
   const campaigns = gauge('volley_campaigns', 'Campaigns kept, by state.', 'lane', 'state');
   const recipients = gauge(
     'volley_recipients',
@@ -107,6 +112,7 @@ export function fleetMetrics(census: () => Promise<Census>): { text(): Promise<s
     awaiting.set({ lane }, status.awaitingReports);
     late.set({ lane }, counted.pollOverdueMs / 1_000);
     unknown.set({ lane }, status.unknown);
+    sendable.set({ lane }, status.campaigns.running);
     for (const [one, count] of Object.entries(counted.campaigns)) campaigns.set({ lane, state: one }, count);
     for (const [one, count] of Object.entries(counted.recipients))
       recipients.set({ lane, state: one }, count);

@@ -3,7 +3,7 @@ import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import type { Volley } from '../pipeline/volley.js';
 import { countEvents } from './counted.js';
 import { fleetMetrics } from './fleet.js';
-import { countAnswers, type HttpAnswer } from './http.js';
+import { countRequests, type HttpWatch } from './http.js';
 
 const { version } = createRequire(import.meta.url)('volley/package.json') as { version: string };
 
@@ -22,16 +22,27 @@ export interface Metrics {
   process(): Promise<string>;
   /** How lanes, campaigns and workers stand, wherever they are: asked of Redis when it is called. */
   fleet(): Promise<string>;
-  /** Adds what only a process has that serves HTTP. Returns what is told of each answer. */
-  http(): (answer: HttpAnswer) => void;
+  /** Adds what only a process has that serves HTTP. Returns what is told of each request. */
+  http(): HttpWatch;
   /** Counts no more. */
   close(): void;
 }
 
-/** Counts from now on. A process needs one: it also watches the garbage collector and the event loop. */
+/** Of Node. It watches the garbage collector and the event loop, and cannot be ended: a process has one. */
+let node: Registry | undefined;
+
+function ofNode(): Registry {
+  if (node === undefined) {
+    node = new Registry();
+    collectDefaultMetrics({ register: node });
+  }
+  return node;
+}
+
+/** Counts from now on. */
 export function createMetrics({ volley, lanes, role }: MetricsOptions): Metrics {
   const registry = new Registry();
-  collectDefaultMetrics({ register: registry });
+  const common = ofNode();
   const info = new Gauge({
     name: 'volley_info',
     help: 'Always 1; the labels say what runs.',
@@ -43,9 +54,9 @@ export function createMetrics({ volley, lanes, role }: MetricsOptions): Metrics 
   const fleet = fleetMetrics(() => volley.census());
   return {
     contentType: registry.contentType,
-    process: () => registry.metrics(),
+    process: async () => `${await registry.metrics()}\n${await common.metrics()}`,
     fleet: () => fleet.text(),
-    http: () => countAnswers(registry),
+    http: () => countRequests(registry),
     close: end,
   };
 }

@@ -3,17 +3,15 @@ import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import type { Command } from 'commander';
 import { afterAll, describe, expect, test } from 'vitest';
 import { SETTLED_STATES } from '../../src/campaign/status.js';
-import { createContext } from '../../src/cli/context.js';
 import { EXIT } from '../../src/cli/exit.js';
-import { createProgram } from '../../src/cli/program.js';
 import { readLanesFile } from '../../src/config/lanes-file.js';
 import { SETTING_NAMES } from '../../src/config/settings.js';
 import { REPORT_STATUSES } from '../../src/pipeline/report.js';
 import { MAGIC_RECIPIENTS, startSimulator } from '../../src/simulator/index.js';
 import { testRedis } from '../redis/test-redis.js';
+import { blocks, printedCommands, unknownIn } from './commands.js';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
@@ -24,15 +22,10 @@ const documents = [
   'CHANGELOG.md',
   'docs/architecture.md',
   'docs/benchmarks.md',
+  'docs/metrics.md',
+  'docs/runbook.md',
   '.env.example',
 ].filter((path) => existsSync(join(ROOT, path)));
-
-/** The fenced blocks of a language. */
-function blocks(text: string, language: string): string[] {
-  return [...text.matchAll(/^```(\w+)\n(.*?)^```$/gms)]
-    .filter(([, of]) => of === language)
-    .map(([, , block = '']) => block);
-}
 
 /** The rows of the table whose first heading is this, cell by cell. */
 function tableUnder(heading: string): string[][] {
@@ -86,34 +79,14 @@ describe('the README', () => {
 });
 
 describe('a command that the README prints', () => {
-  const { stdin, stdout, stderr } = process;
-  const surroundings = { env: {}, cwd: ROOT, stdin, stdout, stderr, clock: () => 0 };
-  const program = createProgram(createContext(surroundings, false));
-  const inBlocks = blocks(readme, 'sh').flatMap((block) => block.split('\n'));
-  const inSpans = [...readme.replace(/^```.*?^```$/gms, '').matchAll(/`([^`\n]+)`/g)].map(
-    ([, span = '']) => span,
-  );
-  const printed = [...inBlocks, ...inSpans]
-    .map((line) => /(?:^|npx |run --rm )(volley [a-z].*)$/.exec(line.replace(/ +# .*$/, ''))?.[1])
-    .filter((line) => line !== undefined);
+  const printed = printedCommands(readme);
 
   test('is found at all', () => {
     expect(printed.length).toBeGreaterThan(20);
   });
 
-  test.each([...new Set(printed)])('exists with all its options: %s', (line) => {
-    const words = line.split(/\s+/).slice(1);
-    let command: Command = program;
-    for (const word of words) {
-      const next = command.commands.find((one) => one.name() === word);
-      if (next === undefined) break;
-      command = next;
-    }
-    expect(command.name()).not.toBe('volley');
-    expect(command.commands.map((one) => one.name())).toEqual([]);
-    const options = words.filter((word) => word.startsWith('--') && word !== '--help');
-    const known = command.options.map(({ long }) => long);
-    expect(options.filter((option) => !known.includes(option))).toEqual([]);
+  test.each(printed)('exists with all its options: %s', (line) => {
+    expect(unknownIn(line)).toEqual([]);
   });
 });
 

@@ -7,7 +7,7 @@ const metrics = {
   contentType: 'text/plain; version=0.0.4; charset=utf-8',
   process: async () => 'a 1',
   fleet: async () => 'b 2',
-  http: () => () => {},
+  http: () => () => () => {},
   close: () => {},
 };
 

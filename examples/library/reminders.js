@@ -1,0 +1,67 @@
+// Reminders of tomorrow's appointments: rows out of one's own data, followed to the end, and what became of each.
+//
+//   node examples/library/reminders.js 2030-05-01
+//
+// Settings come from the environment, as .env.example has them. Run it twice for the same day: it stays one campaign.
+import { createReadStream } from 'node:fs';
+import { createInterface } from 'node:readline';
+import { createVolley, loadConfig } from 'volley';
+
+const [day = 'tomorrow'] = process.argv.slice(2);
+const appointments = new URL('./appointments.jsonl', import.meta.url);
+
+// Read as it is imported, so the list may be longer than memory is large.
+async function* recipients() {
+  for await (const line of createInterface({ input: createReadStream(appointments) })) {
+    const { phone, name, time } = JSON.parse(line);
+    yield { to: phone, name, time };
+  }
+}
+
+const volley = createVolley({ config: loadConfig(process.env) });
+const working = volley.work(); // or leave that to other processes: volley work
+
+// Everything that happens is told, with its fields: what an operator should see goes where operators look.
+volley.events.on('lane.stopped', ({ lane, reason }) =>
+  console.error(`lane ${lane} needs somebody: ${reason}`),
+);
+
+// Who interrupts this interrupts the waiting alone: the campaign goes on with whoever works.
+const interrupted = new AbortController();
+process.once('SIGINT', () => interrupted.abort());
+
+try {
+  const outcome = await volley.enqueue({
+    recipients: recipients(),
+    sender: 'CLINIC',
+    message: 'Dear {{name}}, we expect you at {{time}}.',
+    name: `reminders ${day}`,
+    idempotencyKey: `reminders-${day}`,
+    validForMs: 12 * 3_600_000, // a reminder that could not leave within twelve hours is none any more
+    skipInvalid: true,
+    onInvalid: ({ line, reason }) => console.log(`line ${line} is left out: ${reason}`),
+  });
+  switch (outcome.kind) {
+    case 'created':
+    case 'existing':
+      await follow(outcome.id);
+      break;
+    default:
+      throw new Error(`nothing was sent: ${outcome.kind}`);
+  }
+} finally {
+  await working.drain(); // what is in flight is settled first
+  await volley.close();
+}
+
+async function follow(id) {
+  const status = await volley.finished(id, {
+    signal: interrupted.signal,
+    onProgress: ({ recipients: { planned, total } }) => console.error(`${total - planned} of ${total} sent`),
+  });
+  const { total, deliveredToTerminal } = status.recipients;
+  console.log(`${status.name}: ${deliveredToTerminal} of ${total} delivered`);
+  for await (const { recipient, status: what, reason } of volley.report(id)) {
+    if (what !== 'DeliveredToTerminal') console.log(`call ${recipient}: ${reason || what}`);
+  }
+}

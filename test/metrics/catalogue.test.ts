@@ -1,0 +1,159 @@
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { loadConfig } from '../../src/config.js';
+import { createEvents } from '../../src/events.js';
+import { createHttp } from '../../src/http/index.js';
+import { createVolley } from '../../src/runtime.js';
+import { recipients } from '../end-to-end/recipients.js';
+import { launch, startedFleet } from '../end-to-end/started.js';
+import { testRedis } from '../redis/test-redis.js';
+import { documentedMetrics } from './documented.js';
+import { type Exposed, readExposition, sumOf } from './exposition.js';
+
+const { url, prefix } = testRedis('catalogue');
+
+const QUOTA = 60;
+const account = { username: 'anna', password: 'right' };
+const lanes = [
+  { name: 'known', apiKey: 'key', hourlyQuota: 100_000 },
+  { name: 'found', account, hourlyQuota: 'auto' },
+];
+/** Given back after a 429; nobody knows; refused. */
+const ENDINGS = ['13', '22', '40'].map((ending) => ({ to: `+47955501${ending}` }));
+
+/** A worker, an API and a service, while two campaigns go on: one that has it all, one that is held up by its quota. */
+async function traffic() {
+  const settings = { METRICS_PORT: '0', QUOTA_WINDOW_MS: '10000', HTTP_PORT: '0' };
+  const fleet = await startedFleet({
+    redisUrl: url,
+    prefix,
+    workers: ['all'],
+    lanes,
+    settings,
+    simulator: {
+      keys: [{ key: 'key' }, { account: 'anna', quota: QUOTA, windowMs: 10_000 }],
+      accounts: [account],
+      magicRecipients: 'first',
+      faultRetryAfterSeconds: 1,
+      deliveryTime: 50,
+      latency: 20,
+    },
+  });
+  const config = loadConfig(
+    {
+      REDIS_URL: url,
+      REDIS_PREFIX: prefix,
+      LANES_FILE: 'lanes.json',
+      SENDER_ADDRESS: 'ACME',
+      MESSAGING_BASE_URL: fleet.simulator.messagingBaseUrl,
+      REQUEST_TIMEOUT_MS: '1000',
+      ...settings,
+    },
+    { readFile: () => JSON.stringify(lanes) },
+  );
+  const volley = createVolley({ config, events: createEvents({ level: 'silent' }) });
+  const api = createHttp({ volley, config });
+  onTestFinished(async () => {
+    await api.close();
+    await volley.close();
+  });
+  const outcome = await volley.enqueue({
+    recipients: [...recipients(30), ...ENDINGS],
+    message: 'Sale',
+    lane: 'known',
+  });
+  if (outcome.kind !== 'created') throw new Error(`the import was ${outcome.kind}`);
+  const held = await launch(fleet, { recipients: recipients(120, 1_000), message: 'Sale', lane: 'found' });
+  await vi.waitUntil(
+    async () => {
+      const [one, other] = [await volley.status(outcome.id), await volley.status(held)];
+      return one.waitingFor === 'resolve' && other.requests.throttled > 0 && other.quota.limit !== null;
+    },
+    { timeout: 30_000, interval: 200 },
+  );
+  const port = String(fleet.logged('metrics.served')[0]?.['url']);
+  const origin = await api.listen({ host: '127.0.0.1', port: 0 });
+  await (await fetch(`${origin}/healthz`)).text();
+  const page = async (address: string): Promise<Exposed[]> => {
+    const text = await (await fetch(address)).text();
+    for (const secret of [outcome.id, held, 'anna', 'right', '+46', '+47'])
+      expect(text).not.toContain(secret);
+    return readExposition(text);
+  };
+  return {
+    fleet,
+    volley,
+    known: outcome.id,
+    worker: await page(`${port}/metrics`),
+    shared: await page(`${port}/metrics/fleet`),
+    api: await page(`${origin}/metrics`),
+  };
+}
+
+test('What is exposed after real traffic is what docs/metrics.md says, and counts what has happened', {
+  timeout: 90_000,
+}, async () => {
+  const { fleet, volley, known, worker, shared, api } = await traffic();
+
+  // Nothing that is not on the page, nothing on it that is not there, and no name twice at one address.
+  const documented = documentedMetrics();
+  expect(new Set(documented.map(({ name }) => name)).size).toBe(documented.length);
+  const exposed = new Map([...api, ...worker, ...shared].map((metric) => [metric.name, metric]));
+  expect([...exposed.keys()].sort()).toEqual(documented.map(({ name }) => name).sort());
+  expect([...api].map(({ name }) => name).sort()).toEqual([...exposed.keys()].sort());
+  for (const { name, type, labels, meaning } of documented) {
+    const metric = exposed.get(name);
+    expect(metric?.type, name).toBe(type);
+    if (meaning !== '') expect(metric?.help, name).toBe(meaning);
+    const samples = [...worker, ...shared, ...api].filter((one) => one.name === name);
+    const shown = samples.flatMap(({ samples: all }) => all.map((sample) => Object.keys(sample.labels)));
+    // What Node has none of just now has no samples.
+    if (meaning !== '') expect(shown.length, name).toBeGreaterThan(0);
+    for (const keys of shown) {
+      expect(keys.filter((key) => key !== 'le' || labels.includes('le')).sort(), name).toEqual([...labels]);
+    }
+  }
+
+  // Every lane is one of the configuration.
+  const named = [...worker, ...shared, ...api].flatMap(({ samples }) =>
+    samples.flatMap(({ labels }) => labels['lane'] ?? []),
+  );
+  expect([...new Set(named)].sort()).toEqual(['found', 'known']);
+
+  // The worker has counted what came to the service.
+  const accepted = (await fleet.simulator.ledger()).length;
+  const unknown = sumOf(worker, 'volley_sends_total', { outcome: 'unknown' });
+  const sent = sumOf(worker, 'volley_sends_total', { outcome: 'accepted' });
+  const ofKnown = { lane: 'known' };
+  expect(unknown).toBe(1);
+  expect(accepted).toBeGreaterThanOrEqual(sent + unknown);
+  expect(sumOf(worker, 'volley_sends_total', { ...ofKnown, outcome: 'accepted' })).toBe(31);
+  expect(sumOf(worker, 'volley_sends_total', { ...ofKnown, outcome: 'throttled' })).toBe(1);
+  expect(sumOf(worker, 'volley_sends_total', { ...ofKnown, outcome: 'refused' })).toBe(1);
+  expect(sumOf(worker, 'volley_polls_total', { ...ofKnown, outcome: 'infos' })).toBeGreaterThanOrEqual(31);
+  expect(sumOf(worker, 'volley_batches_unknown_total', ofKnown)).toBe(1);
+  expect(sumOf(worker, 'volley_tokens_total', { lane: 'found', result: 'loggedIn' })).toBe(1);
+  expect(sumOf(worker, 'volley_info', { role: 'send+follow-up' })).toBe(1);
+  expect(sumOf(worker, 'volley_redis_up')).toBe(1);
+  expect(sumOf(api, 'volley_recipients_imported_total')).toBe(33);
+
+  // Redis knows the rest, from whichever process it is asked.
+  const status = await volley.status(known);
+  for (const page of [shared, api]) {
+    for (const [state, count] of Object.entries(status.recipients)) {
+      if (state !== 'total') expect(sumOf(page, 'volley_recipients', { ...ofKnown, state })).toBe(count);
+    }
+    expect(sumOf(page, 'volley_campaigns', { state: 'running' })).toBe(2);
+    expect(sumOf(page, 'volley_lane_unknown_batches')).toBe(1);
+    expect(sumOf(page, 'volley_lane_throttled_total', ofKnown)).toBe(1);
+    // A 429 although there was room: somebody else is taken to use the key, for a while.
+    expect(sumOf(page, 'volley_lane_quota_limit', ofKnown)).toBeGreaterThan(20_000);
+    expect(sumOf(page, 'volley_lane_quota_limit', ofKnown)).toBeLessThanOrEqual(100_000);
+    expect(sumOf(page, 'volley_lane_state', { lane: 'known', state: 'open' })).toBe(1);
+    expect(sumOf(page, 'volley_lane_closed', ofKnown)).toBe(0);
+    expect(sumOf(page, 'volley_campaign_requests', { ...ofKnown, kind: 'send' })).toBe(status.requests.send);
+    expect(sumOf(page, 'volley_workers', { role: 'send' })).toBe(1);
+    expect(sumOf(page, 'volley_workers', { role: 'follow-up' })).toBe(1);
+    expect(sumOf(page, 'volley_sweep_age_seconds')).toBeLessThan(10);
+    expect(sumOf(page, 'volley_jobs', { stage: 'send' })).toBe(1);
+  }
+});

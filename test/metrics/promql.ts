@@ -1,0 +1,45 @@
+import type { Documented } from './documented.js';
+
+/** Words of the query language that our queries use; another one is taken for a metric, and is not found. */
+const WORDS = new Set(
+  'sum max min by on and or unless offset rate increase changes histogram_quantile deriv'.split(' '),
+);
+/** What Prometheus itself adds to each series. */
+const OF_PROMETHEUS = ['job', 'instance'];
+const UP: Documented = { name: 'up', type: 'gauge', labels: [], meaning: '' };
+
+/** Metrics and labels that a query names and that there are not, in words. `metrics`: those that are exposed. */
+export function faultsOf(query: string, metrics: readonly Documented[]): string[] {
+  const known = new Map([...metrics, UP].map((metric) => [metric.name, metric]));
+  for (const { name, type, ...rest } of metrics) {
+    if (type !== 'histogram') continue;
+    for (const part of ['_bucket', '_sum', '_count']) {
+      known.set(name + part, { ...rest, type, name: name + part, labels: [...rest.labels, 'le'] });
+    }
+  }
+  const faults: string[] = [];
+  const labels = new Set<string>(OF_PROMETHEUS);
+  const bare = query.replace(/"[^"]*"/g, '""');
+  for (const [, name = '', , matchers = ''] of bare
+    .replace(/\b(?:by|on|group_left)\s*\([^)]*\)/g, ' ')
+    .replace(/\[[^\]]*\]|\$\w+/g, '')
+    .matchAll(/\b([a-z]\w*)\b(\{([^}]*)\})?/g)) {
+    if (WORDS.has(name) || /^\d/.test(name)) continue;
+    const metric = known.get(name);
+    if (metric === undefined) {
+      faults.push(`no metric: ${name}`);
+      continue;
+    }
+    for (const label of metric.labels) labels.add(label);
+    const asked = [...matchers.matchAll(/(\w+)\s*[=!]/g)].map(([, label = '']) => label);
+    const own = [...metric.labels, ...OF_PROMETHEUS];
+    faults.push(...asked.filter((label) => !own.includes(label)).map((label) => `${name} has no ${label}`));
+  }
+  const grouped = [...bare.matchAll(/\b(?:by|on|group_left)\s*\(([^)]*)\)/g)].flatMap(([, list = '']) =>
+    list.split(',').map((label) => label.trim()),
+  );
+  faults.push(
+    ...grouped.filter((label) => label !== '' && !labels.has(label)).map((label) => `no label: ${label}`),
+  );
+  return faults;
+}

@@ -333,7 +333,7 @@ export const CATALOGUE = {
   'sweep.failed': entry('error', { error: failure }, (e) => `sweep failed, tried again: ${e.error}`),
 
   // HTTP
-  'http.listening': entry('info', { address: id }, (e) => `the HTTP API listens at ${e.address}`),
+  'http.listening': entry('info', { url: id }, (e) => `the HTTP API listens at ${e.url}`),
   'http.failed': entry(
     'error',
     { method: id, route: id, error: failure },

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { distributionSchema } from './distribution.js';
 import { ACCOUNT_FAULTS, POLL_FAULTS, probabilitiesSchema, SEND_FAULTS } from './faults.js';
+import { NOTIFICATION_SHAPES, TOKEN_PLACES } from './notification-faults.js';
 import { QUOTA_MODELS } from './quota-models.js';
 
 const wholeMs = z.int().min(1);
@@ -99,9 +100,18 @@ const schema = z.strictObject({
 
   notifications: z
     .strictObject({
-      securityTokenIn: z.enum(['header', 'query', 'body', 'none']).default('header'),
+      /** `mixed`: each in another place, by chance. */
+      securityTokenIn: z.enum([...TOKEN_PLACES, 'none', 'mixed']).default('header'),
+      shape: z.enum([...NOTIFICATION_SHAPES, 'mixed']).default('list'),
+      /** From the change of state to its notification. */
+      delay: distributionSchema.prefault(0),
       /** Half of the DeliveredToNetwork notifications come after DeliveredToTerminal. */
       shuffle: z.boolean().default(false),
+      /** The share of notifications that never arrive, and of those that do the share that arrives twice. */
+      loss: z.number().min(0).max(1).default(0),
+      duplicates: z.number().min(0).max(1).default(0),
+      /** The share of notifications before which a forged one comes: the other final status, without the right token. */
+      forged: z.number().min(0).max(1).default(0),
     })
     .prefault({}),
 });

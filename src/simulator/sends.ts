@@ -135,6 +135,7 @@ export class Sends {
       resourceUrl: resourceUrl(resourceHost, sender, requestId),
       recipients,
       fates,
+      correlator,
     });
     const idIn = answered === 'withoutRequestId' ? 'none' : undefined;
     return this.#reply({ ...body, sender, requestId, statuses: fates.map(statusOnAcceptance) }, idIn);

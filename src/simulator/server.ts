@@ -176,6 +176,7 @@ class Service implements Controls {
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
     this.#timers.cancelAll();
+    this.books.subscriptions.close();
     server.closeAllConnections();
     await closed;
   }

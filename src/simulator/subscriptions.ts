@@ -1,8 +1,10 @@
 import { z } from 'zod';
 import { type Fate, statusAfter } from './deliveries.js';
+import { sample } from './distribution.js';
 import type { KeyState } from './key-ring.js';
+import { compose, type Notice, Notifier } from './notifier.js';
 import type { Settings } from './options.js';
-import { badRequest, deliveryInfoList, type Served } from './replies.js';
+import { badRequest, type Served } from './replies.js';
 import { isGsm } from './sender.js';
 import type { Timers } from './timers.js';
 import { failure, type Incoming, isJson, json } from './wire.js';
@@ -18,19 +20,24 @@ export interface Announced {
   readonly resourceUrl: string;
   readonly recipients: readonly number[];
   readonly fates: readonly Fate[];
+  readonly correlator: string | undefined;
 }
 
-/** How long a callback may take before it is given up. */
-const CALLBACK_TIMEOUT_MS = 10_000;
+/** A forged notification carries it, or one of its length, or none. */
+const NO_TOKEN = 'this-is-not-the-security-token';
 
 /** The one callback each key may have, and what is sent to it. */
 export class Subscriptions {
   readonly #callbacks = new Map<number, Callback>();
   readonly #timers: Timers;
   readonly #random: () => number;
+  readonly #notifier = new Notifier();
   #settings: Settings['notifications'];
-  /** Notifications sent, whether or not anybody took them. */
+  /** Notifications sent, whether or not anybody took them; what was lost, was sent twice or was forged is not among them. */
   sent = 0;
+  lost = 0;
+  duplicated = 0;
+  forged = 0;
 
   constructor(settings: Settings['notifications'], timers: Timers, random: () => number) {
     this.#settings = settings;
@@ -68,7 +75,9 @@ export class Subscriptions {
     if (callback === undefined) return;
     const inParts = text.length > (isGsm(text) ? 160 : 70);
     for (const [index, fate] of request.fates.entries()) {
-      const one = { ...request, recipients: request.recipients.slice(index, index + 1), fates: [fate] };
+      const number = request.recipients[index];
+      if (number === undefined) continue;
+      const one = { resourceUrl: request.resourceUrl, number, correlator: request.correlator };
       const final = statusAfter(fate, fate.delayMs);
       const isFinal = final === 'DeliveredToTerminal' || final === 'DeliveryImpossible';
       const late = this.#settings.shuffle && isFinal && this.#random() < 0.5;
@@ -87,25 +96,40 @@ export class Subscriptions {
     return { answer: json(201, callback), outcome: 'done' };
   }
 
-  #notify({ callback }: Callback, request: Announced, status: string, delayMs: number): void {
-    const { securityTokenIn } = this.#settings;
-    const url = new URL(callback.url);
-    if (securityTokenIn === 'query') url.searchParams.set('securityToken', callback.securityToken);
-    const headers = {
-      'Content-Type': 'application/json',
-      ...(securityTokenIn === 'header' ? { securityToken: callback.securityToken } : {}),
-    };
-    const infos = deliveryInfoList(request, () => status);
-    const body = securityTokenIn === 'body' ? { ...infos, securityToken: callback.securityToken } : infos;
-    this.#timers.after(delayMs, () => {
-      this.sent += 1;
-      const signal = AbortSignal.timeout(CALLBACK_TIMEOUT_MS);
-      // By the page's first rule of events a notification that fails is not sent again, so nobody waits for it.
-      fetch(url, { method: 'POST', headers, body: JSON.stringify(body), signal, redirect: 'manual' }).then(
-        (reply) => reply.body?.cancel(),
-        () => {},
+  #notify({ callback }: Callback, one: Omit<Notice, 'status'>, status: string, delayMs: number): void {
+    const { loss, duplicates, forged, delay } = this.#settings;
+    const isLikely = (share: number): boolean => share > 0 && this.#random() < share;
+    if (isLikely(forged)) {
+      this.forged += 1;
+      const other = status === 'DeliveryImpossible' ? 'DeliveredToTerminal' : 'DeliveryImpossible';
+      const securityToken = NO_TOKEN.padEnd(callback.securityToken.length, '.');
+      const notice = compose(
+        { ...callback, securityToken },
+        { ...one, status: other },
+        this.#settings,
+        this.#random,
       );
+      this.#timers.after(delayMs, () => this.#notifier.send(notice));
+    }
+    if (isLikely(loss)) {
+      this.lost += 1;
+      return;
+    }
+    const notice = compose(callback, { ...one, status }, this.#settings, this.#random);
+    this.#timers.after(delayMs + sample(delay, this.#random), () => {
+      this.sent += 1;
+      this.#notifier.send(notice);
     });
+    if (!isLikely(duplicates)) return;
+    this.#timers.after(delayMs + sample(delay, this.#random), () => {
+      this.duplicated += 1;
+      this.#notifier.send(notice);
+    });
+  }
+
+  /** Lets go of the connections to callbacks. */
+  close(): void {
+    this.#notifier.close();
   }
 }
 

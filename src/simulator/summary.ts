@@ -24,7 +24,11 @@ export interface Summary {
   refreshes: number;
   refreshesGranted: number;
   reusedRefreshTokens: number;
+  /** Notifications sent, of these those that were sent twice, and besides them those lost and forged. */
   notifications: number;
+  notificationsTwice: number;
+  notificationsLost: number;
+  notificationsForged: number;
   /** For each key: the most sends and polls in any rolling window of its quota. */
   maxPerWindow: WindowMaximum[];
 }
@@ -52,6 +56,9 @@ export function summarise({ ledger, arrivals, keys, accounts, tokens, subscripti
     ...accounts.counts,
     reusedRefreshTokens: tokens.reused,
     notifications: subscriptions.sent,
+    notificationsTwice: subscriptions.duplicated,
+    notificationsLost: subscriptions.lost,
+    notificationsForged: subscriptions.forged,
     maxPerWindow: Array.from(keys.states(), ({ index, name, settings: { quota, windowMs } }) => ({
       key: name,
       quota,

@@ -1,3 +1,4 @@
+import { createHmac } from 'node:crypto';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
@@ -132,4 +133,70 @@ it('lets about half of the notifications of DeliveredToNetwork come last, if it 
   }
   expect(last.size).toBe(12);
   expect(new Set(last.values())).toEqual(new Set(['DeliveredToNetwork', 'DeliveredToTerminal']));
+});
+
+it.each([
+  ['xHeader', { 'x-security-token': 's3cret' }],
+  ['bearer', { authorization: 'Bearer s3cret' }],
+  ['basic', { authorization: `Basic ${Buffer.from('notifications:s3cret').toString('base64')}` }],
+] as const)('carries the security token as %s', async (securityTokenIn, headers) => {
+  simulator.configure({ notifications: { securityTokenIn } });
+  await reply(origin, create(callback));
+  await reply(origin, send('Hi'));
+  await vi.waitFor(() => expect(received).toHaveLength(2));
+  for (const { headers: own } of received) expect(own).toMatchObject(headers);
+});
+
+it('signs the body with the security token', async () => {
+  simulator.configure({ notifications: { securityTokenIn: 'signature' } });
+  await reply(origin, create(callback));
+  await reply(origin, send('Hi'));
+  await vi.waitFor(() => expect(received).toHaveLength(2));
+  for (const { headers, body } of received) {
+    const signature = createHmac('sha256', 's3cret').update(JSON.stringify(body)).digest('hex');
+    expect(headers['x-signature']).toBe(signature);
+  }
+});
+
+const TO = { address: 'tel:+4791000001', deliveryStatus: 'DeliveredToTerminal' };
+it.each([
+  ['unwrapped', { deliveryInfo: [TO], resourceURL: expect.stringContaining('/requests/') }],
+  ['single', { deliveryInfoList: { deliveryInfo: TO } }],
+  [
+    'notification',
+    { deliveryInfoNotification: { deliveryInfo: TO, link: [{ rel: 'OutboundMessageRequest' }] } },
+  ],
+  [
+    'request',
+    { outboundSMSMessageRequest: { address: [TO.address], deliveryInfoList: { deliveryInfo: [TO] } } },
+  ],
+  ['several', [{ deliveryInfoList: { deliveryInfo: [TO] } }]],
+  ['withoutTel', { deliveryInfoList: { deliveryInfo: [{ ...TO, address: '+4791000001' }] } }],
+  ['requestId', { deliveryInfoList: { deliveryInfo: [{ ...TO, requestId: expect.stringContaining('-') }] } }],
+] as const)('can tell it in the shape %s', async (shape, body) => {
+  simulator.configure({ notifications: { shape } });
+  await reply(origin, create(callback));
+  await reply(origin, send('x'.repeat(161)));
+  await vi.waitFor(() => expect(received).toHaveLength(1));
+  expect(received[0]?.body).toMatchObject(body);
+});
+
+it('loses, doubles and forges the share it is told to, the same ones by the same seed', async () => {
+  simulator.configure({ notifications: { loss: 0.25, duplicates: 0.25, forged: 0.25, shape: 'mixed' } });
+  await reply(origin, create(callback));
+  for (let time = 0; time < 50; time += 1) {
+    await reply(origin, send('Hi').replace('1000001', `10000${10 + time}`));
+  }
+  await vi.waitFor(() => {
+    const { notifications, notificationsTwice, notificationsLost, notificationsForged } = simulator.summary();
+    expect([notifications, notificationsTwice, notificationsLost, notificationsForged]).toEqual([
+      74, 21, 26, 26,
+    ]);
+  });
+  const { notifications, notificationsTwice, notificationsForged } = simulator.summary();
+  await vi.waitFor(() =>
+    expect(received).toHaveLength(notifications + notificationsTwice + notificationsForged),
+  );
+  const forged = received.filter(({ headers }) => headers['securitytoken'] !== 's3cret');
+  expect(forged).toHaveLength(notificationsForged);
 });

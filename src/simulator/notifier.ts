@@ -1,0 +1,156 @@
+import { createHmac } from 'node:crypto';
+import { Agent as HttpAgent, request as httpRequest } from 'node:http';
+import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import type { Random } from '../clock.js';
+import {
+  NOTIFICATION_SHAPES,
+  type NotificationShape,
+  TOKEN_PLACES,
+  type TokenPlace,
+} from './notification-faults.js';
+import type { Settings } from './options.js';
+
+/** Where a key's notifications go (interface page, Callback). */
+export interface Target {
+  readonly url: string;
+  readonly securityToken: string;
+}
+
+/** What one notification tells: a recipient's status. */
+export interface Notice {
+  readonly resourceUrl: string;
+  /** E.164 digits. */
+  readonly number: number;
+  readonly status: string;
+  readonly correlator: string | undefined;
+}
+
+/** A notification, ready to be sent. */
+export interface Composed {
+  readonly url: URL;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+/** How long a callback may take before it is given up. */
+const CALLBACK_TIMEOUT_MS = 10_000;
+/** Callbacks under way at a time; more wait for a connection. */
+const CONNECTIONS = 64;
+
+/**
+ * Composes a notification. Neither its shape nor where the token stands is shown (interface page, Events, rules 4 and 5):
+ * the settings choose, or chance where they say `mixed`.
+ */
+export function compose(
+  target: Target,
+  notice: Notice,
+  { securityTokenIn, shape }: Pick<Settings['notifications'], 'securityTokenIn' | 'shape'>,
+  random: Random,
+): Composed {
+  const place = securityTokenIn === 'mixed' ? picked(TOKEN_PLACES, random) : securityTokenIn;
+  const told = shaped(notice, shape === 'mixed' ? picked(NOTIFICATION_SHAPES, random) : shape);
+  const { securityToken: token } = target;
+  const body = JSON.stringify(
+    place === 'body' && !Array.isArray(told) ? { ...told, securityToken: token } : told,
+  );
+  const url = new URL(target.url);
+  // A list has no place for a field beside it.
+  if (place === 'query' || (place === 'body' && Array.isArray(told)))
+    url.searchParams.set('securityToken', token);
+  return { url, headers: { 'content-type': 'application/json', ...headersOf(place, token, body) }, body };
+}
+
+function headersOf(place: TokenPlace | 'none', token: string, body: string): Record<string, string> {
+  switch (place) {
+    case 'header':
+      return { securityToken: token };
+    case 'xHeader':
+      return { 'X-Security-Token': token };
+    case 'bearer':
+      return { authorization: `Bearer ${token}` };
+    case 'basic':
+      return { authorization: `Basic ${Buffer.from(`notifications:${token}`).toString('base64')}` };
+    case 'signature':
+      return { 'X-Signature': createHmac('sha256', token).update(body).digest('hex') };
+    case 'query':
+    case 'body':
+    case 'none':
+      return {};
+    default:
+      return place satisfies never;
+  }
+}
+
+/** One status in each of the shapes that it may have. */
+function shaped({ resourceUrl, number, status, correlator }: Notice, shape: NotificationShape): object {
+  const deliveryInfo = [{ address: `tel:+${number}`, deliveryStatus: status }];
+  const resourceURL = `${resourceUrl}/deliveryInfos`;
+  switch (shape) {
+    case 'list':
+      return { deliveryInfoList: { resourceURL, deliveryInfo } };
+    case 'unwrapped':
+      return { resourceURL, deliveryInfo };
+    case 'single':
+      return { deliveryInfoList: { resourceURL, deliveryInfo: deliveryInfo[0] } };
+    case 'notification':
+      return {
+        deliveryInfoNotification: {
+          callbackData: correlator,
+          deliveryInfo: deliveryInfo[0],
+          link: [{ rel: 'OutboundMessageRequest', href: resourceUrl }],
+        },
+      };
+    case 'request':
+      return {
+        outboundSMSMessageRequest: {
+          address: [`tel:+${number}`],
+          clientCorrelator: correlator,
+          deliveryInfoList: { deliveryInfo },
+          resourceURL: resourceUrl,
+        },
+      };
+    case 'several':
+      return [{ deliveryInfoList: { resourceURL, deliveryInfo } }];
+    case 'withoutTel':
+      return {
+        deliveryInfoList: { resourceURL, deliveryInfo: [{ address: `+${number}`, deliveryStatus: status }] },
+      };
+    case 'requestId': {
+      const requestId = decodeURIComponent(resourceUrl.slice(resourceUrl.lastIndexOf('/') + 1));
+      return { deliveryInfoList: { deliveryInfo: deliveryInfo.map((info) => ({ ...info, requestId })) } };
+    }
+    default:
+      return shape satisfies never;
+  }
+}
+
+function picked<Item>(items: readonly [Item, ...Item[]], random: Random): Item {
+  return items[Math.floor(random() * items.length)] ?? items[0];
+}
+
+/** Puts notifications on the wire, each once. */
+export class Notifier {
+  readonly #agents = {
+    'http:': new HttpAgent({ keepAlive: true, maxSockets: CONNECTIONS }),
+    'https:': new HttpsAgent({ keepAlive: true, maxSockets: CONNECTIONS }),
+  };
+
+  /** By the page's first rule of events one that fails is not sent again, so nobody waits for it. */
+  send({ url, headers, body }: Composed): void {
+    const isSecure = url.protocol === 'https:';
+    const request = (isSecure ? httpsRequest : httpRequest)(url, {
+      method: 'POST',
+      headers: { ...headers, 'content-length': Buffer.byteLength(body) },
+      agent: this.#agents[isSecure ? 'https:' : 'http:'],
+      timeout: CALLBACK_TIMEOUT_MS,
+    });
+    request.on('response', (reply) => reply.resume());
+    request.on('timeout', () => request.destroy());
+    request.on('error', () => {});
+    request.end(body);
+  }
+
+  close(): void {
+    for (const agent of Object.values(this.#agents)) agent.destroy();
+  }
+}

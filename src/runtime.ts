@@ -6,13 +6,15 @@ import { type Config, type LocalConfig, secretsOf } from './config.js';
 import { createEvents, type Events } from './events.js';
 import { createAccountClient } from './gateway/accounts.js';
 import { createMessagingClient } from './gateway/messaging.js';
+import { createSubscriptionClient } from './gateway/subscriptions.js';
 import { apiKeyDesk } from './pipeline/api-keys.js';
-import { laneBearer } from './pipeline/bearer.js';
+import { type Bearer, laneBearer } from './pipeline/bearer.js';
 import { createCensus } from './pipeline/census.js';
 import { coalesced } from './pipeline/coalesced.js';
 import { createDesk } from './pipeline/desk.js';
 import { importCampaign, previewCampaign } from './pipeline/import.js';
 import { type Lane, openLane } from './pipeline/lane.js';
+import { notificationDesk } from './pipeline/notification-desk.js';
 import { createWakers } from './pipeline/queues.js';
 import { findNumber, reportRows } from './pipeline/report.js';
 import { roster as openRoster } from './pipeline/roster.js';
@@ -104,6 +106,29 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
     return cache;
   };
 
+  const bearerOf = (lane: string): Bearer => {
+    const settings = fullConfig(config).lanes.find(({ name }) => name === lane);
+    // `tokenOf` has the words for a lane that is not there.
+    const cache = tokenOf(lane) ?? undefined;
+    if (settings === undefined) throw new NotFoundError(`there is no lane ${lane}`);
+    return laneBearer(lane, settings.credentials, cache);
+  };
+  const subscriptions = lazily(() => {
+    const { messagingBaseUrl, requestTimeoutMs } = fullConfig(config);
+    const made = createSubscriptionClient({ baseUrl: messagingBaseUrl, timeoutMs: requestTimeoutMs });
+    closers.push(() => made.close());
+    return made;
+  });
+  const notifications = notificationDesk({
+    redis,
+    keys,
+    config,
+    lanes,
+    events,
+    client: subscriptions,
+    bearerOf,
+  });
+
   // A platform may launch thousands at once; the lane is woken once after all that were launched meanwhile.
   const launchers = new Map(
     [...lanes.values()].map((lane) => [lane.name, coalesced(() => wakeLane(lane, wakers()))]),
@@ -154,6 +179,7 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
     find: (number) => findNumber(deps, number),
     suppression: suppressionDesk(deps),
     keys: apiKeyDesk(deps),
+    notifications,
     token: tokenOf,
     workers: () => roster.alive(),
     census: () => census()(),
@@ -166,12 +192,7 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
         baseUrl: full.messagingBaseUrl,
         timeoutMs: full.requestTimeoutMs,
       });
-      const bearers = new Map(
-        full.lanes.map(({ name, credentials }) => [
-          name,
-          laneBearer(name, credentials, tokenOf(name) ?? undefined),
-        ]),
-      );
+      const bearers = new Map(full.lanes.map(({ name }) => [name, bearerOf(name)]));
       const workers = work({
         config: full,
         redis,
@@ -190,11 +211,12 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
         roles,
         concurrency,
       });
+      const keeper = notifications.keep(roster.name());
       const drained = {
         ready: workers.ready,
         async drain() {
           working.delete(drained);
-          await workers.drain();
+          await Promise.all([keeper.stop(), workers.drain()]);
           messaging.close();
         },
       };
@@ -203,7 +225,7 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
     },
 
     async close() {
-      await Promise.all([...working].map((workers) => workers.drain()));
+      await Promise.all([notifications.close(), ...[...working].map((workers) => workers.drain())]);
       for (const close of closers.reverse()) await close();
     },
   };

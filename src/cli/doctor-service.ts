@@ -1,5 +1,6 @@
 import type { Clock } from '../clock.js';
-import { type Config, isLoopback } from '../config.js';
+import { type Config, formatDuration, isLoopback } from '../config.js';
+import type { CallbackState } from '../pipeline/notification-desk.js';
 import type { Volley } from '../pipeline/volley.js';
 import { type Check, fail, ok, warn } from './doctor-check.js';
 import { skewCheck } from './doctor-redis.js';
@@ -63,6 +64,70 @@ function reasonOf(error: unknown): string {
   if (error.name === 'TimeoutError') return `nothing in ${ANSWERS_WITHIN_MS / 1_000} s`;
   const { cause } = error;
   return cause instanceof Error && 'code' in cause ? String(cause.code) : error.message;
+}
+
+/** Subscriptions that workers look at every five minutes are believed for so long. */
+const LOOKED_WITHIN_MS = 15 * 60_000;
+
+/** How each lane is subscribed to notifications, as workers found it. The service is not asked. */
+export async function checkSubscriptions({ callback, lanes }: Config, volley: Volley): Promise<Check[]> {
+  const title = 'notifications';
+  if (callback === undefined) {
+    return [ok(title, 'off: delivery is only asked after; CALLBACK_URL turns them on')];
+  }
+  const checks = await Promise.all(
+    lanes.map(async ({ name }) => judgeSubscription(name, await volley.notifications.standing(name))),
+  );
+  if (callback.proof === 'token') return checks;
+  return [
+    ...checks,
+    warn(
+      title,
+      'the secret address is their only proof: who reads it in the log of a proxy can forge them',
+      'Leave CALLBACK_PROOF out if the service’s notifications carry the security token.',
+    ),
+  ];
+}
+
+/** What a lane’s subscription is worth. */
+export function judgeSubscription(
+  lane: string,
+  { state, about, checkedAt, heardAt, now }: CallbackState,
+): Check {
+  const title = `notifications of lane ${lane}`;
+  if (checkedAt === 0) return warn(title, 'not subscribed yet', 'Workers do it: volley up, or volley work.');
+  const ago = formatDuration(now - checkedAt);
+  switch (state) {
+    case 'ours':
+      if (now - checkedAt > LOOKED_WITHIN_MS) {
+        return warn(
+          title,
+          `subscribed when last looked at, ${ago} ago`,
+          'Workers look: volley up, or volley work.',
+        );
+      }
+      return ok(
+        title,
+        `subscribed; ${heardAt === 0 ? 'none has come yet' : `the last came ${formatDuration(now - heardAt)} ago`}`,
+      );
+    case 'foreign':
+      return fail(
+        title,
+        `somebody else’s subscription is there, to ${about}`,
+        `If it is to be replaced: volley subscription create --lane ${lane} --force`,
+      );
+    case 'refused':
+    case 'unanswered':
+      return fail(
+        title,
+        `not subscribed, ${ago} ago: ${about}`,
+        `Try it: volley subscription create --lane ${lane}`,
+      );
+    case '':
+      return warn(title, 'not subscribed yet', 'Workers do it: volley up, or volley work.');
+    default:
+      return state satisfies never;
+  }
 }
 
 /** What each lane sends with, without trying it: a wrong password costs one of few attempts. */

@@ -6,7 +6,7 @@ import { action, examples } from './action.js';
 import type { Answer, Context } from './context.js';
 import { type Check, fail, ok, warn } from './doctor-check.js';
 import { judgeRedis, redisFacts } from './doctor-redis.js';
-import { checkCredentials, checkServices } from './doctor-service.js';
+import { checkCredentials, checkServices, checkSubscriptions } from './doctor-service.js';
 import { EXIT } from './exit.js';
 import { eventsOf, findLocal, findService, mustAnswer, openVolley, type Setting } from './open.js';
 import type { Paint } from './paint.js';
@@ -86,7 +86,10 @@ async function* examineRedis(
   try {
     yield* judgeRedis(await redisFacts(redis, context.clock));
     yield judgeWorkers(await volley.workers());
-    if ('messagingBaseUrl' in config) yield* await checkCredentials(config, volley);
+    if ('messagingBaseUrl' in config) {
+      yield* await checkCredentials(config, volley);
+      yield* await checkSubscriptions(config, volley);
+    }
   } finally {
     redis.disconnect();
     await volley.close();

@@ -18,6 +18,7 @@ import { addResume } from './resume.js';
 import { addSend } from './send.js';
 import { addSimulator } from './simulator.js';
 import { addStatus } from './status.js';
+import { addSubscription } from './subscription.js';
 import { addSuppress } from './suppress.js';
 import type { Surroundings } from './surroundings.js';
 import { addToken } from './token.js';
@@ -40,7 +41,7 @@ const COMMANDS = {
     addResolve,
     addFind,
   ],
-  'Lanes and numbers:': [addLanes, addLane, addToken, addSuppress],
+  'Lanes and numbers:': [addLanes, addLane, addToken, addSubscription, addSuppress],
   'Running it:': [addUp, addWork, addKeys, addSimulator, addDoctor],
 };
 

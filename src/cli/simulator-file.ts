@@ -1,7 +1,7 @@
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { type Config, type Environment, loadConfig, type SimulatorAddress } from '../config.js';
+import { type Config, type Environment, isLoopback, loadConfig, type SimulatorAddress } from '../config.js';
 import type { SimulatorOptions } from '../simulator/index.js';
 
 const FILE = 'simulator.json';
@@ -56,9 +56,11 @@ export function simulatorPrefix(prefix: string): string {
  * are made up, because real ones have no business there.
  */
 export function simulatedConfig(env: Environment, address: SimulatorAddress, redisUrl: string): Config {
-  const config = loadConfig(env, { simulator: address });
+  const { callback, ...config } = loadConfig(env, { simulator: address });
   return {
     ...config,
+    // A public address leads to where real notifications are taken.
+    ...(callback === undefined || !isLoopback(callback.url) ? {} : { callback }),
     redisUrl,
     redisPrefix: simulatorPrefix(config.redisPrefix),
     lanes: config.lanes.map((lane) => ({

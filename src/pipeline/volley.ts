@@ -13,6 +13,7 @@ import type {
 import type { Events } from '../events.js';
 import type { CampaignInput, EnqueueOutcome } from './campaign-input.js';
 import type { Census } from './census.js';
+import type { NotificationDesk } from './notification-desk.js';
 import type { Role, WorkerProcess } from './roster.js';
 
 /** How to settle batches of whose outcome nobody knows. */
@@ -106,6 +107,8 @@ export interface Volley {
     /** Whether a key has not been revoked since it was checked. */
     stands(id: string): Promise<boolean>;
   };
+  /** Notifications: where they come in, and the subscriptions to them. */
+  readonly notifications: NotificationDesk;
   /** The token of a lane with an account; null for a lane with an API key. Needs the full configuration. */
   token(lane: string): TokenCache | null;
   /** Worker processes alive now. */

@@ -1,0 +1,191 @@
+import type { CallbackSettings, LaneCallback } from '../config.js';
+import { laneCallback } from '../config.js';
+import type {
+  SubscriptionClient,
+  SubscriptionCreated,
+  SubscriptionFound,
+  SubscriptionRemoved,
+} from '../gateway/subscriptions.js';
+import type { Bearer } from './bearer.js';
+
+/** How the one subscription that a lane may have stands at the service. */
+export type Subscription =
+  /** Notifications come to us. */
+  | { readonly state: 'ours'; readonly url: string }
+  /** It is of an earlier address or token of ours: notifications do not reach us, or do not prove themselves. */
+  | { readonly state: 'outdated'; readonly url: string }
+  /** Somebody else's. */
+  | { readonly state: 'foreign'; readonly url: string }
+  | { readonly state: 'none' }
+  /** Nobody knows: the service said why, or said nothing. `final`: asking again will not help. */
+  | { readonly state: 'unanswered'; readonly reason: string; readonly final: boolean };
+
+/** What came of a wish to subscribe. `replaced`: what was there before. */
+export type Subscribed =
+  | { readonly outcome: 'already'; readonly url: string }
+  | { readonly outcome: 'created'; readonly url: string; readonly replaced: 'none' | 'outdated' | 'foreign' }
+  /** Somebody else's is there, and was left alone. */
+  | { readonly outcome: 'foreign'; readonly url: string }
+  /** 400 or 406, or any other clear no. */
+  | { readonly outcome: 'refused'; readonly reason: string }
+  | { readonly outcome: 'unanswered'; readonly reason: string };
+
+/** What came of a wish to end it. */
+export type Unsubscribed =
+  | { readonly outcome: 'deleted'; readonly url: string }
+  | { readonly outcome: 'none' }
+  | { readonly outcome: 'foreign'; readonly url: string }
+  | { readonly outcome: 'refused'; readonly reason: string }
+  | { readonly outcome: 'unanswered'; readonly reason: string };
+
+/** The subscription of one lane. Its calls take no permit, because the service does not count them. */
+export interface SubscriptionDesk {
+  get(): Promise<Subscription>;
+  /** Subscribes, or renews what is outdated; `force` replaces somebody else's, too. */
+  create(options?: { force?: boolean }): Promise<Subscribed>;
+  /** Ends ours; `force` ends somebody else's, too. */
+  remove(options?: { force?: boolean }): Promise<Unsubscribed>;
+}
+
+export interface SubscriptionOptions {
+  readonly lane: string;
+  readonly client: SubscriptionClient;
+  readonly bearer: Bearer;
+  /** Undefined: what is there can be looked at and ended, and nothing is ours. */
+  readonly callback: CallbackSettings | undefined;
+}
+
+type Failure = Exclude<
+  SubscriptionFound | SubscriptionCreated | SubscriptionRemoved,
+  { kind: 'found' | 'none' | 'created' | 'removed' }
+>;
+
+export function subscriptionDesk({ lane, client, bearer, callback }: SubscriptionOptions): SubscriptionDesk {
+  const own = callback === undefined ? undefined : laneCallback(callback, lane);
+
+  /** With a token, and once more with the next one if that is refused. */
+  const asked = async <Answer extends { kind: string }>(
+    ask: (token: string) => Promise<Answer>,
+  ): Promise<Answer | Failure> => {
+    for (let tries = 0; ; tries += 1) {
+      const held = await bearer.get();
+      if (held.kind === 'stopped') return { kind: 'stopped', reason: held.reason };
+      if (held.kind === 'later') return { kind: 'unanswered', reason: held.reason };
+      const answer = await ask(held.token);
+      if (answer.kind !== 'unauthorised') return answer;
+      const next = await bearer.refused(held.generation);
+      if (next.kind !== 'token' || tries > 0) {
+        return next.kind === 'stopped' ? { kind: 'stopped', reason: next.reason } : answer;
+      }
+    }
+  };
+
+  const get = async (): Promise<Subscription> => {
+    const found = await asked((token) => client.get(token));
+    switch (found.kind) {
+      case 'found':
+        return { state: whose(found, own, callback), url: shown(found.url) };
+      case 'none':
+        return { state: 'none' };
+      default:
+        return { state: 'unanswered', ...failureOf(found) };
+    }
+  };
+
+  const remove = async (): Promise<{ reason: string; final: boolean } | null> => {
+    const removed = await asked((token) => client.remove(token));
+    return removed.kind === 'removed' || removed.kind === 'none' ? null : failureOf(removed);
+  };
+
+  const create = async (replaced: 'none' | 'outdated' | 'foreign'): Promise<Subscribed> => {
+    if (own === undefined)
+      return { outcome: 'refused', reason: 'CALLBACK_URL is not set: there is nothing to subscribe.' };
+    const { url, securityToken } = own;
+    const created = await asked((token) => client.create({ url, securityToken }, token));
+    if (created.kind === 'created') return { outcome: 'created', url: shown(url), replaced };
+    if (created.kind === 'malformed') return { outcome: 'refused', reason: created.reason };
+    const failure = failureOf(created);
+    // It may have been done all the same, or somebody was quicker.
+    const now = await get();
+    if (now.state === 'ours') return { outcome: 'created', url: now.url, replaced };
+    if (now.state === 'foreign') return { outcome: 'foreign', url: now.url };
+    return { outcome: failure.final ? 'refused' : 'unanswered', reason: failure.reason };
+  };
+
+  return {
+    get,
+    async create({ force = false } = {}) {
+      const found = await get();
+      switch (found.state) {
+        case 'ours':
+          return { outcome: 'already', url: found.url };
+        case 'none':
+          return create('none');
+        case 'foreign':
+          if (!force) return { outcome: 'foreign', url: found.url };
+          break;
+        case 'outdated':
+          break;
+        case 'unanswered':
+          return { outcome: found.final ? 'refused' : 'unanswered', reason: found.reason };
+        default:
+          return found satisfies never;
+      }
+      if (own === undefined) return create(found.state);
+      const failure = await remove();
+      if (failure === null) return create(found.state);
+      return { outcome: failure.final ? 'refused' : 'unanswered', reason: failure.reason };
+    },
+    async remove({ force = false } = {}) {
+      const found = await get();
+      if (found.state === 'none') return { outcome: 'none' };
+      if (found.state === 'unanswered') {
+        return { outcome: found.final ? 'refused' : 'unanswered', reason: found.reason };
+      }
+      if (found.state === 'foreign' && !force) return { outcome: 'foreign', url: found.url };
+      const failure = await remove();
+      if (failure === null) return { outcome: 'deleted', url: found.url };
+      return { outcome: failure.final ? 'refused' : 'unanswered', reason: failure.reason };
+    },
+  };
+}
+
+/**
+ * Ours is what has our address and, where the service shows it, our token. Outdated is what leads to us or carries one of
+ * our secrets, but not both: the address or the security token was changed since. Anything else is somebody else's.
+ */
+function whose(
+  found: { url: string; securityToken: string | null },
+  own: LaneCallback | undefined,
+  callback: CallbackSettings | undefined,
+): 'ours' | 'outdated' | 'foreign' {
+  if (own === undefined || callback === undefined) return 'foreign';
+  const isToken = found.securityToken === null || found.securityToken === own.securityToken;
+  if (found.url === own.url && isToken) return 'ours';
+  const leadsHere = found.url === callback.url || found.url.startsWith(`${callback.url}/`);
+  const isSecret = found.securityToken === own.securityToken || found.url.endsWith(`/${own.segment}`);
+  return leadsHere || isSecret ? 'outdated' : 'foreign';
+}
+
+/** An address as people may see it: what follows the last slash, or a question mark, may be a secret. */
+export function shown(url: string): string {
+  if (!URL.canParse(url)) return '…';
+  const { origin, pathname } = new URL(url);
+  return `${origin}${pathname.replace(/[^/]+$/, '…')}`;
+}
+
+function failureOf(failure: Failure): { reason: string; final: boolean } {
+  switch (failure.kind) {
+    case 'unauthorised':
+    case 'stopped':
+    case 'malformed':
+    case 'notAccepted':
+      return { reason: failure.reason, final: true };
+    case 'throttled':
+      return { reason: 'The service answered 429: too many requests for now.', final: false };
+    case 'unanswered':
+      return { reason: failure.reason, final: false };
+    default:
+      return failure satisfies never;
+  }
+}

@@ -1,0 +1,63 @@
+import type { Redis } from '../redis/connection.js';
+import type { Keys } from '../redis/keys.js';
+import { BUCKETS } from './request-index.js';
+
+/** How a lane's notifications stood when that was last looked at. Times in ms of the server's clock, 0 for never. */
+export interface CallbackState {
+  readonly state: 'ours' | 'foreign' | 'refused' | 'unanswered' | '';
+  /** Whose address is there, or why nobody knows. */
+  readonly about: string;
+  readonly checkedAt: number;
+  /** When the last notification came. */
+  readonly heardAt: number;
+  readonly now: number;
+}
+
+const FIELDS = ['state', 'about', 'checkedAt', 'heardAt'] as const;
+const STATES = ['ours', 'foreign', 'refused', 'unanswered'] as const;
+
+/** What is kept of a lane's subscription; the subscription itself is the service's. */
+export function callbackState(redis: Redis, keys: Keys, lane: string) {
+  const key = keys.lane(lane, 'callback');
+  const serverTime = async (): Promise<number> => {
+    const [seconds, micros] = await redis.time();
+    return Number(seconds) * 1_000 + Math.floor(Number(micros) / 1_000);
+  };
+  return {
+    async read(): Promise<CallbackState> {
+      const [[state, about, checkedAt, heardAt], now] = await Promise.all([
+        redis.hmget(key, ...FIELDS),
+        serverTime(),
+      ]);
+      return {
+        state: STATES.find((known) => known === state) ?? '',
+        about: about ?? '',
+        checkedAt: Number(checkedAt ?? 0),
+        heardAt: Number(heardAt ?? 0),
+        now,
+      };
+    },
+    async write({ state, about }: Pick<CallbackState, 'state' | 'about'>): Promise<void> {
+      await redis.hset(key, { state, about, checkedAt: await serverTime() });
+    },
+    /** Requests that still await a report. */
+    async awaiting(): Promise<number> {
+      const counts = await Promise.all(
+        ['unpolled', 'polled'].map((name) => redis.zcard(keys.lane(lane, name))),
+      );
+      return counts.reduce((sum, count) => sum + count, 0);
+    },
+    /** One process at a time sees to the subscription; true for the one that may, for so many ms. */
+    async lease(me: string, forMs: number): Promise<boolean> {
+      return (await redis.set(keys.lane(lane, 'keeper'), me, 'PX', forMs, 'NX')) === 'OK';
+    },
+    /** What notifications have left behind goes where they have been switched off. */
+    async forget(): Promise<void> {
+      if ((await redis.exists(key)) === 0) return;
+      const buckets = Array.from({ length: BUCKETS }, (_, bucket) => keys.lane(lane, `requests:${bucket}`));
+      await redis.unlink(key, keys.lane(lane, 'early'), keys.lane(lane, 'waiting'), ...buckets);
+    },
+  };
+}
+
+export type CallbackStore = ReturnType<typeof callbackState>;

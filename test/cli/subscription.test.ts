@@ -1,0 +1,96 @@
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeEach, expect, test } from 'vitest';
+import { judgeSubscription } from '../../src/cli/doctor-service.js';
+import { createSubscriptionClient } from '../../src/gateway/subscriptions.js';
+import { startSimulator } from '../../src/simulator/index.js';
+import { testRedis } from '../redis/test-redis.js';
+import { commandLine } from './command-line.js';
+
+const { url, prefix } = testRedis('cli-subscription');
+const cwd = mkdtempSync(join(tmpdir(), 'volley-subscription-'));
+const simulator = await startSimulator({ keys: [{ key: 'key' }] });
+afterAll(() => simulator.close());
+const service = {
+  REDIS_URL: url,
+  REDIS_PREFIX: prefix,
+  MESSAGING_BASE_URL: simulator.messagingBaseUrl,
+  API_KEY: 'key',
+};
+const callback = {
+  CALLBACK_URL: 'https://volley.example/in',
+  CALLBACK_SECURITY_TOKEN: 'a-token-of-some-length',
+};
+const { volley, json } = commandLine(cwd, { ...service, ...callback });
+
+const client = createSubscriptionClient({ baseUrl: simulator.messagingBaseUrl, timeoutMs: 1_000 });
+afterAll(() => client.close());
+const FOREIGN = { url: 'https://other.example/hook/their-secret', securityToken: 'theirs' };
+beforeEach(async () => {
+  await client.remove('key');
+});
+
+test('a subscription is made, shown and ended, without a secret in what is said', async () => {
+  expect(await json('subscription', 'get')).toEqual({
+    exit: 0,
+    said: { lane: 'default', state: 'none', lastNotificationAt: null },
+  });
+  const made = await volley('subscription', 'create');
+  expect([made.exit, made.stdout]).toEqual([0, 'Lane default: subscribed at https://volley.example/in/….\n']);
+  const shown = await volley('subscription', 'get');
+  expect(shown.stdout).toBe(
+    'Lane default: notifications come to https://volley.example/in/…. No notification has come yet.\n',
+  );
+  const there = await client.get('key');
+  if (there.kind !== 'found') throw new Error(`it is ${there.kind}`);
+  expect(there.url).toMatch(/^https:\/\/volley\.example\/in\/[\w-]{43}$/);
+  expect(made.stdout + shown.stdout).not.toContain(there.url.slice(-43));
+  expect(await json('subscription', 'create')).toMatchObject({ exit: 0, said: { outcome: 'already' } });
+  expect(await json('subscription', 'delete')).toMatchObject({ exit: 0, said: { outcome: 'deleted' } });
+  expect(await json('subscription', 'delete')).toMatchObject({ exit: 0, said: { outcome: 'none' } });
+});
+
+test('somebody else’s is left alone, with exit code 3 and the way to replace it', async () => {
+  await client.create(FOREIGN, 'key');
+  expect(await json('subscription', 'get')).toMatchObject({ exit: 0, said: { state: 'foreign' } });
+  const refused = await volley('subscription', 'create');
+  expect(refused.exit).toBe(3);
+  expect(refused.stdout).toMatch(/somebody else’s .*https:\/\/other\.example\/hook\/….*--force/);
+  expect(refused.stdout).not.toContain('their-secret');
+  expect((await volley('subscription', 'delete')).exit).toBe(3);
+  expect(await client.get('key')).toMatchObject(FOREIGN);
+  expect(await json('subscription', 'create', '--force')).toMatchObject({
+    exit: 0,
+    said: { outcome: 'created', replaced: 'foreign' },
+  });
+});
+
+test('what is wrong is said in one line', async () => {
+  const without = commandLine(cwd, service);
+  const unset = await without.volley('subscription', 'create');
+  expect([unset.exit, unset.stderr]).toEqual([2, expect.stringMatching(/CALLBACK_URL is not set/)]);
+  const lane = await volley('subscription', 'get', '--lane', 'nowhere');
+  expect([lane.exit, lane.stderr]).toEqual([expect.any(Number), expect.stringMatching(/nowhere.*default/)]);
+  expect(lane.exit).toBeGreaterThan(0);
+  expect((await volley('subscription', 'get', '--froce')).exit).toBe(2);
+  const wrongKey = commandLine(cwd, { ...service, ...callback, API_KEY: 'another' });
+  expect(await wrongKey.json('subscription', 'create')).toMatchObject({
+    exit: 1,
+    said: { outcome: 'refused', reason: expect.stringContaining('401') },
+  });
+});
+
+const looked = { state: 'ours', about: '', checkedAt: 1_000_000, heardAt: 0, now: 1_060_000 } as const;
+test.each([
+  ['never looked at', { checkedAt: 0, state: '' as const }, 'warn', /not subscribed yet/],
+  ['ours', {}, 'ok', /subscribed; none has come yet/],
+  ['ours and heard of', { heardAt: 1_030_000 }, 'ok', /the last came 30s ago/],
+  ['not looked at any more', { now: 9_000_000 }, 'warn', /ago/],
+  ['somebody else’s', { state: 'foreign' as const, about: 'https://a.example/…' }, 'fail', /a\.example/],
+  ['refused', { state: 'refused' as const, about: 'The service answered 406.' }, 'fail', /406/],
+])('the doctor on one that is %s', (_, change, level, found) => {
+  const check = judgeSubscription('main', { ...looked, ...change });
+  expect([check.level, check.found]).toEqual([level, expect.stringMatching(found)]);
+  if (level !== 'ok') expect(check.todo).toContain('volley');
+});

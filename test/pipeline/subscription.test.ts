@@ -1,0 +1,219 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { systemAlarm } from '../../src/clock.js';
+import { type CallbackSettings, laneCallback } from '../../src/config.js';
+import { createEvents, type VolleyEvent } from '../../src/events.js';
+import { createSubscriptionClient } from '../../src/gateway/subscriptions.js';
+import { laneBearer } from '../../src/pipeline/bearer.js';
+import { isDue, keepSubscriptions } from '../../src/pipeline/keep-subscription.js';
+import { shown, subscriptionDesk } from '../../src/pipeline/subscription.js';
+import { keyNames } from '../../src/redis/keys.js';
+import { type Simulator, startSimulator } from '../../src/simulator/index.js';
+import { callbackState } from '../../src/store/callback-state.js';
+import { rawServer, reply } from '../interface/raw-server.js';
+import { testRedis } from '../redis/test-redis.js';
+
+const { redis, prefix } = testRedis('subscription');
+const CALLBACK: CallbackSettings = {
+  url: 'https://volley.example/in',
+  securityToken: 'a-token-of-some-length',
+  proof: 'token',
+};
+const FOREIGN = { url: 'https://other.example/hook/their-secret', securityToken: 'theirs' };
+const OWN = laneCallback(CALLBACK, 'main');
+
+let simulator: Simulator;
+beforeEach(async () => {
+  simulator = await startSimulator({ keys: [{ key: 'key', quota: 1 }] });
+});
+afterEach(() => simulator.close());
+
+const clientOf = (baseUrl: string) => createSubscriptionClient({ baseUrl, timeoutMs: 1_000 });
+const bearer = laneBearer('main', { kind: 'apiKey', apiKey: 'key' }, undefined);
+const deskOf = (callback: CallbackSettings | undefined = CALLBACK, baseUrl = simulator.messagingBaseUrl) =>
+  subscriptionDesk({ lane: 'main', client: clientOf(baseUrl), bearer, callback });
+const there = () => clientOf(simulator.messagingBaseUrl).get('key');
+
+test('each lane has an address and a token of its own, from which the security token cannot be told', () => {
+  const other = laneCallback(CALLBACK, 'other');
+  const all = [OWN.segment, OWN.securityToken, other.segment, other.securityToken];
+  expect(new Set(all).size).toBe(4);
+  for (const secret of all) expect(secret).toMatch(/^[\w-]{43}$/);
+  expect(JSON.stringify([OWN, other])).not.toContain(CALLBACK.securityToken);
+  expect(laneCallback(CALLBACK, 'main')).toEqual(OWN);
+});
+
+test('where there is none it is made, and then it is there already', async () => {
+  const desk = deskOf();
+  expect(await desk.get()).toEqual({ state: 'none' });
+  const url = 'https://volley.example/in/…';
+  expect(await desk.create()).toEqual({ outcome: 'created', url, replaced: 'none' });
+  expect(await there()).toEqual({ kind: 'found', url: OWN.url, securityToken: OWN.securityToken });
+  expect(await desk.create()).toEqual({ outcome: 'already', url });
+  expect(await desk.get()).toEqual({ state: 'ours', url });
+  expect(await desk.remove()).toEqual({ outcome: 'deleted', url });
+  expect(await desk.remove()).toEqual({ outcome: 'none' });
+});
+
+test('somebody else’s is told of and left alone, unless it is forced', async () => {
+  await clientOf(simulator.messagingBaseUrl).create(FOREIGN, 'key');
+  const desk = deskOf();
+  const url = 'https://other.example/hook/…';
+  expect(await desk.get()).toEqual({ state: 'foreign', url });
+  expect(await desk.create()).toEqual({ outcome: 'foreign', url });
+  expect(await desk.remove()).toEqual({ outcome: 'foreign', url });
+  expect(await there()).toMatchObject(FOREIGN);
+  expect(await desk.create({ force: true })).toMatchObject({ outcome: 'created', replaced: 'foreign' });
+  expect(await there()).toMatchObject({ url: OWN.url });
+});
+
+test.each([
+  ['another security token', { ...CALLBACK, securityToken: 'the-token-of-last-year' }],
+  ['another address', { ...CALLBACK, url: 'https://old.example/notifications' }],
+])('one of ours of %s is renewed', async (_, before) => {
+  await deskOf(before).create();
+  const desk = deskOf();
+  expect(await desk.get()).toMatchObject({ state: 'outdated' });
+  expect(await desk.create()).toMatchObject({ outcome: 'created', replaced: 'outdated' });
+  expect(await there()).toMatchObject({ url: OWN.url, securityToken: OWN.securityToken });
+});
+
+test('without an address nothing is ours, and nothing is made', async () => {
+  const desk = deskOf({ ...CALLBACK });
+  await desk.create();
+  const none = subscriptionDesk({
+    lane: 'main',
+    client: clientOf(simulator.messagingBaseUrl),
+    bearer,
+    callback: undefined,
+  });
+  expect(await none.get()).toMatchObject({ state: 'foreign' });
+  expect(await none.create({ force: true })).toMatchObject({ outcome: 'refused' });
+  expect(await desk.get()).toMatchObject({ state: 'ours' });
+});
+
+test('its calls take none of the quota', async () => {
+  const desk = deskOf();
+  for (let time = 0; time < 5; time += 1) await desk.create();
+  expect(simulator.summary().throttled).toBe(0);
+});
+
+const NONE = reply(['HTTP/1.1 404 Not Found']);
+test.each([
+  ['400', 'refused', /not well formed; check CALLBACK_URL/],
+  ['406', 'refused', /only one can exist/],
+  ['500', 'unanswered', /answered 500/],
+])('a service that answers %s to it is told of as %s', async (status, outcome, reason) => {
+  const server = await rawServer([NONE, reply([`HTTP/1.1 ${status} No`]), NONE]);
+  const told = await deskOf(CALLBACK, server.origin).create();
+  expect(told).toEqual({ outcome, reason: expect.stringMatching(reason) });
+});
+
+test('406 because another process of ours was quicker is no failure', async () => {
+  const ours = JSON.stringify({ callback: { url: OWN.url, securityToken: OWN.securityToken } });
+  const server = await rawServer([
+    NONE,
+    reply(['HTTP/1.1 406 Not Acceptable']),
+    reply(['HTTP/1.1 200 OK'], ours),
+  ]);
+  expect(await deskOf(CALLBACK, server.origin).create()).toMatchObject({ outcome: 'created' });
+});
+
+test('a key that is refused is told of, and nothing is made', async () => {
+  const server = await rawServer(reply(['HTTP/1.1 401 Unauthorized']));
+  const desk = deskOf(CALLBACK, server.origin);
+  expect(await desk.get()).toMatchObject({
+    state: 'unanswered',
+    final: true,
+    reason: expect.stringContaining('401'),
+  });
+  expect(await desk.create()).toMatchObject({ outcome: 'refused' });
+  expect(server.requests.every((request) => request.startsWith('GET '))).toBe(true);
+});
+
+test('an address is shown without what may be a secret in it', () => {
+  expect(shown('https://a.example/hook/s3cret?token=x')).toBe('https://a.example/hook/…');
+  expect(shown('https://a.example')).toBe('https://a.example/');
+  expect(shown('nonsense')).toBe('…');
+});
+
+const TIMES = { everyMs: 300_000, silentMs: 60_000 };
+const seen = { state: 'ours', about: '', checkedAt: 1_000_000, heardAt: 0, now: 1_000_000 } as const;
+const some = async () => 3;
+const nothing = async () => 0;
+
+test.each([
+  ['never looked at', { checkedAt: 0 }, nothing, false, true],
+  ['ours, looked at just now', { now: 1_010_000 }, some, false, false],
+  ['ours, looked at long ago', { now: 1_300_000 }, nothing, false, true],
+  ['ours and silent, though reports are awaited', { now: 1_060_000 }, some, false, true],
+  ['ours and silent, with nothing to tell of', { now: 1_060_000 }, nothing, false, false],
+  ['ours and heard of lately', { now: 1_060_000, heardAt: 1_050_000 }, some, false, false],
+  ['somebody else’s', { now: 1_060_000, state: 'foreign' as const }, nothing, false, true],
+  [
+    'somebody else’s, looked at just now',
+    { now: 1_010_000, state: 'foreign' as const },
+    nothing,
+    false,
+    false,
+  ],
+  ['found by a process that has just started', { now: 1_010_000 }, nothing, true, true],
+  ['found by one of many that have just started', { now: 1_001_000 }, nothing, true, false],
+])('whether it is looked at: %s', async (_, change, awaiting, isFirst, due) => {
+  expect(await isDue({ ...seen, ...change }, awaiting, TIMES, isFirst)).toBe(due);
+});
+
+/** Keeps the simulator's subscription of a lane, looking at it all the time. */
+function keeping(lane: string, me: string, told: VolleyEvent[]) {
+  const events = createEvents({ level: 'silent' });
+  events.onAny((event) => told.push(event));
+  const store = callbackState(redis, keyNames(prefix), lane);
+  const keeper = keepSubscriptions({
+    lanes: [{ name: lane, desk: deskOf(), store }],
+    events,
+    alarm: systemAlarm,
+    me,
+    everyMs: 100,
+    silentMs: 50,
+    leaseMs: 60,
+  });
+  return { keeper, store };
+}
+
+test('it is made by itself, made again when it is lost, and not taken from somebody else', async () => {
+  const told: VolleyEvent[] = [];
+  const { keeper, store } = keeping('kept', 'me', told);
+  try {
+    await vi.waitFor(async () => expect(await there()).toMatchObject({ url: OWN.url }));
+    await clientOf(simulator.messagingBaseUrl).remove('key');
+    await vi.waitFor(async () => expect(await there()).toMatchObject({ url: OWN.url }));
+    await vi.waitFor(async () => expect(await store.read()).toMatchObject({ state: 'ours' }));
+    expect(told.map(({ type }) => type)).toEqual(['subscription.created', 'subscription.created']);
+
+    const client = clientOf(simulator.messagingBaseUrl);
+    await vi.waitFor(async () => {
+      await client.remove('key');
+      expect(await client.create(FOREIGN, 'key')).toEqual({ kind: 'created' });
+    });
+    await vi.waitFor(async () => expect(await store.read()).toMatchObject({ state: 'foreign' }));
+    await vi.waitFor(async () => {
+      const { now, checkedAt } = await store.read();
+      expect(now - checkedAt).toBeGreaterThan(0);
+      expect(told.filter(({ type }) => type === 'subscription.foreign')).toHaveLength(1);
+    });
+    expect(await there()).toMatchObject(FOREIGN);
+  } finally {
+    await keeper.stop();
+  }
+});
+
+test('of several processes one at a time sees to it', async () => {
+  const told: VolleyEvent[] = [];
+  const all = ['a', 'b', 'c', 'd'].map((me) => keeping('shared', me, told));
+  try {
+    await vi.waitFor(async () => expect(await there()).toMatchObject({ url: OWN.url }));
+    await new Promise((later) => setTimeout(later, 300));
+    expect(told.map(({ type }) => type)).toEqual(['subscription.created']);
+  } finally {
+    await Promise.all(all.map(({ keeper }) => keeper.stop()));
+  }
+});

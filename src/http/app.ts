@@ -2,6 +2,7 @@ import Fastify, { type FastifyInstance } from 'fastify';
 import { serializerCompiler, validatorCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod';
 import type { Config, LocalConfig } from '../config.js';
 import type { Volley } from '../pipeline/volley.js';
+import { callbacks } from './callbacks.js';
 import { health } from './health.js';
 import { measured } from './metrics.js';
 import { Problem, problemOf } from './problem.js';
@@ -21,7 +22,7 @@ export type Routes = (app: ReturnType<typeof typed>, options: HttpOptions) => vo
 const typed = (app: FastifyInstance) => app.withTypeProvider<ZodTypeProvider>();
 
 /** Plugins that make the app, in the order in which they are registered. */
-const ROUTES: readonly Routes[] = [health];
+const ROUTES: readonly Routes[] = [health, callbacks];
 
 /**
  * Puts the HTTP API together; it listens when it is told to: `await (await createHttp(…)).listen({ host, port })`.

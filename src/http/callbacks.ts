@@ -1,0 +1,56 @@
+import type { Received } from '../pipeline/callbacks.js';
+import type { Routes } from './app.js';
+import { Problem } from './problem.js';
+
+/** Longer than a notification of the largest request. */
+const MOST_BYTES = 1024 * 1024;
+
+/** Where a proxy that strips the public path may hand notifications on. */
+const SHORT_PATH = '/callbacks';
+
+/**
+ * Where the service's notifications come in: below the path of `CALLBACK_URL`, and below `/callbacks`. No key opens
+ * them; the secret part of the address and the security token do. Nothing is there while `CALLBACK_URL` is not set.
+ */
+export const callbacks: Routes = (app, { volley }) => {
+  const inside = volley.notifications.callbacks();
+  if (inside === null) return;
+  // Whatever the body says it is, it is read as text here and judged where its token is.
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('*', { parseAs: 'string', bodyLimit: MOST_BYTES }, (_request, body, done) => {
+    done(null, body);
+  });
+  const schema = { hide: true };
+  for (const path of new Set([inside.path, SHORT_PATH])) {
+    app.post<{ Params: { segment: string } }>(`${path}/:segment`, { schema }, async (request, reply) => {
+      const { headers, params, body, url } = request;
+      const query = url.includes('?') ? url.slice(url.indexOf('?') + 1) : '';
+      const text = typeof body === 'string' ? body : '';
+      const received = inside.receive(params.segment, { headers, query, body: text });
+      if (received === 'noSuchAddress') return reply.callNotFound();
+      judge(received);
+      return reply.code(204).send();
+    });
+    // A service may try the address before it takes it.
+    app.get<{ Params: { segment: string } }>(`${path}/:segment`, { schema }, async (request, reply) => {
+      if (!inside.isAddress(request.params.segment)) return reply.callNotFound();
+      return reply.code(204).send();
+    });
+  }
+};
+
+/** Throws for what was not taken. The service does not send it again, whatever it is answered. */
+function judge(received: Exclude<Received, 'noSuchAddress'>): void {
+  switch (received) {
+    case 'taken':
+      return;
+    case 'forged':
+      throw new Problem('unauthorised', 'the notification does not carry the security token');
+    case 'unreadable':
+      throw new Problem('badInput', 'the body holds no delivery information');
+    case 'full':
+      throw new Problem('unavailable', 'too many notifications wait to be settled');
+    default:
+      received satisfies never;
+  }
+}

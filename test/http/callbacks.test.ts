@@ -1,0 +1,135 @@
+import { createHmac } from 'node:crypto';
+import { expect, test, vi } from 'vitest';
+import { laneCallback, loadLocalConfig } from '../../src/config.js';
+import { openLane } from '../../src/pipeline/lane.js';
+import { keyNames } from '../../src/redis/keys.js';
+import { readState } from '../../src/store/campaigns.js';
+import { testRedis } from '../redis/test-redis.js';
+import { served } from './api.js';
+
+const TOKEN = 'a-token-of-some-length';
+const CALLBACK = { url: 'https://volley.example/sms/in', securityToken: TOKEN, proof: 'token' } as const;
+const { url, prefix, redis } = testRedis('http-callbacks');
+const settings = {
+  REDIS_URL: url,
+  REDIS_PREFIX: prefix,
+  CALLBACK_URL: CALLBACK.url,
+  CALLBACK_SECURITY_TOKEN: TOKEN,
+};
+const { origin, volley, log } = await served(settings);
+const off = await served({ REDIS_URL: url, REDIS_PREFIX: `${prefix}-off` });
+const trusting = await served({ ...settings, REDIS_PREFIX: `${prefix}-path`, CALLBACK_PROOF: 'path' });
+const { segment, securityToken } = laneCallback(CALLBACK, 'default');
+
+const NUMBER = '+447700900123';
+const told = (requestId: string, status = 'DeliveredToTerminal') =>
+  JSON.stringify({
+    deliveryInfoList: {
+      resourceURL: `https://messaging.example/smsmessaging/v1/outbound/ACME/requests/${requestId}/deliveryInfos`,
+      deliveryInfo: [{ address: `tel:${NUMBER}`, deliveryStatus: status }],
+    },
+  });
+
+function post(
+  path: string,
+  body: string,
+  headers: Record<string, string> = {},
+  at = origin,
+): Promise<Response> {
+  return fetch(`${at}${path}`, { method: 'POST', body, headers });
+}
+
+/** A campaign of one recipient whose request was accepted under that id. */
+async function accepted(requestId: string): Promise<() => Promise<Record<string, number | undefined>>> {
+  const outcome = await volley.enqueue({ recipients: [{ to: NUMBER }], message: requestId, again: true });
+  if (outcome.kind !== 'created') throw new Error(`it was ${outcome.kind}`);
+  const keys = keyNames(prefix);
+  const config = loadLocalConfig({ ...settings, HOURLY_QUOTA: '1000' });
+  const [own] = config.lanes;
+  if (own === undefined) throw new Error('no lane');
+  const lane = openLane(redis, keys, config, own, volley.events, Math.random);
+  const { claims } = await lane.claims.send({ turn: requestId, call: 1, want: 1, seen: 0 });
+  await lane.settlements.send(
+    claims.map((claim) => ({ claim, as: 'accepted', letters: 'N', requestId }) as const),
+    0,
+  );
+  return async () => (await readState(redis, keys, 'default', outcome.id))?.n ?? {};
+}
+
+test.each<[string, (body: string) => { path?: string; headers?: Record<string, string>; body?: string }]>([
+  ['as a bearer', () => ({ headers: { authorization: `Bearer ${securityToken}` } })],
+  ['in a header', () => ({ headers: { securityToken } })],
+  ['in the query', () => ({ path: `?securityToken=${securityToken}` })],
+  ['in the body', (body) => ({ body: JSON.stringify({ ...JSON.parse(body), securityToken }) })],
+  [
+    'as a signature',
+    (body) => ({
+      headers: { 'x-signature': createHmac('sha256', securityToken).update(body).digest('hex') },
+    }),
+  ],
+  ['of a subscription made by hand', () => ({ headers: { securityToken: TOKEN } })],
+])('a notification that carries the token %s settles its request', async (name, make) => {
+  const id = `r-${name.replaceAll(' ', '-')}`;
+  const states = await accepted(id);
+  const made = make(told(id));
+  const reply = await post(`/sms/in/${segment}${made.path ?? ''}`, made.body ?? told(id), {
+    'content-type': 'application/json',
+    ...made.headers,
+  });
+  expect([reply.status, await reply.text()]).toEqual([204, '']);
+  await vi.waitFor(async () => expect(await states()).toMatchObject({ deliveredToTerminal: 1 }));
+});
+
+test('it is taken behind a proxy that strips the path, and whatever type the body says it is', async () => {
+  const states = await accepted('stripped');
+  const headers = { securityToken, 'content-type': 'text/plain' };
+  expect((await post(`/callbacks/${segment}`, told('stripped'), headers)).status).toBe(204);
+  await vi.waitFor(async () => expect(await states()).toMatchObject({ deliveredToTerminal: 1 }));
+});
+
+test('a forged one changes nothing, whether it has the address or the token, but not both', async () => {
+  const states = await accepted('forged');
+  const headers = { 'content-type': 'application/json' };
+  const body = told('forged', 'DeliveryImpossible');
+  expect((await post(`/sms/in/${segment}`, body, headers)).status).toBe(401);
+  const wrong = { ...headers, securityToken: `${securityToken.slice(1)}x`, authorization: 'Bearer x' };
+  expect((await post(`/sms/in/${segment}`, body, wrong)).status).toBe(401);
+  const other = laneCallback(CALLBACK, 'other');
+  const right = { ...headers, securityToken };
+  for (const path of ['/sms/in/guess', `/sms/in/${other.segment}`, '/sms/in/', '/sms/in', `/${segment}`]) {
+    expect([path, (await post(path, body, right)).status]).toEqual([path, 404]);
+  }
+  await post(`/sms/in/${segment}`, told('forged'), { ...headers, securityToken });
+  await vi.waitFor(async () => expect(await states()).toMatchObject({ deliveredToTerminal: 1 }));
+  expect(await states()).not.toHaveProperty('deliveryImpossible');
+});
+
+test('what holds no delivery information is a problem, and an empty one is an address that is tried', async () => {
+  const headers = { 'content-type': 'application/json', securityToken };
+  for (const body of ['{}', '{', '"x"', '[]']) {
+    const reply = await post(`/sms/in/${segment}`, body, headers);
+    expect([body, reply.status]).toEqual([body, 400]);
+    expect(reply.headers.get('content-type')).toBe('application/problem+json');
+  }
+  expect((await post(`/sms/in/${segment}`, '', { securityToken })).status).toBe(204);
+  expect((await fetch(`${origin}/sms/in/${segment}`)).status).toBe(204);
+  expect((await fetch(`${origin}/sms/in/guess`)).status).toBe(404);
+});
+
+test('where the path is proof enough it is taken without a token, and without the path it is not', async () => {
+  const headers = { 'content-type': 'application/json' };
+  expect((await post(`/sms/in/${segment}`, told('any'), headers, trusting.origin)).status).toBe(204);
+  expect((await post('/sms/in/guess', told('any'), headers, trusting.origin)).status).toBe(404);
+});
+
+test('where there is no callback there is no address', async () => {
+  for (const path of [`/sms/in/${segment}`, `/callbacks/${segment}`]) {
+    expect((await post(path, told('any'), { securityToken }, off.origin)).status).toBe(404);
+  }
+});
+
+test('the log has neither address, token nor number, and tells of what was refused', () => {
+  const lines = log.join('\n');
+  expect(lines).toContain('without the security token');
+  for (const secret of [segment, securityToken, TOKEN, NUMBER]) expect(lines).not.toContain(secret);
+});

@@ -73,8 +73,9 @@ async function traffic() {
   const port = String(fleet.logged('metrics.served')[0]?.['url']);
   const origin = await api.listen({ host: '127.0.0.1', port: 0 });
   await (await fetch(`${origin}/healthz`)).text();
+  const { key } = await volley.keys.create({ name: 'prometheus', scopes: ['read'] });
   const page = async (address: string): Promise<Exposed[]> => {
-    const text = await (await fetch(address)).text();
+    const text = await (await fetch(address, { headers: { authorization: `Bearer ${key}` } })).text();
     for (const secret of [outcome.id, held, 'anna', 'right', '+46', '+47'])
       expect(text).not.toContain(secret);
     return readExposition(text);

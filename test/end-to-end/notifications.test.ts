@@ -1,0 +1,156 @@
+import { expect, onTestFinished, test, vi } from 'vitest';
+import type { CampaignStatus } from '../../src/campaign/views.js';
+import type { SimulatorOptions } from '../../src/simulator/options.js';
+import { testRedis } from '../redis/test-redis.js';
+import type { Fleet } from './fleet.js';
+import type { Program } from './program.js';
+import { callbackSettings, startReceiver } from './receiver.js';
+import { recipients } from './recipients.js';
+import { launch, startedFleet } from './started.js';
+
+const { url, prefix } = testRedis('notifications');
+let fleets = 0;
+
+/** Workers, a service that notifies, and the process that takes its notifications; the lane is subscribed. */
+async function notifiedFleet(
+  notifications: SimulatorOptions['notifications'],
+  simulator: SimulatorOptions = {},
+  settings: Record<string, string> = {},
+): Promise<{ fleet: Fleet; receiver: Program }> {
+  fleets += 1;
+  const own = `${prefix}-${fleets}`;
+  const callback = { REDIS_MAY_LOSE: '0s', ...(await callbackSettings()), ...settings };
+  const receiver = await startReceiver({
+    API_KEY: 'key',
+    REDIS_URL: url,
+    REDIS_PREFIX: own,
+    QUOTA_WINDOW_MS: '10000',
+    REQUEST_TIMEOUT_MS: '1000',
+    FOLLOW_UP_FIRST_MS: '500',
+    HOURLY_QUOTA: '1000000',
+    LOG_LEVEL: 'debug',
+    ...callback,
+  });
+  onTestFinished(async () => {
+    await receiver.end('SIGKILL');
+  });
+  const fleet = await startedFleet({
+    redisUrl: url,
+    prefix: own,
+    workers: ['all', 'all'],
+    simulator: { keys: [{ key: 'key' }], ...simulator, ...(notifications ? { notifications } : {}) },
+    settings: callback,
+  });
+  const desk = fleet.volley.notifications.subscription('default');
+  await vi.waitFor(async () => expect(await desk.get()).toMatchObject({ state: 'ours' }), 10_000);
+  return { fleet, receiver };
+}
+
+/** What the service says became of each number, and what the campaign's report says. */
+async function bothSides({ volley, simulator }: Fleet, id: string) {
+  const service = new Map<string, string | null>();
+  for (const { recipients: numbers, finals } of await simulator.ledger()) {
+    for (const [at, number] of numbers.entries()) service.set(number, finals[at] ?? null);
+  }
+  const reported = new Map<string, string>();
+  for await (const { recipient, status } of volley.report(id)) reported.set(recipient, status);
+  return { service, reported };
+}
+
+const finished = ({ volley }: Fleet, id: string): Promise<CampaignStatus> =>
+  volley.finished(id, { signal: AbortSignal.timeout(60_000), everyMs: 200 });
+
+test('With every notification delivered nothing is asked about', { timeout: 120_000 }, async () => {
+  const { fleet } = await notifiedFleet(
+    { shape: 'mixed', securityTokenIn: 'mixed', shuffle: true },
+    { deliveryTime: { kind: 'uniform', minMs: 0, maxMs: 300 }, impossible: 0.2 },
+    { FOLLOW_UP_FIRST_MS: '5000' },
+  );
+  const id = await launch(fleet, { recipients: recipients(400), message: 'Sale' });
+  const status = await finished(fleet, id);
+  const { service, reported } = await bothSides(fleet, id);
+  expect(reported).toEqual(service);
+  const { requests, polls } = await fleet.simulator.summary();
+  console.info(`${polls} polls of ${requests} requests`);
+  expect(requests).toBe(400);
+  expect(polls).toBe(0);
+  expect(status.requests.poll).toBe(polls);
+});
+
+test('Lost, doubled, late, shuffled and forged notifications leave every recipient as the service has it', {
+  timeout: 120_000,
+}, async () => {
+  const { fleet, receiver } = await notifiedFleet(
+    {
+      shape: 'mixed',
+      securityTokenIn: 'mixed',
+      shuffle: true,
+      loss: 0.2,
+      duplicates: 0.1,
+      forged: 0.1,
+      delay: { kind: 'uniform', minMs: 0, maxMs: 1_000 },
+    },
+    { deliveryTime: { kind: 'uniform', minMs: 0, maxMs: 300 }, impossible: 0.2, seed: 7 },
+  );
+  const id = await launch(fleet, { recipients: recipients(400), message: 'Sale' });
+  const status = await finished(fleet, id);
+  const { service, reported } = await bothSides(fleet, id);
+  expect(reported).toEqual(service);
+  expect(status.contradictions).toBe(0);
+  const summary = await fleet.simulator.summary();
+  console.info(
+    `${summary.notifications} notifications, ${summary.notificationsTwice} twice, ${summary.notificationsLost} lost, ` +
+      `${summary.notificationsForged} forged; ${summary.polls} polls of ${summary.requests} requests`,
+  );
+  expect(summary.notificationsLost).toBeGreaterThan(50);
+  expect(summary.notificationsForged).toBeGreaterThan(20);
+  expect(summary.polls).toBeLessThan(400);
+  expect(receiver.log.join('\n')).toContain('without the security token');
+});
+
+test('What was accepted without an answer is found by its notification, and nobody is sent to twice', {
+  timeout: 120_000,
+}, async () => {
+  const { fleet } = await notifiedFleet(
+    { shape: 'mixed', securityTokenIn: 'mixed' },
+    { deliveryTime: 200, faults: { resetAfter: 0.03 }, seed: 3 },
+  );
+  const id = await launch(fleet, { recipients: recipients(300), message: 'Sale' });
+  const status = await finished(fleet, id);
+  const found = fleet.logged('request.found');
+  const unknown = fleet.logged('request.unknown');
+  console.info(`${unknown.length} unknown, ${found.length} of them found by a notification`);
+  expect(unknown.length).toBeGreaterThan(0);
+  expect(found.length).toBe(unknown.length);
+  expect(status.recipients).toMatchObject({ deliveredToTerminal: 300, unknown: 0 });
+  const { service, reported } = await bothSides(fleet, id);
+  expect(reported).toEqual(service);
+  expect((await fleet.simulator.summary()).duplicates).toBe(0);
+});
+
+test('A text of several parts is settled by its single notification', { timeout: 120_000 }, async () => {
+  const { fleet } = await notifiedFleet({}, { deliveryTime: 200 }, { FOLLOW_UP_FIRST_MS: '5000' });
+  const id = await launch(fleet, { recipients: recipients(20), message: 'x'.repeat(300) });
+  const { recipients: counts } = await finished(fleet, id);
+  expect(counts.deliveredToTerminal).toBe(20);
+  const { notifications, polls } = await fleet.simulator.summary();
+  expect([notifications, polls]).toEqual([20, 0]);
+});
+
+test('A receiver that is killed loses what it held, and polls make up for it', {
+  timeout: 120_000,
+}, async () => {
+  const { fleet, receiver } = await notifiedFleet(
+    { delay: { kind: 'uniform', minMs: 0, maxMs: 3_000 } },
+    { deliveryTime: 500 },
+  );
+  const id = await launch(fleet, { recipients: recipients(300), message: 'Sale' });
+  await vi.waitFor(async () => {
+    const { deliveredToTerminal } = (await fleet.volley.status(id)).recipients;
+    expect(deliveredToTerminal).toBeGreaterThan(30);
+  }, 20_000);
+  await receiver.end('SIGKILL');
+  const { recipients: counts } = await finished(fleet, id);
+  expect(counts.deliveredToTerminal).toBe(300);
+  expect((await fleet.simulator.summary()).polls).toBeGreaterThan(0);
+});

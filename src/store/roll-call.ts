@@ -19,7 +19,9 @@ const script = loadScript(import.meta.url, './roll-call.lua', (reply) =>
 
 /** The crew of one lane: who may have claimed what a server has forgotten. Each word is safe to repeat. */
 export function laneCrew(redis: Redis, keys: Keys, lane: string, rules: string) {
-  const names = ['lane', 'window', 'claims', 'running', 'states', 'ended', 'lapsing'].map((name) => keys.lane(lane, name));
+  const names = ['lane', 'window', 'claims', 'running', 'states', 'ended', 'lapsing'].map((name) =>
+    keys.lane(lane, name),
+  );
   const say = (
     word: 'join' | 'attend' | 'leave' | 'told',
     { process, seen, loss }: Hand,

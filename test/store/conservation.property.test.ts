@@ -167,7 +167,8 @@ async function ledgerOf(most: number, sizes: readonly [number, number], deduplic
       if (claim === undefined) return;
       const all = letters.join('');
       const accepted = all.slice(0, claim.count);
-      const unknown = all.replace(/[^S]/g, '-').slice(0, claim.count);
+      // A request is made only if there is somebody left to send to.
+      const unknown = all.replace(/[^S]/g, '-').slice(0, claim.count).replace(/^S/, '-');
       const settlement: SendSettlement = {
         claim,
         as,
@@ -237,8 +238,10 @@ async function ledgerOf(most: number, sizes: readonly [number, number], deduplic
       for (const [ordinal, place] of places) {
         const number = Number(place.replace('unknown ', ''));
         if (!before.has(number) || left.has(number)) continue;
-        places.set(ordinal, resolve === 'resend' ? 'free' : 'done');
-        if (resolve === 'resend') doubted.add(ordinal);
+        // What goes out no more is given up.
+        const isFree = resolve === 'resend' && !cancelled.has(ordinal.slice(0, 1));
+        places.set(ordinal, isFree ? 'free' : 'done');
+        if (isFree) doubted.add(ordinal);
       }
     },
     async wait({ waitMs }) {

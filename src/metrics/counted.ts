@@ -48,6 +48,27 @@ export function countEvents(registry: Registry, events: Events, lanes: readonly 
     'lane',
   );
   const tokens = counter('volley_tokens_total', 'Logins and refreshes by how they ended.', 'lane', 'result');
+  const notified = counter(
+    'volley_notified_reports_total',
+    'Reports that notifications brought, settled here.',
+    'lane',
+  );
+  const refused = counter(
+    'volley_notifications_refused_total',
+    'Notifications that were not taken here, by why.',
+    'lane',
+    'reason',
+  );
+  const unsettled = counter(
+    'volley_notifications_failed_total',
+    'Reports that notifications brought and that could not be settled; polls make up for them.',
+    'lane',
+  );
+  const found = counter(
+    'volley_batches_found_total',
+    'Unknown batches that turned out to be accepted, by a notification and a poll.',
+    'lane',
+  );
   const forgot = counter(
     'volley_redis_forgot_total',
     'Times that Redis was found not to be the one it was.',
@@ -65,10 +86,14 @@ export function countEvents(registry: Registry, events: Events, lanes: readonly 
 
   redisUp.set(1);
   // Alerts look for what grows: a series that begins with its first event has not grown.
-  const byLane = [unknown, overdue, contradictions, pauses, forgot, imported, importedRecipients, completed];
+  const byLane = [
+    ...[unknown, overdue, contradictions, pauses, forgot, imported, importedRecipients, completed],
+    ...[notified, unsettled, found],
+  ];
   for (const lane of lanes) {
     for (const one of byLane) one.inc({ lane }, 0);
     for (const result of ['refused', 'unanswered']) tokens.inc({ lane, result }, 0);
+    for (const reason of ['token', 'unreadable', 'room']) refused.inc({ lane, reason }, 0);
   }
   for (const kind of ['send', 'poll']) {
     for (const one of [turns, turnsFailed]) one.inc({ kind }, 0);
@@ -119,6 +144,18 @@ export function countEvents(registry: Registry, events: Events, lanes: readonly 
         break;
       case 'token.unanswered':
         tokens.inc({ lane: event.account, result: 'unanswered' });
+        break;
+      case 'notifications.settled':
+        notified.inc({ lane: event.lane }, event.reports);
+        break;
+      case 'notifications.refused':
+        refused.inc({ lane: event.lane, reason: event.reason }, event.notifications);
+        break;
+      case 'notifications.failed':
+        unsettled.inc({ lane: event.lane }, event.reports);
+        break;
+      case 'request.found':
+        found.inc({ lane: event.lane });
         break;
       case 'redis.forgot':
         forgot.inc({ lane: event.lane });

@@ -1,5 +1,5 @@
 import { Counter, Gauge, Registry } from 'prom-client';
-import { CAUSES, type Census, type LaneCensus } from '../pipeline/census.js';
+import { CAUSES, type Census, type LaneCensus, SUBSCRIPTIONS } from '../pipeline/census.js';
 
 const LANE_STATES = ['open', 'paused', 'probing', 'stopped', 'held'] as const;
 
@@ -69,6 +69,22 @@ export function fleetMetrics(census: () => Promise<Census>): { text(): Promise<s
     'lane',
   );
   const unknown = gauge('volley_lane_unknown_batches', 'Batches of whose outcome nobody knows.', 'lane');
+  const subscription = gauge(
+    'volley_lane_subscription',
+    '1 for how the subscription to notifications stood when it was last looked at, 0 for each other way.',
+    'lane',
+    'state',
+  );
+  const heard = gauge(
+    'volley_lane_notified_age_seconds',
+    'Since the last notification; none before the first.',
+    'lane',
+  );
+  const early = gauge(
+    'volley_lane_early_notifications',
+    'Requests that were notified of, and that nobody knows yet.',
+    'lane',
+  );
   const sendable = gauge(
     'volley_lane_sendable_campaigns',
     'Campaigns that have somebody to send to now.',
@@ -112,6 +128,12 @@ export function fleetMetrics(census: () => Promise<Census>): { text(): Promise<s
     awaiting.set({ lane }, status.awaitingReports);
     late.set({ lane }, counted.pollOverdueMs / 1_000);
     unknown.set({ lane }, status.unknown);
+    const { notifications } = counted;
+    for (const one of SUBSCRIPTIONS) {
+      subscription.set({ lane, state: one }, Number(one === notifications.subscription));
+    }
+    if (notifications.heardAgoMs !== null) heard.set({ lane }, notifications.heardAgoMs / 1_000);
+    early.set({ lane }, notifications.early);
     sendable.set({ lane }, status.campaigns.running);
     for (const [one, count] of Object.entries(counted.campaigns)) campaigns.set({ lane, state: one }, count);
     for (const [one, count] of Object.entries(counted.recipients))

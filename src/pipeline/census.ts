@@ -1,6 +1,7 @@
 import type { LaneStatus } from '../campaign/views.js';
 import type { Redis } from '../redis/connection.js';
 import type { Keys } from '../redis/keys.js';
+import { callbackState } from '../store/callback-state.js';
 import { type CampaignCounts, countCampaigns } from '../store/campaign-counts.js';
 import type { LaneView } from '../store/lane-view.js';
 import { coalesced } from './coalesced.js';
@@ -24,7 +25,21 @@ export interface LaneCensus extends CampaignCounts {
   readonly cause: Cause | null;
   /** How long the accepted request that is due first has been due, ms; 0 while none is. */
   readonly pollOverdueMs: number;
+  readonly notifications: Notifications;
 }
+
+/** How a lane's notifications stand. */
+export interface Notifications {
+  /** Whose subscription was there when it was last looked at; null if it never was. */
+  readonly subscription: (typeof SUBSCRIPTIONS)[number] | null;
+  /** Since one came; null if none has. */
+  readonly heardAgoMs: number | null;
+  /** Ids of requests that were notified of and that nobody knows yet. */
+  readonly early: number;
+}
+
+/** `ours`, somebody else's, or what became of asking for one. */
+export const SUBSCRIPTIONS = ['ours', 'foreign', 'refused', 'unanswered'] as const;
 
 /** Everything that is there, counted; for metrics. */
 export interface Census {
@@ -48,11 +63,16 @@ export interface CensusOptions {
 /** Counts everything; who asks meanwhile shares the next answer. */
 export function createCensus({ redis, keys, lanes, wakers, roster }: CensusOptions): () => Promise<Census> {
   const countLane = async (lane: Lane): Promise<LaneCensus> => {
-    const [view, counts] = await Promise.all([lane.look(), countCampaigns(redis, keys, lane.name)]);
+    const [view, counts, notifications] = await Promise.all([
+      lane.look(),
+      countCampaigns(redis, keys, lane.name),
+      notificationsOf(redis, keys, lane.name),
+    ]);
     return {
       status: laneStatus(lane, view),
       cause: causeOf(view),
       pollOverdueMs: view.pollDueAt === 0 ? 0 : Math.max(0, view.now - view.pollDueAt),
+      notifications,
       ...counts,
     };
   };
@@ -68,6 +88,18 @@ export function createCensus({ redis, keys, lanes, wakers, roster }: CensusOptio
     const workers = Object.fromEntries(ROLES.map((role) => [role, withRole(role)])) as Record<Role, number>;
     return { lanes: counted, jobs, workers, sweptAgoMs: swept };
   });
+}
+
+async function notificationsOf(redis: Redis, keys: Keys, lane: string): Promise<Notifications> {
+  const [{ state, heardAt, now }, early] = await Promise.all([
+    callbackState(redis, keys, lane).read(),
+    redis.zcard(keys.lane(lane, 'waiting')),
+  ]);
+  return {
+    subscription: state === '' ? null : state,
+    heardAgoMs: heardAt === 0 ? null : Math.max(0, now - heardAt),
+    early,
+  };
 }
 
 function causeOf(view: LaneView): Cause | null {

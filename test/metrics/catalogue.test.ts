@@ -1,8 +1,10 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { loadConfig } from '../../src/config.js';
+import { laneCallback, loadLocalConfig } from '../../src/config.js';
 import { createEvents } from '../../src/events.js';
 import { createHttp } from '../../src/http/index.js';
+import type { LaneCensus } from '../../src/pipeline/census.js';
 import { createVolley } from '../../src/runtime.js';
+import { callbackSettings } from '../end-to-end/receiver.js';
 import { recipients } from '../end-to-end/recipients.js';
 import { launch, startedFleet } from '../end-to-end/started.js';
 import { testRedis } from '../redis/test-redis.js';
@@ -20,13 +22,19 @@ const lanes = [
 /** Given back after a 429; nobody knows; refused. */
 const ENDINGS = ['13', '22', '40'].map((ending) => ({ to: `+47955501${ending}` }));
 
-/** A worker, an API and a service, while two campaigns go on: one that has it all, one that is held up by its quota. */
+/** Of another program that has the same key; only one can be. */
+const FOREIGN = { callback: { url: 'https://elsewhere.example/notify', securityToken: 'a token of theirs' } };
+
+/**
+ * A worker, an API and a service, while two campaigns go on: one that has it all, on a lane whose subscription is
+ * somebody else's, and one that is notified and held up by its quota.
+ */
 async function traffic() {
-  const settings = { METRICS_PORT: '0', QUOTA_WINDOW_MS: '10000', HTTP_PORT: '0' };
+  const settings = { METRICS_PORT: '0', QUOTA_WINDOW_MS: '10000', ...(await callbackSettings()) };
   const fleet = await startedFleet({
     redisUrl: url,
     prefix,
-    workers: ['all'],
+    workers: [],
     lanes,
     settings,
     simulator: {
@@ -38,24 +46,32 @@ async function traffic() {
       latency: 20,
     },
   });
-  const config = loadConfig(
-    {
-      REDIS_URL: url,
-      REDIS_PREFIX: prefix,
-      LANES_FILE: 'lanes.json',
-      SENDER_ADDRESS: 'ACME',
-      MESSAGING_BASE_URL: fleet.simulator.messagingBaseUrl,
-      REQUEST_TIMEOUT_MS: '1000',
-      ...settings,
-    },
-    { readFile: () => JSON.stringify(lanes) },
-  );
+  const { messagingBaseUrl } = fleet.simulator;
+  const theirs = await fetch(`${messagingBaseUrl}/outbound/subscriptions`, {
+    method: 'POST',
+    headers: { authorization: 'Bearer key', 'content-type': 'application/json' },
+    body: JSON.stringify(FOREIGN),
+  });
+  expect(theirs.status).toBe(201);
+  const environment = {
+    REDIS_URL: url,
+    REDIS_PREFIX: prefix,
+    LANES_FILE: 'lanes.json',
+    SENDER_ADDRESS: 'ACME',
+    REQUEST_TIMEOUT_MS: '1000',
+    ...settings,
+  };
+  const config = loadLocalConfig(environment, { readFile: () => JSON.stringify(lanes) });
   const volley = createVolley({ config, events: createEvents({ level: 'silent' }) });
   const api = createHttp({ volley, config });
   onTestFinished(async () => {
     await api.close();
     await volley.close();
   });
+  const origin = await api.listen({ host: '127.0.0.1', port: config.http.port });
+  await fleet.add('all');
+  await fleet.ready();
+  await vi.waitUntil(async () => (await volley.census()).lanes.every(isLookedAt), { timeout: 20_000 });
   const outcome = await volley.enqueue({
     recipients: [...recipients(30), ...ENDINGS],
     message: 'Sale',
@@ -66,18 +82,25 @@ async function traffic() {
   await vi.waitUntil(
     async () => {
       const [one, other] = [await volley.status(outcome.id), await volley.status(held)];
-      return one.waitingFor === 'resolve' && other.requests.throttled > 0 && other.quota.limit !== null;
+      const heard = (await volley.census()).lanes.some(
+        ({ notifications }) => notifications.heardAgoMs !== null,
+      );
+      const isThrottled = other.requests.throttled > 0 && other.quota.limit !== null;
+      return one.waitingFor === 'resolve' && isThrottled && heard;
     },
     { timeout: 30_000, interval: 200 },
   );
   const port = String(fleet.logged('metrics.served')[0]?.['url']);
-  const origin = await api.listen({ host: '127.0.0.1', port: 0 });
   await (await fetch(`${origin}/healthz`)).text();
   const { key } = await volley.keys.create({ name: 'prometheus', scopes: ['read'] });
+  const segments = lanes.flatMap(({ name }) =>
+    config.callback === undefined ? [] : [laneCallback(config.callback, name).segment],
+  );
   const page = async (address: string): Promise<Exposed[]> => {
     const text = await (await fetch(address, { headers: { authorization: `Bearer ${key}` } })).text();
-    for (const secret of [outcome.id, held, 'anna', 'right', '+46', '+47'])
+    for (const secret of [outcome.id, held, 'anna', 'right', '+46', '+47', ...segments]) {
       expect(text).not.toContain(secret);
+    }
     return readExposition(text);
   };
   return {
@@ -88,6 +111,10 @@ async function traffic() {
     shared: await page(`${port}/metrics/fleet`),
     api: await page(`${origin}/metrics`),
   };
+}
+
+function isLookedAt({ notifications }: LaneCensus): boolean {
+  return notifications.subscription !== null;
 }
 
 test('What is exposed after real traffic is what docs/metrics.md says, and counts what has happened', {
@@ -136,6 +163,8 @@ test('What is exposed after real traffic is what docs/metrics.md says, and count
   expect(sumOf(worker, 'volley_info', { role: 'send+follow-up' })).toBe(1);
   expect(sumOf(worker, 'volley_redis_up')).toBe(1);
   expect(sumOf(api, 'volley_recipients_imported_total')).toBe(33);
+  expect(sumOf(api, 'volley_notified_reports_total', { lane: 'found' })).toBeGreaterThan(0);
+  expect(sumOf(api, 'volley_notified_reports_total', ofKnown)).toBe(0);
 
   // Redis knows the rest, from whichever process it is asked.
   const status = await volley.status(known);
@@ -151,6 +180,8 @@ test('What is exposed after real traffic is what docs/metrics.md says, and count
     expect(sumOf(page, 'volley_lane_quota_limit', ofKnown)).toBeLessThanOrEqual(100_000);
     expect(sumOf(page, 'volley_lane_state', { lane: 'known', state: 'open' })).toBe(1);
     expect(sumOf(page, 'volley_lane_closed', ofKnown)).toBe(0);
+    expect(sumOf(page, 'volley_lane_subscription', { lane: 'known', state: 'foreign' })).toBe(1);
+    expect(sumOf(page, 'volley_lane_subscription', { lane: 'found', state: 'ours' })).toBe(1);
     expect(sumOf(page, 'volley_campaign_requests', { ...ofKnown, kind: 'send' })).toBe(status.requests.send);
     expect(sumOf(page, 'volley_workers', { role: 'send' })).toBe(1);
     expect(sumOf(page, 'volley_workers', { role: 'follow-up' })).toBe(1);

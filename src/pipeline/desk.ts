@@ -167,6 +167,13 @@ export function createDesk({ redis, keys, lanes, wakers, roster, events }: DeskO
           `campaign ${id} has no unknown request ${request}; \`volley status ${id}\` names those there are`,
         );
       }
+      const rest = as === 'resend' ? (await readState(redis, keys, lane.name, id))?.rest : undefined;
+      if (rest !== undefined && rest !== 'planned') {
+        const over = rest === 'lapsed' ? 'has lapsed' : 'is cancelled';
+        throw new InputError(
+          `campaign ${id} ${over}, so nothing of it is sent again; what is unknown can be given up or counted as accepted`,
+        );
+      }
       const words = {
         resend: 'sent again on the word of the operator',
         abandon: 'given up on the word of the operator',

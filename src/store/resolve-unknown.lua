@@ -1,6 +1,7 @@
 --[[
   resolve-unknown: settles batches of whose outcome nobody knows, by an operator's word or the lane's policy. Sending
-  again is refused while the process that claimed the batch may still act on it.
+  again is refused while the process that claimed the batch may still act on it. Where its campaign was cancelled or has
+  lapsed meanwhile, it is given up instead.
   KEYS[1] laneKey       hash: gate and ledger
   KEYS[2] runningKey    sorted set: campaign -> virtual start
   KEYS[3] statesKey     hash: campaign -> its mutable part, JSON
@@ -47,7 +48,13 @@ for i, number in ipairs(cjson.decode(numbersJson)) do
     local current = statuses_read(statusesKey, batch.f, batch.k)
     local _, count = string.gsub(current, 'U', '')
     local replaced = string.gsub(current, 'U', function() return LETTER[as] end)
-    if as == 'resend' then
+    if as == 'resend' and c.rest ~= 'planned' then
+      -- Nothing of it goes out any more, but it cannot be said to be cancelled or lapsed either.
+      replaced = string.gsub(current, 'U', LETTER.abandon)
+      campaign_move(c, 'unknown', STATE_OF[LETTER.abandon], count)
+      local why = c.rest == 'lapsed' and 'it has lapsed' or 'its campaign was cancelled'
+      record_write(recordsKey, batch.f, batch.k, batch.at, now, 'not sent again: ' .. why, '')
+    elseif as == 'resend' then
       -- Recipients that were suppressed at the claim are not unknown: only the runs between them are given back.
       for _, run in ipairs(unknown_runs(statusesKey, batch.f, batch.k)) do
         campaign_release(c, 'unknown', run[1], run[2], nil, 2)

@@ -91,9 +91,7 @@ export class Books {
             `${id}:${ordinal} is said to be ${STATE_OF[letter]}, and the service never took it`,
           );
         }
-        // Somebody said that it is to be sent again, when its campaign was cancelled already.
-        const isLetGo = letter === '\0' && this.#world.judge.letGo.has(number);
-        if (wasTaken && !'NTICA'.includes(letter) && !isLetGo) {
+        if (wasTaken && !'NTICA'.includes(letter)) {
           throw new Violation(
             4,
             `the service took ${id}:${ordinal}, which is said to be ${STATE_OF[letter] ?? state.rest}`,

@@ -29,8 +29,6 @@ interface LaneBook {
 export class Judge {
   /** Whether the server has ever lost what it had answered. */
   hasForgotten = false;
-  /** Numbers of whom somebody said that they are to be sent to again, whatever became of the request before. */
-  readonly letGo = new Set<string>();
   readonly #world: World;
   readonly #lanes = new Map<string, LaneBook>();
   readonly #attempts = new Map<string, Attempt[]>();
@@ -242,7 +240,6 @@ export class Judge {
       for (let ordinal = batch.f; ordinal < batch.f + batch.k; ordinal += 1) {
         if (old?.statuses[ordinal] !== 'U' || (fresh?.statuses[ordinal] ?? '\0') !== '\0') continue;
         const number = this.#world.numberOf(batch.c, ordinal);
-        this.letGo.add(number);
         for (const attempt of this.#attempts.get(number) ?? []) attempt.isOver = true;
       }
     }

@@ -98,7 +98,7 @@ export async function followUpTurn(
         if (token.kind !== 'token') return closedBy(token, lane);
         askedAt = monotonic();
         const reply = await lane.answered(
-          () => lane.claims.poll({ turn, call, want, seen: memory.seen }),
+          () => lane.claims.poll({ turn, call, want, ...memory.hand }),
           signal,
         );
         memory.asked(reply.claims);

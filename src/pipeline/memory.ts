@@ -13,7 +13,7 @@ export interface Remembered {
 /** Longer than any failover loses; and bounded in number, some 20 MB at the most. */
 const REMEMBER_MS = 60_000;
 const REMEMBER_CLAIMS = 50_000;
-/** What a server may lose, and the time that reconnecting takes. */
+/** Longer than what a server may lose. */
 const ASKED_MS = 10_000;
 
 /** Who remembers, and how much of what was answered the server may lose, ms. */
@@ -59,6 +59,7 @@ export function createMemory(monotonic: Clock, self: Self = NOBODY) {
     },
     /** Of polls only their number is kept: one that is forgotten is made again, but its permit is spent. */
     asked(list: readonly PollClaim[]): void {
+      if (list.length === 0) return;
       const now = monotonic();
       asked = asked.filter((at) => at >= now - ASKED_MS);
       for (const { number } of list) {
@@ -66,9 +67,10 @@ export function createMemory(monotonic: Clock, self: Self = NOBODY) {
         asked.push(now);
       }
     },
-    /** Polls of the last seconds: as many permits may have been forgotten. */
+    /** Polls of the last seconds that had some, however long Redis was away since: as many permits may be forgotten. */
     get polls(): number {
-      return asked.filter((at) => at >= monotonic() - ASKED_MS).length;
+      const last = asked.at(-1) ?? 0;
+      return asked.filter((at) => at >= last - ASKED_MS).length;
     },
     settled(settlement: SendSettlement): void {
       const remembered = claims.get(settlement.claim.number);

@@ -12,11 +12,16 @@ local STATE_OF = {
   S = 'suppressed', A = 'abandoned', C = 'unconfirmed',
 }
 
+-- Lua unpacks no more than some thousands.
+local AT_ONCE = 1000
+
 local function campaigns_load(statesKey, ids)
   local campaigns = {}
-  if #ids == 0 then return campaigns end
-  for i, raw in ipairs(redis.call('HMGET', statesKey, unpack(ids))) do
-    if raw then campaigns[ids[i]] = cjson.decode(raw) end
+  for from = 1, #ids, AT_ONCE do
+    local some = { unpack(ids, from, math.min(#ids, from + AT_ONCE - 1)) }
+    for i, raw in ipairs(redis.call('HMGET', statesKey, unpack(some))) do
+      if raw then campaigns[some[i]] = cjson.decode(raw) end
+    end
   end
   return campaigns
 end
@@ -27,7 +32,9 @@ local function campaigns_save(statesKey, campaigns)
     fields[#fields + 1] = id
     fields[#fields + 1] = cjson.encode(c)
   end
-  if #fields > 0 then redis.call('HSET', statesKey, unpack(fields)) end
+  for from = 1, #fields, AT_ONCE do
+    redis.call('HSET', statesKey, unpack(fields, from, math.min(#fields, from + AT_ONCE - 1)))
+  end
 end
 
 local function campaign_move(c, from, to, count)
@@ -64,7 +71,7 @@ end
 local function campaign_give_up_rest(claimsKey, lane, id, c, rest, now)
   for _, range in ipairs(c.released) do
     if range[4] then
-      lane.seq = lane.seq + 1
+      lane.seq, lane.sendLeft = lane.seq + 1, lane.sendLeft + 1
       local claim = { c = id, f = range[1], k = range[2], at = now, t = 'nobody', q = 0, e = -1 }
       redis.call('HSET', claimsKey, string.format('%.0f', lane.seq), cjson.encode(claim))
       campaign_move(c, 'planned', 'sending', range[2])

@@ -14,7 +14,8 @@
   ARGV[3] call          number of the call in the turn, from 1
   ARGV[4] want          at most so many requests
   ARGV[5] seen          the highest claim number that the caller knows of this lane
-  ARGV[6] given         time in ms, or '' for the server's
+  ARGV[6] process       who claims, or '' for nobody in particular
+  ARGV[7] given         time in ms, or '' for the server's
   Returns               why there is no more now, when to ask again (ms; 0: when woken), the time, events, claims…
 ]]
 -- @include ../redis/clock.lua
@@ -34,7 +35,8 @@ local turn = ARGV[2]
 local call = tonumber(ARGV[3])
 local want = tonumber(ARGV[4])
 local seen = tonumber(ARGV[5])
-local given = ARGV[6]
+local process = ARGV[6]
+local given = ARGV[7]
 
 local rules = cjson.decode(rulesJson)
 local lane, now = lane_load(laneKey, given)
@@ -67,6 +69,9 @@ local own = gate_own(lane, 'poll', inFlight)
 local closed, reopens = gate_closed(lane, rules, now, 'poll', true, own)
 if closed then return finish(closed, reopens, {}) end
 
+-- One that was taken for dead meanwhile is a member again: the roll must ask it for what it has polled.
+if process ~= '' then crew_join(lane, process, 0) end
+crew_count_polls(windowKey, unpolledKey, polledKey, lane, rules, inFlight, now)
 local due = redis.call('ZCOUNT', unpolledKey, '-inf', now + rules.window)
 local late = gate_late(rules, now, unpolledKey)
 local wanted = redis.call('ZCARD', runningKey) > 0 and math.huge or 0

@@ -51,6 +51,8 @@ local loss = tonumber(ARGV[7])
 local given = ARGV[8]
 
 local NOBODY_AT_ONCE = 256
+-- Campaigns that are looked at in one go for some that may be claimed of.
+local MOST_LOOKED_AT, MOST_FOR_NOBODY = 1000, 10000
 
 local rules = cjson.decode(rulesJson)
 local lane, now = lane_load(laneKey, given)
@@ -73,14 +75,14 @@ end
 if now < lane.graceUntil then return finish('recovering', lane.graceUntil, {}) end
 local missingUntil = crew_missing(lane, rules, now, events)
 if missingUntil then return finish('recovering', missingUntil, {}) end
+crew_count_polls(windowKey, unpolledKey, polledKey, lane, rules, inFlight, now)
 local joined = process ~= '' and crew_join(lane, process, now) or 0
 if joined > now then return finish('joining', joined, {}) end
 
 local launchAt = campaigns_launch(scheduledKey, statesKey, runningKey, lane, now, events)
 local forNobody = lane.nobody > 0
 if forNobody then want = math.min(NOBODY_AT_ONCE, lane.nobody) end
-local candidates = redis.call('ZRANGE', runningKey, 0, want, 'WITHSCORES')
-if #candidates == 0 then
+if redis.call('ZCARD', runningKey) == 0 then
   lane.nobody = 0
   return finish('nothing', launchAt, {})
 end
@@ -105,13 +107,24 @@ if not forNobody then
   if own == 0 then lane.busySince = now end
 end
 
-local ids, virtual = {}, {}
-for i = 1, #candidates, 2 do
-  ids[#ids + 1] = candidates[i]
-  virtual[candidates[i]] = tonumber(candidates[i + 1])
-end
-local campaigns = campaigns_load(statesKey, ids)
-local touched, exhausted, claims, fields, gaps, opens = {}, {}, {}, {}, {}, nil
+-- Those that are not to be claimed of yet are passed over: others must not wait behind them, nor be left out of what is
+-- claimed for nobody.
+local ids, virtual, campaigns, opens, from = {}, {}, {}, nil, 0
+repeat
+  local page, names = redis.call('ZRANGE', runningKey, from, from + want, 'WITHSCORES'), {}
+  for i = 1, #page, 2 do names[#names + 1] = page[i] end
+  local loaded = campaigns_load(statesKey, names)
+  for i, id in ipairs(names) do
+    local c = loaded[id]
+    if c and (c.opens or 0) > now then
+      opens = math.min(opens or c.opens, c.opens)
+    elseif not (c and forNobody and crew_is_newcomer(lane, c)) then
+      ids[#ids + 1], virtual[id], campaigns[id] = id, tonumber(page[2 * i]), c
+    end
+  end
+  from = from + want + 1
+until #ids > want or #names <= want or from >= (forNobody and MOST_FOR_NOBODY or MOST_LOOKED_AT)
+local touched, exhausted, claims, fields, gaps = {}, {}, {}, {}, {}
 local taken = 0
 
 local function put(number, claim)
@@ -123,7 +136,7 @@ end
 -- nothing of how the lane stands.
 local function claim_for_nobody(id, first, count, doubt)
   local gap = gaps[id]
-  if gap and gap.f + gap.k == first and gap.u == doubt then
+  if crew_follows(gap, first, doubt) then
     gap.k = gap.k + count
     return
   end
@@ -147,14 +160,10 @@ while taken < take do
     campaign_end(endedKey, lapsingKey, id, c, now, events)
   end
   local first, count, parent, doubt
-  local waits = c and (c.opens or 0) > now
-  if waits then opens = math.min(opens or c.opens, c.opens) end
-  if c and not waits and campaign_is_sendable(c) then
+  if c and campaign_is_sendable(c) then
     first, count, parent, doubt = campaign_next(c, math.min(most, c.batch))
   end
-  if waits then
-    virtual[id] = nil
-  elseif not first then
+  if not first then
     virtual[id] = nil
     exhausted[#exhausted + 1] = id
   else

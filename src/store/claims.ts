@@ -11,6 +11,8 @@ export interface SendClaim {
   readonly campaign: string;
   readonly first: number;
   readonly count: number;
+  /** Set where an earlier request may have been accepted, as campaign.lua has it. */
+  readonly doubt?: number;
 }
 
 /** A request that may be asked about, with a permit. */
@@ -71,7 +73,13 @@ export interface ClaimCall {
   readonly now?: number | undefined;
 }
 
-const claimShape = z.object({ n: z.number(), c: z.string(), f: z.number(), k: z.number().default(1) });
+const claimShape = z.object({
+  n: z.number(),
+  c: z.string(),
+  f: z.number(),
+  k: z.number().default(1),
+  u: z.number().optional(),
+});
 const head = z.tuple([z.string(), z.string(), z.string(), z.string()]).rest(z.string());
 
 function parseReply<Claim>(pick: (claim: z.output<typeof claimShape>) => Claim) {
@@ -91,7 +99,15 @@ function parseReply<Claim>(pick: (claim: z.output<typeof claimShape>) => Claim) 
 const claimSendScript = loadScript(
   import.meta.url,
   './claim-send.lua',
-  parseReply(({ n, c, f, k }): SendClaim => ({ number: n, campaign: c, first: f, count: k })),
+  parseReply(
+    ({ n, c, f, k, u }): SendClaim => ({
+      number: n,
+      campaign: c,
+      first: f,
+      count: k,
+      ...(u === undefined ? {} : { doubt: u }),
+    }),
+  ),
 );
 const claimPollScript = loadScript(
   import.meta.url,
@@ -132,7 +148,7 @@ export function laneClaims(redis: Redis, keys: Keys, lane: string, rules: string
       ]),
     /** Takes the requests that are due to be asked about. */
     poll: (call: ClaimCall): Promise<ClaimReply<PollClaim>> =>
-      claimPollScript.run(redis, pollKeys, [...args(call), call.now ?? '']),
+      claimPollScript.run(redis, pollKeys, [...args(call), call.process ?? '', call.now ?? '']),
     /** Whether a send's claim still stands, for one that has grown old before it was sent. */
     confirm: (claim: SendClaim, turn: string): Promise<boolean> =>
       confirmScript.run(redis, named(['claims', 'states']), [claim.number, turn, 'send']),

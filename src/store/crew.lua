@@ -17,7 +17,7 @@ local function crew_text(crew) return next(crew) and cjson.encode(crew) or '' en
 -- nothing that could be missing, but permits that it has used up may be.
 local function crew_join(lane, process, now)
   local crew = crew_of(lane.crew)
-  if (crew[process] or 0) == 0 then
+  if not crew[process] or (crew[process] == 0 and now > 0) then
     crew[process] = now
     lane.crew = crew_text(crew)
   end
@@ -39,9 +39,10 @@ local function crew_leave(lane, process)
   lane.crew = crew_text(crew)
 end
 
--- Lets go of the dead, unless they may be missed: a roll that is being called waits for them.
+-- Lets go of the dead, unless they may be missed: a roll that is being called waits for them, and what is still to be
+-- claimed for them would be forgotten by another loss.
 local function crew_prune(lane, alive)
-  if lane.crew == '' or lane.rollUntil > 0 then return end
+  if lane.crew == '' or lane.rollUntil > 0 or lane.nobody > 0 then return end
   local kept, crew = {}, crew_of(lane.crew)
   for _, process in ipairs(alive) do kept[process] = crew[process] end
   lane.crew = crew_text(kept)
@@ -60,9 +61,10 @@ local function crew_recognise(lane, rules, seen, now, events)
   lane.run = run
   if not sign then return end
   lane_skip_numbers(lane, seen)
-  lane.graceUntil = now + rules.grace
+  lane.graceUntil, lane.lostAt = now + rules.grace, now
   lane.forgotten = lane.forgotten + 1
   lane.roll, lane.rollUntil = lane.crew, now + math.max(2 * rules.grace, ROLL_CALL_MS)
+  lane.pollsOwed = lane.roll ~= '' and 1 or 0
   -- A server that writes before it answers has lost nothing by a restart, unless somebody remembers more than it does.
   lane.doubt = (sign == 'sequence' or lane.loss > 0) and 1 or 0
   lane.nobody = 0
@@ -99,22 +101,45 @@ local function crew_missing(lane, rules, now, events)
   return nil
 end
 
+-- What somebody has asked who does not tell is due again, for that is forgotten as well; its permits are spent all the same.
+local function crew_count_polls(windowKey, unpolledKey, polledKey, lane, rules, inFlight, now)
+  if lane.pollsOwed == 0 or lane.doubt ~= 1 then return end
+  lane.pollsOwed = 0
+  local limit = gate_limit(lane, rules, now)
+  local room = limit and limit - lane.sends - lane.polls - inFlight.send - inFlight.poll or 0
+  local due = redis.call('ZCOUNT', unpolledKey, '-inf', now) + redis.call('ZCOUNT', polledKey, '-inf', now)
+  ledger_spend(windowKey, lane, rules, 'poll', math.max(0, math.min(due, room)), now)
+end
+
+-- Nothing can be missing of a campaign that began after the loss, or was resumed after it: nobody has claimed since.
+local function crew_is_newcomer(lane, c)
+  return math.max(c.launch, (c.opens or 0) - lane.loss) > lane.lostAt
+end
+
+-- What follows on another range goes into one claim of nobody's with it. What goes again as it was, under its correlator,
+-- stays by itself: it may be given back.
+local function crew_follows(gap, first, doubt)
+  return gap and doubt ~= 1 and gap.f + gap.k == first and gap.u == doubt
+end
+
 -- A campaign of which nothing is to be claimed from now on, so that what is claimed for nobody would leave it out: while that
 -- is still to come, as many of its batches as may be missing become claims of nobody's first.
 local function crew_hold(claimsKey, lane, rules, id, c, now)
-  if c.s ~= 'running' or lane.doubt ~= 1 or (lane.rollUntil == 0 and lane.nobody == 0) then return end
+  if c.s ~= 'running' or lane.doubt ~= 1 or crew_is_newcomer(lane, c) then return end
+  local isCalled = lane.rollUntil > 0 and #crew_senders(lane.roll) > 0
+  if not isCalled and lane.nobody == 0 then return end
   local most = math.min(c.batch, rules.maxRecipients, lane.maxRecipients > 0 and lane.maxRecipients or rules.maxRecipients)
   local gap
   local function put()
     if not gap then return end
-    lane.seq = lane.seq + 1
+    lane.seq, lane.sendLeft = lane.seq + 1, lane.sendLeft + 1
     redis.call('HSET', claimsKey, string.format('%.0f', lane.seq), cjson.encode(gap))
   end
-  for _ = 1, lane.rollUntil > 0 and crew_most(lane) or lane.nobody do
+  for _ = 1, isCalled and crew_most(lane) or lane.nobody do
     local first, count, _, doubt = campaign_next(c, most)
     if not first then break end
     campaign_move(c, 'planned', 'sending', count)
-    if gap and gap.f + gap.k == first and gap.u == doubt then
+    if crew_follows(gap, first, doubt) then
       gap.k = gap.k + count
     else
       put()

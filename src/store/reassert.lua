@@ -11,7 +11,8 @@
   ARGV[2] id          its campaign
   ARGV[3] first       its first ordinal
   ARGV[4] count       its recipients
-  ARGV[5] given       time in ms, or '' for the server's
+  ARGV[5] doubt       its doubt, or ''
+  ARGV[6] given       time in ms, or '' for the server's
   Returns             known, restored, settled or missing
 ]]
 -- @include ../redis/clock.lua
@@ -26,7 +27,8 @@ local number = ARGV[1]
 local id = ARGV[2]
 local first = tonumber(ARGV[3])
 local count = tonumber(ARGV[4])
-local given = ARGV[5]
+local doubt = tonumber(ARGV[5])
+local given = ARGV[6]
 
 if redis.call('HEXISTS', claimsKey, number) == 1 or redis.call('HEXISTS', unknownKey, number) == 1 then return 'known' end
 local campaigns = campaigns_load(statesKey, { id })
@@ -39,9 +41,10 @@ if lane.seq < tonumber(number) then lane_skip_numbers(lane, tonumber(number)) en
 local run = string.match(redis.call('INFO', 'server'), 'run_id:(%x+)')
 local hasForgotten = math.floor(tonumber(number) / 1e9) < math.floor(lane.seq / 1e9) or lane.run ~= run
 
--- Of no epoch: what is told of the claim says nothing of how the lane stands now.
+-- Of no epoch: what is told of the claim says nothing of how the lane stands now. One of nobody's hinders nobody.
 local function put(claimNumber, from, length, gap)
-  local claim = { c = id, f = from, k = length, at = now, t = 'reasserted', q = 0, e = -1, g = gap }
+  if gap then lane.sendLeft = lane.sendLeft + 1 end
+  local claim = { c = id, f = from, k = length, at = now, t = 'reasserted', q = 0, e = -1, g = gap, u = not gap and doubt or nil }
   redis.call('HSET', claimsKey, string.format('%.0f', claimNumber), cjson.encode(claim))
 end
 

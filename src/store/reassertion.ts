@@ -15,5 +15,12 @@ const script = loadScript(import.meta.url, './reassert.lua', (reply) =>
 export function laneReassertion(redis: Redis, keys: Keys, lane: string) {
   const names = ['lane', 'claims', 'states', 'unknown'].map((name) => keys.lane(lane, name));
   return (claim: SendClaim, now?: number): Promise<Reasserted> =>
-    script.run(redis, names, [claim.number, claim.campaign, claim.first, claim.count, now ?? '']);
+    script.run(redis, names, [
+      claim.number,
+      claim.campaign,
+      claim.first,
+      claim.count,
+      claim.doubt ?? '',
+      now ?? '',
+    ]);
 }

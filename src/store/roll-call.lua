@@ -88,9 +88,11 @@ elseif lane.roll ~= '' then
       ledger_spend(windowKey, lane, rules, 'poll', polls, now)
     end
     if #crew_senders(lane.roll) == 0 then
-      lane.graceUntil, lane.rollUntil, lane.nobody = math.min(now, lane.graceUntil), 0, 0
+      lane.rollUntil, lane.nobody = 0, 0
       give_back_nobodys()
     end
+    -- For one who only polls nobody waits longer than that: its permits are counted before anything else goes out.
+    if lane.roll == '' then lane.graceUntil, lane.pollsOwed = math.min(now, lane.graceUntil), 0 end
   end
 end
 lane_save(laneKey, lane)

@@ -101,15 +101,15 @@ local function give_back(c, claim, statusesKey, first, count, parent, doubt)
   end
 end
 
--- Both halves of a refused batch were accepted: it was too many at once that the service refused.
-local function half_accepted(c, claim)
+-- Both halves of a refused batch were accepted: it was too many at once that the service refused. The first one's word is
+-- kept until the other's comes, and no longer: a list with many bad numbers is split more often than a state may grow.
+local function half_told(c, claim, isAccepted)
   if not claim.p then return end
   c.splits = c.splits or {}
-  local halves = (c.splits[claim.p] or 0) + 1
-  c.splits[claim.p] = halves
-  local whole = tonumber(string.match(claim.p, ':(%d+)$'))
-  local half = math.ceil(whole / 2)
-  if halves == 2 and (lane.maxRecipients == 0 or lane.maxRecipients > half) then
+  local other = c.splits[claim.p]
+  c.splits[claim.p] = other == nil and (isAccepted and 1 or 0) or nil
+  local half = math.ceil(tonumber(string.match(claim.p, ':(%d+)$')) / 2)
+  if other == 1 and isAccepted and (lane.maxRecipients == 0 or lane.maxRecipients > half) then
     lane.maxRecipients = half
     events[#events + 1] = { type = 'maximum', maximum = half }
   end
@@ -117,7 +117,7 @@ end
 
 local function refuse(id, c, claim, entry, statusesKey, recordsKey)
   c.refusals = c.refusals + 1
-  if claim.p and c.splits then c.splits[claim.p] = -2 end
+  half_told(c, claim, false)
   if claim.k > 1 then
     local half, parent = math.floor(claim.k / 2), string.format('%d:%d', claim.f, claim.k)
     give_back(c, claim, statusesKey, claim.f, half, parent)
@@ -128,7 +128,9 @@ local function refuse(id, c, claim, entry, statusesKey, recordsKey)
     record_write(recordsKey, claim.f, 1, claim.at, now, entry.reason, '')
   end
   events[#events + 1] = { type = 'refused', campaign = id, recipients = claim.k, reason = entry.reason }
-  if c.accepted == 0 and c.refusals >= REFUSALS_TO_PAUSE and c.s == 'running' then
+  -- Not while something of it may have to be claimed for nobody.
+  local isComplete = lane.rollUntil == 0 and lane.nobody == 0
+  if c.accepted == 0 and c.refusals >= REFUSALS_TO_PAUSE and c.s == 'running' and isComplete then
     c.s = 'paused'
     c.blocked = 'the service refuses every request; check sender and text: ' .. entry.reason
     redis.call('ZREM', runningKey, id)
@@ -202,7 +204,7 @@ for i, entry in ipairs(entries) do
         if isOpen then request_index(KEYS[place + 3], entry.d, id, claim.f, claim.k) end
       end
       if not entry.told then
-        half_accepted(c, claim)
+        half_told(c, claim, true)
         gate_accepted(lane, rules, claim)
         if gate_answered(lane, rules, claim, now) then events[#events + 1] = { type = 'reopened', epoch = lane.epoch } end
       end

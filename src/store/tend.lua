@@ -42,9 +42,10 @@ local lane, now = lane_load(laneKey, given)
 local events = {}
 
 crew_recognise(lane, rules, 0, now, events)
-crew_prune(lane, cjson.decode(aliveJson))
-
 campaigns_launch(scheduledKey, statesKey, runningKey, lane, now, events)
+-- The roll ends by a claim. Where there is nothing to claim, nothing can be missing.
+if now >= lane.rollUntil and redis.call('ZCARD', runningKey) == 0 then lane.rollUntil, lane.nobody = 0, 0 end
+crew_prune(lane, cjson.decode(aliveJson))
 
 local lapsing = redis.call('ZRANGEBYSCORE', lapsingKey, '-inf', now, 'LIMIT', 0, 1000)
 local campaigns = campaigns_load(statesKey, lapsing)

@@ -154,3 +154,21 @@ test('the later of two claims of one batch has the last word, whoever tells firs
   await reassert(it.lane, it.memory);
   expect((await it.state()).n).toMatchObject({ deliveredToNetwork: 1, planned: 0, sending: 0 });
 });
+
+test('of a claim that is restored it is still known that an earlier request may have been accepted', async () => {
+  const it = await forgetful('doubt', 1);
+  const [early] = await it.claim(1);
+  if (early === undefined) throw new Error('nothing was claimed');
+  await it.lane.settlements.send([{ claim: early, as: 'unknown', reason: 'x' }], 0.5);
+  await it.lane.commands.resolve('resend', 'x', await it.lane.commands.unknown());
+  await it.remember();
+  const [again] = await it.claim(1, 1, it.another());
+  if (again === undefined) throw new Error('nothing was claimed again');
+  const other = it.another();
+  other.claimed([again]);
+  await it.forget();
+  await reassert(it.lane, other);
+  await it.lane.settlements.send([{ claim: again, as: 'notSent', reason: 'x' }], 0.5);
+  await it.lane.commands.campaign('cancel', 'c');
+  expect((await it.state()).n).toMatchObject({ planned: 0, sending: 1 });
+});

@@ -355,3 +355,53 @@ test('a lane that is paced goes on after a pause, whatever part of a millisecond
     );
   }
 });
+
+test('what is unknown of a campaign that was cancelled is given up, and not said to be cancelled, where it is to be sent again', async () => {
+  const lane = laneFixture(redis, prefix, 'resend-cancelled');
+  await lane.campaign('c', 3);
+  const { claims } = await lane.claims.send({ turn: 't', call: 1, want: 1, seen: 0, now: START });
+  await lane.settlements.send(claims.map(unknown), 0, START + 1);
+  await lane.commands.campaign('cancel', 'c', undefined, START + 2);
+  await lane.commands.resolve('resend', 'x', await lane.commands.unknown(), START + 120_000);
+  expect(await lane.state('c')).toMatchObject({
+    s: 'cancelled',
+    n: { cancelled: 2, abandoned: 1, unknown: 0 },
+  });
+  expect((await lane.state('c'))['ended']).toBe(START + 120_000);
+});
+
+test('what a cancelled campaign leaves to become unknown keeps no other campaign waiting', async () => {
+  const lane = laneFixture(redis, prefix, 'left-behind', { deduplicates: true });
+  await lane.campaign('c', 40);
+  const { claims } = await lane.claims.send({ turn: 't', call: 1, want: 32, seen: 0, now: START });
+  await lane.settlements.send(
+    claims.slice(31).map((claim) => accepted(claim)),
+    0,
+    START + 100,
+  );
+  const lost = claims.slice(0, 31).map((claim) => ({ ...unknown(claim), overdue: true }) as const);
+  await lane.settlements.send(lost, 0, START + 200);
+  await lane.campaign('d', 40);
+  await lane.commands.campaign('cancel', 'c', undefined, START + 300);
+  const reply = await lane.claims.send({ turn: 't', call: 2, want: 32, seen: 0, now: START + 5_000 });
+  expect(reply.claims).toHaveLength(32);
+});
+
+test('of a batch that was split only the half is remembered that waits for the other', async () => {
+  const lane = laneFixture(redis, prefix, 'splits', { maxRecipients: 8, quota: 1_000 });
+  await lane.campaign('c', 64, { accepted: 1 });
+  for (let call = 1; call < 200; call += 1) {
+    const { claims } = await lane.claims.send({ turn: 't', call, want: 4, seen: 0, now: START + call });
+    if (claims.length === 0) break;
+    // Each eighth number is bad.
+    const entries = claims.map((claim) =>
+      claim.first % 8 === 0 || Math.floor((claim.first + claim.count - 1) / 8) > Math.floor(claim.first / 8)
+        ? ({ claim, as: 'refused', reason: 'x' } as const)
+        : ({ claim, as: 'accepted', letters: 'T'.repeat(claim.count), requestId: 'r' } as const),
+    );
+    await lane.settlements.send(entries, 0, START + call);
+  }
+  const state = await lane.state('c');
+  expect(state).toMatchObject({ n: { rejected: 8, deliveredToTerminal: 56 }, splits: {} });
+  expect(Object.keys(state['splits'] ?? {})).toEqual([]);
+});

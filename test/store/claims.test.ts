@@ -216,3 +216,15 @@ test('an overdue claim is named, becomes unknown, and its owner may still tell w
   expect((await lane.state('c')).n).toMatchObject({ unknown: 0, planned: 1 });
   expect((await lane.views.look(START + 70_000)).sendAt).toBe(START + 70_000);
 });
+
+test('campaigns that are not open yet keep none waiting that stand behind them, however many they are', async () => {
+  const lane = laneFixture(redis, prefix, 'not-open');
+  await lane.campaign('old', 100);
+  const first = await lane.claims.send({ turn: 't', call: 1, want: 10, seen: 0, now: START });
+  expect(first.claims).toHaveLength(10);
+  for (let at = 0; at < 200; at += 1) await lane.campaign(`n${at}`, 1, { opens: START + 2_000 });
+  const { claims } = await lane.claims.send({ turn: 't', call: 2, want: 10, seen: 0, now: START + 1_000 });
+  expect(claims.map(({ campaign }) => campaign)).toEqual(Array.from({ length: 10 }, () => 'old'));
+  const later = await lane.claims.send({ turn: 't', call: 3, want: 10, seen: 0, now: START + 2_000 });
+  expect(later.claims.every(({ campaign }) => campaign !== 'old')).toBe(true);
+});

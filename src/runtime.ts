@@ -150,7 +150,9 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
   };
   const deps = { redis, keys, config, lanes, events, suppression, launched, clock: systemClock, random };
   const desk = lazily(() => createDesk({ redis, keys, lanes, wakers: wakers(), roster, events }));
-  const census = lazily(() => createCensus({ redis, keys, lanes, wakers: wakers(), roster }));
+  const census = lazily(() =>
+    createCensus({ redis, keys, lanes, wakers: wakers(), roster, monotonic: monotonicClock }),
+  );
   const durability = lazily(() => {
     const { redisMayLoseMs } = config;
     const made = redisMayLoseMs === 'auto' ? watchDurability(redis) : fixedDurability(redisMayLoseMs);

@@ -14,7 +14,7 @@ export interface CampaignCounts {
 
 const counted = z.object({
   s: z.enum(CAMPAIGN_STATES),
-  n: z.partialRecord(z.enum(RECIPIENT_STATES), z.number()),
+  n: z.record(z.string(), z.number()),
   send: z.number(),
   poll: z.number(),
 });

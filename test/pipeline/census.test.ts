@@ -97,3 +97,17 @@ test('Workers and their sweep are seen from another process', async () => {
   await expect.poll(async () => (await volley.census()).sweptAgoMs, { timeout: 10_000 }).toBeLessThan(5_000);
   expect((await volley.census()).workers).toEqual({ send: 0, 'follow-up': 1 });
 });
+
+test('Reading campaigns takes a twentieth of the time, however often it is asked for', async () => {
+  const { volley, key, lane: own } = opened('often');
+  const lane = laneFixture(redis, own, 'default');
+  await Promise.all(Array.from({ length: 600 }, (_, at) => lane.campaign(`c${at}`, 1)));
+  const running = async () => (await volley.census()).lanes[0]?.campaigns.running;
+  const began = performance.now();
+  expect(await running()).toBe(600);
+  const tookMs = performance.now() - began;
+  await redis.del(key('states'));
+  // What was read just now stands for a while, and not for ever.
+  expect(await running()).toBe(600);
+  await expect.poll(running, { timeout: 40 * tookMs + 1_000 }).toBe(0);
+});

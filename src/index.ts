@@ -11,5 +11,6 @@ export {
 } from './config.js';
 export { createEvents, type Events, type VolleyEvent } from './events.js';
 export type * from './pipeline/campaign-input.js';
+export type { FedEvent, FeedItem } from './pipeline/event-feed.js';
 export type { RecipientInput } from './pipeline/row-objects.js';
 export * from './runtime.js';

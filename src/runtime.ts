@@ -12,6 +12,7 @@ import { type Bearer, laneBearer } from './pipeline/bearer.js';
 import { createCensus } from './pipeline/census.js';
 import { coalesced } from './pipeline/coalesced.js';
 import { createDesk } from './pipeline/desk.js';
+import { createEventFeed } from './pipeline/event-feed.js';
 import { importCampaign, previewCampaign } from './pipeline/import.js';
 import { type Lane, openLane } from './pipeline/lane.js';
 import { notificationDesk } from './pipeline/notification-desk.js';
@@ -28,7 +29,7 @@ import { fixedDurability, watchDurability } from './redis/durability.js';
 import { keyNames } from './redis/keys.js';
 import { untilAnswered } from './redis/until-answered.js';
 import { watchConnection } from './redis/watch.js';
-
+import { eventLog } from './store/event-log.js';
 import { discardImport, removeCampaign } from './store/remove-campaign.js';
 import { suppression as openSuppression } from './store/suppression.js';
 
@@ -68,6 +69,9 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
   const suppression = openSuppression(redis, keys);
   // What blocks or belongs to the service is made when it is first needed, and closed in the opposite order.
   const closers: (() => unknown)[] = [() => redis.disconnect(), unwatch];
+  const feed = createEventFeed({ log: eventLog(redis, keys), connect: () => connect(redisUrl, 'blocking') });
+  const untell = events.onAny((event) => feed.tell(event));
+  closers.push(() => feed.close(), untell);
   const blocking = lazily(() => {
     const connection = connect(redisUrl, 'blocking');
     closers.push(() => connection.disconnect());
@@ -180,6 +184,7 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
     report: (id, report) => reportRows(deps, id, report),
     find: (number) => findNumber(deps, number),
     suppression: suppressionDesk(deps),
+    follow: (options) => feed.follow(options),
     keys: apiKeyDesk(deps),
     notifications,
     token: tokenOf,

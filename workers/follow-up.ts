@@ -1,3 +1,3 @@
-import { runWorker } from './process.js';
+import { runWorker } from './worker.js';
 
 await runWorker(['follow-up']);

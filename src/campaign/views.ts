@@ -8,6 +8,8 @@ import { RECIPIENT_STATES, type RecipientState } from './status.js';
 
 const time = z.string().describe('ISO 8601, UTC');
 const count = z.int().min(0);
+/** Of permits; what is deducted from a quota fades and need not be whole. */
+const amount = z.number();
 
 /** `cancelled` stays so while reports of what was sent before still come in. */
 export const CAMPAIGN_STATES = [
@@ -47,7 +49,7 @@ export const campaignStatus = z
       .readonly()
       .describe('Put on the wire for this campaign so far; `throttled` are those of them answered with 429'),
     quota: z
-      .object({ used: count, limit: count.nullable(), nextPermitAt: time.nullable() })
+      .object({ used: amount, limit: amount.nullable(), nextPermitAt: time.nullable() })
       .readonly()
       .describe(
         'Of the lane: requests counted in the window that ends now; null as limit while an `auto` lane has not learned it',
@@ -104,15 +106,15 @@ export const laneStatus = z
     quota: z
       .object({
         configured: z.union([count, z.literal('auto')]).describe('As configured'),
-        learned: count
+        learned: amount
           .nullable()
           .describe('What `auto` has learned; null before, and where the quota is given'),
-        limit: count.nullable().describe('In force now, deductions included; null while unknown'),
-        used: z.object({ send: count, poll: count }).readonly(),
+        limit: amount.nullable().describe('In force now, deductions included; null while unknown'),
+        used: z.object({ send: amount, poll: amount }).readonly(),
         inFlight: count,
         nextPermitAt: time.nullable(),
         permitsToCome: z
-          .array(z.object({ at: time, permits: count }).readonly())
+          .array(z.object({ at: time, permits: amount }).readonly())
           .readonly()
           .describe('Permits that come back within the next hour (or window), in up to 12 steps'),
       })

@@ -16,6 +16,7 @@ import { addReport } from './report.js';
 import { addResolve } from './resolve.js';
 import { addResume } from './resume.js';
 import { addSend } from './send.js';
+import { addServe } from './serve.js';
 import { addSimulator } from './simulator.js';
 import { addStatus } from './status.js';
 import { addSubscription } from './subscription.js';
@@ -42,7 +43,7 @@ const COMMANDS = {
     addFind,
   ],
   'Lanes and numbers:': [addLanes, addLane, addToken, addSubscription, addSuppress],
-  'Running it:': [addUp, addWork, addKeys, addSimulator, addDoctor],
+  'Running it:': [addUp, addWork, addServe, addKeys, addSimulator, addDoctor],
 };
 
 /** Every command, its options and its help. */

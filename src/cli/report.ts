@@ -3,13 +3,12 @@ import { createWriteStream } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import type { Command } from 'commander';
-import { stringify } from 'csv-stringify';
-import type { ReportRow } from '../campaign/views.js';
+import { REPORTED_STATUSES } from '../campaign/report-row.js';
+import { writtenReport } from '../pipeline/report-text.js';
 import { action, examples } from './action.js';
 import type { Context } from './context.js';
 import { filled, oneOf } from './given.js';
 import { withLocalVolley } from './open.js';
-import { forSpreadsheet, REPORT_COLUMNS, REPORTED_STATUSES } from './report-row.js';
 
 type Format = 'csv' | 'ndjson';
 
@@ -43,25 +42,9 @@ async function report(
     // A campaign that is not there must not leave an empty report behind.
     await volley.status(id);
     const rows = volley.report(id, status === undefined ? {} : { status });
-    if (out === undefined) await pipeline(written(rows, format), context.stdout, { end: false });
-    else await writeWhole(out, written(rows, format));
+    if (out === undefined) await pipeline(writtenReport(rows, format), context.stdout, { end: false });
+    else await writeWhole(out, writtenReport(rows, format));
   });
-}
-
-/** The report's text, piece by piece. */
-export async function* written(rows: AsyncIterable<ReportRow>, format: Format): AsyncGenerator<string> {
-  if (format === 'ndjson') {
-    for await (const row of rows) yield `${JSON.stringify(row)}\n`;
-    return;
-  }
-  const csv = stringify({ header: true, columns: [...REPORT_COLUMNS] });
-  // If the rows break off, so does the loop below, with their error.
-  pipeline(safely(rows), csv).catch(() => {});
-  for await (const piece of csv) yield String(piece);
-}
-
-async function* safely(rows: AsyncIterable<ReportRow>): AsyncGenerator<ReportRow> {
-  for await (const row of rows) yield forSpreadsheet(row);
 }
 
 /** Under another name until it is whole: nobody reads half a report, and the one before stays until then. */

@@ -1,63 +1,39 @@
-import { type Config, configHints, loadDotEnv } from '../config.js';
-import type { Role } from '../pipeline/roster.js';
+import type { Command } from 'commander';
+import { action, examples } from './action.js';
 import type { Context } from './context.js';
-import { EXIT, Refusal } from './exit.js';
-import type { Interrupt } from './interrupt.js';
-import { eventsOf, openVolley } from './open.js';
-import { counted } from './text.js';
+import { listenForInterrupt } from './interrupt.js';
+import { findLocal, mustAnswer } from './open.js';
+import { lanesWords, liveUntilTold, serving } from './process-life.js';
 
-export interface ServeOptions {
-  readonly config: Config;
-  readonly roles: readonly Role[];
-  readonly concurrency?: number | undefined;
-  readonly interrupt: Interrupt;
-  /** Resolves when there is nothing left to work with, such as an embedded Redis that ended. */
-  readonly lost?: Promise<string> | undefined;
-  /** Told when the workers take jobs. */
-  readonly onReady: () => void;
+export function addServe(program: Command, context: Context): void {
+  program
+    .command('serve')
+    .summary('serve the HTTP API in this process')
+    .description(
+      'Serves the HTTP API in this process until it is told to end, at HTTP_HOST and HTTP_PORT. It sends nothing: workers do. It needs a key, see `volley keys`.',
+    )
+    .addHelpText('after', examples('serve'))
+    .action(action(context, () => serve(context)));
 }
 
-/** What a drain may take beyond the longest request: settling, and handing lanes back. */
-const DRAIN_MARGIN_MS = 10_000;
-
-/** Works in this process until it is asked to end, and ends in good order. Rejects if it had to stop by itself. */
-export async function serve(context: Context, options: ServeOptions): Promise<void> {
-  const { config, roles, concurrency, interrupt, lost, onReady } = options;
-  const events = eventsOf(context, config, roles.join('+'));
-  for (const hint of configHints(loadDotEnv(context.cwd, context.env)))
-    events.emit({ type: 'config.hint', hint });
-  const volley = await openVolley(config, events);
-  const ended = new Promise<undefined>((resolve) => {
-    if (interrupt.signal.aborted) resolve(undefined);
-    interrupt.signal.addEventListener('abort', () => resolve(undefined), { once: true });
-  });
-  // Loaded only by who works: the other commands are quick.
-  const { startMetrics } = await import('../metrics/index.js');
-  const unwatch = await startMetrics({ volley, config, role: roles.join('+') });
-  const workers = volley.work({ roles, ...(concurrency === undefined ? {} : { concurrency }) });
-  let reason: string | undefined;
+async function serve(context: Context): Promise<undefined> {
+  const { config, simulator } = await findLocal(context);
+  await mustAnswer(config.redisUrl);
+  const interrupt = listenForInterrupt();
   try {
-    const end = lost === undefined ? ended : Promise.race([ended, lost]);
-    const started = await Promise.race([workers.ready.then(() => 'ready' as const), end]);
-    if (started === 'ready') onReady();
-    reason = started === 'ready' ? await end : started;
-    if (reason === undefined)
-      context.say('Ending: what is in flight is seen through. Ctrl-C again ends at once.');
+    await liveUntilTold(context, {
+      config,
+      role: 'http',
+      parts: [serving],
+      interrupt,
+      onReady: (said) => {
+        for (const line of said) context.say(line);
+        context.say(
+          `For ${lanesWords(config)}${simulator === undefined ? '' : '; a simulator stands in for the service, no text is sent'}.`,
+        );
+      },
+    });
   } finally {
-    // With Redis gone nothing can be settled any more; the sweep of the next workers sees to it.
-    const patience = setTimeout(
-      () => process.exit(EXIT.failed),
-      reason === undefined ? config.requestTimeoutMs + DRAIN_MARGIN_MS : 1_000,
-    );
-    patience.unref();
-    await unwatch();
-    await volley.close();
-    clearTimeout(patience);
+    interrupt.dispose();
   }
-  if (reason !== undefined) throw new Refusal(EXIT.failed, 'lost', reason);
-}
-
-/** `2 lanes (main, auto)`. */
-export function lanesWords({ lanes }: Config): string {
-  return `${counted(lanes.length, 'lane')} (${lanes.map(({ name }) => name).join(', ')})`;
 }

@@ -7,9 +7,9 @@ import { action, examples } from './action.js';
 import type { Context } from './context.js';
 import { EXIT, Refusal } from './exit.js';
 import { wholeNumber } from './given.js';
-import { type Interrupt, listenForInterrupt } from './interrupt.js';
+import { listenForInterrupt } from './interrupt.js';
 import { mustAnswer, simulatorOrRedis } from './open.js';
-import { lanesWords, serve } from './serve.js';
+import { type LifeOptions, lanesWords, liveUntilTold, serving, working } from './process-life.js';
 import {
   readSimulatorFile,
   removeSimulatorFile,
@@ -20,6 +20,7 @@ import {
 
 interface UpOptions {
   simulator?: boolean;
+  http: boolean;
   concurrency?: number;
 }
 
@@ -34,15 +35,16 @@ export function addUp(program: Command, context: Context): void {
     .command('up')
     .summary('run everything on this machine')
     .description(
-      'Runs everything on this machine: workers and, unless REDIS_URL is set, a Redis of its own with its data in .volley/. The other commands find it by themselves, from that folder or below it.',
+      'Runs everything on this machine: workers, the HTTP API and, unless REDIS_URL is set, a Redis of its own with its data in .volley/. The other commands find it by themselves, from that folder or below it.',
     )
     .option('--simulator', 'with a stand-in for the service: no account is needed, and no text is sent')
     .option('--concurrency <lanes>', 'lanes served at a time (default: 50)', wholeNumber(1, 10_000))
+    .option('--no-http', 'without the HTTP API')
     .addHelpText('after', examples('up --simulator', 'up'))
     .action(action(context, (options: UpOptions) => up(context, options)));
 }
 
-async function up(context: Context, { simulator, concurrency }: UpOptions): Promise<undefined> {
+async function up(context: Context, { simulator, concurrency, http }: UpOptions): Promise<undefined> {
   const env = loadDotEnv(context.cwd, context.env);
   const redisUrl = env['REDIS_URL']?.trim() || undefined;
   if (simulator && redisUrl !== undefined)
@@ -51,7 +53,9 @@ async function up(context: Context, { simulator, concurrency }: UpOptions): Prom
   if (running !== undefined) throw await alreadyUp(running);
   const config = simulator ? simulatedConfig(env, ANY_ADDRESS, '') : loadConfig(env);
   const interrupt = listenForInterrupt();
-  const common = { concurrency, interrupt };
+  // The API first: a port that is taken is told before anything is sent.
+  const parts = [...(http ? [serving] : []), working(ROLES, concurrency)];
+  const common = { role: ROLES.join('+'), parts, interrupt };
   try {
     if (redisUrl !== undefined) await withRedisOfOthers(context, { ...config, redisUrl }, common);
     else await withEmbeddedRedis(context, env, simulator ? undefined : config, common);
@@ -60,10 +64,7 @@ async function up(context: Context, { simulator, concurrency }: UpOptions): Prom
   }
 }
 
-interface Common {
-  concurrency: number | undefined;
-  interrupt: Interrupt;
-}
+type Common = Pick<LifeOptions<Config>, 'role' | 'parts' | 'interrupt'>;
 
 async function withRedisOfOthers(
   context: Context,
@@ -71,11 +72,13 @@ async function withRedisOfOthers(
   common: Common,
 ): Promise<void> {
   await mustAnswer(config.redisUrl);
-  await serve(context, {
+  await liveUntilTold(context, {
     config,
-    roles: ROLES,
     ...common,
-    onReady: () => context.say(`Up, with the Redis of REDIS_URL and ${lanesWords(config)}. Ctrl-C ends it.`),
+    onReady: (said) => {
+      context.say(`Up, with the Redis of REDIS_URL and ${lanesWords(config)}. Ctrl-C ends it.`);
+      for (const line of said) context.say(line);
+    },
   });
 }
 
@@ -97,13 +100,14 @@ async function withEmbeddedRedis(
     }
     await removeSimulatorFile(dir);
     const own = { ...config, redisUrl: url };
-    await serve(context, {
+    await liveUntilTold(context, {
       config: own,
-      roles: ROLES,
       ...common,
       lost,
-      onReady: () =>
-        context.say(`Up, with a Redis of its own in ${dir} and ${lanesWords(own)}. Ctrl-C ends it.`),
+      onReady: (said) => {
+        context.say(`Up, with a Redis of its own in ${dir} and ${lanesWords(own)}. Ctrl-C ends it.`);
+        for (const line of said) context.say(line);
+      },
     });
   } finally {
     await server.stop();
@@ -127,12 +131,12 @@ async function withSimulator(
       pid: process.pid,
       redisPid: server.pid,
     });
-    await serve(context, {
+    await liveUntilTold(context, {
       config,
-      roles: ROLES,
       ...common,
-      onReady: () => {
+      onReady: (said) => {
         context.say(`Up, with a Redis of its own in ${dir}, ${lanesWords(config)}, and a simulator.`);
+        for (const line of said) context.say(line);
         context.say(
           `${context.paintErr('green', 'No text is sent.')} In another terminal: volley send list.csv --sender ACME --message "Hi {{name}}" --wait`,
         );

@@ -5,7 +5,7 @@ import type { Context } from './context.js';
 import { oneOf, wholeNumber } from './given.js';
 import { listenForInterrupt } from './interrupt.js';
 import { findService, mustAnswer } from './open.js';
-import { lanesWords, serve } from './serve.js';
+import { lanesWords, liveUntilTold, working } from './process-life.js';
 
 interface WorkOptions {
   roles: readonly Role[];
@@ -39,10 +39,10 @@ async function work(context: Context, { roles, concurrency }: WorkOptions): Prom
   await mustAnswer(config.redisUrl);
   const interrupt = listenForInterrupt();
   try {
-    await serve(context, {
+    await liveUntilTold(context, {
       config,
-      roles,
-      concurrency,
+      role: roles.join('+'),
+      parts: [working(roles, concurrency)],
       interrupt,
       onReady: () =>
         context.say(

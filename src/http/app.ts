@@ -1,16 +1,30 @@
-import Fastify, { type FastifyInstance } from 'fastify';
+import type { ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { serializerCompiler, validatorCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod';
+import type { Clock } from '../clock.js';
 import type { Config, LocalConfig } from '../config.js';
 import type { Volley } from '../pipeline/volley.js';
+import { guard } from './access.js';
 import { callbacks } from './callbacks.js';
+import { campaigns } from './campaigns.js';
+import { commands } from './commands.js';
 import { health } from './health.js';
+import { lanes } from './lanes.js';
+import { live } from './live.js';
 import { measured } from './metrics.js';
+import { phoneNumbers } from './numbers.js';
+import { collectDocument, document } from './openapi.js';
 import { Problem, problemOf } from './problem.js';
+import { report } from './report.js';
+import { takeUploads } from './upload.js';
 
 /** What the doors of the house are hung on. Whoever makes it closes both: first this, then the Volley. */
 export interface HttpOptions {
   readonly volley: Volley;
   readonly config: Config | LocalConfig;
+  /** Tests pass their own. */
+  readonly clock?: Clock | undefined;
 }
 
 /** The app, with schemas of zod. */
@@ -21,30 +35,27 @@ export type Routes = (app: ReturnType<typeof typed>, options: HttpOptions) => vo
 
 const typed = (app: FastifyInstance) => app.withTypeProvider<ZodTypeProvider>();
 
-/** Plugins that make the app, in the order in which they are registered. */
-const ROUTES: readonly Routes[] = [health, callbacks];
+/** Below `/v1`, each with a scope, and nobody comes in without a key. */
+const BEHIND_KEYS: readonly Routes[] = [campaigns, commands, report, live, lanes, phoneNumbers];
+/** For everybody who reaches the port. */
+const OPEN: readonly Routes[] = [health, document, callbacks];
+
+const CLOSE_IDLE_EVERY_MS = 100;
+/** The longest that a request may take to come in: a list of a gigabyte over a slow line. */
+const REQUEST_WITHIN_MS = 3_600_000;
 
 /**
- * Puts the HTTP API together; it listens when it is told to: `await (await createHttp(…)).listen({ host, port })`.
+ * Puts the HTTP API together; it listens when it is told to: `await createHttp(…).listen({ host, port })`.
  * Every error is answered as `application/problem+json`. What nobody foresaw is told as `http.failed`, by the route's
  * pattern: addresses, headers and bodies hold numbers and keys, and are never logged.
  */
 export function createHttp(options: HttpOptions): HttpApp {
-  const { events } = options.volley;
-  const app = Fastify({
-    logger: false,
-    // A body's members must not become those of its prototype; such a body is refused.
-    onProtoPoisoning: 'error',
-    onConstructorPoisoning: 'error',
-    forceCloseConnections: true,
-  });
-  app.setValidatorCompiler(validatorCompiler);
-  app.setSerializerCompiler(serializerCompiler);
-  app.setErrorHandler((error, request, reply) => {
+  const { config, volley } = options;
+  const refuse = (error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
     const problem = problemOf(error);
     if (problem.code === 'failed') {
-      const { method } = request;
-      events.emit({ type: 'http.failed', method, route: request.routeOptions.url ?? 'no route', error });
+      const { method, routeOptions } = request;
+      volley.events.emit({ type: 'http.failed', method, route: routeOptions.url ?? 'none', error });
     }
     return reply
       .code(problem.status)
@@ -52,11 +63,67 @@ export function createHttp(options: HttpOptions): HttpApp {
       .type('application/problem+json')
       .serializer(JSON.stringify)
       .send(problem.toJSON());
+  };
+  const app = Fastify({
+    logger: false,
+    bodyLimit: config.http.maxJsonBytes,
+    // A body's members must not become those of its prototype; such a body is refused.
+    onProtoPoisoning: 'error',
+    onConstructorPoisoning: 'error',
+    requestTimeout: REQUEST_WITHIN_MS,
+    exposeHeadRoutes: false,
+    // What is under way is seen through; live streams are ended by their own room.
+    forceCloseConnections: 'idle',
+    frameworkErrors: refuse,
+    clientErrorHandler: refuseNoise,
   });
+  app.setValidatorCompiler(validatorCompiler);
+  app.setSerializerCompiler(serializerCompiler);
+  app.removeContentTypeParser('text/plain');
+  app.setErrorHandler(refuse);
   app.setNotFoundHandler(() => {
-    throw new Problem('notFound', 'There is nothing at this address; /docs lists what there is');
+    throw new Problem('notFound', 'there is nothing at this address; /docs lists what there is');
   });
-  for (const routes of [...ROUTES, measured(app, options)])
-    app.register(async (scope) => routes(typed(scope), options));
+  collectDocument(app);
+  endInGoodOrder(app);
+  app.server.on('checkExpectation', (_request, response: ServerResponse) => {
+    const body = JSON.stringify(new Problem('expectation', 'expect nothing, or `100-continue`'));
+    response.writeHead(417, { 'content-type': 'application/problem+json' }).end(body);
+  });
+  const metrics = measured(app, options);
+  // Each in a room of its own: what one does to bodies is nothing to the others.
+  for (const routes of OPEN) app.register(async (scope) => routes(typed(scope), options));
+  app.register(async (scope) => {
+    await guard(scope, options);
+    metrics(typed(scope), options);
+    scope.register(
+      async (v1) => {
+        await takeUploads(v1);
+        for (const routes of BEHIND_KEYS) routes(typed(v1), options);
+      },
+      { prefix: '/v1' },
+    );
+  });
   return app;
+}
+
+/** Answers under way are seen through, and then their connections closed, which their callers would keep for the next. */
+function endInGoodOrder(app: FastifyInstance): void {
+  let closing: NodeJS.Timeout | undefined;
+  app.addHook('preClose', async () => {
+    closing = setInterval(() => app.server.closeIdleConnections(), CLOSE_IDLE_EVERY_MS);
+  });
+  app.addHook('onClose', async () => clearInterval(closing));
+}
+
+/** What is no HTTP, or comes too slowly, is answered once and let go. */
+function refuseNoise(error: Error & { code?: string }, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const body = JSON.stringify(new Problem('badInput', 'this is no HTTP request, or came too slowly'));
+  socket.end(
+    `HTTP/1.1 400 Bad Request\r\ncontent-type: application/problem+json\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
+  );
 }

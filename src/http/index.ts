@@ -1,1 +1,2 @@
 export { createHttp, type HttpApp, type HttpOptions } from './app.js';
+export { listen } from './listen.js';

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { createMetrics } from '../metrics/index.js';
+import { keyOf, mustSeeAll } from './access.js';
 import type { HttpOptions, Routes } from './app.js';
 
 /**
@@ -22,13 +23,15 @@ export function measured(whole: FastifyInstance, { volley, config }: HttpOptions
     app.get(
       '/metrics',
       {
+        config: { scope: 'read' },
         schema: {
           summary: 'Metrics for Prometheus',
           description: 'In its text format. How the fleet stands is asked of Redis at each call.',
           tags: ['Operation'],
         },
       },
-      async (_request, reply) => {
+      async (request, reply) => {
+        mustSeeAll(keyOf(request), 'what is counted');
         const parts = await Promise.all([metrics.fleet(), metrics.process()]);
         return reply.type(metrics.contentType).send(`${parts.join('\n')}\n`);
       },

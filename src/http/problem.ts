@@ -8,13 +8,13 @@ const KINDS = {
   unauthorised: [401, 'No key, or none that is known'],
   forbidden: [403, 'The key may not do this'],
   notFound: [404, 'There is no such thing'],
-  notAllowed: [405, 'This address has no such method'],
-  conflict: [409, 'What is there forbids it'],
+  notNow: [409, 'The state it is in forbids it'],
   repeated: [409, 'The same campaign was made within 24 hours'],
   tooLarge: [413, 'The body is too large'],
   unsupported: [415, 'The body is of a type that is not taken here'],
+  expectation: [417, 'What is expected of the server cannot be'],
   invalidRows: [422, 'Rows of the list cannot be sent to'],
-  keyReused: [422, 'The idempotency key belongs to another campaign'],
+  conflict: [422, 'The idempotency key belongs to another campaign'],
   tooMany: [429, 'Too many requests'],
   failed: [500, 'Something went wrong here'],
   unavailable: [503, 'Redis does not answer'],
@@ -23,11 +23,18 @@ const KINDS = {
 /** Stable, for programs; the same words as the command line's `--json` where both can say it. */
 export type ProblemCode = keyof typeof KINDS;
 
-/** One thing that is wrong, and where: a JSON pointer into the body, or the name of a header or parameter. */
-export const problemItem = z.object({
-  pointer: z.string().describe('JSON pointer into the body (RFC 6901), or `query/…`, `header/…`, `path/…`'),
+/** One thing that is wrong, and where. */
+export const problemItem = z.looseObject({
+  pointer: z
+    .string()
+    .describe(
+      'JSON pointer into the body (RFC 6901), or `query/…`, `header/…`, `path/…`; of a list, its row',
+    ),
   message: z.string(),
+  line: z.int().optional().describe('Of a list: the line of the file, or the place in the array from 1'),
+  column: z.string().nullable().optional().describe("Of a list; null if the fault is the row's as a whole"),
 });
+export type ProblemItem = z.output<typeof problemItem>;
 
 /** The body of every answer that is an error (RFC 9457), as `application/problem+json`. */
 export const problemBody = z
@@ -37,13 +44,20 @@ export const problemBody = z
     status: z.int(),
     code: z.enum(Object.keys(KINDS) as [ProblemCode, ...ProblemCode[]]).describe('Stable, for programs'),
     detail: z.string().describe('What is wrong, and what would be right'),
-    errors: z.array(problemItem).optional().describe('Each thing that is wrong, and where'),
+    errors: z.array(problemItem).optional().describe('What is wrong, and where: the first 20'),
   })
   .meta({ id: 'Problem' });
 
-export type ProblemItem = z.output<typeof problemItem>;
+const ERRORS_SHOWN = 20;
 
-/** Refuses a request with words for whoever made it. `more` are further members of the answer. */
+interface ProblemMore {
+  readonly errors?: readonly ProblemItem[];
+  /** Further members of the answer. */
+  readonly more?: Readonly<Record<string, unknown>>;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** Refuses a request, with words for whoever made it. */
 export class Problem extends Error {
   override readonly name = 'Problem';
   readonly code: ProblemCode;
@@ -51,19 +65,7 @@ export class Problem extends Error {
   readonly more: Readonly<Record<string, unknown>>;
   readonly headers: Readonly<Record<string, string>>;
 
-  constructor(
-    code: ProblemCode,
-    detail: string,
-    {
-      errors = [],
-      more = {},
-      headers = {},
-    }: {
-      readonly errors?: readonly ProblemItem[];
-      readonly more?: Readonly<Record<string, unknown>>;
-      readonly headers?: Readonly<Record<string, string>>;
-    } = {},
-  ) {
+  constructor(code: ProblemCode, detail: string, { errors = [], more = {}, headers = {} }: ProblemMore = {}) {
     super(detail);
     this.code = code;
     this.errors = errors;
@@ -75,7 +77,8 @@ export class Problem extends Error {
     return KINDS[this.code][0];
   }
 
-  toJSON(): z.input<typeof problemBody> {
+  /** The body of the answer. */
+  toJSON(): z.output<typeof problemBody> {
     const [status, title] = KINDS[this.code];
     return {
       type: `/docs#problem-${this.code}`,
@@ -83,7 +86,7 @@ export class Problem extends Error {
       status,
       code: this.code,
       detail: this.message,
-      ...(this.errors.length === 0 ? {} : { errors: [...this.errors] }),
+      ...(this.errors.length === 0 ? {} : { errors: this.errors.slice(0, ERRORS_SHOWN) }),
       ...this.more,
     };
   }
@@ -96,11 +99,20 @@ export const PROBLEMS: readonly { readonly code: string; readonly status: number
 /** Whatever a route may throw, as an answer. What nobody foresaw is `failed`, and tells nothing of itself. */
 export function problemOf(error: unknown): Problem {
   if (error instanceof Problem) return error;
-  if (hasZodFastifySchemaValidationErrors(error)) return invalid(error);
+  if (error instanceof z.ZodError) {
+    return ofIssues(
+      error.issues.map(({ path, message, ...issue }) => ({ path: path.map(String), message, issue })),
+    );
+  }
+  if (hasZodFastifySchemaValidationErrors(error)) return ofValidation(error);
   if (error instanceof NotFoundError) return new Problem('notFound', error.message);
-  if (error instanceof InputError) return new Problem('badInput', error.message);
+  if (error instanceof InputError) {
+    const { message, field } = error;
+    const errors = field === undefined ? [] : [{ pointer: `/${field}`, message }];
+    return new Problem('badInput', message, { errors });
+  }
   if (isUnanswered(error)) {
-    return new Problem('unavailable', 'Redis does not answer; nothing is lost, ask again in a moment', {
+    return new Problem('unavailable', 'Redis does not answer: ask again in a moment', {
       headers: { 'retry-after': '2' },
     });
   }
@@ -109,34 +121,54 @@ export function problemOf(error: unknown): Problem {
 
 /** What the schemas of a route found. */
 interface SchemaErrors {
-  readonly validation: readonly { readonly instancePath: string; readonly message?: string }[];
+  readonly validation: readonly {
+    readonly instancePath: string;
+    readonly message?: string;
+    readonly params: Readonly<Record<string, unknown>>;
+  }[];
   readonly validationContext?: string | undefined;
 }
 
-function invalid({ validation, validationContext }: SchemaErrors): Problem {
-  const place = validationContext === undefined || validationContext === 'body' ? '' : validationContext;
-  const errors = validation.map(({ instancePath, message }) => ({
-    pointer: place === '' ? instancePath : `${PLACES[place] ?? place}${instancePath}`,
-    message: message ?? 'is not as it should be',
-  }));
+const PLACES: Readonly<Record<string, string>> = { querystring: 'query', headers: 'header', params: 'path' };
+
+function ofValidation({ validation, validationContext = 'body' }: SchemaErrors): Problem {
+  return ofIssues(
+    validation.map(({ instancePath, message, params }) => ({
+      path: instancePath.split('/').filter(Boolean),
+      message: message ?? 'is not as it should be',
+      issue: params,
+    })),
+    PLACES[validationContext] ?? '',
+  );
+}
+
+interface Issue {
+  readonly path: readonly string[];
+  readonly message: string;
+  readonly issue: Readonly<Record<string, unknown>>;
+}
+
+function ofIssues(issues: readonly Issue[], place = ''): Problem {
+  const errors = issues.flatMap(({ path, message, issue }) => {
+    const pointer = (more: readonly string[]): string =>
+      [place, ...path, ...more].map((step) => step.replaceAll('~', '~0').replaceAll('/', '~1')).join('/');
+    const { keys } = issue;
+    // A name that nobody knows is a fault at that name.
+    if (!Array.isArray(keys)) return [{ pointer: pointer([]), message }];
+    return keys.map((key) => ({ pointer: pointer([String(key)]), message: 'There is no such member' }));
+  });
   const [first] = errors;
   const where = first === undefined || first.pointer === '' ? 'the body' : first.pointer;
   return new Problem('badInput', `${where}: ${first?.message ?? 'is not as it should be'}`, { errors });
 }
 
-const PLACES: Readonly<Record<string, string>> = { querystring: 'query', headers: 'header', params: 'path' };
-
-/** Connections that broke, and servers that say nothing: it may pass. */
+/** Connections that broke, and servers that say nothing or cannot write: it may pass. */
 function isUnanswered(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
-  return (
-    error.name === 'MaxRetriesPerRequestError' ||
-    /^(Connection is closed|Redis did not answer|Stream isn't writeable|Reached the max retries)/.test(
-      error.message,
-    ) ||
-    (error.name === 'ReplyError' &&
-      /^(LOADING|READONLY|MASTERDOWN|CLUSTERDOWN|OOM|BUSY|MISCONF)\b/.test(error.message))
-  );
+  if (error.name === 'MaxRetriesPerRequestError' || error.name === 'ClusterAllFailedError') return true;
+  return error.name === 'ReplyError'
+    ? /^(LOADING|READONLY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|NOREPLICAS|OOM|BUSY|MISCONF)\b/.test(error.message)
+    : /^(Connection is closed|Redis did not answer|Stream isn't writeable)/.test(error.message);
 }
 
 /** What Fastify and its plugins refuse by themselves. */
@@ -146,8 +178,6 @@ function ofFramework(error: unknown): Problem {
   switch (status) {
     case 404:
       return new Problem('notFound', detail);
-    case 405:
-      return new Problem('notAllowed', detail);
     case 413:
       return new Problem('tooLarge', detail);
     case 406:
@@ -160,7 +190,7 @@ function ofFramework(error: unknown): Problem {
         ? new Problem('badInput', detail)
         : new Problem(
             'failed',
-            'The fault is ours, and is in the log; what was asked for may have been done or not',
+            'the fault is ours, and is in the log; what was asked for may have been done',
           );
   }
 }

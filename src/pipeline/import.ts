@@ -98,7 +98,7 @@ async function fill(
   });
   if (isRefused) return { kind: 'invalidRows', preview };
   const { recipients, duplicates, invalid, suppressed } = preview;
-  if (recipients === 0) throw new InputError(nobody(preview));
+  if (recipients === 0) throw new InputError(nobody(preview), { field: 'recipients' });
 
   const earlier = await takeContent(redis, keys, content, { lane: lane.name, campaign: session.id }, input);
   if (earlier !== null) return { kind: 'repeated', id: earlier };
@@ -143,16 +143,22 @@ function checked({ config, lanes }: ImportDeps, input: CampaignInput) {
     throw new NotFoundError(`there is no lane ${name}; there are: ${[...lanes.keys()].join(', ')}`);
   }
   const sender = input.sender ?? config.senderAddress;
-  if (sender === undefined) throw new InputError('a sender is needed: give --sender, or set SENDER_ADDRESS');
+  if (sender === undefined) {
+    throw new InputError('a sender is needed: give one (--sender), or set SENDER_ADDRESS', {
+      field: 'sender',
+    });
+  }
   const form = checkSender(sender);
-  if (form.kind === 'invalid') throw new InputError(form.reason);
+  if (form.kind === 'invalid') throw new InputError(form.reason, { field: 'sender' });
   if (input.message.trim() === '') {
-    throw new InputError('the message is empty: give the text that is to be sent');
+    throw new InputError('the message is empty: give the text that is to be sent', { field: 'message' });
   }
   if (input.idempotencyKey === '')
     throw new InputError('the idempotency key is empty: leave it out, or give one');
   if (input.validForMs !== undefined && !(input.validForMs > 0)) {
-    throw new InputError('the time for which a campaign is valid must be longer than nothing');
+    throw new InputError('the time for which a campaign is valid must be longer than nothing', {
+      field: 'validFor',
+    });
   }
   const senderName = input.senderName ?? config.senderName;
   return { lane, sender: { sender, isText: form.kind === 'text', senderName } };

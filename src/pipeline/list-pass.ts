@@ -27,7 +27,7 @@ export async function openList(config: LocalConfig, input: CampaignInput): Promi
     const compiled = compileTemplate(input.message, rows.columns);
     if (!compiled.ok) {
       rows.close();
-      throw new InputError(compiled.reason);
+      throw new InputError(compiled.reason, { field: 'message' });
     }
     const { template } = compiled;
     const list = await checkRows(rows, {
@@ -109,9 +109,11 @@ async function asInputErrors<Result>(run: () => Promise<Result>): Promise<Result
   try {
     return await run();
   } catch (error) {
-    if (error instanceof ListError || error instanceof RangeError) {
-      throw new InputError(error.message, { cause: error });
+    if (error instanceof ListError) {
+      throw new InputError(error.message, { cause: error, field: 'recipients' });
     }
+    // A country that nobody knows the numbers of.
+    if (error instanceof RangeError) throw new InputError(error.message, { cause: error, field: 'country' });
     throw error;
   }
 }

@@ -48,7 +48,7 @@ export function numberColumn(
       ? `several columns could hold the numbers: ${list(unclear.map((place) => columns[place] ?? ''))}`
       : 'no column looks like one of phone numbers';
   throw new ListError(
-    `Which column to send to is not clear: ${why}. Name it with --to-column; the file has ${list(columns)}.`,
+    `Which column to send to is not clear: ${why}. Name it (--to-column, or toColumn); the file has ${list(columns)}.`,
   );
 }
 

@@ -13,6 +13,7 @@ import type {
 import type { Events } from '../events.js';
 import type { CampaignInput, EnqueueOutcome } from './campaign-input.js';
 import type { Census } from './census.js';
+import type { FeedItem } from './event-feed.js';
 import type { NotificationDesk } from './notification-desk.js';
 import type { Role, WorkerProcess } from './roster.js';
 
@@ -91,6 +92,11 @@ export interface Volley {
       options?: { toColumn?: string; country?: string },
     ): Promise<{ added: number; rows: number; invalid: readonly InvalidRow[] }>;
   };
+  /**
+   * What happens to campaigns and lanes, in whichever process: from now on, or after the event whose id is given. Ends
+   * with the signal. What is further back than some 10,000 events is told as a gap.
+   */
+  follow(options?: { after?: string | undefined; signal?: AbortSignal | undefined }): AsyncIterable<FeedItem>;
   /** The keys to the HTTP API. Only a digest of each is kept. */
   readonly keys: {
     /** `lanes`: the only ones it may see, default all. The answer is the one time that `key` is shown. */

@@ -12,6 +12,8 @@ export function keyNames(prefix: string) {
     campaigns: `${prefix}:campaigns`,
     /** Set: the lanes that have ever had a campaign and whose data is not gone yet. */
     lanes: `${prefix}:lanes`,
+    /** Stream: what happened lately to campaigns and lanes, for those who follow it. */
+    events: `${prefix}:events`,
     /** Hash: keys to the HTTP API by their ids. */
     apiKeys: `${prefix}:apiKeys`,
     /** Hash: when each of them was used last, ms. */

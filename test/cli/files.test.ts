@@ -2,9 +2,9 @@ import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
+import { forSpreadsheet, REPORTED_STATUSES, spreadsheetSafe } from '../../src/campaign/report-row.js';
 import { invalidFile } from '../../src/cli/invalid-file.js';
-import { written } from '../../src/cli/report.js';
-import { forSpreadsheet, REPORTED_STATUSES, spreadsheetSafe } from '../../src/cli/report-row.js';
+import { writtenReport } from '../../src/pipeline/report-text.js';
 
 describe('the file of bad rows', () => {
   let list: string;
@@ -73,18 +73,20 @@ describe('a report', () => {
   };
 
   test('in CSV has a header, and what the service wrote is no formula', async () => {
-    expect(await all(written(rows(), 'csv'))).toBe(
+    expect(await all(writtenReport(rows(), 'csv'))).toBe(
       `recipient,status,reason,request id,sent at,updated at\n+447700900123,rejected,"'=HYPERLINK(""http://x"",""y"")",'@SUM(1),2026-05-02T12:00:00.000Z,\n`,
     );
   });
 
   test('in NDJSON is as it is', async () => {
-    expect(JSON.parse(await all(written(rows(), 'ndjson')))).toEqual(row);
+    expect(JSON.parse(await all(writtenReport(rows(), 'ndjson')))).toEqual(row);
   });
 
   test('without rows is its header', async () => {
     async function* none() {}
-    expect(await all(written(none(), 'csv'))).toBe('recipient,status,reason,request id,sent at,updated at\n');
+    expect(await all(writtenReport(none(), 'csv'))).toBe(
+      'recipient,status,reason,request id,sent at,updated at\n',
+    );
   });
 
   test('that breaks off does not end as if it were whole', async () => {
@@ -92,7 +94,7 @@ describe('a report', () => {
       yield row;
       throw new Error('Redis is gone');
     }
-    await expect(all(written(broken(), 'csv'))).rejects.toThrow('Redis is gone');
+    await expect(all(writtenReport(broken(), 'csv'))).rejects.toThrow('Redis is gone');
   });
 
   test('leaves numbers as programs read them', () =>

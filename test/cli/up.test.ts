@@ -16,7 +16,7 @@ describe.skipIf(server === undefined)('volley up --simulator', () => {
   beforeAll(async () => {
     mkdirSync(below, { recursive: true });
     writeFileSync(list, 'name,phone\nAnna,+447700900101\nBo,+447700900102\n');
-    up = await commandLine(folder, { FOLLOW_UP_FIRST_MS: '1500' }).start(
+    up = await commandLine(folder, { FOLLOW_UP_FIRST_MS: '1500', HTTP_PORT: '0' }).start(
       /No text is sent/,
       'up',
       '--simulator',
@@ -40,6 +40,15 @@ describe.skipIf(server === undefined)('volley up --simulator', () => {
     expect(said).toMatchObject({
       status: { state: 'completed', recipients: { total: 2, deliveredToTerminal: 2 } },
     });
+  });
+
+  test('serves the HTTP API too, for keys that the command line makes', async () => {
+    const address = /HTTP API is at (http:\/\/127\.0\.0\.1:\d+)/.exec(up.stderr)?.[1] ?? '';
+    expect((await fetch(`${address}/readyz`)).status).toBe(200);
+    const made = await commandLine(below).volley('keys', 'create', '--name', 'a test', '--scope', 'read');
+    const headers = { authorization: `Bearer ${made.stdout.trim()}` };
+    const reply = await fetch(`${address}/v1/campaigns`, { headers });
+    expect([reply.status, await reply.json()]).toMatchObject([200, { campaigns: [{ name: 'list' }] }]);
   });
 
   test('says so when it is up already', async () => {
@@ -67,7 +76,7 @@ describe.skipIf(server === undefined)('volley up --simulator', () => {
     expect(exit).toBe(0);
     expect(stderr).toContain('The simulator accepted 2 requests for 2 recipients, 0 of them twice');
     expect((await commandLine(below).volley('list')).exit).toBe(2);
-    up = await commandLine(folder).start(/No text is sent/, 'up', '--simulator');
+    up = await commandLine(folder, { HTTP_PORT: '0' }).start(/No text is sent/, 'up', '--simulator');
     const { said } = await commandLine(below).json('list');
     expect(said).toMatchObject({ campaigns: [{ name: 'list', state: 'completed' }] });
   });

@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { loadLocalConfig } from '../../src/config.js';
 import { createEvents } from '../../src/events.js';
-import { createHttp } from '../../src/http/index.js';
+import { createHttp, type HttpApp } from '../../src/http/index.js';
 import { createVolley } from '../../src/runtime.js';
 import { testRedis } from '../redis/test-redis.js';
 import { served } from './api.js';
@@ -50,21 +50,17 @@ test('what is not there is a problem in the words of RFC 9457', async () => {
     title: 'There is no such thing',
     status: 404,
     code: 'notFound',
-    detail: 'There is nothing at this address; /docs lists what there is',
+    detail: 'there is nothing at this address; /docs lists what there is',
   });
 });
 
 test('what nobody foresaw is told to the log and not to the caller', async () => {
-  const {
-    app: failing,
-    origin: own,
-    log: told,
-  } = await served({ REDIS_URL: url, REDIS_PREFIX: prefix }, (one) => {
+  const also = (one: HttpApp): void => {
     one.get('/fails/:number', async () => {
       throw new Error('the reason');
     });
-  });
-  expect(failing).toBeDefined();
+  };
+  const { origin: own, log: told } = await served({ REDIS_URL: url, REDIS_PREFIX: prefix }, { also });
   const reply = await fetch(`${own}/fails/447700900123`);
   expect(reply.status).toBe(500);
   expect(await reply.text()).not.toContain('the reason');

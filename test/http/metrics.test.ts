@@ -1,13 +1,16 @@
+import { once } from 'node:events';
+import { get } from 'node:http';
 import { expect, test } from 'vitest';
 import { readExposition, sumOf } from '../metrics/exposition.js';
 import { testRedis } from '../redis/test-redis.js';
 import { served } from './api.js';
 
 const { url, prefix } = testRedis('http-metrics');
-const { origin } = await served({ REDIS_URL: url, REDIS_PREFIX: prefix });
+const { origin, volley } = await served({ REDIS_URL: url, REDIS_PREFIX: prefix });
+const { key } = await volley.keys.create({ name: 'prometheus', scopes: ['read'] });
 
 async function scrape() {
-  const reply = await fetch(`${origin}/metrics`);
+  const reply = await fetch(`${origin}/metrics`, { headers: { authorization: `Bearer ${key}` } });
   expect([reply.status, reply.headers.get('content-type')]).toEqual([
     200,
     'text/plain; version=0.0.4; charset=utf-8',
@@ -24,7 +27,19 @@ test('The API shows the fleet and itself, each name once', async () => {
   expect(sumOf(metrics, 'volley_info', { role: 'http' })).toBe(1);
 });
 
-test('Answers are counted by the pattern of their address, never by the address', async () => {
+test('It wants a key that may read, and of the whole house: lanes are counted together', async () => {
+  const status = async (authorization?: string) =>
+    (await fetch(`${origin}/metrics`, { headers: authorization === undefined ? {} : { authorization } }))
+      .status;
+  expect(await status()).toBe(401);
+  const sender = await volley.keys.create({ name: 'shop', scopes: ['send'] });
+  expect(await status(`Bearer ${sender.key}`)).toBe(403);
+  const limited = await volley.keys.create({ name: 'shop', scopes: ['read'], lanes: ['default'] });
+  expect(await status(`Bearer ${limited.key}`)).toBe(403);
+  expect(await status(`Bearer ${key}`)).toBe(200);
+});
+
+test('Requests are counted by the pattern of their address, never by the address', async () => {
   await fetch(`${origin}/healthz`);
   await fetch(`${origin}/nothing/+447700900123`);
   const metrics = await scrape();
@@ -32,4 +47,15 @@ test('Answers are counted by the pattern of their address, never by the address'
   expect(sumOf(metrics, 'volley_http_requests_total', { route: 'none', status: '404' })).toBe(1);
   expect(sumOf(metrics, 'volley_http_request_duration_seconds', { route: '/healthz' })).toBeGreaterThan(0);
   expect(JSON.stringify(metrics)).not.toContain('447700900123');
+});
+
+test('Who follows events is an open request until he goes', async () => {
+  const open = async () => sumOf(await scrape(), 'volley_http_open_requests', { route: '/v1/events' });
+  const following = get(`${origin}/v1/events`, { agent: false, headers: { authorization: `Bearer ${key}` } });
+  const [reply] = await once(following, 'response');
+  expect(reply.statusCode).toBe(200);
+  expect(await open()).toBe(1);
+  reply.destroy();
+  await expect.poll(open).toBe(0);
+  expect(sumOf(await scrape(), 'volley_http_requests_total', { route: '/v1/events', status: '200' })).toBe(1);
 });

@@ -150,10 +150,10 @@ describe('the column of numbers', () => {
 
   it('is asked for, naming the columns, where it is not clear', async () => {
     await expect(check(await csv('home,work\n07700900123,07700900124\n'))).rejects.toThrow(
-      'Which column to send to is not clear: several columns could hold the numbers: "home", "work". Name it with --to-column; the file has "home", "work".',
+      'Which column to send to is not clear: several columns could hold the numbers: "home", "work". Name it (--to-column, or toColumn); the file has "home", "work".',
     );
     await expect(check(await csv('who,city\nAnna,Ry\n'))).rejects.toThrow(
-      'no column looks like one of phone numbers. Name it with --to-column; the file has "who", "city".',
+      'no column looks like one of phone numbers. Name it (--to-column, or toColumn); the file has "who", "city".',
     );
     await expect(check(await csv('who,city\nAnna,Ry\n'), { toColumn: 'tel' })).rejects.toThrow(
       'There is no column "tel"; the file has "who", "city".',

@@ -9,13 +9,13 @@ import { fileURLToPath } from 'node:url';
 import type { ReportRow } from '../../campaign/views.js';
 import { assertLoopback, type Environment, loadLocalConfig } from '../../config.js';
 import { createEvents } from '../../events.js';
+import { writtenReport } from '../../pipeline/report-text.js';
 import type { Volley } from '../../pipeline/volley.js';
 import { provideRedis } from '../../redis/provide.js';
 import { createVolley } from '../../runtime.js';
 import type { Summary } from '../../simulator/index.js';
 import type { Context } from '../context.js';
 import { EXIT, Refusal } from '../exit.js';
-import { written } from '../report.js';
 import { deleteKeys } from './delete-keys.js';
 import { missing, type Outcome } from './judge.js';
 import { renderSummary, toldBy } from './picture.js';
@@ -138,7 +138,7 @@ async function writeReport(
       }
     }
   }
-  await pipeline(written(rows(), 'csv'), createWriteStream(path));
+  await pipeline(writtenReport(rows(), 'csv'), createWriteStream(path));
   return counts;
 }
 

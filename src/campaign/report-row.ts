@@ -1,5 +1,5 @@
-import { DELIVERY_STATUSES, RECIPIENT_STATES } from '../campaign/status.js';
-import type { ReportRow } from '../campaign/views.js';
+import { DELIVERY_STATUSES, RECIPIENT_STATES } from './status.js';
+import type { ReportRow } from './views.js';
 
 /** A report's columns: what they are called in the file, in their order. */
 export const REPORT_COLUMNS: readonly { readonly key: keyof ReportRow; readonly header: string }[] = [

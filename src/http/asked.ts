@@ -1,0 +1,54 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { z } from 'zod';
+import type { CampaignInput } from '../pipeline/campaign-input.js';
+import { keyOf, mustSee } from './access.js';
+import type { HttpOptions } from './app.js';
+import { type CampaignOrder, type campaignRequest, inputOf } from './campaign-request.js';
+import { Problem } from './problem.js';
+import { readUpload } from './upload.js';
+
+type Request = FastifyRequest<{ Body: z.output<typeof campaignRequest> | null }>;
+
+/** Reads the campaign that is asked for: from JSON, or from a form as far as its list. */
+export async function campaignAsked(
+  request: Request,
+  reply: FastifyReply,
+  { config }: HttpOptions,
+): Promise<CampaignInput> {
+  const signal = whileAsked(reply);
+  if (request.isMultipart()) {
+    const { order, recipients } = await readUpload(request, config.http.maxUploadBytes);
+    return { ...inputOf(onLane(request, order, config), recipients), signal };
+  }
+  if (request.body === null) throw new Problem('badInput', 'the body is empty: send a campaign');
+  const { recipients, ...order } = request.body;
+  return { ...inputOf(onLane(request, order, config), recipients), signal };
+}
+
+/** Fires when whoever asked has gone: then nobody would hear what became of it. */
+function whileAsked(reply: FastifyReply): AbortSignal {
+  const over = new AbortController();
+  reply.raw.once('close', () => over.abort(new Problem('badInput', 'whoever asked has gone')));
+  return over.signal;
+}
+
+/** With the lane that is meant, which is one that the key may use. */
+function onLane(request: Request, order: CampaignOrder, { lanes }: HttpOptions['config']): CampaignOrder {
+  const key = keyOf(request);
+  const names = key.lanes ?? lanes.map(({ name }) => name);
+  if (order.lane === undefined) {
+    const [only] = names;
+    if (key.lanes === null) return order;
+    if (only !== undefined && names.length === 1) return { ...order, lane: only };
+    throw noLane(`name one: this key may use ${names.join(', ')}`);
+  }
+  mustSee(key, order.lane);
+  if (!names.includes(order.lane)) {
+    throw noLane(`there is no lane ${order.lane}; there are: ${names.join(', ')}`);
+  }
+  return order;
+}
+
+function noLane(message: string): Problem {
+  return new Problem('badInput', `lane: ${message}`, { errors: [{ pointer: '/lane', message }] });
+}

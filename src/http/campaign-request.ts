@@ -1,0 +1,88 @@
+import { z } from 'zod';
+import { type InvalidRow, invalidRow } from '../campaign/views.js';
+import { DURATION_FORM, parseDuration } from '../config.js';
+import type { CampaignInput } from '../pipeline/campaign-input.js';
+
+/** A campaign as it is asked for over HTTP: the words of the command line and the library. */
+
+const filled = z.string().trim().min(1).max(200);
+
+const order = {
+  message: z
+    .string()
+    .min(1)
+    .max(20_000)
+    .describe('The text, with placeholders such as `{{name}}` that are columns of the list'),
+  sender: filled
+    .optional()
+    .describe('A number of up to 15 digits, or a text of up to 11 letters; default: SENDER_ADDRESS'),
+  senderName: filled.optional().describe('A name for the sending application; default: SENDER_NAME'),
+  lane: filled.optional().describe('Default: the first lane, or the only one of the key'),
+  name: filled.optional().describe('For people; default: the time'),
+  country: z
+    .string()
+    .regex(/^[A-Za-z]{2}$/, 'must be two letters of ISO 3166, such as GB')
+    .optional()
+    .describe('Country whose national spelling numbers may be in; default: DEFAULT_COUNTRY'),
+  at: z.iso
+    .datetime({
+      offset: true,
+      error: 'must be an ISO 8601 time with its zone, such as 2030-05-01T09:00:00+01:00',
+    })
+    .optional()
+    .describe('When sending begins, ISO 8601 with its zone; default: now'),
+  priority: z.enum(['high', 'normal']).optional(),
+  validFor: z
+    .string()
+    .refine((text) => (parseDuration(text) ?? 0) > 0, `must be ${DURATION_FORM}`)
+    .optional()
+    .describe('After this long from its beginning what was not sent lapses, such as `24h`'),
+  skipInvalid: z.boolean().optional().describe('Leave bad rows out; without it one of them refuses the list'),
+  again: z.boolean().optional().describe('Allow what equals a campaign of the last 24 hours'),
+};
+
+const recipient = z
+  .object({ to: z.string().max(100).describe('The number, in any spelling') })
+  .catchall(z.union([z.string().max(5_000), z.number()], 'must be a text or a number'))
+  .describe('A number, and a value for each placeholder of the text');
+
+/** A campaign whole: `POST /v1/campaigns` with `application/json`. */
+export const campaignRequest = z
+  .strictObject({ recipients: z.array(recipient).min(1, 'must hold a recipient at least'), ...order })
+  .meta({ id: 'CampaignRequest' });
+
+/** A campaign whose list follows as a CSV: the part `campaign` of `multipart/form-data`. */
+export const campaignOrder = z
+  .strictObject({
+    ...order,
+    toColumn: filled.optional().describe('The column of the numbers; default: found by its name and values'),
+  })
+  .meta({ id: 'CampaignOrder' });
+
+export type CampaignOrder = z.output<typeof campaignOrder>;
+
+/** A bad row, without the row itself: whoever asks has it. */
+export const badRow = z.object({
+  line: invalidRow.unwrap().shape.line,
+  column: invalidRow.unwrap().shape.column,
+  reason: invalidRow.unwrap().shape.reason,
+});
+
+/** See {@link badRow}. */
+export function badRows(rows: readonly InvalidRow[]): z.output<typeof badRow>[] {
+  return rows.map(({ line, column, reason }) => ({ line, column, reason }));
+}
+
+/** The order in the library's words. */
+export function inputOf(
+  { at, validFor, country, ...rest }: CampaignOrder,
+  recipients: CampaignInput['recipients'],
+): CampaignInput {
+  return {
+    ...rest,
+    recipients,
+    country: country?.toUpperCase(),
+    at: at === undefined ? undefined : Date.parse(at),
+    validForMs: validFor === undefined ? undefined : parseDuration(validFor),
+  };
+}

@@ -1,0 +1,192 @@
+import { once } from 'node:events';
+import type { ServerResponse } from 'node:http';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import { NotFoundError } from '../campaign/errors.js';
+import type { FeedItem } from '../pipeline/event-feed.js';
+import { keyOf, maySee, mustSee } from './access.js';
+import type { HttpOptions, Routes } from './app.js';
+import { campaignId, mustSeeCampaign } from './campaign-id.js';
+import { everySecond } from './every-second.js';
+import { Problem, problemBody } from './problem.js';
+
+/** A line that says nothing, so that proxies and dead lines are found out. */
+const SAY_SOMETHING_EVERY = 15;
+/** Seconds after which somebody who takes nothing in is let go; what was missed is told when he comes back. */
+const PATIENCE = 60;
+const MOST_WATCHERS = 5_000;
+
+const stream = {
+  200: {
+    description: 'Server-sent events, without end',
+    content: { 'text/event-stream': { schema: z.string() } },
+  },
+  503: problemBody,
+};
+
+const resume = z.looseObject({
+  'last-event-id': z
+    .string()
+    .regex(/^(\d{1,15}-\d{1,10})?$/, 'is the id of no event')
+    .optional()
+    .describe('The `id` of the event that came last: those that came after it are told first'),
+});
+
+/**
+ * Live events (server-sent events). One connection to Redis serves all who follow; how a campaign stands is asked once
+ * a second, however many watch it.
+ */
+export const live: Routes = (app, options) => {
+  const { volley } = options;
+  const watchers = new Set<AbortController>();
+  const standings = everySecond((id) => standing(options, id));
+  const standingKeys = everySecond((id) => volley.keys.stands(id));
+  app.addHook('preClose', async () => {
+    for (const watcher of watchers) watcher.abort();
+    standings.close();
+    standingKeys.close();
+  });
+
+  app.get(
+    '/events',
+    {
+      config: { scope: 'read' },
+      schema: {
+        summary: 'Follow what happens',
+        description:
+          'Server-sent events: what happens to campaigns and lanes that the key may see, each with its `id`. `Last-Event-ID` resumes after one; `gap` says that some are not kept any more.',
+        tags: ['Events'],
+        headers: resume,
+        querystring: z.strictObject({
+          lane: z.string().min(1).max(100).optional().describe('Only of this lane'),
+        }),
+        response: stream,
+      },
+    },
+    async (request, reply) => {
+      const { lane } = request.query;
+      const key = keyOf(request);
+      if (lane !== undefined) mustSee(key, lane);
+      return serve(
+        request,
+        reply,
+        (event) => maySee(key, event.lane) && (lane === undefined || event.lane === lane),
+      );
+    },
+  );
+
+  app.get(
+    '/campaigns/:id/events',
+    {
+      config: { scope: 'read' },
+      schema: {
+        summary: 'Follow a campaign',
+        description:
+          'Server-sent events: what happens to it, and `campaign.status`, its status, at first and whenever it has changed, at most once a second. It does not end with the campaign: close it when `endedAt` is set.',
+        tags: ['Events'],
+        params: campaignId,
+        headers: resume,
+        response: { ...stream, 404: problemBody },
+      },
+    },
+    async (request, reply) => {
+      const { id } = request.params;
+      await mustSeeCampaign(volley, request, id);
+      return serve(request, reply, (event) => 'campaign' in event && event.campaign === id, id);
+    },
+  );
+
+  /** Answers with the events that are wanted, and with how the campaign stands, until either side ends it. */
+  async function serve(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    isWanted: (event: Extract<FeedItem, { kind: 'event' }>['event']) => boolean,
+    campaign?: string,
+  ): Promise<void> {
+    if (watchers.size >= MOST_WATCHERS) {
+      throw new Problem('unavailable', `${MOST_WATCHERS} watch already; ask another process, or later`);
+    }
+    const after = String(request.headers['last-event-id'] ?? '') || undefined;
+    const { id: key } = keyOf(request);
+    const over = new AbortController();
+    const { signal } = over;
+    reply.hijack();
+    const { raw } = reply;
+    raw.once('close', () => over.abort()).once('error', () => over.abort());
+    watchers.add(over);
+    raw.writeHead(200, {
+      ...(reply.getHeaders() as Record<string, string>),
+      'content-type': 'text/event-stream; charset=utf-8',
+      // It ends only when one of both wants no more of the other.
+      connection: 'close',
+      'cache-control': 'no-store',
+      // Some proxies hold an answer back until it is long.
+      'x-accel-buffering': 'no',
+    });
+    raw.write('retry: 2000\n\n');
+    const ends = [
+      standingKeys.follow(key, keepAlive(raw, over)),
+      ...(campaign === undefined ? [] : [standings.follow(campaign, showStanding(raw, over))]),
+    ];
+    try {
+      for await (const item of volley.follow({ after, signal })) {
+        if (item.kind === 'event' && !isWanted(item.event)) continue;
+        if (!raw.write(wordsOf(item))) await once(raw, 'drain', { signal });
+      }
+    } catch {
+      // The line broke, or Redis did: who comes back with the id of the last event misses nothing.
+    } finally {
+      for (const end of ends) end();
+      watchers.delete(over);
+      raw.end();
+    }
+  }
+};
+
+/** Sees to it that a line is used now and then, that a key which was revoked ends it, and that nobody blocks it. */
+function keepAlive(raw: ServerResponse, over: AbortController): (stands: boolean) => void {
+  let ticks = 0;
+  let full = 0;
+  return (stands) => {
+    ticks += 1;
+    full = raw.writableNeedDrain ? full + 1 : 0;
+    if (!stands || full > PATIENCE) {
+      over.abort();
+      if (full > PATIENCE) raw.destroy();
+    } else if (ticks % SAY_SOMETHING_EVERY === 0 && full === 0) {
+      raw.write(': still here\n\n');
+    }
+  };
+}
+
+/** Shows how a campaign stands when that has changed. Who is slow gets the newest when he is ready. */
+function showStanding(raw: ServerResponse, over: AbortController): (json: string | null) => void {
+  let shown = '';
+  return (json) => {
+    if (json === null) over.abort();
+    else if (json !== shown && !raw.writableNeedDrain) {
+      shown = json;
+      // Without an id: the last one stays that of the last event.
+      raw.write(`event: campaign.status\ndata: ${json}\n\n`);
+    }
+  };
+}
+
+/** The status as JSON, made once for all who watch; null when the campaign is not there any more. */
+async function standing({ volley }: HttpOptions, id: string): Promise<string | null> {
+  try {
+    return JSON.stringify(await volley.status(id));
+  } catch (error) {
+    if (error instanceof NotFoundError) return null;
+    throw error;
+  }
+}
+
+function wordsOf(item: FeedItem): string {
+  if (item.kind === 'gap') {
+    return `event: gap\ndata: ${JSON.stringify({ after: item.id })}\n\n`;
+  }
+  const { id, at, event } = item;
+  const { type, ...rest } = event;
+  return `id: ${id}\nevent: ${type}\ndata: ${JSON.stringify({ type, at, ...rest })}\n\n`;
+}

@@ -1,0 +1,121 @@
+import { createRequire } from 'node:module';
+import swagger from '@fastify/swagger';
+import type { FastifyInstance } from 'fastify';
+import { jsonSchemaTransform, jsonSchemaTransformObject } from 'fastify-type-provider-zod';
+import type { OpenAPIV3_1 } from 'openapi-types';
+import type { Routes } from './app.js';
+import { campaignOrder, campaignRequest } from './campaign-request.js';
+import { documentPage } from './document-page.js';
+import { PROBLEMS } from './problem.js';
+
+const { version } = createRequire(import.meta.url)('volley/package.json') as { version: string };
+
+const DESCRIPTION = `Bulk SMS campaigns: never over the hourly quota, never a text sent twice, every recipient accounted for.
+
+Each request under /v1 carries a key, \`Authorization: Bearer vk_…\`, made by \`volley keys create\`, with some of the scopes
+\`read\`, \`send\` and \`operate\`. Errors are \`application/problem+json\` (RFC 9457) and name what is wrong and where.`;
+
+/** What any route behind the keys may answer beside its own. */
+const ALWAYS = {
+  400: 'The request cannot be',
+  401: 'No key, or none that is known',
+  403: 'The key may not do this',
+  429: 'Too many requests; `Retry-After` says when again',
+  503: 'Redis does not answer; ask again',
+};
+
+/** Collects what there is from the routes that are registered after it. */
+export function collectDocument(app: FastifyInstance): void {
+  app.register(swagger, {
+    openapi: {
+      openapi: '3.1.0',
+      info: {
+        title: 'Volley',
+        version,
+        description: DESCRIPTION,
+        license: { name: 'MIT', identifier: 'MIT' },
+      },
+      servers: [{ url: '/' }],
+      tags: ['Campaigns', 'Events', 'Lanes', 'Numbers', 'Operation'].map((name) => ({ name })),
+      components: {
+        securitySchemes: {
+          key: { type: 'http', scheme: 'bearer', description: 'A key of `volley keys create`' },
+        },
+      },
+      security: [{ key: [] }],
+    },
+    transform(route) {
+      const { schema, url } = jsonSchemaTransform(route);
+      const { scope, takesUpload } = route.route.config ?? {};
+      const own = { ...(scope && { 'x-scope': scope }), ...(takesUpload && { 'x-upload': true }) };
+      return { url, schema: { ...schema, ...own } };
+    },
+    transformObject(collected) {
+      const made = jsonSchemaTransformObject(collected);
+      for (const path of Object.values(made.paths ?? {})) {
+        for (const operation of Object.values(path ?? {})) completed(operation as Operation);
+      }
+      return made;
+    },
+  });
+}
+
+type Operation = OpenAPIV3_1.OperationObject & { 'x-scope'?: string; 'x-upload'?: boolean };
+
+/** Adds what the schemas of a route do not tell. */
+function completed(operation: Operation): void {
+  if (operation['x-scope'] !== undefined) {
+    const content = { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } };
+    for (const [status, description] of Object.entries(ALWAYS)) {
+      operation.responses = { ...operation.responses, [status]: { description, content } };
+    }
+  }
+  for (const [status, response] of Object.entries(operation.responses ?? {})) {
+    if (Number(status) < 400 || !('content' in response)) continue;
+    const schema = { $ref: '#/components/schemas/Problem' };
+    response.content = { 'application/problem+json': { schema } };
+    const known = PROBLEMS.find((problem) => problem.status === Number(status));
+    if (response.description === 'Default Response' && known !== undefined)
+      response.description = known.title;
+  }
+  if (
+    operation['x-upload'] !== true ||
+    operation.requestBody === undefined ||
+    '$ref' in operation.requestBody
+  )
+    return;
+  // A form has no body to the schema; whoever sends JSON sends an object.
+  operation.requestBody.content['application/json'] = {
+    schema: { $ref: `#/components/schemas/${campaignRequest.meta()?.id}` },
+  };
+  operation.requestBody.content['multipart/form-data'] = {
+    schema: {
+      type: 'object',
+      required: ['campaign', 'recipients'],
+      additionalProperties: false,
+      properties: {
+        campaign: { $ref: `#/components/schemas/${campaignOrder.meta()?.id}` },
+        recipients: {
+          type: 'string',
+          contentMediaType: 'text/csv',
+          description: 'The list, with a header line. It comes after `campaign`.',
+        },
+      },
+    },
+    encoding: { campaign: { contentType: 'application/json' }, recipients: { contentType: 'text/csv' } },
+  };
+}
+
+/** The document, and a page that is made of it. Neither needs a key, and the page loads nothing from anywhere. */
+export const document: Routes = (app) => {
+  const written = (): OpenAPIV3_1.Document => app.swagger() as OpenAPIV3_1.Document;
+  app.get('/openapi.json', { schema: { hide: true } }, async (_request, reply) =>
+    reply.type('application/json; charset=utf-8').send(JSON.stringify(written())),
+  );
+  app.get('/docs', { schema: { hide: true } }, async (_request, reply) =>
+    reply
+      .type('text/html; charset=utf-8')
+      .header('content-security-policy', "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'")
+      .send(documentPage(written(), PROBLEMS)),
+  );
+};

@@ -1,0 +1,48 @@
+import { z } from 'zod';
+import { REPORTED_STATUSES } from '../campaign/report-row.js';
+import { writtenReport } from '../pipeline/report-text.js';
+import type { Routes } from './app.js';
+import { campaignId, mustSeeCampaign } from './campaign-id.js';
+import { answerInPieces } from './pieces.js';
+import { problemBody } from './problem.js';
+
+const TYPES = { csv: 'text/csv; charset=utf-8; header=present', ndjson: 'application/x-ndjson' } as const;
+
+/** What became of each recipient. */
+export const report: Routes = (app, { volley }) => {
+  app.get(
+    '/campaigns/:id/report',
+    {
+      config: { scope: 'read' },
+      schema: {
+        summary: 'What became of each recipient',
+        description:
+          'As a stream, a line for each recipient in the order of the list; those suppressed at the import come last. An answer that breaks off ends without its last chunk. In CSV a reason or id that a spreadsheet would take for a formula has an apostrophe before it.',
+        tags: ['Campaigns'],
+        params: campaignId,
+        querystring: z.strictObject({
+          format: z.enum(['csv', 'ndjson']).default('csv'),
+          status: z.enum(REPORTED_STATUSES).optional().describe('Only these'),
+        }),
+        response: {
+          200: {
+            description: 'The report',
+            content: {
+              'text/csv': { schema: z.string() },
+              'application/x-ndjson': { schema: z.string() },
+            },
+          },
+          404: problemBody,
+        },
+      },
+    },
+    async (request, reply) => {
+      const { id } = request.params;
+      await mustSeeCampaign(volley, request, id);
+      const { format, status } = request.query;
+      const rows = volley.report(id, status === undefined ? {} : { status });
+      reply.type(TYPES[format]).header('content-disposition', `attachment; filename="${id}.${format}"`);
+      return answerInPieces(reply, writtenReport(rows, format));
+    },
+  );
+};

@@ -1,0 +1,210 @@
+import { InputError } from '../campaign/errors.js';
+import type { EventOf, EventType, VolleyEvent } from '../events.js';
+import type { Redis } from '../redis/connection.js';
+import { EVENT_ID, type EventLog, isAfter, type LoggedEvent } from '../store/event-log.js';
+
+/** What is told to other processes: what happens to campaigns and lanes, not what happens at every request. */
+export const FED = [
+  'campaign.imported',
+  'campaign.launched',
+  'campaign.paused',
+  'campaign.resumed',
+  'campaign.cancelled',
+  'campaign.completed',
+  'import.discarded',
+  'retention.removed',
+  'request.unknown',
+  'lane.paused',
+  'lane.reopened',
+  'lane.stopped',
+  'quota.learned',
+  'quota.deducted',
+  'redis.forgot',
+  'crew.missing',
+] as const satisfies readonly EventType[];
+
+export type FedEvent = EventOf<(typeof FED)[number]>;
+
+/** An event of any process, or a gap: some that came before are not kept any more, so look at how things stand. */
+export type FeedItem =
+  | { readonly kind: 'event'; readonly id: string; readonly at: string; readonly event: FedEvent }
+  | { readonly kind: 'gap'; readonly id: string };
+
+/** What happens, of all processes, for any number of followers over one connection. */
+export interface EventFeed {
+  /** Writes an event down for all. Never throws: what cannot be told is to be seen in how things stand. */
+  tell(event: VolleyEvent): void;
+  /**
+   * What happens from now on, or after the event whose id is given; ends with the signal. A follower who is slow is told
+   * all the same, in his time. Rejects with an InputError for an id that is none.
+   */
+  follow(options?: { after?: string | undefined; signal?: AbortSignal | undefined }): AsyncIterable<FeedItem>;
+  /** Resolves when what was told is written down, or cannot be. */
+  close(): Promise<void>;
+}
+
+export interface FeedOptions {
+  readonly log: EventLog;
+  /** A connection of its own, made when the first follower comes. */
+  connect(): Redis;
+}
+
+const READ_AT_ONCE = 500;
+/** What a follower who does not read is kept in memory; beyond it he reads the log by himself, later. */
+const WAITING_AT_MOST = 1_000;
+const WAIT_MS = 5_000;
+const LAST_WORDS_MS = 1_000;
+const AGAIN_MS = 1_000;
+
+export function createEventFeed({ log, connect }: FeedOptions): EventFeed {
+  const telling = new Set<Promise<void>>();
+  const followers = new Set<Follower>();
+  let tail: Tail | undefined;
+  let isClosed = false;
+  const catchUp = async (follower: Follower, last: string): Promise<LoggedEvent[]> => {
+    // Before it is read: who falls behind meanwhile has to read once more.
+    follower.isBehind = false;
+    const some = await log.after(last, READ_AT_ONCE);
+    if (some.length === READ_AT_ONCE) follower.isBehind = true;
+    return some;
+  };
+  return {
+    tell(event) {
+      if (!isFed(event)) return;
+      const written = log.append(JSON.stringify(event)).catch(() => {});
+      telling.add(written);
+      written.finally(() => telling.delete(written));
+    },
+
+    async *follow({ after, signal } = {}) {
+      if (after !== undefined && !EVENT_ID.test(after)) {
+        throw new InputError(`no id of an event: ${JSON.stringify(after.slice(0, 40))}`);
+      }
+      signal?.throwIfAborted();
+      tail ??= startTail(log, connect(), followers);
+      const follower = createFollower();
+      const wake = (): void => follower.wake();
+      const isOver = (): boolean => isClosed || signal?.aborted === true;
+      followers.add(follower);
+      signal?.addEventListener('abort', wake, { once: true });
+      try {
+        // First, so that nothing lies between what is read and what is heard.
+        const position = await tail.position;
+        let last = after ?? position;
+        if (after !== undefined && (await log.hasForgotten(after))) yield { kind: 'gap', id: after };
+        // What came before it was there, and whatever it was too slow for, it reads for itself.
+        follower.isBehind = true;
+        while (!isOver()) {
+          const some = follower.isBehind ? await catchUp(follower, last) : follower.take();
+          for (const logged of some) {
+            if (!isAfter(logged.id, last)) continue;
+            last = logged.id;
+            yield itemOf(logged);
+            if (isOver()) return;
+          }
+          // Right before it waits: whoever ended it meanwhile has woken it in vain.
+          if (isOver()) return;
+          await follower.hasMore();
+        }
+      } finally {
+        signal?.removeEventListener('abort', wake);
+        followers.delete(follower);
+        if (followers.size === 0) {
+          tail?.stop();
+          tail = undefined;
+        }
+      }
+    },
+
+    async close() {
+      isClosed = true;
+      tail?.stop();
+      tail = undefined;
+      for (const follower of followers) follower.wake();
+      const late = new Promise<void>((resolve) => setTimeout(resolve, LAST_WORDS_MS).unref());
+      await Promise.race([Promise.all(telling), late]);
+    },
+  };
+}
+
+function isFed(event: VolleyEvent): event is FedEvent {
+  return FED.some((type) => type === event.type);
+}
+
+function itemOf({ id, json }: LoggedEvent): FeedItem {
+  // Written by this program; what an older one wrote has at least a type.
+  const event: FedEvent = JSON.parse(json);
+  return { kind: 'event', id, at: new Date(Number(id.split('-')[0])).toISOString(), event };
+}
+
+interface Follower {
+  isBehind: boolean;
+  hear(events: readonly LoggedEvent[]): void;
+  take(): LoggedEvent[];
+  /** Resolves when there is something to take, or it was woken. */
+  hasMore(): Promise<void>;
+  wake(): void;
+}
+
+function createFollower(): Follower {
+  let waiting: LoggedEvent[] = [];
+  let woken = (): void => {};
+  return {
+    isBehind: false,
+    hear(events) {
+      if (waiting.length + events.length > WAITING_AT_MOST) {
+        this.isBehind = true;
+        waiting = [];
+      } else {
+        waiting.push(...events);
+      }
+      woken();
+    },
+    take() {
+      const taken = waiting;
+      waiting = [];
+      return taken;
+    },
+    hasMore() {
+      if (waiting.length > 0 || this.isBehind) return Promise.resolve();
+      return new Promise((resolve) => {
+        woken = resolve;
+      });
+    },
+    wake: () => woken(),
+  };
+}
+
+interface Tail {
+  /** From where on the followers hear of everything. */
+  readonly position: Promise<string>;
+  stop(): void;
+}
+
+/** Reads the log's end as it grows, for all followers. */
+function startTail(log: EventLog, blocking: Redis, followers: ReadonlySet<Follower>): Tail {
+  let isOver = false;
+  const position = log.last();
+  const run = async (): Promise<void> => {
+    let last = await position;
+    while (!isOver) {
+      try {
+        const some = await log.next(blocking, last, WAIT_MS);
+        last = some.at(-1)?.id ?? last;
+        if (some.length > 0) for (const follower of followers) follower.hear(some);
+      } catch {
+        // The connection comes back by itself; meanwhile nothing is missed, for it is all in the log.
+        if (!isOver) await new Promise((resolve) => setTimeout(resolve, AGAIN_MS).unref());
+      }
+    }
+  };
+  // Whoever follows hears of a position that cannot be had.
+  run().catch(() => {});
+  return {
+    position,
+    stop() {
+      isOver = true;
+      blocking.disconnect();
+    },
+  };
+}

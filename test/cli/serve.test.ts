@@ -1,0 +1,37 @@
+import { once } from 'node:events';
+import { mkdtempSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { testRedis } from '../redis/test-redis.js';
+import { commandLine } from './command-line.js';
+
+const { url, prefix } = testRedis('cli-serve');
+const cwd = mkdtempSync(join(tmpdir(), 'volley-serve-'));
+const settings = { REDIS_URL: url, REDIS_PREFIX: prefix, API_KEY: 'key' };
+
+test('volley serve answers until it is told to end, and needs no account', async () => {
+  const serving = await commandLine(cwd, { ...settings, API_KEY: '', HTTP_PORT: '0' }).start(
+    /For 1 lane/,
+    'serve',
+  );
+  const address = /HTTP API is at (\S+),/.exec(serving.stderr)?.[1] ?? '';
+  expect((await fetch(`${address}/readyz`)).status).toBe(200);
+  expect((await fetch(`${address}/v1/lanes`)).status).toBe(401);
+  const stream = await fetch(`${address}/docs`);
+  expect(await stream.text()).toContain('Volley');
+  expect((await serving.stop()).exit).toBe(0);
+});
+
+test('A port that is taken is told of, with the setting to mend', async () => {
+  const other = createServer().listen(0, '127.0.0.1');
+  await once(other, 'listening');
+  onTestFinished(() => void other.close());
+  const port = (other.address() as { port: number }).port;
+  const { exit, stderr } = await commandLine(cwd, { ...settings, HTTP_PORT: String(port) }).volley('serve');
+  expect([exit, stderr]).toEqual([
+    2,
+    `volley: port ${port} of 127.0.0.1 is taken: set HTTP_PORT to another, or to 0 for any that is free\n`,
+  ]);
+});

@@ -1,0 +1,159 @@
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { OpenAPIV3_1 } from 'openapi-types';
+import { expect, test } from 'vitest';
+import { testRedis } from '../redis/test-redis.js';
+import { served } from './api.js';
+
+const { url, prefix } = testRedis('http-access');
+const lanesFile = join(mkdtempSync(join(tmpdir(), 'volley-lanes-')), 'lanes.json');
+writeFileSync(lanesFile, JSON.stringify(['main', 'other'].map((name) => ({ name, apiKey: `key-${name}` }))));
+const settings = { REDIS_URL: url, REDIS_PREFIX: prefix, API_KEY: '', LANES_FILE: lanesFile };
+const { ask, key, volley, origin } = await served(settings);
+
+const campaign = (lane: string) => ({
+  recipients: [{ to: '+447700900123' }],
+  message: `Hi ${lane}`,
+  lane,
+  at: '2999-01-01T00:00:00Z',
+});
+
+test('Without a key every route below /v1 answers 401 and names the command that makes one', async () => {
+  const document = (await (await fetch(`${origin}/openapi.json`)).json()) as OpenAPIV3_1.Document;
+  const operations = Object.entries(document.paths ?? {}).flatMap(([path, item]) =>
+    Object.keys(item ?? {}).map((method) => [method.toUpperCase(), path] as const),
+  );
+  const behind = operations.filter(([, path]) => path.startsWith('/v1/'));
+  expect(behind.length).toBeGreaterThan(15);
+  for (const [method, path] of behind) {
+    const reply = await fetch(`${origin}${path.replace(/\{\w+\}/, 'x')}`, { method });
+    expect([method, path, reply.status]).toEqual([method, path, 401]);
+    expect(reply.headers.get('www-authenticate')).toBe('Bearer');
+    expect(await reply.json()).toMatchObject({
+      code: 'unauthorised',
+      detail: expect.stringContaining('volley keys create'),
+    });
+  }
+});
+
+test.each([
+  'Basic abc',
+  'Bearer ',
+  'Bearer vk_0123456789ab_short',
+  `Bearer vk_${'0'.repeat(12)}_${'A'.repeat(43)}`,
+])('What is no key opens nothing: %s', async (authorization) => {
+  const { status, said } = await ask('GET', '/v1/lanes', { headers: { authorization } });
+  expect([status, said]).toMatchObject([401, { code: 'unauthorised' }]);
+});
+
+test('A key does what its scopes say and nothing else', async () => {
+  const [read, send, operate] = [await key(['read']), await key(['send']), await key(['operate'])];
+  const status = async (given: string, method: string, path: string, body?: object) =>
+    (await ask(method, path, { key: given, body })).status;
+  expect(await status(read, 'GET', '/v1/lanes')).toBe(200);
+  expect(await status(send, 'GET', '/v1/lanes')).toBe(403);
+  expect(await status(send, 'POST', '/v1/preview', campaign('main'))).toBe(200);
+  expect(await status(read, 'POST', '/v1/preview', campaign('main'))).toBe(403);
+  expect(await status(operate, 'POST', '/v1/lanes/main/resume')).toBe(200);
+  expect(await status(send, 'POST', '/v1/lanes/main/resume')).toBe(403);
+  const { said } = await ask('POST', '/v1/lanes/main/pause', { key: read });
+  expect(said).toMatchObject({
+    code: 'forbidden',
+    detail: 'this needs a key with the scope operate; this one has read',
+  });
+});
+
+test('A key that is limited to a lane sees and touches nothing of another', async () => {
+  const own = await key(['read', 'send', 'operate'], ['main']);
+  const made = async (lane: string) => {
+    const { said } = await ask('POST', '/v1/campaigns', { body: campaign(lane) });
+    return (said as { id: string }).id;
+  };
+  const [mine, theirs] = [await made('main'), await made('other')];
+  const listed = await ask('GET', '/v1/campaigns', { key: own });
+  expect((listed.said as { campaigns: { id: string }[] }).campaigns.map(({ id }) => id)).toEqual([mine]);
+  expect((await ask('GET', '/v1/lanes', { key: own })).said).toMatchObject({ lanes: [{ name: 'main' }] });
+  expect((await ask('GET', `/v1/campaigns/${mine}`, { key: own })).status).toBe(200);
+
+  const paths = ['', '/report', '/events'].map((path) => ['GET', `/v1/campaigns/${theirs}${path}`] as const);
+  const orders = ['pause', 'resume', 'cancel'].map(
+    (word) => ['POST', `/v1/campaigns/${theirs}/${word}`] as const,
+  );
+  for (const [method, path] of [...paths, ...orders]) {
+    const { status, said } = await ask(method, path, { key: own });
+    expect([path, status, said]).toMatchObject([path, 404, { detail: `there is no campaign ${theirs}` }]);
+  }
+  for (const [method, path] of [
+    ['GET', '/v1/lanes/other'],
+    ['POST', '/v1/lanes/other/pause'],
+    ['GET', '/v1/lanes/nowhere'],
+    ['GET', '/v1/events?lane=other'],
+    ['GET', '/v1/suppressions'],
+  ] as const) {
+    expect([path, (await ask(method, path, { key: own })).status]).toEqual([path, 403]);
+  }
+  expect((await ask('POST', '/v1/campaigns', { key: own, body: campaign('other') })).status).toBe(403);
+  const found = await ask('POST', '/v1/find', { key: own, body: { number: '+447700900123' } });
+  expect(found.said).toMatchObject({ found: [{ campaign: mine }] });
+  expect((await volley.status(theirs)).state).toBe('scheduled');
+});
+
+test('A key that is limited to one lane sends on it without naming it', async () => {
+  const own = await key(['send'], ['other']);
+  const { lane: _, ...unnamed } = campaign('other');
+  const { said } = await ask('POST', '/v1/campaigns', { key: own, body: { ...unnamed, again: true } });
+  expect(await volley.laneOf((said as { id: string }).id)).toBe('other');
+});
+
+test('Idempotency keys of parties that know nothing of each other do not meet', async () => {
+  const [one, two] = [await key(['send'], ['main']), await key(['send'], ['other'])];
+  const headers = { 'idempotency-key': 'order-1' };
+  const body = (text: string) => ({
+    recipients: [{ to: '+447700900124' }],
+    message: text,
+    at: '2999-01-01T00:00:00Z',
+  });
+  const first = await ask('POST', '/v1/campaigns', { key: one, headers, body: body('one') });
+  const second = await ask('POST', '/v1/campaigns', { key: two, headers, body: body('two') });
+  expect([first.status, second.status]).toEqual([201, 201]);
+  const repeated = await ask('POST', '/v1/campaigns', { key: two, body: body('one') });
+  expect(repeated).toMatchObject({ status: 409, said: { code: 'repeated' } });
+  expect(repeated.said).not.toHaveProperty('campaign');
+});
+
+test('A key that is revoked opens nothing from that moment on', async () => {
+  const own = await key(['read']);
+  const id = own.split('_')[1] ?? '';
+  expect((await ask('GET', '/v1/lanes', { key: own })).status).toBe(200);
+  await volley.keys.revoke(id);
+  expect((await ask('GET', '/v1/lanes', { key: own })).status).toBe(401);
+});
+
+test('A key that asks too often is told when to come back, and no other is held up', async () => {
+  const strict = await served({ ...settings, HTTP_REQUESTS_PER_MINUTE: '3' });
+  const [busy, other] = [await strict.key(), await strict.key()];
+  const asked: number[] = [];
+  for (let at = 0; at < 5; at += 1) asked.push((await strict.ask('GET', '/v1/lanes', { key: busy })).status);
+  expect(asked).toEqual([200, 200, 200, 429, 429]);
+  const { headers, said } = await strict.ask('GET', '/v1/lanes', { key: busy });
+  expect(Number(headers.get('retry-after'))).toBeGreaterThan(0);
+  expect(said).toMatchObject({
+    code: 'tooMany',
+    detail: expect.stringMatching(/^no more than 3 requests a minute; again in \d+ s$/),
+  });
+  expect((await strict.ask('GET', '/v1/lanes', { key: other })).status).toBe(200);
+});
+
+test('Whoever tries keys is slowed down, and those who have one are not', async () => {
+  const strict = await served(settings);
+  const tried: number[] = [];
+  for (let at = 0; at < 65; at += 1) {
+    tried.push(
+      (await strict.ask('GET', '/v1/lanes', { key: `vk_${'1'.repeat(12)}_${'A'.repeat(43)}` })).status,
+    );
+  }
+  expect(tried.slice(0, 60)).toEqual(Array.from({ length: 60 }, () => 401));
+  expect(tried.slice(60)).toEqual(Array.from({ length: 5 }, () => 429));
+  expect((await strict.ask('GET', '/v1/lanes')).status).toBe(200);
+});

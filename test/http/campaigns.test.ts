@@ -1,0 +1,222 @@
+import { expect, test } from 'vitest';
+import { testRedis } from '../redis/test-redis.js';
+import { served } from './api.js';
+
+const { url, prefix } = testRedis('http-campaigns');
+let now = Date.parse('2030-01-01T00:00:00Z');
+const { ask, volley } = await served(
+  { REDIS_URL: url, REDIS_PREFIX: prefix, DEFAULT_COUNTRY: 'GB' },
+  { clock: () => now },
+);
+
+/** Ever new, and none of it is sent. */
+let made = 0;
+function campaign(more: object = {}) {
+  made += 1;
+  const recipients = [
+    { to: '+447700900123', name: 'Anna', no: made },
+    { to: '07700 900124', name: 'Bo', no: made },
+    { to: '+44 7700 900123', name: 'Anna again', no: made },
+  ];
+  return { recipients, message: 'Hi {{name}}, {{no}}', at: '2999-01-01T00:00:00Z', ...more };
+}
+const create = (body: unknown, headers: Record<string, string> = {}) =>
+  ask('POST', '/v1/campaigns', { body, headers });
+const idOf = ({ said }: { said: unknown }): string => (said as { id: string }).id;
+
+test('A campaign is made of JSON, and stands as the library says', async () => {
+  const reply = await create(campaign({ name: 'Spring', priority: 'high', validFor: '24h' }));
+  const id = idOf(reply);
+  expect(reply.status).toBe(201);
+  expect(reply.headers.get('location')).toBe(`/v1/campaigns/${id}`);
+  expect(reply.said).toEqual({
+    id,
+    recipients: 2,
+    duplicates: 1,
+    invalid: 0,
+    suppressed: 0,
+    existing: false,
+    problems: [],
+  });
+  const { said } = await ask('GET', `/v1/campaigns/${id}`);
+  expect(said).toEqual(JSON.parse(JSON.stringify(await volley.status(id))));
+  expect(said).toMatchObject({ name: 'Spring', state: 'scheduled', recipients: { total: 2, planned: 2 } });
+});
+
+test('The same idempotency key answers with the same campaign, and refuses another', async () => {
+  const headers = { 'idempotency-key': 'order-1' };
+  const body = campaign();
+  const first = await create(body, headers);
+  const again = await create(body, headers);
+  expect([first.status, again.status]).toEqual([201, 200]);
+  expect(again.said).toEqual({ ...(first.said as object), existing: true });
+  const other = await create({ ...body, message: 'Something else' }, headers);
+  expect([other.status, other.said]).toMatchObject([422, { code: 'conflict', campaign: idOf(first) }]);
+});
+
+test('Of many that come at once with one key there is one campaign', async () => {
+  const body = campaign();
+  const replies = await Promise.all(
+    Array.from({ length: 8 }, () => create(body, { 'idempotency-key': 'order-2' })),
+  );
+  expect(new Set(replies.map(idOf)).size).toBe(1);
+  expect(replies.map(({ status }) => status).sort()).toEqual([200, 200, 200, 200, 200, 200, 200, 201]);
+});
+
+test('What equals a campaign of the last day is refused, unless it is wanted again', async () => {
+  const body = campaign();
+  const first = await create(body);
+  const second = await create(body);
+  expect([second.status, second.said]).toMatchObject([409, { code: 'repeated', campaign: idOf(first) }]);
+  expect((await create({ ...body, again: true })).status).toBe(201);
+});
+
+test('Rows that cannot be sent to refuse the whole, by line, column and reason', async () => {
+  const body = campaign();
+  body.recipients.splice(1, 0, { to: '12', name: 'Cy', no: 1 }, { to: '+447700900125', name: '', no: 1 });
+  const { status, said } = await create(body);
+  expect(status).toBe(422);
+  expect(said).toMatchObject({ code: 'invalidRows', invalid: 2, rows: 5 });
+  const { errors } = said as { errors: { message: string }[] };
+  expect(errors).toMatchObject([
+    { pointer: '/recipients/1/to', line: 2, column: 'to' },
+    { pointer: '/recipients/2/name', line: 3, column: 'name' },
+  ]);
+  for (const { message } of errors) expect(message).toMatch(/\w/);
+
+  const skipped = await create({ ...body, skipInvalid: true });
+  expect(skipped.status).toBe(201);
+  expect(skipped.said).toMatchObject({ recipients: 2, invalid: 2, problems: [{ line: 2 }, { line: 3 }] });
+});
+
+test.each([
+  ['nothing', {}, ['/recipients', '/message']],
+  ['a member that nobody knows', campaign({ mesage: 'Hi' }), ['/mesage']],
+  ['a text that is none', campaign({ message: 7 }), ['/message']],
+  ['an empty list', campaign({ recipients: [] }), ['/recipients']],
+  ['a recipient without a number', campaign({ recipients: [{ name: 'Anna' }] }), ['/recipients/0/to']],
+  [
+    'a value that is neither text nor number',
+    campaign({ recipients: [{ to: '1', a: {} }] }),
+    ['/recipients/0/a'],
+  ],
+  ['a sender that is too long', campaign({ sender: 'A name too long' }), ['/sender']],
+  ['a placeholder without a column', campaign({ message: 'Hi {{nmae}}' }), ['/message']],
+  ['a country that is none', campaign({ country: 'ZZ' }), ['/country']],
+  ['a lane that is none', campaign({ lane: 'nowhere' }), ['/lane']],
+  ['a time without its zone', campaign({ at: '2999-01-01T00:00:00' }), ['/at']],
+  ['a time that has passed', campaign({ at: '2029-12-31T23:59:59Z' }), ['/at']],
+  ['a duration that is none', campaign({ validFor: 'soon' }), ['/validFor']],
+  ['a priority that is none', campaign({ priority: 'low' }), ['/priority']],
+])('The fields at fault are named: %s', async (_what, body, pointers) => {
+  const { status, headers, said } = await create(body);
+  expect([status, headers.get('content-type')]).toEqual([400, 'application/problem+json']);
+  expect((said as { errors: { pointer: string }[] }).errors.map(({ pointer }) => pointer)).toEqual(pointers);
+});
+
+test('What is asked for again is answered though its time has passed', async () => {
+  const body = campaign({ at: '2030-01-01T00:00:01Z' });
+  const headers = { 'idempotency-key': 'order-3' };
+  const first = await create(body, headers);
+  expect(first.status).toBe(201);
+  now += 2_000;
+  expect(await create(body, headers)).toMatchObject({
+    status: 200,
+    said: { id: idOf(first), existing: true },
+  });
+  const late = await create(campaign({ at: '2030-01-01T00:00:01Z' }), { 'idempotency-key': 'order-4' });
+  expect([late.status, late.said]).toMatchObject([400, { errors: [{ pointer: '/at' }] }]);
+});
+
+test('A body that is no JSON, too long, or of another type is refused as such', async () => {
+  const post = (type: string, body: string) =>
+    ask('POST', '/v1/campaigns', { headers: { 'content-type': type }, form: body as unknown as FormData });
+  expect((await post('application/json', '{"message":')).status).toBe(400);
+  expect((await post('application/json', '{"__proto__":{"a":1}}')).status).toBe(400);
+  expect((await post('text/plain', 'Hi')).status).toBe(415);
+  expect((await post('application/xml', '<a/>')).status).toBe(415);
+  const long = JSON.stringify(campaign({ message: 'x'.repeat(10_000_001) }));
+  const { status, said } = await post('application/json', long);
+  expect([status, said]).toMatchObject([413, { code: 'tooLarge' }]);
+});
+
+test('A preview tells what it would come to, and leaves nothing behind', async () => {
+  const before = (await volley.list({ limit: 1_000 })).length;
+  const { status, said } = await ask('POST', '/v1/preview', { body: campaign() });
+  expect(status).toBe(200);
+  expect(said).toMatchObject({ recipients: 2, duplicates: 1, encoding: 'GSM-7', segments: { total: 2 } });
+  expect((await volley.list({ limit: 1_000 })).length).toBe(before);
+});
+
+test('All campaigns are listed page by page, each once, the newest first', async () => {
+  const expected = (await volley.list({ limit: 1_000 })).map(({ id }) => id);
+  expect(expected.length).toBeGreaterThan(5);
+  const ids: string[] = [];
+  for (let cursor: string | null = ''; cursor !== null; ) {
+    const { said } = await ask('GET', `/v1/campaigns?limit=2${cursor === '' ? '' : `&cursor=${cursor}`}`);
+    const page = said as { campaigns: { id: string }[]; nextCursor: string | null };
+    expect(page.campaigns.length).toBeLessThanOrEqual(2);
+    ids.push(...page.campaigns.map(({ id }) => id));
+    cursor = page.nextCursor;
+  }
+  expect(ids).toEqual(expected);
+});
+
+test.each(['limit=0', 'limit=201', 'limit=x', 'state=gone', 'cursor=%2F', 'stat=running'])(
+  'A list is not asked for with %s',
+  async (query) => {
+    const { status, said } = await ask('GET', `/v1/campaigns?${query}`);
+    expect([status, said]).toMatchObject([400, { errors: [{ pointer: `query/${query.split('=')[0]}` }] }]);
+  },
+);
+
+test('A campaign is paused, resumed and cancelled, and says what cannot be', async () => {
+  const id = idOf(await create(campaign()));
+  const say = (word: string, body?: object) => ask('POST', `/v1/campaigns/${id}/${word}`, { body });
+  expect((await say('pause')).said).toEqual({ id, state: 'paused', inFlight: 0 });
+  expect((await ask('GET', '/v1/campaigns?state=paused')).said).toMatchObject({ campaigns: [{ id }] });
+  expect((await say('resume')).said).toEqual({ id, state: 'scheduled' });
+  expect((await say('resolve', { as: 'abandon' })).said).toEqual({
+    batches: 0,
+    recipients: 0,
+    tooEarly: null,
+  });
+  expect((await say('resolve', { as: 'abandon', request: `${id}-1` })).status).toBe(404);
+  expect((await say('resolve', { as: 'forget' })).said).toMatchObject({ errors: [{ pointer: '/as' }] });
+  expect((await say('cancel')).said).toEqual({ id, state: 'cancelled', cancelled: 2, inFlight: 0 });
+  const { status, said } = await say('pause');
+  expect([status, said]).toMatchObject([
+    409,
+    { code: 'notNow', detail: `campaign ${id} is cancelled; it cannot pause` },
+  ]);
+  expect((await ask('POST', '/v1/campaigns/nowhere/pause')).status).toBe(404);
+});
+
+test('A number is found, suppressed, listed and let go of', async () => {
+  const number = '+447700900124';
+  const { said } = await ask('POST', '/v1/find', { body: { number: '07700 900124' } });
+  const { found } = said as { found: { recipient: string }[] };
+  expect(found.length).toBeGreaterThan(3);
+  expect(new Set(found.map(({ recipient }) => recipient))).toEqual(new Set([number]));
+
+  const add = (numbers: string[]) => ask('POST', '/v1/suppressions', { body: { numbers } });
+  expect((await add([number, '07700 900124', '+447700900199'])).said).toEqual({ added: 2 });
+  const wrong = await add(['+447700900198', 'nobody']);
+  expect([wrong.status, wrong.said]).toMatchObject([400, { code: 'badInput' }]);
+  const list = async () =>
+    ((await ask('GET', '/v1/suppressions')).said as { numbers: string[] }).numbers.sort();
+  expect(await list()).toEqual([number, '+447700900199']);
+  expect((await create(campaign())).said).toMatchObject({ recipients: 2, suppressed: 1 });
+  const remove = { numbers: [number, '+447700900199'] };
+  expect((await ask('POST', '/v1/suppressions/remove', { body: remove })).said).toEqual({ removed: 2 });
+  expect(await list()).toEqual([]);
+});
+
+test('A lane is held and opened', async () => {
+  const lane = async () => (await ask('GET', '/v1/lanes/default')).said;
+  expect((await ask('POST', '/v1/lanes/default/pause')).said).toEqual({ lane: 'default', state: 'held' });
+  expect(await lane()).toMatchObject({ name: 'default', state: 'held' });
+  expect((await ask('POST', '/v1/lanes/default/resume')).said).toEqual({ lane: 'default', state: 'open' });
+  expect(await lane()).toMatchObject({ state: 'open' });
+  expect((await ask('GET', '/v1/lanes/nowhere')).status).toBe(404);
+});

@@ -1,0 +1,76 @@
+import type { OpenAPIV3_1 } from 'openapi-types';
+import { expect, test } from 'vitest';
+import { testRedis } from '../redis/test-redis.js';
+import { served } from './api.js';
+
+const { url, prefix } = testRedis('http-document');
+const { origin, ask } = await served({ REDIS_URL: url, REDIS_PREFIX: prefix });
+const document = (await (await fetch(`${origin}/openapi.json`)).json()) as OpenAPIV3_1.Document;
+const page = await fetch(`${origin}/docs`);
+const html = await page.text();
+
+type Operation = OpenAPIV3_1.OperationObject & { 'x-scope'?: string };
+const operations = Object.entries(document.paths ?? {}).flatMap(([path, item]) =>
+  Object.entries(item ?? {}).map(([method, operation]) => ({
+    path,
+    method,
+    operation: operation as Operation,
+  })),
+);
+
+test('The document is of OpenAPI 3.1, and every reference in it leads somewhere', () => {
+  expect(document.openapi).toBe('3.1.0');
+  const references = [...JSON.stringify(document).matchAll(/"\$ref":"([^"]+)"/g)].map(([, to = '']) => to);
+  expect(references.length).toBeGreaterThan(20);
+  const lost = references.filter(
+    (to) =>
+      !to.startsWith('#/components/schemas/') ||
+      !(to.split('/')[3] ?? '' in (document.components?.schemas ?? {})),
+  );
+  expect(lost).toEqual([]);
+});
+
+test('Each operation says what it does, what its key must be allowed to, and what it may refuse', () => {
+  expect(operations.length).toBeGreaterThan(18);
+  for (const { path, operation } of operations) {
+    expect(operation.summary, path).toMatch(/^[A-Z].{8,}[^.]$/);
+    expect(operation.tags, path).toHaveLength(1);
+    if (!path.startsWith('/v1/')) continue;
+    expect(['read', 'send', 'operate'], path).toContain(operation['x-scope']);
+    const refusals = Object.entries(operation.responses ?? {}).filter(([status]) => Number(status) >= 400);
+    expect(refusals.map(([status]) => status)).toEqual(
+      expect.arrayContaining(['400', '401', '403', '429', '503']),
+    );
+    for (const [, response] of refusals) {
+      expect(response).toHaveProperty(['content', 'application/problem+json']);
+    }
+  }
+});
+
+test('A campaign is described as JSON and as a form', () => {
+  const body = document.paths?.['/v1/campaigns']?.post?.requestBody;
+  expect(body).toMatchObject({
+    required: true,
+    content: {
+      'application/json': {},
+      'multipart/form-data': { schema: { required: ['campaign', 'recipients'] } },
+    },
+  });
+});
+
+test('The page shows every operation and every error, and loads nothing from anywhere', () => {
+  expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8');
+  expect(page.headers.get('content-security-policy')).toContain("default-src 'none'");
+  for (const { path, method } of operations)
+    expect(html).toContain(`<h3><b>${method.toUpperCase()}</b> ${path}</h3>`);
+  expect(html).not.toMatch(/<script|\bsrc=|@import|url\(|<link/);
+  const links = [...html.matchAll(/href="#([^"]+)"/g)].map(([, to = '']) => to);
+  expect(links.filter((to) => !html.includes(`id="${to}"`))).toEqual([]);
+});
+
+test('The address that a problem gives as its type is on that page', async () => {
+  const { said } = await ask('GET', '/v1/campaigns/nowhere');
+  const { type } = said as { type: string };
+  expect(type).toMatch(/^\/docs#/);
+  expect(html).toContain(`id="${type.split('#')[1]}"`);
+});

@@ -1,0 +1,177 @@
+import { createParser, type EventSourceMessage } from 'eventsource-parser';
+import { expect, onTestFinished, test } from 'vitest';
+import { loadLocalConfig } from '../../src/config.js';
+import { createEvents } from '../../src/events.js';
+import { createVolley } from '../../src/runtime.js';
+import { testRedis } from '../redis/test-redis.js';
+import { served } from './api.js';
+
+const { url, prefix } = testRedis('http-live');
+const settings = { REDIS_URL: url, REDIS_PREFIX: prefix };
+const { ask, key, volley, origin } = await served(settings);
+/** Another process, as far as the first can tell. */
+const elsewhere = createVolley({
+  config: loadLocalConfig({ API_KEY: 'key', ...settings }),
+  events: createEvents({ level: 'silent' }),
+});
+
+let made = 0;
+async function campaign(): Promise<string> {
+  made += 1;
+  const body = { recipients: [{ to: '+447700900123' }], message: `Hi ${made}`, at: '2999-01-01T00:00:00Z' };
+  return ((await ask('POST', '/v1/campaigns', { body })).said as { id: string }).id;
+}
+
+interface Watched {
+  /** The next event, in order. */
+  next(): Promise<EventSourceMessage>;
+  /** Resolves when the stream has ended. */
+  readonly ended: Promise<void>;
+  stop(): void;
+}
+
+async function watch(
+  path: string,
+  { lastEventId, own }: { lastEventId?: string; own?: string } = {},
+): Promise<Watched> {
+  const over = new AbortController();
+  const reply = await fetch(`${origin}${path}`, {
+    signal: over.signal,
+    headers: {
+      authorization: `Bearer ${own ?? (await key())}`,
+      ...(lastEventId === undefined ? {} : { 'last-event-id': lastEventId }),
+    },
+  });
+  expect([reply.status, reply.headers.get('content-type')]).toEqual([
+    200,
+    'text/event-stream; charset=utf-8',
+  ]);
+  const heard: EventSourceMessage[] = [];
+  let more = (): void => {};
+  const parser = createParser({
+    onEvent(event) {
+      heard.push(event);
+      more();
+    },
+  });
+  const read = async (): Promise<void> => {
+    const decoder = new TextDecoder();
+    for await (const piece of reply.body ?? []) parser.feed(decoder.decode(piece, { stream: true }));
+  };
+  const ended = read().catch(() => {});
+  const stop = (): void => over.abort();
+  onTestFinished(stop);
+  return {
+    ended,
+    stop,
+    async next() {
+      while (heard.length === 0) {
+        await new Promise<void>((resolve) => {
+          more = resolve;
+        });
+      }
+      return heard.shift() as EventSourceMessage;
+    },
+  };
+}
+
+/** The next that is no status. */
+async function happened(watched: Watched): Promise<EventSourceMessage & { said: Record<string, unknown> }> {
+  for (;;) {
+    const event = await watched.next();
+    if (event.event !== 'campaign.status') return { ...event, said: JSON.parse(event.data) };
+  }
+}
+
+test('What happens in any process is told, with an id each', async () => {
+  const id = await campaign();
+  const watched = await watch('/v1/events');
+  await elsewhere.pause(id);
+  await volley.resume(id);
+  const [paused, resumed] = [await happened(watched), await happened(watched)];
+  expect([paused.event, resumed.event]).toEqual(['campaign.paused', 'campaign.resumed']);
+  expect(paused.said).toMatchObject({
+    type: 'campaign.paused',
+    campaign: id,
+    lane: 'default',
+    by: 'operator',
+  });
+  expect(Date.parse(String(paused.said['at']))).toBeGreaterThan(Date.now() - 60_000);
+  expect(paused.id).toMatch(/^\d+-\d+$/);
+});
+
+test('Whoever comes back with the last id misses nothing and hears nothing twice', async () => {
+  const id = await campaign();
+  const first = await watch(`/v1/campaigns/${id}/events`);
+  await elsewhere.pause(id);
+  const paused = await happened(first);
+  first.stop();
+  await elsewhere.resume(id);
+  await campaign();
+  await elsewhere.pause(id);
+  const second = await watch(`/v1/campaigns/${id}/events`, { lastEventId: paused.id ?? '' });
+  await elsewhere.cancel(id);
+  const heard = [await happened(second), await happened(second), await happened(second)];
+  expect(heard.map(({ event }) => event)).toEqual([
+    'campaign.resumed',
+    'campaign.paused',
+    'campaign.cancelled',
+  ]);
+});
+
+test('How a campaign stands is shown at first, and when it has changed', async () => {
+  const id = await campaign();
+  const watched = await watch(`/v1/campaigns/${id}/events`);
+  const first = await watched.next();
+  expect([first.event, first.id]).toEqual(['campaign.status', undefined]);
+  expect(JSON.parse(first.data)).toEqual(JSON.parse(JSON.stringify(await volley.status(id))));
+  await elsewhere.cancel(id);
+  const states: unknown[] = [];
+  while (states.length < 2) {
+    const { event, data } = await watched.next();
+    if (event === 'campaign.status') states.push(JSON.parse(data).state);
+    else states.push(event);
+  }
+  expect(new Set(states)).toEqual(new Set(['campaign.cancelled', 'cancelled']));
+});
+
+test('One of many watchers asks for all', async () => {
+  const id = await campaign();
+  const all = await Promise.all(Array.from({ length: 50 }, () => watch(`/v1/campaigns/${id}/events`)));
+  await Promise.all(all.map((one) => one.next()));
+  await elsewhere.pause(id);
+  const heard = await Promise.all(all.map(happened));
+  expect(new Set(heard.map((event) => event.id)).size).toBe(1);
+});
+
+test('A key hears only of its lanes, and of a lane when that is asked for', async () => {
+  const watched = await watch('/v1/events?lane=default', { own: await key(['read'], ['default']) });
+  const id = await campaign();
+  expect((await happened(watched)).said).toMatchObject({ type: 'campaign.imported', campaign: id });
+});
+
+test('A key that is revoked hears nothing more', async () => {
+  const own = await key(['read']);
+  const watched = await watch('/v1/events', { own });
+  await volley.keys.revoke(own.split('_')[1] ?? '');
+  await watched.ended;
+});
+
+test.each(['x', '1', '1-2-3', '-1-0'])('The id of no event is refused: %s', async (lastEventId) => {
+  const { status, said } = await ask('GET', '/v1/events', { headers: { 'last-event-id': lastEventId } });
+  expect([status, said]).toMatchObject([400, { errors: [{ pointer: 'header/last-event-id' }] }]);
+});
+
+test('Streams end with the server, so that it can', async () => {
+  const other = await served(settings);
+  const reply = await fetch(`${other.origin}/v1/events`, {
+    headers: { authorization: `Bearer ${await other.key()}` },
+  });
+  await other.app.close();
+  expect(await reply.text()).toContain('retry: ');
+});
+
+test('Following ends nothing that others need', async () => {
+  await elsewhere.close();
+  expect((await ask('GET', '/v1/campaigns?limit=1')).status).toBe(200);
+});

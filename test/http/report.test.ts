@@ -1,0 +1,35 @@
+import { expect, test } from 'vitest';
+import { writtenReport } from '../../src/pipeline/report-text.js';
+import { testRedis } from '../redis/test-redis.js';
+import { formOf, served } from './api.js';
+
+const { url, prefix } = testRedis('http-report');
+const { ask, volley } = await served({ REDIS_URL: url, REDIS_PREFIX: prefix });
+const COUNT = 20_000;
+
+await volley.suppression.add(['+447700000007']);
+const csv = Array.from({ length: COUNT }, (_, at) => `+447700${String(at).padStart(6, '0')}`).join('\n');
+const made = await ask('POST', '/v1/campaigns', {
+  form: formOf({ message: 'Hi', at: '2999-01-01T00:00:00Z' }, `phone\n${csv}\n`),
+});
+expect(made).toMatchObject({ status: 201, said: { recipients: COUNT } });
+const { id } = made.said as { id: string };
+
+test.each(['csv', 'ndjson'] as const)('A report is written as the command line does: %s', async (format) => {
+  const { status, headers, said } = await ask('GET', `/v1/campaigns/${id}/report?format=${format}`);
+  expect(status).toBe(200);
+  expect(headers.get('content-type')).toContain(format === 'csv' ? 'text/csv' : 'application/x-ndjson');
+  expect(headers.get('transfer-encoding')).toBe('chunked');
+  let whole = '';
+  for await (const piece of writtenReport(volley.report(id), format)) whole += piece;
+  expect(said).toBe(whole);
+  expect(whole.trimEnd().split('\n')).toHaveLength(COUNT + (format === 'csv' ? 1 : 0));
+});
+
+test('Only those of a status are reported when it is named', async () => {
+  const { said } = await ask('GET', `/v1/campaigns/${id}/report?format=ndjson&status=suppressed`);
+  expect(JSON.parse(String(said))).toMatchObject({ recipient: '+447700000007', status: 'suppressed' });
+  const wrong = await ask('GET', `/v1/campaigns/${id}/report?status=Delivered`);
+  expect([wrong.status, wrong.said]).toMatchObject([400, { errors: [{ pointer: 'query/status' }] }]);
+  expect((await ask('GET', '/v1/campaigns/nowhere/report')).status).toBe(404);
+});

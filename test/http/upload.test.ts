@@ -1,0 +1,177 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { expect, test, vi } from 'vitest';
+import { keysOf, testRedis } from '../redis/test-redis.js';
+import { type Answer, formOf, served } from './api.js';
+
+const { url, prefix, redis } = testRedis('http-upload');
+const settings = { REDIS_URL: url, REDIS_PREFIX: prefix, HTTP_MAX_UPLOAD_MB: '1' };
+const { ask, key, volley, origin } = await served(settings);
+
+const order = (more: object = {}) => ({ message: 'Hi {{name}}', at: '2999-01-01T00:00:00Z', ...more });
+const upload = (
+  campaign: object,
+  csv: string | Blob,
+  headers: Record<string, string> = {},
+): Promise<Answer> => ask('POST', '/v1/campaigns', { form: formOf(campaign, csv), headers });
+
+/** Ever new numbers. */
+let next = 0;
+function rows(count: number): string {
+  const lines = Array.from({ length: count }, (_, at) => `Name ${at},+4477${String(1_000_000 + next + at)}0`);
+  next += count;
+  return `name,phone\n${lines.join('\n')}\n`;
+}
+
+const campaignKeys = async () =>
+  (await keysOf(redis, prefix)).filter((name) => /:campaign:|:idempotency:|:content:/.test(name)).sort();
+
+test('A CSV becomes a campaign, and the same key answers with it', async () => {
+  const csv = rows(3_000);
+  const first = await upload(order({ name: 'Spring' }), csv, { 'idempotency-key': 'file-1' });
+  expect([first.status, first.said]).toMatchObject([201, { recipients: 3_000, existing: false }]);
+  const { id } = first.said as { id: string };
+  expect(await volley.status(id)).toMatchObject({ name: 'Spring', recipients: { total: 3_000 } });
+  const again = await upload(order({ name: 'Spring' }), csv, { 'idempotency-key': 'file-1' });
+  expect([again.status, again.said]).toMatchObject([200, { id, existing: true }]);
+});
+
+test('Semicolons, a byte order mark and quotes are understood, and the column may be named', async () => {
+  const csv = '\ufeffname;home;work\r\n"Anna; the first";+447700900101;+447700900102\r\n';
+  const { status, said } = await upload(order({ toColumn: 'work' }), csv);
+  expect(status).toBe(201);
+  const found = await ask('POST', '/v1/find', { body: { number: '+447700900102' } });
+  expect(found.said).toMatchObject({ found: [{ campaign: (said as { id: string }).id }] });
+});
+
+test('Bad rows refuse the whole list by line, column and reason, or are left out', async () => {
+  const csv = 'name,phone\nAnna,+447700900111\nBo,12\n"Cy\nthe second",+447700900112\n,+447700900113\nDee\n';
+  const before = await campaignKeys();
+  const refused = await upload(order(), csv);
+  expect(refused.status).toBe(422);
+  expect(refused.said).toMatchObject({
+    code: 'invalidRows',
+    invalid: 3,
+    rows: 5,
+    errors: [
+      { pointer: '/recipients', line: 3, column: 'phone' },
+      { pointer: '/recipients', line: 6, column: 'name' },
+      { pointer: '/recipients', line: 7, column: null, message: expect.stringContaining('has 1 field') },
+    ],
+  });
+  expect(await campaignKeys()).toEqual(before);
+  const left = await upload(order({ skipInvalid: true }), csv);
+  expect([left.status, left.said]).toMatchObject([201, { recipients: 2, invalid: 3 }]);
+});
+
+test.each([
+  ['no text', '\0\0\0', /UTF-16/],
+  ['nothing', '', /The file is empty/],
+  ['no rows', 'name,phone\n', /no rows/],
+  ['two columns of one name', 'phone,phone\n1,2\n', /two columns/],
+  ['no column of numbers', 'name,city\nAnna,Rome\n', /toColumn/],
+])('A list that is none is refused: %s', async (_what, csv, says) => {
+  const { status, said } = await upload(order({ message: 'Hi' }), csv);
+  expect([status, (said as { detail: string }).detail]).toEqual([400, expect.stringMatching(says)]);
+});
+
+test.each([
+  [
+    'the list first',
+    [
+      ['recipients', 'a'],
+      ['campaign', '{}'],
+    ],
+    '/campaign',
+  ],
+  ['no list', [['campaign', JSON.stringify(order())]], '/recipients'],
+  [
+    'no JSON',
+    [
+      ['campaign', '{'],
+      ['recipients', 'a'],
+    ],
+    '/campaign',
+  ],
+  [
+    'a member that nobody knows',
+    [
+      ['campaign', JSON.stringify(order({ a: 1 }))],
+      ['recipients', 'a'],
+    ],
+    '/a',
+  ],
+  [
+    'another part',
+    [
+      ['campaign', JSON.stringify(order())],
+      ['other', 'a'],
+    ],
+    '/recipients',
+  ],
+  ['nothing', [], '/campaign'],
+] as const)('A form that is not as it should be is refused: %s', async (_what, parts, pointer) => {
+  const form = new FormData();
+  for (const [name, value] of parts) {
+    if (name === 'recipients') form.append(name, new Blob([value]), 'list.csv');
+    else form.append(name, value);
+  }
+  const { status, said } = await ask('POST', '/v1/campaigns', { form });
+  expect([status, said]).toMatchObject([400, { errors: [{ pointer }] }]);
+});
+
+test('A form with a part too many leaves no campaign behind', async () => {
+  const before = await campaignKeys();
+  const form = formOf(order(), rows(10));
+  form.append('more', 'a');
+  const { status } = await ask('POST', '/v1/campaigns', { form });
+  expect([400, 413]).toContain(status);
+  expect(await campaignKeys()).toEqual(before);
+});
+
+test('A list that is too long is refused, and nothing of it is kept', async () => {
+  const before = await campaignKeys();
+  const { status, said } = await upload(order(), rows(60_000));
+  expect([status, said]).toMatchObject([413, { code: 'tooLarge', detail: expect.stringContaining('1 MB') }]);
+  expect(await campaignKeys()).toEqual(before);
+});
+
+/** A request by hand, whose body can break off. */
+async function begun(total: number, headers: Record<string, string> = {}): Promise<Socket> {
+  const { port } = new URL(origin);
+  const socket = connect(Number(port), '127.0.0.1');
+  await once(socket, 'connect');
+  const head = [
+    'POST /v1/campaigns HTTP/1.1',
+    'Host: volley',
+    `Authorization: Bearer ${await key()}`,
+    'Content-Type: multipart/form-data; boundary=edge',
+    `Content-Length: ${total}`,
+    ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
+  ];
+  socket.write(`${head.join('\r\n')}\r\n\r\n`);
+  return socket;
+}
+
+const FIRST = `--edge\r\nContent-Disposition: form-data; name="campaign"\r\n\r\n${JSON.stringify(order())}\r\n--edge\r\nContent-Disposition: form-data; name="recipients"; filename="list.csv"\r\n\r\n`;
+
+test('Of an upload that breaks off nothing is kept, and nothing is sent', async () => {
+  const before = await campaignKeys();
+  const socket = await begun(500_000);
+  socket.write(`${FIRST}${rows(5_000)}`);
+  await vi.waitUntil(async () => (await campaignKeys()).length > before.length);
+  socket.destroy();
+  await vi.waitUntil(async () => (await campaignKeys()).length === before.length);
+  expect(await campaignKeys()).toEqual(before);
+});
+
+test('A form without its end is no whole list, however well it ends as a CSV', async () => {
+  const before = await campaignKeys();
+  const body = `${FIRST}${rows(500)}`;
+  const socket = await begun(Buffer.byteLength(body));
+  socket.write(body);
+  const [answer] = await once(socket, 'data');
+  socket.destroy();
+  expect(String(answer)).toMatch(/^HTTP\/1\.1 400 /);
+  expect(await campaignKeys()).toEqual(before);
+});

@@ -1,0 +1,152 @@
+import { expect, onTestFinished, test } from 'vitest';
+import type { VolleyEvent } from '../../src/events.js';
+import { createEventFeed, type FeedItem } from '../../src/pipeline/event-feed.js';
+import { connect } from '../../src/redis/connection.js';
+import { keyNames } from '../../src/redis/keys.js';
+import { eventLog } from '../../src/store/event-log.js';
+import { testRedis } from '../redis/test-redis.js';
+
+const { url, redis, prefix } = testRedis('event-feed');
+
+function withResolvers() {
+  let resolve = (): void => {};
+  const promise = new Promise<void>((done) => {
+    resolve = done;
+  });
+  return { promise, resolve };
+}
+
+/** A feed on a log of its own; `process` makes another one of the same log. */
+function feeds(name: string) {
+  const log = eventLog(redis, keyNames(`${prefix}-${name}`));
+  const process = () => {
+    const feed = createEventFeed({ log, connect: () => connect(url, 'blocking') });
+    onTestFinished(() => feed.close());
+    return feed;
+  };
+  return { log, process };
+}
+
+const resumed = (campaign: number): VolleyEvent => ({
+  type: 'campaign.resumed',
+  lane: 'main',
+  campaign: String(campaign),
+});
+
+/** Takes items until there are so many. */
+async function take(items: AsyncIterable<FeedItem>, count: number): Promise<string[]> {
+  const taken: string[] = [];
+  for await (const item of items) {
+    taken.push(item.kind === 'gap' ? 'gap' : 'campaign' in item.event ? item.event.campaign : '');
+    if (taken.length === count) break;
+  }
+  return taken;
+}
+
+const upTo = (from: number, to: number): string[] =>
+  Array.from({ length: to - from }, (_, at) => String(from + at));
+
+test('A follower hears of what other processes tell, in their order, and of nothing before', async () => {
+  const { log, process } = feeds('two');
+  const [one, two] = [process(), process()];
+  one.tell(resumed(0));
+  await one.close();
+  const items = two.follow()[Symbol.asyncIterator]();
+  const first = items.next();
+  // Until it listens nothing can be told to it.
+  await expect
+    .poll(async () => {
+      one.tell(resumed(1));
+      return Promise.race([first, new Promise((resolve) => setTimeout(resolve, 50, null))]);
+    })
+    .not.toBeNull();
+  expect(await first).toMatchObject({ value: { kind: 'event', event: { campaign: '1' } } });
+  expect((await log.after('0-0', 1))[0]?.json).toContain('"0"');
+  await items.return?.();
+});
+
+test('What happens at every request is not told', async () => {
+  const { log, process } = feeds('kinds');
+  const feed = process();
+  feed.tell({ type: 'lane.woken', lane: 'main', kind: 'send', why: 'a test' });
+  feed.tell(resumed(1));
+  await feed.close();
+  expect(await log.after('0-0', 10)).toHaveLength(1);
+});
+
+test('Everything after an id is told once, what comes meanwhile included', async () => {
+  const { log, process } = feeds('resume');
+  const feed = process();
+  for (let at = 0; at < 1_500; at += 1) await log.append(JSON.stringify(resumed(at)));
+  const [first] = await log.after('0-0', 1);
+  const items = feed.follow({ after: first?.id });
+  const told = (async () => {
+    for (let at = 1_500; at < 2_000; at += 1) await log.append(JSON.stringify(resumed(at)));
+  })();
+  expect(await take(items, 1_999)).toEqual(upTo(1, 2_000));
+  await told;
+});
+
+test('A follower who is slow misses nothing', async () => {
+  const { log, process } = feeds('slow');
+  const feed = process();
+  const items = feed.follow({ after: '0-0' })[Symbol.asyncIterator]();
+  await log.append(JSON.stringify(resumed(0)));
+  await items.next();
+  // More than is kept for anybody, while another follower shows that all of it was heard.
+  const quick = take(feed.follow({ after: '0-0' }), 5_000);
+  for (let at = 1; at < 5_000; at += 1) await log.append(JSON.stringify(resumed(at)));
+  expect(await quick).toEqual(upTo(0, 5_000));
+  const rest = { [Symbol.asyncIterator]: () => items };
+  expect(await take(rest, 4_999)).toEqual(upTo(1, 5_000));
+});
+
+test('What is not kept any more is told as a gap', async () => {
+  const { log, process } = feeds('gap');
+  const feed = process();
+  await log.append(JSON.stringify(resumed(0)));
+  const [first] = await log.after('0-0', 1);
+  const rest = redis.pipeline();
+  for (let at = 1; at <= 10_200; at += 1) {
+    rest.xadd(keyNames(`${prefix}-gap`).events, '*', 'e', JSON.stringify(resumed(at)));
+  }
+  await rest.exec();
+  await log.append(JSON.stringify(resumed(10_201)));
+  expect(await take(feed.follow({ after: first?.id }), 1)).toEqual(['gap']);
+  const [newest] = (await log.after('0-0', 20_000)).slice(-2);
+  expect(await take(feed.follow({ after: newest?.id }), 1)).toEqual(['10201']);
+});
+
+test('An id that is none is refused', async () => {
+  const { process } = feeds('none');
+  await expect(take(process().follow({ after: 'x' }), 1)).rejects.toThrow('no id of an event');
+});
+
+test.each([
+  ['signal', 'at once'],
+  ['signal', 'while it reads'],
+  ['signal', 'while it waits'],
+  ['closing', 'while it reads'],
+  ['closing', 'while it waits'],
+])('A %s ends the following %s', async (by, when) => {
+  const { log, process } = feeds(`ends-${by}-${when.replaceAll(' ', '-')}`);
+  const reading = withResolvers();
+  const read = log.after;
+  log.after = async (...asked) => {
+    const some = await read(...asked);
+    reading.resolve();
+    return some;
+  };
+  const feed = process();
+  const over = new AbortController();
+  const ended = take(feed.follow({ signal: over.signal }), 1).then(
+    (taken) => taken,
+    () => [],
+  );
+  if (when !== 'at once') await reading.promise;
+  // What was read has been looked at by then, and nothing is to be told.
+  if (when === 'while it waits') await new Promise((resolve) => setImmediate(resolve));
+  if (by === 'signal') over.abort();
+  else await feed.close();
+  expect(await ended).toEqual([]);
+});

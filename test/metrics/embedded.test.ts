@@ -1,0 +1,31 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { expect, test } from 'vitest';
+
+/** Runs a program that has the package installed; what it prints. */
+async function run(program: string): Promise<string> {
+  const args = ['--input-type=module', '-e', program];
+  return (await promisify(execFile)(process.execPath, args)).stdout;
+}
+
+test('The library loads no prom-client; who wants metrics asks for them by name', async () => {
+  const loads = (module: string) =>
+    run(`import { createRequire } from 'node:module';
+      await import('${module}');
+      const { cache } = createRequire(import.meta.url);
+      process.stdout.write(String(Object.keys(cache).some((path) => path.includes('prom-client'))));`);
+  expect([await loads('volley'), await loads('volley/metrics')]).toEqual(['false', 'true']);
+});
+
+test('A program that embeds Volley has its metrics', async () => {
+  const page = await run(`import { createEvents } from 'volley';
+    import { createMetrics } from 'volley/metrics';
+    const events = createEvents({ level: 'silent' });
+    const volley = { events, census: () => Promise.reject(new Error('there is no Redis here')) };
+    const metrics = createMetrics({ volley, lanes: ['acme'], role: 'shop' });
+    events.emit({ type: 'request.ended', lane: 'acme', kind: 'send', outcome: 'accepted', tookMs: 12 });
+    process.stdout.write(await metrics.process() + await metrics.fleet());
+    process.exit();`);
+  expect(page).toContain('volley_sends_total{lane="acme",outcome="accepted"} 1\n');
+  expect(page).toContain('volley_fleet_up 0');
+});

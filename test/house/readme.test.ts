@@ -22,6 +22,7 @@ const documents = [
   'CHANGELOG.md',
   'docs/architecture.md',
   'docs/benchmarks.md',
+  'docs/http.md',
   'docs/metrics.md',
   'docs/runbook.md',
   '.env.example',
@@ -42,7 +43,7 @@ function tableUnder(heading: string): string[][] {
 
 describe('the README', () => {
   test('is no longer than one reads', () => {
-    expect(readme.split('\n').length).toBeLessThanOrEqual(250);
+    expect(readme.split('\n').length).toBeLessThanOrEqual(275);
   });
 
   test('lists the magic recipients as the simulator has them', () => {

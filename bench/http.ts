@@ -1,0 +1,224 @@
+/**
+ * What the HTTP API takes: an upload of a million rows (time, peak memory of the server), and server-sent events with
+ * five hundred watchers (how soon all have heard, memory, processor, commands to Redis).
+ *
+ *   REDIS_URL=redis://127.0.0.1:6379 npm run -s bench:http -- [rows] [watchers]
+ *
+ * Each part has a server process of its own, which is what makes its peak memory its own. What it stores it removes.
+ */
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { openAsBlob } from 'node:fs';
+import { mkdtemp, rm, stat } from 'node:fs/promises';
+import { Agent, type IncomingMessage, request } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { connect, type Redis } from '../src/redis/connection.js';
+import { writeList } from './http/list.js';
+
+const CASES = {
+  'shared text': 'Spring sale: 20 % off everything until Sunday. Reply STOP to opt out.',
+  personalised:
+    'Hi {{name}}, the spring sale has come to {{city}}: 20 % off everything until Sunday. Reply STOP to opt out.',
+} as const;
+const LATER = '2999-01-01T00:00:00Z';
+const COMMANDS = 20;
+const IDLE_MS = 10_000;
+
+const [rows = 1_000_000, watchers = 500] = process.argv.slice(2).map(wholeNumber);
+const REDIS_URL = process.env['REDIS_URL'] ?? 'redis://127.0.0.1:6379';
+const prefix = `bench-http-${process.pid}`;
+const redis = connect(REDIS_URL);
+try {
+  await uploads();
+  await live();
+} finally {
+  for (const pattern of [`${prefix}*`, `{${prefix}*`]) {
+    for (const key of await redis.keys(pattern)) await redis.unlink(key);
+  }
+  redis.disconnect();
+}
+
+async function uploads(): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'volley-bench-'));
+  try {
+    const path = join(folder, 'list.csv');
+    await writeList(path, rows);
+    const megabytes = ((await stat(path)).size / 1e6).toFixed(1);
+    for (const [name, message] of Object.entries(CASES)) {
+      const server = await startServer();
+      const form = new FormData();
+      form.append('campaign', JSON.stringify({ message, sender: '12345', at: LATER, again: true }));
+      form.append('recipients', await openAsBlob(path), 'list.csv');
+      const before = (await server.meter()).nowMb;
+      const began = performance.now();
+      const reply = await fetch(`${server.origin}/v1/campaigns`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${server.key}` },
+        body: form,
+      });
+      const said = (await reply.json()) as { recipients?: number };
+      const seconds = ((performance.now() - began) / 1000).toFixed(1);
+      if (reply.status !== 201 || said.recipients !== rows)
+        throw new Error(`answered ${JSON.stringify(said)}`);
+      const { peakMb } = await server.meter();
+      say(
+        `upload, ${name}`,
+        `${rows} rows, ${megabytes} MB in ${seconds} s; peak RSS of the server ${peakMb} MB (${before} before)`,
+      );
+      await server.stop();
+    }
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+async function live(): Promise<void> {
+  const server = await startServer();
+  const ask = (method: string, path: string, body?: object) =>
+    fetch(`${server.origin}${path}`, {
+      method,
+      headers: { authorization: `Bearer ${server.key}`, ...(body && { 'content-type': 'application/json' }) },
+      ...(body && { body: JSON.stringify(body) }),
+    });
+  const campaign = { recipients: [{ to: '+447700900123' }], message: 'Hi', sender: '12345', at: LATER };
+  const { id } = (await (await ask('POST', '/v1/campaigns', campaign)).json()) as { id: string };
+  const alone = await idle(server, [await watch(server, id)]);
+  const before = await server.meter();
+  const began = performance.now();
+  const all = await Promise.all(Array.from({ length: watchers }, () => watch(server, id)));
+  await Promise.all(all.map((one) => one.heard('campaign.status', 1)));
+  const joined = Math.round(performance.now() - began);
+  const after = await server.meter();
+  const many = await idle(server, all);
+  const took: number[] = [];
+  for (let at = 1; at <= COMMANDS; at += 1) {
+    const word = at % 2 === 1 ? 'pause' : 'resume';
+    const heard = all.map(async (one) => {
+      const asked = performance.now();
+      await one.heard(`campaign.${word}d`, Math.ceil(at / 2));
+      took.push(performance.now() - asked);
+    });
+    await ask('POST', `/v1/campaigns/${id}/${word}`);
+    await Promise.all(heard);
+  }
+  took.sort((a, b) => a - b);
+  const at = (share: number): string => (took[Math.floor(took.length * share)] ?? Number.NaN).toFixed(0);
+  say(
+    `${watchers} watchers`,
+    `all see the status ${joined} ms after the first asked; ${(((after.nowMb - before.nowMb) * 1024) / watchers).toFixed(0)} KB of the server's memory each`,
+  );
+  say('nothing happens', `${alone} with one watcher; ${many} with ${watchers}`);
+  say(
+    'an event',
+    `from the command to a watcher's ear, ${took.length} of them: median ${at(0.5)} ms, p99 ${at(0.99)} ms, last ${at(0.999999)} ms`,
+  );
+  for (const one of all) one.stop();
+  await server.stop();
+}
+
+/** What it takes to have watchers while nothing happens. */
+async function idle(server: Server, watching: readonly Watcher[]): Promise<string> {
+  const [commands, meter] = [await commandsOf(redis), await server.meter()];
+  await delay(IDLE_MS);
+  const spent = (await server.meter()).processorMs - meter.processorMs;
+  const asked = (await commandsOf(redis)) - commands;
+  if (watching.some((one) => one.isOver())) throw new Error('a watcher was let go');
+  return `${(asked / (IDLE_MS / 1000)).toFixed(1)} Redis commands a second, ${((100 * spent) / IDLE_MS).toFixed(1)} % of a core`;
+}
+
+async function commandsOf(of: Redis): Promise<number> {
+  return Number(/total_commands_processed:(\d+)/.exec(String(await of.call('INFO', 'stats')))?.[1]);
+}
+
+interface Watcher {
+  /** Resolves when it has heard so many events of a type. */
+  heard(type: string, count: number): Promise<void>;
+  isOver(): boolean;
+  stop(): void;
+}
+
+const agent = new Agent({ maxSockets: Number.POSITIVE_INFINITY });
+
+async function watch({ origin, key }: Server, id: string): Promise<Watcher> {
+  const { hostname, port } = new URL(origin);
+  const path = `/v1/campaigns/${id}/events`;
+  const sent = request({ hostname, port, path, agent, headers: { authorization: `Bearer ${key}` } });
+  sent.end();
+  const [reply] = (await once(sent, 'response')) as [IncomingMessage];
+  if (reply.statusCode !== 200) throw new Error(`answered ${reply.statusCode}`);
+  const counts = new Map<string, number>();
+  let more = (): void => {};
+  let isOver = false;
+  reply.setEncoding('utf8');
+  reply.on('close', () => {
+    isOver = true;
+    more();
+  });
+  reply.on('data', (piece: string) => {
+    for (const [, type = ''] of piece.matchAll(/^event: (.*)$/gm))
+      counts.set(type, (counts.get(type) ?? 0) + 1);
+    more();
+  });
+  return {
+    async heard(type, count) {
+      while ((counts.get(type) ?? 0) < count) {
+        if (isOver) throw new Error('a watcher was let go');
+        await new Promise<void>((resolve) => {
+          more = resolve;
+        });
+      }
+    },
+    isOver: () => isOver,
+    stop: () => reply.destroy(),
+  };
+}
+
+interface Server {
+  readonly origin: string;
+  readonly key: string;
+  meter(): Promise<{ peakMb: number; nowMb: number; processorMs: number }>;
+  stop(): Promise<void>;
+}
+
+async function startServer(): Promise<Server> {
+  const program = fileURLToPath(new URL('./http/server-process.js', import.meta.url));
+  const child: ChildProcess = fork(program, [], {
+    env: {
+      ...process.env,
+      REDIS_URL,
+      REDIS_PREFIX: prefix,
+      API_KEY: 'bench',
+      HOURLY_QUOTA: '100000',
+      HTTP_REQUESTS_PER_MINUTE: '1000000',
+    },
+  });
+  const [{ origin, key }] = (await once(child, 'message')) as [{ origin: string; key: string }];
+  return {
+    origin,
+    key,
+    async meter() {
+      const answer = once(child, 'message');
+      child.send('meter');
+      const [read] = (await answer) as [Awaited<ReturnType<Server['meter']>>];
+      return read;
+    },
+    async stop() {
+      const exit = once(child, 'exit');
+      child.disconnect();
+      await exit;
+    },
+  };
+}
+
+function wholeNumber(text: string): number {
+  if (/^[1-9]\d{0,7}$/.test(text)) return Number(text);
+  process.stderr.write(`no count: ${JSON.stringify(text)}; give rows and watchers, such as 1000000 500\n`);
+  process.exit(2);
+}
+
+function say(what: string, found: string): void {
+  process.stdout.write(`${what.padEnd(24)} ${found}\n`);
+}

@@ -24,7 +24,7 @@ local LANE_NUMBERS = {
   'failures', 'learned', 'learnedAt', 'learnedIn', 'pressed', 'deducted', 'deductedAt', 'latency', 'answeredAt',
   'busySince', 'firstPoll', 'virtual', 'maxRecipients', 'paceAt', 'graceUntil', 'throttled', 'forgotten', 'sendCall', 'pollCall',
   'opened', 'sendLeft', 'pollLeft', 'sentAt', 'askedAt', 'loss', 'tickAt', 'tickClaims', 'tickCap', 'rollUntil', 'doubt', 'nobody', 'clean',
-  'lostAt', 'pollsOwed',
+  'lostAt', 'pollsOwed', 'missed',
 }
 local LANE_TEXTS = { 'paused', 'stopped', 'held', 'run', 'sendTurn', 'pollTurn', 'crew', 'roll' }
 

@@ -142,7 +142,9 @@ local function claim_for_nobody(id, first, count, doubt)
   end
   lane.seq = lane.seq + 1
   if gap then put(gap.n, gap) end
-  gaps[id] = { n = lane.seq, c = id, f = first, k = count, at = now, t = 'nobody', q = 0, e = -1, g = 'roll', u = doubt }
+  gap = { n = lane.seq, c = id, f = first, k = count, at = now, t = 'nobody', q = 0, e = -1, u = doubt }
+  gap.g, gap.r = 'roll', lane.forgotten
+  gaps[id] = gap
 end
 local most = math.min(rules.maxRecipients, lane.maxRecipients > 0 and lane.maxRecipients or rules.maxRecipients)
 

@@ -94,11 +94,25 @@ local function crew_missing(lane, rules, now, events)
   local missing = crew_senders(lane.roll)
   if lane.doubt == 1 and #missing > 0 then
     if now < lane.rollUntil then return lane.rollUntil end
-    lane.nobody = crew_most(lane)
+    lane.nobody, lane.missed = crew_most(lane), lane.forgotten
     events[#events + 1] = { type = 'missing', processes = table.concat(missing, ' ') }
   end
   lane.rollUntil = 0
   return nil
+end
+
+-- The roll ends by a claim. Where there is nothing to claim of, it ends by itself when its time is over.
+local function crew_end_idle(lane, now)
+  if now < lane.rollUntil then return end
+  if lane.rollUntil > 0 and #crew_senders(lane.roll) > 0 then lane.missed = lane.forgotten end
+  lane.rollUntil, lane.nobody = 0, 0
+end
+
+-- Whether a claim of nobody's is to be given back when everybody has told. Those of an earlier roll at whose end somebody was
+-- missing are not: a later roll does not ask for who was let go of since.
+local function crew_has_answered_for(lane, claim)
+  local roll = claim.r or 0
+  return claim.g == 'roll' and (roll == lane.forgotten or roll > lane.missed)
 end
 
 -- What somebody has asked who does not tell is due again, for that is forgotten as well; its permits are spent all the same.
@@ -143,7 +157,7 @@ local function crew_hold(claimsKey, lane, rules, id, c, now)
       gap.k = gap.k + count
     else
       put()
-      gap = { c = id, f = first, k = count, at = now, t = 'nobody', q = 0, e = -1, g = 'roll', u = doubt }
+      gap = { c = id, f = first, k = count, at = now, t = 'nobody', q = 0, e = -1, g = 'roll', r = lane.forgotten, u = doubt }
     end
   end
   put()

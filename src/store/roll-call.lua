@@ -50,7 +50,7 @@ local function give_back_nobodys()
   local all, ids, gaps = redis.call('HGETALL', claimsKey), {}, {}
   for i = 1, #all, 2 do
     local claim = cjson.decode(all[i + 1])
-    if claim.g == 'roll' then
+    if crew_has_answered_for(lane, claim) then
       claim.n = all[i]
       gaps[#gaps + 1], ids[#ids + 1] = claim, claim.c
     end

@@ -43,8 +43,7 @@ local events = {}
 
 crew_recognise(lane, rules, 0, now, events)
 campaigns_launch(scheduledKey, statesKey, runningKey, lane, now, events)
--- The roll ends by a claim. Where there is nothing to claim, nothing can be missing.
-if now >= lane.rollUntil and redis.call('ZCARD', runningKey) == 0 then lane.rollUntil, lane.nobody = 0, 0 end
+if redis.call('ZCARD', runningKey) == 0 then crew_end_idle(lane, now) end
 crew_prune(lane, cjson.decode(aliveJson))
 
 local lapsing = redis.call('ZRANGEBYSCORE', lapsingKey, '-inf', now, 'LIMIT', 0, 1000)

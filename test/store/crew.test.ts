@@ -458,7 +458,7 @@ test('what was claimed for nobody of ten thousand campaigns is given back all at
   const it = await crewed('many', 0);
   const many = Array.from({ length: 10_000 }, (_, at) => `m${at}`);
   const state = { ...(await it.state('c')), total: 1, end: 1, cursor: 1, n: { planned: 0, sending: 1 } };
-  const gap = { f: 0, k: 1, at: START, t: 'nobody', q: 0, e: -1, g: 'roll' };
+  const gap = { f: 0, k: 1, at: START, t: 'nobody', q: 0, e: -1, g: 'roll', r: 1 };
   for (let from = 0; from < many.length; from += 1_000) {
     const some = many.slice(from, from + 1_000);
     await redis.hset(it.keys.lane('default', 'states'), ...some.flatMap((id) => [id, JSON.stringify(state)]));
@@ -504,3 +504,27 @@ test('on a lane that has nothing to send the roll ends as well, and its dead are
   await it.views.tend(1e12, START + LOSS + 2 * it.rules.grace, ['b']);
   expect(Object.keys(JSON.parse((await it.field('crew')) ?? '{}'))).toEqual(['b']);
 });
+
+test.each(['claimed', 'held back'] as const)(
+  'what was %s for one who is missing is not given back by the next roll, which does not ask for it',
+  async (how) => {
+    const it = await crewed(`next-roll-${how}`, 100);
+    await it.join('a', START);
+    await it.join('b', START);
+    await it.remember();
+    await it.claim('a', 20, START + LOSS);
+    await it.failOver();
+    await it.told('b', START + LOSS);
+    if (how === 'held back') await it.commands.campaign('pause', 'c', undefined, START + LOSS);
+    const at = START + LOSS + 2 * it.rules.grace;
+    if (how === 'claimed') await it.claim('b', 1, at);
+    for (let times = 0; times < 3; times += 1) await it.views.tend(1e12, at + times, ['b']);
+    if (how === 'claimed') await it.claim('b', 1, at + 3);
+    await it.views.tend(1e12, at + 4, ['b']);
+    expect(Object.keys(JSON.parse((await it.field('crew')) ?? '{}'))).toEqual(['b']);
+    await it.remember();
+    await it.failOver();
+    await it.told('b', at + 5);
+    expect((await it.state('c')).n).toMatchObject({ planned: 0, sending: 100 });
+  },
+);

@@ -32,12 +32,12 @@ if (shop.campaign === undefined) {
 
 if (!shop.isOver) {
   for await (const { id, type, campaign } of volley.events(shop.lastEvent)) {
-    if (campaign === shop.campaign) console.log(type);
     // What Volley does not keep any more is not told; how the campaign stands says it all the same.
     if (type === 'gap') shop.isOver = (await volley.campaign(shop.campaign)).endedAt !== null;
     if (type === 'campaign.completed' && campaign === shop.campaign) shop.isOver = true;
     shop.lastEvent = id;
     await save();
+    if (campaign === shop.campaign) console.log(type);
     if (shop.isOver) break;
   }
 }

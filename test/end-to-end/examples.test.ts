@@ -1,7 +1,13 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
 import { testRedis } from '../redis/test-redis.js';
+import { startProgram } from './program.js';
 import { startSimulatorProcess } from './simulator-process.js';
 
 const { url, prefix } = testRedis('examples');
@@ -43,3 +49,95 @@ test('examples/library reminds of appointments, once, and says who is to be call
   expect((await remind()).slice(1)).toEqual(told.slice(1));
   expect((await simulator.summary()).recipients).toBe(4);
 });
+
+test('examples/platform enqueues over HTTP and follows the events; killed in the middle it goes on', {
+  timeout: 90_000,
+}, async () => {
+  const simulator = await startService({ latency: 1_500 });
+  const settings = {
+    ...settingsFor('platform', simulator.messagingBaseUrl),
+    HTTP_PORT: '0',
+    LOG_LEVEL: 'info',
+  };
+  const worker = startProgram('workers/all.js', settings);
+  const api = startProgram('workers/http.js', settings);
+  onTestFinished(async () => {
+    await Promise.all([worker.end('SIGKILL'), api.end('SIGKILL')]);
+  });
+  const made = startProgram('src/cli/main.js', settings, [
+    ...['keys', 'create', '--name', 'shop', '--scope', 'send,read', '--json'],
+  ]);
+  const { key }: { key: string } = JSON.parse(await made.firstLine);
+  const folder = await mkdtemp(join(tmpdir(), 'volley-shop-'));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const environment = {
+    VOLLEY_URL: await listening(api.log),
+    VOLLEY_KEY: key,
+    SHOP_FILE: join(folder, 'shop.json'),
+  };
+
+  const first = startShop(environment);
+  await first.says(/^campaign \w+ made$/);
+  await first.says(/^campaign\.launched$/);
+  first.kill();
+  await first.ended;
+  const kept = JSON.parse(await readFile(environment.SHOP_FILE, 'utf8'));
+  expect(kept).toMatchObject({ told: {}, lastEvent: expect.stringMatching(/^[1-9]\d+-\d+$/) });
+
+  const second = startShop(environment);
+  expect(await second.ended).toBe(0);
+  // What it had heard before it was killed is not told again.
+  expect(second.lines).toEqual([
+    'campaign.completed',
+    JSON.stringify({
+      10041: 'DeliveredToTerminal',
+      10042: 'DeliveredToTerminal',
+      10043: 'DeliveredToTerminal',
+    }),
+  ]);
+  // One that has forgotten everything asks for the same campaign, and gets it.
+  const third = startShop({ ...environment, SHOP_FILE: join(folder, 'another.json') });
+  expect(await third.ended).toBe(0);
+  expect(third.lines[0]).toBe(`campaign ${kept.campaign} was there already`);
+  expect(third.lines.slice(-2)).toEqual(second.lines);
+  expect((await simulator.summary()).recipients).toBe(3);
+});
+
+/** Where the API listens, as it says in its log. */
+async function listening(log: readonly string[]): Promise<string> {
+  let address: string | undefined;
+  await expect
+    .poll(
+      () => {
+        address = log.flatMap((line) => /http:\/\/127\.0\.0\.1:\d+/.exec(line)?.[0] ?? [])[0];
+        return address;
+      },
+      { timeout: 20_000 },
+    )
+    .toBeDefined();
+  if (address === undefined) throw new Error(`the API does not listen: ${log.join('\n')}`);
+  return address;
+}
+
+/** The example as a process, and what it says line by line. */
+function startShop(environment: Record<string, string>) {
+  const child = spawn(process.execPath, [resolve('examples/platform/app.js')], {
+    env: { PATH, HOME, ...environment },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  const lines: string[] = [];
+  const reader = createInterface({ input: child.stdout });
+  reader.on('line', (line) => lines.push(line));
+  const ended = once(reader, 'close').then(async () => {
+    if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
+    return child.exitCode ?? child.signalCode;
+  });
+  return {
+    lines,
+    ended,
+    kill: () => child.kill('SIGKILL'),
+    says: (wanted: RegExp) =>
+      expect.poll(() => lines.some((line) => wanted.test(line)), { timeout: 20_000 }).toBe(true),
+  };
+}

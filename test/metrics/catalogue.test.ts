@@ -30,7 +30,12 @@ const FOREIGN = { callback: { url: 'https://elsewhere.example/notify', securityT
  * somebody else's, and one that is notified and held up by its quota.
  */
 async function traffic() {
-  const settings = { METRICS_PORT: '0', QUOTA_WINDOW_MS: '10000', ...(await callbackSettings()) };
+  const settings = {
+    METRICS_PORT: '0',
+    QUOTA_WINDOW_MS: '30000',
+    REQUEST_TIMEOUT_MS: '3000',
+    ...(await callbackSettings()),
+  };
   const fleet = await startedFleet({
     redisUrl: url,
     prefix,
@@ -38,7 +43,7 @@ async function traffic() {
     lanes,
     settings,
     simulator: {
-      keys: [{ key: 'key' }, { account: 'anna', quota: QUOTA, windowMs: 10_000 }],
+      keys: [{ key: 'key' }, { account: 'anna', quota: QUOTA, windowMs: 30_000 }],
       accounts: [account],
       magicRecipients: 'first',
       faultRetryAfterSeconds: 1,
@@ -58,7 +63,6 @@ async function traffic() {
     REDIS_PREFIX: prefix,
     LANES_FILE: 'lanes.json',
     SENDER_ADDRESS: 'ACME',
-    REQUEST_TIMEOUT_MS: '1000',
     ...settings,
   };
   const config = loadLocalConfig(environment, { readFile: () => JSON.stringify(lanes) });
@@ -107,9 +111,11 @@ async function traffic() {
     fleet,
     volley,
     known: outcome.id,
-    worker: await page(`${port}/metrics`),
-    shared: await page(`${port}/metrics/fleet`),
-    api: await page(`${origin}/metrics`),
+    pages: {
+      worker: () => page(`${port}/metrics`),
+      shared: () => page(`${port}/metrics/fleet`),
+      api: () => page(`${origin}/metrics`),
+    },
   };
 }
 
@@ -120,7 +126,8 @@ function isLookedAt({ notifications }: LaneCensus): boolean {
 test('What is exposed after real traffic is what docs/metrics.md says, and counts what has happened', {
   timeout: 90_000,
 }, async () => {
-  const { fleet, volley, known, worker, shared, api } = await traffic();
+  const { fleet, volley, known, pages } = await traffic();
+  const [worker, shared, api] = [await pages.worker(), await pages.shared(), await pages.api()];
 
   // Nothing that is not on the page, nothing on it that is not there, and no name twice at one address.
   const documented = documentedMetrics();
@@ -149,13 +156,12 @@ test('What is exposed after real traffic is what docs/metrics.md says, and count
 
   // The worker has counted what came to the service.
   const accepted = (await fleet.simulator.ledger()).length;
-  const unknown = sumOf(worker, 'volley_sends_total', { outcome: 'unknown' });
   const sent = sumOf(worker, 'volley_sends_total', { outcome: 'accepted' });
   const ofKnown = { lane: 'known' };
-  expect(unknown).toBe(1);
-  expect(accepted).toBeGreaterThanOrEqual(sent + unknown);
+  expect(accepted).toBeGreaterThan(sent);
   expect(sumOf(worker, 'volley_sends_total', { ...ofKnown, outcome: 'accepted' })).toBe(31);
   expect(sumOf(worker, 'volley_sends_total', { ...ofKnown, outcome: 'throttled' })).toBe(1);
+  expect(sumOf(worker, 'volley_sends_total', { ...ofKnown, outcome: 'unknown' })).toBe(1);
   expect(sumOf(worker, 'volley_sends_total', { ...ofKnown, outcome: 'refused' })).toBe(1);
   expect(sumOf(worker, 'volley_polls_total', { ...ofKnown, outcome: 'infos' })).toBeGreaterThanOrEqual(31);
   expect(sumOf(worker, 'volley_batches_unknown_total', ofKnown)).toBe(1);
@@ -166,14 +172,20 @@ test('What is exposed after real traffic is what docs/metrics.md says, and count
   expect(sumOf(api, 'volley_notified_reports_total', { lane: 'found' })).toBeGreaterThan(0);
   expect(sumOf(api, 'volley_notified_reports_total', ofKnown)).toBe(0);
 
-  // Redis knows the rest, from whichever process it is asked.
+  // Redis knows the rest, from whichever process it is asked; counts of campaigns may be a little older than the rest.
   const status = await volley.status(known);
-  for (const page of [shared, api]) {
-    for (const [state, count] of Object.entries(status.recipients)) {
-      if (state !== 'total') expect(sumOf(page, 'volley_recipients', { ...ofKnown, state })).toBe(count);
-    }
+  for (const ask of [pages.shared, pages.api]) {
+    await vi.waitFor(async () => {
+      const page = await ask();
+      for (const [state, count] of Object.entries(status.recipients)) {
+        if (state !== 'total') expect(sumOf(page, 'volley_recipients', { ...ofKnown, state })).toBe(count);
+      }
+      const { send } = status.requests;
+      expect(sumOf(page, 'volley_campaign_requests', { ...ofKnown, kind: 'send' })).toBe(send);
+    }, 10_000);
+    const page = await ask();
     expect(sumOf(page, 'volley_campaigns', { state: 'running' })).toBe(2);
-    expect(sumOf(page, 'volley_lane_unknown_batches')).toBe(1);
+    expect(sumOf(page, 'volley_lane_unknown_batches', ofKnown)).toBe(1);
     expect(sumOf(page, 'volley_lane_throttled_total', ofKnown)).toBe(1);
     // A 429 although there was room: somebody else is taken to use the key, for a while.
     expect(sumOf(page, 'volley_lane_quota_limit', ofKnown)).toBeGreaterThan(20_000);
@@ -182,10 +194,9 @@ test('What is exposed after real traffic is what docs/metrics.md says, and count
     expect(sumOf(page, 'volley_lane_closed', ofKnown)).toBe(0);
     expect(sumOf(page, 'volley_lane_subscription', { lane: 'known', state: 'foreign' })).toBe(1);
     expect(sumOf(page, 'volley_lane_subscription', { lane: 'found', state: 'ours' })).toBe(1);
-    expect(sumOf(page, 'volley_campaign_requests', { ...ofKnown, kind: 'send' })).toBe(status.requests.send);
     expect(sumOf(page, 'volley_workers', { role: 'send' })).toBe(1);
     expect(sumOf(page, 'volley_workers', { role: 'follow-up' })).toBe(1);
     expect(sumOf(page, 'volley_sweep_age_seconds')).toBeLessThan(10);
-    expect(sumOf(page, 'volley_jobs', { stage: 'send' })).toBe(1);
+    expect(sumOf(page, 'volley_jobs', { stage: 'send' })).toBeGreaterThanOrEqual(1);
   }
 });

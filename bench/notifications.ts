@@ -1,0 +1,321 @@
+/**
+ * What notifications are worth, and what they take: with real processes against the simulator.
+ *
+ *   npm run -s bench:notifications
+ *   … --only truth | polls | rate, --recipients 50000, --seconds 10, --seed 1
+ *
+ * truth: 100,000 notifications of 50,000 requests, shuffled, 20 % lost, 10 % twice, 1 % forged: every final state against
+ * the service's own ledger. polls: the same campaign with notifications and without. rate: how many a second one process
+ * takes and settles, and how long its answer takes.
+ */
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createConnection } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { laneCallback } from '../src/config.js';
+import { startPrivateRedis } from '../src/redis/private-server.js';
+import type { SimulatorOptions } from '../src/simulator/options.js';
+import { type Fleet, startFleet } from '../test/end-to-end/fleet.js';
+import { callbackSettings, startReceiver } from '../test/end-to-end/receiver.js';
+import { recipients } from '../test/end-to-end/recipients.js';
+
+const WITHIN_MS = 600_000;
+const PREFIX = 'bench';
+/** Settings as they are by default, but for the quota. */
+const SETTINGS = {
+  HOURLY_QUOTA: '10000000',
+  QUOTA_WINDOW_MS: '3600000',
+  REQUEST_TIMEOUT_MS: '30000',
+  FOLLOW_UP_FIRST_MS: '15000',
+};
+
+/** Connections over which the notifications come. */
+const CONNECTIONS = 32;
+/** Of a busy service: 3.6 million an hour. */
+const PACED = 1_000;
+const WARMING = 2_000;
+
+const { values } = parseArgs({
+  options: {
+    only: { type: 'string' },
+    recipients: { type: 'string', default: '50000' },
+    seconds: { type: 'string', default: '10' },
+    seed: { type: 'string', default: '1' },
+  },
+});
+const count = wholeNumber('recipients', values.recipients);
+const seconds = wholeNumber('seconds', values.seconds);
+const seed = wholeNumber('seed', values.seed);
+const PARTS = ['truth', 'polls', 'rate'];
+if (values.only !== undefined && !PARTS.includes(values.only))
+  fail(`--only must be one of ${PARTS.join(', ')}.`);
+const line = (text: string): boolean => process.stdout.write(`${text}\n`);
+
+if (values.only === undefined || values.only === 'truth') await truth();
+if (values.only === undefined || values.only === 'polls') await polls();
+if (values.only === undefined || values.only === 'rate') await rate();
+
+interface Stage {
+  readonly fleet: Fleet;
+  readonly environment: Readonly<Record<string, string>>;
+}
+
+/** Runs `use` with workers, a service and, where notifications are on, a receiver; clears up after it. */
+async function staged<Result>(
+  simulator: SimulatorOptions,
+  isOn: boolean,
+  use: (stage: Stage) => Promise<Result>,
+): Promise<Result> {
+  const folder = await mkdtemp(join(tmpdir(), 'volley-bench-'));
+  const server = await startPrivateRedis({ dir: folder, appendfsync: 'always' });
+  const callback = isOn ? await callbackSettings() : {};
+  const settings = { ...SETTINGS, ...callback };
+  const environment = { ...settings, API_KEY: 'key', REDIS_URL: server.url, REDIS_PREFIX: PREFIX };
+  const receiver = isOn ? await startReceiver(environment) : undefined;
+  const fleet = await startFleet({
+    redisUrl: server.url,
+    prefix: PREFIX,
+    workers: ['all'],
+    simulator: { keys: [{ key: 'key' }], seed, ...simulator },
+    settings,
+  });
+  try {
+    await fleet.ready();
+    if (isOn) await subscribed(fleet);
+    return await use({ fleet, environment });
+  } finally {
+    await receiver?.end('SIGTERM');
+    await fleet.close();
+    await server.stop();
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+async function subscribed({ volley }: Fleet): Promise<void> {
+  const desk = volley.notifications.subscription('default');
+  for (const patience = Date.now() + 30_000; (await desk.get()).state !== 'ours'; ) {
+    if (Date.now() > patience) throw new Error('the lane was not subscribed');
+    await new Promise((later) => setTimeout(later, 100));
+  }
+}
+
+/** Sends one campaign and waits until nothing of it is open any more. */
+async function campaign({ volley }: Fleet) {
+  const outcome = await volley.enqueue({ recipients: recipients(count), message: 'Sale', sender: 'ACME' });
+  if (outcome.kind !== 'created') throw new Error(`the import was ${outcome.kind}`);
+  const began = Date.now();
+  const status = await volley.finished(outcome.id, { signal: AbortSignal.timeout(WITHIN_MS), everyMs: 500 });
+  return { id: outcome.id, status, tookMs: Date.now() - began };
+}
+
+async function truth(): Promise<void> {
+  const simulator: SimulatorOptions = {
+    deliveryTime: { kind: 'uniform', minMs: 0, maxMs: 5_000 },
+    impossible: 0.1,
+    notifications: {
+      shape: 'mixed',
+      securityTokenIn: 'mixed',
+      shuffle: true,
+      loss: 0.2,
+      duplicates: 0.1,
+      forged: 0.01,
+      delay: { kind: 'uniform', minMs: 0, maxMs: 10_000 },
+    },
+  };
+  await staged(simulator, true, async ({ fleet }) => {
+    const { id, status, tookMs } = await campaign(fleet);
+    const service = new Map<string, string | null>();
+    for (const { recipients: numbers, finals } of await fleet.simulator.ledger()) {
+      for (const [at, number] of numbers.entries()) service.set(number, finals[at] ?? null);
+    }
+    let [reported, different] = [0, 0];
+    for await (const { recipient, status: final } of fleet.volley.report(id)) {
+      reported += 1;
+      if (service.get(recipient) !== final) different += 1;
+    }
+    const summary = await fleet.simulator.summary();
+    line(
+      '| notifications sent | twice | lost | forged | recipients | other than the service has it | contradictions | polls | s |',
+    );
+    line('|---:|---:|---:|---:|---:|---:|---:|---:|---:|');
+    line(
+      `| ${[
+        summary.notifications,
+        summary.notificationsTwice,
+        summary.notificationsLost,
+        summary.notificationsForged,
+        reported,
+        different,
+        status.contradictions,
+        summary.polls,
+        Math.round(tookMs / 1_000),
+      ].join(' | ')} |`,
+    );
+    if (different > 0 || reported !== service.size) process.exitCode = 1;
+  });
+}
+
+async function polls(): Promise<void> {
+  const simulator: SimulatorOptions = {
+    deliveryTime: { kind: 'lognormal', medianMs: 5_000, sigma: 1, maxMs: 60_000 },
+    impossible: 0.05,
+  };
+  const run = async (isOn: boolean): Promise<number> =>
+    staged(simulator, isOn, async ({ fleet }) => {
+      const { tookMs } = await campaign(fleet);
+      const summary = await fleet.simulator.summary();
+      line(
+        `notifications ${isOn ? 'on' : 'off'}: ${summary.polls} polls of ${summary.requests} requests, all final after ${Math.round(tookMs / 1_000)} s`,
+      );
+      return summary.polls;
+    });
+  const [off, on] = [await run(false), await run(true)];
+  line(`${(100 * (1 - on / off)).toFixed(2)} % fewer polls`);
+  if (on > off * 0.05) process.exitCode = 1;
+}
+
+/** Puts notifications to one receiver, at a pace and as fast as it takes them; each is of another accepted request. */
+async function rate(): Promise<void> {
+  await staged(
+    { deliveryTime: 3_600_000, notifications: { loss: 1 } },
+    true,
+    async ({ fleet, environment }) => {
+      const outcome = await fleet.volley.enqueue({
+        recipients: recipients(count),
+        message: 'Sale',
+        sender: 'ACME',
+      });
+      if (outcome.kind !== 'created') throw new Error(`the import was ${outcome.kind}`);
+      const sent = async () => (await fleet.volley.status(outcome.id)).recipients.deliveredToNetwork;
+      while ((await sent()) < count) await new Promise((later) => setTimeout(later, 500));
+      const ledger = await fleet.simulator.ledger();
+      await Promise.all(fleet.members.map((member) => fleet.end(member, 'SIGTERM')));
+
+      const callback = {
+        url: environment['CALLBACK_URL'] ?? '',
+        securityToken: environment['CALLBACK_SECURITY_TOKEN'] ?? '',
+        proof: 'token' as const,
+      };
+      const { url, securityToken } = laneCallback(callback, 'default');
+      const requests = shuffled(ledger).map(({ sender, requestId, recipients: [number] }) => {
+        const body = JSON.stringify({
+          deliveryInfoList: {
+            resourceURL: `https://messaging.example/smsmessaging/v1/outbound/${sender}/requests/${requestId}/deliveryInfos`,
+            deliveryInfo: [{ address: `tel:${number}`, deliveryStatus: 'DeliveredToTerminal' }],
+          },
+        });
+        return written(url, securityToken, body);
+      });
+      const settled = async () => (await fleet.volley.status(outcome.id)).recipients.deliveredToTerminal;
+      line(
+        '| as fast as | answered | a second | p50 ms | p99 ms | most ms | other answers | settled a second |',
+      );
+      line('|---|---:|---:|---:|---:|---:|---:|---:|');
+      let from = 0;
+      for (const most of [PACED, undefined]) {
+        const some = requests.slice(from, most === undefined ? undefined : from + most * seconds);
+        const load = await pressed(url, some, most);
+        from += load.answered;
+        const until = Date.now() + 60_000;
+        while ((await settled()) < from && Date.now() < until)
+          await new Promise((later) => setTimeout(later, 20));
+        const settledMs = performance.now() - load.began;
+        const missing = from - (await settled());
+        line(
+          `| ${[
+            most === undefined ? 'it takes them' : `${most} a second`,
+            load.answered,
+            Math.round((load.answered * 1_000) / load.tookMs),
+            load.at(0.5),
+            load.at(0.99),
+            load.at(1),
+            load.other,
+            Math.round((load.answered * 1_000) / settledMs),
+          ].join(' | ')} |`,
+        );
+        if (missing > 0 || load.other > 0) {
+          line(`${missing} were never settled`);
+          process.exitCode = 1;
+        }
+      }
+    },
+  );
+}
+
+/** A notification as it goes on the wire. Plain sockets, because a client of Node's takes as long as the server. */
+function written(url: string, securityToken: string, body: string): Buffer {
+  const { pathname, host } = new URL(url);
+  const head = [
+    `POST ${pathname} HTTP/1.1`,
+    `host: ${host}`,
+    'content-type: application/json',
+    `securityToken: ${securityToken}`,
+    `content-length: ${Buffer.byteLength(body)}`,
+  ];
+  return Buffer.from(`${head.join('\r\n')}\r\n\r\n${body}`);
+}
+
+/**
+ * Writes one request after another over some connections, each when the one before it was answered; no more than `most` a
+ * second where that is given, and then each answer's time counts from when the request was due.
+ */
+async function pressed(url: string, requests: readonly Buffer[], most: number | undefined) {
+  const { hostname, port } = new URL(url);
+  const times: number[] = [];
+  let [next, other] = [0, 0];
+  const began = performance.now();
+  const dueAt = (at: number): number => (most === undefined ? 0 : began + (at * 1_000) / most);
+  const connection = async (): Promise<void> => {
+    const socket = createConnection(Number(port), hostname).setNoDelay(true).setEncoding('latin1');
+    await once(socket, 'connect');
+    for (;;) {
+      const at = next;
+      const request = requests[at];
+      next += 1;
+      if (request === undefined || performance.now() - began > seconds * 1_000) break;
+      const due = dueAt(at);
+      if (due > performance.now()) await new Promise((later) => setTimeout(later, due - performance.now()));
+      const from = most === undefined ? performance.now() : due;
+      socket.write(request);
+      let reply = '';
+      while (!reply.includes('\r\n\r\n')) reply += String((await once(socket, 'data'))[0]);
+      times.push(performance.now() - from);
+      if (!reply.startsWith('HTTP/1.1 204')) other += 1;
+    }
+    socket.destroy();
+  };
+  await Promise.all(Array.from({ length: CONNECTIONS }, connection));
+  const tookMs = performance.now() - began;
+  times.sort((a, b) => a - b);
+  return {
+    began,
+    tookMs,
+    other,
+    answered: times.length,
+    at: (share: number): string => (times[Math.ceil(share * times.length) - 1] ?? 0).toFixed(1),
+  };
+}
+
+function shuffled<Item>(items: readonly Item[]): Item[] {
+  const all = [...items];
+  let state = seed;
+  for (let at = all.length - 1; at > 0; at -= 1) {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    const other = state % (at + 1);
+    const [a, b] = [all[at], all[other]];
+    if (a !== undefined && b !== undefined) [all[at], all[other]] = [b, a];
+  }
+  return all;
+}
+
+function wholeNumber(name: string, text: string): number {
+  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
+  return fail(`--${name} must be a whole number from 1, not ${JSON.stringify(text)}.`);
+}
+
+function fail(message: string): never {
+  process.stderr.write(`${message}\n`);
+  process.exit(2);
+}

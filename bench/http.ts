@@ -4,9 +4,11 @@
  *
  *   REDIS_URL=redis://127.0.0.1:6379 npm run -s bench:http -- [rows] [watchers]
  *
- * Each part has a server process of its own, which is what makes its peak memory its own. What it stores it removes.
+ * On a Redis that nobody else uses: its commands are counted.
+ *
+ * Each part has a server process of its own, which is what makes its peak memory its own; Linux tells it. What it stores
+ * it removes.
  */
-import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { openAsBlob } from 'node:fs';
 import { mkdtemp, rm, stat } from 'node:fs/promises';
@@ -14,9 +16,12 @@ import { Agent, type IncomingMessage, request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
+import { loadLocalConfig } from '../src/config.js';
+import { createEvents } from '../src/events.js';
 import { connect, type Redis } from '../src/redis/connection.js';
+import { createVolley } from '../src/runtime.js';
 import { writeList } from './http/list.js';
+import { type Server, startServer } from './http/server.js';
 
 const CASES = {
   'shared text': 'Spring sale: 20 % off everything until Sunday. Reply STOP to opt out.',
@@ -30,7 +35,16 @@ const IDLE_MS = 10_000;
 const [rows = 1_000_000, watchers = 500] = process.argv.slice(2).map(wholeNumber);
 const REDIS_URL = process.env['REDIS_URL'] ?? 'redis://127.0.0.1:6379';
 const prefix = `bench-http-${process.pid}`;
+const settings = {
+  REDIS_URL,
+  REDIS_PREFIX: prefix,
+  API_KEY: 'bench',
+  HOURLY_QUOTA: '100000',
+  HTTP_REQUESTS_PER_MINUTE: '1000000',
+};
+const agent = new Agent({ maxSockets: Number.POSITIVE_INFINITY });
 const redis = connect(REDIS_URL);
+const key = await makeKey();
 try {
   await uploads();
   await live();
@@ -48,22 +62,22 @@ async function uploads(): Promise<void> {
     await writeList(path, rows);
     const megabytes = ((await stat(path)).size / 1e6).toFixed(1);
     for (const [name, message] of Object.entries(CASES)) {
-      const server = await startServer();
+      const server = await startServer(settings);
       const form = new FormData();
       form.append('campaign', JSON.stringify({ message, sender: '12345', at: LATER, again: true }));
       form.append('recipients', await openAsBlob(path), 'list.csv');
-      const before = (await server.meter()).nowMb;
+      const before = server.meter().nowMb;
       const began = performance.now();
       const reply = await fetch(`${server.origin}/v1/campaigns`, {
         method: 'POST',
-        headers: { authorization: `Bearer ${server.key}` },
+        headers: { authorization: `Bearer ${key}` },
         body: form,
       });
       const said = (await reply.json()) as { recipients?: number };
       const seconds = ((performance.now() - began) / 1000).toFixed(1);
       if (reply.status !== 201 || said.recipients !== rows)
         throw new Error(`answered ${JSON.stringify(said)}`);
-      const { peakMb } = await server.meter();
+      const { peakMb } = server.meter();
       say(
         `upload, ${name}`,
         `${rows} rows, ${megabytes} MB in ${seconds} s; peak RSS of the server ${peakMb} MB (${before} before)`,
@@ -76,22 +90,22 @@ async function uploads(): Promise<void> {
 }
 
 async function live(): Promise<void> {
-  const server = await startServer();
+  const server = await startServer(settings);
   const ask = (method: string, path: string, body?: object) =>
     fetch(`${server.origin}${path}`, {
       method,
-      headers: { authorization: `Bearer ${server.key}`, ...(body && { 'content-type': 'application/json' }) },
+      headers: { authorization: `Bearer ${key}`, ...(body && { 'content-type': 'application/json' }) },
       ...(body && { body: JSON.stringify(body) }),
     });
   const campaign = { recipients: [{ to: '+447700900123' }], message: 'Hi', sender: '12345', at: LATER };
   const { id } = (await (await ask('POST', '/v1/campaigns', campaign)).json()) as { id: string };
   const alone = await idle(server, [await watch(server, id)]);
-  const before = await server.meter();
+  const before = server.meter();
   const began = performance.now();
   const all = await Promise.all(Array.from({ length: watchers }, () => watch(server, id)));
   await Promise.all(all.map((one) => one.heard('campaign.status', 1)));
   const joined = Math.round(performance.now() - began);
-  const after = await server.meter();
+  const after = server.meter();
   const many = await idle(server, all);
   const took: number[] = [];
   for (let at = 1; at <= COMMANDS; at += 1) {
@@ -121,9 +135,9 @@ async function live(): Promise<void> {
 
 /** What it takes to have watchers while nothing happens. */
 async function idle(server: Server, watching: readonly Watcher[]): Promise<string> {
-  const [commands, meter] = [await commandsOf(redis), await server.meter()];
+  const [commands, meter] = [await commandsOf(redis), server.meter()];
   await delay(IDLE_MS);
-  const spent = (await server.meter()).processorMs - meter.processorMs;
+  const spent = server.meter().processorMs - meter.processorMs;
   const asked = (await commandsOf(redis)) - commands;
   if (watching.some((one) => one.isOver())) throw new Error('a watcher was let go');
   return `${(asked / (IDLE_MS / 1000)).toFixed(1)} Redis commands a second, ${((100 * spent) / IDLE_MS).toFixed(1)} % of a core`;
@@ -140,9 +154,7 @@ interface Watcher {
   stop(): void;
 }
 
-const agent = new Agent({ maxSockets: Number.POSITIVE_INFINITY });
-
-async function watch({ origin, key }: Server, id: string): Promise<Watcher> {
+async function watch({ origin }: Server, id: string): Promise<Watcher> {
   const { hostname, port } = new URL(origin);
   const path = `/v1/campaigns/${id}/events`;
   const sent = request({ hostname, port, path, agent, headers: { authorization: `Bearer ${key}` } });
@@ -176,41 +188,15 @@ async function watch({ origin, key }: Server, id: string): Promise<Watcher> {
   };
 }
 
-interface Server {
-  readonly origin: string;
-  readonly key: string;
-  meter(): Promise<{ peakMb: number; nowMb: number; processorMs: number }>;
-  stop(): Promise<void>;
-}
-
-async function startServer(): Promise<Server> {
-  const program = fileURLToPath(new URL('./http/server-process.js', import.meta.url));
-  const child: ChildProcess = fork(program, [], {
-    env: {
-      ...process.env,
-      REDIS_URL,
-      REDIS_PREFIX: prefix,
-      API_KEY: 'bench',
-      HOURLY_QUOTA: '100000',
-      HTTP_REQUESTS_PER_MINUTE: '1000000',
-    },
+/** A key to the API; the server needs none to be made by itself. */
+async function makeKey(): Promise<string> {
+  const volley = createVolley({
+    config: loadLocalConfig(settings),
+    events: createEvents({ level: 'silent' }),
   });
-  const [{ origin, key }] = (await once(child, 'message')) as [{ origin: string; key: string }];
-  return {
-    origin,
-    key,
-    async meter() {
-      const answer = once(child, 'message');
-      child.send('meter');
-      const [read] = (await answer) as [Awaited<ReturnType<Server['meter']>>];
-      return read;
-    },
-    async stop() {
-      const exit = once(child, 'exit');
-      child.disconnect();
-      await exit;
-    },
-  };
+  const made = await volley.keys.create({ name: 'bench', scopes: ['read', 'send', 'operate'] });
+  await volley.close();
+  return made.key;
 }
 
 function wholeNumber(text: string): number {

@@ -25,6 +25,7 @@ const settingsFor = (name: string, messagingBaseUrl: string) => ({
   MESSAGING_BASE_URL: messagingBaseUrl,
   API_KEY: 'k',
   FOLLOW_UP_FIRST_MS: '200',
+  REDIS_MAY_LOSE: '0s',
   LOG_LEVEL: 'silent',
 });
 

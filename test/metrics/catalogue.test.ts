@@ -34,6 +34,7 @@ async function traffic() {
     METRICS_PORT: '0',
     QUOTA_WINDOW_MS: '30000',
     REQUEST_TIMEOUT_MS: '3000',
+    REDIS_MAY_LOSE: '0s',
     ...(await callbackSettings()),
   };
   const fleet = await startedFleet({

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { expect, test, vi } from 'vitest';
@@ -137,14 +138,18 @@ test('A list that is too long is refused, and nothing of it is kept', async () =
 });
 
 /** A request by hand, whose body can break off. */
-async function begun(total: number, headers: Record<string, string> = {}): Promise<Socket> {
-  const { port } = new URL(origin);
+async function begun(
+  total: number,
+  headers: Record<string, string> = {},
+  own: { origin: string; key?: string } = { origin },
+): Promise<Socket> {
+  const { port } = new URL(own.origin);
   const socket = connect(Number(port), '127.0.0.1');
   await once(socket, 'connect');
   const head = [
     'POST /v1/campaigns HTTP/1.1',
     'Host: volley',
-    `Authorization: Bearer ${await key()}`,
+    `Authorization: Bearer ${own.key ?? (await key())}`,
     'Content-Type: multipart/form-data; boundary=edge',
     `Content-Length: ${total}`,
     ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
@@ -174,4 +179,46 @@ test('A form without its end is no whole list, however well it ends as a CSV', a
   socket.destroy();
   expect(String(answer)).toMatch(/^HTTP\/1\.1 400 /);
   expect(await campaignKeys()).toEqual(before);
+});
+
+test('A list is read no faster than it is taken: what waits is left with the caller', {
+  timeout: 60_000,
+}, async () => {
+  const headers = { 'Idempotency-Key': 'one-at-a-time' };
+  const open = await served({ ...settings, HTTP_MAX_UPLOAD_MB: '100' });
+  const own = { origin: open.origin, key: await open.key() };
+  const first = await begun(1_000_000, headers, own);
+  first.write(`${FIRST}${rows(10)}`);
+  const digest = createHash('sha256').update('one-at-a-time').digest('base64url');
+  await vi.waitUntil(async () => (await redis.exists(`${prefix}:idempotency:${digest}`)) === 1);
+
+  // The second waits for what becomes of the first, and reads nothing meanwhile.
+  const row = `${'x'.repeat(60)},+447700900123\n`.repeat(1_000);
+  const pieces = 600;
+  const end = '\r\n--edge--\r\n';
+  const total = FIRST.length + 'name,phone\n'.length + row.length * pieces + end.length;
+  const second = await begun(total, headers, own);
+  const answer = once(second, 'data');
+  second.write(`${FIRST}name,phone\n`);
+  let taken = 0;
+  let isFull = (): void => {};
+  const full = new Promise<void>((resolve) => {
+    isFull = resolve;
+  });
+  const pump = (async () => {
+    for (; taken < pieces; taken += 1) {
+      if (second.write(row)) continue;
+      const stuck = setTimeout(isFull, 1_000);
+      await once(second, 'drain');
+      clearTimeout(stuck);
+    }
+    second.write(end);
+  })();
+  await Promise.race([full, pump]);
+  expect(taken).toBeLessThan(pieces / 2);
+
+  first.destroy();
+  await pump;
+  expect(String((await answer)[0])).toMatch(/^HTTP\/1\.1 201 [\s\S]*"recipients":1,"duplicates":599999/);
+  second.destroy();
 });

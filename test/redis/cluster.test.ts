@@ -78,6 +78,18 @@ describe.runIf(isServerHere)('on a cluster of three nodes', async () => {
         suppressed,
       })),
     ).toEqual(ids.map(() => ({ state: 'completed', deliveredToTerminal: EACH - 1, suppressed: 1 })));
+
+    const completed = new Set<string>();
+    for await (const item of volley.follow({ after: '0-0', signal: AbortSignal.timeout(10_000) })) {
+      if (item.kind === 'event' && item.event.type === 'campaign.completed')
+        completed.add(item.event.campaign);
+      if (completed.size === ids.length) break;
+    }
+    expect([...completed].sort()).toEqual([...ids].sort());
+    const { key, ...made } = await volley.keys.create({ name: 'a test', scopes: ['read'], lanes: [third] });
+    expect(await volley.keys.check(key)).toEqual(made);
+    await volley.keys.revoke(made.id);
+    expect(await volley.keys.check(key)).toBeNull();
     const summary = await simulator.summary();
     expect(summary).toMatchObject({ recipients: 3 * (EACH - 1), duplicates: 0, logins: 1 });
 

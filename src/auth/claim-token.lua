@@ -3,7 +3,7 @@
   next one, to one holder at a time. A refresh token is marked as spent here, before its holder presents it: whoever
   finds it spent by somebody else logs in. The same holder asking again gets the same right again, and a longer one.
     KEYS[1] tokenKey     hash: generation, access, refresh, sealedWith, receivedAt, renewAt, expiresAt (ms, '' unknown),
-                         cause, spentBy, stop; of tokens that do not say how long they last: refusedAge, life (ms)
+                         cause, spentBy, stop, run: of the server that was told; of tokens that do not say how long they last: refusedAge, life (ms)
     KEYS[2] leaseKey     string with a lifetime: the holder that may fetch
     ARGV[1] holder       random id of one attempt
     ARGV[2] leaseMs      how long the right lasts
@@ -75,8 +75,10 @@ if cause == 'refused' and generation == after and field('says') == '' then
   end
 end
 
--- A caller that has seen a later generation than Redis holds: Redis forgot, and that refresh token was used.
-local forgotten = generation < after
+-- A caller that has seen a later generation than Redis holds: Redis forgot, and that refresh token was used. So it may be
+-- with a server that is not the one that was told of the pair: what came after may be lost, the mark that it is spent too.
+local run = string.match(redis.call('INFO', 'server'), 'run_id:(%x+)')
+local forgotten = generation < after or field('run') ~= run
 local base = math.max(generation, after)
 local refresh = field('refresh')
 local spentBy = field('spentBy')

@@ -39,7 +39,7 @@ redis.call(
   'HSET', tokenKey,
   'generation', base + 1, 'cause', cause, 'says', says,
   'access', access, 'refresh', refresh, 'sealedWith', fingerprint,
-  'receivedAt', now,
+  'receivedAt', now, 'run', string.match(redis.call('INFO', 'server'), 'run_id:(%x+)'),
   'renewAt', renewAfterMs and now + renewAfterMs or '',
   'expiresAt', expiresAfterMs and now + expiresAfterMs or ''
 )

@@ -321,6 +321,15 @@ test('a process that was held up between its claim and its request claims anew b
   own.disconnect();
 });
 
+test('a server that is not the one that was told of the pair is not trusted with its refresh token, whoever asks', async () => {
+  const { generation } = await tokenFrom(cache().bearer());
+  // What it was told last may be lost: that the refresh token is spent, or the pair that came after.
+  await redis.hset(tokenKey(), 'run', 'another');
+  const other = await tokenFrom(cache().refused(generation));
+  expect(other.generation).toBe(generation + 1);
+  expect([service.logins, service.presented]).toEqual([2, []]);
+});
+
 test('a Redis that forgot the last pair is not trusted with the refresh token it remembers', async () => {
   const one = cache();
   await one.bearer();

@@ -73,7 +73,7 @@ export class Accounts {
   }
 
   refresh(process: Process, token: string): Promise<LoginOutcome> {
-    if (this.#presented.has(token) && !this.#world.judge.hasForgotten) {
+    if (this.#presented.has(token)) {
       this.#violated(`${process.name} presents the refresh token ${token} again`);
     }
     this.#presented.add(token);

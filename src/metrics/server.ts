@@ -49,7 +49,7 @@ async function answer(metrics: Metrics, request: IncomingMessage, response: Serv
     '/metrics/fleet': metrics.fleet,
   };
   const [path = ''] = (request.url ?? '').split('?');
-  const part = Object.hasOwn(parts, path) ? parts[path] : undefined;
+  const part = parts[path];
   if (part === undefined) {
     response.writeHead(404, { 'content-type': 'text/plain' }).end('There are /metrics and /metrics/fleet.\n');
   } else if (request.method !== 'GET' && request.method !== 'HEAD') {

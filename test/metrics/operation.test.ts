@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
@@ -49,6 +50,18 @@ describe('an alert', () => {
   test.each(alerts)('$alert leads to a paragraph of its own', ({ alert, annotations }) => {
     expect(annotations.runbook).toBe(`docs/runbook.md#${alert.toLowerCase()}`);
   });
+});
+
+const promtool = spawnSync('promtool', ['--version']).status === 0;
+
+test.skipIf(!promtool)('Prometheus takes the rules, and raises what it should (where promtool is)', () => {
+  for (const [word, path] of [
+    ['check', 'docs/alerts.yml'],
+    ['test', 'test/metrics/alerts.promtool.yml'],
+  ] as const) {
+    const { status, stdout, stderr } = spawnSync('promtool', [word, 'rules', path], { encoding: 'utf8' });
+    expect([status, status === 0 ? '' : stdout + stderr]).toEqual([0, '']);
+  }
 });
 
 describe('the runbook', () => {

@@ -64,7 +64,7 @@ test('With every notification delivered nothing is asked about', { timeout: 120_
   const { fleet } = await notifiedFleet(
     { shape: 'mixed', securityTokenIn: 'mixed', shuffle: true },
     { deliveryTime: { kind: 'uniform', minMs: 0, maxMs: 300 }, impossible: 0.2 },
-    { FOLLOW_UP_FIRST_MS: '5000' },
+    { FOLLOW_UP_FIRST_MS: '15000' },
   );
   const id = await launch(fleet, { recipients: recipients(400), message: 'Sale' });
   const status = await finished(fleet, id);
@@ -129,7 +129,7 @@ test('What was accepted without an answer is found by its notification, and nobo
 });
 
 test('A text of several parts is settled by its single notification', { timeout: 120_000 }, async () => {
-  const { fleet } = await notifiedFleet({}, { deliveryTime: 200 }, { FOLLOW_UP_FIRST_MS: '5000' });
+  const { fleet } = await notifiedFleet({}, { deliveryTime: 200 }, { FOLLOW_UP_FIRST_MS: '15000' });
   const id = await launch(fleet, { recipients: recipients(20), message: 'x'.repeat(300) });
   const { recipients: counts } = await finished(fleet, id);
   expect(counts.deliveredToTerminal).toBe(20);

@@ -158,9 +158,30 @@ test('what comes late of a request that is settled is not taken for a batch of u
   const inbox = it.open();
   inbox.offer([report('r0', 0, 'DeliveredToNetwork')]);
   await vi.waitFor(() => expect(it.happened('notifications.settled').at(-1)).toMatchObject({ waiting: 1 }));
-  inbox.offer([report('x', 0, 'DeliveredToNetwork')]);
   await new Promise((later) => setTimeout(later, 2_500));
   expect(it.happened('request.suspected')).toEqual([]);
+  expect((await it.lane.commands.unknown()).map(({ suspect }) => suspect)).toEqual([null]);
+});
+
+test('a request whose answer is still to come is not taken for a batch of unknown outcome to the same number', async () => {
+  const it = receiving();
+  await it.campaign([0], 'unknown one');
+  await it.lane.settlements.send(
+    (await it.claim(1)).map((claim) => ({ claim, as: 'unknown', reason: 'no answer' }) as const),
+    0,
+  );
+  const second = await it.campaign([0], 'in flight');
+  const [inFlight] = await it.claim(1);
+  if (inFlight === undefined) throw new Error('nothing to send');
+  const inbox = it.open();
+  inbox.offer([report('r0', 0)]);
+  await new Promise((later) => setTimeout(later, 2_500));
+  expect(it.happened('request.suspected')).toEqual([]);
+  await it.accept(inFlight, 'r0');
+  await vi.waitFor(
+    async () => expect(await it.states(second)).toMatchObject({ deliveredToTerminal: 1 }),
+    5_000,
+  );
   expect((await it.lane.commands.unknown()).map(({ suspect }) => suspect)).toEqual([null]);
 });
 

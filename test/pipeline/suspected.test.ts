@@ -1,0 +1,119 @@
+import { expect, test } from 'vitest';
+import { createMessagingClient } from '../../src/gateway/messaging.js';
+import { laneBearer } from '../../src/pipeline/bearer.js';
+import { followUpTurn } from '../../src/pipeline/follow-up.js';
+import { importCampaign } from '../../src/pipeline/import.js';
+import { createMemory } from '../../src/pipeline/memory.js';
+import { manuscripts } from '../../src/pipeline/messages.js';
+import { readState } from '../../src/store/campaigns.js';
+import { partsOf, rawServer, reply } from '../interface/raw-server.js';
+import { testRedis } from '../redis/test-redis.js';
+import { importFixture, mobile } from './import-fixture.js';
+
+const { redis, prefix } = testRedis('suspected');
+let fixtures = 0;
+
+/** A batch of two whose outcome nobody knows, and which may be request `x`; the service answers so when it is asked. */
+async function asked(answer: string) {
+  fixtures += 1;
+  const { deps, keys, told } = importFixture(redis, `${prefix}-${fixtures}`, {
+    CALLBACK_URL: 'https://volley.example/in',
+    CALLBACK_SECURITY_TOKEN: 'a-token-of-some-length',
+    MAX_RECIPIENTS_PER_REQUEST: '2',
+  });
+  const lane = deps.lanes.get('default');
+  if (lane === undefined) throw new Error('no lane');
+  const outcome = await importCampaign(deps, {
+    recipients: [{ to: mobile(0) }, { to: mobile(1) }],
+    message: 'Sale',
+  });
+  if (outcome.kind !== 'created') throw new Error(`it was ${outcome.kind}`);
+  const { id } = outcome;
+  const { claims } = await lane.claims.send({ turn: 't', call: 1, want: 1, seen: 0 });
+  const [claim] = claims;
+  if (claim === undefined) throw new Error('nothing to send');
+  await lane.settlements.send([{ claim, as: 'unknown', reason: 'no answer' }], 0);
+  await lane.notifications.suspect({ number: claim.number, campaign: id, first: 0, requestId: 'x' });
+
+  const server = await rawServer(answer);
+  const messaging = createMessagingClient({ baseUrl: server.origin, timeoutMs: 1_000 });
+  const monotonic = () => performance.now();
+  await followUpTurn(
+    { messaging, events: deps.events },
+    lane,
+    laneBearer('default', { kind: 'apiKey', apiKey: 'key' }, undefined),
+    manuscripts(redis, keys, lane),
+    createMemory(monotonic),
+    { monotonic, turnMs: 2_000, waitHereMs: 0, inFlight: 4, signal: new AbortController().signal },
+  );
+  messaging.close();
+  return {
+    lines: server.requests.map((request) => partsOf(request).line),
+    state: await readState(redis, keys, 'default', id),
+    suspects: (await lane.commands.unknown()).map(({ suspect }) => suspect),
+    due: await redis.zrange(keys.lane('default', 'unpolled'), '0', '-1'),
+    polled: await redis.zrange(keys.lane('default', 'polled'), '0', '-1'),
+    found: told.filter(({ type }) => type === 'request.found').length,
+    located: await lane.notifications.locate(['x']),
+    id,
+  };
+}
+
+const infos = (statuses: Record<string, string>): string =>
+  reply(
+    ['HTTP/1.1 200 OK', 'Content-Type: application/json'],
+    JSON.stringify({
+      deliveryInfoList: {
+        deliveryInfo: Object.entries(statuses).map(([number, deliveryStatus]) => ({
+          address: `tel:${number}`,
+          deliveryStatus,
+        })),
+      },
+    }),
+  );
+
+test('a request that has the recipients of the batch is that batch, and is followed up as any other', async () => {
+  const it = await asked(infos({ [mobile(1)]: 'DeliveredToNetwork', [mobile(0)]: 'DeliveredToTerminal' }));
+  expect(it.lines).toEqual(['GET /outbound/12345/requests/x/deliveryInfos HTTP/1.1']);
+  expect(it.state?.n).toMatchObject({ deliveredToTerminal: 1, deliveredToNetwork: 1, unknown: 0 });
+  expect([it.found, it.suspects, it.due, it.polled]).toEqual([1, [], [], [`${it.id}:0`]]);
+  expect(it.located).toEqual([{ campaign: it.id, first: 0, count: 2 }]);
+  expect(it.state).toMatchObject({ accepted: 1, poll: 1 });
+});
+
+test('one of which both are final completes the campaign', async () => {
+  const it = await asked(infos({ [mobile(0)]: 'DeliveredToTerminal', [mobile(1)]: 'DeliveryImpossible' }));
+  expect(it.state).toMatchObject({ s: 'completed', n: { deliveredToTerminal: 1, deliveryImpossible: 1 } });
+  expect([it.due, it.polled, it.located]).toEqual([[], [], [null]]);
+});
+
+test.each([
+  ['speaks of one of them only', infos({ [mobile(0)]: 'DeliveredToTerminal' })],
+  [
+    'speaks of another besides',
+    infos({
+      [mobile(0)]: 'DeliveredToTerminal',
+      [mobile(1)]: 'DeliveredToTerminal',
+      [mobile(2)]: 'DeliveredToTerminal',
+    }),
+  ],
+  [
+    'speaks of somebody else',
+    infos({ [mobile(0)]: 'DeliveredToTerminal', [mobile(2)]: 'DeliveredToTerminal' }),
+  ],
+  ['is not known to the service', reply(['HTTP/1.1 404 Not Found'])],
+])(
+  'a request that %s is not that batch, which stays unknown and is not asked about again',
+  async (_, answer) => {
+    const it = await asked(answer);
+    expect(it.lines).toHaveLength(1);
+    expect(it.state?.n).toMatchObject({ unknown: 2 });
+    expect([it.found, it.suspects, it.due, it.polled, it.located]).toEqual([0, [null], [], [], [null]]);
+  },
+);
+
+test('a service that does not answer is asked again later', async () => {
+  const it = await asked(reply(['HTTP/1.1 500 Internal Server Error']));
+  expect(it.state?.n).toMatchObject({ unknown: 2 });
+  expect([it.found, it.suspects, it.due]).toEqual([0, ['x'], [`${it.id}:0`]]);
+});

@@ -4,6 +4,7 @@ import { API_SCOPES, type ApiKey } from '../campaign/views.js';
 import type { Clock } from '../clock.js';
 import type { Redis } from '../redis/connection.js';
 import type { Keys } from '../redis/keys.js';
+import { untilAnswered } from '../redis/until-answered.js';
 import { apiKeyStore, type StoredApiKey } from '../store/api-keys.js';
 import type { Volley } from './volley.js';
 
@@ -12,6 +13,8 @@ const FORM = /^vk_(?<id>[0-9a-f]{12})_(?<secret>[A-Za-z0-9_-]{43})$/;
 const MOST_LETTERS = 100;
 /** When a key was used last is told no closer than this, so that using it costs next to nothing. */
 const TOUCH_EVERY_MS = 60_000;
+/** Whoever waits at the door is told soon that nobody answers. */
+const PATIENCE = { answerWithinMs: 3_000, tries: 1 };
 /** What a key is compared with that does not exist, so that it takes as long. */
 const NOBODYS = Buffer.alloc(32);
 
@@ -71,7 +74,7 @@ export function apiKeyDesk({ redis, keys, lanes, clock }: ApiKeyDeps): Volley['k
       const [id, secret] = [groups?.['id'], groups?.['secret']];
       if (id === undefined || secret === undefined) return null;
       // Asked each time: a key that was revoked opens nothing from that moment on.
-      const found = await store.get(id);
+      const found = await untilAnswered(() => store.get(id), PATIENCE);
       const wanted = found === null ? NOBODYS : Buffer.from(found.digest, 'base64url');
       const isSame = timingSafeEqual(digestOf(secret), wanted);
       if (found === null || !isSame) return null;

@@ -1,6 +1,7 @@
 import { InputError } from '../campaign/errors.js';
 import type { EventOf, EventType, VolleyEvent } from '../events.js';
 import type { Redis } from '../redis/connection.js';
+import { type Patience, untilAnswered } from '../redis/until-answered.js';
 import { EVENT_ID, type EventLog, isAfter, type LoggedEvent } from '../store/event-log.js';
 
 /** What is told to other processes: what happens to campaigns and lanes, not what happens at every request. */
@@ -61,10 +62,10 @@ export function createEventFeed({ log, connect }: FeedOptions): EventFeed {
   const followers = new Set<Follower>();
   let tail: Tail | undefined;
   let isClosed = false;
-  const catchUp = async (follower: Follower, last: string): Promise<LoggedEvent[]> => {
+  const catchUp = async (follower: Follower, last: string, waiting: Patience): Promise<LoggedEvent[]> => {
     // Before it is read: who falls behind meanwhile has to read once more.
     follower.isBehind = false;
-    const some = await log.after(last, READ_AT_ONCE);
+    const some = await untilAnswered(() => log.after(last, READ_AT_ONCE), waiting);
     if (some.length === READ_AT_ONCE) follower.isBehind = true;
     return some;
   };
@@ -84,6 +85,7 @@ export function createEventFeed({ log, connect }: FeedOptions): EventFeed {
       tail ??= startTail(log, connect(), followers);
       const follower = createFollower();
       const wake = (): void => follower.wake();
+      const waiting: Patience = signal === undefined ? {} : { signal };
       const isOver = (): boolean => isClosed || signal?.aborted === true;
       followers.add(follower);
       signal?.addEventListener('abort', wake, { once: true });
@@ -91,11 +93,12 @@ export function createEventFeed({ log, connect }: FeedOptions): EventFeed {
         // First, so that nothing lies between what is read and what is heard.
         const position = await tail.position;
         let last = after ?? position;
-        if (after !== undefined && (await log.hasForgotten(after))) yield { kind: 'gap', id: after };
+        const isGap = after !== undefined && (await untilAnswered(() => log.hasForgotten(after), waiting));
+        if (isGap) yield { kind: 'gap', id: last };
         // What came before it was there, and whatever it was too slow for, it reads for itself.
         follower.isBehind = true;
         while (!isOver()) {
-          const some = follower.isBehind ? await catchUp(follower, last) : follower.take();
+          const some = follower.isBehind ? await catchUp(follower, last, waiting) : follower.take();
           for (const logged of some) {
             if (!isAfter(logged.id, last)) continue;
             last = logged.id;
@@ -184,7 +187,8 @@ interface Tail {
 /** Reads the log's end as it grows, for all followers. */
 function startTail(log: EventLog, blocking: Redis, followers: ReadonlySet<Follower>): Tail {
   let isOver = false;
-  const position = log.last();
+  const over = new AbortController();
+  const position = untilAnswered(() => log.last(), { signal: over.signal });
   const run = async (): Promise<void> => {
     let last = await position;
     while (!isOver) {
@@ -204,6 +208,7 @@ function startTail(log: EventLog, blocking: Redis, followers: ReadonlySet<Follow
     position,
     stop() {
       isOver = true;
+      over.abort();
       blocking.disconnect();
     },
   };

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Redis } from '../redis/connection.js';
 import type { Keys } from '../redis/keys.js';
 
-/** Events kept at least: days of a quiet installation, hours of a busy one; some 300 bytes each. */
+/** Events kept at least: days of a quiet installation, hours of a busy one; some 150 bytes each. */
 const KEPT = 10_000;
 
 /** Something that happened. `id` is Redis's own: a time in ms and a count, ever growing. */

@@ -67,11 +67,10 @@ export async function served(
     log,
     key,
     async ask(method, path, { key: given, body, form, headers } = {}) {
-      whole ??= key();
       const reply = await fetch(`${origin}${path}`, {
         method,
         headers: {
-          authorization: `Bearer ${given ?? (await whole)}`,
+          authorization: `Bearer ${given ?? (await (whole ??= key()))}`,
           ...(body === undefined ? {} : { 'content-type': 'application/json' }),
           ...headers,
         },

@@ -60,6 +60,10 @@ export async function served(
   const key: Served['key'] = async (scopes = API_SCOPES, lanes) =>
     (await volley.keys.create({ name: 'a test', scopes, lanes })).key;
   let whole: Promise<string> | undefined;
+  const ofAll = (): Promise<string> => {
+    whole ??= key();
+    return whole;
+  };
   return {
     app,
     volley,
@@ -70,7 +74,7 @@ export async function served(
       const reply = await fetch(`${origin}${path}`, {
         method,
         headers: {
-          authorization: `Bearer ${given ?? (await (whole ??= key()))}`,
+          authorization: `Bearer ${given ?? (await ofAll())}`,
           ...(body === undefined ? {} : { 'content-type': 'application/json' }),
           ...headers,
         },

@@ -109,9 +109,19 @@ export function createHttp(options: HttpOptions): HttpApp {
 
 /** Answers under way are seen through, and then their connections closed, which their callers would keep for the next. */
 function endInGoodOrder(app: FastifyInstance): void {
+  // To Node a connection is not idle before its first request; clients make some beforehand.
+  const unused = new Set<Socket>();
+  app.server.on('connection', (socket: Socket) => {
+    unused.add(socket);
+    socket.once('close', () => unused.delete(socket));
+  });
+  app.server.on('request', ({ socket }) => unused.delete(socket));
   let closing: NodeJS.Timeout | undefined;
   app.addHook('preClose', async () => {
-    closing = setInterval(() => app.server.closeIdleConnections(), CLOSE_IDLE_EVERY_MS);
+    closing = setInterval(() => {
+      for (const socket of unused) socket.destroy();
+      app.server.closeIdleConnections();
+    }, CLOSE_IDLE_EVERY_MS);
   });
   app.addHook('onClose', async () => clearInterval(closing));
 }

@@ -1,8 +1,8 @@
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer } from 'node:net';
+import { connect, createServer } from 'node:net';
 import { promisify } from 'node:util';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { loadLocalConfig } from '../../src/config.js';
 import { createEvents } from '../../src/events.js';
 import { createHttp, type HttpApp } from '../../src/http/index.js';
@@ -77,4 +77,18 @@ test('the library loads no Fastify, the HTTP API does', async () => {
     (await promisify(execFile)(process.execPath, ['--input-type=module', '-e', script(module)])).stdout;
   expect([await run('volley'), await run('volley/http')]).toEqual(['false', 'true']);
   expect([app.server.listening, log]).toEqual([true, []]);
+});
+
+test('closing waits for no connection on which nothing was ever asked', async () => {
+  const config = loadLocalConfig({ API_KEY: 'key', REDIS_URL: url, REDIS_PREFIX: prefix });
+  const volley = createVolley({ config, events: createEvents({ level: 'silent' }) });
+  const other = createHttp({ volley, config });
+  onTestFinished(() => volley.close());
+  const { port } = new URL(await other.listen({ host: '127.0.0.1', port: 0 }));
+  const client = connect(Number(port), '127.0.0.1');
+  client.on('error', () => {});
+  const ended = once(client, 'close');
+  await Promise.all([once(client, 'connect'), once(other.server, 'connection')]);
+  await other.close();
+  await ended;
 });

@@ -1,6 +1,9 @@
+import { readFileSync } from 'node:fs';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import type { OpenAPIV3_1 } from 'openapi-types';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { PROBLEMS } from '../../src/http/problem.js';
+import { printedCommands, unknownIn } from '../house/commands.js';
 import { testRedis } from '../redis/test-redis.js';
 import { served } from './api.js';
 
@@ -75,4 +78,27 @@ test('The address that a problem gives as its type is on that page', async () =>
   const { type } = said as { type: string };
   expect(type).toMatch(/^\/docs#/);
   expect(html).toContain(`id="${type.split('#')[1]}"`);
+});
+
+describe('docs/http.md', () => {
+  const text = readFileSync(new URL('../../docs/http.md', import.meta.url), 'utf8');
+
+  test('lists every problem with its status', () => {
+    const listed = [...text.matchAll(/^\| (\d{3}) \| `(\w+)` \|/gm)].map(
+      ([, status, code]) => `${status} ${code}`,
+    );
+    expect(listed).toEqual(PROBLEMS.map(({ status, code }) => `${status} ${code}`));
+  });
+
+  test('names addresses that there are', () => {
+    const named = [...text.matchAll(/(?<=[`\s]|8080)(\/v1\/[\w/]*\w)/g)].map(([, path = '']) =>
+      path.replace('/ID', '/{id}'),
+    );
+    expect(named.length).toBeGreaterThan(5);
+    expect(named.filter((path) => document.paths?.[path] === undefined)).toEqual([]);
+  });
+
+  test.each(printedCommands(text))('prints a command that there is: %s', (line) => {
+    expect(unknownIn(line)).toEqual([]);
+  });
 });

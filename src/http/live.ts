@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { NotFoundError } from '../campaign/errors.js';
-import type { FeedItem } from '../pipeline/event-feed.js';
+import { FED, type FeedItem } from '../pipeline/event-feed.js';
 import { keyOf, maySee, mustSee } from './access.js';
 import type { HttpOptions, Routes } from './app.js';
 import { campaignId, mustSeeCampaign } from './campaign-id.js';
@@ -53,8 +53,7 @@ export const live: Routes = (app, options) => {
       config: { scope: 'read' },
       schema: {
         summary: 'Follow what happens',
-        description:
-          'Server-sent events: what happens to campaigns and lanes that the key may see, each with its `id`. `Last-Event-ID` resumes after one; `gap` says that some are not kept any more.',
+        description: `Server-sent events: what happens to campaigns and lanes that the key may see, each with its \`id\`. \`Last-Event-ID\` resumes after one; \`gap\` says that some are not kept any more. There are ${FED.map((type) => `\`${type}\``).join(', ')}.`,
         tags: ['Events'],
         headers: resume,
         querystring: z.strictObject({

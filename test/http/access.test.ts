@@ -106,6 +106,13 @@ test('A key that is limited to one lane sends on it without naming it', async ()
   expect(await volley.laneOf((said as { id: string }).id)).toBe('other');
 });
 
+test('A key of several lanes has to name the one that is meant', async () => {
+  const own = await key(['send'], ['main', 'other']);
+  const { lane: _, ...unnamed } = campaign('main');
+  const { status, said } = await ask('POST', '/v1/campaigns', { key: own, body: unnamed });
+  expect([status, said]).toMatchObject([400, { errors: [{ pointer: '/lane' }] }]);
+});
+
 test('Idempotency keys of parties that know nothing of each other do not meet', async () => {
   const [one, two] = [await key(['send'], ['main']), await key(['send'], ['other'])];
   const headers = { 'idempotency-key': 'order-1' };

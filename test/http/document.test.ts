@@ -3,6 +3,7 @@ import { Validator } from '@seriousme/openapi-schema-validator';
 import type { OpenAPIV3_1 } from 'openapi-types';
 import { describe, expect, test } from 'vitest';
 import { PROBLEMS } from '../../src/http/problem.js';
+import { FED } from '../../src/pipeline/event-feed.js';
 import { printedCommands, unknownIn } from '../house/commands.js';
 import { testRedis } from '../redis/test-redis.js';
 import { served } from './api.js';
@@ -88,6 +89,13 @@ describe('docs/http.md', () => {
       ([, status, code]) => `${status} ${code}`,
     );
     expect(listed).toEqual(PROBLEMS.map(({ status, code }) => `${status} ${code}`));
+  });
+
+  test('lists every event that is told', () => {
+    const [, table = ''] = text.split('| event | |');
+    const rows = table.split('\n\n')[0] ?? '';
+    const listed = [...rows.matchAll(/`(\w+\.\w+)`/g)].map(([, type]) => type);
+    expect(listed.sort()).toEqual([...FED].sort());
   });
 
   test('names addresses that there are', () => {

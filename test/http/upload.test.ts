@@ -130,6 +130,20 @@ test('A form with a part too many leaves no campaign behind', async () => {
   expect(await campaignKeys()).toEqual(before);
 });
 
+test('A preview of a form tells what it would come to, and leaves nothing behind', async () => {
+  const before = await campaignKeys();
+  const form = formOf(order(), 'name,phone\nAnna,+447700900121\nAnna,+447700900121\nBo,12\n');
+  const { status, said } = await ask('POST', '/v1/preview', { form });
+  expect(status).toBe(200);
+  expect(said).toMatchObject({ rows: 3, recipients: 1, duplicates: 1, invalid: 1, problems: [{ line: 4 }] });
+  expect(await campaignKeys()).toEqual(before);
+});
+
+test('A form is taken only where there is something to do with it', async () => {
+  const { status, said } = await ask('POST', '/v1/find', { form: formOf(order(), rows(1)) });
+  expect([status, said]).toMatchObject([415, { code: 'unsupported' }]);
+});
+
 test('A list that is too long is refused, and nothing of it is kept', async () => {
   const before = await campaignKeys();
   const { status, said } = await upload(order(), rows(60_000));

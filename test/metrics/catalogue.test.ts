@@ -76,7 +76,13 @@ async function traffic() {
   const origin = await api.listen({ host: '127.0.0.1', port: config.http.port });
   await fleet.add('all');
   await fleet.ready();
-  await vi.waitUntil(async () => (await volley.census()).lanes.every(isLookedAt), { timeout: 20_000 });
+  await vi.waitUntil(
+    async () => {
+      const { lanes: counted, sweptAgoMs } = await volley.census();
+      return counted.every(isLookedAt) && sweptAgoMs !== null;
+    },
+    { timeout: 20_000 },
+  );
   const outcome = await volley.enqueue({
     recipients: [...recipients(30), ...ENDINGS],
     message: 'Sale',

@@ -15,7 +15,10 @@ const SHORT_PATH = '/callbacks';
 export const callbacks: Routes = (app, { volley }) => {
   const inside = volley.notifications.callbacks();
   if (inside === null) return;
-  // Whatever the body says it is, it is read as text here and judged where its token is.
+  // Whatever the body is said to be, even what is no type at all, it is read as text here and judged where its token is.
+  app.addHook('onRequest', async ({ raw }) => {
+    delete raw.headers['content-type'];
+  });
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'string', bodyLimit: MOST_BYTES }, (_request, body, done) => {
     done(null, body);

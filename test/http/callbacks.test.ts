@@ -1,4 +1,5 @@
 import { createHmac } from 'node:crypto';
+import fc from 'fast-check';
 import { expect, test, vi } from 'vitest';
 import { laneCallback, loadLocalConfig } from '../../src/config.js';
 import { openLane } from '../../src/pipeline/lane.js';
@@ -16,7 +17,7 @@ const settings = {
   CALLBACK_URL: CALLBACK.url,
   CALLBACK_SECURITY_TOKEN: TOKEN,
 };
-const { origin, volley, log } = await served(settings);
+const { app, origin, volley, log } = await served(settings);
 const off = await served({ REDIS_URL: url, REDIS_PREFIX: `${prefix}-off` });
 const trusting = await served({ ...settings, REDIS_PREFIX: `${prefix}-path`, CALLBACK_PROOF: 'path' });
 const { segment, securityToken } = laneCallback(CALLBACK, 'default');
@@ -126,6 +127,38 @@ test('where there is no callback there is no address', async () => {
   for (const path of [`/sms/in/${segment}`, `/callbacks/${segment}`]) {
     expect((await post(path, told('any'), { securityToken }, off.origin)).status).toBe(404);
   }
+});
+
+test('whatever comes to the address is answered, and nothing of it is a fault of ours', async () => {
+  const text = fc.string({ unit: fc.constantFrom(...'abz019%/?#&=:;,.{}[]"\\\u00e9\u2028 ') });
+  await fc.assert(
+    fc.asyncProperty(
+      fc.constantFrom(segment, 'guess', `${segment}%`, `${segment}/more`),
+      text,
+      fc.oneof(
+        fc.json(),
+        text,
+        fc.jsonValue().map((value) => JSON.stringify({ deliveryInfo: value })),
+        fc
+          .record({ address: text, deliveryStatus: text, requestId: text })
+          .map((info) =>
+            JSON.stringify({ deliveryInfoList: { deliveryInfo: [info], resourceURL: info.address } }),
+          ),
+      ),
+      fc.constantFrom('application/json', 'text/xml', 'multipart/form-data', 'x'),
+      fc.boolean(),
+      async (at, query, payload, type, isOurs) => {
+        const { statusCode } = await app.inject({
+          method: 'POST',
+          url: `/sms/in/${at}?${encodeURI(query)}`,
+          payload,
+          headers: { 'content-type': type, ...(isOurs ? { securitytoken: securityToken } : {}) },
+        });
+        expect(at === segment ? [204, 400, 401] : [400, 404, 415]).toContain(statusCode);
+      },
+    ),
+    { numRuns: 1_000 },
+  );
 });
 
 test('the log has neither address, token nor number, and tells of what was refused', () => {

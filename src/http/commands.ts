@@ -113,7 +113,7 @@ export const commands: Routes = (app, { volley }) => {
     async (request) => {
       const { id } = request.params;
       await mustSeeCampaign(volley, request, id);
-      return volley.resolve(id, request.body);
+      return unlessItsState(volley.resolve(id, request.body));
     },
   );
 };

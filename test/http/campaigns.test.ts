@@ -189,6 +189,8 @@ test('A campaign is paused, resumed and cancelled, and says what cannot be', asy
     409,
     { code: 'notNow', detail: `campaign ${id} is cancelled; it cannot pause` },
   ]);
+  const resend = await say('resolve', { as: 'resend' });
+  expect([resend.status, resend.said]).toMatchObject([409, { code: 'notNow' }]);
   expect((await ask('POST', '/v1/campaigns/nowhere/pause')).status).toBe(404);
 });
 

@@ -1,4 +1,4 @@
-import type { ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { serializerCompiler, validatorCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod';
@@ -25,6 +25,8 @@ export interface HttpOptions {
   readonly config: Config | LocalConfig;
   /** Tests pass their own. */
   readonly clock?: Clock | undefined;
+  /** How long whoever was refused may go on sending, ms; tests shorten it. */
+  readonly lingerMs?: number | undefined;
 }
 
 /** The app, with schemas of zod. */
@@ -41,6 +43,7 @@ const BEHIND_KEYS: readonly Routes[] = [campaigns, commands, report, live, lanes
 const OPEN: readonly Routes[] = [health, document, callbacks];
 
 const CLOSE_IDLE_EVERY_MS = 100;
+const LINGER_MS = 30_000;
 /** The longest that a request may take to come in: a list of a gigabyte over a slow line. */
 const REQUEST_WITHIN_MS = 3_600_000;
 
@@ -50,13 +53,14 @@ const REQUEST_WITHIN_MS = 3_600_000;
  * pattern: addresses, headers and bodies hold numbers and keys, and are never logged.
  */
 export function createHttp(options: HttpOptions): HttpApp {
-  const { config, volley } = options;
+  const { config, volley, lingerMs = LINGER_MS } = options;
   const refuse = (error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
     const problem = problemOf(error);
     if (problem.code === 'failed') {
       const { method, routeOptions } = request;
       volley.events.emit({ type: 'http.failed', method, route: routeOptions.url ?? 'none', error });
     }
+    hearOut(request.raw, lingerMs);
     return reply
       .code(problem.status)
       .headers(problem.headers)
@@ -124,6 +128,17 @@ function endInGoodOrder(app: FastifyInstance): void {
     }, CLOSE_IDLE_EVERY_MS);
   });
   app.addHook('onClose', async () => clearInterval(closing));
+}
+
+/**
+ * Whoever is refused while he still sends is heard out for a while: a connection that is closed at once would take the
+ * answer with it. But not for as long as he likes.
+ */
+function hearOut(request: IncomingMessage, ms: number): void {
+  if (request.complete) return;
+  const letGo = setTimeout(() => request.socket.destroy(), ms);
+  const hold = (): void => clearTimeout(letGo);
+  request.once('end', hold).once('close', hold);
 }
 
 /** What is no HTTP, or comes too slowly, is answered once and let go. */

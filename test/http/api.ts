@@ -37,6 +37,7 @@ export interface Answer {
 
 export interface ServedOptions {
   readonly clock?: Clock;
+  readonly lingerMs?: number;
   /** Adds routes. */
   readonly also?: (app: HttpApp) => void;
 }
@@ -44,13 +45,13 @@ export interface ServedOptions {
 /** Serves until the file's last test is over. `settings` are those of the environment. */
 export async function served(
   settings: Record<string, string>,
-  { clock, also }: ServedOptions = {},
+  { clock, lingerMs, also }: ServedOptions = {},
 ): Promise<Served> {
   const log: string[] = [];
   const config = loadLocalConfig({ API_KEY: 'key', SENDER_ADDRESS: 'ACME', ...settings });
   const events = createEvents({ level: 'trace', destination: { write: (line) => void log.push(line) } });
   const volley = createVolley({ config, events });
-  const app = createHttp({ volley, config, clock });
+  const app = createHttp({ volley, config, clock, lingerMs });
   also?.(app);
   afterAll(async () => {
     await app.close();

@@ -68,6 +68,18 @@ test('what nobody foresaw is told to the log and not to the caller', async () =>
   expect(told.join('')).not.toContain('447700900123');
 });
 
+test('whoever is refused while he sends hears the answer, and is let go', async () => {
+  const { origin: own } = await served({ REDIS_URL: url, REDIS_PREFIX: prefix }, { lingerMs: 300 });
+  const socket = connect(Number(new URL(own).port), '127.0.0.1');
+  await once(socket, 'connect');
+  socket.write('POST /v1/campaigns HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000\r\n\r\nsome');
+  const [answer] = await once(socket, 'data');
+  expect(String(answer)).toMatch(/^HTTP\/1\.1 401 /);
+  // What he goes on sending is thrown away, until he has had his time.
+  socket.on('error', () => {}).write('and more');
+  await once(socket, 'close');
+});
+
 test('the library loads no Fastify, the HTTP API does', async () => {
   const script = (module: string): string =>
     `import { createRequire } from 'node:module';

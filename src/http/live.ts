@@ -3,7 +3,8 @@ import type { ServerResponse } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { NotFoundError } from '../campaign/errors.js';
-import { FED, type FeedItem } from '../pipeline/event-feed.js';
+import { CATALOGUE, type FieldTable } from '../events/catalogue.js';
+import { FED, type FedEvent, type FeedItem } from '../pipeline/event-feed.js';
 import { keyOf, maySee, mustSee } from './access.js';
 import type { HttpOptions, Routes } from './app.js';
 import { campaignId, mustSeeCampaign } from './campaign-id.js';
@@ -185,7 +186,20 @@ function wordsOf(item: FeedItem): string {
   if (item.kind === 'gap') {
     return `event: gap\ndata: ${JSON.stringify({ after: item.id })}\n\n`;
   }
-  const { id, at, event } = item;
-  const { type, ...rest } = event;
-  return `id: ${id}\nevent: ${type}\ndata: ${JSON.stringify({ type, at, ...rest })}\n\n`;
+  const { id, at: time, event } = item;
+  const { type } = event;
+  return `id: ${id}\nevent: ${type}\ndata: ${JSON.stringify({ type, time, ...shown(event) })}\n\n`;
+}
+
+/** The fields of an event, its times as all times here are. */
+function shown({ type, ...values }: FedEvent): Record<string, unknown> {
+  // A process of a later version may tell of what this one does not know.
+  const known: Readonly<Record<string, { readonly fields: FieldTable } | undefined>> = CATALOGUE;
+  const fields = known[type]?.fields ?? {};
+  return Object.fromEntries(
+    Object.entries(values).map(([name, value]) => [
+      name,
+      fields[name]?.kind === 'time' && typeof value === 'number' ? new Date(value).toISOString() : value,
+    ]),
+  );
 }

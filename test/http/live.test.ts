@@ -6,7 +6,7 @@ import { createVolley } from '../../src/runtime.js';
 import { testRedis } from '../redis/test-redis.js';
 import { served } from './api.js';
 
-const { url, prefix } = testRedis('http-live');
+const { url, prefix, redis } = testRedis('http-live');
 const settings = { REDIS_URL: url, REDIS_PREFIX: prefix };
 const { ask, key, volley, origin } = await served(settings);
 /** Another process, as far as the first can tell. */
@@ -96,8 +96,24 @@ test('What happens in any process is told, with an id each', async () => {
     lane: 'default',
     by: 'operator',
   });
-  expect(Date.parse(String(paused.said['at']))).toBeGreaterThan(Date.now() - 60_000);
+  expect(Date.parse(String(paused.said['time']))).toBeGreaterThan(Date.now() - 60_000);
   expect(paused.id).toMatch(/^\d+-\d+$/);
+});
+
+test('Times are told as everywhere in the API', async () => {
+  const watched = await watch('/v1/events');
+  volley.events.emit({ type: 'campaign.launched', lane: 'default', campaign: 'a', at: 0 });
+  volley.events.emit({ type: 'lane.paused', lane: 'default', reason: 'a test', until: null, epoch: 1 });
+  const [launched, paused] = [await happened(watched), await happened(watched)];
+  expect(launched.said).toMatchObject({ campaign: 'a', at: '1970-01-01T00:00:00.000Z' });
+  expect(paused.said).toMatchObject({ until: null, epoch: 1, time: expect.stringMatching(/^\d{4}-/) });
+});
+
+test('What a later version tells is passed on as it is', async () => {
+  const watched = await watch('/v1/events');
+  const event = { type: 'campaign.teleported', lane: 'default', campaign: 'a', at: 0 };
+  await redis.xadd(`${prefix}:events`, '*', 'e', JSON.stringify(event));
+  expect(await happened(watched)).toMatchObject({ event: event.type, said: event });
 });
 
 test('Whoever comes back with the last id misses nothing and hears nothing twice', async () => {

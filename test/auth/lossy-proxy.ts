@@ -54,7 +54,7 @@ export async function lossyProxy(redisUrl: string): Promise<LossyProxy> {
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('the proxy has no port');
   const proxy: LossyProxy = {
-    url: `redis://127.0.0.1:${address.port}`,
+    url: Object.assign(new URL(redisUrl), { host: `127.0.0.1:${address.port}` }).href,
     loseReplyToScript(n) {
       scriptsToGo = n;
     },

@@ -53,6 +53,7 @@ export function keepSubscriptions(options: KeeperOptions): { stop(): Promise<voi
     if (!(await store.lease(options.me, options.leaseMs))) return;
     const subscribed = await desk.create();
     await store.write(stateOf(subscribed));
+    await store.release(options.me);
     switch (subscribed.outcome) {
       case 'already':
         told.delete(name);

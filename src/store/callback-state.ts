@@ -19,6 +19,7 @@ const STATES = ['ours', 'foreign', 'refused', 'unanswered'] as const;
 /** What is kept of a lane's subscription; the subscription itself is the service's. */
 export function callbackState(redis: Redis, keys: Keys, lane: string) {
   const key = keys.lane(lane, 'callback');
+  const leaseKey = keys.lane(lane, 'keeper');
   const serverTime = async (): Promise<number> => {
     const [seconds, micros] = await redis.time();
     return Number(seconds) * 1_000 + Math.floor(Number(micros) / 1_000);
@@ -49,7 +50,11 @@ export function callbackState(redis: Redis, keys: Keys, lane: string) {
     },
     /** One process at a time sees to the subscription; true for the one that may, for so many ms. */
     async lease(me: string, forMs: number): Promise<boolean> {
-      return (await redis.set(keys.lane(lane, 'keeper'), me, 'PX', forMs, 'NX')) === 'OK';
+      return (await redis.set(leaseKey, me, 'PX', forMs, 'NX')) === 'OK';
+    },
+    /** Gives it back. Another's is left alone, as far as a look right before can tell; two that look do no harm. */
+    async release(me: string): Promise<void> {
+      if ((await redis.get(leaseKey)) === me) await redis.del(leaseKey);
     },
     /** What notifications have left behind goes where they have been switched off. */
     async forget(): Promise<void> {

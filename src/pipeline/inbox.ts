@@ -170,7 +170,9 @@ export function createInbox(lane: Lane, options: InboxOptions): Inbox {
   const stands = ({ now, waiting, unknown: batches }: Notified): void => {
     time = { server: now, at: monotonic() };
     unknown = batches;
-    if (waiting > 0) lookLater(ROUND_MS);
+    if (waiting === 0) return;
+    hasWaiting = true;
+    lookLater(ROUND_MS);
   };
 
   const failed = (reports: number, error: unknown): void => {
@@ -203,8 +205,13 @@ export function createInbox(lane: Lane, options: InboxOptions): Inbox {
     if (isStopped || round !== undefined) return;
     round = alarm(inMs, () => {
       const began = monotonic();
+      // Set again by whatever is put by from now on: the look that begins may not see it any more.
+      hasWaiting = false;
       looking = look()
-        .catch((error: unknown) => failed(0, error))
+        .catch((error: unknown) => {
+          hasWaiting = true;
+          failed(0, error);
+        })
         .then(() => {
           round = undefined;
           if (hasWaiting) lookLater(Math.max(ROUND_MS, (monotonic() - began) / ROUND_SHARE));
@@ -229,7 +236,7 @@ export function createInbox(lane: Lane, options: InboxOptions): Inbox {
       lane.tell(done.events);
       time = { server: done.now, at: monotonic() };
       unknown = done.unknown;
-      hasWaiting = done.waiting > 0;
+      if (done.waiting > 0) hasWaiting = true;
     }
     // While a send is in flight its answer may still name the request, and the batch is not unknown.
     const mature = lane.rules.timeout + lane.rules.margin + SWEPT_MS;

@@ -23,8 +23,8 @@ function receiving(room: Room = { left: 10_000 }) {
   const { deps, keys, told } = fixture;
   const lane = deps.lanes.get('default');
   if (lane === undefined) throw new Error('no lane');
-  const open = (): Inbox => {
-    const inbox = createInbox(lane, {
+  const open = (as = lane): Inbox => {
+    const inbox = createInbox(as, {
       events: deps.events,
       numbers: numberReader(redis, keys),
       senderOf: async (of, campaign) => (await readMeta(redis, keys, of, campaign))?.sender ?? null,
@@ -92,6 +92,31 @@ test('one that is earlier than the answer that names its request waits for it', 
   await vi.waitFor(() => expect(it.happened('notifications.settled')).toMatchObject([{ waiting: 1 }]));
   await it.accept(claim, 'r0');
   await vi.waitFor(async () => expect(await it.states(id)).toMatchObject({ deliveredToTerminal: 1 }), 5_000);
+});
+
+test('one that comes while those that wait are looked at is looked at next', async () => {
+  const it = receiving();
+  const id = await it.campaign([0, 1], 'meanwhile');
+  const [first, second] = await it.claim(2);
+  if (first === undefined || second === undefined) throw new Error('nothing to send');
+  let inbox: Inbox | undefined;
+  let isFirstLook = true;
+  // The second one is put by after the look has been told that nothing waits, and before it is over.
+  const settle: typeof it.lane.notifications.settle = async (known, early, now) => {
+    const done = await it.lane.notifications.settle(known, early, now);
+    if (known.length === 0 || !isFirstLook) return done;
+    isFirstLook = false;
+    inbox?.offer([report('r1', 1)]);
+    await vi.waitFor(() => expect(it.happened('notifications.settled')).toHaveLength(2));
+    return done;
+  };
+  inbox = it.open({ ...it.lane, notifications: { ...it.lane.notifications, settle } });
+  inbox.offer([report('r0', 0)]);
+  await vi.waitFor(() => expect(it.happened('notifications.settled')).toHaveLength(1));
+  await it.accept(first, 'r0');
+  await vi.waitFor(() => expect(it.happened('notifications.settled')).toHaveLength(2), 5_000);
+  await it.accept(second, 'r1');
+  await vi.waitFor(async () => expect(await it.states(id)).toMatchObject({ deliveredToTerminal: 2 }), 5_000);
 });
 
 test('what waits is taken up by the process that comes next', async () => {

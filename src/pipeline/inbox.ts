@@ -229,7 +229,7 @@ export function createInbox(lane: Lane, options: InboxOptions): Inbox {
       if (located === null) continue;
       const letters = new Map(Object.entries(one.letters).map(([number, letter]) => [`+${number}`, letter]));
       const notice = await known({ ...one, correlator: null, letters }, located);
-      if (notice !== null) notices.push(notice);
+      if (notice !== null) notices.push({ ...notice, waited: one.text });
     }
     for (let from = 0; from === 0 || from < notices.length; from += TOGETHER) {
       const done = await answered(() => notifications.settle(notices.slice(from, from + TOGETHER), []));

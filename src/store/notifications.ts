@@ -13,6 +13,8 @@ export interface KnownNotice {
   readonly located: Located;
   /** A letter each recipient of the batch. */
   readonly letters: Letters;
+  /** What has waited under its id, as it was read, if that is what is told. */
+  readonly waited?: string;
 }
 
 /** What was notified of a request that nobody knows, or not yet. */
@@ -24,8 +26,9 @@ export interface EarlyNotice {
   readonly letters: Readonly<Record<string, string>>;
 }
 
-/** One that waits, and for how many ms it has. */
+/** One that waits, as it is kept, and for how many ms it has. */
 export interface WaitingNotice extends EarlyNotice {
+  readonly text: string;
   readonly ageMs: number;
 }
 
@@ -116,10 +119,10 @@ export function laneNotifications(redis: Redis, keys: Keys, lane: string, rules:
     settle(known: readonly KnownNotice[], unknown: readonly EarlyNotice[], now?: number): Promise<Notified> {
       const entries: object[] = [];
       const entryKeys: string[] = [];
-      for (const { requestId: id, located, letters } of known) {
+      for (const { requestId: id, located, letters, waited: e } of known) {
         const { campaign: c, first: f } = located;
         const digest = digestOf(id);
-        entries.push({ id, ...(id === '' ? {} : { d: digest.field }), c, f, letters });
+        entries.push({ id, ...(id === '' ? {} : { d: digest.field }), c, f, letters, e });
         entryKeys.push(
           indexKey(keys, lane, digest),
           statusesKey(keys, lane, c),
@@ -152,7 +155,7 @@ export function laneNotifications(redis: Redis, keys: Keys, lane: string, rules:
           if (text === null || text === undefined) continue;
           const { s, r } = early.parse(JSON.parse(text));
           const ageMs = earlyMs - (Number(some[2 * at + 1]) - now);
-          found.push({ requestId, sender: s === '' ? null : s, letters: r, ageMs });
+          found.push({ requestId, sender: s === '' ? null : s, letters: r, text, ageMs });
         }
       }
       return found;

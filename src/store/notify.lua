@@ -16,8 +16,8 @@
   KEYS[10] callbackKey   hash: how notifications stand; heardAt: when the last one came, ms
   KEYS[11..] entryKeys   three an entry: where its id is looked up, statuses of its campaign, records of its request
   ARGV[1] rulesJson      the lane's rules
-  ARGV[2] entriesJson    [{ id, d, c, f, letters }, …], or of an id that nobody knows [{ id, d, s, r }, …]: its sender, and
-                         its recipients' digits with a letter each
+  ARGV[2] entriesJson    [{ id, d, c, f, letters, e }, …], e: what has waited of it, if that is what is told; or of an id that
+                         nobody knows [{ id, d, s, r }, …]: its sender, and its recipients' digits with a letter each
   ARGV[3] given          time in ms, or '' for the server's
   Returns                requests of which something has changed; JSON: ids that have become known meanwhile; how many ids
                          wait; how many batches are unknown; how many ids were too many; the time; events
@@ -84,7 +84,10 @@ local function settle(entry, indexKey, statusesKey, recordsKey)
     if redis.call('ZREM', unpolledKey, member) == 0 then redis.call('ZREM', polledKey, member) end
   end
   if not isAwaited and entry.d then redis.call('HDEL', indexKey, entry.d) end
-  if waiting > 0 and entry.id ~= '' then forget(entry.id) end
+  -- What waits of it may have grown since it was read, and is let go of only as it was told, or when it can tell no more.
+  if waiting > 0 and entry.id ~= '' then
+    if not isAwaited or (entry.e and entry.e == redis.call('HGET', earlyKey, entry.id)) then forget(entry.id) end
+  end
 end
 
 -- What waits of an id is put together: a final status beats what is not final, and the first of two is kept.

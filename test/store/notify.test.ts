@@ -123,12 +123,35 @@ test('one that comes before its request is known waits, and is told when it has 
   const { claims } = await lane.claims.send({ turn: 't', call: 1, want: 1, seen: 0, now: START });
   const early = { requestId: 'r1', sender: 'ACME', letters: { '358401234567': 'T' } };
   expect(await lane.notifications.settle([], [early], START + 10)).toMatchObject({ waiting: 1, again: [] });
-  expect(await lane.notifications.waiting(NOTIFIED.early, START + 20)).toEqual([{ ...early, ageMs: 10 }]);
+  const [waiting] = await lane.notifications.waiting(NOTIFIED.early, START + 20);
+  expect(waiting).toMatchObject({ ...early, ageMs: 10 });
   await lane.settlements.send(claims.map(taken), 0, START + 100);
   expect((await lane.notifications.settle([], [early], START + 110)).again).toEqual(['r1']);
   const located = { campaign: 'c', first: 0, count: 1 };
   const done = await lane.notifications.settle([{ requestId: 'r1', located, letters: 'T' }], [], START + 120);
   expect(done).toMatchObject({ changes: 1, waiting: 0 });
+});
+
+test('what is put by after what waits was read is not let go of with it', async () => {
+  const lane = laneFixture(redis, prefix, 'grown', NOTIFIED);
+  await lane.campaign('c', 1);
+  const { claims } = await lane.claims.send({ turn: 't', call: 1, want: 1, seen: 0, now: START });
+  const say = (letter: string) =>
+    lane.notifications.settle(
+      [],
+      [{ requestId: 'r1', sender: null, letters: { '358401234567': letter } }],
+      START,
+    );
+  const read = async () => nth(await lane.notifications.waiting(NOTIFIED.early, START), 0).text;
+  const located = { campaign: 'c', first: 0, count: 1 };
+  await say('N');
+  const before = await read();
+  await say('T');
+  await lane.settlements.send(claims.map(taken), 0, START + 100);
+  const told = { requestId: 'r1', located, letters: 'N', waited: before };
+  expect(await lane.notifications.settle([told], [], START + 110)).toMatchObject({ changes: 0, waiting: 1 });
+  const now = { requestId: 'r1', located, letters: 'N', waited: await read() };
+  expect(await lane.notifications.settle([now], [], START + 120)).toMatchObject({ waiting: 0 });
 });
 
 test('what waits of one request is put together, a final status before others, and the first of two', async () => {
@@ -138,7 +161,7 @@ test('what waits of one request is put together, a final status before others, a
   await say({ '1001': 'N', '1002': 'T' });
   await say({ '1001': 'T', '1003': 'I' }, 'ACME');
   await say({ '1001': 'I', '1002': 'N' });
-  expect(await lane.notifications.waiting(NOTIFIED.early, START)).toEqual([
+  expect(await lane.notifications.waiting(NOTIFIED.early, START)).toMatchObject([
     { requestId: 'x', sender: 'ACME', letters: { '1001': 'T', '1002': 'T', '1003': 'I' }, ageMs: 0 },
   ]);
 });

@@ -136,7 +136,7 @@ function endInGoodOrder(app: FastifyInstance): void {
  */
 function hearOut(request: IncomingMessage, ms: number): void {
   if (request.complete) return;
-  const letGo = setTimeout(() => request.socket.destroy(), ms);
+  const letGo = setTimeout(() => request.destroy(), ms);
   const hold = (): void => clearTimeout(letGo);
   request.once('end', hold).once('close', hold);
 }

@@ -117,8 +117,12 @@ test('What was accepted without an answer is found by its notification, and nobo
   );
   const id = await launch(fleet, { recipients: recipients(300), message: 'Sale' });
   const status = await finished(fleet, id);
-  const found = fleet.logged('request.found');
   const unknown = fleet.logged('request.unknown');
+  // What a worker has logged may be read a moment after what it has written to Redis.
+  const found = await vi.waitUntil(() => {
+    const lines = fleet.logged('request.found');
+    return lines.length < unknown.length ? undefined : lines;
+  }, 5_000);
   console.info(`${unknown.length} unknown, ${found.length} of them found by a notification`);
   expect(unknown.length).toBeGreaterThan(0);
   expect(found.length).toBe(unknown.length);

@@ -29,7 +29,7 @@ describe.runIf(program !== undefined)('a Redis with a replica, watched by Sentin
   const url = await startSentinel(program ?? '', dir, master.port);
 
   test('a campaign goes on when the master is killed and the replica takes over, and nobody is sent to twice', {
-    timeout: 45_000,
+    timeout: 90_000,
   }, async () => {
     const operator = new Redis(replica.url);
     onTestFinished(() => operator.disconnect());
@@ -51,11 +51,14 @@ describe.runIf(program !== undefined)('a Redis with a replica, watched by Sentin
         const { recipients: counts } = await volley.status(id).catch(() => ({ recipients: undefined }));
         return (counts?.deliveredToTerminal ?? 0) + (counts?.unknown ?? 0) === COUNT;
       },
-      { timeout: 25_000 },
+      { timeout: 60_000 },
     );
     expect(await operator.role()).toContain('master');
     expect((await simulator.summary()).duplicates).toBe(0);
-    expect(fleet.logged('redis.restored')).toHaveLength(1);
+    // A server that has just become master may let a connection go once more.
+    const lost = fleet.logged('redis.lost').length;
+    expect(lost).toBeGreaterThan(0);
+    await vi.waitFor(() => expect(fleet.logged('redis.restored').length).toBeGreaterThanOrEqual(lost), 10_000);
   });
 });
 

@@ -58,7 +58,10 @@ describe.runIf(program !== undefined)('a Redis with a replica, watched by Sentin
     // A server that has just become master may let a connection go once more.
     const lost = fleet.logged('redis.lost').length;
     expect(lost).toBeGreaterThan(0);
-    await vi.waitFor(() => expect(fleet.logged('redis.restored').length).toBeGreaterThanOrEqual(lost), 10_000);
+    await vi.waitFor(
+      () => expect(fleet.logged('redis.restored').length).toBeGreaterThanOrEqual(lost),
+      10_000,
+    );
   });
 });
 

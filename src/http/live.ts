@@ -16,6 +16,7 @@ const SAY_SOMETHING_EVERY = 15;
 /** Seconds after which somebody who takes nothing in is let go; what was missed is told when he comes back. */
 const PATIENCE = 60;
 const MOST_WATCHERS = 5_000;
+const ANSWERED_WITHIN_MS = 3_000;
 
 const stream = {
   200: {
@@ -110,10 +111,19 @@ export const live: Routes = (app, options) => {
     const { id: key } = keyOf(request);
     const over = new AbortController();
     const { signal } = over;
-    reply.hijack();
     const { raw } = reply;
     raw.once('close', () => over.abort()).once('error', () => over.abort());
     watchers.add(over);
+    const items = volley.follow({ after, signal })[Symbol.asyncIterator]();
+    // From where on he hears is settled before he is answered: whatever he does then is told to him.
+    const late = setTimeout(() => over.abort(), ANSWERED_WITHIN_MS);
+    const start = await items.next().catch(() => null);
+    clearTimeout(late);
+    if (start === null || start.done === true) {
+      watchers.delete(over);
+      throw new Problem('unavailable', 'Redis does not answer; ask again');
+    }
+    reply.hijack();
     raw.writeHead(200, {
       ...(reply.getHeaders() as Record<string, string>),
       'content-type': 'text/event-stream; charset=utf-8',
@@ -123,13 +133,13 @@ export const live: Routes = (app, options) => {
       // Some proxies hold an answer back until it is long.
       'x-accel-buffering': 'no',
     });
-    raw.write('retry: 2000\n\n');
+    raw.write(`retry: 2000\n${wordsOf(start.value)}`);
     const ends = [
       standingKeys.follow(key, keepAlive(raw, over)),
       ...(campaign === undefined ? [] : [standings.follow(campaign, showStanding(raw, over))]),
     ];
     try {
-      for await (const item of volley.follow({ after, signal })) {
+      for await (const item of { [Symbol.asyncIterator]: () => items }) {
         if (item.kind === 'event' && !isWanted(item.event)) continue;
         if (!raw.write(wordsOf(item))) await once(raw, 'drain', { signal });
       }
@@ -183,12 +193,20 @@ async function standing({ volley }: HttpOptions, id: string): Promise<string | n
 }
 
 function wordsOf(item: FeedItem): string {
-  if (item.kind === 'gap') {
-    return `event: gap\ndata: ${JSON.stringify({ after: item.id })}\n\n`;
+  switch (item.kind) {
+    case 'start':
+      // An id without data is no event, and is kept as the last one all the same (HTML, Server-sent events).
+      return `id: ${item.id}\n\n`;
+    case 'gap':
+      return `event: gap\ndata: ${JSON.stringify({ after: item.id })}\n\n`;
+    case 'event': {
+      const { id, at: time, event } = item;
+      const { type } = event;
+      return `id: ${id}\nevent: ${type}\ndata: ${JSON.stringify({ type, time, ...shown(event) })}\n\n`;
+    }
+    default:
+      return item satisfies never;
   }
-  const { id, at: time, event } = item;
-  const { type } = event;
-  return `id: ${id}\nevent: ${type}\ndata: ${JSON.stringify({ type, time, ...shown(event) })}\n\n`;
 }
 
 /** The fields of an event, its times as all times here are. */

@@ -26,10 +26,13 @@ export const FED = [
 
 export type FedEvent = EventOf<(typeof FED)[number]>;
 
-/** An event of any process, or a gap: some that came before are not kept any more, so look at how things stand. */
 export type FeedItem =
-  | { readonly kind: 'event'; readonly id: string; readonly at: string; readonly event: FedEvent }
-  | { readonly kind: 'gap'; readonly id: string };
+  /** Always the first: all that happens after this id is told. */
+  | { readonly kind: 'start'; readonly id: string }
+  /** Some that came before are not kept any more, or never were: look at how things stand. */
+  | { readonly kind: 'gap'; readonly id: string }
+  /** An event of any process. */
+  | { readonly kind: 'event'; readonly id: string; readonly at: string; readonly event: FedEvent };
 
 /** What happens, of all processes, for any number of followers over one connection. */
 export interface EventFeed {
@@ -91,10 +94,15 @@ export function createEventFeed({ log, connect }: FeedOptions): EventFeed {
       signal?.addEventListener('abort', wake, { once: true });
       try {
         // First, so that nothing lies between what is read and what is heard.
-        const position = await tail.position;
-        let last = after ?? position;
-        const isGap = after !== undefined && (await untilAnswered(() => log.hasForgotten(after), waiting));
-        if (isGap) yield { kind: 'gap', id: last };
+        await orGivenUp(tail.position, signal);
+        const newest = await untilAnswered(() => log.last(), waiting);
+        // A Redis that forgot, or another one: none of its events would ever be after this id.
+        const isAhead = after !== undefined && isAfter(after, newest);
+        let last = after === undefined || isAhead ? newest : after;
+        yield { kind: 'start', id: last };
+        const isForgotten =
+          after !== undefined && (await untilAnswered(() => log.hasForgotten(after), waiting));
+        if (isAhead || isForgotten) yield { kind: 'gap', id: last };
         // What came before it was there, and whatever it was too slow for, it reads for itself.
         follower.isBehind = true;
         while (!isOver()) {
@@ -140,6 +148,16 @@ function itemOf({ id, json }: LoggedEvent): FeedItem {
   return { kind: 'event', id, at: new Date(Number(id.split('-')[0])).toISOString(), event };
 }
 
+/** The answer, unless nobody waits for it any more. */
+function orGivenUp<Answer>(answer: Promise<Answer>, signal: AbortSignal | undefined): Promise<Answer> {
+  if (signal === undefined) return answer;
+  return new Promise((resolve, reject) => {
+    const giveUp = (): void => reject(signal.reason);
+    signal.addEventListener('abort', giveUp, { once: true });
+    answer.then(resolve, reject).finally(() => signal.removeEventListener('abort', giveUp));
+  });
+}
+
 interface Follower {
   isBehind: boolean;
   hear(events: readonly LoggedEvent[]): void;
@@ -179,7 +197,7 @@ function createFollower(): Follower {
 }
 
 interface Tail {
-  /** From where on the followers hear of everything. */
+  /** From where on it hears of everything. */
   readonly position: Promise<string>;
   stop(): void;
 }

@@ -135,6 +135,17 @@ test('Whoever comes back with the last id misses nothing and hears nothing twice
   ]);
 });
 
+test('Who comes for the first time has an id to come back with before anything has happened', async () => {
+  const reply = await fetch(`${origin}/v1/events`, { headers: { authorization: `Bearer ${await key()}` } });
+  const reader = reply.body?.getReader();
+  const said = new TextDecoder().decode((await reader?.read())?.value);
+  await reader?.cancel();
+  const [id] = /(?<=^id: ).*$/m.exec(said) ?? [];
+  const campaignId = await campaign();
+  const watched = await watch('/v1/events', { lastEventId: String(id) });
+  expect((await happened(watched)).said).toMatchObject({ type: 'campaign.imported', campaign: campaignId });
+});
+
 test('How a campaign stands is shown at first, and when it has changed', async () => {
   const id = await campaign();
   const watched = await watch(`/v1/campaigns/${id}/events`);

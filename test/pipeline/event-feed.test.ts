@@ -33,10 +33,11 @@ const resumed = (campaign: number): VolleyEvent => ({
   campaign: String(campaign),
 });
 
-/** Takes items until there are so many. */
+/** Takes items after the start until there are so many. */
 async function take(items: AsyncIterable<FeedItem>, count: number): Promise<string[]> {
   const taken: string[] = [];
   for await (const item of items) {
+    if (item.kind === 'start') continue;
     taken.push(item.kind === 'gap' ? 'gap' : 'campaign' in item.event ? item.event.campaign : '');
     if (taken.length === count) break;
   }
@@ -52,16 +53,35 @@ test('A follower hears of what other processes tell, in their order, and of noth
   one.tell(resumed(0));
   await one.close();
   const items = two.follow()[Symbol.asyncIterator]();
-  const first = items.next();
-  // Until it listens nothing can be told to it.
-  await expect
-    .poll(async () => {
-      one.tell(resumed(1));
-      return Promise.race([first, new Promise((resolve) => setTimeout(resolve, 50, null))]);
-    })
-    .not.toBeNull();
-  expect(await first).toMatchObject({ value: { kind: 'event', event: { campaign: '1' } } });
-  expect((await log.after('0-0', 1))[0]?.json).toContain('"0"');
+  const [told] = await log.after('0-0', 1);
+  expect(await items.next()).toMatchObject({ value: { kind: 'start', id: told?.id } });
+  one.tell(resumed(1));
+  expect(await items.next()).toMatchObject({ value: { kind: 'event', event: { campaign: '1' } } });
+  await items.return?.();
+});
+
+test('Who comes later hears nothing of what was told to those before', async () => {
+  const { process } = feeds('later');
+  const feed = process();
+  const first = feed.follow()[Symbol.asyncIterator]();
+  await first.next();
+  feed.tell(resumed(1));
+  await first.next();
+  const second = feed.follow()[Symbol.asyncIterator]();
+  await second.next();
+  feed.tell(resumed(2));
+  expect(await second.next()).toMatchObject({ value: { event: { campaign: '2' } } });
+  await Promise.all([first.return?.(), second.return?.()]);
+});
+
+test('After an id that no event has had yet there is a gap, and then what happens', async () => {
+  const { process } = feeds('ahead');
+  const feed = process();
+  const items = feed.follow({ after: '999999999999999-0' })[Symbol.asyncIterator]();
+  await items.next();
+  expect(await items.next()).toMatchObject({ value: { kind: 'gap' } });
+  feed.tell(resumed(1));
+  expect(await items.next()).toMatchObject({ value: { event: { campaign: '1' } } });
   await items.return?.();
 });
 
@@ -92,6 +112,7 @@ test('A follower who is slow misses nothing', async () => {
   const feed = process();
   const items = feed.follow({ after: '0-0' })[Symbol.asyncIterator]();
   await log.append(JSON.stringify(resumed(0)));
+  await items.next();
   await items.next();
   // More than is kept for anybody, while another follower shows that all of it was heard.
   const quick = take(feed.follow({ after: '0-0' }), 5_000);

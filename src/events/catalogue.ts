@@ -339,6 +339,11 @@ export const CATALOGUE = {
     { method: id, route: id, error: failure },
     (e) => `${e.method} ${e.route} failed: ${e.error}`,
   ),
+  'http.brokeOff': entry(
+    'error',
+    { method: id, route: id, error: failure },
+    (e) => `${e.method} ${e.route}: the answer broke off midway: ${e.error}`,
+  ),
 
   // Tokens
   'token.refreshed': entry(

@@ -1,12 +1,32 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
+import type { Events } from '../events.js';
 
 /** Large enough that a long answer is few writes, small enough that one watcher of a slow line holds little. */
 const PIECE_LETTERS = 32 * 1024;
 
-/** Answers with a long text, made no faster than it is read. If the text breaks off, so does the answer. */
-export function answerInPieces(reply: FastifyReply, text: AsyncIterable<string>): FastifyReply {
-  return reply.send(Readable.from(joined(text), { objectMode: false, highWaterMark: PIECE_LETTERS }));
+/**
+ * Answers with a long text, made no faster than it is read. If the text breaks off, so does the answer: its status has
+ * long been told, so that `http.brokeOff` is all that says why.
+ */
+export function answerInPieces(
+  reply: FastifyReply,
+  text: AsyncIterable<string>,
+  events: Events,
+): FastifyReply {
+  const told = async function* (): AsyncGenerator<string> {
+    try {
+      yield* joined(text);
+    } catch (error) {
+      const { method, routeOptions } = reply.request;
+      // Before the first piece it is an answer like any other, and refused as one.
+      if (reply.raw.headersSent) {
+        events.emit({ type: 'http.brokeOff', method, route: routeOptions.url ?? 'none', error });
+      }
+      throw error;
+    }
+  };
+  return reply.send(Readable.from(told(), { objectMode: false, highWaterMark: PIECE_LETTERS }));
 }
 
 async function* joined(text: AsyncIterable<string>): AsyncGenerator<string> {

@@ -1,10 +1,12 @@
 import { expect, test } from 'vitest';
 import { writtenReport } from '../../src/pipeline/report-text.js';
+import { keyNames } from '../../src/redis/keys.js';
+import { slicesKey } from '../../src/store/slices.js';
 import { testRedis } from '../redis/test-redis.js';
 import { formOf, served } from './api.js';
 
-const { url, prefix } = testRedis('http-report');
-const { ask, volley } = await served({ REDIS_URL: url, REDIS_PREFIX: prefix });
+const { url, redis, prefix } = testRedis('http-report');
+const { ask, key, log, origin, volley } = await served({ REDIS_URL: url, REDIS_PREFIX: prefix });
 const COUNT = 20_000;
 
 await volley.suppression.add(['+447700000007']);
@@ -32,4 +34,20 @@ test('Only those of a status are reported when it is named', async () => {
   const wrong = await ask('GET', `/v1/campaigns/${id}/report?status=Delivered`);
   expect([wrong.status, wrong.said]).toMatchObject([400, { errors: [{ pointer: 'query/status' }] }]);
   expect((await ask('GET', '/v1/campaigns/nowhere/report')).status).toBe(404);
+});
+
+test('A report that cannot go on breaks off, so that nobody takes it for whole, and the log says why', async () => {
+  const other = await ask('POST', '/v1/campaigns', {
+    form: formOf({ message: 'Hello', at: '2999-01-01T00:00:00Z' }, `phone\n${csv}\n`),
+  });
+  const { id: broken } = other.said as { id: string };
+  await redis.hset(slicesKey(keyNames(prefix), 'default', broken, 'slices'), 30, 'damaged');
+  const reply = await fetch(`${origin}/v1/campaigns/${broken}/report`, {
+    headers: { authorization: `Bearer ${await key()}` },
+  });
+  expect(reply.status).toBe(200);
+  await expect(reply.text()).rejects.toThrow();
+  const told = log.filter((line) => line.includes('"http.brokeOff"'));
+  expect(told).toHaveLength(1);
+  expect(told[0]).toContain('/v1/campaigns/:id/report');
 });

@@ -1,0 +1,59 @@
+import { afterAll, expect, test } from 'vitest';
+import type { CampaignStatus } from '../../src/campaign/views.js';
+import { magicNumber } from '../../src/simulator/index.js';
+import { type Answer, served } from '../http/api.js';
+import { testRedis } from '../redis/test-redis.js';
+import { startFleet } from './fleet.js';
+
+const { url, prefix } = testRedis('end-to-end-http');
+const fleet = await startFleet({
+  redisUrl: url,
+  prefix,
+  workers: ['all'],
+  simulator: { keys: [{ key: 'key' }], magicRecipients: 'first' },
+});
+afterAll(() => fleet.close());
+const { ask, log } = await served({ REDIS_URL: url, REDIS_PREFIX: prefix });
+
+/** A campaign of one whose request left and was never answered; a number strikes once. */
+async function unknownCampaign(number: string): Promise<CampaignStatus> {
+  const made = await ask('POST', '/v1/campaigns', {
+    body: { message: 'Hello', recipients: [{ to: number }] },
+  });
+  expect(made.status).toBe(201);
+  const { id } = made.said as { id: string };
+  const status = async () => (await ask('GET', `/v1/campaigns/${id}`)).said as CampaignStatus;
+  await expect.poll(async () => (await status()).waitingFor, { timeout: 30_000 }).toBe('resolve');
+  return status();
+}
+
+test('A batch of whose outcome nobody knows is given up over HTTP, by the name that the status has for it', {
+  timeout: 60_000,
+}, async () => {
+  await fleet.ready();
+  const { id, recipients, unknown } = await unknownCampaign(magicNumber('resetAfter'));
+  expect(recipients).toMatchObject({ total: 1, unknown: 1 });
+  const resolve = (body: object) => ask('POST', `/v1/campaigns/${id}/resolve`, { body });
+  const other = await resolve({ as: 'abandon', request: 'nothing-1' });
+  expect([other.status, other.said]).toMatchObject([404, { code: 'notFound' }]);
+  const done = await resolve({ as: 'abandon', request: unknown[0]?.request });
+  expect([done.status, done.said]).toEqual([200, { batches: 1, recipients: 1, tooEarly: null }]);
+  const ended = (await ask('GET', `/v1/campaigns/${id}`)).said;
+  expect(ended).toMatchObject({ state: 'completed', recipients: { abandoned: 1 }, unknown: [] });
+});
+
+test('It is sent once more when that is asked for, and no sooner than its worker may have sent it', {
+  timeout: 60_000,
+}, async () => {
+  const number = magicNumber('resetAfter', '+191');
+  const { id } = await unknownCampaign(number);
+  let done: Answer;
+  do {
+    done = await ask('POST', `/v1/campaigns/${id}/resolve`, { body: { as: 'resend' } });
+    expect(done.status).toBe(200);
+  } while ((done.said as { batches: number }).batches === 0);
+  await expect
+    .poll(async () => (await ask('GET', `/v1/campaigns/${id}`)).said, { timeout: 30_000 })
+    .toMatchObject({ state: 'completed', recipients: { deliveredToTerminal: 1 } });
+  expect(log.join('')).not.toContain(number.slice(-8));
+});

@@ -6,8 +6,9 @@
  *
  * truth: 100,000 notifications of 50,000 requests, shuffled, 20 % lost, 10 % twice, 1 % forged: every final state against
  * the service's own ledger. polls: the same campaign with notifications and without. rate: how many a second one process
- * takes and settles, and how long its answer takes.
+ * takes and settles, and how long its answer takes, beside a bare node:http server that reads each and answers 204.
  */
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createConnection } from 'node:net';
@@ -210,9 +211,16 @@ async function rate(): Promise<void> {
       });
       const settled = async () => (await fleet.volley.status(outcome.id)).recipients.deliveredToTerminal;
       line(
-        '| as fast as | answered | a second | p50 ms | p99 ms | most ms | other answers | settled a second |',
+        '| who | as fast as | answered | a second | p50 ms | p99 ms | most ms | other answers | settled a second |',
       );
-      line('|---|---:|---:|---:|---:|---:|---:|---:|');
+      line('|---|---|---:|---:|---:|---:|---:|---:|---:|');
+      const bare = await startBareServer();
+      await pressed(bare.url, requests.slice(0, WARMING), PACED);
+      for (const most of [PACED, undefined]) {
+        const some = requests.slice(0, most === undefined ? undefined : most * seconds);
+        line(row('bare node:http', most, await pressed(bare.url, some, most)));
+      }
+      await bare.stop();
       // A process that has just started is not what runs the whole day.
       let from = (await pressed(url, requests.slice(0, WARMING), PACED)).answered;
       for (const most of [PACED, undefined]) {
@@ -224,18 +232,7 @@ async function rate(): Promise<void> {
           await new Promise((later) => setTimeout(later, 20));
         const settledMs = performance.now() - load.began;
         const missing = from - (await settled());
-        line(
-          `| ${[
-            most === undefined ? 'it takes them' : `${most} a second`,
-            load.answered,
-            Math.round((load.answered * 1_000) / load.tookMs),
-            load.at(0.5),
-            load.at(0.99),
-            load.at(1),
-            load.other,
-            Math.round((load.answered * 1_000) / settledMs),
-          ].join(' | ')} |`,
-        );
+        line(row('Volley', most, load, Math.round((load.answered * 1_000) / settledMs)));
         if (missing > 0 || load.other > 0) {
           line(`${missing} were never settled`);
           process.exitCode = 1;
@@ -243,6 +240,38 @@ async function rate(): Promise<void> {
       }
     },
   );
+}
+
+function row(
+  who: string,
+  most: number | undefined,
+  load: Awaited<ReturnType<typeof pressed>>,
+  settled: number | '–' = '–',
+): string {
+  const { answered, tookMs, at, other } = load;
+  const speed = most === undefined ? 'it takes them' : `${most} a second`;
+  const aSecond = Math.round((answered * 1_000) / tookMs);
+  return `| ${[who, speed, answered, aSecond, at(0.5), at(0.99), at(1), other, settled].join(' | ')} |`;
+}
+
+/** Reads what comes and answers 204, in a process of its own: the least that taking notifications can cost here. */
+async function startBareServer(): Promise<{ url: string; stop(): Promise<void> }> {
+  const program = `require('node:http').createServer((request, response) => {
+    let body = '';
+    request.setEncoding('utf8').on('data', (piece) => { body += piece; }).on('end', () => {
+      response.writeHead(204).end();
+    });
+  }).listen(0, '127.0.0.1', function () { console.log(this.address().port); });`;
+  const child = spawn(process.execPath, ['-e', program], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const [port] = (await once(child.stdout, 'data')) as [Buffer];
+  return {
+    url: `http://127.0.0.1:${Number(String(port))}/`,
+    async stop() {
+      const ended = once(child, 'exit');
+      child.kill('SIGTERM');
+      await ended;
+    },
+  };
 }
 
 /** A notification as it goes on the wire. Plain sockets, because a client of Node's takes as long as the server. */

@@ -145,6 +145,7 @@ async function live(): Promise<void> {
     `all see the status ${joined} ms after the first asked; ${(((after.nowMb - before.nowMb) * 1024) / watchers).toFixed(0)} KB of the server's memory each`,
   );
   say('nothing happens', `${alone} with one watcher; ${many} with ${watchers}`);
+  say(`${watchers} who ask`, `for the status every second: ${asking}`);
   say(
     'an event',
     `from the command to a watcher's ear, ${took.length} of them: median ${at(0.5)} ms, p99 ${at(0.99)} ms, last ${at(0.999999)} ms`,

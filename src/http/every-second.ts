@@ -18,16 +18,16 @@ export function everySecond<Answer>(
   let ticking: NodeJS.Timeout | undefined;
   const tick = (id: string, one: Followed<Answer>): void => {
     // Of those who come at once the first asks for all.
-    one.asking ??= ask(id)
-      .then(
-        (answer) => {
-          for (const hear of one.hearers) hear(answer);
-        },
-        () => {},
-      )
-      .finally(() => {
+    one.asking ??= ask(id).then(
+      (answer) => {
+        // First: who comes from now on would not be told, and has to ask anew.
         one.asking = null;
-      });
+        for (const hear of one.hearers) hear(answer);
+      },
+      () => {
+        one.asking = null;
+      },
+    );
   };
   return {
     follow(id, hear) {

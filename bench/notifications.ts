@@ -16,6 +16,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { laneCallback } from '../src/config.js';
+import { connect } from '../src/redis/connection.js';
 import { startPrivateRedis } from '../src/redis/private-server.js';
 import type { SimulatorOptions } from '../src/simulator/options.js';
 import { type Fleet, startFleet } from '../test/end-to-end/fleet.js';
@@ -191,6 +192,7 @@ async function rate(): Promise<void> {
       if (outcome.kind !== 'created') throw new Error(`the import was ${outcome.kind}`);
       const sent = async () => (await fleet.volley.status(outcome.id)).recipients.deliveredToNetwork;
       while ((await sent()) < count) await new Promise((later) => setTimeout(later, 500));
+      line(await indexMemory(environment['REDIS_URL'] ?? ''));
       const ledger = await fleet.simulator.ledger();
       await Promise.all(fleet.members.map((member) => fleet.end(member, 'SIGTERM')));
 
@@ -240,6 +242,20 @@ async function rate(): Promise<void> {
       }
     },
   );
+}
+
+/** What Redis pays to know a request by the id that the service gave it. */
+async function indexMemory(url: string): Promise<string> {
+  const redis = connect(url);
+  const bytes = { index: 0, filters: 0 };
+  for (const key of await redis.keys(`*${PREFIX}*`)) {
+    const size = Number(await redis.memory('USAGE', key, 'SAMPLES', 0));
+    if (/:requests:\d+$/.test(key)) bytes.index += size;
+    if (key.endsWith(':accepted')) bytes.filters += size;
+  }
+  redis.disconnect();
+  const each = (what: keyof typeof bytes): string => (bytes[what] / count).toFixed(1);
+  return `${count} open requests of ${count} recipients: the index takes ${each('index')} bytes a request, the filter of ids ${each('filters')}`;
 }
 
 function row(

@@ -38,6 +38,8 @@ function resume(context: Context, name: string): Promise<Answer> {
   return withLocalVolley(context, async (volley) => {
     await volley.resumeLane(name);
     const state = (await volley.lanes()).find((lane) => lane.name === name)?.state ?? 'open';
-    return { json: { lane: name, state }, lines: [`Lane ${name} goes on: it is ${state}.`] };
+    const how =
+      state === 'open' ? '' : ' with one request, and with the rest as soon as the service takes that';
+    return { json: { lane: name, state }, lines: [`Lane ${name} goes on${how}.`] };
   });
 }

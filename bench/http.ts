@@ -22,14 +22,9 @@ import { createEvents } from '../src/events.js';
 import { connect, type Redis } from '../src/redis/connection.js';
 import { createVolley } from '../src/runtime.js';
 import { importedFromFile } from './http/import-from-file.js';
-import { writeList } from './http/list.js';
 import { type Server, startServer } from './http/server.js';
+import { TEXTS, writeList } from './list.js';
 
-const CASES = {
-  'shared text': 'Spring sale: 20 % off everything until Sunday. Reply STOP to opt out.',
-  personalised:
-    'Hi {{name}}, the spring sale has come to {{city}}: 20 % off everything until Sunday. Reply STOP to opt out.',
-} as const;
 const LATER = '2999-01-01T00:00:00Z';
 const COMMANDS = 20;
 const IDLE_MS = 10_000;
@@ -63,7 +58,7 @@ async function uploads(): Promise<void> {
     const path = join(folder, 'list.csv');
     await writeList(path, rows);
     const megabytes = ((await stat(path)).size / 1e6).toFixed(1);
-    for (const [name, message] of Object.entries(CASES)) {
+    for (const [name, message] of Object.entries(TEXTS)) {
       const found: { seconds: number; ratio: number; peakMb: number; beforeMb: number }[] = [];
       for (let round = 0; round < rounds; round += 1) {
         const alone = await importedFromFile({ ...settings, FILE: path, MESSAGE: message, AT: LATER });

@@ -7,8 +7,6 @@
  * Each case runs in a process of its own, which is what makes its peak memory its own. What it stores it removes.
  */
 import { execFileSync } from 'node:child_process';
-import { once } from 'node:events';
-import { createWriteStream } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -20,39 +18,7 @@ import { openLane } from '../src/pipeline/lane.js';
 import { connect, type Redis } from '../src/redis/connection.js';
 import { keyNames } from '../src/redis/keys.js';
 import { suppression } from '../src/store/suppression.js';
-
-const CASES = {
-  'shared text': 'Spring sale: 20 % off everything until Sunday. Reply STOP to opt out.',
-  personalised:
-    'Hi {{name}}, the spring sale has come to {{city}}: 20 % off everything until Sunday. Reply STOP to opt out.',
-} as const;
-
-const FIRST = [
-  'Anna',
-  'Søren',
-  'José',
-  "O'Brien",
-  'Zoë',
-  'Mohammed',
-  'Grace',
-  'Liam',
-  'Chloé',
-  'Wei',
-  'Priya',
-];
-const LAST = [
-  'Smith',
-  'Sørensen',
-  'Jones',
-  'Taylor & Sons',
-  'García',
-  'Patel',
-  'Walker',
-  'Nowak',
-  'Khan',
-  'Ng',
-];
-const CITIES = ['London', 'Leeds', 'Bristol', 'Wells, Somerset', 'Aberdeen', 'Cardiff', 'Belfast', 'York'];
+import { TEXTS, writeList } from './list.js';
 
 const [, , first = '1000000', file, text] = process.argv;
 await (file === undefined || text === undefined ? runAll(Number(first)) : runOne(file, text));
@@ -62,7 +28,7 @@ async function runAll(rows: number): Promise<void> {
   try {
     const list = join(folder, 'list.csv');
     await writeList(list, rows);
-    for (const [name, message] of Object.entries(CASES)) {
+    for (const [name, message] of Object.entries(TEXTS)) {
       const self = fileURLToPath(import.meta.url);
       const result = execFileSync(process.execPath, [self, String(rows), list, message], {
         encoding: 'utf8',
@@ -72,21 +38,6 @@ async function runAll(rows: number): Promise<void> {
   } finally {
     await rm(folder, { recursive: true });
   }
-}
-
-/** Numbers in no order, as lists that were gathered over years have them. */
-async function writeList(path: string, rows: number): Promise<void> {
-  const out = createWriteStream(path);
-  out.write('number,name,city\n');
-  for (let row = 0; row < rows; row++) {
-    // Coprime with the ten million numbers there are: each comes once, far from the one before.
-    const digits = String(10_000_000 + ((row * 7_654_321) % 10_000_000));
-    const name = `${FIRST[(row * 7) % FIRST.length]} ${LAST[(row * 13) % LAST.length]} ${row % 977}`;
-    const line = `+4477${digits},${name},"${CITIES[(row * 5) % CITIES.length]}"\n`;
-    if (!out.write(line)) await once(out, 'drain');
-  }
-  out.end();
-  await once(out, 'close');
 }
 
 async function runOne(path: string, message: string): Promise<void> {

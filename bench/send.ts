@@ -22,6 +22,7 @@ import { createEvents } from '../src/events.js';
 import { connect } from '../src/redis/connection.js';
 import { startPrivateRedis } from '../src/redis/private-server.js';
 import { createVolley } from '../src/runtime.js';
+import { personAt } from './list.js';
 import { API_KEY, numbers, QUEUE, SENDER, TEXT } from './send/contender.js';
 import { type Meter, startContender, startSimulator } from './send/processes.js';
 import { bytesOfKeys, commandsRun, difference, processorMs } from './send/redis-figures.js';
@@ -32,23 +33,6 @@ if (fsync !== 'always' && fsync !== 'everysec')
   throw new TypeError('the third argument is always or everysec');
 
 const PERSONAL = 'Hi {{name}}, the spring sale has come to {{city}}: 20 % off everything until Sunday.';
-const CITIES = ['London', 'Leeds', 'Bristol', 'Wells, Somerset', 'Aberdeen', 'Cardiff', 'Belfast', 'York'];
-const FIRST = [
-  'Anna',
-  'Søren',
-  'José',
-  "O'Brien",
-  'Zoë',
-  'Mohammed',
-  'Grace',
-  'Liam',
-  'Chloé',
-  'Wei',
-  'Priya',
-];
-const LAST = ['Smith', 'Sørensen', 'Jones', 'Taylor', 'García', 'Patel', 'Walker', 'Nowak', 'Khan', 'Ng'];
-const nameOf = (at: number): string =>
-  `${FIRST[(at * 7) % FIRST.length]} ${LAST[(at * 13) % LAST.length]} ${at % 977}`;
 const LAUNCH_NEVER = Date.now() + 30 * 24 * 3_600_000;
 
 const folder = await mkdtemp(join(tmpdir(), 'volley-bench-'));
@@ -184,7 +168,7 @@ async function timed(contender: { meter(): Promise<Meter> }, run: () => Promise<
 async function enqueue(message: string, options: object): Promise<string> {
   const recipients = Array.from(numbers(requests), (to, at) => ({
     to,
-    ...(message === PERSONAL ? { name: nameOf(at), city: CITIES[(at * 5) % CITIES.length] ?? '' } : {}),
+    ...(message === PERSONAL ? personAt(at) : {}),
   }));
   const made = await volley.enqueue({ recipients, message, sender: SENDER, country: 'GB', ...options });
   if (made.kind !== 'created') throw new Error(`the campaign was ${made.kind}`);

@@ -7,6 +7,10 @@ export interface OpenBatch {
   readonly sender: string;
   /** Digits, in the order of the batch. */
   readonly recipients: readonly string[];
+  /** Time of the server; 0 where it is not known. */
+  readonly claimedAt: number;
+  /** The request that the service is being asked about for it; null for none. */
+  readonly suspect: string | null;
 }
 
 /** What waits under an id that nobody knows. */
@@ -16,12 +20,15 @@ export interface Nameless {
   readonly sender: string | null;
   /** Digits of those it speaks of. */
   readonly numbers: readonly string[];
+  /** When it was first told of, in the time of the server. */
+  readonly cameAt: number;
 }
 
 /**
- * Which request each batch of unknown outcome may be: one that goes by its sender and speaks of its recipients only. A
- * pair is named only if it is the one way to pair both: two batches that a request fits, or two requests that fit one
- * batch, tell nothing. Pure.
+ * Which request each batch of unknown outcome may be: one that goes by its sender, speaks of its recipients only, and was
+ * not told of before the batch was claimed. A pair is named only if it is the one way to pair both: two batches that a
+ * request fits, or two requests that fit one batch, tell nothing. Batches and requests that are asked about already are no
+ * pair, but count among the ways: until the service has answered, each may be the other's. Pure.
  */
 export function fitting(
   batches: readonly OpenBatch[],
@@ -29,26 +36,28 @@ export function fitting(
 ): { batch: OpenBatch; requestId: string }[] {
   const byNumber = new Map<string, OpenBatch[]>();
   for (const batch of batches) {
-    for (const number of batch.recipients) byNumber.set(number, [...(byNumber.get(number) ?? []), batch]);
+    for (const number of batch.recipients) {
+      const held = byNumber.get(number);
+      if (held === undefined) byNumber.set(number, [batch]);
+      else held.push(batch);
+    }
   }
-  const fits = new Map<OpenBatch, string[]>();
-  for (const { requestId, sender, numbers } of requests) {
+  const asked = new Set(batches.map(({ suspect }) => suspect));
+  // The one request that fits it; null: there are several, or one that fits others as well.
+  const fits = new Map<OpenBatch, string | null>();
+  for (const { requestId, sender, numbers, cameAt } of requests) {
     const [first, ...others] = numbers;
     if (first === undefined) continue;
     const found = (byNumber.get(first) ?? []).filter(
       (batch) =>
+        batch.claimedAt <= cameAt &&
         (sender === null || batch.sender === sender) &&
         others.every((number) => byNumber.get(number)?.includes(batch) === true),
     );
     // One that fits several speaks against each of them being the only one of another request.
-    for (const batch of found) {
-      fits.set(batch, [
-        ...(fits.get(batch) ?? []),
-        ...(found.length === 1 ? [requestId] : [requestId, requestId]),
-      ]);
-    }
+    for (const batch of found) fits.set(batch, found.length === 1 && !fits.has(batch) ? requestId : null);
   }
-  return [...fits].flatMap(([batch, [requestId, ...more]]) =>
-    requestId === undefined || more.length > 0 ? [] : [{ batch, requestId }],
+  return [...fits].flatMap(([batch, requestId]) =>
+    requestId === null || batch.suspect !== null || asked.has(requestId) ? [] : [{ batch, requestId }],
   );
 }

@@ -29,8 +29,6 @@ const ROUND_MS = 1_000;
 const ROUND_SHARE = 0.05;
 /** Requests that were settled last: what comes late or twice of them need not be looked up. */
 const SETTLED_AT_HAND = 50_000;
-/** What the answer to a send takes after its time is over, to be written down or to become unknown. */
-const SWEPT_MS = 5_000;
 /** Requests that are asked about in one round. */
 const SUSPECTED_AT_ONCE = 100;
 /** A lookup that has changed in between is repeated so often. */
@@ -74,8 +72,6 @@ export function createInbox(lane: Lane, options: InboxOptions): Inbox {
   let round: (() => void) | undefined;
   let looking: Promise<void> = Promise.resolve();
   let isStopped = false;
-  /** Time of the server, and when that was told. */
-  let time = { server: 0, at: 0 };
   let unknown = 0;
   let hasWaiting = false;
 
@@ -167,8 +163,7 @@ export function createInbox(lane: Lane, options: InboxOptions): Inbox {
   const refused = (notifications: number): void =>
     events.emit({ type: 'notifications.refused', lane: lane.name, reason: 'room', notifications });
 
-  const stands = ({ now, waiting, unknown: batches }: Notified): void => {
-    time = { server: now, at: monotonic() };
+  const stands = ({ waiting, unknown: batches }: Notified): void => {
     unknown = batches;
     if (waiting === 0) return;
     hasWaiting = true;
@@ -219,9 +214,9 @@ export function createInbox(lane: Lane, options: InboxOptions): Inbox {
     });
   };
   const look = async (): Promise<void> => {
-    const inFlight = await answered(() => notifications.inFlight());
-    const now = time.server + (monotonic() - time.at);
-    const waiting = await answered(() => notifications.waiting(earlyMs, now));
+    const waiting = await answered(() => notifications.waiting(earlyMs));
+    // Only now: a send that has begun since then is none of theirs, and one of before that has ended has left its mark.
+    const sendingSince = await answered(() => notifications.sendingSince());
     const places = await answered(() => notifications.locate(waiting.map(({ requestId }) => requestId)));
     const notices: KnownNotice[] = [];
     for (const [at, one] of waiting.entries()) {
@@ -234,13 +229,11 @@ export function createInbox(lane: Lane, options: InboxOptions): Inbox {
     for (let from = 0; from === 0 || from < notices.length; from += TOGETHER) {
       const done = await answered(() => notifications.settle(notices.slice(from, from + TOGETHER), []));
       lane.tell(done.events);
-      time = { server: done.now, at: monotonic() };
       unknown = done.unknown;
       if (done.waiting > 0) hasWaiting = true;
     }
-    // While a send is in flight its answer may still name the request, and the batch is not unknown.
-    const mature = lane.rules.timeout + lane.rules.margin + SWEPT_MS;
-    const rest = waiting.filter(({ ageMs }, at) => places[at] === null && (inFlight === 0 || ageMs > mature));
+    // While a send of before is in flight, its answer may still name the request, or its batch become unknown.
+    const rest = waiting.filter(({ cameAt }, at) => places[at] === null && cameAt < sendingSince);
     if (unknown > 0 && rest.length > 0) await suspect(rest);
   };
 
@@ -250,7 +243,12 @@ export function createInbox(lane: Lane, options: InboxOptions): Inbox {
     if (batches.length === 0) return;
     const pairs = fitting(
       batches,
-      waiting.map(({ requestId, sender, letters }) => ({ requestId, sender, numbers: Object.keys(letters) })),
+      waiting.map(({ requestId, sender, letters, cameAt }) => ({
+        requestId,
+        sender,
+        numbers: Object.keys(letters),
+        cameAt,
+      })),
     ).slice(0, SUSPECTED_AT_ONCE);
     if (pairs.length === 0) return;
     // A late or repeated notification of a request that is settled names an id that is not looked up any more.
@@ -274,13 +272,21 @@ export function createInbox(lane: Lane, options: InboxOptions): Inbox {
   const openBatches = async (): Promise<OpenBatch[]> => {
     const all = await answered(() => lane.commands.unknown());
     const found = await Promise.all(
-      all.map(async ({ number, campaign, first, count, suspect: asked }): Promise<OpenBatch | null> => {
-        if (asked !== null) return null;
+      all.map(async ({ number, campaign, first, count, ...more }): Promise<OpenBatch | null> => {
         const sender = await options.senderOf(lane.name, campaign);
         if (sender === null) return null;
         try {
           const recipients = await numbersOf({ campaign, first, count });
-          return { number, campaign, first, sender: plainSender(sender), recipients };
+          const claimedAt = more.isRestored ? 0 : more.claimedAt;
+          return {
+            number,
+            campaign,
+            first,
+            sender: plainSender(sender),
+            recipients,
+            claimedAt,
+            suspect: more.suspect,
+          };
         } catch (error) {
           if (error instanceof DamagedError) return null;
           throw error;

@@ -33,6 +33,8 @@ export interface UnknownBatch {
   readonly reason: string;
   /** The request that it may be, which is being asked about; null for none. */
   readonly suspect: string | null;
+  /** Redis had forgotten its claim, or it was claimed for nobody: when its request was sent is not known. */
+  readonly isRestored: boolean;
 }
 
 /** A script may not hold the server up, nor unpack more than some thousands. */
@@ -60,8 +62,11 @@ const unknownBatch = z.object({
   at: z.number(),
   since: z.number(),
   why: z.string(),
+  e: z.number().optional(),
   s: z.string().optional(),
 });
+/** The epoch of claims that Redis had forgotten and that were put back; theirs is not the time at which they were made. */
+export const OF_NO_EPOCH = -1;
 
 /** The words that may be said on a lane and its campaigns, by people and by policy. `rules` is the JSON of its ScriptRules. */
 export function laneCommands(redis: Redis, keys: Keys, lane: string, rules: string) {
@@ -85,7 +90,7 @@ export function laneCommands(redis: Redis, keys: Keys, lane: string, rules: stri
     async unknown(): Promise<UnknownBatch[]> {
       const all = await redis.hgetall(keys.lane(lane, 'unknown'));
       return Object.entries(all).map(([number, json]) => {
-        const { c, f, k, at, since, why, s } = unknownBatch.parse(JSON.parse(json));
+        const { c, f, k, at, since, why, e, s } = unknownBatch.parse(JSON.parse(json));
         return {
           number: Number(number),
           campaign: c,
@@ -95,6 +100,7 @@ export function laneCommands(redis: Redis, keys: Keys, lane: string, rules: stri
           since,
           reason: why,
           suspect: s ?? null,
+          isRestored: e === OF_NO_EPOCH,
         };
       });
     },

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { Redis } from '../redis/connection.js';
 import type { Keys } from '../redis/keys.js';
 import { loadScript } from '../redis/script.js';
+import { OF_NO_EPOCH } from './commands.js';
 import { digestOf, everAccepted, indexKey, type Located, locateRequests } from './request-index.js';
 import { type ScriptEvent, scriptEvents } from './script-events.js';
 import { type Letters, recordsKey, statusesKey } from './settlements.js';
@@ -26,10 +27,10 @@ export interface EarlyNotice {
   readonly letters: Readonly<Record<string, string>>;
 }
 
-/** One that waits, as it is kept, and for how many ms it has. */
+/** One that waits, as it is kept, and since when, in the time of the server. */
 export interface WaitingNotice extends EarlyNotice {
   readonly text: string;
-  readonly ageMs: number;
+  readonly cameAt: number;
 }
 
 /** What came of a call. */
@@ -90,6 +91,8 @@ const SUSPECT_KEYS = ['lane', 'unknown', 'unpolled', 'early', 'waiting'] as cons
 /** Of those that wait, so many are read in one go. */
 const READ_AT_ONCE = 500;
 
+/** Of a claim: when it was made, or when it was put back after Redis had forgotten it; that one is of no epoch. */
+const sending = z.object({ at: z.number(), e: z.number() });
 const early = z.object({ s: z.string(), r: z.record(z.string(), z.string()) });
 
 /** What notifications do to a lane. `rules` is the JSON of its rules, with `notify`. Each call is safe to repeat. */
@@ -143,7 +146,7 @@ export function laneNotifications(redis: Redis, keys: Keys, lane: string, rules:
     },
 
     /** Those that wait, the oldest first; `earlyMs` is how long one does. */
-    async waiting(earlyMs: number, now: number): Promise<WaitingNotice[]> {
+    async waiting(earlyMs: number): Promise<WaitingNotice[]> {
       const all = await redis.zrange(waitingKey, '0', '-1', 'WITHSCORES');
       const found: WaitingNotice[] = [];
       for (let from = 0; from < all.length; from += 2 * READ_AT_ONCE) {
@@ -154,15 +157,24 @@ export function laneNotifications(redis: Redis, keys: Keys, lane: string, rules:
           const text = texts[at];
           if (text === null || text === undefined) continue;
           const { s, r } = early.parse(JSON.parse(text));
-          const ageMs = earlyMs - (Number(some[2 * at + 1]) - now);
-          found.push({ requestId, sender: s === '' ? null : s, letters: r, text, ageMs });
+          const cameAt = Number(some[2 * at + 1]) - earlyMs;
+          found.push({ requestId, sender: s === '' ? null : s, letters: r, text, cameAt });
         }
       }
       return found;
     },
 
-    /** How many sends are in flight: their answers may still name what waits. */
-    inFlight: (): Promise<number> => redis.hlen(keys.lane(lane, 'claims')),
+    /**
+     * When the oldest of the sends in flight was claimed, in the time of the server: their answers may still name what
+     * has come since then. Infinity where none is in flight; 0 where one was put back that Redis had forgotten.
+     */
+    async sendingSince(): Promise<number> {
+      const all = await redis.hvals(keys.lane(lane, 'claims'));
+      return all.reduce((least, json) => {
+        const { at, e } = sending.parse(JSON.parse(json));
+        return Math.min(least, e === OF_NO_EPOCH ? 0 : at);
+      }, Number.POSITIVE_INFINITY);
+    },
 
     /** Which of these ids were once given to a request of ours; a few too many. */
     everAccepted: (requestIds: readonly string[]): Promise<ReadonlySet<string>> =>

@@ -71,17 +71,21 @@ test('however reports are dealt out, gathering them loses no final status', () =
   );
 });
 
+const CLAIMED = 1_000;
 const batch = (number: number, sender: string, ...recipients: string[]) => ({
   number,
   campaign: 'c',
   first: number,
   sender,
   recipients,
+  claimedAt: CLAIMED,
+  suspect: null,
 });
 const request = (requestId: string, sender: string | null, ...numbers: string[]) => ({
   requestId,
   sender,
   numbers,
+  cameAt: CLAIMED + 1,
 });
 const paired = (...given: Parameters<typeof fitting>) =>
   fitting(...given).map((pair) => [pair.batch.number, pair.requestId]);
@@ -102,4 +106,21 @@ test('nothing is paired where there is more than one way to', () => {
   // One that may be of either speaks against both, whatever else fits one of them.
   const overlapping = [batch(1, 'ACME', '1001', '1002'), batch(2, 'ACME', '1001')];
   expect(paired(overlapping, [request('x', 'ACME', '1001'), request('y', 'ACME', '1002')])).toEqual([]);
+});
+
+test('what is asked about already is no pair, and speaks against others', () => {
+  const [one, other] = [batch(1, 'ACME', '1001'), batch(2, 'ACME', '1001')];
+  const asked = { ...one, suspect: 'x' };
+  const x = request('x', 'ACME', '1001');
+  expect(paired([asked, other], [x])).toEqual([]);
+  expect(paired([asked, other], [x, request('y', 'ACME', '1001')])).toEqual([]);
+  expect(paired([asked], [x])).toEqual([]);
+  // One that fits another batch alone is asked about for that one only once it is known not to be the first one's.
+  expect(paired([asked, batch(3, 'ACME', '1003')], [request('x', 'ACME', '1003')])).toEqual([]);
+});
+
+test('a request that was told of before a batch was claimed is not that batch', () => {
+  const later = { ...batch(2, 'ACME', '1001'), claimedAt: CLAIMED + 2 };
+  expect(paired([later], [request('x', 'ACME', '1001')])).toEqual([]);
+  expect(paired([batch(1, 'ACME', '1001'), later], [request('x', 'ACME', '1001')])).toEqual([[1, 'x']]);
 });

@@ -210,6 +210,58 @@ test('a request whose answer is still to come is not taken for a batch of unknow
   expect((await it.lane.commands.unknown()).map(({ suspect }) => suspect)).toEqual([null]);
 });
 
+test('a request that one batch is asked about as is not taken for another to the same number', async () => {
+  const it = receiving();
+  const unknown = async (text: string) => {
+    await it.campaign([0], text);
+    const claims = await it.claim(1);
+    return () =>
+      it.lane.settlements.send(
+        claims.map((claim) => ({ claim, as: 'unknown', reason: 'no answer' }) as const),
+        0,
+      );
+  };
+  await (await unknown('one'))();
+  const inbox = it.open();
+  inbox.offer([report('x', 0)]);
+  await vi.waitFor(() => expect(it.happened('request.suspected')).toHaveLength(1), 5_000);
+  // Long before the first one may be asked about.
+  await (await unknown('two'))();
+  await new Promise((later) => setTimeout(later, 2_500));
+  expect(it.happened('request.suspected')).toHaveLength(1);
+  expect((await it.lane.commands.unknown()).map(({ suspect }) => suspect).sort()).toEqual([null, 'x'].sort());
+});
+
+test('a notification is not of a batch that was claimed after it had come', async () => {
+  const it = receiving();
+  const inbox = it.open();
+  inbox.offer([report('x', 0)]);
+  await vi.waitFor(() => expect(it.happened('notifications.settled')).toHaveLength(1));
+  await it.campaign([0], 'later');
+  await it.lane.settlements.send(
+    (await it.claim(1)).map((claim) => ({ claim, as: 'unknown', reason: 'no answer' }) as const),
+    0,
+  );
+  await new Promise((later) => setTimeout(later, 2_500));
+  expect(it.happened('request.suspected')).toEqual([]);
+});
+
+test('a send that nobody has ended is waited for, however long that takes', async () => {
+  const it = receiving({ left: 10_000 });
+  await it.campaign([0], 'unknown one');
+  await it.lane.settlements.send(
+    (await it.claim(1)).map((claim) => ({ claim, as: 'unknown', reason: 'no answer' }) as const),
+    0,
+  );
+  await it.campaign([0], 'left in flight, and no worker lives to sweep it');
+  await it.claim(1);
+  // Its time is over by far, as the lane's rules have it.
+  const inbox = it.open({ ...it.lane, rules: { ...it.lane.rules, timeout: -10_000 } });
+  inbox.offer([report('x', 0)]);
+  await new Promise((later) => setTimeout(later, 2_500));
+  expect(it.happened('request.suspected')).toEqual([]);
+});
+
 test('a contradiction that comes after the request was settled is counted', async () => {
   const it = receiving();
   const id = await it.campaign([0], 'contradicted');

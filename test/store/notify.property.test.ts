@@ -134,7 +134,7 @@ async function ledgerOf(size: number, most: number) {
       if (last !== undefined && claim !== undefined) await notify(last.id, claim, last.letters);
     },
     async round() {
-      const waiting = await lane.notifications.waiting(EARLY_MS, now);
+      const waiting = await lane.notifications.waiting(EARLY_MS);
       const places = await lane.notifications.locate(waiting.map(({ requestId }) => requestId));
       for (const [at, one] of waiting.entries()) {
         const place = places[at];

@@ -123,8 +123,8 @@ test('one that comes before its request is known waits, and is told when it has 
   const { claims } = await lane.claims.send({ turn: 't', call: 1, want: 1, seen: 0, now: START });
   const early = { requestId: 'r1', sender: 'ACME', letters: { '358401234567': 'T' } };
   expect(await lane.notifications.settle([], [early], START + 10)).toMatchObject({ waiting: 1, again: [] });
-  const [waiting] = await lane.notifications.waiting(NOTIFIED.early, START + 20);
-  expect(waiting).toMatchObject({ ...early, ageMs: 10 });
+  const [waiting] = await lane.notifications.waiting(NOTIFIED.early);
+  expect(waiting).toMatchObject({ ...early, cameAt: START + 10 });
   await lane.settlements.send(claims.map(taken), 0, START + 100);
   expect((await lane.notifications.settle([], [early], START + 110)).again).toEqual(['r1']);
   const located = { campaign: 'c', first: 0, count: 1 };
@@ -142,7 +142,7 @@ test('what is put by after what waits was read is not let go of with it', async 
       [{ requestId: 'r1', sender: null, letters: { '358401234567': letter } }],
       START,
     );
-  const read = async () => nth(await lane.notifications.waiting(NOTIFIED.early, START), 0).text;
+  const read = async () => nth(await lane.notifications.waiting(NOTIFIED.early), 0).text;
   const located = { campaign: 'c', first: 0, count: 1 };
   await say('N');
   const before = await read();
@@ -161,8 +161,8 @@ test('what waits of one request is put together, a final status before others, a
   await say({ '1001': 'N', '1002': 'T' });
   await say({ '1001': 'T', '1003': 'I' }, 'ACME');
   await say({ '1001': 'I', '1002': 'N' });
-  expect(await lane.notifications.waiting(NOTIFIED.early, START)).toMatchObject([
-    { requestId: 'x', sender: 'ACME', letters: { '1001': 'T', '1002': 'T', '1003': 'I' }, ageMs: 0 },
+  expect(await lane.notifications.waiting(NOTIFIED.early)).toMatchObject([
+    { requestId: 'x', sender: 'ACME', letters: { '1001': 'T', '1002': 'T', '1003': 'I' }, cameAt: START },
   ]);
 });
 
@@ -193,7 +193,7 @@ test('so many wait and no more: what is not final is turned away, and what is ta
     waiting: 10_000,
     tooMany: 2,
   });
-  const waiting = await lane.notifications.waiting(NOTIFIED.early, START + 10_001);
+  const waiting = await lane.notifications.waiting(NOTIFIED.early);
   expect(waiting.slice(0, 1).map(({ requestId }) => requestId)).toEqual(['x10']);
   expect(waiting.filter(({ letters }) => letters['1001'] === 'T')).toHaveLength(2);
 });
@@ -327,4 +327,18 @@ test('a lane without notifications keeps nothing of them', async () => {
   const names = (await keysOf(redis, prefix)).filter((key) => key.includes(':off}'));
   expect(names.length).toBeGreaterThan(0);
   expect(names.filter((name) => /requests|accepted|early|waiting|callback/.test(name))).toEqual([]);
+});
+
+test('the oldest send in flight is told, and of one that was put back after it was forgotten no time is known', async () => {
+  const lane = laneFixture(redis, prefix, 'since', NOTIFIED);
+  expect(await lane.notifications.sendingSince()).toBe(Number.POSITIVE_INFINITY);
+  await lane.campaign('c', 3);
+  const claim = (call: number, now: number) =>
+    lane.claims.send({ turn: `t${call}`, call: 1, want: 1, seen: 0, now });
+  await claim(1, START);
+  await claim(2, START + 10);
+  expect(await lane.notifications.sendingSince()).toBe(START);
+  const forgotten = { c: 'c', f: 2, k: 1, at: START + 20, t: 'reasserted', q: 0, e: -1 };
+  await redis.hset(lane.keys.lane('since', 'claims'), '3', JSON.stringify(forgotten));
+  expect(await lane.notifications.sendingSince()).toBe(0);
 });

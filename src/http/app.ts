@@ -15,7 +15,7 @@ import { live } from './live.js';
 import { measured } from './metrics.js';
 import { phoneNumbers } from './numbers.js';
 import { collectDocument, document } from './openapi.js';
-import { Problem, problemOf } from './problem.js';
+import { nothingHere, Problem, problemOf } from './problem.js';
 import { report } from './report.js';
 import { takeUploads } from './upload.js';
 
@@ -25,7 +25,7 @@ export interface HttpOptions {
   readonly config: Config | LocalConfig;
   /** Tests pass their own. */
   readonly clock?: Clock | undefined;
-  /** How long whoever was refused may go on sending, ms; tests shorten it. */
+  /** How long whoever was answered may go on sending, ms; tests shorten it. */
   readonly lingerMs?: number | undefined;
 }
 
@@ -86,7 +86,7 @@ export function createHttp(options: HttpOptions): HttpApp {
   app.removeContentTypeParser('text/plain');
   app.setErrorHandler(refuse);
   app.setNotFoundHandler(() => {
-    throw new Problem('notFound', 'there is nothing at this address; /docs lists what there is');
+    throw nothingHere();
   });
   collectDocument(app);
   endInGoodOrder(app);
@@ -95,6 +95,12 @@ export function createHttp(options: HttpOptions): HttpApp {
     response.writeHead(417, { 'content-type': 'application/problem+json' }).end(body);
   });
   const metrics = measured(app, options);
+  app.addHook('onRequest', async ({ is404 }) => {
+    // Before a body is read that nobody wants.
+    if (is404) throw nothingHere();
+  });
+  // A body that nobody asked for may still be on its way when the answer is out.
+  app.addHook('onResponse', async ({ raw }) => hearOut(raw, lingerMs));
   // Each in a room of its own: what one does to bodies is nothing to the others.
   for (const routes of OPEN) app.register(async (scope) => routes(typed(scope), options));
   app.register(async (scope) => {
@@ -131,7 +137,7 @@ function endInGoodOrder(app: FastifyInstance): void {
 }
 
 /**
- * Whoever is refused while he still sends is heard out for a while: a connection that is closed at once would take the
+ * Whoever is answered while he still sends is heard out for a while: a connection that is closed at once would take the
  * answer with it. But not for as long as he likes.
  */
 function hearOut(request: IncomingMessage, ms: number): void {

@@ -1,6 +1,6 @@
 import type { Received } from '../pipeline/callbacks.js';
 import type { Routes } from './app.js';
-import { Problem } from './problem.js';
+import { nothingHere, Problem } from './problem.js';
 
 /** Longer than a notification of the largest request. */
 const MOST_BYTES = 1024 * 1024;
@@ -16,37 +16,47 @@ export const callbacks: Routes = (app, { volley }) => {
   const inside = volley.notifications.callbacks();
   if (inside === null) return;
   // Whatever the body is said to be, even what is no type at all, it is read as text here and judged where its token is.
-  app.addHook('onRequest', async ({ raw }) => {
+  app.addHook<{ Params: { segment: string } }>('onRequest', async ({ raw, params }) => {
     delete raw.headers['content-type'];
+    // Before the body of somebody is read who knows no address.
+    if (!inside.isAddress(params.segment)) throw nothingHere();
   });
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'string', bodyLimit: MOST_BYTES }, (_request, body, done) => {
     done(null, body);
   });
   const schema = { hide: true };
-  for (const path of new Set([inside.path, SHORT_PATH])) {
+  for (const path of new Set([patternOf(inside.path), SHORT_PATH])) {
     app.post<{ Params: { segment: string } }>(`${path}/:segment`, { schema }, async (request, reply) => {
       const { headers, params, body, url } = request;
       const query = url.includes('?') ? url.slice(url.indexOf('?') + 1) : '';
       const text = typeof body === 'string' ? body : '';
       const received = inside.receive(params.segment, { headers, query, body: text });
-      if (received === 'noSuchAddress') return reply.callNotFound();
       judge(received);
       return reply.code(204).send();
     });
     // A service may try the address before it takes it.
-    app.get<{ Params: { segment: string } }>(`${path}/:segment`, { schema }, async (request, reply) => {
-      if (!inside.isAddress(request.params.segment)) return reply.callNotFound();
-      return reply.code(204).send();
-    });
+    app.get(`${path}/:segment`, { schema }, async (_request, reply) => reply.code(204).send());
   }
 };
 
+/** The path as the router knows it: it compares addresses decoded, and takes a colon for the name of a part. */
+function patternOf(path: string): string {
+  try {
+    return decodeURI(path).replaceAll(':', '::');
+  } catch {
+    // Nothing can be asked for at an address that cannot be decoded; the short one is left.
+    return SHORT_PATH;
+  }
+}
+
 /** Throws for what was not taken. The service does not send it again, whatever it is answered. */
-function judge(received: Exclude<Received, 'noSuchAddress'>): void {
+function judge(received: Received): void {
   switch (received) {
     case 'taken':
       return;
+    case 'noSuchAddress':
+      throw nothingHere();
     case 'forged':
       throw new Problem('unauthorised', 'the notification does not carry the security token');
     case 'unreadable':

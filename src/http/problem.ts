@@ -92,6 +92,11 @@ export class Problem extends Error {
   }
 }
 
+/** What an address is answered that leads nowhere, or that whoever asks must not know to lead somewhere. */
+export function nothingHere(): Problem {
+  return new Problem('notFound', 'there is nothing at this address; /docs lists what there is');
+}
+
 /** Every kind of problem, for the page that describes them. */
 export const PROBLEMS: readonly { readonly code: string; readonly status: number; readonly title: string }[] =
   Object.entries(KINDS).map(([code, [status, title]]) => ({ code, status, title }));

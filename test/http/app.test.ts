@@ -80,6 +80,32 @@ test('whoever is refused while he sends hears the answer, and is let go', async 
   await once(socket, 'close');
 });
 
+test.each([
+  'POST /nowhere',
+  'POST /v1/nowhere',
+  'POST /healthz',
+  'PUT /v1/campaigns',
+])('a body for an address where nothing is, is not read: %s', async (asked) => {
+  const socket = connect(Number(new URL(origin).port), '127.0.0.1');
+  onTestFinished(() => void socket.destroy());
+  await once(socket, 'connect');
+  socket.write(
+    `${asked} HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 1000000\r\n\r\n{`,
+  );
+  const [answer] = await once(socket, 'data');
+  expect(String(answer)).toMatch(/^HTTP\/1\.1 404 /);
+});
+
+test('whoever goes on sending what nobody asked for is let go', async () => {
+  const { origin: own } = await served({ REDIS_URL: url, REDIS_PREFIX: prefix }, { lingerMs: 300 });
+  const socket = connect(Number(new URL(own).port), '127.0.0.1');
+  await once(socket, 'connect');
+  socket.write('GET /healthz HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000\r\n\r\nsome');
+  const [answer] = await once(socket, 'data');
+  expect(String(answer)).toMatch(/^HTTP\/1\.1 200 /);
+  await once(socket.on('error', () => {}), 'close');
+});
+
 test('the library loads no Fastify, the HTTP API does', async () => {
   const script = (module: string): string =>
     `import { createRequire } from 'node:module';

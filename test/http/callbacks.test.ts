@@ -1,6 +1,8 @@
 import { createHmac } from 'node:crypto';
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import fc from 'fast-check';
-import { expect, test, vi } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { laneCallback, loadLocalConfig } from '../../src/config.js';
 import { openLane } from '../../src/pipeline/lane.js';
 import { keyNames } from '../../src/redis/keys.js';
@@ -127,6 +129,24 @@ test('where there is no callback there is no address', async () => {
   for (const path of [`/sms/in/${segment}`, `/callbacks/${segment}`]) {
     expect((await post(path, told('any'), { securityToken }, off.origin)).status).toBe(404);
   }
+});
+
+test('nobody is heard out who knows no address', async () => {
+  const socket = connect(Number(new URL(origin).port), '127.0.0.1');
+  onTestFinished(() => void socket.destroy());
+  await once(socket, 'connect');
+  socket.write('POST /callbacks/guess HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000\r\n\r\n{');
+  const [answer] = await once(socket, 'data');
+  expect(String(answer)).toMatch(/^HTTP\/1\.1 404 /);
+});
+
+test.each(['/caf%C3%A9', '/a%20b', '/a:b', '/a%E0'])('a public path may be spelled %s', async (path) => {
+  const given = { ...CALLBACK, url: `https://volley.example${path}` };
+  const one = await served({ ...settings, CALLBACK_URL: given.url });
+  const short = `/callbacks/${laneCallback(given, 'default').segment}`;
+  // What cannot be decoded no request can name.
+  const own = path === '/a%E0' ? short : `${path}/${segment}`;
+  for (const at of [own, short]) expect([at, (await fetch(`${one.origin}${at}`)).status]).toEqual([at, 204]);
 });
 
 test('whatever comes to the address is answered, and nothing of it is a fault of ours', async () => {

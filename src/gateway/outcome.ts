@@ -30,8 +30,16 @@ export type SendOutcome =
 
 /** How asking for delivery infos ended. */
 export type PollOutcome =
-  /** `unlisted` holds the status words the interface page does not list; they say nothing final. */
-  | { kind: 'infos'; statuses: ReadonlyMap<string, DeliveryStatus>; unlisted: readonly string[] }
+  /**
+   * `unlisted` holds the status words the interface page does not list; they say nothing final. `unread`: there are
+   * entries without a number that could be read, so the infos may speak of others besides.
+   */
+  | {
+      kind: 'infos';
+      statuses: ReadonlyMap<string, DeliveryStatus>;
+      unlisted: readonly string[];
+      unread?: true;
+    }
   /** The service has no infos for this request: no such message (404), gone, or it does not like this one address. */
   | { kind: 'missing' }
   | { kind: 'throttled'; retryAfterMs: number | null }
@@ -105,7 +113,8 @@ function pollSuccess(reply: Reply): PollOutcome {
       reason: `The service answered ${reply.status}, but its delivery infos could not be read.`,
     };
   }
-  return { kind: 'infos', ...statusesOf(entries) };
+  const isUnread = entries.some((entry) => entry === null || numberOf(entry.address) === null);
+  return { kind: 'infos', ...statusesOf(entries), ...(isUnread ? { unread: true } : {}) };
 }
 
 /** The listed statuses by number, of those numbers alone if `only` is given; a number's final status wins over others. */

@@ -74,7 +74,10 @@ export async function followUpTurn(
     outcome: PollOutcome,
   ): Promise<void> => {
     const { requestId } = followed;
-    if (outcome.kind === 'infos' && isOf(followed.recipients, sent, outcome)) {
+    // What has turned out to be another batch meanwhile is not this one.
+    const isOthers = async () =>
+      (await lane.answered(() => lane.notifications.everAccepted([requestId]))).has(requestId);
+    if (outcome.kind === 'infos' && isOf(followed.recipients, sent, outcome) && !(await isOthers())) {
       const letters = lettersOf(followed, outcome).replaceAll('-', 'S');
       const claim = { number, campaign, first, count: sent.length };
       const reason = 'found by a notification';
@@ -157,7 +160,13 @@ function lettersOf({ recipients }: Followed, { statuses }: Infos): string {
 }
 
 /** Whether the answer speaks of all that the batch went out to, and of nobody else. */
-function isOf(recipients: readonly string[], sent: readonly boolean[], { statuses }: Infos): boolean {
+function isOf(
+  recipients: readonly string[],
+  sent: readonly boolean[],
+  { statuses, unlisted, unread }: Infos,
+): boolean {
+  // A word on no list may be said of a number that is none of ours.
+  if (unlisted.length > 0 || unread === true) return false;
   const own = recipients.filter((_, at) => sent[at] === true);
   return own.length > 0 && statuses.size === own.length && own.every((number) => statuses.has(number));
 }

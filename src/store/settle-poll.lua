@@ -14,7 +14,8 @@
   KEYS[10..] entryKeys  two an entry: statuses of its campaign, records of its request; with notifications first how these
                         stand, and a third an entry: where its request's id is looked up
   ARGV[1] rulesJson     the lane's rules
-  ARGV[2] entriesJson   [{ n, c, f, as, letters, reason, retryAfter, d }, …]; a letter '-' tells nothing; d: digest of the id
+  ARGV[2] entriesJson   [{ n, c, f, as, letters, id, reason, retryAfter, d }, …]; a letter '-' tells nothing; id: what was
+                        asked about; d: digest of it, with notifications
   ARGV[3] jitter        chance, 0 to 1
   ARGV[4] given         time in ms, or '' for the server's
   Returns               the number of entries that were settled, events
@@ -83,7 +84,9 @@ for i, entry in ipairs(entries) do
       local why = isLast and (as == 'missing' and 'not known to the service' or 'no final report by the deadline') or ''
       local isOpen, changed, isAwaited = false, false, false
       if count then
-        local letters = as == 'infos' and entry.letters or ''
+        -- The request that was asked about may not be this one any more, or never was: it was resolved or sent again meanwhile.
+        local isOf = not entry.d or entry.id == requestId
+        local letters = as == 'infos' and isOf and entry.letters or ''
         isOpen, changed, isAwaited = recipients_report(c, id, claim.f, count, letters, statusesKey, isLast, events)
         if changed then
           record_write(recordsKey, claim.f, count, sentAt, now, why ~= '' and why or reason, requestId)

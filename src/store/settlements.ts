@@ -158,7 +158,7 @@ export function laneSettlements(redis: Redis, keys: Keys, lane: string, rules: s
         ...('count' in settlement.claim ? { k: settlement.claim.count } : {}),
         as: settlement.as,
         letters: settlement.letters ?? '-'.repeat('count' in settlement.claim ? settlement.claim.count : 0),
-        id: 'count' in settlement.claim ? (settlement.requestId ?? '') : '',
+        id: settlement.requestId ?? '',
         reason: (settlement.reason ?? '').slice(0, REASON_CHARACTERS),
         retryAfter: settlement.retryAfterMs ?? 0,
         ...(settlement.overdue === true ? { overdue: true } : {}),

@@ -3,6 +3,7 @@ import { createMessagingClient } from '../../src/gateway/messaging.js';
 import { laneBearer } from '../../src/pipeline/bearer.js';
 import { followUpTurn } from '../../src/pipeline/follow-up.js';
 import { importCampaign } from '../../src/pipeline/import.js';
+import type { Lane } from '../../src/pipeline/lane.js';
 import { createMemory } from '../../src/pipeline/memory.js';
 import { manuscripts } from '../../src/pipeline/messages.js';
 import { readState } from '../../src/store/campaigns.js';
@@ -13,8 +14,14 @@ import { importFixture, mobile } from './import-fixture.js';
 const { redis, prefix } = testRedis('suspected');
 let fixtures = 0;
 
-/** A batch of two whose outcome nobody knows, and which may be request `x`; the service answers so when it is asked. */
-async function asked(answer: string) {
+/**
+ * A batch of two whose outcome nobody knows, and which may be request `x`; the service answers so when it is asked.
+ * `meanwhile`: what happens while it is.
+ */
+async function asked(
+  answer: string,
+  meanwhile: (lane: Lane, send: (text: string) => Promise<string>) => Promise<unknown> = async () => {},
+) {
   fixtures += 1;
   const { deps, keys, told } = importFixture(redis, `${prefix}-${fixtures}`, {
     CALLBACK_URL: 'https://volley.example/in',
@@ -23,19 +30,22 @@ async function asked(answer: string) {
   });
   const lane = deps.lanes.get('default');
   if (lane === undefined) throw new Error('no lane');
-  const outcome = await importCampaign(deps, {
-    recipients: [{ to: mobile(0) }, { to: mobile(1) }],
-    message: 'Sale',
-  });
-  if (outcome.kind !== 'created') throw new Error(`it was ${outcome.kind}`);
-  const { id } = outcome;
+  const send = async (message: string): Promise<string> => {
+    const recipients = [{ to: mobile(0) }, { to: mobile(1) }];
+    const outcome = await importCampaign(deps, { recipients, message, again: true });
+    if (outcome.kind !== 'created') throw new Error(`it was ${outcome.kind}`);
+    return outcome.id;
+  };
+  const id = await send('Sale');
   const { claims } = await lane.claims.send({ turn: 't', call: 1, want: 1, seen: 0 });
   const [claim] = claims;
   if (claim === undefined) throw new Error('nothing to send');
   await lane.settlements.send([{ claim, as: 'unknown', reason: 'no answer' }], 0);
   await lane.notifications.suspect({ number: claim.number, campaign: id, first: 0, requestId: 'x' });
 
-  const server = await rawServer(answer);
+  const server = await rawServer((socket) => {
+    void meanwhile(lane, send).then(() => socket.write(answer));
+  });
   const messaging = createMessagingClient({ baseUrl: server.origin, timeoutMs: 1_000 });
   const monotonic = () => performance.now();
   await followUpTurn(
@@ -101,6 +111,22 @@ test.each([
     'speaks of somebody else',
     infos({ [mobile(0)]: 'DeliveredToTerminal', [mobile(2)]: 'DeliveredToTerminal' }),
   ],
+  [
+    'speaks of another besides, in a word that is on no list',
+    infos({
+      [mobile(0)]: 'DeliveredToTerminal',
+      [mobile(1)]: 'DeliveredToTerminal',
+      [mobile(2)]: 'MessageWaiting',
+    }),
+  ],
+  [
+    'speaks of another besides, whose number cannot be read',
+    infos({
+      [mobile(0)]: 'DeliveredToTerminal',
+      [mobile(1)]: 'DeliveredToTerminal',
+      x: 'DeliveredToTerminal',
+    }),
+  ],
   ['is not known to the service', reply(['HTTP/1.1 404 Not Found'])],
 ])(
   'a request that %s is not that batch, which stays unknown and is not asked about again',
@@ -116,4 +142,35 @@ test('a service that does not answer is asked again later', async () => {
   const it = await asked(reply(['HTTP/1.1 500 Internal Server Error']));
   expect(it.state?.n).toMatchObject({ unknown: 2 });
   expect([it.found, it.suspects, it.due]).toEqual([0, ['x'], [`${it.id}:0`]]);
+});
+
+const BOTH_FINAL = infos({ [mobile(0)]: 'DeliveredToTerminal', [mobile(1)]: 'DeliveryImpossible' });
+
+test('what the service tells of it is nothing to the batch, if that was resolved while it was asked', async () => {
+  const it = await asked(BOTH_FINAL, async (lane) =>
+    lane.commands.resolve('accepted', 'by hand', await lane.commands.unknown()),
+  );
+  expect(it.state?.n).toMatchObject({ unconfirmed: 2, unknown: 0 });
+});
+
+test('nor if that was sent again meanwhile, and accepted under another id', async () => {
+  const it = await asked(BOTH_FINAL, async (lane) => {
+    await lane.commands.resolve('resend', 'by hand', await lane.commands.unknown());
+    const { claims } = await lane.claims.send({ turn: 'again', call: 1, want: 1, seen: 0 });
+    const again = claims.map((claim) => ({ claim, as: 'accepted', letters: 'NN', requestId: 'y' }) as const);
+    await lane.settlements.send(again, 0);
+  });
+  expect(it.state?.n).toMatchObject({ deliveredToNetwork: 2 });
+  expect([...it.due, ...it.polled]).toEqual([`${it.id}:0`]);
+});
+
+test('a request that has turned out to be another batch meanwhile is not this one', async () => {
+  const it = await asked(BOTH_FINAL, async (lane, send) => {
+    await send('Another');
+    const { claims } = await lane.claims.send({ turn: 'other', call: 1, want: 1, seen: 0 });
+    const other = claims.map((claim) => ({ claim, as: 'accepted', letters: 'TI', requestId: 'x' }) as const);
+    await lane.settlements.send(other, 0);
+  });
+  expect(it.state?.n).toMatchObject({ unknown: 2 });
+  expect([it.found, it.suspects, it.due]).toEqual([0, [null], []]);
 });

@@ -16,8 +16,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { segmentsOf } from '../src/campaign/segments.js';
 import { compileTemplate } from '../src/campaign/template.js';
-import { checkRows } from '../src/pipeline/recipients.js';
-import { readCsv } from '../src/pipeline/rows.js';
+import { checkRows } from '../src/list/recipients.js';
+import { readCsv } from '../src/list/rows.js';
 
 const CASES = {
   'shared text': 'Spring sale: 20 % off everything until Sunday. Reply STOP to opt out.',

@@ -12,5 +12,5 @@ export {
 export { createEvents, type Events, type VolleyEvent } from './events.js';
 export type * from './pipeline/campaign-input.js';
 export type { FedEvent, FeedItem } from './pipeline/event-feed.js';
-export type { RecipientInput } from './pipeline/row-objects.js';
+export type { RecipientInput } from './list/row-objects.js';
 export * from './runtime.js';

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
+import { readCsv } from '../list/rows.js';
 import type { CampaignInput, EnqueueOutcome } from '../pipeline/campaign-input.js';
-import { readCsv } from '../pipeline/rows.js';
 import type { Volley } from '../pipeline/volley.js';
 import { action, examples } from './action.js';
 import type { Answer, Context } from './context.js';

@@ -1,9 +1,9 @@
 import { basename } from 'node:path';
 import { compileTemplate } from '../campaign/template.js';
+import { checkRows } from '../list/recipients.js';
+import type { RecipientInput } from '../list/row-objects.js';
+import { readCsv } from '../list/rows.js';
 import type { CampaignInput } from '../pipeline/campaign-input.js';
-import { checkRows } from '../pipeline/recipients.js';
-import type { RecipientInput } from '../pipeline/row-objects.js';
-import { readCsv } from '../pipeline/rows.js';
 import { badInput } from './exit.js';
 
 /**

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 import type { InvalidRow, Preview } from '../campaign/views.js';
-import type { RecipientInput } from './row-objects.js';
+import type { RecipientInput } from '../list/row-objects.js';
 
 /** A CSV that comes in piece by piece. It is read once, no faster than it is imported. */
 export interface CsvStream {

@@ -3,14 +3,15 @@ import { InputError } from '../campaign/errors.js';
 import { compileTemplate, type Template } from '../campaign/template.js';
 import type { InvalidRow, Preview } from '../campaign/views.js';
 import type { LocalConfig } from '../config.js';
+import { ListError } from '../list/list-error.js';
+import { type CheckedRows, checkRows } from '../list/recipients.js';
+import type { Rows } from '../list/row.js';
+import { rowsOfObjects } from '../list/row-objects.js';
+import { readCsv } from '../list/rows.js';
 import type { StoredRecipient } from '../store/slices.js';
 import type { Suppression } from '../store/suppression.js';
 import type { CampaignInput } from './campaign-input.js';
 import type { Lane } from './lane.js';
-import { ListError } from './list-error.js';
-import { type CheckedRows, checkRows } from './recipients.js';
-import { rowsOfObjects } from './row-objects.js';
-import { type Rows, readCsv } from './rows.js';
 import { createTally } from './tally.js';
 
 /** A list that is open, its columns known and the text bound to them; it can be gone through once. */

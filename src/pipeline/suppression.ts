@@ -2,10 +2,10 @@ import { InputError } from '../campaign/errors.js';
 import { numberReader } from '../campaign/number.js';
 import type { InvalidRow } from '../campaign/views.js';
 import type { LocalConfig } from '../config.js';
+import { ListError } from '../list/list-error.js';
+import { checkRows } from '../list/recipients.js';
+import { readCsv } from '../list/rows.js';
 import type { Suppression } from '../store/suppression.js';
-import { ListError } from './list-error.js';
-import { checkRows } from './recipients.js';
-import { readCsv } from './rows.js';
 import type { Volley } from './volley.js';
 
 /** Numbers that are never sent to, in any spelling; a list with one that cannot be read is refused whole. */

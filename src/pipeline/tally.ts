@@ -4,9 +4,9 @@ import { segmentsOf } from '../campaign/segments.js';
 import type { Template } from '../campaign/template.js';
 import { charactersForcingUcs2 } from '../campaign/ucs2-characters.js';
 import type { InvalidRow, Preview } from '../campaign/views.js';
+import type { CheckedRows } from '../list/recipients.js';
 import type { LaneView } from '../store/lane-view.js';
 import type { Lane } from './lane.js';
-import type { CheckedRows } from './recipients.js';
 
 const SAMPLES = 3;
 const PROBLEMS = 20;

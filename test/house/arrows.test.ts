@@ -7,6 +7,7 @@ const MAY_KNOW: Readonly<Record<string, readonly string[]>> = {
   clock: [],
   campaign: ['clock'],
   redis: ['clock'],
+  list: ['campaign'],
   config: ['clock', 'campaign', 'redis'],
   events: ['clock', 'campaign', 'config'],
   // Four rooms side by side. `gateway` and `auth` do not know each other: the token cache is handed what logs in.
@@ -16,7 +17,7 @@ const MAY_KNOW: Readonly<Record<string, readonly string[]>> = {
   // A claim takes a batch and its permit in one script, so the claim includes the ledger's.
   store: ['clock', 'campaign', 'config', 'events', 'redis', 'quota'],
   // The path of a campaign, then what puts it together, then the doors.
-  pipeline: ['clock', 'campaign', 'config', 'events', 'redis', 'gateway', 'auth', 'quota', 'store'],
+  pipeline: ['clock', 'campaign', 'list', 'config', 'events', 'redis', 'gateway', 'auth', 'quota', 'store'],
   runtime: [
     'clock',
     'campaign',
@@ -29,7 +30,7 @@ const MAY_KNOW: Readonly<Record<string, readonly string[]>> = {
     'store',
     'pipeline',
   ],
-  index: ['clock', 'campaign', 'config', 'events', 'pipeline', 'runtime'],
+  index: ['clock', 'campaign', 'list', 'config', 'events', 'pipeline', 'runtime'],
   // What is counted, and the port at which it is asked for.
   metrics: ['events', 'pipeline'],
   http: ['clock', 'campaign', 'config', 'events', 'pipeline', 'metrics'],
@@ -37,6 +38,7 @@ const MAY_KNOW: Readonly<Record<string, readonly string[]>> = {
   cli: [
     'clock',
     'campaign',
+    'list',
     'config',
     'events',
     'pipeline',

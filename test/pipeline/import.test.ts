@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { InputError, NotFoundError } from '../../src/campaign/errors.js';
 import type { CampaignInput } from '../../src/pipeline/campaign-input.js';
 import { importCampaign, previewCampaign } from '../../src/pipeline/import.js';
-import type { RecipientInput } from '../../src/pipeline/row-objects.js';
+import type { RecipientInput } from '../../src/list/row-objects.js';
 import { findLane, readMeta, readState } from '../../src/store/campaigns.js';
 import { sliceReader } from '../../src/store/slices.js';
 import { keysOf, testRedis } from '../redis/test-redis.js';

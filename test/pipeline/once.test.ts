@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from 'vitest';
 import type { CampaignInput, EnqueueOutcome } from '../../src/pipeline/campaign-input.js';
 import { importCampaign } from '../../src/pipeline/import.js';
-import type { RecipientInput } from '../../src/pipeline/row-objects.js';
+import type { RecipientInput } from '../../src/list/row-objects.js';
 import { findLane, listCampaigns, readState } from '../../src/store/campaigns.js';
 import { discardImport } from '../../src/store/remove-campaign.js';
 import { testRedis } from '../redis/test-redis.js';

@@ -1,6 +1,6 @@
 import { numberReader } from '../../campaign/number.js';
-import type { RecipientInput } from '../../pipeline/row-objects.js';
-import { readCsv } from '../../pipeline/rows.js';
+import type { RecipientInput } from '../../list/row-objects.js';
+import { readCsv } from '../../list/rows.js';
 import { AUTO_SHARE_OF, COUNTRY } from './plan.js';
 
 /**

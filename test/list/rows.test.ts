@@ -5,8 +5,9 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ListError } from '../../src/pipeline/list-error.js';
-import { type Row, type Rows, readCsv } from '../../src/pipeline/rows.js';
+import { ListError } from '../../src/list/list-error.js';
+import type { Row, Rows } from '../../src/list/row.js';
+import { readCsv } from '../../src/list/rows.js';
 
 /** A first row so long that all of the file behind it comes in chunks, after what is read to find the dialect. */
 const LONG = 'x'.repeat(70_000);

@@ -1,5 +1,5 @@
 import { ListError } from './list-error.js';
-import type { Row, Rows } from './rows.js';
+import type { Row, Rows } from './row.js';
 
 /** A recipient as code hands it over: the number in `to`, and a value for each placeholder of the text. */
 export interface RecipientInput {

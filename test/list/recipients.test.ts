@@ -2,9 +2,10 @@ import { Readable } from 'node:stream';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { compileTemplate } from '../../src/campaign/template.js';
-import { type CheckedRow, type CheckOptions, checkRows } from '../../src/pipeline/recipients.js';
-import { type RecipientInput, rowsOfObjects } from '../../src/pipeline/row-objects.js';
-import { type Rows, readCsv } from '../../src/pipeline/rows.js';
+import { type CheckedRow, type CheckOptions, checkRows } from '../../src/list/recipients.js';
+import type { Rows } from '../../src/list/row.js';
+import { type RecipientInput, rowsOfObjects } from '../../src/list/row-objects.js';
+import { readCsv } from '../../src/list/rows.js';
 
 function csv(text: string): Promise<Rows> {
   return readCsv(Readable.from([Buffer.from(text)]));

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { compileTemplate } from '../../src/campaign/template.js';
-import { checkRows } from '../../src/pipeline/recipients.js';
-import { readCsv } from '../../src/pipeline/rows.js';
+import { checkRows } from '../../src/list/recipients.js';
+import { readCsv } from '../../src/list/rows.js';
 
 async function check(path: string, text: string) {
   const list = await readCsv(path);

@@ -2,7 +2,7 @@ import { numberReader } from '../campaign/number.js';
 import { NumberSet } from '../campaign/number-set.js';
 import type { Template } from '../campaign/template.js';
 import { numberColumn } from './number-column.js';
-import type { Row, Rows } from './rows.js';
+import type { Row, Rows } from './row.js';
 
 /** What became of one row. */
 export type CheckedRow =

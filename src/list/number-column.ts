@@ -1,6 +1,6 @@
 import type { NumberReader } from '../campaign/number.js';
 import { ListError } from './list-error.js';
-import type { Row } from './rows.js';
+import type { Row } from './row.js';
 
 /** What people call the column that holds the numbers, in lower case without spaces and signs. */
 const USUAL_NAMES = new Set([

@@ -1,6 +1,6 @@
 import { CsvError, Parser } from 'csv-parse';
 import { ListError } from './list-error.js';
-import type { Row } from './rows.js';
+import type { Row } from './row.js';
 
 const ROWS_IN_A_BATCH = 1000;
 

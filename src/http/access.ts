@@ -1,8 +1,8 @@
 import rateLimit from '@fastify/rate-limit';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { ApiKey, ApiScope } from '../campaign/views.js';
-import type { HttpOptions } from './app.js';
 import { Problem } from './problem.js';
+import type { HttpOptions } from './routes.js';
 
 declare module 'fastify' {
   interface FastifyRequest {

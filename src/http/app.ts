@@ -1,10 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
-import { serializerCompiler, validatorCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod';
-import type { Clock } from '../clock.js';
-import type { Config, LocalConfig } from '../config.js';
-import type { Volley } from '../pipeline/volley.js';
+import { serializerCompiler, validatorCompiler } from 'fastify-type-provider-zod';
 import { guard } from './access.js';
 import { callbacks } from './callbacks.js';
 import { campaigns } from './campaigns.js';
@@ -17,25 +14,11 @@ import { phoneNumbers } from './numbers.js';
 import { collectDocument, document } from './openapi.js';
 import { nothingHere, Problem, problemOf } from './problem.js';
 import { report } from './report.js';
+import { type HttpOptions, type Routes, typed } from './routes.js';
 import { takeUploads } from './upload.js';
-
-/** What the doors of the house are hung on. Whoever makes it closes both: first this, then the Volley. */
-export interface HttpOptions {
-  readonly volley: Volley;
-  readonly config: Config | LocalConfig;
-  /** Tests pass their own. */
-  readonly clock?: Clock | undefined;
-  /** How long whoever was answered may go on sending, ms; tests shorten it. */
-  readonly lingerMs?: number | undefined;
-}
 
 /** The app, with schemas of zod. */
 export type HttpApp = FastifyInstance;
-
-/** A room of the app: registers its routes on it. */
-export type Routes = (app: ReturnType<typeof typed>, options: HttpOptions) => void;
-
-const typed = (app: FastifyInstance) => app.withTypeProvider<ZodTypeProvider>();
 
 /** Below `/v1`, each with a scope, and nobody comes in without a key. */
 const BEHIND_KEYS: readonly Routes[] = [campaigns, commands, report, live, lanes, phoneNumbers];
@@ -44,6 +27,7 @@ const OPEN: readonly Routes[] = [health, document, callbacks];
 
 const CLOSE_IDLE_EVERY_MS = 100;
 const LINGER_MS = 30_000;
+const PATIENCE_MS = 60_000;
 /** The longest that a request may take to come in: a list of a gigabyte over a slow line. */
 const REQUEST_WITHIN_MS = 3_600_000;
 
@@ -53,7 +37,7 @@ const REQUEST_WITHIN_MS = 3_600_000;
  * pattern: addresses, headers and bodies hold numbers and keys, and are never logged.
  */
 export function createHttp(options: HttpOptions): HttpApp {
-  const { config, volley, lingerMs = LINGER_MS } = options;
+  const { config, volley, lingerMs = LINGER_MS, patienceMs = PATIENCE_MS } = options;
   const refuse = (error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
     const problem = problemOf(error);
     if (problem.code === 'failed') {
@@ -99,6 +83,10 @@ export function createHttp(options: HttpOptions): HttpApp {
     // Before a body is read that nobody wants.
     if (is404) throw nothingHere();
   });
+  // Live streams have a patience of their own.
+  app.addHook('onSend', async (_request, { raw }) => {
+    raw.setTimeout(patienceMs, () => raw.destroy());
+  });
   // A body that nobody asked for may still be on its way when the answer is out.
   app.addHook('onResponse', async ({ raw }) => hearOut(raw, lingerMs));
   // Each in a room of its own: what one does to bodies is nothing to the others.
@@ -109,7 +97,7 @@ export function createHttp(options: HttpOptions): HttpApp {
     scope.register(
       async (v1) => {
         await takeUploads(v1);
-        for (const routes of BEHIND_KEYS) routes(typed(v1), options);
+        for (const routes of BEHIND_KEYS) routes(typed(v1), { ...options, patienceMs });
       },
       { prefix: '/v1' },
     );

@@ -2,9 +2,10 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { z } from 'zod';
 import type { CampaignInput } from '../pipeline/campaign-input.js';
 import { keyOf, mustSee } from './access.js';
-import type { HttpOptions } from './app.js';
 import { type CampaignOrder, type campaignRequest, inputOf } from './campaign-request.js';
+import { onceOver } from './over.js';
 import { Problem } from './problem.js';
+import type { HttpOptions } from './routes.js';
 import { readUpload } from './upload.js';
 
 type Request = FastifyRequest<{ Body: z.output<typeof campaignRequest> | null }>;
@@ -15,7 +16,7 @@ export async function campaignAsked(
   reply: FastifyReply,
   { config }: HttpOptions,
 ): Promise<CampaignInput> {
-  const signal = whileAsked(reply);
+  const signal = whileAsked(request, reply);
   if (request.isMultipart()) {
     const { order, recipients } = await readUpload(request, config.http.maxUploadBytes);
     return { ...inputOf(onLane(request, order, config), recipients), signal };
@@ -26,9 +27,9 @@ export async function campaignAsked(
 }
 
 /** Fires when whoever asked has gone: then nobody would hear what became of it. */
-function whileAsked(reply: FastifyReply): AbortSignal {
+function whileAsked(request: FastifyRequest, reply: FastifyReply): AbortSignal {
   const over = new AbortController();
-  reply.raw.once('close', () => over.abort(new Problem('badInput', 'whoever asked has gone')));
+  onceOver(request, reply, () => over.abort(new Problem('badInput', 'whoever asked has gone')));
   return over.signal;
 }
 

@@ -1,6 +1,6 @@
 import type { Received } from '../pipeline/callbacks.js';
-import type { Routes } from './app.js';
 import { nothingHere, Problem } from './problem.js';
+import type { Routes } from './routes.js';
 
 /** Longer than a notification of the largest request. */
 const MOST_BYTES = 1024 * 1024;

@@ -2,12 +2,12 @@ import { z } from 'zod';
 import { CAMPAIGN_STATES, campaignStatus, preview } from '../campaign/views.js';
 import { systemClock } from '../clock.js';
 import { keyOf } from './access.js';
-import type { Routes } from './app.js';
 import { campaignAsked } from './asked.js';
 import { campaignId, mustSeeCampaign } from './campaign-id.js';
 import { badRow, badRows, campaignRequest } from './campaign-request.js';
 import { ownIdempotencyKey, refusalOf } from './enqueue.js';
 import { Problem, problemBody } from './problem.js';
+import type { Routes } from './routes.js';
 
 const count = z.int().min(0);
 

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { InputError } from '../campaign/errors.js';
-import type { Routes } from './app.js';
 import { campaignId, mustSeeCampaign } from './campaign-id.js';
 import { Problem, problemBody } from './problem.js';
+import type { Routes } from './routes.js';
 
 const count = z.int().min(0);
 const refusals = { 404: problemBody, 409: problemBody };

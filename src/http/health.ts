@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { Routes } from './app.js';
 import { Problem, problemBody } from './problem.js';
+import type { Routes } from './routes.js';
 
 /** Longer than a slow answer, shorter than whoever asks is patient. */
 const REDIS_ANSWERS_WITHIN_MS = 2_000;

@@ -1,2 +1,3 @@
-export { createHttp, type HttpApp, type HttpOptions } from './app.js';
+export { createHttp, type HttpApp } from './app.js';
 export { listen } from './listen.js';
+export type { HttpOptions } from './routes.js';

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { type LaneStatus, laneStatus } from '../campaign/views.js';
 import { keyOf, maySee, mustSee } from './access.js';
-import type { Routes } from './app.js';
 import { Problem, problemBody } from './problem.js';
+import type { Routes } from './routes.js';
 
 const laneName = z.strictObject({ name: z.string().min(1).max(100) });
 const commanded = z.object({ lane: z.string(), state: z.string() });

@@ -6,15 +6,16 @@ import { NotFoundError } from '../campaign/errors.js';
 import { CATALOGUE, type FieldTable } from '../events/catalogue.js';
 import { FED, type FedEvent, type FeedItem } from '../pipeline/event-feed.js';
 import { keyOf, maySee, mustSee } from './access.js';
-import type { HttpOptions, Routes } from './app.js';
 import { campaignId, mustSeeCampaign } from './campaign-id.js';
 import { everySecond } from './every-second.js';
+import { onceOver } from './over.js';
 import { Problem, problemBody } from './problem.js';
+import type { HttpOptions, Routes } from './routes.js';
 
 /** A line that says nothing, so that proxies and dead lines are found out. */
-const SAY_SOMETHING_EVERY = 15;
-/** Seconds after which somebody who takes nothing in is let go; what was missed is told when he comes back. */
-const PATIENCE = 60;
+const SAY_SOMETHING_EVERY_MS = 15_000;
+/** What is left to be taken in when a stream ends is waited for as long; it can be resumed. */
+const LAST_WORDS_MS = 2_000;
 const MOST_WATCHERS = 5_000;
 const ANSWERED_WITHIN_MS = 3_000;
 
@@ -39,11 +40,13 @@ const resume = z.looseObject({
  * a second, however many watch it.
  */
 export const live: Routes = (app, options) => {
-  const { volley } = options;
+  const { volley, patienceMs } = options;
+  let isClosing = false;
   const watchers = new Set<AbortController>();
   const standings = everySecond((id) => standing(options, id));
   const standingKeys = everySecond((id) => volley.keys.stands(id));
   app.addHook('preClose', async () => {
+    isClosing = true;
     for (const watcher of watchers) watcher.abort();
     standings.close();
     standingKeys.close();
@@ -104,6 +107,8 @@ export const live: Routes = (app, options) => {
     isWanted: (event: Extract<FeedItem, { kind: 'event' }>['event']) => boolean,
     campaign?: string,
   ): Promise<void> {
+    // It was let in before; nobody would end it any more.
+    if (isClosing) throw new Problem('unavailable', 'this process is ending; ask again');
     if (watchers.size >= MOST_WATCHERS) {
       throw new Problem('unavailable', `${MOST_WATCHERS} watch already; ask another process, or later`);
     }
@@ -112,7 +117,8 @@ export const live: Routes = (app, options) => {
     const over = new AbortController();
     const { signal } = over;
     const { raw } = reply;
-    raw.once('close', () => over.abort()).once('error', () => over.abort());
+    raw.on('error', () => over.abort());
+    onceOver(request, reply, () => over.abort());
     watchers.add(over);
     const items = volley.follow({ after, signal })[Symbol.asyncIterator]();
     // From where on he hears is settled before he is answered: whatever he does then is told to him.
@@ -135,7 +141,7 @@ export const live: Routes = (app, options) => {
     });
     raw.write(`retry: 2000\n${wordsOf(start.value)}`);
     const ends = [
-      standingKeys.follow(key, keepAlive(raw, over)),
+      standingKeys.follow(key, keepAlive(raw, over, patienceMs)),
       ...(campaign === undefined ? [] : [standings.follow(campaign, showStanding(raw, over))]),
     ];
     try {
@@ -149,21 +155,29 @@ export const live: Routes = (app, options) => {
       for (const end of ends) end();
       watchers.delete(over);
       raw.end();
+      const letGo = setTimeout(() => raw.destroy(), LAST_WORDS_MS);
+      raw.once('close', () => clearTimeout(letGo));
     }
   }
 };
 
 /** Sees to it that a line is used now and then, that a key which was revoked ends it, and that nobody blocks it. */
-function keepAlive(raw: ServerResponse, over: AbortController): (stands: boolean) => void {
-  let ticks = 0;
-  let full = 0;
+function keepAlive(
+  raw: ServerResponse,
+  over: AbortController,
+  patienceMs = Number.POSITIVE_INFINITY,
+): (stands: boolean) => void {
+  let saidAt = performance.now();
+  let fullSince = saidAt;
+  // It is called at every tick, and whenever somebody else comes with the key.
   return (stands) => {
-    ticks += 1;
-    full = raw.writableNeedDrain ? full + 1 : 0;
-    if (!stands || full > PATIENCE) {
-      over.abort();
-      if (full > PATIENCE) raw.destroy();
-    } else if (ticks % SAY_SOMETHING_EVERY === 0 && full === 0) {
+    const now = performance.now();
+    if (!raw.writableNeedDrain) fullSince = now;
+    const isStuck = now - fullSince > patienceMs;
+    if (isStuck) raw.destroy();
+    if (isStuck || !stands) over.abort();
+    else if (now - saidAt >= SAY_SOMETHING_EVERY_MS && fullSince === now) {
+      saidAt = now;
       raw.write(': still here\n\n');
     }
   };

@@ -1,7 +1,8 @@
 import type { FastifyInstance } from 'fastify';
 import { createMetrics } from '../metrics/index.js';
 import { keyOf, mustSeeAll } from './access.js';
-import type { HttpOptions, Routes } from './app.js';
+import { onceOver } from './over.js';
+import type { HttpOptions, Routes } from './routes.js';
 
 /**
  * Counts the requests of the whole app, whoever registers their routes. Returns the route at which Prometheus asks for
@@ -11,11 +12,12 @@ export function measured(whole: FastifyInstance, { volley, config }: HttpOptions
   const metrics = createMetrics({ volley, lanes: config.lanes.map(({ name }) => name), role: 'http' });
   const begin = metrics.http();
   whole.addHook('onClose', async () => metrics.close());
-  whole.addHook('onRequest', async ({ method, routeOptions }, reply) => {
+  whole.addHook('onRequest', async (request, reply) => {
+    const { method, routeOptions } = request;
     const end = begin({ method, route: routeOptions.url ?? 'none' });
     const began = performance.now();
     // Unlike an answer, this comes also where whoever asked has gone.
-    reply.raw.once('close', () => {
+    onceOver(request, reply, () => {
       end(reply.raw.headersSent ? reply.raw.statusCode : 'none', performance.now() - began);
     });
   });

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { type FoundRecipient, foundRecipient } from '../campaign/views.js';
 import { keyOf, maySee, mustSeeAll } from './access.js';
-import type { Routes } from './app.js';
 import { laneOrNone } from './campaign-id.js';
 import { answerInPieces } from './pieces.js';
 import { problemBody } from './problem.js';
+import type { Routes } from './routes.js';
 
 const count = z.int().min(0);
 const numbers = z.strictObject({

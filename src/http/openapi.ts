@@ -3,10 +3,10 @@ import swagger from '@fastify/swagger';
 import type { FastifyInstance } from 'fastify';
 import { jsonSchemaTransform, jsonSchemaTransformObject } from 'fastify-type-provider-zod';
 import type { OpenAPIV3_1 } from 'openapi-types';
-import type { Routes } from './app.js';
 import { campaignOrder, campaignRequest } from './campaign-request.js';
 import { documentPage } from './document-page.js';
 import { PROBLEMS } from './problem.js';
+import type { Routes } from './routes.js';
 
 const { version } = createRequire(import.meta.url)('volley/package.json') as { version: string };
 

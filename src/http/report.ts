@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { REPORTED_STATUSES } from '../campaign/report-row.js';
 import { writtenReport } from '../pipeline/report-text.js';
-import type { Routes } from './app.js';
 import { campaignId, mustSeeCampaign } from './campaign-id.js';
 import { answerInPieces } from './pieces.js';
 import { problemBody } from './problem.js';
+import type { Routes } from './routes.js';
 
 const TYPES = { csv: 'text/csv; charset=utf-8; header=present', ndjson: 'application/x-ndjson' } as const;
 

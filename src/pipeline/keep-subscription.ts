@@ -116,7 +116,8 @@ export async function isDue(
   isFirst: boolean,
 ): Promise<boolean> {
   const sinceMs = now - checkedAt;
-  if (checkedAt === 0 || sinceMs >= everyMs) return true;
+  // It was looked at in what is the future now: the clock has gone back, or another server's counts since a failover.
+  if (checkedAt === 0 || sinceMs >= everyMs || sinceMs < 0) return true;
   // Processes that start together need not all look; one that starts later may bring another address along.
   if (isFirst) return sinceMs >= silentMs / 10;
   if (state !== 'ours') return sinceMs >= silentMs;

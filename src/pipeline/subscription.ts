@@ -41,7 +41,10 @@ export type Unsubscribed =
 /** The subscription of one lane. Its calls take no permit, because the service does not count them. */
 export interface SubscriptionDesk {
   get(): Promise<Subscription>;
-  /** Subscribes, or renews what is outdated; `force` replaces somebody else's, too. */
+  /**
+   * Subscribes, or renews what is outdated; `force` replaces somebody else's, too. What is outdated after it was ours is
+   * somebody else's who has our secret, another installation: two that renew it would take it from each other for ever.
+   */
   create(options?: { force?: boolean }): Promise<Subscribed>;
   /** Ends ours; `force` ends somebody else's, too. */
   remove(options?: { force?: boolean }): Promise<Unsubscribed>;
@@ -62,6 +65,8 @@ type Failure = Exclude<
 
 export function subscriptionDesk({ lane, client, bearer, callback }: SubscriptionOptions): SubscriptionDesk {
   const own = callback === undefined ? undefined : laneCallback(callback, lane);
+  /** It was seen to be ours, or made. */
+  let wasOurs = false;
 
   /** With a token, and once more with the next one if that is refused. */
   const asked = async <Answer extends { kind: string }>(
@@ -83,8 +88,11 @@ export function subscriptionDesk({ lane, client, bearer, callback }: Subscriptio
   const get = async (): Promise<Subscription> => {
     const found = await asked((token) => client.get(token));
     switch (found.kind) {
-      case 'found':
-        return { state: whose(found, own, callback), url: shown(found.url) };
+      case 'found': {
+        const state = own === undefined ? 'foreign' : whose(found, own, callback, wasOurs);
+        if (state === 'ours') wasOurs = true;
+        return { state, url: shown(found.url) };
+      }
       case 'none':
         return { state: 'none' };
       default:
@@ -102,7 +110,10 @@ export function subscriptionDesk({ lane, client, bearer, callback }: Subscriptio
       return { outcome: 'refused', reason: 'CALLBACK_URL is not set: there is nothing to subscribe.' };
     const { url, securityToken } = own;
     const created = await asked((token) => client.create({ url, securityToken }, token));
-    if (created.kind === 'created') return { outcome: 'created', url: shown(url), replaced };
+    if (created.kind === 'created') {
+      wasOurs = true;
+      return { outcome: 'created', url: shown(url), replaced };
+    }
     if (created.kind === 'malformed') return { outcome: 'refused', reason: created.reason };
     const failure = failureOf(created);
     // It may have been done all the same, or somebody was quicker.
@@ -115,6 +126,7 @@ export function subscriptionDesk({ lane, client, bearer, callback }: Subscriptio
   return {
     get,
     async create({ force = false } = {}) {
+      const isHeld = wasOurs;
       const found = await get();
       switch (found.state) {
         case 'ours':
@@ -125,6 +137,7 @@ export function subscriptionDesk({ lane, client, bearer, callback }: Subscriptio
           if (!force) return { outcome: 'foreign', url: found.url };
           break;
         case 'outdated':
+          if (isHeld && !force) return { outcome: 'foreign', url: found.url };
           break;
         case 'unanswered':
           return { outcome: found.final ? 'refused' : 'unanswered', reason: found.reason };
@@ -151,27 +164,53 @@ export function subscriptionDesk({ lane, client, bearer, callback }: Subscriptio
 }
 
 /**
- * Ours is what has our address and, where the service shows it, our token. Outdated is what leads to us or carries one of
- * our secrets, but not both: the address or the security token was changed since. Anything else is somebody else's.
+ * Ours is what has our address and, where the service shows it, our token; one that shows another than it was given shows
+ * something else. Outdated is what has an address as we make them, or carries one of our secrets: the address or the
+ * security token was changed since. Anything else is somebody else's, though it may begin like ours.
  */
 function whose(
   found: { url: string; securityToken: string | null },
-  own: LaneCallback | undefined,
+  own: LaneCallback,
   callback: CallbackSettings | undefined,
+  wasOurs: boolean,
 ): 'ours' | 'outdated' | 'foreign' {
-  if (own === undefined || callback === undefined) return 'foreign';
-  const isToken = found.securityToken === null || found.securityToken === own.securityToken;
-  if (found.url === own.url && isToken) return 'ours';
-  const leadsHere = found.url === callback.url || found.url.startsWith(`${callback.url}/`);
-  const isSecret = found.securityToken === own.securityToken || found.url.endsWith(`/${own.segment}`);
-  return leadsHere || isSecret ? 'outdated' : 'foreign';
+  const { securityToken: token } = found;
+  const url = compared(found.url);
+  const ours = compared(own.url);
+  const isHidden = token === null || token === '' || BLOTTED.test(token);
+  if (url === ours && (isHidden || wasOurs || token === own.securityToken)) return 'ours';
+  const path = url.split('?', 1)[0] ?? '';
+  const [base, segment] = [path.slice(0, path.lastIndexOf('/')), path.slice(path.lastIndexOf('/') + 1)];
+  const leadsHere = base === ours.slice(0, ours.lastIndexOf('/')) && SEGMENT.test(segment);
+  const isSecret = token === own.securityToken || segment === own.segment;
+  // One made by hand may be without the secret part, and carry the setting itself.
+  const isByHand =
+    callback !== undefined && url === compared(callback.url) && token === callback.securityToken;
+  return leadsHere || isSecret || isByHand ? 'outdated' : 'foreign';
 }
 
-/** An address as people may see it: what follows the last slash, or a question mark, may be a secret. */
+/** Longer than any address that is compared or shown. */
+const LONGEST = 2_048;
+/** The secret part of an address, as `laneCallback` makes it. */
+const SEGMENT = /^[\w-]{43}$/;
+/** A token that is not shown whole. */
+const BLOTTED = /[*\u2022\u25cf\u2026]/;
+
+/** An address as two are compared: a service may spell host, port and last slash in its own way. */
+function compared(url: string): string {
+  if (url.length > LONGEST || !URL.canParse(url)) return url;
+  const { origin, pathname, search } = new URL(url);
+  return `${origin}${pathname.replace(/\/+$/, '')}${search}`;
+}
+
+/** An address as people may see it: its last part, any long one, and what follows a question mark may be a secret. */
 export function shown(url: string): string {
-  if (!URL.canParse(url)) return '…';
+  if (url.length > LONGEST || !URL.canParse(url)) return '…';
   const { origin, pathname } = new URL(url);
-  return `${origin}${pathname.replace(/[^/]+$/, '…')}`;
+  if (origin === 'null') return '…';
+  const parts = pathname.replace(/\/+$/, '').split('/');
+  const last = parts.length - 1;
+  return `${origin}${parts.map((part, at) => (at > 0 && (at === last || part.length >= 20) ? '…' : part)).join('/') || '/'}`;
 }
 
 function failureOf(failure: Failure): { reason: string; final: boolean } {

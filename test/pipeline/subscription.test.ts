@@ -77,6 +77,66 @@ test.each([
   expect(await there()).toMatchObject({ url: OWN.url, securityToken: OWN.securityToken });
 });
 
+test.each([
+  ['below our address', 'https://volley.example/in/other/hook'],
+  ['below our address, in one part', 'https://volley.example/in/hook'],
+  ['at our address', 'https://volley.example/in'],
+  ['at an address that only begins like ours', `https://volley.example/inn/${OWN.segment.slice(1)}x`],
+  ['on our host', `https://volley.example/${'a'.repeat(43)}`],
+  ['at our path on another port', 'https://volley.example:8443/in/hook'],
+])('somebody else’s %s is left alone', async (_, url) => {
+  const client = clientOf(simulator.messagingBaseUrl);
+  await client.create({ url, securityToken: 'theirs' }, 'key');
+  const desk = deskOf();
+  expect(await desk.create()).toMatchObject({ outcome: 'foreign' });
+  expect(await desk.remove()).toMatchObject({ outcome: 'foreign' });
+  expect(await there()).toMatchObject({ url });
+});
+
+const shows = (url: string, securityToken?: string | null) =>
+  reply(['HTTP/1.1 200 OK'], JSON.stringify({ callback: { url, securityToken } }));
+
+test.each([
+  ['with its port', OWN.url.replace('.example', '.example:443'), OWN.securityToken],
+  ['with capitals in its host', OWN.url.replace('volley', 'Volley'), OWN.securityToken],
+  ['with a slash at its end', `${OWN.url}/`, OWN.securityToken],
+  ['without its token', OWN.url, undefined],
+  ['with null for a token', OWN.url, null],
+  ['with an empty token', OWN.url, ''],
+  ['with its token blotted out', OWN.url, '********'],
+  ['with most of its token blotted out', OWN.url, `****${OWN.securityToken.slice(-4)}`],
+])('ours is known as ours where the service shows it %s', async (_, url, securityToken) => {
+  const server = await rawServer(shows(url, securityToken));
+  expect(await deskOf(CALLBACK, server.origin).create()).toMatchObject({ outcome: 'already' });
+});
+
+test('a service that shows another token than it was given is not asked again and again', async () => {
+  const digest = shows(OWN.url, '5f4dcc3b5aa765d61d8327deb882cf99');
+  const made = reply(['HTTP/1.1 201 Created']);
+  const server = await rawServer([digest, reply(['HTTP/1.1 204 No Content']), made, digest]);
+  const desk = deskOf(CALLBACK, server.origin);
+  expect(await desk.create()).toMatchObject({ outcome: 'created', replaced: 'outdated' });
+  expect(await desk.create()).toMatchObject({ outcome: 'already' });
+  expect(await desk.create()).toMatchObject({ outcome: 'already' });
+  expect(server.requests.filter((request) => !request.startsWith('GET '))).toHaveLength(2);
+});
+
+test('two installations of one secret and two addresses do not take it from each other for ever', async () => {
+  const [one, other] = [deskOf(), deskOf({ ...CALLBACK, url: 'https://other.example/in' })];
+  expect(await one.create()).toMatchObject({ outcome: 'created', replaced: 'none' });
+  expect(await other.create()).toMatchObject({ outcome: 'created', replaced: 'outdated' });
+  for (let time = 0; time < 3; time += 1) {
+    expect(await one.create()).toEqual({ outcome: 'foreign', url: 'https://other.example/in/…' });
+    expect(await other.create()).toMatchObject({ outcome: 'already' });
+  }
+  // A person may have it so, and who is started anew with another address.
+  expect(await one.create({ force: true })).toMatchObject({ outcome: 'created' });
+  expect(await deskOf({ ...CALLBACK, url: 'https://third.example' }).create()).toMatchObject({
+    outcome: 'created',
+    replaced: 'outdated',
+  });
+});
+
 test('without an address nothing is ours, and nothing is made', async () => {
   const desk = deskOf({ ...CALLBACK });
   await desk.create();
@@ -134,6 +194,14 @@ test('an address is shown without what may be a secret in it', () => {
   expect(shown('https://a.example/hook/s3cret?token=x')).toBe('https://a.example/hook/…');
   expect(shown('https://a.example')).toBe('https://a.example/');
   expect(shown('nonsense')).toBe('…');
+  expect(shown('https://a.example/hook/s3cret/')).toBe('https://a.example/hook/…');
+  expect(shown('https://a.example/hook/s3cret//')).toBe('https://a.example/hook/…');
+  expect(shown('https://user:s3cret@a.example/hook')).toBe('https://a.example/…');
+  expect(shown(`https://a.example/${'s3cret'.repeat(8)}/hook/x`)).toBe('https://a.example/…/hook/…');
+  expect(shown('mailto:s3cret@a.example')).toBe('…');
+  const began = performance.now();
+  expect(shown(`https://a.example/${'a'.repeat(1_000_000)}/`)).toBe('…');
+  expect(performance.now() - began).toBeLessThan(1_000);
 });
 
 const TIMES = { everyMs: 300_000, silentMs: 60_000 };
@@ -145,6 +213,7 @@ test.each([
   ['never looked at', { checkedAt: 0 }, nothing, false, true],
   ['ours, looked at just now', { now: 1_010_000 }, some, false, false],
   ['ours, looked at long ago', { now: 1_300_000 }, nothing, false, true],
+  ['ours, looked at in what is the future since the clock went back', { now: 400_000 }, nothing, false, true],
   ['ours and silent, though reports are awaited', { now: 1_060_000 }, some, false, true],
   ['ours and silent, with nothing to tell of', { now: 1_060_000 }, nothing, false, false],
   ['ours and heard of lately', { now: 1_060_000, heardAt: 1_050_000 }, some, false, false],

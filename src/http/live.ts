@@ -155,8 +155,7 @@ export const live: Routes = (app, options) => {
       for (const end of ends) end();
       watchers.delete(over);
       raw.end();
-      const letGo = setTimeout(() => raw.destroy(), LAST_WORDS_MS);
-      raw.once('close', () => clearTimeout(letGo));
+      setTimeout(() => raw.destroy(), LAST_WORDS_MS).unref();
     }
   }
 };

@@ -38,6 +38,7 @@ export interface Answer {
 export interface ServedOptions {
   readonly clock?: Clock;
   readonly lingerMs?: number;
+  readonly patienceMs?: number;
   /** Adds routes. */
   readonly also?: (app: HttpApp) => void;
 }
@@ -45,13 +46,13 @@ export interface ServedOptions {
 /** Serves until the file's last test is over. `settings` are those of the environment. */
 export async function served(
   settings: Record<string, string>,
-  { clock, lingerMs, also }: ServedOptions = {},
+  { clock, lingerMs, patienceMs, also }: ServedOptions = {},
 ): Promise<Served> {
   const log: string[] = [];
   const config = loadLocalConfig({ API_KEY: 'key', SENDER_ADDRESS: 'ACME', ...settings });
   const events = createEvents({ level: 'trace', destination: { write: (line) => void log.push(line) } });
   const volley = createVolley({ config, events });
-  const app = createHttp({ volley, config, clock, lingerMs });
+  const app = createHttp({ volley, config, clock, lingerMs, patienceMs });
   also?.(app);
   afterAll(async () => {
     await app.close();

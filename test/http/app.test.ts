@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
+import { Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
 import { loadLocalConfig } from '../../src/config.js';
@@ -12,6 +13,18 @@ import { served } from './api.js';
 
 const { url, prefix } = testRedis('http-app');
 const { origin, app, log } = await served({ REDIS_URL: url, REDIS_PREFIX: prefix });
+
+let tellEnd = (): void => {};
+const ended = new Promise<void>((resolve) => {
+  tellEnd = resolve;
+});
+async function* endless(): AsyncGenerator<Buffer> {
+  try {
+    for (;;) yield Buffer.alloc(64 * 1024);
+  } finally {
+    tellEnd();
+  }
+}
 
 test('a process that lives says so, and one that reaches Redis is ready', async () => {
   for (const path of ['/healthz', '/readyz']) {
@@ -80,21 +93,19 @@ test('whoever is refused while he sends hears the answer, and is let go', async 
   await once(socket, 'close');
 });
 
-test.each([
-  'POST /nowhere',
-  'POST /v1/nowhere',
-  'POST /healthz',
-  'PUT /v1/campaigns',
-])('a body for an address where nothing is, is not read: %s', async (asked) => {
-  const socket = connect(Number(new URL(origin).port), '127.0.0.1');
-  onTestFinished(() => void socket.destroy());
-  await once(socket, 'connect');
-  socket.write(
-    `${asked} HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 1000000\r\n\r\n{`,
-  );
-  const [answer] = await once(socket, 'data');
-  expect(String(answer)).toMatch(/^HTTP\/1\.1 404 /);
-});
+test.each(['POST /nowhere', 'POST /v1/nowhere', 'POST /healthz', 'PUT /v1/campaigns'])(
+  'a body for an address where nothing is, is not read: %s',
+  async (asked) => {
+    const socket = connect(Number(new URL(origin).port), '127.0.0.1');
+    onTestFinished(() => void socket.destroy());
+    await once(socket, 'connect');
+    socket.write(
+      `${asked} HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 1000000\r\n\r\n{`,
+    );
+    const [answer] = await once(socket, 'data');
+    expect(String(answer)).toMatch(/^HTTP\/1\.1 404 /);
+  },
+);
 
 test('whoever goes on sending what nobody asked for is let go', async () => {
   const { origin: own } = await served({ REDIS_URL: url, REDIS_PREFIX: prefix }, { lingerMs: 300 });
@@ -103,7 +114,22 @@ test('whoever goes on sending what nobody asked for is let go', async () => {
   socket.write('GET /healthz HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000\r\n\r\nsome');
   const [answer] = await once(socket, 'data');
   expect(String(answer)).toMatch(/^HTTP\/1\.1 200 /);
-  await once(socket.on('error', () => {}), 'close');
+  await once(
+    socket.on('error', () => {}),
+    'close',
+  );
+});
+
+test('whoever takes nothing in of a long answer is let go', async () => {
+  const also = (one: HttpApp): void => {
+    one.get('/much', async (_request, reply) => reply.send(Readable.from(endless(), { objectMode: false })));
+  };
+  const { origin: own } = await served({ REDIS_URL: url, REDIS_PREFIX: prefix }, { also, patienceMs: 300 });
+  const socket = connect(Number(new URL(own).port), '127.0.0.1');
+  await once(socket, 'connect');
+  socket.pause().write('GET /much HTTP/1.1\r\nHost: a\r\n\r\n');
+  await ended;
+  socket.destroy();
 });
 
 test('the library loads no Fastify, the HTTP API does', async () => {

@@ -1,5 +1,8 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { promisify } from 'node:util';
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { loadLocalConfig } from '../../src/config.js';
 import { createEvents } from '../../src/events.js';
 import { createVolley } from '../../src/runtime.js';
@@ -196,6 +199,70 @@ test('Streams end with the server, so that it can', async () => {
   });
   await other.app.close();
   expect(await reply.text()).toContain('retry: ');
+});
+
+/** Asks for a stream, some times on one connection, and takes in no more than its head. */
+async function followBlindly(at: string, own: string, times = 1): Promise<Socket> {
+  const socket = connect(Number(new URL(at).port), '127.0.0.1').on('error', () => {});
+  onTestFinished(() => void socket.destroy());
+  await once(socket, 'connect');
+  socket.write(`GET /v1/events HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${own}\r\n\r\n`.repeat(times));
+  await once(socket, 'data');
+  return socket.pause();
+}
+
+/** More than any connection holds. */
+async function muchHappens(): Promise<void> {
+  const event = { type: 'campaign.resumed', lane: 'default', campaign: 'x'.repeat(1_000_000) };
+  for (let at = 0; at < 20; at += 1) await redis.xadd(`${prefix}:events`, '*', 'e', JSON.stringify(event));
+}
+
+test('Streams that are queued on a connection end with it', async () => {
+  const other = await served(settings);
+  const follow = vi.spyOn(other.volley, 'follow');
+  const socket = await followBlindly(other.origin, await other.key(), 3);
+  await vi.waitFor(() => expect(follow).toHaveBeenCalledTimes(3));
+  socket.destroy();
+  await vi.waitFor(() =>
+    expect(follow.mock.calls.map(([options]) => options?.signal?.aborted)).toEqual([true, true, true]),
+  );
+  const { said } = await other.ask('GET', '/metrics');
+  expect(said).toContain('volley_http_open_requests{route="/v1/events"} 0\n');
+});
+
+test('Who takes nothing in is let go', async () => {
+  const other = await served(settings, { patienceMs: 500 });
+  const socket = await followBlindly(other.origin, await other.key());
+  await muchHappens();
+  const connections = (): Promise<number> =>
+    promisify((done: (error: Error | null, count: number) => void) =>
+      other.app.server.getConnections(done),
+    )();
+  await expect.poll(connections, { timeout: 10_000 }).toBe(0);
+  socket.destroy();
+});
+
+test('Who takes nothing in does not keep the server from its end', async () => {
+  const other = await served(settings);
+  await followBlindly(other.origin, await other.key());
+  await muchHappens();
+  await other.app.close();
+});
+
+test('Nobody hears more for it that others come with the same key', async () => {
+  const own = await key(['read']);
+  const over = new AbortController();
+  onTestFinished(() => over.abort());
+  const headers = { authorization: `Bearer ${own}` };
+  const first = await fetch(`${origin}/v1/events`, { headers, signal: over.signal });
+  for (let at = 0; at < 40; at += 1) (await watch('/v1/events', { own })).stop();
+  const id = await campaign();
+  let told = '';
+  for await (const piece of first.body ?? []) {
+    told += new TextDecoder().decode(piece);
+    if (told.includes(id)) break;
+  }
+  expect(told).not.toContain('still here');
 });
 
 test('Following ends nothing that others need', async () => {

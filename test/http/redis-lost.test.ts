@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { expect, onTestFinished, test } from 'vitest';
 import { loadLocalConfig } from '../../src/config.js';
 import { createEvents } from '../../src/events.js';
@@ -67,4 +68,16 @@ test('What happens while an event cannot be told happens all the same', async ()
   await redis.kill();
   expect(() => volley.events.emit({ type: 'campaign.resumed', lane: 'a', campaign: 'b' })).not.toThrow();
   await redis.restart();
+});
+
+test('A stream that is let in while the server ends does not keep it', async () => {
+  const ending = await served(settings);
+  const last = await ending.key();
+  const other = connect(redis.url);
+  onTestFinished(() => other.disconnect());
+  await other.call('CLIENT', 'PAUSE', 1_000, 'ALL');
+  const asked = fetch(`${ending.origin}/v1/events`, { headers: { authorization: `Bearer ${last}` } });
+  await once(ending.app.server, 'request');
+  await ending.app.close();
+  expect((await asked).status).toBe(503);
 });

@@ -1,0 +1,25 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+
+/**
+ * Calls once when an answer is over, or its connection is: at once if that is gone already. An answer that is queued
+ * behind another of the same connection (pipelining) is not told that it ended.
+ */
+export function onceOver({ raw: { socket } }: FastifyRequest, { raw }: FastifyReply, tell: () => void): void {
+  if (socket.destroyed) {
+    tell();
+    return;
+  }
+  let isOver = false;
+  const over = (): void => {
+    // Node tells the one from within the other.
+    if (isOver) return;
+    isOver = true;
+    raw.off('close', over);
+    socket.off('close', over);
+    tell();
+  };
+  // As many as are queued behind each other.
+  socket.setMaxListeners(0);
+  raw.on('close', over);
+  socket.on('close', over);
+}

@@ -5,10 +5,11 @@ export function telAddress(number: string): string {
 
 /**
  * The E.164 number, with its plus, that an address of the service means, whatever its spelling: `tel:+…`, `+…`, digits
- * alone, URL-encoded. Null if it is no such number.
+ * alone, URL-encoded, with visual separators or parameters (RFC 3966). Null if it is no such number.
  */
 export function numberOf(address: string): string | null {
-  const digits = /^(?:tel:)?\s*(?:\+|00)?([1-9]\d{3,14})$/i.exec(decoded(address).trim())?.[1];
+  const plain = decoded(address).replace(/[\s().-]/g, '');
+  const digits = /^(?:tel:)?(?:\+|00)?([1-9]\d{3,14})(?:;|$)/i.exec(plain)?.[1];
   return digits === undefined ? null : `+${digits}`;
 }
 

@@ -87,7 +87,7 @@ function surroundingsOf(fields: ReadonlyMap<string, unknown>, around: Surroundin
   const sender = textOf(fields.get('senderaddress'));
   return {
     requestId: usableId(named) ?? first(urls, requestIdOf) ?? around.requestId,
-    sender: (sender === null ? null : plainSender(sender)) ?? first(urls, senderIn) ?? around.sender,
+    sender: (sender === null ? null : keptSender(sender)) ?? first(urls, senderIn) ?? around.sender,
     correlator:
       usableId(textOf(fields.get('clientcorrelator'))) ??
       usableId(textOf(fields.get('callbackdata'))) ??
@@ -124,7 +124,14 @@ function first<Found>(urls: readonly string[], find: (url: string) => Found | nu
 
 function senderIn(url: string): string | null {
   const segment = SENDER_IN_URL.exec(url)?.[1];
-  return segment === undefined ? null : plainSender(decoded(segment));
+  return segment === undefined ? null : keptSender(decoded(segment));
+}
+
+/** Longer than any sender is. What is cut off or cannot be stored makes it nobody's, and not one that was not told. */
+const LONGEST_SENDER = 100;
+
+function keptSender(sender: string): string {
+  return wellFormed(plainSender(sender).slice(0, LONGEST_SENDER));
 }
 
 /** A sender as it is compared: without the prefix that it may or may not have (interface page, senderAddress, rule 4). */

@@ -166,7 +166,7 @@ const anyDocument = fc.oneof(
   fc
     .array(
       fc.record(
-        { address: text, deliveryStatus: text, requestId: text, resourceURL: text },
+        { address: text, deliveryStatus: text, requestId: text, resourceURL: text, senderAddress: text },
         { requiredKeys: [] },
       ),
     )
@@ -177,14 +177,23 @@ test('whatever comes, reading it never throws, and what is read has the shape of
   fc.assert(
     fc.property(anyDocument, (body) => {
       const reports = reportsIn(documentOf(body));
-      for (const { requestId, number, status } of reports ?? []) {
+      for (const { requestId, sender, number, status } of reports ?? []) {
         expect(number).toMatch(/^\+[1-9]\d{3,14}$/);
         expect(['DeliveredToNetwork', 'DeliveredToTerminal', 'DeliveryImpossible']).toContain(status);
         if (requestId !== null) expect(() => encodeURIComponent(requestId)).not.toThrow();
+        if (sender !== null) expect(() => encodeURIComponent(sender)).not.toThrow();
       }
     }),
     { numRuns: 2_000 },
   );
+});
+
+test('a sender that could not be stored, or would fill the store, is one of nobody', () => {
+  const senderOf = (senderAddress: string) => reportsIn({ ...ONE, senderAddress })?.[0]?.sender;
+  // Half a character is what the server's JSON cannot be read with: all that is settled with it would be lost.
+  expect(senderOf('tel:AC\ud83dME')).toBe('AC\ufffdME');
+  expect(senderOf('x'.repeat(1_000_000))).toBe('x'.repeat(100));
+  expect(senderOf('tel:+358401234567')).toBe('+358401234567');
 });
 
 test('one that nests deeper than any wrapper, or is longer than any list, is read in a bounded way', () => {

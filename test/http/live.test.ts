@@ -244,8 +244,17 @@ test('Who takes nothing in is let go', async () => {
 
 test('Who takes nothing in does not keep the server from its end', async () => {
   const other = await served(settings);
+  const connected = once(other.app.server, 'connection');
   await followBlindly(other.origin, await other.key());
+  const [line] = (await connected) as [Socket];
   await muchHappens();
+  let taken = 0;
+  const isFull = (): boolean => {
+    const before = taken;
+    taken = line.bytesWritten;
+    return taken > 1_000_000 && taken === before;
+  };
+  await expect.poll(isFull, { interval: 200, timeout: 10_000 }).toBe(true);
   await other.app.close();
 });
 

@@ -43,29 +43,33 @@ end
 -- a report could still change something.
 local FINAL = { T = true, I = true }
 local function recipients_report(c, id, first, count, letters, statusesKey, isLast, events)
-  local bytes, changed, isOpen, isAwaited = {}, false, false, false
   local current = statuses_read(statusesKey, first, count)
-  for at = 1, count do
+  local parts, from = {}, 1
+  -- Of a batch of hundreds a notification mostly speaks of one: only letters that may change something are looked at.
+  local at = string.find(letters, '[TI]')
+  while at and at <= count do
     local old, new = string.sub(current, at, at), string.sub(letters, at, at)
-    local kept = old
-    if FINAL[new] and (old == 'N' or old == 'C') then kept = new end
-    if FINAL[new] and FINAL[old] and old ~= new then
+    if old == 'N' or old == 'C' then
+      campaign_move(c, STATE_OF[old], STATE_OF[new], 1)
+      parts[#parts + 1] = string.sub(current, from, at - 1) .. new
+      from = at + 1
+    elseif FINAL[old] and old ~= new then
       c.contradictions = c.contradictions + 1
       events[#events + 1] = {
         type = 'contradicted', campaign = id, ordinal = first + at - 1, kept = STATE_OF[old], ignored = STATE_OF[new],
       }
     end
-    if kept == 'N' and isLast then kept = 'C' end
-    if kept ~= old then
-      campaign_move(c, STATE_OF[old], STATE_OF[kept], 1)
-      changed = true
-    end
-    if kept == 'N' then isOpen = true end
-    if kept == 'N' or kept == 'C' then isAwaited = true end
-    bytes[at] = kept
+    at = string.find(letters, '[TI]', at + 1)
   end
-  if changed then statuses_write(statusesKey, first, table.concat(bytes)) end
-  return isOpen, changed, isAwaited
+  local bytes, closed = table.concat(parts) .. string.sub(current, from), 0
+  if isLast then
+    bytes, closed = string.gsub(bytes, 'N', 'C')
+    campaign_move(c, STATE_OF.N, STATE_OF.C, closed)
+  end
+  local changed = #parts > 0 or closed > 0
+  if changed then statuses_write(statusesKey, first, bytes) end
+  local isOpen = string.find(bytes, 'N', 1, true) ~= nil
+  return isOpen, changed, isOpen or string.find(bytes, 'C', 1, true) ~= nil
 end
 
 -- Whether notifications have come lately. While they do, a request is asked about later and less often: that is only for

@@ -105,21 +105,33 @@ export function createHttp(options: HttpOptions): HttpApp {
   return app;
 }
 
-/** Answers under way are seen through, and then their connections closed, which their callers would keep for the next. */
+/**
+ * Answers under way are seen through to their last byte, and then their connections closed, which their callers would
+ * keep for the next. Node would cut those off whose end is written but not yet taken in, and wait for connections on
+ * which nothing was ever asked; clients make some beforehand.
+ */
 function endInGoodOrder(app: FastifyInstance): void {
-  // To Node a connection is not idle before its first request; clients make some beforehand.
-  const unused = new Set<Socket>();
-  app.server.on('connection', (socket: Socket) => {
-    unused.add(socket);
-    socket.once('close', () => unused.delete(socket));
+  const { server } = app;
+  const answers = new Map<Socket, number>();
+  const count = (socket: Socket, more: number): void => {
+    const before = answers.get(socket);
+    if (before !== undefined) answers.set(socket, before + more);
+  };
+  server.on('connection', (socket: Socket) => {
+    answers.set(socket, 0);
+    socket.once('close', () => answers.delete(socket));
   });
-  app.server.on('request', ({ socket }) => unused.delete(socket));
+  server.on('request', ({ socket }, answer) => {
+    count(socket, 1);
+    answer.once('close', () => count(socket, -1));
+  });
+  // What Node and Fastify call, too, when they close.
+  server.closeIdleConnections = () => {
+    for (const [socket, underWay] of answers) if (underWay === 0) socket.destroy();
+  };
   let closing: NodeJS.Timeout | undefined;
   app.addHook('preClose', async () => {
-    closing = setInterval(() => {
-      for (const socket of unused) socket.destroy();
-      app.server.closeIdleConnections();
-    }, CLOSE_IDLE_EVERY_MS);
+    closing = setInterval(() => server.closeIdleConnections(), CLOSE_IDLE_EVERY_MS);
   });
   app.addHook('onClose', async () => clearInterval(closing));
 }

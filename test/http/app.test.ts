@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
 import { Readable } from 'node:stream';
+import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
 import { loadLocalConfig } from '../../src/config.js';
@@ -130,6 +131,29 @@ test('whoever takes nothing in of a long answer is let go', async () => {
   socket.pause().write('GET /much HTTP/1.1\r\nHost: a\r\n\r\n');
   await ended;
   socket.destroy();
+});
+
+test('an answer that is slowly taken in is seen through when the server ends', async () => {
+  const bytes = 20_000_000;
+  const also = (one: HttpApp): void => {
+    one.get('/long', async () => Buffer.alloc(bytes));
+  };
+  const ending = await served({ REDIS_URL: url, REDIS_PREFIX: prefix }, { also });
+  const socket = connect(Number(new URL(ending.origin).port), '127.0.0.1').on('error', () => {});
+  await once(socket, 'connect');
+  socket.write('GET /long HTTP/1.1\r\nHost: a\r\n\r\n');
+  let [{ length }] = await once(socket, 'data');
+  socket.pause();
+  const closed = ending.app.close();
+  // Time for it to be cut off.
+  await delay(500);
+  socket.on('data', (piece) => {
+    length += piece.length;
+  });
+  socket.resume();
+  await once(socket, 'close');
+  await closed;
+  expect(length).toBeGreaterThan(bytes);
 });
 
 test('the library loads no Fastify, the HTTP API does', async () => {

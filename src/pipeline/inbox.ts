@@ -27,8 +27,8 @@ const TOGETHER = 500;
 const ROUND_MS = 1_000;
 /** Looking at them may take this part of the time. */
 const ROUND_SHARE = 0.05;
-/** Requests that were settled last: what comes late or twice of them need not be looked up. */
-const SETTLED_AT_HAND = 50_000;
+/** A flood of those that there is no room for is told of once in so long. */
+const TOLD_EVERY_MS = 60_000;
 /** Requests that are asked about in one round. */
 const SUSPECTED_AT_ONCE = 100;
 /** A lookup that has changed in between is repeated so often. */
@@ -39,6 +39,27 @@ export interface Room {
   left: number;
 }
 
+/** Where requests lie that were settled last, on any lane. */
+export interface SettledLately {
+  find(lane: string, requestId: string): Located | undefined;
+  add(lane: string, requestId: string, located: Located): void;
+}
+
+/** Remembers so many requests, and forgets first what was told first. */
+export function settledLately(most: number): SettledLately {
+  const held = new Map<string, Located>();
+  return {
+    find: (lane, requestId) => held.get(`${lane} ${requestId}`),
+    add(lane, requestId, located) {
+      const name = `${lane} ${requestId}`;
+      held.delete(name);
+      held.set(name, located);
+      const oldest = held.size > most ? held.keys().next().value : undefined;
+      if (oldest !== undefined) held.delete(oldest);
+    },
+  };
+}
+
 export interface InboxOptions {
   readonly events: Events;
   readonly numbers: NumberReader;
@@ -47,6 +68,7 @@ export interface InboxOptions {
   readonly alarm: Alarm;
   readonly monotonic: () => number;
   readonly room: Room;
+  readonly lately: SettledLately;
 }
 
 /** Takes the notifications of one lane and settles them in batches. */
@@ -66,7 +88,7 @@ export function createInbox(lane: Lane, options: InboxOptions): Inbox {
   const { notifications } = lane;
   const earlyMs = lane.rules.early ?? 0;
   const ended = new AbortController();
-  const lately = new Map<string, Located>();
+  const settledAt = (requestId: string) => options.lately.find(lane.name, requestId);
   let held: DeliveryReport[] = [];
   let flushing: Promise<void> | undefined;
   let round: (() => void) | undefined;
@@ -89,20 +111,17 @@ export function createInbox(lane: Lane, options: InboxOptions): Inbox {
 
   const remember = ({ requestId, located, letters }: KnownNotice): void => {
     if (requestId === '' || !/^[TI]+$/.test(letters)) return;
-    lately.delete(requestId);
-    lately.set(requestId, located);
-    const oldest = lately.size > SETTLED_AT_HAND ? lately.keys().next().value : undefined;
-    if (oldest !== undefined) lately.delete(oldest);
+    options.lately.add(lane.name, requestId, located);
   };
 
   /** Where each request lies: settled lately, found by its id, or named by our own correlator. */
   const locate = async (all: readonly Gathered[]): Promise<(Located | null)[]> => {
-    const asked = all.filter(({ requestId }) => requestId !== '' && !lately.has(requestId));
+    const asked = all.filter(({ requestId }) => requestId !== '' && settledAt(requestId) === undefined);
     const ids = asked.map(({ requestId }) => requestId);
     const found = ids.length === 0 ? [] : await answered(() => notifications.locate(ids));
     const byId = new Map(ids.map((id, at) => [id, found[at] ?? null]));
     return all.map(({ requestId, correlator }) =>
-      requestId === '' ? ownBatch(correlator) : (lately.get(requestId) ?? byId.get(requestId) ?? null),
+      requestId === '' ? ownBatch(correlator) : (settledAt(requestId) ?? byId.get(requestId) ?? null),
     );
   };
 
@@ -130,7 +149,8 @@ export function createInbox(lane: Lane, options: InboxOptions): Inbox {
         const located = places[at] ?? null;
         // What is not final tells nothing of a request that is settled.
         const isStale =
-          lately.has(one.requestId) && [...one.letters.values()].every((letter) => letter === 'N');
+          settledAt(one.requestId) !== undefined &&
+          [...one.letters.values()].every((letter) => letter === 'N');
         if (isStale) continue;
         if (located === null) {
           if (one.requestId !== '') early.push(nameless(one));
@@ -160,8 +180,14 @@ export function createInbox(lane: Lane, options: InboxOptions): Inbox {
     });
   };
 
-  const refused = (notifications: number): void =>
-    events.emit({ type: 'notifications.refused', lane: lane.name, reason: 'room', notifications });
+  let untold = { notifications: 0, since: Number.NEGATIVE_INFINITY };
+  const refused = (more: number): void => {
+    const notifications = untold.notifications + more;
+    const isTime = monotonic() - untold.since >= TOLD_EVERY_MS;
+    untold = isTime ? { notifications: 0, since: monotonic() } : { ...untold, notifications };
+    if (isTime)
+      events.emit({ type: 'notifications.refused', lane: lane.name, reason: 'room', notifications });
+  };
 
   const stands = ({ waiting, unknown: batches }: Notified): void => {
     unknown = batches;

@@ -10,7 +10,7 @@ import { readMeta } from '../store/campaigns.js';
 import { numberReader } from '../store/slices.js';
 import type { Bearer } from './bearer.js';
 import { type Callbacks, openCallbacks } from './callbacks.js';
-import { createInbox, type Room } from './inbox.js';
+import { createInbox, type Room, settledLately } from './inbox.js';
 import { keepSubscriptions } from './keep-subscription.js';
 import type { Lane } from './lane.js';
 import { type SubscriptionDesk, subscriptionDesk } from './subscription.js';
@@ -19,6 +19,8 @@ export type { CallbackState } from '../store/callback-state.js';
 
 /** Reports that a process holds at most before they are in Redis: some 20 MB. */
 const MOST_HELD = 100_000;
+/** Requests that were settled last, over all lanes: what comes late or twice of them need not be looked up. Some 20 MB. */
+const SETTLED_AT_HAND = 50_000;
 /** Campaigns whose sender is kept at hand. */
 const SENDERS_AT_HAND = 1_000;
 /** Looking at a subscription and renewing it takes up to four requests. */
@@ -79,6 +81,7 @@ export function notificationDesk(
       if (open !== undefined) return open;
       const numbers = numberReader(redis, keys);
       const room: Room = { left: MOST_HELD };
+      const lately = settledLately(SETTLED_AT_HAND);
       const inboxes = new Map(
         [...lanes.values()].map((lane) => {
           const inbox = createInbox(lane, {
@@ -88,6 +91,7 @@ export function notificationDesk(
             alarm: systemAlarm,
             monotonic: monotonicClock,
             room,
+            lately,
           });
           inbox.start();
           return [lane.name, inbox] as const;

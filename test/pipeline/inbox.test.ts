@@ -2,7 +2,7 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import { monotonicClock, systemAlarm } from '../../src/clock.js';
 import type { DeliveryReport } from '../../src/gateway/notification.js';
 import { importCampaign } from '../../src/pipeline/import.js';
-import { createInbox, type Inbox, type Room } from '../../src/pipeline/inbox.js';
+import { createInbox, type Inbox, type Room, settledLately } from '../../src/pipeline/inbox.js';
 import { readMeta, readState } from '../../src/store/campaigns.js';
 import type { SendClaim } from '../../src/store/claims.js';
 import { numberReader } from '../../src/store/slices.js';
@@ -31,6 +31,7 @@ function receiving(room: Room = { left: 10_000 }) {
       alarm: systemAlarm,
       monotonic: monotonicClock,
       room,
+      lately: settledLately(1_000),
     });
     inbox.start();
     onTestFinished(() => inbox.stop());
@@ -274,6 +275,40 @@ test('a contradiction that comes after the request was settled is counted', asyn
   inbox.offer([report('r0', 0, 'DeliveryImpossible')]);
   await vi.waitFor(() => expect(it.happened('recipient.contradicted')).toHaveLength(1));
   expect(await it.states(id)).toMatchObject({ deliveredToTerminal: 1 });
+});
+
+test('what was settled lately is remembered of so many requests, over all lanes', () => {
+  const lately = settledLately(2);
+  const [one, two, three] = [1, 2, 3].map((first) => ({ campaign: 'c', first, count: 1 }));
+  if (one === undefined || two === undefined || three === undefined) throw new Error('three were made');
+  lately.add('a', 'x', one);
+  lately.add('b', 'x', two);
+  expect([lately.find('a', 'x'), lately.find('b', 'x'), lately.find('c', 'x')]).toEqual([
+    one,
+    two,
+    undefined,
+  ]);
+  lately.add('a', 'x', one);
+  lately.add('a', 'y', three);
+  expect([lately.find('a', 'x'), lately.find('b', 'x'), lately.find('a', 'y')]).toEqual([
+    one,
+    undefined,
+    three,
+  ]);
+});
+
+test('where too many wait, that is told of once in a while, and not with every burst', async () => {
+  const it = receiving();
+  const settle: typeof it.lane.notifications.settle = async (known, early, now) => ({
+    ...(await it.lane.notifications.settle(known, early, now)),
+    tooMany: early.length,
+  });
+  const inbox = it.open({ ...it.lane, notifications: { ...it.lane.notifications, settle } });
+  for (let burst = 1; burst <= 5; burst += 1) {
+    inbox.offer([report(`r${burst}`, 0)]);
+    await vi.waitFor(() => expect(it.happened('notifications.settled')).toHaveLength(burst));
+  }
+  expect(it.happened('notifications.refused')).toMatchObject([{ reason: 'room', notifications: 1 }]);
 });
 
 test('where there is no room nothing is taken, and there is room again when it is settled', async () => {

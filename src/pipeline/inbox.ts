@@ -295,30 +295,40 @@ export function createInbox(lane: Lane, options: InboxOptions): Inbox {
     }
   };
 
+  /** The batch, if its campaign is still there. */
+  const readable = async (
+    located: Located,
+    more: Pick<OpenBatch, 'number' | 'claimedAt' | 'suspect' | 'isResolved'>,
+  ): Promise<OpenBatch | null> => {
+    const { campaign, first } = located;
+    const sender = await options.senderOf(lane.name, campaign);
+    if (sender === null) return null;
+    try {
+      const recipients = await numbersOf(located);
+      return { campaign, first, sender: plainSender(sender), recipients, ...more };
+    } catch (error) {
+      if (error instanceof DamagedError) return null;
+      throw error;
+    }
+  };
+
+  /** Those of unknown outcome, and those that were so and were resolved by somebody's word. */
   const openBatches = async (): Promise<OpenBatch[]> => {
-    const all = await answered(() => lane.commands.unknown());
-    const found = await Promise.all(
-      all.map(async ({ number, campaign, first, count, ...more }): Promise<OpenBatch | null> => {
-        const sender = await options.senderOf(lane.name, campaign);
-        if (sender === null) return null;
-        try {
-          const recipients = await numbersOf({ campaign, first, count });
-          const claimedAt = more.isRestored ? 0 : more.claimedAt;
-          return {
-            number,
-            campaign,
-            first,
-            sender: plainSender(sender),
-            recipients,
-            claimedAt,
-            suspect: more.suspect,
-          };
-        } catch (error) {
-          if (error instanceof DamagedError) return null;
-          throw error;
-        }
+    const open = await answered(() => lane.commands.unknown());
+    if (open.length === 0) return [];
+    const resolved = await answered(() => notifications.resolved());
+    // What was sent again and is unknown again is the same batch: whatever is told of either request is told of it.
+    const again = new Set(open.map(({ campaign, first }) => `${campaign} ${first}`));
+    const others = resolved.filter(({ campaign, first }) => !again.has(`${campaign} ${first}`));
+    const found = await Promise.all([
+      ...open.map(({ number, suspect, ...batch }) => {
+        const claimedAt = batch.isRestored ? 0 : batch.claimedAt;
+        return readable(batch, { number, suspect, claimedAt, isResolved: false });
       }),
-    );
+      ...others.map((located) =>
+        readable(located, { number: 0, suspect: null, claimedAt: 0, isResolved: true }),
+      ),
+    ]);
     return found.filter((batch) => batch !== null);
   };
 

@@ -60,7 +60,8 @@ export function callbackState(redis: Redis, keys: Keys, lane: string) {
     async forget(): Promise<void> {
       if ((await redis.exists(key)) === 0) return;
       const buckets = Array.from({ length: BUCKETS }, (_, bucket) => keys.lane(lane, `requests:${bucket}`));
-      await redis.unlink(key, keys.lane(lane, 'early'), keys.lane(lane, 'waiting'), ...buckets);
+      const others = ['early', 'waiting', 'resolved'].map((name) => keys.lane(lane, name));
+      await redis.unlink(key, ...others, ...buckets);
     },
   };
 }

@@ -116,13 +116,13 @@ export function laneCommands(redis: Redis, keys: Keys, lane: string, rules: stri
         const part = await resolveUnknown.run(
           redis,
           [
-            ...named('lane', 'running', 'states', 'unknown', 'ended', 'lapsing'),
+            ...named('lane', 'running', 'states', 'unknown', 'ended', 'lapsing', 'resolved'),
             ...some.flatMap(({ campaign, first }) => [
               statusesKey(keys, lane, campaign),
               recordsKey(keys, lane, campaign, first),
             ]),
           ],
-          [as, reason, JSON.stringify(some.map(({ number }) => String(number))), now ?? ''],
+          [as, reason, JSON.stringify(some.map(({ number }) => String(number))), rules, now ?? ''],
         );
         all.batches += part.batches;
         all.recipients += part.recipients;

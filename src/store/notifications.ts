@@ -3,7 +3,14 @@ import type { Redis } from '../redis/connection.js';
 import type { Keys } from '../redis/keys.js';
 import { loadScript } from '../redis/script.js';
 import { OF_NO_EPOCH } from './commands.js';
-import { digestOf, everAccepted, indexKey, type Located, locateRequests } from './request-index.js';
+import {
+  digestOf,
+  everAccepted,
+  indexKey,
+  type Located,
+  locatedIn,
+  locateRequests,
+} from './request-index.js';
 import { type ScriptEvent, scriptEvents } from './script-events.js';
 import { type Letters, recordsKey, statusesKey } from './settlements.js';
 
@@ -174,6 +181,12 @@ export function laneNotifications(redis: Redis, keys: Keys, lane: string, rules:
         const { at, e } = sending.parse(JSON.parse(json));
         return Math.min(least, e === OF_NO_EPOCH ? 0 : at);
       }, Number.POSITIVE_INFINITY);
+    },
+
+    /** Batches that were unknown and were resolved without an answer: what is told of an unknown id may be theirs. */
+    async resolved(): Promise<Located[]> {
+      const members = await redis.zrange(keys.lane(lane, 'resolved'), '0', '-1');
+      return members.map(locatedIn).filter((located) => located !== null);
     },
 
     /** Which of these ids were once given to a request of ours; a few too many. */

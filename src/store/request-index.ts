@@ -47,7 +47,7 @@ export function acceptedKey(keys: Keys, lane: string, campaign: string): string 
 }
 
 /** Reads `campaign:first` or `campaign:first:count`; null for anything else. */
-function locatedIn(text: string | null): Located | null {
+export function locatedIn(text: string | null): Located | null {
   const [, campaign, first, count = '1'] = /^([^:]+):(\d+)(?::(\d+))?$/.exec(text ?? '') ?? [];
   return campaign === undefined ? null : { campaign, first: Number(first), count: Number(count) };
 }

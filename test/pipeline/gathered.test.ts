@@ -80,6 +80,7 @@ const batch = (number: number, sender: string, ...recipients: string[]) => ({
   recipients,
   claimedAt: CLAIMED,
   suspect: null,
+  isResolved: false,
 });
 const request = (requestId: string, sender: string | null, ...numbers: string[]) => ({
   requestId,
@@ -117,6 +118,12 @@ test('what is asked about already is no pair, and speaks against others', () => 
   expect(paired([asked], [x])).toEqual([]);
   // One that fits another batch alone is asked about for that one only once it is known not to be the first one's.
   expect(paired([asked, batch(3, 'ACME', '1003')], [request('x', 'ACME', '1003')])).toEqual([]);
+});
+
+test('what was resolved without an answer is no pair either', () => {
+  const resolved = { ...batch(1, 'ACME', '1001'), isResolved: true };
+  expect(paired([resolved], [request('x', 'ACME', '1001')])).toEqual([]);
+  expect(paired([resolved, batch(2, 'ACME', '1001')], [request('x', 'ACME', '1001')])).toEqual([]);
 });
 
 test('a request that was told of before a batch was claimed is not that batch', () => {

@@ -247,6 +247,43 @@ test('a notification is not of a batch that was claimed after it had come', asyn
   expect(it.happened('request.suspected')).toEqual([]);
 });
 
+test.each(['abandon', 'accepted', 'resend'] as const)(
+  'what comes late of a batch that was resolved (%s) is not taken for another of unknown outcome',
+  async (word) => {
+    const it = receiving();
+    const unknown = async (text: string) => {
+      await it.campaign([0], text);
+      const claims = await it.claim(1);
+      const entries = claims.map((claim) => ({ claim, as: 'unknown', reason: 'no answer' }) as const);
+      await it.lane.settlements.send(entries, 0);
+    };
+    await unknown('first');
+    await it.lane.commands.resolve(word, 'by hand', await it.lane.commands.unknown());
+    if (word === 'resend') await it.accept((await it.claim(1))[0] ?? expect.unreachable(), 'r0');
+    await unknown('second');
+    const inbox = it.open();
+    inbox.offer([report('x', 0)]);
+    await new Promise((later) => setTimeout(later, 2_500));
+    expect(it.happened('request.suspected')).toEqual([]);
+  },
+);
+
+test('a batch that was sent again and is unknown again is found by what comes of either request', async () => {
+  const it = receiving();
+  await it.campaign([0], 'twice');
+  const fail = async () => {
+    const claims = await it.claim(1);
+    const entries = claims.map((claim) => ({ claim, as: 'unknown', reason: 'no answer' }) as const);
+    await it.lane.settlements.send(entries, 0);
+  };
+  await fail();
+  await it.lane.commands.resolve('resend', 'by hand', await it.lane.commands.unknown());
+  await fail();
+  const inbox = it.open();
+  inbox.offer([report('x', 0)]);
+  await vi.waitFor(() => expect(it.happened('request.suspected')).toMatchObject([{ request: 'x' }]), 5_000);
+});
+
 test('a send that nobody has ended is waited for, however long that takes', async () => {
   const it = receiving({ left: 10_000 });
   await it.campaign([0], 'unknown one');

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
-import { serializerCompiler, validatorCompiler } from 'fastify-type-provider-zod';
+import { serializerCompiler } from 'fastify-type-provider-zod';
 import { guard } from './access.js';
 import { callbacks } from './callbacks.js';
 import { campaigns } from './campaigns.js';
@@ -16,6 +16,7 @@ import { nothingHere, Problem, problemOf } from './problem.js';
 import { report } from './report.js';
 import { type HttpOptions, type Routes, typed } from './routes.js';
 import { takeUploads } from './upload.js';
+import { validator } from './validation.js';
 
 /** The app, with schemas of zod. */
 export type HttpApp = FastifyInstance;
@@ -65,7 +66,7 @@ export function createHttp(options: HttpOptions): HttpApp {
     frameworkErrors: refuse,
     clientErrorHandler: refuseNoise,
   });
-  app.setValidatorCompiler(validatorCompiler);
+  app.setValidatorCompiler(validator);
   app.setSerializerCompiler(serializerCompiler);
   app.removeContentTypeParser('text/plain');
   app.setErrorHandler(refuse);

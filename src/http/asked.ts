@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { z } from 'zod';
 import type { CampaignInput } from '../pipeline/campaign-input.js';
-import { keyOf, mustSee } from './access.js';
+import { keyOf, maySee, mustSee } from './access.js';
 import { type CampaignOrder, type campaignRequest, inputOf } from './campaign-request.js';
 import { onceOver } from './over.js';
 import { Problem } from './problem.js';
@@ -36,11 +36,13 @@ function whileAsked(request: FastifyRequest, reply: FastifyReply): AbortSignal {
 /** With the lane that is meant, which is one that the key may use. */
 function onLane(request: Request, order: CampaignOrder, { lanes }: HttpOptions['config']): CampaignOrder {
   const key = keyOf(request);
-  const names = key.lanes ?? lanes.map(({ name }) => name);
+  // A lane that a key was made for may be gone; those that it was not made for are none of its business.
+  const names = lanes.map(({ name }) => name).filter((name) => maySee(key, name));
   if (order.lane === undefined) {
     const [only] = names;
     if (key.lanes === null) return order;
     if (only !== undefined && names.length === 1) return { ...order, lane: only };
+    if (only === undefined) throw noLane('the lanes of this key are not there any more');
     throw noLane(`name one: this key may use ${names.join(', ')}`);
   }
   mustSee(key, order.lane);

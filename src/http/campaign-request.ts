@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { type InvalidRow, invalidRow } from '../campaign/views.js';
 import { DURATION_FORM, parseDuration } from '../config.js';
 import type { CampaignInput } from '../pipeline/campaign-input.js';
+import { MOST_MEMBERS } from './validation.js';
 
 /** A campaign as it is asked for over HTTP: the words of the command line and the library. */
 
@@ -44,7 +45,10 @@ const order = {
 const recipient = z
   .object({ to: z.string().max(100).describe('The number, in any spelling') })
   .catchall(z.union([z.string().max(5_000), z.number()], 'must be a text or a number'))
-  .describe('A number, and a value for each placeholder of the text');
+  .meta({
+    description: 'A number, and a value for each placeholder of the text',
+    maxProperties: MOST_MEMBERS,
+  });
 
 /** A campaign whole: `POST /v1/campaigns` with `application/json`. */
 export const campaignRequest = z

@@ -1,7 +1,9 @@
 import type { FastifyInstance } from 'fastify';
+import { z } from 'zod';
 import { createMetrics } from '../metrics/index.js';
 import { keyOf, mustSeeAll } from './access.js';
 import { onceOver } from './over.js';
+import { problemBody } from './problem.js';
 import type { HttpOptions, Routes } from './routes.js';
 
 /**
@@ -30,6 +32,10 @@ export function measured(whole: FastifyInstance, { volley, config }: HttpOptions
           summary: 'Metrics for Prometheus',
           description: 'In its text format. How the fleet stands is asked of Redis at each call.',
           tags: ['Operation'],
+          response: {
+            200: { description: 'The metrics', content: { 'text/plain': { schema: z.string() } } },
+            403: problemBody,
+          },
         },
       },
       async (request, reply) => {

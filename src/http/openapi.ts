@@ -21,7 +21,14 @@ const ALWAYS = {
   401: 'No key, or none that is known',
   403: 'The key may not do this',
   429: 'Too many requests; `Retry-After` says when again',
+  500: 'The fault is ours; what was asked for may have been done',
   503: 'Redis does not answer; ask again',
+};
+
+/** And besides, where a body is taken. */
+const WITH_BODY = {
+  413: 'The body is longer than is taken',
+  415: 'The body is of a type that is not taken here',
 };
 
 /** Collects what there is from the routes that are registered after it. */
@@ -66,7 +73,8 @@ type Operation = OpenAPIV3_1.OperationObject & { 'x-scope'?: string; 'x-upload'?
 function completed(operation: Operation): void {
   if (operation['x-scope'] !== undefined) {
     const content = { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } };
-    for (const [status, description] of Object.entries(ALWAYS)) {
+    const refusals = { ...ALWAYS, ...(operation.requestBody !== undefined && WITH_BODY) };
+    for (const [status, description] of Object.entries(refusals)) {
       operation.responses = { ...operation.responses, [status]: { description, content } };
     }
   }

@@ -106,6 +106,17 @@ test('A key that is limited to one lane sends on it without naming it', async ()
   expect(await volley.laneOf((said as { id: string }).id)).toBe('other');
 });
 
+test('A key whose lane is gone is not told which there are', async () => {
+  const before = await served({ ...settings, LANES_FILE: '', API_KEY: 'key' });
+  const own = await before.key(['send'], ['default']);
+  const { lane: _, ...unnamed } = campaign('main');
+  for (const body of [unnamed, { ...unnamed, lane: 'default' }]) {
+    const { status, said } = await ask('POST', '/v1/campaigns', { key: own, body });
+    expect([status, said]).toMatchObject([400, { errors: [{ pointer: '/lane' }] }]);
+    expect(JSON.stringify(said)).not.toMatch(/main|other/);
+  }
+});
+
 test('A key of several lanes has to name the one that is meant', async () => {
   const own = await key(['send'], ['main', 'other']);
   const { lane: _, ...unnamed } = campaign('main');

@@ -140,6 +140,38 @@ test('A body that is no JSON, too long, or of another type is refused as such', 
   expect([status, said]).toMatchObject([413, { code: 'tooLarge' }]);
 });
 
+/** Numbers that can be told apart, in E.164. */
+const many = (count: number) =>
+  Array.from({ length: count }, (_, at) => ({ to: `+4477009${String(at).padStart(5, '0')}` }));
+
+test('A long list is taken whole, and a fault far down in it is told by its place', async () => {
+  const recipients: object[] = many(3_456);
+  const { said } = await ask('POST', '/v1/preview', { body: campaign({ recipients, message: 'Hi' }) });
+  expect(said).toMatchObject({ rows: 3_456, recipients: 3_456 });
+  recipients[2_345] = { to: 7 };
+  const refused = await ask('POST', '/v1/preview', { body: campaign({ recipients, message: 'Hi' }) });
+  expect(refused).toMatchObject({ status: 400, said: { errors: [{ pointer: '/recipients/2345/to' }] } });
+});
+
+test('Ever so many faults fill no memory', { timeout: 60_000 }, async () => {
+  const body = { recipients: Array.from({ length: 1_000_000 }, () => 0), message: 'Hi', also: [0] };
+  const before = process.resourceUsage().maxRSS;
+  const { status, said } = await ask('POST', '/v1/preview', { body });
+  expect([status, (said as { errors: unknown[] }).errors.length]).toEqual([400, 20]);
+  expect((process.resourceUsage().maxRSS - before) / 1024).toBeLessThan(400);
+});
+
+test('A recipient has no more members than a list has columns', async () => {
+  const more = (count: number) =>
+    Object.fromEntries(Array.from({ length: count - 1 }, (_, at) => [`c${at}`, 1]));
+  const preview = (count: number) =>
+    ask('POST', '/v1/preview', {
+      body: { recipients: [{ to: '+447700900123', ...more(count) }, { to: '+447700900124' }], message: 'Hi' },
+    });
+  expect((await preview(200)).status).toBe(200);
+  expect(await preview(201)).toMatchObject({ status: 400, said: { errors: [{ pointer: '/recipients/0' }] } });
+});
+
 test('A preview tells what it would come to, and leaves nothing behind', async () => {
   const before = (await volley.list({ limit: 1_000 })).length;
   const { status, said } = await ask('POST', '/v1/preview', { body: campaign() });

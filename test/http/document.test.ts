@@ -45,8 +45,11 @@ test('Each operation says what it does, what its key must be allowed to, and wha
     expect(['read', 'send', 'operate'], path).toContain(operation['x-scope']);
     const refusals = Object.entries(operation.responses ?? {}).filter(([status]) => Number(status) >= 400);
     expect(refusals.map(([status]) => status)).toEqual(
-      expect.arrayContaining(['400', '401', '403', '429', '503']),
+      expect.arrayContaining(['400', '401', '403', '429', '500', '503']),
     );
+    if (operation.requestBody !== undefined) {
+      expect(Object.keys(operation.responses ?? {}), path).toEqual(expect.arrayContaining(['413', '415']));
+    }
     for (const [, response] of refusals) {
       expect(response).toHaveProperty(['content', 'application/problem+json']);
     }

@@ -51,16 +51,20 @@ export interface FeedOptions {
   readonly log: EventLog;
   /** A connection of its own, made when the first follower comes. */
   connect(): Redis;
+  /** How long that connection waits for what happens at a time, ms; tests shorten it. */
+  readonly waitMs?: number | undefined;
 }
 
 const READ_AT_ONCE = 500;
 /** What a follower who does not read is kept in memory; beyond it he reads the log by himself, later. */
 const WAITING_AT_MOST = 1_000;
 const WAIT_MS = 5_000;
+/** A server that says nothing for so much longer is not there any more, whatever its connection looks like. */
+const LATE_MS = 3_000;
 const LAST_WORDS_MS = 1_000;
 const AGAIN_MS = 1_000;
 
-export function createEventFeed({ log, connect }: FeedOptions): EventFeed {
+export function createEventFeed({ log, connect, waitMs = WAIT_MS }: FeedOptions): EventFeed {
   const telling = new Set<Promise<void>>();
   const followers = new Set<Follower>();
   let tail: Tail | undefined;
@@ -85,7 +89,7 @@ export function createEventFeed({ log, connect }: FeedOptions): EventFeed {
         throw new InputError(`no id of an event: ${JSON.stringify(after.slice(0, 40))}`);
       }
       signal?.throwIfAborted();
-      tail ??= startTail(log, connect(), followers);
+      tail ??= startTail(log, connect(), followers, waitMs);
       const follower = createFollower();
       const wake = (): void => follower.wake();
       const waiting: Patience = signal === undefined ? {} : { signal };
@@ -203,7 +207,7 @@ interface Tail {
 }
 
 /** Reads the log's end as it grows, for all followers. */
-function startTail(log: EventLog, blocking: Redis, followers: ReadonlySet<Follower>): Tail {
+function startTail(log: EventLog, blocking: Redis, followers: ReadonlySet<Follower>, waitMs: number): Tail {
   let isOver = false;
   const over = new AbortController();
   const position = untilAnswered(() => log.last(), { signal: over.signal });
@@ -211,7 +215,9 @@ function startTail(log: EventLog, blocking: Redis, followers: ReadonlySet<Follow
     let last = await position;
     while (!isOver) {
       try {
-        const some = await log.next(blocking, last, WAIT_MS);
+        // Made anew, it asks again by itself.
+        const late = setInterval(() => blocking.disconnect(true), waitMs + LATE_MS);
+        const some = await log.next(blocking, last, waitMs).finally(() => clearInterval(late));
         last = some.at(-1)?.id ?? last;
         if (some.length > 0) for (const follower of followers) follower.hear(some);
       } catch {

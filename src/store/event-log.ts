@@ -11,6 +11,9 @@ export interface LoggedEvent {
   readonly json: string;
 }
 
+/** The id of what was before the first event. */
+const BEFORE_ALL = '0-0';
+
 const entries = z.array(z.tuple([z.string(), z.tuple([z.literal('e'), z.string()])]));
 const read = (reply: unknown): LoggedEvent[] => entries.parse(reply).map(([id, [, json]]) => ({ id, json }));
 
@@ -24,19 +27,24 @@ export function eventLog(redis: Redis, keys: Keys) {
     /** At most `count` that came after `id`. */
     after: async (id: string, count: number): Promise<LoggedEvent[]> =>
       read(await redis.xrange(key, `(${id}`, '+', 'COUNT', count)),
-    /** The id of the newest; `0-0` if there is none. */
+    /** The id of the newest; {@link BEFORE_ALL} if there is none. */
     async last(): Promise<string> {
       const [newest] = read(await redis.xrevrange(key, '+', '-', 'COUNT', 1));
-      return newest?.id ?? '0-0';
+      return newest?.id ?? BEFORE_ALL;
     },
-    /** Whether something that came after `id` is not kept any more. */
+    /**
+     * Whether something that came after `id` may not be kept any more: it was cut off, or Redis forgot. Where the event
+     * itself is kept, so is what came after it.
+     */
     async hasForgotten(id: string): Promise<boolean> {
-      const [[oldest], length] = await Promise.all([
+      const [[own], [oldest], length] = await Promise.all([
+        redis.xrange(key, id, id, 'COUNT', 1).then(read),
         redis.xrange(key, '-', '+', 'COUNT', 1).then(read),
         redis.xlen(key),
       ]);
-      // A log that has never been cut off still has all that came after any id.
-      return length >= KEPT && oldest !== undefined && isAfter(oldest.id, id);
+      if (own !== undefined) return false;
+      // Before the first event there is none; a log that has never been cut off still has all that came after that.
+      return id !== BEFORE_ALL || (length >= KEPT && oldest !== undefined);
     },
     /** What comes after `id`, as soon as there is any; empty if there is none for `waitMs`. On a connection of its own. */
     async next(blocking: Redis, id: string, waitMs: number): Promise<LoggedEvent[]> {

@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { createServer, connect as dial, type Socket } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import type { VolleyEvent } from '../../src/events.js';
 import { createEventFeed, type FeedItem } from '../../src/pipeline/event-feed.js';
@@ -46,6 +48,37 @@ async function take(items: AsyncIterable<FeedItem>, count: number): Promise<stri
 
 const upTo = (from: number, to: number): string[] =>
   Array.from({ length: to - from }, (_, at) => String(from + at));
+
+/** A way to Redis whose connections can be made to say nothing any more, without being closed. */
+async function openProxy(to: string) {
+  const { hostname, port } = new URL(to);
+  const open = new Set<Socket>();
+  const { promise: asked, resolve } = withResolvers();
+  const server = createServer((near) => {
+    const far = dial(Number(port), hostname).on('error', () => {});
+    near
+      .on('error', () => {})
+      .on('data', (piece) => {
+        if (String(piece).toUpperCase().includes('XREAD')) resolve();
+      });
+    near.pipe(far).pipe(near);
+    open.add(near).add(far);
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    server.close();
+    for (const socket of open) socket.destroy();
+  });
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('it does not listen');
+  return {
+    url: Object.assign(new URL(to), { host: `127.0.0.1:${address.port}` }).href,
+    asked,
+    fallSilent(): void {
+      for (const socket of open) socket.unpipe().pause();
+    },
+  };
+}
 
 test('A follower hears of what other processes tell, in their order, and of nothing before', async () => {
   const { log, process } = feeds('two');
@@ -136,6 +169,32 @@ test('What is not kept any more is told as a gap', async () => {
   expect(await take(feed.follow({ after: first?.id }), 1)).toEqual(['gap']);
   const [newest] = (await log.after('0-0', 20_000)).slice(-2);
   expect(await take(feed.follow({ after: newest?.id }), 1)).toEqual(['10201']);
+});
+
+test('What a Redis that forgot does not know any more is told as a gap', async () => {
+  const { log, process } = feeds('forgot');
+  const feed = process();
+  for (let at = 0; at < 3; at += 1) await log.append(JSON.stringify(resumed(at)));
+  const [first] = await log.after('0-0', 1);
+  await redis.del(keyNames(`${prefix}-forgot`).events);
+  await log.append(JSON.stringify(resumed(3)));
+  expect(await take(feed.follow({ after: first?.id }), 2)).toEqual(['gap', '3']);
+  expect(await take(feed.follow({ after: '0-0' }), 1)).toEqual(['3']);
+});
+
+test('A server that is gone without a word is noticed', async () => {
+  const { log } = feeds('mute');
+  const proxy = await openProxy(url);
+  const feed = createEventFeed({ log, connect: () => connect(proxy.url, 'blocking'), waitMs: 100 });
+  onTestFinished(() => feed.close());
+  const items = feed.follow()[Symbol.asyncIterator]();
+  await items.next();
+  const next = items.next();
+  await proxy.asked;
+  proxy.fallSilent();
+  feed.tell(resumed(1));
+  expect(await next).toMatchObject({ value: { event: { campaign: '1' } } });
+  await items.return?.();
 });
 
 test('An id that is none is refused', async () => {

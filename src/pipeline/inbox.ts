@@ -77,11 +77,15 @@ export interface Inbox {
   offer(reports: readonly DeliveryReport[]): boolean;
   /** Looks at what other processes have left waiting. */
   start(): void;
-  /** Settles what it has, looks at nothing that waits any more; what Redis does not answer within 2 s is let go of. */
+  /**
+   * Settles what it has, and looks at nothing that waits any more. What is left after 10 s, or when Redis has not answered
+   * for 2 s, is let go of and told of.
+   */
   stop(): Promise<void>;
 }
 
 const STOP_MS = 2_000;
+const STOP_TIMES = 5;
 
 export function createInbox(lane: Lane, options: InboxOptions): Inbox {
   const { events, alarm, monotonic, room } = options;
@@ -90,6 +94,8 @@ export function createInbox(lane: Lane, options: InboxOptions): Inbox {
   const ended = new AbortController();
   const settledAt = (requestId: string) => options.lately.find(lane.name, requestId);
   let held: DeliveryReport[] = [];
+  /** Held, or being settled. */
+  let inHand = 0;
   let flushing: Promise<void> | undefined;
   let round: (() => void) | undefined;
   let looking: Promise<void> = Promise.resolve();
@@ -197,7 +203,8 @@ export function createInbox(lane: Lane, options: InboxOptions): Inbox {
   };
 
   const failed = (reports: number, error: unknown): void => {
-    if (!ended.signal.aborted) events.emit({ type: 'notifications.failed', lane: lane.name, reports, error });
+    if (!ended.signal.aborted)
+      events.emit({ type: 'notifications.failed', lane: lane.name, reports, error });
   };
 
   const flush = async (): Promise<void> => {
@@ -206,6 +213,7 @@ export function createInbox(lane: Lane, options: InboxOptions): Inbox {
       held = held.slice(TOGETHER);
       await settle(some).catch((error: unknown) => failed(some.length, error));
       room.left += some.length;
+      inHand -= some.length;
     }
   };
 
@@ -336,6 +344,7 @@ export function createInbox(lane: Lane, options: InboxOptions): Inbox {
     offer(reports) {
       if (isStopped || reports.length > room.left) return false;
       room.left -= reports.length;
+      inHand += reports.length;
       for (const report of reports) held.push(report);
       if (held.length > 0) flushSoon();
       return true;
@@ -348,8 +357,17 @@ export function createInbox(lane: Lane, options: InboxOptions): Inbox {
     async stop() {
       isStopped = true;
       round?.();
-      await Promise.race([Promise.allSettled([flushing, looking]), pause(alarm, STOP_MS)]);
+      const done = Promise.allSettled([flushing, looking]).then(() => true);
+      const isSettled = () => Promise.race([done, pause(alarm, STOP_MS).then(() => false)]);
+      for (let times = 0, before = inHand + 1; times < STOP_TIMES && inHand < before; times += 1) {
+        before = inHand;
+        if (await isSettled()) break;
+      }
       ended.abort();
+      held = [];
+      if (inHand === 0) return;
+      const error = new Error('the process stops');
+      events.emit({ type: 'notifications.failed', lane: lane.name, reports: inHand, error });
     },
   };
 }

@@ -83,16 +83,16 @@ for i, entry in ipairs(entries) do
       local isLast = age >= rules.deadline
       local why = isLast and (as == 'missing' and 'not known to the service' or 'no final report by the deadline') or ''
       local isOpen, changed, isAwaited = false, false, false
+      -- The request that was asked about may not be this one any more, or never was: it was resolved or sent again meanwhile.
+      local isOf = not entry.d or entry.id == requestId
       if count then
-        -- The request that was asked about may not be this one any more, or never was: it was resolved or sent again meanwhile.
-        local isOf = not entry.d or entry.id == requestId
         local letters = as == 'infos' and isOf and entry.letters or ''
         isOpen, changed, isAwaited = recipients_report(c, id, claim.f, count, letters, statusesKey, isLast, events)
         if changed then
           record_write(recordsKey, claim.f, count, sentAt, now, why ~= '' and why or reason, requestId)
         end
       end
-      if rules.notify and entry.d and not isAwaited then redis.call('HDEL', KEYS[place + 3], entry.d) end
+      if rules.notify and entry.d and isOf and not isAwaited then redis.call('HDEL', KEYS[place + 3], entry.d) end
       local wasFirst = redis.call('ZREM', unpolledKey, member) == 1
       if wasFirst then
         -- The first poll is moved to where four in five requests are final when it asks. Only one that asked at about that

@@ -146,6 +146,32 @@ test('what was taken before it stops is settled', async () => {
   expect(inbox.offer([report('r0', 0)])).toBe(false);
 });
 
+test('all that was taken is settled before it stops, as long as Redis answers', {
+  timeout: 20_000,
+}, async () => {
+  const it = receiving({ left: 100_000 });
+  // A server that takes its time: what is left after two seconds is not given up while it goes on.
+  const settle: typeof it.lane.notifications.settle = async (known, early, now) => {
+    await new Promise((later) => setTimeout(later, 300));
+    return it.lane.notifications.settle(known, early, now);
+  };
+  const inbox = it.open({ ...it.lane, notifications: { ...it.lane.notifications, settle } });
+  inbox.offer(Array.from({ length: 5_000 }, (_, at) => report(`r${at}`, 0)));
+  await inbox.stop();
+  const waiting = await redis.zcard(it.keys.lane('default', 'waiting'));
+  expect(waiting).toBe(5_000);
+  expect(it.happened('notifications.failed')).toEqual([]);
+});
+
+test('what Redis does not answer while it stops is told of as lost', { timeout: 20_000 }, async () => {
+  const it = receiving();
+  const settle = () => new Promise<never>(() => {});
+  const inbox = it.open({ ...it.lane, notifications: { ...it.lane.notifications, settle } });
+  inbox.offer(Array.from({ length: 1_200 }, (_, at) => report(`r${at}`, 0)));
+  await inbox.stop();
+  expect(it.happened('notifications.failed')).toMatchObject([{ reports: 1_200 }]);
+});
+
 test('a batch of unknown outcome is asked about as the request that fits it and nothing else', async () => {
   const it = receiving();
   await it.campaign([0, 1], 'unknown');

@@ -165,12 +165,17 @@ test('nor if that was sent again meanwhile, and accepted under another id', asyn
 });
 
 test('a request that has turned out to be another batch meanwhile is not this one', async () => {
+  let other = '';
   const it = await asked(BOTH_FINAL, async (lane, send) => {
-    await send('Another');
+    other = await send('Another');
     const { claims } = await lane.claims.send({ turn: 'other', call: 1, want: 1, seen: 0 });
-    const other = claims.map((claim) => ({ claim, as: 'accepted', letters: 'TI', requestId: 'x' }) as const);
-    await lane.settlements.send(other, 0);
+    const entries = claims.map(
+      (claim) => ({ claim, as: 'accepted', letters: 'NI', requestId: 'x' }) as const,
+    );
+    await lane.settlements.send(entries, 0);
   });
   expect(it.state?.n).toMatchObject({ unknown: 2 });
-  expect([it.found, it.suspects, it.due]).toEqual([0, [null], []]);
+  expect([it.found, it.suspects]).toEqual([0, [null]]);
+  // What is notified of the other one still finds it.
+  expect(it.located).toEqual([{ campaign: other, first: 0, count: 2 }]);
 });

@@ -203,8 +203,7 @@ export function createInbox(lane: Lane, options: InboxOptions): Inbox {
   };
 
   const failed = (reports: number, error: unknown): void => {
-    if (!ended.signal.aborted)
-      events.emit({ type: 'notifications.failed', lane: lane.name, reports, error });
+    if (!ended.signal.aborted) events.emit({ type: 'notifications.failed', lane: lane.name, reports, error });
   };
 
   const flush = async (): Promise<void> => {

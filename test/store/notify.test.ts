@@ -342,3 +342,18 @@ test('the oldest send in flight is told, and of one that was put back after it w
   await redis.hset(lane.keys.lane('since', 'claims'), '3', JSON.stringify(forgotten));
   expect(await lane.notifications.sendingSince()).toBe(0);
 });
+
+test('the lane’s policy leaves alone what the service is being asked about, until it has answered', async () => {
+  const lane = laneFixture(redis, prefix, 'policy', { ...NOTIFIED, resolveAfter: 60_000 });
+  await lane.campaign('c', 1);
+  const { claims } = await lane.claims.send({ turn: 't', call: 1, want: 1, seen: 0, now: START });
+  const unknown = claims.map((claim) => ({ claim, as: 'unknown', reason: 'no answer' }) as const);
+  await lane.settlements.send(unknown, 0, START + 100);
+  const suspicion = { number: 1, campaign: 'c', first: 0, requestId: 'x' };
+  const resolvable = async () => (await lane.views.tend(1_000, START + 61_000)).resolvable.length;
+  expect(await resolvable()).toBe(1);
+  await lane.notifications.suspect(suspicion, START + 200);
+  expect(await resolvable()).toBe(0);
+  await lane.notifications.clear(suspicion);
+  expect(await resolvable()).toBe(1);
+});

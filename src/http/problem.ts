@@ -171,6 +171,10 @@ function ofIssues(issues: readonly Issue[], place = ''): Problem {
 function isUnanswered(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   if (error.name === 'MaxRetriesPerRequestError' || error.name === 'ClusterAllFailedError') return true;
+  // A transaction is refused for what was said to its commands.
+  if ('previousErrors' in error && Array.isArray(error.previousErrors) && error.previousErrors.length > 0) {
+    return error.previousErrors.every(isUnanswered);
+  }
   return error.name === 'ReplyError'
     ? /^(LOADING|READONLY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|NOREPLICAS|OOM|BUSY|MISCONF)\b/.test(error.message)
     : /^(Connection is closed|Redis did not answer|Stream isn't writeable)/.test(error.message);

@@ -51,6 +51,30 @@ test('While Redis is gone every request is told to come back, and then it is ser
   expect(log.join('')).not.toContain('http.failed');
 });
 
+test('A Redis that is full is told as one that does not answer, wherever it refuses', async () => {
+  const recipients = [{ to: '+447700900123' }];
+  const made = await ask('POST', '/v1/campaigns', {
+    key: own,
+    body: { ...order, message: 'Full', recipients },
+  });
+  const { id } = made.said as { id: string };
+  const other = connect(redis.url);
+  onTestFinished(async () => {
+    await other.config('SET', 'maxmemory', '0');
+    other.disconnect();
+  });
+  await other.config('SET', 'maxmemory', '1');
+  for (const asked of [
+    ask('GET', `/v1/campaigns/${id}/report`, { key: own }),
+    ask('POST', '/v1/find', { key: own, body: { number: '+447700900123' } }),
+    ask('POST', `/v1/campaigns/${id}/resume`, { key: own }),
+    ask('POST', '/v1/campaigns', { key: own, form: formOf(order, 'phone\n+447700900123\n') }),
+  ]) {
+    const { status, said } = await asked;
+    expect([status, said]).toMatchObject([503, { code: 'unavailable' }]);
+  }
+});
+
 test('A Redis that says nothing keeps nobody waiting for long', async () => {
   const other = connect(redis.url);
   onTestFinished(() => other.disconnect());

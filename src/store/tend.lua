@@ -65,8 +65,8 @@ local function claims_older(key, at, field)
   local all = redis.call('HGETALL', key)
   for i = 1, #all, 2 do
     local claim = cjson.decode(all[i + 1])
-    -- Not one that the service is being asked about: sent again now, it might be sent twice.
-    if claim[field] <= at and not claim.s and #found < 500 then
+    -- Not one that the service is being asked about: sent again now, it might be sent twice. Without notifications nobody asks.
+    if claim[field] <= at and not (rules.notify and claim.s) and #found < 500 then
       claim.n = tonumber(all[i])
       found[#found + 1] = claim
     end

@@ -354,6 +354,8 @@ test('the lane’s policy leaves alone what the service is being asked about, un
   expect(await resolvable()).toBe(1);
   await lane.notifications.suspect(suspicion, START + 200);
   expect(await resolvable()).toBe(0);
+  const off = laneFixture(redis, prefix, 'policy', { resolveAfter: 60_000 });
+  expect((await off.views.tend(1_000, START + 61_000)).resolvable).toHaveLength(1);
   await lane.notifications.clear(suspicion);
   expect(await resolvable()).toBe(1);
 });

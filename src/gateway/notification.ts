@@ -27,6 +27,8 @@ interface Surroundings {
 
 /** Deeper than any wrapper is. */
 const DEPTH = 12;
+/** Longer than an address of a resource with the longest id. What is cut out of a text keeps the whole of it in memory. */
+const LONGEST_TEXT = 2_048;
 /** More recipients than any request has. */
 const MOST_REPORTS = 5_000;
 
@@ -145,7 +147,7 @@ function addressesOf(value: unknown): string[] {
 
 function textOf(value: unknown): string | null {
   if (typeof value === 'number' && Number.isSafeInteger(value)) return String(value);
-  return typeof value === 'string' && value !== '' ? value : null;
+  return typeof value === 'string' && value !== '' && value.length <= LONGEST_TEXT ? value : null;
 }
 
 /** An id that could stand in a path of the service. */

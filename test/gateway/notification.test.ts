@@ -188,11 +188,23 @@ test('whatever comes, reading it never throws, and what is read has the shape of
   );
 });
 
+test('a text that is longer than any is not read: what is cut out of it would keep all of it in memory', () => {
+  const long = 'a'.repeat(10_000);
+  const of = (change: object) => reportsIn({ ...ONE, ...change })?.[0];
+  expect(of({ resourceURL: `https://a.example/${long}/requests/0123456789abcdef` })?.requestId).toBeNull();
+  expect(
+    of({ link: [{ href: `https://a.example/${long}/requests/0123456789abcdef` }] })?.requestId,
+  ).toBeNull();
+  expect(of({ address: `tel:+358401234567;${long}` })).toBeUndefined();
+  expect(of({ requestId: `${' '.repeat(10_000)}0123456789abcdef` })?.requestId).toBeNull();
+});
+
 test('a sender that could not be stored, or would fill the store, is one of nobody', () => {
   const senderOf = (senderAddress: string) => reportsIn({ ...ONE, senderAddress })?.[0]?.sender;
   // Half a character is what the server's JSON cannot be read with: all that is settled with it would be lost.
   expect(senderOf('tel:AC\ud83dME')).toBe('AC\ufffdME');
-  expect(senderOf('x'.repeat(1_000_000))).toBe('x'.repeat(100));
+  expect(senderOf('x'.repeat(1_000))).toBe('x'.repeat(100));
+  expect(senderOf('x'.repeat(1_000_000))).toBeNull();
   expect(senderOf('tel:+358401234567')).toBe('+358401234567');
 });
 

@@ -1,6 +1,8 @@
 import rateLimit from '@fastify/rate-limit';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { ApiKey, ApiScope } from '../campaign/views.js';
+import { countAtOnce } from './at-once.js';
+import { onceOver } from './over.js';
 import { Problem } from './problem.js';
 import type { HttpOptions } from './routes.js';
 
@@ -20,6 +22,8 @@ declare module 'fastify' {
 const MINUTE_MS = 60_000;
 /** Wrong keys that an address may try in a minute. Right ones are not held up by it. */
 const WRONG_KEYS_A_MINUTE = 60;
+/** Lists of a key that may be on their way at once: each may take its time, and holds something here and in Redis. */
+const LISTS_AT_ONCE = 200;
 
 /**
  * Lets nobody in without a key that may do what the route does, and no key more often than it may. It looks at the
@@ -33,6 +37,7 @@ export async function guard(scope: FastifyInstance, { volley, config }: HttpOpti
     keyGenerator: (request) => keyOf(request).id,
   });
   const ofStranger = scope.createRateLimit({ max: WRONG_KEYS_A_MINUTE, timeWindow: MINUTE_MS });
+  const lists = countAtOnce();
   scope.decorateRequest('apiKey', null);
   scope.addHook('onRoute', ({ url, config: own }) => {
     if (own?.scope === undefined) throw new TypeError(`the route ${url} says nothing of its scope`);
@@ -63,6 +68,17 @@ export async function guard(scope: FastifyInstance, { volley, config }: HttpOpti
         `this needs a key with the scope ${needed}; this one has ${key.scopes.join(', ')}`,
       );
     }
+    if (request.routeOptions.config.takesUpload !== true) return;
+    if (lists.of(key.id) >= LISTS_AT_ONCE) {
+      throw new Problem(
+        'tooMany',
+        `${LISTS_AT_ONCE} lists of this key are on their way; again when one is in`,
+        {
+          headers: { 'retry-after': '1' },
+        },
+      );
+    }
+    onceOver(request, reply, lists.begin(key.id));
   });
 }
 

@@ -6,6 +6,7 @@ import { NotFoundError } from '../campaign/errors.js';
 import { CATALOGUE, type FieldTable } from '../events/catalogue.js';
 import { FED, type FedEvent, type FeedItem } from '../pipeline/event-feed.js';
 import { keyOf, maySee, mustSee } from './access.js';
+import { countAtOnce } from './at-once.js';
 import { campaignId, mustSeeCampaign } from './campaign-id.js';
 import { everySecond } from './every-second.js';
 import { onceOver } from './over.js';
@@ -16,7 +17,7 @@ import type { HttpOptions, Routes } from './routes.js';
 const SAY_SOMETHING_EVERY_MS = 15_000;
 /** What is left to be taken in when a stream ends is waited for as long; it can be resumed. */
 const LAST_WORDS_MS = 2_000;
-const MOST_WATCHERS = 5_000;
+const MOST_STREAMS = 5_000;
 const ANSWERED_WITHIN_MS = 3_000;
 
 const stream = {
@@ -40,9 +41,10 @@ const resume = z.looseObject({
  * a second, however many watch it.
  */
 export const live: Routes = (app, options) => {
-  const { volley, patienceMs } = options;
+  const { volley, patienceMs, mostStreams = MOST_STREAMS } = options;
   let isClosing = false;
   const watchers = new Set<AbortController>();
+  const streams = countAtOnce();
   const standings = everySecond((id) => standing(options, id));
   const standingKeys = everySecond((id) => volley.keys.stands(id));
   app.addHook('preClose', async () => {
@@ -109,24 +111,33 @@ export const live: Routes = (app, options) => {
   ): Promise<void> {
     // It was let in before; nobody would end it any more.
     if (isClosing) throw new Problem('unavailable', 'this process is ending; ask again');
-    if (watchers.size >= MOST_WATCHERS) {
-      throw new Problem('unavailable', `${MOST_WATCHERS} watch already; ask another process, or later`);
+    const { id: key } = keyOf(request);
+    // Half of what is left, so that there is some for every other key.
+    if (streams.of(key) >= mostStreams - watchers.size) {
+      throw new Problem(
+        'unavailable',
+        `there are ${watchers.size} streams, ${streams.of(key)} of this key; ask another process, or later`,
+      );
     }
     const after = String(request.headers['last-event-id'] ?? '') || undefined;
-    const { id: key } = keyOf(request);
     const over = new AbortController();
     const { signal } = over;
     const { raw } = reply;
     raw.on('error', () => over.abort());
     onceOver(request, reply, () => over.abort());
     watchers.add(over);
+    const endOfOne = streams.begin(key);
+    const leave = (): void => {
+      watchers.delete(over);
+      endOfOne();
+    };
     const items = volley.follow({ after, signal })[Symbol.asyncIterator]();
     // From where on he hears is settled before he is answered: whatever he does then is told to him.
     const late = setTimeout(() => over.abort(), ANSWERED_WITHIN_MS);
     const start = await items.next().catch(() => null);
     clearTimeout(late);
     if (start === null || start.done === true) {
-      watchers.delete(over);
+      leave();
       throw new Problem('unavailable', 'Redis does not answer; ask again');
     }
     reply.hijack();
@@ -153,7 +164,7 @@ export const live: Routes = (app, options) => {
       // The line broke, or Redis did: who comes back with the id of the last event misses nothing.
     } finally {
       for (const end of ends) end();
-      watchers.delete(over);
+      leave();
       raw.end();
       setTimeout(() => raw.destroy(), LAST_WORDS_MS).unref();
     }

@@ -1,8 +1,9 @@
 import { mkdtempSync, writeFileSync } from 'node:fs';
+import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { OpenAPIV3_1 } from 'openapi-types';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { testRedis } from '../redis/test-redis.js';
 import { served } from './api.js';
 
@@ -174,4 +175,27 @@ test('Whoever tries keys is slowed down, and those who have one are not', async 
   expect(tried.slice(0, 60)).toEqual(Array.from({ length: 60 }, () => 401));
   expect(tried.slice(60)).toEqual(Array.from({ length: 5 }, () => 429));
   expect((await strict.ask('GET', '/v1/lanes')).status).toBe(200);
+});
+
+test('A key has so many lists on their way and no more', async () => {
+  const [slow, quick] = [await key(['send']), await key(['send'])];
+  const begun: Socket[] = [];
+  onTestFinished(() => {
+    for (const socket of begun) socket.destroy();
+  });
+  const begin = async (): Promise<void> => {
+    const socket = connect(Number(new URL(origin).port), '127.0.0.1').on('error', () => {});
+    begun.push(socket);
+    const head = `POST /v1/preview HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${slow}\r\n`;
+    await new Promise<void>((done) =>
+      socket.write(`${head}Content-Type: application/json\r\nContent-Length: 9\r\n\r\n`, () => done()),
+    );
+  };
+  const preview = async (own: string) =>
+    (await ask('POST', '/v1/preview', { key: own, body: campaign('main') })).status;
+  await Promise.all(Array.from({ length: 200 }, begin));
+  await expect.poll(() => preview(slow)).toBe(429);
+  expect(await preview(quick)).toBe(200);
+  begun[0]?.destroy();
+  await expect.poll(() => preview(slow)).toBe(200);
 });

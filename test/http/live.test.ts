@@ -258,6 +258,26 @@ test('Who takes nothing in does not keep the server from its end', async () => {
   await other.app.close();
 });
 
+test('No key takes the streams of all others', async () => {
+  const other = await served(settings, { mostStreams: 8 });
+  const [greedy, late] = [await other.key(), await other.key()];
+  const open: Socket[] = [];
+  for (let at = 0; at < 4; at += 1) open.push(await followBlindly(other.origin, greedy));
+  const { status, said } = await other.ask('GET', '/v1/events', { key: greedy });
+  expect([status, said]).toMatchObject([503, { code: 'unavailable' }]);
+  await followBlindly(other.origin, late);
+  open[0]?.destroy();
+  open[1]?.destroy();
+  const asked = async () => {
+    const over = new AbortController();
+    const headers = { authorization: `Bearer ${greedy}` };
+    const reply = await fetch(`${other.origin}/v1/events`, { headers, signal: over.signal });
+    over.abort();
+    return reply.status;
+  };
+  await expect.poll(asked).toBe(200);
+});
+
 test('Nobody hears more for it that others come with the same key', async () => {
   const own = await key(['read']);
   const over = new AbortController();

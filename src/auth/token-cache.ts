@@ -43,6 +43,11 @@ export interface TokenCache {
   bearer(signal?: AbortSignal): Promise<BearerOutcome>;
   /** The service answered 401 to the token of that generation: a newer one, fetched if there is none yet. */
   refused(generation: number, signal?: AbortSignal): Promise<BearerOutcome>;
+  /**
+   * A token newer than that generation, fetched if there is none yet, by who cannot tell whether it was refused or what it
+   * was presented for: it is no evidence against the account.
+   */
+  renewed(generation: number, signal?: AbortSignal): Promise<BearerOutcome>;
   /** For people; never a token. */
   show(): Promise<TokenState>;
   /** An operator logs in anew. `again` also opens what has stopped, and replaces a token sealed with another key. */
@@ -169,6 +174,8 @@ export function createTokenCache(options: TokenCacheOptions): TokenCache {
       inHand.drop(generation);
       return unlessAborted(newerThan(generation, 'refused'), signal);
     },
+
+    renewed: (generation, signal) => unlessAborted(newerThan(generation, 'need'), signal),
 
     async show() {
       const [token, budgetLook] = await Promise.all([record.look(), budget.look()]);

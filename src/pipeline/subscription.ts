@@ -67,21 +67,30 @@ export function subscriptionDesk({ lane, client, bearer, callback }: Subscriptio
   const own = callback === undefined ? undefined : laneCallback(callback, lane);
   /** It was seen to be ours, or made. */
   let wasOurs = false;
+  /** A token that had just been renewed was refused: it is these calls that the service refuses. */
+  let isRefused = false;
 
-  /** With a token, and once more with the next one if that is refused. */
+  /**
+   * With a token, and once more with the next one if that is refused. Nobody else hears of it: who may not subscribe may
+   * send all the same, and a token that is good for that must not stop the lane.
+   */
   const asked = async <Answer extends { kind: string }>(
     ask: (token: string) => Promise<Answer>,
   ): Promise<Answer | Failure> => {
-    for (let tries = 0; ; tries += 1) {
+    for (let isRenewed = false; ; isRenewed = true) {
       const held = await bearer.get();
       if (held.kind === 'stopped') return { kind: 'stopped', reason: held.reason };
       if (held.kind === 'later') return { kind: 'unanswered', reason: held.reason };
       const answer = await ask(held.token);
-      if (answer.kind !== 'unauthorised') return answer;
-      const next = await bearer.refused(held.generation);
-      if (next.kind !== 'token' || tries > 0) {
-        return next.kind === 'stopped' ? { kind: 'stopped', reason: next.reason } : answer;
+      if (answer.kind !== 'unauthorised') {
+        isRefused = false;
+        return answer;
       }
+      if (isRenewed) isRefused = true;
+      if (isRefused) return answer;
+      const next = await bearer.renewed(held.generation);
+      if (next.kind === 'stopped') return { kind: 'stopped', reason: next.reason };
+      if (next.kind !== 'token' || next.generation === held.generation) return answer;
     }
   };
 

@@ -1,4 +1,5 @@
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
+import { createTokenCache } from '../../src/auth/token-cache.js';
 import { systemAlarm } from '../../src/clock.js';
 import { type CallbackSettings, laneCallback } from '../../src/config.js';
 import { createEvents, type VolleyEvent } from '../../src/events.js';
@@ -9,6 +10,7 @@ import { shown, subscriptionDesk } from '../../src/pipeline/subscription.js';
 import { keyNames } from '../../src/redis/keys.js';
 import { type Simulator, startSimulator } from '../../src/simulator/index.js';
 import { callbackState } from '../../src/store/callback-state.js';
+import { accountService } from '../auth/account-service.js';
 import { rawServer, reply } from '../interface/raw-server.js';
 import { testRedis } from '../redis/test-redis.js';
 
@@ -188,6 +190,55 @@ test('a key that is refused is told of, and nothing is made', async () => {
   });
   expect(await desk.create()).toMatchObject({ outcome: 'refused' });
   expect(server.requests.every((request) => request.startsWith('GET '))).toBe(true);
+});
+
+test('a service that takes an account’s token for messages and not for subscriptions does not stop the account', async () => {
+  const server = await rawServer(reply(['HTTP/1.1 401 Unauthorized']));
+  const service = accountService(undefined);
+  const own = { username: 'subscriber', password: 'right' };
+  const cache = createTokenCache({
+    redis,
+    keys: keyNames(prefix),
+    account: own,
+    requestTimeoutMs: 1_000,
+    login: service.login,
+    refresh: service.refresh,
+  });
+  onTestFinished(() => cache.close());
+  const process = () =>
+    subscriptionDesk({
+      lane: 'main',
+      client: clientOf(server.origin),
+      bearer: laneBearer('main', { kind: 'account', ...own }, cache),
+      callback: CALLBACK,
+    });
+  const [one, other] = [process(), process()];
+  for (let time = 0; time < 3; time += 1) {
+    expect(await one.create()).toMatchObject({ outcome: 'refused', reason: expect.stringContaining('401') });
+    expect(await other.create()).toMatchObject({ outcome: 'refused' });
+  }
+  expect(await cache.bearer()).toMatchObject({ kind: 'token' });
+  // A token that has expired without saying so is renewed: once a process, and not each time it looks.
+  expect([service.logins, service.presented.length]).toEqual([1, 2]);
+});
+
+test('a token that is not good any more is renewed for a subscription', async () => {
+  const ours = JSON.stringify({ callback: { url: OWN.url, securityToken: OWN.securityToken } });
+  const server = await rawServer([reply(['HTTP/1.1 401 No']), reply(['HTTP/1.1 200 OK'], ours)]);
+  const service = accountService(undefined);
+  const own = { username: 'expired', password: 'right' };
+  const account = { account: own, login: service.login, refresh: service.refresh };
+  const cache = createTokenCache({ redis, keys: keyNames(prefix), requestTimeoutMs: 1_000, ...account });
+  onTestFinished(() => cache.close());
+  const bearerOf = laneBearer('main', { kind: 'account', ...own }, cache);
+  const desk = subscriptionDesk({
+    lane: 'main',
+    client: clientOf(server.origin),
+    bearer: bearerOf,
+    callback: CALLBACK,
+  });
+  expect(await desk.get()).toMatchObject({ state: 'ours' });
+  expect(service.presented).toEqual(['refresh-1']);
 });
 
 test('an address is shown without what may be a secret in it', () => {

@@ -52,9 +52,10 @@ export async function followUpTurn(
     const latest = await lastDeparture(lane, monotonic, claimedAt, confirm);
     if (latest === undefined || token.kind !== 'token') return { claim, as: 'unsent' };
     const used = token;
-    const outcome = await messaging.deliveryInfos(followed.sender, followed.requestId, used.token, {
-      latest,
-    });
+    const answer = await messaging.deliveryInfos(followed.sender, followed.requestId, used.token, { latest });
+    // What only a notification has named may be another key's request: that it is not for us stops nothing.
+    const isNotOurs = answer.kind === 'stopped' && followed.unknown !== undefined;
+    const outcome: PollOutcome = isNotOurs ? { kind: 'missing' } : answer;
     if (outcome.kind === 'infos' && outcome.unlisted.length > 0) {
       const words = outcome.unlisted.join(', ');
       events.emit({ type: 'request.unlistedStatus', lane: lane.name, request: followed.requestId, words });

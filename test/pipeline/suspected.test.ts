@@ -64,6 +64,7 @@ async function asked(
     due: await redis.zrange(keys.lane('default', 'unpolled'), '0', '-1'),
     polled: await redis.zrange(keys.lane('default', 'polled'), '0', '-1'),
     found: told.filter(({ type }) => type === 'request.found').length,
+    stopped: told.filter(({ type }) => type === 'lane.stopped').length,
     located: await lane.notifications.locate(['x']),
     id,
   };
@@ -128,6 +129,8 @@ test.each([
     }),
   ],
   ['is not known to the service', reply(['HTTP/1.1 404 Not Found'])],
+  ['is not for this key to see', reply(['HTTP/1.1 403 Forbidden'])],
+  ['has an id that the service cannot take', reply(['HTTP/1.1 414 URI Too Long'])],
 ])(
   'a request that %s is not that batch, which stays unknown and is not asked about again',
   async (_, answer) => {
@@ -135,6 +138,7 @@ test.each([
     expect(it.lines).toHaveLength(1);
     expect(it.state?.n).toMatchObject({ unknown: 2 });
     expect([it.found, it.suspects, it.due, it.polled, it.located]).toEqual([0, [null], [], [], [null]]);
+    expect(it.stopped).toBe(0);
   },
 );
 

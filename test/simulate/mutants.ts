@@ -78,8 +78,8 @@ export const MUTANTS: readonly Mutant[] = [
     lua: [
       {
         file: 'store/settle.lua',
-        from: 'campaign_move(c, STATE_OF[old], STATE_OF[kept], 1)',
-        to: 'if false then campaign_move(c, STATE_OF[old], STATE_OF[kept], 1) end',
+        from: 'campaign_move(c, STATE_OF[old], STATE_OF[new], 1)',
+        to: 'if false then campaign_move(c, STATE_OF[old], STATE_OF[new], 1) end',
       },
     ],
   },
@@ -103,8 +103,8 @@ export const MUTANTS: readonly Mutant[] = [
     lua: [
       {
         file: 'store/settle.lua',
-        from: "if FINAL[new] and (old == 'N' or old == 'C') then kept = new end",
-        to: 'if FINAL[new] then kept = new end',
+        from: "if old == 'N' or old == 'C' then",
+        to: "if FINAL[old] or old == 'N' or old == 'C' then",
       },
     ],
   },

@@ -318,6 +318,12 @@ export const CATALOGUE = {
     (e) => `connection to Redis lost: ${e.error}; nothing is sent meanwhile`,
   ),
   'redis.restored': entry('info', { downMs: span }, (e) => `connection to Redis restored after ${e.downMs}`),
+  'redis.restarted': entry(
+    'warn',
+    { lane: id, graceMs: span },
+    (e) =>
+      `Redis was restarted, and is set to lose nothing; lane ${e.lane} sends nothing for ${e.graceMs} while workers compare what they remember`,
+  ),
   'redis.forgot': entry(
     'error',
     { lane: id, sign: oneOf('runId', 'sequence'), graceMs: span },

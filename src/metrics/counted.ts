@@ -71,7 +71,7 @@ export function countEvents(registry: Registry, events: Events, lanes: readonly 
   );
   const forgot = counter(
     'volley_redis_forgot_total',
-    'Times that Redis was found not to be the one it was.',
+    'Times that Redis may have lost its last writes.',
     'lane',
   );
   const redisUp = new Gauge({

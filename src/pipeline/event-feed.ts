@@ -20,6 +20,7 @@ export const FED = [
   'lane.stopped',
   'quota.learned',
   'quota.deducted',
+  'redis.restarted',
   'redis.forgot',
   'crew.missing',
 ] as const satisfies readonly EventType[];

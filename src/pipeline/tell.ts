@@ -93,8 +93,13 @@ export function toEvents(lane: string, event: ScriptEvent): VolleyEvent[] {
       ];
     case 'deducted':
       return [{ type: 'quota.deducted', lane, requests: Math.round(event.requests) }];
-    case 'forgot':
-      return [{ ...event, type: 'redis.forgot', lane }];
+    case 'forgot': {
+      const { sign, doubt, graceMs } = event;
+      // Set to lose nothing, and nobody remembers more than it does: somebody restarted it.
+      return doubt === 0
+        ? [{ type: 'redis.restarted', lane, graceMs }]
+        : [{ type: 'redis.forgot', lane, sign, graceMs }];
+    }
     case 'missing':
       return [{ ...event, type: 'crew.missing', lane }];
     default:

@@ -68,7 +68,7 @@ local function crew_recognise(lane, rules, seen, now, events)
   -- A server that writes before it answers has lost nothing by a restart, unless somebody remembers more than it does.
   lane.doubt = (sign == 'sequence' or lane.loss > 0) and 1 or 0
   lane.nobody = 0
-  events[#events + 1] = { type = 'forgot', sign = sign, graceMs = rules.grace }
+  events[#events + 1] = { type = 'forgot', sign = sign, doubt = lane.doubt, graceMs = rules.grace }
 end
 
 -- Of `take` batches, how many may be claimed now, and when more. A tick of `loss` ms holds at most twice as many as the one

@@ -33,7 +33,12 @@ const scriptEvent = z.discriminatedUnion('type', [
   z.object({ type: z.literal('stopped'), reason: z.string() }),
   z.object({ type: z.literal('learned'), quota: many, from: many }),
   z.object({ type: z.literal('deducted'), requests: many }),
-  z.object({ type: z.literal('forgot'), sign: z.enum(['runId', 'sequence']), graceMs: many }),
+  z.object({
+    type: z.literal('forgot'),
+    sign: z.enum(['runId', 'sequence']),
+    doubt: z.union([z.literal(0), z.literal(1)]),
+    graceMs: many,
+  }),
   z.object({ type: z.literal('missing'), processes: z.string() }),
 ]);
 export type ScriptEvent = z.output<typeof scriptEvent>;

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { toEvents } from '../../src/pipeline/tell.js';
 import type { ScriptRules } from '../../src/quota/rules.js';
 import type { ClaimReply, SendClaim } from '../../src/store/claims.js';
 import { laneCrew } from '../../src/store/roll-call.js';
@@ -155,6 +156,20 @@ test('claiming goes on at once when everybody has told what they remember', asyn
   await it.told('b', now + 2);
   expect((await it.claim('a', 1, now + 3)).claims).toHaveLength(1);
   expect((await it.state('c')).n).toEqual({ planned: 9, sending: 1 });
+});
+
+test('a server that is set to lose nothing was restarted, and one that may have lost something forgot', async () => {
+  for (const [loss, type] of [
+    [0, 'redis.restarted'],
+    [LOSS, 'redis.forgot'],
+  ] as const) {
+    const it = await crewed(`restart-${loss}`, 10, {}, loss);
+    await it.join('a', START);
+    await it.remember();
+    await it.failOver();
+    const told = (await it.told('a', START + LOSS)).flatMap((event) => toEvents('main', event));
+    expect(told).toMatchObject([{ type, lane: 'main' }]);
+  }
 });
 
 test('what was claimed for nobody is given back when the missing one tells late that it remembers nothing', async () => {

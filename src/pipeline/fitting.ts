@@ -11,8 +11,8 @@ export interface OpenBatch {
   readonly claimedAt: number;
   /** The request that the service is being asked about for it; null for none. */
   readonly suspect: string | null;
-  /** It is not unknown any more, by somebody's word; what may be told of it is known no better. */
-  readonly isResolved: boolean;
+  /** It is unknown no more, but the id of its request is: by somebody's word, or accepted without one. */
+  readonly isSettled: boolean;
 }
 
 /** What waits under an id that nobody knows. */
@@ -30,8 +30,8 @@ export interface Nameless {
  * Which request each batch of unknown outcome may be: one that goes by its sender, speaks of its recipients only, and was
  * not told of before the batch was claimed. A pair is named only if it is the one way to pair both: two batches that a
  * request fits, or two requests that fit one batch, tell nothing. Batches and requests that are asked about already are no
- * pair, but count among the ways: until the service has answered, each may be the other's; so do batches that were resolved
- * without its answer. Pure.
+ * pair, but count among the ways: until the service has answered, each may be the other's; so do batches that are
+ * settled and whose request has an id that nobody knows. Pure.
  */
 export function fitting(
   batches: readonly OpenBatch[],
@@ -61,7 +61,7 @@ export function fitting(
     for (const batch of found) fits.set(batch, found.length === 1 && !fits.has(batch) ? requestId : null);
   }
   return [...fits].flatMap(([batch, requestId]) =>
-    requestId === null || batch.suspect !== null || batch.isResolved || asked.has(requestId)
+    requestId === null || batch.suspect !== null || batch.isSettled || asked.has(requestId)
       ? []
       : [{ batch, requestId }],
   );

@@ -305,7 +305,7 @@ export function createInbox(lane: Lane, options: InboxOptions): Inbox {
   /** The batch, if its campaign is still there. */
   const readable = async (
     located: Located,
-    more: Pick<OpenBatch, 'number' | 'claimedAt' | 'suspect' | 'isResolved'>,
+    more: Pick<OpenBatch, 'number' | 'claimedAt' | 'suspect' | 'isSettled'>,
   ): Promise<OpenBatch | null> => {
     const { campaign, first } = located;
     const sender = await options.senderOf(lane.name, campaign);
@@ -319,21 +319,21 @@ export function createInbox(lane: Lane, options: InboxOptions): Inbox {
     }
   };
 
-  /** Those of unknown outcome, and those that were so and were resolved by somebody's word. */
+  /** Those of unknown outcome, and those that are settled, and whose request has an id that nobody knows. */
   const openBatches = async (): Promise<OpenBatch[]> => {
     const open = await answered(() => lane.commands.unknown());
     if (open.length === 0) return [];
-    const resolved = await answered(() => notifications.resolved());
+    const unnamed = await answered(() => notifications.unnamed());
     // What was sent again and is unknown again is the same batch: whatever is told of either request is told of it.
     const again = new Set(open.map(({ campaign, first }) => `${campaign} ${first}`));
-    const others = resolved.filter(({ campaign, first }) => !again.has(`${campaign} ${first}`));
+    const others = unnamed.filter(({ campaign, first }) => !again.has(`${campaign} ${first}`));
     const found = await Promise.all([
       ...open.map(({ number, suspect, ...batch }) => {
         const claimedAt = batch.isRestored ? 0 : batch.claimedAt;
-        return readable(batch, { number, suspect, claimedAt, isResolved: false });
+        return readable(batch, { number, suspect, claimedAt, isSettled: false });
       }),
       ...others.map((located) =>
-        readable(located, { number: 0, suspect: null, claimedAt: 0, isResolved: true }),
+        readable(located, { number: 0, suspect: null, claimedAt: 0, isSettled: true }),
       ),
     ]);
     return found.filter((batch) => batch !== null);

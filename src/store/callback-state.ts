@@ -60,7 +60,7 @@ export function callbackState(redis: Redis, keys: Keys, lane: string) {
     async forget(): Promise<void> {
       if ((await redis.exists(key)) === 0) return;
       const buckets = Array.from({ length: BUCKETS }, (_, bucket) => keys.lane(lane, `requests:${bucket}`));
-      const others = ['early', 'waiting', 'resolved'].map((name) => keys.lane(lane, name));
+      const others = ['early', 'waiting', 'unnamed'].map((name) => keys.lane(lane, name));
       await redis.unlink(key, ...others, ...buckets);
     },
   };

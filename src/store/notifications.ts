@@ -183,9 +183,9 @@ export function laneNotifications(redis: Redis, keys: Keys, lane: string, rules:
       }, Number.POSITIVE_INFINITY);
     },
 
-    /** Batches that were unknown and were resolved without an answer: what is told of an unknown id may be theirs. */
-    async resolved(): Promise<Located[]> {
-      const members = await redis.zrange(keys.lane(lane, 'resolved'), '0', '-1');
+    /** Batches whose request has an id that nobody was told: what is told of an unknown id may be theirs. */
+    async unnamed(): Promise<Located[]> {
+      const members = await redis.zrange(keys.lane(lane, 'unnamed'), '0', '-1');
       return members.map(locatedIn).filter((located) => located !== null);
     },
 

@@ -5,7 +5,18 @@
   accepted each campaign keeps a trace of 3 bytes a recipient, so that what comes late of a request that is settled long
   ago is not taken for news of one that nobody knows: a Bloom filter, which may know an id that it never had (one in
   20,000), and never forgets one that it had.
+  Some requests have ids that nobody here was ever told: of batches that were unknown and were resolved by somebody's word,
+  and of those that were accepted without one. These batches are kept for as long as something may be told of them, the last
+  10,000, so that it is not taken for another batch.
 ]]
+local MOST_UNNAMED = 10000
+local function request_unnamed(unnamedKey, rules, id, first, count, now)
+  redis.call('ZADD', unnamedKey, now + rules.deadline, string.format('%s:%.0f:%.0f', id, first, count))
+  redis.call('ZREMRANGEBYSCORE', unnamedKey, '-inf', now)
+  redis.call('ZREMRANGEBYRANK', unnamedKey, 0, -MOST_UNNAMED - 1)
+  redis.call('PEXPIRE', unnamedKey, rules.deadline)
+end
+
 local function request_index(indexKey, digest, id, first, count)
   local where = string.format('%s:%.0f', id, first)
   redis.call('HSET', indexKey, digest, count > 1 and where .. string.format(':%.0f', count) or where)

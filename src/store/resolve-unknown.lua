@@ -8,7 +8,8 @@
   KEYS[4] unknownKey    hash: claim number -> batch of whose outcome nobody knows
   KEYS[5] endedKey      sorted set: campaign -> when it ended, ms
   KEYS[6] lapsingKey    sorted set: campaign -> when what is planned lapses, ms
-  KEYS[7] resolvedKey   sorted set: campaign:first:count of a batch that was resolved -> until when a request of it may be told of, ms
+  KEYS[7] unnamedKey    sorted set: campaign:first:count of a batch whose request has an id that nobody knows -> until when
+                        something may be told of it, ms
   KEYS[8..] entryKeys   two a batch: statuses of its campaign, records of its request
   ARGV[1] as            resend, abandon or accepted
   ARGV[2] reason        kept with the recipients
@@ -22,19 +23,19 @@
 -- @include ../quota/gate.lua
 -- @include ./campaign.lua
 -- @include ./settle.lua
+-- @include ./request-index.lua
 local laneKey = KEYS[1]
 local runningKey = KEYS[2]
 local statesKey = KEYS[3]
 local unknownKey = KEYS[4]
 local endedKey = KEYS[5]
 local lapsingKey = KEYS[6]
-local resolvedKey = KEYS[7]
+local unnamedKey = KEYS[7]
 local as = ARGV[1]
 local reason = ARGV[2]
 local numbersJson = ARGV[3]
 local rulesJson = ARGV[4]
 local given = ARGV[5]
-local MOST_RESOLVED = 10000
 local LETTER = { resend = '\0', abandon = 'A', accepted = 'C' }
 
 local rules = cjson.decode(rulesJson)
@@ -50,9 +51,7 @@ for i, number in ipairs(cjson.decode(numbersJson)) do
   elseif batch then
     local statusesKey, recordsKey = KEYS[6 + 2 * i], KEYS[7 + 2 * i]
     -- Nobody knows the id of its request, if there was one: what comes of it later must not be taken for another batch.
-    if rules.notify then
-      redis.call('ZADD', resolvedKey, now + rules.deadline, string.format('%s:%.0f:%.0f', batch.c, batch.f, batch.k))
-    end
+    if rules.notify then request_unnamed(unnamedKey, rules, batch.c, batch.f, batch.k, now) end
     campaigns[batch.c] = campaigns[batch.c] or campaigns_load(statesKey, { batch.c })[batch.c]
     local c = campaigns[batch.c]
     local current = statuses_read(statusesKey, batch.f, batch.k)
@@ -86,9 +85,4 @@ for id, c in pairs(campaigns) do
 end
 campaigns_save(statesKey, campaigns)
 if #gone > 0 then redis.call('HDEL', unknownKey, unpack(gone)) end
-if rules.notify and #gone > 0 then
-  redis.call('ZREMRANGEBYSCORE', resolvedKey, '-inf', now)
-  redis.call('ZREMRANGEBYRANK', resolvedKey, 0, -MOST_RESOLVED - 1)
-  redis.call('PEXPIRE', resolvedKey, rules.deadline)
-end
 return { batches, recipients, early, string.format('%.0f', safeAt), #events > 0 and cjson.encode(events) or '[]' }

@@ -13,7 +13,8 @@
   KEYS[9] endedKey      sorted set: campaign -> when it ended, ms
   KEYS[10] lapsingKey   sorted set: campaign -> when what is planned lapses, ms
   KEYS[11..] entryKeys  two an entry: statuses of its campaign, records of its request; with notifications first how these
-                        stand, and two more an entry: where its request's id is looked up, which ids its campaign has had
+                        stand, then the batches whose request has an id that nobody knows, and two more an entry: where its
+                        request's id is looked up, which ids its campaign has had
   ARGV[1] rulesJson     the lane's rules
   ARGV[2] entriesJson   [{ n, c, f, k, as, letters, id, reason, retryAfter, overdue, told, d, h }, …]; told: by somebody
                         else than its owner, who knows nothing of how it went; d, h: digests of the id
@@ -70,8 +71,8 @@ for i = 1, #entries do
   end
 end
 local campaigns = campaigns_load(statesKey, ids)
-local settled, fresh, base, each = 0, {}, rules.notify and 11 or 10, rules.notify and 4 or 2
-local isHeard = rules.notify and notifications_are_heard(KEYS[base], rules, now)
+local settled, fresh, base, each = 0, {}, rules.notify and 12 or 10, rules.notify and 4 or 2
+local isHeard = rules.notify and notifications_are_heard(KEYS[base - 1], rules, now)
 
 -- Recipients move to the states of their letters. Late evidence touches only those that are still unknown.
 local function apply(c, claim, letters, statusesKey)
@@ -202,6 +203,8 @@ for i, entry in ipairs(entries) do
       if rules.notify and entry.d then
         request_remember(KEYS[place + 4], c['end'], entry.h)
         if isOpen then request_index(KEYS[place + 3], entry.d, id, claim.f, claim.k) end
+      elseif rules.notify then
+        request_unnamed(KEYS[base], rules, id, claim.f, claim.k, now)
       end
       if not entry.told then
         half_told(c, claim, true)

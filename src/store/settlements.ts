@@ -130,6 +130,7 @@ export function laneSettlements(redis: Redis, keys: Keys, lane: string, rules: s
   const sendKeys = named(SEND_KEYS);
   const pollKeys = named(POLL_KEYS);
   const stand = notify ? [keys.lane(lane, 'callback')] : [];
+  const unnamed = notify ? [keys.lane(lane, 'unnamed')] : [];
   const statusKeys = ({ campaign, first }: PollClaim): string[] => [
     statusesKey(keys, lane, campaign),
     recordsKey(keys, lane, campaign, first),
@@ -173,7 +174,7 @@ export function laneSettlements(redis: Redis, keys: Keys, lane: string, rules: s
         ? NOTHING
         : settleSendScript.run(
             redis,
-            [...sendKeys, ...stand, ...settlements.flatMap(sendEntryKeys)],
+            [...sendKeys, ...stand, ...unnamed, ...settlements.flatMap(sendEntryKeys)],
             [rules, entries(settlements), jitter, now ?? ''],
           ),
     poll: async (settlements: readonly PollSettlement[], jitter: number, now?: number): Promise<Settled> =>

@@ -80,7 +80,7 @@ const batch = (number: number, sender: string, ...recipients: string[]) => ({
   recipients,
   claimedAt: CLAIMED,
   suspect: null,
-  isResolved: false,
+  isSettled: false,
 });
 const request = (requestId: string, sender: string | null, ...numbers: string[]) => ({
   requestId,
@@ -121,7 +121,7 @@ test('what is asked about already is no pair, and speaks against others', () => 
 });
 
 test('what was resolved without an answer is no pair either', () => {
-  const resolved = { ...batch(1, 'ACME', '1001'), isResolved: true };
+  const resolved = { ...batch(1, 'ACME', '1001'), isSettled: true };
   expect(paired([resolved], [request('x', 'ACME', '1001')])).toEqual([]);
   expect(paired([resolved, batch(2, 'ACME', '1001')], [request('x', 'ACME', '1001')])).toEqual([]);
 });

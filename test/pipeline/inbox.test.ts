@@ -294,6 +294,26 @@ test.each(['abandon', 'accepted', 'resend'] as const)(
   },
 );
 
+test('nor is what comes of a request that was accepted without an id', async () => {
+  const it = receiving();
+  await it.campaign([0], 'without an id');
+  const unnamed = await it.claim(1);
+  await it.lane.settlements.send(
+    unnamed.map((claim) => ({ claim, as: 'accepted', letters: 'C', requestId: '' }) as const),
+    0,
+  );
+  await it.campaign([0], 'unknown');
+  const claims = await it.claim(1);
+  await it.lane.settlements.send(
+    claims.map((claim) => ({ claim, as: 'unknown', reason: 'no answer' }) as const),
+    0,
+  );
+  const inbox = it.open();
+  inbox.offer([report('x', 0)]);
+  await new Promise((later) => setTimeout(later, 2_500));
+  expect(it.happened('request.suspected')).toEqual([]);
+});
+
 test('a batch that was sent again and is unknown again is found by what comes of either request', async () => {
   const it = receiving();
   await it.campaign([0], 'twice');

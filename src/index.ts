@@ -10,7 +10,7 @@ export {
   loadLocalConfig,
 } from './config.js';
 export { createEvents, type Events, type VolleyEvent } from './events.js';
+export type { RecipientInput } from './list/row-objects.js';
 export type * from './pipeline/campaign-input.js';
 export type { FedEvent, FeedItem } from './pipeline/event-feed.js';
-export type { RecipientInput } from './list/row-objects.js';
 export * from './runtime.js';

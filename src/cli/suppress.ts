@@ -46,7 +46,7 @@ export function addSuppress(program: Command, context: Context): void {
     .description(
       'Adds the numbers of a CSV file. Rows without a number are left out and named; exit code 2 if there are any.',
     )
-    .argument('<file>', 'CSV file with a header line', filled)
+    .argument('<file>', 'CSV file with a header line, or numbers alone, one a line', filled)
     .option('--to-column <column>', 'the column of the numbers (default: found by name and content)', filled)
     .option('--country <code>', 'country of nationally written numbers (default: DEFAULT_COUNTRY)', country)
     .option('--json', 'print one JSON object')

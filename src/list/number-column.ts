@@ -1,4 +1,5 @@
 import type { NumberReader } from '../campaign/number.js';
+import { isNumberLike } from './headerless.js';
 import { ListError } from './list-error.js';
 import type { Row } from './row.js';
 
@@ -25,7 +26,8 @@ const ROWS_LOOKED_AT = 50;
 
 /**
  * The place of the column that holds the numbers: the one asked for; else the only one with a usual name; else the
- * only one whose first values are all numbers that can be sent to. Throws a {@link ListError} naming the columns.
+ * only one whose first values are all numbers that can be sent to. Throws a {@link ListError} naming the columns, and
+ * where the header is missing, so that nobody in the first line is taken for it.
  */
 export function numberColumn(
   columns: readonly string[],
@@ -39,6 +41,12 @@ export function numberColumn(
   const candidates = usual.length > 0 ? usual : places;
   const [only] = usual;
   if (only !== undefined && usual.length === 1) return only;
+  const person = usual.length > 0 ? undefined : columns.find(isNumberLike);
+  if (person !== undefined) {
+    throw new ListError(
+      `The header is missing: the first line holds the number ${person}. Put a line above it that names the columns, such as ${columns.length === 1 ? 'phone' : 'phone,name'}.`,
+    );
+  }
   const holding = candidates.filter((place) => holdsNumbers(first, place, read));
   const [found] = holding;
   if (found !== undefined && holding.length === 1) return found;

@@ -2,6 +2,7 @@ import { InputError } from '../campaign/errors.js';
 import { numberReader } from '../campaign/number.js';
 import type { InvalidRow } from '../campaign/views.js';
 import type { LocalConfig } from '../config.js';
+import { numbersAlone } from '../list/headerless.js';
 import { ListError } from '../list/list-error.js';
 import { checkRows } from '../list/recipients.js';
 import { readCsv } from '../list/rows.js';
@@ -30,7 +31,7 @@ export function suppressionDesk({
     list: () => suppression.list(),
     async import(path, { toColumn, country } = {}) {
       try {
-        const list = await checkRows(await readCsv(path), {
+        const list = await checkRows(numbersAlone(await readCsv(path)), {
           toColumn,
           defaultCountry: country ?? config.defaultCountry,
         });

@@ -205,6 +205,13 @@ describe('with a worker', () => {
     expect(imported).toMatchObject({ exit: 2, said: { error: { added: 1, rows: 2, invalid: 1 } } });
   });
 
+  test('what `suppress list` prints can be imported again, the first line too', async () => {
+    await cli.volley('suppress', 'add', '+447700900197', '+447700900198');
+    const printed = (await cli.volley('suppress', 'list')).stdout;
+    const { said } = await cli.json('suppress', 'import', file('printed.csv', printed));
+    expect(said).toMatchObject({ added: 0, rows: printed.trimEnd().split('\n').length });
+  });
+
   test('--skip-invalid sends to the good rows, and keeps the bad ones in a file', async () => {
     const bad = file('bad.csv', 'name,phone\nAnna,07700900105\nBo,12\n');
     const { exit, said } = await cli.json('send', bad, '-s', 'ACME', '-m', 'Hello', '--skip-invalid');

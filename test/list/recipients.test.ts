@@ -2,6 +2,7 @@ import { Readable } from 'node:stream';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { compileTemplate } from '../../src/campaign/template.js';
+import { numbersAlone } from '../../src/list/headerless.js';
 import { type CheckedRow, type CheckOptions, checkRows } from '../../src/list/recipients.js';
 import type { Rows } from '../../src/list/row.js';
 import { type RecipientInput, rowsOfObjects } from '../../src/list/row-objects.js';
@@ -159,6 +160,33 @@ describe('the column of numbers', () => {
     await expect(check(await csv('who,city\nAnna,Ry\n'), { toColumn: 'tel' })).rejects.toThrow(
       'There is no column "tel"; the file has "who", "city".',
     );
+  });
+});
+
+describe('a list without a header', () => {
+  it.each(['+447700900123\n+447700900124\n', '07700 900123\n07700 900124\n'])(
+    'is refused, so that nobody is taken for the name of a column: %j',
+    async (text) => {
+      await expect(check(await csv(text))).rejects.toThrow(/The header is missing.*such as phone\./s);
+    },
+  );
+
+  it('is refused whichever place the number has', async () => {
+    await expect(check(await csv('Anna,+447700900123\nBo,+447700900124\n'))).rejects.toThrow(
+      'The header is missing: the first line holds the number +447700900123. Put a line above it that names the columns, such as phone,name.',
+    );
+  });
+
+  it('is not one whose columns are years, or whose number column has a name', async () => {
+    expect((await check(await csv('reach,2024-2025\n07700900123,x\n'))).column).toBe('reach');
+    expect((await check(await csv('phone,447700900123\n07700900124,x\n'))).column).toBe('phone');
+  });
+
+  it('is taken where it can only be numbers: those never sent to', async () => {
+    const list = numbersAlone(await csv('+447700900123\n+447700900124\n'));
+    expect((await check(list)).counts).toMatchObject({ rows: 2, recipients: 2 });
+    const named = numbersAlone(await csv('phone\n+447700900124\n'));
+    expect((await check(named)).counts).toMatchObject({ rows: 1, recipients: 1 });
   });
 });
 

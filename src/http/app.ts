@@ -142,7 +142,7 @@ function endInGoodOrder(app: FastifyInstance): void {
  * answer with it. But not for as long as he likes.
  */
 function hearOut(request: IncomingMessage, ms: number): void {
-  if (request.complete) return;
+  if (request.complete || request.destroyed) return;
   const letGo = setTimeout(() => request.destroy(), ms);
   const hold = (): void => clearTimeout(letGo);
   request.once('end', hold).once('close', hold);

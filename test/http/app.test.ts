@@ -4,7 +4,7 @@ import { connect, createServer } from 'node:net';
 import { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { loadLocalConfig } from '../../src/config.js';
 import { createEvents } from '../../src/events.js';
 import { createHttp, type HttpApp } from '../../src/http/index.js';
@@ -154,6 +154,27 @@ test('an answer that is slowly taken in is seen through when the server ends', a
   await once(socket, 'close');
   await closed;
   expect(length).toBeGreaterThan(bytes);
+});
+
+test('whoever has gone is not waited for', async () => {
+  const lingerMs = 123_456;
+  const timers = vi.spyOn(globalThis, 'setTimeout');
+  onTestFinished(() => timers.mockRestore());
+  const ending = await served({ REDIS_URL: url, REDIS_PREFIX: prefix }, { lingerMs });
+  const socket = connect(Number(new URL(ending.origin).port), '127.0.0.1').on('error', () => {});
+  await once(socket, 'connect');
+  const head = `POST /v1/preview HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${await ending.key()}\r\n`;
+  const refused = new Promise((resolve) => {
+    ending.app.server.once('request', (request) => request.once('close', () => setImmediate(resolve)));
+  });
+  const form = '--b\r\nContent-Disposition: form-data; name="campaign"\r\n\r\n{';
+  socket.write(
+    `${head}Content-Type: multipart/form-data; boundary=b\r\nContent-Length: 999\r\n\r\n${form}`,
+    () => socket.destroy(),
+  );
+  await refused;
+  await ending.app.close();
+  expect(timers.mock.calls.filter(([, ms]) => ms === lingerMs)).toEqual([]);
 });
 
 test('the library loads no Fastify, the HTTP API does', async () => {

@@ -1,4 +1,5 @@
 import { InvalidArgumentError } from 'commander';
+import { readMoment } from '../campaign/moment.js';
 import { nearest } from '../campaign/nearest.js';
 import { numberReader } from '../campaign/number.js';
 import type { Clock } from '../clock.js';
@@ -6,39 +7,31 @@ import { DURATION_FORM, parseDuration } from '../config.js';
 
 /** Readers of what is given on the command line. Each throws what would be right; the parser names the option. */
 
-const ISO =
-  /^(?<date>\d{4}-\d{2}-\d{2})[T ](?<time>\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?)(?<zone>Z|[+-]\d{2}:?\d{2})?$/i;
-
-/**
- * A moment to come, ms since the epoch. A time without a zone is refused: a server in another zone would send at
- * another hour than its operator meant.
- */
-export function futureTime(text: string, clock: Clock): number {
-  const groups = ISO.exec(text)?.groups;
-  const [date, time, zone] = [groups?.['date'], groups?.['time'], groups?.['zone']];
-  const form = 'Give an ISO 8601 time with its zone, such as';
-  if (date === undefined || time === undefined) {
-    throw new InvalidArgumentError(`It is no time. ${form} ${example(clock())}.`);
+/** A moment, ms since the epoch. */
+export function moment(text: string, clock: Clock): number {
+  const read = readMoment(text);
+  switch (read.kind) {
+    case 'moment':
+      return read.at;
+    case 'noTime':
+      throw new InvalidArgumentError(
+        `It is no time. Give an ISO 8601 time with its zone, such as ${example(clock())}.`,
+      );
+    case 'noSuchTime':
+      throw new InvalidArgumentError('There is no such day or hour.');
+    case 'noZone': {
+      const { spelled } = read;
+      throw new InvalidArgumentError(
+        `It has no time zone. Write ${spelled}${offset(new Date(`${spelled}`))} for this machine's time, or ${spelled}Z for UTC.`,
+      );
+    }
+    case 'noSuchZone':
+      throw new InvalidArgumentError(
+        `There is no such zone. Give an ISO 8601 time with its zone, such as ${example(clock())}.`,
+      );
+    default:
+      return read satisfies never;
   }
-  const spelled = `${date}T${time}`;
-  const asUtc = Date.parse(`${spelled}Z`);
-  // The 30th of February is read as the 2nd of March by some.
-  if (Number.isNaN(asUtc) || !new Date(asUtc).toISOString().startsWith(spelled.slice(0, 16))) {
-    throw new InvalidArgumentError('There is no such day or hour.');
-  }
-  if (zone === undefined) {
-    throw new InvalidArgumentError(
-      `It has no time zone. Write ${spelled}${offset(new Date(`${spelled}`))} for this machine's time, or ${spelled}Z for UTC.`,
-    );
-  }
-  const at = Date.parse(`${spelled}${zone.toUpperCase()}`);
-  if (Number.isNaN(at)) throw new InvalidArgumentError(`There is no such zone. ${form} ${example(clock())}.`);
-  if (at <= clock()) {
-    throw new InvalidArgumentError(
-      `It has passed: now it is ${new Date(clock()).toISOString()}. Leave it out to send at once.`,
-    );
-  }
-  return at;
 }
 
 function example(now: number): string {

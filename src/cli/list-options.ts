@@ -2,7 +2,8 @@ import { readFileSync } from 'node:fs';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { Clock } from '../clock.js';
 import type { CampaignInput } from '../pipeline/campaign-input.js';
-import { country, duration, filled, futureTime, oneOf } from './given.js';
+import { badInput } from './exit.js';
+import { country, duration, filled, moment, oneOf } from './given.js';
 
 /** The options that say what a campaign is; `send` and `preview` take the same. */
 export interface ListOptions {
@@ -32,14 +33,14 @@ export function withListOptions(command: Command, clock: Clock): Command {
     )
     .option('-s, --sender <number|name>', 'who it is from (default: SENDER_ADDRESS)', filled)
     .option('--sender-name <name>', 'name of the sending application (default: SENDER_NAME)', filled)
-    .option('-l, --lane <name>', 'the lane that sends it (default: the only one)', filled)
+    .option('-l, --lane <name>', 'the lane that sends it (default: the first)', filled)
     .option('--name <name>', "the campaign's name, for people (default: the file's)", filled)
     .option('--to-column <column>', 'the column of the numbers (default: found by name and content)', filled)
     .option('--country <code>', 'country of nationally written numbers (default: DEFAULT_COUNTRY)', country)
     .option(
       '--at <time>',
       'when sending begins, ISO 8601 with its zone: 2030-05-01T09:00+02:00',
-      (text: string) => futureTime(text, clock),
+      (text: string) => moment(text, clock),
     )
     .option(
       '--priority <high|normal>',
@@ -47,6 +48,14 @@ export function withListOptions(command: Command, clock: Clock): Command {
       oneOf(['high', 'normal'] as const),
     )
     .option('--valid-for <duration>', 'what is not sent so long after the start lapses: 90m, 24h', duration);
+}
+
+/** A time that has passed is refused, in the words of the parser: who wants it now leaves it out. */
+export function mustBeToCome(at: number | undefined, now: number): void {
+  if (at === undefined || at > now) return;
+  throw badInput(
+    `option '--at <time>': it has passed: now it is ${new Date(now).toISOString()}. Leave it out to send at once.`,
+  );
 }
 
 /** What the library is given for them. */

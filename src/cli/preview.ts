@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { action, examples } from './action.js';
 import type { Answer, Context } from './context.js';
-import { campaignInput, type ListOptions, withListOptions } from './list-options.js';
+import { campaignInput, type ListOptions, mustBeToCome, withListOptions } from './list-options.js';
 import { withLocalVolley } from './open.js';
 import { renderInvalid, renderPreview } from './show-preview.js';
 import { counted } from './text.js';
@@ -17,6 +17,7 @@ export function addPreview(program: Command, context: Context): void {
 }
 
 function preview(context: Context, file: string, options: ListOptions): Promise<Answer> {
+  mustBeToCome(options.at, context.clock());
   return withLocalVolley(context, async (volley) => {
     const seen = await volley.preview(campaignInput(file, options));
     const bad =

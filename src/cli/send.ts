@@ -7,7 +7,7 @@ import type { Answer, Context } from './context.js';
 import { badInput, EXIT, Refusal } from './exit.js';
 import { filled } from './given.js';
 import { type InvalidFile, invalidFile } from './invalid-file.js';
-import { campaignInput, type ListOptions, withListOptions } from './list-options.js';
+import { campaignInput, type ListOptions, mustBeToCome, withListOptions } from './list-options.js';
 import { withLocalVolley } from './open.js';
 import { renderInvalid, renderPreview } from './show-preview.js';
 import { testInput } from './test-sample.js';
@@ -48,6 +48,8 @@ export function addSend(program: Command, context: Context): void {
 
 async function send(context: Context, file: string, options: SendOptions): Promise<Answer> {
   mustFitTogether(options);
+  // Asked for again with its key it is answered all the same, as what was made then.
+  if (options.idempotencyKey === undefined) mustBeToCome(options.at, context.clock());
   const mayAsk = !(options.yes || context.json);
   if (mayAsk && !context.interactive) {
     throw badInput(
@@ -112,14 +114,12 @@ function orders(
     idempotencyKey: options.idempotencyKey,
     again: options.again === true || options.testTo !== undefined,
     ...(written === undefined ? {} : { skipInvalid: true, onInvalid: (row) => written.add(row) }),
-    ...(mayAsk
-      ? {
-          confirm: async (preview) => {
-            for (const line of renderPreview(preview, context.paintErr)) context.say(line);
-            return context.ask(`Send to ${counted(preview.recipients, 'recipient')}?`);
-          },
-        }
-      : {}),
+    async confirm(preview) {
+      mustBeToCome(options.at, context.clock());
+      if (!mayAsk) return true;
+      for (const line of renderPreview(preview, context.paintErr)) context.say(line);
+      return context.ask(`Send to ${counted(preview.recipients, 'recipient')}?`);
+    },
   };
 }
 
@@ -180,7 +180,7 @@ function refusalOf(outcome: Exclude<EnqueueOutcome, Created>): Refusal {
       );
     case 'conflict':
       return badInput(
-        `--idempotency-key belongs to campaign ${outcome.id}, which has another list, text or sender: give what it was made with, or another key.`,
+        `--idempotency-key belongs to campaign ${outcome.id}, which has another list, text, sender, lane, time or priority: give what it was made with, or another key.`,
         { reason: 'conflict', id: outcome.id },
       );
     case 'declined':

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { readMoment } from '../campaign/moment.js';
 import { type InvalidRow, invalidRow } from '../campaign/views.js';
 import { DURATION_FORM, parseDuration } from '../config.js';
 import type { CampaignInput } from '../pipeline/campaign-input.js';
@@ -25,17 +26,17 @@ const order = {
     .regex(/^[A-Za-z]{2}$/, 'must be two letters of ISO 3166, such as GB')
     .optional()
     .describe('Country whose national spelling numbers may be in; default: DEFAULT_COUNTRY'),
-  at: z.iso
-    .datetime({
-      offset: true,
-      error: 'must be an ISO 8601 time with its zone, such as 2030-05-01T09:00:00+01:00',
+  at: z
+    .string()
+    .refine((text) => readMoment(text).kind === 'moment', {
+      error: 'must be an ISO 8601 time with its zone, such as 2030-05-01T09:00+01:00',
     })
     .optional()
     .describe('When sending begins, ISO 8601 with its zone; default: now'),
   priority: z.enum(['high', 'normal']).optional(),
   validFor: z
     .string()
-    .refine((text) => (parseDuration(text) ?? 0) > 0, `must be ${DURATION_FORM}`)
+    .refine((text) => (parseDuration(text) ?? 0) > 0, `must be longer than nothing, and ${DURATION_FORM}`)
     .optional()
     .describe('After this long from its beginning what was not sent lapses, such as `24h`'),
   skipInvalid: z.boolean().optional().describe('Leave bad rows out; without it one of them refuses the list'),
@@ -86,7 +87,12 @@ export function inputOf(
     ...rest,
     recipients,
     country: country?.toUpperCase(),
-    at: at === undefined ? undefined : Date.parse(at),
+    at: at === undefined ? undefined : momentOf(at),
     validForMs: validFor === undefined ? undefined : parseDuration(validFor),
   };
+}
+
+function momentOf(text: string): number | undefined {
+  const read = readMoment(text);
+  return read.kind === 'moment' ? read.at : undefined;
 }

@@ -53,7 +53,7 @@ export async function importCampaign(deps: ImportDeps, input: CampaignInput): Pr
   );
   if (taken.kind === 'held') {
     const { preview, content } = await survey(deps, input);
-    return sameContent(redis, keys, taken.holder, content, preview);
+    return sameContent(redis, keys, taken.holder, meta, content, preview);
   }
   const { session } = taken;
   try {

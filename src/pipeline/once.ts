@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Preview } from '../campaign/views.js';
 import type { Redis } from '../redis/connection.js';
 import type { Keys } from '../redis/keys.js';
-import { readMeta } from '../store/campaigns.js';
+import { type CampaignMeta, readMeta } from '../store/campaigns.js';
 import { type ImportSession, settledImport } from '../store/import-session.js';
 import {
   contentKey,
@@ -16,6 +16,8 @@ import {
 import type { CampaignInput, EnqueueOutcome } from './campaign-input.js';
 
 const ASK_AGAIN_MS = 100;
+/** What makes two orders for the same content two orders. */
+const SAME = ['lane', 'at', 'validForMs', 'priority'] as const;
 
 /** An import of one's own, the key held by it; or the committed campaign that holds the key. */
 export type Taken =
@@ -74,16 +76,24 @@ async function committedHolder(
   }
 }
 
-/** What a key answers that has made a campaign: the same content is that campaign, other content an error. */
+/**
+ * What a key answers that has made a campaign: the same is that campaign, another an error. The same is who gets what
+ * and from whom, on which lane, and when; a name is for people, and may be that of a file.
+ */
 export async function sameContent(
   redis: Redis,
   keys: Keys,
   { lane, campaign }: Holder,
+  asked: CampaignMeta,
   content: string,
   preview: Preview,
 ): Promise<EnqueueOutcome> {
   const meta = await readMeta(redis, keys, lane, campaign);
-  if (meta?.fingerprint !== content) return { kind: 'conflict', id: campaign };
+  const isSame =
+    meta !== null &&
+    meta.fingerprint === content &&
+    SAME.every((member) => (meta[member] ?? null) === (asked[member] ?? null));
+  if (!isSame) return { kind: 'conflict', id: campaign };
   const { recipients } = meta.preview ?? preview;
   const { duplicates, invalid, suppressed } = meta;
   const whole = meta.preview ?? preview;

@@ -39,7 +39,7 @@ const wrong: readonly (readonly [args: readonly string[], says: RegExp])[] = [
   [['send', list, '-m', 'Hi {{nmae}}', '-s', 'ACME', '--yes'], /\{\{nmae\}\}.*Did you mean \{\{name\}\}/],
   [['send', join(cwd, 'missing.csv'), '-m', 'Hi', '-s', 'ACME', '--yes'], /There is no file .*missing\.csv/],
   [['send', list, '-m', 'Hi', '-s', 'A name that is far too long', '--yes'], /sender/i],
-  [send('--at', '2001-01-01T00:00Z'), /--at.*It has passed/],
+  [send('--at', '2001-01-01T00:00Z'), /--at.*it has passed: now it is .* Leave it out to send at once/],
   [send('--at', '2030-05-01T09:00'), /--at.*no time zone/],
   [send('--at', 'soon'), /--at.*It is no time/],
   [send('--valid-for', '24'), /--valid-for.*72h/],

@@ -222,6 +222,19 @@ describe('with a worker', () => {
     );
   });
 
+  test('what was asked for with a key is answered again though its time has passed', async () => {
+    const at = new Date(Date.now() + 6_000).toISOString();
+    const timed = send('-m', 'At its time, {{name}}', '--at', at, '--idempotency-key', 'timed');
+    const first = await cli.json(...timed);
+    expect(first).toMatchObject({ exit: 0 });
+    await expect.poll(() => Date.now() > Date.parse(at), { timeout: 10_000 }).toBe(true);
+    expect(await cli.json(...timed)).toMatchObject({
+      exit: 0,
+      said: { existing: true },
+    });
+    expect((await cli.json(...send('--at', at, '--again'))).exit).toBe(2);
+  });
+
   test('--test-to sends one sample, with the values of the first good row', async () => {
     const { exit, said } = await cli.json(...send('--test-to', '07700 900999', '--wait'));
     expect(exit).toBe(0);

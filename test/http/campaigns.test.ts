@@ -114,6 +114,15 @@ test.each([
   expect((said as { errors: { pointer: string }[] }).errors.map(({ pointer }) => pointer)).toEqual(pointers);
 });
 
+test('A time may leave out its seconds, as on the command line', async () => {
+  const { status, said } = await create(campaign({ message: 'At nine', at: '2999-01-01T09:00+01:00' }));
+  expect(status).toBe(201);
+  const { id } = said as { id: string };
+  expect((await ask('GET', `/v1/campaigns/${id}`)).said).toMatchObject({
+    launchAt: '2999-01-01T08:00:00.000Z',
+  });
+});
+
 test('What is asked for again is answered though its time has passed', async () => {
   const body = campaign({ at: '2030-01-01T00:00:01Z' });
   const headers = { 'idempotency-key': 'order-3' };

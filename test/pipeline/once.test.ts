@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from 'vitest';
+import type { RecipientInput } from '../../src/list/row-objects.js';
 import type { CampaignInput, EnqueueOutcome } from '../../src/pipeline/campaign-input.js';
 import { importCampaign } from '../../src/pipeline/import.js';
-import type { RecipientInput } from '../../src/list/row-objects.js';
 import { findLane, listCampaigns, readState } from '../../src/store/campaigns.js';
 import { discardImport } from '../../src/store/remove-campaign.js';
 import { testRedis } from '../redis/test-redis.js';
@@ -65,12 +65,21 @@ describe('an idempotency key', () => {
     ['other recipients', { recipients: to(20, 2) }],
     ['another text', { message: 'Other' }],
     ['another sender', { sender: '54321' }],
+    ['another time', { at: Date.parse('2999-01-01T00:00:00Z') }],
+    ['another end', { validForMs: 3_600_000 }],
+    ['another priority', { priority: 'high' as const }],
   ])('with %s is a conflict, and makes nothing', async (what, change) => {
     const given = { message: `Conflict: ${what}`, idempotencyKey: what, recipients: to(20, 3) };
     const id = idOf(await enqueue(given));
     const before = await campaigns();
     expect(await enqueue({ ...given, ...change })).toEqual({ kind: 'conflict', id });
     expect(await campaigns()).toEqual(before);
+  });
+
+  test('with another name, which is for people, is the campaign that it has made', async () => {
+    const change = { message: 'Named', idempotencyKey: 'named', recipients: to(90, 1) };
+    const id = idOf(await enqueue(change));
+    expect(await enqueue({ ...change, name: 'spring' })).toMatchObject({ kind: 'existing', id });
   });
 
   test('of several imports at the same moment makes one campaign', async () => {

@@ -19,7 +19,7 @@ export const REPORTED_STATUSES: readonly string[] = [
   ),
 ];
 
-const FORMULA = /^[=+\-@\t\r\uff1d\uff0b\uff0d\uff20]/;
+const FORMULA = /^[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/;
 
 /**
  * A text from elsewhere that a spreadsheet cannot take for a formula: it gets an apostrophe before it, which

@@ -119,6 +119,10 @@ function readCallbackUrl(given: string): string | Wrong {
       'must not hold a user, a password, a ? or a # part: Volley adds a secret path of its own',
     );
   }
+  // To the router of our own door * means anything and %2F is no slash; and below /v1 lies the API.
+  if (/\*|%2f/i.test(url.pathname) || /^\/v1(\/|$)/.test(url.pathname)) {
+    return new Wrong('must have a path without * and %2F, and not below /v1, where the HTTP API is');
+  }
   return url.href.replace(/\/+$/, '');
 }
 

@@ -70,6 +70,7 @@ export const campaigns: Routes = (app, options) => {
       const outcome = await volley.enqueue({
         ...input,
         idempotencyKey: ownIdempotencyKey(keyOf(request), input, given),
+        repeatsWithin: keyOf(request).lanes === null ? undefined : 'lane',
         async confirm() {
           mustBeToCome();
           return true;

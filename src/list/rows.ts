@@ -8,6 +8,8 @@ import type { Row, Rows } from './row.js';
 
 /** The header and the dialect are looked for in this many first bytes. */
 const HEAD_BYTES = 64 * 1024;
+/** As many as a spreadsheet can have. */
+const MOST_COLUMNS = 16_384;
 
 /**
  * Opens a CSV file by its path, or a stream of one, and reads its header.
@@ -66,13 +68,19 @@ function withFault(row: Row, columns: number): Row {
 
 function columnNames(header: Row): readonly string[] {
   const names = header.fields.map((name) => name.trim());
+  if (names.length > MOST_COLUMNS) {
+    throw new ListError(
+      `Line ${header.line}: the header names ${names.length} columns, and no list has more than ${MOST_COLUMNS}; is the delimiter right?`,
+    );
+  }
   const nameless = names.indexOf('');
   if (nameless !== -1) {
     throw new ListError(
       `Line ${header.line}: column ${nameless + 1} has no name; name it, or delete the column.`,
     );
   }
-  const twice = names.find((name, place) => names.indexOf(name) !== place);
+  const seen = new Set<string>();
+  const twice = names.find((name) => seen.size === seen.add(name).size);
   if (twice !== undefined) {
     throw new ListError(`Line ${header.line}: two columns are called ${JSON.stringify(twice)}; rename one.`);
   }

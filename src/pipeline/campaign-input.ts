@@ -33,6 +33,8 @@ export interface CampaignInput {
   readonly onInvalid?: ((row: InvalidRow) => void) | undefined;
   /** Allow what equals a campaign of the last 24 hours. */
   readonly again?: boolean | undefined;
+  /** Whether those of its own lane alone count for that; default: of all lanes. For parties that know nothing of each other. */
+  readonly repeatsWithin?: 'lane' | undefined;
   /** Asked when everything is imported and before anything is launched; false discards it all. */
   readonly confirm?: ((preview: Preview) => Promise<boolean>) | undefined;
   readonly signal?: AbortSignal | undefined;

@@ -42,10 +42,14 @@ export async function takeKey(
     const holder = await committedHolder(redis, keys, key, signal);
     if (holder !== null) return { kind: 'held', holder };
     const session = await begin();
-    if (await reserveKey(redis, key, { lane: session.lane, campaign: session.id })) {
-      return { kind: 'own', session };
+    let isOurs = false;
+    try {
+      isOurs = await reserveKey(redis, key, { lane: session.lane, campaign: session.id });
+    } finally {
+      // Also where the answer was lost: an import that lived on would hold the key as long as this process lives.
+      if (!isOurs) await session.discard().catch(() => {});
     }
-    await session.discard();
+    if (isOurs) return { kind: 'own', session };
   }
 }
 
@@ -109,9 +113,9 @@ export async function takeContent(
   keys: Keys,
   content: string,
   own: Holder,
-  { again = false, signal }: Pick<CampaignInput, 'again' | 'signal'>,
+  { again = false, signal, repeatsWithin }: Pick<CampaignInput, 'again' | 'signal' | 'repeatsWithin'>,
 ): Promise<string | null> {
-  const key = contentKey(keys, content);
+  const key = contentKey(keys, content, repeatsWithin === 'lane' ? own.lane : undefined);
   for (;;) {
     if (await holdContent(redis, key, own, again)) return null;
     const holder = await committedHolder(redis, keys, key, signal);

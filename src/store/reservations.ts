@@ -24,9 +24,9 @@ export function reservationOf({ campaign, lane }: Holder): string {
   return `${campaign} ${lane}`;
 }
 
-/** The key under which a content, by its digest, is held. */
-export function contentKey(keys: Keys, digest: string): string {
-  return keys.idempotency(`content:${digest}`);
+/** The key under which a content, by its digest, is held: for all lanes, or for one alone. */
+export function contentKey(keys: Keys, digest: string, lane?: string): string {
+  return keys.idempotency(lane === undefined ? `content:${digest}` : `content:${digest}:${lane}`);
 }
 
 /** Who holds the key; null if nobody does. */

@@ -45,6 +45,9 @@ describe('the callback', () => {
     ['ftp://127.0.0.1', /https address/],
     ['https://me:secret@volley.example', /must not hold a user/],
     ['https://volley.example/in?a=b', /must not hold a user, a password, a \?/],
+    ['https://volley.example/in/*', /without \* and %2F/],
+    ['https://volley.example/a%2Fb', /without \* and %2F/],
+    ['https://volley.example/v1/campaigns', /not below \/v1/],
   ])('does not take %s, and says what would be right', (given, right) => {
     const found = problems({ CALLBACK_URL: given, CALLBACK_SECURITY_TOKEN: TOKEN });
     expect(found).toEqual([expect.stringMatching(right)]);

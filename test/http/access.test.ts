@@ -136,9 +136,11 @@ test('Idempotency keys of parties that know nothing of each other do not meet', 
   const first = await ask('POST', '/v1/campaigns', { key: one, headers, body: body('one') });
   const second = await ask('POST', '/v1/campaigns', { key: two, headers, body: body('two') });
   expect([first.status, second.status]).toEqual([201, 201]);
-  const repeated = await ask('POST', '/v1/campaigns', { key: two, body: body('one') });
+  const same = body('one');
+  // Neither learns what the other has sent, nor keeps him from sending it.
+  expect((await ask('POST', '/v1/campaigns', { key: two, body: same })).status).toBe(201);
+  const repeated = await ask('POST', '/v1/campaigns', { key: two, body: same });
   expect(repeated).toMatchObject({ status: 409, said: { code: 'repeated' } });
-  expect(repeated.said).not.toHaveProperty('campaign');
 });
 
 test('A key that is revoked opens nothing from that moment on', async () => {

@@ -183,6 +183,11 @@ describe('a file that is refused', () => {
     ],
     ['has a name twice', 'a,b, a\n', 'Line 1: two columns are called "a"; rename one.'],
     [
+      'has more columns than a spreadsheet can have',
+      `${Array.from({ length: 100_000 }, (_, at) => `c${at}`).join(',')}\n`,
+      'Line 1: the header names 100000 columns, and no list has more than 16384; is the delimiter right?',
+    ],
+    [
       'has a quote that is never closed',
       'a,b\n1,2\n3,"4\n5,6\n',
       'Line 3: a quote is opened in this row and never closed; close it, or write it twice if it belongs to the text.',

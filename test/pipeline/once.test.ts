@@ -2,6 +2,7 @@ import { describe, expect, test, vi } from 'vitest';
 import type { RecipientInput } from '../../src/list/row-objects.js';
 import type { CampaignInput, EnqueueOutcome } from '../../src/pipeline/campaign-input.js';
 import { importCampaign } from '../../src/pipeline/import.js';
+import type { Redis } from '../../src/redis/connection.js';
 import { findLane, listCampaigns, readState } from '../../src/store/campaigns.js';
 import { discardImport } from '../../src/store/remove-campaign.js';
 import { testRedis } from '../redis/test-redis.js';
@@ -80,6 +81,22 @@ describe('an idempotency key', () => {
     const change = { message: 'Named', idempotencyKey: 'named', recipients: to(90, 1) };
     const id = idOf(await enqueue(change));
     expect(await enqueue({ ...change, name: 'spring' })).toMatchObject({ kind: 'existing', id });
+  });
+
+  test('is free again where nobody heard that it was taken', async () => {
+    const deaf: Redis = new Proxy(redis, {
+      get(target, name) {
+        const value: unknown = Reflect.get(target, name);
+        if (name !== 'set') return typeof value === 'function' ? value.bind(target) : value;
+        return async (...args: Parameters<typeof redis.set>) => {
+          await target.set(...args);
+          throw new Error('Connection is closed.');
+        };
+      },
+    });
+    const change = { message: 'Unheard', idempotencyKey: 'unheard', recipients: to(95, 1) };
+    await expect(importCampaign({ ...deps, redis: deaf }, change)).rejects.toThrow('Connection is closed');
+    expect(await enqueue(change)).toMatchObject({ kind: 'created' });
   });
 
   test('of several imports at the same moment makes one campaign', async () => {

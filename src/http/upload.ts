@@ -33,9 +33,11 @@ export interface Upload {
  */
 export async function readUpload(request: FastifyRequest, maxBytes: number): Promise<Upload> {
   const parts = request.parts({
-    limits: { parts: 2, fieldSize: MOST_ORDER_BYTES, fileSize: maxBytes },
-    // By its name alone, so that nobody has to give file names.
-    isPartAFile: (name) => name === 'recipients',
+    // One more than there may be: at a limit the reader breaks off, and does not say at which part.
+    limits: { parts: 3, fieldSize: MOST_ORDER_BYTES, fileSize: maxBytes },
+    // By its name alone, so that nobody has to give file names. A file is told of when it begins, a field when it has
+    // been read.
+    isPartAFile: (name) => name !== 'campaign',
   });
   const next = async () => {
     try {
@@ -53,15 +55,21 @@ export async function readUpload(request: FastifyRequest, maxBytes: number): Pro
   }
   const order = campaignOrder.parse(jsonOf(first.value));
   const second = await next();
-  if (second.done === true || second.value.type !== 'file') {
+  if (second.done === true || second.value.type !== 'file' || second.value.fieldname !== 'recipients') {
     throw wrong('recipients', 'the second part of the form must be `recipients`, a CSV with a header line');
   }
   const { file } = second.value;
   const rest = async (): Promise<void> => {
     if (file.truncated) throw tooLong(maxBytes);
     const third = await next();
-    if (third.done !== true)
-      throw wrong(third.value.fieldname, 'the form has more than `campaign` and `recipients`');
+    if (third.done === true) return;
+    const { fieldname } = third.value;
+    throw wrong(
+      fieldname,
+      fieldname === 'campaign' || fieldname === 'recipients'
+        ? 'is in the form twice'
+        : 'the form takes no such part, only `campaign` and `recipients`',
+    );
   };
   return { order, recipients: { csv: Readable.from(wholeList(file, rest), { objectMode: false }) } };
 }

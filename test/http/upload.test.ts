@@ -121,14 +121,32 @@ test.each([
   expect([status, said]).toMatchObject([400, { errors: [{ pointer }] }]);
 });
 
-test('A form with a part too many leaves no campaign behind', async () => {
-  const before = await campaignKeys();
-  const form = formOf(order(), rows(10));
-  form.append('more', 'a');
-  const { status } = await ask('POST', '/v1/campaigns', { form });
-  expect([400, 413]).toContain(status);
-  expect(await campaignKeys()).toEqual(before);
-});
+test.each([
+  ['another field', [['more', 'a']], '/more', /takes no such part/],
+  ['another file', [['more', new Blob(['a'])]], '/more', /takes no such part/],
+  ['a second list', [['recipients', new Blob(['phone\n+447700900123\n'])]], '/recipients', /twice/],
+  ['a second campaign', [['campaign', '{}']], '/campaign', /twice/],
+  [
+    'two more',
+    [
+      ['more', 'a'],
+      ['other', 'a'],
+    ],
+    '/more',
+    /takes no such part/,
+  ],
+] as const)(
+  'A form with a part too many is told which, and leaves no campaign behind: %s',
+  async (_what, more, pointer, says) => {
+    const before = await campaignKeys();
+    const form = formOf(order(), rows(10));
+    for (const [name, value] of more) form.append(name, value);
+    const { status, said } = await ask('POST', '/v1/campaigns', { form });
+    const detail = expect.stringMatching(says);
+    expect([status, said]).toMatchObject([400, { code: 'badInput', detail, errors: [{ pointer }] }]);
+    expect(await campaignKeys()).toEqual(before);
+  },
+);
 
 test('A preview of a form tells what it would come to, and leaves nothing behind', async () => {
   const before = await campaignKeys();

@@ -66,6 +66,8 @@ function reasonOf(error: unknown): string {
   return cause instanceof Error && 'code' in cause ? String(cause.code) : error.message;
 }
 
+/** A request on its way, or a phone that is off, is no sign of anything yet. */
+const SILENT_MS = 30 * 60_000;
 /** Subscriptions that workers look at every five minutes are believed for so long. */
 const LOOKED_WITHIN_MS = 15 * 60_000;
 
@@ -75,8 +77,12 @@ export async function checkSubscriptions({ callback, lanes }: Config, volley: Vo
   if (callback === undefined) {
     return [ok(title, 'off: delivery is only asked after; CALLBACK_URL turns them on')];
   }
+  const standing = await volley.lanes();
+  const sent = (name: string): number => standing.find((lane) => lane.name === name)?.quota.used.send ?? 0;
   const checks = await Promise.all(
-    lanes.map(async ({ name }) => judgeSubscription(name, await volley.notifications.standing(name))),
+    lanes.map(async ({ name }) =>
+      judgeSubscription(name, await volley.notifications.standing(name), sent(name)),
+    ),
   );
   if (callback.proof === 'token') return checks;
   return [
@@ -89,10 +95,11 @@ export async function checkSubscriptions({ callback, lanes }: Config, volley: Vo
   ];
 }
 
-/** What a lane’s subscription is worth. */
+/** What a lane’s subscription is worth; `sent`: requests of the window that ends now. */
 export function judgeSubscription(
   lane: string,
   { state, about, checkedAt, heardAt, now }: CallbackState,
+  sent: number,
 ): Check {
   const title = `notifications of lane ${lane}`;
   if (checkedAt === 0) return warn(title, 'not subscribed yet', 'Workers do it: volley up, or volley work.');
@@ -106,9 +113,16 @@ export function judgeSubscription(
           'Workers look: volley up, or volley work.',
         );
       }
+      if (sent > 0 && now - heardAt > SILENT_MS) {
+        return warn(
+          title,
+          `subscribed ${ago} ago, but none has come ${heardAt === 0 ? 'yet' : `for ${formatDuration(now - heardAt)}`}, though requests were sent`,
+          'See that CALLBACK_URL leads to the HTTP API (volley serve, or volley up) from where the service is.',
+        );
+      }
       return ok(
         title,
-        `subscribed; ${heardAt === 0 ? 'none has come yet' : `the last came ${formatDuration(now - heardAt)} ago`}`,
+        `subscribed when last looked at, ${ago} ago; ${heardAt === 0 ? 'none has come yet' : `the last came ${formatDuration(now - heardAt)} ago`}`,
       );
     case 'foreign':
       return fail(

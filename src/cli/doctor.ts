@@ -5,6 +5,7 @@ import { connect } from '../redis/connection.js';
 import { action, examples } from './action.js';
 import type { Answer, Context } from './context.js';
 import { type Check, fail, ok, warn } from './doctor-check.js';
+import { judgeLane } from './doctor-lanes.js';
 import { judgeRedis, redisFacts } from './doctor-redis.js';
 import { checkCredentials, checkServices, checkSubscriptions } from './doctor-service.js';
 import { EXIT } from './exit.js';
@@ -86,6 +87,7 @@ async function* examineRedis(
   try {
     yield* judgeRedis(await redisFacts(redis, context.clock));
     yield judgeWorkers(await volley.workers());
+    yield* (await volley.lanes()).flatMap((lane) => judgeLane(lane, context.clock()));
     if ('messagingBaseUrl' in config) {
       yield* await checkCredentials(config, volley);
       yield* await checkSubscriptions(config, volley);

@@ -81,16 +81,21 @@ test('what is wrong is said in one line', async () => {
   });
 });
 
-const looked = { state: 'ours', about: '', checkedAt: 1_000_000, heardAt: 0, now: 1_060_000 } as const;
+const looked = { state: 'ours', about: '', checkedAt: 9_000_000, heardAt: 0, now: 9_060_000 } as const;
 test.each([
   ['never looked at', { checkedAt: 0, state: '' as const }, 'warn', /not subscribed yet/],
-  ['ours', {}, 'ok', /subscribed; none has come yet/],
-  ['ours and heard of', { heardAt: 1_030_000 }, 'ok', /the last came 30s ago/],
-  ['not looked at any more', { now: 9_000_000 }, 'warn', /ago/],
+  ['ours', {}, 'warn', /none has come yet, though requests were sent/],
+  ['ours and silent for long', { heardAt: 60_000 }, 'warn', /none has come for 2h 30m, though/],
+  ['ours and heard of', { heardAt: 9_030_000 }, 'ok', /the last came 30s ago/],
+  ['not looked at any more', { now: 19_000_000 }, 'warn', /ago/],
   ['somebody else’s', { state: 'foreign' as const, about: 'https://a.example/…' }, 'fail', /a\.example/],
   ['refused', { state: 'refused' as const, about: 'The service answered 406.' }, 'fail', /406/],
 ])('the doctor on one that is %s', (_, change, level, found) => {
-  const check = judgeSubscription('main', { ...looked, ...change });
+  const check = judgeSubscription('main', { ...looked, ...change }, 3);
   expect([check.level, check.found]).toEqual([level, expect.stringMatching(found)]);
   if (level !== 'ok') expect(check.todo).toContain('volley');
+});
+
+test('the doctor expects no notification where nothing was sent', () => {
+  expect(judgeSubscription('main', looked, 0)).toMatchObject({ level: 'ok' });
 });

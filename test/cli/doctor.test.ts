@@ -1,0 +1,49 @@
+import { expect, test } from 'vitest';
+import type { LaneStatus } from '../../src/campaign/views.js';
+import { judgeLane } from '../../src/cli/doctor-lanes.js';
+
+const lane: LaneStatus = {
+  name: 'main',
+  state: 'open',
+  quota: {
+    configured: 100,
+    learned: null,
+    limit: 100,
+    used: { send: 0, poll: 0 },
+    inFlight: 0,
+    nextPermitAt: null,
+    permitsToCome: [],
+  },
+  pause: null,
+  throttled: 0,
+  campaigns: { running: 0, scheduled: 0 },
+  awaitingReports: 0,
+  unknown: 0,
+  maxRecipients: 1,
+};
+const reason = 'the service does not accept the API key of lane main (401)';
+
+test.each([
+  ['open', {}, ['ok']],
+  [
+    'paused by itself',
+    { state: 'paused', pause: { reason: 'the service answered 429', until: null } },
+    ['ok'],
+  ],
+  ['probing', { state: 'probing', pause: { reason: 'a probe is on its way', until: null } }, ['ok']],
+  ['held', { state: 'held', pause: { reason: 'held by an operator', until: null } }, ['warn']],
+  ['stopped', { state: 'stopped', pause: { reason, until: null } }, ['fail']],
+  ['open, with batches in doubt', { unknown: 2 }, ['ok', 'warn']],
+] as const)('the doctor on a lane that is %s', (_, change, levels) => {
+  const checks = judgeLane({ ...lane, ...change }, 0);
+  expect(checks.map(({ level }) => level)).toEqual(levels);
+  for (const { level, todo } of checks) if (level !== 'ok') expect(todo).toContain('volley');
+});
+
+test('the doctor says why a lane was stopped, and the command that lets it go on', () => {
+  const [check] = judgeLane({ ...lane, state: 'stopped', pause: { reason, until: null } }, 0);
+  expect(check).toMatchObject({
+    found: `stopped: ${reason}`,
+    todo: 'Mend that, then: volley lane resume main',
+  });
+});

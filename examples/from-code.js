@@ -1,7 +1,7 @@
 import { createVolley, loadConfig } from 'volley';
 
 const volley = createVolley({ config: loadConfig(process.env) });
-volley.events.on('lane.paused', ({ lane, reason }) => console.error(`lane ${lane} waits: ${reason}`));
+volley.events.on('lane.stopped', ({ lane, reason }) => console.error(`lane ${lane} needs you: ${reason}`));
 volley.work(); // or leave that to other processes: volley work
 
 async function* customers() {

@@ -7,14 +7,15 @@ import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { createVolley, loadConfig } from 'volley';
 
-const [day = 'tomorrow'] = process.argv.slice(2);
+const tomorrow = new Date(Date.now() + 24 * 3_600_000).toISOString().slice(0, 10);
+const [day = tomorrow] = process.argv.slice(2);
 const appointments = new URL('./appointments.jsonl', import.meta.url);
 
 // Read as it is imported, so the list may be longer than memory is large.
 async function* recipients() {
   for await (const line of createInterface({ input: createReadStream(appointments) })) {
     const { phone, name, time } = JSON.parse(line);
-    yield { to: phone, name, time };
+    yield { to: phone, name, day, time };
   }
 }
 
@@ -34,7 +35,7 @@ try {
   const outcome = await volley.enqueue({
     recipients: recipients(),
     sender: 'CLINIC',
-    message: 'Dear {{name}}, we expect you at {{time}}.',
+    message: 'Dear {{name}}, we expect you on {{day}} at {{time}}.',
     name: `reminders ${day}`,
     idempotencyKey: `reminders-${day}`,
     validForMs: 12 * 3_600_000, // a reminder that could not leave within twelve hours is none any more

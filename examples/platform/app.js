@@ -1,8 +1,10 @@
 // A shop tells its customers that their orders can be fetched, and keeps for each order what became of the text.
 //
-//   volley up --simulator                                    # in another terminal; no text is sent
-//   export VOLLEY_KEY=$(volley keys create --name shop --scope send,read)
+//   npx volley up --simulator                                # in another terminal; no text is sent
+//   export VOLLEY_KEY=$(npx volley keys create --name shop --scope send,read)
 //   node examples/platform/app.js                            # VOLLEY_URL: where the API is, default this machine
+//
+// In a folder of its own it needs `npm install` first.
 //
 // It may be killed at any moment and started again: the campaign is not made twice, because it is asked for with the
 // same Idempotency-Key; and no event is missed, because the id of the last one is kept together with what it changed.

@@ -1,9 +1,12 @@
 /**
  * Polls that a send request takes until all its recipients are final, where nothing better is known: most phones are
  * reached before the first poll, at 15 s by default; one in two requests is asked about once more.
- * A lane that has finished requests knows its own figure. Notifications make it smaller.
+ * A lane that has finished requests knows its own figure.
  */
 export const USUAL_POLLS_PER_REQUEST = 1.5;
+
+/** The same where notifications come: only what was lost of them is asked about, and a lane that loses one in ten is unlucky. */
+export const NOTIFIED_POLLS_PER_REQUEST = 0.1;
 
 /** What a lane may put on the wire, as far as an estimate needs to know. */
 export interface EstimateQuota {

@@ -3,6 +3,7 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { type SimulatorOptions, startSimulator } from '../simulator/index.js';
 import { action, examples } from './action.js';
 import type { Context } from './context.js';
+import { badInput } from './exit.js';
 import { filled, wholeNumber } from './given.js';
 import { listenForInterrupt } from './interrupt.js';
 
@@ -33,7 +34,7 @@ export function addSimulator(program: Command, context: Context): void {
     .option('--json', 'print the addresses, and nothing else, as one JSON object')
     .addHelpText(
       'after',
-      examples(`simulator --port 8080 --options '{"keys":[{"key":"demo","quota":100,"windowMs":60000}]}'`),
+      examples(`simulator --port 8090 --options '{"keys":[{"key":"demo","quota":100,"windowMs":60000}]}'`),
     )
     .action(action(context, (options: SimulatorCommandOptions) => simulate(context, options)));
 }
@@ -58,6 +59,12 @@ async function simulate(
     ...options,
     ...(host === undefined ? {} : { host }),
     ...(port === undefined ? {} : { port }),
+  }).catch((error: unknown) => {
+    interrupt.dispose();
+    if (!(error instanceof Error) || !('code' in error) || error.code !== 'EADDRINUSE') throw error;
+    throw badInput(
+      `port ${port ?? options.port} is taken: give another with --port, or leave it out for any that is free`,
+    );
   });
   const { messagingBaseUrl, accountBaseUrl } = simulator;
   context.deliver({

@@ -70,7 +70,7 @@ export const CATALOGUE = {
   'metrics.failed': entry(
     'error',
     { error: failure },
-    (e) => `metrics cannot be served: ${e.error}; everything else goes on`,
+    (e) => `metrics cannot be served at METRICS_HOST and METRICS_PORT: ${e.error}; everything else goes on`,
   ),
   'listener.failed': entry(
     'error',

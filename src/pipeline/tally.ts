@@ -1,4 +1,4 @@
-import { estimate } from '../campaign/estimate.js';
+import { estimate, NOTIFIED_POLLS_PER_REQUEST, USUAL_POLLS_PER_REQUEST } from '../campaign/estimate.js';
 import { requestsNeeded } from '../campaign/planning.js';
 import { segmentsOf } from '../campaign/segments.js';
 import type { Template } from '../campaign/template.js';
@@ -55,12 +55,16 @@ export function createTally(template: Template, senderIsText: boolean) {
         template.placeholders.length === 0,
         lane.rules.maxRecipients,
       );
-      const { requests, sentAfterMs, finishedAfterMs } = estimate(sends, {
-        limit: view.limit,
-        windowMs: lane.rules.window,
-        used: view.sends + view.polls,
-        pollShare: lane.rules.pollShare,
-      });
+      const { requests, sentAfterMs, finishedAfterMs } = estimate(
+        sends,
+        {
+          limit: view.limit,
+          windowMs: lane.rules.window,
+          used: view.sends + view.polls,
+          pollShare: lane.rules.pollShare,
+        },
+        lane.rules.notify === true ? NOTIFIED_POLLS_PER_REQUEST : USUAL_POLLS_PER_REQUEST,
+      );
       return {
         columns: list.columns,
         numberColumn: list.numberColumn,

@@ -1,7 +1,9 @@
+import { once } from 'node:events';
 import { mkdtempSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { keysOf, testRedis } from '../redis/test-redis.js';
 import { commandLine } from './command-line.js';
 
@@ -94,6 +96,18 @@ test.each(wrong)(
     expect(await traces()).toEqual([]);
   },
 );
+
+test('a port of the simulator that is taken is named, and what to give instead', async () => {
+  const taken = createServer().listen(0, '127.0.0.1');
+  onTestFinished(() => void taken.close());
+  await once(taken, 'listening');
+  const { port } = taken.address() as AddressInfo;
+  const { exit, stderr } = await volley('simulator', '--port', String(port));
+  expect([exit, stderr]).toEqual([
+    2,
+    expect.stringContaining(`port ${port} is taken: give another with --port`),
+  ]);
+});
 
 test('a list with bad rows is refused whole: the first 20 by line, column and reason, and how many more', async () => {
   const { exit, stderr } = await volley('send', messy, '-m', 'Hi', '-s', 'ACME', '--yes');

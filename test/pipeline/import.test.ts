@@ -244,3 +244,16 @@ test('a preview tells what the import will, and stores nothing', async () => {
   if (outcome.kind !== 'created') throw new Error(`it was ${outcome.kind}`);
   expect(outcome.preview).toEqual(preview);
 });
+
+test('Where notifications come, next to nothing is foretold to follow up', async () => {
+  const polls = async (environment: Record<string, string>): Promise<number> => {
+    const { deps } = importFixture(redis, `${prefix}-polls`, environment);
+    const recipients = Array.from({ length: 100 }, (_, at) => ({ to: mobile(at), name: `n${at}` }));
+    return (await previewCampaign(deps, { recipients, message: 'Hi {{name}}' })).requests.poll;
+  };
+  const callback = {
+    CALLBACK_URL: 'https://volley.example/in',
+    CALLBACK_SECURITY_TOKEN: 'a-token-of-some-length',
+  };
+  expect([await polls({}), await polls(callback)]).toEqual([150, 10]);
+});

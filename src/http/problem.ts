@@ -1,4 +1,3 @@
-import { hasZodFastifySchemaValidationErrors } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { InputError, NotFoundError } from '../campaign/errors.js';
 
@@ -104,12 +103,7 @@ export const PROBLEMS: readonly { readonly code: string; readonly status: number
 /** Whatever a route may throw, as an answer. What nobody foresaw is `failed`, and tells nothing of itself. */
 export function problemOf(error: unknown): Problem {
   if (error instanceof Problem) return error;
-  if (error instanceof z.ZodError) {
-    return ofIssues(
-      error.issues.map(({ path, message, ...issue }) => ({ path: path.map(String), message, issue })),
-    );
-  }
-  if (hasZodFastifySchemaValidationErrors(error)) return ofValidation(error);
+  if (error instanceof z.ZodError) return ofIssues(error);
   if (error instanceof NotFoundError) return new Problem('notFound', error.message);
   if (error instanceof InputError) {
     const { message, field } = error;
@@ -124,43 +118,20 @@ export function problemOf(error: unknown): Problem {
   return ofFramework(error);
 }
 
-/** What the schemas of a route found. */
-interface SchemaErrors {
-  readonly validation: readonly {
-    readonly instancePath: string;
-    readonly message?: string;
-    readonly params: Readonly<Record<string, unknown>>;
-  }[];
-  readonly validationContext?: string | undefined;
-}
-
 const PLACES: Readonly<Record<string, string>> = { querystring: 'query', headers: 'header', params: 'path' };
 
-function ofValidation({ validation, validationContext = 'body' }: SchemaErrors): Problem {
-  return ofIssues(
-    validation.map(({ instancePath, message, params }) => ({
-      path: instancePath.split('/').filter(Boolean),
-      message: message ?? 'is not as it should be',
-      issue: params,
-    })),
-    PLACES[validationContext] ?? '',
-  );
-}
-
-interface Issue {
-  readonly path: readonly string[];
-  readonly message: string;
-  readonly issue: Readonly<Record<string, unknown>>;
-}
-
-function ofIssues(issues: readonly Issue[], place = ''): Problem {
-  const errors = issues.flatMap(({ path, message, issue }) => {
+/** What a schema found: Fastify notes which part of the request it was for. */
+function ofIssues(error: z.ZodError & { readonly validationContext?: unknown }): Problem {
+  const place = PLACES[String(error.validationContext)] ?? '';
+  const errors = error.issues.flatMap(({ path, message, ...issue }) => {
     const pointer = (more: readonly string[]): string =>
-      [place, ...path, ...more].map((step) => step.replaceAll('~', '~0').replaceAll('/', '~1')).join('/');
-    const { keys } = issue;
+      [place, ...path.map(String), ...more]
+        .map((step) => step.replaceAll('~', '~0').replaceAll('/', '~1'))
+        .join('/');
     // A name that nobody knows is a fault at that name.
-    if (!Array.isArray(keys)) return [{ pointer: pointer([]), message }];
-    return keys.map((key) => ({ pointer: pointer([String(key)]), message: 'There is no such member' }));
+    return issue.code === 'unrecognized_keys'
+      ? issue.keys.map((key) => ({ pointer: pointer([key]), message }))
+      : [{ pointer: pointer([]), message }];
   });
   const [first] = errors;
   const where = first === undefined || first.pointer === '' ? 'the body' : first.pointer;

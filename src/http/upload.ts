@@ -4,6 +4,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { CsvStream } from '../pipeline/campaign-input.js';
 import { type CampaignOrder, campaignOrder } from './campaign-request.js';
 import { Problem } from './problem.js';
+import { readBy } from './validation.js';
 
 /** Far more than a campaign without its list takes. */
 const MOST_ORDER_BYTES = 100_000;
@@ -53,7 +54,7 @@ export async function readUpload(request: FastifyRequest, maxBytes: number): Pro
       'the first part of the form must be `campaign`, a JSON object; the list comes after it',
     );
   }
-  const order = campaignOrder.parse(jsonOf(first.value));
+  const order = readBy(campaignOrder, jsonOf(first.value));
   const second = await next();
   if (second.done === true || second.value.type !== 'file' || second.value.fieldname !== 'recipients') {
     throw wrong('recipients', 'the second part of the form must be `recipients`, a CSV with a header line');

@@ -1,6 +1,7 @@
-import { validatorCompiler } from 'fastify-type-provider-zod';
+import type { FastifySchemaCompiler } from 'fastify';
 import { z } from 'zod';
 import { Problem } from './problem.js';
+import { inWords } from './wording.js';
 
 /** Members that an item of a list may have: each is a column, of which every other item has a field. */
 export const MOST_MEMBERS = 200;
@@ -8,15 +9,20 @@ export const MOST_MEMBERS = 200;
 /** A fault takes a hundred times the memory of what it is told of. */
 const ITEMS_AT_ONCE = 1_000;
 
+/** Reads what came in by a schema, or throws what is wrong with it, in words for whoever sent it. */
+export function readBy<Schema extends z.ZodType>(schema: Schema, given: unknown): z.output<Schema> {
+  return z.parse(schema, given, { error: inWords });
+}
+
 /**
  * Validates by the schema of the route. Of a body with a long list it looks at one part after the other, and no further
  * than the first with a fault: whoever sends a million faults is told of some, and fills no memory with them.
  */
-export const validator: typeof validatorCompiler = (route) => {
-  if (route.httpPart !== 'body') return validatorCompiler(route);
-  return (body: unknown) => {
+export const validator: FastifySchemaCompiler<z.ZodType> = ({ schema, httpPart }) => {
+  const parse = (part: unknown): unknown => readBy(schema, part);
+  return (given: unknown) => {
     try {
-      return { value: inParts((part) => z.parse(route.schema, part), body) };
+      return { value: httpPart === 'body' ? inParts(parse, given) : parse(given) };
     } catch (error) {
       if (error instanceof z.ZodError || error instanceof Problem) return { error };
       throw error;

@@ -24,6 +24,9 @@ const AT_ONCE = 16;
 /** Far longer than any of them takes. */
 const PATIENCE_MS = 20_000;
 
+/** What the library of schemas says where nothing else is said. */
+const SCHEMA_WORDS = /: (Invalid (input|option|string|type|key)|Too (small|big)|Unrecognized)/;
+
 /** Bytes that are no HTTP. */
 const NOISE = [
   '\r\n\r\n',
@@ -82,7 +85,8 @@ function faultOf({ status, type, body }: Answered): string | undefined {
   const isWhole =
     said['status'] === status &&
     ['type', 'title', 'code', 'detail'].every((name) => typeof said[name] === 'string');
-  return isWhole ? undefined : 'a problem that lacks something';
+  if (!isWhole) return 'a problem that lacks something';
+  return SCHEMA_WORDS.test(String(said['detail'])) ? "a problem in a library's words" : undefined;
 }
 
 function send(origin: string, { method, path, headers, body }: Malformed, agent: Agent): Promise<Answered> {

@@ -12,7 +12,7 @@ import { live } from './live.js';
 import { measured } from './metrics.js';
 import { phoneNumbers } from './numbers.js';
 import { collectDocument, document } from './openapi.js';
-import { nothingHere, Problem, problemOf } from './problem.js';
+import { nothingHere, Problem, problemOf, type Taken } from './problem.js';
 import { report } from './report.js';
 import { type HttpOptions, type Routes, typed } from './routes.js';
 import { takeUploads } from './upload.js';
@@ -40,7 +40,7 @@ const REQUEST_WITHIN_MS = 3_600_000;
 export function createHttp(options: HttpOptions): HttpApp {
   const { config, volley, lingerMs = LINGER_MS, patienceMs = PATIENCE_MS } = options;
   const refuse = (error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
-    const problem = problemOf(error);
+    const problem = problemOf(error, { body: bodyTaken(request), maxJsonBytes: config.http.maxJsonBytes });
     if (problem.code === 'failed') {
       const { method, routeOptions } = request;
       volley.events.emit({ type: 'http.failed', method, route: routeOptions.url ?? 'none', error });
@@ -104,6 +104,11 @@ export function createHttp(options: HttpOptions): HttpApp {
     );
   });
   return app;
+}
+
+function bodyTaken({ routeOptions }: FastifyRequest): Taken['body'] {
+  if (routeOptions.config?.takesUpload === true) return 'list';
+  return routeOptions.schema?.body === undefined ? 'none' : 'json';
 }
 
 /**

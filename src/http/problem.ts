@@ -100,8 +100,15 @@ export function nothingHere(): Problem {
 export const PROBLEMS: readonly { readonly code: string; readonly status: number; readonly title: string }[] =
   Object.entries(KINDS).map(([code, [status, title]]) => ({ code, status, title }));
 
+/** What the route takes that was asked, for words on what would be right. */
+export interface Taken {
+  /** A body of JSON, or besides it a form with a list. */
+  readonly body: 'none' | 'json' | 'list';
+  readonly maxJsonBytes: number;
+}
+
 /** Whatever a route may throw, as an answer. What nobody foresaw is `failed`, and tells nothing of itself. */
-export function problemOf(error: unknown): Problem {
+export function problemOf(error: unknown, taken: Taken): Problem {
   if (error instanceof Problem) return error;
   if (error instanceof z.ZodError) return ofIssues(error);
   if (error instanceof NotFoundError) return new Problem('notFound', error.message);
@@ -115,7 +122,7 @@ export function problemOf(error: unknown): Problem {
       headers: { 'retry-after': '2' },
     });
   }
-  return ofFramework(error);
+  return ofFramework(error, taken);
 }
 
 const PLACES: Readonly<Record<string, string>> = { querystring: 'query', headers: 'header', params: 'path' };
@@ -151,10 +158,27 @@ function isUnanswered(error: unknown): boolean {
     : /^(Connection is closed|Redis did not answer|Stream isn't writeable)/.test(error.message);
 }
 
+const BODIES = {
+  none: 'nothing is taken here: send no body',
+  json: 'send JSON, with `Content-Type: application/json`',
+  list: 'send JSON, with `Content-Type: application/json`, or a form (`multipart/form-data`) for a list as CSV',
+} as const;
+
+function tooMuchJson({ body, maxJsonBytes }: Taken): string {
+  const limit = `JSON is taken up to ${maxJsonBytes / 1_000_000} MB (HTTP_MAX_JSON_MB)`;
+  return body === 'list' ? `${limit}: send a longer list as CSV, in a form (\`multipart/form-data\`)` : limit;
+}
+
 /** What Fastify and its plugins refuse by themselves. */
-function ofFramework(error: unknown): Problem {
+function ofFramework(error: unknown, taken: Taken): Problem {
   const status = error instanceof Error && 'statusCode' in error ? Number(error.statusCode) : 500;
   const detail = error instanceof Error ? error.message : '';
+  switch (error instanceof Error && 'code' in error ? error.code : undefined) {
+    case 'FST_ERR_CTP_BODY_TOO_LARGE':
+      return new Problem('tooLarge', tooMuchJson(taken));
+    case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
+      return new Problem('unsupported', BODIES[taken.body]);
+  }
   switch (status) {
     case 404:
       return new Problem('notFound', detail);

@@ -142,11 +142,45 @@ test('A body that is no JSON, too long, or of another type is refused as such', 
     ask('POST', '/v1/campaigns', { headers: { 'content-type': type }, form: body as unknown as FormData });
   expect((await post('application/json', '{"message":')).status).toBe(400);
   expect((await post('application/json', '{"__proto__":{"a":1}}')).status).toBe(400);
-  expect((await post('text/plain', 'Hi')).status).toBe(415);
-  expect((await post('application/xml', '<a/>')).status).toBe(415);
+  for (const type of ['text/plain', 'application/xml', 'application/x-www-form-urlencoded']) {
+    const { status, said } = await post(type, 'Hi');
+    expect([status, said]).toMatchObject([
+      415,
+      {
+        code: 'unsupported',
+        detail:
+          'send JSON, with `Content-Type: application/json`, or a form (`multipart/form-data`) for a list as CSV',
+      },
+    ]);
+  }
   const long = JSON.stringify(campaign({ message: 'x'.repeat(10_000_001) }));
   const { status, said } = await post('application/json', long);
-  expect([status, said]).toMatchObject([413, { code: 'tooLarge' }]);
+  expect([status, said]).toMatchObject([
+    413,
+    {
+      code: 'tooLarge',
+      detail:
+        'JSON is taken up to 10 MB (HTTP_MAX_JSON_MB): send a longer list as CSV, in a form (`multipart/form-data`)',
+    },
+  ]);
+});
+
+test('A body is told by what its address takes what it should be', async () => {
+  const post = async (path: string, type: string, body: string) => {
+    const form = body as unknown as FormData;
+    return (await ask('POST', path, { headers: { 'content-type': type }, form })).said;
+  };
+  const detail = (words: string) => ({ detail: words });
+  expect(await post('/v1/find', 'text/plain', 'Hi')).toMatchObject(
+    detail('send JSON, with `Content-Type: application/json`'),
+  );
+  expect(await post('/v1/lanes/default/pause', 'text/plain', 'Hi')).toMatchObject(
+    detail('nothing is taken here: send no body'),
+  );
+  const long = JSON.stringify({ number: 'x'.repeat(10_000_001) });
+  expect(await post('/v1/find', 'application/json', long)).toMatchObject(
+    detail('JSON is taken up to 10 MB (HTTP_MAX_JSON_MB)'),
+  );
 });
 
 /** Numbers that can be told apart, in E.164. */

@@ -19,10 +19,12 @@ export async function campaignAsked(
   const signal = whileAsked(request, reply);
   if (request.isMultipart()) {
     const { order, recipients } = await readUpload(request, config.http.maxUploadBytes);
+    mustHaveSender(order, config);
     return { ...inputOf(onLane(request, order, config), recipients), signal };
   }
   if (request.body === null) throw new Problem('badInput', 'the body is empty: send a campaign');
   const { recipients, ...order } = request.body;
+  mustHaveSender(order, config);
   return { ...inputOf(onLane(request, order, config), recipients), signal };
 }
 
@@ -50,6 +52,14 @@ function onLane(request: Request, order: CampaignOrder, { lanes }: HttpOptions['
     throw noLane(`there is no lane ${order.lane}; there are: ${names.join(', ')}`);
   }
   return order;
+}
+
+/** The library says so too, in the words of the command line. */
+function mustHaveSender({ sender }: CampaignOrder, { senderAddress }: HttpOptions['config']): void {
+  if (sender !== undefined || senderAddress !== undefined) return;
+  const message =
+    'is missing, and there is no default (SENDER_ADDRESS): give a number, or a name of up to 11 letters';
+  throw new Problem('badInput', `/sender: ${message}`, { errors: [{ pointer: '/sender', message }] });
 }
 
 function noLane(message: string): Problem {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { testRedis } from '../redis/test-redis.js';
-import { served } from './api.js';
+import { formOf, served } from './api.js';
 
 const { url, prefix } = testRedis('http-campaigns');
 let now = Date.parse('2030-01-01T00:00:00Z');
@@ -112,6 +112,18 @@ test.each([
   const { status, headers, said } = await create(body);
   expect([status, headers.get('content-type')]).toEqual([400, 'application/problem+json']);
   expect((said as { errors: { pointer: string }[] }).errors.map(({ pointer }) => pointer)).toEqual(pointers);
+});
+
+test('Whoever names no sender where there is no default is told the member, as JSON and as a form', async () => {
+  const bare = await served({ REDIS_URL: url, REDIS_PREFIX: prefix, SENDER_ADDRESS: '' });
+  const form = formOf({ message: 'Hi' }, 'phone\n+447700900123\n');
+  for (const given of [{ body: campaign() }, { form }]) {
+    const { status, said } = await bare.ask('POST', '/v1/campaigns', given);
+    expect([status, said]).toMatchObject([400, { errors: [{ pointer: '/sender' }] }]);
+    const { detail } = said as { detail: string };
+    expect(detail).toMatch(/^\/sender: is missing.*SENDER_ADDRESS/);
+    expect(detail).not.toContain('--');
+  }
 });
 
 test('A time may leave out its seconds, as on the command line', async () => {

@@ -15,7 +15,7 @@ import { createDesk } from './pipeline/desk.js';
 import { createEventFeed } from './pipeline/event-feed.js';
 import { importCampaign, previewCampaign } from './pipeline/import.js';
 import { type Lane, openLane } from './pipeline/lane.js';
-import { notificationDesk } from './pipeline/notification-desk.js';
+import { notificationDesk } from './pipeline/notifications/notification-desk.js';
 import { createWakers } from './pipeline/queues.js';
 import { findNumber, reportRows } from './pipeline/report.js';
 import { roster as openRoster } from './pipeline/roster.js';

@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.js';
 import { type Config, formatDuration, isLoopback } from '../config.js';
-import type { CallbackState } from '../pipeline/notification-desk.js';
+import type { CallbackState } from '../pipeline/notifications/notification-desk.js';
 import type { Volley } from '../pipeline/volley.js';
 import { type Check, fail, ok, warn } from './doctor-check.js';
 import { skewCheck } from './doctor-redis.js';

@@ -1,7 +1,12 @@
 import type { Command } from 'commander';
 import { type Config, formatDuration } from '../config.js';
-import type { NotificationDesk } from '../pipeline/notification-desk.js';
-import type { Subscribed, Subscription, SubscriptionDesk, Unsubscribed } from '../pipeline/subscription.js';
+import type { NotificationDesk } from '../pipeline/notifications/notification-desk.js';
+import type {
+  Subscribed,
+  Subscription,
+  SubscriptionDesk,
+  Unsubscribed,
+} from '../pipeline/notifications/subscription.js';
 import { action, examples } from './action.js';
 import type { Answer, Context } from './context.js';
 import { badInput, EXIT } from './exit.js';

@@ -14,7 +14,7 @@ import type { Events } from '../events.js';
 import type { CampaignInput, EnqueueOutcome } from './campaign-input.js';
 import type { Census } from './census.js';
 import type { FeedItem } from './event-feed.js';
-import type { NotificationDesk } from './notification-desk.js';
+import type { NotificationDesk } from './notifications/notification-desk.js';
 import type { Role, WorkerProcess } from './roster.js';
 
 /** How to settle batches of whose outcome nobody knows. */

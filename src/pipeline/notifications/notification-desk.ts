@@ -1,21 +1,22 @@
-import { NotFoundError } from '../campaign/errors.js';
-import { monotonicClock, systemAlarm } from '../clock.js';
-import type { Config, LocalConfig } from '../config.js';
-import type { Events } from '../events.js';
-import type { SubscriptionClient } from '../gateway/subscriptions.js';
-import type { Redis } from '../redis/connection.js';
-import type { Keys } from '../redis/keys.js';
-import { type CallbackState, callbackState } from '../store/callback-state.js';
-import { readMeta } from '../store/campaigns.js';
-import { numberReader } from '../store/slices.js';
-import type { Bearer } from './bearer.js';
+import { NotFoundError } from '../../campaign/errors.js';
+import { monotonicClock, systemAlarm } from '../../clock.js';
+import type { Config, LocalConfig } from '../../config.js';
+import type { Events } from '../../events.js';
+import type { SubscriptionClient } from '../../gateway/subscriptions.js';
+import type { Redis } from '../../redis/connection.js';
+import type { Keys } from '../../redis/keys.js';
+import { type CallbackState, callbackState } from '../../store/callback-state.js';
+import { readMeta } from '../../store/campaigns.js';
+import { numberReader } from '../../store/slices.js';
+import type { Bearer } from '../bearer.js';
+import type { Lane } from '../lane.js';
 import { type Callbacks, openCallbacks } from './callbacks.js';
-import { createInbox, type Room, settledLately } from './inbox.js';
+import { createInbox, type Room } from './inbox.js';
 import { keepSubscriptions } from './keep-subscription.js';
-import type { Lane } from './lane.js';
+import { settledLately } from './settled-lately.js';
 import { type SubscriptionDesk, subscriptionDesk } from './subscription.js';
 
-export type { CallbackState } from '../store/callback-state.js';
+export type { CallbackState } from '../../store/callback-state.js';
 
 /** Reports that a process holds at most before they are in Redis: some 20 MB. */
 const MOST_HELD = 100_000;

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { DeliveryReport } from '../../src/gateway/notification.js';
-import { fitting } from '../../src/pipeline/fitting.js';
-import { gather, ownBatch } from '../../src/pipeline/gathered.js';
+import type { DeliveryReport } from '../../../src/gateway/notification.js';
+import { fitting } from '../../../src/pipeline/notifications/fitting.js';
+import { gather, ownBatch } from '../../../src/pipeline/notifications/gathered.js';
 
 const report = (
   requestId: string | null,

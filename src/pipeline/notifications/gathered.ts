@@ -1,6 +1,6 @@
-import type { DeliveryReport } from '../gateway/notification.js';
-import type { Located } from '../store/request-index.js';
-import { STATUS_LETTER } from '../store/settlements.js';
+import type { DeliveryReport } from '../../gateway/notification.js';
+import type { Located } from '../../store/request-index.js';
+import { STATUS_LETTER } from '../../store/settlements.js';
 
 /** What a burst of notifications says of one request. */
 export interface Gathered {

@@ -1,13 +1,14 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { monotonicClock, systemAlarm } from '../../src/clock.js';
-import type { DeliveryReport } from '../../src/gateway/notification.js';
-import { importCampaign } from '../../src/pipeline/import.js';
-import { createInbox, type Inbox, type Room, settledLately } from '../../src/pipeline/inbox.js';
-import { readMeta, readState } from '../../src/store/campaigns.js';
-import type { SendClaim } from '../../src/store/claims.js';
-import { numberReader } from '../../src/store/slices.js';
-import { testRedis } from '../redis/test-redis.js';
-import { importFixture, mobile } from './import-fixture.js';
+import { monotonicClock, systemAlarm } from '../../../src/clock.js';
+import type { DeliveryReport } from '../../../src/gateway/notification.js';
+import { importCampaign } from '../../../src/pipeline/import.js';
+import { createInbox, type Inbox, type Room } from '../../../src/pipeline/notifications/inbox.js';
+import { settledLately } from '../../../src/pipeline/notifications/settled-lately.js';
+import { readMeta, readState } from '../../../src/store/campaigns.js';
+import type { SendClaim } from '../../../src/store/claims.js';
+import { numberReader } from '../../../src/store/slices.js';
+import { testRedis } from '../../redis/test-redis.js';
+import { importFixture, mobile } from '../import-fixture.js';
 
 const { redis, prefix } = testRedis('inbox');
 let fixtures = 0;

@@ -1,12 +1,12 @@
-import type { CallbackSettings, LaneCallback } from '../config.js';
-import { laneCallback } from '../config.js';
+import type { CallbackSettings, LaneCallback } from '../../config.js';
+import { laneCallback } from '../../config.js';
 import type {
   SubscriptionClient,
   SubscriptionCreated,
   SubscriptionFound,
   SubscriptionRemoved,
-} from '../gateway/subscriptions.js';
-import type { Bearer } from './bearer.js';
+} from '../../gateway/subscriptions.js';
+import type { Bearer } from '../bearer.js';
 
 /** How the one subscription that a lane may have stands at the service. */
 export type Subscription =

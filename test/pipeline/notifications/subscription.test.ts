@@ -1,18 +1,18 @@
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
-import { createTokenCache } from '../../src/auth/token-cache.js';
-import { systemAlarm } from '../../src/clock.js';
-import { type CallbackSettings, laneCallback } from '../../src/config.js';
-import { createEvents, type VolleyEvent } from '../../src/events.js';
-import { createSubscriptionClient } from '../../src/gateway/subscriptions.js';
-import { laneBearer } from '../../src/pipeline/bearer.js';
-import { isDue, keepSubscriptions } from '../../src/pipeline/keep-subscription.js';
-import { shown, subscriptionDesk } from '../../src/pipeline/subscription.js';
-import { keyNames } from '../../src/redis/keys.js';
-import { type Simulator, startSimulator } from '../../src/simulator/index.js';
-import { callbackState } from '../../src/store/callback-state.js';
-import { accountService } from '../auth/account-service.js';
-import { rawServer, reply } from '../interface/raw-server.js';
-import { testRedis } from '../redis/test-redis.js';
+import { createTokenCache } from '../../../src/auth/token-cache.js';
+import { systemAlarm } from '../../../src/clock.js';
+import { type CallbackSettings, laneCallback } from '../../../src/config.js';
+import { createEvents, type VolleyEvent } from '../../../src/events.js';
+import { createSubscriptionClient } from '../../../src/gateway/subscriptions.js';
+import { laneBearer } from '../../../src/pipeline/bearer.js';
+import { isDue, keepSubscriptions } from '../../../src/pipeline/notifications/keep-subscription.js';
+import { shown, subscriptionDesk } from '../../../src/pipeline/notifications/subscription.js';
+import { keyNames } from '../../../src/redis/keys.js';
+import { type Simulator, startSimulator } from '../../../src/simulator/index.js';
+import { callbackState } from '../../../src/store/callback-state.js';
+import { accountService } from '../../auth/account-service.js';
+import { rawServer, reply } from '../../interface/raw-server.js';
+import { testRedis } from '../../redis/test-redis.js';
 
 const { redis, prefix } = testRedis('subscription');
 const CALLBACK: CallbackSettings = {

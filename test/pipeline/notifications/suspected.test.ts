@@ -1,15 +1,15 @@
 import { expect, test } from 'vitest';
-import { createMessagingClient } from '../../src/gateway/messaging.js';
-import { laneBearer } from '../../src/pipeline/bearer.js';
-import { followUpTurn } from '../../src/pipeline/follow-up.js';
-import { importCampaign } from '../../src/pipeline/import.js';
-import type { Lane } from '../../src/pipeline/lane.js';
-import { createMemory } from '../../src/pipeline/memory.js';
-import { manuscripts } from '../../src/pipeline/messages.js';
-import { readState } from '../../src/store/campaigns.js';
-import { partsOf, rawServer, reply } from '../interface/raw-server.js';
-import { testRedis } from '../redis/test-redis.js';
-import { importFixture, mobile } from './import-fixture.js';
+import { createMessagingClient } from '../../../src/gateway/messaging.js';
+import { laneBearer } from '../../../src/pipeline/bearer.js';
+import { followUpTurn } from '../../../src/pipeline/follow-up.js';
+import { importCampaign } from '../../../src/pipeline/import.js';
+import type { Lane } from '../../../src/pipeline/lane.js';
+import { createMemory } from '../../../src/pipeline/memory.js';
+import { manuscripts } from '../../../src/pipeline/messages.js';
+import { readState } from '../../../src/store/campaigns.js';
+import { partsOf, rawServer, reply } from '../../interface/raw-server.js';
+import { testRedis } from '../../redis/test-redis.js';
+import { importFixture, mobile } from '../import-fixture.js';
 
 const { redis, prefix } = testRedis('suspected');
 let fixtures = 0;

@@ -1,7 +1,7 @@
 import pLimit from 'p-limit';
-import { type Alarm, pause } from '../clock.js';
-import type { Events } from '../events.js';
-import type { CallbackState, CallbackStore } from '../store/callback-state.js';
+import { type Alarm, pause } from '../../clock.js';
+import type { Events } from '../../events.js';
+import type { CallbackState, CallbackStore } from '../../store/callback-state.js';
 import type { Subscribed, SubscriptionDesk } from './subscription.js';
 
 /** A lane whose subscription is kept. */

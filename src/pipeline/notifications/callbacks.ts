@@ -1,10 +1,10 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
-import type { CallbackSettings } from '../config.js';
-import { laneCallback } from '../config.js';
-import type { Events } from '../events.js';
-import { documentOf, reportsIn } from '../gateway/notification.js';
-import { carriesToken } from '../gateway/notification-token.js';
+import type { CallbackSettings } from '../../config.js';
+import { laneCallback } from '../../config.js';
+import type { Events } from '../../events.js';
+import { documentOf, reportsIn } from '../../gateway/notification.js';
+import { carriesToken } from '../../gateway/notification-token.js';
 import type { Inbox } from './inbox.js';
 
 /** What became of a notification. */

@@ -196,7 +196,7 @@ function refusedRows({ preview }: Extract<EnqueueOutcome, { kind: 'invalidRows' 
     [
       `${grouped(invalid)} of ${counted(rows, 'row')} cannot be sent to, so nothing is:`,
       ...renderInvalid(problems, invalid),
-      'Mend them, or leave them out with --skip-invalid.',
+      invalid === rows ? 'Mend them.' : 'Mend them, or leave them out with --skip-invalid.',
     ].join('\n'),
     {
       reason: 'invalidRows',

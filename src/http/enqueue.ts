@@ -63,9 +63,9 @@ function badList({ preview }: Extract<Refused, { kind: 'invalidRows' }>, isUploa
       : `/recipients/${line - 1}${column === null ? '' : `/${column}`}`;
     return { pointer, message: reason, line, column };
   });
-  return new Problem(
-    'invalidRows',
-    `${invalid} of ${rows} rows cannot be sent to, so nothing is: mend them, or leave them out with \`skipInvalid\``,
-    { errors, more: { invalid, rows } },
-  );
+  const what =
+    invalid === rows
+      ? 'no row of the list can be sent to: mend them'
+      : `${invalid} of ${rows} rows cannot be sent to, so nothing is: mend them, or leave them out with \`skipInvalid\``;
+  return new Problem('invalidRows', what, { errors, more: { invalid, rows } });
 }

@@ -51,7 +51,7 @@ export type EnqueueOutcome =
       readonly suppressed: number;
       readonly preview: Preview;
     }
-  /** Bad rows, and `skipInvalid` was not asked for. Nothing is kept. */
+  /** Bad rows, and `skipInvalid` was not asked for, or no row is any better. Nothing is kept. */
   | { readonly kind: 'invalidRows'; readonly preview: Preview }
   /** Another campaign with the same file, text and sender within 24 hours; `again` allows it. */
   | { readonly kind: 'repeated'; readonly id: string }

@@ -96,9 +96,14 @@ async function fill(
       }
     },
   });
-  if (isRefused) return { kind: 'invalidRows', preview };
   const { recipients, duplicates, invalid, suppressed } = preview;
-  if (recipients === 0) throw new InputError(nobody(preview), { field: 'recipients' });
+  // Where all rows are bad, there is nobody to leave them out for, and their reasons are what is wanted.
+  if (isRefused || (recipients === 0 && invalid > 0)) return { kind: 'invalidRows', preview };
+  if (recipients === 0) {
+    throw new InputError('the list has no rows below its header: there is nobody to send to', {
+      field: 'recipients',
+    });
+  }
 
   const earlier = await takeContent(redis, keys, content, { lane: lane.name, campaign: session.id }, input);
   if (earlier !== null) return { kind: 'repeated', id: earlier };
@@ -197,10 +202,4 @@ function draftOf(deps: ImportDeps, input: CampaignInput): CampaignMeta {
 function defaultName({ recipients }: CampaignInput, now: number): string {
   if (typeof recipients === 'string') return basename(recipients, extname(recipients));
   return `campaign of ${new Date(now).toISOString().slice(0, 16).replace('T', ' ')}`;
-}
-
-function nobody({ rows, invalid }: Preview): string {
-  return rows === 0
-    ? 'the list has no rows below its header: there is nobody to send to'
-    : `none of the list's ${rows} rows can be sent to: ${invalid} are invalid`;
 }

@@ -120,6 +120,17 @@ test('a list with bad rows is refused whole: the first 20 by line, column and re
   expect(await traces()).toEqual([]);
 });
 
+test('a list of bad rows alone has nobody to leave them out for, and names them all the same', async () => {
+  const file = join(cwd, 'bad.csv');
+  writeFileSync(file, 'phone\n12\n13\n');
+  const asked = ['-m', 'Hi', '-s', 'ACME', '--to-column', 'phone', '--skip-invalid', '--yes'];
+  const { exit, stderr } = await volley('send', file, ...asked);
+  expect(exit).toBe(2);
+  expect(stderr).toContain('2 of 2 rows cannot be sent to');
+  expect(stderr).toMatch(/^ {2}line 3, column "phone": .*13/m);
+  expect(stderr).not.toContain('leave them out');
+});
+
 test('under --json an error is one object on standard output, and words on standard error', async () => {
   const { exit, stdout, stderr } = await volley('send', messy, '-m', 'Hi', '-s', 'ACME', '--json');
   expect(exit).toBe(2);

@@ -87,6 +87,16 @@ test('Rows that cannot be sent to refuse the whole, by line, column and reason',
   const skipped = await create({ ...body, skipInvalid: true });
   expect(skipped.status).toBe(201);
   expect(skipped.said).toMatchObject({ recipients: 2, invalid: 2, problems: [{ line: 2 }, { line: 3 }] });
+
+  const none = await create({ ...body, recipients: body.recipients.slice(1, 3), skipInvalid: true });
+  expect([none.status, none.said]).toMatchObject([
+    422,
+    {
+      code: 'invalidRows',
+      detail: 'no row of the list can be sent to: mend them',
+      errors: [{ line: 1, column: 'to' }, { line: 2 }],
+    },
+  ]);
 });
 
 test.each([

@@ -152,6 +152,18 @@ test('with skipInvalid the bad rows are left out and handed over', async () => {
   expect(handed).toEqual([3, 6]);
 });
 
+test('with skipInvalid a list of bad rows alone is refused with their reasons, and nothing is kept', async () => {
+  const recipients = await csv('phone\n12\n13\n');
+  const { result, left } = await keysLeftBy(() =>
+    importCampaign(deps, input({ recipients, toColumn: 'phone', skipInvalid: true })),
+  );
+  expect(result).toMatchObject({
+    kind: 'invalidRows',
+    preview: { rows: 2, recipients: 0, problems: [{ line: 2 }, { line: 3 }] },
+  });
+  expect(left).toEqual([]);
+});
+
 test('what is not confirmed leaves nothing, and may be asked for again', async () => {
   const same = input({ idempotencyKey: 'declined' });
   const { result, left } = await keysLeftBy(() =>

@@ -1,5 +1,4 @@
 import { InputError, NotFoundError } from '../campaign/errors.js';
-import { numberReader } from '../campaign/number.js';
 import type { FoundRecipient, ReportRow } from '../campaign/views.js';
 import type { LocalConfig } from '../config.js';
 import type { Redis } from '../redis/connection.js';
@@ -7,7 +6,9 @@ import type { Keys } from '../redis/keys.js';
 import { type CampaignMeta, findLane, listCampaigns, readMeta } from '../store/campaigns.js';
 import { campaignReader, type OrdinalRecord } from '../store/report-reader.js';
 import { ahead } from './ahead.js';
+import { readerOf } from './number-given.js';
 import { requestReference } from './tell.js';
+import type { Volley } from './volley.js';
 
 export interface ReportDeps {
   readonly redis: Redis;
@@ -72,14 +73,24 @@ export async function* reportRows(
 }
 
 /**
- * Every campaign that has this number, newest first. Nothing is indexed by number, because that would cost more memory
+ * Every campaign that has this number, newest first, or those of some lanes. Nothing is indexed by number, because that would cost more memory
  * than all that is kept of a recipient: the numbers of all campaigns are read, 6 MB and some 0.2 s for each million.
- * Throws an InputError if `spelling` is no number.
+ * Throws an InputError if `spelling` is no number, and the signal's reason when it fires.
  */
-export async function* findNumber(deps: ReportDeps, spelling: string): AsyncGenerator<FoundRecipient> {
+export async function* findNumber(
+  deps: ReportDeps,
+  spelling: string,
+  { country, lanes, signal }: NonNullable<Parameters<Volley['find']>[1]> = {},
+): AsyncGenerator<FoundRecipient> {
   const { redis, keys, config } = deps;
-  const read = numberReader(config.defaultCountry)(spelling);
-  if (!read.ok) throw new InputError(read.reason);
+  const read = readerOf(country ?? config.defaultCountry)(spelling);
+  if (!read.ok) throw new InputError(read.reason, { field: 'number' });
+  const searched = async function* (): AsyncGenerator<{ id: string; lane: string }> {
+    for await (const campaign of listCampaigns(redis, keys)) {
+      signal?.throwIfAborted();
+      if (lanes === undefined || lanes.includes(campaign.lane)) yield campaign;
+    }
+  };
   const rowOf = async ({ id, lane }: { id: string; lane: string }): Promise<FoundRecipient | null> => {
     const reader = campaignReader(redis, keys, lane, id);
     const ordinal = await reader.ordinalOf(read.number);
@@ -91,7 +102,7 @@ export async function* findNumber(deps: ReportDeps, spelling: string): AsyncGene
     const row = record === null ? suppressedRow(read.number) : toRow(meta, record);
     return { ...row, campaign: id, name: meta.name };
   };
-  for await (const found of ahead(listCampaigns(redis, keys), SEARCHED_AT_ONCE, rowOf)) {
+  for await (const found of ahead(searched(), SEARCHED_AT_ONCE, rowOf)) {
     if (found !== null) yield found;
   }
 }

@@ -1,5 +1,4 @@
 import { InputError } from '../campaign/errors.js';
-import { numberReader } from '../campaign/number.js';
 import type { InvalidRow } from '../campaign/views.js';
 import type { LocalConfig } from '../config.js';
 import { numbersAlone } from '../list/headerless.js';
@@ -7,6 +6,7 @@ import { ListError } from '../list/list-error.js';
 import { checkRows } from '../list/recipients.js';
 import { readCsv } from '../list/rows.js';
 import type { Suppression } from '../store/suppression.js';
+import { readerOf } from './number-given.js';
 import type { Volley } from './volley.js';
 
 /** Numbers that are never sent to, in any spelling; a list with one that cannot be read is refused whole. */
@@ -17,17 +17,19 @@ export function suppressionDesk({
   readonly config: LocalConfig;
   readonly suppression: Suppression;
 }): Volley['suppression'] {
-  const readAll = (spellings: Iterable<string>): string[] => {
-    const read = numberReader(config.defaultCountry);
-    return [...spellings].map((spelling) => {
+  const readAll = (spellings: Iterable<string>, country = config.defaultCountry): string[] => {
+    const read = readerOf(country);
+    return [...spellings].map((spelling, at) => {
       const outcome = read(spelling);
-      if (!outcome.ok) throw new InputError(`number ${JSON.stringify(spelling)}: ${outcome.reason}`);
-      return outcome.number;
+      if (outcome.ok) return outcome.number;
+      throw new InputError(`number ${JSON.stringify(spelling)}: ${outcome.reason}`, {
+        field: `numbers/${at}`,
+      });
     });
   };
   return {
-    add: async (numbers) => suppression.add(readAll(numbers)),
-    remove: async (numbers) => suppression.remove(readAll(numbers)),
+    add: async (numbers, { country } = {}) => suppression.add(readAll(numbers, country)),
+    remove: async (numbers, { country } = {}) => suppression.remove(readAll(numbers, country)),
     list: () => suppression.list(),
     async import(path, { toColumn, country } = {}) {
       try {

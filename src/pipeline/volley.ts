@@ -72,7 +72,18 @@ export interface Volley {
   cancel(id: string): Promise<{ inFlight: number; cancelled: number }>;
   report(id: string, options?: { status?: string }): AsyncIterable<ReportRow>;
   resolve(id: string, resolution: Resolution): Promise<ResolveOutcome>;
-  find(number: string): AsyncIterable<FoundRecipient>;
+  /**
+   * Every campaign that has this number, newest first; only those of `lanes`, if they are given. Ends with the signal's
+   * reason. `country` is that of a nationally written number, default `DEFAULT_COUNTRY`.
+   */
+  find(
+    number: string,
+    options?: {
+      country?: string | undefined;
+      lanes?: readonly string[] | undefined;
+      signal?: AbortSignal | undefined;
+    },
+  ): AsyncIterable<FoundRecipient>;
   /** Resolves with the status when nothing of it is open any more. */
   finished(
     id: string,
@@ -82,9 +93,12 @@ export interface Volley {
   pauseLane(name: string): Promise<void>;
   resumeLane(name: string): Promise<void>;
   readonly suppression: {
-    /** Numbers in any spelling; rejects whole with an InputError if one cannot be read. Returns how many are new. */
-    add(numbers: Iterable<string>): Promise<number>;
-    remove(numbers: Iterable<string>): Promise<number>;
+    /**
+     * Numbers in any spelling, nationally written ones of `country` (default `DEFAULT_COUNTRY`); rejects whole with an
+     * InputError, whose `field` is `numbers/3` for the fourth, if one cannot be read. Returns how many are new.
+     */
+    add(numbers: Iterable<string>, options?: { country?: string | undefined }): Promise<number>;
+    remove(numbers: Iterable<string>, options?: { country?: string | undefined }): Promise<number>;
     list(): AsyncIterable<string>;
     /** A CSV file whose number column is found as for campaigns. */
     import(

@@ -30,6 +30,8 @@ export interface EarlyNotice {
   readonly requestId: string;
   /** Without `tel:`; null where the notification does not tell. */
   readonly sender: string | null;
+  /** Of our own correlators, the one that it repeats. */
+  readonly correlator?: string | undefined;
   /** By the digits of the number: N, T or I. */
   readonly letters: Readonly<Record<string, string>>;
 }
@@ -100,7 +102,7 @@ const READ_AT_ONCE = 500;
 
 /** Of a claim: when it was made, or when it was put back after Redis had forgotten it; that one is of no epoch. */
 const sending = z.object({ at: z.number(), e: z.number() });
-const early = z.object({ s: z.string(), r: z.record(z.string(), z.string()) });
+const early = z.object({ s: z.string(), k: z.string().optional(), r: z.record(z.string(), z.string()) });
 
 /** What notifications do to a lane. `rules` is the JSON of its rules, with `notify`. Each call is safe to repeat. */
 export function laneNotifications(redis: Redis, keys: Keys, lane: string, rules: string) {
@@ -139,10 +141,10 @@ export function laneNotifications(redis: Redis, keys: Keys, lane: string, rules:
           recordsKey(keys, lane, c, f),
         );
       }
-      for (const { requestId: id, sender, letters } of unknown) {
+      for (const { requestId: id, sender, correlator: k, letters } of unknown) {
         const digest = digestOf(id);
         const key = indexKey(keys, lane, digest);
-        entries.push({ id, d: digest.field, s: sender ?? '', r: letters });
+        entries.push({ id, d: digest.field, s: sender ?? '', k, r: letters });
         entryKeys.push(key, key, key);
       }
       return notifyScript.run(
@@ -163,9 +165,9 @@ export function laneNotifications(redis: Redis, keys: Keys, lane: string, rules:
         for (const [at, requestId] of ids.entries()) {
           const text = texts[at];
           if (text === null || text === undefined) continue;
-          const { s, r } = early.parse(JSON.parse(text));
+          const { s, k, r } = early.parse(JSON.parse(text));
           const cameAt = Number(some[2 * at + 1]) - earlyMs;
-          found.push({ requestId, sender: s === '' ? null : s, letters: r, text, cameAt });
+          found.push({ requestId, sender: s === '' ? null : s, correlator: k, letters: r, text, cameAt });
         }
       }
       return found;

@@ -17,7 +17,8 @@
   KEYS[11..] entryKeys   three an entry: where its id is looked up, statuses of its campaign, records of its request
   ARGV[1] rulesJson      the lane's rules
   ARGV[2] entriesJson    [{ id, d, c, f, letters, e }, …], e: what has waited of it, if that is what is told; or of an id that
-                         nobody knows [{ id, d, s, r }, …]: its sender, and its recipients' digits with a letter each
+                         nobody knows [{ id, d, s, k, r }, …]: its sender, our correlator if it is one, and its recipients'
+                         digits with a letter each
   ARGV[3] given          time in ms, or '' for the server's
   Returns                requests of which something has changed; JSON: ids that have become known meanwhile; how many ids
                          wait; how many batches are unknown; how many ids were too many; the time; events
@@ -101,6 +102,7 @@ local function wait(entry)
     if early.r[number] == 'N' then early.r[number] = letter end
   end
   if early.s == '' then early.s = entry.s end
+  early.k = early.k or entry.k
   if not raw and waiting >= MOST_WAITING then
     tooMany = tooMany + 1
     -- What is not final settles nothing by itself: it does not push out what may.

@@ -24,11 +24,13 @@ export interface Nameless {
   readonly numbers: readonly string[];
   /** When it was first told of, in the time of the server. */
   readonly cameAt: number;
+  /** The batch that our correlator names, where the notification repeats it. */
+  readonly named?: { readonly campaign: string; readonly first: number } | null;
 }
 
 /**
  * Which request each batch of unknown outcome may be: one that goes by its sender, speaks of its recipients only, and was
- * not told of before the batch was claimed. A pair is named only if it is the one way to pair both: two batches that a
+ * not told of before the batch was claimed; where it repeats our correlator, the batch that this names and no other. A pair is named only if it is the one way to pair both: two batches that a
  * request fits, or two requests that fit one batch, tell nothing. Batches and requests that are asked about already are no
  * pair, but count among the ways: until the service has answered, each may be the other's; so do batches that are
  * settled and whose request has an id that nobody knows. Pure.
@@ -48,12 +50,13 @@ export function fitting(
   const asked = new Set(batches.map(({ suspect }) => suspect));
   // The one request that fits it; null: there are several, or one that fits others as well.
   const fits = new Map<OpenBatch, string | null>();
-  for (const { requestId, sender, numbers, cameAt } of requests) {
+  for (const { requestId, sender, numbers, cameAt, named = null } of requests) {
     const [first, ...others] = numbers;
     if (first === undefined) continue;
     const found = (byNumber.get(first) ?? []).filter(
       (batch) =>
         batch.claimedAt <= cameAt &&
+        (named === null || (named.campaign === batch.campaign && named.first === batch.first)) &&
         (sender === null || batch.sender === sender) &&
         others.every((number) => byNumber.get(number)?.includes(batch) === true),
     );

@@ -126,7 +126,8 @@ export function reportSettler({ lane, numbersOf, lately, signal }: SettlerOption
   };
 }
 
-function nameless({ requestId, sender, letters }: Gathered): EarlyNotice {
+function nameless({ requestId, sender, correlator, letters }: Gathered): EarlyNotice {
   const byDigits = Object.fromEntries([...letters].map(([number, letter]) => [number.slice(1), letter]));
-  return { requestId, sender, letters: byDigits };
+  const own = correlator !== null && ownBatch(correlator) !== null ? { correlator } : {};
+  return { requestId, sender, letters: byDigits, ...own };
 }

@@ -6,6 +6,7 @@ import type { Lane } from '../lane.js';
 import { requestReference } from '../tell.js';
 import type { BatchNumbers } from './batch-numbers.js';
 import { fitting, type OpenBatch } from './fitting.js';
+import { ownBatch } from './gathered.js';
 
 /** Requests that are asked about in one round. */
 const SUSPECTED_AT_ONCE = 100;
@@ -66,11 +67,12 @@ export function suspicion(options: SuspicionOptions): (waiting: readonly Waiting
     if (batches.length === 0) return;
     const pairs = fitting(
       batches,
-      waiting.map(({ requestId, sender, letters, cameAt }) => ({
+      waiting.map(({ requestId, sender, correlator, letters, cameAt }) => ({
         requestId,
         sender,
         numbers: Object.keys(letters),
         cameAt,
+        named: ownBatch(correlator ?? null),
       })),
     ).slice(0, SUSPECTED_AT_ONCE);
     if (pairs.length === 0) return;

@@ -109,6 +109,20 @@ test('nothing is paired where there is more than one way to', () => {
   expect(paired(overlapping, [request('x', 'ACME', '1001'), request('y', 'ACME', '1002')])).toEqual([]);
 });
 
+test('what repeats our correlator is of the batch that this names, and of no other', () => {
+  const twice = [batch(1, 'ACME', '1001'), batch(2, 'ACME', '1001')];
+  const named = (requestId: string, first: number) => ({
+    ...request(requestId, 'ACME', '1001'),
+    named: { campaign: 'c', first },
+  });
+  expect(paired(twice, [named('x', 2)])).toEqual([[2, 'x']]);
+  expect(paired(twice, [named('x', 2), named('y', 1)])).toEqual([
+    [2, 'x'],
+    [1, 'y'],
+  ]);
+  expect(paired(twice, [named('x', 3)])).toEqual([]);
+});
+
 test('what is asked about already is no pair, and speaks against others', () => {
   const [one, other] = [batch(1, 'ACME', '1001'), batch(2, 'ACME', '1001')];
   const asked = { ...one, suspect: 'x' };

@@ -191,6 +191,25 @@ test('a batch of unknown outcome is asked about as the request that fits it and 
   ]);
 });
 
+test('of two batches of unknown outcome to one number our correlator names the right one', async () => {
+  const it = receiving();
+  const ids: string[] = [];
+  for (const text of ['one', 'two']) {
+    ids.push(await it.campaign([0], text));
+    const claims = await it.claim(1);
+    await it.lane.settlements.send(
+      claims.map((claim) => ({ claim, as: 'unknown', reason: 'no answer' }) as const),
+      0,
+    );
+  }
+  const inbox = it.open();
+  inbox.offer([{ ...report('x', 0, 'DeliveredToNetwork'), correlator: `${ids[1]}-0-1` }]);
+  await vi.waitFor(
+    () => expect(it.happened('request.suspected')).toMatchObject([{ campaign: ids[1], request: 'x' }]),
+    5_000,
+  );
+});
+
 test('what comes late of a request that is settled is not taken for a batch of unknown outcome', async () => {
   const it = receiving();
   const first = await it.campaign([0], 'first');

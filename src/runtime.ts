@@ -182,7 +182,7 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
     pauseLane: (name) => desk().pauseLane(name),
     resumeLane: (name) => desk().resumeLane(name),
     report: (id, report) => reportRows(deps, id, report),
-    find: (number) => findNumber(deps, number),
+    find: (number, options) => findNumber(deps, number, options),
     suppression: suppressionDesk(deps),
     follow: (options) => feed.follow(options),
     keys: apiKeyDesk(deps),

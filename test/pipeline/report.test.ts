@@ -1,8 +1,9 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { InputError, NotFoundError } from '../../src/campaign/errors.js';
-import type { ReportRow } from '../../src/campaign/views.js';
+import type { FoundRecipient, ReportRow } from '../../src/campaign/views.js';
 import { importCampaign } from '../../src/pipeline/import.js';
 import { findNumber, reportRows } from '../../src/pipeline/report.js';
+import { suppressionDesk } from '../../src/pipeline/suppression.js';
 import { recordsKey, statusesKey } from '../../src/store/settlements.js';
 import { testRedis } from '../redis/test-redis.js';
 import { importFixture, mobile } from './import-fixture.js';
@@ -160,4 +161,47 @@ test('a number is found in every campaign that has it, newest first, also where 
   ]);
   for await (const each of findNumber(deps, mobile(9_999))) expect.unreachable(each.campaign);
   await expect(findNumber(deps, 'nobody').next()).rejects.toBeInstanceOf(InputError);
+});
+
+const allOf = async (found: AsyncIterable<FoundRecipient>): Promise<string[]> => {
+  const ids: string[] = [];
+  for await (const { campaign: id } of found) ids.push(id);
+  return ids;
+};
+
+test('a number is looked for in the lanes that are named, and read by the country that is', async () => {
+  const id = await campaign('A lane', 2_000, 1);
+  expect(await allOf(findNumber(deps, mobile(2_000), { lanes: [lane] }))).toEqual([id]);
+  expect(await allOf(findNumber(deps, mobile(2_000), { lanes: ['another'] }))).toEqual([]);
+  const abroad = await campaign('Abroad', 2_001, 1);
+  const national = mobile(2_001).replace('+44', '0');
+  const elsewhere = { ...deps, config: { ...deps.config, defaultCountry: 'DK' } };
+  expect(await allOf(findNumber(elsewhere, national, { country: 'GB' }))).toEqual([abroad]);
+  await expect(allOf(findNumber(deps, national, { country: 'ZZ' }))).rejects.toMatchObject({
+    field: 'country',
+  });
+  await expect(allOf(findNumber(deps, '12'))).rejects.toMatchObject({ field: 'number' });
+});
+
+test('a search ends when nobody waits for it any more', async () => {
+  const newest = await campaign('Newest', 2_100, 1);
+  // More than are searched at a time.
+  const many = Array.from({ length: 200 }, (_, at) => `0000000000${String(at).padStart(3, '0')} ${lane}`);
+  await redis.zadd(keys.campaigns, ...many.flatMap((member) => ['0', member]));
+  onTestFinished(async () => void (await redis.zrem(keys.campaigns, ...many)));
+  const over = new AbortController();
+  const found = findNumber(deps, mobile(2_100), { signal: over.signal });
+  expect((await found.next()).value).toMatchObject({ campaign: newest });
+  over.abort(new Error('gone'));
+  await expect(found.next()).rejects.toThrow('gone');
+});
+
+test('numbers that are suppressed are read by the country that is named, and the one at fault by its place', async () => {
+  const { defaultCountry: _, ...config } = deps.config;
+  const desk = suppressionDesk({ config, suppression: deps.suppression });
+  const national = mobile(2_200).replace('+44', '0');
+  await expect(desk.add([mobile(2_201), national])).rejects.toMatchObject({ field: 'numbers/1' });
+  expect(await desk.add([mobile(2_201), national], { country: 'GB' })).toBe(2);
+  await expect(desk.remove([national], { country: 'ZZ' })).rejects.toMatchObject({ field: 'country' });
+  expect(await desk.remove([mobile(2_201), national], { country: 'GB' })).toBe(2);
 });

@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import type { CampaignInput } from '../pipeline/campaign-input.js';
 import { keyOf, maySee, mustSee } from './access.js';
 import { type CampaignOrder, type campaignRequest, inputOf } from './campaign-request.js';
-import { onceOver } from './over.js';
+import { whileAsked } from './over.js';
 import { Problem } from './problem.js';
 import type { HttpOptions } from './routes.js';
 import { readUpload } from './upload.js';
@@ -26,13 +26,6 @@ export async function campaignAsked(
   const { recipients, ...order } = request.body;
   mustHaveSender(order, config);
   return { ...inputOf(onLane(request, order, config), recipients), signal };
-}
-
-/** Fires when whoever asked has gone: then nobody would hear what became of it. */
-function whileAsked(request: FastifyRequest, reply: FastifyReply): AbortSignal {
-  const over = new AbortController();
-  onceOver(request, reply, () => over.abort(new Problem('badInput', 'whoever asked has gone')));
-  return over.signal;
 }
 
 /** With the lane that is meant, which is one that the key may use. */

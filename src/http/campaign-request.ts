@@ -9,6 +9,13 @@ import { MOST_MEMBERS } from './validation.js';
 
 const filled = z.string().trim().min(1).max(200);
 
+/** Whose national spelling is meant, in letters of either case. */
+export const country = z
+  .string()
+  .regex(/^[A-Za-z]{2}$/, 'must be two letters of ISO 3166, such as GB')
+  .optional()
+  .describe('Country whose national spelling numbers may be in; default: DEFAULT_COUNTRY');
+
 const order = {
   message: z
     .string()
@@ -21,11 +28,7 @@ const order = {
   senderName: filled.optional().describe('A name for the sending application; default: SENDER_NAME'),
   lane: filled.optional().describe('Default: the first lane, or the only one of the key'),
   name: filled.optional().describe('For people; default: the time'),
-  country: z
-    .string()
-    .regex(/^[A-Za-z]{2}$/, 'must be two letters of ISO 3166, such as GB')
-    .optional()
-    .describe('Country whose national spelling numbers may be in; default: DEFAULT_COUNTRY'),
+  country,
   at: z
     .string()
     .refine((text) => readMoment(text).kind === 'moment', {

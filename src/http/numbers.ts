@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { type FoundRecipient, foundRecipient } from '../campaign/views.js';
-import { keyOf, maySee, mustSeeAll } from './access.js';
-import { laneOrNone } from './campaign-id.js';
+import { keyOf, mustSeeAll } from './access.js';
+import { country } from './campaign-request.js';
+import { whileAsked } from './over.js';
 import { answerInPieces } from './pieces.js';
 import { problemBody } from './problem.js';
 import type { Routes } from './routes.js';
@@ -12,7 +13,9 @@ const numbers = z.strictObject({
     .array(z.string().max(100))
     .min(1)
     .describe('In any spelling; all of them, or none if one cannot be read'),
+  country,
 });
+const one = z.strictObject({ number: z.string().min(1).max(100).describe('In any spelling'), country });
 
 /** Where a number is found, and the numbers that are never sent to. No number stands in an address, which others log. */
 export const phoneNumbers: Routes = (app, { volley }) => {
@@ -24,17 +27,17 @@ export const phoneNumbers: Routes = (app, { volley }) => {
         summary: 'Find a number in every campaign',
         description: 'The newest first. A POST, so that the number stands in no log of addresses.',
         tags: ['Numbers'],
-        body: z.strictObject({ number: z.string().min(1).max(100).describe('In any spelling') }),
+        body: one,
         response: { 200: z.object({ found: z.array(foundRecipient) }), 400: problemBody },
       },
     },
-    async (request) => {
-      const key = keyOf(request);
+    async (request, reply) => {
+      const { number } = request.body;
+      const lanes = keyOf(request).lanes ?? undefined;
+      const signal = whileAsked(request, reply);
       const found: FoundRecipient[] = [];
-      for await (const recipient of volley.find(request.body.number)) {
-        const lane = key.lanes === null ? null : await laneOrNone(volley, recipient.campaign);
-        if (key.lanes === null || (lane !== null && maySee(key, lane))) found.push(recipient);
-      }
+      const all = volley.find(number, { country: countryOf(request.body), lanes, signal });
+      for await (const recipient of all) found.push(recipient);
       return { found };
     },
   );
@@ -69,7 +72,9 @@ export const phoneNumbers: Routes = (app, { volley }) => {
         response: { 200: z.object({ added: count.describe('How many are new') }), 400: problemBody },
       },
     },
-    async (request) => ({ added: await volley.suppression.add(request.body.numbers) }),
+    async ({ body }) => ({
+      added: await volley.suppression.add(body.numbers, { country: countryOf(body) }),
+    }),
   );
 
   app.post(
@@ -85,10 +90,16 @@ export const phoneNumbers: Routes = (app, { volley }) => {
     },
     async (request) => {
       mustSeeAll(keyOf(request), 'the list');
-      return { removed: await volley.suppression.remove(request.body.numbers) };
+      const { body } = request;
+      return { removed: await volley.suppression.remove(body.numbers, { country: countryOf(body) }) };
     },
   );
 };
+
+/** In the library's words. */
+function countryOf({ country: given }: { readonly country?: string | undefined }): string | undefined {
+  return given?.toUpperCase();
+}
 
 async function* asJson(all: AsyncIterable<string>): AsyncGenerator<string> {
   let before = '{"numbers":[';

@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Problem } from './problem.js';
 
 /**
  * Calls once when an answer is over, or its connection is: at once if that is gone already. An answer that is queued
@@ -22,4 +23,11 @@ export function onceOver({ raw: { socket } }: FastifyRequest, { raw }: FastifyRe
   socket.setMaxListeners(0);
   raw.on('close', over);
   socket.on('close', over);
+}
+
+/** Fires when whoever asked has gone: then nobody would hear what became of it. */
+export function whileAsked(request: FastifyRequest, reply: FastifyReply): AbortSignal {
+  const over = new AbortController();
+  onceOver(request, reply, () => over.abort(new Problem('badInput', 'whoever asked has gone')));
+  return over.signal;
 }

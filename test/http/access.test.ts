@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { OpenAPIV3_1 } from 'openapi-types';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { testRedis } from '../redis/test-redis.js';
 import { served } from './api.js';
 
@@ -98,6 +98,21 @@ test('A key that is limited to a lane sees and touches nothing of another', asyn
   const found = await ask('POST', '/v1/find', { key: own, body: { number: '+447700900123' } });
   expect(found.said).toMatchObject({ found: [{ campaign: mine }] });
   expect((await volley.status(theirs)).state).toBe('scheduled');
+});
+
+test('A number is searched in the lanes of the key alone, and while whoever asked is there', async () => {
+  const own = await key(['read'], ['main']);
+  const find = vi.spyOn(volley, 'find');
+  onTestFinished(() => find.mockRestore());
+  const socket = connect(Number(new URL(origin).port), '127.0.0.1').on('error', () => {});
+  const body = JSON.stringify({ number: '+447700900123' });
+  const head = `POST /v1/find HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${own}\r\nContent-Type: application/json\r\n`;
+  socket.write(`${head}Content-Length: ${body.length}\r\n\r\n${body}`);
+  await vi.waitUntil(() => find.mock.calls.length > 0);
+  socket.destroy();
+  const [, options] = find.mock.calls[0] ?? [];
+  expect(options?.lanes).toEqual(['main']);
+  await vi.waitUntil(() => options?.signal?.aborted === true);
 });
 
 test('A key that is limited to one lane sends on it without naming it', async () => {

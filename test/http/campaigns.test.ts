@@ -311,6 +311,32 @@ test('A number is found, suppressed, listed and let go of', async () => {
   expect(await list()).toEqual([]);
 });
 
+test('A number may be written as in a country that is named, and the one at fault is pointed at', async () => {
+  const bare = await served({ REDIS_URL: url, REDIS_PREFIX: `${prefix}-abroad`, DEFAULT_COUNTRY: '' });
+  const post = (path: string, body: object) => bare.ask('POST', path, { body });
+  const national = '07700 900155';
+  const body = { recipients: [{ to: '+447700900155' }], message: 'Hi', at: '2999-01-01T00:00:00Z' };
+  const id = idOf(await bare.ask('POST', '/v1/campaigns', { body }));
+  const refused = await post('/v1/find', { number: national });
+  expect(refused).toMatchObject({ status: 400, said: { errors: [{ pointer: '/number' }] } });
+  expect(await post('/v1/find', { number: national, country: 'gb' })).toMatchObject({
+    status: 200,
+    said: { found: [{ campaign: id }] },
+  });
+  const none = await post('/v1/find', { number: national, country: 'ZZ' });
+  expect(none).toMatchObject({ status: 400, said: { errors: [{ pointer: '/country' }] } });
+
+  for (const [path, done] of [
+    ['/v1/suppressions', { added: 2 }],
+    ['/v1/suppressions/remove', { removed: 2 }],
+  ] as const) {
+    const numbers = ['+447700900156', national];
+    const wrong = await post(path, { numbers });
+    expect(wrong).toMatchObject({ status: 400, said: { errors: [{ pointer: '/numbers/1' }] } });
+    expect((await post(path, { numbers, country: 'GB' })).said).toEqual(done);
+  }
+});
+
 test('A lane is held and opened', async () => {
   const lane = async () => (await ask('GET', '/v1/lanes/default')).said;
   expect((await ask('POST', '/v1/lanes/default/pause')).said).toEqual({ lane: 'default', state: 'held' });

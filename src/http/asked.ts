@@ -3,6 +3,7 @@ import type { z } from 'zod';
 import type { CampaignInput } from '../pipeline/campaign-input.js';
 import { keyOf, maySee, mustSee } from './access.js';
 import { type CampaignOrder, type campaignRequest, inputOf } from './campaign-request.js';
+import { rowsOfJson } from './json-rows.js';
 import { whileAsked } from './over.js';
 import { Problem } from './problem.js';
 import type { HttpOptions } from './routes.js';
@@ -25,7 +26,7 @@ export async function campaignAsked(
   if (request.body === null) throw new Problem('badInput', 'the body is empty: send a campaign');
   const { recipients, ...order } = request.body;
   mustHaveSender(order, config);
-  return { ...inputOf(onLane(request, order, config), recipients), signal };
+  return { ...inputOf(onLane(request, order, config), rowsOfJson(recipients)), signal };
 }
 
 /** With the lane that is meant, which is one that the key may use. */

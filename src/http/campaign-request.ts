@@ -46,11 +46,18 @@ const order = {
   again: z.boolean().optional().describe('Allow what equals a campaign of the last 24 hours'),
 };
 
+const MOST_LETTERS = 5_000;
+const value = z.union(
+  [z.string().max(MOST_LETTERS), z.number(), z.null()],
+  `must be a number, or a text of up to ${MOST_LETTERS} letters`,
+);
+/** Only what is no row is refused here. A row whose number or value is missing is a bad row, in JSON as in a CSV. */
 const recipient = z
-  .object({ to: z.string().max(100).describe('The number, in any spelling') })
-  .catchall(z.union([z.string().max(5_000), z.number()], 'must be a text or a number'))
+  .object({ to: value.optional().describe('The number, in any spelling; a row without one is a bad row') })
+  .catchall(value)
   .meta({
-    description: 'A number, and a value for each placeholder of the text',
+    description:
+      'A number, and a value for each placeholder of the text: `{ "to": "+447700900123", "name": "Ada" }`. Null is no value',
     maxProperties: MOST_MEMBERS,
   });
 

@@ -4,7 +4,8 @@ import type { Row, Rows } from './row.js';
 /** A recipient as code hands it over: the number in `to`, and a value for each placeholder of the text. */
 export interface RecipientInput {
   readonly to: string;
-  readonly [placeholder: string]: string | number | undefined;
+  /** Null is no value, as undefined is. */
+  readonly [placeholder: string]: string | number | null | undefined;
 }
 
 const ROWS_IN_A_BATCH = 1000;
@@ -50,5 +51,9 @@ async function* batchesOf(
 }
 
 function rowOf(line: number, recipient: RecipientInput, columns: readonly string[]): Row {
-  return { line, fields: columns.map((column) => String(recipient[column] ?? '')), fault: null };
+  // A column may be called as what every object inherits: `toString`.
+  const fields = columns.map((column) =>
+    Object.hasOwn(recipient, column) ? String(recipient[column] ?? '') : '',
+  );
+  return { line, fields, fault: null };
 }

@@ -99,12 +99,51 @@ test('Rows that cannot be sent to refuse the whole, by line, column and reason',
   ]);
 });
 
+test('A row that lacks its number or a value is a bad row, in whichever way it lacks it', async () => {
+  const recipients = [
+    { to: '+447700900123' },
+    { name: 'Bo' },
+    { to: null, name: 'Cy' },
+    { to: '+447700900124', name: null },
+    { to: 12, name: 'Dee' },
+    { to: 447700900125, name: 'Eve', note: 7 },
+    { to: '+447700900126', name: 'Fay' },
+  ];
+  const refused = await create(campaign({ recipients, message: 'Hi {{name}}' }));
+  expect([refused.status, refused.said]).toMatchObject([422, { invalid: 5, rows: 7 }]);
+  const { errors } = refused.said as { errors: { pointer: string; message: string }[] };
+  expect(errors).toMatchObject([
+    { pointer: '/recipients/0/name', message: expect.stringMatching(/^is empty/) },
+    { pointer: '/recipients/1/to', message: expect.stringMatching(/^is empty/) },
+    { pointer: '/recipients/2/to', message: expect.stringMatching(/^is empty/) },
+    { pointer: '/recipients/3/name', message: expect.stringMatching(/^is empty/) },
+    { pointer: '/recipients/4/to', message: expect.stringContaining('"12"') },
+  ]);
+  const skipped = await create(campaign({ recipients, message: 'Hi {{name}}', skipInvalid: true }));
+  expect([skipped.status, skipped.said]).toMatchObject([201, { recipients: 2, invalid: 5 }]);
+});
+
+test('A member that no recipient has is no column, whatever all objects inherit', async () => {
+  const recipients: object[] = [{ to: '+447700900123', toString: 'Anna' }, { to: '+447700900124' }];
+  const { said } = await ask('POST', '/v1/preview', { body: { recipients, message: 'Hi {{toString}}' } });
+  expect(said).toMatchObject({
+    recipients: 1,
+    problems: [{ line: 2, column: 'toString', reason: expect.stringMatching(/^is empty/) }],
+  });
+});
+
+test('So many rows with members of their own have no more columns than a list may', async () => {
+  const recipients = Array.from({ length: 3_000 }, (_, at) => ({ to: '+447700900123', [`c${at}`]: at }));
+  const { said } = await ask('POST', '/v1/preview', { body: { recipients, message: 'Hi' } });
+  expect((said as { columns: string[] }).columns).toHaveLength(200);
+});
+
 test.each([
   ['nothing', {}, ['/recipients', '/message']],
   ['a member that nobody knows', campaign({ mesage: 'Hi' }), ['/mesage']],
   ['a text that is none', campaign({ message: 7 }), ['/message']],
   ['an empty list', campaign({ recipients: [] }), ['/recipients']],
-  ['a recipient without a number', campaign({ recipients: [{ name: 'Anna' }] }), ['/recipients/0/to']],
+  ['a recipient that is none', campaign({ recipients: ['+447700900123'] }), ['/recipients/0']],
   [
     'a value that is neither text nor number',
     campaign({ recipients: [{ to: '1', a: {} }] }),
@@ -213,7 +252,7 @@ test('A long list is taken whole, and a fault far down in it is told by its plac
   const recipients: object[] = many(3_456);
   const { said } = await ask('POST', '/v1/preview', { body: campaign({ recipients, message: 'Hi' }) });
   expect(said).toMatchObject({ rows: 3_456, recipients: 3_456 });
-  recipients[2_345] = { to: 7 };
+  recipients[2_345] = { to: {} };
   const refused = await ask('POST', '/v1/preview', { body: campaign({ recipients, message: 'Hi' }) });
   expect(refused).toMatchObject({ status: 400, said: { errors: [{ pointer: '/recipients/2345/to' }] } });
 });

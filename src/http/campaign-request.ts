@@ -54,10 +54,10 @@ const value = z.union(
 /** Only what is no row is refused here. A row whose number or value is missing is a bad row, in JSON as in a CSV. */
 const recipient = z
   .object({ to: value.optional().describe('The number, in any spelling; a row without one is a bad row') })
-  .catchall(value)
+  .catchall(value.describe('A value for the placeholder of that name; null is none'))
   .meta({
     description:
-      'A number, and a value for each placeholder of the text: `{ "to": "+447700900123", "name": "Ada" }`. Null is no value',
+      'A number, and a value for each placeholder of the text: `{ "to": "+447700900123", "name": "Ada" }`',
     maxProperties: MOST_MEMBERS,
   });
 

@@ -2,11 +2,12 @@ import { z } from 'zod';
 import { CAMPAIGN_STATES, campaignStatus, preview } from '../campaign/views.js';
 import { systemClock } from '../clock.js';
 import { keyOf } from './access.js';
+import { answered, refused } from './answers.js';
 import { campaignAsked } from './asked.js';
 import { campaignId, mustSeeCampaign } from './campaign-id.js';
 import { badRow, badRows, campaignRequest } from './campaign-request.js';
 import { ownIdempotencyKey, refusalOf } from './enqueue.js';
-import { Problem, problemBody } from './problem.js';
+import { Problem } from './problem.js';
 import type { Routes } from './routes.js';
 
 const count = z.int().min(0);
@@ -55,7 +56,11 @@ export const campaigns: Routes = (app, options) => {
         tags: ['Campaigns'],
         headers: idempotency,
         body: campaignRequest.nullable(),
-        response: { 200: created, 201: created, 400: problemBody, 409: problemBody, 422: problemBody },
+        response: {
+          200: answered('The campaign that was made before with this idempotency key', created),
+          201: answered('The campaign that was made; `location` is its address', created),
+          ...refused('repeated', 'invalidRows', 'conflict'),
+        },
       },
     },
     async (request, reply) => {
@@ -97,7 +102,7 @@ export const campaigns: Routes = (app, options) => {
         description: 'Takes what makes a campaign; nothing is stored and nothing is sent.',
         tags: ['Campaigns'],
         body: campaignRequest.nullable(),
-        response: { 200: preview, 400: problemBody },
+        response: { 200: answered('What it would come to', preview) },
       },
     },
     async (request, reply) => {
@@ -115,14 +120,14 @@ export const campaigns: Routes = (app, options) => {
         tags: ['Campaigns'],
         querystring: z.strictObject({
           state: z.enum(CAMPAIGN_STATES).optional(),
-          limit: z.coerce.number().int().min(1).max(200).default(50),
+          limit: z.coerce.number().int().min(1).max(200).default(50).describe('How many at most'),
           cursor: z
             .string()
             .regex(/^[0-9a-z]{1,40}$/, 'is none that was given')
             .optional()
             .describe('`nextCursor` of the page before'),
         }),
-        response: { 200: page, 400: problemBody },
+        response: { 200: answered('A page of them, the newest first', page) },
       },
     },
     async (request) => {
@@ -141,7 +146,7 @@ export const campaigns: Routes = (app, options) => {
         summary: 'See how a campaign stands',
         tags: ['Campaigns'],
         params: campaignId,
-        response: { 200: campaignStatus, 404: problemBody },
+        response: { 200: answered('How it stands now', campaignStatus), ...refused('notFound') },
       },
     },
     async (request) => {

@@ -1,11 +1,12 @@
 import { z } from 'zod';
 import { InputError } from '../campaign/errors.js';
+import { answered, refused } from './answers.js';
 import { campaignId, mustSeeCampaign } from './campaign-id.js';
-import { Problem, problemBody } from './problem.js';
+import { Problem } from './problem.js';
 import type { Routes } from './routes.js';
 
 const count = z.int().min(0);
-const refusals = { 404: problemBody, 409: problemBody };
+const refusals = refused('notFound', 'notNow');
 
 /** An operator's words on a campaign; what each answers is what the command line's `--json` does. */
 export const commands: Routes = (app, { volley }) => {
@@ -19,7 +20,10 @@ export const commands: Routes = (app, { volley }) => {
         tags: ['Campaigns'],
         params: campaignId,
         response: {
-          200: z.object({ id: z.string(), state: z.literal('paused'), inFlight: count }),
+          200: answered(
+            'It is paused; so many requests are still in flight',
+            z.object({ id: z.string(), state: z.literal('paused'), inFlight: count }),
+          ),
           ...refusals,
         },
       },
@@ -40,7 +44,10 @@ export const commands: Routes = (app, { volley }) => {
         summary: 'Let a paused campaign go on',
         tags: ['Campaigns'],
         params: campaignId,
-        response: { 200: z.object({ id: z.string(), state: z.string() }), ...refusals },
+        response: {
+          200: answered('It goes on', z.object({ id: z.string(), state: z.string() })),
+          ...refusals,
+        },
       },
     },
     async (request) => {
@@ -62,12 +69,15 @@ export const commands: Routes = (app, { volley }) => {
         tags: ['Campaigns'],
         params: campaignId,
         response: {
-          200: z.object({
-            id: z.string(),
-            state: z.literal('cancelled'),
-            cancelled: count.describe('Recipients who will not be sent to'),
-            inFlight: count,
-          }),
+          200: answered(
+            'It is cancelled; so many requests are still in flight',
+            z.object({
+              id: z.string(),
+              state: z.literal('cancelled'),
+              cancelled: count.describe('Recipients who will not be sent to'),
+              inFlight: count,
+            }),
+          ),
           ...refusals,
         },
       },
@@ -95,17 +105,20 @@ export const commands: Routes = (app, { volley }) => {
           request: z.string().min(1).max(100).optional(),
         }),
         response: {
-          200: z.object({
-            batches: count,
-            recipients: count,
-            tooEarly: z
-              .object({ batches: count, until: z.string() })
-              .readonly()
-              .nullable()
-              .describe(
-                'Left as they are because a worker may still be about to send them, and when that is over',
-              ),
-          }),
+          200: answered(
+            'So many were settled',
+            z.object({
+              batches: count,
+              recipients: count,
+              tooEarly: z
+                .object({ batches: count, until: z.string() })
+                .readonly()
+                .nullable()
+                .describe(
+                  'Left as they are because a worker may still be about to send them, and when that is over',
+                ),
+            }),
+          ),
           ...refusals,
         },
       },

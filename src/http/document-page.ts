@@ -1,14 +1,9 @@
 import type { OpenAPIV3_1 } from 'openapi-types';
+import type { ProblemKind } from './problem.js';
 
 type Document = OpenAPIV3_1.Document;
 type Schema = OpenAPIV3_1.SchemaObject | OpenAPIV3_1.ReferenceObject;
 type Operation = OpenAPIV3_1.OperationObject & { readonly 'x-scope'?: string };
-
-interface ProblemKind {
-  readonly code: string;
-  readonly status: number;
-  readonly title: string;
-}
 
 const METHODS = ['get', 'post', 'put', 'delete'] as const;
 /** Deeper than that the document itself is easier to read. */
@@ -47,7 +42,7 @@ ${description
 ${groups.map(({ name, own }) => `<h2>${escaped(name)}</h2>\n${own.map((one) => section(document, one)).join('\n')}`).join('\n')}
 <h2>Errors</h2>
 <table><tr><th>code</th><th>status</th><th></th></tr>
-${problems.map(({ code, status, title: words }) => `<tr id="problem-${code}"><td><code>${code}</code></td><td>${status}</td><td>${escaped(words)}</td></tr>`).join('\n')}
+${problems.map(({ code, status, title: words, advice }) => `<tr id="problem-${code}"><td><code>${code}</code></td><td>${status}</td><td><b>${escaped(words)}.</b> ${prose(advice)}</td></tr>`).join('\n')}
 </table>
 </main>
 </body>
@@ -102,15 +97,13 @@ function answer(
   response: OpenAPIV3_1.ResponseObject | OpenAPIV3_1.ReferenceObject,
 ): string {
   if ('$ref' in response) return '';
-  const words = response.description === 'Default Response' ? '' : ` ${prose(response.description)}`;
+  const words = ` ${prose(response.description)}`;
   if (Number(status) >= 400) return `<p class="answer"><b>${status}</b>${words}</p>`;
   return Object.entries(response.content ?? {})
     .map(([type, { schema }]) => {
       const rows = members(document, schema as Schema | undefined);
-      const title = `${status}: ${type}`;
-      return rows.length === 0
-        ? `<p class="answer"><b>${escaped(title)}</b>${words}</p>`
-        : table(title, rows);
+      const title = `<p class="answer"><b>${status}: ${escaped(type)}</b>${words}</p>`;
+      return rows.length === 0 ? title : `${title}\n${table('', rows)}`;
     })
     .join('\n');
 }
@@ -128,13 +121,13 @@ function table(title: string, rows: readonly Member[]): string {
     ({ name, type, required, words }) =>
       `<tr><td><code>${escaped(name)}</code>${required ? '' : ' <i>optional</i>'}</td><td>${escaped(type)}</td><td>${prose(words)}</td></tr>`,
   );
-  return `<h4>${escaped(title)}</h4>\n<table>${lines.join('\n')}</table>`;
+  return `${title === '' ? '' : `<h4>${escaped(title)}</h4>\n`}<table>${lines.join('\n')}</table>`;
 }
 
 function members(document: Document, given: Schema | undefined, before = '', depth = 0): Member[] {
   const schema = resolved(document, given);
   if (schema === undefined || schema.properties === undefined) return [];
-  return Object.entries(schema.properties).flatMap(([name, member]) => {
+  const own = Object.entries(schema.properties).flatMap(([name, member]) => {
     const full = `${before}${name}`;
     const row: Member = {
       name: full,
@@ -151,6 +144,11 @@ function members(document: Document, given: Schema | undefined, before = '', dep
         : members(document, items, `${full}[].`, depth + 1);
     return [row, ...inner];
   });
+  const { additionalProperties: others } = schema;
+  // An empty schema says no more than that others are let through.
+  if (typeof others !== 'object' || Object.keys(others).length === 0) return own;
+  const words = described(document, others);
+  return [...own, { name: `${before}…`, type: typeOf(document, others), required: false, words }];
 }
 
 function described(document: Document, given: Schema | undefined): string {
@@ -166,11 +164,25 @@ function typeOf(document: Document, given: Schema | undefined): string {
   const schema = resolved(document, given);
   if (schema === undefined) return '';
   if (schema.const !== undefined) return JSON.stringify(schema.const);
-  if (schema.enum !== undefined) return schema.enum.map((value) => JSON.stringify(value)).join(' | ');
+  if (schema.enum !== undefined) {
+    return `${schema.enum.map((value) => JSON.stringify(value)).join(' | ')}${boundsOf(schema)}`;
+  }
   const some = schema.anyOf ?? schema.oneOf;
   if (some !== undefined) return some.map((one) => typeOf(document, one)).join(' | ');
   if ('items' in schema) return `list of ${typeOf(document, schema.items) || 'anything'}`;
-  return [schema.type ?? ''].flat().join(' | ');
+  return `${[schema.type ?? ''].flat().join(' | ')}${boundsOf(schema)}`;
+}
+
+/** What bounds it, and what it is where it is left out. */
+function boundsOf({ minimum, maximum, maxLength, default: usual }: OpenAPIV3_1.SchemaObject): string {
+  const bounds = [
+    ...(minimum !== undefined && maximum !== undefined && maximum < Number.MAX_SAFE_INTEGER
+      ? [`${minimum} to ${maximum}`]
+      : []),
+    ...(maxLength === undefined ? [] : [`up to ${maxLength} letters`]),
+    ...(usual === undefined ? [] : [`default ${usual}`]),
+  ];
+  return bounds.map((bound) => `, ${bound}`).join('');
 }
 
 const ENTITIES: Readonly<Record<string, string>> = {

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { Problem, problemBody } from './problem.js';
+import { answered, refused } from './answers.js';
+import { Problem } from './problem.js';
 import type { Routes } from './routes.js';
 
 /** Longer than a slow answer, shorter than whoever asks is patient. */
@@ -17,7 +18,7 @@ export const health: Routes = (app, { volley }) => {
         description: 'Says nothing of Redis: a process that cannot reach it is not mended by ending it.',
         tags: ['Operation'],
         security: [],
-        response: { 200: fine },
+        response: { 200: answered('It lives', fine) },
       },
     },
     async () => ({ status: 'ok' as const }),
@@ -30,7 +31,7 @@ export const health: Routes = (app, { volley }) => {
         description: 'Asks Redis. 503 while it does not answer within two seconds.',
         tags: ['Operation'],
         security: [],
-        response: { 200: fine, 503: problemBody },
+        response: { 200: answered('Redis answers', fine), ...refused('unavailable') },
       },
     },
     async () => {

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { type LaneStatus, laneStatus } from '../campaign/views.js';
 import { keyOf, maySee, mustSee } from './access.js';
-import { Problem, problemBody } from './problem.js';
+import { answered, refused } from './answers.js';
+import { Problem } from './problem.js';
 import type { Routes } from './routes.js';
 
 const laneName = z.strictObject({ name: z.string().min(1).max(100) });
@@ -25,7 +26,7 @@ export const lanes: Routes = (app, { volley }) => {
       schema: {
         summary: 'See how the lanes stand',
         tags: ['Lanes'],
-        response: { 200: z.object({ lanes: z.array(laneStatus) }) },
+        response: { 200: answered('How each lane stands now', z.object({ lanes: z.array(laneStatus) })) },
       },
     },
     async (request) => ({ lanes: await lanesOf(request) }),
@@ -39,7 +40,7 @@ export const lanes: Routes = (app, { volley }) => {
         summary: 'See how a lane stands',
         tags: ['Lanes'],
         params: laneName,
-        response: { 200: laneStatus, 404: problemBody },
+        response: { 200: answered('How it stands now', laneStatus), ...refused('notFound') },
       },
     },
     async (request) => laneOf(request, request.params.name),
@@ -54,7 +55,7 @@ export const lanes: Routes = (app, { volley }) => {
         description: 'None of its requests starts before it is resumed.',
         tags: ['Lanes'],
         params: laneName,
-        response: { 200: commanded, 404: problemBody },
+        response: { 200: answered('It is held', commanded), ...refused('notFound') },
       },
     },
     async (request) => {
@@ -73,7 +74,7 @@ export const lanes: Routes = (app, { volley }) => {
         description: 'What stopped it should be mended first.',
         tags: ['Lanes'],
         params: laneName,
-        response: { 200: commanded, 404: problemBody },
+        response: { 200: answered('What it is in now', commanded), ...refused('notFound') },
       },
     },
     async (request) => {

@@ -6,11 +6,12 @@ import { NotFoundError } from '../campaign/errors.js';
 import { CATALOGUE, type FieldTable } from '../events/catalogue.js';
 import { FED, type FedEvent, type FeedItem } from '../pipeline/event-feed.js';
 import { keyOf, maySee, mustSee } from './access.js';
+import { refused } from './answers.js';
 import { countAtOnce } from './at-once.js';
 import { campaignId, mustSeeCampaign } from './campaign-id.js';
 import { everySecond } from './every-second.js';
 import { onceOver } from './over.js';
-import { Problem, problemBody } from './problem.js';
+import { Problem } from './problem.js';
 import type { HttpOptions, Routes } from './routes.js';
 
 /** A line that says nothing, so that proxies and dead lines are found out. */
@@ -25,7 +26,7 @@ const stream = {
     description: 'Server-sent events, without end',
     content: { 'text/event-stream': { schema: z.string() } },
   },
-  503: problemBody,
+  ...refused('unavailable'),
 };
 
 const resume = z.looseObject({
@@ -92,7 +93,7 @@ export const live: Routes = (app, options) => {
         tags: ['Events'],
         params: campaignId,
         headers: resume,
-        response: { ...stream, 404: problemBody },
+        response: { ...stream, ...refused('notFound') },
       },
     },
     async (request, reply) => {

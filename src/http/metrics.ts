@@ -3,7 +3,6 @@ import { z } from 'zod';
 import { createMetrics } from '../metrics/index.js';
 import { keyOf, mustSeeAll } from './access.js';
 import { onceOver } from './over.js';
-import { problemBody } from './problem.js';
 import type { HttpOptions, Routes } from './routes.js';
 
 /**
@@ -34,7 +33,6 @@ export function measured(whole: FastifyInstance, { volley, config }: HttpOptions
           tags: ['Operation'],
           response: {
             200: { description: 'The metrics', content: { 'text/plain': { schema: z.string() } } },
-            403: problemBody,
           },
         },
       },

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { type FoundRecipient, foundRecipient } from '../campaign/views.js';
 import { keyOf, mustSeeAll } from './access.js';
+import { answered } from './answers.js';
 import { country } from './campaign-request.js';
 import { whileAsked } from './over.js';
 import { answerInPieces } from './pieces.js';
-import { problemBody } from './problem.js';
 import type { Routes } from './routes.js';
 
 const count = z.int().min(0);
@@ -28,7 +28,12 @@ export const phoneNumbers: Routes = (app, { volley }) => {
         description: 'The newest first. A POST, so that the number stands in no log of addresses.',
         tags: ['Numbers'],
         body: one,
-        response: { 200: z.object({ found: z.array(foundRecipient) }), 400: problemBody },
+        response: {
+          200: answered(
+            'Where it was found, and what became of it',
+            z.object({ found: z.array(foundRecipient) }),
+          ),
+        },
       },
     },
     async (request, reply) => {
@@ -50,7 +55,7 @@ export const phoneNumbers: Routes = (app, { volley }) => {
         summary: 'The numbers that are never sent to',
         description: 'As a stream, in no order. They belong to all lanes: a key limited to some is refused.',
         tags: ['Numbers'],
-        response: { 200: z.object({ numbers: z.array(z.string()) }), 403: problemBody },
+        response: { 200: answered('All of them, in E.164', z.object({ numbers: z.array(z.string()) })) },
       },
     },
     async (request, reply) => {
@@ -69,7 +74,9 @@ export const phoneNumbers: Routes = (app, { volley }) => {
           'For all lanes, whichever the key is limited to: who wants no texts wants none of anybody.',
         tags: ['Numbers'],
         body: numbers,
-        response: { 200: z.object({ added: count.describe('How many are new') }), 400: problemBody },
+        response: {
+          200: answered('They are never sent to', z.object({ added: count.describe('How many are new') })),
+        },
       },
     },
     async ({ body }) => ({
@@ -85,7 +92,12 @@ export const phoneNumbers: Routes = (app, { volley }) => {
         summary: 'Take numbers off that list',
         tags: ['Numbers'],
         body: numbers,
-        response: { 200: z.object({ removed: count }), 400: problemBody, 403: problemBody },
+        response: {
+          200: answered(
+            'They may be sent to',
+            z.object({ removed: count.describe('How many were on the list') }),
+          ),
+        },
       },
     },
     async (request) => {

@@ -3,6 +3,7 @@ import swagger from '@fastify/swagger';
 import type { FastifyInstance } from 'fastify';
 import { jsonSchemaTransform, jsonSchemaTransformObject } from 'fastify-type-provider-zod';
 import type { OpenAPIV3_1 } from 'openapi-types';
+import { refused } from './answers.js';
 import { campaignOrder, campaignRequest } from './campaign-request.js';
 import { documentPage } from './document-page.js';
 import { PROBLEMS } from './problem.js';
@@ -16,20 +17,10 @@ Each request under /v1 carries a key, \`Authorization: Bearer vk_…\`, made by 
 \`read\`, \`send\` and \`operate\`. Errors are \`application/problem+json\` (RFC 9457) and name what is wrong and where.`;
 
 /** What any route behind the keys may answer beside its own. */
-const ALWAYS = {
-  400: 'The request cannot be',
-  401: 'No key, or none that is known',
-  403: 'The key may not do this',
-  429: 'Too many requests; `Retry-After` says when again',
-  500: 'The fault is ours; what was asked for may have been done',
-  503: 'Redis does not answer; ask again',
-};
+const ALWAYS = refused('badInput', 'unauthorised', 'forbidden', 'tooMany', 'failed', 'unavailable');
 
 /** And besides, where a body is taken. */
-const WITH_BODY = {
-  413: 'The body is longer than is taken',
-  415: 'The body is of a type that is not taken here',
-};
+const WITH_BODY = refused('tooLarge', 'unsupported');
 
 /** Collects what there is from the routes that are registered after it. */
 export function collectDocument(app: FastifyInstance): void {
@@ -74,17 +65,9 @@ function completed(operation: Operation): void {
   if (operation['x-scope'] !== undefined) {
     const content = { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } };
     const refusals = { ...ALWAYS, ...(operation.requestBody !== undefined && WITH_BODY) };
-    for (const [status, description] of Object.entries(refusals)) {
-      operation.responses = { ...operation.responses, [status]: { description, content } };
+    for (const [status, { description }] of Object.entries(refusals)) {
+      operation.responses = { [status]: { description, content }, ...operation.responses };
     }
-  }
-  for (const [status, response] of Object.entries(operation.responses ?? {})) {
-    if (Number(status) < 400 || !('content' in response)) continue;
-    const schema = { $ref: '#/components/schemas/Problem' };
-    response.content = { 'application/problem+json': { schema } };
-    const known = PROBLEMS.find((problem) => problem.status === Number(status));
-    if (response.description === 'Default Response' && known !== undefined)
-      response.description = known.title;
   }
   if (
     operation['x-upload'] !== true ||

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { REPORTED_STATUSES } from '../campaign/report-row.js';
 import { writtenReport } from '../pipeline/report-text.js';
+import { refused } from './answers.js';
 import { campaignId, mustSeeCampaign } from './campaign-id.js';
 import { answerInPieces } from './pieces.js';
-import { problemBody } from './problem.js';
 import type { Routes } from './routes.js';
 
 const TYPES = { csv: 'text/csv; charset=utf-8; header=present', ndjson: 'application/x-ndjson' } as const;
@@ -21,7 +21,10 @@ export const report: Routes = (app, { volley }) => {
         tags: ['Campaigns'],
         params: campaignId,
         querystring: z.strictObject({
-          format: z.enum(['csv', 'ndjson']).default('csv'),
+          format: z
+            .enum(['csv', 'ndjson'])
+            .default('csv')
+            .describe('Lines of CSV below a header, or of JSON'),
           status: z.enum(REPORTED_STATUSES).optional().describe('Only these'),
         }),
         response: {
@@ -32,7 +35,7 @@ export const report: Routes = (app, { volley }) => {
               'application/x-ndjson': { schema: z.string() },
             },
           },
-          404: problemBody,
+          ...refused('notFound'),
         },
       },
     },

@@ -67,6 +67,47 @@ test('A campaign is described as JSON and as a form', () => {
   });
 });
 
+test('Each answer is described in words, and a refusal by what it may be at that address', () => {
+  for (const { path, method, operation } of operations) {
+    for (const [status, response] of Object.entries(operation.responses ?? {})) {
+      const words = 'description' in response ? response.description : undefined;
+      expect([method, path, status, words]).toEqual([
+        method,
+        path,
+        status,
+        expect.stringMatching(/^[A-Z`].{5,}/),
+      ]);
+      expect(words).not.toBe('Default Response');
+    }
+  }
+  const at = (path: string) => document.paths?.[path]?.post?.responses ?? {};
+  expect(at('/v1/campaigns')).toMatchObject({
+    409: { description: '`repeated`: The same campaign was made within 24 hours' },
+    422: { description: expect.stringMatching(/^`invalidRows`: .*; `conflict`: /) },
+  });
+  expect(at('/v1/campaigns/{id}/pause')).toMatchObject({
+    409: { description: expect.stringMatching(/^`notNow`/) },
+  });
+});
+
+test('The page shows what bounds a member, what it is by default, and that rows carry values', () => {
+  const rowOf = (name: string) =>
+    html.split('<tr>').find((row) => row.startsWith(`<td><code>${name}</code>`));
+  expect(rowOf('limit (query)')).toContain('integer, 1 to 200, default 50');
+  expect(rowOf('format (query)')).toContain('default csv');
+  expect(rowOf('message')).toContain('up to 20000 letters');
+  expect(rowOf('recipients[].…')).toContain('A value for the placeholder of that name');
+  expect(html).toContain('The campaign that was made before with this idempotency key');
+});
+
+test('The page says of each error when it comes and what to do, not its title alone', () => {
+  for (const { code, title } of PROBLEMS) {
+    const [, row = ''] = html.split(`<tr id="problem-${code}">`);
+    const words = row.slice(0, row.indexOf('</tr>')).replace(/<[^>]+>/g, '');
+    expect(words.length, code).toBeGreaterThan(code.length + title.length + 60);
+  }
+});
+
 test('The page shows every operation and every error, and loads nothing from anywhere', () => {
   expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8');
   expect(page.headers.get('content-security-policy')).toContain("default-src 'none'");

@@ -1,14 +1,16 @@
-import type { RecipientInput } from '../list/row-objects.js';
 import { MOST_MEMBERS } from './validation.js';
 
 /** A recipient as JSON has it: what is null or missing has no value. */
 export type JsonRow = Readonly<Record<string, string | number | null | undefined>>;
 
+/** The same with its number as a text, which is empty where there is none. */
+type Recipient = JsonRow & { readonly to: string };
+
 /**
  * The recipients of a JSON body in the library's words. The library takes the members of the first one as the columns;
  * here a row may lack what it has no value for, the first like any other, so the first is given what others have.
  */
-export function* rowsOfJson(recipients: readonly JsonRow[]): Generator<RecipientInput> {
+export function* rowsOfJson(recipients: readonly JsonRow[]): Generator<Recipient> {
   const columns = columnsOf(recipients);
   for (const [at, row] of recipients.entries()) {
     yield { ...(at === 0 ? columns : {}), ...row, to: String(row['to'] ?? '') };

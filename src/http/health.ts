@@ -13,6 +13,8 @@ export const health: Routes = (app, { volley }) => {
   app.get(
     '/healthz',
     {
+      // Some ask so whether it is there.
+      exposeHeadRoute: true,
       schema: {
         summary: 'Whether the process lives',
         description: 'Says nothing of Redis: a process that cannot reach it is not mended by ending it.',
@@ -26,6 +28,7 @@ export const health: Routes = (app, { volley }) => {
   app.get(
     '/readyz',
     {
+      exposeHeadRoute: true,
       schema: {
         summary: 'Whether requests can be served',
         description: 'Asks Redis. 503 while it does not answer within two seconds.',

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { CAMPAIGN_ID } from '../campaign/campaign-id.js';
 import { CAMPAIGN_STATES, campaignStatus, preview } from '../campaign/views.js';
 import { systemClock } from '../clock.js';
 import { keyOf } from './access.js';
@@ -123,7 +124,7 @@ export const campaigns: Routes = (app, options) => {
           limit: z.coerce.number().int().min(1).max(200).default(50).describe('How many at most'),
           cursor: z
             .string()
-            .regex(/^[0-9a-z]{1,40}$/, 'is none that was given')
+            .regex(CAMPAIGN_ID, 'is none that was given: take `nextCursor` of the page before')
             .optional()
             .describe('`nextCursor` of the page before'),
         }),

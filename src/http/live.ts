@@ -42,7 +42,7 @@ const resume = z.looseObject({
  * a second, however many watch it.
  */
 export const live: Routes = (app, options) => {
-  const { volley, patienceMs, mostStreams = MOST_STREAMS } = options;
+  const { volley, config, patienceMs, mostStreams = MOST_STREAMS } = options;
   let isClosing = false;
   const watchers = new Set<AbortController>();
   const streams = countAtOnce();
@@ -67,13 +67,16 @@ export const live: Routes = (app, options) => {
         querystring: z.strictObject({
           lane: z.string().min(1).max(100).optional().describe('Only of this lane'),
         }),
-        response: stream,
+        response: { ...stream, ...refused('notFound') },
       },
     },
     async (request, reply) => {
       const { lane } = request.query;
       const key = keyOf(request);
       if (lane !== undefined) mustSee(key, lane);
+      if (lane !== undefined && !config.lanes.some(({ name }) => name === lane)) {
+        throw new Problem('notFound', `there is no lane ${lane}`);
+      }
       return serve(
         request,
         reply,

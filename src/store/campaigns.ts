@@ -98,7 +98,7 @@ const state = z.object({
 /** What changes of a campaign, as the scripts keep it. Times in ms, 0 for none. */
 export type StoredState = z.output<typeof state>;
 
-/** A new id: eight characters of time, so that ids list in order of their creation, and five of chance. */
+/** A new id (`CAMPAIGN_ID`): eight characters of time, so that ids list in order of their creation, and five of chance. */
 export function newCampaignId(now: number, random: Random): string {
   const time = now.toString(36).padStart(8, '0');
   const chance = Math.floor(random() * 36 ** 5);

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { testRedis } from '../redis/test-redis.js';
 import { formOf, served } from './api.js';
 
-const { url, prefix } = testRedis('http-campaigns');
+const { url, prefix, redis } = testRedis('http-campaigns');
 let now = Date.parse('2030-01-01T00:00:00Z');
 const { ask, volley } = await served(
   { REDIS_URL: url, REDIS_PREFIX: prefix, DEFAULT_COUNTRY: 'GB' },
@@ -298,13 +298,33 @@ test('All campaigns are listed page by page, each once, the newest first', async
   expect(ids).toEqual(expected);
 });
 
-test.each(['limit=0', 'limit=201', 'limit=x', 'state=gone', 'cursor=%2F', 'stat=running'])(
-  'A list is not asked for with %s',
-  async (query) => {
-    const { status, said } = await ask('GET', `/v1/campaigns?${query}`);
-    expect([status, said]).toMatchObject([400, { errors: [{ pointer: `query/${query.split('=')[0]}` }] }]);
-  },
-);
+test('A page goes on from a campaign that is gone meanwhile', async () => {
+  const ids = (await volley.list({ limit: 1_000 })).map(({ id }) => id);
+  const [first = '', second = '', third] = ids;
+  const index = `${prefix}:campaigns`;
+  const member = `${second} default`;
+  expect(await redis.zrem(index, member)).toBe(1);
+  const page = async (cursor: string) => {
+    const { said } = await ask('GET', `/v1/campaigns?limit=1&cursor=${cursor}`);
+    return (said as { campaigns: { id: string }[] }).campaigns.map(({ id }) => id);
+  };
+  expect([await page(first), await page(second)]).toEqual([[third], [third]]);
+  await redis.zadd(index, 0, member);
+});
+
+test.each([
+  'limit=0',
+  'limit=201',
+  'limit=x',
+  'state=gone',
+  'cursor=%2F',
+  'cursor=xxx',
+  'cursor=',
+  'stat=running',
+])('A list is not asked for with %s', async (query) => {
+  const { status, said } = await ask('GET', `/v1/campaigns?${query}`);
+  expect([status, said]).toMatchObject([400, { errors: [{ pointer: `query/${query.split('=')[0]}` }] }]);
+});
 
 test('A campaign is paused, resumed and cancelled, and says what cannot be', async () => {
   const id = idOf(await create(campaign()));

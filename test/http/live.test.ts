@@ -86,6 +86,11 @@ async function happened(watched: Watched): Promise<EventSourceMessage & { said: 
   }
 }
 
+test('A lane that is not there has no stream', async () => {
+  const { status, said } = await ask('GET', '/v1/events?lane=nope');
+  expect([status, said]).toMatchObject([404, { code: 'notFound', detail: 'there is no lane nope' }]);
+});
+
 test('What happens in any process is told, with an id each', async () => {
   const id = await campaign();
   const watched = await watch('/v1/events');

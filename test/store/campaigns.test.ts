@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { CAMPAIGN_ID } from '../../src/campaign/campaign-id.js';
 import { keyNames } from '../../src/redis/keys.js';
 import {
   findLane,
@@ -15,6 +16,8 @@ const NOW = Date.UTC(2027, 0, 1);
 
 test('ids list in the order of their times, whatever chance adds', () => {
   const ids = [newCampaignId(NOW, () => 0.999_999_999), newCampaignId(NOW + 1, () => 0)];
+  const farOff = newCampaignId(Date.UTC(2100, 0), () => 0);
+  for (const id of [...ids, farOff]) expect(id).toMatch(CAMPAIGN_ID);
   expect(ids).toEqual([...ids].sort());
   for (const id of ids) expect(id).toMatch(/^[0-9a-z]{13}$/);
 });

@@ -27,6 +27,8 @@ const BEHIND_KEYS: readonly Routes[] = [campaigns, commands, report, live, lanes
 const OPEN: readonly Routes[] = [health, document, callbacks];
 
 const CLOSE_IDLE_EVERY_MS = 100;
+/** Long enough for what is nearly there, shorter than whoever ends a process waits before he kills it. */
+const CLOSE_GRACE_MS = 10_000;
 const LINGER_MS = 30_000;
 const PATIENCE_MS = 60_000;
 /** The longest that a request may take to come in: a list of a gigabyte over a slow line. */
@@ -38,7 +40,13 @@ const REQUEST_WITHIN_MS = 3_600_000;
  * pattern: addresses, headers and bodies hold numbers and keys, and are never logged.
  */
 export function createHttp(options: HttpOptions): HttpApp {
-  const { config, volley, lingerMs = LINGER_MS, patienceMs = PATIENCE_MS } = options;
+  const {
+    config,
+    volley,
+    lingerMs = LINGER_MS,
+    patienceMs = PATIENCE_MS,
+    closeGraceMs = CLOSE_GRACE_MS,
+  } = options;
   const refuse = (error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
     const problem = problemOf(error, { body: bodyTaken(request), maxJsonBytes: config.http.maxJsonBytes });
     if (problem.code === 'failed') {
@@ -74,7 +82,7 @@ export function createHttp(options: HttpOptions): HttpApp {
     throw nothingHere();
   });
   collectDocument(app);
-  endInGoodOrder(app);
+  endInGoodOrder(app, closeGraceMs);
   app.server.on('checkExpectation', (_request, response: ServerResponse) => {
     const body = JSON.stringify(new Problem('expectation', 'expect nothing, or `100-continue`'));
     response.writeHead(417, { 'content-type': 'application/problem+json' }).end(body);
@@ -114,32 +122,38 @@ function bodyTaken({ routeOptions }: FastifyRequest): Taken['body'] {
 /**
  * Answers under way are seen through to their last byte, and then their connections closed, which their callers would
  * keep for the next. Node would cut those off whose end is written but not yet taken in, and wait for connections on
- * which nothing was ever asked; clients make some beforehand.
+ * which nothing was ever asked; clients make some beforehand. A request that has not come in whole after a while is cut
+ * off: its caller may have stopped midway, and would have an hour.
  */
-function endInGoodOrder(app: FastifyInstance): void {
+function endInGoodOrder(app: FastifyInstance, graceMs: number): void {
   const { server } = app;
-  const answers = new Map<Socket, number>();
-  const count = (socket: Socket, more: number): void => {
-    const before = answers.get(socket);
-    if (before !== undefined) answers.set(socket, before + more);
-  };
+  const underWay = new Map<Socket, Set<IncomingMessage>>();
   server.on('connection', (socket: Socket) => {
-    answers.set(socket, 0);
-    socket.once('close', () => answers.delete(socket));
+    underWay.set(socket, new Set());
+    socket.once('close', () => underWay.delete(socket));
   });
-  server.on('request', ({ socket }, answer) => {
-    count(socket, 1);
-    answer.once('close', () => count(socket, -1));
+  server.on('request', (request, answer) => {
+    const own = underWay.get(request.socket);
+    own?.add(request);
+    answer.once('close', () => own?.delete(request));
   });
   // What Node and Fastify call, too, when they close.
   server.closeIdleConnections = () => {
-    for (const [socket, underWay] of answers) if (underWay === 0) socket.destroy();
+    for (const [socket, requests] of underWay) if (requests.size === 0) socket.destroy();
   };
-  let closing: NodeJS.Timeout | undefined;
+  const cutOff = (): void => {
+    for (const [socket, requests] of underWay) {
+      if ([...requests].some(({ complete }) => !complete)) socket.destroy();
+    }
+  };
+  const closing: NodeJS.Timeout[] = [];
   app.addHook('preClose', async () => {
-    closing = setInterval(() => server.closeIdleConnections(), CLOSE_IDLE_EVERY_MS);
+    closing.push(setInterval(() => server.closeIdleConnections(), CLOSE_IDLE_EVERY_MS));
+    closing.push(setTimeout(cutOff, graceMs));
   });
-  app.addHook('onClose', async () => clearInterval(closing));
+  app.addHook('onClose', async () => {
+    for (const timer of closing) clearInterval(timer);
+  });
 }
 
 /**

@@ -10,6 +10,7 @@ import { badRow, badRows, campaignRequest } from './campaign-request.js';
 import { ownIdempotencyKey, refusalOf } from './enqueue.js';
 import { Problem } from './problem.js';
 import type { Routes } from './routes.js';
+import { waitedForAtTheEnd } from './under-way.js';
 
 const count = z.int().min(0);
 
@@ -45,6 +46,7 @@ const page = z.object({
 /** Making campaigns, seeing what they would come to, and how they stand. */
 export const campaigns: Routes = (app, options) => {
   const { volley, clock = systemClock } = options;
+  const seenThrough = waitedForAtTheEnd(app);
 
   app.post(
     '/campaigns',
@@ -73,15 +75,17 @@ export const campaigns: Routes = (app, options) => {
       const given = request.headers['idempotency-key'];
       // What is asked for again may by now be past, and is answered all the same.
       if (given === undefined) mustBeToCome();
-      const outcome = await volley.enqueue({
-        ...input,
-        idempotencyKey: ownIdempotencyKey(keyOf(request), input, given),
-        repeatsWithin: keyOf(request).lanes === null ? undefined : 'lane',
-        async confirm() {
-          mustBeToCome();
-          return true;
-        },
-      });
+      const outcome = await seenThrough(
+        volley.enqueue({
+          ...input,
+          idempotencyKey: ownIdempotencyKey(keyOf(request), input, given),
+          repeatsWithin: keyOf(request).lanes === null ? undefined : 'lane',
+          async confirm() {
+            mustBeToCome();
+            return true;
+          },
+        }),
+      );
       if (!('recipients' in outcome))
         throw await refusalOf(volley, keyOf(request), outcome, request.isMultipart());
       const { id, recipients, duplicates, invalid, suppressed } = outcome;

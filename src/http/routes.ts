@@ -14,6 +14,8 @@ export interface HttpOptions {
   readonly lingerMs?: number | undefined;
   /** How long somebody may take nothing in of what he is answered, ms, before he is let go; tests shorten it. */
   readonly patienceMs?: number | undefined;
+  /** How long a request may still come in when the app closes, ms; tests shorten it. */
+  readonly closeGraceMs?: number | undefined;
   /** Streams of events at once; tests take fewer. */
   readonly mostStreams?: number | undefined;
 }

@@ -39,6 +39,7 @@ export interface ServedOptions {
   readonly clock?: Clock;
   readonly lingerMs?: number;
   readonly patienceMs?: number;
+  readonly closeGraceMs?: number;
   readonly mostStreams?: number;
   /** Adds routes. */
   readonly also?: (app: HttpApp) => void;
@@ -47,13 +48,13 @@ export interface ServedOptions {
 /** Serves until the file's last test is over. `settings` are those of the environment. */
 export async function served(
   settings: Record<string, string>,
-  { clock, lingerMs, patienceMs, mostStreams, also }: ServedOptions = {},
+  { clock, lingerMs, patienceMs, closeGraceMs, mostStreams, also }: ServedOptions = {},
 ): Promise<Served> {
   const log: string[] = [];
   const config = loadLocalConfig({ API_KEY: 'key', SENDER_ADDRESS: 'ACME', ...settings });
   const events = createEvents({ level: 'trace', destination: { write: (line) => void log.push(line) } });
   const volley = createVolley({ config, events });
-  const app = createHttp({ volley, config, clock, lingerMs, patienceMs, mostStreams });
+  const app = createHttp({ volley, config, clock, lingerMs, patienceMs, closeGraceMs, mostStreams });
   also?.(app);
   afterAll(async () => {
     await app.close();

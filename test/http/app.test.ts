@@ -149,7 +149,8 @@ test('an answer that is slowly taken in is seen through when the server ends', a
   const also = (one: HttpApp): void => {
     one.get('/long', async () => Buffer.alloc(bytes));
   };
-  const ending = await served({ REDIS_URL: url, REDIS_PREFIX: prefix }, { also });
+  // It has been asked for whole, so that it is no matter how long it takes.
+  const ending = await served({ REDIS_URL: url, REDIS_PREFIX: prefix }, { also, closeGraceMs: 100 });
   const socket = connect(Number(new URL(ending.origin).port), '127.0.0.1').on('error', () => {});
   await once(socket, 'connect');
   socket.write('GET /long HTTP/1.1\r\nHost: a\r\n\r\n');

@@ -202,6 +202,37 @@ test('Of an upload that breaks off nothing is kept, and nothing is sent', async 
   expect(await campaignKeys()).toEqual(before);
 });
 
+test('Closing cuts off an upload that stopped midway, and leaves nothing of it', async () => {
+  const ending = await served(settings, { closeGraceMs: 300 });
+  const before = await campaignKeys();
+  const own = { origin: ending.origin, key: await ending.key() };
+  const socket = await begun(500_000, { 'Idempotency-Key': 'stopped-midway' }, own);
+  const cut = once(
+    socket.on('error', () => {}),
+    'close',
+  );
+  socket.write(`${FIRST}${rows(5_000)}`);
+  await vi.waitUntil(async () => (await campaignKeys()).length > before.length);
+  await ending.app.close();
+  expect(await campaignKeys()).toEqual(before);
+  await cut;
+});
+
+test('Closing waits for an upload that comes in while it does', async () => {
+  const ending = await served(settings, { closeGraceMs: 60_000 });
+  const before = await campaignKeys();
+  const body = `${FIRST}${rows(5_000)}\r\n--edge--\r\n`;
+  const own = { origin: ending.origin, key: await ending.key() };
+  const socket = await begun(Buffer.byteLength(body), {}, own);
+  const answer = once(socket, 'data');
+  socket.write(body.slice(0, -100));
+  await vi.waitUntil(async () => (await campaignKeys()).length > before.length);
+  const closed = ending.app.close();
+  socket.write(body.slice(-100));
+  expect(String((await answer)[0])).toMatch(/^HTTP\/1\.1 201 /);
+  await closed;
+});
+
 test('A form without its end is no whole list, however well it ends as a CSV', async () => {
   const before = await campaignKeys();
   const body = `${FIRST}${rows(500)}`;

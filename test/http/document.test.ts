@@ -1,15 +1,18 @@
+import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import type { OpenAPIV3_1 } from 'openapi-types';
 import { describe, expect, test } from 'vitest';
 import { PROBLEMS } from '../../src/http/problem.js';
 import { FED } from '../../src/pipeline/event-feed.js';
-import { printedCommands, unknownIn } from '../house/commands.js';
+import { blocks, printedCommands, unknownIn } from '../house/commands.js';
 import { testRedis } from '../redis/test-redis.js';
 import { served } from './api.js';
 
 const { url, prefix } = testRedis('http-document');
-const { origin, ask } = await served({ REDIS_URL: url, REDIS_PREFIX: prefix });
+const { origin, ask, key } = await served({ REDIS_URL: url, REDIS_PREFIX: prefix });
 const document = (await (await fetch(`${origin}/openapi.json`)).json()) as OpenAPIV3_1.Document;
 const page = await fetch(`${origin}/docs`);
 const html = await page.text();
@@ -148,6 +151,23 @@ describe('docs/http.md', () => {
     );
     expect(named.length).toBeGreaterThan(5);
     expect(named.filter((path) => document.paths?.[path] === undefined)).toEqual([]);
+  });
+
+  test('prints lines that can be copied, from the key on', async () => {
+    // What is asked of the program itself is answered with a key of this server; streams are followed for a second.
+    const beside = `
+      set -e
+      npx() { if [ "$*" = "volley keys create --name shop --scope read,send" ]; then echo "$GIVEN"; fi; }
+      curl() { command curl -sS --fail --max-time 2 "$@" || [ $? = 28 ]; }
+    `;
+    const lines = blocks(text, 'sh').join('').replaceAll('http://127.0.0.1:8080', origin);
+    const { stdout } = await promisify(execFile)('bash', ['-c', `${beside}${lines}`], {
+      cwd: fileURLToPath(new URL('../../', import.meta.url)),
+      env: { ...process.env, GIVEN: await key(['read', 'send']) },
+    });
+    expect(stdout.match(/"existing":false/g)).toHaveLength(2);
+    expect(stdout).toMatch(/"recipients":\d{3},/);
+    expect(stdout).toContain('event: campaign.status');
   });
 
   test.each(printedCommands(text))('prints a command that there is: %s', (line) => {

@@ -86,6 +86,18 @@ async function happened(watched: Watched): Promise<EventSourceMessage & { said: 
   }
 }
 
+test('After 0-0 comes all that is kept, and a gap names the id from which on events are told', async () => {
+  const id = await campaign();
+  const all = await watch(`/v1/campaigns/${id}/events`, { lastEventId: '0-0' });
+  const told: string[] = [];
+  while (!told.includes('campaign.imported')) told.push((await all.next()).event ?? '');
+  all.stop();
+  const ahead = await watch('/v1/events', { lastEventId: '999999999999999-0' });
+  const { event, data } = await ahead.next();
+  expect([event, JSON.parse(data)]).toEqual(['gap', { after: expect.stringMatching(/^\d+-\d+$/) }]);
+  ahead.stop();
+});
+
 test('A lane that is not there has no stream', async () => {
   const { status, said } = await ask('GET', '/v1/events?lane=nope');
   expect([status, said]).toMatchObject([404, { code: 'notFound', detail: 'there is no lane nope' }]);

@@ -27,8 +27,8 @@ const BEHIND_KEYS: readonly Routes[] = [campaigns, commands, report, live, lanes
 const OPEN: readonly Routes[] = [health, document, callbacks];
 
 const CLOSE_IDLE_EVERY_MS = 100;
-/** Long enough for what is nearly there, shorter than whoever ends a process waits before he kills it. */
-const CLOSE_GRACE_MS = 10_000;
+/** Long enough for what is nearly there. Process shells end ten seconds after their longest request, and drain before it. */
+const CLOSE_GRACE_MS = 5_000;
 const LINGER_MS = 30_000;
 const PATIENCE_MS = 60_000;
 /** The longest that a request may take to come in: a list of a gigabyte over a slow line. */

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 
 /** Longer than it takes to take an import back; a Redis that does not answer is not waited for. */
-const WAIT_MS = 5_000;
+const WAIT_MS = 3_000;
 
 /**
  * What goes on behind an answer is waited for when the app closes, even where whoever asked has gone: closing is over

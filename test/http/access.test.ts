@@ -211,8 +211,8 @@ test('A key has so many lists on their way and no more', async () => {
   const preview = async (own: string) =>
     (await ask('POST', '/v1/preview', { key: own, body: campaign('main') })).status;
   await Promise.all(Array.from({ length: 200 }, begin));
-  await expect.poll(() => preview(slow)).toBe(429);
+  await expect.poll(() => preview(slow), { timeout: 15_000 }).toBe(429);
   expect(await preview(quick)).toBe(200);
   begun[0]?.destroy();
-  await expect.poll(() => preview(slow)).toBe(200);
+  await expect.poll(() => preview(slow), { timeout: 15_000 }).toBe(200);
 });

@@ -24,6 +24,8 @@ const COLLECT_MS = 5;
 const ROUND_MS = 1_000;
 /** Looking at them may take this part of the time. */
 const ROUND_SHARE = 0.05;
+/** As long as one waits it is looked at so often at the least. */
+const LOOKS_WHILE_ONE_WAITS = 8;
 /** A flood of those that there is no room for is told of once in so long. */
 const TOLD_EVERY_MS = 60_000;
 
@@ -148,7 +150,10 @@ export function createInbox(lane: Lane, options: InboxOptions): Inbox {
         })
         .then(() => {
           round = undefined;
-          if (hasWaiting) lookLater(Math.max(ROUND_MS, (monotonic() - began) / ROUND_SHARE));
+          if (!hasWaiting) return;
+          const restMs = Math.max(ROUND_MS, (monotonic() - began) / ROUND_SHARE);
+          // A look that took long must not outlast what waits: it would be gone before the next.
+          lookLater(Math.min(restMs, Math.max(ROUND_MS, earlyMs / LOOKS_WHILE_ONE_WAITS)));
         });
     });
   };

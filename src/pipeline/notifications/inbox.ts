@@ -43,6 +43,8 @@ export interface InboxOptions {
   readonly monotonic: () => number;
   readonly room: Room;
   readonly lately: SettledLately;
+  /** How often those that wait are looked at, at most, in ms; tests shorten it. */
+  readonly roundMs?: number | undefined;
 }
 
 /** Takes the notifications of one lane and settles them in batches. */
@@ -62,7 +64,7 @@ const STOP_MS = 2_000;
 const STOP_TIMES = 5;
 
 export function createInbox(lane: Lane, options: InboxOptions): Inbox {
-  const { events, alarm, monotonic, room } = options;
+  const { events, alarm, monotonic, room, roundMs = ROUND_MS } = options;
   const { notifications } = lane;
   const earlyMs = lane.rules.early ?? 0;
   const ended = new AbortController();
@@ -107,7 +109,7 @@ export function createInbox(lane: Lane, options: InboxOptions): Inbox {
   const lookIfAny = ({ waiting }: Notified): void => {
     if (waiting === 0) return;
     hasWaiting = true;
-    lookLater(ROUND_MS);
+    lookLater(roundMs);
   };
 
   const failed = (reports: number, error: unknown): void => {
@@ -151,9 +153,9 @@ export function createInbox(lane: Lane, options: InboxOptions): Inbox {
         .then(() => {
           round = undefined;
           if (!hasWaiting) return;
-          const restMs = Math.max(ROUND_MS, (monotonic() - began) / ROUND_SHARE);
+          const restMs = Math.max(roundMs, (monotonic() - began) / ROUND_SHARE);
           // A look that took long must not outlast what waits: it would be gone before the next.
-          lookLater(Math.min(restMs, Math.max(ROUND_MS, earlyMs / LOOKS_WHILE_ONE_WAITS)));
+          lookLater(Math.min(restMs, Math.max(roundMs, earlyMs / LOOKS_WHILE_ONE_WAITS)));
         });
     });
   };

@@ -24,8 +24,14 @@ function receiving(room: Room = { left: 10_000 }) {
   const { deps, keys, told } = fixture;
   const lane = deps.lanes.get('default');
   if (lane === undefined) throw new Error('no lane');
+  let looks = 0;
   const open = (as = lane): Inbox => {
-    const inbox = createInbox(as, {
+    const waiting: typeof as.notifications.waiting = (earlyMs) => {
+      looks += 1;
+      return as.notifications.waiting(earlyMs);
+    };
+    const seen = { ...as, notifications: { ...as.notifications, waiting } };
+    const inbox = createInbox(seen, {
       events: deps.events,
       numbers: numberReader(redis, keys),
       senderOf: async (of, campaign) => (await readMeta(redis, keys, of, campaign))?.sender ?? null,
@@ -33,6 +39,7 @@ function receiving(room: Room = { left: 10_000 }) {
       monotonic: monotonicClock,
       room,
       lately: settledLately(1_000),
+      roundMs: 50,
     });
     inbox.start();
     onTestFinished(() => inbox.stop());
@@ -43,6 +50,11 @@ function receiving(room: Room = { left: 10_000 }) {
     ...fixture,
     lane,
     open,
+    /** Resolves when what waits has been looked at twice, from beginning to end. */
+    async looked(): Promise<void> {
+      const from = looks;
+      await vi.waitFor(() => expect(looks).toBeGreaterThanOrEqual(from + 3), 15_000);
+    },
     async campaign(numbers: readonly number[], text: string): Promise<string> {
       const recipients = numbers.map((number) => ({ to: mobile(number) }));
       const outcome = await importCampaign(deps, { recipients, message: text, again: true });
@@ -230,7 +242,7 @@ test('what comes late of a request that is settled is not taken for a batch of u
   const inbox = it.open();
   inbox.offer([report('r0', 0, 'DeliveredToNetwork')]);
   await vi.waitFor(() => expect(it.happened('notifications.settled').at(-1)).toMatchObject({ waiting: 1 }));
-  await new Promise((later) => setTimeout(later, 2_500));
+  await it.looked();
   expect(it.happened('request.suspected')).toEqual([]);
   expect((await it.lane.commands.unknown()).map(({ suspect }) => suspect)).toEqual([null]);
 });
@@ -247,7 +259,7 @@ test('a request whose answer is still to come is not taken for a batch of unknow
   if (inFlight === undefined) throw new Error('nothing to send');
   const inbox = it.open();
   inbox.offer([report('r0', 0)]);
-  await new Promise((later) => setTimeout(later, 2_500));
+  await it.looked();
   expect(it.happened('request.suspected')).toEqual([]);
   await it.accept(inFlight, 'r0');
   await vi.waitFor(
@@ -274,7 +286,7 @@ test('a request that one batch is asked about as is not taken for another to the
   await vi.waitFor(() => expect(it.happened('request.suspected')).toHaveLength(1), 5_000);
   // Long before the first one may be asked about.
   await (await unknown('two'))();
-  await new Promise((later) => setTimeout(later, 2_500));
+  await it.looked();
   expect(it.happened('request.suspected')).toHaveLength(1);
   expect((await it.lane.commands.unknown()).map(({ suspect }) => suspect).sort()).toEqual([null, 'x'].sort());
 });
@@ -289,7 +301,7 @@ test('a notification is not of a batch that was claimed after it had come', asyn
     (await it.claim(1)).map((claim) => ({ claim, as: 'unknown', reason: 'no answer' }) as const),
     0,
   );
-  await new Promise((later) => setTimeout(later, 2_500));
+  await it.looked();
   expect(it.happened('request.suspected')).toEqual([]);
 });
 
@@ -309,7 +321,7 @@ test.each(['abandon', 'accepted', 'resend'] as const)(
     await unknown('second');
     const inbox = it.open();
     inbox.offer([report('x', 0)]);
-    await new Promise((later) => setTimeout(later, 2_500));
+    await it.looked();
     expect(it.happened('request.suspected')).toEqual([]);
   },
 );
@@ -330,7 +342,7 @@ test('nor is what comes of a request that was accepted without an id', async () 
   );
   const inbox = it.open();
   inbox.offer([report('x', 0)]);
-  await new Promise((later) => setTimeout(later, 2_500));
+  await it.looked();
   expect(it.happened('request.suspected')).toEqual([]);
 });
 
@@ -362,7 +374,7 @@ test('a send that nobody has ended is waited for, however long that takes', asyn
   // Its time is over by far, as the lane's rules have it.
   const inbox = it.open({ ...it.lane, rules: { ...it.lane.rules, timeout: -10_000 } });
   inbox.offer([report('x', 0)]);
-  await new Promise((later) => setTimeout(later, 2_500));
+  await it.looked();
   expect(it.happened('request.suspected')).toEqual([]);
 });
 

@@ -22,7 +22,7 @@ export function judgeLane({ name, state, pause, unknown }: LaneStatus, now: numb
       return [ok(title, 'open'), ...doubt];
     case 'paused':
     case 'probing': {
-      const end = pause?.until == null ? '' : `, until ${until(pause.until, now)}`;
+      const end = pause === null || pause.until === null ? '' : `, until ${until(pause.until, now)}`;
       return [ok(title, `pauses by itself${why}${end}`), ...doubt];
     }
     case 'held':

@@ -1,3 +1,4 @@
+import type { LaneStatus } from '../campaign/views.js';
 import type { Clock } from '../clock.js';
 import { type Config, formatDuration, isLoopback } from '../config.js';
 import type { CallbackState } from '../pipeline/notifications/notification-desk.js';
@@ -72,16 +73,18 @@ const SILENT_MS = 30 * 60_000;
 const LOOKED_WITHIN_MS = 15 * 60_000;
 
 /** How each lane is subscribed to notifications, as workers found it. The service is not asked. */
-export async function checkSubscriptions({ callback, lanes }: Config, volley: Volley): Promise<Check[]> {
+export async function checkSubscriptions(
+  { callback }: Config,
+  volley: Volley,
+  lanes: readonly LaneStatus[],
+): Promise<Check[]> {
   const title = 'notifications';
   if (callback === undefined) {
     return [ok(title, 'off: delivery is only asked after; CALLBACK_URL turns them on')];
   }
-  const standing = await volley.lanes();
-  const sent = (name: string): number => standing.find((lane) => lane.name === name)?.quota.used.send ?? 0;
   const checks = await Promise.all(
-    lanes.map(async ({ name }) =>
-      judgeSubscription(name, await volley.notifications.standing(name), sent(name)),
+    lanes.map(async ({ name, quota }) =>
+      judgeSubscription(name, await volley.notifications.standing(name), quota.used.send),
     ),
   );
   if (callback.proof === 'token') return checks;

@@ -87,10 +87,11 @@ async function* examineRedis(
   try {
     yield* judgeRedis(await redisFacts(redis, context.clock));
     yield judgeWorkers(await volley.workers());
-    yield* (await volley.lanes()).flatMap((lane) => judgeLane(lane, context.clock()));
+    const lanes = await volley.lanes();
+    yield* lanes.flatMap((lane) => judgeLane(lane, context.clock()));
     if ('messagingBaseUrl' in config) {
       yield* await checkCredentials(config, volley);
-      yield* await checkSubscriptions(config, volley);
+      yield* await checkSubscriptions(config, volley, lanes);
     }
   } finally {
     redis.disconnect();

@@ -29,11 +29,11 @@ export interface Nameless {
 }
 
 /**
- * Which request each batch of unknown outcome may be: one that goes by its sender, speaks of its recipients only, and was
- * not told of before the batch was claimed; where it repeats our correlator, the batch that this names and no other. A pair is named only if it is the one way to pair both: two batches that a
- * request fits, or two requests that fit one batch, tell nothing. Batches and requests that are asked about already are no
- * pair, but count among the ways: until the service has answered, each may be the other's; so do batches that are
- * settled and whose request has an id that nobody knows. Pure.
+ * Which request each batch of unknown outcome may be: one that goes by its sender, speaks of its recipients only, was
+ * not told of before the batch was claimed, and where it repeats our correlator names this batch. A pair is named only if
+ * it is the one way to pair both: two batches that a request fits, or two requests that fit one batch, tell nothing.
+ * Batches and requests that are asked about already are no pair, but count among the ways: until the service has
+ * answered, each may be the other's; so do batches that are settled and whose request has an id that nobody knows. Pure.
  */
 export function fitting(
   batches: readonly OpenBatch[],

@@ -28,7 +28,8 @@ export function readInternational(digits: string): Reading {
 /** Reads digits without a plus as they are dialled in the plan's country: national, 00…, or without the plus. */
 export function readLocal(digits: string, plan: NumberingPlan): Reading {
   const dialled = plan.internationalPrefix?.exec(digits)?.[0].length ?? 0;
-  if (dialled > 0 && digits[dialled] !== '0') return readInternational(`+${digits.slice(dialled)}`);
+  const abroad = dialled > 0 ? digits.slice(dialled) : '';
+  if (abroad !== '' && !abroad.startsWith('0')) return readInternational(`+${abroad}`);
   if (digits.startsWith(plan.callingCode)) {
     const rest = digits.slice(plan.callingCode.length);
     const missesPlus = lacksPlus(plan, digits, rest);

@@ -31,7 +31,8 @@ it('reads digits as the library does, in every country', () => {
         });
       }
     }),
-    { numRuns: 5_000 },
+    // The prefix of calls abroad, and nothing after it.
+    { numRuns: 5_000, examples: [[{ country: 'MU', digits: '020' }]] },
   );
 });
 

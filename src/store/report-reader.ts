@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { RecipientState } from '../campaign/status.js';
 import type { Redis } from '../redis/connection.js';
 import type { Keys } from '../redis/keys.js';
+import { loadScript } from '../redis/script.js';
 import { parseState, readState } from './campaigns.js';
 import { parseRecord, type RequestRecord } from './records.js';
 import { RECORDS_IN_A_HASH, recordsKey, statusesKey } from './settlements.js';
@@ -53,44 +54,40 @@ interface Batch {
   readonly at: number;
 }
 
+const standing = loadScript(import.meta.url, './standing.lua', (reply) =>
+  z.tuple([z.string(), z.string().array(), z.string().array(), z.string()]).nullable().parse(reply),
+);
+
 /** Reads how the recipients of one campaign stand. */
 export function campaignReader(redis: Redis, keys: Keys, lane: string, campaign: string) {
-  /** State, claims and bytes of one moment: between two, a batch would be seen twice or not at all. */
-  const moment = async (from: number, count: number) => {
-    const answers = await redis
-      .multi()
-      .hget(keys.lane(lane, 'states'), campaign)
-      .hgetall(keys.lane(lane, 'claims'))
-      .hgetall(keys.lane(lane, 'unknown'))
-      .getrange(statusesKey(keys, lane, campaign), from, from + count - 1)
-      .exec();
-    const [json, claims, unknown, statuses] = momentShape.parse((answers ?? []).map(([, answer]) => answer));
-    if (json === null) return null;
-    return {
-      state: parseState(json),
-      claims: own(claims, campaign),
-      unknown: own(unknown, campaign),
-      statuses,
-    };
-  };
+  const standingKeys = [
+    keys.lane(lane, 'states'),
+    keys.lane(lane, 'claims'),
+    keys.lane(lane, 'unknown'),
+    statusesKey(keys, lane, campaign),
+  ];
 
   const chunk = async (
     from: number,
     isWanted: (state: RecipientState) => boolean,
     count = CHUNK,
   ): Promise<Chunk | null> => {
-    const seen = await moment(from, count);
-    if (seen === null || from >= seen.state.end) return null;
-    const { state, claims, unknown, statuses } = seen;
+    const seen = await standing.run(redis, standingKeys, [campaign, from, count]);
+    if (seen === null) return null;
+    const [json, allClaims, allUnknown, statuses] = seen;
+    const state = parseState(json);
+    if (from >= state.end) return null;
+    const claims = own(allClaims, campaign);
+    const unknown = own(allUnknown, campaign);
     const next = Math.min(from + count, state.end);
     const stands: { ordinal: number; state: RecipientState; batch: Batch | undefined }[] = [];
     for (let ordinal = from; ordinal < next; ordinal++) {
       const settled = STATE_OF[statuses[ordinal - from] ?? ''];
       const inFlight = settled === undefined ? holding(claims, ordinal) : undefined;
-      const standing = settled ?? (inFlight === undefined ? state.rest : 'sending');
-      if (!isWanted(standing)) continue;
-      const unresolved = standing === 'unknown' ? holding(unknown, ordinal) : undefined;
-      stands.push({ ordinal, state: standing, batch: inFlight ?? unresolved });
+      const stand = settled ?? (inFlight === undefined ? state.rest : 'sending');
+      if (!isWanted(stand)) continue;
+      const unresolved = stand === 'unknown' ? holding(unknown, ordinal) : undefined;
+      stands.push({ ordinal, state: stand, batch: inFlight ?? unresolved });
     }
     const [numbers, records] = await Promise.all([
       readNumbers(stands.map(({ ordinal }) => ordinal)),
@@ -98,11 +95,11 @@ export function campaignReader(redis: Redis, keys: Keys, lane: string, campaign:
     ]);
     return {
       next,
-      records: stands.map(({ ordinal, state: standing, batch: held }, at) => ({
+      records: stands.map(({ ordinal, state: stand, batch: held }, at) => ({
         ordinal,
         number: numbers[at] ?? '',
-        state: standing,
-        request: standing === state.rest || standing === 'sending' ? null : requestOf(records, ordinal),
+        state: stand,
+        request: stand === state.rest || stand === 'sending' ? null : requestOf(records, ordinal),
         claim: held?.claim ?? null,
         since: held?.at ?? null,
       })),
@@ -178,13 +175,12 @@ export function campaignReader(redis: Redis, keys: Keys, lane: string, campaign:
   };
 }
 
-const hash = z.record(z.string(), z.string());
-const momentShape = z.tuple([z.string().nullable(), hash, hash, z.string()]);
-
-function own(all: Readonly<Record<string, string>>, campaign: string): Batch[] {
-  return Object.entries(all).flatMap(([claim, json]) => {
-    const { c, f, k, at } = batch.parse(JSON.parse(json));
-    return c === campaign ? [{ claim: Number(claim), first: f, count: k, at }] : [];
+/** The batches of a campaign, of a hash told as names and values in turn. */
+function own(all: readonly string[], campaign: string): Batch[] {
+  return all.flatMap((json, at) => {
+    if (at % 2 === 0) return [];
+    const { c, f, k, at: since } = batch.parse(JSON.parse(json));
+    return c === campaign ? [{ claim: Number(all[at - 1]), first: f, count: k, at: since }] : [];
   });
 }
 

@@ -1,4 +1,4 @@
-import { InvalidArgumentError } from 'commander';
+import { InvalidArgumentError, Option } from 'commander';
 import { readMoment } from '../campaign/moment.js';
 import { nearest } from '../campaign/nearest.js';
 import { numberReader } from '../campaign/number.js';
@@ -74,6 +74,14 @@ export function country(text: string): string {
   } catch (error) {
     throw new InvalidArgumentError(`${error instanceof Error ? error.message : String(error)}.`);
   }
+}
+
+/** The country that numbers of the command may be written in the national way of. */
+export function countryOption(): Option {
+  return new Option(
+    '--country <code>',
+    'country of nationally written numbers (default: DEFAULT_COUNTRY)',
+  ).argParser(country);
 }
 
 /** A reader of one of a few words, in any case. */

@@ -3,7 +3,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { Clock } from '../clock.js';
 import type { CampaignInput } from '../pipeline/campaign-input.js';
 import { badInput } from './exit.js';
-import { country, duration, filled, moment, oneOf } from './given.js';
+import { countryOption, duration, filled, moment, oneOf } from './given.js';
 
 /** The options that say what a campaign is; `send` and `preview` take the same. */
 export interface ListOptions {
@@ -36,7 +36,7 @@ export function withListOptions(command: Command, clock: Clock): Command {
     .option('-l, --lane <name>', 'the lane that sends it (default: the first)', filled)
     .option('--name <name>', "the campaign's name, for people (default: the file's)", filled)
     .option('--to-column <column>', 'the column of the numbers (default: found by name and content)', filled)
-    .option('--country <code>', 'country of nationally written numbers (default: DEFAULT_COUNTRY)', country)
+    .addOption(countryOption())
     .option(
       '--at <time>',
       'when sending begins, ISO 8601 with its zone: 2030-05-01T09:00+02:00',

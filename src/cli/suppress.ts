@@ -2,16 +2,19 @@ import type { Command } from 'commander';
 import { action, examples } from './action.js';
 import type { Answer, Context } from './context.js';
 import { badInput } from './exit.js';
-import { country, filled } from './given.js';
+import { countryOption, filled } from './given.js';
 import { withLocalVolley } from './open.js';
 import { renderInvalid } from './show-preview.js';
 import { counted, grouped } from './text.js';
 
 const PROBLEMS_SHOWN = 20;
 
-interface ImportOptions {
-  toColumn?: string;
+interface Countried {
   country?: string;
+}
+
+interface ImportOptions extends Countried {
+  toColumn?: string;
 }
 
 export function addSuppress(program: Command, context: Context): void {
@@ -24,17 +27,19 @@ export function addSuppress(program: Command, context: Context): void {
   suppress
     .command('add')
     .description('Adds numbers; all of them, or none if one cannot be read.')
-    .argument('<numbers...>', 'in any spelling; national ones need DEFAULT_COUNTRY')
+    .argument('<numbers...>', 'in any spelling')
+    .addOption(countryOption())
     .option('--json', 'print one JSON object')
-    .addHelpText('after', examples('suppress add +447700900123 "07700 900124"'))
-    .action(action(context, (numbers: string[]) => add(context, numbers)));
+    .addHelpText('after', examples('suppress add +447700900123 "07700 900124" --country GB'))
+    .action(action(context, (numbers: string[], options: Countried) => add(context, numbers, options)));
   suppress
     .command('remove')
     .description('Takes numbers off the list.')
     .argument('<numbers...>', 'in any spelling')
+    .addOption(countryOption())
     .option('--json', 'print one JSON object')
     .addHelpText('after', examples('suppress remove +447700900123'))
-    .action(action(context, (numbers: string[]) => remove(context, numbers)));
+    .action(action(context, (numbers: string[], options: Countried) => remove(context, numbers, options)));
   suppress
     .command('list')
     .description('Prints the numbers, one a line.')
@@ -48,15 +53,15 @@ export function addSuppress(program: Command, context: Context): void {
     )
     .argument('<file>', 'CSV file with a header line, or numbers alone, one a line', filled)
     .option('--to-column <column>', 'the column of the numbers (default: found by name and content)', filled)
-    .option('--country <code>', 'country of nationally written numbers (default: DEFAULT_COUNTRY)', country)
+    .addOption(countryOption())
     .option('--json', 'print one JSON object')
     .addHelpText('after', examples('suppress import opt-outs.csv --country GB'))
     .action(action(context, (file: string, options: ImportOptions) => importFile(context, file, options)));
 }
 
-function add(context: Context, numbers: string[]): Promise<Answer> {
+function add(context: Context, numbers: string[], options: Countried): Promise<Answer> {
   return withLocalVolley(context, async (volley) => {
-    const added = await volley.suppression.add(numbers);
+    const added = await volley.suppression.add(numbers, options);
     return { json: { added }, lines: [`${counted(added, 'number')} added${known(numbers.length - added)}.`] };
   });
 }
@@ -65,9 +70,9 @@ function known(count: number): string {
   return count === 0 ? '' : `, ${grouped(count)} there already`;
 }
 
-function remove(context: Context, numbers: string[]): Promise<Answer> {
+function remove(context: Context, numbers: string[], options: Countried): Promise<Answer> {
   return withLocalVolley(context, async (volley) => {
-    const removed = await volley.suppression.remove(numbers);
+    const removed = await volley.suppression.remove(numbers, options);
     return { json: { removed }, lines: [`${counted(removed, 'number')} removed.`] };
   });
 }

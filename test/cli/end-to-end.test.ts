@@ -205,6 +205,15 @@ describe('with a worker', () => {
     expect(imported).toMatchObject({ exit: 2, said: { error: { added: 1, rows: 2, invalid: 1 } } });
   });
 
+  test('a number of another country than the default one is found and suppressed with --country', async () => {
+    const french = ['06 12 34 56 78', '--country', 'fr'];
+    expect((await cli.json('suppress', 'add', ...french)).said).toEqual({ added: 1 });
+    expect((await cli.volley('suppress', 'list')).stdout).toContain('+33612345678\n');
+    expect((await cli.json('suppress', 'remove', ...french)).said).toEqual({ removed: 1 });
+    expect((await cli.json('find', ...french)).said).toEqual({ found: [] });
+    expect((await cli.json('find', '07700 900103', '--country', 'US')).exit).toBe(2);
+  });
+
   test('what `suppress list` prints can be imported again, the first line too', async () => {
     await cli.volley('suppress', 'add', '+447700900197', '+447700900198');
     const printed = (await cli.volley('suppress', 'list')).stdout;

@@ -164,7 +164,7 @@ export function createDesk({ redis, keys, lanes, wakers, roster, events }: DeskO
         request === undefined ? own : own.filter(({ number }) => requestReference(id, number) === request);
       if (request !== undefined && named.length === 0) {
         throw new NotFoundError(
-          `campaign ${id} has no unknown request ${request}; \`volley status ${id}\` names those there are`,
+          `campaign ${id} has no unknown request ${request}; its status names those there are`,
         );
       }
       const rest = as === 'resend' ? (await readState(redis, keys, lane.name, id))?.rest : undefined;

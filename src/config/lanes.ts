@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs';
-import type { ConfigOptions } from '../config.js';
 import type { Environment } from './dot-env.js';
 import { type Credentials, LANE_DEFAULTS } from './lane.js';
 import { type FiledLane, readLanesFile } from './lanes-file.js';
@@ -7,7 +6,7 @@ import type { Reading } from './reading.js';
 import type { SettingName } from './settings.js';
 
 /** The name of the lane where there is no lanes file. */
-export const DEFAULT_LANE = 'default';
+const DEFAULT_LANE = 'default';
 
 const CREDENTIALS: readonly SettingName[] = [
   'API_KEY',
@@ -16,23 +15,29 @@ const CREDENTIALS: readonly SettingName[] = [
   'ACCOUNT_TARGET_ID',
 ];
 
+/** Where lanes are read from beside the settings. */
+export interface LaneSources {
+  /** How `LANES_FILE` is read; default: from the disk. */
+  readonly readFile?: ((path: string) => string) | undefined;
+  /** The variables that hold credentials; undefined: credentials are left alone. */
+  readonly environment?: Environment;
+  /** A simulator stands in for the service: a single lane needs no credentials of its own. */
+  readonly isSimulated?: boolean;
+}
+
 /**
  * The lanes of `LANES_FILE`, or the single lane of the environment. Faults are added to the reading's problems.
- * Without an `environment` credentials are left alone.
  */
-export function readLanes(
-  reading: Reading,
-  options: ConfigOptions & { environment?: Environment },
-): FiledLane[] {
+export function readLanes(reading: Reading, sources: LaneSources): FiledLane[] {
   const { settings, problems, given } = reading;
-  const { environment, readFile = (path) => readFileSync(path, 'utf8') } = options;
+  const { environment, readFile = (path) => readFileSync(path, 'utf8'), isSimulated = false } = sources;
   const defaults = {
     hourlyQuota: settings.HOURLY_QUOTA,
     maxRecipientsPerRequest: settings.MAX_RECIPIENTS_PER_REQUEST,
   };
   const file = settings.LANES_FILE;
   if (file === undefined) {
-    const credentials = environment === undefined ? undefined : singleLaneCredentials(reading, options);
+    const credentials = environment === undefined ? undefined : singleLaneCredentials(reading, isSimulated);
     return [{ name: DEFAULT_LANE, ...LANE_DEFAULTS, ...defaults, credentials }];
   }
 
@@ -57,7 +62,7 @@ export function readLanes(
 
 function singleLaneCredentials(
   { settings, given, problems }: Reading,
-  { simulator }: ConfigOptions,
+  isSimulated: boolean,
 ): Credentials | undefined {
   const { API_KEY, ACCOUNT_USERNAME, ACCOUNT_PASSWORD, ACCOUNT_TARGET_ID } = settings;
   const accountGiven = CREDENTIALS.filter((name) => name !== 'API_KEY' && given.has(name));
@@ -70,16 +75,18 @@ function singleLaneCredentials(
     return API_KEY === undefined ? undefined : { kind: 'apiKey', apiKey: API_KEY };
   }
   if (accountGiven.length === 0) {
-    if (simulator !== undefined) return { kind: 'apiKey', apiKey: simulator.apiKey ?? 'simulator' };
+    if (isSimulated) return { kind: 'apiKey', apiKey: 'simulator' };
     problems.push(
       'API_KEY must be set, or ACCOUNT_USERNAME and ACCOUNT_PASSWORD, or LANES_FILE: there is nothing to send with',
     );
     return undefined;
   }
-  if (ACCOUNT_USERNAME === undefined)
+  if (ACCOUNT_USERNAME === undefined) {
     problems.push(`ACCOUNT_USERNAME must be set together with ${accountGiven[0]}`);
-  if (ACCOUNT_PASSWORD === undefined)
+  }
+  if (ACCOUNT_PASSWORD === undefined) {
     problems.push(`ACCOUNT_PASSWORD must be set together with ${accountGiven[0]}`);
+  }
   if (ACCOUNT_USERNAME === undefined || ACCOUNT_PASSWORD === undefined) return undefined;
   return {
     kind: 'account',

@@ -40,8 +40,3 @@ export function namedBy({ path, text }: SourceFile): string[] {
     name.startsWith('.') ? normalize(join(dirname(path), name)).replace(/\.js$/, '.ts') : name,
   );
 }
-
-/** The same without what the compiler erases: `import type` and `export type`. */
-export function loadedBy({ path, text }: SourceFile): string[] {
-  return namedBy({ path, text: text.replace(/^(import|export) type\s[^;]*;/gm, '') });
-}

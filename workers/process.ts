@@ -1,4 +1,4 @@
-import { createRequire } from 'node:module';
+import { version } from '../src/config/version.js';
 import {
   type Config,
   configHints,
@@ -11,8 +11,6 @@ import { createEvents, type Events } from '../src/events.js';
 import { InputError } from '../src/index.js';
 import type { Volley } from '../src/pipeline/volley.js';
 import { createVolley } from '../src/runtime.js';
-
-const { version } = createRequire(import.meta.url)('volley/package.json') as { version: string };
 
 /** What a process is there for. */
 export interface Task<Configuration> {

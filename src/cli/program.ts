@@ -1,5 +1,5 @@
-import { createRequire } from 'node:module';
 import { Command } from 'commander';
+import { version } from '../config/version.js';
 import { examples } from './action.js';
 import { addCancel } from './cancel.js';
 import { type Context, createContext } from './context.js';
@@ -25,8 +25,6 @@ import type { Surroundings } from './surroundings.js';
 import { addToken } from './token.js';
 import { addUp } from './up.js';
 import { addWork } from './work.js';
-
-const { version } = createRequire(import.meta.url)('volley/package.json') as { version: string };
 
 /** In the order in which help lists them. */
 const COMMANDS = {

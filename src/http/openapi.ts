@@ -1,15 +1,13 @@
-import { createRequire } from 'node:module';
 import swagger from '@fastify/swagger';
 import type { FastifyInstance } from 'fastify';
 import { jsonSchemaTransform, jsonSchemaTransformObject } from 'fastify-type-provider-zod';
 import type { OpenAPIV3_1 } from 'openapi-types';
+import { version } from '../config/version.js';
 import { refused } from './answers.js';
 import { campaignOrder, campaignRequest } from './campaign-request.js';
 import { documentPage } from './document-page.js';
 import { PROBLEMS } from './problem.js';
 import type { Routes } from './routes.js';
-
-const { version } = createRequire(import.meta.url)('volley/package.json') as { version: string };
 
 const DESCRIPTION = `Bulk SMS campaigns: never over the hourly quota, never a text sent twice, every recipient accounted for.
 

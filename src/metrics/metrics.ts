@@ -1,11 +1,9 @@
-import { createRequire } from 'node:module';
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
+import { version } from '../config/version.js';
 import type { Volley } from '../pipeline/volley.js';
 import { countEvents } from './counted.js';
 import { fleetMetrics } from './fleet.js';
 import { countRequests, type HttpWatch } from './http.js';
-
-const { version } = createRequire(import.meta.url)('volley/package.json') as { version: string };
 
 export interface MetricsOptions {
   readonly volley: Pick<Volley, 'events' | 'census'>;

@@ -7,6 +7,7 @@ import { campaigns } from './campaigns.js';
 import { commands } from './commands.js';
 import { endInGoodOrder, hearOut, refuseNoise } from './connections.js';
 import { health } from './health.js';
+import { takeJson } from './json-body.js';
 import { lanes } from './lanes.js';
 import { live } from './live.js';
 import { measured } from './metrics.js';
@@ -76,6 +77,7 @@ export function createHttp(options: HttpOptions): HttpApp {
   app.setValidatorCompiler(validator);
   app.setSerializerCompiler(serializerCompiler);
   app.removeContentTypeParser('text/plain');
+  takeJson(app);
   app.setErrorHandler(refuse);
   app.setNotFoundHandler(() => {
     throw nothingHere();
@@ -104,6 +106,7 @@ export function createHttp(options: HttpOptions): HttpApp {
     metrics(typed(scope), options);
     scope.register(
       async (v1) => {
+        v1.addHook('onRequest', mustBePlain);
         await takeUploads(v1);
         for (const routes of BEHIND_KEYS) routes(typed(v1), { ...options, patienceMs });
       },
@@ -111,6 +114,13 @@ export function createHttp(options: HttpOptions): HttpApp {
     );
   });
   return app;
+}
+
+/** Nothing here unpacks a body: what came out of a small one could be without end. */
+async function mustBePlain({ method, headers }: FastifyRequest): Promise<void> {
+  const encoding = headers['content-encoding'] ?? 'identity';
+  if (method !== 'POST' || encoding.toLowerCase() === 'identity') return;
+  throw new Problem('unsupported', 'no body is taken that is compressed: send it without `Content-Encoding`');
 }
 
 function bodyTaken({ routeOptions }: FastifyRequest): Taken['body'] {

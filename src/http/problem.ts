@@ -44,7 +44,7 @@ const KINDS = {
   unsupported: [
     415,
     'The body is of a type that is not taken here',
-    'Send JSON with `Content-Type: application/json`; where a campaign is taken, also `multipart/form-data`. Programs such as curl name another type unless they are told.',
+    'Send JSON with `Content-Type: application/json`; where a campaign is taken, also `multipart/form-data`. Programs such as curl name another type unless they are told. A compressed body is not taken either.',
   ],
   expectation: [
     417,
@@ -229,8 +229,11 @@ function isUnanswered(error: unknown): boolean {
     : /^(Connection is closed|Redis did not answer|Stream isn't writeable)/.test(error.message);
 }
 
+/** Where an address takes no body. */
+export const NOTHING_TAKEN = 'nothing is taken here: send no body';
+
 const BODIES = {
-  none: 'nothing is taken here: send no body',
+  none: NOTHING_TAKEN,
   json: 'send JSON, with `Content-Type: application/json`',
   list: 'send JSON, with `Content-Type: application/json`, or a form (`multipart/form-data`) for a list as CSV',
 } as const;

@@ -1,5 +1,6 @@
+import { isUtf8 } from 'node:buffer';
 import { Readable } from 'node:stream';
-import multipart, { type MultipartFile, type MultipartValue } from '@fastify/multipart';
+import multipart, { type MultipartFile } from '@fastify/multipart';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { CsvStream } from '../pipeline/campaign-input.js';
 import { type CampaignOrder, campaignOrder } from './campaign-request.js';
@@ -35,10 +36,10 @@ export interface Upload {
 export async function readUpload(request: FastifyRequest, maxBytes: number): Promise<Upload> {
   const parts = request.parts({
     // One more than there may be: at a limit the reader breaks off, and does not say at which part.
-    limits: { parts: 3, fieldSize: MOST_ORDER_BYTES, fileSize: maxBytes },
-    // By its name alone, so that nobody has to give file names. A file is told of when it begins, a field when it has
-    // been read.
-    isPartAFile: (name) => name !== 'campaign',
+    limits: { parts: 3, fileSize: maxBytes },
+    // Whatever it is called, so that nobody has to give file names, and its bytes are seen as they came: of a field
+    // those that are not UTF-8 are replaced without a word.
+    isPartAFile: () => true,
   });
   const next = async () => {
     try {
@@ -48,13 +49,13 @@ export async function readUpload(request: FastifyRequest, maxBytes: number): Pro
     }
   };
   const first = await next();
-  if (first.done === true || first.value.type !== 'field' || first.value.fieldname !== 'campaign') {
+  if (first.done === true || first.value.type !== 'file' || first.value.fieldname !== 'campaign') {
     throw wrong(
       'campaign',
       'the first part of the form must be `campaign`, a JSON object; the list comes after it',
     );
   }
-  const order = readBy(campaignOrder, jsonOf(first.value));
+  const order = readBy(campaignOrder, await jsonOf(first.value.file));
   const second = await next();
   if (second.done === true || second.value.type !== 'file' || second.value.fieldname !== 'recipients') {
     throw wrong('recipients', 'the second part of the form must be `recipients`, a CSV with a header line');
@@ -91,11 +92,22 @@ function broken(error: unknown): unknown {
   return new Problem('badInput', `the form: ${error.message}`);
 }
 
-function jsonOf({ value, valueTruncated }: MultipartValue): unknown {
-  if (valueTruncated) throw wrong('campaign', `is longer than ${MOST_ORDER_BYTES} bytes`);
-  if (typeof value !== 'string') return value;
+async function jsonOf(part: MultipartFile['file']): Promise<unknown> {
+  const pieces: Buffer[] = [];
+  let length = 0;
   try {
-    return JSON.parse(value);
+    for await (const piece of part) {
+      pieces.push(piece);
+      length += piece.length;
+      if (length > MOST_ORDER_BYTES) throw wrong('campaign', `is longer than ${MOST_ORDER_BYTES} bytes`);
+    }
+  } catch (error) {
+    throw broken(error);
+  }
+  const bytes = Buffer.concat(pieces);
+  if (!isUtf8(bytes)) throw wrong('campaign', 'is not UTF-8, as JSON must be: encode it as that');
+  try {
+    return JSON.parse(new TextDecoder().decode(bytes));
   } catch {
     throw wrong('campaign', 'is no JSON');
   }

@@ -244,6 +244,49 @@ test('A body is told by what its address takes what it should be', async () => {
   );
 });
 
+test('A body that is not UTF-8 is refused: nobody is called by other letters than his own', async () => {
+  const body = Buffer.from(JSON.stringify(campaign({ message: 'Hi José' })), 'latin1');
+  const { status, said } = await ask('POST', '/v1/preview', {
+    headers: { 'content-type': 'application/json' },
+    form: body as unknown as FormData,
+  });
+  expect([status, said]).toMatchObject([
+    400,
+    { code: 'badInput', detail: expect.stringContaining('not UTF-8') },
+  ]);
+});
+
+test('A body that is compressed is refused as such, and not as broken JSON', async () => {
+  for (const encoding of ['gzip', 'br']) {
+    const headers = { 'content-encoding': encoding };
+    const { status, said } = await ask('POST', '/v1/preview', { headers, body: campaign() });
+    expect([status, said]).toMatchObject([
+      415,
+      { code: 'unsupported', detail: expect.stringContaining('Content-Encoding') },
+    ]);
+  }
+  const headers = { 'content-encoding': 'identity' };
+  expect((await ask('POST', '/v1/preview', { headers, body: campaign() })).status).toBe(200);
+});
+
+test('An order without a body may be asked with the type of one, and not with something in it', async () => {
+  const order = (body: string) =>
+    ask('POST', '/v1/lanes/default/resume', {
+      headers: { 'content-type': 'application/json' },
+      form: body as unknown as FormData,
+    });
+  for (const body of ['', '{}', 'null']) expect((await order(body)).status).toBe(200);
+  expect(await order('{"dryRun":true}')).toMatchObject({
+    status: 400,
+    said: { code: 'badInput', detail: 'nothing is taken here: send no body' },
+  });
+  const { status, said } = await ask('POST', '/v1/find', {
+    headers: { 'content-type': 'application/json' },
+    form: '' as unknown as FormData,
+  });
+  expect([status, said]).toMatchObject([400, { code: 'badInput' }]);
+});
+
 /** Numbers that can be told apart, in E.164. */
 const many = (count: number) =>
   Array.from({ length: count }, (_, at) => ({ to: `+4477009${String(at).padStart(5, '0')}` }));

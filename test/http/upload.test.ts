@@ -148,6 +148,28 @@ test.each([
   },
 );
 
+test('A campaign in a form that is not UTF-8, or ever so long, is refused and not read wrongly', async () => {
+  const form = (campaign: Buffer): FormData => {
+    const made = new FormData();
+    made.append('campaign', new Blob([new Uint8Array(campaign)]));
+    made.append('recipients', new Blob([rows(1)]));
+    return made;
+  };
+  const order = Buffer.from('{"message":"Hi José"}', 'latin1');
+  const { status, said } = await ask('POST', '/v1/preview', { form: form(order) });
+  expect([status, said]).toMatchObject([
+    400,
+    { errors: [{ pointer: '/campaign', message: expect.stringContaining('UTF-8') }] },
+  ]);
+  const long = await ask('POST', '/v1/preview', { form: form(Buffer.alloc(1_000_000, ' ')) });
+  expect(long).toMatchObject({
+    status: 400,
+    said: { errors: [{ pointer: '/campaign', message: 'is longer than 100000 bytes' }] },
+  });
+  const marked = form(Buffer.from('\ufeff{"message":"Hi"}'));
+  expect((await ask('POST', '/v1/preview', { form: marked })).status).toBe(200);
+});
+
 test('A preview of a form tells what it would come to, and leaves nothing behind', async () => {
   const before = await campaignKeys();
   const form = formOf(order(), 'name,phone\nAnna,+447700900121\nAnna,+447700900121\nBo,12\n');

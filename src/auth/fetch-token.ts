@@ -96,6 +96,8 @@ export function tokenFetcher(options: FetchOptions): (want: Want) => Promise<Fet
           return isHeldUp(since) ? AT_ONCE : byRefresh(claim);
         case 'login':
           return byLogin(claim.base, since);
+        default:
+          return claim satisfies never;
       }
     }
 
@@ -113,8 +115,13 @@ export function tokenFetcher(options: FetchOptions): (want: Want) => Promise<Fet
         case 'wrongTarget':
           // A login would be told the same, and would count against the account at the service.
           return giveBack(base, outcome, await budget.settle(newNonce(), outcome));
-        default:
+        case 'badCredential':
+        case 'loginTimeout':
+        case 'refused':
+        case 'noAnswer':
           return AT_ONCE;
+        default:
+          return outcome satisfies never;
       }
     }
 
@@ -131,8 +138,11 @@ export function tokenFetcher(options: FetchOptions): (want: Want) => Promise<Fet
         case 'stopped':
           await record.release(holder, base);
           return begun;
-        default:
+        case 'over':
+        case 'open':
           return AT_ONCE;
+        default:
+          return begun satisfies never;
       }
       again = false;
       if (isHeldUp(since)) {

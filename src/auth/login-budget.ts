@@ -126,6 +126,8 @@ function standingOf(reply: z.infer<typeof standingReply>): LoginStanding {
       return { kind: 'later', ms: reply[1], why: reply[2] };
     case 'stopped':
       return { kind: 'stopped', code: reply[1], detail: reply[2] };
+    default:
+      return reply satisfies never;
   }
 }
 
@@ -154,11 +156,6 @@ function judged(outcome: LoginOutcome | { kind: 'unsent' }): Judgement {
     case 'unsent':
       return { verdict: 'void', code: '', detail: '' };
     default:
-      return unlisted(outcome);
+      return outcome satisfies never;
   }
-}
-
-function unlisted(outcome: never): never {
-  const { kind } = outcome as { kind: string };
-  throw new Error(`not an outcome of a login: ${kind}`);
 }

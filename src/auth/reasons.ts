@@ -34,10 +34,6 @@ export function stopReason(code: StopCode, account: Account, detail = ''): strin
     case 'foreignKey':
       return `The stored token of ${user} was encrypted under another SECRETS_KEY. Give every process the same SECRETS_KEY; to replace the stored token under this process's key, ${AGAIN}.`;
     default:
-      return unlisted(code);
+      return code satisfies never;
   }
-}
-
-function unlisted(code: never): never {
-  throw new Error(`not a reason to stop: ${String(code)}`);
 }

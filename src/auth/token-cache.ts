@@ -112,6 +112,8 @@ export function createTokenCache(options: TokenCacheOptions): TokenCache {
         return { kind: 'later', at: clock() + fetched.ms, reason: `No token yet: ${fetched.why}.` };
       case 'stopped':
         return { kind: 'stopped', reason: stopReason(fetched.code, account, fetched.detail) };
+      default:
+        return fetched satisfies never;
     }
   }
 

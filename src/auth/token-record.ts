@@ -107,6 +107,8 @@ export function tokenRecord(redis: Redis, keys: Keys, id: string, seal: Seal, pa
           return { kind: 'refresh', base: reply[1], refreshToken: seal.open(reply[2], `${id} refresh`) };
         case 'login':
           return { kind: 'login', base: reply[1] };
+        default:
+          return reply satisfies never;
       }
     },
 

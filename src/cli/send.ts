@@ -186,7 +186,7 @@ function refusalOf(outcome: Exclude<EnqueueOutcome, Created>): Refusal {
     case 'declined':
       return new Refusal(EXIT.failed, 'declined', 'Nothing was sent.');
     default:
-      return unlisted(outcome);
+      return outcome satisfies never;
   }
 }
 
@@ -205,8 +205,4 @@ function refusedRows({ preview }: Extract<EnqueueOutcome, { kind: 'invalidRows' 
       problems: problems.map(({ line, column, reason }) => ({ line, column, reason })),
     },
   );
-}
-
-function unlisted(outcome: never): never {
-  throw new Error(`not an outcome of enqueueing: ${JSON.stringify(outcome)}`);
 }

@@ -19,7 +19,7 @@ export function standing(status: CampaignStatus, now: number): { text: string; i
     case 'paused':
       break;
     default:
-      return unlisted(status.state);
+      return status.state satisfies never;
   }
   const blocked = blockedWords(blockedBy, now);
   switch (status.waitingFor) {
@@ -61,7 +61,7 @@ export function standing(status: CampaignStatus, now: number): { text: string; i
         ink: 'cyan',
       };
     default:
-      return unlisted(status.waitingFor);
+      return status.waitingFor satisfies never;
   }
 }
 
@@ -82,8 +82,4 @@ function etaOf({ eta }: CampaignStatus, now: number): string {
 function tookOf({ launchAt, endedAt }: CampaignStatus): string {
   if (launchAt === null || endedAt === null) return '';
   return ` in ${formatDuration(Date.parse(endedAt) - Date.parse(launchAt))}`;
-}
-
-function unlisted(word: never): never {
-  throw new Error(`not a word for how a campaign stands: ${String(word)}`);
 }

@@ -127,7 +127,7 @@ function found(
     case 'unanswered':
       return { json, lines: [subscription.reason], exit: EXIT.failed };
     default:
-      return unlisted(subscription);
+      return subscription satisfies never;
   }
 }
 
@@ -150,7 +150,7 @@ function created(subscribed: Subscribed, lane: string): Answer {
     case 'unanswered':
       return { json, lines: [subscribed.reason], exit: EXIT.failed };
     default:
-      return unlisted(subscribed);
+      return subscribed satisfies never;
   }
 }
 
@@ -173,14 +173,10 @@ function removed(unsubscribed: Unsubscribed, lane: string): Answer {
     case 'unanswered':
       return { json, lines: [unsubscribed.reason], exit: EXIT.failed };
     default:
-      return unlisted(unsubscribed);
+      return unsubscribed satisfies never;
   }
 }
 
 function foreign(url: string, lane: string): string {
   return `Lane ${lane}: somebody else’s subscription is there, to ${url}, and was left alone. No notifications come to us; delivery is asked after. To replace it: volley subscription create --lane ${lane} --force`;
-}
-
-function unlisted(answer: never): never {
-  throw new Error(`not an answer about a subscription: ${JSON.stringify(answer)}`);
 }

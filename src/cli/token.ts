@@ -125,10 +125,6 @@ function outcomeAnswer(outcome: Outcome, lane: string, done: string, { clock }: 
     case 'stopped':
       return answer(EXIT.waits, outcome.reason, { reason: outcome.reason });
     default:
-      return unlisted(outcome);
+      return outcome satisfies never;
   }
-}
-
-function unlisted(outcome: never): never {
-  throw new Error(`not an outcome of a login: ${JSON.stringify(outcome)}`);
 }

@@ -2,7 +2,7 @@ import { InputError } from '../campaign/errors.js';
 import type { EventOf, EventType, VolleyEvent } from '../events.js';
 import type { Redis } from '../redis/connection.js';
 import { type Patience, untilAnswered } from '../redis/until-answered.js';
-import { EVENT_ID, type EventLog, isAfter, type LoggedEvent } from '../store/event-log.js';
+import { EVENT_ID, type EventLog, isAfter, type LoggedEvent, NEXT_AT_MOST } from '../store/event-log.js';
 
 /** What is told to other processes: what happens to campaigns and lanes, not what happens at every request. */
 export const FED = [
@@ -57,8 +57,11 @@ export interface FeedOptions {
 }
 
 const READ_AT_ONCE = 500;
-/** What a follower who does not read is kept in memory; beyond it he reads the log by himself, later. */
-const WAITING_AT_MOST = 1_000;
+/**
+ * What a follower who does not read is kept in memory; from there on he reads the log by himself, later. No more than is
+ * heard at once: whoever hears as much may have missed what was cut off before it, and only the log can tell.
+ */
+const WAITING_AT_MOST = NEXT_AT_MOST;
 const WAIT_MS = 5_000;
 /** A server that says nothing for so much longer is not there any more, whatever its connection looks like. */
 const LATE_MS = 3_000;
@@ -70,12 +73,14 @@ export function createEventFeed({ log, connect, waitMs = WAIT_MS }: FeedOptions)
   const followers = new Set<Follower>();
   let tail: Tail | undefined;
   let isClosed = false;
-  const catchUp = async (follower: Follower, last: string, waiting: Patience): Promise<LoggedEvent[]> => {
+  const catchUp = async (follower: Follower, last: string, waiting: Patience) => {
     // Before it is read: who falls behind meanwhile has to read once more.
     follower.isBehind = false;
     const some = await untilAnswered(() => log.after(last, READ_AT_ONCE), waiting);
     if (some.length === READ_AT_ONCE) follower.isBehind = true;
-    return some;
+    // After it is read: what is cut off later is in it.
+    const isForgotten = await untilAnswered(() => log.hasForgotten(last), waiting);
+    return { some, isForgotten };
   };
   return {
     tell(event) {
@@ -105,13 +110,14 @@ export function createEventFeed({ log, connect, waitMs = WAIT_MS }: FeedOptions)
         const isAhead = after !== undefined && isAfter(after, newest);
         let last = after === undefined || isAhead ? newest : after;
         yield { kind: 'start', id: last };
-        const isForgotten =
-          after !== undefined && (await untilAnswered(() => log.hasForgotten(after), waiting));
-        if (isAhead || isForgotten) yield { kind: 'gap', id: last };
+        if (isAhead) yield { kind: 'gap', id: last };
         // What came before it was there, and whatever it was too slow for, it reads for itself.
         follower.isBehind = true;
         while (!isOver()) {
-          const some = follower.isBehind ? await catchUp(follower, last, waiting) : follower.take();
+          const { some, isForgotten } = follower.isBehind
+            ? await catchUp(follower, last, waiting)
+            : { some: follower.take(), isForgotten: false };
+          if (isForgotten) yield { kind: 'gap', id: last };
           for (const logged of some) {
             if (!isAfter(logged.id, last)) continue;
             last = logged.id;
@@ -178,7 +184,7 @@ function createFollower(): Follower {
   return {
     isBehind: false,
     hear(events) {
-      if (waiting.length + events.length > WAITING_AT_MOST) {
+      if (waiting.length + events.length >= WAITING_AT_MOST) {
         this.isBehind = true;
         waiting = [];
       } else {

@@ -5,6 +5,9 @@ import type { Keys } from '../redis/keys.js';
 /** Events kept at least: days of a quiet installation, hours of a busy one; some 150 bytes each. */
 const KEPT = 10_000;
 
+/** Events that {@link eventLog} gives at a time to who waits for them; fewer are all there are. */
+export const NEXT_AT_MOST = 1_000;
+
 /** Something that happened. `id` is Redis's own: a time in ms and a count, ever growing. */
 export interface LoggedEvent {
   readonly id: string;
@@ -48,7 +51,7 @@ export function eventLog(redis: Redis, keys: Keys) {
     },
     /** What comes after `id`, as soon as there is any; empty if there is none for `waitMs`. On a connection of its own. */
     async next(blocking: Redis, id: string, waitMs: number): Promise<LoggedEvent[]> {
-      const reply = await blocking.xread('COUNT', 1000, 'BLOCK', waitMs, 'STREAMS', key, id);
+      const reply = await blocking.xread('COUNT', NEXT_AT_MOST, 'BLOCK', waitMs, 'STREAMS', key, id);
       return reply === null ? [] : reply.flatMap(([, found]) => read(found));
     },
   };

@@ -171,6 +171,35 @@ test('What is not kept any more is told as a gap', async () => {
   expect(await take(feed.follow({ after: newest?.id }), 1)).toEqual(['10201']);
 });
 
+test('Who follows so slowly that something is cut off before him is told of a gap, too', async () => {
+  const { log, process } = feeds('cut');
+  const feed = process();
+  const key = keyNames(`${prefix}-cut`).events;
+  const flood = async (from: number, to: number): Promise<void> => {
+    const written = redis.pipeline();
+    for (let at = from; at < to; at += 1) {
+      written.xadd(key, 'MAXLEN', '~', 10_000, '*', 'e', JSON.stringify(resumed(at)));
+    }
+    await written.exec();
+  };
+  await log.append(JSON.stringify(resumed(0)));
+  const items = feed.follow({ after: '0-0' })[Symbol.asyncIterator]();
+  for (let taken = 0; taken < 2; taken += 1) await items.next();
+  await flood(1, 25_000);
+  const rest = { [Symbol.asyncIterator]: () => items };
+  const heard: string[] = [];
+  for await (const item of rest) {
+    heard.push(item.kind === 'event' && 'campaign' in item.event ? item.event.campaign : item.kind);
+    if (heard.at(-1) === '24999') break;
+  }
+  const gap = heard.indexOf('gap');
+  expect(heard.filter((told) => told === 'gap')).toHaveLength(1);
+  // All before it, and all after it, each once.
+  expect(heard.slice(0, gap)).toEqual(upTo(1, gap + 1));
+  const after = heard.slice(gap + 1);
+  expect(after).toEqual(upTo(Number(after[0]), 25_000));
+});
+
 test('What a Redis that forgot does not know any more is told as a gap', async () => {
   const { log, process } = feeds('forgot');
   const feed = process();

@@ -1,14 +1,11 @@
-import type { TokenCache } from './auth/token-cache.js';
-import { createTokenCache } from './auth/token-cache.js';
-import { InputError, NotFoundError } from './campaign/errors.js';
+import { InputError } from './campaign/errors.js';
 import { monotonicClock, type Random, systemClock } from './clock.js';
 import { type Config, type LocalConfig, secretsOf } from './config.js';
 import { createEvents, type Events } from './events.js';
-import { createAccountClient } from './gateway/accounts.js';
 import { createMessagingClient } from './gateway/messaging.js';
 import { createSubscriptionClient } from './gateway/subscriptions.js';
 import { apiKeyDesk } from './pipeline/api-keys.js';
-import { type Bearer, laneBearer } from './pipeline/bearer.js';
+import { openBearers } from './pipeline/bearers.js';
 import { createCensus } from './pipeline/census.js';
 import { coalesced } from './pipeline/coalesced.js';
 import { createDesk } from './pipeline/desk.js';
@@ -21,7 +18,6 @@ import { findNumber, reportRows } from './pipeline/report.js';
 import { roster as openRoster } from './pipeline/roster.js';
 import { suppressionDesk } from './pipeline/suppression.js';
 import { wakeLane } from './pipeline/sweep.js';
-import { type TokenGot, tellOfToken } from './pipeline/token-events.js';
 import type { Volley, Workers } from './pipeline/volley.js';
 import { work } from './pipeline/work.js';
 import { connect } from './redis/connection.js';
@@ -82,41 +78,8 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
     closers.push(() => made.close());
     return made;
   });
-  const tokens = new Map<string, TokenCache>();
-
-  const tokenOf = (lane: string): TokenCache | null => {
-    const full = fullConfig(config);
-    const settings = full.lanes.find(({ name }) => name === lane);
-    if (settings === undefined) {
-      throw new NotFoundError(`there is no lane ${lane}; there are: ${[...lanes.keys()].join(', ')}`);
-    }
-    const { credentials } = settings;
-    if (credentials.kind === 'apiKey') return null;
-    const known = tokens.get(lane);
-    if (known !== undefined) return known;
-    const accounts = createAccountClient({ baseUrl: full.accountBaseUrl, timeoutMs: full.requestTimeoutMs });
-    const told = (got: TokenGot) => tellOfToken(events, lane, got);
-    const cache = createTokenCache({
-      redis,
-      keys,
-      account: credentials,
-      requestTimeoutMs: full.requestTimeoutMs,
-      secretsKey: full.secretsKey,
-      login: (signal) => accounts.login(credentials, signal).then(told('token.loggedIn')),
-      refresh: (refreshToken, signal) => accounts.refresh(refreshToken, signal).then(told('token.refreshed')),
-    });
-    closers.push(() => cache.close().then(() => accounts.close()));
-    tokens.set(lane, cache);
-    return cache;
-  };
-
-  const bearerOf = (lane: string): Bearer => {
-    const settings = fullConfig(config).lanes.find(({ name }) => name === lane);
-    // `tokenOf` has the words for a lane that is not there.
-    const cache = tokenOf(lane) ?? undefined;
-    if (settings === undefined) throw new NotFoundError(`there is no lane ${lane}`);
-    return laneBearer(lane, settings.credentials, cache);
-  };
+  const bearers = openBearers({ redis, keys, events, config: () => fullConfig(config) });
+  closers.push(() => bearers.close());
   const subscriptions = lazily(() => {
     const { messagingBaseUrl, requestTimeoutMs } = fullConfig(config);
     const made = createSubscriptionClient({ baseUrl: messagingBaseUrl, timeoutMs: requestTimeoutMs });
@@ -130,7 +93,7 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
     lanes,
     events,
     client: subscriptions,
-    bearerOf,
+    bearerOf: bearers.bearerOf,
   });
 
   // A platform may launch thousands at once; the lane is woken once after all that were launched meanwhile.
@@ -187,7 +150,7 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
     follow: (options) => feed.follow(options),
     keys: apiKeyDesk(deps),
     notifications,
-    token: tokenOf,
+    token: bearers.tokenOf,
     workers: () => roster.alive(),
     census: () => census()(),
     ping: async (withinMs) =>
@@ -199,14 +162,13 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
         baseUrl: full.messagingBaseUrl,
         timeoutMs: full.requestTimeoutMs,
       });
-      const bearers = new Map(full.lanes.map(({ name }) => [name, bearerOf(name)]));
       const workers = work({
         config: full,
         redis,
         blocking: blocking(),
         keys,
         lanes,
-        bearers,
+        bearers: new Map(full.lanes.map(({ name }) => [name, bearers.bearerOf(name)])),
         messaging,
         wakers: wakers(),
         roster,

@@ -6,6 +6,7 @@ import type { Redis } from '../redis/connection.js';
 import type { Keys } from '../redis/keys.js';
 import { untilAnswered } from '../redis/until-answered.js';
 import { apiKeyStore, type StoredApiKey } from '../store/api-keys.js';
+import { noSuchLane } from './lane.js';
 import type { Volley } from './volley.js';
 
 /** `vk_`, the id, and the secret: 32 random bytes in base64url. */
@@ -45,7 +46,7 @@ export function apiKeyDesk({ redis, keys, lanes, clock }: ApiKeyDeps): Volley['k
       }
       const missing = only?.find((lane) => !lanes.has(lane));
       if (missing !== undefined) {
-        throw new NotFoundError(`there is no lane ${missing}; there are: ${[...lanes.keys()].join(', ')}`);
+        throw noSuchLane(missing, lanes.keys());
       }
       const id = randomBytes(6).toString('hex');
       const secret = randomBytes(32).toString('base64url');

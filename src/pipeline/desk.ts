@@ -6,7 +6,7 @@ import type { Redis } from '../redis/connection.js';
 import type { Keys } from '../redis/keys.js';
 import { findLane, listCampaigns, readMeta, readState } from '../store/campaigns.js';
 import { ahead } from './ahead.js';
-import type { Lane } from './lane.js';
+import { type Lane, noSuchLane } from './lane.js';
 import type { Wakers } from './queues.js';
 import type { Roster } from './roster.js';
 import { campaignStatus, laneStatus } from './status.js';
@@ -50,7 +50,7 @@ export function createDesk({ redis, keys, lanes, wakers, roster, events }: DeskO
   const laneNamed = (name: string): Lane => {
     const lane = lanes.get(name);
     if (lane !== undefined) return lane;
-    throw new NotFoundError(`there is no lane ${name}; there are: ${[...lanes.keys()].join(', ')}`);
+    throw noSuchLane(name, lanes.keys());
   };
   const laneOf = async (id: string): Promise<Lane> => {
     const name = await findLane(redis, keys, id);

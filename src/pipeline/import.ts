@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { basename, extname } from 'node:path';
-import { InputError, NotFoundError } from '../campaign/errors.js';
+import { InputError } from '../campaign/errors.js';
 import type { Preview } from '../campaign/views.js';
 import type { Clock, Random } from '../clock.js';
 import type { LocalConfig } from '../config.js';
@@ -12,7 +12,7 @@ import { type CampaignMeta, newCampaignId } from '../store/campaigns.js';
 import { beginImport, type ImportSession } from '../store/import-session.js';
 import type { Suppression } from '../store/suppression.js';
 import type { CampaignInput, EnqueueOutcome } from './campaign-input.js';
-import type { Lane } from './lane.js';
+import { type Lane, noSuchLane } from './lane.js';
 import { openList, type Passed, passList } from './list-pass.js';
 import { sameContent, takeContent, takeKey } from './once.js';
 
@@ -145,7 +145,7 @@ function checked({ config, lanes }: ImportDeps, input: CampaignInput) {
   const name = input.lane ?? config.lanes[0]?.name ?? '';
   const lane = lanes.get(name);
   if (lane === undefined) {
-    throw new NotFoundError(`there is no lane ${name}; there are: ${[...lanes.keys()].join(', ')}`);
+    throw noSuchLane(name, lanes.keys());
   }
   const sender = input.sender ?? config.senderAddress;
   if (sender === undefined) {

@@ -1,3 +1,4 @@
+import { NotFoundError } from '../campaign/errors.js';
 import { type Machine, type Random, systemMachine } from '../clock.js';
 import type { Config, LaneSettings, LocalConfig } from '../config.js';
 import type { Events } from '../events.js';
@@ -53,3 +54,8 @@ export function openLane(
 }
 
 export type Lane = ReturnType<typeof openLane>;
+
+/** For a lane that is not configured; `names`: those that are. */
+export function noSuchLane(name: string, names: Iterable<string>): NotFoundError {
+  return new NotFoundError(`there is no lane ${name}; there are: ${[...names].join(', ')}`);
+}

@@ -1,4 +1,3 @@
-import { NotFoundError } from '../../campaign/errors.js';
 import { monotonicClock, systemAlarm } from '../../clock.js';
 import type { Config, LocalConfig } from '../../config.js';
 import type { Events } from '../../events.js';
@@ -9,7 +8,7 @@ import { type CallbackState, callbackState } from '../../store/callback-state.js
 import { readMeta } from '../../store/campaigns.js';
 import { numberReader } from '../../store/slices.js';
 import type { Bearer } from '../bearer.js';
-import type { Lane } from '../lane.js';
+import { type Lane, noSuchLane } from '../lane.js';
 import { type Callbacks, openCallbacks } from './callbacks.js';
 import { createInbox, type Room } from './inbox.js';
 import { keepSubscriptions } from './keep-subscription.js';
@@ -69,7 +68,7 @@ export function notificationDesk(
   };
   const mustBe = (lane: string): void => {
     if (lanes.has(lane)) return;
-    throw new NotFoundError(`there is no lane ${lane}; there are: ${[...lanes.keys()].join(', ')}`);
+    throw noSuchLane(lane, lanes.keys());
   };
   const subscription = (lane: string): SubscriptionDesk => {
     mustBe(lane);

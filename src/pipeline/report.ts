@@ -48,7 +48,8 @@ const REASONS: Readonly<Record<string, string>> = {
 /**
  * Every recipient of a campaign, in the order of the list; those who were suppressed when it was imported come last.
  * Memory stays flat: recipients are read some thousands at a time, each time as they stand at that moment.
- * `status`, in any case of letters, lets only those pass. Throws a NotFoundError, or an InputError for no such status.
+ * `status`, in any case of letters, lets only those pass. Throws a NotFoundError, also where the campaign is removed
+ * meanwhile, so that nobody takes a part of it for the whole; an InputError for no such status.
  */
 export async function* reportRows(
   deps: ReportDeps,
@@ -62,14 +63,21 @@ export async function* reportRows(
   if (meta === null)
     throw new NotFoundError(`there is no campaign ${id}; \`volley list\` shows those there are`);
   const reader = campaignReader(redis, keys, meta.lane, id);
+  // A removal takes the index first: while the campaign is in there, what was read of it was whole.
+  const mustStand = async (): Promise<void> => {
+    if ((await findLane(redis, keys, id)) !== null) return;
+    throw new NotFoundError(`campaign ${id} was removed while its report was read`);
+  };
   for (let from = 0; ; ) {
     const chunk = await reader.chunk(from, (state) => only === undefined || WORDS[state] === only);
+    await mustStand();
     if (chunk === null) break;
     for (const record of chunk.records) yield toRow(meta, record);
     from = chunk.next;
   }
   if (only !== undefined && only !== WORDS.suppressed) return;
   for await (const number of reader.suppressed()) yield suppressedRow(number);
+  await mustStand();
 }
 
 /**

@@ -4,6 +4,7 @@ import type { FoundRecipient, ReportRow } from '../../src/campaign/views.js';
 import { importCampaign } from '../../src/pipeline/import.js';
 import { findNumber, reportRows } from '../../src/pipeline/report.js';
 import { suppressionDesk } from '../../src/pipeline/suppression.js';
+import { removeCampaign } from '../../src/store/remove-campaign.js';
 import { recordsKey, statusesKey } from '../../src/store/settlements.js';
 import { testRedis } from '../redis/test-redis.js';
 import { importFixture, mobile } from './import-fixture.js';
@@ -132,6 +133,22 @@ test('a long campaign comes whole and in the order of the list, whatever is aske
     all.filter(({ status }) => status === 'DeliveredToTerminal'),
   );
   expect(await rows(id, 'planned')).toEqual(all.filter(({ status }) => status === 'planned'));
+});
+
+test('a report of a campaign that is removed meanwhile breaks off, and tells nothing that is not so', async () => {
+  const count = 5_000;
+  const id = await campaign('Removed', 20_000, count);
+  await settled(id, 0, 'T'.repeat(count), `256,${SENT},1,,id`);
+  await change(id, { s: 'completed', ended: 1, n: { deliveredToTerminal: count } });
+  const told: ReportRow[] = [];
+  const read = async (): Promise<void> => {
+    for await (const row of reportRows(deps, id)) {
+      told.push(row);
+      if (told.length === 1) await removeCampaign(redis, keys, lane, id);
+    }
+  };
+  await expect(read()).rejects.toBeInstanceOf(NotFoundError);
+  expect(told.every(({ status }) => status === 'DeliveredToTerminal')).toBe(true);
 });
 
 test('a campaign that does not exist is not found, and a status that does not exist is bad input', async () => {

@@ -55,3 +55,32 @@ export function pause(alarm: Alarm, ms: number, signal?: AbortSignal): Promise<v
     signal?.addEventListener('abort', breakOff, { once: true });
   });
 }
+
+/**
+ * The answer, or a rejection with an Error that says `late` when there is none after so many ms. What was asked goes on:
+ * nobody waits for it any more.
+ */
+export function within<Answer>(
+  ms: number,
+  answer: Promise<Answer>,
+  { alarm = systemAlarm, late = `no answer within ${ms} ms` }: { alarm?: Alarm; late?: string } = {},
+): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const silence = alarm(ms, () => reject(new Error(late)));
+    answer.then(resolve, reject).finally(silence);
+  });
+}
+
+/** The answer, or a rejection with the signal's reason when that fires first. What was asked goes on. */
+export function unlessAborted<Answer>(
+  answer: Promise<Answer>,
+  signal: AbortSignal | undefined,
+): Promise<Answer> {
+  if (signal === undefined) return answer;
+  return new Promise((resolve, reject) => {
+    const abort = (): void => reject(signal.reason);
+    if (signal.aborted) abort();
+    signal.addEventListener('abort', abort, { once: true });
+    answer.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
+  });
+}

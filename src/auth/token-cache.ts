@@ -1,4 +1,4 @@
-import { type Machine, systemMachine } from '../clock.js';
+import { type Machine, systemMachine, unlessAborted } from '../clock.js';
 import type { Redis } from '../redis/connection.js';
 import type { Keys } from '../redis/keys.js';
 import { type Fetched, tokenFetcher, type Want } from './fetch-token.js';
@@ -10,7 +10,6 @@ import { createSeal } from './seal.js';
 import { type InHand, tokenInHand } from './token-in-hand.js';
 import { tokenRecord } from './token-record.js';
 import { describeToken, type TokenState } from './token-state.js';
-import { unlessAborted } from './unless-aborted.js';
 
 export interface TokenCacheOptions {
   /** A `protocol` connection: see `connect`. */

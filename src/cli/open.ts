@@ -1,3 +1,4 @@
+import { within } from '../clock.js';
 import {
   type Config,
   type Environment,
@@ -117,14 +118,8 @@ export async function mustAnswer(url: string): Promise<void> {
   const redis = connect(url);
   const reasons: string[] = [];
   redis.on('error', (error: Error) => reasons.push(error.message));
-  let timer: NodeJS.Timeout | undefined;
   try {
-    await Promise.race([
-      redis.ping(),
-      new Promise<never>((_resolve, reject) => {
-        timer = setTimeout(() => reject(new Error('no answer')), REDIS_ANSWERS_WITHIN_MS);
-      }),
-    ]);
+    await within(REDIS_ANSWERS_WITHIN_MS, redis.ping(), { late: 'no answer' });
   } catch (error) {
     const reason = reasons.at(-1) || (error instanceof Error ? error.message : String(error));
     throw new Refusal(
@@ -133,7 +128,6 @@ export async function mustAnswer(url: string): Promise<void> {
       `Redis does not answer (${reason}): check that it runs, and REDIS_URL; \`volley doctor\` tells more.`,
     );
   } finally {
-    clearTimeout(timer);
     redis.disconnect();
   }
 }

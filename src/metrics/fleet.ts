@@ -1,4 +1,5 @@
 import { Counter, Gauge, Registry } from 'prom-client';
+import { within } from '../clock.js';
 import { CAUSES, type Census, type LaneCensus, SUBSCRIPTIONS } from '../pipeline/census.js';
 
 const LANE_STATES = ['open', 'paused', 'probing', 'stopped', 'held'] as const;
@@ -165,11 +166,4 @@ export function fleetMetrics(census: () => Promise<Census>): { text(): Promise<s
       return registry.metrics();
     },
   };
-}
-
-function within<Answer>(ms: number, answer: Promise<Answer>): Promise<Answer> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error(`no answer within ${ms} ms`)), ms);
-    answer.then(resolve, reject).finally(() => clearTimeout(timer));
-  });
 }

@@ -1,4 +1,5 @@
 import { InputError } from '../campaign/errors.js';
+import { unlessAborted } from '../clock.js';
 import type { EventOf, EventType, VolleyEvent } from '../events.js';
 import type { Redis } from '../redis/connection.js';
 import { type Patience, untilAnswered } from '../redis/until-answered.js';
@@ -104,7 +105,7 @@ export function createEventFeed({ log, connect, waitMs = WAIT_MS }: FeedOptions)
       signal?.addEventListener('abort', wake, { once: true });
       try {
         // First, so that nothing lies between what is read and what is heard.
-        await orGivenUp(tail.position, signal);
+        await unlessAborted(tail.position, signal);
         const newest = await untilAnswered(() => log.last(), waiting);
         // A Redis that forgot, or another one: none of its events would ever be after this id.
         const isAhead = after !== undefined && isAfter(after, newest);
@@ -157,16 +158,6 @@ function itemOf({ id, json }: LoggedEvent): FeedItem {
   // Written by this program; what an older one wrote has at least a type.
   const event: FedEvent = JSON.parse(json);
   return { kind: 'event', id, at: new Date(Number(id.split('-')[0])).toISOString(), event };
-}
-
-/** The answer, unless nobody waits for it any more. */
-function orGivenUp<Answer>(answer: Promise<Answer>, signal: AbortSignal | undefined): Promise<Answer> {
-  if (signal === undefined) return answer;
-  return new Promise((resolve, reject) => {
-    const giveUp = (): void => reject(signal.reason);
-    signal.addEventListener('abort', giveUp, { once: true });
-    answer.then(resolve, reject).finally(() => signal.removeEventListener('abort', giveUp));
-  });
 }
 
 interface Follower {

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { mkdir, readFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
+import { within } from '../clock.js';
 import { connect } from './connection.js';
 import { findServer } from './find-server.js';
 
@@ -138,18 +139,11 @@ function endWithThisProcess(pid: number, ended: Promise<void>): void {
 async function answers(url: string, pid: number, ended: Promise<void>): Promise<void> {
   // The kind that waits: the server may take a while to load its data.
   const redis = connect(url, 'blocking');
-  let timer: NodeJS.Timeout | undefined;
+  const endedAtOnce = ended.then(() => Promise.reject(new Error('it ended at once')));
   try {
-    const info = await Promise.race([
-      redis.info('server'),
-      ended.then(() => Promise.reject(new Error('it ended at once'))),
-      new Promise<never>((_resolve, reject) => {
-        timer = setTimeout(() => reject(new Error(`no answer in ${READY_WITHIN_MS} ms`)), READY_WITHIN_MS);
-      }),
-    ]);
+    const info = await within(READY_WITHIN_MS, Promise.race([redis.info('server'), endedAtOnce]));
     if (!info.includes(`process_id:${pid}\r\n`)) throw new Error('another server answers on its port');
   } finally {
-    clearTimeout(timer);
     redis.disconnect();
   }
 }

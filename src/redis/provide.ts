@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { within } from '../clock.js';
 import { connect } from './connection.js';
 import { findServer, installServer } from './find-server.js';
 import { startPrivateRedis } from './private-server.js';
@@ -110,12 +111,4 @@ async function answers(url: string): Promise<void> {
   } finally {
     redis.disconnect();
   }
-}
-
-async function within<Value>(ms: number, promise: Promise<Value>): Promise<Value> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error(`no answer in ${ms} ms`)), ms);
-  });
-  return Promise.race([promise, late]).finally(() => clearTimeout(timer));
 }

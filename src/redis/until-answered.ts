@@ -1,4 +1,4 @@
-import { type Alarm, pause, systemAlarm } from '../clock.js';
+import { type Alarm, pause, systemAlarm, within } from '../clock.js';
 
 const PAUSE_MS = (tries: number): number => Math.min(25 * 2 ** tries, 800);
 const ANSWER_WITHIN_MS = 5_000;
@@ -37,7 +37,10 @@ export async function untilAnswered<Answer>(
 ): Promise<Answer> {
   for (let done = 1; ; done += 1) {
     try {
-      return await within(run(), answerWithinMs, alarm);
+      return await within(answerWithinMs, run(), {
+        alarm,
+        late: `Redis did not answer within ${answerWithinMs} ms`,
+      });
     } catch (error) {
       signal?.throwIfAborted();
       if (done >= tries || !mayPass(error)) throw error;
@@ -49,11 +52,4 @@ export async function untilAnswered<Answer>(
 function mayPass(error: unknown): boolean {
   if (!(error instanceof Error)) return true;
   return error.name === 'ReplyError' ? PASSING.test(error.message) : !OWN.has(error.name);
-}
-
-function within<Answer>(answer: Promise<Answer>, ms: number, alarm: Alarm): Promise<Answer> {
-  return new Promise((resolve, reject) => {
-    const silence = alarm(ms, () => reject(new Error(`Redis did not answer within ${ms} ms`)));
-    answer.then(resolve, reject).finally(silence);
-  });
 }

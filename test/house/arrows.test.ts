@@ -32,7 +32,7 @@ const MAY_KNOW: Readonly<Record<string, readonly string[]>> = {
   ],
   index: ['clock', 'campaign', 'list', 'config', 'events', 'pipeline', 'runtime'],
   // What is counted, and the port at which it is asked for.
-  metrics: ['config', 'events', 'pipeline'],
+  metrics: ['clock', 'config', 'events', 'pipeline'],
   http: ['clock', 'campaign', 'config', 'events', 'pipeline', 'metrics'],
   // `volley up` brings a Redis along, and `--simulator` the stand-in.
   cli: [

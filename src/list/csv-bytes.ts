@@ -26,17 +26,27 @@ export async function* utf8Only(chunks: AsyncIterable<Buffer>, firstLine: number
   if (tail.length > 0) throw notUtf8(line, tail);
 }
 
+const WORKBOOK = `This is an Excel workbook, not a CSV file. ${SAVE_AS_UTF8}.`;
+
+/** How files begin that are taken for a CSV. Each has zero bytes further on, as UTF-16 has. */
+const OTHER_FORMATS = [
+  [Buffer.from('PK\u0003\u0004'), WORKBOOK],
+  [Buffer.from([0xd0, 0xcf, 0x11, 0xe0]), WORKBOOK],
+  [Buffer.from([0x1f, 0x8b]), 'This file is packed with gzip. Unpack it and try again.'],
+  [Buffer.from('%PDF'), 'This is a PDF, not a CSV file: a list of rows under a header line is needed.'],
+] as const;
+
 /**
- * Throws a {@link ListError} for a file that is no CSV in UTF-8 to begin with: UTF-16, as Excel's "Unicode Text" is, or
- * an Excel workbook. `head` is the beginning of the file.
+ * Throws a {@link ListError} for a file that is no CSV in UTF-8 to begin with: UTF-16, as Excel's "Unicode Text" is, an
+ * Excel workbook and the like. `head` is the beginning of the file.
  */
 export function refuseOtherFormats(head: Buffer): void {
+  for (const [beginning, message] of OTHER_FORMATS) {
+    if (head.subarray(0, beginning.length).equals(beginning)) throw new ListError(message);
+  }
   const [first, second] = head;
   const isUtf16 = (first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff);
   if (isUtf16 || head.includes(0)) throw new ListError(`This file is UTF-16, not UTF-8. ${SAVE_AS_UTF8}.`);
-  if (head.subarray(0, 4).equals(Buffer.from('PK\u0003\u0004'))) {
-    throw new ListError(`This is an Excel workbook, not a CSV file. ${SAVE_AS_UTF8}.`);
-  }
 }
 
 /** How many bytes at the end begin a character that the next chunk ends. */

@@ -38,7 +38,7 @@ export async function readCsv(input: string | Readable): Promise<Rows> {
     return { columns, batches: checked(columns.length, rows, batches, close), close };
   } catch (error) {
     source.destroy();
-    throw asListError(error);
+    throw asListError(error, input);
   }
 }
 
@@ -110,13 +110,18 @@ async function* joined(head: Buffer, rest: AsyncIterable<Buffer>): AsyncGenerato
 }
 
 /** Turns the errors of opening a file into the reader's own; anything else stays what it is. */
-function asListError(error: unknown): unknown {
-  if (!(error instanceof Error) || !('code' in error) || !('path' in error)) return error;
+function asListError(error: unknown, input: string | Readable): unknown {
+  if (!(error instanceof Error) || !('code' in error)) return error;
+  // Of a folder it is the reading that fails, which names no path.
+  const path = 'path' in error ? error.path : input;
+  if (typeof path !== 'string') return error;
   switch (error.code) {
     case 'ENOENT':
-      return new ListError(`There is no file ${error.path}.`, { cause: error });
+      return new ListError(`There is no file ${path}.`, { cause: error });
     case 'EACCES':
-      return new ListError(`The file ${error.path} may not be read by this user.`, { cause: error });
+      return new ListError(`The file ${path} may not be read by this user.`, { cause: error });
+    case 'EISDIR':
+      return new ListError(`${path} is a folder: name the CSV file itself.`, { cause: error });
     default:
       return error;
   }

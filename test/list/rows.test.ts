@@ -228,6 +228,16 @@ describe('a file that is refused', () => {
     expect(await fault(Buffer.from('name\nSø').subarray(0, -1))).toContain('Line 2 has characters');
   });
 
+  // Such files have zero bytes soon after their beginning, as UTF-16 has.
+  it.each([
+    ['a workbook', 'UEsDBBQABgAIAAAAIQA=', 'This is an Excel workbook'],
+    ['a workbook of old', '0M8R4KGxGuEAAAAAAAAAAA==', 'This is an Excel workbook'],
+    ['packed', 'H4sIAAAAAAAAA0vLBAA=', 'This file is packed with gzip. Unpack it'],
+    ['a PDF', Buffer.from('%PDF-1.7\n\0').toString('base64'), 'This is a PDF'],
+  ])('is %s', async (_what, bytes, says) => {
+    expect(await fault(Buffer.from(bytes, 'base64'))).toContain(says);
+  });
+
   it.each(['utf16le', 'utf16be'] as const)('is %s', async (encoding) => {
     const little = Buffer.from('\ufeffname\nAnna\n', 'utf16le');
     const bytes = encoding === 'utf16le' ? little : Buffer.from(little).swap16();
@@ -247,6 +257,10 @@ describe('a file on disk', () => {
     const path = join(folder, 'list.csv');
     await writeFile(path, 'to,name\n+4520123456,Åse\n');
     expect(await all(await readCsv(path))).toEqual([good(2, '+4520123456', 'Åse')]);
+  });
+
+  it('is no folder', async () => {
+    await expect(readCsv(folder)).rejects.toThrow(`${folder} is a folder: name the CSV file itself.`);
   });
 
   it('is missed by name', async () => {

@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest';
 import { testRedis } from '../redis/test-redis.js';
 import { recipients } from './recipients.js';
-import { launch, startedFleet } from './started.js';
+import { finished, launch, startedFleet } from './started.js';
 
 const { url, prefix } = testRedis('drain');
 
@@ -28,7 +28,7 @@ test('A worker that is asked to end settles what is in flight, ends with 0, and 
   expect(before.recipients.unknown).toBe(0);
   expect(before.recipients.planned).toBeGreaterThan(0);
 
-  const final = await volley.finished(id, { signal: AbortSignal.timeout(30_000) });
+  const final = await finished(volley, id, 30_000);
   expect(final.recipients.deliveredToTerminal).toBe(500);
   const ledger = await simulator.ledger();
   expect(ledger.length).toBe(500);

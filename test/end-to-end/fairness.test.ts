@@ -4,7 +4,7 @@ import { testRedis } from '../redis/test-redis.js';
 import type { Fleet } from './fleet.js';
 import { addsUp } from './kill-run.js';
 import { recipients } from './recipients.js';
-import { launch, startedFleet } from './started.js';
+import { finished, launch, startedFleet } from './started.js';
 
 const { url, prefix } = testRedis('fairness');
 
@@ -103,7 +103,7 @@ test('After pause returns nothing starts but what it counted, and resume complet
   expect(paused.waitingFor).toBe('operator');
 
   await volley.resume(id);
-  const final = await volley.finished(id, { signal: AbortSignal.timeout(30_000) });
+  const final = await finished(volley, id, 30_000);
   expect(final.recipients.deliveredToTerminal).toBe(1_000);
   expect((await simulator.summary()).recipients).toBe(1_000);
 });
@@ -122,7 +122,7 @@ test('Cancelled in the middle, every recipient was either sent to or cancelled',
   await vi.waitUntil(async () => (await simulator.ledger()).length > 300, { timeout: 20_000 });
   const { inFlight, cancelled } = await volley.cancel(id);
   expect(inFlight).toBeGreaterThan(0);
-  const final = await volley.finished(id, { signal: AbortSignal.timeout(30_000) });
+  const final = await finished(volley, id, 30_000);
   expect(addsUp(final)).toBe(true);
   expect(final.state).toBe('cancelled');
   expect(final.recipients.cancelled).toBe(cancelled);

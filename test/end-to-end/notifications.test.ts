@@ -1,12 +1,11 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
-import type { CampaignStatus } from '../../src/campaign/views.js';
 import type { SimulatorOptions } from '../../src/simulator/options.js';
 import { testRedis } from '../redis/test-redis.js';
 import type { Fleet } from './fleet.js';
 import type { Program } from './program.js';
 import { callbackSettings, startReceiver } from './receiver.js';
 import { recipients } from './recipients.js';
-import { launch, startedFleet } from './started.js';
+import { finished, launch, startedFleet } from './started.js';
 
 const { url, prefix } = testRedis('notifications');
 let fleets = 0;
@@ -57,9 +56,6 @@ async function bothSides({ volley, simulator }: Fleet, id: string) {
   return { service, reported };
 }
 
-const finished = ({ volley }: Fleet, id: string): Promise<CampaignStatus> =>
-  volley.finished(id, { signal: AbortSignal.timeout(60_000), everyMs: 200 });
-
 test('With every notification delivered nothing is asked about', { timeout: 120_000 }, async () => {
   const { fleet } = await notifiedFleet(
     { shape: 'mixed', securityTokenIn: 'mixed', shuffle: true },
@@ -67,7 +63,7 @@ test('With every notification delivered nothing is asked about', { timeout: 120_
     { FOLLOW_UP_FIRST_MS: '15000' },
   );
   const id = await launch(fleet, { recipients: recipients(400), message: 'Sale' });
-  const status = await finished(fleet, id);
+  const status = await finished(fleet.volley, id, 60_000);
   const { service, reported } = await bothSides(fleet, id);
   expect(reported).toEqual(service);
   const { requests, polls } = await fleet.simulator.summary();
@@ -93,7 +89,7 @@ test('Lost, doubled, late, shuffled and forged notifications leave every recipie
     { deliveryTime: { kind: 'uniform', minMs: 0, maxMs: 300 }, impossible: 0.2, seed: 7 },
   );
   const id = await launch(fleet, { recipients: recipients(400), message: 'Sale' });
-  const status = await finished(fleet, id);
+  const status = await finished(fleet.volley, id, 60_000);
   const { service, reported } = await bothSides(fleet, id);
   expect(reported).toEqual(service);
   expect(status.contradictions).toBe(0);
@@ -116,7 +112,7 @@ test('What was accepted without an answer is found by its notification, and nobo
     { deliveryTime: 200, faults: { resetAfter: 0.03 }, seed: 3 },
   );
   const id = await launch(fleet, { recipients: recipients(300), message: 'Sale' });
-  const status = await finished(fleet, id);
+  const status = await finished(fleet.volley, id, 60_000);
   const unknown = fleet.logged('request.unknown');
   // What a worker has logged may be read a moment after what it has written to Redis.
   const found = await vi.waitUntil(() => {
@@ -135,7 +131,7 @@ test('What was accepted without an answer is found by its notification, and nobo
 test('A text of several parts is settled by its single notification', { timeout: 120_000 }, async () => {
   const { fleet } = await notifiedFleet({}, { deliveryTime: 200 }, { FOLLOW_UP_FIRST_MS: '15000' });
   const id = await launch(fleet, { recipients: recipients(20), message: 'x'.repeat(300) });
-  const { recipients: counts } = await finished(fleet, id);
+  const { recipients: counts } = await finished(fleet.volley, id, 60_000);
   expect(counts.deliveredToTerminal).toBe(20);
   const { notifications, polls } = await fleet.simulator.summary();
   expect([notifications, polls]).toEqual([20, 0]);
@@ -154,7 +150,7 @@ test('A receiver that is killed loses what it held, and polls make up for it', {
     expect(deliveredToTerminal).toBeGreaterThan(30);
   }, 20_000);
   await receiver.end('SIGKILL');
-  const { recipients: counts } = await finished(fleet, id);
+  const { recipients: counts } = await finished(fleet.volley, id, 60_000);
   expect(counts.deliveredToTerminal).toBe(300);
   expect((await fleet.simulator.summary()).polls).toBeGreaterThan(0);
 });

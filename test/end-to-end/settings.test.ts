@@ -3,7 +3,7 @@ import { expect, test, vi } from 'vitest';
 import { testRedis } from '../redis/test-redis.js';
 import type { Kind } from './fleet.js';
 import { recipients } from './recipients.js';
-import { launch, startedFleet } from './started.js';
+import { finished, launch, startedFleet } from './started.js';
 
 const { url, prefix } = testRedis('settings');
 const FOUR: readonly Kind[] = ['all', 'all', 'all', 'all'];
@@ -35,7 +35,7 @@ test('A key the service does not accept stops the lane, which goes on when that 
 
   await simulator.configure({ keys: [{ key: 'key' }] });
   await volley.resumeLane(lane?.name ?? '');
-  const final = await volley.finished(id, { signal: AbortSignal.timeout(20_000) });
+  const final = await finished(volley, id, 20_000);
   expect(final.recipients.deliveredToTerminal).toBe(100);
   expect((await simulator.summary()).recipients).toBe(100);
 });
@@ -88,7 +88,7 @@ test('Each expiry of the token costs the whole fleet one refresh', { timeout: 90
   const { volley, simulator } = fleet;
   const launchedAt = Date.now();
   const id = await launch(fleet, { recipients: recipients(count), message: 'Sale' });
-  const final = await volley.finished(id, { signal: AbortSignal.timeout(50_000) });
+  const final = await finished(volley, id, 50_000);
   expect(final.recipients.deliveredToTerminal).toBe(count);
   const summary = await simulator.summary();
   const tookMs = Date.now() - launchedAt;

@@ -1,4 +1,6 @@
 import { onTestFinished } from 'vitest';
+import type { CampaignStatus } from '../../src/campaign/views.js';
+import type { Volley } from '../../src/runtime.js';
 import { type Fleet, type FleetOptions, startFleet } from './fleet.js';
 
 /** A fleet that takes work, for the test that asks; its processes end with the test. */
@@ -17,4 +19,16 @@ export async function launch(
   const outcome = await fleet.volley.enqueue(input);
   if (outcome.kind !== 'created') throw new Error(`the import was ${outcome.kind}`);
   return outcome.id;
+}
+
+/** How a campaign ended. Throws, with how it stands then, where it has not ended within that time, ms. */
+export async function finished(volley: Volley, id: string, withinMs: number): Promise<CampaignStatus> {
+  const signal = AbortSignal.timeout(withinMs);
+  try {
+    return await volley.finished(id, { signal, everyMs: 200 });
+  } catch (error) {
+    if (!signal.aborted) throw error;
+    const stands = JSON.stringify(await volley.status(id), null, 1);
+    throw new Error(`the campaign has not ended within ${withinMs} ms: ${stands}`, { cause: error });
+  }
 }

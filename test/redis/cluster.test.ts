@@ -7,7 +7,7 @@ import { keyNames } from '../../src/redis/keys.js';
 import { loadScript } from '../../src/redis/script.js';
 import { removeCampaign } from '../../src/store/remove-campaign.js';
 import { recipients } from '../end-to-end/recipients.js';
-import { launch, startedFleet } from '../end-to-end/started.js';
+import { finished, launch, startedFleet } from '../end-to-end/started.js';
 import { startCluster } from './cluster.js';
 import { keysOf } from './test-redis.js';
 
@@ -68,9 +68,7 @@ describe.runIf(isServerHere)('on a cluster of three nodes', async () => {
     await volley.pauseLane(second);
     await volley.resumeLane(second);
 
-    const final = await Promise.all(
-      ids.map((id) => volley.finished(id, { signal: AbortSignal.timeout(15_000), everyMs: 100 })),
-    );
+    const final = await Promise.all(ids.map((id) => finished(volley, id, 15_000)));
     expect(
       final.map(({ state, recipients: { deliveredToTerminal, suppressed } }) => ({
         state,

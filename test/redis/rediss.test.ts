@@ -10,6 +10,7 @@ import { createVolley } from '../../src/runtime.js';
 import { startProgram } from '../end-to-end/program.js';
 import { recipients } from '../end-to-end/recipients.js';
 import { startSimulatorProcess } from '../end-to-end/simulator-process.js';
+import { finished } from '../end-to-end/started.js';
 import { SELF_SIGNED } from '../interface/certificate.js';
 
 const isServerHere = (await findServer()) !== undefined;
@@ -61,7 +62,7 @@ describe.runIf(isServerHere)('a Redis that speaks TLS, with a certificate signed
     onTestFinished(() => volley.close());
     const made = await volley.enqueue({ recipients: recipients(20), message: 'Sale' });
     const id = made.kind === 'created' ? made.id : made.kind;
-    const final = await volley.finished(id, { signal: AbortSignal.timeout(35_000), everyMs: 100 });
+    const final = await finished(volley, id, 35_000);
     expect(final.recipients.deliveredToTerminal).toBe(20);
   });
 

@@ -44,14 +44,15 @@ describe.runIf(program !== undefined)('a Redis with a replica, watched by Sentin
     });
     const { volley, simulator } = fleet;
     const id = await launch(fleet, { recipients: recipients(COUNT), message: 'Sale' });
-    await vi.waitUntil(async () => (await simulator.summary()).recipients > COUNT / 4, { timeout: 10_000 });
+    await vi.waitUntil(async () => (await simulator.summary()).recipients > COUNT / 4, { timeout: 20_000 });
     await master.kill();
-    await vi.waitUntil(
+    await vi.waitFor(
       async () => {
-        const { recipients: counts } = await volley.status(id).catch(() => ({ recipients: undefined }));
-        return (counts?.deliveredToTerminal ?? 0) + (counts?.unknown ?? 0) === COUNT;
+        const status = await volley.status(id);
+        const { deliveredToTerminal, unknown } = status.recipients;
+        expect(deliveredToTerminal + unknown, JSON.stringify(status)).toBe(COUNT);
       },
-      { timeout: 60_000 },
+      { timeout: 60_000, interval: 100 },
     );
     expect(await operator.role()).toContain('master');
     expect((await simulator.summary()).duplicates).toBe(0);
@@ -78,7 +79,7 @@ async function startSentinel(server: string, dir: string, masterPort: number): P
       `dir ${dir}`,
       `sentinel monitor main 127.0.0.1 ${masterPort} 1`,
       `sentinel auth-pass main ${PASSWORD}`,
-      'sentinel down-after-milliseconds main 300',
+      'sentinel down-after-milliseconds main 1000',
       'sentinel failover-timeout main 3000',
       '',
     ].join('\n'),

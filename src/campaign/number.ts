@@ -85,7 +85,7 @@ function readDigits(
   }
   return {
     ok: false,
-    reason: `${quote(spelling)} has no calling code; write it like ${EXAMPLE}, or name the country its numbers belong to`,
+    reason: `${quote(spelling)} has no calling code; write it like ${EXAMPLE}, or name its country (--country, or country)`,
   };
 }
 

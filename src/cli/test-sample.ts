@@ -1,4 +1,5 @@
 import { basename } from 'node:path';
+import { numberReader } from '../campaign/number.js';
 import { compileTemplate } from '../campaign/template.js';
 import { checkRows } from '../list/recipients.js';
 import type { RecipientInput } from '../list/row-objects.js';
@@ -8,7 +9,7 @@ import { badInput } from './exit.js';
 
 /**
  * A campaign of one, to see the text as a phone shows it: the values of the first good row of the list, sent to
- * `number`. No more of the list is read than that.
+ * `number`. No more of the list is read than that. A number that cannot be sent to is a fault of the option, not of a row.
  */
 export async function testInput(
   input: CampaignInput,
@@ -16,6 +17,9 @@ export async function testInput(
   number: string,
   defaultCountry: string | undefined,
 ): Promise<CampaignInput> {
+  const country = input.country ?? defaultCountry;
+  const read = numberReader(country)(number);
+  if (!read.ok) throw badInput(`option '--test-to <number>': ${read.reason}.`);
   const list = await readCsv(file);
   const compiled = compileTemplate(input.message, list.columns);
   if (!compiled.ok) {
@@ -24,7 +28,7 @@ export async function testInput(
   }
   const checked = await checkRows(list, {
     toColumn: input.toColumn,
-    defaultCountry: input.country ?? defaultCountry,
+    defaultCountry: country,
     template: compiled.template,
   });
   const { columns } = checked;
@@ -32,7 +36,7 @@ export async function testInput(
     const row = batch.find((candidate) => candidate.kind === 'recipient');
     if (row?.kind !== 'recipient') continue;
     const values = Object.fromEntries(columns.map((column, place) => [column, row.values[place] ?? '']));
-    const recipient: RecipientInput = { ...values, to: number };
+    const recipient: RecipientInput = { ...values, to: read.number };
     return {
       ...input,
       recipients: [recipient],

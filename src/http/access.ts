@@ -1,6 +1,7 @@
 import rateLimit from '@fastify/rate-limit';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { ApiKey, ApiScope } from '../campaign/views.js';
+import type { Volley } from '../pipeline/volley.js';
 import { countAtOnce } from './at-once.js';
 import { onceOver } from './over.js';
 import { Problem } from './problem.js';
@@ -96,6 +97,12 @@ function mustBeWithin(counted: Counted): void {
 export function keyOf({ apiKey }: FastifyRequest): ApiKey {
   if (apiKey === null) throw new TypeError('the request has not been let in by a key');
   return apiKey;
+}
+
+/** Throws if the key of a request that was let in has been revoked since. */
+export async function mustStillStand(volley: Volley, request: FastifyRequest): Promise<void> {
+  if (await volley.keys.stands(keyOf(request).id)) return;
+  throw new Problem('unauthorised', 'this key was revoked while the request was under way');
 }
 
 /** Whether a key may see a lane. */

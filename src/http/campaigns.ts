@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { CAMPAIGN_ID } from '../campaign/campaign-id.js';
 import { CAMPAIGN_STATES, campaignStatus, preview } from '../campaign/views.js';
 import { systemClock } from '../clock.js';
-import { keyOf } from './access.js';
+import { keyOf, mustStillStand } from './access.js';
 import { answered, refused } from './answers.js';
 import { campaignAsked } from './asked.js';
 import { campaignId, mustSeeCampaign } from './campaign-id.js';
@@ -81,6 +81,8 @@ export const campaigns: Routes = (app, options) => {
           idempotencyKey: ownIdempotencyKey(keyOf(request), input, given),
           repeatsWithin: keyOf(request).lanes === null ? undefined : 'lane',
           async confirm() {
+            // A list may take an hour to come in.
+            await mustStillStand(volley, request);
             mustBeToCome();
             return true;
           },

@@ -60,7 +60,7 @@ export const phoneNumbers: Routes = (app, { volley }) => {
     },
     async (request, reply) => {
       mustSeeAll(keyOf(request), 'the list');
-      return answerInPieces(reply.type('application/json'), asJson(volley.suppression.list()), volley.events);
+      return answerInPieces(reply.type('application/json'), asJson(volley.suppression.list()), volley);
     },
   );
 

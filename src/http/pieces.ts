@@ -1,27 +1,36 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
-import type { Events } from '../events.js';
+import type { Volley } from '../pipeline/volley.js';
+import { mustStillStand } from './access.js';
 
 /** Large enough that a long answer is few writes, small enough that one watcher of a slow line holds little. */
 const PIECE_LETTERS = 32 * 1024;
+const LOOK_AT_KEY_EVERY_MS = 1_000;
 
 /**
- * Answers with a long text, made no faster than it is read. If the text breaks off, so does the answer: its status has
- * long been told, so that `http.brokeOff` is all that says why.
+ * Answers with a long text, made no faster than it is read. If the text breaks off, or the key is revoked, so does the
+ * answer: its status has long been told, so that `http.brokeOff` is all that says why.
  */
 export function answerInPieces(
   reply: FastifyReply,
   text: AsyncIterable<string>,
-  events: Events,
+  volley: Volley,
 ): FastifyReply {
   const told = async function* (): AsyncGenerator<string> {
     try {
-      yield* joined(text);
+      let lookedAt = performance.now();
+      for await (const piece of joined(text)) {
+        if (performance.now() - lookedAt > LOOK_AT_KEY_EVERY_MS) {
+          await mustStillStand(volley, reply.request);
+          lookedAt = performance.now();
+        }
+        yield piece;
+      }
     } catch (error) {
       const { method, routeOptions } = reply.request;
       // Before the first piece it is an answer like any other, and refused as one.
       if (reply.raw.headersSent) {
-        events.emit({ type: 'http.brokeOff', method, route: routeOptions.url ?? 'none', error });
+        volley.events.emit({ type: 'http.brokeOff', method, route: routeOptions.url ?? 'none', error });
       }
       throw error;
     }

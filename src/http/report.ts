@@ -45,7 +45,7 @@ export const report: Routes = (app, { volley }) => {
       const { format, status } = request.query;
       const rows = volley.report(id, status === undefined ? {} : { status });
       reply.type(TYPES[format]).header('content-disposition', `attachment; filename="${id}.${format}"`);
-      return answerInPieces(reply, writtenReport(rows, format), volley.events);
+      return answerInPieces(reply, writtenReport(rows, format), volley);
     },
   );
 };

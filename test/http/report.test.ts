@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { writtenReport } from '../../src/pipeline/report-text.js';
 import { keyNames } from '../../src/redis/keys.js';
@@ -50,4 +53,28 @@ test('A report that cannot go on breaks off, so that nobody takes it for whole, 
   const told = log.filter((line) => line.includes('"http.brokeOff"'));
   expect(told).toHaveLength(1);
   expect(told[0]).toContain('/v1/campaigns/:id/report');
+});
+
+test('A report breaks off when its key is revoked', { timeout: 60_000 }, async () => {
+  // More than the system holds for a reader who does not read.
+  const numbers = Array.from({ length: 400_000 }, (_, at) => `+4477${String(10_000_000 + at)}`);
+  const long = await ask('POST', '/v1/campaigns', {
+    form: formOf({ message: 'Hi all', at: '2999-01-01T00:00:00Z' }, `phone\n${numbers.join('\n')}\n`),
+  });
+  const own = await key(['read']);
+  const socket = connect(Number(new URL(origin).port), '127.0.0.1');
+  const path = `/v1/campaigns/${(long.said as { id: string }).id}/report?format=ndjson`;
+  socket.write(
+    `GET ${path} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${own}\r\nConnection: close\r\n\r\n`,
+  );
+  const [head] = await once(socket, 'data');
+  socket.pause();
+  await volley.keys.revoke(own.split('_')[1] ?? '');
+  // The key is looked at once a second.
+  await delay(1_100);
+  let told = String(head);
+  for await (const piece of socket) told += String(piece);
+  expect(told).toMatch(/^HTTP\/1\.1 200 /);
+  expect(told).not.toContain(numbers.at(-1));
+  expect(told.endsWith('0\r\n\r\n')).toBe(false);
 });

@@ -224,6 +224,22 @@ test('Of an upload that breaks off nothing is kept, and nothing is sent', async 
   expect(await campaignKeys()).toEqual(before);
 });
 
+test('An upload whose key is revoked while it comes in makes no campaign', async () => {
+  const listed = async () => (await volley.list({ limit: 1_000 })).length;
+  const [before, there] = [await campaignKeys(), await listed()];
+  const own = await key(['send']);
+  const body = `${FIRST}${rows(5_000)}\r\n--edge--\r\n`;
+  const socket = await begun(Buffer.byteLength(body), {}, { origin, key: own });
+  const answer = once(socket, 'data');
+  socket.write(body.slice(0, -100));
+  await vi.waitUntil(async () => (await campaignKeys()).length > before.length);
+  await volley.keys.revoke(own.split('_')[1] ?? '');
+  socket.write(body.slice(-100));
+  expect(String((await answer)[0])).toMatch(/^HTTP\/1\.1 401 /);
+  socket.destroy();
+  expect(await listed()).toBe(there);
+});
+
 test('Closing cuts off an upload that stopped midway, and leaves nothing of it', async () => {
   const ending = await served(settings, { closeGraceMs: 300 });
   const before = await campaignKeys();

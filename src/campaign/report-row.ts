@@ -1,4 +1,4 @@
-import { DELIVERY_STATUSES, RECIPIENT_STATES } from './status.js';
+import type { DeliveryStatus, RecipientState } from './status.js';
 import type { ReportRow } from './views.js';
 
 /** A report's columns: what they are called in the file, in their order. */
@@ -11,13 +11,24 @@ export const REPORT_COLUMNS: readonly { readonly key: keyof ReportRow; readonly 
   { key: 'updatedAt', header: 'updated at' },
 ];
 
-/** Every word that may stand as a status: the interface's own, and ours for recipients that have none. */
-export const REPORTED_STATUSES: readonly string[] = [
-  ...DELIVERY_STATUSES,
-  ...RECIPIENT_STATES.filter(
-    (state) => !DELIVERY_STATUSES.some((status) => status.toLowerCase() === state.toLowerCase()),
-  ),
-];
+/** What is shown for each state: a delivery status as the interface spells it, else the state's own name. */
+export const REPORTED_AS = {
+  planned: 'planned',
+  sending: 'sending',
+  unknown: 'unknown',
+  deliveredToNetwork: 'DeliveredToNetwork',
+  deliveredToTerminal: 'DeliveredToTerminal',
+  deliveryImpossible: 'DeliveryImpossible',
+  rejected: 'rejected',
+  lapsed: 'lapsed',
+  cancelled: 'cancelled',
+  suppressed: 'suppressed',
+  abandoned: 'abandoned',
+  unconfirmed: 'unconfirmed',
+} as const satisfies Readonly<Record<RecipientState, DeliveryStatus | RecipientState>>;
+
+/** Every word that may stand as a status in a report. */
+export const REPORTED_STATUSES: readonly string[] = Object.values(REPORTED_AS);
 
 const FORMULA = /^[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/;
 

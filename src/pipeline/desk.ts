@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { requestReference } from '../campaign/campaign-id.js';
 import { InputError, NotFoundError } from '../campaign/errors.js';
 import type { CampaignState, CampaignStatus, LaneStatus } from '../campaign/views.js';
 import type { Events } from '../events.js';
@@ -11,7 +12,6 @@ import type { Wakers } from './queues.js';
 import type { Roster } from './roster.js';
 import { campaignStatus, laneStatus } from './status.js';
 import { wakeLane } from './sweep.js';
-import { requestReference } from './tell.js';
 import type { Volley } from './volley.js';
 
 export interface DeskOptions {

@@ -1,16 +1,15 @@
+import { requestReference } from '../campaign/campaign-id.js';
 import type { Events } from '../events.js';
 import type { MessagingClient } from '../gateway/messaging.js';
 import type { PollOutcome } from '../gateway/outcome.js';
 import type { PollClaim } from '../store/claims.js';
 import { type PollSettlement, STATUS_LETTER } from '../store/settlements.js';
-import type { Bearer } from './bearer.js';
+import { asLater, type Bearer, closedBy } from './bearer.js';
 import { lastDeparture } from './departure.js';
 import type { Lane } from './lane.js';
 import type { Memory } from './memory.js';
 import type { Followed, Manuscripts, UnknownBatch } from './messages.js';
 import { tellAgain } from './reassert.js';
-import { asLater, closedBy } from './send.js';
-import { requestReference } from './tell.js';
 import { runTurn, type TurnEnd, type TurnOptions } from './turn.js';
 
 /*
@@ -36,8 +35,7 @@ export async function followUpTurn(
   options: TurnOptions,
 ): Promise<TurnEnd> {
   const turn = lane.nonce();
-  const { signal } = options;
-  const { monotonic } = options;
+  const { signal, monotonic } = options;
   let token = await bearer.get();
   let askedAt = monotonic();
 

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { basename, extname } from 'node:path';
+import { newCampaignId } from '../campaign/campaign-id.js';
 import { InputError } from '../campaign/errors.js';
 import type { Preview } from '../campaign/views.js';
 import type { Clock, Random } from '../clock.js';
@@ -8,7 +9,7 @@ import type { Events } from '../events.js';
 import { checkSender } from '../gateway/sender.js';
 import type { Redis } from '../redis/connection.js';
 import type { Keys } from '../redis/keys.js';
-import { type CampaignMeta, newCampaignId } from '../store/campaigns.js';
+import type { CampaignMeta } from '../store/campaigns.js';
 import { beginImport, type ImportSession } from '../store/import-session.js';
 import type { Suppression } from '../store/suppression.js';
 import type { CampaignInput, EnqueueOutcome } from './campaign-input.js';

@@ -1,4 +1,6 @@
+import { requestReference } from '../campaign/campaign-id.js';
 import { InputError, NotFoundError } from '../campaign/errors.js';
+import { REPORTED_AS, REPORTED_STATUSES } from '../campaign/report-row.js';
 import type { FoundRecipient, ReportRow } from '../campaign/views.js';
 import type { LocalConfig } from '../config.js';
 import type { Redis } from '../redis/connection.js';
@@ -7,7 +9,6 @@ import { type CampaignMeta, findLane, listCampaigns, readMeta } from '../store/c
 import { campaignReader, type OrdinalRecord } from '../store/report-reader.js';
 import { ahead } from './ahead.js';
 import { readerOf } from './number-given.js';
-import { requestReference } from './tell.js';
 import type { Volley } from './volley.js';
 
 export interface ReportDeps {
@@ -18,25 +19,6 @@ export interface ReportDeps {
 
 /** Campaigns that are searched for a number at the same time. */
 const SEARCHED_AT_ONCE = 50;
-
-/** What is shown for each state: a delivery status as the interface spells it, else the state's own name. */
-const WORDS = {
-  planned: 'planned',
-  sending: 'sending',
-  unknown: 'unknown',
-  deliveredToNetwork: 'DeliveredToNetwork',
-  deliveredToTerminal: 'DeliveredToTerminal',
-  deliveryImpossible: 'DeliveryImpossible',
-  rejected: 'rejected',
-  lapsed: 'lapsed',
-  cancelled: 'cancelled',
-  suppressed: 'suppressed',
-  abandoned: 'abandoned',
-  unconfirmed: 'unconfirmed',
-} as const;
-
-/** All that a report's status can be. */
-export const REPORT_STATUSES: readonly string[] = Object.values(WORDS);
 
 /** Why nothing was sent, where no request can tell. */
 const REASONS: Readonly<Record<string, string>> = {
@@ -69,13 +51,13 @@ export async function* reportRows(
     throw new NotFoundError(`campaign ${id} was removed while its report was read`);
   };
   for (let from = 0; ; ) {
-    const chunk = await reader.chunk(from, (state) => only === undefined || WORDS[state] === only);
+    const chunk = await reader.chunk(from, (state) => only === undefined || REPORTED_AS[state] === only);
     await mustStand();
     if (chunk === null) break;
     for (const record of chunk.records) yield toRow(meta, record);
     from = chunk.next;
   }
-  if (only !== undefined && only !== WORDS.suppressed) return;
+  if (only !== undefined && only !== REPORTED_AS.suppressed) return;
   for await (const number of reader.suppressed()) yield suppressedRow(number);
   await mustStand();
 }
@@ -119,7 +101,7 @@ function toRow(meta: CampaignMeta, { number, state, request, claim, since }: Ord
   const wasSent = !['suppressed', 'rejected'].includes(state);
   return {
     recipient: number,
-    status: WORDS[state],
+    status: REPORTED_AS[state],
     reason: request?.reason || (REASONS[state] ?? ''),
     requestId: request?.requestId || (claim === null ? '' : requestReference(meta.id, claim)),
     sentAt: request === null || !wasSent ? '' : iso(request.sentAt),
@@ -131,7 +113,7 @@ function suppressedRow(number: string): ReportRow {
   const reason = REASONS['suppressed'] ?? '';
   return {
     recipient: number,
-    status: WORDS.suppressed,
+    status: REPORTED_AS.suppressed,
     reason,
     requestId: '',
     sentAt: '',
@@ -140,10 +122,10 @@ function suppressedRow(number: string): ReportRow {
 }
 
 function statusNamed(status: string): string {
-  const named = REPORT_STATUSES.find((word) => word.toLowerCase() === status.trim().toLowerCase());
+  const named = REPORTED_STATUSES.find((word) => word.toLowerCase() === status.trim().toLowerCase());
   if (named !== undefined) return named;
   throw new InputError(
-    `there is no status ${JSON.stringify(status)}; there are: ${REPORT_STATUSES.join(', ')}`,
+    `there is no status ${JSON.stringify(status)}; there are: ${REPORTED_STATUSES.join(', ')}`,
   );
 }
 

@@ -1,4 +1,3 @@
-import type { BearerOutcome } from '../auth/outcome.js';
 import { isDeliveryStatus } from '../campaign/status.js';
 import type { Clock } from '../clock.js';
 import type { MessagingClient } from '../gateway/messaging.js';
@@ -6,7 +5,7 @@ import type { SendOutcome } from '../gateway/outcome.js';
 import type { SendClaim } from '../store/claims.js';
 import { DamagedError } from '../store/damaged.js';
 import { type SendSettlement, STATUS_LETTER } from '../store/settlements.js';
-import type { Bearer } from './bearer.js';
+import { asLater, type Bearer, closedBy } from './bearer.js';
 import { lastDeparture } from './departure.js';
 import type { Lane } from './lane.js';
 import type { Memory } from './memory.js';
@@ -73,7 +72,7 @@ export async function sendTurn(
     return { claim, as: 'unsent' };
   };
 
-  const end = await runTurn<SendClaim, SendSettlement>(
+  return runTurn<SendClaim, SendSettlement>(
     {
       async claim(call, want) {
         if (token.kind !== 'stopped') token = await bearer.get();
@@ -103,32 +102,6 @@ export async function sendTurn(
     },
     options,
   );
-  return end;
-}
-
-/** Redis could not be asked for a newer token: what was answered 401 is settled all the same, and the lane asks again. */
-export function asLater({ clock }: Lane): (error: unknown) => BearerOutcome {
-  return (error) => {
-    const reason = error instanceof Error ? error.message : String(error);
-    return { kind: 'later', at: clock() + 1_000, reason };
-  };
-}
-
-/** Without a token nothing is claimed: the lane waits for the next login, or stops for the operator. */
-export async function closedBy(token: Exclude<BearerOutcome, { kind: 'token' }>, lane: Lane) {
-  const now = lane.clock();
-  if (token.kind === 'stopped') {
-    await lane.answered(() => lane.commands.lane('stop', token.reason));
-    lane.tell([{ type: 'stopped', reason: token.reason }]);
-    return { claims: [], why: 'stopped' as const, againInMs: null, now, events: [] };
-  }
-  return {
-    claims: [],
-    why: 'waiting' as const,
-    againInMs: Math.max(250, token.at - now),
-    now,
-    events: [],
-  };
 }
 
 /** What an outcome means for the batch. */

@@ -1,3 +1,4 @@
+import { requestReference } from '../campaign/campaign-id.js';
 import { estimateRemaining } from '../campaign/estimate.js';
 import { recipientsPerRequest } from '../campaign/planning.js';
 import { RECIPIENT_STATES, type RecipientState } from '../campaign/status.js';
@@ -6,7 +7,6 @@ import type { CampaignMeta, StoredState } from '../store/campaigns.js';
 import type { UnknownBatch } from '../store/commands.js';
 import type { LaneView } from '../store/lane-view.js';
 import type { Lane } from './lane.js';
-import { requestReference } from './tell.js';
 
 const UNKNOWN_SHOWN = 100;
 const iso = (ms: number): string => new Date(ms).toISOString();

@@ -1,3 +1,4 @@
+import { requestReference } from '../campaign/campaign-id.js';
 import type { Events, VolleyEvent } from '../events.js';
 import type { ScriptEvent } from '../store/script-events.js';
 
@@ -105,9 +106,4 @@ export function toEvents(lane: string, event: ScriptEvent): VolleyEvent[] {
     default:
       return event satisfies never;
   }
-}
-
-/** How a batch of unknown outcome is named to people, and what `resolve --request` takes. */
-export function requestReference(campaign: string, claim: number): string {
-  return `${campaign}-${claim}`;
 }

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { RECIPIENT_STATES } from '../campaign/status.js';
 import { CAMPAIGN_STATES, type Preview } from '../campaign/views.js';
-import type { Random } from '../clock.js';
 import type { Redis } from '../redis/connection.js';
 import type { Keys } from '../redis/keys.js';
 
@@ -97,13 +96,6 @@ const state = z.object({
 
 /** What changes of a campaign, as the scripts keep it. Times in ms, 0 for none. */
 export type StoredState = z.output<typeof state>;
-
-/** A new id (`CAMPAIGN_ID`): eight characters of time, so that ids list in order of their creation, and five of chance. */
-export function newCampaignId(now: number, random: Random): string {
-  const time = now.toString(36).padStart(8, '0');
-  const chance = Math.floor(random() * 36 ** 5);
-  return `${time}${chance.toString(36).padStart(5, '0')}`;
-}
 
 /** The key of a campaign's meta. */
 export function metaKey(keys: Keys, lane: string, campaign: string): string {

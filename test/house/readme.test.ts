@@ -4,11 +4,11 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, describe, expect, test } from 'vitest';
+import { REPORTED_STATUSES } from '../../src/campaign/report-row.js';
 import { SETTLED_STATES } from '../../src/campaign/status.js';
 import { EXIT } from '../../src/cli/exit.js';
 import { readLanesFile } from '../../src/config/lanes-file.js';
 import { SETTING_NAMES } from '../../src/config/settings.js';
-import { REPORT_STATUSES } from '../../src/pipeline/report.js';
 import { MAGIC_RECIPIENTS, startSimulator } from '../../src/simulator/index.js';
 import { testRedis } from '../redis/test-redis.js';
 import { blocks, printedCommands, unknownIn } from './commands.js';
@@ -52,9 +52,9 @@ describe('the README', () => {
 
   test('lists the states as reports spell them, and prints those bold in which a recipient is settled', () => {
     const rows = tableUnder('state');
-    expect(rows.map(([, word]) => word)).toEqual(REPORT_STATUSES.map((word) => `\`${word}\``));
+    expect(rows.map(([, word]) => word)).toEqual(REPORTED_STATUSES.map((word) => `\`${word}\``));
     const isBold = rows.map(([name = '']) => name.startsWith('**'));
-    expect(isBold).toEqual(REPORT_STATUSES.map((_, at) => at >= rows.length - SETTLED_STATES.length));
+    expect(isBold).toEqual(REPORTED_STATUSES.map((_, at) => at >= rows.length - SETTLED_STATES.length));
   });
 
   test('lists the exit codes that there are', () => {

@@ -1,13 +1,7 @@
 import { expect, test } from 'vitest';
-import { CAMPAIGN_ID } from '../../src/campaign/campaign-id.js';
+import { CAMPAIGN_ID, newCampaignId } from '../../src/campaign/campaign-id.js';
 import { keyNames } from '../../src/redis/keys.js';
-import {
-  findLane,
-  indexMember,
-  listCampaigns,
-  newCampaignId,
-  parseState,
-} from '../../src/store/campaigns.js';
+import { findLane, indexMember, listCampaigns, parseState } from '../../src/store/campaigns.js';
 import { testRedis } from '../redis/test-redis.js';
 
 const { prefix, redis } = testRedis('campaigns');

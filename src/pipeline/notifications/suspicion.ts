@@ -1,9 +1,9 @@
+import { requestReference } from '../../campaign/campaign-id.js';
 import type { Events } from '../../events.js';
 import { plainSender } from '../../gateway/notification.js';
 import type { WaitingNotice } from '../../store/notifications.js';
 import type { Located } from '../../store/request-index.js';
 import type { Lane } from '../lane.js';
-import { requestReference } from '../tell.js';
 import type { BatchNumbers } from './batch-numbers.js';
 import { fitting, type OpenBatch } from './fitting.js';
 import { ownBatch } from './gathered.js';

@@ -10,7 +10,7 @@ import { rowsOfObjects } from '../list/row-objects.js';
 import { readCsv } from '../list/rows.js';
 import type { StoredRecipient } from '../store/slices.js';
 import type { Suppression } from '../store/suppression.js';
-import type { CampaignInput } from './campaign-input.js';
+import type { CampaignInput, CsvStream } from './campaign-input.js';
 import type { Lane } from './lane.js';
 import { createTally } from './tally.js';
 
@@ -32,7 +32,8 @@ export async function openList(config: LocalConfig, input: CampaignInput): Promi
     }
     const { template } = compiled;
     const list = await checkRows(rows, {
-      toColumn: input.toColumn,
+      // Objects say by `to` which is their number; of a file it is found out.
+      toColumn: input.toColumn ?? (isCsv(recipients) ? undefined : 'to'),
       defaultCountry: input.country ?? config.defaultCountry,
       template,
     });
@@ -41,8 +42,12 @@ export async function openList(config: LocalConfig, input: CampaignInput): Promi
 }
 
 function rowsOf(recipients: CampaignInput['recipients']): Promise<Rows> {
-  if (typeof recipients === 'string') return readCsv(recipients);
-  return 'csv' in recipients ? readCsv(recipients.csv) : rowsOfObjects(recipients);
+  if (!isCsv(recipients)) return rowsOfObjects(recipients);
+  return readCsv(typeof recipients === 'string' ? recipients : recipients.csv);
+}
+
+function isCsv(recipients: CampaignInput['recipients']): recipients is string | CsvStream {
+  return typeof recipients === 'string' || 'csv' in recipients;
 }
 
 /** What is done with the rows as they go by. */

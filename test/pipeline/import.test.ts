@@ -139,6 +139,20 @@ test('a list with bad rows is refused whole: the first twenty are named, all are
   expect(left).toEqual([]);
 });
 
+test('recipients of code are sent to at `to`, whatever else of theirs looks like a number', async () => {
+  const preview = (...recipients: readonly object[]) =>
+    previewCampaign(deps, input({ recipients: recipients as RecipientInput[] }));
+  const ada = { to: mobile(960), phone: mobile(961) };
+  expect(await preview(ada)).toMatchObject({ numberColumn: 'to', samples: [{ recipient: ada.to }] });
+  expect(await preview({ ...ada, to: '12' })).toMatchObject({ recipients: 0, problems: [{ column: 'to' }] });
+  expect(await preview({ phone: mobile(961) })).toMatchObject({
+    recipients: 0,
+    problems: [{ column: 'to' }],
+  });
+  const asked = input({ recipients: [ada], toColumn: 'phone' });
+  expect(await previewCampaign(deps, asked)).toMatchObject({ samples: [{ recipient: ada.phone }] });
+});
+
 test('with skipInvalid the bad rows are left out and handed over', async () => {
   const recipients = await csv(`phone\n${mobile(1)}\n12\n${mobile(2)}\n${mobile(1)}\n13\n`);
   const handed: number[] = [];

@@ -48,6 +48,8 @@ export function compileTemplate(text: string, columns: readonly string[]): Templ
       `${meaning}; only {{name}} placeholders can be used, and their values are never escaped`,
     );
   }
+  const half = text.search(/\p{Surrogate}/u);
+  if (half !== -1) return refuse(text, half, 'half of a surrogate pair, which is no letter');
   const tokens = parse(text);
   if (tokens === null)
     return refuse(text, text.lastIndexOf('{{'), 'a placeholder that is not closed with }}');

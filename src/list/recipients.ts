@@ -1,3 +1,4 @@
+import { setImmediate as othersTurn } from 'node:timers/promises';
 import { numberReader } from '../campaign/number.js';
 import { NumberSet } from '../campaign/number-set.js';
 import type { Template } from '../campaign/template.js';
@@ -72,6 +73,7 @@ export async function checkRows(list: Rows, options: CheckOptions = {}): Promise
     const first = await batches.next();
     const rows = first.done === true ? [] : first.value;
     const place = numberColumn(list.columns, rows, read, options.toColumn);
+    const used = options.template?.placeholders.map((name) => list.columns.indexOf(name)) ?? [];
     const seen = new NumberSet();
     const tally = { recipient: 0, duplicate: 0, invalid: 0 };
     const check = (row: Row): CheckedRow => {
@@ -79,13 +81,15 @@ export async function checkRows(list: Rows, options: CheckOptions = {}): Promise
       tally[checked.kind] += 1;
       return checked;
     };
-    const checkRow = ({ line, fields, fault }: Row): CheckedRow => {
+    const checkRow = ({ line, fields, fault, unfit }: Row): CheckedRow => {
       if (fault !== null) return { kind: 'invalid', line, column: null, reason: fault, row: fields };
       const spelled = read(fields[place] ?? '');
       if (!spelled.ok) return invalid(line, list.columns[place], spelled.reason, fields);
       const missing = options.template?.missing(fields) ?? null;
       if (missing !== null)
         return invalid(line, missing, `is empty, but the text uses {{${missing}}}`, fields);
+      const [bad] = unfit === undefined ? [] : used.filter((column) => unfit.has(column));
+      if (bad !== undefined) return invalid(line, list.columns[bad], unfit?.get(bad) ?? '', fields);
       if (!seen.add(spelled.number)) return { kind: 'duplicate', line, number: spelled.number };
       return { kind: 'recipient', line, number: spelled.number, values: fields };
     };
@@ -123,8 +127,11 @@ async function* checkedBatches(
 ): AsyncGenerator<readonly CheckedRow[]> {
   try {
     if (first.length > 0) yield first.map(check);
-    for (let next = await rest.next(); next.done !== true; next = await rest.next())
+    for (let next = await rest.next(); next.done !== true; next = await rest.next()) {
+      // Of rows that lie in memory none is waited for, and everybody else would wait for all of them.
+      await othersTurn();
       yield next.value.map(check);
+    }
   } finally {
     close();
   }

@@ -9,11 +9,13 @@ export interface RecipientInput {
 }
 
 const ROWS_IN_A_BATCH = 1000;
+/** One without its other half: in code and JSON it can be written, in UTF-8 it cannot. */
+const HALF_A_PAIR = /\p{Surrogate}/u;
 
 /**
  * Makes a list of objects. Its columns are the keys of the first one, `to` foremost: a text needs its values of every
  * recipient, so what the first does not have no text can use. A recipient's line is its place, from 1.
- * Numbers become text in decimal. An object without `to` is an invalid row, not an error.
+ * Numbers become text in decimal; what has no such form cannot stand in a text. An object without `to` is an invalid row, not an error.
  */
 export async function rowsOfObjects(
   recipients: Iterable<RecipientInput> | AsyncIterable<RecipientInput>,
@@ -51,9 +53,25 @@ async function* batchesOf(
 }
 
 function rowOf(line: number, recipient: RecipientInput, columns: readonly string[]): Row {
-  // A column may be called as what every object inherits: `toString`.
-  const fields = columns.map((column) =>
-    Object.hasOwn(recipient, column) ? String(recipient[column] ?? '') : '',
-  );
-  return { line, fields, fault: null };
+  const unfit = new Map<number, string>();
+  const fields = columns.map((column, place) => {
+    // A column may be called as what every object inherits: `toString`.
+    const value = Object.hasOwn(recipient, column) ? recipient[column] : undefined;
+    const why = unfitness(value);
+    if (why !== null) unfit.set(place, why);
+    return String(value ?? '');
+  });
+  return { line, fields, fault: null, ...(unfit.size === 0 ? {} : { unfit }) };
+}
+
+/** Why a value would reach its owner as something else; null if it would not. */
+function unfitness(value: string | number | null | undefined): string | null {
+  if (typeof value === 'string') {
+    return HALF_A_PAIR.test(value) ? 'holds half of a surrogate pair, which is no letter' : null;
+  }
+  // Of 12345678901234567890 a number keeps 12345678901234567000, and JSON has no other.
+  if (typeof value !== 'number' || (Number.isSafeInteger(Math.trunc(value)) && !/e/.test(String(value)))) {
+    return null;
+  }
+  return `is the number ${value}, which cannot be told digit by digit; give it as a text`;
 }

@@ -6,6 +6,8 @@ export interface Row {
   readonly fields: readonly string[];
   /** Why the row cannot be used; null if it has a field for every column. */
   readonly fault: string | null;
+  /** Why a field cannot stand in a text, by its place; most rows have none such. */
+  readonly unfit?: ReadonlyMap<number, string>;
 }
 
 /** A list of rows with named columns, in batches, so that a million rows do not cost a million promises. */

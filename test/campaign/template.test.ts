@@ -104,6 +104,12 @@ describe('a text that is refused', () => {
     );
   });
 
+  it('has half of a letter, which no phone shows as what was meant', () => {
+    expect(refusal('😀 \ud83d!')).toBe(
+      'The text has, at character 3, half of a surrogate pair, which is no letter.',
+    );
+  });
+
   it('has a placeholder that is not closed, or has no name', () => {
     expect(refusal('Hi {{name}} and {{name')).toBe(
       'The text has, at character 17, a placeholder that is not closed with }}.',

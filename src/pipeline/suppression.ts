@@ -1,3 +1,4 @@
+import { setImmediate as othersTurn } from 'node:timers/promises';
 import { InputError } from '../campaign/errors.js';
 import type { InvalidRow } from '../campaign/views.js';
 import type { LocalConfig } from '../config.js';
@@ -9,6 +10,9 @@ import type { Suppression } from '../store/suppression.js';
 import { readerOf } from './number-given.js';
 import type { Volley } from './volley.js';
 
+/** Reading a million numbers takes seconds, in which the process has other things to do. */
+const READ_AT_ONCE = 1_000;
+
 /** Numbers that are never sent to, in any spelling; a list with one that cannot be read is refused whole. */
 export function suppressionDesk({
   config,
@@ -17,19 +21,24 @@ export function suppressionDesk({
   readonly config: LocalConfig;
   readonly suppression: Suppression;
 }): Volley['suppression'] {
-  const readAll = (spellings: Iterable<string>, country = config.defaultCountry): string[] => {
+  const readAll = async (spellings: Iterable<string>, country = config.defaultCountry): Promise<string[]> => {
     const read = readerOf(country);
-    return [...spellings].map((spelling, at) => {
+    const numbers: string[] = [];
+    for (const spelling of spellings) {
       const outcome = read(spelling);
-      if (outcome.ok) return outcome.number;
-      throw new InputError(`number ${JSON.stringify(spelling)}: ${outcome.reason}`, {
-        field: `numbers/${at}`,
-      });
-    });
+      if (!outcome.ok) {
+        throw new InputError(`number ${JSON.stringify(spelling)}: ${outcome.reason}`, {
+          field: `numbers/${numbers.length}`,
+        });
+      }
+      numbers.push(outcome.number);
+      if (numbers.length % READ_AT_ONCE === 0) await othersTurn();
+    }
+    return numbers;
   };
   return {
-    add: async (numbers, { country } = {}) => suppression.add(readAll(numbers, country)),
-    remove: async (numbers, { country } = {}) => suppression.remove(readAll(numbers, country)),
+    add: async (numbers, { country } = {}) => suppression.add(await readAll(numbers, country)),
+    remove: async (numbers, { country } = {}) => suppression.remove(await readAll(numbers, country)),
     list: () => suppression.list(),
     async import(path, { toColumn, country } = {}) {
       try {

@@ -222,3 +222,18 @@ test('numbers that are suppressed are read by the country that is named, and the
   await expect(desk.remove([national], { country: 'ZZ' })).rejects.toMatchObject({ field: 'country' });
   expect(await desk.remove([mobile(2_201), national], { country: 'GB' })).toBe(2);
 });
+
+test('whoever has many numbers read lets others have their turn', async () => {
+  const desk = suppressionDesk({ config: deps.config, suppression: deps.suppression });
+  let turns = 0;
+  const count = (): void => {
+    turns += 1;
+    ticking = setImmediate(count);
+  };
+  let ticking = setImmediate(count);
+  const numbers = Array.from({ length: 20_000 }, (_, at) => mobile(at));
+  // The last is none, so that nothing of it is written, and nothing else is waited for.
+  await expect(desk.add([...numbers, 'none'])).rejects.toMatchObject({ field: 'numbers/20000' });
+  clearImmediate(ticking);
+  expect(turns).toBeGreaterThanOrEqual(19);
+});

@@ -3,7 +3,7 @@ import { RECIPIENT_STATES, type RecipientState } from './status.js';
 
 /*
  * What is shown of campaigns and lanes: one description for the library's types, the command line's `--json`, and what
- * the HTTP API answers and says of itself.
+ * the HTTP API answers and says of itself, where each `id` is the name that clients made of its document give the type.
  */
 
 const time = z.string().describe('ISO 8601, UTC');
@@ -70,7 +70,8 @@ export const campaignStatus = z
       .readonly()
       .describe('Batches of whose outcome nobody knows: what `resolve` names. At most the first 100'),
   })
-  .readonly();
+  .readonly()
+  .meta({ id: 'CampaignStatus' });
 export type CampaignStatus = z.output<typeof campaignStatus>;
 
 const reported = {
@@ -93,7 +94,8 @@ export type ReportRow = z.output<typeof reportRow>;
 /** A recipient found by number. */
 export const foundRecipient = z
   .object({ ...reported, campaign: z.string(), name: z.string().describe('Of the campaign') })
-  .readonly();
+  .readonly()
+  .meta({ id: 'FoundRecipient' });
 export type FoundRecipient = z.output<typeof foundRecipient>;
 
 /** How a lane stands. */
@@ -126,7 +128,8 @@ export const laneStatus = z
     unknown: count,
     maxRecipients: count.describe('Recipients a request: as configured or as learned from refusals'),
   })
-  .readonly();
+  .readonly()
+  .meta({ id: 'LaneStatus' });
 export type LaneStatus = z.output<typeof laneStatus>;
 
 /** A row that cannot be sent to. */
@@ -166,7 +169,8 @@ export const preview = z
     samples: z.array(z.object({ recipient: z.string(), text: z.string() }).readonly()).readonly(),
     warnings: z.array(z.string()).readonly(),
   })
-  .readonly();
+  .readonly()
+  .meta({ id: 'Preview' });
 export type Preview = z.output<typeof preview>;
 
 /** What a key to the HTTP API may do. `read`: see; `send`: make campaigns; `operate`: pause, cancel, resolve and the like. */

@@ -53,6 +53,7 @@ export const campaigns: Routes = (app, options) => {
     {
       config: { scope: 'send', takesUpload: true },
       schema: {
+        operationId: 'createCampaign',
         summary: 'Make a campaign',
         description:
           'From JSON, or from a form whose second part is the list as CSV, which is imported as it comes in, however long it is. Nothing is sent before all of it is there; of a list that breaks off nothing is kept. 201 for a new campaign, 200 for one that was made before with the same idempotency key.',
@@ -105,6 +106,7 @@ export const campaigns: Routes = (app, options) => {
     {
       config: { scope: 'send', takesUpload: true },
       schema: {
+        operationId: 'previewCampaign',
         summary: 'See what a campaign would come to',
         description: 'Takes what makes a campaign; nothing is stored and nothing is sent.',
         tags: ['Campaigns'],
@@ -122,6 +124,7 @@ export const campaigns: Routes = (app, options) => {
     {
       config: { scope: 'read' },
       schema: {
+        operationId: 'listCampaigns',
         summary: 'List campaigns, the newest first',
         description: 'A page may be short, or empty, before the end: go on until `nextCursor` is null.',
         tags: ['Campaigns'],
@@ -150,6 +153,7 @@ export const campaigns: Routes = (app, options) => {
     {
       config: { scope: 'read' },
       schema: {
+        operationId: 'getCampaign',
         summary: 'See how a campaign stands',
         tags: ['Campaigns'],
         params: campaignId,

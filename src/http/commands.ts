@@ -15,6 +15,7 @@ export const commands: Routes = (app, { volley }) => {
     {
       config: { scope: 'operate' },
       schema: {
+        operationId: 'pauseCampaign',
         summary: 'Pause a campaign',
         description: 'Once this has answered, no request of it starts but those counted as in flight.',
         tags: ['Campaigns'],
@@ -41,6 +42,7 @@ export const commands: Routes = (app, { volley }) => {
     {
       config: { scope: 'operate' },
       schema: {
+        operationId: 'resumeCampaign',
         summary: 'Let a paused campaign go on',
         tags: ['Campaigns'],
         params: campaignId,
@@ -64,6 +66,7 @@ export const commands: Routes = (app, { volley }) => {
     {
       config: { scope: 'operate' },
       schema: {
+        operationId: 'cancelCampaign',
         summary: 'Cancel a campaign for good',
         description: 'Nothing more of it is sent; what was sent is still followed up.',
         tags: ['Campaigns'],
@@ -95,6 +98,7 @@ export const commands: Routes = (app, { volley }) => {
     {
       config: { scope: 'operate' },
       schema: {
+        operationId: 'resolveCampaign',
         summary: 'Settle batches of whose outcome nobody knows',
         description:
           '`resend` at the risk of a second text, `abandon`, or count as `accepted`: all of the campaign, or one batch by the reference that its status shows.',

@@ -16,6 +16,7 @@ export const health: Routes = (app, { volley }) => {
       // Some ask so whether it is there.
       exposeHeadRoute: true,
       schema: {
+        operationId: 'isAlive',
         summary: 'Whether the process lives',
         description: 'Says nothing of Redis: a process that cannot reach it is not mended by ending it.',
         tags: ['Operation'],
@@ -30,6 +31,7 @@ export const health: Routes = (app, { volley }) => {
     {
       exposeHeadRoute: true,
       schema: {
+        operationId: 'isReady',
         summary: 'Whether requests can be served',
         description: 'Asks Redis. 503 while it does not answer within two seconds.',
         tags: ['Operation'],

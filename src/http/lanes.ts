@@ -24,6 +24,7 @@ export const lanes: Routes = (app, { volley }) => {
     {
       config: { scope: 'read' },
       schema: {
+        operationId: 'listLanes',
         summary: 'See how the lanes stand',
         tags: ['Lanes'],
         response: { 200: answered('How each lane stands now', z.object({ lanes: z.array(laneStatus) })) },
@@ -37,6 +38,7 @@ export const lanes: Routes = (app, { volley }) => {
     {
       config: { scope: 'read' },
       schema: {
+        operationId: 'getLane',
         summary: 'See how a lane stands',
         tags: ['Lanes'],
         params: laneName,
@@ -51,6 +53,7 @@ export const lanes: Routes = (app, { volley }) => {
     {
       config: { scope: 'operate' },
       schema: {
+        operationId: 'pauseLane',
         summary: 'Hold a lane',
         description: 'None of its requests starts before it is resumed.',
         tags: ['Lanes'],
@@ -70,6 +73,7 @@ export const lanes: Routes = (app, { volley }) => {
     {
       config: { scope: 'operate' },
       schema: {
+        operationId: 'resumeLane',
         summary: 'Open a lane that was held, paused or stopped',
         description: 'What stopped it should be mended first.',
         tags: ['Lanes'],

@@ -60,6 +60,7 @@ export const live: Routes = (app, options) => {
     {
       config: { scope: 'read' },
       schema: {
+        operationId: 'followEvents',
         summary: 'Follow what happens',
         description: `Server-sent events: what happens to campaigns and lanes that the key may see, each with its \`id\`. \`Last-Event-ID\` resumes after one; \`gap\` says that some are not kept any more. There are ${FED.map((type) => `\`${type}\``).join(', ')}.`,
         tags: ['Events'],
@@ -90,6 +91,7 @@ export const live: Routes = (app, options) => {
     {
       config: { scope: 'read' },
       schema: {
+        operationId: 'followCampaign',
         summary: 'Follow a campaign',
         description:
           'Server-sent events: what happens to it, and `campaign.status`, its status, at first and whenever it has changed, at most once a second. It does not end with the campaign: close it when `endedAt` is set.',

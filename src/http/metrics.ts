@@ -28,6 +28,7 @@ export function measured(whole: FastifyInstance, { volley, config }: HttpOptions
       {
         config: { scope: 'read' },
         schema: {
+          operationId: 'getMetrics',
           summary: 'Metrics for Prometheus',
           description: 'In its text format. How the fleet stands is asked of Redis at each call.',
           tags: ['Operation'],

@@ -24,6 +24,7 @@ export const phoneNumbers: Routes = (app, { volley }) => {
     {
       config: { scope: 'read' },
       schema: {
+        operationId: 'findNumber',
         summary: 'Find a number in every campaign',
         description: 'The newest first. A POST, so that the number stands in no log of addresses.',
         tags: ['Numbers'],
@@ -52,6 +53,7 @@ export const phoneNumbers: Routes = (app, { volley }) => {
     {
       config: { scope: 'read' },
       schema: {
+        operationId: 'listSuppressions',
         summary: 'The numbers that are never sent to',
         description: 'As a stream, in no order. They belong to all lanes: a key limited to some is refused.',
         tags: ['Numbers'],
@@ -69,6 +71,7 @@ export const phoneNumbers: Routes = (app, { volley }) => {
     {
       config: { scope: 'send' },
       schema: {
+        operationId: 'addSuppressions',
         summary: 'Add numbers that are never sent to',
         description:
           'For all lanes, whichever the key is limited to: who wants no texts wants none of anybody.',
@@ -89,6 +92,7 @@ export const phoneNumbers: Routes = (app, { volley }) => {
     {
       config: { scope: 'operate' },
       schema: {
+        operationId: 'removeSuppressions',
         summary: 'Take numbers off that list',
         tags: ['Numbers'],
         body: numbers,

@@ -47,13 +47,24 @@ export function collectDocument(app: FastifyInstance): void {
       return { url, schema: { ...schema, ...own } };
     },
     transformObject(collected) {
-      const made = jsonSchemaTransformObject(collected);
+      const made = jsonSchemaTransformObject(collected) as OpenAPIV3_1.Document;
       for (const path of Object.values(made.paths ?? {})) {
         for (const operation of Object.values(path ?? {})) completed(operation as Operation);
       }
-      return made;
+      return withoutSpares(made);
     },
   });
+}
+
+/** Each shape with a name comes a second time, as what may be sent, and mostly nothing speaks of that one. */
+function withoutSpares(made: OpenAPIV3_1.Document): OpenAPIV3_1.Document {
+  const text = JSON.stringify(made);
+  const isMeant = (name: string): boolean =>
+    !name.endsWith('Input') || text.includes(`"#/components/schemas/${name}"`);
+  const schemas = Object.fromEntries(
+    Object.entries(made.components?.schemas ?? {}).filter(([name]) => isMeant(name)),
+  );
+  return { ...made, components: { ...made.components, schemas } };
 }
 
 type Operation = OpenAPIV3_1.OperationObject & { 'x-scope'?: string; 'x-upload'?: boolean };

@@ -15,6 +15,7 @@ export const report: Routes = (app, { volley }) => {
     {
       config: { scope: 'read' },
       schema: {
+        operationId: 'getReport',
         summary: 'What became of each recipient',
         description:
           'As a stream, a line for each recipient in the order of the list; those suppressed at the import come last. An answer that breaks off ends without its last chunk. In CSV a reason or id that a spreadsheet would take for a formula has an apostrophe before it.',

@@ -59,6 +59,18 @@ test('Each operation says what it does, what its key must be allowed to, and wha
   }
 });
 
+test('A client made of it has a name for each operation and for what is answered, and nothing to spare', () => {
+  const names = operations.map(({ operation }) => operation.operationId ?? '');
+  expect(names.filter((name) => !/^[a-z]+[A-Z][A-Za-z]+$/.test(name))).toEqual([]);
+  expect(new Set(names).size).toBe(operations.length);
+  const shapes = Object.keys(document.components?.schemas ?? {});
+  expect(shapes).toEqual(
+    expect.arrayContaining(['CampaignRequest', 'CampaignStatus', 'LaneStatus', 'Preview', 'FoundRecipient']),
+  );
+  const text = JSON.stringify(document);
+  expect(shapes.filter((name) => !text.includes(`"#/components/schemas/${name}"`))).toEqual([]);
+});
+
 test('A campaign is described as JSON and as a form', () => {
   const body = document.paths?.['/v1/campaigns']?.post?.requestBody;
   expect(body).toMatchObject({

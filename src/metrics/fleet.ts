@@ -1,6 +1,6 @@
 import { Counter, Gauge, Registry } from 'prom-client';
 import { within } from '../clock.js';
-import { CAUSES, type Census, type LaneCensus, SUBSCRIPTIONS } from '../pipeline/census.js';
+import { CAUSES, type Census, type LaneCensus, SUBSCRIPTION_STATES } from '../pipeline/census.js';
 
 const LANE_STATES = ['open', 'paused', 'probing', 'stopped', 'held'] as const;
 
@@ -130,7 +130,7 @@ export function fleetMetrics(census: () => Promise<Census>): { text(): Promise<s
     late.set({ lane }, counted.pollOverdueMs / 1_000);
     unknown.set({ lane }, status.unknown);
     const { notifications } = counted;
-    for (const one of SUBSCRIPTIONS) {
+    for (const one of SUBSCRIPTION_STATES) {
       subscription.set({ lane, state: one }, Number(one === notifications.subscription));
     }
     if (notifications.heardAgoMs !== null) heard.set({ lane }, notifications.heardAgoMs / 1_000);

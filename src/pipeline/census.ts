@@ -2,7 +2,7 @@ import type { LaneStatus } from '../campaign/views.js';
 import type { Clock } from '../clock.js';
 import type { Redis } from '../redis/connection.js';
 import type { Keys } from '../redis/keys.js';
-import { callbackState } from '../store/callback-state.js';
+import { callbackState, SUBSCRIPTION_STATES, type SubscriptionState } from '../store/callback-state.js';
 import { type CampaignCounts, countCampaigns } from '../store/campaign-counts.js';
 import type { LaneView } from '../store/lane-view.js';
 import { coalesced } from './coalesced.js';
@@ -32,15 +32,14 @@ export interface LaneCensus extends CampaignCounts {
 /** How a lane's notifications stand. */
 export interface Notifications {
   /** Whose subscription was there when it was last looked at; null if it never was. */
-  readonly subscription: (typeof SUBSCRIPTIONS)[number] | null;
+  readonly subscription: SubscriptionState | null;
   /** Since one came; null if none has. */
   readonly heardAgoMs: number | null;
   /** Ids of requests that were notified of and that nobody knows yet. */
   readonly early: number;
 }
 
-/** `ours`, somebody else's, or what became of asking for one. */
-export const SUBSCRIPTIONS = ['ours', 'foreign', 'refused', 'unanswered'] as const;
+export { SUBSCRIPTION_STATES };
 
 /** Everything that is there, counted; for metrics. */
 export interface Census {

@@ -2,6 +2,7 @@ import { compileTemplate, type Template } from '../campaign/template.js';
 import type { SendRequest } from '../gateway/messaging.js';
 import type { Redis } from '../redis/connection.js';
 import type { Keys } from '../redis/keys.js';
+import { atHand } from '../store/at-hand.js';
 import { type CampaignMeta, readMeta } from '../store/campaigns.js';
 import type { PollClaim, SendClaim } from '../store/claims.js';
 import { DamagedError } from '../store/damaged.js';
@@ -42,23 +43,16 @@ const CAMPAIGNS_AT_HAND = 200;
 /** Turns claims into what goes on the wire. Texts and slices are kept at hand, because a lane goes through them in order. */
 export function manuscripts(redis: Redis, keys: Keys, lane: Lane) {
   const slices = sliceReader(redis, keys, lane.name);
-  const atHand = new Map<string, Promise<Campaign>>();
+  const lately = atHand<Campaign>(CAMPAIGNS_AT_HAND);
 
-  const campaign = (id: string): Promise<Campaign> => {
-    const known = atHand.get(id);
-    if (known !== undefined) return known;
-    const loading = readMeta(redis, keys, lane.name, id).then((meta) => {
+  const campaign = (id: string): Promise<Campaign> =>
+    lately(id, async () => {
+      const meta = await readMeta(redis, keys, lane.name, id);
       if (meta === null) throw new DamagedError(`campaign ${id} has a state but no text`);
       const compiled = compileTemplate(meta.text, meta.placeholders);
       if (!compiled.ok) throw new DamagedError(`campaign ${id}: ${compiled.reason}`);
       return { meta, template: compiled.template };
     });
-    loading.catch(() => atHand.delete(id));
-    atHand.set(id, loading);
-    const oldest = atHand.size > CAMPAIGNS_AT_HAND ? atHand.keys().next().value : undefined;
-    if (oldest !== undefined) atHand.delete(oldest);
-    return loading;
-  };
 
   /** What a batch without a request of its own may be; only notifications give rise to that. */
   const suspicion = async (id: string, first: number) => {
@@ -149,4 +143,5 @@ async function orDamaged<Read>(read: () => Promise<Read>): Promise<Read | Damage
   }
 }
 
+/** See {@link manuscripts}. */
 export type Manuscripts = ReturnType<typeof manuscripts>;

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { Clock } from '../clock.js';
 import type { Redis } from '../redis/connection.js';
 import type { Keys } from '../redis/keys.js';
+import { serverTime } from '../redis/server-time.js';
 
 /** What a worker process does. Each sweeps as well. */
 export type Role = 'send' | 'follow-up';
@@ -33,10 +34,6 @@ const shape = z.object({
  * claims do without it. Signs of life go by the server's clock: those of machines differ.
  */
 export function roster(redis: Redis, keys: Keys, clock: Clock) {
-  const serverTime = async (): Promise<number> => {
-    const [seconds, micros] = await redis.time();
-    return Number(seconds) * 1_000 + Math.floor(Number(micros) / 1_000);
-  };
   return {
     /** A name for this process that no other has. */
     name: (): string => `${hostname()}-${process.pid}-${clock().toString(36)}`,
@@ -50,7 +47,7 @@ export function roster(redis: Redis, keys: Keys, clock: Clock) {
         pid: process.pid,
       });
       const sign = (): void => {
-        serverTime()
+        serverTime(redis)
           .then((now) => redis.zadd(keys.workers, now, me))
           .catch(() => {});
       };
@@ -62,7 +59,7 @@ export function roster(redis: Redis, keys: Keys, clock: Clock) {
       };
     },
     async alive(): Promise<WorkerProcess[]> {
-      const since = (await serverTime()) - DEAD_AFTER_MS;
+      const since = (await serverTime(redis)) - DEAD_AFTER_MS;
       await redis.zremrangebyscore(keys.workers, '-inf', since - DEAD_AFTER_MS);
       const members = await redis.zrangebyscore(keys.workers, since, '+inf');
       return members.map((member) => shape.parse(JSON.parse(member)));

@@ -1,10 +1,15 @@
 import type { Redis } from '../redis/connection.js';
 import type { Keys } from '../redis/keys.js';
+import { serverTime } from '../redis/server-time.js';
 import { BUCKETS } from './request-index.js';
+
+/** Whose subscription was there, or what became of asking for one. */
+export const SUBSCRIPTION_STATES = ['ours', 'foreign', 'refused', 'unanswered'] as const;
+export type SubscriptionState = (typeof SUBSCRIPTION_STATES)[number];
 
 /** How a lane's notifications stood when that was last looked at. Times in ms of the server's clock, 0 for never. */
 export interface CallbackState {
-  readonly state: 'ours' | 'foreign' | 'refused' | 'unanswered' | '';
+  readonly state: SubscriptionState | '';
   /** Whose address is there, or why nobody knows. */
   readonly about: string;
   readonly checkedAt: number;
@@ -14,24 +19,19 @@ export interface CallbackState {
 }
 
 const FIELDS = ['state', 'about', 'checkedAt', 'heardAt'] as const;
-const STATES = ['ours', 'foreign', 'refused', 'unanswered'] as const;
 
 /** What is kept of a lane's subscription; the subscription itself is the service's. */
 export function callbackState(redis: Redis, keys: Keys, lane: string) {
   const key = keys.lane(lane, 'callback');
   const leaseKey = keys.lane(lane, 'keeper');
-  const serverTime = async (): Promise<number> => {
-    const [seconds, micros] = await redis.time();
-    return Number(seconds) * 1_000 + Math.floor(Number(micros) / 1_000);
-  };
   return {
     async read(): Promise<CallbackState> {
       const [[state, about, checkedAt, heardAt], now] = await Promise.all([
         redis.hmget(key, ...FIELDS),
-        serverTime(),
+        serverTime(redis),
       ]);
       return {
-        state: STATES.find((known) => known === state) ?? '',
+        state: SUBSCRIPTION_STATES.find((known) => known === state) ?? '',
         about: about ?? '',
         checkedAt: Number(checkedAt ?? 0),
         heardAt: Number(heardAt ?? 0),
@@ -39,7 +39,7 @@ export function callbackState(redis: Redis, keys: Keys, lane: string) {
       };
     },
     async write({ state, about }: Pick<CallbackState, 'state' | 'about'>): Promise<void> {
-      await redis.hset(key, { state, about, checkedAt: await serverTime() });
+      await redis.hset(key, { state, about, checkedAt: await serverTime(redis) });
     },
     /** Requests that still await a report. */
     async awaiting(): Promise<number> {
@@ -66,4 +66,5 @@ export function callbackState(redis: Redis, keys: Keys, lane: string) {
   };
 }
 
+/** See {@link callbackState}. */
 export type CallbackStore = ReturnType<typeof callbackState>;

@@ -1,9 +1,10 @@
 import type { Redis } from '../redis/connection.js';
 import type { Keys } from '../redis/keys.js';
+import { atHand } from './at-hand.js';
 import { DamagedError } from './damaged.js';
 import { SLICE, type StoredRecipient, unpackNumbers, unpackSlice } from './slice-blob.js';
 
-export { SLICE, type StoredRecipient, unpackNumbers, unpackSlice } from './slice-blob.js';
+export { SLICE, type StoredRecipient, unpackNumbers } from './slice-blob.js';
 
 /** `slices`: recipients that are sent to; `suppressed`: those that already were so when the list was imported. */
 export type Series = 'slices' | 'suppressed';
@@ -16,24 +17,12 @@ export function slicesKey(keys: Keys, lane: string, campaign: string, series: Se
 /** A lane sends a few campaigns in turn, and polls go through the list behind the sends. */
 const SLICES_AT_HAND = 16;
 
-/**
- * Reads recipients by their ordinals. The slices read last are kept unpacked, because a lane goes through them in
- * order; they never change, so nothing can be stale.
- */
+/** Reads a lane's recipients by their ordinals, whose slices it goes through in order. */
 export function sliceReader(redis: Redis, keys: Keys, lane: string) {
-  const atHand = new Map<string, Promise<readonly StoredRecipient[]>>();
-
+  const lately = atHand<readonly StoredRecipient[]>(SLICES_AT_HAND);
   const slice = (campaign: string, number: number): Promise<readonly StoredRecipient[]> => {
-    const name = `${campaign} ${number}`;
-    const known = atHand.get(name);
-    // What is used goes to the end: the first is then the one that was not used for longest.
-    atHand.delete(name);
-    const reading = known ?? readSlice(redis, slicesKey(keys, lane, campaign, 'slices'), number);
-    atHand.set(name, reading);
-    if (known === undefined) reading.catch(() => atHand.delete(name));
-    const oldest = atHand.size > SLICES_AT_HAND ? atHand.keys().next().value : undefined;
-    if (oldest !== undefined) atHand.delete(oldest);
-    return reading;
+    const key = slicesKey(keys, lane, campaign, 'slices');
+    return lately(`${key} ${number}`, () => readSlice(redis, key, number, unpackSlice));
   };
 
   return {
@@ -54,37 +43,23 @@ export function sliceReader(redis: Redis, keys: Keys, lane: string) {
 const NUMBERS_AT_HAND = 4_096;
 
 /**
- * Reads recipients' numbers by their ordinals, on any lane. Reports come in no order at all, so more is kept at hand than
- * by who goes through a list.
+ * Reads recipients' numbers by their ordinals, on any lane: the digits of `count` of them from ordinal `from` on, all of
+ * one slice. Throws a DamagedError where there are none. Reports come in no order at all, so more is kept at hand than by
+ * who goes through a list.
  */
-export function numberReader(redis: Redis, keys: Keys) {
-  const atHand = new Map<string, Promise<readonly number[]>>();
-
-  const slice = (key: string, number: number): Promise<readonly number[]> => {
-    const name = `${key} ${number}`;
-    const known = atHand.get(name);
-    atHand.delete(name);
-    const reading =
-      known ?? readBlob(redis, key, number).then((blob) => unpacked(blob, key, number, unpackNumbers));
-    atHand.set(name, reading);
-    if (known === undefined) reading.catch(() => atHand.delete(name));
-    const oldest = atHand.size > NUMBERS_AT_HAND ? atHand.keys().next().value : undefined;
-    if (oldest !== undefined) atHand.delete(oldest);
-    return reading;
-  };
-
-  /** The digits of `count` numbers from ordinal `from` on, all of one slice. Throws a DamagedError where there are none. */
+export function ordinalNumbers(redis: Redis, keys: Keys) {
+  const lately = atHand<readonly number[]>(NUMBERS_AT_HAND);
   return async (lane: string, campaign: string, from: number, count: number): Promise<readonly number[]> => {
-    const number = Math.floor(from / SLICE);
-    const within = from - number * SLICE;
-    const numbers = await slice(slicesKey(keys, lane, campaign, 'slices'), number);
+    const key = slicesKey(keys, lane, campaign, 'slices');
+    const slice = Math.floor(from / SLICE);
+    const within = from - slice * SLICE;
+    const numbers = await lately(`${key} ${slice}`, () => readSlice(redis, key, slice, unpackNumbers));
     return exactly(count, numbers.slice(within, within + count));
   };
 }
 
-export type NumberReader = ReturnType<typeof numberReader>;
-
-export type SliceReader = ReturnType<typeof sliceReader>;
+/** See {@link ordinalNumbers}. */
+export type OrdinalNumbers = ReturnType<typeof ordinalNumbers>;
 
 function exactly<Recipient>(count: number, found: readonly Recipient[]): readonly Recipient[] {
   if (found.length !== count)
@@ -92,17 +67,14 @@ function exactly<Recipient>(count: number, found: readonly Recipient[]): readonl
   return found;
 }
 
-async function readSlice(redis: Redis, key: string, number: number): Promise<readonly StoredRecipient[]> {
-  return unpacked(await readBlob(redis, key, number), key, number, unpackSlice);
-}
-
-async function readBlob(redis: Redis, key: string, number: number): Promise<Buffer> {
+async function readSlice<Read>(
+  redis: Redis,
+  key: string,
+  number: number,
+  unpack: (blob: Buffer) => Read,
+): Promise<Read> {
   const blob = await redis.hgetBuffer(key, String(number));
   if (blob === null) throw new DamagedError(`there is no slice ${number} in ${key}`);
-  return blob;
-}
-
-function unpacked<Read>(blob: Buffer, key: string, number: number, unpack: (blob: Buffer) => Read): Read {
   try {
     return unpack(blob);
   } catch (error) {

@@ -1,6 +1,6 @@
 import { DamagedError } from '../../store/damaged.js';
 import type { Located } from '../../store/request-index.js';
-import type { NumberReader } from '../../store/slices.js';
+import type { OrdinalNumbers } from '../../store/slices.js';
 import type { Lane } from '../lane.js';
 
 /**
@@ -10,7 +10,7 @@ import type { Lane } from '../lane.js';
 export type BatchNumbers = (located: Located) => Promise<readonly string[] | null>;
 
 /** Reads those of a lane, until the signal. */
-export function batchNumbers(lane: Lane, numbers: NumberReader, signal: AbortSignal): BatchNumbers {
+export function batchNumbers(lane: Lane, numbers: OrdinalNumbers, signal: AbortSignal): BatchNumbers {
   return async ({ campaign, first, count }) => {
     const read = () => numbers(lane.name, campaign, first, count);
     try {

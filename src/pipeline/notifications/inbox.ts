@@ -2,7 +2,7 @@ import { type Alarm, pause } from '../../clock.js';
 import type { Events } from '../../events.js';
 import type { DeliveryReport } from '../../gateway/notification.js';
 import type { Notified } from '../../store/notifications.js';
-import type { NumberReader } from '../../store/slices.js';
+import type { OrdinalNumbers } from '../../store/slices.js';
 import type { Lane } from '../lane.js';
 import { batchNumbers } from './batch-numbers.js';
 import { reportSettler, TOGETHER } from './settle-reports.js';
@@ -36,7 +36,7 @@ export interface Room {
 
 export interface InboxOptions {
   readonly events: Events;
-  readonly numbers: NumberReader;
+  readonly numbers: OrdinalNumbers;
   /** The sender of a campaign, as it goes on the wire; null for one that is gone. */
   senderOf(lane: string, campaign: string): Promise<string | null>;
   readonly alarm: Alarm;

@@ -4,9 +4,10 @@ import type { Events } from '../../events.js';
 import type { SubscriptionClient } from '../../gateway/subscriptions.js';
 import type { Redis } from '../../redis/connection.js';
 import type { Keys } from '../../redis/keys.js';
+import { atHand } from '../../store/at-hand.js';
 import { type CallbackState, callbackState } from '../../store/callback-state.js';
 import { readMeta } from '../../store/campaigns.js';
-import { numberReader } from '../../store/slices.js';
+import { ordinalNumbers } from '../../store/slices.js';
 import type { Bearer } from '../bearer.js';
 import { type Lane, noSuchLane } from '../lane.js';
 import { type Callbacks, openCallbacks } from './callbacks.js';
@@ -55,17 +56,9 @@ export function notificationDesk(
   const storeOf = (lane: string) => callbackState(redis, keys, lane);
   let open: Callbacks | undefined;
 
-  const senders = new Map<string, string | null>();
-  const senderOf = async (lane: string, campaign: string): Promise<string | null> => {
-    const name = `${lane} ${campaign}`;
-    const known = senders.get(name);
-    if (known !== undefined) return known;
-    const sender = (await readMeta(redis, keys, lane, campaign))?.sender ?? null;
-    senders.set(name, sender);
-    const oldest = senders.size > SENDERS_AT_HAND ? senders.keys().next().value : undefined;
-    if (oldest !== undefined) senders.delete(oldest);
-    return sender;
-  };
+  const senders = atHand<string | null>(SENDERS_AT_HAND);
+  const senderOf = (lane: string, campaign: string): Promise<string | null> =>
+    senders(`${lane} ${campaign}`, async () => (await readMeta(redis, keys, lane, campaign))?.sender ?? null);
   const mustBe = (lane: string): void => {
     if (lanes.has(lane)) return;
     throw noSuchLane(lane, lanes.keys());
@@ -79,7 +72,7 @@ export function notificationDesk(
     callbacks() {
       if (callback === undefined) return null;
       if (open !== undefined) return open;
-      const numbers = numberReader(redis, keys);
+      const numbers = ordinalNumbers(redis, keys);
       const room: Room = { left: MOST_HELD };
       const lately = settledLately(SETTLED_AT_HAND);
       const inboxes = new Map(

@@ -6,7 +6,7 @@ import { createInbox, type Inbox, type Room } from '../../../src/pipeline/notifi
 import { settledLately } from '../../../src/pipeline/notifications/settled-lately.js';
 import { readMeta, readState } from '../../../src/store/campaigns.js';
 import type { SendClaim } from '../../../src/store/claims.js';
-import { numberReader } from '../../../src/store/slices.js';
+import { ordinalNumbers } from '../../../src/store/slices.js';
 import { testRedis } from '../../redis/test-redis.js';
 import { importFixture, mobile } from '../import-fixture.js';
 
@@ -33,7 +33,7 @@ function receiving(room: Room = { left: 10_000 }) {
     const seen = { ...as, notifications: { ...as.notifications, waiting } };
     const inbox = createInbox(seen, {
       events: deps.events,
-      numbers: numberReader(redis, keys),
+      numbers: ordinalNumbers(redis, keys),
       senderOf: async (of, campaign) => (await readMeta(redis, keys, of, campaign))?.sender ?? null,
       alarm: systemAlarm,
       monotonic: monotonicClock,

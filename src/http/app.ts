@@ -79,8 +79,8 @@ export function createHttp(options: HttpOptions): HttpApp {
   app.removeContentTypeParser('text/plain');
   takeJson(app);
   app.setErrorHandler(refuse);
-  app.setNotFoundHandler(() => {
-    throw nothingHere();
+  app.setNotFoundHandler((request) => {
+    throw nothingHere(request);
   });
   collectDocument(app);
   endInGoodOrder(app, closeGraceMs);
@@ -89,9 +89,9 @@ export function createHttp(options: HttpOptions): HttpApp {
     response.writeHead(417, { 'content-type': 'application/problem+json' }).end(body);
   });
   const metrics = measured(app, options);
-  app.addHook('onRequest', async ({ is404 }) => {
+  app.addHook('onRequest', async (request) => {
     // Before a body is read that nobody wants.
-    if (is404) throw nothingHere();
+    if (request.is404) throw nothingHere(request);
   });
   // Live streams have a patience of their own.
   app.addHook('onSend', async (_request, { raw }) => {

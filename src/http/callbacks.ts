@@ -16,10 +16,11 @@ export const callbacks: Routes = (app, { volley }) => {
   const inside = volley.notifications.callbacks();
   if (inside === null) return;
   // Whatever the body is said to be, even what is no type at all, it is read as text here and judged where its token is.
-  app.addHook<{ Params: { segment: string } }>('onRequest', async ({ raw, params }) => {
+  app.addHook<{ Params: { segment: string } }>('onRequest', async (request) => {
+    const { raw, params } = request;
     delete raw.headers['content-type'];
     // Before the body of somebody is read who knows no address.
-    if (!inside.isAddress(params.segment)) throw nothingHere();
+    if (!inside.isAddress(params.segment)) throw nothingHere(request);
   });
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'string', bodyLimit: MOST_BYTES }, (_request, body, done) => {
@@ -32,7 +33,7 @@ export const callbacks: Routes = (app, { volley }) => {
       const query = url.includes('?') ? url.slice(url.indexOf('?') + 1) : '';
       const text = typeof body === 'string' ? body : '';
       const received = inside.receive(params.segment, { headers, query, body: text });
-      judge(received);
+      judge(received, request);
       return reply.code(204).send();
     });
     // A service may try the address before it takes it.
@@ -51,12 +52,12 @@ function patternOf(path: string): string {
 }
 
 /** Throws for what was not taken. The service does not send it again, whatever it is answered. */
-function judge(received: Received): void {
+function judge(received: Received, request: { readonly method: string }): void {
   switch (received) {
     case 'taken':
       return;
     case 'noSuchAddress':
-      throw nothingHere();
+      throw nothingHere(request);
     case 'forged':
       throw new Problem('unauthorised', 'the notification does not carry the security token');
     case 'unreadable':

@@ -8,7 +8,7 @@ import { InputError, NotFoundError } from '../campaign/errors.js';
 const KINDS = {
   badInput: [
     400,
-    'The request cannot be',
+    'The request cannot be taken as it is',
     'A member, a header or a part of the address is wrong, missing or unknown; `errors` says where, and what would be right. Mend it: asked again as it is, it is refused again.',
   ],
   unauthorised: [
@@ -48,7 +48,7 @@ const KINDS = {
   ],
   expectation: [
     417,
-    'What is expected of the server cannot be',
+    'The server does not do what is expected of it',
     'The header `Expect` can only be `100-continue`; leave out any other.',
   ],
   invalidRows: [
@@ -152,8 +152,8 @@ export class Problem extends Error {
 }
 
 /** What an address is answered that leads nowhere, or that whoever asks must not know to lead somewhere. */
-export function nothingHere(): Problem {
-  return new Problem('notFound', 'there is nothing at this address; /docs lists what there is');
+export function nothingHere({ method }: { readonly method: string }): Problem {
+  return new Problem('notFound', `there is nothing to ${method} at this address; /docs lists what there is`);
 }
 
 /** A kind of problem, as it is described to people. */

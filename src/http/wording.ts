@@ -19,7 +19,7 @@ export const inWords: z.core.$ZodErrorMap = (issue) => {
     case 'not_multiple_of':
       return must(issue.input, `be a multiple of ${issue.divisor}`);
     case 'unrecognized_keys':
-      return 'there is no such member';
+      return noSuchMember(issue.schema);
     case 'invalid_union':
     case 'invalid_key':
     case 'invalid_element':
@@ -33,6 +33,12 @@ export const inWords: z.core.$ZodErrorMap = (issue) => {
 /** What is not there is wrong in no other way. */
 function must(input: unknown, what: string): string {
   return input === undefined ? `is missing; it must ${what}` : `must ${what}`;
+}
+
+/** Names those there are: what was meant is mostly among them. */
+function noSuchMember(schema: unknown): string {
+  const names = schema instanceof z.ZodObject ? Object.keys(schema.shape) : [];
+  return names.length === 0 ? 'there is no such member' : `there is no such member, only ${names.join(', ')}`;
 }
 
 const KINDS: Readonly<Record<string, string>> = {

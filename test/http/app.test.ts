@@ -75,8 +75,11 @@ test('what is not there is a problem in the words of RFC 9457', async () => {
     title: 'There is no such thing',
     status: 404,
     code: 'notFound',
-    detail: 'there is nothing at this address; /docs lists what there is',
+    detail: 'there is nothing to GET at this address; /docs lists what there is',
   });
+  // There is something to GET there.
+  const deleted = await fetch(`${origin}/v1/campaigns`, { method: 'DELETE' });
+  expect(await deleted.json()).toMatchObject({ status: 404, detail: expect.stringContaining('to DELETE') });
 });
 
 test('what nobody foresaw is told to the log and not to the caller', async () => {

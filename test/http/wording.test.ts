@@ -33,7 +33,13 @@ test.each([
   ['a list that is too long', z.array(z.string()).max(1), ['a', 'b'], 'holds more than 1'],
   ['none of a few', z.enum(['a', 'b']), 'c', 'must be one of a, b'],
   ['not the one', z.literal('a'), 'b', 'must be a'],
-  ['a member that nobody knows', z.strictObject({}), { a: 1 }, 'there is no such member'],
+  ['a member where there is none', z.strictObject({}), { a: 1 }, 'there is no such member'],
+  [
+    'a member that nobody knows',
+    z.strictObject({ b: z.int().optional(), c: z.int().optional() }).meta({ title: 'T' }),
+    { a: 1 },
+    'there is no such member, only b, c',
+  ],
   ['another form', z.string().regex(/^a$/), 'b', 'must have the form /^a$/'],
   ['none of several', z.union([z.string(), z.number()]), [], /^must have one of the forms .*\/docs$/],
   ['what a check refuses', z.string().refine(() => false), 'a', /^must have one of the forms .*\/docs$/],
@@ -57,7 +63,13 @@ const recipients = [{ to: '+447700900123' }];
 test.each([
   ['POST', '/v1/campaigns', { recipients }, '/message', 'is missing; it must be a text'],
   ['POST', '/v1/campaigns', { recipients, message: '' }, '/message', 'is empty'],
-  ['POST', '/v1/campaigns', { recipients, message: 'Hi', mesage: '' }, '/mesage', 'there is no such member'],
+  [
+    'POST',
+    '/v1/campaigns',
+    { recipients, message: 'Hi', mesage: '' },
+    '/mesage',
+    'there is no such member, only recipients, message, sender, senderName, lane, name, country, at, priority, validFor, skipInvalid, again',
+  ],
   ['POST', '/v1/campaigns', { recipients, message: 'Hi', sender: ' ' }, '/sender', 'is empty'],
   ['POST', '/v1/preview', [], '', 'must be an object'],
   ['POST', '/v1/suppressions', { numbers: [7] }, '/numbers/0', 'must be a text'],
@@ -70,7 +82,13 @@ test.each([
     'query/state',
     'must be one of importing, scheduled, running, paused, cancelled, completed',
   ],
-  ['GET', '/v1/campaigns?stat=x', undefined, 'query/stat', 'there is no such member'],
+  [
+    'GET',
+    '/v1/campaigns?stat=x',
+    undefined,
+    'query/stat',
+    'there is no such member, only state, limit, cursor',
+  ],
   ['GET', `/v1/campaigns/${'x'.repeat(41)}`, undefined, 'path/id', 'is longer than 40 letters'],
 ] as const)('They are what a request is answered: %s %s', async (method, path, body, pointer, message) => {
   const { status, said } = await ask(method, path, { body });

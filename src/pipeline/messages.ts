@@ -3,11 +3,11 @@ import type { SendRequest } from '../gateway/messaging.js';
 import type { Redis } from '../redis/connection.js';
 import type { Keys } from '../redis/keys.js';
 import { atHand } from '../store/at-hand.js';
+import { statusesKey } from '../store/campaign-keys.js';
 import { type CampaignMeta, readMeta } from '../store/campaigns.js';
 import type { PollClaim, SendClaim } from '../store/claims.js';
 import { DamagedError } from '../store/damaged.js';
 import { readRecord } from '../store/records.js';
-import { statusesKey } from '../store/settlements.js';
 import { sliceReader } from '../store/slices.js';
 import type { Lane } from './lane.js';
 

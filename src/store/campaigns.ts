@@ -3,6 +3,7 @@ import { RECIPIENT_STATES } from '../campaign/status.js';
 import { CAMPAIGN_STATES, type Preview } from '../campaign/views.js';
 import type { Redis } from '../redis/connection.js';
 import type { Keys } from '../redis/keys.js';
+import { metaKey } from './campaign-keys.js';
 
 /** What never changes of a campaign once it is committed. Before that, what is known of it already. */
 export interface CampaignMeta {
@@ -96,11 +97,6 @@ const state = z.object({
 
 /** What changes of a campaign, as the scripts keep it. Times in ms, 0 for none. */
 export type StoredState = z.output<typeof state>;
-
-/** The key of a campaign's meta. */
-export function metaKey(keys: Keys, lane: string, campaign: string): string {
-  return keys.lane(lane, `campaign:${campaign}`);
-}
 
 /** The member of the index that tells a campaign's lane. */
 export function indexMember(lane: string, campaign: string): string {

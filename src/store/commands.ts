@@ -2,8 +2,8 @@ import { z } from 'zod';
 import type { Redis } from '../redis/connection.js';
 import type { Keys } from '../redis/keys.js';
 import { loadScript } from '../redis/script.js';
+import { recordsKey, statusesKey } from './campaign-keys.js';
 import { type ScriptEvent, scriptEvents } from './script-events.js';
-import { recordsKey, statusesKey } from './settlements.js';
 
 /** What became of a command: done, or the state of the campaign that forbids it, or no such campaign. */
 export interface Commanded {

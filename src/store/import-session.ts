@@ -2,11 +2,12 @@ import { z } from 'zod';
 import type { Redis } from '../redis/connection.js';
 import type { Keys } from '../redis/keys.js';
 import { loadScript } from '../redis/script.js';
-import { type CampaignMeta, indexMember, metaKey, readState, type StoredState } from './campaigns.js';
+import { metaKey, slicesKey } from './campaign-keys.js';
+import { type CampaignMeta, indexMember, readState, type StoredState } from './campaigns.js';
 import { discardImport, dropImport } from './remove-campaign.js';
 import { type ScriptEvent, scriptEvents } from './script-events.js';
 import { SliceWriter } from './slice-writer.js';
-import { SLICE, slicesKey } from './slices.js';
+import { SLICE } from './slices.js';
 
 /*
  *   begin ──► importing ── commit ──► running, scheduled or completed

@@ -2,17 +2,12 @@ import { z } from 'zod';
 import type { Redis } from '../redis/connection.js';
 import type { Keys } from '../redis/keys.js';
 import { loadScript } from '../redis/script.js';
+import { recordsKey, statusesKey } from './campaign-keys.js';
 import { OF_NO_EPOCH } from './commands.js';
-import {
-  digestOf,
-  everAccepted,
-  indexKey,
-  type Located,
-  locatedIn,
-  locateRequests,
-} from './request-index.js';
+import { everAccepted } from './ever-accepted.js';
+import { digestOf, indexKey, type Located, locatedIn, locateRequests } from './request-index.js';
 import { type ScriptEvent, scriptEvents } from './script-events.js';
-import { type Letters, recordsKey, statusesKey } from './settlements.js';
+import type { Letters } from './settlements.js';
 
 /** What was notified of a request that is known. */
 export interface KnownNotice {

@@ -1,6 +1,6 @@
 import type { Redis } from '../redis/connection.js';
 import type { Keys } from '../redis/keys.js';
-import { recordsKey } from './settlements.js';
+import { recordsKey } from './campaign-keys.js';
 
 /** What is kept of the request that a batch went out with. Times in ms. */
 export interface RequestRecord {

@@ -2,12 +2,18 @@ import { z } from 'zod';
 import type { Redis } from '../redis/connection.js';
 import type { Keys } from '../redis/keys.js';
 import { loadScript } from '../redis/script.js';
-import { indexMember, metaKey, readMeta, readState } from './campaigns.js';
+import {
+  acceptedKey,
+  metaKey,
+  RECORDS_IN_A_HASH,
+  recordsKey,
+  slicesKey,
+  statusesKey,
+} from './campaign-keys.js';
+import { indexMember, readMeta, readState } from './campaigns.js';
 import { parseRecord } from './records.js';
-import { acceptedKey, digestOf, indexKey } from './request-index.js';
+import { digestOf, indexKey } from './request-index.js';
 import { freeKey, reservationOf } from './reservations.js';
-import { RECORDS_IN_A_HASH, recordsKey, statusesKey } from './settlements.js';
-import { slicesKey } from './slices.js';
 
 /** Keys in one command: a campaign of a million has 8,000 hashes of records. */
 const AT_ONCE = 500;

@@ -3,10 +3,10 @@ import type { RecipientState } from '../campaign/status.js';
 import type { Redis } from '../redis/connection.js';
 import type { Keys } from '../redis/keys.js';
 import { loadScript } from '../redis/script.js';
+import { RECORDS_IN_A_HASH, recordsKey, type Series, slicesKey, statusesKey } from './campaign-keys.js';
 import { parseState, readState } from './campaigns.js';
 import { parseRecord, type RequestRecord } from './records.js';
-import { RECORDS_IN_A_HASH, recordsKey, statusesKey } from './settlements.js';
-import { type Series, SLICE, slicesKey, unpackNumbers } from './slices.js';
+import { SLICE, unpackNumbers } from './slices.js';
 
 /** How a recipient with an ordinal stands. */
 export interface OrdinalRecord {

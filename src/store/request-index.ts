@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import { z } from 'zod';
 import type { Redis } from '../redis/connection.js';
 import type { Keys } from '../redis/keys.js';
+import { acceptedKey } from './campaign-keys.js';
 
 /** The service's id of a request, as request-index.lua keeps it. */
 export interface RequestDigest {
@@ -41,11 +41,6 @@ export function indexKey(keys: Keys, lane: string, { bucket }: RequestDigest): s
   return keys.lane(lane, `requests:${bucket}`);
 }
 
-/** A campaign's filter of the ids that were accepted of it. */
-export function acceptedKey(keys: Keys, lane: string, campaign: string): string {
-  return keys.lane(lane, `campaign:${campaign}:accepted`);
-}
-
 /** Reads `campaign:first` or `campaign:first:count`; null for anything else. */
 export function locatedIn(text: string | null): Located | null {
   const [, campaign, first, count = '1'] = /^([^:]+):(\d+)(?::(\d+))?$/.exec(text ?? '') ?? [];
@@ -71,32 +66,4 @@ export async function locateRequests(
     if (error !== null) throw error;
     return locatedIn(typeof text === 'string' ? text : null);
   });
-}
-
-const ends = z.object({ end: z.number() });
-const BITS_AN_ID = 8;
-
-/** Which of these ids the service has ever given to a request of a campaign that is still kept; a few too many. */
-export async function everAccepted(
-  redis: Redis,
-  keys: Keys,
-  lane: string,
-  requestIds: readonly string[],
-): Promise<ReadonlySet<string>> {
-  const states = await redis.hgetall(keys.lane(lane, 'states'));
-  const found = new Set<string>();
-  for (const [campaign, json] of Object.entries(states)) {
-    const bits = 64 + 24 * ends.parse(JSON.parse(json)).end;
-    const reads = requestIds.flatMap((id) => {
-      const [start, step] = digestOf(id).hashes;
-      return Array.from({ length: BITS_AN_ID }, (_, at) => ['GET', 'u1', (start + at * step) % bits]).flat();
-    });
-    const answers = z
-      .array(z.number())
-      .parse(await redis.call('BITFIELD_RO', acceptedKey(keys, lane, campaign), ...reads));
-    for (const [at, id] of requestIds.entries()) {
-      if (answers.slice(at * BITS_AN_ID, (at + 1) * BITS_AN_ID).every((bit) => bit === 1)) found.add(id);
-    }
-  }
-  return found;
 }

@@ -3,8 +3,9 @@ import type { DeliveryStatus } from '../campaign/status.js';
 import type { Redis } from '../redis/connection.js';
 import type { Keys } from '../redis/keys.js';
 import { loadScript } from '../redis/script.js';
+import { acceptedKey, recordsKey, statusesKey } from './campaign-keys.js';
 import type { PollClaim, SendClaim } from './claims.js';
-import { acceptedKey, digestOf, indexKey } from './request-index.js';
+import { digestOf, indexKey } from './request-index.js';
 import { type ScriptEvent, scriptEvents } from './script-events.js';
 
 /** One letter a recipient of the batch: N, T, I as reported; S for one that was suppressed; - for no news. */
@@ -65,19 +66,6 @@ export interface PollSettlement {
   readonly reason?: string;
   readonly retryAfterMs?: number;
   readonly overdue?: boolean;
-}
-
-/** Requests of so many consecutive ordinals have their records in one hash, small enough to be stored as a list. */
-export const RECORDS_IN_A_HASH = 128;
-
-/** The key of the records that the request of a batch beginning at `first` is in. */
-export function recordsKey(keys: Keys, lane: string, campaign: string, first: number): string {
-  return keys.lane(lane, `campaign:${campaign}:records:${Math.floor(first / RECORDS_IN_A_HASH)}`);
-}
-
-/** The key of a campaign's statuses: a byte an ordinal. */
-export function statusesKey(keys: Keys, lane: string, campaign: string): string {
-  return keys.lane(lane, `campaign:${campaign}:statuses`);
 }
 
 /** How many entries were settled; the others had been before. */

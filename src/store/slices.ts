@@ -1,18 +1,11 @@
 import type { Redis } from '../redis/connection.js';
 import type { Keys } from '../redis/keys.js';
 import { atHand } from './at-hand.js';
+import { slicesKey } from './campaign-keys.js';
 import { DamagedError } from './damaged.js';
 import { SLICE, type StoredRecipient, unpackNumbers, unpackSlice } from './slice-blob.js';
 
 export { SLICE, type StoredRecipient, unpackNumbers } from './slice-blob.js';
-
-/** `slices`: recipients that are sent to; `suppressed`: those that already were so when the list was imported. */
-export type Series = 'slices' | 'suppressed';
-
-/** The key of a campaign's recipients: a hash, slice number -> blob. The ordinal is slice × {@link SLICE} + place. */
-export function slicesKey(keys: Keys, lane: string, campaign: string, series: Series): string {
-  return keys.lane(lane, `campaign:${campaign}:${series}`);
-}
 
 /** A lane sends a few campaigns in turn, and polls go through the list behind the sends. */
 const SLICES_AT_HAND = 16;

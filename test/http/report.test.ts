@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { writtenReport } from '../../src/pipeline/report-text.js';
 import { keyNames } from '../../src/redis/keys.js';
-import { slicesKey } from '../../src/store/slices.js';
+import { slicesKey } from '../../src/store/campaign-keys.js';
 import { testRedis } from '../redis/test-redis.js';
 import { formOf, served } from './api.js';
 

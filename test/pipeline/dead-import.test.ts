@@ -6,9 +6,9 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import { importCampaign } from '../../src/pipeline/import.js';
+import { slicesKey } from '../../src/store/campaign-keys.js';
 import { findLane, readState } from '../../src/store/campaigns.js';
 import { discardImport } from '../../src/store/remove-campaign.js';
-import { slicesKey } from '../../src/store/slices.js';
 import { keysOf, testRedis } from '../redis/test-redis.js';
 import { importFixture, mobile } from './import-fixture.js';
 

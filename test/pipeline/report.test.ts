@@ -4,8 +4,8 @@ import type { FoundRecipient, ReportRow } from '../../src/campaign/views.js';
 import { importCampaign } from '../../src/pipeline/import.js';
 import { findNumber, reportRows } from '../../src/pipeline/report.js';
 import { suppressionDesk } from '../../src/pipeline/suppression.js';
+import { recordsKey, statusesKey } from '../../src/store/campaign-keys.js';
 import { removeCampaign } from '../../src/store/remove-campaign.js';
-import { recordsKey, statusesKey } from '../../src/store/settlements.js';
 import { testRedis } from '../redis/test-redis.js';
 import { importFixture, mobile } from './import-fixture.js';
 

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { importCampaign } from '../../src/pipeline/import.js';
+import { recordsKey, statusesKey } from '../../src/store/campaign-keys.js';
 import { findLane, readMeta } from '../../src/store/campaigns.js';
 import { removeCampaign } from '../../src/store/remove-campaign.js';
-import { recordsKey, statusesKey } from '../../src/store/settlements.js';
 import { importFixture, mobile } from '../pipeline/import-fixture.js';
 import { keysOf, testRedis } from '../redis/test-redis.js';
 

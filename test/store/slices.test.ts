@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { keyNames } from '../../src/redis/keys.js';
+import { slicesKey } from '../../src/store/campaign-keys.js';
 import {
   packSlice,
   SLICE,
@@ -8,7 +9,7 @@ import {
   unpackNumbers,
   unpackSlice,
 } from '../../src/store/slice-blob.js';
-import { sliceReader, slicesKey } from '../../src/store/slices.js';
+import { sliceReader } from '../../src/store/slices.js';
 import { testRedis } from '../redis/test-redis.js';
 
 const { prefix, redis } = testRedis('slices');

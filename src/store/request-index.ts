@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Redis } from '../redis/connection.js';
 import type { Keys } from '../redis/keys.js';
-import { acceptedKey } from './campaign-keys.js';
 
 /** The service's id of a request, as request-index.lua keeps it. */
 export interface RequestDigest {

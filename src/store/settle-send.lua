@@ -206,6 +206,8 @@ for i, entry in ipairs(entries) do
       elseif rules.notify then
         request_unnamed(KEYS[base], rules, id, claim.f, claim.k, now)
       end
+      -- Fewer than were accepted: some were so while there were no notifications, and only their records name their ids.
+      if rules.notify then c.remembered = (c.remembered or 0) + 1 end
       if not entry.told then
         half_told(c, claim, true)
         gate_accepted(lane, rules, claim)

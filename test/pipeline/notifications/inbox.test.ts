@@ -6,6 +6,7 @@ import { createInbox, type Inbox, type Room } from '../../../src/pipeline/notifi
 import { settledLately } from '../../../src/pipeline/notifications/settled-lately.js';
 import { readMeta, readState } from '../../../src/store/campaigns.js';
 import type { SendClaim } from '../../../src/store/claims.js';
+import { laneSettlements } from '../../../src/store/settlements.js';
 import { ordinalNumbers } from '../../../src/store/slices.js';
 import { testRedis } from '../../redis/test-redis.js';
 import { importFixture, mobile } from '../import-fixture.js';
@@ -245,6 +246,27 @@ test('what comes late of a request that is settled is not taken for a batch of u
   await it.looked();
   expect(it.happened('request.suspected')).toEqual([]);
   expect((await it.lane.commands.unknown()).map(({ suspect }) => suspect)).toEqual([null]);
+});
+
+test('what comes of a request that was accepted before there were notifications is not taken for a batch of unknown outcome', async () => {
+  const it = receiving();
+  await it.campaign([0], 'before');
+  const [claim] = await it.claim(1);
+  if (claim === undefined) throw new Error('nothing to send');
+  const { notify: _, ...before } = it.lane.rules;
+  const unheard = laneSettlements(redis, it.keys, 'default', JSON.stringify(before), undefined);
+  await unheard.send([{ claim, as: 'accepted', letters: 'N', requestId: 'r0' }], 0);
+
+  await it.campaign([0], 'after');
+  const again = await it.claim(1);
+  await it.lane.settlements.send(
+    again.map((other) => ({ claim: other, as: 'unknown', reason: 'no answer' }) as const),
+    0,
+  );
+  it.open().offer([report('r0', 0)]);
+  await vi.waitFor(() => expect(it.happened('notifications.settled').at(-1)).toMatchObject({ waiting: 1 }));
+  await it.looked();
+  expect(it.happened('request.suspected')).toEqual([]);
 });
 
 test('a request whose answer is still to come is not taken for a batch of unknown outcome to the same number', async () => {

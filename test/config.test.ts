@@ -164,6 +164,12 @@ describe('faults', () => {
     ['RETENTION', '1.5d', /a whole number and a unit/],
     ['RETENTION', '-1d', /a whole number and a unit/],
     ['MAX_RECIPIENTS_PER_REQUEST', '1001', /from 1 to 1000/],
+    [
+      'SENDER_ADDRESS',
+      'toolongsendername',
+      /up to 11 letters: The sender takes 17 characters .* at most 11; it is/,
+    ],
+    ['SENDER_ADDRESS', '+12 34', /a number of up to 15 digits/],
     ['DEFAULT_COUNTRY', 'UK', /ISO 3166 .* the United Kingdom is GB/],
     ['DEFAULT_COUNTRY', 'Denmark', /ISO 3166/],
     ['LOG_LEVEL', 'loud', /one of fatal, error, warn, info, debug, trace, silent/],

@@ -1,5 +1,6 @@
 import { isSupportedCountry } from 'libphonenumber-js/max';
 import { z } from 'zod';
+import { checkSender } from '../campaign/sender.js';
 import { parseRedisUrl } from '../redis/connection.js';
 import { DURATION_FORM, parseDuration } from './duration.js';
 import { isLoopback } from './loopback.js';
@@ -126,6 +127,14 @@ function readCallbackUrl(given: string): string | Wrong {
   return url.href.replace(/\/+$/, '');
 }
 
+function readSender(given: string): string | Wrong {
+  const form = checkSender(given);
+  if (form.kind !== 'invalid') return given;
+  return new Wrong(
+    `must be a number of up to 15 digits, or a text of up to 11 letters: ${form.reason.replace(/\.$/, '')}`,
+  );
+}
+
 function readCountry(given: string): string | Wrong {
   const code = given.toUpperCase();
   if (isSupportedCountry(code)) return code;
@@ -176,7 +185,7 @@ export const SETTINGS = z.object({
   HOURLY_QUOTA: text(readQuota).prefault('auto'),
   LANES_FILE: z.string().optional(),
 
-  SENDER_ADDRESS: z.string().optional(),
+  SENDER_ADDRESS: text(readSender).optional(),
   SENDER_NAME: z.string().optional(),
   DEFAULT_COUNTRY: text(readCountry).optional(),
 

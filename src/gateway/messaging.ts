@@ -1,8 +1,9 @@
+import { checkSender } from '../campaign/sender.js';
 import { type Clock, systemClock } from '../clock.js';
 import { telAddress } from './address.js';
 import { baseOf } from './base-url.js';
 import { type PollOutcome, pollOutcome, type SendOutcome, sendOutcome } from './outcome.js';
-import { checkSender, senderSegment } from './sender.js';
+import { senderSegment } from './sender.js';
 import { createTransport } from './transport.js';
 
 /** One text to some numbers (interface page, OutboundRequest). */

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { checkSender, senderSegment } from '../../src/gateway/sender.js';
+import { checkSender } from '../../src/campaign/sender.js';
+import { senderSegment } from '../../src/gateway/sender.js';
 
 describe('checkSender', () => {
   it.each([

@@ -59,7 +59,6 @@ const callback = z.union([
   innerCallback,
 ]);
 
-export type DeliveryInfo = z.infer<typeof deliveryInfo>;
 export type DeliveryInfoList = z.infer<typeof deliveryInfoList>;
 export type OutboundRequest = z.infer<typeof outboundRequest>;
 export interface TokenPair {

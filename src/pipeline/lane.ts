@@ -53,6 +53,7 @@ export function openLane(
   };
 }
 
+/** See {@link openLane}. */
 export type Lane = ReturnType<typeof openLane>;
 
 /** For a lane that is not configured; `names`: those that are. */

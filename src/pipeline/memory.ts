@@ -90,4 +90,5 @@ export function createMemory(monotonic: Clock, self: Self = NOBODY) {
   };
 }
 
+/** See {@link createMemory}. */
 export type Memory = ReturnType<typeof createMemory>;

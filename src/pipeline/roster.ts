@@ -67,4 +67,5 @@ export function roster(redis: Redis, keys: Keys, clock: Clock) {
   };
 }
 
+/** See {@link roster}. */
 export type Roster = ReturnType<typeof roster>;

@@ -45,9 +45,6 @@ export function createTally(template: Template, senderIsText: boolean) {
     invalid(row: InvalidRow): void {
       if (problems.length < PROBLEMS) problems.push(row);
     },
-    get suppressed(): number {
-      return suppressed;
-    },
     preview(list: CheckedRows, lane: Lane, view: LaneView): Preview {
       const counts = list.counts();
       const sends = requestsNeeded(
@@ -87,5 +84,3 @@ export function createTally(template: Template, senderIsText: boolean) {
     },
   };
 }
-
-export type Tally = ReturnType<typeof createTally>;

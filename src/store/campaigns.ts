@@ -4,6 +4,7 @@ import { CAMPAIGN_STATES, type Preview } from '../campaign/views.js';
 import type { Redis } from '../redis/connection.js';
 import type { Keys } from '../redis/keys.js';
 import { metaKey } from './campaign-keys.js';
+import { luaList } from './lua-list.js';
 
 /** What never changes of a campaign once it is committed. Before that, what is known of it already. */
 export interface CampaignMeta {
@@ -58,10 +59,6 @@ const meta = z.object({
   preview: z.custom<Preview | null>((value) => typeof value === 'object'),
 });
 
-/** Lua writes an empty list as an empty object. */
-const listOf = <Item extends z.ZodType>(item: Item) =>
-  z.union([z.array(item), z.object({}).transform((): z.output<Item>[] => [])]);
-
 const state = z.object({
   s: z.enum(CAMPAIGN_STATES),
   /** Recipients, those suppressed at the import included. */
@@ -74,7 +71,7 @@ const state = z.object({
   batch: count,
   slice: count,
   /** Ranges below the cursor to be sent (again): from, count, parent. */
-  released: listOf(z.array(z.union([count, z.string()]))),
+  released: luaList(z.array(z.union([count, z.string()]))),
   /** What an ordinal is that was not sent. */
   rest: z.enum(['planned', 'cancelled', 'lapsed']),
   /** When what is planned lapses, ms; 0: never. */

@@ -157,5 +157,3 @@ export function laneClaims(redis: Redis, keys: Keys, lane: string, rules: string
       confirmScript.run(redis, named(['polls', 'states']), [claim.number, turn, 'poll']),
   };
 }
-
-export type LaneClaims = ReturnType<typeof laneClaims>;

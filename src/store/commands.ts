@@ -134,5 +134,3 @@ export function laneCommands(redis: Redis, keys: Keys, lane: string, rules: stri
     },
   };
 }
-
-export type LaneCommands = ReturnType<typeof laneCommands>;

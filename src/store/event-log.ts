@@ -57,6 +57,7 @@ export function eventLog(redis: Redis, keys: Keys) {
   };
 }
 
+/** See {@link eventLog}. */
 export type EventLog = ReturnType<typeof eventLog>;
 
 /** The form of an id. */

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { Redis } from '../redis/connection.js';
 import type { Keys } from '../redis/keys.js';
 import { loadScript } from '../redis/script.js';
+import { luaList } from './lua-list.js';
 import { type ScriptEvent, scriptEvents } from './script-events.js';
 
 const view = z.object({
@@ -13,9 +14,7 @@ const view = z.object({
   limit: z.number().transform((limit) => (limit === 0 ? null : limit)),
   learned: z.number().transform((learned) => (learned === 0 ? null : learned)),
   nextPermitAt: z.number(),
-  permitsToCome: z
-    .union([z.array(z.object({ at: z.number(), permits: z.number() })), z.object({})])
-    .transform((steps) => (Array.isArray(steps) ? steps : [])),
+  permitsToCome: luaList(z.object({ at: z.number(), permits: z.number() })),
   stopped: z.string(),
   held: z.string(),
   paused: z.string(),
@@ -37,17 +36,17 @@ const view = z.object({
   pollDueAt: z.number(),
 });
 
-/** How a lane stands. Times in ms; `sendAt`, `pollAt`: when a turn can do something, -1 for not before it is woken. `pollDueAt`: 0 for none. */
+/**
+ * How a lane stands. Times in ms; `sendAt`, `pollAt`: when a turn can do something, -1 for not before it is woken.
+ * `pollDueAt`: 0 for none.
+ */
 export type LaneView = z.output<typeof view>;
 
 const claim = z.object({ n: z.number(), c: z.string(), f: z.number(), k: z.number().default(1) });
-const claims = z
-  .union([z.array(claim), z.object({})])
-  .transform((list) => (Array.isArray(list) ? list : []))
-  .transform((list) => list.map(({ n, c, f, k }) => ({ number: n, campaign: c, first: f, count: k })));
-const ids = z
-  .union([z.array(z.string()), z.object({})])
-  .transform((list) => (Array.isArray(list) ? list : []));
+const claims = luaList(claim).transform((list) =>
+  list.map(({ n, c, f, k }) => ({ number: n, campaign: c, first: f, count: k })),
+);
+const ids = luaList(z.string());
 const tended = z.object({
   overdueSends: claims,
   overduePolls: claims,
@@ -100,5 +99,3 @@ export function laneViews(redis: Redis, keys: Keys, lane: string, rules: string)
       ),
   };
 }
-
-export type LaneViews = ReturnType<typeof laneViews>;

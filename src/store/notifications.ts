@@ -197,5 +197,3 @@ export function laneNotifications(redis: Redis, keys: Keys, lane: string, rules:
     clear: (suspicion: Suspicion): Promise<boolean> => say('clear', suspicion),
   };
 }
-
-export type LaneNotifications = ReturnType<typeof laneNotifications>;

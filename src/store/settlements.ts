@@ -175,5 +175,3 @@ export function laneSettlements(redis: Redis, keys: Keys, lane: string, rules: s
           ),
   };
 }
-
-export type LaneSettlements = ReturnType<typeof laneSettlements>;

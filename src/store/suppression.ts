@@ -49,6 +49,7 @@ export function suppression(redis: Redis, keys: Keys) {
   };
 }
 
+/** See {@link suppression}. */
 export type Suppression = ReturnType<typeof suppression>;
 
 /** A double holds every integer of 15 digits exactly, and E.164 allows no more. */

@@ -56,9 +56,14 @@ try {
 }
 
 async function follow(id) {
+  let said = '';
+  const say = (text) => {
+    if (text !== said) console.error(text);
+    said = text;
+  };
   const status = await volley.finished(id, {
     signal: interrupted.signal,
-    onProgress: ({ recipients: { planned, total } }) => console.error(`${total - planned} of ${total} sent`),
+    onProgress: ({ recipients: { planned, total } }) => say(`${total - planned} of ${total} sent`),
   });
   const { total, deliveredToTerminal } = status.recipients;
   console.log(`${status.name}: ${deliveredToTerminal} of ${total} delivered`);

@@ -32,7 +32,10 @@ const stream = {
 const resume = z.looseObject({
   'last-event-id': z
     .string()
-    .regex(/^(\d{1,15}-\d{1,10})?$/, 'is the id of no event')
+    .regex(
+      /^(\d{1,15}-\d{1,10})?$/,
+      'must be the id of an event, such as 1795300343076-0, or 0-0 for all that is kept',
+    )
     .optional()
     .describe('The `id` of the event that came last: those that came after it are told first'),
 });

@@ -34,11 +34,13 @@ test('examples/library reminds of appointments, once, and says who is to be call
 }, async () => {
   const simulator = await startService();
   const remind = async (): Promise<string[]> => {
-    const { stdout } = await promisify(execFile)(
+    const { stdout, stderr } = await promisify(execFile)(
       process.execPath,
       ['examples/library/reminders.js', '2030-05-01'],
       { env: { PATH, HOME, ...settingsFor('library', simulator.messagingBaseUrl) }, timeout: 25_000 },
     );
+    const progress = stderr.split('\n').filter((line) => line.endsWith(' sent'));
+    expect(new Set(progress).size).toBe(progress.length);
     return stdout.trim().split('\n');
   };
   const told = await remind();

@@ -9,7 +9,7 @@ import { judgeLane } from './doctor-lanes.js';
 import { judgeRedis, redisFacts } from './doctor-redis.js';
 import { checkCredentials, checkServices, checkSubscriptions } from './doctor-service.js';
 import { EXIT } from './exit.js';
-import { eventsOf, findLocal, findService, mustAnswer, openVolley, type Setting } from './open.js';
+import { eventsOf, findLocal, findService, openVolley, type Setting, whyNoAnswer } from './open.js';
 import type { Paint } from './paint.js';
 import { counted, padded } from './text.js';
 
@@ -76,10 +76,9 @@ async function* examineRedis(
   context: Context,
   { config }: Setting<Config | LocalConfig>,
 ): AsyncGenerator<Check> {
-  try {
-    await mustAnswer(config.redisUrl);
-  } catch (error) {
-    yield fail('Redis', 'does not answer', error instanceof Error ? error.message : String(error));
+  const reason = await whyNoAnswer(config.redisUrl);
+  if (reason !== null) {
+    yield fail('Redis', `does not answer: ${reason}`, 'Check that it runs, and REDIS_URL.');
     return;
   }
   const redis = connect(config.redisUrl);

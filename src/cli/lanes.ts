@@ -56,7 +56,7 @@ export function renderLane(lane: LaneStatus, now: number, paint: Paint): string[
     ...(pause === null
       ? []
       : [
-          `${label('because')}${oneLine(pause.reason)}${pause.until === null ? '' : `, until ${until(pause.until, now)}`}${resume}`,
+          `${label('because')}${oneLine(pause.reason).replace(/\.$/, '')}${pause.until === null ? '' : `, until ${until(pause.until, now)}`}${resume}`,
         ]),
     `${label('quota')}${known}${grouped(used)} ${quota.limit === null ? `used; ${limit}` : `${limit} used`} (${grouped(quota.used.send)} sent, ${grouped(quota.used.poll)} polls, ${grouped(quota.inFlight)} in flight); configured: ${quota.configured}${learned}`,
     ...(coming === '' ? [] : [`${label('permits')}${coming}`]),

@@ -115,18 +115,25 @@ export async function withLocalVolley<Result>(
 
 /** Rejects, with words for an operator, if nothing answers there as a Redis does. */
 export async function mustAnswer(url: string): Promise<void> {
+  const reason = await whyNoAnswer(url);
+  if (reason === null) return;
+  throw new Refusal(
+    EXIT.failed,
+    'redisDown',
+    `Redis does not answer (${reason}): check that it runs, and REDIS_URL; \`volley doctor\` tells more.`,
+  );
+}
+
+/** Why nothing answers there as a Redis does; null if something does. */
+export async function whyNoAnswer(url: string): Promise<string | null> {
   const redis = connect(url);
   const reasons: string[] = [];
   redis.on('error', (error: Error) => reasons.push(error.message));
   try {
     await within(REDIS_ANSWERS_WITHIN_MS, redis.ping(), { late: 'no answer' });
+    return null;
   } catch (error) {
-    const reason = reasons.at(-1) || (error instanceof Error ? error.message : String(error));
-    throw new Refusal(
-      EXIT.failed,
-      'redisDown',
-      `Redis does not answer (${reason}): check that it runs, and REDIS_URL; \`volley doctor\` tells more.`,
-    );
+    return reasons.at(-1) || (error instanceof Error ? error.message : String(error));
   } finally {
     redis.disconnect();
   }

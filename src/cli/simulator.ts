@@ -27,7 +27,7 @@ export function addSimulator(program: Command, context: Context): void {
     .option('--host <address>', 'on which address (default: 127.0.0.1)', filled)
     .option(
       '--options <json|@file>',
-      'quotas, accounts, faults and the rest, as the README lists them',
+      'quotas, accounts, faults and the rest; the README says where each is described',
       readOptions,
       {},
     )

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import type { LaneStatus } from '../../src/campaign/views.js';
 import { judgeLane } from '../../src/cli/doctor-lanes.js';
+import { renderLane } from '../../src/cli/lanes.js';
 
 const lane: LaneStatus = {
   name: 'main',
@@ -46,4 +47,10 @@ test('the doctor says why a lane was stopped, and the command that lets it go on
     found: `stopped: ${reason}`,
     todo: 'Mend that, then: volley lane resume main',
   });
+});
+
+test('a reason that is a sentence is not ended before what to do', () => {
+  const stopped: LaneStatus = { ...lane, state: 'stopped', pause: { reason: 'Mend it.', until: null } };
+  const lines = renderLane(stopped, 0, (_ink, text) => text);
+  expect(lines.join('\n')).toContain('Mend it; go on with: volley lane resume main');
 });

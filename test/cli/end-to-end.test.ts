@@ -287,9 +287,14 @@ describe('with a worker', () => {
 });
 
 test('a Redis that does not answer is said so, and nothing waits for it', async () => {
-  const { exit, stderr } = await commandLine(cwd, { REDIS_URL: 'redis://127.0.0.1:1' }).volley('list');
-  expect(stderr).toMatch(/Redis does not answer \(.*ECONNREFUSED/);
+  const nowhere = commandLine(cwd, { REDIS_URL: 'redis://127.0.0.1:1' });
+  const { exit, stderr } = await nowhere.volley('list');
+  expect(stderr).toMatch(/Redis does not answer \(.*ECONNREFUSED.*volley doctor/);
   expect(exit).toBe(1);
+  // The doctor does not send to himself.
+  const { stdout } = await nowhere.volley('doctor');
+  expect(stdout).toMatch(/Redis: does not answer: .*ECONNREFUSED/);
+  expect(stdout).not.toMatch(/volley doctor/);
 });
 
 test('without any Redis the way to one is named', async () => {

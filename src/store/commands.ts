@@ -116,7 +116,7 @@ export function laneCommands(redis: Redis, keys: Keys, lane: string, rules: stri
         const part = await resolveUnknown.run(
           redis,
           [
-            ...named('lane', 'running', 'states', 'unknown', 'ended', 'lapsing', 'unnamed'),
+            ...named('lane', 'running', 'states', 'unknown', 'ended', 'lapsing', 'unnamed', 'unpolled'),
             ...some.flatMap(({ campaign, first }) => [
               statusesKey(keys, lane, campaign),
               recordsKey(keys, lane, campaign, first),

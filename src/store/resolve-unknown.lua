@@ -10,7 +10,8 @@
   KEYS[6] lapsingKey    sorted set: campaign -> when what is planned lapses, ms
   KEYS[7] unnamedKey    sorted set: campaign:first:count of a batch whose request has an id that nobody knows -> until when
                         something may be told of it, ms
-  KEYS[8..] entryKeys   two a batch: statuses of its campaign, records of its request
+  KEYS[8] unpolledKey   sorted set: request never polled -> when it is due, ms
+  KEYS[9..] entryKeys   two a batch: statuses of its campaign, records of its request
   ARGV[1] as            resend, abandon or accepted
   ARGV[2] reason        kept with the recipients
   ARGV[3] numbersJson   claim numbers, as texts
@@ -31,6 +32,7 @@ local unknownKey = KEYS[4]
 local endedKey = KEYS[5]
 local lapsingKey = KEYS[6]
 local unnamedKey = KEYS[7]
+local unpolledKey = KEYS[8]
 local as = ARGV[1]
 local reason = ARGV[2]
 local numbersJson = ARGV[3]
@@ -49,9 +51,11 @@ for i, number in ipairs(cjson.decode(numbersJson)) do
   if batch and as == 'resend' and batch.safe > now then
     early, safeAt = early + 1, math.max(safeAt, batch.safe)
   elseif batch then
-    local statusesKey, recordsKey = KEYS[6 + 2 * i], KEYS[7 + 2 * i]
+    local statusesKey, recordsKey = KEYS[7 + 2 * i], KEYS[8 + 2 * i]
     -- Nobody knows the id of its request, if there was one: what comes of it later must not be taken for another batch.
     if rules.notify then request_unnamed(unnamedKey, rules, batch.c, batch.f, batch.k, now) end
+    -- The service need not be asked any more which request it may be.
+    if batch.s then redis.call('ZREM', unpolledKey, string.format('%s:%.0f', batch.c, batch.f)) end
     campaigns[batch.c] = campaigns[batch.c] or campaigns_load(statesKey, { batch.c })[batch.c]
     local c = campaigns[batch.c]
     local current = statuses_read(statusesKey, batch.f, batch.k)

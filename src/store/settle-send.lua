@@ -191,6 +191,8 @@ for i, entry in ipairs(entries) do
     local before, spent = gate_note(lane), 1
     inFlight = inFlight - (claim.late and 0 or 1)
     settled = settled + 1
+    -- A notification had it asked about; whether that goes on is decided anew.
+    if claim.s then redis.call('ZREM', unpolledKey, string.format('%s:%.0f', id, claim.f)) end
     local as = entry.as
     if as == 'accepted' then
       c.accepted = c.accepted + 1

@@ -37,6 +37,8 @@ async function accepted(name: string, recipients: number, change = {}) {
   return { lane, claims, due, isIndexed, said };
 }
 
+type Lane = ReturnType<typeof laneFixture>;
+
 const taken = (claim: SendClaim) =>
   ({ claim, as: 'accepted', letters: 'N'.repeat(claim.count), requestId: `r${claim.number}` }) as const;
 
@@ -284,6 +286,29 @@ test('a batch of unknown outcome is asked about as the request that it may be, o
   await lane.settlements.poll([{ claim, as: 'missing', requestId: 'x' }], 0, START + 400);
   expect(await redis.exists(lane.keys.lane('suspect', 'unpolled'))).toBe(0);
   expect((await lane.state('c')).n).toMatchObject({ unknown: 1 });
+});
+
+test.each([
+  [
+    'an operator’s word',
+    (lane: Lane, claim: SendClaim) => lane.commands.resolve('abandon', 'given up', [claim]),
+  ],
+  [
+    'the word of who sent it',
+    (lane: Lane, claim: SendClaim) =>
+      lane.settlements.send([{ claim, as: 'accepted', letters: 'T', requestId: 'x' }], 0, START + 400),
+  ],
+])('a batch that is settled by %s is not asked about any more', async (_, settle) => {
+  const name = `settled-${_.length}`;
+  const lane = laneFixture(redis, prefix, name, NOTIFIED);
+  await lane.campaign('c', 1);
+  const { claims } = await lane.claims.send({ turn: 't', call: 1, want: 1, seen: 0, now: START });
+  const claim = nth(claims, 0);
+  await lane.settlements.send([{ claim, as: 'unknown', reason: 'no answer' }], 0, START + 100);
+  await lane.notifications.suspect({ ...claim, requestId: 'x' }, START + 300);
+  await settle(lane, claim);
+  expect((await lane.state('c')).n).toMatchObject({ unknown: 0 });
+  expect(await redis.exists(lane.keys.lane(name, 'unpolled'))).toBe(0);
 });
 
 test('while notifications come, what is accepted is asked about later, and again less often', async () => {

@@ -244,11 +244,22 @@ export class Director {
     const { calendar, chance, scenario, judge, server } = world;
     for (const { settings } of scenario.lanes) await server.look(settings.name, 'end');
     await judge.ended();
-    if (world.jobs.size > 0) throw new Violation(10, `${world.jobs.size} jobs are left`);
     this.#isOver = true;
+    const jobsEnd = (): undefined => {
+      if (world.jobs.size > 0) throw new Violation(10, `${world.jobs.size} jobs are left`);
+    };
     // Most worlds end here; to see their data go takes as many commands as the rest.
-    if (!chance.is(0.25)) {
-      world.isDone = true;
+    const isEnough = !chance.is(0.25);
+    if (world.jobs.size === 0 || scenario.notifications === undefined) jobsEnd();
+    // What notifications have settled is found out by its job when it would have been asked about.
+    else
+      calendar.enter(scenario.config.followUpDeadlineMs, () => {
+        jobsEnd();
+        world.isDone = isEnough;
+        return undefined;
+      });
+    if (isEnough) {
+      world.isDone = world.jobs.size === 0;
       return;
     }
     calendar.enter(scenario.config.retentionMs, async () => {
@@ -264,7 +275,7 @@ export class Director {
       keys.lanes,
       keys.suppressed,
       ...scenario.lanes.flatMap(({ settings }) =>
-        ['lane', 'window'].map((key) => keys.lane(settings.name, key)),
+        ['lane', 'window', 'callback'].map((key) => keys.lane(settings.name, key)),
       ),
     ]);
     const left = (await server.left()).filter((key) => !kept.has(key) && !key.includes(':token:'));

@@ -79,12 +79,19 @@ export class Books {
 
   /** What the campaign says against what the service took. */
   ended(lane: string, now: Observed): void {
-    const taken = this.#world.serviceOf(lane).taken;
+    const { taken, told } = this.#world.serviceOf(lane);
     for (const [id, { state, statuses }] of now.campaigns) {
       for (let ordinal = 0; ordinal < state.end; ordinal += 1) {
         const letter = statuses[ordinal] ?? '\0';
-        const number = this.#world.numberOf(id, ordinal);
-        const wasTaken = taken.has(number);
+        const place = `${id} ${this.#world.numberOf(id, ordinal)}`;
+        const wasTaken = taken.has(place);
+        const status = letter === 'T' ? 'DeliveredToTerminal' : letter === 'I' ? 'DeliveryImpossible' : '';
+        if (status !== '' && !told.has(`${place} ${status}`)) {
+          throw new Violation(
+            4,
+            `${id}:${ordinal} is said to be ${STATE_OF[letter]}, and the service never said so`,
+          );
+        }
         if ('NTI'.includes(letter) && !wasTaken) {
           throw new Violation(
             4,
@@ -97,6 +104,26 @@ export class Books {
             `the service took ${id}:${ordinal}, which is said to be ${STATE_OF[letter] ?? state.rest}`,
           );
         }
+      }
+    }
+  }
+
+  /** Whether each batch is said to be the request that it is. */
+  async requests(lane: string, now: Observed): Promise<void> {
+    const service = this.#world.serviceOf(lane);
+    for (const [id, { statuses }] of now.campaigns) {
+      for (const [first, { count, requestId }] of await this.#world.records(lane, id)) {
+        if (requestId === '') continue;
+        const sent = Array.from({ length: count }, (_, at) => first + at)
+          .filter((ordinal) => statuses[ordinal] !== 'S')
+          .map((ordinal) => this.#world.numberOf(id, ordinal));
+        const { campaign = 'nobody', recipients = [] } = service.request(requestId) ?? {};
+        const taken = recipients.map(({ number }) => number);
+        if (campaign === id && taken.join() === sent.join()) continue;
+        throw new Violation(
+          4,
+          `${id}:${first} is said to be ${requestId}, which is of ${campaign} to ${taken.join(' ')}`,
+        );
       }
     }
   }

@@ -3,6 +3,7 @@ import { Gate } from './judge-gate.js';
 import { Turns } from './judge-turns.js';
 import type { Observed, ObservedClaim } from './observe.js';
 import type { Process } from './process.js';
+import { ordinalOf } from './scenario.js';
 import type { Attempt } from './service.js';
 import { Violation } from './violation.js';
 import type { World } from './world.js';
@@ -80,7 +81,8 @@ export class Judge {
       this.#world.trace.add(process.name, `sends ${attempt.recipients.join(' ')}`);
     for (const number of attempt.recipients) this.#onceOnly(number, attempt);
     const [first = ''] = attempt.recipients;
-    const { campaign, ordinal } = this.#world.recipientOf(first);
+    const { campaign } = attempt;
+    const ordinal = ordinalOf(first);
     const covers = ([, claim]: readonly [string, ObservedClaim]): boolean =>
       claim.c === campaign && claim.f <= ordinal && ordinal < claim.f + claim.k;
     const standing = [...(book.last?.claims ?? [])].find(
@@ -110,10 +112,10 @@ export class Judge {
   }
 
   /** What was refused by its content was not taken under the same correlator before, where those are known again. */
-  refused({ recipients, correlator }: Attempt): void {
+  refused({ campaign, recipients, correlator }: Attempt): void {
     for (const number of correlator === undefined ? [] : recipients) {
-      for (const before of this.#attempts.get(number) ?? []) {
-        if (before.correlator === correlator && this.#deduplicates(number)) before.isOver = true;
+      for (const before of this.#attempts.get(`${campaign} ${number}`) ?? []) {
+        if (before.correlator === correlator && this.#deduplicates(campaign)) before.isOver = true;
       }
     }
   }
@@ -188,6 +190,7 @@ export class Judge {
         );
       }
       this.#books.ended(settings.name, state);
+      if (this.#world.scenario.notifications !== undefined) await this.#books.requests(settings.name, state);
     }
   }
 
@@ -208,11 +211,12 @@ export class Judge {
   }
 
   #onceOnly(number: string, attempt: Attempt): void {
-    const known = this.#attempts.get(number) ?? [];
+    const place = `${attempt.campaign} ${number}`;
+    const known = this.#attempts.get(place) ?? [];
     for (const before of known) {
       const isRepeat =
         attempt.correlator !== undefined &&
-        this.#deduplicates(number) &&
+        this.#deduplicates(attempt.campaign) &&
         before.correlator === attempt.correlator &&
         before.recipients.join() === attempt.recipients.join();
       if (!before.isOver && !isRepeat) {
@@ -223,11 +227,11 @@ export class Judge {
       }
     }
     known.push(attempt);
-    this.#attempts.set(number, known);
+    this.#attempts.set(place, known);
   }
 
-  #deduplicates(number: string): boolean {
-    const { lane } = this.#world.recipientOf(number);
+  #deduplicates(campaign: string): boolean {
+    const { lane } = this.#world.campaign(campaign);
     return this.#world.planOf(lane).settings.clientCorrelator === 'deduplicates';
   }
 
@@ -240,7 +244,7 @@ export class Judge {
       for (let ordinal = batch.f; ordinal < batch.f + batch.k; ordinal += 1) {
         if (old?.statuses[ordinal] !== 'U' || (fresh?.statuses[ordinal] ?? '\0') !== '\0') continue;
         const number = this.#world.numberOf(batch.c, ordinal);
-        for (const attempt of this.#attempts.get(number) ?? []) attempt.isOver = true;
+        for (const attempt of this.#attempts.get(`${batch.c} ${number}`) ?? []) attempt.isOver = true;
       }
     }
   }

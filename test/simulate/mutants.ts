@@ -1,3 +1,7 @@
+import { followUpTurn } from '../../src/pipeline/follow-up.js';
+import type { Lane } from '../../src/pipeline/lane.js';
+import { openCallbacks } from '../../src/pipeline/notifications/callbacks.js';
+import { createInbox } from '../../src/pipeline/notifications/inbox.js';
 import { sendTurn } from '../../src/pipeline/send.js';
 import { sweepLane } from '../../src/pipeline/sweep.js';
 import type { Made } from './process.js';
@@ -17,6 +21,12 @@ export interface Mutant {
   /** Parts of the pipeline. */
   readonly made?: Partial<Made>;
 }
+
+/** A lane that does not know which ids were ever given to its requests. */
+const forgetful = (lane: Lane): Lane => ({
+  ...lane,
+  notifications: { ...lane.notifications, everAccepted: async () => new Set() },
+});
 
 export const MUTANTS: readonly Mutant[] = [
   {
@@ -82,6 +92,24 @@ export const MUTANTS: readonly Mutant[] = [
         to: 'if false then campaign_move(c, STATE_OF[old], STATE_OF[new], 1) end',
       },
     ],
+  },
+  {
+    name: 'a notification needs no token',
+    invariant: 4,
+    why: 'whoever has found the address tells of deliveries that never were',
+    made: {
+      callbacks: (options) => openCallbacks({ ...options, callback: { ...options.callback, proof: 'path' } }),
+    },
+  },
+  {
+    name: 'what comes late is taken for what nobody knows',
+    from: 1400,
+    invariant: 4,
+    why: 'a batch that was never accepted is said to be an earlier request to the same people',
+    made: {
+      inbox: (lane, options) => createInbox(forgetful(lane), options),
+      followUp: (stage, lane, ...rest) => followUpTurn(stage, forgetful(lane), ...rest),
+    },
   },
   {
     name: 'a campaign is completed without its reports',

@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import type { Command } from 'ioredis';
 import { createTokenCache, type TokenCache } from '../../src/auth/token-cache.js';
 import type { Machine } from '../../src/clock.js';
@@ -7,12 +8,16 @@ import { followUpTurn } from '../../src/pipeline/follow-up.js';
 import { type Lane, openLane } from '../../src/pipeline/lane.js';
 import { createMemory, type Memory } from '../../src/pipeline/memory.js';
 import { type Manuscripts, manuscripts } from '../../src/pipeline/messages.js';
+import { type Callbacks, openCallbacks } from '../../src/pipeline/notifications/callbacks.js';
+import { createInbox, type Inbox, type Room } from '../../src/pipeline/notifications/inbox.js';
+import { settledLately } from '../../src/pipeline/notifications/settled-lately.js';
 import type { Stage } from '../../src/pipeline/queues.js';
 import { reassert } from '../../src/pipeline/reassert.js';
 import { sendTurn } from '../../src/pipeline/send.js';
 import { sweepLane, wakeLane } from '../../src/pipeline/sweep.js';
 import type { TurnEnd } from '../../src/pipeline/turn.js';
 import { removeCampaign } from '../../src/store/remove-campaign.js';
+import { ordinalNumbers } from '../../src/store/slices.js';
 import { suppression } from '../../src/store/suppression.js';
 import type { Owner } from './calendar.js';
 import { type Line, SimulatedConnection } from './connection.js';
@@ -30,6 +35,13 @@ interface Link {
   readonly unanswered: Set<Command>;
 }
 
+/** A notification on its way. */
+export interface Notification {
+  readonly headers: IncomingHttpHeaders;
+  readonly query: string;
+  readonly body: string;
+}
+
 interface Served {
   readonly lane: Lane;
   readonly memory: Memory;
@@ -40,6 +52,8 @@ interface Served {
 const TURN_MS = 20_000;
 const WAIT_HERE_MS = 500;
 const DEAD_AFTER_MS = 10_000;
+/** Notifications that wait are looked at so often: each look takes steps. */
+const ROUND_MS = 4_000;
 
 /** A worker process: the code of the pipeline on a machine, a connection and a service of the world's. */
 export class Process implements Owner, Line {
@@ -54,6 +68,8 @@ export class Process implements Owner, Line {
   readonly #lanes: ReadonlyMap<string, Served>;
   readonly #tokens = new Map<string, TokenCache>();
   readonly #suppression: ReturnType<typeof suppression>;
+  readonly #inboxes: ReadonlyMap<string, Inbox>;
+  readonly #callbacks: Callbacks | undefined;
   #joined: Promise<unknown> = Promise.resolve();
   #link: Link;
   #downUntil = 0;
@@ -104,10 +120,37 @@ export class Process implements Owner, Line {
         ];
       }),
     );
+    const room: Room = { left: 1_000 };
+    const lately = settledLately(100);
+    const numbers = ordinalNumbers(this.redis, keys);
+    this.#inboxes = new Map(
+      [...this.#lanes].map(([lane, served]) => {
+        const senderOf = async () => 'ACME';
+        const { monotonic, alarm } = this.machine;
+        const options = {
+          events: this.#events,
+          numbers,
+          senderOf,
+          alarm,
+          monotonic,
+          room,
+          lately,
+          roundMs: ROUND_MS,
+        };
+        return [lane, world.made.inbox(served.lane, options)];
+      }),
+    );
+    const { callback } = scenario.config;
+    if (callback !== undefined) {
+      const { monotonic } = this.machine;
+      const options = { callback, inboxes: this.#inboxes, events: this.#events, monotonic };
+      this.#callbacks = world.made.callbacks(options);
+    }
   }
 
-  /** Joins the crews of its lanes, as work.ts has it done. */
+  /** Joins the crews of its lanes, as work.ts has it done, and takes notifications. */
   start(): void {
+    if (this.#callbacks !== undefined) for (const inbox of this.#inboxes.values()) inbox.start();
     this.#joined = Promise.allSettled(
       [...this.#lanes.values()].map(({ lane, memory }) => lane.crew.join(memory.hand)),
     );
@@ -172,6 +215,13 @@ export class Process implements Owner, Line {
     await Promise.all(
       [...this.#lanes.values()].map(({ lane }) => this.#world.made.sweep(lane, options, alive)),
     );
+  }
+
+  /** A notification has reached it. */
+  notified(segment: string, notification: Notification): void {
+    const received = this.#callbacks?.receive(segment, notification);
+    if (this.#world.trace.isWanted)
+      this.#world.trace.add(this.name, `notified, ${received}: ${notification.body}`);
   }
 
   /** By an operator's word, whatever has stopped the account. */
@@ -287,6 +337,10 @@ export class Process implements Owner, Line {
   readonly #events: Events = {
     emit: (event) => {
       const { trace } = this.#world;
+      if (event.type === 'request.suspected') this.#world.count('asked because of a notification');
+      if (event.type === 'request.found') this.#world.count('found by a notification');
+      if (event.type === 'notifications.failed')
+        this.#world.broken(`${this.name}: notifications`, event.error);
       if (trace.isWanted)
         trace.add(
           this.name,
@@ -329,5 +383,7 @@ export const MADE = {
   send: sendTurn,
   followUp: followUpTurn,
   sweep: sweepLane,
+  inbox: createInbox,
+  callbacks: openCallbacks,
 };
 export type Made = typeof MADE;

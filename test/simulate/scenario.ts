@@ -9,6 +9,8 @@ export type Fault = (typeof FAULTS)[number];
 export interface CampaignPlan {
   readonly id: string;
   readonly lane: string;
+  /** Which range its numbers are of: campaigns of one range have the same people. */
+  readonly range: number;
   readonly recipients: number;
   readonly priority: 'high' | 'normal';
   /** ms of virtual time. */
@@ -33,6 +35,16 @@ export interface LanePlan {
   readonly isBlocked: boolean;
 }
 
+/** How the service notifies. */
+export interface NotificationPlan {
+  /** Of what is told, so much never arrives. */
+  readonly loss: number;
+  /** Some come after hours. */
+  readonly areLate: boolean;
+  /** Campaigns go to the same people, and many requests get no answer: which of them a notification speaks of is hard to tell. */
+  readonly isAmbiguous: boolean;
+}
+
 /** What a seed stands for. */
 export interface Scenario {
   readonly config: Config;
@@ -45,6 +57,8 @@ export interface Scenario {
   readonly latencyMs: number;
   /** How much of what was answered the server may lose, ms; what is known of it is true. */
   readonly lossMs: number;
+  /** Undefined: the service notifies nobody. */
+  readonly notifications: NotificationPlan | undefined;
 }
 
 /** Of a world's lanes, in their order. */
@@ -53,8 +67,8 @@ export const ACCOUNTS = ['lane0', 'lane1'].map((username) => ({ username, passwo
 const configs = new Map<string, Config>();
 
 /** A configuration is checked once and used by every world that needs it. */
-function configOf(windowMs: number, timeoutMs: number, deadline: string): Config {
-  const name = `${windowMs} ${timeoutMs} ${deadline}`;
+function configOf(windowMs: number, timeoutMs: number, deadline: string, isNotified: boolean): Config {
+  const name = `${windowMs} ${timeoutMs} ${deadline} ${isNotified}`;
   const known = configs.get(name);
   if (known !== undefined) return known;
   const made = loadConfig({
@@ -65,20 +79,36 @@ function configOf(windowMs: number, timeoutMs: number, deadline: string): Config
     REQUEST_TIMEOUT_MS: String(timeoutMs),
     FOLLOW_UP_DEADLINE: deadline,
     RETENTION: '1h',
+    ...(isNotified
+      ? {
+          CALLBACK_URL: 'http://127.0.0.1:2',
+          CALLBACK_SECURITY_TOKEN: 'a-token-of-32-letters-or-of-more',
+        }
+      : {}),
   });
   configs.set(name, made);
   return made;
 }
 
-/** Draws a world. Most are small; some are made for one thing, such as a huge campaign before a small one. */
-export function draw(chance: Chance): Scenario {
+/**
+ * Draws a world. Most are small; some are made for one thing, such as a huge campaign before a small one. What has to do
+ * with notifications is drawn by a chance of its own, so that worlds without them are the same as if there were none.
+ */
+export function draw(chance: Chance, notifying: Chance): Scenario {
+  const notifications = notifying.is(0.25)
+    ? {
+        loss: notifying.pick([0, 0.2, 0.6]),
+        areLate: notifying.is(0.3),
+        isAmbiguous: notifying.is(0.5),
+      }
+    : undefined;
   const isQuiet = chance.is(0.15);
   const faults = new Set<Fault>(
     isQuiet ? [] : FAULTS.filter((fault) => chance.is(fault === 'forget' ? 0.12 : 0.35)),
   );
   const windowMs = chance.pick([60_000, 60_000, 3_600_000]);
   const timeoutMs = windowMs === 60_000 ? 5_000 : chance.pick([5_000, 30_000]);
-  const config = configOf(windowMs, timeoutMs, chance.pick(['5m', '5m', '2h']));
+  const config = configOf(windowMs, timeoutMs, chance.pick(['5m', '5m', '2h']), notifications !== undefined);
   const isFairness = chance.is(0.04);
   const count = isFairness
     ? 1
@@ -90,6 +120,9 @@ export function draw(chance: Chance): Scenario {
   const lanes = Array.from({ length: count }, (_, at) =>
     drawLane(chance, at, isFairness, blocked && at === 0),
   );
+  const isShared = notifications?.isAmbiguous === true;
+  if (isShared && !isQuiet) faults.add('service');
+  const ranges = new Map<string, number>();
   const campaigns = lanes.flatMap((lane, at) => {
     const many = isFairness
       ? 2
@@ -112,7 +145,10 @@ export function draw(chance: Chance): Scenario {
         : isFairness
           ? 3
           : chance.whole(1, many > 1 ? Math.ceil(fits / 2) : fits);
-      return drawCampaign(chance, `c${at}${place}`, lane.settings.name, recipients, place, isFairness);
+      const { name } = lane.settings;
+      const range = isShared ? (ranges.get(name) ?? ranges.size) : at * 3 + place;
+      ranges.set(name, range);
+      return { ...drawCampaign(chance, `c${at}${place}`, name, recipients, place, isFairness), range };
     });
   });
   return {
@@ -127,6 +163,7 @@ export function draw(chance: Chance): Scenario {
     chaosMs: isQuiet ? 3_000 : chance.pick([4_000, 10_000, 40_000]),
     latencyMs: chance.pick([20, 200, 1_000]),
     lossMs: faults.has('forget') || chance.is(0.1) ? 2_000 : 0,
+    notifications,
   };
 }
 
@@ -180,7 +217,7 @@ function drawCampaign(
   recipients: number,
   place: number,
   isFairness: boolean,
-): CampaignPlan {
+): Omit<CampaignPlan, 'range'> {
   const some = (probability: number): Set<number> =>
     new Set(Array.from({ length: recipients }, (_, at) => at).filter(() => chance.is(probability)));
   const allBad = !isFairness && chance.is(0.04);
@@ -197,7 +234,11 @@ function drawCampaign(
   };
 }
 
-/** The number of a recipient, and back: campaign and ordinal stand in it. */
-export function numberOf(campaign: number, ordinal: number): string {
-  return `+4915${String(10 + campaign)}${String(100_000 + ordinal)}`;
+/** The number of a recipient: the range of its campaign and its ordinal stand in it. */
+export function numberOf(range: number, ordinal: number): string {
+  return `+4915${String(10 + range)}${String(100_000 + ordinal)}`;
+}
+
+export function ordinalOf(number: string): number {
+  return Number(number.slice(7)) - 100_000;
 }

@@ -91,7 +91,17 @@ virtual_call = function(command, key, ...)
   end
   return virtual_plain(command, key, ...)
 end`;
+/** Keys whose life is prolonged by each write: they are gone when their script comes too late. */
+const PROLONGED = `local virtual_expiry, virtual_plain, virtual_now = table.remove(ARGV), virtual_call, tonumber(ARGV[#ARGV - 1])
+for at, life in ipairs(virtual_plain('HMGET', virtual_expiry, unpack(KEYS))) do
+  if life and virtual_now >= tonumber(life) then virtual_plain('DEL', KEYS[at]) virtual_plain('HDEL', virtual_expiry, KEYS[at]) end
+end
+virtual_call = function(command, key, ...)
+  if command == 'PEXPIRE' then return virtual_plain('HSET', virtual_expiry, key, virtual_now + (...)) end
+  return virtual_plain(command, key, ...)
+end`;
 const SERVER_WITH_EXPIRY = SERVER.replace('--expiry', EXPIRY);
+const SERVER_WITH_PROLONGED = SERVER.replace('--expiry', PROLONGED);
 const ANSWER = `local virtual_reply = virtual_script()
 return { virtual_wrote and virtual_lane ~= '' and virtual_observe(virtual_call, virtual_lane) or '', virtual_reply }`;
 const LOOK = `${OBSERVE}return virtual_observe(redis.call, ARGV[1])`;
@@ -118,8 +128,9 @@ export async function loadScripts(redis: Redis, changes: readonly LuaChange[] = 
     const source = readLua(new URL(file, SRC));
     if (!/^local \w+ = KEYS\[1\]$/m.test(source)) continue;
     const changed = changes.reduce((text, { from, to }) => text.split(from).join(to), source);
-    const expires = /'(PX|PTTL)'|leaseKey/.test(source);
-    const server = expires ? SERVER_WITH_EXPIRY : SERVER;
+    const isProlonged = source.includes("'PEXPIRE'");
+    const expires = isProlonged || /'(PX|PTTL)'|leaseKey/.test(source);
+    const server = isProlonged ? SERVER_WITH_PROLONGED : expires ? SERVER_WITH_EXPIRY : SERVER;
     const hash = await load(`${server}${OBSERVE}local function virtual_script()\n${changed}\nend\n${ANSWER}`);
     byHash.set(sha1(source), { name: file.replace(/^.*\/|\.lua$/g, ''), hash, expires });
   }

@@ -107,8 +107,11 @@ export class Server {
   /** The keys that are there, of all that were ever touched. */
   async left(): Promise<string[]> {
     const found: string[] = [];
+    const { wire } = this.#options;
     for (const key of this.#touched) {
-      if ((await this.#options.wire.ask('exists', [key], null)) === 1) found.push(key);
+      // What has a life goes by itself.
+      const life = await wire.ask('hget', [this.#expiry, key], null);
+      if (life === null && (await wire.ask('exists', [key], null)) === 1) found.push(key);
     }
     return found;
   }

@@ -2,13 +2,15 @@ import type { Exchange, Failure, Reply } from '../../src/gateway/exchange.js';
 import type { Departure, MessagingClient, SendRequest } from '../../src/gateway/messaging.js';
 import { type PollOutcome, pollOutcome, type SendOutcome, sendOutcome } from '../../src/gateway/outcome.js';
 import { createQuotaModel, type QuotaModel } from '../../src/simulator/quota-models.js';
+import { Notifier } from './notifier.js';
 import type { Process } from './process.js';
-import type { LanePlan } from './scenario.js';
+import { type LanePlan, ordinalOf } from './scenario.js';
 import { START } from './server.js';
 import type { World } from './world.js';
 
 /** A request that left a process. */
 export interface Attempt {
+  readonly campaign: string;
   readonly recipients: readonly string[];
   readonly correlator: string | undefined;
   readonly at: number;
@@ -16,8 +18,11 @@ export interface Attempt {
   isOver: boolean;
 }
 
-interface Taken {
+/** A request that the service has accepted. */
+export interface Taken {
   readonly id: string;
+  readonly campaign: string;
+  readonly correlator: string | undefined;
   readonly recipients: readonly { number: string; finalAt: number; final: string }[];
 }
 
@@ -36,14 +41,17 @@ const isLate = ({ machine }: Process, departure: Departure = {}): boolean =>
 
 /** The service as one lane sees it: in virtual time, with the outcomes that the wire may have. */
 export class Service {
-  /** Numbers that were taken, and how often. */
+  /** Who was taken, by campaign and number, and how often. */
   readonly taken = new Map<string, number>();
+  /** What was ever said of whom, in an answer or a notification: campaign, number and status. */
+  readonly told = new Set<string>();
   isSilent: boolean;
   readonly #world: World;
   readonly #plan: LanePlan;
   readonly #quota: QuotaModel;
   readonly #requests = new Map<string, Taken>();
   readonly #byCorrelator = new Map<string, Taken>();
+  readonly #notifier: Notifier | undefined;
   #answersWorse: boolean;
 
   constructor(world: World, plan: LanePlan) {
@@ -52,6 +60,8 @@ export class Service {
     this.#quota = createQuotaModel(plan.model, plan.hidden, world.scenario.config.quotaWindowMs);
     this.isSilent = plan.isBlocked;
     this.#answersWorse = world.scenario.faults.has('service');
+    const { notifications } = world.scenario;
+    if (notifications !== undefined) this.#notifier = new Notifier(world, plan, notifications, this.told);
   }
 
   /** From now on nothing goes wrong but what the campaign itself is to blame for. */
@@ -65,6 +75,7 @@ export class Service {
       send: async (request, bearer, departure) => {
         if (isLate(process, departure)) return sendOutcome(TOO_LATE, request.recipients, reading);
         const attempt: Attempt = {
+          campaign: request.text,
           recipients: request.recipients,
           correlator: request.clientCorrelator,
           at: this.#world.calendar.now,
@@ -147,11 +158,12 @@ export class Service {
   }
 
   #fate() {
+    const lost = this.#world.scenario.notifications?.isAmbiguous === true ? 20 : 5;
     return this.#world.chance.weighted([
       [80, 'answered' as const],
       [4, 'refused' as const],
-      [5, 'reset' as const],
-      [5, 'resetAfter' as const],
+      [lost, 'reset' as const],
+      [lost, 'resetAfter' as const],
       [6, 'silence' as const],
     ]);
   }
@@ -178,15 +190,23 @@ export class Service {
     return reply(status, 'worse', headers);
   }
 
-  #sends({ recipients, clientCorrelator }: SendRequest, bearer: string): Reply {
+  /** The request that it has given this id; what is told of any other is not its word. */
+  request(id: string): Taken | undefined {
+    return this.#requests.get(id);
+  }
+
+  #sends({ text: campaign, recipients, clientCorrelator }: SendRequest, bearer: string): Reply {
     const { chance, calendar } = this.#world;
     const refusal = this.#admits(bearer);
     if (refusal !== undefined) return refusal;
-    if (recipients.some((number) => this.#world.isBad(number))) return reply(400, 'a bad number');
+    const { bad } = this.#world.campaign(campaign);
+    if (recipients.some((number) => bad.has(ordinalOf(number)))) return reply(400, 'a bad number');
     const deduplicates = this.#plan.settings.clientCorrelator === 'deduplicates';
     const known = deduplicates ? this.#byCorrelator.get(clientCorrelator ?? '') : undefined;
     const taken: Taken = known ?? {
       id: `r${this.#plan.settings.name}-${this.#requests.size + 1}`,
+      campaign,
+      correlator: clientCorrelator,
       recipients: recipients.map((number) => ({
         number,
         finalAt:
@@ -200,8 +220,12 @@ export class Service {
       })),
     };
     if (known === undefined) {
-      for (const number of recipients) this.taken.set(number, (this.taken.get(number) ?? 0) + 1);
+      for (const number of recipients) {
+        const place = `${campaign} ${number}`;
+        this.taken.set(place, (this.taken.get(place) ?? 0) + 1);
+      }
       this.#requests.set(taken.id, taken);
+      this.#notifier?.accepted(taken);
       if (clientCorrelator !== undefined) this.#byCorrelator.set(clientCorrelator, taken);
     }
     if (this.#answersWorse && chance.is(0.03)) return this.#worse(500);
@@ -225,7 +249,7 @@ export class Service {
   }
 
   /** Now and then a report that is older than another, or contradicts it. */
-  #infos({ recipients }: Taken) {
+  #infos({ campaign, recipients }: Taken) {
     const { chance, calendar } = this.#world;
     return recipients.map(({ number, finalAt, final }) => {
       const strange = chance.is(0.03)
@@ -233,6 +257,7 @@ export class Service {
         : undefined;
       const isFinal = calendar.now >= finalAt && !chance.is(0.05);
       const status = isFinal ? (strange ?? final) : strange === 'Queued' ? strange : 'DeliveredToNetwork';
+      this.told.add(`${campaign} ${number} ${status}`);
       return { address: `tel:${number}`, deliveryStatus: status };
     });
   }

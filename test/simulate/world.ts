@@ -1,7 +1,9 @@
 import { wakeLane } from '../../src/pipeline/sweep.js';
 import { type Keys, keyNames } from '../../src/redis/keys.js';
+import { recordsKey } from '../../src/store/campaign-keys.js';
 import type { CampaignMeta } from '../../src/store/campaigns.js';
 import { beginImport } from '../../src/store/import-session.js';
+import { parseRecord, type RequestRecord } from '../../src/store/records.js';
 import { suppression } from '../../src/store/suppression.js';
 import { Accounts } from './accounts.js';
 import { Calendar } from './calendar.js';
@@ -40,6 +42,9 @@ export interface Outcome {
   readonly trace: Trace;
 }
 
+/** Seeds are far below it. */
+const NOTIFYING = 1_000_000_007;
+
 /** A run that needs more steps than this goes round in circles. */
 const MOST_STEPS = 20_000;
 
@@ -75,7 +80,7 @@ export class World {
   constructor({ seed, wire, scripts, made, isTraced, prefix }: WorldOptions) {
     this.#seed = seed;
     this.chance = chanceOf(seed);
-    this.scenario = draw(this.chance);
+    this.scenario = draw(this.chance, chanceOf(seed + NOTIFYING));
     this.#campaigns = this.scenario.campaigns;
     this.trace = new Trace(isTraced === true, () => this.calendar.now);
     this.scripts = scripts;
@@ -175,20 +180,14 @@ export class World {
   }
 
   numberOf(campaign: string, ordinal: number): string {
-    return numberOf(
-      this.#campaigns.findIndex(({ id }) => id === campaign),
-      ordinal,
+    return numberOf(this.campaign(campaign).range, ordinal);
+  }
+
+  campaign(id: string): CampaignPlan {
+    return found(
+      this.#campaigns.find((plan) => plan.id === id),
+      id,
     );
-  }
-
-  recipientOf(number: string): { campaign: string; lane: string; ordinal: number; plan: CampaignPlan } {
-    const plan = found(this.#campaigns[Number(number.slice(5, 7)) - 10], number);
-    return { campaign: plan.id, lane: plan.lane, ordinal: Number(number.slice(7)) - 100_000, plan };
-  }
-
-  isBad(number: string): boolean {
-    const { plan, ordinal } = this.recipientOf(number);
-    return plan.bad.has(ordinal);
   }
 
   count(what: string): void {
@@ -234,7 +233,8 @@ export class World {
       name: plan.id,
       lane: plan.lane,
       sender: 'ACME',
-      text: 'Hi',
+      // Says which campaign a request is of: its numbers may be another's too.
+      text: plan.id,
       columns: ['number'],
       numberColumn: 'number',
       placeholders: [],
@@ -256,6 +256,12 @@ export class World {
     const numbers = [...plan.suppressed].map((ordinal) => this.numberOf(plan.id, ordinal));
     if (numbers.length > 0) await suppression(this.#direct, this.keys).add(numbers);
     await this.server.look(plan.lane, 'commit');
+  }
+
+  /** What is kept of a campaign's requests, by their first ordinals. */
+  async records(lane: string, campaign: string): Promise<Map<number, RequestRecord>> {
+    const texts = await this.#direct.hgetall(recordsKey(this.keys, lane, campaign, 0));
+    return new Map(Object.entries(texts).map(([first, text]) => [Number(first), parseRecord(text)]));
   }
 
   /** Runs an operator's command at once, with nothing in between. */

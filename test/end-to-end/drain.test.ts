@@ -6,7 +6,7 @@ import { finished, launch, startedFleet } from './started.js';
 const { url, prefix } = testRedis('drain');
 
 test('A worker that is asked to end settles what is in flight, ends with 0, and another goes on', {
-  timeout: 90_000,
+  timeout: 120_000,
 }, async () => {
   const fleet = await startedFleet({
     redisUrl: url,
@@ -16,7 +16,7 @@ test('A worker that is asked to end settles what is in flight, ends with 0, and 
   });
   const { volley, simulator } = fleet;
   const [first] = fleet.members;
-  const id = await launch(fleet, { recipients: recipients(500), message: 'Sale' });
+  const id = await launch(fleet, { recipients: recipients(1_000), message: 'Sale' });
   await vi.waitUntil(async () => (await simulator.ledger()).length > 40, { timeout: 20_000 });
   await fleet.add('send');
   await fleet.ready();
@@ -28,10 +28,10 @@ test('A worker that is asked to end settles what is in flight, ends with 0, and 
   expect(before.recipients.unknown).toBe(0);
   expect(before.recipients.planned).toBeGreaterThan(0);
 
-  const final = await finished(volley, id, 30_000);
-  expect(final.recipients.deliveredToTerminal).toBe(500);
+  const final = await finished(volley, id, 60_000);
+  expect(final.recipients.deliveredToTerminal).toBe(1_000);
   const ledger = await simulator.ledger();
-  expect(ledger.length).toBe(500);
+  expect(ledger.length).toBe(1_000);
   const goesOnAfterMs = (ledger.find(({ at }) => at > endedAt)?.at ?? 0) - endedAt;
   console.info(`another process goes on ${goesOnAfterMs} ms after the end of the first`);
   expect(goesOnAfterMs).toBeLessThan(5_000);

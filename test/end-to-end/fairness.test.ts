@@ -103,7 +103,7 @@ test('After pause returns nothing starts but what it counted, and resume complet
   expect(paused.waitingFor).toBe('operator');
 
   await volley.resume(id);
-  const final = await finished(volley, id, 30_000);
+  const final = await finished(volley, id, 60_000);
   expect(final.recipients.deliveredToTerminal).toBe(1_000);
   expect((await simulator.summary()).recipients).toBe(1_000);
 });
@@ -122,7 +122,7 @@ test('Cancelled in the middle, every recipient was either sent to or cancelled',
   await vi.waitUntil(async () => (await simulator.ledger()).length > 300, { timeout: 20_000 });
   const { inFlight, cancelled } = await volley.cancel(id);
   expect(inFlight).toBeGreaterThan(0);
-  const final = await finished(volley, id, 30_000);
+  const final = await finished(volley, id, 60_000);
   expect(addsUp(final)).toBe(true);
   expect(final.state).toBe('cancelled');
   expect(final.recipients.cancelled).toBe(cancelled);

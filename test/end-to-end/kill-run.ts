@@ -64,6 +64,7 @@ export async function killRun(run: KillRun): Promise<KillOutcome> {
     redisUrl: run.redis.url,
     prefix: 'kill',
     workers: run.workers,
+    settings: { QUOTA_WINDOW_MS: String(WINDOW_MS), REQUEST_TIMEOUT_MS: String(WINDOW_MS / 10) },
     lanes: lanes.map((name) => ({ name, apiKey: name, hourlyQuota: run.quota, pacing: 'smooth' })),
     simulator: {
       wholeArrivals: true,

@@ -6,7 +6,7 @@ import { killRun } from './kill-run.js';
 const redis = await privateRedis();
 
 test('No recipient is sent to twice and none is lost while workers and Redis are killed', {
-  timeout: 90_000,
+  timeout: 180_000,
 }, async () => {
   const { violations, figures, servedAgainMs } = await killRun({
     workerKills: 3,
@@ -18,14 +18,14 @@ test('No recipient is sent to twice and none is lost while workers and Redis are
     workers: ['send', 'follow-up'],
     everyMs: 1_500,
     latencyMs: 100,
-    patienceMs: 30_000,
+    patienceMs: 90_000,
     redis,
     seed: 20_26,
     random: seededRandom(20_26),
     say: () => {},
   });
   console.info(JSON.stringify({ ...figures, servedAgainMs }));
-  expect(violations).toEqual([]);
+  expect(violations.map(({ check, what }) => `${check}: ${what}`).join('\n')).toBe('');
   expect(figures.once).toBeGreaterThan(0);
   expect(figures.throttled).toBe(0);
   expect(Math.max(...servedAgainMs)).toBeLessThanOrEqual(15_000);

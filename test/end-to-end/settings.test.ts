@@ -35,7 +35,7 @@ test('A key the service does not accept stops the lane, which goes on when that 
 
   await simulator.configure({ keys: [{ key: 'key' }] });
   await volley.resumeLane(lane?.name ?? '');
-  const final = await finished(volley, id, 20_000);
+  const final = await finished(volley, id, 60_000);
   expect(final.recipients.deliveredToTerminal).toBe(100);
   expect((await simulator.summary()).recipients).toBe(100);
 });

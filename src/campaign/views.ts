@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { RECIPIENT_STATES, type RecipientState } from './status.js';
+import { perName } from './per-name.js';
+import { RECIPIENT_STATES } from './status.js';
 
 /*
  * What is shown of campaigns and lanes: one description for the library's types, the command line's `--json`, and what
@@ -22,10 +23,7 @@ export const CAMPAIGN_STATES = [
 ] as const;
 export type CampaignState = (typeof CAMPAIGN_STATES)[number];
 
-const inState = Object.fromEntries(RECIPIENT_STATES.map((state) => [state, count])) as Record<
-  RecipientState,
-  typeof count
->;
+const inState = perName(RECIPIENT_STATES, () => count);
 
 /** How many recipients there are and how many of them are in each state: the states add up to the total. */
 export const recipientCounts = z.object({ total: count, ...inState }).readonly();

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { InputError, NotFoundError } from '../campaign/errors.js';
+import { isUnanswered } from '../pipeline/unanswered.js';
 
 /**
  * What may go wrong with a request: the status of the answer, its title, which is the same for each of a kind, and when
@@ -214,19 +215,6 @@ function ofIssues(error: z.ZodError & { readonly validationContext?: unknown }):
   const [first] = errors;
   const where = first === undefined || first.pointer === '' ? 'the body' : first.pointer;
   return new Problem('badInput', `${where}: ${first?.message ?? 'is not as it should be'}`, { errors });
-}
-
-/** Connections that broke, and servers that say nothing or cannot write: it may pass. */
-function isUnanswered(error: unknown): boolean {
-  if (!(error instanceof Error)) return false;
-  if (error.name === 'MaxRetriesPerRequestError' || error.name === 'ClusterAllFailedError') return true;
-  // A transaction is refused for what was said to its commands.
-  if ('previousErrors' in error && Array.isArray(error.previousErrors) && error.previousErrors.length > 0) {
-    return error.previousErrors.every(isUnanswered);
-  }
-  return error.name === 'ReplyError'
-    ? /^(LOADING|READONLY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|NOREPLICAS|OOM|BUSY|MISCONF)\b/.test(error.message)
-    : /^(Connection is closed|Redis did not answer|Stream isn't writeable)/.test(error.message);
 }
 
 /** Where an address takes no body. */

@@ -1,3 +1,4 @@
+import { perName } from '../campaign/per-name.js';
 import type { LaneStatus } from '../campaign/views.js';
 import type { Clock } from '../clock.js';
 import type { Redis } from '../redis/connection.js';
@@ -93,7 +94,7 @@ export function createCensus(options: CensusOptions): () => Promise<Census> {
       sweptAgoMs(redis, keys, all),
     ]);
     const withRole = (role: Role): number => alive.filter(({ roles }) => roles.includes(role)).length;
-    const workers = Object.fromEntries(ROLES.map((role) => [role, withRole(role)])) as Record<Role, number>;
+    const workers = perName(ROLES, withRole);
     return { lanes: counted, jobs, workers, sweptAgoMs: swept };
   });
 }

@@ -1,5 +1,6 @@
 import { requestReference } from '../campaign/campaign-id.js';
 import { estimateRemaining } from '../campaign/estimate.js';
+import { perName } from '../campaign/per-name.js';
 import { recipientsPerRequest } from '../campaign/planning.js';
 import { RECIPIENT_STATES, type RecipientState } from '../campaign/status.js';
 import type { CampaignStatus, LaneStatus } from '../campaign/views.js';
@@ -21,10 +22,7 @@ export function campaignStatus(
   unknown: readonly UnknownBatch[],
   hasWorkers: boolean,
 ): CampaignStatus {
-  const counts = Object.fromEntries(RECIPIENT_STATES.map((name) => [name, state.n[name] ?? 0])) as Record<
-    RecipientState,
-    number
-  >;
+  const counts = perName(RECIPIENT_STATES, (name) => state.n[name] ?? 0);
   const blockedBy = blocked(state, counts, view);
   return {
     id: meta.id,
@@ -117,7 +115,7 @@ function blocked(state: StoredState, counts: Record<RecipientState, number>, vie
   if (state.s !== 'running') return null;
   const lane = laneBlock(view);
   if (lane !== null) return lane;
-  if (view.limit !== null && view.nextPermitAt > view.now && usedOf(view) >= view.limit) {
+  if (usedUp(view) && view.nextPermitAt > view.now) {
     return { reason: 'the quota is used up', until: iso(view.nextPermitAt) };
   }
   return null;

@@ -1,4 +1,5 @@
 import { type Alarm, pause, systemAlarm, within } from '../clock.js';
+import { isPassing } from './unanswered.js';
 
 const PAUSE_MS = (tries: number): number => Math.min(25 * 2 ** tries, 800);
 const ANSWER_WITHIN_MS = 5_000;
@@ -16,10 +17,6 @@ export interface Patience {
 
 /** Names of errors that no waiting mends: data that is not as it was written, or a fault of the code. */
 const OWN = new Set(['DamagedError', 'ZodError', 'TypeError', 'RangeError', 'SyntaxError']);
-
-/** What a server says while it starts, is full or changes its role; it did not run the script then. */
-const PASSING =
-  /^(LOADING|READONLY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|NOREPLICAS|OOM|BUSY|MISCONF|UNKILLABLE)\b/;
 
 /**
  * Runs something on Redis that may safely run twice, until it is answered: a connection that breaks takes the answer
@@ -51,5 +48,5 @@ export async function untilAnswered<Answer>(
 
 function mayPass(error: unknown): boolean {
   if (!(error instanceof Error)) return true;
-  return error.name === 'ReplyError' ? PASSING.test(error.message) : !OWN.has(error.name);
+  return error.name === 'ReplyError' ? isPassing(error) : !OWN.has(error.name);
 }

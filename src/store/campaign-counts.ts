@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { perName } from '../campaign/per-name.js';
 import { RECIPIENT_STATES, type RecipientState } from '../campaign/status.js';
 import { CAMPAIGN_STATES, type CampaignState } from '../campaign/views.js';
 import type { Redis } from '../redis/connection.js';
@@ -22,13 +23,10 @@ const counted = z.object({
 /** Campaigns read at a time: about a tenth of a megabyte. */
 const AT_ONCE = 500;
 
-const noughts = <Name extends string>(names: readonly Name[]): Record<Name, number> =>
-  Object.fromEntries(names.map((name) => [name, 0])) as Record<Name, number>;
-
 /** Adds up the campaigns of a lane, a piece at a time: however many are kept, they hold nobody up in Redis. */
 export async function countCampaigns(redis: Redis, keys: Keys, lane: string): Promise<CampaignCounts> {
-  const campaigns = noughts(CAMPAIGN_STATES);
-  const recipients = noughts(RECIPIENT_STATES);
+  const campaigns = perName(CAMPAIGN_STATES, () => 0);
+  const recipients = perName(RECIPIENT_STATES, () => 0);
   const requests = { send: 0, poll: 0 };
   // A hash that grows meanwhile may show an entry twice.
   const seen = new Set<string>();

@@ -83,8 +83,8 @@ export async function checkSubscriptions(
     return [ok(title, 'off: delivery is only asked after; CALLBACK_URL turns them on')];
   }
   const checks = await Promise.all(
-    lanes.map(async ({ name, quota }) =>
-      judgeSubscription(name, await volley.notifications.standing(name), quota.used.send),
+    lanes.map(async (lane) =>
+      judgeSubscription(lane.name, await volley.notifications.standing(lane.name), lane),
     ),
   );
   if (callback.proof === 'token') return checks;
@@ -98,11 +98,11 @@ export async function checkSubscriptions(
   ];
 }
 
-/** What a lane’s subscription is worth; `sent`: requests of the window that ends now. */
+/** What a lane’s subscription is worth. A lane of which every report is in has nothing to hear. */
 export function judgeSubscription(
   lane: string,
   { state, about, checkedAt, heardAt, now }: CallbackState,
-  sent: number,
+  { quota, awaitingReports }: Pick<LaneStatus, 'quota' | 'awaitingReports'>,
 ): Check {
   const title = `notifications of lane ${lane}`;
   if (checkedAt === 0) return warn(title, 'not subscribed yet', 'Workers do it: volley up, or volley work.');
@@ -116,10 +116,10 @@ export function judgeSubscription(
           'Workers look: volley up, or volley work.',
         );
       }
-      if (sent > 0 && now - heardAt > SILENT_MS) {
+      if (heardAt === 0 ? quota.used.send > 0 : awaitingReports > 0 && now - heardAt > SILENT_MS) {
         return warn(
           title,
-          `subscribed ${ago} ago, but none has come ${heardAt === 0 ? 'yet' : `for ${formatDuration(now - heardAt)}`}, though requests were sent`,
+          `subscribed ${ago} ago, but none has come ${heardAt === 0 ? 'yet, though requests were sent' : `for ${formatDuration(now - heardAt)}, though reports are awaited`}`,
           'See that CALLBACK_URL leads to the HTTP API (volley serve, or volley up) from where the service is.',
         );
       }

@@ -2,6 +2,7 @@ import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeEach, expect, test } from 'vitest';
+import type { LaneStatus } from '../../src/campaign/views.js';
 import { judgeSubscription } from '../../src/cli/doctor-service.js';
 import { createSubscriptionClient } from '../../src/gateway/subscriptions.js';
 import { startSimulator } from '../../src/simulator/index.js';
@@ -81,6 +82,19 @@ test('what is wrong is said in one line', async () => {
   });
 });
 
+function laneOf(sent: number, awaitingReports: number): Pick<LaneStatus, 'quota' | 'awaitingReports'> {
+  const quota = {
+    configured: 100,
+    learned: null,
+    limit: 100,
+    used: { send: sent, poll: 0 },
+    inFlight: 0,
+    nextPermitAt: null,
+    permitsToCome: [],
+  };
+  return { quota, awaitingReports };
+}
+
 const looked = { state: 'ours', about: '', checkedAt: 9_000_000, heardAt: 0, now: 9_060_000 } as const;
 test.each([
   ['never looked at', { checkedAt: 0, state: '' as const }, 'warn', /not subscribed yet/],
@@ -91,11 +105,15 @@ test.each([
   ['somebody else’s', { state: 'foreign' as const, about: 'https://a.example/…' }, 'fail', /a\.example/],
   ['refused', { state: 'refused' as const, about: 'The service answered 406.' }, 'fail', /406/],
 ])('the doctor on one that is %s', (_, change, level, found) => {
-  const check = judgeSubscription('main', { ...looked, ...change }, 3);
+  const check = judgeSubscription('main', { ...looked, ...change }, laneOf(3, 3));
   expect([check.level, check.found]).toEqual([level, expect.stringMatching(found)]);
   if (level !== 'ok') expect(check.todo).toContain('volley');
 });
 
-test('the doctor expects no notification where nothing was sent', () => {
-  expect(judgeSubscription('main', looked, 0)).toMatchObject({ level: 'ok' });
+test('the doctor expects no notification where nothing was sent, nor where all is reported', () => {
+  expect(judgeSubscription('main', looked, laneOf(0, 0))).toMatchObject({ level: 'ok' });
+  expect(judgeSubscription('main', { ...looked, heardAt: 60_000 }, laneOf(3, 0))).toMatchObject({
+    level: 'ok',
+    found: expect.stringContaining('the last came 2h 30m ago'),
+  });
 });

@@ -2,7 +2,7 @@ import type { Documented } from './documented.js';
 
 /** Words of the query language that our queries use; another one is taken for a metric, and is not found. */
 const WORDS = new Set(
-  'sum max min by on and or unless offset rate increase changes histogram_quantile deriv'.split(' '),
+  'sum max min by on and or unless offset rate increase changes delta histogram_quantile deriv'.split(' '),
 );
 /** What Prometheus itself adds to each series. */
 const OF_PROMETHEUS = ['job', 'instance'];

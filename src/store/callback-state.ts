@@ -12,13 +12,15 @@ export interface CallbackState {
   readonly state: SubscriptionState | '';
   /** Whose address is there, or why nobody knows. */
   readonly about: string;
+  /** Of the address and token of ours that it was looked at for; two that differ are marked differently. */
+  readonly mark: string;
   readonly checkedAt: number;
   /** When the last notification came. */
   readonly heardAt: number;
   readonly now: number;
 }
 
-const FIELDS = ['state', 'about', 'checkedAt', 'heardAt'] as const;
+const FIELDS = ['state', 'about', 'mark', 'checkedAt', 'heardAt'] as const;
 
 /** What is kept of a lane's subscription; the subscription itself is the service's. */
 export function callbackState(redis: Redis, keys: Keys, lane: string) {
@@ -26,20 +28,21 @@ export function callbackState(redis: Redis, keys: Keys, lane: string) {
   const leaseKey = keys.lane(lane, 'keeper');
   return {
     async read(): Promise<CallbackState> {
-      const [[state, about, checkedAt, heardAt], now] = await Promise.all([
+      const [[state, about, mark, checkedAt, heardAt], now] = await Promise.all([
         redis.hmget(key, ...FIELDS),
         serverTime(redis),
       ]);
       return {
         state: SUBSCRIPTION_STATES.find((known) => known === state) ?? '',
         about: about ?? '',
+        mark: mark ?? '',
         checkedAt: Number(checkedAt ?? 0),
         heardAt: Number(heardAt ?? 0),
         now,
       };
     },
-    async write({ state, about }: Pick<CallbackState, 'state' | 'about'>): Promise<void> {
-      await redis.hset(key, { state, about, checkedAt: await serverTime(redis) });
+    async write({ state, about, mark }: Pick<CallbackState, 'state' | 'about' | 'mark'>): Promise<void> {
+      await redis.hset(key, { state, about, mark, checkedAt: await serverTime(redis) });
     },
     /** Requests that still await a report. */
     async awaiting(): Promise<number> {

@@ -95,7 +95,14 @@ function laneOf(sent: number, awaitingReports: number): Pick<LaneStatus, 'quota'
   return { quota, awaitingReports };
 }
 
-const looked = { state: 'ours', about: '', checkedAt: 9_000_000, heardAt: 0, now: 9_060_000 } as const;
+const looked = {
+  state: 'ours',
+  about: '',
+  mark: '',
+  checkedAt: 9_000_000,
+  heardAt: 0,
+  now: 9_060_000,
+} as const;
 test.each([
   ['never looked at', { checkedAt: 0, state: '' as const }, 'warn', /not subscribed yet/],
   ['ours', {}, 'warn', /none has come yet, though requests were sent/],

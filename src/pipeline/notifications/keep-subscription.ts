@@ -38,6 +38,8 @@ const AT_ONCE = 10;
 export function keepSubscriptions(options: KeeperOptions): { stop(): Promise<void> } {
   const { lanes, events, alarm, silentMs } = options;
   const told = new Map<string, string>();
+  /** Lanes that this process has looked at. */
+  const looked = new Set<string>();
   let isStopped = false;
   let silence = (): void => {};
   let running: Promise<unknown> = Promise.resolve();
@@ -49,10 +51,13 @@ export function keepSubscriptions(options: KeeperOptions): { stop(): Promise<voi
   };
   const look = async ({ name, desk, store }: KeptLane, isFirst: boolean): Promise<void> => {
     const seen = await store.read();
-    if (!(await isDue(seen, () => store.awaiting(), options, isFirst))) return;
+    // What others have found says nothing of the address that this process has brought along.
+    const isNews = seen.mark !== desk.mark && !looked.has(name);
+    if (!isNews && !(await isDue(seen, () => store.awaiting(), options, isFirst))) return;
     if (!(await store.lease(options.me, options.leaseMs))) return;
     const subscribed = await desk.create();
-    await store.write(stateOf(subscribed));
+    looked.add(name);
+    await store.write({ ...stateOf(subscribed), mark: desk.mark });
     await store.release(options.me);
     switch (subscribed.outcome) {
       case 'already':
@@ -118,7 +123,7 @@ export async function isDue(
   const sinceMs = now - checkedAt;
   // It was looked at in what is the future now: the clock has gone back, or another server's counts since a failover.
   if (checkedAt === 0 || sinceMs >= everyMs || sinceMs < 0) return true;
-  // Processes that start together need not all look; one that starts later may bring another address along.
+  // Processes that start together need not all look.
   if (isFirst) return sinceMs >= silentMs / 10;
   if (state !== 'ours') return sinceMs >= silentMs;
   return now - Math.max(heardAt, checkedAt) >= silentMs && (await awaiting()) > 0;

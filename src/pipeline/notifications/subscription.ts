@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { CallbackSettings, LaneCallback } from '../../config.js';
 import { laneCallback } from '../../config.js';
 import type {
@@ -40,6 +41,8 @@ export type Unsubscribed =
 
 /** The subscription of one lane. Its calls take no permit, because the service does not count them. */
 export interface SubscriptionDesk {
+  /** Tells address and token of ours from any others, and gives neither away; '' where there are none. */
+  readonly mark: string;
   get(): Promise<Subscription>;
   /**
    * Subscribes, or renews what is outdated; `force` replaces somebody else's, too. What is outdated after it was ours is
@@ -133,6 +136,10 @@ export function subscriptionDesk({ lane, client, bearer, callback }: Subscriptio
   };
 
   return {
+    mark:
+      own === undefined
+        ? ''
+        : createHash('sha256').update(`${own.url} ${own.securityToken}`).digest('base64url').slice(0, 11),
     get,
     async create({ force = false } = {}) {
       const isHeld = wasOurs;

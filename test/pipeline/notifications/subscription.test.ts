@@ -256,7 +256,14 @@ test('an address is shown without what may be a secret in it', () => {
 });
 
 const TIMES = { everyMs: 300_000, silentMs: 60_000 };
-const seen = { state: 'ours', about: '', checkedAt: 1_000_000, heardAt: 0, now: 1_000_000 } as const;
+const seen = {
+  state: 'ours',
+  about: '',
+  mark: '',
+  checkedAt: 1_000_000,
+  heardAt: 0,
+  now: 1_000_000,
+} as const;
 const some = async () => 3;
 const nothing = async () => 0;
 
@@ -298,6 +305,30 @@ function keeping(lane: string, me: string, told: VolleyEvent[]) {
   });
   return { keeper, store };
 }
+
+test('another address is subscribed by the process that brings it along, however lately the old one was seen', async () => {
+  const store = callbackState(redis, keyNames(prefix), 'moved');
+  const kept = (me: string, callback: CallbackSettings) => {
+    const keeper = keepSubscriptions({
+      lanes: [{ name: 'moved', desk: deskOf(callback), store }],
+      events: createEvents({ level: 'silent' }),
+      alarm: systemAlarm,
+      me,
+      everyMs: 300_000,
+      silentMs: 60_000,
+      leaseMs: 60_000,
+    });
+    onTestFinished(() => keeper.stop());
+  };
+  const isThere = async (url: string) =>
+    vi.waitFor(async () => expect(await there()).toMatchObject({ url: expect.stringContaining(url) }), 5_000);
+  kept('before', { ...CALLBACK, url: 'https://old.example/in' });
+  await isThere('https://old.example/in/');
+  await vi.waitFor(async () => expect(await store.lease('test', 60_000)).toBe(true), 5_000);
+  await store.release('test');
+  kept('after', CALLBACK);
+  await isThere(OWN.url);
+});
 
 test('it is made by itself, made again when it is lost, and not taken from somebody else', async () => {
   const told: VolleyEvent[] = [];

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { parseDuration } from './duration.js';
 import type { UnknownOutcome } from './lane.js';
-import { hourlyQuota, maxRecipientsPerRequest } from './settings.js';
+import { hourlyQuota, maxRecipientsPerRequest } from './limits.js';
 
 const text = z.string('must be a text').min(1, 'must not be empty');
 

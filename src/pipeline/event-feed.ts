@@ -215,7 +215,9 @@ function startTail(log: EventLog, blocking: Redis, followers: ReadonlySet<Follow
       try {
         // Made anew, it asks again by itself.
         const late = setInterval(() => blocking.disconnect(true), waitMs + LATE_MS);
-        const some = await log.next(blocking, last, waitMs).finally(() => clearInterval(late));
+        // What waits for a server that is away is never rejected when its connection is given up.
+        const next = unlessAborted(log.next(blocking, last, waitMs), over.signal);
+        const some = await next.finally(() => clearInterval(late));
         last = some.at(-1)?.id ?? last;
         if (some.length > 0) for (const follower of followers) follower.hear(some);
       } catch {

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer, connect as dial, type Socket } from 'node:net';
-import { expect, onTestFinished, test } from 'vitest';
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import type { VolleyEvent } from '../../src/events.js';
 import { createEventFeed, type FeedItem } from '../../src/pipeline/event-feed.js';
 import { connect } from '../../src/redis/connection.js';
@@ -74,6 +75,10 @@ async function openProxy(to: string) {
   return {
     url: Object.assign(new URL(to), { host: `127.0.0.1:${address.port}` }).href,
     asked,
+    goAway(): void {
+      server.close();
+      for (const socket of open) socket.destroy();
+    },
     fallSilent(): void {
       for (const socket of open) socket.unpipe().pause();
     },
@@ -224,6 +229,27 @@ test('A server that is gone without a word is noticed', async () => {
   feed.tell(resumed(1));
   expect(await next).toMatchObject({ value: { event: { campaign: '1' } } });
   await items.return?.();
+});
+
+test('Who goes while Redis is away leaves nothing behind that would keep the process', async () => {
+  const { log } = feeds('away');
+  const proxy = await openProxy(url);
+  const own = connect(proxy.url, 'blocking');
+  const feed = createEventFeed({ log, connect: () => own, waitMs: 100 });
+  onTestFinished(() => feed.close());
+  const over = new AbortController();
+  const items = feed.follow({ signal: over.signal })[Symbol.asyncIterator]();
+  await items.next();
+  const next = items.next();
+  await proxy.asked;
+  proxy.goAway();
+  await once(own, 'reconnecting');
+  over.abort();
+  expect(await next).toMatchObject({ done: true });
+  const disconnect = vi.spyOn(own, 'disconnect');
+  // A connection that says nothing is made anew every 3.1 s.
+  await delay(3_300);
+  expect(disconnect).not.toHaveBeenCalled();
 });
 
 test('An id that is none is refused', async () => {

@@ -23,6 +23,7 @@ export interface Events {
   next<Type extends EventType>(type: Type, where?: (event: EventOf<Type>) => boolean): Promise<EventOf<Type>>;
 }
 
+/** How events are told. */
 export interface EventsOptions {
   /** The least that is logged; `silent` for nothing. Listeners hear everything. */
   level: LogLevel;

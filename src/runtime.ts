@@ -31,6 +31,7 @@ import { suppression as openSuppression } from './store/suppression.js';
 
 export type { Volley, Workers } from './pipeline/volley.js';
 
+/** What {@link createVolley} puts together. */
 export interface VolleyOptions {
   /** From `loadConfig`, or from `loadLocalConfig` for what never speaks with the service. */
   readonly config: Config | LocalConfig;

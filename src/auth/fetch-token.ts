@@ -22,6 +22,7 @@ export type Fetched =
   | { kind: 'later'; ms: number; why: string }
   | { kind: 'stopped'; code: StopCode; detail: string };
 
+/** What {@link tokenFetcher} goes by. */
 export interface FetchOptions {
   record: TokenRecord;
   budget: LoginBudget;

@@ -28,6 +28,7 @@ export interface LoginLook {
   standing: LoginStanding;
 }
 
+/** What {@link loginBudget} goes by. */
 export interface LoginBudgetOptions {
   redis: Redis;
   keys: Keys;

@@ -10,6 +10,7 @@ export const STOP_CODES = [
   'tokenRefused',
   'foreignKey',
 ] as const;
+/** See {@link STOP_CODES}. */
 export type StopCode = (typeof STOP_CODES)[number];
 
 const AGAIN = 'run `volley token login --again`';

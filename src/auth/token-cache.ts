@@ -11,6 +11,7 @@ import { type InHand, tokenInHand } from './token-in-hand.js';
 import { tokenRecord } from './token-record.js';
 import { describeToken, type TokenState } from './token-state.js';
 
+/** What {@link createTokenCache} goes by. */
 export interface TokenCacheOptions {
   /** A `protocol` connection: see `connect`. */
   redis: Redis;

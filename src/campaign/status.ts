@@ -1,5 +1,6 @@
 /** What the service reports of a recipient, spelled as it does (interface page, DeliveryInfo). */
 export const DELIVERY_STATUSES = ['DeliveredToNetwork', 'DeliveredToTerminal', 'DeliveryImpossible'] as const;
+/** See {@link DELIVERY_STATUSES}. */
 export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
 
 /** States in which something can still happen to a recipient by itself. */
@@ -19,6 +20,7 @@ export const SETTLED_STATES = [
 
 /** A recipient is in exactly one of these; their counts add up to the campaign's total at every moment. */
 export const RECIPIENT_STATES = [...OPEN_STATES, ...SETTLED_STATES] as const;
+/** See {@link RECIPIENT_STATES}. */
 export type RecipientState = (typeof RECIPIENT_STATES)[number];
 
 /** True for a string that is one of the interface's delivery statuses. */

@@ -21,12 +21,14 @@ export const CAMPAIGN_STATES = [
   'cancelled',
   'completed',
 ] as const;
+/** See {@link CAMPAIGN_STATES}. */
 export type CampaignState = (typeof CAMPAIGN_STATES)[number];
 
 const inState = perName(RECIPIENT_STATES, () => count);
 
 /** How many recipients there are and how many of them are in each state: the states add up to the total. */
 export const recipientCounts = z.object({ total: count, ...inState }).readonly();
+/** See {@link recipientCounts}. */
 export type RecipientCounts = z.output<typeof recipientCounts>;
 
 const block = z.object({ reason: z.string(), until: time.nullable() }).readonly().nullable();
@@ -70,6 +72,7 @@ export const campaignStatus = z
   })
   .readonly()
   .meta({ id: 'CampaignStatus' });
+/** See {@link campaignStatus}. */
 export type CampaignStatus = z.output<typeof campaignStatus>;
 
 const reported = {
@@ -87,6 +90,7 @@ const reported = {
 
 /** One recipient of a report. */
 export const reportRow = z.object(reported).readonly();
+/** See {@link reportRow}. */
 export type ReportRow = z.output<typeof reportRow>;
 
 /** A recipient found by number. */
@@ -94,6 +98,7 @@ export const foundRecipient = z
   .object({ ...reported, campaign: z.string(), name: z.string().describe('Of the campaign') })
   .readonly()
   .meta({ id: 'FoundRecipient' });
+/** See {@link foundRecipient}. */
 export type FoundRecipient = z.output<typeof foundRecipient>;
 
 /** How a lane stands. */
@@ -128,6 +133,7 @@ export const laneStatus = z
   })
   .readonly()
   .meta({ id: 'LaneStatus' });
+/** See {@link laneStatus}. */
 export type LaneStatus = z.output<typeof laneStatus>;
 
 /** A row that cannot be sent to. */
@@ -139,6 +145,7 @@ export const invalidRow = z
     row: z.array(z.string()).readonly(),
   })
   .readonly();
+/** See {@link invalidRow}. */
 export type InvalidRow = z.output<typeof invalidRow>;
 
 /** What a list and a text come to, before anything is sent. */
@@ -169,10 +176,12 @@ export const preview = z
   })
   .readonly()
   .meta({ id: 'Preview' });
+/** See {@link preview}. */
 export type Preview = z.output<typeof preview>;
 
 /** What a key to the HTTP API may do. `read`: see; `send`: make campaigns; `operate`: pause, cancel, resolve and the like. */
 export const API_SCOPES = ['read', 'send', 'operate'] as const;
+/** See {@link API_SCOPES}. */
 export type ApiScope = (typeof API_SCOPES)[number];
 
 /** A key to the HTTP API, as far as it is ever shown again. */

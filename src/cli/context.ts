@@ -32,6 +32,7 @@ export interface Context extends Surroundings {
   exit(): ExitCode;
 }
 
+/** The context of one run; `json`: whether its answer is for programs. */
 export function createContext(surroundings: Surroundings, json: boolean): Context {
   const { env, stdin, stdout, stderr } = surroundings;
   const paintErr = paintFor(stderr, env);

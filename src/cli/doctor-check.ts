@@ -8,13 +8,16 @@ export interface Check {
   readonly todo?: string;
 }
 
+/** All is well. */
 export const ok = (name: string, found: string): Check => ({ name, level: 'ok', found });
+/** It works, but something may be lost or go wrong. */
 export const warn = (name: string, found: string, todo: string): Check => ({
   name,
   level: 'warn',
   found,
   todo,
 });
+/** It does not work. */
 export const fail = (name: string, found: string, todo: string): Check => ({
   name,
   level: 'fail',

@@ -13,6 +13,7 @@ import { eventsOf, findLocal, findService, openVolley, type Setting, whyNoAnswer
 import type { Paint } from './paint.js';
 import { counted, padded } from './text.js';
 
+/** Adds `volley doctor`. */
 export function addDoctor(program: Command, context: Context): void {
   program
     .command('doctor')

@@ -6,6 +6,7 @@ import { SimulatorOptionsError } from '../simulator/index.js';
 
 /** How a command ends, for scripts. `waits`: nothing more happens until an operator acts. */
 export const EXIT = { done: 0, failed: 1, badInput: 2, waits: 3, interrupted: 130 } as const;
+/** See {@link EXIT}. */
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
 /** A command says no: its message is all that people are told, `details` is what `--json` adds. */

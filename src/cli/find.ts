@@ -6,6 +6,7 @@ import { countryOption } from './given.js';
 import { withLocalVolley } from './open.js';
 import { cut, moment, oneLine, table } from './text.js';
 
+/** Adds `volley find`. */
 export function addFind(program: Command, context: Context): void {
   program
     .command('find')

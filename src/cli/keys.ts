@@ -12,6 +12,7 @@ interface CreateOptions {
   lane?: readonly string[];
 }
 
+/** Adds `volley keys`. */
 export function addKeys(program: Command, context: Context): void {
   const keys = program
     .command('keys')

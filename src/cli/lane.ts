@@ -3,6 +3,7 @@ import { action, examples } from './action.js';
 import type { Answer, Context } from './context.js';
 import { withLocalVolley } from './open.js';
 
+/** Adds `volley lane`. */
 export function addLane(program: Command, context: Context): void {
   const lane = program
     .command('lane')

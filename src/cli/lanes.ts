@@ -10,6 +10,7 @@ import { counted, grouped, oneLine, padded, until } from './text.js';
 const BAR_WIDTH = 24;
 const STEPS_SHOWN = 4;
 
+/** Adds `volley lanes`. */
 export function addLanes(program: Command, context: Context): void {
   program
     .command('lanes')

@@ -12,6 +12,7 @@ interface ListedOptions {
   limit: number;
 }
 
+/** Adds `volley list`. */
 export function addList(program: Command, context: Context): void {
   program
     .command('list')

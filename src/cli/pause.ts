@@ -4,6 +4,7 @@ import type { Answer, Context } from './context.js';
 import { withLocalVolley } from './open.js';
 import { counted } from './text.js';
 
+/** Adds `volley pause`. */
 export function addPause(program: Command, context: Context): void {
   program
     .command('pause')

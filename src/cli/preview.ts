@@ -6,6 +6,7 @@ import { withLocalVolley } from './open.js';
 import { renderInvalid, renderPreview } from './show-preview.js';
 import { counted } from './text.js';
 
+/** Adds `volley preview`. */
 export function addPreview(program: Command, context: Context): void {
   withListOptions(program.command('preview').summary('what a list and a text come to'), context.clock)
     .description(

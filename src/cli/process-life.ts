@@ -25,6 +25,7 @@ export interface LifeOptions<Configuration extends Config | LocalConfig> {
 /** One thing that a process does. */
 export type Part<Configuration> = (volley: Volley, config: Configuration, events: Events) => Promise<Begun>;
 
+/** A part that has begun. */
 export interface Begun {
   /** What there is to say, such as where it listens. */
   readonly said?: string;

@@ -18,6 +18,7 @@ interface ReportOptions {
   out?: string;
 }
 
+/** Adds `volley report`. */
 export function addReport(program: Command, context: Context): void {
   program
     .command('report')

@@ -20,6 +20,7 @@ const WORDS = {
   accepted: 'counted as accepted',
 } as const satisfies Record<Resolution['as'], string>;
 
+/** Adds `volley resolve`. */
 export function addResolve(program: Command, context: Context): void {
   program
     .command('resolve')

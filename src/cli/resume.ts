@@ -4,6 +4,7 @@ import type { Answer, Context } from './context.js';
 import { withLocalVolley } from './open.js';
 import { sayIfNoWorkers } from './watch.js';
 
+/** Adds `volley resume`. */
 export function addResume(program: Command, context: Context): void {
   program
     .command('resume')

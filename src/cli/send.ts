@@ -14,6 +14,7 @@ import { testInput } from './test-sample.js';
 import { counted, grouped } from './text.js';
 import { sayIfNoWorkers, watchCampaign } from './watch.js';
 
+/** The options of `volley send`. */
 export interface SendOptions extends ListOptions {
   idempotencyKey?: string;
   skipInvalid?: boolean;
@@ -23,6 +24,7 @@ export interface SendOptions extends ListOptions {
   wait?: boolean;
 }
 
+/** Adds `volley send`. */
 export function addSend(program: Command, context: Context): void {
   withListOptions(program.command('send').summary('send a text to everybody in a list'), context.clock)
     .description(

@@ -5,6 +5,7 @@ import { listenForInterrupt } from './interrupt.js';
 import { findLocal, mustAnswer } from './open.js';
 import { lanesWords, liveUntilTold, serving } from './process-life.js';
 
+/** Adds `volley serve`. */
 export function addServe(program: Command, context: Context): void {
   program
     .command('serve')

@@ -16,10 +16,12 @@ const shape = z.object({
 /** The simulator of a running `volley up --simulator`, as the other commands find it beside its Redis. */
 export type RunningSimulator = z.output<typeof shape>;
 
+/** Tells the other commands of a simulator, beside its Redis. */
 export async function writeSimulatorFile(dir: string, running: RunningSimulator): Promise<void> {
   await writeFile(join(dir, FILE), `${JSON.stringify(running)}\n`, { mode: 0o600 });
 }
 
+/** Takes that away again; nothing happens where there is none. */
 export async function removeSimulatorFile(dir: string): Promise<void> {
   await rm(join(dir, FILE), { force: true });
 }

@@ -16,6 +16,7 @@ interface SimulatorCommandOptions {
 /** How long replies under way may take once it was asked to end. */
 const DRAIN_MS = 2_000;
 
+/** Adds `volley simulator`. */
 export function addSimulator(program: Command, context: Context): void {
   program
     .command('simulator')

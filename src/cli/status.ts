@@ -10,6 +10,7 @@ import { sayIfNoWorkers, watchCampaign } from './watch.js';
 /** The batches of whose outcome nobody knows that are shown to people; `--json` has up to 100. */
 const UNKNOWN_SHOWN = 10;
 
+/** Adds `volley status`. */
 export function addStatus(program: Command, context: Context): void {
   program
     .command('status')

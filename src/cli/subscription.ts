@@ -18,6 +18,7 @@ interface SubscriptionCommandOptions {
   force?: boolean;
 }
 
+/** Adds `volley subscription`. */
 export function addSubscription(program: Command, context: Context): void {
   const subscription = program
     .command('subscription')

@@ -17,6 +17,7 @@ interface ImportOptions extends Countried {
   toColumn?: string;
 }
 
+/** Adds `volley suppress`. */
 export function addSuppress(program: Command, context: Context): void {
   const suppress = program
     .command('suppress')

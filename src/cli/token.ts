@@ -17,6 +17,7 @@ interface TokenOptions {
   again?: boolean;
 }
 
+/** Adds `volley token`. */
 export function addToken(program: Command, context: Context): void {
   const token = program
     .command('token')

@@ -30,6 +30,7 @@ const ANY_ADDRESS: SimulatorAddress = {
   accountBaseUrl: 'http://127.0.0.1:9',
 };
 
+/** Adds `volley up`. */
 export function addUp(program: Command, context: Context): void {
   program
     .command('up')

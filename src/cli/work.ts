@@ -12,6 +12,7 @@ interface WorkOptions {
   concurrency?: number;
 }
 
+/** Adds `volley work`. */
 export function addWork(program: Command, context: Context): void {
   program
     .command('work')

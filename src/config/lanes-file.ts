@@ -17,6 +17,7 @@ const FIELDS = { lane: LANE.keyof().options, account: ACCOUNT.keyof().options };
 /** A lane of the file; its credentials are undefined where they were not asked for or are at fault. */
 export type FiledLane = LaneRules & { credentials: Credentials | undefined };
 
+/** What {@link readLanesFile} found. */
 export interface LanesFile {
   lanes: FiledLane[];
   /** One sentence a fault, naming file, line, lane and field. */

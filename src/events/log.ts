@@ -10,6 +10,7 @@ export interface LogDestination {
   write(line: string): void;
 }
 
+/** How a log is written. */
 export interface LogOptions {
   level: LogLevel;
   /** `json` for programs; `lines` for people: time, level and message, nothing else. */

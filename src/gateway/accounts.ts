@@ -9,6 +9,7 @@ export interface AccountCredentials {
   readonly targetAccountId?: string;
 }
 
+/** Where the account service is, and how long it may take. */
 export interface AccountSettings {
   /** The part before `/api/login`. */
   readonly baseUrl: string;

@@ -16,6 +16,7 @@ export interface SendRequest {
   readonly clientCorrelator?: string;
 }
 
+/** Where the messaging service is, and how long it may take. */
 export interface MessagingSettings {
   /** The part before `/outbound`. */
   readonly baseUrl: string;

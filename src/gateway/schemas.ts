@@ -59,8 +59,11 @@ const callback = z.union([
   innerCallback,
 ]);
 
+/** See {@link deliveryInfoList}. */
 export type DeliveryInfoList = z.infer<typeof deliveryInfoList>;
+/** See {@link outboundRequest}. */
 export type OutboundRequest = z.infer<typeof outboundRequest>;
+/** The two tokens of a login or a refresh. */
 export interface TokenPair {
   readonly accessToken: string;
   readonly refreshToken: string;

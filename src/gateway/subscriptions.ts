@@ -55,6 +55,7 @@ export interface SubscriptionClient {
   close(): void;
 }
 
+/** Where the messaging service is, and how long it may take. */
 export interface SubscriptionSettings {
   /** The part before `/outbound`. */
   readonly baseUrl: string;

@@ -23,6 +23,7 @@ export interface Transport {
   close(): void;
 }
 
+/** How long a request may take, and how many at a time. */
 export interface TransportSettings {
   /** From the start of a request to the last byte of its reply, in milliseconds. */
   readonly timeoutMs: number;

@@ -5,6 +5,7 @@ export interface AtOnce {
   begin(whose: string): () => void;
 }
 
+/** Begins to count; see {@link AtOnce}. */
 export function countAtOnce(): AtOnce {
   const counts = new Map<string, number>();
   const of = (whose: string): number => counts.get(whose) ?? 0;

@@ -74,6 +74,7 @@ export const campaignOrder = z
   })
   .meta({ id: 'CampaignOrder' });
 
+/** See {@link campaignOrder}. */
 export type CampaignOrder = z.output<typeof campaignOrder>;
 
 /** A bad row, without the row itself: whoever asks has it. */

@@ -10,6 +10,7 @@ interface Followed<Answer> {
   asking: Promise<void> | null;
 }
 
+/** Begins with nobody who follows; `ask` is called once a tick for each thing that is followed. */
 export function everySecond<Answer>(
   ask: (id: string) => Promise<Answer>,
   everyMs = 1_000,

@@ -94,6 +94,7 @@ export const problemItem = z.looseObject({
   line: z.int().optional().describe('Of a list: the line of the file, or the place in the array from 1'),
   column: z.string().nullable().optional().describe("Of a list; null if the fault is the row's as a whole"),
 });
+/** See {@link problemItem}. */
 export type ProblemItem = z.output<typeof problemItem>;
 
 /** The body of every answer that is an error (RFC 9457), as `application/problem+json`. */

@@ -5,6 +5,7 @@ import { countEvents } from './counted.js';
 import { fleetMetrics } from './fleet.js';
 import { countRequests, type HttpWatch } from './http.js';
 
+/** What {@link createMetrics} goes by. */
 export interface MetricsOptions {
   readonly volley: Pick<Volley, 'events' | 'census'>;
   /** The names of the lanes, from the configuration. */

@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import type { Metrics } from './metrics.js';
 
+/** What {@link serveMetrics} goes by. */
 export interface ServeMetricsOptions {
   readonly host: string;
   /** 0: any free one. */

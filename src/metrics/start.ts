@@ -2,6 +2,7 @@ import type { Volley } from '../pipeline/volley.js';
 import { createMetrics } from './metrics.js';
 import { serveMetrics } from './server.js';
 
+/** What {@link startMetrics} goes by. */
 export interface StartMetricsOptions {
   readonly volley: Pick<Volley, 'events' | 'census'>;
   readonly config: {

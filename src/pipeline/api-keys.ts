@@ -19,6 +19,7 @@ const PATIENCE = { answerWithinMs: 3_000, tries: 1 };
 /** What a key is compared with that does not exist, so that it takes as long. */
 const NOBODYS = Buffer.alloc(32);
 
+/** What {@link apiKeyDesk} goes by. */
 export interface ApiKeyDeps {
   readonly redis: Redis;
   readonly keys: Keys;

@@ -18,6 +18,7 @@ export interface Bearers {
   close(): Promise<void>;
 }
 
+/** What {@link openBearers} goes by. */
 export interface BearersOptions {
   readonly redis: Redis;
   readonly keys: Keys;

@@ -18,6 +18,7 @@ import { sweptAgoMs } from './sweep.js';
  * answers; `redis`: Redis forgot something; `operator`: held by one; `answer`: stopped by one that no retry mends.
  */
 export const CAUSES = ['throttled', 'unreachable', 'redis', 'operator', 'answer'] as const;
+/** See {@link CAUSES}. */
 export type Cause = (typeof CAUSES)[number];
 
 /** A lane with what its campaigns come to. */
@@ -53,6 +54,7 @@ export interface Census {
   readonly sweptAgoMs: number | null;
 }
 
+/** What {@link createCensus} goes by. */
 export interface CensusOptions {
   readonly redis: Redis;
   readonly keys: Keys;

@@ -14,6 +14,7 @@ import { campaignStatus, laneStatus } from './status.js';
 import { wakeLane } from './sweep.js';
 import type { Volley } from './volley.js';
 
+/** What {@link createDesk} goes by. */
 export interface DeskOptions {
   readonly redis: Redis;
   readonly keys: Keys;
@@ -46,6 +47,7 @@ const LOOKED_AT_FOR_A_PAGE = 5_000;
 const LOOKED_UP_AT_ONCE = 50;
 const PROGRESS_MS = 500;
 
+/** Opens the desk; nothing is asked of Redis before somebody asks. */
 export function createDesk({ redis, keys, lanes, wakers, roster, events }: DeskOptions): Desk {
   const laneNamed = (name: string): Lane => {
     const lane = lanes.get(name);

@@ -26,8 +26,10 @@ export const FED = [
   'crew.missing',
 ] as const satisfies readonly EventType[];
 
+/** See {@link FED}. */
 export type FedEvent = EventOf<(typeof FED)[number]>;
 
+/** What a follower is told. */
 export type FeedItem =
   /** Always the first: all that happens after this id is told. */
   | { readonly kind: 'start'; readonly id: string }
@@ -49,6 +51,7 @@ export interface EventFeed {
   close(): Promise<void>;
 }
 
+/** What {@link createEventFeed} goes by. */
 export interface FeedOptions {
   readonly log: EventLog;
   /** A connection of its own, made when the first follower comes. */
@@ -69,6 +72,7 @@ const LATE_MS = 3_000;
 const LAST_WORDS_MS = 1_000;
 const AGAIN_MS = 1_000;
 
+/** Opens the feed; its own connection is made when the first follower comes. */
 export function createEventFeed({ log, connect, waitMs = WAIT_MS }: FeedOptions): EventFeed {
   const telling = new Set<Promise<void>>();
   const followers = new Set<Follower>();

@@ -20,6 +20,7 @@ import { runTurn, type TurnEnd, type TurnOptions } from './turn.js';
 
 type Infos = Extract<PollOutcome, { kind: 'infos' }>;
 
+/** What asking after delivery needs beside its lane. */
 export interface FollowUpStage {
   readonly messaging: MessagingClient;
   readonly events: Events;

@@ -25,6 +25,7 @@ import { sameContent, takeContent, takeKey } from './once.js';
  * leaves an import whose lease ends, and the sweep, or whoever wants its key, discards it.
  */
 
+/** What {@link importCampaign} goes by. */
 export interface ImportDeps {
   readonly redis: Redis;
   readonly keys: Keys;

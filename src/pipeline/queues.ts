@@ -41,6 +41,7 @@ export interface Queues extends Wakers {
   depth(): Promise<Record<Stage, Depth>>;
 }
 
+/** Opens both queues. `redis`: a `blocking` connection, which stays the caller's. */
 export function createWakers(redis: Redis, keys: Keys): Queues {
   const queues = { send: openQueue('send'), poll: openQueue('poll') };
   function openQueue(stage: Stage): Queue {
@@ -84,6 +85,7 @@ export interface StageWorker {
   drain(): Promise<void>;
 }
 
+/** What {@link startStageWorker} goes by. */
 export interface StageWorkerOptions {
   readonly stage: Stage;
   readonly redis: Redis;

@@ -11,6 +11,7 @@ import { ahead } from './ahead.js';
 import { readerOf } from './number-given.js';
 import type { Volley } from './volley.js';
 
+/** What {@link reportRows} goes by. */
 export interface ReportDeps {
   readonly redis: Redis;
   readonly keys: Keys;

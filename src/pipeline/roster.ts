@@ -7,6 +7,7 @@ import { serverTime } from '../redis/server-time.js';
 
 /** What a worker process does. Each sweeps as well. */
 export type Role = 'send' | 'follow-up';
+/** Every role. */
 export const ROLES: readonly Role[] = ['send', 'follow-up'];
 
 /** A worker process that has given a sign of life lately. */

@@ -20,6 +20,7 @@ import { runTurn, type TurnEnd, type TurnOptions } from './turn.js';
  * Whatever dies after the claim leaves `sending` behind, which the sweep turns into `unknown`; nothing claims it again.
  */
 
+/** What sending needs beside its lane. */
 export interface SendStage {
   readonly messaging: MessagingClient;
   readonly monotonic: Clock;

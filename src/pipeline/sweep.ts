@@ -14,6 +14,7 @@ const KNOWN_MS = 86_400_000;
 /** Of a lane's old campaigns: one takes a dozen commands, one after the other. */
 const REMOVED_AT_A_TIME = 20;
 
+/** What {@link startSweep} goes by. */
 export interface SweepOptions {
   readonly redis: Redis;
   readonly keys: Keys;

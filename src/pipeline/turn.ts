@@ -17,6 +17,7 @@ export interface TurnSteps<Claim, Entry> {
   settle(entries: readonly Entry[]): Promise<void>;
 }
 
+/** How long a turn goes on, with how much in flight. */
 export interface TurnOptions {
   readonly monotonic: Clock;
   readonly alarm?: Alarm;

@@ -25,6 +25,7 @@ export interface Resolution {
   readonly request?: string | undefined;
 }
 
+/** What came of settling them, in batches and recipients. */
 export interface ResolveOutcome {
   readonly batches: number;
   readonly recipients: number;

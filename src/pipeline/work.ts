@@ -20,6 +20,7 @@ import { timed } from './timed.js';
 import type { TurnEnd, TurnOptions } from './turn.js';
 import type { Workers } from './volley.js';
 
+/** What {@link work} goes by. */
 export interface WorkOptions {
   readonly config: Config;
   readonly redis: Redis;

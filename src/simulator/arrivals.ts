@@ -1,6 +1,8 @@
 import { Column } from './columns.js';
 
+/** What a request to area A is for. */
 export const ARRIVAL_KINDS = ['send', 'poll', 'subscription', 'other'] as const;
+/** See {@link ARRIVAL_KINDS}. */
 export type ArrivalKind = (typeof ARRIVAL_KINDS)[number];
 
 /** How an area A request ended on the server's side; `repeated` is a known clientCorrelator. */
@@ -20,6 +22,7 @@ export const OUTCOMES = [
   'reset',
   'hang',
 ] as const;
+/** See {@link OUTCOMES}. */
 export type Outcome = (typeof OUTCOMES)[number];
 
 /** What a request was about, as far as it could be read; kept only where `wholeArrivals` asks for it. */

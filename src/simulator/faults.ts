@@ -45,8 +45,11 @@ export const ACCOUNT_FAULTS = [
   'unreadable',
 ] as const;
 
+/** See {@link SEND_FAULTS}. */
 export type SendFault = (typeof SEND_FAULTS)[number];
+/** See {@link POLL_FAULTS}. */
 export type PollFault = (typeof POLL_FAULTS)[number];
+/** See {@link ACCOUNT_FAULTS}. */
 export type AccountFault = (typeof ACCOUNT_FAULTS)[number];
 
 const sendFaults: ReadonlySet<string> = new Set(SEND_FAULTS);

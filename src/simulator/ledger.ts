@@ -5,6 +5,7 @@ import { StringTable } from './string-table.js';
 
 /** How an accepted request was answered. */
 export const ANSWERS = ['answered', 'withoutRequestId', 'unreadable', 'error500', 'reset', 'never'] as const;
+/** See {@link ANSWERS}. */
 export type Answered = (typeof ANSWERS)[number];
 
 const FINALS = ['delivered', 'impossible', 'impossibleAtOnce', 'unlisted', 'never'] as const;

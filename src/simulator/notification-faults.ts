@@ -9,8 +9,10 @@ export const NOTIFICATION_SHAPES = [
   'withoutTel',
   'requestId',
 ] as const;
+/** See {@link NOTIFICATION_SHAPES}. */
 export type NotificationShape = (typeof NOTIFICATION_SHAPES)[number];
 
 /** Where the security token may stand; `signature` is the body's HMAC-SHA-256 under it. */
 export const TOKEN_PLACES = ['header', 'xHeader', 'bearer', 'basic', 'query', 'body', 'signature'] as const;
+/** See {@link TOKEN_PLACES}. */
 export type TokenPlace = (typeof TOKEN_PLACES)[number];

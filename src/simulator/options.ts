@@ -122,7 +122,9 @@ export type SimulatorOptions = z.input<typeof schema>;
 /** The options with every default filled in. */
 export type Settings = z.output<typeof schema>;
 
+/** One quota, with its defaults filled in. */
 export type KeySettings = Settings['keys'][number];
+/** One account, with its defaults filled in. */
 export type AccountSettings = Settings['accounts'][number];
 
 /** Options that cannot be used; the message has one line for each fault, naming the option. */

@@ -9,6 +9,7 @@
  */
 export const QUOTA_MODELS = ['clock', 'first', 'sliding', 'sliding-rejected', 'bucket'] as const;
 
+/** See {@link QUOTA_MODELS}. */
 export type QuotaModelName = (typeof QUOTA_MODELS)[number];
 
 /** Counts the requests of one key. */

@@ -49,18 +49,22 @@ export function servedFault(fault: PlainFault, now: number, retryAfterSeconds: n
   }
 }
 
+/** 400, saying what is wrong with the request. */
 export function badRequest(message: string): Served {
   return { answer: failure(400, message), outcome: 'badRequest' };
 }
 
+/** 404 of a poll. */
 export function noSuchMessage(): Served {
   return { answer: failure(404, 'no such message'), outcome: 'notFound' };
 }
 
+/** 403. */
 export function forbidden(): Answer {
   return failure(403, 'the service cannot be used with this API key');
 }
 
+/** 429, with a `Retry-After` if one is given. */
 export function tooManyRequests(headers: readonly string[]): Answer {
   return failure(429, 'more requests in the last hour than the API key permits', headers);
 }
@@ -134,6 +138,7 @@ export function deliveryInfoList(
   return { deliveryInfoList: { resourceURL: `${request.resourceUrl}/deliveryInfos`, deliveryInfo } };
 }
 
+/** The address that a reply names a request by. */
 export function resourceUrl(resourceHost: string, sender: string, requestId: string): string {
   return `${resourceHost}${BASE_PATH}/outbound/${encodeURIComponent(sender)}/requests/${requestId}`;
 }

@@ -23,7 +23,9 @@ export type Answer =
   | { readonly kind: 'reset' }
   | { readonly kind: 'silence' };
 
+/** The connection is reset. */
 export const RESET: Answer = { kind: 'reset' };
+/** No reply at all. */
 export const SILENCE: Answer = { kind: 'silence' };
 
 /** A JSON reply; `headers` are further ones, names and values in turn. */

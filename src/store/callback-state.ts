@@ -5,6 +5,7 @@ import { BUCKETS } from './request-index.js';
 
 /** Whose subscription was there, or what became of asking for one. */
 export const SUBSCRIPTION_STATES = ['ours', 'foreign', 'refused', 'unanswered'] as const;
+/** See {@link SUBSCRIPTION_STATES}. */
 export type SubscriptionState = (typeof SUBSCRIPTION_STATES)[number];
 
 /** How a lane's notifications stood when that was last looked at. Times in ms of the server's clock, 0 for never. */

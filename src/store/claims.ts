@@ -45,6 +45,7 @@ const WHY = [
   'fenced',
   'again',
 ] as const;
+/** Why a claim gave no more; `waiting`: for a reason told in words of their own. */
 export type Why = (typeof WHY)[number] | 'waiting';
 
 /** What a claim gave, and in how many ms there may be more; null: when the lane is woken. */

@@ -41,6 +41,7 @@ const scriptEvent = z.discriminatedUnion('type', [
   }),
   z.object({ type: z.literal('missing'), processes: z.string() }),
 ]);
+/** See {@link scriptEvent}. */
 export type ScriptEvent = z.output<typeof scriptEvent>;
 
 const NONE: readonly ScriptEvent[] = [];

@@ -18,6 +18,7 @@ export interface Scene {
 /** Below so many lines of terminal each campaign is shown in fewer. */
 const ROOMY = 34;
 
+/** The picture of a moment: both campaigns, and what the workers told last. */
 export function renderScene(
   scene: Scene,
   look: { now: number; width: number; rows: number; paint: Paint },

@@ -13,19 +13,26 @@ const HIDDEN_QUOTA = 110;
 const TOKEN_LIFE_MS = 8_000;
 const SEED = 20_26;
 
+/** The API key of the lane whose quota is known. */
 export const MAIN_KEY = 'demo-main';
 const AUTO_ACCOUNT = { username: 'demo-auto', password: 'demo' };
+/** One number in so many goes to the lane that learns its quota. */
 export const AUTO_SHARE_OF = 3;
 
+/** Worker processes. */
 export const WORKERS = 2;
 /** With what comes before and after, the demo ends within a minute whatever happens. */
 export const FINISHED_WITHIN_MS = 48_000;
 
+/** Who the texts are from. */
 export const SENDER = 'ACME';
+/** The country that the list writes its numbers in. */
 export const COUNTRY = 'GB';
+/** The text of both campaigns. */
 export const MESSAGE =
   'Hi {{name}}, spring is here: 20 % off in {{city}} with {{voucher}}. Reply STOP to opt out.';
 
+/** The service that the demo runs against. */
 export const SIMULATOR: SimulatorOptions = {
   seed: SEED,
   keys: [

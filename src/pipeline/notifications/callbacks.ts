@@ -32,6 +32,7 @@ export interface Callbacks {
   stop(): Promise<void>;
 }
 
+/** What {@link openCallbacks} goes by. */
 export interface CallbacksOptions {
   readonly callback: CallbackSettings;
   readonly inboxes: ReadonlyMap<string, Inbox>;

@@ -34,6 +34,7 @@ export interface Room {
   left: number;
 }
 
+/** What {@link createInbox} goes by. */
 export interface InboxOptions {
   readonly events: Events;
   readonly numbers: OrdinalNumbers;
@@ -63,6 +64,7 @@ export interface Inbox {
 const STOP_MS = 2_000;
 const STOP_TIMES = 5;
 
+/** Opens the inbox of one lane. */
 export function createInbox(lane: Lane, options: InboxOptions): Inbox {
   const { events, alarm, monotonic, room, roundMs = ROUND_MS } = options;
   const { notifications } = lane;

@@ -11,6 +11,7 @@ export interface KeptLane {
   readonly store: CallbackStore;
 }
 
+/** What {@link keepSubscriptions} goes by. */
 export interface KeeperOptions {
   readonly lanes: readonly KeptLane[];
   readonly events: Events;

@@ -27,6 +27,7 @@ const SENDERS_AT_HAND = 1_000;
 /** Looking at a subscription and renewing it takes up to four requests. */
 const REQUESTS_A_LOOK = 5;
 
+/** What {@link notificationDesk} goes by. */
 export interface NotificationDeskOptions {
   readonly redis: Redis;
   readonly keys: Keys;
@@ -48,6 +49,7 @@ export interface NotificationDesk {
   standing(lane: string): Promise<CallbackState>;
 }
 
+/** Opens the desk; `keep` looks after the subscriptions while a process works, `close` settles what was taken. */
 export function notificationDesk(
   options: NotificationDeskOptions,
 ): NotificationDesk & { keep(me: string): { stop(): Promise<void> }; close(): Promise<void> } {

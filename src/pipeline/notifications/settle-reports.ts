@@ -11,6 +11,7 @@ export const TOGETHER = 500;
 /** A lookup that has changed in between is repeated so often. */
 const PASSES = 3;
 
+/** What {@link reportSettler} goes by. */
 export interface SettlerOptions {
   readonly lane: Lane;
   readonly numbersOf: BatchNumbers;
@@ -38,6 +39,7 @@ export interface ReportSettler {
   ): Promise<{ readonly stands: Notified; readonly unknown: readonly WaitingNotice[] }>;
 }
 
+/** Settles the reports of one lane. */
 export function reportSettler({ lane, numbersOf, lately, signal }: SettlerOptions): ReportSettler {
   const { notifications } = lane;
   const answered = <Answer>(run: () => Promise<Answer>) => lane.answered(run, signal);

@@ -53,6 +53,7 @@ export interface SubscriptionDesk {
   remove(options?: { force?: boolean }): Promise<Unsubscribed>;
 }
 
+/** What {@link subscriptionDesk} goes by. */
 export interface SubscriptionOptions {
   readonly lane: string;
   readonly client: SubscriptionClient;
@@ -66,6 +67,7 @@ type Failure = Exclude<
   { kind: 'found' | 'none' | 'created' | 'removed' }
 >;
 
+/** Looks after the subscription of one lane; nothing is asked of the service before somebody asks. */
 export function subscriptionDesk({ lane, client, bearer, callback }: SubscriptionOptions): SubscriptionDesk {
   const own = callback === undefined ? undefined : laneCallback(callback, lane);
   /** It was seen to be ours, or made. */

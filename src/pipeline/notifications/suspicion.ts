@@ -11,6 +11,7 @@ import { ownBatch } from './gathered.js';
 /** Requests that are asked about in one round. */
 const SUSPECTED_AT_ONCE = 100;
 
+/** What {@link suspicion} goes by. */
 export interface SuspicionOptions {
   readonly lane: Lane;
   readonly events: Events;

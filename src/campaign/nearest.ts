@@ -4,7 +4,7 @@ export function nearest(name: string, names: readonly string[]): string | null {
   let best: string | null = null;
   let fewest = most + 1;
   for (const candidate of names) {
-    const edits = distance(name.toLowerCase(), candidate.toLowerCase());
+    const edits = editsBetween(name.toLowerCase(), candidate.toLowerCase());
     if (edits < fewest) {
       best = candidate;
       fewest = edits;
@@ -13,8 +13,8 @@ export function nearest(name: string, names: readonly string[]): string | null {
   return best;
 }
 
-/** How many characters must be put in, taken out, changed, or swapped with their neighbour. */
-function distance(from: string, to: string): number {
+/** How many characters must be put in, taken out, changed, or swapped with their neighbour, to make one of the other. */
+export function editsBetween(from: string, to: string): number {
   let beforeLast: number[] = [];
   let last = Array.from({ length: to.length + 1 }, (_, column) => column);
   for (let row = 1; row <= from.length; row++) {

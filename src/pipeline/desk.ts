@@ -84,7 +84,11 @@ export function createDesk({ redis, keys, lanes, wakers, roster, events }: DeskO
     ]);
     if (meta === null || state === null || (wanted !== undefined && state.s !== wanted)) return null;
     const { view, unknown } = await stands;
-    const own = unknown.filter(({ campaign }) => campaign === id);
+    const ofIt = (batches: typeof unknown) => batches.filter(({ campaign }) => campaign === id);
+    const known = ofIt(unknown);
+    // One that became unknown after the lane was asked is counted already: whoever decides on it needs its name.
+    const own =
+      known.length === 0 && (state.n.unknown ?? 0) > 0 ? ofIt(await lane.commands.unknown()) : known;
     return campaignStatus(meta, state, lane, view, own, workers);
   };
   const hasWorkers = async (): Promise<boolean> => (await roster.alive()).length > 0;

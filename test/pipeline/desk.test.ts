@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { createDesk } from '../../src/pipeline/desk.js';
 import { importCampaign } from '../../src/pipeline/import.js';
 import { createWakers } from '../../src/pipeline/queues.js';
@@ -9,30 +9,52 @@ import { importFixture, mobile } from './import-fixture.js';
 
 const { prefix, redis, url } = testRedis('desk');
 const { deps, keys, lane: name } = importFixture(redis, prefix);
+const blocking = connect(url, 'blocking');
+const wakers = createWakers(blocking, keys);
+afterAll(async () => {
+  await wakers.close();
+  blocking.disconnect();
+});
 
-test('what is unknown of a cancelled campaign cannot be sent again, and says what can be done with it', async () => {
+async function claimed(message: string) {
   const lane = deps.lanes.get(name);
   if (lane === undefined) throw new Error('no lane');
-  const made = await importCampaign(deps, { recipients: [{ to: mobile(1) }], message: 'Hello' });
+  const made = await importCampaign(deps, { recipients: [{ to: mobile(1) }], message });
   if (made.kind !== 'created') throw new Error(made.kind);
-  const { claims } = await lane.claims.send({ turn: 't', call: 1, want: 1, seen: 0 });
+  const { claims } = await lane.claims.send({ turn: message, call: 1, want: 1, seen: 0 });
   expect(claims).toHaveLength(1);
-  await lane.commands.campaign('cancel', made.id);
-  await lane.settlements.send(
-    claims.map((claim) => ({ claim, as: 'unknown', reason: 'x' })),
-    0,
-  );
-  const blocking = connect(url, 'blocking');
-  const wakers = createWakers(blocking, keys);
+  const unanswered = claims.map((claim) => ({ claim, as: 'unknown' as const, reason: 'x' }));
+  return { id: made.id, lane, becomesUnknown: () => lane.settlements.send(unanswered, 0) };
+}
+
+test('what is unknown of a cancelled campaign cannot be sent again, and says what can be done with it', async () => {
+  const { id, lane, becomesUnknown } = await claimed('Hello');
+  await lane.commands.campaign('cancel', id);
+  await becomesUnknown();
   const { lanes, events } = deps;
   const desk = createDesk({ redis, keys, lanes, wakers, roster: roster(redis, keys, Date.now), events });
-  try {
-    await expect(desk.resolve(made.id, { as: 'resend' })).rejects.toThrow(
-      /is cancelled.*given up or counted/,
-    );
-    expect(await desk.resolve(made.id, { as: 'abandon' })).toMatchObject({ batches: 1, recipients: 1 });
-  } finally {
-    await wakers.close();
-    blocking.disconnect();
-  }
+  await expect(desk.resolve(id, { as: 'resend' })).rejects.toThrow(/is cancelled.*given up or counted/);
+  expect(await desk.resolve(id, { as: 'abandon' })).toMatchObject({ batches: 1, recipients: 1 });
+});
+
+test('a status that counts somebody as unknown names the batch, also when it became so in between', async () => {
+  const { id, lane, becomesUnknown } = await claimed('Hello again');
+  const { events } = deps;
+  let first: Promise<unknown> | undefined;
+  const unknown: typeof lane.commands.unknown = () => {
+    const batches = lane.commands.unknown();
+    first ??= batches;
+    return batches;
+  };
+  const lanes = new Map([[name, { ...lane, commands: { ...lane.commands, unknown } }]]);
+  const workers = roster(redis, keys, Date.now);
+  const alive: typeof workers.alive = async () => {
+    await first;
+    await becomesUnknown();
+    return workers.alive();
+  };
+  const desk = createDesk({ redis, keys, lanes, wakers, roster: { ...workers, alive }, events });
+  const status = await desk.status(id);
+  expect(await first).toEqual([]);
+  expect([status.recipients.unknown, status.unknown.length]).toEqual([1, 1]);
 });

@@ -8,8 +8,8 @@ import type { SimulatorOptions } from '../../src/simulator/options.js';
 import { type Program, startProgram } from './program.js';
 import { type SimulatorProcess, startSimulatorProcess } from './simulator-process.js';
 
-/** The worker processes there are, by the names of their files. */
-export type Kind = 'send' | 'follow-up' | 'all';
+/** The processes there are, by the names of their files. */
+export type Kind = 'send' | 'follow-up' | 'all' | 'http';
 
 export interface FleetOptions {
   readonly redisUrl: string;

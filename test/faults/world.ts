@@ -6,6 +6,7 @@ import type { Random } from '../../src/clock.js';
 import { IN_FLIGHT } from '../../src/quota/rules.js';
 import { seededRandom } from '../../src/simulator/random.js';
 import { type Fleet, type Kind, type Member, startFleet } from '../end-to-end/fleet.js';
+import { callbackSettings } from '../end-to-end/receiver.js';
 import { recipients } from '../end-to-end/recipients.js';
 import { createHistory } from './history.js';
 import { type Link, openLink } from './link.js';
@@ -28,6 +29,17 @@ const LANES = [
 /** The most recipients that a process which dies may leave on the wire. */
 export const ON_THE_WIRE = LANES.reduce((sum, lane) => sum + IN_FLIGHT * lane.recipients, 0);
 
+/** How the service notifies the process that takes HTTP, where there is one. */
+const NOTIFICATIONS = {
+  shape: 'mixed',
+  securityTokenIn: 'mixed',
+  shuffle: true,
+  loss: 0.2,
+  duplicates: 0.2,
+  forged: 0.1,
+  delay: { kind: 'uniform', minMs: 0, maxMs: 2_000 },
+} as const;
+
 /** Loaded by every process; plain JavaScript, for nothing compiles it. */
 const BLOCKER = resolve('test/faults/block-event-loop.mjs');
 
@@ -37,7 +49,7 @@ export interface Links {
   readonly service: Link;
 }
 
-/** A Redis, a service and worker processes with campaigns under way, each process with links of its own. */
+/** A Redis, a service and processes with campaigns under way, each process with links of its own. */
 export interface World {
   readonly random: Random;
   readonly redis: MortalRedis;
@@ -82,6 +94,7 @@ export async function startWorld(options: WorldOptions): Promise<World> {
     maxRecipientsPerRequest,
   }));
   const quotas = lanes.map(({ apiKey: key, hourlyQuota: quota }) => ({ key, quota, windowMs: WINDOW_MS }));
+  const isNotified = workers.includes('http');
   const closing = async (): Promise<void> => {
     for (const own of links.values()) {
       await own.redis.close();
@@ -96,7 +109,11 @@ export async function startWorld(options: WorldOptions): Promise<World> {
     prefix: 'faults',
     workers,
     lanes,
-    settings: { QUOTA_WINDOW_MS: String(WINDOW_MS), REQUEST_TIMEOUT_MS: String(REQUEST_TIMEOUT_MS) },
+    settings: {
+      QUOTA_WINDOW_MS: String(WINDOW_MS),
+      REQUEST_TIMEOUT_MS: String(REQUEST_TIMEOUT_MS),
+      ...(isNotified ? await callbackSettings() : {}),
+    },
     simulator: {
       seed,
       wholeArrivals: true,
@@ -104,6 +121,7 @@ export async function startWorld(options: WorldOptions): Promise<World> {
       latency: { kind: 'uniform', minMs: 150, maxMs: 450 },
       deliveryTime: 300,
       impossible: 0.1,
+      ...(isNotified ? { notifications: NOTIFICATIONS } : {}),
     },
     async own(place, simulator) {
       const service = new URL(simulator.messagingBaseUrl);
@@ -171,7 +189,7 @@ export async function startWorld(options: WorldOptions): Promise<World> {
         if (own === undefined) throw new Error('the process has no links');
         return own;
       },
-      senders: fleet.members.filter(({ kind }) => kind !== 'follow-up'),
+      senders: fleet.members.filter(({ kind }) => kind === 'send' || kind === 'all'),
       redirect() {
         for (const link of [operator, ...[...links.values()].map((own) => own.redis)]) {
           link.retarget(redis.port);

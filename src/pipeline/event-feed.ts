@@ -3,7 +3,9 @@ import { unlessAborted } from '../clock.js';
 import type { EventOf, EventType, VolleyEvent } from '../events.js';
 import type { Redis } from '../redis/connection.js';
 import { type Patience, untilAnswered } from '../redis/until-answered.js';
-import { EVENT_ID, type EventLog, isAfter, type LoggedEvent, NEXT_AT_MOST } from '../store/event-log.js';
+import { EVENT_ID, type EventLog, isAfter, type LoggedEvent } from '../store/event-log.js';
+import { createFollower, type Follower } from './feed-follower.js';
+import { startTail, type Tail } from './feed-tail.js';
 
 /** What is told to other processes: what happens to campaigns and lanes, not what happens at every request. */
 export const FED = [
@@ -61,16 +63,8 @@ export interface FeedOptions {
 }
 
 const READ_AT_ONCE = 500;
-/**
- * What a follower who does not read is kept in memory; from there on he reads the log by himself, later. No more than is
- * heard at once: whoever hears as much may have missed what was cut off before it, and only the log can tell.
- */
-const WAITING_AT_MOST = NEXT_AT_MOST;
 const WAIT_MS = 5_000;
-/** A server that says nothing for so much longer is not there any more, whatever its connection looks like. */
-const LATE_MS = 3_000;
 const LAST_WORDS_MS = 1_000;
-const AGAIN_MS = 1_000;
 
 /** Opens the feed; its own connection is made when the first follower comes. */
 export function createEventFeed({ log, connect, waitMs = WAIT_MS }: FeedOptions): EventFeed {
@@ -162,82 +156,4 @@ function itemOf({ id, json }: LoggedEvent): FeedItem {
   // Written by this program; what an older one wrote has at least a type.
   const event: FedEvent = JSON.parse(json);
   return { kind: 'event', id, at: new Date(Number(id.split('-')[0])).toISOString(), event };
-}
-
-interface Follower {
-  isBehind: boolean;
-  hear(events: readonly LoggedEvent[]): void;
-  take(): LoggedEvent[];
-  /** Resolves when there is something to take, or it was woken. */
-  hasMore(): Promise<void>;
-  wake(): void;
-}
-
-function createFollower(): Follower {
-  let waiting: LoggedEvent[] = [];
-  let woken = (): void => {};
-  return {
-    isBehind: false,
-    hear(events) {
-      if (waiting.length + events.length >= WAITING_AT_MOST) {
-        this.isBehind = true;
-        waiting = [];
-      } else {
-        waiting.push(...events);
-      }
-      woken();
-    },
-    take() {
-      const taken = waiting;
-      waiting = [];
-      return taken;
-    },
-    hasMore() {
-      if (waiting.length > 0 || this.isBehind) return Promise.resolve();
-      return new Promise((resolve) => {
-        woken = resolve;
-      });
-    },
-    wake: () => woken(),
-  };
-}
-
-interface Tail {
-  /** From where on it hears of everything. */
-  readonly position: Promise<string>;
-  stop(): void;
-}
-
-/** Reads the log's end as it grows, for all followers. */
-function startTail(log: EventLog, blocking: Redis, followers: ReadonlySet<Follower>, waitMs: number): Tail {
-  let isOver = false;
-  const over = new AbortController();
-  const position = untilAnswered(() => log.last(), { signal: over.signal });
-  const run = async (): Promise<void> => {
-    let last = await position;
-    while (!isOver) {
-      try {
-        // Made anew, it asks again by itself.
-        const late = setInterval(() => blocking.disconnect(true), waitMs + LATE_MS);
-        // What waits for a server that is away is never rejected when its connection is given up.
-        const next = unlessAborted(log.next(blocking, last, waitMs), over.signal);
-        const some = await next.finally(() => clearInterval(late));
-        last = some.at(-1)?.id ?? last;
-        if (some.length > 0) for (const follower of followers) follower.hear(some);
-      } catch {
-        // The connection comes back by itself; meanwhile nothing is missed, for it is all in the log.
-        if (!isOver) await new Promise((resolve) => setTimeout(resolve, AGAIN_MS).unref());
-      }
-    }
-  };
-  // Whoever follows hears of a position that cannot be had.
-  run().catch(() => {});
-  return {
-    position,
-    stop() {
-      isOver = true;
-      over.abort();
-      blocking.disconnect();
-    },
-  };
 }

@@ -67,7 +67,11 @@ function* headerTexts(headers: IncomingHttpHeaders): Generator<string> {
 }
 
 function* queryTexts(query: string): Generator<string> {
-  for (const value of new URLSearchParams(query).values()) yield value;
+  for (const value of new URLSearchParams(query).values()) {
+    yield value;
+    // A plus sign that nobody encoded is read as a space.
+    if (value.includes(' ')) yield value.replaceAll(' ', '+');
+  }
 }
 
 function* bodyTexts(document: unknown): Generator<string> {

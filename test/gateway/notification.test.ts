@@ -150,6 +150,12 @@ describe('the token is found', () => {
     expect(carriesToken(incoming(change), ['b-token-of-some-length'])).toBe(false);
   });
 
+  it('in a query that does not encode its plus signs', () => {
+    const token = 'k+3/token+of+base64==';
+    expect(carriesToken(incoming({ query: `securityToken=${token}` }), [token])).toBe(true);
+    expect(carriesToken(incoming({ query: `securityToken=${encodeURIComponent(token)}` }), [token])).toBe(true);
+  });
+
   it('not where a signature is of another body', () => {
     const headers = { 'x-signature': signature('sha256', 'hex') };
     expect(carriesToken(incoming({ headers, body: `${LIST} ` }), [TOKEN])).toBe(false);

@@ -14,10 +14,13 @@ const DESCRIPTION = `Bulk SMS campaigns: never over the hourly quota, never a te
 Each request under /v1 carries a key, \`Authorization: Bearer vk_…\`, made by \`volley keys create\`, with some of the scopes
 \`read\`, \`send\` and \`operate\`. Errors are \`application/problem+json\` (RFC 9457) and name what is wrong and where.`;
 
+/** What is answered at any address, before it is looked at. */
+const ANYWHERE = refused('expectation');
+
 /** What any route behind the keys may answer beside its own. */
 const ALWAYS = refused('badInput', 'unauthorised', 'forbidden', 'tooMany', 'failed', 'unavailable');
 
-/** And besides, where a body is taken. */
+/** And besides, where a body may come, though nothing be taken. */
 const WITH_BODY = refused('tooLarge', 'unsupported');
 
 /** Collects what there is from the routes that are registered after it. */
@@ -49,7 +52,9 @@ export function collectDocument(app: FastifyInstance): void {
     transformObject(collected) {
       const made = jsonSchemaTransformObject(collected) as OpenAPIV3_1.Document;
       for (const path of Object.values(made.paths ?? {})) {
-        for (const operation of Object.values(path ?? {})) completed(operation as Operation);
+        for (const [method, operation] of Object.entries(path ?? {})) {
+          completed(operation as Operation, method);
+        }
       }
       return withoutSpares(made);
     },
@@ -70,13 +75,16 @@ function withoutSpares(made: OpenAPIV3_1.Document): OpenAPIV3_1.Document {
 type Operation = OpenAPIV3_1.OperationObject & { 'x-scope'?: string; 'x-upload'?: boolean };
 
 /** Adds what the schemas of a route do not tell. */
-function completed(operation: Operation): void {
-  if (operation['x-scope'] !== undefined) {
-    const content = { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } };
-    const refusals = { ...ALWAYS, ...(operation.requestBody !== undefined && WITH_BODY) };
-    for (const [status, { description }] of Object.entries(refusals)) {
-      operation.responses = { [status]: { description, content }, ...operation.responses };
-    }
+function completed(operation: Operation, method: string): void {
+  const isBehindKeys = operation['x-scope'] !== undefined;
+  const refusals = {
+    ...ANYWHERE,
+    ...(isBehindKeys && ALWAYS),
+    ...(isBehindKeys && method === 'post' && WITH_BODY),
+  };
+  const content = { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } };
+  for (const [status, { description }] of Object.entries(refusals)) {
+    operation.responses = { [status]: { description, content }, ...operation.responses };
   }
   if (
     operation['x-upload'] !== true ||

@@ -53,12 +53,12 @@ export async function fuzz({ origin, keys, ids, seed, count }: FuzzOptions): Pro
     for (let at = next++; at < drawn.length; at = next++) {
       const given = drawn[at];
       if (given === undefined) return;
-      const answer =
-        at % 100 === 99
-          ? await noise(origin, NOISE[((at / 100) % NOISE.length) | 0] ?? '')
-          : await send(origin, given, agent);
+      const isNoise = at % 100 === 99;
+      const answer = isNoise
+        ? await noise(origin, NOISE[((at / 100) % NOISE.length) | 0] ?? '')
+        : await send(origin, given, agent);
       statuses.set(answer.status, (statuses.get(answer.status) ?? 0) + 1);
-      const fault = faultOf(answer);
+      const fault = faultOf(answer) ?? (isNoise ? undefined : untoldOf(document, given, answer));
       if (fault !== undefined)
         wrong.push(
           `${fault}: ${given.method} ${given.path} -> ${answer.status} ${answer.body.slice(0, 300)}`,
@@ -68,6 +68,24 @@ export async function fuzz({ origin, keys, ids, seed, count }: FuzzOptions): Pro
   await Promise.all(Array.from({ length: AT_ONCE }, one));
   agent.destroy();
   return { statuses, wrong };
+}
+
+/** What an address answers that the document does not say it may. */
+function untoldOf(
+  { paths = {} }: OpenAPIV3_1.Document,
+  { method, path }: Malformed,
+  { status }: Answered,
+): string | undefined {
+  const [address = ''] = path.split('?');
+  const pattern = Object.keys(paths).find((one) =>
+    new RegExp(`^${one.replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(address),
+  );
+  const operation = Object.entries(paths[pattern ?? ''] ?? {}).find(
+    ([name]) => name === method.toLowerCase(),
+  );
+  if (operation === undefined) return undefined;
+  const { responses = {} } = operation[1] as OpenAPIV3_1.OperationObject;
+  return status in responses ? undefined : 'a status that the document does not tell';
 }
 
 interface Answered {

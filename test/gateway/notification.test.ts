@@ -153,7 +153,9 @@ describe('the token is found', () => {
   it('in a query that does not encode its plus signs', () => {
     const token = 'k+3/token+of+base64==';
     expect(carriesToken(incoming({ query: `securityToken=${token}` }), [token])).toBe(true);
-    expect(carriesToken(incoming({ query: `securityToken=${encodeURIComponent(token)}` }), [token])).toBe(true);
+    expect(carriesToken(incoming({ query: `securityToken=${encodeURIComponent(token)}` }), [token])).toBe(
+      true,
+    );
   });
 
   it('not where a signature is of another body', () => {

@@ -54,6 +54,8 @@ export function createHttp(options: HttpOptions): HttpApp {
       volley.events.emit({ type: 'http.failed', method, route: routeOptions.url ?? 'none', error });
     }
     hearOut(request.raw, lingerMs);
+    // With it Fastify would close on a body that is too large, which takes the answer along before it is read.
+    if (!request.raw.complete) reply.removeHeader('connection');
     return reply
       .code(problem.status)
       .headers(problem.headers)

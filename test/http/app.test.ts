@@ -108,6 +108,24 @@ test('whoever is refused while he sends hears the answer, and is let go', async 
   await once(socket, 'close');
 });
 
+test('whoever reads nothing before he has sent all of a body that is too large hears why', async () => {
+  const { origin: own, key } = await served({ REDIS_URL: url, REDIS_PREFIX: prefix, HTTP_MAX_JSON_MB: '1' });
+  const socket = connect(Number(new URL(own).port), '127.0.0.1');
+  onTestFinished(() => void socket.destroy());
+  await once(socket, 'connect');
+  socket.pause();
+  const body = Buffer.alloc(20_000_000, ' ');
+  socket.write(
+    `POST /v1/find HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${await key()}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`,
+  );
+  await new Promise<void>((resolve, reject) => {
+    socket.write(body, (error) => (error ? reject(error) : resolve()));
+  });
+  socket.resume();
+  const [answer] = await once(socket, 'data');
+  expect(String(answer)).toMatch(/^HTTP\/1\.1 413 /);
+});
+
 test.each(['POST /nowhere', 'POST /v1/nowhere', 'POST /healthz', 'PUT /v1/campaigns'])(
   'a body for an address where nothing is, is not read: %s',
   async (asked) => {

@@ -87,6 +87,7 @@ export async function killRun(run: KillRun): Promise<KillOutcome> {
     });
     const feeds = await Promise.all(lanes.map((lane) => feed(fleet, recorder, lane, run.recipients)));
     await killAll(fleet, recorder, run);
+    await fleet.ready();
     const campaigns = (await Promise.all(feeds.map((stop) => stop()))).flat();
     const reason = await quiet(recorder, campaigns, run.patienceMs);
     for (const campaign of campaigns) await recorder.report(campaign);

@@ -7,17 +7,19 @@ const notifyKill: Scenario = {
   name: 'notify-kill',
   does: 'the service notifies; the process that is told, and those that send, are killed, and answers are lost',
   workers: ['all', 'all', 'http'],
-  seconds: 10,
+  seconds: 20,
   async run({ fleet, recorder, random, senders, traffic, linksOf }) {
-    await traffic(3);
-    for (let times = 0; times < 6; times += 1) {
-      await delay(between(300, 2_000, random));
+    for (let times = 0; times < 4; times += 1) {
+      // What is to be told needs somebody to tell it to.
+      await fleet.ready();
+      await traffic(2);
       const sender = oneOf(senders, random);
       // What was accepted and not answered is told of by its notification alone.
       await recorder.fault(
         { fault: 'cut', target: targetOf(sender), forgets: false, mayLeave: ON_THE_WIRE },
         async () => linksOf(sender).service.cut(),
       );
+      await delay(between(0, 3_000, random));
       const told = fleet.members.filter(({ kind }) => kind === 'http');
       const victim = oneOf(times % 2 === 0 ? told : senders, random);
       const mayLeave = victim.kind === 'http' ? 0 : ON_THE_WIRE;

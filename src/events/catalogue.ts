@@ -315,7 +315,7 @@ export const CATALOGUE = {
   'redis.lost': entry(
     'error',
     { error: failure },
-    (e) => `connection to Redis lost: ${e.error}; nothing is sent meanwhile`,
+    (e) => `no connection to Redis: ${e.error}; nothing is sent meanwhile`,
   ),
   'redis.restored': entry('info', { downMs: span }, (e) => `connection to Redis restored after ${e.downMs}`),
   'redis.restarted': entry(

@@ -17,13 +17,17 @@ const RECONNECT_AFTER_MS = (attempt: number): number => Math.min(50 * 2 ** Math.
 /**
  * Connects to `redis://` or `rediss://` (one server), `redis+sentinel://host:26379,host:26379/master-name` (also
  * `rediss+sentinel:`), or `redis+cluster://host:7000,host:7001` (also `rediss+cluster:`). User, password and,
- * outside a cluster, `/database` or `?db=` are taken from the URL; Sentinels are asked without a password. It connects
- * on the first command. Certificates are checked against those that Node trusts (`NODE_EXTRA_CA_CERTS` adds to them).
+ * outside a cluster, `/database` or `?db=` are taken from the URL; Sentinels are asked without a password. A `protocol`
+ * connection connects on the first command, a `blocking` one at once. Certificates are checked against those that Node
+ * trusts (`NODE_EXTRA_CA_CERTS` adds to them).
  */
 export function connect(url: string, kind: ConnectionKind = 'protocol'): Redis {
   const { scheme, tls, nodes, username, password, path, db } = parseRedisUrl(url);
+  // One that has not begun to connect, BullMQ connects itself: once, and a server that is away or goes in that moment
+  // ends its worker, and with it the process. One that is connecting it waits for.
+  const connectsAtOnce = kind === 'blocking';
   const common = {
-    lazyConnect: true,
+    lazyConnect: !connectsAtOnce,
     enableReadyCheck: true,
     connectTimeout: 5_000,
     retryStrategy: RECONNECT_AFTER_MS,
@@ -54,7 +58,11 @@ export function connect(url: string, kind: ConnectionKind = 'protocol'): Redis {
         }),
       );
     case 'cluster': {
-      const options = { lazyConnect: true, clusterRetryStrategy: RECONNECT_AFTER_MS, redisOptions: common };
+      const options = {
+        lazyConnect: !connectsAtOnce,
+        clusterRetryStrategy: RECONNECT_AFTER_MS,
+        redisOptions: common,
+      };
       return quiet(kind === 'blocking' ? new Cluster(nodes, options) : new ProtocolCluster(nodes, options));
     }
   }

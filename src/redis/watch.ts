@@ -1,6 +1,9 @@
 import { Cluster, type Redis as SingleRedis } from 'ioredis';
 import type { Redis } from './connection.js';
 
+/** Among the names of servers that are gone: all of a cluster. */
+const CLUSTER = 'all';
+
 /** Who wants to know when a connection breaks and comes back; `downMs` is how long it was away. */
 export interface ConnectionWatcher {
   onLost(error: Error): void;
@@ -8,8 +11,9 @@ export interface ConnectionWatcher {
 }
 
 /**
- * Watches a connection; tells of each break once, however often reconnecting fails. A cluster's is broken from when one
- * of its nodes is gone until every such node is back or has been replaced. Returns what ends it.
+ * Watches a connection; tells of each break once, however often reconnecting fails, and so of a server that cannot be
+ * reached to begin with. A cluster's is broken from when one of its nodes is gone until every such node is back or has
+ * been replaced. Returns what ends it.
  */
 export function watchConnection(redis: Redis, { onLost, onRestored }: ConnectionWatcher): () => void {
   const gone = new Set<string>();
@@ -32,8 +36,8 @@ export function watchConnection(redis: Redis, { onLost, onRestored }: Connection
       last = error;
     };
     const onClose = (): void => {
-      // A node that the cluster has let go of is closed by us.
-      if (wasReady && isOf(redis, server)) lost(name, last);
+      // A node that was never there is not missed by the cluster, and one that it has let go of is closed by us.
+      if (!(redis instanceof Cluster) || (wasReady && redis.nodes().includes(server))) lost(name, last);
     };
     const onReady = (): void => {
       wasReady = true;
@@ -48,10 +52,17 @@ export function watchConnection(redis: Redis, { onLost, onRestored }: Connection
     const nodes = new Set(redis.nodes().map(nameOf));
     for (const name of gone) if (!nodes.has(name)) back(name);
   };
-  redis.on('refresh', onRefresh);
+  // None of its nodes can be reached, maybe from the beginning.
+  let last = new Error('no node can be reached');
+  const onError = (error: Error): void => {
+    last = error;
+  };
+  const onClose = (): void => lost(CLUSTER, last);
+  const onReady = (): void => back(CLUSTER);
+  redis.on('refresh', onRefresh).on('error', onError).on('close', onClose).on('ready', onReady);
   return () => {
     unwatch();
-    redis.off('refresh', onRefresh);
+    redis.off('refresh', onRefresh).off('error', onError).off('close', onClose).off('ready', onReady);
   };
 }
 
@@ -87,8 +98,4 @@ function onEachServer(redis: Redis, attach: (server: SingleRedis) => () => unkno
 
 function nameOf({ options }: SingleRedis): string {
   return `${options.host}:${options.port}`;
-}
-
-function isOf(redis: Redis, server: SingleRedis): boolean {
-  return !(redis instanceof Cluster) || redis.nodes().includes(server);
 }

@@ -7,13 +7,15 @@
   (Let r be the last claimed of the requests arriving in a window (x, x + W]. Any other of them was answered after x,
   and x >= arrival(r) - W >= claim(r) - W: it was counted when r was claimed.)
 
-  The window is a ring of 400 buckets of two 32-bit counts (sends, polls), 3,200 bytes whatever the limit is.
+  The window is a ring of 428 buckets of two 32-bit counts (sends, polls), 3,424 bytes whatever the limit is.
   A bucket leaves one window after its end. 384 buckets span the window; the others let a request without an
-  answer count a little longer, because nobody knows when it arrived.
+  answer count for a timeout longer, because nobody knows when it arrived. A timeout is a tenth of the window at most.
 
   The lane's hash is read once, changed as a table and written once: `lane` is that table.
 ]]
-local SPAN, SLOTS = 384, 400
+local SPAN, AHEAD = 384, 42
+-- The bucket of now, and the one that the beginning of the window lies in.
+local SLOTS = SPAN + AHEAD + 2
 
 local function ledger_width(rules) return math.max(1, math.ceil(rules.window / SPAN)) end
 
@@ -33,7 +35,7 @@ local function ledger_clear(windowKey, first, count)
   return sends, polls
 end
 
--- Adds requests of one kind to the bucket of `at`, which is now or up to 15 buckets ahead.
+-- Adds requests of one kind to the bucket of `at`, which is now or up to AHEAD buckets ahead.
 local function ledger_spend(windowKey, lane, rules, kind, count, at)
   if count == 0 then return end
   local slot = math.floor(at / ledger_width(rules)) % SLOTS
@@ -45,6 +47,11 @@ local function ledger_spend(windowKey, lane, rules, kind, count, at)
   else
     lane.polls, lane.askedAt = lane.polls + count, math.max(lane.askedAt, at)
   end
+end
+
+-- The last moment at which a request may have arrived that has no answer now.
+local function ledger_latest(rules, now)
+  return now + math.min(rules.timeout, AHEAD * ledger_width(rules))
 end
 
 -- Lets go of the buckets that ended a window ago.

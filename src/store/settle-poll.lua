@@ -141,7 +141,7 @@ for i, entry in ipairs(entries) do
     end
     if spent > 0 then
       c.poll = c.poll + 1
-      local at = as == 'unanswered' and now + math.min(rules.timeout, 14 * ledger_width(rules)) or now
+      local at = as == 'unanswered' and ledger_latest(rules, now) or now
       ledger_spend(windowKey, lane, rules, 'poll', 1, at)
     end
     gate_events(lane, before, events)

@@ -249,7 +249,7 @@ for i, entry in ipairs(entries) do
     if spent > 0 and not claim.late then
       c.send = c.send + 1
       -- Nobody knows when a request without an answer arrived; it counts a little longer, as far as the ring reaches.
-      local at = as == 'unknown' and now + math.min(rules.timeout, 14 * ledger_width(rules)) or now
+      local at = as == 'unknown' and ledger_latest(rules, now) or now
       ledger_spend(windowKey, lane, rules, 'send', 1, at)
     end
     gate_events(lane, before, events)

@@ -50,6 +50,28 @@ describe.each(QUOTA_MODELS)('against a service that counts by %s', (model) => {
   );
 });
 
+test.each([3_600_000, 60_000])(
+  'a request without an answer counts from the last moment at which it may have arrived, in a window of %i ms too',
+  async (window) => {
+    const timeout = window / 10;
+    const lane = laneFixture(redis, prefix, `late-${window}`, { quota: 10, window, timeout, grace: 0 });
+    await lane.campaign('c', 20);
+    const given = await lane.claims.send({ turn: 't', call: 1, want: 10, seen: 0, now: START });
+    expect(given.claims.length).toBe(10);
+    let now = START + timeout;
+    const latest = now + timeout;
+    const ends = given.claims.map((claim) => ({ claim, as: 'unknown', reason: 'no answer' }) as const);
+    await lane.settlements.send(ends, 0, now);
+    for (let call = 2, claims = 0; claims === 0; call++) {
+      const next = await lane.claims.send({ turn: `t${call}`, call: 1, want: 1, seen: 0, now });
+      claims = next.claims.length;
+      if (claims === 0) now += Math.max(1, next.againInMs ?? Number.NaN);
+    }
+    expect(now - latest).toBeGreaterThanOrEqual(window);
+    expect(now - latest).toBeLessThan(1.02 * window);
+  },
+);
+
 test('a lane of one request a window does not ask every second for what is held for its polls', async () => {
   const lane = laneFixture(redis, prefix, 'single', { quota: 1 });
   await lane.campaign('c', 2);

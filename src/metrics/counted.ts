@@ -79,7 +79,10 @@ export function countEvents(registry: Registry, events: Events, lanes: readonly 
     help: '1 while this process has its connection to Redis.',
     registers: [registry],
   });
-  const redisLost = counter('volley_redis_lost_total', 'Connections to Redis lost, or not had to begin with.');
+  const redisLost = counter(
+    'volley_redis_lost_total',
+    'Connections to Redis lost, or not had to begin with.',
+  );
   const redisRestored = counter('volley_redis_restored_total', 'Connections to Redis restored.');
   const redisDown = counter('volley_redis_down_seconds_total', 'Time without Redis, as it came back.');
   const sweepsFailed = counter('volley_sweeps_failed_total', 'Sweeps that failed, and were tried again.');

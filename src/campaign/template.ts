@@ -1,6 +1,9 @@
 import Mustache from 'mustache';
 import { nearest } from './nearest.js';
 
+/** A surrogate without its other half: in code and JSON it can be written, in UTF-8 it cannot. */
+export const HALF_A_PAIR = /\p{Surrogate}/u;
+
 /** A campaign's text with its placeholders bound to the columns of one list. */
 export interface Template {
   readonly text: string;
@@ -48,7 +51,7 @@ export function compileTemplate(text: string, columns: readonly string[]): Templ
       `${meaning}; only {{name}} placeholders can be used, and their values are never escaped`,
     );
   }
-  const half = text.search(/\p{Surrogate}/u);
+  const half = text.search(HALF_A_PAIR);
   if (half !== -1) return refuse(text, half, 'half of a surrogate pair, which is no letter');
   const tokens = parse(text);
   if (tokens === null)

@@ -1,3 +1,4 @@
+import { HALF_A_PAIR } from '../campaign/template.js';
 import { ListError } from './list-error.js';
 import type { Row, Rows } from './row.js';
 
@@ -9,8 +10,6 @@ export interface RecipientInput {
 }
 
 const ROWS_IN_A_BATCH = 1000;
-/** One without its other half: in code and JSON it can be written, in UTF-8 it cannot. */
-const HALF_A_PAIR = /\p{Surrogate}/u;
 
 /**
  * Makes a list of objects. Its columns are the keys of the first one, `to` foremost: a text needs its values of every

@@ -3,6 +3,7 @@ import { basename, extname } from 'node:path';
 import { newCampaignId } from '../campaign/campaign-id.js';
 import { InputError } from '../campaign/errors.js';
 import { checkSender } from '../campaign/sender.js';
+import { HALF_A_PAIR } from '../campaign/template.js';
 import type { Preview } from '../campaign/views.js';
 import type { Clock, Random } from '../clock.js';
 import type { LocalConfig } from '../config.js';
@@ -159,6 +160,10 @@ function checked({ config, lanes }: ImportDeps, input: CampaignInput) {
   if (form.kind === 'invalid') throw new InputError(form.reason, { field: 'sender' });
   if (input.message.trim() === '') {
     throw new InputError('the message is empty: give the text that is to be sent', { field: 'message' });
+  }
+  for (const field of ['senderName', 'name'] as const) {
+    if (HALF_A_PAIR.test(input[field] ?? ''))
+      throw new InputError(`${field} holds half of a surrogate pair, which is no letter`, { field });
   }
   if (input.idempotencyKey === '')
     throw new InputError('the idempotency key is empty: leave it out, or give one');

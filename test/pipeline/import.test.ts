@@ -225,6 +225,8 @@ test.each([
   ['no file', { recipients: '/nowhere/list.csv' }, /There is no file/],
   ['no recipients', { recipients: [] }, /no recipients/],
   ['an empty idempotency key', { idempotencyKey: '' }, /idempotency key is empty/],
+  ['half a letter in the name of the sender', { senderName: 'ACME \ud83d' }, /senderName holds half/],
+  ['half a letter in its own name', { name: '\udc4d Sale' }, /name holds half/],
   ['a validity of nothing', { validForMs: 0 }, /valid/],
 ] as const)('%s is bad input', async (_what, change, message) => {
   const { left } = await keysLeftBy(async () => {

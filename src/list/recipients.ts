@@ -1,4 +1,3 @@
-import { setImmediate as othersTurn } from 'node:timers/promises';
 import { numberReader } from '../campaign/number.js';
 import { NumberSet } from '../campaign/number-set.js';
 import type { Template } from '../campaign/template.js';
@@ -127,11 +126,8 @@ async function* checkedBatches(
 ): AsyncGenerator<readonly CheckedRow[]> {
   try {
     if (first.length > 0) yield first.map(check);
-    for (let next = await rest.next(); next.done !== true; next = await rest.next()) {
-      // Of rows that lie in memory none is waited for, and everybody else would wait for all of them.
-      await othersTurn();
+    for (let next = await rest.next(); next.done !== true; next = await rest.next())
       yield next.value.map(check);
-    }
   } finally {
     close();
   }

@@ -1,3 +1,4 @@
+import { setImmediate as othersTurn } from 'node:timers/promises';
 import { HALF_A_PAIR } from '../campaign/template.js';
 import { ListError } from './list-error.js';
 import type { Row, Rows } from './row.js';
@@ -14,7 +15,8 @@ const ROWS_IN_A_BATCH = 1000;
 /**
  * Makes a list of objects. Its columns are the keys of the first one, `to` foremost: a text needs its values of every
  * recipient, so what the first does not have no text can use. A recipient's line is its place, from 1.
- * Numbers become text in decimal; what has no such form cannot stand in a text. An object without `to` is an invalid row, not an error.
+ * Numbers become text in decimal; what has no such form cannot stand in a text. An object without `to` is an invalid
+ * row, not an error.
  */
 export async function rowsOfObjects(
   recipients: Iterable<RecipientInput> | AsyncIterable<RecipientInput>,
@@ -43,6 +45,8 @@ async function* batchesOf(
       if (batch.length === ROWS_IN_A_BATCH) {
         yield batch;
         batch = [];
+        // Of rows that lie in memory none is waited for, and everybody else would wait for all of them.
+        await othersTurn();
       }
     }
     if (batch.length > 0) yield batch;

@@ -14,7 +14,8 @@ const test = anyTest.skipIf((await findServer()) === undefined);
 
 async function emptyFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'volley-embedded-'));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  // A server that ends by itself may still be putting its files away.
+  onTestFinished(() => rm(folder, { recursive: true, force: true, maxRetries: 30, retryDelay: 100 }));
   return folder;
 }
 

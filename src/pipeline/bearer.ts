@@ -1,6 +1,7 @@
 import type { BearerOutcome } from '../auth/outcome.js';
 import type { TokenCache } from '../auth/token-cache.js';
 import type { Credentials } from '../config.js';
+import type { ClaimReply, Why } from '../store/claims.js';
 import type { Lane } from './lane.js';
 
 /** After Redis could not be asked for a token. */
@@ -41,27 +42,65 @@ export function laneBearer(lane: string, credentials: Credentials, cache: TokenC
   };
 }
 
-/** Redis could not be asked for a newer token: what was answered 401 is settled all the same, and the lane asks again. */
-export function asLater({ clock }: Lane): (error: unknown) => BearerOutcome {
-  return (error) => {
-    const reason = error instanceof Error ? error.message : String(error);
-    return { kind: 'later', at: clock() + ASK_AGAIN_MS, reason };
-  };
+/** What a request carries; `generation` names it when it is refused. */
+export type Proof = Extract<BearerOutcome, { kind: 'token' }>;
+
+/** What a turn's requests carry, and what follows for the lane when there is nothing to carry. */
+export interface TurnProof {
+  /** Undefined when a request may not go out. */
+  current(): Proof | undefined;
+  /** The service answered 401 to it. The reason, when that stops the lane: the caller settles its claim so. */
+  refused(used: Proof): Promise<string | undefined>;
+  /** Before a claim: undefined when there is something to carry; else why nothing is to be claimed. */
+  closed(): Promise<ClaimReply<never> | undefined>;
 }
 
-/** Without a token nothing is claimed: the lane waits for the next login, or stops for the operator. */
-export async function closedBy(token: Exclude<BearerOutcome, { kind: 'token' }>, lane: Lane) {
-  const now = lane.clock();
-  if (token.kind === 'stopped') {
-    await lane.answered(() => lane.commands.lane('stop', token.reason));
-    lane.tell([{ type: 'stopped', reason: token.reason }]);
-    return { claims: [], why: 'stopped' as const, againInMs: null, now, events: [] };
-  }
+/** What a turn of this lane goes by. Rejects when Redis cannot be asked. */
+export async function proofOfTurn(lane: Lane, bearer: Bearer): Promise<TurnProof> {
+  let token = await bearer.get();
+  let isRefused = false;
+
+  const closedFor = (why: Why, againInMs: number | null): ClaimReply<never> => {
+    return { claims: [], why, againInMs, now: lane.clock(), events: [] };
+  };
   return {
-    claims: [],
-    why: 'waiting' as const,
-    againInMs: Math.max(NO_SOONER_MS, token.at - now),
-    now,
-    events: [],
+    current: () => (token.kind === 'token' ? token : undefined),
+
+    async refused(used) {
+      token = await bearer.refused(used.generation).catch((error: unknown) => {
+        // Redis could not be asked for a newer one: what was answered is settled all the same, and the lane asks again.
+        const reason = error instanceof Error ? error.message : String(error);
+        return { kind: 'later', at: lane.clock() + ASK_AGAIN_MS, reason } as const;
+      });
+      isRefused = token.kind === 'stopped';
+      return token.kind === 'stopped' ? token.reason : undefined;
+    },
+
+    async closed() {
+      // The claim that was refused is settled as what stops the lane, unless an operator has opened it meanwhile; and then
+      // the next turn finds out whether that has helped.
+      if (isRefused) return closedFor('stopped', null);
+      token = await bearer.get();
+      if (token.kind === 'stopped') {
+        // Looked at again after the lane: what an operator mends before opening it must not stop it once more.
+        const { epoch } = await lane.answered(() => lane.views.look());
+        token = await bearer.get();
+        if (token.kind === 'stopped') {
+          const { reason } = token;
+          const isStopped = await lane.answered(() => lane.commands.stop(reason, epoch));
+          if (isStopped) lane.tell([{ type: 'stopped', reason }]);
+        }
+      }
+      switch (token.kind) {
+        case 'token':
+          return undefined;
+        case 'later':
+          return closedFor('waiting', Math.max(NO_SOONER_MS, token.at - lane.clock()));
+        case 'stopped':
+          return closedFor('stopped', null);
+        default:
+          return token satisfies never;
+      }
+    },
   };
 }

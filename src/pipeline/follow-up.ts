@@ -4,7 +4,7 @@ import type { MessagingClient } from '../gateway/messaging.js';
 import type { PollOutcome } from '../gateway/outcome.js';
 import type { PollClaim } from '../store/claims.js';
 import { type PollSettlement, STATUS_LETTER } from '../store/settlements.js';
-import { asLater, type Bearer, closedBy } from './bearer.js';
+import { type Bearer, proofOfTurn } from './bearer.js';
 import { lastDeparture } from './departure.js';
 import type { Lane } from './lane.js';
 import type { Memory } from './memory.js';
@@ -37,7 +37,7 @@ export async function followUpTurn(
 ): Promise<TurnEnd> {
   const turn = lane.nonce();
   const { signal, monotonic } = options;
-  let token = await bearer.get();
+  const proof = await proofOfTurn(lane, bearer);
   let askedAt = monotonic();
 
   const attempt = async (
@@ -45,12 +45,12 @@ export async function followUpTurn(
     claimedAt: number,
     followed: Followed,
   ): Promise<PollSettlement> => {
-    if (signal.aborted || token.kind !== 'token') return { claim, as: 'unsent' };
+    if (signal.aborted || proof.current() === undefined) return { claim, as: 'unsent' };
     // A poll harms nobody, but one whose permit was given up meanwhile would exceed the quota.
     const confirm = () => lane.claims.confirmPoll(claim, turn);
     const latest = await lastDeparture(lane, monotonic, claimedAt, confirm);
-    if (latest === undefined || token.kind !== 'token') return { claim, as: 'unsent' };
-    const used = token;
+    const used = proof.current();
+    if (latest === undefined || used === undefined) return { claim, as: 'unsent' };
     const answer = await messaging.deliveryInfos(followed.sender, followed.requestId, used.token, { latest });
     // What only a notification has named may be another key's request: that it is not for us stops nothing.
     const isNotOurs = answer.kind === 'stopped' && followed.unknown !== undefined;
@@ -62,8 +62,8 @@ export async function followUpTurn(
     if (followed.unknown !== undefined) await judge(claim, followed, followed.unknown, outcome);
     const settlement = toSettlement(claim, followed, outcome);
     if (outcome.kind !== 'unauthorised') return settlement;
-    token = await bearer.refused(used.generation).catch(asLater(lane));
-    return token.kind === 'stopped' ? { ...settlement, as: 'stopped', reason: token.reason } : settlement;
+    const reason = await proof.refused(used);
+    return reason === undefined ? settlement : { ...settlement, as: 'stopped', reason };
   };
 
   /** A notification has named a request that a batch of unknown outcome may be: the service's answer decides. */
@@ -97,8 +97,8 @@ export async function followUpTurn(
   return runTurn<PollClaim, PollSettlement>(
     {
       async claim(call, want) {
-        if (token.kind !== 'stopped') token = await bearer.get();
-        if (token.kind !== 'token') return closedBy(token, lane);
+        const closed = await proof.closed();
+        if (closed !== undefined) return closed;
         askedAt = monotonic();
         const reply = await lane.answered(
           () => lane.claims.poll({ turn, call, want, ...memory.hand }),

@@ -5,7 +5,7 @@ import type { SendOutcome } from '../gateway/outcome.js';
 import type { SendClaim } from '../store/claims.js';
 import { DamagedError } from '../store/damaged.js';
 import { type SendSettlement, STATUS_LETTER } from '../store/settlements.js';
-import { asLater, type Bearer, closedBy } from './bearer.js';
+import { type Bearer, proofOfTurn } from './bearer.js';
 import { lastDeparture } from './departure.js';
 import type { Lane } from './lane.js';
 import type { Memory } from './memory.js';
@@ -41,7 +41,7 @@ export async function sendTurn(
 ): Promise<TurnEnd> {
   const turn = lane.nonce();
   const { signal } = options;
-  let token = await bearer.get();
+  const proof = await proofOfTurn(lane, bearer);
   let askedAt = stage.monotonic();
 
   const settle = async (entries: readonly SendSettlement[]): Promise<void> => {
@@ -53,16 +53,16 @@ export async function sendTurn(
   const attempt = async (claim: SendClaim, claimedAt: number, message: Message): Promise<SendSettlement> => {
     const letters = message.suppressed.map((is) => (is ? 'S' : '-')).join('');
     if (message.recipients.length === 0) return { claim, as: 'suppressed' };
-    if (signal.aborted || token.kind !== 'token') return { claim, as: 'unsent' };
+    if (signal.aborted || proof.current() === undefined) return { claim, as: 'unsent' };
     const confirm = () => lane.claims.confirm(claim, turn);
     const latest = await lastDeparture(lane, stage.monotonic, claimedAt, confirm);
-    if (latest === undefined || token.kind !== 'token') return { claim, as: 'unsent' };
-    const used = token;
+    const used = proof.current();
+    if (latest === undefined || used === undefined) return { claim, as: 'unsent' };
     const outcome = await stage.messaging.send(message, used.token, { latest });
     const settlement = toSettlement(claim, message, letters, outcome);
     if (outcome.kind !== 'unauthorised') return settlement;
-    token = await bearer.refused(used.generation).catch(asLater(lane));
-    return token.kind === 'stopped' ? { ...settlement, as: 'stopped', reason: token.reason } : settlement;
+    const reason = await proof.refused(used);
+    return reason === undefined ? settlement : { ...settlement, as: 'stopped', reason };
   };
 
   /** A campaign that cannot be read waits for the operator; the others of its lane go on. */
@@ -76,8 +76,8 @@ export async function sendTurn(
   return runTurn<SendClaim, SendSettlement>(
     {
       async claim(call, want) {
-        if (token.kind !== 'stopped') token = await bearer.get();
-        if (token.kind !== 'token') return closedBy(token, lane);
+        const closed = await proof.closed();
+        if (closed !== undefined) return closed;
         await memory.told;
         // Its age counts from when it was asked for: the process may be stopped before it reads the answer.
         askedAt = stage.monotonic();

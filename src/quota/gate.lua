@@ -151,9 +151,11 @@ local function gate_throttled(windowKey, lane, rules, claim, others, retryAfter,
   return learned
 end
 
--- Stopped by an answer that no retry mends; one from before the operator opened the lane again stops nothing.
-local function gate_stopped(lane, claim, reason)
-  if claim.e >= lane.opened then lane.stopped = reason end
+-- Stopped by what no retry mends, known since `epoch`; what is from before the operator opened the lane stops nothing.
+local function gate_stopped(lane, epoch, reason)
+  if epoch < lane.opened then return false end
+  lane.stopped = reason
+  return true
 end
 
 local function gate_failed(lane, rules, claim, jitter, now)

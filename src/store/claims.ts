@@ -45,7 +45,7 @@ const WHY = [
   'fenced',
   'again',
 ] as const;
-/** Why a claim gave no more; `waiting`: for a reason told in words of their own. */
+/** Why a claim gave no more; `waiting`: there is no token yet, or the process does not know the lane. */
 export type Why = (typeof WHY)[number] | 'waiting';
 
 /** What a claim gave, and in how many ms there may be more; null: when the lane is woken. */
@@ -81,6 +81,7 @@ const claimShape = z.object({
   k: z.number().default(1),
   u: z.number().optional(),
 });
+const whyShape = z.enum(WHY);
 const head = z.tuple([z.string(), z.string(), z.string(), z.string()]).rest(z.string());
 
 function parseReply<Claim>(pick: (claim: z.output<typeof claimShape>) => Claim) {
@@ -88,8 +89,7 @@ function parseReply<Claim>(pick: (claim: z.output<typeof claimShape>) => Claim) 
     const [why, at, now, events, ...claims] = head.parse(reply);
     return {
       claims: claims.map((claim) => pick(claimShape.parse(JSON.parse(claim)))),
-      // A pause that an operator's tool or the token cache asked for carries its own words as the reason.
-      why: WHY.find((known) => known === why) ?? 'waiting',
+      why: whyShape.parse(why),
       againInMs: Number(at) > 0 ? Math.max(0, Number(at) - Number(now)) : null,
       now: Number(now),
       events: scriptEvents(events),

@@ -1,12 +1,12 @@
 --[[
-  command-lane: a word on a whole lane. `hold` and `resume` are an operator's; `stop` is what an answer calls for that
-  no retry mends; `wait` is a pause until a time, such as that of the next login.
+  command-lane: a word on a whole lane. `hold` and `resume` are an operator's; `stop` is for what no waiting mends, such
+  as an account without a token.
   KEYS[1] laneKey  hash: gate and ledger
-  ARGV[1] command  hold, resume, stop or wait
+  ARGV[1] command  hold, resume or stop
   ARGV[2] reason   for people
-  ARGV[3] until_   ms; of wait
+  ARGV[3] epoch    of stop: the lane's before its cause was looked at
   ARGV[4] given    time in ms, or '' for the server's
-  Returns          1
+  Returns          1; 0 when an operator has opened the lane since that epoch
 ]]
 -- @include ../redis/clock.lua
 -- @include ../quota/ledger.lua
@@ -14,17 +14,14 @@
 local laneKey = KEYS[1]
 local command = ARGV[1]
 local reason = ARGV[2]
-local until_ = ARGV[3]
+local epoch = tonumber(ARGV[3])
 local given = ARGV[4]
 
-local lane, now = lane_load(laneKey, given)
+local lane = lane_load(laneKey, given)
 if command == 'hold' then
   lane.held = reason
 elseif command == 'stop' then
-  lane.stopped = reason
-elseif command == 'wait' then
-  lane.paused, lane.epoch = reason, lane.epoch + 1
-  lane.pausedUntil = math.max(now, tonumber(until_))
+  if not gate_stopped(lane, epoch, reason) then return 0 end
 elseif command == 'resume' then
   lane.held, lane.stopped, lane.paused, lane.pausedUntil = '', '', '', 0
   lane.probe, lane.probeUntil, lane.backoff, lane.failures = 0, 0, 0, 0

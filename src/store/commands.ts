@@ -47,7 +47,7 @@ const commandCampaign = loadScript(import.meta.url, './command-campaign.lua', (r
     .parse(reply);
   return { outcome, inFlight, cancelled, events: scriptEvents(events) };
 });
-const commandLane = loadScript(import.meta.url, './command-lane.lua', () => undefined);
+const commandLane = loadScript(import.meta.url, './command-lane.lua', (reply) => reply === 1);
 const resolveUnknown = loadScript(import.meta.url, './resolve-unknown.lua', (reply): Resolved => {
   const [batches, recipients, tooEarly, safeAt, events] = z
     .tuple([z.number(), z.number(), z.number(), z.string(), z.string()])
@@ -84,9 +84,15 @@ export function laneCommands(redis: Redis, keys: Keys, lane: string, rules: stri
         named('lane', 'claims', 'running', 'scheduled', 'states', 'ended', 'lapsing'),
         [rules, command, id, reason, now ?? ''],
       ),
-    /** `until` in ms, for `wait`. */
-    lane: (command: 'hold' | 'resume' | 'stop' | 'wait', reason = '', until = 0): Promise<void> =>
-      commandLane.run(redis, named('lane'), [command, reason, until, '']),
+    async lane(command: 'hold' | 'resume', reason = ''): Promise<void> {
+      await commandLane.run(redis, named('lane'), [command, reason, 0, '']);
+    },
+    /**
+     * Stops the lane for something that no waiting mends. `epoch`: the lane's before that was looked at. False when an
+     * operator has opened the lane since then: what was seen is no news.
+     */
+    stop: (reason: string, epoch: number): Promise<boolean> =>
+      commandLane.run(redis, named('lane'), ['stop', reason, epoch, '']),
     async unknown(): Promise<UnknownBatch[]> {
       const all = await redis.hgetall(keys.lane(lane, 'unknown'));
       return Object.entries(all).map(([number, json]) => {

@@ -119,7 +119,7 @@ for i, entry in ipairs(entries) do
         events[#events + 1] = { type = 'throttled', kind = 'poll', retryAfter = entry.retryAfter }
       elseif as == 'released' or as == 'stopped' then
         if gate_answered(lane, rules, claim, now) then events[#events + 1] = { type = 'reopened', epoch = lane.epoch } end
-        if as == 'stopped' then gate_stopped(lane, claim, entry.reason) end
+        if as == 'stopped' then gate_stopped(lane, claim.e, entry.reason) end
       elseif as == 'unanswered' or as == 'notSent' then
         due = again
         if not entry.overdue then gate_failed(lane, rules, claim, jitter, now) end

@@ -223,7 +223,7 @@ for i, entry in ipairs(entries) do
     elseif as == 'released' or as == 'stopped' then
       release(id, c, claim, statusesKey, recordsKey)
       if gate_answered(lane, rules, claim, now) then events[#events + 1] = { type = 'reopened', epoch = lane.epoch } end
-      if as == 'stopped' then gate_stopped(lane, claim, entry.reason) end
+      if as == 'stopped' then gate_stopped(lane, claim.e, entry.reason) end
     elseif as == 'refused' then
       refuse(id, c, claim, entry, statusesKey, recordsKey)
       if gate_answered(lane, rules, claim, now) then events[#events + 1] = { type = 'reopened', epoch = lane.epoch } end

@@ -5,7 +5,8 @@
    ▲                                             ▲                          │
    └──────────── the probe is answered ──────────┼──────────────────────────┤
                                                  └─── 429 or failure ───────┘
-  `stopped` (by an answer no retry mends) and `held` (by an operator) stay until an operator reopens the lane.
+  `stopped` (by an answer no retry mends) and `held` (by an operator) stay until an operator reopens the lane. One that was
+  stopped has one request of a kind in flight until an answer shows that what stopped it is mended.
   Every pause begins an epoch. A claim carries the epoch it was made in, and an answer to a claim of an earlier epoch
   neither extends a pause nor ends one: it tells nothing that is not known yet.
 
@@ -24,7 +25,7 @@ local LANE_NUMBERS = {
   'failures', 'learned', 'learnedAt', 'learnedIn', 'pressed', 'deducted', 'deductedAt', 'latency', 'answeredAt',
   'busySince', 'firstPoll', 'virtual', 'maxRecipients', 'paceAt', 'graceUntil', 'throttled', 'forgotten', 'sendCall', 'pollCall',
   'opened', 'sendLeft', 'pollLeft', 'sentAt', 'askedAt', 'loss', 'tickAt', 'tickClaims', 'tickCap', 'rollUntil', 'doubt', 'nobody', 'clean',
-  'lostAt', 'pollsOwed', 'missed',
+  'lostAt', 'pollsOwed', 'missed', 'unproven',
 }
 local LANE_TEXTS = { 'paused', 'stopped', 'held', 'run', 'sendTurn', 'pollTurn', 'crew', 'roll' }
 
@@ -73,6 +74,7 @@ local function gate_limit(lane, rules, now)
 end
 
 local function gate_in_flight_cap(lane, rules)
+  if lane.unproven == 1 then return 1 end
   if rules.quota == 0 and lane.clean < WINDOWS_TO_PROVE then return UNPROVEN_IN_FLIGHT end
   return rules.inFlight
 end
@@ -149,6 +151,11 @@ local function gate_throttled(windowKey, lane, rules, claim, others, retryAfter,
   end
   gate_pause(lane, rules, now, 'throttled', wait, jitter)
   return learned
+end
+
+-- The service has dealt with a request that was claimed since an operator opened the lane: what had stopped it is mended.
+local function gate_proven(lane, claim)
+  if claim.e >= lane.opened then lane.unproven = 0 end
 end
 
 -- Stopped by what no retry mends, known since `epoch`; what is from before the operator opened the lane stops nothing.

@@ -23,6 +23,7 @@ if command == 'hold' then
 elseif command == 'stop' then
   if not gate_stopped(lane, epoch, reason) then return 0 end
 elseif command == 'resume' then
+  if lane.stopped ~= '' then lane.unproven = 1 end
   lane.held, lane.stopped, lane.paused, lane.pausedUntil = '', '', '', 0
   lane.probe, lane.probeUntil, lane.backoff, lane.failures = 0, 0, 0, 0
   -- What was claimed before belongs to an earlier epoch, whose answers pause and stop nothing any more.

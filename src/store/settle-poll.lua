@@ -79,6 +79,7 @@ for i, entry in ipairs(entries) do
     local age = sentAt and now - sentAt or 0
     local again = now + math.ceil(isHeard and math.max(rules.patience, age) or math.max(rules.pollAgain, age / 2))
     if as == 'infos' or as == 'missing' then
+      gate_proven(lane, claim)
       if gate_answered(lane, rules, claim, now) then events[#events + 1] = { type = 'reopened', epoch = lane.epoch } end
       local isLast = age >= rules.deadline
       local why = isLast and (as == 'missing' and 'not known to the service' or 'no final report by the deadline') or ''
@@ -115,6 +116,7 @@ for i, entry in ipairs(entries) do
       local due = now
       if as == 'throttled' then
         c.throttled = c.throttled + 1
+        gate_proven(lane, claim)
         gate_throttled(windowKey, lane, rules, claim, inFlight, entry.retryAfter, jitter, now)
         events[#events + 1] = { type = 'throttled', kind = 'poll', retryAfter = entry.retryAfter }
       elseif as == 'released' or as == 'stopped' then

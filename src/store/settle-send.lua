@@ -212,12 +212,14 @@ for i, entry in ipairs(entries) do
       if rules.notify then c.remembered = (c.remembered or 0) + 1 end
       if not entry.told then
         half_told(c, claim, true)
+        gate_proven(lane, claim)
         gate_accepted(lane, rules, claim)
         if gate_answered(lane, rules, claim, now) then events[#events + 1] = { type = 'reopened', epoch = lane.epoch } end
       end
     elseif as == 'throttled' then
       c.throttled = c.throttled + 1
       release(id, c, claim, statusesKey, recordsKey)
+      gate_proven(lane, claim)
       gate_throttled(windowKey, lane, rules, claim, inFlight, entry.retryAfter, jitter, now)
       events[#events + 1] = { type = 'throttled', kind = 'send', retryAfter = entry.retryAfter }
     elseif as == 'released' or as == 'stopped' then
@@ -226,6 +228,7 @@ for i, entry in ipairs(entries) do
       if as == 'stopped' then gate_stopped(lane, claim.e, entry.reason) end
     elseif as == 'refused' then
       refuse(id, c, claim, entry, statusesKey, recordsKey)
+      gate_proven(lane, claim)
       if gate_answered(lane, rules, claim, now) then events[#events + 1] = { type = 'reopened', epoch = lane.epoch } end
     elseif as == 'unknown' then
       unknown(id, c, claim, entry, statusesKey, recordsKey)

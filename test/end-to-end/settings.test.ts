@@ -33,6 +33,25 @@ test('A key the service does not accept stops the lane, which goes on when that 
   const [lane] = await volley.lanes();
   expect(lane?.state).toBe('stopped');
 
+  // An operator who only tries again, without mending anything, has one request refused and not a whole burst.
+  const settled = await vi.waitUntil(
+    async () => {
+      const status = await volley.status(id);
+      return status.recipients.sending === 0 ? status : undefined;
+    },
+    { timeout: 15_000 },
+  );
+  await volley.resumeLane(lane?.name ?? '');
+  const again = await vi.waitUntil(
+    async () => {
+      const status = await volley.status(id);
+      const isTried = status.requests.send > settled.requests.send;
+      return isTried && status.recipients.sending === 0 && status.waitingFor === 'lane' ? status : undefined;
+    },
+    { timeout: 15_000 },
+  );
+  expect(again.requests.send).toBe(settled.requests.send + 1);
+
   await simulator.configure({ keys: [{ key: 'key' }] });
   await volley.resumeLane(lane?.name ?? '');
   const final = await finished(volley, id, 60_000);

@@ -80,3 +80,30 @@ test('What stops a lane is no news once an operator has opened it', async () => 
   expect(await commands.stop('the account is blocked', epoch)).toBe(false);
   expect((await views.look()).stopped).toBe('');
 });
+
+test('A lane that was stopped is tried with one request before it goes on as before', async () => {
+  const it = laneFixture(redis, `${prefix}-tried`, 'default');
+  await it.campaign('c', 100);
+  const turn = { turn: 'turn', want: 10, seen: 0 };
+  const { epoch } = await it.views.look();
+  await it.commands.stop('the key is not accepted', epoch);
+  await it.commands.lane('resume');
+  const tried = await it.claims.send({ ...turn, call: 1 });
+  expect([tried.claims.length, tried.why]).toEqual([1, 'inFlight']);
+  const claim = tried.claims[0];
+  if (claim === undefined) throw new Error('no claim');
+
+  await it.settlements.send([{ claim, as: 'stopped', reason: 'the key is not accepted' }], 0);
+  expect((await it.views.look()).stopped).toBe('the key is not accepted');
+  await it.commands.lane('resume');
+  const again = await it.claims.send({ ...turn, call: 2 });
+  expect(again.claims.length).toBe(1);
+
+  const [good] = again.claims;
+  if (good === undefined) throw new Error('no claim');
+  await it.settlements.send(
+    [{ claim: good, as: 'accepted', letters: 'N'.repeat(good.count), requestId: 'r', reason: '' }],
+    0,
+  );
+  expect((await it.claims.send({ ...turn, call: 3 })).claims.length).toBe(10);
+});

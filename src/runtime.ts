@@ -23,6 +23,7 @@ import { work } from './pipeline/work.js';
 import { connect } from './redis/connection.js';
 import { fixedDurability, watchDurability } from './redis/durability.js';
 import { keyNames } from './redis/keys.js';
+import { saysUnavailable } from './redis/unavailable.js';
 import { untilAnswered } from './redis/until-answered.js';
 import { watchConnection } from './redis/watch.js';
 import { eventLog } from './store/event-log.js';
@@ -30,6 +31,7 @@ import { discardImport, removeCampaign } from './store/remove-campaign.js';
 import { suppression as openSuppression } from './store/suppression.js';
 
 export type { Volley, Workers } from './pipeline/volley.js';
+export { RedisUnavailableError } from './redis/unavailable.js';
 
 /** What {@link createVolley} puts together. */
 export interface VolleyOptions {
@@ -43,7 +45,7 @@ export interface VolleyOptions {
 
 /**
  * Puts everything together. It connects to Redis on the first call, and to the service only when it works.
- * Throws an InputError where there is no Redis to connect to.
+ * Its calls reject with a RedisUnavailableError while Redis is away. Throws an InputError where there is no Redis to connect to.
  */
 export function createVolley({ config, random = Math.random, ...options }: VolleyOptions): Volley {
   const { redisUrl } = config;
@@ -129,7 +131,7 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
   });
   const working = new Set<Workers>();
 
-  return {
+  return saysUnavailable<Volley>({
     events,
     enqueue: (input) => importCampaign(deps, input),
     preview: (input) => previewCampaign(deps, input),
@@ -147,11 +149,14 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
     resumeLane: (name) => desk().resumeLane(name),
     report: (id, report) => reportRows(deps, id, report),
     find: (number, options) => findNumber(deps, number, options),
-    suppression: suppressionDesk(deps),
+    suppression: saysUnavailable(suppressionDesk(deps)),
     follow: (options) => feed.follow(options),
-    keys: apiKeyDesk(deps),
-    notifications,
-    token: bearers.tokenOf,
+    keys: saysUnavailable(apiKeyDesk(deps)),
+    notifications: saysUnavailable(notifications),
+    token(lane) {
+      const cache = bearers.tokenOf(lane);
+      return cache === null ? null : saysUnavailable(cache);
+    },
     workers: () => roster.alive(),
     census: () => census()(),
     ping: async (withinMs) =>
@@ -198,7 +203,7 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
       await Promise.all([notifications.close(), ...[...working].map((workers) => workers.drain())]);
       for (const close of closers.reverse()) await close();
     },
-  };
+  });
 }
 
 function fullConfig(config: Config | LocalConfig): Config {

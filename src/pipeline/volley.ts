@@ -44,7 +44,7 @@ export interface Workers {
 /**
  * The library's face; the command line uses nothing else. Every method that is given the id of a campaign or the name
  * of a lane that does not exist rejects with a `NotFoundError`; bad input rejects with an `InputError` whose message
- * names what is wrong and what would be right.
+ * names what is wrong and what would be right. While Redis is away everything rejects with a `RedisUnavailableError`.
  */
 export interface Volley {
   readonly events: Events;

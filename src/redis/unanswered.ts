@@ -13,6 +13,7 @@ export function isPassing({ name, message }: Error): boolean {
 /** Whether an error says that Redis is away, or not able for now, and nothing of what it was asked. */
 export function isUnanswered(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
+  if (error.name === 'RedisUnavailableError') return true;
   if (error.name === 'MaxRetriesPerRequestError' || error.name === 'ClusterAllFailedError') return true;
   // A transaction is refused for what was said to its commands.
   if ('previousErrors' in error && Array.isArray(error.previousErrors) && error.previousErrors.length > 0) {

@@ -1,0 +1,62 @@
+import { createServer } from 'node:net';
+import { afterAll, expect, test } from 'vitest';
+import {
+  createEvents,
+  createVolley,
+  InputError,
+  loadLocalConfig,
+  RedisUnavailableError,
+} from '../src/index.js';
+
+/** A port at which nobody listens: it was given to this process, and let go of. */
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  await new Promise((resolve) => void server.close(resolve));
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  return address.port;
+}
+
+const config = loadLocalConfig({
+  HOURLY_QUOTA: '100',
+  REDIS_URL: `redis://127.0.0.1:${await freePort()}`,
+});
+const volley = createVolley({ config, events: createEvents({ level: 'silent' }) });
+afterAll(() => volley.close());
+
+async function all<Row>(rows: AsyncIterable<Row>): Promise<Row[]> {
+  const read: Row[] = [];
+  for await (const row of rows) read.push(row);
+  return read;
+}
+
+const campaign = { recipients: [{ to: '+4915123456789' }], sender: 'ACME', message: 'Sale' };
+const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
+  enqueue: () => volley.enqueue(campaign),
+  status: () => volley.status('c'),
+  list: () => volley.list(),
+  cancel: () => volley.cancel('c'),
+  lanes: () => volley.lanes(),
+  report: () => all(volley.report('c')),
+  find: () => all(volley.find('+4915123456789')),
+  'suppression.add': () => volley.suppression.add(['+4915123456789']),
+  'suppression.list': () => all(volley.suppression.list()),
+  'keys.list': () => volley.keys.list(),
+};
+
+test('Where Redis is away, every call says so in words of its own', async () => {
+  const said = await Promise.all(
+    Object.entries(CALLS).map(async ([name, call]) => {
+      const error = await call().catch((thrown: unknown) => thrown);
+      return [name, error instanceof RedisUnavailableError, String(error)];
+    }),
+  );
+  const words = 'RedisUnavailableError: Redis does not answer: check that it runs, and REDIS_URL';
+  expect(said).toEqual(Object.keys(CALLS).map((name) => [name, true, words]));
+});
+
+test('What is wrong with the input is said as ever, before Redis is asked', async () => {
+  const error = await volley.enqueue({ ...campaign, message: '' }).catch((thrown: unknown) => thrown);
+  expect(error).toBeInstanceOf(InputError);
+});

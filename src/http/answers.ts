@@ -1,5 +1,6 @@
 import type { z } from 'zod';
-import { PROBLEMS, type ProblemCode, problemBody } from './problem.js';
+import { problemBody } from './problem.js';
+import { PROBLEMS, type ProblemCode } from './problem-kinds.js';
 
 /*
  * The answers of a route as the document describes them.

@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { serializerCompiler } from 'fastify-type-provider-zod';
 import { guard } from './access.js';
+import { bodyTaken } from './body-taken.js';
 import { callbacks } from './callbacks.js';
 import { campaigns } from './campaigns.js';
 import { commands } from './commands.js';
@@ -13,7 +14,8 @@ import { live } from './live.js';
 import { measured } from './metrics.js';
 import { phoneNumbers } from './numbers.js';
 import { collectDocument, document } from './openapi.js';
-import { nothingHere, Problem, problemOf, type Taken } from './problem.js';
+import { nothingHere, Problem } from './problem.js';
+import { problemOf } from './problem-of.js';
 import { report } from './report.js';
 import { type HttpOptions, type Routes, typed } from './routes.js';
 import { takeUploads } from './upload.js';
@@ -123,9 +125,4 @@ async function mustBePlain({ method, headers }: FastifyRequest): Promise<void> {
   const encoding = headers['content-encoding'] ?? 'identity';
   if (method !== 'POST' || encoding.toLowerCase() === 'identity') return;
   throw new Problem('unsupported', 'no body is taken that is compressed: send it without `Content-Encoding`');
-}
-
-function bodyTaken({ routeOptions }: FastifyRequest): Taken['body'] {
-  if (routeOptions.config?.takesUpload === true) return 'list';
-  return routeOptions.schema?.body === undefined ? 'none' : 'json';
 }

@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { FastifyInstance } from 'fastify';
-import { NOTHING_TAKEN, Problem } from './problem.js';
+import { NOTHING_TAKEN } from './body-taken.js';
+import { Problem } from './problem.js';
 
 /**
  * Reads bodies of JSON. One that is not UTF-8 is refused: with its letters replaced, a name in Latin-1 would reach its

@@ -6,7 +6,7 @@ import { version } from '../config/version.js';
 import { refused } from './answers.js';
 import { campaignOrder, campaignRequest } from './campaign-request.js';
 import { documentPage } from './document-page.js';
-import { PROBLEMS } from './problem.js';
+import { PROBLEMS } from './problem-kinds.js';
 import type { Routes } from './routes.js';
 
 const DESCRIPTION = `Bulk SMS campaigns: never over the hourly quota, never a text sent twice, every recipient accounted for.

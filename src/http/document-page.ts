@@ -1,15 +1,18 @@
 import type { OpenAPIV3_1 } from 'openapi-types';
+import { STYLE } from './document-style.js';
+import type { Operation } from './operation.js';
 import type { ProblemKind } from './problem-kinds.js';
+import { type Member, memberOf, membersOf, type Schema } from './schema-words.js';
 
 type Document = OpenAPIV3_1.Document;
-type Schema = OpenAPIV3_1.SchemaObject | OpenAPIV3_1.ReferenceObject;
-type Operation = OpenAPIV3_1.OperationObject & { readonly 'x-scope'?: string };
 
 const METHODS = ['get', 'post', 'put', 'delete'] as const;
-/** Deeper than that the document itself is easier to read. */
-const DEPTH = 2;
 
-/** The document as a page that people read: one file, without scripts. Pure. */
+/**
+ * The document as a page that people read: HTML in one file, without scripts. Whatever the document says is escaped; what
+ * stands in it between backticks is shown as code. Each operation and each problem has an anchor, a problem's being the
+ * one that its `type` leads to. Pure.
+ */
 export function documentPage(document: Document, problems: readonly ProblemKind[]): string {
   const operations = Object.entries(document.paths ?? {}).flatMap(([path, item]) =>
     METHODS.flatMap((method) => {
@@ -75,15 +78,13 @@ function section(document: Document, one: Described): string {
 <p>${escaped(operation.summary ?? '')}. ${prose(operation.description ?? '')} <em>${scope === undefined ? 'No key.' : `Scope ${scope}.`}</em></p>
 ${table(
   'Parameters',
-  parameters.map(({ name, in: place, required, schema, description }) => ({
-    name: `${name} (${place})`,
-    type: typeOf(document, schema as Schema | undefined),
-    required: required === true,
-    words: description ?? described(document, schema as Schema | undefined),
-  })),
+  parameters.map(({ name, in: place, required, schema, description }) => {
+    const row = memberOf(document, `${name} (${place})`, schema as Schema | undefined, required === true);
+    return description === undefined ? row : { ...row, words: description };
+  }),
 )}
 ${Object.entries(body?.content ?? {})
-  .map(([type, { schema }]) => table(`Body: ${type}`, members(document, schema as Schema | undefined)))
+  .map(([type, { schema }]) => table(`Body: ${type}`, membersOf(document, schema as Schema | undefined)))
   .join('\n')}
 ${Object.entries(operation.responses ?? {})
   .map(([status, response]) => answer(document, status, response))
@@ -101,18 +102,11 @@ function answer(
   if (Number(status) >= 400) return `<p class="answer"><b>${status}</b>${words}</p>`;
   return Object.entries(response.content ?? {})
     .map(([type, { schema }]) => {
-      const rows = members(document, schema as Schema | undefined);
+      const rows = membersOf(document, schema as Schema | undefined);
       const title = `<p class="answer"><b>${status}: ${escaped(type)}</b>${words}</p>`;
       return rows.length === 0 ? title : `${title}\n${table('', rows)}`;
     })
     .join('\n');
-}
-
-interface Member {
-  readonly name: string;
-  readonly type: string;
-  readonly required: boolean;
-  readonly words: string;
 }
 
 function table(title: string, rows: readonly Member[]): string {
@@ -122,67 +116,6 @@ function table(title: string, rows: readonly Member[]): string {
       `<tr><td><code>${escaped(name)}</code>${required ? '' : ' <i>optional</i>'}</td><td>${escaped(type)}</td><td>${prose(words)}</td></tr>`,
   );
   return `${title === '' ? '' : `<h4>${escaped(title)}</h4>\n`}<table>${lines.join('\n')}</table>`;
-}
-
-function members(document: Document, given: Schema | undefined, before = '', depth = 0): Member[] {
-  const schema = resolved(document, given);
-  if (schema === undefined || schema.properties === undefined) return [];
-  const own = Object.entries(schema.properties).flatMap(([name, member]) => {
-    const full = `${before}${name}`;
-    const row: Member = {
-      name: full,
-      type: typeOf(document, member),
-      required: schema.required?.includes(name) === true,
-      words: described(document, member),
-    };
-    if (depth >= DEPTH) return [row];
-    const whole = resolved(document, member);
-    const items = whole !== undefined && 'items' in whole ? whole.items : undefined;
-    const inner =
-      items === undefined
-        ? members(document, member, `${full}.`, depth + 1)
-        : members(document, items, `${full}[].`, depth + 1);
-    return [row, ...inner];
-  });
-  const { additionalProperties: others } = schema;
-  // An empty schema says no more than that others are let through.
-  if (typeof others !== 'object' || Object.keys(others).length === 0) return own;
-  const words = described(document, others);
-  return [...own, { name: `${before}…`, type: typeOf(document, others), required: false, words }];
-}
-
-function described(document: Document, given: Schema | undefined): string {
-  return given?.description ?? resolved(document, given)?.description ?? '';
-}
-
-function resolved(document: Document, schema: Schema | undefined): OpenAPIV3_1.SchemaObject | undefined {
-  if (schema === undefined || !('$ref' in schema)) return schema;
-  return resolved(document, document.components?.schemas?.[schema.$ref.split('/').at(-1) ?? '']);
-}
-
-function typeOf(document: Document, given: Schema | undefined): string {
-  const schema = resolved(document, given);
-  if (schema === undefined) return '';
-  if (schema.const !== undefined) return JSON.stringify(schema.const);
-  if (schema.enum !== undefined) {
-    return `${schema.enum.map((value) => JSON.stringify(value)).join(' | ')}${boundsOf(schema)}`;
-  }
-  const some = schema.anyOf ?? schema.oneOf;
-  if (some !== undefined) return some.map((one) => typeOf(document, one)).join(' | ');
-  if ('items' in schema) return `list of ${typeOf(document, schema.items) || 'anything'}`;
-  return `${[schema.type ?? ''].flat().join(' | ')}${boundsOf(schema)}`;
-}
-
-/** What bounds it, and what it is where it is left out. */
-function boundsOf({ minimum, maximum, maxLength, default: usual }: OpenAPIV3_1.SchemaObject): string {
-  const bounds = [
-    ...(minimum !== undefined && maximum !== undefined && maximum < Number.MAX_SAFE_INTEGER
-      ? [`${minimum} to ${maximum}`]
-      : []),
-    ...(maxLength === undefined ? [] : [`up to ${maxLength} letters`]),
-    ...(usual === undefined ? [] : [`default ${usual}`]),
-  ];
-  return bounds.map((bound) => `, ${bound}`).join('');
 }
 
 const ENTITIES: Readonly<Record<string, string>> = {
@@ -201,31 +134,3 @@ function escaped(text: string): string {
 function prose(text: string): string {
   return escaped(text).replace(/`([^`]+)`/g, '<code>$1</code>');
 }
-
-const STYLE = `
-:root { color-scheme: light dark; --line: #8884; --soft: light-dark(#666, #999); }
-body { margin: 0; font: 16px/1.5 system-ui, sans-serif; display: grid; grid-template-columns: 19rem minmax(0, 1fr); }
-nav { position: sticky; top: 0; height: 100vh; overflow: auto; box-sizing: border-box; padding: 1rem; border-right: 1px solid var(--line); font-size: 13px; }
-nav p { margin: 1rem 0 .25rem; color: var(--soft); }
-nav a { display: block; color: inherit; text-decoration: none; padding: .1rem 0; overflow-wrap: anywhere; }
-nav a:hover { text-decoration: underline; }
-main { padding: 1rem 2rem 6rem; max-width: 60rem; }
-section { border-top: 1px solid var(--line); padding: .5rem 0 1rem; }
-h3 { font: 600 1.05rem/1.4 ui-monospace, monospace; overflow-wrap: anywhere; }
-h4 { margin: 1rem 0 .25rem; font-size: .85rem; color: var(--soft); }
-table { border-collapse: collapse; width: 100%; font-size: .9rem; }
-td, th { text-align: left; vertical-align: top; padding: .25rem .75rem .25rem 0; border-bottom: 1px solid var(--line); }
-td:first-child { white-space: nowrap; }
-code { font: .92em ui-monospace, monospace; }
-i, small { color: var(--soft); font-style: normal; font-size: .85em; }
-.answer { margin: .3rem 0; font-size: .9rem; }
-@media (max-width: 50rem) {
-  body { display: block; }
-  nav { position: static; height: auto; max-height: 40vh; border: 0; border-bottom: 1px solid var(--line); }
-  main { padding: 1rem 1rem 6rem; }
-  tr { display: block; padding: .3rem 0; border-bottom: 1px solid var(--line); }
-  td { display: block; padding: 0; border: 0; overflow-wrap: anywhere; }
-  td:first-child { white-space: normal; }
-  th { display: none; }
-}
-`;

@@ -73,7 +73,6 @@ export function createHttp(options: HttpOptions): HttpApp {
     onProtoPoisoning: 'error',
     onConstructorPoisoning: 'error',
     requestTimeout: REQUEST_WITHIN_MS,
-    exposeHeadRoutes: false,
     // What is under way is seen through; live streams are ended by their own room.
     forceCloseConnections: 'idle',
     frameworkErrors: refuse,

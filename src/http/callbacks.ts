@@ -37,7 +37,12 @@ export const callbacks: Routes = (app, { volley }) => {
       return reply.code(204).send();
     });
     // A service may try the address before it takes it.
-    app.get(`${path}/:segment`, { schema }, async (_request, reply) => reply.code(204).send());
+    app.route({
+      method: ['GET', 'HEAD'],
+      url: `${path}/:segment`,
+      schema,
+      handler: async (_request, reply) => reply.code(204).send(),
+    });
   }
 };
 

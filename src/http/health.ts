@@ -13,8 +13,6 @@ export const health: Routes = (app, { volley }) => {
   app.get(
     '/healthz',
     {
-      // Some ask so whether it is there.
-      exposeHeadRoute: true,
       schema: {
         operationId: 'isAlive',
         summary: 'Whether the process lives',
@@ -29,7 +27,6 @@ export const health: Routes = (app, { volley }) => {
   app.get(
     '/readyz',
     {
-      exposeHeadRoute: true,
       schema: {
         operationId: 'isReady',
         summary: 'Whether requests can be served',

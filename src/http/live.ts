@@ -11,6 +11,7 @@ import { countAtOnce } from './at-once.js';
 import { campaignId, mustSeeCampaign } from './campaign-id.js';
 import { everySecond } from './every-second.js';
 import { onceOver } from './over.js';
+import { answerHead } from './pieces.js';
 import { Problem } from './problem.js';
 import type { HttpOptions, Routes } from './routes.js';
 
@@ -20,6 +21,13 @@ const SAY_SOMETHING_EVERY_MS = 15_000;
 const LAST_WORDS_MS = 2_000;
 const MOST_STREAMS = 5_000;
 const ANSWERED_WITHIN_MS = 3_000;
+
+const STREAMED = {
+  'content-type': 'text/event-stream; charset=utf-8',
+  'cache-control': 'no-store',
+  // Some proxies hold an answer back until it is long.
+  'x-accel-buffering': 'no',
+};
 
 const stream = {
   200: {
@@ -117,7 +125,8 @@ export const live: Routes = (app, options) => {
     reply: FastifyReply,
     isWanted: (event: Extract<FeedItem, { kind: 'event' }>['event']) => boolean,
     campaign?: string,
-  ): Promise<void> {
+  ): Promise<FastifyReply | undefined> {
+    if (request.method === 'HEAD') return answerHead(reply.headers(STREAMED));
     // It was let in before; nobody would end it any more.
     if (isClosing) throw new Problem('unavailable', 'this process is ending; ask again');
     const { id: key } = keyOf(request);
@@ -152,12 +161,9 @@ export const live: Routes = (app, options) => {
     reply.hijack();
     raw.writeHead(200, {
       ...(reply.getHeaders() as Record<string, string>),
-      'content-type': 'text/event-stream; charset=utf-8',
+      ...STREAMED,
       // It ends only when one of both wants no more of the other.
       connection: 'close',
-      'cache-control': 'no-store',
-      // Some proxies hold an answer back until it is long.
-      'x-accel-buffering': 'no',
     });
     raw.write(`retry: 2000\n${wordsOf(start.value)}`);
     const ends = [
@@ -177,6 +183,7 @@ export const live: Routes = (app, options) => {
       raw.end();
       setTimeout(() => raw.destroy(), LAST_WORDS_MS).unref();
     }
+    return undefined;
   }
 };
 

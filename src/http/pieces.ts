@@ -16,6 +16,7 @@ export function answerInPieces(
   text: AsyncIterable<string>,
   volley: Volley,
 ): FastifyReply {
+  if (reply.request.method === 'HEAD') return answerHead(reply);
   const told = async function* (): AsyncGenerator<string> {
     try {
       let lookedAt = performance.now();
@@ -36,6 +37,14 @@ export function answerInPieces(
     }
   };
   return reply.send(Readable.from(told(), { objectMode: false, highWaterMark: PIECE_LETTERS }));
+}
+
+/**
+ * Answers HEAD where GET is answered with a stream, of which nothing is made: Fastify would read the whole of it to throw
+ * it away. It must be a stream all the same, or its length would be told as none.
+ */
+export function answerHead(reply: FastifyReply): FastifyReply {
+  return reply.send(Readable.from([]));
 }
 
 async function* joined(text: AsyncIterable<string>): AsyncGenerator<string> {

@@ -1,0 +1,114 @@
+import { randomUUID } from 'node:crypto';
+import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { Redis } from 'ioredis';
+import type { OpenAPIV3_1 } from 'openapi-types';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { laneCallback } from '../../src/config.js';
+import { keyNames } from '../../src/redis/keys.js';
+import { slicesKey } from '../../src/store/campaign-keys.js';
+import { testRedis } from '../redis/test-redis.js';
+import { served } from './api.js';
+
+const CALLBACK = { url: 'https://volley.example/sms/in', securityToken: 'a-token-of-some-length' } as const;
+const { url, prefix, redis } = testRedis('http-head');
+const { app, ask, key, origin } = await served({
+  REDIS_URL: url,
+  REDIS_PREFIX: prefix,
+  CALLBACK_URL: CALLBACK.url,
+  CALLBACK_SECURITY_TOKEN: CALLBACK.securityToken,
+});
+const document = (await (await fetch(`${origin}/openapi.json`)).json()) as OpenAPIV3_1.Document;
+const body = { recipients: [{ to: '+447700900123' }], message: 'Hi', at: '2999-01-01T00:00:00Z' };
+const { id } = (await ask('POST', '/v1/campaigns', { body })).said as { id: string };
+const own = await key();
+
+/** The head of an answer, less what counts up from one to the next. */
+async function headOf(method: string, path: string, headers: Record<string, string> = {}) {
+  const over = new AbortController();
+  const reply = await fetch(`${origin}${path}`, {
+    method,
+    headers: { authorization: `Bearer ${own}`, ...headers },
+    signal: over.signal,
+  });
+  const said = method === 'HEAD' ? await reply.text() : '';
+  over.abort();
+  const told = [...reply.headers].filter(([name]) => !/^(date|x-ratelimit-remaining)$/.test(name));
+  return { status: reply.status, said, headers: Object.fromEntries(told) };
+}
+
+/** What of a head is about the connection, or about a body that is sent in pieces. */
+const OF_THE_WIRE = { connection: undefined, 'keep-alive': undefined, 'transfer-encoding': undefined };
+
+test('Whatever can be asked for with GET answers HEAD with the same head, and no body', async () => {
+  const described = Object.entries(document.paths ?? {})
+    .filter(([, item]) => item?.get !== undefined)
+    .map(([path]) => path.replace('{id}', id).replace('{name}', 'default'));
+  expect(described.length).toBeGreaterThan(9);
+  for (const path of [...described, '/docs', '/openapi.json']) {
+    const get = await headOf('GET', path);
+    const head = await headOf('HEAD', path);
+    expect([path, head.status, head.said]).toEqual([path, 200, '']);
+    // How long they are changes with what is counted.
+    const own = path === '/metrics' ? { 'content-length': expect.any(String) } : {};
+    expect([path, { ...head.headers, ...OF_THE_WIRE }]).toEqual([
+      path,
+      { ...get.headers, ...own, ...OF_THE_WIRE },
+    ]);
+  }
+});
+
+test('Whatever refuses GET refuses HEAD', async () => {
+  for (const path of ['/v1/campaigns/nowhere/report', '/v1/campaigns/nowhere/events', '/v1/lanes/other']) {
+    expect([path, (await headOf('HEAD', path)).status]).toEqual([path, 404]);
+  }
+  expect((await headOf('HEAD', '/v1/events', { 'last-event-id': 'none' })).status).toBe(400);
+  expect((await headOf('HEAD', '/v1/suppressions', { authorization: 'Bearer vk_none' })).status).toBe(401);
+  expect((await headOf('HEAD', '/v1/find')).status).toBe(404);
+});
+
+test('Of a report that HEAD asks for nothing is read', async () => {
+  const other = new Redis(url);
+  const monitor = await other.monitor();
+  onTestFinished(() => {
+    monitor.disconnect();
+    other.disconnect();
+  });
+  const slices = slicesKey(keyNames(prefix), 'default', id, 'slices');
+  const told: string[] = [];
+  monitor.on('monitor', (_time: string, words: string[]) => told.push(words.join(' ')));
+  /** How often the list was read until now. */
+  const reads = async (): Promise<number> => {
+    const mark = `${prefix} ${randomUUID()}`;
+    await redis.echo(mark);
+    await vi.waitUntil(() => told.some((words) => words.includes(mark)));
+    return told.filter((words) => words.includes(slices)).length;
+  };
+  expect((await headOf('HEAD', `/v1/campaigns/${id}/report`)).status).toBe(200);
+  // Whatever was begun before is done, for it has the same connection.
+  await ask('GET', `/v1/campaigns/${id}`);
+  expect(await reads()).toBe(0);
+  expect(await ask('GET', `/v1/campaigns/${id}/report`)).toMatchObject({ status: 200 });
+  expect(await reads()).toBeGreaterThan(0);
+});
+
+test('HEAD begins no stream of events: the connection is free for what comes next', async () => {
+  const socket = connect(Number(new URL(origin).port), '127.0.0.1');
+  onTestFinished(() => void socket.destroy());
+  const asked = `HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${own}\r\n`;
+  socket.write(`HEAD /v1/events ${asked}\r\nGET /healthz ${asked}Connection: close\r\n\r\n`);
+  expect((await text(socket)).match(/^HTTP\/1\.1 .*|^\{.*/gm)).toEqual([
+    'HTTP/1.1 200 OK',
+    'HTTP/1.1 200 OK',
+    '{"status":"ok"}',
+  ]);
+});
+
+test('The address of notifications answers HEAD as GET, without a length', async () => {
+  const { segment } = laneCallback({ ...CALLBACK, proof: 'token' }, 'default');
+  for (const path of ['/sms/in', '/callbacks']) {
+    const reply = await app.inject({ method: 'HEAD', url: `${path}/${segment}` });
+    expect([path, reply.statusCode, reply.headers['content-length']]).toEqual([path, 204, undefined]);
+    expect((await app.inject({ method: 'HEAD', url: `${path}/nowhere` })).statusCode).toBe(404);
+  }
+});

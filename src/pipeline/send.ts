@@ -53,6 +53,7 @@ export async function sendTurn(
   const attempt = async (claim: SendClaim, claimedAt: number, message: Message): Promise<SendSettlement> => {
     const letters = message.suppressed.map((is) => (is ? 'S' : '-')).join('');
     if (message.recipients.length === 0) return { claim, as: 'suppressed' };
+    if (claim.doubt !== undefined && letters.includes('S')) return { claim, as: 'divided', letters };
     if (signal.aborted || proof.current() === undefined) return { claim, as: 'unsent' };
     const confirm = () => lane.claims.confirm(claim, turn);
     const latest = await lastDeparture(lane, stage.monotonic, claimedAt, confirm);

@@ -156,8 +156,9 @@ end
 
 local function unknown(id, c, claim, entry, statusesKey, recordsKey)
   -- Its correlator names the whole batch, so it goes again as it was, whatever a request may hold by then. Of what is claimed
-  -- for nobody no batch is known, and no correlator.
-  if rules.deduplicates and c.rest == 'planned' and not claim.g then
+  -- for nobody no batch is known, and no correlator; one that went without its suppressed is not what it names.
+  local isWhole = not string.find(entry.letters, 'S', 1, true)
+  if rules.deduplicates and c.rest == 'planned' and not claim.g and isWhole then
     return give_back(c, claim, statusesKey, claim.f, claim.k, claim.p, 1)
   end
   remains_unknown(id, c, claim, entry, statusesKey, recordsKey)
@@ -180,6 +181,23 @@ local function suppressed(id, c, claim, statusesKey, recordsKey)
   end
   apply(c, claim, string.rep('S', claim.k), statusesKey)
   record_write(recordsKey, claim.f, claim.k, claim.at, now, reason, '')
+end
+
+-- An earlier request may have reached some who are suppressed by now. What goes again by an operator's word goes without
+-- them, and each part carries its own doubt on; under its correlator a batch goes again as it was, or not at all.
+local function divide(id, c, claim, entry, statusesKey, recordsKey)
+  if claim.u == 1 or claim.late or c.rest ~= 'planned' then
+    local reason = 'some are suppressed by now; an earlier request may have been accepted'
+    local all = { letters = string.rep('U', claim.k), reason = reason }
+    return remains_unknown(id, c, claim, all, statusesKey, recordsKey)
+  end
+  local from = 1
+  for at = 2, claim.k + 1 do
+    if string.sub(entry.letters, at, at) ~= string.sub(entry.letters, from, from) then
+      campaign_release(c, 'sending', claim.f + from - 1, at - from, nil, claim.u)
+      from = at
+    end
+  end
 end
 
 for i, entry in ipairs(entries) do
@@ -235,6 +253,10 @@ for i, entry in ipairs(entries) do
       if not entry.overdue then gate_failed(lane, rules, claim, jitter, now) end
     elseif as == 'suppressed' then
       suppressed(id, c, claim, statusesKey, recordsKey)
+      spent = 0
+      if lane.probe == claim.n then lane.probe, lane.probeUntil = 0, 0 end
+    elseif as == 'divided' then
+      divide(id, c, claim, entry, statusesKey, recordsKey)
       spent = 0
       if lane.probe == claim.n then lane.probe, lane.probeUntil = 0, 0 end
     elseif as == 'notSent' then

@@ -35,7 +35,9 @@ export interface SendSettlement {
     /** Was not tried. */
     | 'unsent'
     /** All recipients were suppressed since the import. */
-    | 'suppressed';
+    | 'suppressed'
+    /** Was not tried: in doubt, and some recipients are suppressed by now; `letters` say which. */
+    | 'divided';
   readonly letters?: Letters;
   readonly requestId?: string;
   readonly reason?: string;

@@ -205,6 +205,52 @@ test('what is suppressed before it goes again may have been accepted all the sam
   expect((await lane.state('c')).n).toMatchObject({ unknown: 2, planned: 4 });
 });
 
+test('what goes again under its correlator goes as it was: not when some are suppressed by then', async () => {
+  const lane = await inDoubt('doubt-divided');
+  const again = await lane.claim(2, START + 10);
+  const divided = again.claims.map((claim) => ({ claim, as: 'divided', letters: 'S-' }) as const);
+  await lane.settlements.send(divided, 0, START + 20);
+  expect((await lane.state('c')).n).toMatchObject({ unknown: 2, planned: 4, sending: 0 });
+  expect(await lane.commands.unknown()).toMatchObject([{ first: 0, count: 2 }]);
+});
+
+test('what went out without its suppressed does not go again under the correlator of the whole batch', async () => {
+  const lane = laneFixture(redis, prefix, 'correlator-part', { deduplicates: true, maxRecipients: 3 });
+  await lane.campaign('c', 3);
+  const { claims } = await lane.claims.send({ turn: 't', call: 1, want: 1, seen: 0, now: START });
+  const partly = claims.map((claim) => ({ ...unknown(claim), letters: '-S-' }));
+  await lane.settlements.send(partly, 0, START + 1);
+  expect((await lane.state('c')).n).toMatchObject({ unknown: 2, suppressed: 1, planned: 0 });
+});
+
+test('of what is sent again by an operator the suppressed stay unknown, and the others go without them', async () => {
+  const lane = laneFixture(redis, prefix, 'resent-divided', { maxRecipients: 6 });
+  await lane.campaign('c', 6);
+  const first = await lane.claims.send({ turn: 't', call: 1, want: 1, seen: 0, now: START });
+  await lane.settlements.send(first.claims.map(unknown), 0, START + 1);
+  const later = START + 120_000;
+  await lane.commands.resolve('resend', 'x', await lane.commands.unknown(), later);
+  const again = await lane.claims.send({ turn: 't', call: 2, want: 9, seen: 0, now: later });
+  const divided = again.claims.map((claim) => ({ claim, as: 'divided', letters: '--SS-S' }) as const);
+  await lane.settlements.send(divided, 0, later);
+  const parts = await lane.claims.send({ turn: 't', call: 3, want: 9, seen: 0, now: later });
+  expect(parts.claims.map(({ first, count, doubt }) => [first, count, doubt])).toEqual([
+    [0, 2, 2],
+    [2, 2, 2],
+    [4, 1, 2],
+    [5, 1, 2],
+  ]);
+  const settled = parts.claims.map((claim, at) =>
+    at % 2 === 0 ? accepted(claim) : ({ claim, as: 'suppressed' } as const),
+  );
+  await lane.settlements.send(settled, 0, later + 1);
+  expect((await lane.state('c')).n).toMatchObject({ unknown: 3, deliveredToNetwork: 3, planned: 0 });
+  expect((await lane.commands.unknown()).map(({ first, count }) => [first, count])).toEqual([
+    [2, 2],
+    [5, 1],
+  ]);
+});
+
 test('what an operator had sent again and then cancelled may have been accepted before', async () => {
   const lane = laneFixture(redis, prefix, 'doubt-resent', { maxRecipients: 3 });
   await lane.campaign('c', 3);

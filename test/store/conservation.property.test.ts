@@ -60,7 +60,7 @@ const step = fc.record({
       'throttled',
       'released',
     ] as const),
-    ...(['refused', 'notSent', 'unsent', 'suppressed', 'stopped'] as const),
+    ...(['refused', 'notSent', 'unsent', 'suppressed', 'divided', 'stopped'] as const),
   ),
   letters: fc.array(fc.constantFrom('N', 'N', 'T', 'I', 'S', 'C'), { minLength: 8, maxLength: 8 }),
   poll: fc.constantFrom(
@@ -121,16 +121,20 @@ async function ledgerOf(most: number, sizes: readonly [number, number], deduplic
     if (settled === 0) return;
     const isOver = cancelled.has(claim.campaign);
     const isDoubted = ordinals(claim).some((ordinal) => doubted.has(ordinal));
-    if (as === 'unknown' && (!deduplicates || isOver)) {
+    const isPart = settlement.letters?.includes('S') === true;
+    if (as === 'unknown' && (!deduplicates || isOver || isPart)) {
       for (const [at, ordinal] of ordinals(claim).entries()) {
         places.set(ordinal, settlement.letters?.[at] === 'S' ? 'done' : `unknown ${claim.number}`);
       }
-    } else if (as === 'suppressed' && isDoubted) {
+    } else if ((as === 'suppressed' && isDoubted) || (as === 'divided' && claim.doubt === 1)) {
       move(claim, own, `unknown ${claim.number}`);
     } else if (as === 'accepted' || as === 'suppressed' || (as === 'refused' && claim.count === 1)) {
       move(claim, own, 'done');
     } else if (as !== 'refused' && isDoubted && isOver) {
       move(claim, own, `unknown ${claim.number}`);
+    } else if (as === 'divided') {
+      // What had become unknown meanwhile stays so.
+      move(claim, own.slice(0, 1), 'free');
     } else {
       move(claim, own, 'free');
       for (const ordinal of ordinals(claim)) {
@@ -169,12 +173,17 @@ async function ledgerOf(most: number, sizes: readonly [number, number], deduplic
       const accepted = all.slice(0, claim.count);
       // A request is made only if there is somebody left to send to.
       const unknown = all.replace(/[^S]/g, '-').slice(0, claim.count).replace(/^S/, '-');
+      const isDivided = as === 'divided' && claim.doubt !== undefined;
       const settlement: SendSettlement = {
         claim,
-        as,
+        as: as === 'divided' && !isDivided ? 'unsent' : as,
         reason: 'x',
         requestId: `r${claim.number}`,
-        ...(as === 'accepted' ? { letters: accepted } : as === 'unknown' ? { letters: unknown } : {}),
+        ...(as === 'accepted'
+          ? { letters: accepted }
+          : as === 'unknown' || isDivided
+            ? { letters: unknown }
+            : {}),
       };
       await settle(settlement);
       if (twice) await settle(settlement);

@@ -14,7 +14,8 @@ import { type Callbacks, openCallbacks } from './callbacks.js';
 import { createInbox, type Room } from './inbox.js';
 import { keepSubscriptions } from './keep-subscription.js';
 import { settledLately } from './settled-lately.js';
-import { type SubscriptionDesk, subscriptionDesk } from './subscription.js';
+import type { SubscriptionDesk } from './subscription.js';
+import { subscriptionDesk } from './subscription-desk.js';
 
 export type { CallbackState } from '../../store/callback-state.js';
 

@@ -1,39 +1,16 @@
-import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { createTokenCache } from '../../../src/auth/token-cache.js';
-import { systemAlarm } from '../../../src/clock.js';
-import { type CallbackSettings, laneCallback } from '../../../src/config.js';
-import { createEvents, type VolleyEvent } from '../../../src/events.js';
-import { createSubscriptionClient } from '../../../src/gateway/subscriptions.js';
+import { laneCallback } from '../../../src/config.js';
 import { laneBearer } from '../../../src/pipeline/bearer.js';
-import { isDue, keepSubscriptions } from '../../../src/pipeline/notifications/keep-subscription.js';
-import { shown, subscriptionDesk } from '../../../src/pipeline/notifications/subscription.js';
+import { subscriptionDesk } from '../../../src/pipeline/notifications/subscription-desk.js';
 import { keyNames } from '../../../src/redis/keys.js';
-import { type Simulator, startSimulator } from '../../../src/simulator/index.js';
-import { callbackState } from '../../../src/store/callback-state.js';
 import { accountService } from '../../auth/account-service.js';
 import { rawServer, reply } from '../../interface/raw-server.js';
 import { testRedis } from '../../redis/test-redis.js';
+import { atSimulator, bearer, CALLBACK, clientOf, FOREIGN, OWN } from './subscribing.js';
 
 const { redis, prefix } = testRedis('subscription');
-const CALLBACK: CallbackSettings = {
-  url: 'https://volley.example/in',
-  securityToken: 'a-token-of-some-length',
-  proof: 'token',
-};
-const FOREIGN = { url: 'https://other.example/hook/their-secret', securityToken: 'theirs' };
-const OWN = laneCallback(CALLBACK, 'main');
-
-let simulator: Simulator;
-beforeEach(async () => {
-  simulator = await startSimulator({ keys: [{ key: 'key', quota: 1 }] });
-});
-afterEach(() => simulator.close());
-
-const clientOf = (baseUrl: string) => createSubscriptionClient({ baseUrl, timeoutMs: 1_000 });
-const bearer = laneBearer('main', { kind: 'apiKey', apiKey: 'key' }, undefined);
-const deskOf = (callback: CallbackSettings | undefined = CALLBACK, baseUrl = simulator.messagingBaseUrl) =>
-  subscriptionDesk({ lane: 'main', client: clientOf(baseUrl), bearer, callback });
-const there = () => clientOf(simulator.messagingBaseUrl).get('key');
+const { simulator, deskOf, there } = atSimulator();
 
 test('each lane has an address and a token of its own, from which the security token cannot be told', () => {
   const other = laneCallback(CALLBACK, 'other');
@@ -57,7 +34,7 @@ test('where there is none it is made, and then it is there already', async () =>
 });
 
 test('somebody else’s is told of and left alone, unless it is forced', async () => {
-  await clientOf(simulator.messagingBaseUrl).create(FOREIGN, 'key');
+  await clientOf(simulator().messagingBaseUrl).create(FOREIGN, 'key');
   const desk = deskOf();
   const url = 'https://other.example/hook/…';
   expect(await desk.get()).toEqual({ state: 'foreign', url });
@@ -87,7 +64,7 @@ test.each([
   ['on our host', `https://volley.example/${'a'.repeat(43)}`],
   ['at our path on another port', 'https://volley.example:8443/in/hook'],
 ])('somebody else’s %s is left alone', async (_, url) => {
-  const client = clientOf(simulator.messagingBaseUrl);
+  const client = clientOf(simulator().messagingBaseUrl);
   await client.create({ url, securityToken: 'theirs' }, 'key');
   const desk = deskOf();
   expect(await desk.create()).toMatchObject({ outcome: 'foreign' });
@@ -144,7 +121,7 @@ test('without an address nothing is ours, and nothing is made', async () => {
   await desk.create();
   const none = subscriptionDesk({
     lane: 'main',
-    client: clientOf(simulator.messagingBaseUrl),
+    client: clientOf(simulator().messagingBaseUrl),
     bearer,
     callback: undefined,
   });
@@ -156,7 +133,7 @@ test('without an address nothing is ours, and nothing is made', async () => {
 test('its calls take none of the quota', async () => {
   const desk = deskOf();
   for (let time = 0; time < 5; time += 1) await desk.create();
-  expect(simulator.summary().throttled).toBe(0);
+  expect(simulator().summary().throttled).toBe(0);
 });
 
 const NONE = reply(['HTTP/1.1 404 Not Found']);
@@ -239,135 +216,4 @@ test('a token that is not good any more is renewed for a subscription', async ()
   });
   expect(await desk.get()).toMatchObject({ state: 'ours' });
   expect(service.presented).toEqual(['refresh-1']);
-});
-
-test('an address is shown without what may be a secret in it', () => {
-  expect(shown('https://a.example/hook/s3cret?token=x')).toBe('https://a.example/hook/…');
-  expect(shown('https://a.example')).toBe('https://a.example/');
-  expect(shown('nonsense')).toBe('…');
-  expect(shown('https://a.example/hook/s3cret/')).toBe('https://a.example/hook/…');
-  expect(shown('https://a.example/hook/s3cret//')).toBe('https://a.example/hook/…');
-  expect(shown('https://user:s3cret@a.example/hook')).toBe('https://a.example/…');
-  expect(shown(`https://a.example/${'s3cret'.repeat(8)}/hook/x`)).toBe('https://a.example/…/hook/…');
-  expect(shown('mailto:s3cret@a.example')).toBe('…');
-  const began = performance.now();
-  expect(shown(`https://a.example/${'a'.repeat(1_000_000)}/`)).toBe('…');
-  expect(performance.now() - began).toBeLessThan(1_000);
-});
-
-const TIMES = { everyMs: 300_000, silentMs: 60_000 };
-const seen = {
-  state: 'ours',
-  about: '',
-  mark: '',
-  checkedAt: 1_000_000,
-  heardAt: 0,
-  now: 1_000_000,
-} as const;
-const some = async () => 3;
-const nothing = async () => 0;
-
-test.each([
-  ['never looked at', { checkedAt: 0 }, nothing, false, true],
-  ['ours, looked at just now', { now: 1_010_000 }, some, false, false],
-  ['ours, looked at long ago', { now: 1_300_000 }, nothing, false, true],
-  ['ours, looked at in what is the future since the clock went back', { now: 400_000 }, nothing, false, true],
-  ['ours and silent, though reports are awaited', { now: 1_060_000 }, some, false, true],
-  ['ours and silent, with nothing to tell of', { now: 1_060_000 }, nothing, false, false],
-  ['ours and heard of lately', { now: 1_060_000, heardAt: 1_050_000 }, some, false, false],
-  ['somebody else’s', { now: 1_060_000, state: 'foreign' as const }, nothing, false, true],
-  [
-    'somebody else’s, looked at just now',
-    { now: 1_010_000, state: 'foreign' as const },
-    nothing,
-    false,
-    false,
-  ],
-  ['found by a process that has just started', { now: 1_010_000 }, nothing, true, true],
-  ['found by one of many that have just started', { now: 1_001_000 }, nothing, true, false],
-])('whether it is looked at: %s', async (_, change, awaiting, isFirst, due) => {
-  expect(await isDue({ ...seen, ...change }, awaiting, TIMES, isFirst)).toBe(due);
-});
-
-/** Keeps the simulator's subscription of a lane, looking at it all the time. */
-function keeping(lane: string, me: string, told: VolleyEvent[]) {
-  const events = createEvents({ level: 'silent' });
-  events.onAny((event) => told.push(event));
-  const store = callbackState(redis, keyNames(prefix), lane);
-  const keeper = keepSubscriptions({
-    lanes: [{ name: lane, desk: deskOf(), store }],
-    events,
-    alarm: systemAlarm,
-    me,
-    everyMs: 100,
-    silentMs: 50,
-    leaseMs: 60,
-  });
-  return { keeper, store };
-}
-
-test('another address is subscribed by the process that brings it along, however lately the old one was seen', async () => {
-  const store = callbackState(redis, keyNames(prefix), 'moved');
-  const kept = (me: string, callback: CallbackSettings) => {
-    const keeper = keepSubscriptions({
-      lanes: [{ name: 'moved', desk: deskOf(callback), store }],
-      events: createEvents({ level: 'silent' }),
-      alarm: systemAlarm,
-      me,
-      everyMs: 300_000,
-      silentMs: 60_000,
-      leaseMs: 60_000,
-    });
-    onTestFinished(() => keeper.stop());
-  };
-  const isThere = async (url: string) =>
-    vi.waitFor(async () => expect(await there()).toMatchObject({ url: expect.stringContaining(url) }), 5_000);
-  kept('before', { ...CALLBACK, url: 'https://old.example/in' });
-  await isThere('https://old.example/in/');
-  await vi.waitFor(async () => expect(await store.lease('test', 60_000)).toBe(true), 5_000);
-  await store.release('test');
-  kept('after', CALLBACK);
-  await isThere(OWN.url);
-});
-
-test('it is made by itself, made again when it is lost, and not taken from somebody else', async () => {
-  const told: VolleyEvent[] = [];
-  const { keeper, store } = keeping('kept', 'me', told);
-  try {
-    await vi.waitFor(async () => expect(await there()).toMatchObject({ url: OWN.url }));
-    await clientOf(simulator.messagingBaseUrl).remove('key');
-    await vi.waitFor(async () => expect(await there()).toMatchObject({ url: OWN.url }));
-    // The service has it before the keeper has heard so, and it was ours before.
-    await vi.waitFor(() =>
-      expect(told.map(({ type }) => type)).toEqual(['subscription.created', 'subscription.created']),
-    );
-    expect(await store.read()).toMatchObject({ state: 'ours' });
-
-    const client = clientOf(simulator.messagingBaseUrl);
-    await vi.waitFor(async () => {
-      await client.remove('key');
-      expect(await client.create(FOREIGN, 'key')).toEqual({ kind: 'created' });
-    });
-    await vi.waitFor(async () => expect(await store.read()).toMatchObject({ state: 'foreign' }));
-    await vi.waitFor(async () => {
-      const { now, checkedAt } = await store.read();
-      expect(now - checkedAt).toBeGreaterThan(0);
-      expect(told.filter(({ type }) => type === 'subscription.foreign')).toHaveLength(1);
-    });
-    expect(await there()).toMatchObject(FOREIGN);
-  } finally {
-    await keeper.stop();
-  }
-});
-
-test('of several processes one at a time sees to it', async () => {
-  const told: VolleyEvent[] = [];
-  const all = ['a', 'b', 'c', 'd'].map((me) => keeping('shared', me, told));
-  try {
-    await vi.waitFor(async () => expect(await there()).toMatchObject({ url: OWN.url }));
-    await new Promise((later) => setTimeout(later, 300));
-    expect(told.map(({ type }) => type)).toEqual(['subscription.created']);
-  } finally {
-    await Promise.all(all.map(({ keeper }) => keeper.stop()));
-  }
 });

@@ -1,0 +1,129 @@
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { systemAlarm } from '../../../src/clock.js';
+import type { CallbackSettings } from '../../../src/config.js';
+import { createEvents, type VolleyEvent } from '../../../src/events.js';
+import { isDue, keepSubscriptions } from '../../../src/pipeline/notifications/keep-subscription.js';
+import { keyNames } from '../../../src/redis/keys.js';
+import { callbackState } from '../../../src/store/callback-state.js';
+import { testRedis } from '../../redis/test-redis.js';
+import { atSimulator, CALLBACK, clientOf, FOREIGN, OWN } from './subscribing.js';
+
+const { redis, prefix } = testRedis('keep-subscription');
+const { simulator, deskOf, there } = atSimulator();
+
+const TIMES = { everyMs: 300_000, silentMs: 60_000 };
+const seen = {
+  state: 'ours',
+  about: '',
+  mark: '',
+  checkedAt: 1_000_000,
+  heardAt: 0,
+  now: 1_000_000,
+} as const;
+const some = async () => 3;
+const nothing = async () => 0;
+
+test.each([
+  ['never looked at', { checkedAt: 0 }, nothing, false, true],
+  ['ours, looked at just now', { now: 1_010_000 }, some, false, false],
+  ['ours, looked at long ago', { now: 1_300_000 }, nothing, false, true],
+  ['ours, looked at in what is the future since the clock went back', { now: 400_000 }, nothing, false, true],
+  ['ours and silent, though reports are awaited', { now: 1_060_000 }, some, false, true],
+  ['ours and silent, with nothing to tell of', { now: 1_060_000 }, nothing, false, false],
+  ['ours and heard of lately', { now: 1_060_000, heardAt: 1_050_000 }, some, false, false],
+  ['somebody else’s', { now: 1_060_000, state: 'foreign' as const }, nothing, false, true],
+  [
+    'somebody else’s, looked at just now',
+    { now: 1_010_000, state: 'foreign' as const },
+    nothing,
+    false,
+    false,
+  ],
+  ['found by a process that has just started', { now: 1_010_000 }, nothing, true, true],
+  ['found by one of many that have just started', { now: 1_001_000 }, nothing, true, false],
+])('whether it is looked at: %s', async (_, change, awaiting, isFirst, due) => {
+  expect(await isDue({ ...seen, ...change }, awaiting, TIMES, isFirst)).toBe(due);
+});
+
+/** Keeps the simulator's subscription of a lane, looking at it all the time. */
+function keeping(lane: string, me: string, told: VolleyEvent[]) {
+  const events = createEvents({ level: 'silent' });
+  events.onAny((event) => told.push(event));
+  const store = callbackState(redis, keyNames(prefix), lane);
+  const keeper = keepSubscriptions({
+    lanes: [{ name: lane, desk: deskOf(), store }],
+    events,
+    alarm: systemAlarm,
+    me,
+    everyMs: 100,
+    silentMs: 50,
+    leaseMs: 60,
+  });
+  return { keeper, store };
+}
+
+test('another address is subscribed by the process that brings it along, however lately the old one was seen', async () => {
+  const store = callbackState(redis, keyNames(prefix), 'moved');
+  const kept = (me: string, callback: CallbackSettings) => {
+    const keeper = keepSubscriptions({
+      lanes: [{ name: 'moved', desk: deskOf(callback), store }],
+      events: createEvents({ level: 'silent' }),
+      alarm: systemAlarm,
+      me,
+      everyMs: 300_000,
+      silentMs: 60_000,
+      leaseMs: 60_000,
+    });
+    onTestFinished(() => keeper.stop());
+  };
+  const isThere = async (url: string) =>
+    vi.waitFor(async () => expect(await there()).toMatchObject({ url: expect.stringContaining(url) }), 5_000);
+  kept('before', { ...CALLBACK, url: 'https://old.example/in' });
+  await isThere('https://old.example/in/');
+  await vi.waitFor(async () => expect(await store.lease('test', 60_000)).toBe(true), 5_000);
+  await store.release('test');
+  kept('after', CALLBACK);
+  await isThere(OWN.url);
+});
+
+test('it is made by itself, made again when it is lost, and not taken from somebody else', async () => {
+  const told: VolleyEvent[] = [];
+  const { keeper, store } = keeping('kept', 'me', told);
+  try {
+    await vi.waitFor(async () => expect(await there()).toMatchObject({ url: OWN.url }));
+    await clientOf(simulator().messagingBaseUrl).remove('key');
+    await vi.waitFor(async () => expect(await there()).toMatchObject({ url: OWN.url }));
+    // The service has it before the keeper has heard so, and it was ours before.
+    await vi.waitFor(() =>
+      expect(told.map(({ type }) => type)).toEqual(['subscription.created', 'subscription.created']),
+    );
+    expect(await store.read()).toMatchObject({ state: 'ours' });
+
+    const client = clientOf(simulator().messagingBaseUrl);
+    await vi.waitFor(async () => {
+      await client.remove('key');
+      expect(await client.create(FOREIGN, 'key')).toEqual({ kind: 'created' });
+    });
+    await vi.waitFor(async () => expect(await store.read()).toMatchObject({ state: 'foreign' }));
+    await vi.waitFor(async () => {
+      const { now, checkedAt } = await store.read();
+      expect(now - checkedAt).toBeGreaterThan(0);
+      expect(told.filter(({ type }) => type === 'subscription.foreign')).toHaveLength(1);
+    });
+    expect(await there()).toMatchObject(FOREIGN);
+  } finally {
+    await keeper.stop();
+  }
+});
+
+test('of several processes one at a time sees to it', async () => {
+  const told: VolleyEvent[] = [];
+  const all = ['a', 'b', 'c', 'd'].map((me) => keeping('shared', me, told));
+  try {
+    await vi.waitFor(async () => expect(await there()).toMatchObject({ url: OWN.url }));
+    await new Promise((later) => setTimeout(later, 300));
+    expect(told.map(({ type }) => type)).toEqual(['subscription.created']);
+  } finally {
+    await Promise.all(all.map(({ keeper }) => keeper.stop()));
+  }
+});

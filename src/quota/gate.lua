@@ -74,7 +74,6 @@ local function gate_limit(lane, rules, now)
 end
 
 local function gate_in_flight_cap(lane, rules)
-  if lane.unproven == 1 then return 1 end
   if rules.quota == 0 and lane.clean < WINDOWS_TO_PROVE then return UNPROVEN_IN_FLIGHT end
   return rules.inFlight
 end
@@ -201,6 +200,17 @@ local function gate_own(lane, kind, inFlight)
   return math.max(0, inFlight[kind] - lane[kind .. 'Left'])
 end
 
+-- How many more of a kind a turn may put in flight. A lane that had been stopped it tries with one, whatever is still out
+-- from before the operator opened it, or from a turn before this.
+local function gate_room_in_flight(flightKey, lane, rules, kind, inFlight)
+  if lane.unproven == 0 then return gate_in_flight_cap(lane, rules) - gate_own(lane, kind, inFlight) end
+  for _, raw in ipairs(redis.call('HVALS', flightKey)) do
+    local claim = cjson.decode(raw)
+    if claim.e >= lane.opened and claim.t == lane[kind .. 'Turn'] then return 0 end
+  end
+  return 1
+end
+
 -- Polls a window that are needed for every request to be asked about before its deadline; when the oldest is due.
 local function gate_late(rules, now, unpolledKey)
   local oldest = tonumber(redis.call('ZRANGE', unpolledKey, 0, 0, 'WITHSCORES')[2])
@@ -223,8 +233,8 @@ end
 
 -- Permits that one kind may take now, and when more come. `due`: polls that fall due within the window, `wanted`: sends
 -- that wait, `late`: polls a window that are needed for every request to be asked about before its deadline.
-local function gate_permits(windowKey, lane, rules, now, kind, inFlight, due, wanted, late)
-  local cap = gate_in_flight_cap(lane, rules) - gate_own(lane, kind, inFlight)
+local function gate_permits(windowKey, flightKey, lane, rules, now, kind, inFlight, due, wanted, late)
+  local cap = gate_room_in_flight(flightKey, lane, rules, kind, inFlight)
   if lane.paused ~= '' then cap = math.min(1, cap) end
   local limit = gate_limit(lane, rules, now)
   if not limit then return cap, nil end

@@ -75,7 +75,7 @@ crew_count_polls(windowKey, unpolledKey, polledKey, lane, rules, inFlight, now)
 local due = redis.call('ZCOUNT', unpolledKey, '-inf', now + rules.window)
 local late = gate_late(rules, now, unpolledKey)
 local wanted = redis.call('ZCARD', runningKey) > 0 and math.huge or 0
-local permits, more = gate_permits(windowKey, lane, rules, now, 'poll', inFlight, due, wanted, late)
+local permits, more = gate_permits(windowKey, pollsKey, lane, rules, now, 'poll', inFlight, due, wanted, late)
 local take = math.min(want, permits)
 if take <= 0 then return finish(more and 'quota' or 'inFlight', more or now, {}) end
 if own == 0 then lane.busySince = math.max(lane.busySince, now) end

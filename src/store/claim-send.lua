@@ -98,7 +98,7 @@ if not forNobody then
   local closed, reopens = gate_closed(lane, rules, now, 'send', oldest and oldest <= now, own)
   if closed then return finish(closed, reopens, {}) end
   local permits
-  permits, more = gate_permits(windowKey, lane, rules, now, 'send', inFlight, due, want, late)
+  permits, more = gate_permits(windowKey, claimsKey, lane, rules, now, 'send', inFlight, due, want, late)
   take = math.min(want, permits)
   if take <= 0 then return finish(more and 'quota' or 'inFlight', more or now, {}) end
   local ticks

@@ -73,7 +73,8 @@ local function next_at(kind, wantedAt, wanted)
   if closed == 'stopped' or closed == 'held' then return -1, closed end
   if closed then return math.max(reopens, wantedAt), closed end
   if kind == 'send' and lane.rollUntil > now and lane.doubt == 1 then return lane.rollUntil, 'recovering' end
-  local permits, more = gate_permits(windowKey, lane, rules, now, kind, inFlight, due, wanted, gate_late(rules, now, unpolledKey))
+  local flightKey, late = kind == 'send' and claimsKey or pollsKey, gate_late(rules, now, unpolledKey)
+  local permits, more = gate_permits(windowKey, flightKey, lane, rules, now, kind, inFlight, due, wanted, late)
   if permits > 0 then return math.max(now, wantedAt), nil end
   return math.max(more or now, wantedAt), 'quota'
 end

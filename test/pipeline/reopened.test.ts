@@ -107,3 +107,18 @@ test('A lane that was stopped is tried with one request before it goes on as bef
   );
   expect((await it.claims.send({ ...turn, call: 3 })).claims.length).toBe(10);
 });
+
+test('What a killed worker has left in flight neither hinders the request that tries its lane nor lets more go', async () => {
+  const it = laneFixture(redis, `${prefix}-left`, 'default');
+  await it.campaign('c', 100);
+  const killed = await it.claims.send({ turn: 'killed', call: 1, want: 10, seen: 0 });
+  await it.commands.stop('the key is not accepted', (await it.views.look()).epoch);
+  await it.commands.lane('resume');
+  const turn = { turn: 'next', want: 10, seen: 0 };
+  expect((await it.claims.send({ ...turn, call: 1 })).claims.length).toBe(1);
+  await it.settlements.send(
+    killed.claims.map((claim) => ({ claim, as: 'unknown', overdue: true, reason: 'killed' }) as const),
+    0,
+  );
+  expect((await it.claims.send({ ...turn, call: 2 })).claims).toEqual([]);
+});

@@ -1,4 +1,5 @@
 import { DelayedError, type Job, Queue, Worker } from 'bullmq';
+import { within } from '../clock.js';
 import type { Events } from '../events.js';
 import type { Redis } from '../redis/connection.js';
 import type { Keys } from '../redis/keys.js';
@@ -81,7 +82,7 @@ async function depthOf(queue: Queue): Promise<Depth> {
 /** A stage at work in this process. */
 export interface StageWorker {
   readonly ready: Promise<void>;
-  /** Takes no more lanes, ends the turns that run, and hands their lanes to others. */
+  /** Takes no more lanes, ends the turns that run, and hands their lanes to others, unless Redis is away. */
   drain(): Promise<void>;
 }
 
@@ -101,6 +102,7 @@ export interface StageWorkerOptions {
 export function startStageWorker(options: StageWorkerOptions): StageWorker {
   const { stage, redis, keys, events, concurrency, turn } = options;
   const serving = new Map<string, AbortController>();
+  const turns = new Set<Promise<TurnEnd>>();
   let isDraining = false;
 
   const process = async (job: Job, token?: string): Promise<void> => {
@@ -114,9 +116,11 @@ export function startStageWorker(options: StageWorkerOptions): StageWorker {
     const control = new AbortController();
     serving.set(lane, control);
     const began = performance.now();
+    const served = turn(lane, control.signal);
+    turns.add(served);
     let end: TurnEnd;
     try {
-      end = await turn(lane, control.signal);
+      end = await served;
       const next = end.kind === 'idle' ? null : Date.now() + end.inMs;
       const tookMs = Math.round(performance.now() - began);
       events.emit({
@@ -140,6 +144,7 @@ export function startStageWorker(options: StageWorkerOptions): StageWorker {
       return again(control.signal.aborted ? 0 : BROKEN_MS);
     } finally {
       serving.delete(lane);
+      turns.delete(served);
     }
     if (isDraining) return again(0);
     if (end.kind === 'later') return again(end.inMs);
@@ -166,7 +171,11 @@ export function startStageWorker(options: StageWorkerOptions): StageWorker {
     async drain() {
       isDraining = true;
       for (const control of serving.values()) control.abort();
-      await worker.close();
+      await worker.pause(true);
+      await Promise.allSettled(turns);
+      // While Redis is away no lane can be handed back. Nor is it waited for longer than its lock, which ends by itself.
+      const isAway = redis.status !== 'ready';
+      await within(LOCK_MS, worker.close(isAway)).catch(() => undefined);
     },
   };
 }

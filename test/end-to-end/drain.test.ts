@@ -1,4 +1,5 @@
 import { expect, test, vi } from 'vitest';
+import { privateRedis } from '../redis/private-redis.js';
 import { testRedis } from '../redis/test-redis.js';
 import { recipients } from './recipients.js';
 import { finished, launch, startedFleet } from './started.js';
@@ -35,4 +36,25 @@ test('A worker that is asked to end settles what is in flight, ends with 0, and 
   const goesOnAfterMs = (ledger.find(({ at }) => at > endedAt)?.at ?? 0) - endedAt;
   console.info(`another process goes on ${goesOnAfterMs} ms after the end of the first`);
   expect(goesOnAfterMs).toBeLessThan(5_000);
+});
+
+test('A worker with nothing in flight that is asked to end while Redis is away ends with 0', {
+  timeout: 90_000,
+}, async () => {
+  const redis = await privateRedis();
+  const fleet = await startedFleet({
+    redisUrl: redis.url,
+    prefix: 'drain-away',
+    workers: ['all'],
+    simulator: { keys: [{ key: 'key' }] },
+  });
+  const id = await launch(fleet, { recipients: recipients(10), message: 'Sale' });
+  await finished(fleet.volley, id, 60_000);
+  await redis.kill();
+  await vi.waitUntil(() => fleet.logged('redis.lost').length > 0, { timeout: 30_000 });
+  const [member] = fleet.members;
+  if (member === undefined) throw new Error('no worker');
+  // One that waits for Redis until its patience is at an end, ends with 1.
+  expect(await fleet.end(member, 'SIGTERM')).toBe(0);
+  await redis.restart();
 });

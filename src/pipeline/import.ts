@@ -1,20 +1,13 @@
-import { createHash } from 'node:crypto';
-import { basename, extname } from 'node:path';
-import { newCampaignId } from '../campaign/campaign-id.js';
 import { InputError } from '../campaign/errors.js';
-import { checkSender } from '../campaign/sender.js';
-import { HALF_A_PAIR } from '../campaign/template.js';
 import type { Preview } from '../campaign/views.js';
-import type { Clock, Random } from '../clock.js';
-import type { LocalConfig } from '../config.js';
 import type { Events } from '../events.js';
 import type { Redis } from '../redis/connection.js';
 import type { Keys } from '../redis/keys.js';
 import type { CampaignMeta } from '../store/campaigns.js';
 import { beginImport, type ImportSession } from '../store/import-session.js';
 import type { Suppression } from '../store/suppression.js';
+import { checked, type DraftDeps, draftOf } from './campaign-draft.js';
 import type { CampaignInput, EnqueueOutcome } from './campaign-input.js';
-import { type Lane, noSuchLane } from './lane.js';
 import { openList, type Passed, passList } from './list-pass.js';
 import { sameContent, takeContent, takeKey } from './once.js';
 
@@ -27,15 +20,11 @@ import { sameContent, takeContent, takeKey } from './once.js';
  */
 
 /** What {@link importCampaign} goes by. */
-export interface ImportDeps {
+export interface ImportDeps extends DraftDeps {
   readonly redis: Redis;
   readonly keys: Keys;
-  readonly config: LocalConfig;
-  readonly lanes: ReadonlyMap<string, Lane>;
   readonly events: Events;
   readonly suppression: Suppression;
-  readonly clock: Clock;
-  readonly random: Random;
   /** How long an import may give no sign of life, ms; tests shorten it. */
   readonly importLeaseMs?: number | undefined;
   /** Wakes the lane of a campaign that was just committed. */
@@ -141,72 +130,4 @@ async function survey(deps: ImportDeps, input: CampaignInput): Promise<Passed> {
     signal: input.signal,
     onInvalid: input.onInvalid,
   });
-}
-
-/** Everything that can be checked before the list is opened. */
-function checked({ config, lanes }: ImportDeps, input: CampaignInput) {
-  const name = input.lane ?? config.lanes[0]?.name ?? '';
-  const lane = lanes.get(name);
-  if (lane === undefined) {
-    throw noSuchLane(name, lanes.keys());
-  }
-  const sender = input.sender ?? config.senderAddress;
-  if (sender === undefined) {
-    throw new InputError('a sender is needed: give one (--sender), or set SENDER_ADDRESS', {
-      field: 'sender',
-    });
-  }
-  const form = checkSender(sender);
-  if (form.kind === 'invalid') throw new InputError(form.reason, { field: 'sender' });
-  if (input.message.trim() === '') {
-    throw new InputError('the message is empty: give the text that is to be sent', { field: 'message' });
-  }
-  for (const field of ['senderName', 'name'] as const) {
-    if (HALF_A_PAIR.test(input[field] ?? ''))
-      throw new InputError(`${field} holds half of a surrogate pair, which is no letter`, { field });
-  }
-  if (input.idempotencyKey === '')
-    throw new InputError('the idempotency key is empty: leave it out, or give one');
-  if (input.validForMs !== undefined && !(input.validForMs > 0)) {
-    throw new InputError('the time for which a campaign is valid must be longer than nothing', {
-      field: 'validFor',
-    });
-  }
-  const senderName = input.senderName ?? config.senderName;
-  return { lane, sender: { sender, isText: form.kind === 'text', senderName } };
-}
-
-/** What is known of the campaign before its list is read. */
-function draftOf(deps: ImportDeps, input: CampaignInput): CampaignMeta {
-  const { lane, sender } = checked(deps, input);
-  const created = deps.clock();
-  const { idempotencyKey } = input;
-  return {
-    id: newCampaignId(created, deps.random),
-    name: input.name ?? defaultName(input, created),
-    lane: lane.name,
-    sender: sender.sender,
-    senderName: sender.senderName,
-    text: input.message,
-    columns: [],
-    numberColumn: '',
-    placeholders: [],
-    priority: input.priority ?? 'normal',
-    validForMs: input.validForMs === undefined ? undefined : Math.round(input.validForMs),
-    created,
-    at: input.at,
-    idempotency:
-      idempotencyKey === undefined
-        ? undefined
-        : createHash('sha256').update(idempotencyKey).digest('base64url'),
-    duplicates: 0,
-    invalid: 0,
-    suppressed: 0,
-    preview: null,
-  };
-}
-
-function defaultName({ recipients }: CampaignInput, now: number): string {
-  if (typeof recipients === 'string') return basename(recipients, extname(recipients));
-  return `campaign of ${new Date(now).toISOString().slice(0, 16).replace('T', ' ')}`;
 }

@@ -14,17 +14,19 @@ export interface LaneFinder {
 
 /** Finds among these lanes. */
 export function laneFinder(redis: Redis, keys: Keys, lanes: ReadonlyMap<string, Lane>): LaneFinder {
-  const named = (name: string): Lane => {
-    const lane = lanes.get(name);
-    if (lane !== undefined) return lane;
-    throw noSuchLane(name, lanes.keys());
-  };
   return {
-    named,
+    named: (name) => laneNamed(lanes, name),
     async of(campaign) {
       const name = await findLane(redis, keys, campaign);
-      if (name !== null) return named(name);
+      if (name !== null) return laneNamed(lanes, name);
       throw new NotFoundError(`there is no campaign ${campaign}; \`volley list\` shows those there are`);
     },
   };
+}
+
+/** The lane of that name. Throws a NotFoundError that lists those there are. */
+export function laneNamed(lanes: ReadonlyMap<string, Lane>, name: string): Lane {
+  const lane = lanes.get(name);
+  if (lane !== undefined) return lane;
+  throw noSuchLane(name, lanes.keys());
 }

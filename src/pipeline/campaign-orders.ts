@@ -16,25 +16,26 @@ export function campaignOrders(finder: LaneFinder, wakers: Wakers, events: Event
     if (done.outcome === 'missing') throw new NotFoundError(`there is no campaign ${id}`);
     if (done.outcome !== 'done') throw new InputError(`campaign ${id} is ${done.outcome}; it cannot ${word}`);
     lane.tell(done.events);
-    return { lane, inFlight: done.inFlight, cancelled: done.cancelled };
+    return { lane, inFlight: done.inFlight, cancelled: done.cancelled, isNew: done.isNew };
   };
 
   return {
     async pause(id) {
-      const { lane, inFlight } = await command(id, 'pause');
-      events.emit({ type: 'campaign.paused', lane: lane.name, campaign: id, by: 'operator', inFlight });
+      const { lane, inFlight, isNew } = await command(id, 'pause');
+      if (isNew)
+        events.emit({ type: 'campaign.paused', lane: lane.name, campaign: id, by: 'operator', inFlight });
       return { inFlight };
     },
 
     async resume(id) {
-      const { lane } = await command(id, 'resume');
-      events.emit({ type: 'campaign.resumed', lane: lane.name, campaign: id });
+      const { lane, isNew } = await command(id, 'resume');
+      if (isNew) events.emit({ type: 'campaign.resumed', lane: lane.name, campaign: id });
       await wakeLane(lane, wakers);
     },
 
     async cancel(id) {
-      const { lane, inFlight, cancelled } = await command(id, 'cancel');
-      events.emit({ type: 'campaign.cancelled', lane: lane.name, campaign: id, inFlight });
+      const { lane, inFlight, cancelled, isNew } = await command(id, 'cancel');
+      if (isNew) events.emit({ type: 'campaign.cancelled', lane: lane.name, campaign: id, inFlight });
       return { inFlight, cancelled };
     },
   };

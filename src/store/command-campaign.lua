@@ -13,7 +13,8 @@
   ARGV[3] id            the campaign
   ARGV[4] reason        why it is paused, for people
   ARGV[5] given         time in ms, or '' for the server's
-  Returns               done, missing, or the state that forbids it; sends in flight; recipients cancelled; events
+  Returns               done, missing, or the state that forbids it; sends in flight; recipients cancelled; events;
+                        1 if it is in another state now than before
 ]]
 -- @include ../redis/clock.lua
 -- @include ../quota/ledger.lua
@@ -38,9 +39,10 @@ local lane, now = lane_load(laneKey, given)
 local campaigns = campaigns_load(statesKey, { id })
 local c = campaigns[id]
 local events, cancelled = {}, 0
-if not c then return { 'missing', 0, 0, '[]' } end
+if not c then return { 'missing', 0, 0, '[]', 0 } end
+local before = c.s
 if c.s == 'importing' or c.s == 'completed' or (c.s == 'cancelled' and command ~= 'cancel') then
-  return { c.s, 0, 0, '[]' }
+  return { c.s, 0, 0, '[]', 0 }
 end
 local inFlight = campaign_in_flight(claimsKey, id)
 
@@ -63,10 +65,10 @@ elseif command == 'resume' and c.s == 'paused' then
     redis.call('ZADD', runningKey, string.format('%.17g', math.max(0, lane.virtual - 5)), id)
   end
 elseif command == 'cancel' and c.s ~= 'cancelled' then
-  local before = c.n.cancelled or 0
+  local counted = c.n.cancelled or 0
   c.s = 'cancelled'
   campaign_give_up_rest(claimsKey, lane, id, c, 'cancelled', now)
-  cancelled = (c.n.cancelled or 0) - before
+  cancelled = (c.n.cancelled or 0) - counted
   redis.call('ZREM', runningKey, id)
   redis.call('ZREM', scheduledKey, id)
   redis.call('ZREM', lapsingKey, id)
@@ -74,4 +76,4 @@ elseif command == 'cancel' and c.s ~= 'cancelled' then
 end
 campaigns_save(statesKey, campaigns)
 lane_save(laneKey, lane)
-return { 'done', inFlight, cancelled, #events > 0 and cjson.encode(events) or '[]' }
+return { 'done', inFlight, cancelled, #events > 0 and cjson.encode(events) or '[]', c.s ~= before and 1 or 0 }

@@ -11,6 +11,8 @@ export interface Commanded {
   readonly inFlight: number;
   readonly cancelled: number;
   readonly events: readonly ScriptEvent[];
+  /** Whether it is in another state now than before: an order that is repeated changes nothing. */
+  readonly isNew: boolean;
 }
 
 /** What became of batches of unknown outcome. `safeAt`: when those it was too early for may be sent again, ms. */
@@ -42,10 +44,10 @@ const RESOLVED_AT_ONCE = 500;
 
 const outcomes = z.enum(['done', 'missing', 'importing', 'completed', 'cancelled']);
 const commandCampaign = loadScript(import.meta.url, './command-campaign.lua', (reply): Commanded => {
-  const [outcome, inFlight, cancelled, events] = z
-    .tuple([outcomes, z.number(), z.number(), z.string()])
+  const [outcome, inFlight, cancelled, events, isNew] = z
+    .tuple([outcomes, z.number(), z.number(), z.string(), z.number()])
     .parse(reply);
-  return { outcome, inFlight, cancelled, events: scriptEvents(events) };
+  return { outcome, inFlight, cancelled, events: scriptEvents(events), isNew: isNew === 1 };
 });
 const commandLane = loadScript(import.meta.url, './command-lane.lua', (reply) => reply === 1);
 const resolveUnknown = loadScript(import.meta.url, './resolve-unknown.lua', (reply): Resolved => {

@@ -58,3 +58,19 @@ test('a status that counts somebody as unknown names the batch, also when it bec
   expect(await first).toEqual([]);
   expect([status.recipients.unknown, status.unknown.length]).toEqual([1, 1]);
 });
+
+test('an order that is repeated is told once, for it changes nothing', async () => {
+  const { id } = await claimed('Hello for the third time');
+  const { lanes, events } = deps;
+  const told: string[] = [];
+  const untell = events.onAny(({ type }) => {
+    if (type.startsWith('campaign.')) told.push(type);
+  });
+  const desk = createDesk({ redis, keys, lanes, wakers, roster: roster(redis, keys, Date.now), events });
+  for (const order of [desk.pause, desk.resume, desk.cancel]) {
+    await order(id);
+    await order(id);
+  }
+  untell();
+  expect(told).toEqual(['campaign.paused', 'campaign.resumed', 'campaign.cancelled']);
+});

@@ -1,18 +1,18 @@
 import type { Command } from 'commander';
 import { readCsv } from '../list/rows.js';
 import type { CampaignInput, EnqueueOutcome } from '../pipeline/campaign-input.js';
-import type { Volley } from '../pipeline/volley.js';
 import { action, examples } from './action.js';
 import type { Answer, Context } from './context.js';
-import { badInput, EXIT, Refusal } from './exit.js';
+import { badInput } from './exit.js';
 import { filled } from './given.js';
 import { type InvalidFile, invalidFile } from './invalid-file.js';
 import { campaignInput, type ListOptions, mustBeToCome, withListOptions } from './list-options.js';
 import { withLocalVolley } from './open.js';
-import { renderInvalid, renderPreview } from './show-preview.js';
+import { created } from './send-created.js';
+import { refusalOf } from './send-refused.js';
+import { renderPreview } from './show-preview.js';
 import { testInput } from './test-sample.js';
-import { counted, grouped } from './text.js';
-import { sayIfNoWorkers, watchCampaign } from './watch.js';
+import { counted } from './text.js';
 
 /** The options of `volley send`. */
 export interface SendOptions extends ListOptions {
@@ -123,88 +123,4 @@ function orders(
       return context.ask(`Send to ${counted(preview.recipients, 'recipient')}?`);
     },
   };
-}
-
-type Created = Extract<EnqueueOutcome, { recipients: number }>;
-
-async function created(
-  context: Context,
-  volley: Volley,
-  options: SendOptions,
-  outcome: Created,
-  written?: InvalidFile,
-): Promise<Answer> {
-  const { id, recipients, duplicates, invalid, suppressed } = outcome;
-  const existing = outcome.kind === 'existing';
-  const bad = written?.end();
-  const json = {
-    id,
-    recipients,
-    duplicates,
-    invalid,
-    suppressed,
-    existing,
-    ...(bad === undefined ? {} : { invalidFile: bad.path }),
-  };
-  const leftOut = [
-    [duplicates, 'duplicate', 'duplicates'],
-    [invalid, 'invalid row', 'invalid rows'],
-    [suppressed, 'suppressed', 'suppressed'],
-  ] as const;
-  const counts = leftOut
-    .filter(([count]) => count > 0)
-    .map(([count, one, many]) => counted(count, one, many));
-  const lines = [
-    existing
-      ? `Campaign ${id} was made with this idempotency key before; nothing was added.`
-      : `Campaign ${context.paint('bold', id)}: ${counted(recipients, 'recipient')}${counts.length === 0 ? '' : `; left out: ${counts.join(', ')}`}.`,
-    ...(bad === undefined ? [] : [`The bad rows are in ${bad.path}.`]),
-    `See how it goes: volley status ${id} --watch`,
-  ];
-  await sayIfNoWorkers(context, volley);
-  if (!options.wait) return { json, lines };
-  if (!context.json) for (const line of lines.slice(0, -1)) context.say(line);
-  const { status, exit } = await watchCampaign(context, volley, id);
-  if (exit === EXIT.done && status.state === 'cancelled') {
-    throw new Refusal(EXIT.failed, 'cancelled', `Campaign ${id} was cancelled.`, { ...json, status });
-  }
-  return { json: { ...json, status }, lines: [`${id} ${status.state}`], exit };
-}
-
-function refusalOf(outcome: Exclude<EnqueueOutcome, Created>): Refusal {
-  switch (outcome.kind) {
-    case 'invalidRows':
-      return refusedRows(outcome);
-    case 'repeated':
-      return badInput(
-        `Campaign ${outcome.id} has the same file, text and sender and is younger than 24 hours: \`volley status ${outcome.id}\`. To send it once more, give --again.`,
-        { reason: 'repeated', id: outcome.id },
-      );
-    case 'conflict':
-      return badInput(
-        `--idempotency-key belongs to campaign ${outcome.id}, which has another list, text, sender, lane, time or priority: give what it was made with, or another key.`,
-        { reason: 'conflict', id: outcome.id },
-      );
-    case 'declined':
-      return new Refusal(EXIT.failed, 'declined', 'Nothing was sent.');
-    default:
-      return outcome satisfies never;
-  }
-}
-
-function refusedRows({ preview }: Extract<EnqueueOutcome, { kind: 'invalidRows' }>): Refusal {
-  const { invalid, rows, problems } = preview;
-  return badInput(
-    [
-      `${grouped(invalid)} of ${counted(rows, 'row')} cannot be sent to, so nothing is:`,
-      ...renderInvalid(problems, invalid),
-      invalid === rows ? 'Mend them.' : 'Mend them, or leave them out with --skip-invalid.',
-    ].join('\n'),
-    {
-      reason: 'invalidRows',
-      invalid,
-      rows,
-      problems: problems.map(({ line, column, reason }) => ({ line, column, reason })),
-    },
-  );
 }

@@ -15,7 +15,7 @@ export function refusalOf(outcome: Exclude<EnqueueOutcome, { recipients: number 
       );
     case 'conflict':
       return badInput(
-        `--idempotency-key belongs to campaign ${outcome.id}, which has another list, text, sender, lane, time or priority: give what it was made with, or another key.`,
+        `--idempotency-key belongs to campaign ${outcome.id}, which has another list, text, sender, sender name, lane, time, validity or priority: give what it was made with, or another key.`,
         { reason: 'conflict', id: outcome.id },
       );
     case 'declined':

@@ -38,7 +38,7 @@ export async function refusalOf(
     case 'conflict':
       return new Problem(
         'conflict',
-        'the idempotency key belongs to a campaign that has another list, text, sender, lane, time or priority: send what it was made with, or another key',
+        'the idempotency key belongs to a campaign that has another list, text, sender, sender name, lane, time, validity or priority: send what it was made with, or another key',
         await naming(volley, key, outcome.id),
       );
     case 'declined':

@@ -56,7 +56,7 @@ const KINDS = {
   conflict: [
     422,
     'The idempotency key belongs to another campaign',
-    'One with another list, text, sender, lane, time or priority; `campaign` names it. Take a new key for a new campaign, and the same only to ask again for the same.',
+    'One with another list, text, sender, sender name, lane, time, validity or priority; `campaign` names it. Take a new key for a new campaign, and the same only to ask again for the same.',
   ],
   tooMany: [
     429,

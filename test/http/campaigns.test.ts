@@ -52,6 +52,25 @@ test('The same idempotency key answers with the same campaign, and refuses anoth
   expect(again.said).toEqual({ ...(first.said as object), existing: true });
   const other = await create({ ...body, message: 'Something else' }, headers);
   expect([other.status, other.said]).toMatchObject([422, { code: 'conflict', campaign: idOf(first) }]);
+  const changes = {
+    text: { message: 'Something else' },
+    list: { recipients: body.recipients.slice(0, 1) },
+    sender: { sender: 'OTHER' },
+    'sender name': { senderName: 'Another' },
+    time: { at: '2999-02-01T00:00:00Z' },
+    validity: { validFor: '1h' },
+    priority: { priority: 'high' },
+  };
+  for (const [what, change] of Object.entries(changes)) {
+    const refused = await create({ ...body, ...change }, headers);
+    expect([what, refused.status, refused.said]).toMatchObject([
+      what,
+      422,
+      { detail: expect.stringMatching(new RegExp(`another .*\\b${what}\\b`)) },
+    ]);
+  }
+  const renamed = await create({ ...body, name: 'Another' }, headers);
+  expect(renamed.said).toMatchObject({ existing: true });
 });
 
 test('Of many that come at once with one key there is one campaign', async () => {

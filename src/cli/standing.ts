@@ -40,14 +40,11 @@ export function standing(status: CampaignStatus, now: number): { text: string; i
       };
     case 'resolve':
       return {
-        text: `Nobody knows whether ${grouped(recipients.unknown)} of them were sent to. Decide with: volley resolve ${id} --abandon (or --accepted, --resend)`,
+        text: `Nobody knows whether ${recipients.unknown === 1 ? 'one of them was' : `${grouped(recipients.unknown)} of them were`} sent to. Decide with: volley resolve ${id} --abandon (or --accepted, --resend)`,
         ink: 'magenta',
       };
     case 'lane':
-      return {
-        text: `Lane ${status.lane} is paused${blocked === '' ? '; see: volley lanes' : `: ${blocked}`}.`,
-        ink: 'yellow',
-      };
+      return { text: laneWords(status, blocked), ink: 'yellow' };
     case 'permits':
       return {
         text: `Waits for permits${blocked === '' ? '' : `: ${blocked}`}.${etaOf(status, now)}`,
@@ -63,6 +60,13 @@ export function standing(status: CampaignStatus, now: number): { text: string; i
     default:
       return status.waitingFor satisfies never;
   }
+}
+
+/** A pause without an end lasts until somebody says a word. */
+function laneWords({ lane, blockedBy }: CampaignStatus, blocked: string): string {
+  if (blockedBy === null) return `Lane ${lane} is paused; see: volley lanes.`;
+  if (blockedBy.until !== null) return `Lane ${lane} is paused: ${blocked}.`;
+  return `Lane ${lane} is stopped: ${blocked.replace(/\.$/, '')}. When it may go on: volley lane resume ${lane}`;
 }
 
 function blockedWords(blockedBy: CampaignStatus['blockedBy'], now: number): string {

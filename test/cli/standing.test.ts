@@ -28,6 +28,13 @@ test('whatever an operator has to do stands there as a command', () => {
   expect(sentence({ waitingFor: 'resolve', recipients: { unknown: 7 } })).toMatch(
     /7 of them.*volley resolve c1/,
   );
+  expect(sentence({ waitingFor: 'resolve', recipients: { unknown: 1 } })).toContain(
+    'whether one of them was',
+  );
+  const stopped = { reason: 'The service answered 403: it cannot be used.', until: null };
+  expect(sentence({ waitingFor: 'lane', blockedBy: stopped })).toBe(
+    'Lane main is stopped: The service answered 403: it cannot be used. When it may go on: volley lane resume main',
+  );
   expect(sentence({ waitingFor: 'workers' })).toMatch(/No worker runs.*volley up/);
 });
 

@@ -49,7 +49,7 @@ export function renderLane(lane: LaneStatus, now: number, paint: Paint): string[
   const learned = quota.learned === null ? '' : `, ${grouped(quota.learned)} learned`;
   const coming = quota.permitsToCome
     .slice(0, STEPS_SHOWN)
-    .map(({ at, permits }) => `${grouped(permits)} ${until(at, now)}`)
+    .map(({ at, permits }) => `${grouped(permits)} ${Date.parse(at) <= now ? 'now' : `at ${until(at, now)}`}`)
     .join(', ');
   const resume = state === 'stopped' || state === 'held' ? `; go on with: volley lane resume ${name}` : '';
   return [
@@ -61,6 +61,6 @@ export function renderLane(lane: LaneStatus, now: number, paint: Paint): string[
         ]),
     `${label('quota')}${known}${grouped(used)} ${quota.limit === null ? `used; ${limit}` : `${limit} used`} (${grouped(quota.used.send)} sent, ${grouped(quota.used.poll)} polls, ${grouped(quota.inFlight)} in flight); configured: ${quota.configured}${learned}`,
     ...(coming === '' ? [] : [`${label('permits')}${coming}`]),
-    `${label('work')}${counted(campaigns.running, 'campaign')} running, ${grouped(campaigns.scheduled)} scheduled; ${counted(lane.awaitingReports, 'request')} await reports, ${grouped(lane.unknown)} unknown; ${counted(lane.throttled, 'answer')} 429 so far`,
+    `${label('work')}${counted(campaigns.running, 'campaign')} running, ${grouped(campaigns.scheduled)} scheduled; ${counted(lane.awaitingReports, 'request awaits', 'requests await')} reports, ${grouped(lane.unknown)} unknown; ${counted(lane.throttled, 'answer')} 429 so far`,
   ];
 }

@@ -54,3 +54,11 @@ test('a reason that is a sentence is not ended before what to do', () => {
   const lines = renderLane(stopped, 0, (_ink, text) => text);
   expect(lines.join('\n')).toContain('Mend it; go on with: volley lane resume main');
 });
+
+test('permits of a lane that are to come say how many at which moment, and one request awaits its report', () => {
+  const permitsToCome = [{ at: new Date(90_000).toISOString(), permits: 5 }];
+  const waiting: LaneStatus = { ...lane, awaitingReports: 1, quota: { ...lane.quota, permitsToCome } };
+  const lines = renderLane(waiting, 0, (_ink, text) => text).join('\n');
+  expect(lines).toMatch(/permits +5 at \d\d:\d\d:\d\d \(in 1m 30s\)/);
+  expect(lines).toContain('1 request awaits reports');
+});

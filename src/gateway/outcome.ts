@@ -60,7 +60,12 @@ export function sendOutcome(
   recipients: readonly string[],
   reading: Reading,
 ): SendOutcome {
-  if (exchange.kind === 'failure') return sendFailure(exchange);
+  if (exchange.kind === 'failure') {
+    return failed(exchange, (what) => ({
+      kind: 'unknown',
+      reason: `${what} after the request may have left.`,
+    }));
+  }
   const { status } = exchange;
   if (status >= 200 && status < 300) return sendSuccess(exchange, recipients);
   if (status === 429) return throttled(exchange, reading);
@@ -73,7 +78,12 @@ export function sendOutcome(
 
 /** The outcome of a poll, for every status and every failure. */
 export function pollOutcome(exchange: Exchange, reading: Reading): PollOutcome {
-  if (exchange.kind === 'failure') return pollFailure(exchange);
+  if (exchange.kind === 'failure') {
+    return failed(exchange, (what) => ({
+      kind: 'unanswered',
+      reason: `${what} before the service had answered.`,
+    }));
+  }
   const { status } = exchange;
   if (status >= 200 && status < 300) return pollSuccess(exchange);
   if (status === 429) return throttled(exchange, reading);
@@ -134,7 +144,11 @@ function statusesOf(
   return { statuses, unlisted: [...unlisted] };
 }
 
-function sendFailure(failure: Failure): SendOutcome {
+/** What no reply means, of a send as of a poll; `left`: what it means once the request may have left. */
+function failed<Left>(
+  failure: Failure,
+  left: (what: string) => Left,
+): Left | { kind: 'stopped' | 'notSent'; reason: string } {
   switch (failure.cause) {
     case 'unsendable':
       return { kind: 'stopped', reason: UNSENDABLE };
@@ -142,22 +156,7 @@ function sendFailure(failure: Failure): SendOutcome {
     case 'timeout':
     case 'network':
       return failure.left
-        ? { kind: 'unknown', reason: `${whatFailed(failure)} after the request may have left.` }
-        : { kind: 'notSent', reason: `${whatFailed(failure)} before anything was sent.` };
-    default:
-      return failure.cause satisfies never;
-  }
-}
-
-function pollFailure(failure: Failure): PollOutcome {
-  switch (failure.cause) {
-    case 'unsendable':
-      return { kind: 'stopped', reason: UNSENDABLE };
-    case 'aborted':
-    case 'timeout':
-    case 'network':
-      return failure.left
-        ? { kind: 'unanswered', reason: `${whatFailed(failure)} before the service had answered.` }
+        ? left(whatFailed(failure))
         : { kind: 'notSent', reason: `${whatFailed(failure)} before anything was sent.` };
     default:
       return failure.cause satisfies never;

@@ -69,6 +69,8 @@ function reasonOf(error: unknown): string {
 
 /** A request on its way, or a phone that is off, is no sign of anything yet. */
 const SILENT_MS = 30 * 60_000;
+/** A new subscription hears nothing of requests that were sent before it; the first after it need their time. */
+const FIRST_WITHIN_MS = 5 * 60_000;
 /** Subscriptions that workers look at every five minutes are believed for so long. */
 const LOOKED_WITHIN_MS = 15 * 60_000;
 
@@ -79,14 +81,14 @@ export async function checkSubscriptions(
   lanes: readonly LaneStatus[],
 ): Promise<Check[]> {
   const title = 'notifications';
-  if (callback === undefined) {
-    return [ok(title, 'off: delivery is only asked after; CALLBACK_URL turns them on')];
-  }
-  const checks = await Promise.all(
-    lanes.map(async (lane) =>
-      judgeSubscription(lane.name, await volley.notifications.standing(lane.name), lane),
-    ),
+  const standings = await Promise.all(
+    lanes.map(async (lane) => ({ lane, standing: await volley.notifications.standing(lane.name) })),
   );
+  if (callback === undefined) {
+    const subscribed = standings.filter(({ standing }) => isKept(standing)).map(({ lane }) => lane.name);
+    return [judgeOff(subscribed)];
+  }
+  const checks = standings.map(({ lane, standing }) => judgeSubscription(lane.name, standing, lane));
   if (callback.proof === 'token') return checks;
   return [
     ...checks,
@@ -98,29 +100,57 @@ export async function checkSubscriptions(
   ];
 }
 
+function isKept({ state, checkedAt, now }: CallbackState): boolean {
+  return state === 'ours' && now - checkedAt <= LOOKED_WITHIN_MS;
+}
+
+const LEADS_TO_API =
+  'See that CALLBACK_URL leads to the HTTP API (volley serve, or volley up) from where the service is.';
+
+/** What it is worth that notifications are off where the doctor looks. `subscribed`: lanes that workers keep subscribed. */
+export function judgeOff(subscribed: readonly string[]): Check {
+  const title = 'notifications';
+  if (subscribed.length === 0) {
+    return ok(title, 'off: delivery is only asked after; CALLBACK_URL turns them on');
+  }
+  return warn(
+    title,
+    `CALLBACK_URL is not set here, but workers have subscribed ${subscribed.length === 1 ? 'lane' : 'lanes'} ${subscribed.join(', ')}`,
+    'Give every process the same settings: a worker without CALLBACK_URL lets go of what the others keep for notifications.',
+  );
+}
+
 /** What a lane’s subscription is worth. A lane of which every report is in has nothing to hear. */
 export function judgeSubscription(
   lane: string,
-  { state, about, checkedAt, heardAt, now }: CallbackState,
+  standing: CallbackState,
   { quota, awaitingReports }: Pick<LaneStatus, 'quota' | 'awaitingReports'>,
 ): Check {
+  const { state, about, checkedAt, oursSince, heardAt, now } = standing;
   const title = `notifications of lane ${lane}`;
   if (checkedAt === 0) return warn(title, 'not subscribed yet', 'Workers do it: volley up, or volley work.');
   const ago = formatDuration(now - checkedAt);
   switch (state) {
     case 'ours':
-      if (now - checkedAt > LOOKED_WITHIN_MS) {
+      if (!isKept(standing)) {
         return warn(
           title,
           `subscribed when last looked at, ${ago} ago`,
           'Workers look: volley up, or volley work.',
         );
       }
-      if (heardAt === 0 ? quota.used.send > 0 : awaitingReports > 0 && now - heardAt > SILENT_MS) {
+      if (heardAt === 0 && quota.used.send > 0 && now - oursSince > FIRST_WITHIN_MS) {
         return warn(
           title,
-          `subscribed ${ago} ago, but none has come ${heardAt === 0 ? 'yet, though requests were sent' : `for ${formatDuration(now - heardAt)}, though reports are awaited`}`,
-          'See that CALLBACK_URL leads to the HTTP API (volley serve, or volley up) from where the service is.',
+          `subscribed${oursSince === 0 ? '' : ` ${formatDuration(now - oursSince)} ago`}, but none has come yet, though requests were sent`,
+          LEADS_TO_API,
+        );
+      }
+      if (heardAt !== 0 && awaitingReports > 0 && now - heardAt > SILENT_MS) {
+        return warn(
+          title,
+          `subscribed, but none has come for ${formatDuration(now - heardAt)}, though reports are awaited`,
+          LEADS_TO_API,
         );
       }
       return ok(

@@ -34,8 +34,8 @@ export function addSubscription(program: Command, context: Context): void {
     .addHelpText('after', examples('subscription get'))
     .action(
       action(context, (options: SubscriptionCommandOptions) =>
-        withDesk(context, options, async (desk, lane, { notifications }) =>
-          found(await desk.get(), lane, await notifications.standing(lane)),
+        withDesk(context, options, async (desk, lane, { config, notifications }) =>
+          found(await desk.get(), lane, await notifications.standing(lane), config),
         ),
       ),
     );
@@ -69,8 +69,8 @@ export function addSubscription(program: Command, context: Context): void {
     .addHelpText('after', examples('subscription delete'))
     .action(
       action(context, (options: SubscriptionCommandOptions) =>
-        withDesk(context, options, async (desk, lane) =>
-          removed(await desk.remove({ force: options.force === true }), lane),
+        withDesk(context, options, async (desk, lane, { config }) =>
+          removed(await desk.remove({ force: options.force === true }), lane, config),
         ),
       ),
     );
@@ -104,6 +104,7 @@ function found(
   subscription: Subscription,
   lane: string,
   { heardAt, now }: { heardAt: number; now: number },
+  { callback }: Config,
 ): Answer {
   const lastNotificationAt = heardAt === 0 ? null : new Date(heardAt).toISOString();
   const json = { lane, ...subscription, lastNotificationAt };
@@ -121,8 +122,13 @@ function found(
           `Lane ${lane}: the subscription to ${subscription.url} is of an earlier address or token of ours; workers renew it, or: volley subscription create --lane ${lane}`,
         ],
       };
-    case 'foreign':
-      return { json, lines: [foreign(subscription.url, lane)] };
+    case 'foreign': {
+      if (callback !== undefined) return { json, lines: [foreign(subscription.url, lane)] };
+      return {
+        json,
+        lines: [`Lane ${lane}: notifications go to ${subscription.url}. ${NOT_TOLD} ${heard}`],
+      };
+    }
     case 'none':
       return { json, lines: [`Lane ${lane}: there is no subscription; delivery is only asked after.`] };
     case 'unanswered':
@@ -155,7 +161,10 @@ function created(subscribed: Subscribed, lane: string): Answer {
   }
 }
 
-function removed(unsubscribed: Unsubscribed, lane: string): Answer {
+/** Without our address every subscription is another's. */
+const NOT_TOLD = 'CALLBACK_URL is not set here, so whether that is ours cannot be told.';
+
+function removed(unsubscribed: Unsubscribed, lane: string, { callback }: Config): Answer {
   const json = { lane, ...unsubscribed };
   switch (unsubscribed.outcome) {
     case 'deleted':
@@ -166,7 +175,9 @@ function removed(unsubscribed: Unsubscribed, lane: string): Answer {
       return {
         json,
         lines: [
-          `Lane ${lane}: the subscription to ${unsubscribed.url} is somebody else’s, and was left alone; --force ends it.`,
+          callback === undefined
+            ? `Lane ${lane}: the subscription to ${unsubscribed.url} was left alone; --force ends it. ${NOT_TOLD}`
+            : `Lane ${lane}: the subscription to ${unsubscribed.url} is somebody else’s, and was left alone; --force ends it.`,
         ],
         exit: EXIT.waits,
       };

@@ -16,12 +16,14 @@ export interface CallbackState {
   /** Of the address and token of ours that it was looked at for; two that differ are marked differently. */
   readonly mark: string;
   readonly checkedAt: number;
+  /** Since when it has been ours, as far as that was looked at. */
+  readonly oursSince: number;
   /** When the last notification came. */
   readonly heardAt: number;
   readonly now: number;
 }
 
-const FIELDS = ['state', 'about', 'mark', 'checkedAt', 'heardAt'] as const;
+const FIELDS = ['state', 'about', 'mark', 'checkedAt', 'oursSince', 'heardAt'] as const;
 
 /** What is kept of a lane's subscription; the subscription itself is the service's. */
 export function callbackState(redis: Redis, keys: Keys, lane: string) {
@@ -29,7 +31,7 @@ export function callbackState(redis: Redis, keys: Keys, lane: string) {
   const leaseKey = keys.lane(lane, 'keeper');
   return {
     async read(): Promise<CallbackState> {
-      const [[state, about, mark, checkedAt, heardAt], now] = await Promise.all([
+      const [[state, about, mark, checkedAt, oursSince, heardAt], now] = await Promise.all([
         redis.hmget(key, ...FIELDS),
         serverTime(redis),
       ]);
@@ -38,12 +40,17 @@ export function callbackState(redis: Redis, keys: Keys, lane: string) {
         about: about ?? '',
         mark: mark ?? '',
         checkedAt: Number(checkedAt ?? 0),
+        oursSince: Number(oursSince ?? 0),
         heardAt: Number(heardAt ?? 0),
         now,
       };
     },
     async write({ state, about, mark }: Pick<CallbackState, 'state' | 'about' | 'mark'>): Promise<void> {
-      await redis.hset(key, { state, about, mark, checkedAt: await serverTime(redis) });
+      const now = await serverTime(redis);
+      const found = redis.multi().hset(key, { state, about, mark, checkedAt: now });
+      if (state === 'ours') found.hsetnx(key, 'oursSince', now);
+      else found.hdel(key, 'oursSince');
+      await found.exec();
     },
     /** Requests that still await a report. */
     async awaiting(): Promise<number> {

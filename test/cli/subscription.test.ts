@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeEach, expect, test } from 'vitest';
 import type { LaneStatus } from '../../src/campaign/views.js';
-import { judgeSubscription } from '../../src/cli/doctor-service.js';
+import { judgeOff, judgeSubscription } from '../../src/cli/doctor-service.js';
 import { createSubscriptionClient } from '../../src/gateway/subscriptions.js';
 import { startSimulator } from '../../src/simulator/index.js';
 import { testRedis } from '../redis/test-redis.js';
@@ -67,6 +67,18 @@ test('somebody else’s is left alone, with exit code 3 and the way to replace i
   });
 });
 
+test('without CALLBACK_URL nobody says whose subscription is there', async () => {
+  await volley('subscription', 'create');
+  const without = commandLine(cwd, service);
+  const shown = await without.volley('subscription', 'get');
+  expect([shown.exit, shown.stdout]).toEqual([
+    0,
+    'Lane default: notifications go to https://volley.example/in/…. CALLBACK_URL is not set here, so whether that is ours cannot be told. No notification has come yet.\n',
+  ]);
+  const kept = await without.volley('subscription', 'delete');
+  expect([kept.exit, kept.stdout]).toEqual([3, expect.stringMatching(/left alone.*cannot be told/)]);
+});
+
 test('what is wrong is said in one line', async () => {
   const without = commandLine(cwd, service);
   const unset = await without.volley('subscription', 'create');
@@ -100,12 +112,15 @@ const looked = {
   about: '',
   mark: '',
   checkedAt: 9_000_000,
+  oursSince: 8_000_000,
   heardAt: 0,
   now: 9_060_000,
 } as const;
 test.each([
   ['never looked at', { checkedAt: 0, state: '' as const }, 'warn', /not subscribed yet/],
-  ['ours', {}, 'warn', /none has come yet, though requests were sent/],
+  ['ours', {}, 'warn', /subscribed 17m 40s ago, but none has come yet, though requests were sent/],
+  ['ours only just, of requests before it', { oursSince: 9_046_000 }, 'ok', /none has come yet$/],
+  ['ours, nobody knows since when', { oursSince: 0 }, 'warn', /subscribed, but none has come yet/],
   ['ours and silent for long', { heardAt: 60_000 }, 'warn', /none has come for 2h 30m, though/],
   ['ours and heard of', { heardAt: 9_030_000 }, 'ok', /the last came 30s ago/],
   ['not looked at any more', { now: 19_000_000 }, 'warn', /ago/],
@@ -115,6 +130,14 @@ test.each([
   const check = judgeSubscription('main', { ...looked, ...change }, laneOf(3, 3));
   expect([check.level, check.found]).toEqual([level, expect.stringMatching(found)]);
   if (level !== 'ok') expect(check.todo).toContain('volley');
+});
+
+test('the doctor without CALLBACK_URL tells of lanes that workers with one have subscribed', () => {
+  expect(judgeOff([])).toMatchObject({ level: 'ok', found: expect.stringContaining('off') });
+  expect(judgeOff(['main', 'reminders'])).toMatchObject({
+    level: 'warn',
+    found: 'CALLBACK_URL is not set here, but workers have subscribed lanes main, reminders',
+  });
 });
 
 test('the doctor expects no notification where nothing was sent, nor where all is reported', () => {

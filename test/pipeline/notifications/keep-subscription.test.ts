@@ -17,6 +17,7 @@ const seen = {
   about: '',
   mark: '',
   checkedAt: 1_000_000,
+  oursSince: 0,
   heardAt: 0,
   now: 1_000_000,
 } as const;
@@ -43,6 +44,20 @@ test.each([
   ['found by one of many that have just started', { now: 1_001_000 }, nothing, true, false],
 ])('whether it is looked at: %s', async (_, change, awaiting, isFirst, due) => {
   expect(await isDue({ ...seen, ...change }, awaiting, TIMES, isFirst)).toBe(due);
+});
+
+test('how long a subscription has been ours is kept until it is not, however often it is looked at', async () => {
+  const store = callbackState(redis, keyNames(prefix), 'since');
+  const found = async (state: 'ours' | 'foreign') => {
+    await store.write({ state, about: '', mark: '' });
+    return store.read();
+  };
+  const first = await found('ours');
+  expect(first.oursSince).toBe(first.checkedAt);
+  await vi.waitFor(async () => expect((await found('ours')).checkedAt).toBeGreaterThan(first.checkedAt));
+  expect((await store.read()).oursSince).toBe(first.oursSince);
+  expect(await found('foreign')).toMatchObject({ state: 'foreign', oursSince: 0 });
+  expect((await found('ours')).oursSince).toBeGreaterThan(first.oursSince);
 });
 
 /** Keeps the simulator's subscription of a lane, looking at it all the time. */

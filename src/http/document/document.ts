@@ -1,7 +1,7 @@
-import { documentPage } from './document-page.js';
+import { PROBLEMS } from '../problem-kinds.js';
+import type { Routes } from '../routes.js';
 import { writtenDocument } from './openapi.js';
-import { PROBLEMS } from './problem-kinds.js';
-import type { Routes } from './routes.js';
+import { documentPage } from './page.js';
 
 /** The document, and a page that is made of it. Neither needs a key, and the page loads nothing from anywhere. */
 export const document: Routes = (app) => {

@@ -1,16 +1,16 @@
 import { once } from 'node:events';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { NotFoundError } from '../campaign/errors.js';
-import type { FedEvent } from '../pipeline/event-feed.js';
-import { keyOf } from './access.js';
-import { COME_BACK, STREAM_HEADERS, toldOf } from './event-text.js';
+import { NotFoundError } from '../../campaign/errors.js';
+import type { FedEvent } from '../../pipeline/event-feed.js';
+import { keyOf } from '../access.js';
+import { onceOver } from '../over.js';
+import { answerHead } from '../pieces.js';
+import { Problem } from '../problem.js';
+import type { HttpOptions } from '../routes.js';
 import { everySecond } from './every-second.js';
-import { onceOver } from './over.js';
-import { answerHead } from './pieces.js';
-import { Problem } from './problem.js';
-import type { HttpOptions } from './routes.js';
-import { keepAlive, showStanding } from './stream-line.js';
-import { streamPlaces } from './stream-places.js';
+import { keepAlive, showStanding } from './line.js';
+import { streamPlaces } from './places.js';
+import { COME_BACK, STREAM_HEADERS, toldOf } from './text.js';
 
 /** What is left to be taken in when a stream ends is waited for as long; it can be resumed. */
 const LAST_WORDS_MS = 2_000;

@@ -1,8 +1,8 @@
 import type { OpenAPIV3_1 } from 'openapi-types';
-import { STYLE } from './document-style.js';
+import type { ProblemKind } from '../problem-kinds.js';
 import type { Operation } from './operation.js';
-import type { ProblemKind } from './problem-kinds.js';
 import { type Member, memberOf, membersOf, type Schema } from './schema-words.js';
+import { STYLE } from './style.js';
 
 type Document = OpenAPIV3_1.Document;
 

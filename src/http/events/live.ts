@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import { FED } from '../pipeline/event-feed.js';
-import { keyOf, maySee, mustSee } from './access.js';
-import { refused } from './answers.js';
-import { campaignId, mustSeeCampaign } from './campaign-id.js';
-import { eventStreams } from './event-streams.js';
-import { Problem } from './problem.js';
-import type { Routes } from './routes.js';
+import { FED } from '../../pipeline/event-feed.js';
+import { keyOf, maySee, mustSee } from '../access.js';
+import { refused } from '../answers.js';
+import { campaignId, mustSeeCampaign } from '../campaign-id.js';
+import { Problem } from '../problem.js';
+import type { Routes } from '../routes.js';
+import { eventStreams } from './streams.js';
 
 const stream = {
   200: {

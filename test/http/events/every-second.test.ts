@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { everySecond } from '../../src/http/every-second.js';
+import { everySecond } from '../../../src/http/events/every-second.js';
 
 test('Who comes just when an answer has been told asks anew, and does not wait for the next tick', async () => {
   let asked = 0;

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { STILL_HERE, standingOf } from './event-text.js';
+import { STILL_HERE, standingOf } from './text.js';
 
 /*
  * What is done on the line of a stream every second, besides telling events. `over` ends the stream.

@@ -3,11 +3,11 @@ import { connect, type Socket } from 'node:net';
 import { promisify } from 'node:util';
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { loadLocalConfig } from '../../src/config.js';
-import { createEvents } from '../../src/events.js';
-import { createVolley } from '../../src/runtime.js';
-import { testRedis } from '../redis/test-redis.js';
-import { served } from './api.js';
+import { loadLocalConfig } from '../../../src/config.js';
+import { createEvents } from '../../../src/events.js';
+import { createVolley } from '../../../src/runtime.js';
+import { testRedis } from '../../redis/test-redis.js';
+import { served } from '../api.js';
 
 const { url, prefix, redis } = testRedis('http-live');
 const settings = { REDIS_URL: url, REDIS_PREFIX: prefix };

@@ -5,11 +5,11 @@ import { promisify } from 'node:util';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import type { OpenAPIV3_1 } from 'openapi-types';
 import { describe, expect, test } from 'vitest';
-import { PROBLEMS } from '../../src/http/problem-kinds.js';
-import { FED } from '../../src/pipeline/event-feed.js';
-import { blocks, printedCommands, unknownIn } from '../house/commands.js';
-import { testRedis } from '../redis/test-redis.js';
-import { served } from './api.js';
+import { PROBLEMS } from '../../../src/http/problem-kinds.js';
+import { FED } from '../../../src/pipeline/event-feed.js';
+import { blocks, printedCommands, unknownIn } from '../../house/commands.js';
+import { testRedis } from '../../redis/test-redis.js';
+import { served } from '../api.js';
 
 const { url, prefix } = testRedis('http-document');
 const { origin, ask, key } = await served({ REDIS_URL: url, REDIS_PREFIX: prefix });
@@ -141,7 +141,7 @@ test('The address that a problem gives as its type is on that page', async () =>
 });
 
 describe('docs/http.md', () => {
-  const text = readFileSync(new URL('../../docs/http.md', import.meta.url), 'utf8');
+  const text = readFileSync(new URL('../../../docs/http.md', import.meta.url), 'utf8');
 
   test('lists every problem with its status', () => {
     const listed = [...text.matchAll(/^\| (\d{3}) \| `(\w+)` \|/gm)].map(
@@ -174,7 +174,7 @@ describe('docs/http.md', () => {
     `;
     const lines = blocks(text, 'sh').join('').replaceAll('http://127.0.0.1:8080', origin);
     const { stdout } = await promisify(execFile)('bash', ['-c', `${beside}${lines}`], {
-      cwd: fileURLToPath(new URL('../../', import.meta.url)),
+      cwd: fileURLToPath(new URL('../../../', import.meta.url)),
       env: { ...process.env, GIVEN: await key(['read', 'send']) },
     });
     expect(stdout.match(/"existing":false/g)).toHaveLength(2);

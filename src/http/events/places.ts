@@ -1,5 +1,5 @@
-import { countAtOnce } from './at-once.js';
-import { Problem } from './problem.js';
+import { countAtOnce } from '../at-once.js';
+import { Problem } from '../problem.js';
 
 /** The streams that a process has at once. */
 export interface StreamPlaces {

@@ -67,12 +67,13 @@ local function campaign_end(endedKey, lapsingKey, id, c, now, events)
 end
 
 -- What was never sent will never be: all of it becomes `rest` at once, whatever its number. Of what may have been accepted
--- before, a claim of nobody's is left behind, which the sweep makes unknown.
+-- before, a claim of nobody's is left behind with the reason, which the sweep makes unknown.
 local function campaign_give_up_rest(claimsKey, lane, id, c, rest, now)
+  local why = 'an earlier request may have been accepted; ' .. rest .. ' before it went again'
   for _, range in ipairs(c.released) do
     if range[4] then
       lane.seq, lane.sendLeft = lane.seq + 1, lane.sendLeft + 1
-      local claim = { c = id, f = range[1], k = range[2], at = now, t = 'nobody', q = 0, e = -1 }
+      local claim = { c = id, f = range[1], k = range[2], at = now, t = 'nobody', q = 0, e = -1, w = why }
       redis.call('HSET', claimsKey, string.format('%.0f', lane.seq), cjson.encode(claim))
       campaign_move(c, 'planned', 'sending', range[2])
     end

@@ -141,16 +141,18 @@ end
 
 local function remains_unknown(id, c, claim, entry, statusesKey, recordsKey)
   apply(c, claim, string.gsub(entry.letters, '-', 'U'), statusesKey)
-  record_write(recordsKey, claim.f, claim.k, claim.at, now, entry.reason, '')
+  -- Of what nobody was about to send no worker is missing.
+  local why = claim.w or entry.reason
+  record_write(recordsKey, claim.f, claim.k, claim.at, now, why, '')
   local safe = entry.overdue and claim.at + 2 * rules.timeout + rules.margin or now
   fresh[#fresh + 1] = string.format('%.0f', claim.n)
   fresh[#fresh + 1] = cjson.encode({
-    c = id, f = claim.f, k = claim.k, p = claim.p, at = claim.at, e = claim.e, u = claim.u, why = entry.reason, safe = safe,
+    c = id, f = claim.f, k = claim.k, p = claim.p, at = claim.at, e = claim.e, u = claim.u, why = why, safe = safe,
     since = now,
   })
   events[#events + 1] = {
-    type = 'unknown', campaign = id, n = claim.n, recipients = claim.k, reason = entry.reason,
-    overdue = entry.overdue or false, ageMs = now - claim.at,
+    type = 'unknown', campaign = id, n = claim.n, recipients = claim.k, reason = why,
+    overdue = (entry.overdue or false) and not claim.w, ageMs = now - claim.at,
   }
 end
 

@@ -147,6 +147,17 @@ test('what may have been accepted is unknown when its campaign is cancelled befo
   expect((await lane.state('c'))['ended']).toBeGreaterThan(0);
 });
 
+test('what may have been accepted before its campaign was cancelled is not said to be of a worker that died', async () => {
+  const lane = await inDoubt('doubt-cancelled-why');
+  await lane.commands.campaign('cancel', 'c');
+  const { overdueSends } = await lane.views.tend(86_400_000, START + 60_000);
+  const overdue = overdueSends.map((it) => ({ ...unknown(it), overdue: true }) as const);
+  const { events } = await lane.settlements.send(overdue, 0, START + 60_000);
+  const reason = 'an earlier request may have been accepted; cancelled before it went again';
+  expect(events).toMatchObject([{ type: 'unknown', reason, overdue: false }]);
+  expect(await lane.commands.unknown()).toMatchObject([{ reason }]);
+});
+
 test.each(['tend', 'claim'])(
   'what may have been accepted is unknown when its campaign lapses (%s)',
   async (by) => {

@@ -11,3 +11,4 @@ export { type ConfigOptions, loadConfig, loadLocalConfig, type SimulatorAddress 
 export { assertLoopback, isLoopback } from './config/loopback.js';
 export { configHints } from './config/reading.js';
 export { secretsOf } from './config/secrets.js';
+export { sharedSettings } from './config/shared-settings.js';

@@ -1,6 +1,5 @@
 import type { Command } from 'commander';
 import { type Config, ConfigError, configHints, type LocalConfig, loadDotEnv } from '../config.js';
-import { ROLES, type WorkerProcess } from '../pipeline/roster.js';
 import { connect } from '../redis/connection.js';
 import { action, examples } from './action.js';
 import type { Answer, Context } from './context.js';
@@ -8,6 +7,7 @@ import { type Check, fail, ok, warn } from './doctor-check.js';
 import { judgeLane } from './doctor-lanes.js';
 import { judgeRedis, redisFacts } from './doctor-redis.js';
 import { checkCredentials, checkServices, checkSubscriptions } from './doctor-service.js';
+import { judgeWorkers } from './doctor-workers.js';
 import { EXIT } from './exit.js';
 import { eventsOf, findLocal, findService, openVolley, type Setting, whyNoAnswer } from './open.js';
 import type { Paint } from './paint.js';
@@ -86,7 +86,7 @@ async function* examineRedis(
   const volley = await openVolley(config, eventsOf(context, config));
   try {
     yield* judgeRedis(await redisFacts(redis, context.clock));
-    yield judgeWorkers(await volley.workers());
+    yield* judgeWorkers(await volley.workers());
     const lanes = await volley.lanes();
     yield* lanes.flatMap((lane) => judgeLane(lane, context.clock()));
     if ('messagingBaseUrl' in config) {
@@ -97,22 +97,6 @@ async function* examineRedis(
     redis.disconnect();
     await volley.close();
   }
-}
-
-/** Whether somebody is there for each part of the work. */
-export function judgeWorkers(workers: readonly Pick<WorkerProcess, 'roles'>[]): Check {
-  const name = 'workers';
-  if (workers.length === 0)
-    return warn(name, 'none runs, so nothing is sent', 'Start some: volley up, or volley work.');
-  const missing = ROLES.filter((role) => !workers.some(({ roles }) => roles.includes(role)));
-  const found = counted(workers.length, 'process', 'processes');
-  return missing.length === 0
-    ? ok(name, found)
-    : warn(
-        name,
-        `${found}, but none for ${missing.join(', ')}`,
-        `Start one: volley work --roles ${missing.join(',')}`,
-      );
 }
 
 const INK = { ok: 'green', warn: 'yellow', fail: 'red' } as const;

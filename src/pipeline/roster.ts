@@ -18,6 +18,8 @@ export interface WorkerProcess {
   readonly since: string;
   readonly host: string;
   readonly pid: number;
+  /** What all of them should have alike, by name, in words; empty where it is of a version that did not tell. */
+  readonly settings: Readonly<Record<string, string>>;
 }
 
 const SIGN_OF_LIFE_MS = 3_000;
@@ -28,6 +30,7 @@ const shape = z.object({
   since: z.string(),
   host: z.string(),
   pid: z.number(),
+  settings: z.record(z.string(), z.string()).default({}),
 });
 
 /**
@@ -39,13 +42,14 @@ export function roster(redis: Redis, keys: Keys, clock: Clock) {
     /** A name for this process that no other has. */
     name: (): string => `${hostname()}-${process.pid}-${clock().toString(36)}`,
     /** Enters this process and keeps it in the list until what it returns is called. */
-    enter(id: string, roles: readonly Role[]): () => Promise<void> {
+    enter(id: string, roles: readonly Role[], settings: WorkerProcess['settings']): () => Promise<void> {
       const me = JSON.stringify({
         id,
         roles,
         since: new Date(clock()).toISOString(),
         host: hostname(),
         pid: process.pid,
+        settings,
       });
       const sign = (): void => {
         serverTime(redis)

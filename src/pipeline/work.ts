@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.js';
-import type { Config } from '../config.js';
+import { type Config, sharedSettings } from '../config.js';
 import type { Events } from '../events.js';
 import type { MessagingClient } from '../gateway/messaging.js';
 import type { Redis } from '../redis/connection.js';
@@ -114,7 +114,7 @@ export function work(options: WorkOptions): Workers {
     startStageWorker({ stage, redis: blocking, keys, events, concurrency, turn: turnOf(stage) }),
   );
   const sweep = startSweep(options.sweep);
-  const leave = options.roster.enter(self.process, roles);
+  const leave = options.roster.enter(self.process, roles, sharedSettings(options.config));
   // A connection that comes back may be to a server that has lost what it was told last.
   const onReady = (): void => {
     for (const { lane, memory } of crews) memory.telling(reassert(lane, memory));

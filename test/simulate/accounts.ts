@@ -14,14 +14,18 @@ interface Pair {
 
 /** The account service as one lane's account sees it, and the judge of invariant 6. */
 export class Accounts {
-  /** Logins that were refused since an operator last said so. */
+  /** Logins that were refused since an operator last said so, of an account that had never been taken. */
   refused = 0;
   logins = 0;
   isPasswordWrong: boolean;
+  /** When it last refused something, ms of virtual time. */
+  refusedAt = -1;
   readonly #world: World;
   readonly #lifeMs: number;
   readonly #presented = new Set<string>();
   readonly #pairs: Pair[] = [];
+  /** Who has heard since then, and in time, that a login was refused. */
+  #heard: Process[] = [];
   #mayLogInAgain = false;
   #answersWorse: boolean;
 
@@ -37,6 +41,7 @@ export class Accounts {
     this.#mayLogInAgain = true;
     this.isPasswordWrong = false;
     this.refused = 0;
+    this.#heard = [];
   }
 
   calm(): void {
@@ -55,8 +60,14 @@ export class Accounts {
     if (pair !== undefined) pair.isRevoked = true;
   }
 
+  /** Nothing of this account is taken any more, until an operator has seen to it. */
+  block(): void {
+    this.isPasswordWrong = true;
+    this.revoke();
+  }
+
   login(process: Process): Promise<LoginOutcome> {
-    return this.#answered(process, 'login', () => {
+    const decide = (): LoginOutcome => {
       if (!this.isPasswordWrong) {
         this.logins += 1;
         if (this.#world.isQuiet && this.logins > 1 && !this.#mayLogInAgain) {
@@ -64,12 +75,20 @@ export class Accounts {
         }
         return this.#newPair();
       }
-      this.refused += 1;
+      this.refused += this.logins === 0 ? 1 : 0;
+      this.refusedAt = this.#world.calendar.now;
+      // Where it was taken before, an answer that nobody hears says nothing against it.
+      const known = this.#heard.filter(({ isDead }) => !isDead).length;
+      const login = this.logins === 0 ? this.refused : known + 1;
       // What is counted in Redis may be forgotten with all else.
-      if (this.refused > 2 && !this.#world.judge.hasForgotten)
-        throw new Violation(6, `login ${this.refused} with a password that was refused`);
+      if (login > 2 && !this.#world.judge.hasForgotten)
+        throw new Violation(6, `login ${login} with a password that was refused`);
       return { kind: 'badCredential' };
-    });
+    };
+    const heard = ({ kind }: LoginOutcome): void => {
+      if (kind === 'badCredential') this.#heard.push(process);
+    };
+    return this.#answered(process, 'login', decide, heard);
   }
 
   refresh(process: Process, token: string): Promise<LoginOutcome> {
@@ -84,9 +103,11 @@ export class Accounts {
     if (this.#world.isQuiet && pair !== undefined && !pair.isRevoked && age < early * this.#life) {
       this.#violated(`a refresh after ${age} ms of ${this.#life}, and nothing was refused`);
     }
-    return this.#answered(process, 'refresh', () =>
-      pair === undefined ? { kind: 'refused', reason: 'unknown' } : this.#newPair(),
-    );
+    return this.#answered(process, 'refresh', () => {
+      if (pair !== undefined && !this.isPasswordWrong) return this.#newPair();
+      this.refusedAt = this.#world.calendar.now;
+      return { kind: 'refused', reason: 'unknown' };
+    });
   }
 
   get #life(): number {
@@ -116,8 +137,14 @@ export class Accounts {
   }
 
   /** A request that may get lost on either way; who called it off at its timeout hears `noAnswer`. */
-  #answered(process: Process, what: string, decide: () => LoginOutcome): Promise<LoginOutcome> {
+  #answered(
+    process: Process,
+    what: string,
+    decide: () => LoginOutcome,
+    heard = (_outcome: LoginOutcome): void => {},
+  ): Promise<LoginOutcome> {
     const { calendar, chance, scenario, trace } = this.#world;
+    const lateAt = calendar.now + scenario.config.requestTimeoutMs;
     const fate = this.#answersWorse
       ? chance.weighted([
           [8, 'answered'],
@@ -134,8 +161,12 @@ export class Accounts {
         try {
           const outcome = decide();
           trace.add('accounts', `${what}: ${outcome.kind}`);
-          if (fate === 'answered')
-            calendar.enter(chance.whole(1, scenario.latencyMs), () => void resolve(outcome), process);
+          if (fate !== 'answered') return undefined;
+          const answer = (): undefined => {
+            if (calendar.now < lateAt) heard(outcome);
+            return void resolve(outcome);
+          };
+          calendar.enter(chance.whole(1, scenario.latencyMs), answer, process);
         } catch (error) {
           this.#world.fail(error);
           reject(error);

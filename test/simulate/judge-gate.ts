@@ -23,6 +23,7 @@ export class Gate {
         `${lane} is held or stopped, and ${fresh.length} requests were claimed by ${by}`,
       );
     }
+    if (now.unproven) this.#tried(lane, now, by);
     if (now.paused === '') return;
     if (now.time < now.pausedUntil) {
       throw new Violation(
@@ -39,5 +40,13 @@ export class Gate {
     if (probes.length > 1) {
       throw new Violation(7, `${probes.length} requests probe ${lane} in epoch ${now.epoch} after ${by}`);
     }
+  }
+  /** A lane that had been stopped is tried with one request of a kind and a turn. */
+  #tried(lane: string, now: Observed, by: string): void {
+    const turns = [...(by === 'claim-send' ? now.claims : now.polls).values()]
+      .filter(({ e = -1 }) => e >= now.opened)
+      .map(({ t }) => t);
+    if (new Set(turns).size === turns.length) return;
+    throw new Violation(7, `${lane} was stopped, and is tried with ${turns.length} requests by ${by}`);
   }
 }

@@ -1,5 +1,6 @@
 import { Books } from './judge-books.js';
 import { Gate } from './judge-gate.js';
+import { Openings } from './judge-openings.js';
 import { Turns } from './judge-turns.js';
 import type { Observed, ObservedClaim } from './observe.js';
 import type { Process } from './process.js';
@@ -35,12 +36,14 @@ export class Judge {
   readonly #attempts = new Map<string, Attempt[]>();
   readonly #books: Books;
   readonly #gate: Gate;
+  readonly #openings: Openings;
   readonly #turns: Turns;
 
   constructor(world: World) {
     this.#world = world;
     this.#books = new Books(world);
     this.#gate = new Gate(world);
+    this.#openings = new Openings(world);
     this.#turns = new Turns(world);
   }
 
@@ -59,6 +62,7 @@ export class Judge {
         if (!now.claims.has(number)) book.lost.set(number, claim);
       this.#books.forgotten(name, now);
       this.#turns.forgotten(name);
+      this.#openings.forgotten(name);
       book.halted.clear();
       return;
     }
@@ -67,6 +71,7 @@ export class Judge {
       this.#resent(before, now, by);
       this.#gate.observed(name, before, now, by);
       this.#turns.observed(name, before, now, by);
+      this.#openings.observed(name, before, now, by);
     }
     this.#books.observed(name, before, now, by);
   }
@@ -118,6 +123,11 @@ export class Judge {
         if (before.correlator === correlator && this.#deduplicates(campaign)) before.isOver = true;
       }
     }
+  }
+
+  /** The service has dealt with a request that left at that time. */
+  dealt(name: string, leftAt: number): void {
+    this.#openings.dealt(name, leftAt);
   }
 
   /** A request has reached the service. */

@@ -215,6 +215,69 @@ export const MUTANTS: readonly Mutant[] = [
     ],
   },
   {
+    name: 'what was refused before an operator opened the lane stops it again',
+    from: 60,
+    invariant: 9,
+    why: 'answers that were still out undo what he has mended',
+    lua: [{ file: 'quota/gate.lua', from: 'if epoch < lane.opened then return false end', to: '' }],
+  },
+  {
+    name: 'a word to stop the lane asks for no epoch',
+    from: 60,
+    invariant: 9,
+    why: 'one that comes late undoes what an operator has mended',
+    lua: [
+      {
+        file: 'store/command-lane.lua',
+        from: 'if not gate_stopped(lane, epoch, reason) then return 0 end',
+        to: 'lane.stopped = reason',
+      },
+    ],
+  },
+  {
+    name: 'a turn whose key is refused stops the lane by itself',
+    from: 125,
+    invariant: 9,
+    why: 'it does not know that an operator has opened the lane since its request was claimed',
+    made: {
+      send: (stage, lane, bearer, ...rest) => {
+        const refused: typeof bearer.refused = async (generation) => {
+          const outcome = await bearer.refused(generation);
+          const { epoch } = await lane.views.look();
+          if (outcome.kind === 'stopped') await lane.commands.stop(outcome.reason, epoch);
+          return outcome;
+        };
+        return sendTurn(stage, lane, { ...bearer, refused }, ...rest);
+      },
+    },
+  },
+  {
+    name: 'what shows that a lane is mended is not believed',
+    from: 30,
+    invariant: 9,
+    why: 'it is tried with one request at a time for ever',
+    lua: [
+      {
+        file: 'quota/gate.lua',
+        from: 'if claim.e >= lane.opened then lane.unproven = 0 end',
+        to: '',
+      },
+    ],
+  },
+  {
+    name: 'a lane that had been stopped is not tried first',
+    from: 20,
+    invariant: 7,
+    why: 'a whole portion is refused where nothing was mended',
+    lua: [
+      {
+        file: 'quota/gate.lua',
+        from: 'if lane.unproven == 0 then return',
+        to: 'if true then return',
+      },
+    ],
+  },
+  {
     name: 'what is past its retention stays',
     invariant: 10,
     why: 'data that nobody needs any more',

@@ -5,10 +5,10 @@ import { z } from 'zod';
  * changed it. `lane` begins the lane's keys, `call` is the server's own.
  */
 export const OBSERVE = `local function virtual_observe(call, lane)
-  local states, fields = call('HGETALL', lane .. 'states'), call('HMGET', lane .. 'lane', 'epoch', 'paused', 'pausedUntil', 'stopped', 'held', 'time')
+  local states, fields = call('HGETALL', lane .. 'states'), call('HMGET', lane .. 'lane', 'epoch', 'paused', 'pausedUntil', 'stopped', 'held', 'time', 'opened', 'unproven')
   local statuses = {}
   for i = 1, #states, 2 do statuses[#statuses + 1] = call('GET', lane .. 'campaign:' .. states[i] .. ':statuses') or '' end
-  for i = 1, 6 do fields[i] = fields[i] or '' end
+  for i = 1, 8 do fields[i] = fields[i] or '' end
   return cjson.encode({
     fields, states, statuses, call('HGETALL', lane .. 'claims'), call('HGETALL', lane .. 'polls'), call('HGETALL', lane .. 'unknown'),
     call('ZRANGE', lane .. 'unpolled', 0, -1, 'WITHSCORES'), call('ZRANGE', lane .. 'polled', 0, -1, 'WITHSCORES'),
@@ -74,6 +74,10 @@ export interface Observed {
   readonly held: string;
   /** The server's time as the lane has seen it last, ms. */
   readonly time: number;
+  /** The epoch that an operator began who opened the lane. */
+  readonly opened: number;
+  /** Whether the lane had been stopped and is tried. */
+  readonly unproven: boolean;
   readonly campaigns: ReadonlyMap<string, ObservedCampaign>;
   /** By their numbers, as texts. */
   readonly claims: ReadonlyMap<string, ObservedClaim>;
@@ -118,7 +122,7 @@ export function observer() {
       scheduled,
       lapsing,
     ] = shape.parse(JSON.parse(text));
-    const [epoch, paused, pausedUntil, stopped, held, time] = lane;
+    const [epoch, paused, pausedUntil, stopped, held, time, opened, unproven] = lane;
     const campaigns = new Map<string, ObservedCampaign>();
     for (const at of inOrder(stateTexts)) {
       const [id = '', text = ''] = [stateTexts[at], stateTexts[at + 1]];
@@ -136,6 +140,8 @@ export function observer() {
       stopped: stopped ?? '',
       held: held ?? '',
       time: Number(time),
+      opened: Number(opened),
+      unproven: unproven === '1',
       campaigns,
       claims: claimsOf(claimed),
       polls: claimsOf(polls),

@@ -224,11 +224,14 @@ export class Process implements Owner, Line {
       this.#world.trace.add(this.name, `notified, ${received}: ${notification.body}`);
   }
 
-  /** By an operator's word, whatever has stopped the account. */
-  logInAgain(lane: string): void {
+  /** By an operator's word, whatever has stopped the account; `loggedIn` is called when that has helped. */
+  logInAgain(lane: string, loggedIn = (): void => {}): void {
     this.#tokens
       .get(lane)
       ?.login({ again: true })
+      .then(({ kind }) => {
+        if (kind === 'token') loggedIn();
+      })
       .catch((error: unknown) => this.#world.broken(`${this.name}: login`, error));
   }
 
@@ -247,7 +250,8 @@ export class Process implements Owner, Line {
     link.carried += 1;
     const place = link.carried;
     link.unanswered.add(command);
-    link.ranAt = Math.max(link.ranAt, calendar.now + this.#world.latency());
+    const heldUpMs = this.#world.onCall?.holdsUp(this, command) ?? 0;
+    link.ranAt = Math.max(link.ranAt, calendar.now + this.#world.latency() + heldUpMs);
     calendar.enter(link.ranAt - calendar.now, async () => {
       if (place > link.reaches) return;
       const refusal = this.#world.refusal();

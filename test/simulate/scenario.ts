@@ -45,6 +45,17 @@ export interface NotificationPlan {
   readonly isAmbiguous: boolean;
 }
 
+/** A lane whose key or account the service refuses, until an operator has mended that. */
+export interface RefusalPlan {
+  readonly lane: string;
+  /** From when on, ms of virtual time. */
+  readonly at: number;
+  /** How often at most. */
+  readonly rounds: number;
+  /** What is answered to an API key. */
+  readonly status: 401 | 403;
+}
+
 /** What a seed stands for. */
 export interface Scenario {
   readonly config: Config;
@@ -59,6 +70,7 @@ export interface Scenario {
   readonly lossMs: number;
   /** Undefined: the service notifies nobody. */
   readonly notifications: NotificationPlan | undefined;
+  readonly refusal: RefusalPlan | undefined;
 }
 
 /** Of a world's lanes, in their order. */
@@ -92,9 +104,10 @@ function configOf(windowMs: number, timeoutMs: number, deadline: string, isNotif
 
 /**
  * Draws a world. Most are small; some are made for one thing, such as a huge campaign before a small one. What has to do
- * with notifications is drawn by a chance of its own, so that worlds without them are the same as if there were none.
+ * with notifications, or with keys that are refused, is drawn by a chance of its own, so that worlds without them are the
+ * same as if there were none.
  */
-export function draw(chance: Chance, notifying: Chance): Scenario {
+export function draw(chance: Chance, notifying: Chance, refusing: Chance): Scenario {
   const notifications = notifying.is(0.25)
     ? {
         loss: notifying.pick([0, 0.2, 0.6]),
@@ -151,7 +164,7 @@ export function draw(chance: Chance, notifying: Chance): Scenario {
       return { ...drawCampaign(chance, `c${at}${place}`, name, recipients, place, isFairness), range };
     });
   });
-  return {
+  const scenario = {
     config,
     lanes,
     campaigns,
@@ -164,6 +177,21 @@ export function draw(chance: Chance, notifying: Chance): Scenario {
     latencyMs: chance.pick([20, 200, 1_000]),
     lossMs: faults.has('forget') || chance.is(0.1) ? 2_000 : 0,
     notifications,
+  };
+  return { ...scenario, refusal: refusing.is(0.12) ? drawRefusal(refusing, scenario) : undefined };
+}
+
+/** Mostly while the first of a lane's requests are out. */
+function drawRefusal(chance: Chance, world: Omit<Scenario, 'refusal'>): RefusalPlan {
+  const open = world.lanes.filter(({ isBlocked }) => !isBlocked);
+  return {
+    lane: chance.pick(open).settings.name,
+    at: chance.weighted([
+      [4, chance.whole(0, 4 * world.latencyMs)],
+      [1, chance.whole(0, world.chaosMs)],
+    ]),
+    rounds: chance.whole(1, 3),
+    status: chance.pick([401, 401, 403]),
   };
 }
 

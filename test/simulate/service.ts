@@ -46,6 +46,10 @@ export class Service {
   /** What was ever said of whom, in an answer or a notification: campaign, number and status. */
   readonly told = new Set<string>();
   isSilent: boolean;
+  /** What it answers to this lane's key instead of all else. */
+  refuses: 401 | 403 | undefined;
+  /** When the last of the requests left that it answered so to, ms of virtual time. */
+  refusedAt = -1;
   readonly #world: World;
   readonly #plan: LanePlan;
   readonly #quota: QuotaModel;
@@ -67,6 +71,7 @@ export class Service {
   /** From now on nothing goes wrong but what the campaign itself is to blame for. */
   calm(): void {
     this.#answersWorse = false;
+    this.refuses = undefined;
   }
 
   clientOf(process: Process): MessagingClient {
@@ -113,6 +118,7 @@ export class Service {
   ): Promise<Exchange> {
     const { calendar, chance, judge, scenario } = this.#world;
     const lane = this.#plan.settings.name;
+    const leftAt = calendar.now;
     return new Promise((resolve) => {
       const after = (ms: number, exchange: Exchange): void =>
         void calendar.enter(ms, () => void resolve(exchange), process);
@@ -141,6 +147,8 @@ export class Service {
         judge.arrived(lane);
         if (this.isSilent) return undefined;
         const reply = decide();
+        if (reply.status === 401 || reply.status === 403) this.refusedAt = Math.max(this.refusedAt, leftAt);
+        if (reply.status === 200 || reply.status === 201) judge.dealt(lane, leftAt);
         if (this.#world.trace.isWanted) {
           this.#world.trace.add(
             'service',
@@ -173,6 +181,7 @@ export class Service {
     const { credentials } = this.#plan.settings;
     const accounts = this.#world.accountsOf(this.#plan.settings.name);
     if (credentials.kind === 'account' && !accounts.isValid(bearer)) return reply(401, 'no such token');
+    if (this.refuses !== undefined) return reply(this.refuses, 'not accepted');
     if (this.#answersWorse) {
       if (chance.is(0.008)) return this.#worse(credentials.kind === 'account' ? 403 : 401);
       if (chance.is(0.04)) return this.#worse(503);

@@ -12,6 +12,7 @@ import { SimulatedConnection } from './connection.js';
 import { Director } from './director.js';
 import { Jobs } from './jobs.js';
 import { Judge } from './judge.js';
+import { OnCall } from './on-call.js';
 import { MADE, type Made, Process } from './process.js';
 import { type CampaignPlan, draw, type LanePlan, numberOf, type Scenario } from './scenario.js';
 import type { Scripts } from './scripts.js';
@@ -42,8 +43,9 @@ export interface Outcome {
   readonly trace: Trace;
 }
 
-/** Seeds are far below it. */
+/** Seeds are far below them. */
 const NOTIFYING = 1_000_000_007;
+const REFUSING = 2_000_000_011;
 
 /** A run that needs more steps than this goes round in circles. */
 const MOST_STEPS = 20_000;
@@ -60,6 +62,8 @@ export class World {
   readonly server: Server;
   readonly judge: Judge;
   readonly jobs: Jobs;
+  /** Undefined: no key is refused. */
+  readonly onCall: OnCall | undefined;
   readonly processes: Process[] = [];
   /** The dead as well. */
   readonly everybody: Process[] = [];
@@ -80,7 +84,7 @@ export class World {
   constructor({ seed, wire, scripts, made, isTraced, prefix }: WorldOptions) {
     this.#seed = seed;
     this.chance = chanceOf(seed);
-    this.scenario = draw(this.chance, chanceOf(seed + NOTIFYING));
+    this.scenario = draw(this.chance, chanceOf(seed + NOTIFYING), chanceOf(seed + REFUSING));
     this.#campaigns = this.scenario.campaigns;
     this.trace = new Trace(isTraced === true, () => this.calendar.now);
     this.scripts = scripts;
@@ -93,7 +97,10 @@ export class World {
       keys: this.keys,
       lanes: this.scenario.lanes.map(({ settings }) => settings.name),
       now: () => this.calendar.now,
-      observed: (lane, state, by) => this.judge.observed(lane, state, by),
+      observed: (lane, state, by) => {
+        this.judge.observed(lane, state, by);
+        this.onCall?.observed(lane, state);
+      },
     });
     // Operators and imports are not what is looked at here: what they ask is answered at once.
     this.#direct = new SimulatedConnection({
@@ -112,6 +119,8 @@ export class World {
       this.#accounts.set(plan.settings.name, new Accounts(this, plan));
     }
     this.jobs = new Jobs(this);
+    const { refusal } = this.scenario;
+    this.onCall = refusal === undefined ? undefined : new OnCall(this, refusal);
   }
 
   /** Runs the world to its end. Never throws for what happens in it. */
@@ -153,7 +162,7 @@ export class World {
 
   /** Nothing ever goes wrong in this world, but for what the service is asked for. */
   get isQuiet(): boolean {
-    return this.scenario.faults.size === 0;
+    return this.scenario.faults.size === 0 && this.onCall === undefined;
   }
 
   startProcess(): Process {

@@ -10,6 +10,8 @@ import { atSimulator, CALLBACK, clientOf, FOREIGN, OWN } from './subscribing.js'
 
 const { redis, prefix } = testRedis('keep-subscription');
 const { simulator, deskOf, there } = atSimulator();
+/** Waits for what comes by itself, also on a machine that has much else to do. */
+const until = (check: () => unknown) => vi.waitFor(check, 20_000);
 
 const TIMES = { everyMs: 300_000, silentMs: 60_000 };
 const seen = {
@@ -54,7 +56,7 @@ test('how long a subscription has been ours is kept until it is not, however oft
   };
   const first = await found('ours');
   expect(first.oursSince).toBe(first.checkedAt);
-  await vi.waitFor(async () => expect((await found('ours')).checkedAt).toBeGreaterThan(first.checkedAt));
+  await until(async () => expect((await found('ours')).checkedAt).toBeGreaterThan(first.checkedAt));
   expect((await store.read()).oursSince).toBe(first.oursSince);
   expect(await found('foreign')).toMatchObject({ state: 'foreign', oursSince: 0 });
   expect((await found('ours')).oursSince).toBeGreaterThan(first.oursSince);
@@ -92,10 +94,10 @@ test('another address is subscribed by the process that brings it along, however
     onTestFinished(() => keeper.stop());
   };
   const isThere = async (url: string) =>
-    vi.waitFor(async () => expect(await there()).toMatchObject({ url: expect.stringContaining(url) }), 5_000);
+    until(async () => expect(await there()).toMatchObject({ url: expect.stringContaining(url) }));
   kept('before', { ...CALLBACK, url: 'https://old.example/in' });
   await isThere('https://old.example/in/');
-  await vi.waitFor(async () => expect(await store.lease('test', 60_000)).toBe(true), 5_000);
+  await until(async () => expect(await store.lease('test', 60_000)).toBe(true));
   await store.release('test');
   kept('after', CALLBACK);
   await isThere(OWN.url);
@@ -105,22 +107,22 @@ test('it is made by itself, made again when it is lost, and not taken from someb
   const told: VolleyEvent[] = [];
   const { keeper, store } = keeping('kept', 'me', told);
   try {
-    await vi.waitFor(async () => expect(await there()).toMatchObject({ url: OWN.url }));
+    await until(async () => expect(await there()).toMatchObject({ url: OWN.url }));
     await clientOf(simulator().messagingBaseUrl).remove('key');
-    await vi.waitFor(async () => expect(await there()).toMatchObject({ url: OWN.url }));
+    await until(async () => expect(await there()).toMatchObject({ url: OWN.url }));
     // The service has it before the keeper has heard so, and it was ours before.
-    await vi.waitFor(() =>
+    await until(() =>
       expect(told.map(({ type }) => type)).toEqual(['subscription.created', 'subscription.created']),
     );
     expect(await store.read()).toMatchObject({ state: 'ours' });
 
     const client = clientOf(simulator().messagingBaseUrl);
-    await vi.waitFor(async () => {
+    await until(async () => {
       await client.remove('key');
       expect(await client.create(FOREIGN, 'key')).toEqual({ kind: 'created' });
     });
-    await vi.waitFor(async () => expect(await store.read()).toMatchObject({ state: 'foreign' }));
-    await vi.waitFor(async () => {
+    await until(async () => expect(await store.read()).toMatchObject({ state: 'foreign' }));
+    await until(async () => {
       const { now, checkedAt } = await store.read();
       expect(now - checkedAt).toBeGreaterThan(0);
       expect(told.filter(({ type }) => type === 'subscription.foreign')).toHaveLength(1);
@@ -135,7 +137,7 @@ test('of several processes one at a time sees to it', async () => {
   const told: VolleyEvent[] = [];
   const all = ['a', 'b', 'c', 'd'].map((me) => keeping('shared', me, told));
   try {
-    await vi.waitFor(async () => expect(await there()).toMatchObject({ url: OWN.url }));
+    await until(async () => expect(await there()).toMatchObject({ url: OWN.url }));
     await new Promise((later) => setTimeout(later, 300));
     expect(told.map(({ type }) => type)).toEqual(['subscription.created']);
   } finally {

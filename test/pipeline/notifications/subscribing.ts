@@ -14,7 +14,7 @@ export const FOREIGN = { url: 'https://other.example/hook/their-secret', securit
 export const OWN = laneCallback(CALLBACK, 'main');
 
 export const bearer = laneBearer('main', { kind: 'apiKey', apiKey: 'key' }, undefined);
-export const clientOf = (baseUrl: string) => createSubscriptionClient({ baseUrl, timeoutMs: 1_000 });
+export const clientOf = (baseUrl: string) => createSubscriptionClient({ baseUrl, timeoutMs: 10_000 });
 
 /** A simulator for each test of a file, and desks at it. */
 export function atSimulator() {

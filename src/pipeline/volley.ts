@@ -17,6 +17,9 @@ import type { FeedItem } from './event-feed.js';
 import type { NotificationDesk } from './notifications/notification-desk.js';
 import type { Role, WorkerProcess } from './roster.js';
 
+export type { TokenCache } from '../auth/token-cache.js';
+export type { TokenState } from '../auth/token-state.js';
+
 /** How to settle batches of whose outcome nobody knows. */
 export interface Resolution {
   /** `resend` at the risk of a second text, `abandon`, or count as `accepted`. */
@@ -53,7 +56,10 @@ export interface Volley {
   preview(input: CampaignInput): Promise<Preview>;
   status(id: string): Promise<CampaignStatus>;
   /** Newest first. */
-  list(options?: { state?: CampaignState; limit?: number }): Promise<CampaignStatus[]>;
+  list(options?: {
+    state?: CampaignState | undefined;
+    limit?: number | undefined;
+  }): Promise<CampaignStatus[]>;
   /**
    * Newest first, some at a time: those older than the campaign `after`, as far as they are of these lanes and in this
    * state. `next` is what to give as `after` for those that follow, null at the end. A page may be short, or empty,
@@ -62,7 +68,7 @@ export interface Volley {
   page(options?: {
     state?: CampaignState | undefined;
     lanes?: readonly string[] | undefined;
-    limit?: number;
+    limit?: number | undefined;
     after?: string | undefined;
   }): Promise<{ readonly campaigns: CampaignStatus[]; readonly next: string | null }>;
   /** The lane of a campaign. */
@@ -71,7 +77,7 @@ export interface Volley {
   pause(id: string): Promise<{ inFlight: number }>;
   resume(id: string): Promise<void>;
   cancel(id: string): Promise<{ inFlight: number; cancelled: number }>;
-  report(id: string, options?: { status?: string }): AsyncIterable<ReportRow>;
+  report(id: string, options?: { status?: string | undefined }): AsyncIterable<ReportRow>;
   resolve(id: string, resolution: Resolution): Promise<ResolveOutcome>;
   /**
    * Every campaign that has this number, newest first; only those of `lanes`, if they are given. Ends with the signal's
@@ -88,7 +94,11 @@ export interface Volley {
   /** Resolves with the status when nothing of it is open any more. */
   finished(
     id: string,
-    options?: { signal?: AbortSignal; onProgress?: (status: CampaignStatus) => void; everyMs?: number },
+    options?: {
+      signal?: AbortSignal | undefined;
+      onProgress?: ((status: CampaignStatus) => void) | undefined;
+      everyMs?: number | undefined;
+    },
   ): Promise<CampaignStatus>;
   lanes(): Promise<LaneStatus[]>;
   pauseLane(name: string): Promise<void>;
@@ -104,7 +114,7 @@ export interface Volley {
     /** A CSV file whose number column is found as for campaigns. */
     import(
       path: string,
-      options?: { toColumn?: string; country?: string },
+      options?: { toColumn?: string | undefined; country?: string | undefined },
     ): Promise<{ added: number; rows: number; invalid: readonly InvalidRow[] }>;
   };
   /**
@@ -139,6 +149,6 @@ export interface Volley {
   /** Rejects unless Redis answers within `withinMs`. */
   ping(withinMs: number): Promise<void>;
   /** Serves the lanes in this process. Needs the full configuration. `concurrency`: lanes at a time, default 50. */
-  work(options?: { roles?: readonly Role[]; concurrency?: number }): Workers;
+  work(options?: { roles?: readonly Role[] | undefined; concurrency?: number | undefined }): Workers;
   close(): Promise<void>;
 }

@@ -1,0 +1,24 @@
+import { expectTypeOf, test } from 'vitest';
+import type * as library from '../src/index.js';
+
+type Volley = library.Volley;
+type Told<Method extends (...given: never[]) => unknown> = Awaited<ReturnType<Method>>;
+
+test('every shape that the library takes or answers with can be named by who uses it', () => {
+  expectTypeOf<Parameters<Volley['resolve']>[1]>().toEqualTypeOf<library.Resolution>();
+  expectTypeOf<Told<Volley['resolve']>>().toEqualTypeOf<library.ResolveOutcome>();
+  expectTypeOf<Told<Volley['workers']>>().toEqualTypeOf<library.WorkerProcess[]>();
+  expectTypeOf<Told<Volley['census']>>().toEqualTypeOf<library.Census>();
+  expectTypeOf<Volley['notifications']>().toEqualTypeOf<library.NotificationDesk>();
+  expectTypeOf<ReturnType<Volley['token']>>().toEqualTypeOf<library.TokenCache | null>();
+  expectTypeOf<Told<library.TokenCache['show']>>().toEqualTypeOf<library.TokenState>();
+  type Heard = Parameters<Parameters<Volley['events']['on']>[1]>[0];
+  expectTypeOf<library.EventOf<'lane.stopped'>>().toExtend<Heard>();
+});
+
+test('an option that is there and undefined is as one that is not there', () => {
+  expectTypeOf<{ signal: undefined; everyMs: undefined }>().toExtend<Parameters<Volley['finished']>[1]>();
+  expectTypeOf<{ state: undefined; limit: undefined }>().toExtend<Parameters<Volley['list']>[0]>();
+  expectTypeOf<{ status: undefined }>().toExtend<Parameters<Volley['report']>[1]>();
+  expectTypeOf<{ roles: undefined; concurrency: undefined }>().toExtend<Parameters<Volley['work']>[0]>();
+});

@@ -23,7 +23,7 @@ const BODIES = {
 } as const;
 
 /** What to send where a body of another type came. */
-export function bodyWanted({ body }: Taken): string {
+export function bodyWanted({ body }: Pick<Taken, 'body'>): string {
   return BODIES[body];
 }
 

@@ -3,6 +3,7 @@ import { Readable } from 'node:stream';
 import multipart, { type MultipartFile } from '@fastify/multipart';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { CsvStream } from '../pipeline/campaign-input.js';
+import { bodyTaken, bodyWanted } from './body-taken.js';
 import { type CampaignOrder, campaignOrder } from './campaign-request.js';
 import { Problem } from './problem.js';
 import { readBy } from './validation.js';
@@ -15,7 +16,7 @@ export async function takeUploads(scope: FastifyInstance): Promise<void> {
   await scope.register(multipart, { throwFileSizeLimit: true });
   scope.addHook('preValidation', async (request) => {
     if (!request.isMultipart() || request.routeOptions.config.takesUpload === true) return;
-    throw new Problem('unsupported', 'no form is taken here: send JSON');
+    throw new Problem('unsupported', bodyWanted({ body: bodyTaken(request) }));
   });
 }
 

@@ -180,8 +180,13 @@ test('A preview of a form tells what it would come to, and leaves nothing behind
 });
 
 test('A form is taken only where there is something to do with it', async () => {
-  const { status, said } = await ask('POST', '/v1/find', { form: formOf(order(), rows(1)) });
-  expect([status, said]).toMatchObject([415, { code: 'unsupported' }]);
+  for (const [path, detail] of [
+    ['/v1/find', 'send JSON, with `Content-Type: application/json`'],
+    ['/v1/lanes/default/pause', 'nothing is taken here: send no body'],
+  ]) {
+    const { status, said } = await ask('POST', String(path), { form: formOf(order(), rows(1)) });
+    expect([status, said]).toMatchObject([415, { code: 'unsupported', detail }]);
+  }
 });
 
 test('A list that is too long is refused, and nothing of it is kept', async () => {

@@ -34,7 +34,7 @@ const idempotency = z.looseObject({
     .max(255)
     .optional()
     .describe(
-      'The same key never makes a second campaign: the same content is answered with the first, other content is refused',
+      'The same key makes no second campaign while the first is kept: the same content is answered with that, other content is refused',
     ),
 });
 

@@ -32,7 +32,7 @@ it('meets sends with every fault there is, and the ledger tells which were accep
     simulator.configure({
       faults: { ...Object.fromEntries(SEND_FAULTS.map((name) => [name, 0])), [fault]: 1 },
     });
-    const status = statusOf(await send(['+4791234567'], { patienceMs: /hang/i.test(fault) ? 200 : 5_000 }));
+    const status = statusOf(await send(['+4791234567'], { patienceMs: /hang/i.test(fault) ? 1_000 : 5_000 }));
     ends[fault] = [status, ...Array.from(simulator.ledger.entries(), ({ answered }) => answered)];
   }
   expect(ends).toEqual({
@@ -89,7 +89,7 @@ it.each([
       'POST /api/login HTTP/1.1\nHost: sim\nContent-Type: application/json\nX-Requested-With: XMLHttpRequest\nContent-Length: *\n\n{"username":"acme","password":"secret"}',
       patienceMs,
     );
-  const met = await login(end === 'silence' ? 200 : 5_000);
+  const met = await login(end === 'silence' ? 1_000 : 5_000);
   expect(statusOf(met)).toBe(end);
   if (fault === 'loginTimeout' && typeof met !== 'string') expect(met.body).toMatch(/10126.*timeout/);
   expect(simulator.summary()).toMatchObject({ logins: 1, loginsGranted: granted });

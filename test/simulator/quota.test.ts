@@ -62,7 +62,7 @@ it('says when to come back, in seconds or as a date, if asked to', async () => {
 
 it('returns the first reply to a repeated correlator, and sends nothing again, if it deduplicates', async () => {
   const { simulator, send } = await simulatorUnderTest({ deduplicates: true, faults: { acceptAndHang: 1 } });
-  expect(await send(['+4791234567'], { correlator: 'c-1', patienceMs: 200 })).toBe('silence');
+  expect(await send(['+4791234567'], { correlator: 'c-1', patienceMs: 1_000 })).toBe('silence');
   const again = await send(['+4791234567'], { correlator: 'c-1' });
   expect(statusOf(again)).toBe(201);
   expect(Array.from(simulator.ledger.entries(), ({ requestId }) => requestId)).toEqual([idOf(again)]);

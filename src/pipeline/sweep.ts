@@ -108,7 +108,12 @@ export async function sweepLane(
   const { unknownOutcome } = lane.settings;
   if (found.resolvable.length > 0 && unknownOutcome.action !== 'hold') {
     const reason = `${unknownOutcome.action === 'abandon' ? 'abandoned' : 'sent again'} by the lane's policy`;
-    lane.tell((await lane.commands.resolve(unknownOutcome.action, reason, found.resolvable)).events);
+    const others = found.resolvable.filter(({ isSuppressed }) => !isSuppressed);
+    lane.tell((await lane.commands.resolve(unknownOutcome.action, reason, others)).events);
+    // They can never be sent to again: they would come back each time, and their campaign would not end.
+    const suppressed = found.resolvable.filter(({ isSuppressed }) => isSuppressed);
+    const givenUp = "suppressed before it was sent again by the lane's policy";
+    lane.tell((await lane.commands.resolve('abandon', givenUp, suppressed)).events);
   }
   for (const id of found.deadImports) await options.discardImport(lane.name, id);
   const limit = pLimit(REMOVED_AT_A_TIME);

@@ -43,14 +43,17 @@ const view = z.object({
 export type LaneView = z.output<typeof view>;
 
 const claim = z.object({ n: z.number(), c: z.string(), f: z.number(), k: z.number().default(1) });
-const claims = luaList(claim).transform((list) =>
-  list.map(({ n, c, f, k }) => ({ number: n, campaign: c, first: f, count: k })),
+const batchOf = ({ n, c, f, k }: z.output<typeof claim>) => ({ number: n, campaign: c, first: f, count: k });
+const claims = luaList(claim).transform((list) => list.map(batchOf));
+/** `isSuppressed`: it would have gone again, and its recipients are suppressed by now. */
+const unknowns = luaList(claim.extend({ x: z.boolean().default(false) })).transform((list) =>
+  list.map((batch) => ({ ...batchOf(batch), isSuppressed: batch.x })),
 );
 const ids = luaList(z.string());
 const tended = z.object({
   overdueSends: claims,
   overduePolls: claims,
-  resolvable: claims,
+  resolvable: unknowns,
   deadImports: ids,
   expired: ids,
 });

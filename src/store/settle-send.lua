@@ -148,7 +148,7 @@ local function remains_unknown(id, c, claim, entry, statusesKey, recordsKey)
   fresh[#fresh + 1] = string.format('%.0f', claim.n)
   fresh[#fresh + 1] = cjson.encode({
     c = id, f = claim.f, k = claim.k, p = claim.p, at = claim.at, e = claim.e, u = claim.u, why = why, safe = safe,
-    since = now,
+    since = now, x = entry.isSuppressed,
   })
   events[#events + 1] = {
     type = 'unknown', campaign = id, n = claim.n, recipients = claim.k, reason = why,
@@ -178,8 +178,9 @@ end
 local function suppressed(id, c, claim, statusesKey, recordsKey)
   local reason = 'suppressed before it was sent'
   if claim.u then
-    local entry = { letters = string.rep('U', claim.k), reason = reason .. ' again; an earlier request may have been accepted' }
-    return remains_unknown(id, c, claim, entry, statusesKey, recordsKey)
+    local all = { letters = string.rep('U', claim.k), isSuppressed = true }
+    all.reason = reason .. ' again; an earlier request may have been accepted'
+    return remains_unknown(id, c, claim, all, statusesKey, recordsKey)
   end
   apply(c, claim, string.rep('S', claim.k), statusesKey)
   record_write(recordsKey, claim.f, claim.k, claim.at, now, reason, '')

@@ -1,10 +1,13 @@
 import { expect, test } from 'vitest';
 import { importCampaign } from '../../src/pipeline/import.js';
+import { openLane } from '../../src/pipeline/lane.js';
 import { createWakers } from '../../src/pipeline/queues.js';
 import { sweepLane } from '../../src/pipeline/sweep.js';
 import { connect } from '../../src/redis/connection.js';
+import { keyNames } from '../../src/redis/keys.js';
 import { removeCampaign } from '../../src/store/remove-campaign.js';
 import { keysOf, testRedis } from '../redis/test-redis.js';
+import { laneFixture } from '../store/lane-fixture.js';
 import { importFixture, mobile } from './import-fixture.js';
 
 const { prefix, redis, url } = testRedis('sweep');
@@ -39,4 +42,45 @@ test('one sweep removes what many campaigns have left, once their retention is o
   }
   expect(await redis.hlen(keys.lane(name, 'states'))).toBe(0);
   expect((await keysOf(redis, prefix)).filter((key) => key.includes(':campaign:'))).toEqual([]);
+});
+
+test('what is to be sent again by policy is given up once it is suppressed: it would come back each time', async () => {
+  const [settings] = deps.config.lanes;
+  if (settings === undefined) throw new Error('no lane');
+  const { campaign, state } = laneFixture(redis, `${prefix}-policy`, name);
+  const policy = { ...settings, unknownOutcome: { action: 'resend', afterMs: 60_000 } } as const;
+  const lane = openLane(redis, keyNames(`${prefix}-policy`), deps.config, policy, deps.events, () => 0.5);
+  await campaign('c', 1);
+  const claim = async (call: number, now: number) => {
+    const { claims } = await lane.claims.send({ turn: 't', call, want: 1, seen: 0, now });
+    expect(claims).toHaveLength(1);
+    return claims;
+  };
+  const began = Date.now() - 3_600_000;
+  const first = await claim(1, began);
+  await lane.settlements.send(
+    first.map((it) => ({ claim: it, as: 'unknown', reason: 'timed out' }) as const),
+    0,
+    began,
+  );
+  await lane.commands.resolve('resend', 'x', await lane.commands.unknown(), began);
+  const again = await claim(2, began);
+  await lane.settlements.send(
+    again.map((it) => ({ claim: it, as: 'suppressed' }) as const),
+    0,
+    began,
+  );
+  const wakers = { wake: async () => {}, close: async () => {} };
+  await sweepLane(lane, {
+    redis,
+    keys,
+    lanes: [lane],
+    wakers,
+    events: deps.events,
+    retentionMs: 86_400_000,
+    alive: async () => [],
+    discardImport: async () => {},
+    removeCampaign: async () => {},
+  });
+  expect(await state('c')).toMatchObject({ s: 'completed', n: { abandoned: 1, unknown: 0, planned: 0 } });
 });

@@ -31,7 +31,10 @@ export function addSend(program: Command, context: Context): void {
       'Sends a text to everybody in a list. On a terminal it shows what that comes to and asks first. Exit code 3 with --wait: an operator must act.',
     )
     .option('--idempotency-key <key>', 'the same key never makes a second campaign', filled)
-    .option('--skip-invalid', 'leave bad rows out, and write them to FILE.invalid.csv')
+    .option(
+      '--skip-invalid',
+      'leave bad rows out, and write them to a file beside the list: spring.invalid.csv',
+    )
     .option('--test-to <number>', 'send one sample, of the first good row, to this number instead', filled)
     .option('-y, --yes', 'do not ask')
     .option('--again', 'allow what equals a campaign of the last 24 hours')

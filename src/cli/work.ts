@@ -8,7 +8,7 @@ import { findService, mustAnswer } from './open.js';
 import { lanesWords, liveUntilTold, working } from './process-life.js';
 
 interface WorkOptions {
-  roles: readonly Role[];
+  roles?: readonly Role[];
   concurrency?: number;
 }
 
@@ -18,7 +18,7 @@ export function addWork(program: Command, context: Context): void {
     .command('work')
     .summary('run workers in this process')
     .description('Runs workers in this process until it is told to end; any number of them share the lanes.')
-    .option('--roles <roles>', `what they do, with commas between: ${ROLES.join(',')}`, readRoles, ROLES)
+    .option('--roles <roles>', `what they do, with commas between (default: ${ROLES.join(',')})`, readRoles)
     .option('--concurrency <lanes>', 'lanes served at a time (default: 50)', wholeNumber(1, 10_000))
     .addHelpText('after', examples('work', 'work --roles send --concurrency 200'))
     .action(action(context, (options: WorkOptions) => work(context, options)));
@@ -35,7 +35,7 @@ export function readRoles(text: string): readonly Role[] {
   return [...new Set(roles.map(read))];
 }
 
-async function work(context: Context, { roles, concurrency }: WorkOptions): Promise<undefined> {
+async function work(context: Context, { roles = ROLES, concurrency }: WorkOptions): Promise<undefined> {
   const { config, simulator } = await findService(context);
   await mustAnswer(config.redisUrl);
   const interrupt = listenForInterrupt();

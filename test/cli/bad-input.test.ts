@@ -153,6 +153,7 @@ test('every command has help with an example', async () => {
   for (const name of commands.filter((command) => command !== 'help')) {
     const help = await volley(name, '--help');
     expect(help.exit).toBe(0);
+    expect(help.stdout, `${name}: a default that is told as code`).not.toContain('(default: [');
     const subcommands = [...help.stdout.matchAll(/^ {2}([a-z]+) \[options\]/gm)].map(([, sub = '']) => sub);
     if (subcommands.length === 0) expect(help.stdout, name).toMatch(new RegExp(`\\$ volley ${name}`));
     for (const sub of subcommands) {

@@ -23,6 +23,18 @@ const paused: VolleyEvent = {
 };
 
 describe('a log line', () => {
+  it('says in words what nobody told it', () => {
+    const events = recorded({ format: 'lines' });
+    events.emit({ type: 'quota.learned', lane: 'acme', quota: 110, from: null });
+    events.emit({ type: 'quota.learned', lane: 'acme', quota: 108, from: 110 });
+    events.emit({ type: 'request.throttled', lane: 'acme', kind: 'send', retryAfterMs: null });
+    expect(events.lines.map((line) => line.slice(15, -1))).toEqual([
+      'lane acme: quota taken to be 110 requests a window; until now unknown',
+      'lane acme: quota taken to be 108 requests a window; until now 110',
+      'lane acme: send answered 429, Retry-After: none',
+    ]);
+  });
+
   it('in JSON holds the event, its fields and a message', () => {
     const events = recorded({ role: 'send' });
     events.emit(paused);

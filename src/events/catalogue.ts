@@ -103,8 +103,8 @@ export const CATALOGUE = {
   ),
   'request.throttled': entry(
     'info',
-    { lane: id, kind, retryAfterMs: optional(span, 'an unnamed time') },
-    (e) => `lane ${e.lane}: ${e.kind} throttled (429), to be tried again after ${e.retryAfterMs}`,
+    { lane: id, kind, retryAfterMs: optional(span, 'none') },
+    (e) => `lane ${e.lane}: ${e.kind} answered 429, Retry-After: ${e.retryAfterMs}`,
   ),
   'request.unauthorised': entry(
     'warn',
@@ -255,8 +255,8 @@ export const CATALOGUE = {
   ),
   'quota.learned': entry(
     'info',
-    { lane: id, quota: number, from: optional(number, 'nothing') },
-    (e) => `lane ${e.lane}: quota taken to be ${e.quota} requests a window, before ${e.from}`,
+    { lane: id, quota: number, from: optional(number, 'unknown') },
+    (e) => `lane ${e.lane}: quota taken to be ${e.quota} requests a window; until now ${e.from}`,
   ),
   'quota.deducted': entry(
     'warn',

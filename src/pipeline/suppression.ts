@@ -27,7 +27,7 @@ export function suppressionDesk({
     for (const spelling of spellings) {
       const outcome = read(spelling);
       if (!outcome.ok) {
-        throw new InputError(`number ${JSON.stringify(spelling)}: ${outcome.reason}`, {
+        throw new InputError(`number ${numbers.length + 1}: ${outcome.reason}`, {
           field: `numbers/${numbers.length}`,
         });
       }

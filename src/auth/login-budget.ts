@@ -39,6 +39,8 @@ export interface LoginBudgetOptions {
   /** Waits after the first, second, … unanswered attempt of a proven password, in ms. */
   retryAfterMs: readonly number[];
   patience: Patience;
+  /** Aborted when this process wants to end: what it could not say by then is lost with it. */
+  closing: AbortSignal;
   /** In place of the server's time, ms. */
   now?: Clock | undefined;
 }
@@ -71,6 +73,7 @@ export function loginBudget(options: LoginBudgetOptions) {
   const key = async (): Promise<string> => keys.token(`login:${await options.credentialId()}`);
   const now = (): ScriptArgument => options.now?.() ?? '';
   const answered = <Answer>(run: () => Promise<Answer>): Promise<Answer> => untilAnswered(run, patience);
+  const untilClosing = { ...patience, tries: Number.POSITIVE_INFINITY, signal: options.closing };
 
   return {
     /** May the attempt `nonce` be sent? `again` opens a budget that is used up, by an operator's word. */
@@ -94,10 +97,16 @@ export function loginBudget(options: LoginBudgetOptions) {
     async settle(nonce: string, outcome: LoginOutcome | { kind: 'unsent' }): Promise<LoginStanding> {
       const touched = [await key()];
       const { verdict, code, detail } = judged(outcome);
-      const reply = await answered(() =>
-        settleScript.run(redis, touched, [now(), nonce, verdict, code, detail, delays, LOGIN_LIMIT]),
-      );
-      return standingOf(reply);
+      const settle = () =>
+        settleScript.run(redis, touched, [now(), nonce, verdict, code, detail, delays, LOGIN_LIMIT]);
+      try {
+        return standingOf(await answered(settle));
+      } catch (error) {
+        // The caller is told, but a refusal that nobody counts would have the password tried once more: it is said as soon
+        // as Redis can hear it. Whatever else was not said is taken for no answer.
+        if (verdict === 'refused') untilAnswered(settle, untilClosing).catch(() => {});
+        throw error;
+      }
     },
 
     /** See {@link LoginLook}. */

@@ -86,6 +86,7 @@ export function createTokenCache(options: TokenCacheOptions): TokenCache {
     attemptMs: 2 * requestTimeoutMs,
     retryAfterMs: options.retryAfterMs ?? RETRY_AFTER_MS,
     patience,
+    closing: closing.signal,
   });
   const fetchToken = tokenFetcher({
     record,

@@ -25,6 +25,7 @@ beforeEach(() => {
     attemptMs: MINUTE,
     retryAfterMs: [1, 5, 15, 60].map((minutes) => minutes * MINUTE),
     patience: {},
+    closing: new AbortController().signal,
     now: () => now,
   });
 });

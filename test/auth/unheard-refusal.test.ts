@@ -1,0 +1,42 @@
+import { afterAll, expect, test, vi } from 'vitest';
+import { loginBudget } from '../../src/auth/login-budget.js';
+import { connect } from '../../src/redis/connection.js';
+import { keyNames } from '../../src/redis/keys.js';
+import { privateRedis } from '../redis/private-redis.js';
+
+const server = await privateRedis();
+const redis = connect(server.url);
+const closing = new AbortController();
+afterAll(() => {
+  closing.abort();
+  redis.disconnect();
+});
+const MINUTE = 60_000;
+const budget = loginBudget({
+  redis,
+  keys: keyNames('unheard'),
+  credentialId: async () => 'credential',
+  attemptMs: MINUTE,
+  retryAfterMs: [MINUTE],
+  patience: { tries: 2 },
+  closing: closing.signal,
+  now: () => 1_700_000_000_000,
+});
+
+test('a refusal that Redis could not be told of is counted when it is back, also of a password that was good before', async () => {
+  await budget.begin('good', false);
+  await budget.settle('good', { kind: 'pair', accessToken: 'a', refreshToken: 'r' });
+  expect(await budget.begin('first', false)).toEqual({ kind: 'go' });
+  await server.kill();
+  await expect(budget.settle('first', { kind: 'badCredential' })).rejects.toThrow();
+  await server.restart();
+  const isSettled = () =>
+    budget.look().then(
+      ({ underWay }) => !underWay,
+      () => false,
+    );
+  await vi.waitUntil(isSettled, { timeout: 15_000, interval: 100 });
+  expect(await budget.begin('second', false)).toEqual({ kind: 'go' });
+  const standing = await budget.settle('second', { kind: 'badCredential' });
+  expect(standing).toMatchObject({ kind: 'stopped', code: 'badCredential' });
+});

@@ -6,7 +6,7 @@
   ARGV[2] reason   for people
   ARGV[3] epoch    of stop: the lane's before its cause was looked at
   ARGV[4] given    time in ms, or '' for the server's
-  Returns          1; 0 when an operator has opened the lane since that epoch
+  Returns          1; 0 when an operator has opened the lane since that epoch, or it is stopped for that reason already
 ]]
 -- @include ../redis/clock.lua
 -- @include ../quota/ledger.lua
@@ -21,6 +21,7 @@ local lane = lane_load(laneKey, given)
 if command == 'hold' then
   lane.held = reason
 elseif command == 'stop' then
+  if lane.stopped == reason then return 0 end
   if not gate_stopped(lane, epoch, reason) then return 0 end
 elseif command == 'resume' then
   if lane.stopped ~= '' then lane.unproven = 1 end

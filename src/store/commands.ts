@@ -91,7 +91,7 @@ export function laneCommands(redis: Redis, keys: Keys, lane: string, rules: stri
     },
     /**
      * Stops the lane for something that no waiting mends. `epoch`: the lane's before that was looked at. False when an
-     * operator has opened the lane since then: what was seen is no news.
+     * operator has opened the lane since then, or it is stopped for that reason already: what was seen is no news.
      */
     stop: (reason: string, epoch: number): Promise<boolean> =>
       commandLane.run(redis, named('lane'), ['stop', reason, epoch, '']),

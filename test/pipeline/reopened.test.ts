@@ -75,6 +75,7 @@ test('What stops a lane is no news once an operator has opened it', async () => 
   const { commands, views } = laneFixture(redis, `${prefix}-news`, 'default');
   const { epoch } = await views.look();
   expect(await commands.stop('the account is blocked', epoch)).toBe(true);
+  expect(await commands.stop('the account is blocked', epoch)).toBe(false);
   expect((await views.look()).stopped).toBe('the account is blocked');
   await commands.lane('resume');
   expect(await commands.stop('the account is blocked', epoch)).toBe(false);

@@ -44,10 +44,13 @@ export function endInGoodOrder(app: FastifyInstance, graceMs: number): void {
 
 /**
  * Whoever is answered while he still sends is heard out for a while: a connection that is closed at once would take the
- * answer with it. But not for as long as he likes.
+ * answer with it. But not for as long as he likes. What comes is thrown away: of a body that somebody began to read the
+ * rest would stay where it is, and his next request behind it.
  */
 export function hearOut(request: IncomingMessage, ms: number): void {
-  if (request.complete || request.destroyed) return;
+  if (request.destroyed) return;
+  request.unpipe().resume();
+  if (request.complete) return;
   const letGo = setTimeout(() => request.destroy(), ms);
   const hold = (): void => clearTimeout(letGo);
   request.once('end', hold).once('close', hold);

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { expect, test, vi } from 'vitest';
+import { text } from 'node:stream/consumers';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { keysOf, testRedis } from '../redis/test-redis.js';
 import { type Answer, formOf, served } from './api.js';
 
@@ -168,6 +169,28 @@ test('A campaign in a form that is not UTF-8, or ever so long, is refused and no
   });
   const marked = form(Buffer.from('\ufeff{"message":"Hi"}'));
   expect((await ask('POST', '/v1/preview', { form: marked })).status).toBe(200);
+});
+
+test.each([
+  ['in its first part', 'campaign', ' '.repeat(1_000_000), 'campaign'],
+  ['at a part that is not taken', 'other', rows(20_000), 'campaign'],
+  ['before its list', 'campaign', '{', 'recipients'],
+] as const)('Whoever is refused %s may go on on the same connection', async (_where, name, value, other) => {
+  const form = new FormData();
+  form.append(name, new Blob([value]));
+  form.append(other, new Blob([rows(20_000)]));
+  const encoded = new Response(form);
+  const body = Buffer.from(await encoded.arrayBuffer());
+  const authorization = `Authorization: Bearer ${await key()}`;
+  const type = `Content-Type: ${encoded.headers.get('content-type')}`;
+  const socket = connect(Number(new URL(origin).port), '127.0.0.1');
+  onTestFinished(() => void socket.destroy());
+  socket.write(
+    `POST /v1/campaigns HTTP/1.1\r\nHost: a\r\n${authorization}\r\n${type}\r\nContent-Length: ${body.length}\r\n\r\n`,
+  );
+  socket.write(body);
+  socket.write('GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n');
+  expect((await text(socket)).match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 400', 'HTTP/1.1 200']);
 });
 
 test('A preview of a form tells what it would come to, and leaves nothing behind', async () => {

@@ -30,7 +30,11 @@ export function addSend(program: Command, context: Context): void {
     .description(
       'Sends a text to everybody in a list. On a terminal it shows what that comes to and asks first. Exit code 3 with --wait: an operator must act.',
     )
-    .option('--idempotency-key <key>', 'the same key never makes a second campaign', filled)
+    .option(
+      '--idempotency-key <key>',
+      'the same key makes no second campaign while the first is kept',
+      filled,
+    )
     .option(
       '--skip-invalid',
       'leave bad rows out, and write them to a file beside the list: spring.invalid.csv',

@@ -26,7 +26,7 @@ export interface CampaignInput {
   readonly priority?: 'high' | 'normal' | undefined;
   /** Milliseconds from launch after which what was not sent lapses. */
   readonly validForMs?: number | undefined;
-  /** The same key never makes a second campaign; other content under it is an error. */
+  /** The same key makes no second campaign while the first is kept; other content under it is an error. */
   readonly idempotencyKey?: string | undefined;
   /** Bad rows are left out, and handed to `onInvalid`; without it one of them refuses the whole list. */
   readonly skipInvalid?: boolean | undefined;

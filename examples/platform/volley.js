@@ -35,7 +35,7 @@ export function connectVolley(origin, key) {
   }
 
   return {
-    /** Repeating it is safe: the same key never makes a second campaign. */
+    /** Repeating it is safe: the same key makes no second campaign while the first is kept. */
     createCampaign: (campaign, idempotencyKey) =>
       untilAnswered(async () => {
         const response = await ask('/v1/campaigns', {

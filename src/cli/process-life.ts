@@ -65,7 +65,10 @@ export async function liveUntilTold<Configuration extends Config | LocalConfig>(
   } finally {
     // With Redis gone nothing can be settled any more; the sweep of the next workers sees to it.
     const patience = setTimeout(
-      () => process.exit(EXIT.failed),
+      () => {
+        if (reason !== undefined) context.fail(lostBy(reason));
+        process.exit(EXIT.failed);
+      },
       reason === undefined ? config.requestTimeoutMs + DRAIN_MARGIN_MS : 1_000,
     );
     patience.unref();
@@ -73,7 +76,11 @@ export async function liveUntilTold<Configuration extends Config | LocalConfig>(
     await volley.close();
     clearTimeout(patience);
   }
-  if (reason !== undefined) throw new Refusal(EXIT.failed, 'lost', reason);
+  if (reason !== undefined) throw lostBy(reason);
+}
+
+function lostBy(reason: string): Refusal {
+  return new Refusal(EXIT.failed, 'lost', reason);
 }
 
 /** Serves the lanes, and its metrics where they are asked for. */

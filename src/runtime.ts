@@ -152,7 +152,10 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
     suppression: saysUnavailable(suppressionDesk(deps)),
     follow: (options) => feed.follow(options),
     keys: saysUnavailable(apiKeyDesk(deps)),
-    notifications: saysUnavailable(notifications),
+    notifications: saysUnavailable({
+      ...notifications,
+      subscription: (lane: string) => saysUnavailable(notifications.subscription(lane)),
+    }),
     token(lane) {
       const cache = bearers.tokenOf(lane);
       return cache === null ? null : saysUnavailable(cache);

@@ -1,12 +1,6 @@
 import { createServer } from 'node:net';
 import { afterAll, expect, test } from 'vitest';
-import {
-  createEvents,
-  createVolley,
-  InputError,
-  loadLocalConfig,
-  RedisUnavailableError,
-} from '../src/index.js';
+import { createEvents, createVolley, InputError, loadConfig, RedisUnavailableError } from '../src/index.js';
 
 /** A port at which nobody listens: it was given to this process, and let go of. */
 async function freePort(): Promise<number> {
@@ -18,7 +12,10 @@ async function freePort(): Promise<number> {
   return address.port;
 }
 
-const config = loadLocalConfig({
+const config = loadConfig({
+  MESSAGING_BASE_URL: 'https://messaging.example',
+  ACCOUNT_USERNAME: 'anna',
+  ACCOUNT_PASSWORD: 'secret',
   HOURLY_QUOTA: '100',
   REDIS_URL: `redis://127.0.0.1:${await freePort()}`,
 });
@@ -43,6 +40,8 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
   'suppression.add': () => volley.suppression.add(['+4915123456789']),
   'suppression.list': () => all(volley.suppression.list()),
   'keys.list': () => volley.keys.list(),
+  'subscription.get': () => volley.notifications.subscription('default').get(),
+  'token.bearer': async () => volley.token('default')?.bearer(),
 };
 
 test('Where Redis is away, every call says so in words of its own', async () => {

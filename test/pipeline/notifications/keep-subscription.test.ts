@@ -136,9 +136,13 @@ test('it is made by itself, made again when it is lost, and not taken from someb
 test('of several processes one at a time sees to it', async () => {
   const told: VolleyEvent[] = [];
   const all = ['a', 'b', 'c', 'd'].map((me) => keeping('shared', me, told));
+  const store = callbackState(redis, keyNames(prefix), 'shared');
   try {
     await until(async () => expect(await there()).toMatchObject({ url: OWN.url }));
-    await new Promise((later) => setTimeout(later, 300));
+    await until(() => expect(told.length).toBeGreaterThan(0));
+    // They go on looking, and there is nothing more to tell.
+    const { checkedAt } = await store.read();
+    await until(async () => expect((await store.read()).checkedAt).toBeGreaterThan(checkedAt + 300));
     expect(told.map(({ type }) => type)).toEqual(['subscription.created']);
   } finally {
     await Promise.all(all.map(({ keeper }) => keeper.stop()));

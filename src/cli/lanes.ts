@@ -4,7 +4,7 @@ import { action, examples } from './action.js';
 import type { Answer, Context } from './context.js';
 import { withLocalVolley } from './open.js';
 import type { Paint } from './paint.js';
-import { bar } from './progress.js';
+import { bar, usedWords } from './progress.js';
 import { counted, grouped, oneLine, padded, until } from './text.js';
 
 const BAR_WIDTH = 24;
@@ -45,7 +45,8 @@ export function renderLane(lane: LaneStatus, now: number, paint: Paint): string[
   const used = quota.used.send + quota.used.poll + quota.inFlight;
   const known =
     quota.limit === null ? '' : `${padded(paint('cyan', bar(used / quota.limit, BAR_WIDTH)), BAR_WIDTH)} `;
-  const limit = quota.limit === null ? 'the limit is not known yet' : `of ${grouped(quota.limit)}`;
+  const taken =
+    quota.limit === null ? `${grouped(used)} used; the limit is not known yet` : usedWords(used, quota.limit);
   const learned = quota.learned === null ? '' : `, ${grouped(quota.learned)} learned`;
   const coming = quota.permitsToCome
     .slice(0, STEPS_SHOWN)
@@ -59,7 +60,7 @@ export function renderLane(lane: LaneStatus, now: number, paint: Paint): string[
       : [
           `${label('because')}${oneLine(pause.reason).replace(/\.$/, '')}${pause.until === null ? '' : `, until ${until(pause.until, now)}`}${resume}`,
         ]),
-    `${label('quota')}${known}${grouped(used)} ${quota.limit === null ? `used; ${limit}` : `${limit} used`} (${grouped(quota.used.send)} sent, ${grouped(quota.used.poll)} polls, ${grouped(quota.inFlight)} in flight); configured: ${quota.configured}${learned}`,
+    `${label('quota')}${known}${taken} (${grouped(quota.used.send)} sent, ${grouped(quota.used.poll)} polls, ${grouped(quota.inFlight)} in flight); configured: ${quota.configured}${learned}`,
     ...(coming === '' ? [] : [`${label('permits')}${coming}`]),
     `${label('work')}${counted(campaigns.running, 'campaign')} running, ${grouped(campaigns.scheduled)} scheduled; ${counted(lane.awaitingReports, 'request awaits', 'requests await')} reports, ${grouped(lane.unknown)} unknown; ${counted(lane.throttled, 'answer')} 429 so far`,
   ];

@@ -128,13 +128,18 @@ function shownOf(recipients: CampaignStatus['recipients']): RecipientState[] {
   return ORDER.filter((state) => recipients[state] > 0 || ALWAYS_SHOWN.includes(state));
 }
 
+/** How much of the quota is used; more than all of it where that was just learned from requests that were refused. */
+export function usedWords(used: number, limit: number): string {
+  return used > limit ? `all ${grouped(limit)} used` : `${grouped(used)} of ${grouped(limit)} used`;
+}
+
 function quotaWords({ used, limit, nextPermitAt }: CampaignStatus['quota'], now: number): string {
   const next =
     nextPermitAt === null || Date.parse(nextPermitAt) <= now
       ? ''
       : `, next permit ${until(nextPermitAt, now)}`;
   if (limit === null) return `${grouped(used)} used; the limit is not known yet${next}`;
-  return `${grouped(used)} of ${grouped(limit)} used${next}`;
+  return `${usedWords(used, limit)}${next}`;
 }
 
 /** The same in one plain line, for logs and pipes. */

@@ -51,6 +51,11 @@ test('a campaign is shown with its states, its quota and what comes next', () =>
   ]);
 });
 
+test('a quota that was learned from refusals is used up, and not more than that', () => {
+  const quota = { used: 115, limit: 110, nextPermitAt: null };
+  expect(renderCampaign(statusWith({ quota }), look)).toContain('  quota         all 110 used');
+});
+
 test('on a terminal of few lines the states stand in one', () => {
   const status = statusWith({ recipients: { deliveredToTerminal: 1, planned: 1 } });
   const lines = renderCampaign(status, { ...look, compact: true });

@@ -55,16 +55,16 @@ export function createDesk({ redis, keys, lanes, wakers, roster, events }: DeskO
     },
 
     async pauseLane(name) {
-      await finder.named(name).commands.lane('hold', 'paused by the operator');
+      if (!(await finder.named(name).commands.lane('hold', 'paused by the operator'))) return;
       const { epoch } = await finder.named(name).views.look();
       events.emit({ type: 'lane.paused', lane: name, reason: 'paused by the operator', until: null, epoch });
     },
 
     async resumeLane(name) {
       const lane = finder.named(name);
-      await lane.commands.lane('resume');
+      const isOpened = await lane.commands.lane('resume');
       const { epoch } = await lane.views.look();
-      events.emit({ type: 'lane.reopened', lane: name, epoch });
+      if (isOpened) events.emit({ type: 'lane.reopened', lane: name, epoch });
       await wakeLane(lane, wakers);
     },
   };

@@ -6,7 +6,7 @@
   ARGV[2] reason   for people
   ARGV[3] epoch    of stop: the lane's before its cause was looked at
   ARGV[4] given    time in ms, or '' for the server's
-  Returns          1; 0 when an operator has opened the lane since that epoch, or it is stopped for that reason already
+  Returns          1; 0 when the lane stands so already, or an operator has opened it since that epoch
 ]]
 -- @include ../redis/clock.lua
 -- @include ../quota/ledger.lua
@@ -17,13 +17,15 @@ local reason = ARGV[2]
 local epoch = tonumber(ARGV[3])
 local given = ARGV[4]
 
-local lane = lane_load(laneKey, given)
+local lane, isNews = lane_load(laneKey, given), true
 if command == 'hold' then
+  isNews = lane.held == ''
   lane.held = reason
 elseif command == 'stop' then
   if lane.stopped == reason then return 0 end
   if not gate_stopped(lane, epoch, reason) then return 0 end
 elseif command == 'resume' then
+  isNews = lane.held ~= '' or lane.stopped ~= '' or lane.paused ~= ''
   if lane.stopped ~= '' then lane.unproven = 1 end
   lane.held, lane.stopped, lane.paused, lane.pausedUntil = '', '', '', 0
   lane.probe, lane.probeUntil, lane.backoff, lane.failures = 0, 0, 0, 0
@@ -34,4 +36,4 @@ else
   error('command-lane: no such command: ' .. command)
 end
 lane_save(laneKey, lane)
-return 1
+return isNews and 1 or 0

@@ -86,9 +86,9 @@ export function laneCommands(redis: Redis, keys: Keys, lane: string, rules: stri
         named('lane', 'claims', 'running', 'scheduled', 'states', 'ended', 'lapsing'),
         [rules, command, id, reason, now ?? ''],
       ),
-    async lane(command: 'hold' | 'resume', reason = ''): Promise<void> {
-      await commandLane.run(redis, named('lane'), [command, reason, 0, '']);
-    },
+    /** False when the lane was held, or open, already. */
+    lane: (command: 'hold' | 'resume', reason = ''): Promise<boolean> =>
+      commandLane.run(redis, named('lane'), [command, reason, 0, '']),
     /**
      * Stops the lane for something that no waiting mends. `epoch`: the lane's before that was looked at. False when an
      * operator has opened the lane since then, or it is stopped for that reason already: what was seen is no news.

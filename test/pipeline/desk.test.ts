@@ -64,13 +64,23 @@ test('an order that is repeated is told once, for it changes nothing', async () 
   const { lanes, events } = deps;
   const told: string[] = [];
   const untell = events.onAny(({ type }) => {
-    if (type.startsWith('campaign.')) told.push(type);
+    if (/^(campaign|lane)\./.test(type)) told.push(type);
   });
   const desk = createDesk({ redis, keys, lanes, wakers, roster: roster(redis, keys, Date.now), events });
   for (const order of [desk.pause, desk.resume, desk.cancel]) {
     await order(id);
     await order(id);
   }
+  for (const order of [desk.pauseLane, desk.resumeLane]) {
+    await order('default');
+    await order('default');
+  }
   untell();
-  expect(told).toEqual(['campaign.paused', 'campaign.resumed', 'campaign.cancelled']);
+  expect(told).toEqual([
+    'campaign.paused',
+    'campaign.resumed',
+    'campaign.cancelled',
+    'lane.paused',
+    'lane.reopened',
+  ]);
 });

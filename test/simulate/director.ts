@@ -152,9 +152,11 @@ export class Director {
         await this.#world.direct(lane, ({ commands }) => commands.campaign(word, id));
         return;
       case 'hold':
-        return this.#world.direct(lane, ({ commands }) => commands.lane('hold', 'held'));
+        await this.#world.direct(lane, ({ commands }) => commands.lane('hold', 'held'));
+        return;
       case 'reopen':
-        return this.#world.direct(lane, ({ commands }) => commands.lane('resume'));
+        await this.#world.direct(lane, ({ commands }) => commands.lane('resume'));
+        return;
       case 'resolve':
         return this.#resolve(lane);
       case 'revoke':

@@ -3,15 +3,16 @@ import { readOptions } from './options.js';
 
 describe('the command line of the simulation', () => {
   it('without options runs ten thousand seeds', () => {
-    expect(readOptions([])).toEqual({ kind: 'run', from: 0, seeds: 10_000, workers: 2 });
+    expect(readOptions([])).toEqual({ kind: 'run', from: 0, seeds: 10_000, workers: 2, traces: false });
   });
 
   it('takes a range of seeds and a number of workers', () => {
-    expect(readOptions(['--from', '100000', '--seeds', '30', '--workers', '1'])).toEqual({
+    expect(readOptions(['--from', '100000', '--seeds', '30', '--workers', '1', '--traces'])).toEqual({
       kind: 'run',
       from: 100_000,
       seeds: 30,
       workers: 1,
+      traces: true,
     });
   });
 
@@ -26,7 +27,7 @@ describe('the command line of the simulation', () => {
     [['--workers', ''], '--workers must be a whole number from 1, not ""'],
     [
       ['--seed', '1', '--seeds', '2'],
-      'give either --seed, or --mutants, or any of --seeds, --from and --workers',
+      'give either --seed, or --mutants, or any of --seeds, --from, --workers and --traces',
     ],
   ])('refuses %j in one line', (args, why) => {
     expect(readOptions(args)).toBe(why);

@@ -2,7 +2,14 @@ import { parseArgs } from 'node:util';
 
 /** What the command is told. */
 export type Options =
-  | { readonly kind: 'run'; readonly from: number; readonly seeds: number; readonly workers: number }
+  | {
+      readonly kind: 'run';
+      readonly from: number;
+      readonly seeds: number;
+      readonly workers: number;
+      /** Hash the trace of every seed into one digest, to compare two versions of the code. */
+      readonly traces: boolean;
+    }
   | { readonly kind: 'replay'; readonly seed: number }
   | { readonly kind: 'mutants' };
 
@@ -22,11 +29,14 @@ export function readOptions(args: readonly string[]): Options | string {
         workers: { type: 'string' },
         seed: { type: 'string' },
         mutants: { type: 'boolean' },
+        traces: { type: 'boolean' },
       },
     });
-    const isRun = [values.seeds, values.from, values.workers].some((value) => value !== undefined);
+    const isRun = [values.seeds, values.from, values.workers, values.traces].some(
+      (value) => value !== undefined,
+    );
     if ([isRun, values.seed !== undefined, values.mutants === true].filter(Boolean).length > 1) {
-      return 'give either --seed, or --mutants, or any of --seeds, --from and --workers';
+      return 'give either --seed, or --mutants, or any of --seeds, --from, --workers and --traces';
     }
     if (values.mutants === true) return { kind: 'mutants' };
     if (values.seed !== undefined) return { kind: 'replay', seed: whole('seed', values.seed, 0) };
@@ -35,6 +45,7 @@ export function readOptions(args: readonly string[]): Options | string {
       from: whole('from', values.from ?? '0', 0),
       seeds: whole('seeds', values.seeds ?? String(SEEDS), 1),
       workers: whole('workers', values.workers ?? String(WORKERS), 1),
+      traces: values.traces === true,
     };
   } catch (error) {
     return error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error);

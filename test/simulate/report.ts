@@ -20,7 +20,7 @@ export function progressOf(total: number, out: NodeJS.WriteStream): (done: numbe
 
 /** The end of a run, in lines. */
 export function summaryOf(tally: Tally, seconds: number): string[] {
-  const { seeds, steps, virtualMs, faults, violated, mark } = tally;
+  const { seeds, steps, virtualMs, faults, violated, mark, traces } = tally;
   const hours = Math.round(virtualMs / 3_600_000).toLocaleString('en');
   const perSecond = Math.round(seeds / seconds);
   const happened = [...faults].sort(([, one], [, other]) => other - one);
@@ -32,7 +32,7 @@ export function summaryOf(tally: Tally, seconds: number): string[] {
     ...(violated.length > MOST_SHOWN ? [`and ${violated.length - MOST_SHOWN} more`] : []),
     `faults: ${happened.map(([what, times]) => `${what} ${times.toLocaleString('en')}`).join(', ') || 'none'}`,
     `${seeds - violated.length} of ${seeds} seeds as promised, ${steps.toLocaleString('en')} steps, ${hours} virtual hours, ` +
-      `${seconds.toFixed(0)} s, ${perSecond} seeds a second, mark ${mark}`,
+      `${seconds.toFixed(0)} s, ${perSecond} seeds a second, mark ${mark}, traces ${traces}`,
   ];
 }
 

@@ -5,6 +5,7 @@
  *   npm run -s test:simulate                                   seeds 0 to 9,999
  *   npm run -s test:simulate -- --from 100000 --seeds 30000    others
  *   npm run -s test:simulate -- --seed 17                      one of them with its trace, twice
+ *   npm run -s test:simulate -- --traces                       all, with one hash of their traces
  *   npm run -s test:simulate -- --mutants                      whether each planted bug is seen
  */
 import type { ProvidedRedis } from '../../src/redis/provide.js';

@@ -9,15 +9,18 @@ export interface Result {
   /** What went wrong in it, and how often. */
   readonly faults: readonly (readonly [what: string, times: number])[];
   readonly violation: { readonly title: string; readonly message: string } | undefined;
+  /** Of everything that happened in it; empty unless traces were asked for. */
+  readonly trace: string;
 }
 
-export function resultOf({ seed, steps, virtualMs, faults, violation }: Outcome): Result {
+export function resultOf({ seed, steps, virtualMs, faults, violation, trace }: Outcome): Result {
   return {
     seed,
     steps,
     virtualMs,
     faults: [...faults],
     violation: violation && { title: violation.title, message: violation.message },
+    trace: trace.digest,
   };
 }
 
@@ -29,6 +32,7 @@ export class Tally {
   readonly faults = new Map<string, number>();
   readonly violated: Result[] = [];
   #mark = 0n;
+  #traces = 0n;
 
   add(result: Result): void {
     this.seeds += 1;
@@ -37,11 +41,20 @@ export class Tally {
     for (const [what, times] of result.faults) this.faults.set(what, (this.faults.get(what) ?? 0) + times);
     if (result.violation !== undefined) this.violated.push(result);
     const text = JSON.stringify([result.seed, result.steps, result.virtualMs, result.violation?.message]);
-    this.#mark ^= createHash('sha256').update(text).digest().readBigUInt64BE();
+    this.#mark ^= hashOf(text);
+    if (result.trace !== '') this.#traces ^= hashOf(`${result.seed} ${result.trace}`);
   }
 
   /** The same for the same seeds and the same code, whatever the number of workers. */
   get mark(): string {
-    return this.#mark.toString(16).padStart(16, '0');
+    return hex(this.#mark);
+  }
+
+  /** Equal for two versions of the code whose traces are equal, line by line; 0 without traces. */
+  get traces(): string {
+    return hex(this.#traces);
   }
 }
+
+const hashOf = (text: string): bigint => createHash('sha256').update(text).digest().readBigUInt64BE();
+const hex = (hash: bigint): string => hash.toString(16).padStart(16, '0');

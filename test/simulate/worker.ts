@@ -7,6 +7,8 @@ export interface Share {
   readonly first: number;
   readonly end: number;
   readonly stride: number;
+  /** Whether to trace each seed. */
+  readonly traces: boolean;
 }
 
 const AT_ONCE = 25;
@@ -24,6 +26,7 @@ async function work(share: Share): Promise<void> {
   await runWorlds({
     redisUrl: share.redisUrl,
     seeds: seedsOf(share),
+    isTraced: share.traces,
     onOutcome(outcome) {
       results.push(resultOf(outcome));
       if (results.length === AT_ONCE) tell();

@@ -9,14 +9,19 @@ const NODE_OPTIONS = ['--max-semi-space-size=64'];
 /** Deals the seeds out to so many processes. Throws when one of them dies. */
 export async function runInWorkers(
   redisUrl: string,
-  range: { readonly from: number; readonly seeds: number; readonly workers: number },
+  range: {
+    readonly from: number;
+    readonly seeds: number;
+    readonly workers: number;
+    readonly traces: boolean;
+  },
   onResult: (result: Result) => void,
 ): Promise<void> {
-  const { from, seeds, workers } = range;
+  const { from, seeds, workers, traces } = range;
   const stride = Math.min(workers, seeds);
   const script = new URL('./worker.js', import.meta.url);
   const shares = Array.from({ length: stride }, (_, at): Share => {
-    return { redisUrl, first: from + at, end: from + seeds, stride };
+    return { redisUrl, first: from + at, end: from + seeds, stride, traces };
   });
   await Promise.all(
     shares.map(async (share) => {

@@ -11,13 +11,13 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { loadLocalConfig } from '../src/config.js';
-import { createEvents } from '../src/events.js';
-import { importCampaign } from '../src/pipeline/import.js';
-import { openLane } from '../src/pipeline/lane.js';
+import { loadLocalConfig } from '../src/config/index.js';
+import { createEvents } from '../src/events/events.js';
+import { importCampaign } from '../src/import/import-campaign.js';
+import { openLane } from '../src/lane/lane.js';
+import { suppression } from '../src/recipients/suppression.js';
 import { connect, type Redis } from '../src/redis/connection.js';
 import { keyNames } from '../src/redis/keys.js';
-import { suppression } from '../src/store/suppression.js';
 import { TEXTS, writeList } from './list.js';
 
 const [, , first = '1000000', file, text] = process.argv;

@@ -15,7 +15,7 @@ import { createConnection } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { laneCallback } from '../src/config.js';
+import { laneCallback } from '../src/config/index.js';
 import { connect } from '../src/redis/connection.js';
 import { startPrivateRedis } from '../src/redis/private-server.js';
 import type { SimulatorOptions } from '../src/simulator/options.js';

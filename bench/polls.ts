@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect } from '../src/redis/connection.js';
 import { startPrivateRedis } from '../src/redis/private-server.js';
-import { laneFixture, RULES, START } from '../test/store/lane-fixture.js';
+import { laneFixture, RULES, START } from '../test/lane/lane-fixture.js';
 
 const EVERY_MS = 60_000;
 const HOUR_MS = 3_600_000;

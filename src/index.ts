@@ -1,5 +1,5 @@
 export * from './campaign/errors.js';
-export * from './campaign/status.js';
+export * from './campaign/recipient.js';
 export * from './campaign/views.js';
 export {
   type Config,
@@ -8,7 +8,7 @@ export {
   loadConfig,
   loadDotEnv,
   loadLocalConfig,
-} from './config.js';
+} from './config/index.js';
 export {
   createEvents,
   type EventOf,
@@ -16,18 +16,18 @@ export {
   type EventsOptions,
   type EventType,
   type VolleyEvent,
-} from './events.js';
-export type { RecipientInput } from './list/row-objects.js';
-export type * from './pipeline/campaign-input.js';
-export type { Census, LaneCensus } from './pipeline/census.js';
-export type { FedEvent, FeedItem } from './pipeline/event-feed.js';
-export type { CallbackState, NotificationDesk } from './pipeline/notifications/notification-desk.js';
+} from './events/events.js';
+export type * from './import/campaign-input.js';
+export type { RecipientInput } from './import/row-objects.js';
+export type { CallbackState, NotificationDesk } from './notifications/notification-service.js';
 export type {
   Subscribed,
   Subscription,
   SubscriptionDesk,
   Unsubscribed,
-} from './pipeline/notifications/subscription.js';
-export type { Role, WorkerProcess } from './pipeline/roster.js';
-export type { Resolution, ResolveOutcome, TokenCache, TokenState } from './pipeline/volley.js';
+} from './notifications/subscription.js';
+export type { Role, WorkerProcess } from './recovery/heartbeats.js';
+export type { FedEvent, FeedItem } from './reporting/event-feed.js';
+export type { Census, LaneCensus } from './reporting/fleet-snapshot.js';
 export * from './runtime.js';
+export type { Resolution, ResolveOutcome, TokenCache, TokenState } from './volley.js';

@@ -1,4 +1,4 @@
-import { loadLocalConfig } from '../src/config.js';
+import { loadLocalConfig } from '../src/config/index.js';
 import { createHttp, type HttpApp, listen } from '../src/http/index.js';
 import { live } from './process.js';
 

@@ -1,4 +1,3 @@
-import { version } from '../src/config/version.js';
 import {
   type Config,
   configHints,
@@ -6,11 +5,12 @@ import {
   type LocalConfig,
   loadDotEnv,
   secretsOf,
-} from '../src/config.js';
-import { createEvents, type Events } from '../src/events.js';
+} from '../src/config/index.js';
+import { version } from '../src/config/version.js';
+import { createEvents, type Events } from '../src/events/events.js';
 import { InputError } from '../src/index.js';
-import type { Volley } from '../src/pipeline/volley.js';
 import { createVolley } from '../src/runtime.js';
+import type { Volley } from '../src/volley.js';
 
 /** What a process is there for. */
 export interface Task<Configuration> {

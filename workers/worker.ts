@@ -1,7 +1,7 @@
-import { loadConfig } from '../src/config.js';
+import { loadConfig } from '../src/config/index.js';
 import { startMetrics } from '../src/metrics/index.js';
-import type { Role } from '../src/pipeline/roster.js';
-import type { Workers } from '../src/pipeline/volley.js';
+import type { Role } from '../src/recovery/heartbeats.js';
+import type { Workers } from '../src/volley.js';
 import { live } from './process.js';
 
 /** A process that serves the lanes, and its metrics where they are asked for. */

@@ -5,8 +5,8 @@
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { loadLocalConfig } from '../../src/config.js';
-import { createEvents } from '../../src/events.js';
+import { loadLocalConfig } from '../../src/config/index.js';
+import { createEvents } from '../../src/events/events.js';
 import { createVolley } from '../../src/runtime.js';
 
 const SELF = fileURLToPath(import.meta.url);

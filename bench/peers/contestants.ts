@@ -2,8 +2,8 @@
 import { writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { loadConfig } from '../../src/config.js';
-import { createEvents } from '../../src/events.js';
+import { loadConfig } from '../../src/config/index.js';
+import { createEvents } from '../../src/events/events.js';
 import type { Redis } from '../../src/redis/connection.js';
 import { createVolley } from '../../src/runtime.js';
 import { addJobs } from './bullmq.js';

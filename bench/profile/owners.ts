@@ -9,9 +9,10 @@ export interface Place {
 
 const ROOMS: readonly (readonly [part: string, owner: string])[] = [
   ['/src/gateway/', 'volley: gateway'],
-  ['/src/pipeline/', 'volley: pipeline'],
-  ['/src/store/', 'volley: store and redis'],
-  ['/src/redis/', 'volley: store and redis'],
+  ['/src/sending/', 'volley: sending'],
+  ['/src/lane/', 'volley: lane'],
+  ['/src/recipients/', 'volley: recipients and redis'],
+  ['/src/redis/', 'volley: recipients and redis'],
   ['/src/', 'volley: the rest'],
   ['/workers/', 'volley: the rest'],
 ];

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { perName } from './per-name.js';
-import { RECIPIENT_STATES } from './status.js';
+import { RECIPIENT_STATES } from './recipient.js';
 
 /*
  * What is shown of campaigns and lanes: one description for the library's types, the command line's `--json`, and what

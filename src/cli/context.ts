@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline/promises';
+import type { Surroundings } from './cli-io.js';
 import { EXIT, type ExitCode, endingOf } from './exit.js';
 import { type Paint, paintFor } from './paint.js';
-import type { Surroundings } from './surroundings.js';
 
 /** What a command has to say: to programs, and to people. */
 export interface Answer {

@@ -1,8 +1,8 @@
 import type { LaneStatus } from '../campaign/views.js';
 import type { Clock } from '../clock.js';
-import { type Config, formatDuration, isLoopback } from '../config.js';
-import type { CallbackState } from '../pipeline/notifications/notification-desk.js';
-import type { Volley } from '../pipeline/volley.js';
+import { type Config, formatDuration, isLoopback } from '../config/index.js';
+import type { CallbackState } from '../notifications/notification-service.js';
+import type { Volley } from '../volley.js';
 import { type Check, fail, ok, warn } from './doctor-check.js';
 import { skewCheck } from './doctor-redis.js';
 

@@ -1,4 +1,4 @@
-import { ROLES, type WorkerProcess } from '../pipeline/roster.js';
+import { ROLES, type WorkerProcess } from '../recovery/heartbeats.js';
 import { type Check, ok, warn } from './doctor-check.js';
 import { counted, oneLine } from './text.js';
 

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { type Config, ConfigError, configHints, type LocalConfig, loadDotEnv } from '../config.js';
+import { type Config, ConfigError, configHints, type LocalConfig, loadDotEnv } from '../config/index.js';
 import { connect } from '../redis/connection.js';
 import { action, examples } from './action.js';
 import type { Answer, Context } from './context.js';

@@ -1,7 +1,7 @@
 import { CommanderError } from 'commander';
 import { InputError, NotFoundError } from '../campaign/errors.js';
-import { ConfigError } from '../config.js';
-import { ListError } from '../list/list-error.js';
+import { ConfigError } from '../config/index.js';
+import { ListError } from '../import/list-error.js';
 import { SimulatorOptionsError } from '../simulator/index.js';
 
 /** How a command ends, for scripts. `waits`: nothing more happens until an operator acts. */

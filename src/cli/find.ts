@@ -2,8 +2,8 @@ import type { Command } from 'commander';
 import type { FoundRecipient } from '../campaign/views.js';
 import { action, examples } from './action.js';
 import type { Answer, Context } from './context.js';
-import { countryOption } from './given.js';
 import { withLocalVolley } from './open.js';
+import { countryOption } from './parsed.js';
 import { cut, moment, oneLine, table } from './text.js';
 
 /** Adds `volley find`. */

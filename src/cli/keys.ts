@@ -2,8 +2,8 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { API_SCOPES, type ApiKey, type ApiScope } from '../campaign/views.js';
 import { action, examples } from './action.js';
 import type { Answer, Context } from './context.js';
-import { filled, oneOf } from './given.js';
 import { withLocalVolley } from './open.js';
+import { filled, oneOf } from './parsed.js';
 import { cut, moment, oneLine, table } from './text.js';
 
 interface CreateOptions {

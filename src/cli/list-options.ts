@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { Clock } from '../clock.js';
-import type { CampaignInput } from '../pipeline/campaign-input.js';
+import type { CampaignInput } from '../import/campaign-input.js';
 import { badInput } from './exit.js';
-import { countryOption, duration, filled, moment, oneOf } from './given.js';
+import { countryOption, duration, filled, moment, oneOf } from './parsed.js';
 
 /** The options that say what a campaign is; `send` and `preview` take the same. */
 export interface ListOptions {

@@ -2,8 +2,8 @@ import type { Command } from 'commander';
 import { CAMPAIGN_STATES, type CampaignState } from '../campaign/views.js';
 import { action, examples } from './action.js';
 import type { Answer, Context } from './context.js';
-import { oneOf, wholeNumber } from './given.js';
 import { withLocalVolley } from './open.js';
+import { oneOf, wholeNumber } from './parsed.js';
 import { settledOf } from './progress.js';
 import { cut, grouped, moment, oneLine, table } from './text.js';
 

@@ -7,14 +7,14 @@ import {
   loadDotEnv,
   loadLocalConfig,
   secretsOf,
-} from '../config.js';
-import { createEvents, type Events } from '../events.js';
-import type { Volley } from '../pipeline/volley.js';
+} from '../config/index.js';
+import { createEvents, type Events } from '../events/events.js';
 import { connect } from '../redis/connection.js';
 import { findEmbedded } from '../redis/embedded.js';
+import type { Volley } from '../volley.js';
+import type { Surroundings } from './cli-io.js';
 import { EXIT, Refusal } from './exit.js';
 import { type RunningSimulator, readSimulatorFile, simulatedConfig } from './simulator-file.js';
-import type { Surroundings } from './surroundings.js';
 
 /** A server that is there answers at once; without a limit a command would wait for ever for one that is not. */
 const REDIS_ANSWERS_WITHIN_MS = 5_000;

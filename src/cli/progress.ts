@@ -1,4 +1,4 @@
-import { RECIPIENT_STATES, type RecipientState, SETTLED_STATES } from '../campaign/status.js';
+import { RECIPIENT_STATES, type RecipientState, SETTLED_STATES } from '../campaign/recipient.js';
 import type { CampaignStatus } from '../campaign/views.js';
 import type { Ink, Paint } from './paint.js';
 import { standing } from './standing.js';

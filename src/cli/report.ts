@@ -3,12 +3,12 @@ import { createWriteStream } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import type { Command } from 'commander';
-import { REPORTED_STATUSES } from '../campaign/report-row.js';
-import { writtenReport } from '../pipeline/report-text.js';
+import { writtenReport } from '../reporting/report-csv.js';
+import { REPORTED_STATUSES } from '../reporting/report-row.js';
 import { action, examples } from './action.js';
 import type { Context } from './context.js';
-import { filled, oneOf } from './given.js';
 import { withLocalVolley } from './open.js';
+import { filled, oneOf } from './parsed.js';
 
 type Format = 'csv' | 'ndjson';
 

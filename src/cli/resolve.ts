@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import type { Resolution } from '../pipeline/volley.js';
+import type { Resolution } from '../volley.js';
 import { action, examples } from './action.js';
 import type { Answer, Context } from './context.js';
 import { badInput, EXIT } from './exit.js';

@@ -1,5 +1,5 @@
-import type { EnqueueOutcome } from '../pipeline/campaign-input.js';
-import type { Volley } from '../pipeline/volley.js';
+import type { EnqueueOutcome } from '../import/campaign-input.js';
+import type { Volley } from '../volley.js';
 import type { Answer, Context } from './context.js';
 import { EXIT, Refusal } from './exit.js';
 import type { InvalidFile } from './invalid-file.js';

@@ -1,4 +1,4 @@
-import type { EnqueueOutcome } from '../pipeline/campaign-input.js';
+import type { EnqueueOutcome } from '../import/campaign-input.js';
 import { badInput, EXIT, Refusal } from './exit.js';
 import { renderInvalid } from './show-preview.js';
 import { counted, grouped } from './text.js';

@@ -1,13 +1,13 @@
 import type { Command } from 'commander';
-import { readCsv } from '../list/rows.js';
-import type { CampaignInput, EnqueueOutcome } from '../pipeline/campaign-input.js';
+import type { CampaignInput, EnqueueOutcome } from '../import/campaign-input.js';
+import { readCsv } from '../import/rows.js';
 import { action, examples } from './action.js';
 import type { Answer, Context } from './context.js';
 import { badInput } from './exit.js';
-import { filled } from './given.js';
 import { type InvalidFile, invalidFile } from './invalid-file.js';
 import { campaignInput, type ListOptions, mustBeToCome, withListOptions } from './list-options.js';
 import { withLocalVolley } from './open.js';
+import { filled } from './parsed.js';
 import { created } from './send-created.js';
 import { refusalOf } from './send-refused.js';
 import { renderPreview } from './show-preview.js';

@@ -3,7 +3,7 @@ import { action, examples } from './action.js';
 import type { Context } from './context.js';
 import { listenForInterrupt } from './interrupt.js';
 import { findLocal, mustAnswer } from './open.js';
-import { lanesWords, liveUntilTold, serving } from './process-life.js';
+import { lanesWords, liveUntilTold, serving } from './process-lifecycle.js';
 
 /** Adds `volley serve`. */
 export function addServe(program: Command, context: Context): void {

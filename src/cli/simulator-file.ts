@@ -1,7 +1,13 @@
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { type Config, type Environment, isLoopback, loadConfig, type SimulatorAddress } from '../config.js';
+import {
+  type Config,
+  type Environment,
+  isLoopback,
+  loadConfig,
+  type SimulatorAddress,
+} from '../config/index.js';
 import type { SimulatorOptions } from '../simulator/index.js';
 
 const FILE = 'simulator.json';

@@ -4,8 +4,8 @@ import { type SimulatorOptions, startSimulator } from '../simulator/index.js';
 import { action, examples } from './action.js';
 import type { Context } from './context.js';
 import { badInput } from './exit.js';
-import { filled, wholeNumber } from './given.js';
 import { listenForInterrupt } from './interrupt.js';
+import { filled, wholeNumber } from './parsed.js';
 
 interface SimulatorCommandOptions {
   host?: string;

@@ -1,17 +1,17 @@
 import type { Command } from 'commander';
-import { type Config, formatDuration } from '../config.js';
-import type { NotificationDesk } from '../pipeline/notifications/notification-desk.js';
+import { type Config, formatDuration } from '../config/index.js';
+import type { NotificationDesk } from '../notifications/notification-service.js';
 import type {
   Subscribed,
   Subscription,
   SubscriptionDesk,
   Unsubscribed,
-} from '../pipeline/notifications/subscription.js';
+} from '../notifications/subscription.js';
 import { action, examples } from './action.js';
 import type { Answer, Context } from './context.js';
 import { badInput, EXIT } from './exit.js';
-import { filled } from './given.js';
 import { findService, withVolley } from './open.js';
+import { filled } from './parsed.js';
 
 interface SubscriptionCommandOptions {
   lane?: string;

@@ -2,8 +2,8 @@ import type { Command } from 'commander';
 import { action, examples } from './action.js';
 import type { Answer, Context } from './context.js';
 import { badInput } from './exit.js';
-import { countryOption, filled } from './given.js';
 import { withLocalVolley } from './open.js';
+import { countryOption, filled } from './parsed.js';
 import { renderInvalid } from './show-preview.js';
 import { counted, grouped } from './text.js';
 

@@ -1,10 +1,10 @@
 import { basename } from 'node:path';
 import { numberReader } from '../campaign/number.js';
 import { compileTemplate } from '../campaign/template.js';
-import { checkRows } from '../list/recipients.js';
-import type { RecipientInput } from '../list/row-objects.js';
-import { readCsv } from '../list/rows.js';
-import type { CampaignInput } from '../pipeline/campaign-input.js';
+import type { CampaignInput } from '../import/campaign-input.js';
+import { checkRows } from '../import/check-rows.js';
+import type { RecipientInput } from '../import/row-objects.js';
+import { readCsv } from '../import/rows.js';
 import { badInput } from './exit.js';
 
 /**

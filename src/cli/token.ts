@@ -1,11 +1,11 @@
 import type { Command } from 'commander';
-import { type Config, formatDuration } from '../config.js';
-import type { Volley } from '../pipeline/volley.js';
+import { type Config, formatDuration } from '../config/index.js';
+import type { Volley } from '../volley.js';
 import { action, examples } from './action.js';
 import type { Answer, Context } from './context.js';
 import { badInput, EXIT, type ExitCode } from './exit.js';
-import { filled } from './given.js';
 import { findService, withVolley } from './open.js';
+import { filled } from './parsed.js';
 import { moment } from './text.js';
 
 type Token = NonNullable<ReturnType<Volley['token']>>;

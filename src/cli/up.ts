@@ -1,15 +1,21 @@
 import type { Command } from 'commander';
-import { type Config, type Environment, loadConfig, loadDotEnv, type SimulatorAddress } from '../config.js';
-import { ROLES } from '../pipeline/roster.js';
+import {
+  type Config,
+  type Environment,
+  loadConfig,
+  loadDotEnv,
+  type SimulatorAddress,
+} from '../config/index.js';
+import { ROLES } from '../recovery/heartbeats.js';
 import { findEmbedded, type StartedEmbedded, startEmbedded } from '../redis/embedded.js';
 import { startSimulator } from '../simulator/index.js';
 import { action, examples } from './action.js';
 import type { Context } from './context.js';
 import { EXIT, Refusal } from './exit.js';
-import { wholeNumber } from './given.js';
 import { listenForInterrupt } from './interrupt.js';
 import { mustAnswer, simulatorOrRedis } from './open.js';
-import { type LifeOptions, lanesWords, liveUntilTold, serving, working } from './process-life.js';
+import { wholeNumber } from './parsed.js';
+import { type LifeOptions, lanesWords, liveUntilTold, serving, working } from './process-lifecycle.js';
 import {
   readSimulatorFile,
   removeSimulatorFile,

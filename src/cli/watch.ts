@@ -1,5 +1,5 @@
 import type { CampaignStatus } from '../campaign/views.js';
-import type { Volley } from '../pipeline/volley.js';
+import type { Volley } from '../volley.js';
 import type { Context } from './context.js';
 import { EXIT, type ExitCode } from './exit.js';
 import { listenForInterrupt } from './interrupt.js';

@@ -1,11 +1,11 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import { ROLES, type Role } from '../pipeline/roster.js';
+import { ROLES, type Role } from '../recovery/heartbeats.js';
 import { action, examples } from './action.js';
 import type { Context } from './context.js';
-import { oneOf, wholeNumber } from './given.js';
 import { listenForInterrupt } from './interrupt.js';
 import { findService, mustAnswer } from './open.js';
-import { lanesWords, liveUntilTold, working } from './process-life.js';
+import { oneOf, wholeNumber } from './parsed.js';
+import { lanesWords, liveUntilTold, working } from './process-lifecycle.js';
 
 interface WorkOptions {
   roles?: readonly Role[];

@@ -1,4 +1,4 @@
-import { type DeliveryStatus, isDeliveryStatus } from '../campaign/status.js';
+import { type DeliveryStatus, isDeliveryStatus } from '../campaign/recipient.js';
 import { decoded, numberOf } from './address.js';
 import { requestIdOf } from './request-id.js';
 

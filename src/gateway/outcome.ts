@@ -1,4 +1,4 @@
-import { type DeliveryStatus, isDeliveryStatus } from '../campaign/status.js';
+import { type DeliveryStatus, isDeliveryStatus } from '../campaign/recipient.js';
 import { numberOf } from './address.js';
 import type { Exchange, Failure, Reply } from './exchange.js';
 import { quoteOf, reasonOf } from './reason.js';

@@ -1,9 +1,9 @@
 import rateLimit from '@fastify/rate-limit';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { ApiKey, ApiScope } from '../campaign/views.js';
-import type { Volley } from '../pipeline/volley.js';
-import { countAtOnce } from './at-once.js';
-import { onceOver } from './over.js';
+import type { Volley } from '../volley.js';
+import { countAtOnce } from './counter.js';
+import { onceOver } from './on-close.js';
 import { Problem } from './problem.js';
 import type { HttpOptions } from './routes.js';
 

@@ -1,4 +1,4 @@
-import type { Received } from '../pipeline/notifications/callbacks.js';
+import type { Received } from '../notifications/receiver.js';
 import { nothingHere, Problem } from './problem.js';
 import type { Routes } from './routes.js';
 

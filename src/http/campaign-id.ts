@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { NotFoundError } from '../campaign/errors.js';
-import type { Volley } from '../pipeline/volley.js';
+import type { Volley } from '../volley.js';
 import { keyOf, maySee } from './access.js';
 import { Problem } from './problem.js';
 

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { readMoment } from '../campaign/moment.js';
 import { type InvalidRow, invalidRow } from '../campaign/views.js';
-import { DURATION_FORM, parseDuration } from '../config.js';
-import type { CampaignInput } from '../pipeline/campaign-input.js';
+import { DURATION_FORM, parseDuration } from '../config/index.js';
+import type { CampaignInput } from '../import/campaign-input.js';
 import { MOST_MEMBERS } from './validation.js';
 
 /** A campaign as it is asked for over HTTP: the words of the command line and the library. */

@@ -3,14 +3,14 @@ import { CAMPAIGN_ID } from '../campaign/campaign-id.js';
 import { CAMPAIGN_STATES, campaignStatus, preview } from '../campaign/views.js';
 import { systemClock } from '../clock.js';
 import { keyOf, mustStillStand } from './access.js';
-import { answered, refused } from './answers.js';
-import { campaignAsked } from './asked.js';
 import { campaignId, mustSeeCampaign } from './campaign-id.js';
 import { badRow, badRows, campaignRequest } from './campaign-request.js';
 import { ownIdempotencyKey, refusalOf } from './enqueue.js';
+import { campaignAsked } from './parse-campaign.js';
+import { waitedForAtTheEnd } from './pending-requests.js';
 import { Problem } from './problem.js';
+import { answered, refused } from './responses.js';
 import type { Routes } from './routes.js';
-import { waitedForAtTheEnd } from './under-way.js';
 
 const count = z.int().min(0);
 

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { InputError } from '../campaign/errors.js';
-import { answered, refused } from './answers.js';
 import { campaignId, mustSeeCampaign } from './campaign-id.js';
 import { Problem } from './problem.js';
+import { answered, refused } from './responses.js';
 import type { Routes } from './routes.js';
 
 const count = z.int().min(0);

@@ -1,6 +1,6 @@
 import type { ApiKey } from '../campaign/views.js';
-import type { CampaignInput, EnqueueOutcome } from '../pipeline/campaign-input.js';
-import type { Volley } from '../pipeline/volley.js';
+import type { CampaignInput, EnqueueOutcome } from '../import/campaign-input.js';
+import type { Volley } from '../volley.js';
 import { maySee } from './access.js';
 import { laneOrNone } from './campaign-id.js';
 import { Problem, type ProblemItem } from './problem.js';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { answered, refused } from './answers.js';
 import { Problem } from './problem.js';
+import { answered, refused } from './responses.js';
 import type { Routes } from './routes.js';
 
 /** Longer than a slow answer, shorter than whoever asks is patient. */

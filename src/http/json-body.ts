@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import type { FastifyInstance } from 'fastify';
-import { NOTHING_TAKEN } from './body-taken.js';
+import { NOTHING_TAKEN } from './consumed-body.js';
 import { Problem } from './problem.js';
 
 /**

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { type LaneStatus, laneStatus } from '../campaign/views.js';
 import { keyOf, maySee, mustSee } from './access.js';
-import { answered, refused } from './answers.js';
 import { Problem } from './problem.js';
+import { answered, refused } from './responses.js';
 import type { Routes } from './routes.js';
 
 const laneName = z.strictObject({ name: z.string().min(1).max(100) });

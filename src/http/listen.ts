@@ -1,6 +1,6 @@
 import { InputError } from '../campaign/errors.js';
-import type { LocalConfig } from '../config.js';
-import type { Events } from '../events.js';
+import type { LocalConfig } from '../config/index.js';
+import type { Events } from '../events/events.js';
 import type { HttpApp } from './app.js';
 
 /** Listens as it is set, and returns the address. Rejects with an InputError for a place that cannot be had. */

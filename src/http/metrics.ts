@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { createMetrics } from '../metrics/index.js';
 import { keyOf, mustSeeAll } from './access.js';
-import { onceOver } from './over.js';
+import { onceOver } from './on-close.js';
 import type { HttpOptions, Routes } from './routes.js';
 
 /**

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { type FoundRecipient, foundRecipient } from '../campaign/views.js';
 import { keyOf, mustSeeAll } from './access.js';
-import { answered } from './answers.js';
+import { answerInPieces } from './body-stream.js';
 import { country } from './campaign-request.js';
-import { whileAsked } from './over.js';
-import { answerInPieces } from './pieces.js';
+import { whileAsked } from './on-close.js';
+import { answered } from './responses.js';
 import type { Routes } from './routes.js';
 
 const count = z.int().min(0);

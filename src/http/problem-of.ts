@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { InputError, NotFoundError } from '../campaign/errors.js';
-import { isUnanswered } from '../pipeline/unanswered.js';
-import { bodyWanted, type Taken, tooMuchJson } from './body-taken.js';
+import { bodyWanted, type Taken, tooMuchJson } from './consumed-body.js';
 import { Problem } from './problem.js';
+import { isUnanswered } from './redis-unavailable.js';
 
 /** Whatever a route may throw, as an answer. What nobody foresaw is `failed`, and tells nothing of itself. */
 export function problemOf(error: unknown, taken: Taken): Problem {

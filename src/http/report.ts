@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { REPORTED_STATUSES } from '../campaign/report-row.js';
-import { writtenReport } from '../pipeline/report-text.js';
-import { refused } from './answers.js';
+import { writtenReport } from '../reporting/report-csv.js';
+import { REPORTED_STATUSES } from '../reporting/report-row.js';
+import { answerInPieces } from './body-stream.js';
 import { campaignId, mustSeeCampaign } from './campaign-id.js';
-import { answerInPieces } from './pieces.js';
+import { refused } from './responses.js';
 import type { Routes } from './routes.js';
 
 const TYPES = { csv: 'text/csv; charset=utf-8; header=present', ndjson: 'application/x-ndjson' } as const;

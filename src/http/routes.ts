@@ -1,8 +1,8 @@
 import type { FastifyInstance } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import type { Clock } from '../clock.js';
-import type { Config, LocalConfig } from '../config.js';
-import type { Volley } from '../pipeline/volley.js';
+import type { Config, LocalConfig } from '../config/index.js';
+import type { Volley } from '../volley.js';
 
 /** What the doors of the house are hung on. Whoever makes it closes both: first this, then the Volley. */
 export interface HttpOptions {

@@ -2,9 +2,9 @@ import { isUtf8 } from 'node:buffer';
 import { Readable } from 'node:stream';
 import multipart, { type MultipartFile } from '@fastify/multipart';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import type { CsvStream } from '../pipeline/campaign-input.js';
-import { bodyTaken, bodyWanted } from './body-taken.js';
+import type { CsvStream } from '../import/campaign-input.js';
 import { type CampaignOrder, campaignOrder } from './campaign-request.js';
+import { bodyTaken, bodyWanted } from './consumed-body.js';
 import { Problem } from './problem.js';
 import { readBy } from './validation.js';
 

@@ -1,5 +1,5 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
-import type { Events, VolleyEvent } from '../events.js';
+import type { Events, VolleyEvent } from '../events/events.js';
 
 /** From a local service to one that takes all of `REQUEST_TIMEOUT_MS`. */
 const SECONDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];

@@ -1,6 +1,6 @@
 import { Counter, Gauge, Registry } from 'prom-client';
 import { within } from '../clock.js';
-import { CAUSES, type Census, type LaneCensus, SUBSCRIPTION_STATES } from '../pipeline/census.js';
+import { CAUSES, type Census, type LaneCensus, SUBSCRIPTION_STATES } from '../reporting/fleet-snapshot.js';
 
 const LANE_STATES = ['open', 'paused', 'probing', 'stopped', 'held'] as const;
 

@@ -1,6 +1,6 @@
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import { version } from '../config/version.js';
-import type { Volley } from '../pipeline/volley.js';
+import type { Volley } from '../volley.js';
 import { countEvents } from './counted.js';
 import { fleetMetrics } from './fleet.js';
 import { countRequests, type HttpWatch } from './http.js';

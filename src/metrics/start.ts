@@ -1,4 +1,4 @@
-import type { Volley } from '../pipeline/volley.js';
+import type { Volley } from '../volley.js';
 import { createMetrics } from './metrics.js';
 import { serveMetrics } from './server.js';
 

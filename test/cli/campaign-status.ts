@@ -1,4 +1,4 @@
-import { RECIPIENT_STATES, type RecipientState } from '../../src/campaign/status.js';
+import { RECIPIENT_STATES, type RecipientState } from '../../src/campaign/recipient.js';
 import type { CampaignStatus } from '../../src/campaign/views.js';
 
 /** Noon, so that all times of a test are of one day. */

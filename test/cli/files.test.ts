@@ -2,9 +2,9 @@ import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { forSpreadsheet, REPORTED_STATUSES, spreadsheetSafe } from '../../src/campaign/report-row.js';
 import { invalidFile } from '../../src/cli/invalid-file.js';
-import { writtenReport } from '../../src/pipeline/report-text.js';
+import { writtenReport } from '../../src/reporting/report-csv.js';
+import { forSpreadsheet, REPORTED_STATUSES, spreadsheetSafe } from '../../src/reporting/report-row.js';
 
 describe('the file of bad rows', () => {
   let list: string;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ConfigError, laneCallback, loadConfig, loadLocalConfig, secretsOf } from '../../src/config.js';
+import { ConfigError, laneCallback, loadConfig, loadLocalConfig, secretsOf } from '../../src/config/index.js';
 
 const SERVICE = { API_KEY: 'the-key', MESSAGING_BASE_URL: 'https://host.example/smsmessaging/v1' };
 const TOKEN = 'a-token-of-some-length';

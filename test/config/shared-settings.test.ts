@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type Environment, loadConfig, sharedSettings } from '../../src/config.js';
+import { type Environment, loadConfig, sharedSettings } from '../../src/config/index.js';
 
 const SECRETS = { API_KEY: 'the-api-key', CALLBACK_SECURITY_TOKEN: 'a-token-of-some-length' };
 const SECRETS_KEY = Buffer.alloc(32, 7).toString('base64');

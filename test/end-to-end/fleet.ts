@@ -1,8 +1,8 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { loadConfig } from '../../src/config.js';
-import { createEvents } from '../../src/events.js';
+import { loadConfig } from '../../src/config/index.js';
+import { createEvents } from '../../src/events/events.js';
 import { createVolley, type Volley } from '../../src/runtime.js';
 import type { SimulatorOptions } from '../../src/simulator/options.js';
 import { type Program, startProgram } from './program.js';

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { CampaignStatus } from '../../src/campaign/views.js';
 import type { Random } from '../../src/clock.js';
-import { IN_FLIGHT } from '../../src/quota/rules.js';
+import { IN_FLIGHT } from '../../src/lane/rules.js';
 import { type Violation, violationsOf } from '../faults/checker.js';
 import { type Figures, figuresOf, servedAgain } from '../faults/figures.js';
 import { createHistory, type HistoryEvent } from '../faults/history.js';

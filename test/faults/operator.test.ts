@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { loadLocalConfig } from '../../src/config.js';
-import { createEvents } from '../../src/events.js';
+import { loadLocalConfig } from '../../src/config/index.js';
+import { createEvents } from '../../src/events/events.js';
 import { createVolley } from '../../src/runtime.js';
 import { testRedis } from '../redis/test-redis.js';
 import { openLink } from './link.js';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Random } from '../../src/clock.js';
-import { IN_FLIGHT } from '../../src/quota/rules.js';
+import { IN_FLIGHT } from '../../src/lane/rules.js';
 import { seededRandom } from '../../src/simulator/random.js';
 import { type Fleet, type Kind, type Member, startFleet } from '../end-to-end/fleet.js';
 import { callbackSettings } from '../end-to-end/receiver.js';

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { parse } from 'dotenv';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import { loadConfig } from '../../src/config/index.js';
 import { SETTING_NAMES, SETTINGS } from '../../src/config/settings.js';
-import { loadConfig } from '../../src/config.js';
 
 const example = readFileSync(new URL('../../.env.example', import.meta.url), 'utf8');
 

@@ -103,7 +103,7 @@ test('a header is read as it is written', () => {
     'local now = tonumber(ARGV[1])',
     '',
   ].join('\n');
-  const header = readHeader({ path: 'src/store/send.lua', text });
+  const header = readHeader({ path: 'src/sending/send.lua', text });
   expect(header).toMatchObject({ name: 'send', purpose: 'what it is for.', returns: '1' });
   expect(header.lines).toEqual([
     ['KEYS[1]', 'laneKey'],

@@ -2,8 +2,8 @@ import { afterAll } from 'vitest';
 import type { ApiScope } from '../../src/campaign/views.js';
 import { API_SCOPES } from '../../src/campaign/views.js';
 import type { Clock } from '../../src/clock.js';
-import { loadLocalConfig } from '../../src/config.js';
-import { createEvents } from '../../src/events.js';
+import { loadLocalConfig } from '../../src/config/index.js';
+import { createEvents } from '../../src/events/events.js';
 import { createHttp, type HttpApp } from '../../src/http/index.js';
 import { createVolley, type Volley } from '../../src/runtime.js';
 

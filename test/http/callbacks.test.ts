@@ -3,10 +3,10 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import fc from 'fast-check';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { laneCallback, loadLocalConfig } from '../../src/config.js';
-import { openLane } from '../../src/pipeline/lane.js';
+import { laneCallback, loadLocalConfig } from '../../src/config/index.js';
+import { readState } from '../../src/lane/campaigns.js';
+import { openLane } from '../../src/lane/lane.js';
 import { keyNames } from '../../src/redis/keys.js';
-import { readState } from '../../src/store/campaigns.js';
 import { testRedis } from '../redis/test-redis.js';
 import { served } from './api.js';
 

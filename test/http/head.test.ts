@@ -2,8 +2,8 @@ import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import type { OpenAPIV3_1 } from 'openapi-types';
 import { expect, onTestFinished, test } from 'vitest';
-import { laneCallback } from '../../src/config.js';
-import { answerInPieces } from '../../src/http/pieces.js';
+import { laneCallback } from '../../src/config/index.js';
+import { answerInPieces } from '../../src/http/body-stream.js';
 import { testRedis } from '../redis/test-redis.js';
 import { served } from './api.js';
 

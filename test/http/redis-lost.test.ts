@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { expect, onTestFinished, test } from 'vitest';
-import { loadLocalConfig } from '../../src/config.js';
-import { createEvents } from '../../src/events.js';
+import { loadLocalConfig } from '../../src/config/index.js';
+import { createEvents } from '../../src/events/events.js';
 import { connect } from '../../src/redis/connection.js';
 import { createVolley } from '../../src/runtime.js';
 import { privateRedis } from '../redis/private-redis.js';

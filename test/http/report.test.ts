@@ -2,9 +2,9 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { writtenReport } from '../../src/pipeline/report-text.js';
+import { slicesKey } from '../../src/recipients/campaign-keys.js';
 import { keyNames } from '../../src/redis/keys.js';
-import { slicesKey } from '../../src/store/campaign-keys.js';
+import { writtenReport } from '../../src/reporting/report-csv.js';
 import { testRedis } from '../redis/test-redis.js';
 import { formOf, served } from './api.js';
 

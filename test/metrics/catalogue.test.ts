@@ -1,8 +1,8 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { laneCallback, loadLocalConfig } from '../../src/config.js';
-import { createEvents } from '../../src/events.js';
+import { laneCallback, loadLocalConfig } from '../../src/config/index.js';
+import { createEvents } from '../../src/events/events.js';
 import { createHttp } from '../../src/http/index.js';
-import type { LaneCensus } from '../../src/pipeline/census.js';
+import type { LaneCensus } from '../../src/reporting/fleet-snapshot.js';
 import { createVolley } from '../../src/runtime.js';
 import { callbackSettings } from '../end-to-end/receiver.js';
 import { recipients } from '../end-to-end/recipients.js';

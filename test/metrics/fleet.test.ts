@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { loadConfig } from '../../src/config.js';
-import { createEvents } from '../../src/events.js';
+import { loadConfig } from '../../src/config/index.js';
+import { createEvents } from '../../src/events/events.js';
 import { createMetrics } from '../../src/metrics/index.js';
 import { createVolley } from '../../src/runtime.js';
 import { privateRedis } from '../redis/private-redis.js';

@@ -1,6 +1,6 @@
 import { request } from 'node:http';
 import { expect, onTestFinished, test } from 'vitest';
-import { createEvents } from '../../src/events.js';
+import { createEvents } from '../../src/events/events.js';
 import { serveMetrics, startMetrics } from '../../src/metrics/index.js';
 
 const metrics = {

@@ -1,7 +1,7 @@
 import { Queue } from 'bullmq';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createWakers, type Stage } from '../../src/pipeline/queues.js';
+import { createWakers, type Stage } from '../../src/lane/queues.js';
 import { keyNames } from '../../src/redis/keys.js';
 import { testRedis } from '../redis/test-redis.js';
 import { Calendar } from './calendar.js';

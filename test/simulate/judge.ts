@@ -9,7 +9,7 @@ import type { Attempt } from './service.js';
 import { Violation } from './violation.js';
 import type { World } from './world.js';
 
-/** How long a claim may be old before its owner asks whether it still stands; see pipeline/send.ts. */
+/** How long a claim may be old before its owner asks whether it still stands; see lane/send-deadline.ts. */
 const UNCONFIRMED_MS = 2_000;
 
 interface LaneBook {

@@ -19,9 +19,9 @@ describe('each planted bug is seen', () => {
   });
 
   it('one whose text the scripts no longer hold is an error', async () => {
-    const lua = [{ file: 'quota/gate.lua', from: 'what is not there', to: '' }];
+    const lua = [{ file: 'lane/gate.lua', from: 'what is not there', to: '' }];
     await expect(hunt(redisUrl, { name: 'stale', invariant: 1, why: '', lua })).rejects.toThrow(
-      'src/quota/gate.lua does not hold the text that the mutant replaces: what is not there',
+      'src/lane/gate.lua does not hold the text that the mutant replaces: what is not there',
     );
   });
 });

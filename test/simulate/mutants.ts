@@ -1,9 +1,9 @@
-import { followUpTurn } from '../../src/pipeline/follow-up.js';
-import type { Lane } from '../../src/pipeline/lane.js';
-import { openCallbacks } from '../../src/pipeline/notifications/callbacks.js';
-import { createInbox } from '../../src/pipeline/notifications/inbox.js';
-import { sendTurn } from '../../src/pipeline/send.js';
-import { sweepLane } from '../../src/pipeline/sweep.js';
+import { followUpTurn } from '../../src/follow-up/follow-up.js';
+import type { Lane } from '../../src/lane/lane.js';
+import { createInbox } from '../../src/notifications/inbox.js';
+import { openCallbacks } from '../../src/notifications/receiver.js';
+import { sweepLane } from '../../src/recovery/sweep.js';
+import { sendTurn } from '../../src/sending/send.js';
 import type { Made } from './process.js';
 import type { LuaChange } from './scripts.js';
 
@@ -35,7 +35,7 @@ export const MUTANTS: readonly Mutant[] = [
     why: 'sends fill the window, and polls come on top',
     lua: [
       {
-        file: 'quota/gate.lua',
+        file: 'lane/gate.lua',
         from: 'local used = lane.sends + lane.polls + inFlight.send + inFlight.poll',
         to: 'local used = lane.sends + inFlight.send',
       },
@@ -47,7 +47,7 @@ export const MUTANTS: readonly Mutant[] = [
     why: 'a burst may be claimed twice before the first of it is answered',
     lua: [
       {
-        file: 'quota/gate.lua',
+        file: 'lane/gate.lua',
         from: 'local used = lane.sends + lane.polls + inFlight.send + inFlight.poll',
         to: 'local used = lane.sends + lane.polls',
       },
@@ -59,7 +59,7 @@ export const MUTANTS: readonly Mutant[] = [
     why: 'a request without an answer may have been accepted',
     lua: [
       {
-        file: 'store/settle-send.lua',
+        file: 'sending/settle-send.lua',
         from: 'if rules.deduplicates and',
         to: 'if true or rules.deduplicates and',
       },
@@ -87,7 +87,7 @@ export const MUTANTS: readonly Mutant[] = [
     why: 'the bytes say more are delivered than the counts',
     lua: [
       {
-        file: 'store/settle.lua',
+        file: 'lane/settle.lua',
         from: 'campaign_move(c, STATE_OF[old], STATE_OF[new], 1)',
         to: 'if false then campaign_move(c, STATE_OF[old], STATE_OF[new], 1) end',
       },
@@ -117,7 +117,7 @@ export const MUTANTS: readonly Mutant[] = [
     why: 'completed is only what has nothing open',
     lua: [
       {
-        file: 'store/campaign.lua',
+        file: 'lane/campaign.lua',
         from: "local OPEN = { 'planned', 'sending', 'unknown', 'deliveredToNetwork' }",
         to: "local OPEN = { 'planned', 'sending', 'unknown' }",
       },
@@ -130,7 +130,7 @@ export const MUTANTS: readonly Mutant[] = [
     why: 'a report that contradicts a final status is applied',
     lua: [
       {
-        file: 'store/settle.lua',
+        file: 'lane/settle.lua',
         from: "if old == 'N' or old == 'C' then",
         to: "if FINAL[old] or old == 'N' or old == 'C' then",
       },
@@ -156,7 +156,7 @@ export const MUTANTS: readonly Mutant[] = [
     why: 'after a pause all that wait go at once',
     lua: [
       {
-        file: 'quota/gate.lua',
+        file: 'lane/gate.lua',
         from: "if now < lane.probeUntil then return 'probing', lane.probeUntil end",
         to: '',
       },
@@ -169,7 +169,7 @@ export const MUTANTS: readonly Mutant[] = [
     why: 'requests go on after a 429',
     lua: [
       {
-        file: 'quota/gate.lua',
+        file: 'lane/gate.lua',
         from: 'if now < lane.pausedUntil then return lane.paused, lane.pausedUntil end',
         to: '',
       },
@@ -182,7 +182,7 @@ export const MUTANTS: readonly Mutant[] = [
     why: 'a process that was stopped sends after pause has returned',
     lua: [
       {
-        file: 'store/confirm-claim.lua',
+        file: 'lane/confirm-claim.lua',
         from: "return state and cjson.decode(state).s == 'running' and 1 or 0",
         to: 'return state and 1 or 0',
       },
@@ -195,7 +195,7 @@ export const MUTANTS: readonly Mutant[] = [
     why: 'an answer that comes after the pause puts it back into the order',
     lua: [
       {
-        file: 'store/campaign.lua',
+        file: 'lane/campaign.lua',
         from: "return c.s == 'running' and c.rest == 'planned'",
         to: "return c.rest == 'planned'",
       },
@@ -208,7 +208,7 @@ export const MUTANTS: readonly Mutant[] = [
     why: 'a small campaign waits for all of a huge one',
     lua: [
       {
-        file: 'store/claim-send.lua',
+        file: 'sending/claim-send.lua',
         from: 'virtual[candidate] < virtual[id]',
         to: 'virtual[candidate] > virtual[id]',
       },
@@ -219,7 +219,7 @@ export const MUTANTS: readonly Mutant[] = [
     from: 60,
     invariant: 9,
     why: 'answers that were still out undo what he has mended',
-    lua: [{ file: 'quota/gate.lua', from: 'if epoch < lane.opened then return false end', to: '' }],
+    lua: [{ file: 'lane/gate.lua', from: 'if epoch < lane.opened then return false end', to: '' }],
   },
   {
     name: 'a word to stop the lane asks for no epoch',
@@ -228,7 +228,7 @@ export const MUTANTS: readonly Mutant[] = [
     why: 'one that comes late undoes what an operator has mended',
     lua: [
       {
-        file: 'store/command-lane.lua',
+        file: 'lane/command-lane.lua',
         from: 'if not gate_stopped(lane, epoch, reason) then return 0 end',
         to: 'lane.stopped = reason',
       },
@@ -258,7 +258,7 @@ export const MUTANTS: readonly Mutant[] = [
     why: 'it is tried with one request at a time for ever',
     lua: [
       {
-        file: 'quota/gate.lua',
+        file: 'lane/gate.lua',
         from: 'if claim.e >= lane.opened then lane.unproven = 0 end',
         to: '',
       },
@@ -271,7 +271,7 @@ export const MUTANTS: readonly Mutant[] = [
     why: 'a whole portion is refused where nothing was mended',
     lua: [
       {
-        file: 'quota/gate.lua',
+        file: 'lane/gate.lua',
         from: 'if lane.unproven == 0 then return',
         to: 'if true then return',
       },

@@ -1,4 +1,4 @@
-import { type Config, type LaneSettings, loadConfig } from '../../src/config.js';
+import { type Config, type LaneSettings, loadConfig } from '../../src/config/index.js';
 import { QUOTA_MODELS, type QuotaModelName } from '../../src/simulator/quota-models.js';
 import type { Chance } from './chance.js';
 

@@ -1,10 +1,10 @@
-import { wakeLane } from '../../src/pipeline/sweep.js';
+import { beginImport } from '../../src/import/import-session.js';
+import type { CampaignMeta } from '../../src/lane/campaigns.js';
+import { recordsKey } from '../../src/recipients/campaign-keys.js';
+import { parseRecord, type RequestRecord } from '../../src/recipients/records.js';
+import { suppression } from '../../src/recipients/suppression.js';
+import { wakeLane } from '../../src/recovery/sweep.js';
 import { type Keys, keyNames } from '../../src/redis/keys.js';
-import { recordsKey } from '../../src/store/campaign-keys.js';
-import type { CampaignMeta } from '../../src/store/campaigns.js';
-import { beginImport } from '../../src/store/import-session.js';
-import { parseRecord, type RequestRecord } from '../../src/store/records.js';
-import { suppression } from '../../src/store/suppression.js';
 import { Accounts } from './accounts.js';
 import { Calendar } from './calendar.js';
 import { type Chance, chanceOf } from './chance.js';

@@ -1,4 +1,4 @@
-import { DELIVERY_STATUSES } from '../../campaign/status.js';
+import { DELIVERY_STATUSES } from '../../campaign/recipient.js';
 import type { CampaignStatus, LaneStatus } from '../../campaign/views.js';
 import type { Summary } from '../../simulator/index.js';
 import { MAIN_KEY, WORKERS } from './plan.js';

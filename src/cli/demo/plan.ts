@@ -1,4 +1,4 @@
-import type { Environment } from '../../config.js';
+import type { Environment } from '../../config/index.js';
 import type { SimulatorOptions } from '../../simulator/index.js';
 
 /**

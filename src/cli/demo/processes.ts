@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
-import { assertLoopback, type Environment } from '../../config.js';
+import { assertLoopback, type Environment } from '../../config/index.js';
 import { SIMULATOR } from './plan.js';
 
 const SIMULATOR_MAIN = fileURLToPath(new URL('../../simulator/main.js', import.meta.url));

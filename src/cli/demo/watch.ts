@@ -1,5 +1,5 @@
 import type { CampaignStatus } from '../../campaign/views.js';
-import type { Volley } from '../../pipeline/volley.js';
+import type { Volley } from '../../volley.js';
 import type { Context } from '../context.js';
 import { EXIT, Refusal } from '../exit.js';
 import { createLive } from '../live.js';

@@ -1,8 +1,8 @@
 import type { OpenAPIV3_1 } from 'openapi-types';
 import type { z } from 'zod';
-import { refused } from '../answers.js';
 import { campaignOrder, campaignRequest } from '../campaign-request.js';
 import { problemBody } from '../problem.js';
+import { refused } from '../responses.js';
 
 /**
  * An operation of the document, with the members of our own that a route adds (specification extensions, OpenAPI 3.1.0,

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { FED } from '../../pipeline/event-feed.js';
+import { FED } from '../../reporting/event-feed.js';
 import { keyOf, maySee, mustSee } from '../access.js';
-import { refused } from '../answers.js';
 import { campaignId, mustSeeCampaign } from '../campaign-id.js';
 import { Problem } from '../problem.js';
+import { refused } from '../responses.js';
 import type { Routes } from '../routes.js';
 import { eventStreams } from './streams.js';
 

@@ -1,15 +1,15 @@
 import { once } from 'node:events';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { NotFoundError } from '../../campaign/errors.js';
-import type { FedEvent } from '../../pipeline/event-feed.js';
+import type { FedEvent } from '../../reporting/event-feed.js';
 import { keyOf } from '../access.js';
-import { onceOver } from '../over.js';
-import { answerHead } from '../pieces.js';
+import { answerHead } from '../body-stream.js';
+import { onceOver } from '../on-close.js';
 import { Problem } from '../problem.js';
 import type { HttpOptions } from '../routes.js';
 import { everySecond } from './every-second.js';
-import { keepAlive, showStanding } from './line.js';
-import { streamPlaces } from './places.js';
+import { keepAlive, showStanding } from './sse-connection.js';
+import { streamPlaces } from './stream-limits.js';
 import { COME_BACK, STREAM_HEADERS, toldOf } from './text.js';
 
 /** What is left to be taken in when a stream ends is waited for as long; it can be resumed. */

@@ -1,5 +1,5 @@
 import { CATALOGUE, type FieldTable } from '../../events/catalogue.js';
-import type { FedEvent, FeedItem } from '../../pipeline/event-feed.js';
+import type { FedEvent, FeedItem } from '../../reporting/event-feed.js';
 
 /*
  * The text of a stream of events (WHATWG HTML, 9.2 Server-sent events).

@@ -6,7 +6,7 @@ import { Validator } from '@seriousme/openapi-schema-validator';
 import type { OpenAPIV3_1 } from 'openapi-types';
 import { describe, expect, test } from 'vitest';
 import { PROBLEMS } from '../../../src/http/problem-kinds.js';
-import { FED } from '../../../src/pipeline/event-feed.js';
+import { FED } from '../../../src/reporting/event-feed.js';
 import { blocks, printedCommands, unknownIn } from '../../house/commands.js';
 import { testRedis } from '../../redis/test-redis.js';
 import { served } from '../api.js';

@@ -1,0 +1,158 @@
+import { z } from 'zod';
+import { RECIPIENT_STATES } from '../campaign/recipient.js';
+import { CAMPAIGN_STATES, type Preview } from '../campaign/views.js';
+import { metaKey } from '../recipients/campaign-keys.js';
+import { luaList } from '../recipients/lua-list.js';
+import type { Redis } from '../redis/connection.js';
+import type { Keys } from '../redis/keys.js';
+
+/** What never changes of a campaign once it is committed. Before that, what is known of it already. */
+export interface CampaignMeta {
+  readonly id: string;
+  readonly name: string;
+  readonly lane: string;
+  /** Spelled as it goes on the wire. */
+  readonly sender: string;
+  readonly senderName?: string | undefined;
+  readonly text: string;
+  readonly columns: readonly string[];
+  readonly numberColumn: string;
+  /** Columns that the text uses, in its order: the stored values are theirs. */
+  readonly placeholders: readonly string[];
+  readonly priority: 'high' | 'normal';
+  readonly validForMs?: number | undefined;
+  /** Times in ms since the epoch. */
+  readonly created: number;
+  readonly at?: number | undefined;
+  /** Digest of the idempotency key. */
+  readonly idempotency?: string | undefined;
+  /** Digest of recipients, text and sender; none before the commit. */
+  readonly fingerprint?: string | undefined;
+  readonly duplicates: number;
+  readonly invalid: number;
+  readonly suppressed: number;
+  /** Null before the commit. Without the rows that were bad: they are nobody's recipients. */
+  readonly preview: Preview | null;
+}
+
+const count = z.number();
+const meta = z.object({
+  id: z.string(),
+  name: z.string(),
+  lane: z.string(),
+  sender: z.string(),
+  senderName: z.string().optional(),
+  text: z.string(),
+  columns: z.array(z.string()),
+  numberColumn: z.string(),
+  placeholders: z.array(z.string()),
+  priority: z.enum(['high', 'normal']),
+  validForMs: count.optional(),
+  created: count,
+  at: count.optional(),
+  idempotency: z.string().optional(),
+  fingerprint: z.string().optional(),
+  duplicates: count,
+  invalid: count,
+  suppressed: count,
+  // Written by this program and only shown: its form is not worth checking field by field at each reading.
+  preview: z.custom<Preview | null>((value) => typeof value === 'object'),
+});
+
+const state = z.object({
+  s: z.enum(CAMPAIGN_STATES),
+  /** Recipients, those suppressed at the import included. */
+  total: count,
+  /** Number of ordinals. */
+  end: count,
+  /** Ordinals from here on have never been claimed. */
+  cursor: count,
+  /** Most recipients of a request; 1 if each has a text of its own. */
+  batch: count,
+  slice: count,
+  /** Ranges below the cursor to be sent (again): from, count, parent. */
+  released: luaList(z.array(z.union([count, z.string()]))),
+  /** What an ordinal is that was not sent. */
+  rest: z.enum(['planned', 'cancelled', 'lapsed']),
+  /** When what is planned lapses, ms; 0: never. */
+  lapse: count,
+  weight: count,
+  n: z.partialRecord(z.enum(RECIPIENT_STATES), count),
+  send: count,
+  poll: count,
+  throttled: count,
+  contradictions: count,
+  refusals: count,
+  accepted: count,
+  created: count,
+  launch: count,
+  ended: count,
+  blocked: z.string(),
+  /** Digest of the idempotency key, if there was one. */
+  idempotency: z.string().optional(),
+});
+
+/** What changes of a campaign, as the scripts keep it. Times in ms, 0 for none. */
+export type StoredState = z.output<typeof state>;
+
+/** The member of the index that tells a campaign's lane. */
+export function indexMember(lane: string, campaign: string): string {
+  return `${campaign} ${lane}`;
+}
+
+/** The lane of a campaign; null if there is no such campaign. */
+export async function findLane(redis: Redis, keys: Keys, campaign: string): Promise<string | null> {
+  if (!/^[0-9a-z]+$/i.test(campaign)) return null;
+  const [member] = await redis.zrangebylex(keys.campaigns, `[${campaign} `, `(${campaign}!`);
+  return member === undefined ? null : member.slice(campaign.length + 1);
+}
+
+const LISTED_AT_ONCE = 200;
+
+/**
+ * All campaigns, newest first, or those older than `after`. An entry may have no data: its import has just begun, or it
+ * is being removed.
+ */
+export async function* listCampaigns(
+  redis: Redis,
+  keys: Keys,
+  after?: string,
+): AsyncGenerator<{ id: string; lane: string }> {
+  for (let before = after === undefined ? '+' : `(${after} `; ; ) {
+    const members = await redis.zrevrangebylex(keys.campaigns, before, '-', 'LIMIT', 0, LISTED_AT_ONCE);
+    for (const member of members) {
+      const space = member.indexOf(' ');
+      yield { id: member.slice(0, space), lane: member.slice(space + 1) };
+    }
+    const last = members.at(-1);
+    if (last === undefined || members.length < LISTED_AT_ONCE) return;
+    before = `(${last}`;
+  }
+}
+
+/** What never changes of a campaign; null if it is not there. */
+export async function readMeta(
+  redis: Redis,
+  keys: Keys,
+  lane: string,
+  campaign: string,
+): Promise<CampaignMeta | null> {
+  const json = await redis.get(metaKey(keys, lane, campaign));
+  return json === null ? null : meta.parse(JSON.parse(json));
+}
+
+/** What changes of a campaign; null if it is not there. */
+export async function readState(
+  redis: Redis,
+  keys: Keys,
+  lane: string,
+  campaign: string,
+): Promise<StoredState | null> {
+  const json = await redis.hget(keys.lane(lane, 'states'), campaign);
+  return json === null ? null : parseState(json);
+}
+
+/** Reads the JSON of a state as the scripts keep it. */
+export function parseState(json: string): StoredState {
+  return state.parse(JSON.parse(json));
+}

@@ -1,0 +1,98 @@
+--[[
+  lane-status: how a lane stands, for people and for the sweep. Changes nothing.
+  KEYS[1] laneKey       hash: gate and ledger
+  KEYS[2] windowKey     string: ring of the window
+  KEYS[3] claimsKey     hash: claim number -> send in flight
+  KEYS[4] pollsKey      hash: claim number -> poll in flight
+  KEYS[5] runningKey    sorted set: campaign -> virtual start
+  KEYS[6] scheduledKey  sorted set: campaign -> time of its launch, ms
+  KEYS[7] unpolledKey   sorted set: request never polled -> when it is due, ms
+  KEYS[8] polledKey     sorted set: request polled before -> when it is due, ms
+  KEYS[9] unknownKey    hash: claim number -> batch of whose outcome nobody knows
+  ARGV[1] rulesJson     the lane's rules
+  ARGV[2] given         time in ms, or '' for the server's
+  Returns               JSON; times in ms; sendAt and pollAt are when a turn can do something, -1 for never;
+                        pollDueAt is when the earliest request is to be asked about, 0 where there is none
+]]
+-- @include ../redis/clock.lua
+-- @include ./ledger.lua
+-- @include ./gate.lua
+local laneKey = KEYS[1]
+local windowKey = KEYS[2]
+local claimsKey = KEYS[3]
+local pollsKey = KEYS[4]
+local runningKey = KEYS[5]
+local scheduledKey = KEYS[6]
+local unpolledKey = KEYS[7]
+local polledKey = KEYS[8]
+local unknownKey = KEYS[9]
+local rulesJson = ARGV[1]
+local given = ARGV[2]
+local STEPS = 12
+
+local rules = cjson.decode(rulesJson)
+local lane, now = lane_load(laneKey, given)
+local running, scheduled = redis.call('ZCARD', runningKey), redis.call('ZCARD', scheduledKey)
+local unpolled, polled = redis.call('ZCARD', unpolledKey), redis.call('ZCARD', polledKey)
+local inFlight = { send = redis.call('HLEN', claimsKey), poll = redis.call('HLEN', pollsKey) }
+
+-- What has left the window since the ledger was last written is left out here too, without writing.
+local first = math.floor((now - rules.window) / ledger_width(rules))
+local bytes = redis.call('GETRANGE', windowKey, 0, SLOTS * 8 - 1)
+local sends, polls, steps = 0, 0, {}
+if lane.width == ledger_width(rules) then
+  for index = math.max(first, lane.tail), math.max(first, lane.tail) + SLOTS - 1 do
+    local at = (index % SLOTS) * 8 + 1
+    local s, p = 0, 0
+    if at + 7 <= #bytes and index < lane.tail + SLOTS then s, p = struct.unpack('>I4I4', bytes, at) end
+    if s + p > 0 then
+      sends, polls = sends + s, polls + p
+      steps[#steps + 1] = { at = (index + 1) * lane.width + rules.window, permits = s + p }
+    end
+  end
+else
+  sends, polls = lane.sends, lane.polls
+end
+lane.sends, lane.polls = sends, polls
+local each = math.max(1, math.ceil(#steps / STEPS))
+local permitsToCome = {}
+for i, step in ipairs(steps) do
+  local at = math.ceil(i / each)
+  local sum = permitsToCome[at] or { at = step.at, permits = 0 }
+  permitsToCome[at] = { at = step.at, permits = sum.permits + step.permits }
+end
+
+local function due_at(key) return tonumber(redis.call('ZRANGE', key, 0, 0, 'WITHSCORES')[2]) end
+local unpolledAt, polledAt = due_at(unpolledKey), due_at(polledKey)
+local dueAt = unpolledAt and polledAt and math.min(unpolledAt, polledAt) or unpolledAt or polledAt
+local due = redis.call('ZCOUNT', unpolledKey, '-inf', now + rules.window) + redis.call('ZCOUNT', polledKey, '-inf', now + rules.window)
+
+local function next_at(kind, wantedAt, wanted)
+  if not wantedAt then return -1, nil end
+  local closed, reopens = gate_closed(lane, rules, now, kind, unpolledAt and unpolledAt <= now, gate_own(lane, kind, inFlight))
+  if closed == 'stopped' or closed == 'held' then return -1, closed end
+  if closed then return math.max(reopens, wantedAt), closed end
+  if kind == 'send' and lane.rollUntil > now and lane.doubt == 1 then return lane.rollUntil, 'recovering' end
+  local flightKey, late = kind == 'send' and claimsKey or pollsKey, gate_late(rules, now, unpolledKey)
+  local permits, more = gate_permits(windowKey, flightKey, lane, rules, now, kind, inFlight, due, wanted, late)
+  if permits > 0 then return math.max(now, wantedAt), nil end
+  return math.max(more or now, wantedAt), 'quota'
+end
+
+local sendWanted = running > 0 and now or due_at(scheduledKey)
+local sendAt, sendBlocked = next_at('send', sendWanted, math.huge)
+local pollAt, pollBlocked = next_at('poll', dueAt, running > 0 and math.huge or 0)
+local limit = gate_limit(lane, rules, now)
+local used = sends + polls + inFlight.send + inFlight.poll
+local view = {
+  now = now, sends = sends, polls = polls, inFlightSends = inFlight.send, inFlightPolls = inFlight.poll,
+  limit = limit or 0, learned = lane.learned,
+  nextPermitAt = limit and used >= limit and (ledger_free_at(windowKey, lane, rules, used - limit + 1) or 0) or 0,
+  permitsToCome = permitsToCome, stopped = lane.stopped, held = lane.held, paused = lane.paused,
+  pausedUntil = lane.pausedUntil, graceUntil = lane.graceUntil, throttled = lane.throttled, epoch = lane.epoch,
+  maxRecipients = lane.maxRecipients, running = running, scheduled = scheduled, awaiting = unpolled + polled,
+  unknown = redis.call('HLEN', unknownKey), sendAt = sendAt, pollAt = pollAt,
+  sendBlocked = sendBlocked or '', pollBlocked = pollBlocked or '', latency = lane.latency, forgotten = lane.forgotten,
+  pollDueAt = dueAt or 0,
+}
+return cjson.encode(view)

@@ -1,0 +1,164 @@
+import { requestReference } from '../campaign/campaign-id.js';
+import { estimateRemaining } from '../campaign/estimate.js';
+import { perName } from '../campaign/per-name.js';
+import { recipientsPerRequest } from '../campaign/planning.js';
+import { RECIPIENT_STATES, type RecipientState } from '../campaign/recipient.js';
+import type { CampaignStatus, LaneStatus } from '../campaign/views.js';
+import type { CampaignMeta, StoredState } from '../lane/campaigns.js';
+import type { UnknownBatch } from '../lane/commands.js';
+import type { Lane } from '../lane/lane.js';
+import type { LaneView } from '../lane/lane-status.js';
+
+const UNKNOWN_SHOWN = 100;
+const iso = (ms: number): string => new Date(ms).toISOString();
+const isoOrNull = (ms: number): string | null => (ms > 0 ? iso(ms) : null);
+
+/** How a campaign stands, out of what is stored of it and how its lane stands. Pure. */
+export function campaignStatus(
+  meta: CampaignMeta,
+  state: StoredState,
+  lane: Lane,
+  view: LaneView,
+  unknown: readonly UnknownBatch[],
+  hasWorkers: boolean,
+): CampaignStatus {
+  const counts = perName(RECIPIENT_STATES, (name) => state.n[name] ?? 0);
+  const blockedBy = blocked(state, counts, view);
+  return {
+    id: meta.id,
+    name: meta.name,
+    lane: meta.lane,
+    state: state.s,
+    createdAt: iso(meta.created),
+    launchAt: isoOrNull(state.launch),
+    endedAt: isoOrNull(state.ended),
+    recipients: { total: state.total, ...counts },
+    requests: { send: state.send, poll: state.poll, throttled: state.throttled },
+    quota: { used: usedOf(view), limit: view.limit, nextPermitAt: isoOrNull(view.nextPermitAt) },
+    blockedBy,
+    waitingFor: waitingFor(state, counts, view, hasWorkers),
+    eta: eta(state, counts, lane, view, blockedBy !== null && blockedBy.until === null),
+    contradictions: state.contradictions,
+    unknown: unknown.slice(0, UNKNOWN_SHOWN).map(({ number, count, since, reason }) => ({
+      request: requestReference(meta.id, number),
+      recipients: count,
+      since: iso(since),
+      reason,
+    })),
+  };
+}
+
+/** How a lane stands. Pure. */
+export function laneStatus(lane: Lane, view: LaneView): LaneStatus {
+  const { settings } = lane;
+  const paused = view.pausedUntil > view.now;
+  const state = view.stopped
+    ? 'stopped'
+    : view.held
+      ? 'held'
+      : paused || view.graceUntil > view.now
+        ? 'paused'
+        : view.paused
+          ? 'probing'
+          : 'open';
+  return {
+    name: lane.name,
+    state,
+    quota: {
+      configured: settings.hourlyQuota,
+      learned: settings.hourlyQuota === 'auto' ? view.learned : null,
+      limit: view.limit,
+      used: { send: view.sends, poll: view.polls },
+      inFlight: view.inFlightSends + view.inFlightPolls,
+      nextPermitAt: isoOrNull(view.nextPermitAt),
+      permitsToCome: view.permitsToCome.map(({ at, permits }) => ({ at: iso(at), permits })),
+    },
+    pause: laneBlock(view),
+    throttled: view.throttled,
+    campaigns: { running: view.running, scheduled: view.scheduled },
+    awaitingReports: view.awaiting,
+    unknown: view.unknown,
+    maxRecipients:
+      view.maxRecipients === 0
+        ? settings.maxRecipientsPerRequest
+        : Math.min(view.maxRecipients, settings.maxRecipientsPerRequest),
+  };
+}
+
+function usedOf(view: LaneView): number {
+  return view.sends + view.polls + view.inFlightSends + view.inFlightPolls;
+}
+
+type Block = CampaignStatus['blockedBy'];
+
+/** Why the lane starts nothing, whoever asks. */
+function laneBlock(view: LaneView): Block {
+  if (view.stopped) return { reason: view.stopped, until: null };
+  if (view.held) return { reason: view.held, until: null };
+  if (view.graceUntil > view.now) {
+    return { reason: 'Redis was replaced; workers tell what they remember', until: iso(view.graceUntil) };
+  }
+  if (view.pausedUntil > view.now) {
+    const words: Record<string, string> = {
+      throttled: 'the service answered 429',
+      unreachable: 'the service cannot be reached or does not answer',
+    };
+    return { reason: words[view.paused] ?? view.paused, until: iso(view.pausedUntil) };
+  }
+  return null;
+}
+
+function blocked(state: StoredState, counts: Record<RecipientState, number>, view: LaneView): Block {
+  if (counts.planned === 0) return null;
+  if (state.s === 'paused') return { reason: state.blocked || 'paused', until: null };
+  if (state.s === 'scheduled') return { reason: 'its time has not come', until: isoOrNull(state.launch) };
+  if (state.s !== 'running') return null;
+  const lane = laneBlock(view);
+  if (lane !== null) return lane;
+  if (usedUp(view) && view.nextPermitAt > view.now) {
+    return { reason: 'the quota is used up', until: iso(view.nextPermitAt) };
+  }
+  return null;
+}
+
+function waitingFor(
+  state: StoredState,
+  counts: Record<RecipientState, number>,
+  view: LaneView,
+  hasWorkers: boolean,
+): CampaignStatus['waitingFor'] {
+  if (state.ended > 0 || state.s === 'importing') return null;
+  if (state.s === 'scheduled') return 'start';
+  if (state.s === 'paused') return 'operator';
+  const { planned, sending, unknown, deliveredToNetwork } = counts;
+  if (planned + sending + deliveredToNetwork === 0 && unknown > 0) return 'resolve';
+  if (!hasWorkers) return 'workers';
+  if (view.stopped || view.held) return 'lane';
+  if (planned > 0) return laneBlock(view) !== null ? 'lane' : usedUp(view) ? 'permits' : null;
+  return deliveredToNetwork > 0 ? 'reports' : null;
+}
+
+function usedUp(view: LaneView): boolean {
+  return view.limit !== null && usedOf(view) >= view.limit;
+}
+
+/** By the quota; where it has room, by how long a request takes and how many are in flight. */
+function eta(
+  state: StoredState,
+  { planned }: Record<RecipientState, number>,
+  lane: Lane,
+  view: LaneView,
+  isHeld: boolean,
+): string | null {
+  if (planned === 0 || isHeld || !['running', 'scheduled'].includes(state.s)) return null;
+  const sends = Math.ceil(planned / recipientsPerRequest(state.batch > 1, lane.rules.maxRecipients));
+  const { sentAfterMs } = estimateRemaining(sends, sends, {
+    limit: view.limit,
+    windowMs: lane.rules.window,
+    used: usedOf(view),
+    pollShare: lane.rules.pollShare,
+  });
+  if (sentAfterMs === null) return null;
+  const byLatency = (sends * Math.max(1, view.latency)) / lane.rules.inFlight;
+  return iso(Math.max(view.now, state.launch) + Math.max(sentAfterMs, byLatency));
+}

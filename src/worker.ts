@@ -1,0 +1,133 @@
+import type { Clock } from './clock.js';
+import { type Config, sharedSettings } from './config/index.js';
+import type { Events } from './events/events.js';
+import { followUpTurn } from './follow-up/follow-up.js';
+import type { MessagingClient } from './gateway/messaging.js';
+import { timed } from './gateway/timed-client.js';
+import type { Lane } from './lane/lane.js';
+import { type Stage, startStageWorker, type Wakers } from './lane/queues.js';
+import type { Bearer } from './lane/token-source.js';
+import type { TurnEnd, TurnOptions } from './lane/turn.js';
+import { ROLES, type Role, type Roster } from './recovery/heartbeats.js';
+import { reassert } from './recovery/replay-claims.js';
+import { type SweepOptions, startSweep, wakeLane } from './recovery/sweep.js';
+import type { Redis } from './redis/connection.js';
+import type { Durability } from './redis/durability.js';
+import type { Keys } from './redis/keys.js';
+import { onConnected } from './redis/watch.js';
+import { manuscripts } from './sending/messages.js';
+import { createMemory } from './sending/recent-claims.js';
+import { sendTurn } from './sending/send.js';
+import type { Workers } from './volley.js';
+
+/** What {@link work} goes by. */
+export interface WorkOptions {
+  readonly config: Config;
+  readonly redis: Redis;
+  /** For BullMQ, whose workers block on it. */
+  readonly blocking: Redis;
+  readonly keys: Keys;
+  readonly lanes: ReadonlyMap<string, Lane>;
+  readonly bearers: ReadonlyMap<string, Bearer>;
+  readonly messaging: MessagingClient;
+  readonly wakers: Wakers;
+  readonly roster: Roster;
+  readonly events: Events;
+  readonly monotonic: Clock;
+  readonly durability: Durability;
+  readonly sweep: SweepOptions;
+  areSuppressed(numbers: readonly string[]): Promise<readonly boolean[]>;
+  readonly roles?: readonly Role[] | undefined;
+  readonly concurrency?: number | undefined;
+}
+
+const LANES_AT_A_TIME = 50;
+const TURN_MS = 20_000;
+const WAIT_HERE_MS = 500;
+
+/** Serves lanes in this process: the stages of its roles, and the sweep. */
+export function work(options: WorkOptions): Workers {
+  const { redis, blocking, keys, lanes, bearers, wakers, events, monotonic } = options;
+  const { roles = ROLES, concurrency = LANES_AT_A_TIME } = options;
+  const { durability } = options;
+  const self = { process: options.roster.name(), lossMs: () => durability.lossMs };
+  const perLane = new Map(
+    [...lanes.values()].map((lane) => [
+      lane.name,
+      {
+        lane,
+        messaging: timed(options.messaging, lane.name, events, monotonic),
+        memory: createMemory(monotonic, self),
+        manuscripts: manuscripts(redis, keys, lane),
+      },
+    ]),
+  );
+  const crews = [...perLane.values()].map(({ lane, memory }) => ({
+    lane,
+    memory,
+    async say(word: 'join' | 'attend' | 'leave'): Promise<void> {
+      lane.tell(await lane.crew[word](memory.hand));
+    },
+  }));
+  const entry = roles.includes('send') ? 'join' : 'attend';
+  // Early, so that the first claims need not wait for it. One that fails is made up for by the claim itself.
+  const joined = durability.known
+    .then(() => Promise.allSettled(crews.map((crew) => crew.say(entry))))
+    .then(() => undefined);
+
+  const turnOf =
+    (stage: Stage) =>
+    async (name: string, signal: AbortSignal): Promise<TurnEnd> => {
+      const own = perLane.get(name);
+      const bearer = bearers.get(name);
+      // Another process of the fleet may know lanes that this one does not; its job is left for that one.
+      if (own === undefined || bearer === undefined)
+        return { kind: 'later', inMs: 5_000, why: 'waiting', requests: 0 };
+      const { lane, messaging, memory, manuscripts: texts } = own;
+      const turn: TurnOptions = {
+        monotonic,
+        turnMs: TURN_MS,
+        waitHereMs: WAIT_HERE_MS,
+        inFlight: lane.rules.inFlight,
+        signal,
+      };
+      if (stage === 'poll') return followUpTurn({ messaging, events }, lane, bearer, texts, memory, turn);
+      await joined;
+      const { areSuppressed } = options;
+      const failed = (of: string, error: Error): void =>
+        events.emit({ type: 'turn.failed', lane: of, kind: stage, error });
+      const end = await sendTurn(
+        { messaging, monotonic, areSuppressed, failed },
+        lane,
+        bearer,
+        texts,
+        memory,
+        turn,
+      );
+      // What was sent wants to be followed up; the sweep would see to it too, only later.
+      if (end.requests > 0) await wakeLane(lane, wakers);
+      return end;
+    };
+
+  const stages = roles.map((role) => (role === 'send' ? 'send' : 'poll') satisfies Stage);
+  const workers = stages.map((stage) =>
+    startStageWorker({ stage, redis: blocking, keys, events, concurrency, turn: turnOf(stage) }),
+  );
+  const sweep = startSweep(options.sweep);
+  const leave = options.roster.enter(self.process, roles, sharedSettings(options.config));
+  // A connection that comes back may be to a server that has lost what it was told last.
+  const onReady = (): void => {
+    for (const { lane, memory } of crews) memory.telling(reassert(lane, memory));
+  };
+  const unwatch = onConnected(redis, onReady);
+
+  return {
+    ready: Promise.all(workers.map(({ ready }) => ready)).then(() => undefined),
+    async drain() {
+      unwatch();
+      await Promise.all([sweep.stop(), ...workers.map((worker) => worker.drain())]);
+      // Everything is settled, so nobody need wait for this process when the roll is called.
+      await Promise.allSettled([leave(), ...crews.map((crew) => crew.say('leave'))]);
+    },
+  };
+}

@@ -1,0 +1,513 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, describe, expect, it } from 'vitest';
+import {
+  assertLoopback,
+  type Config,
+  ConfigError,
+  type ConfigOptions,
+  configHints,
+  type Environment,
+  loadConfig,
+  loadDotEnv,
+  loadLocalConfig,
+  secretsOf,
+} from '../../src/config/index.js';
+
+const SERVICE = { API_KEY: 'the-key', MESSAGING_BASE_URL: 'https://host.example/smsmessaging/v1' };
+
+function problemsOf(read: () => unknown): readonly string[] {
+  try {
+    read();
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems;
+    throw error;
+  }
+  return [];
+}
+
+function problems(environment: Environment, options?: ConfigOptions): readonly string[] {
+  return problemsOf(() => loadConfig({ ...SERVICE, ...environment }, options));
+}
+
+/** What is wrong with one setting whose others are right. */
+function problem(environment: Environment): string {
+  const found = problems(environment);
+  expect(found).toHaveLength(1);
+  return found[0] ?? '';
+}
+
+describe('the configuration of a single lane', () => {
+  it('needs no more than a key and an address, and has a default for all else', () => {
+    expect(loadConfig(SERVICE)).toEqual({
+      redisUrl: undefined,
+      redisPrefix: 'volley',
+      redisMayLoseMs: 'auto',
+      messagingBaseUrl: 'https://host.example/smsmessaging/v1',
+      accountBaseUrl: 'https://host.example',
+      lanes: [
+        {
+          name: 'default',
+          credentials: { kind: 'apiKey', apiKey: 'the-key' },
+          hourlyQuota: 'auto',
+          pollShare: 0.2,
+          pacing: 'burst',
+          maxRecipientsPerRequest: 1,
+          unknownOutcome: { action: 'hold' },
+          clientCorrelator: 'off',
+        },
+      ],
+      quotaWindowMs: 3_600_000,
+      requestTimeoutMs: 30_000,
+      followUpFirstMs: 15_000,
+      followUpDeadlineMs: 72 * 3_600_000,
+      retentionMs: 30 * 86_400_000,
+      logLevel: 'info',
+      http: {
+        host: '127.0.0.1',
+        port: 8080,
+        requestsPerMinute: 600,
+        maxJsonBytes: 10_000_000,
+        maxUploadBytes: 1_000_000_000,
+      },
+    } satisfies Config);
+  });
+
+  it('takes every setting from the environment', () => {
+    const config = loadConfig({
+      ...SERVICE,
+      REDIS_URL: 'rediss://user:pass%2Fword@redis.example:6380/2',
+      REDIS_PREFIX: 'acme',
+      ACCOUNT_BASE_URL: 'https://accounts.example/',
+      HOURLY_QUOTA: '5000',
+      SENDER_ADDRESS: '+447700900123',
+      SENDER_NAME: 'Acme Ltd',
+      DEFAULT_COUNTRY: 'gb',
+      QUOTA_WINDOW_MS: '10000',
+      MAX_RECIPIENTS_PER_REQUEST: '50',
+      REQUEST_TIMEOUT_MS: '1000',
+      FOLLOW_UP_FIRST_MS: '500',
+      FOLLOW_UP_DEADLINE: '90s',
+      RETENTION: '15m',
+      SECRETS_KEY: 'b'.repeat(64),
+      LOG_LEVEL: 'debug',
+    });
+    expect(config).toMatchObject({
+      redisUrl: 'rediss://user:pass%2Fword@redis.example:6380/2',
+      redisPrefix: 'acme',
+      accountBaseUrl: 'https://accounts.example',
+      senderAddress: '+447700900123',
+      senderName: 'Acme Ltd',
+      defaultCountry: 'GB',
+      quotaWindowMs: 10_000,
+      requestTimeoutMs: 1_000,
+      followUpFirstMs: 500,
+      followUpDeadlineMs: 90_000,
+      retentionMs: 900_000,
+      secretsKey: 'b'.repeat(64),
+      logLevel: 'debug',
+    });
+    expect(config.lanes).toMatchObject([{ hourlyQuota: 5_000, maxRecipientsPerRequest: 50 }]);
+  });
+
+  it('sends with an account where there is no key', () => {
+    const account = { ACCOUNT_USERNAME: 'ann', ACCOUNT_PASSWORD: ' a b ', ACCOUNT_TARGET_ID: '77' };
+    expect(loadConfig({ ...SERVICE, API_KEY: '', ...account }).lanes[0]?.credentials).toEqual({
+      kind: 'account',
+      username: 'ann',
+      password: ' a b ',
+      targetAccountId: '77',
+    });
+  });
+
+  it('takes an empty setting for one that is not set, and forgives space around a value', () => {
+    expect(loadConfig({ ...SERVICE, HOURLY_QUOTA: '', RETENTION: '  ', API_KEY: ' the-key\n' })).toEqual(
+      loadConfig(SERVICE),
+    );
+  });
+});
+
+describe('faults', () => {
+  it('are told all at once', () => {
+    expect(
+      problemsOf(() =>
+        loadConfig({
+          REDIS_URL: 'localhost',
+          HOURLY_QUOTA: 'many',
+          RETENTION: 'forever',
+          FOLLOW_UP_FIRST_MS: '200000',
+          FOLLOW_UP_DEADLINE: '2m',
+        }),
+      ).map((text) => text.split(' ')[0]),
+    ).toEqual([
+      'REDIS_URL',
+      'HOURLY_QUOTA',
+      'RETENTION',
+      'API_KEY',
+      'FOLLOW_UP_DEADLINE',
+      'MESSAGING_BASE_URL',
+    ]);
+  });
+
+  it.each([
+    ['HOURLY_QUOTA', '12k', /whole number of requests an hour from 1 to 10000000, or "auto"; it is "12k"/],
+    ['HOURLY_QUOTA', '0', /from 1 to/],
+    ['HOURLY_QUOTA', '1.5', /whole number/],
+    ['HOURLY_QUOTA', '-1', /whole number/],
+    ['HOURLY_QUOTA', '10000001', /from 1 to 10000000/],
+    ['QUOTA_WINDOW_MS', '1h', /without a unit: 3600000/],
+    ['QUOTA_WINDOW_MS', '999', /from 1000 to 86400000/],
+    ['REQUEST_TIMEOUT_MS', '30s', /without a unit: 30000/],
+    ['FOLLOW_UP_DEADLINE', '72', /a whole number and a unit .* such as 90s, 15m, 72h or 30d; it is "72"/],
+    ['FOLLOW_UP_DEADLINE', '31d', /from 1s to 30d/],
+    ['RETENTION', '1.5d', /a whole number and a unit/],
+    ['RETENTION', '-1d', /a whole number and a unit/],
+    ['MAX_RECIPIENTS_PER_REQUEST', '1001', /from 1 to 1000/],
+    [
+      'SENDER_ADDRESS',
+      'toolongsendername',
+      /up to 11 letters: The sender takes 17 characters .* at most 11; it is/,
+    ],
+    ['SENDER_ADDRESS', '+12 34', /a number of up to 15 digits/],
+    ['DEFAULT_COUNTRY', 'UK', /ISO 3166 .* the United Kingdom is GB/],
+    ['DEFAULT_COUNTRY', 'Denmark', /ISO 3166/],
+    ['LOG_LEVEL', 'loud', /one of fatal, error, warn, info, debug, trace, silent/],
+    ['REDIS_PREFIX', '{a}', /letters, digits/],
+    ['SECRETS_KEY', 'correct horse battery staple', /32 random bytes .* openssl rand -base64 32/],
+    ['API_KEY', 'two words', /without spaces/],
+    ['MESSAGING_BASE_URL', 'host.example/v1', /http\(s\) URL, the part before \/outbound/],
+    ['MESSAGING_BASE_URL', 'ftp://host.example', /http\(s\) URL/],
+    ['MESSAGING_BASE_URL', 'https://host.example/v1?a=b', /must not hold a \? or # part/],
+    [
+      'MESSAGING_BASE_URL',
+      'https://host.example/v1/outbound/ACME/requests',
+      /only the part before \/outbound: https:\/\/host\.example\/v1$/,
+    ],
+    ['ACCOUNT_BASE_URL', 'accounts', /part before \/api\/login/],
+  ])('in %s (%s) come with what would be right', (name, value, right) => {
+    const found = problem({ [name]: value });
+    expect(found).toMatch(right);
+    expect(found.startsWith(`${name} must`)).toBe(true);
+  });
+
+  it.each([
+    ['REDIS_URL', 'redis://:hunter2@secret%zz@'],
+    ['REDIS_URL', 'redis://:hunter2@redis.example:6379/zero/one?x'],
+    ['API_KEY', 'hunter2 with a space'],
+    ['SECRETS_KEY', 'hunter2'],
+    ['MESSAGING_BASE_URL', 'https://me:hunter2@host.example'],
+    ['LOG_LEVEL', 'a-long-key-pasted-into-the-wrong-line-hunter2'],
+  ])('in %s never repeat a secret that stands there', (name, value) => {
+    expect(problem({ [name]: value })).not.toContain('hunter2');
+  });
+
+  it.each([
+    'https://host.example/v1/',
+    'https://host.example/v1/outbound',
+    'https://host.example/v1/outbound/',
+    'https://HOST.example/v1//',
+  ])('are not seen in %s, whose meaning is plain', (url) => {
+    expect(loadConfig({ ...SERVICE, MESSAGING_BASE_URL: url }).messagingBaseUrl).toBe(
+      'https://host.example/v1',
+    );
+  });
+
+  it('between a timeout and its window say how long the timeout may be', () => {
+    expect(problem({ QUOTA_WINDOW_MS: '10000' })).toMatch(
+      /^REQUEST_TIMEOUT_MS must be at most a tenth of QUOTA_WINDOW_MS, here 1000/,
+    );
+    expect(problems({ QUOTA_WINDOW_MS: '10000', REQUEST_TIMEOUT_MS: '1000' })).toEqual([]);
+  });
+
+  it('in one setting cast no blame on the settings it is compared with', () => {
+    expect(problem({ QUOTA_WINDOW_MS: '10000', REQUEST_TIMEOUT_MS: 'soon' })).toMatch(/^REQUEST_TIMEOUT_MS/);
+  });
+
+  it.each([
+    [{ ACCOUNT_USERNAME: 'ann' }, /^API_KEY and ACCOUNT_USERNAME are both set/],
+    [{ API_KEY: '', ACCOUNT_USERNAME: 'ann' }, /^ACCOUNT_PASSWORD must be set/],
+    [{ API_KEY: '', ACCOUNT_PASSWORD: 'pw' }, /^ACCOUNT_USERNAME must be set/],
+    [{ API_KEY: '' }, /^API_KEY must be set, or ACCOUNT_USERNAME and ACCOUNT_PASSWORD, or LANES_FILE/],
+  ])('in credentials name what is missing or too much (%o)', (environment, told) => {
+    expect(problem(environment)).toMatch(told);
+  });
+});
+
+describe('a name that looks like a setting', () => {
+  it.each([
+    ['HOURLY_QOUTA', 'HOURLY_QUOTA'],
+    ['MESSAGING_BASEURL', 'MESSAGING_BASE_URL'],
+    ['REDIS_URI', 'REDIS_URL'],
+    ['LANE_FILE', 'LANES_FILE'],
+  ])('gets a hint: %s is %s', (slip, meant) => {
+    expect(configHints({ [slip]: 'x' })).toEqual([
+      `${slip} is set, which is no setting of Volley; did you mean ${meant}?`,
+    ]);
+  });
+
+  it.each(['PATH', 'API_KEY_ACME', 'REDIS_URL_2', 'HOURLY_QUOTA', 'LOGNAME', 'SENDER'])(
+    'is not seen in %s',
+    (name) => {
+      expect(configHints({ [name]: 'x' })).toEqual([]);
+    },
+  );
+
+  it('is told of beside the fault it may have caused, and is none by itself', () => {
+    expect(problems({ HOURLY_QOUTA: '5' })).toEqual([]);
+    const [missing, hint] = problems({ MESSAGING_BASE_URL: '', MESSAGING_BASEURL: 'https://host.example' });
+    expect(missing).toMatch(/^MESSAGING_BASE_URL must be set/);
+    expect(hint).toMatch(/^MESSAGING_BASEURL is set/);
+  });
+});
+
+describe('a lanes file', () => {
+  const lanesOf = (json: string, environment: Environment = {}) =>
+    loadConfig(
+      { MESSAGING_BASE_URL: 'https://host.example', LANES_FILE: 'lanes.json', ...environment },
+      { readFile: () => json },
+    ).lanes;
+  const faultsOf = (json: string, environment?: Environment) => problemsOf(() => lanesOf(json, environment));
+
+  it('gives each lane its credentials and rules, and the environment what it does not say', () => {
+    const json = `\uFEFF{ "lanes": [
+      { "name": "acme", "apiKeyEnv": "ACME_KEY", "hourlyQuota": 500, "pollShare": 0.5, "pacing": "smooth",
+        "maxRecipientsPerRequest": 7, "unknownOutcome": "abandon after 24h", "clientCorrelator": "deduplicates" },
+      { "name": "child", "account": { "usernameEnv": "USER_A", "passwordEnv": "PASS_A", "targetAccountId": "77" },
+        "unknownOutcome": { "action": "resend", "after": "2h" } }
+    ]}`;
+    const environment = {
+      ACME_KEY: 'k1',
+      USER_A: 'ann',
+      PASS_A: 'pw',
+      HOURLY_QUOTA: '60',
+      MAX_RECIPIENTS_PER_REQUEST: '3',
+    };
+    expect(lanesOf(json, environment)).toEqual([
+      {
+        name: 'acme',
+        credentials: { kind: 'apiKey', apiKey: 'k1' },
+        hourlyQuota: 500,
+        pollShare: 0.5,
+        pacing: 'smooth',
+        maxRecipientsPerRequest: 7,
+        unknownOutcome: { action: 'abandon', afterMs: 86_400_000 },
+        clientCorrelator: 'deduplicates',
+      },
+      {
+        name: 'child',
+        credentials: { kind: 'account', username: 'ann', password: 'pw', targetAccountId: '77' },
+        hourlyQuota: 60,
+        pollShare: 0.2,
+        pacing: 'burst',
+        maxRecipientsPerRequest: 3,
+        unknownOutcome: { action: 'resend', afterMs: 7_200_000 },
+        clientCorrelator: 'off',
+      },
+    ]);
+  });
+
+  it('may be a bare list', () => {
+    expect(lanesOf('[{ "name": "a", "apiKey": "k" }]')).toHaveLength(1);
+  });
+
+  it('with broken syntax names the line, and repeats nothing of the file', () => {
+    expect(faultsOf('[\n  { "name": "a",\n    "apiKey" "hunter2" }\n]')).toEqual([
+      'lanes.json, line 3: not valid JSON (colon expected)',
+    ]);
+  });
+
+  it.each(['', '[]', '{}', '{"lanes":[]}', '7', 'null', '"lanes"'])(
+    'without a lane in it is a fault: %s',
+    (json) => {
+      expect(faultsOf(json)).toHaveLength(1);
+    },
+  );
+
+  it('that is not there is named, with what the system says', () => {
+    expect(
+      problemsOf(() => loadConfig({ ...SERVICE, API_KEY: '', LANES_FILE: '/nowhere/lanes.json' })),
+    ).toEqual(['LANES_FILE must name a file that can be read; /nowhere/lanes.json cannot (ENOENT)']);
+  });
+
+  it('with faults has all of them told, each by line, lane and field', () => {
+    const json = `[
+      { "name": "a", "apiKey": "k1", "hourlyQouta": 3 },
+      { "name": "b", "apiKeyEnv": "NOPE", "pollShare": 1,
+        "pacing": "fast" },
+      { "name": "c d", "apiKey": "k2", "hourlyQuota": "lots" },
+      { "apiKey": "k3", "maxRecipientsPerRequest": 0 },
+      { "name": "e" },
+      { "name": "f", "apiKey": "k4", "apiKeyEnv": "NOPE" },
+      { "name": "g", "account": { "username": "ann", "pasword": "hunter2" } },
+      { "name": "h", "account": { "username": "bob", "password": "hunter2", "passwordEnv": "NOPE" } },
+      { "name": "i", "apiKey": "k5", "unknownOutcome": "abandon after lunch" },
+      { "name": "i", "apiKey": "k6", "unknownOutcome": { "action": "resend" } },
+      { "name": "i", "apiKey": "k7" },
+      { "name": "j", "apiKey": "k8" },
+      { "name": "j", "apiKey": "k9" },
+      12
+    ]`;
+    const told = faultsOf(json);
+    expect(
+      told.map((text) => text.replace(/^lanes\.json, line (\d+), lane (\S+( d")?): /, '$1 $2 ')),
+    ).toEqual([
+      '2 "a" hourlyQouta is not a field; did you mean hourlyQuota?',
+      '3 "b" pollShare must be a share from 0 to 0.9, such as 0.2',
+      '4 "b" pacing must be "burst" or "smooth"',
+      '3 "b" apiKeyEnv names NOPE, which is not set (needed as apiKey)',
+      '5 "c d" name must be up to 40 letters, digits and _ . -, beginning with a letter or digit',
+      '5 "c d" hourlyQuota must be a whole number of requests an hour from 1 to 10000000, or "auto"',
+      '6 4 name must be up to 40 letters, digits and _ . -, beginning with a letter or digit',
+      '6 4 maxRecipientsPerRequest must be at least 1',
+      '7 "e" has no credentials: give one of apiKey, apiKeyEnv (the name of a variable) or account',
+      '8 "f" has more than one kind of credentials: give one of apiKey, apiKeyEnv (the name of a variable) or account',
+      '9 "g" account.pasword is not a field; did you mean password?',
+      '10 "h" account.password must be given as either password or passwordEnv',
+      '11 "i" unknownOutcome must be "hold", "abandon after 24h" or "resend after 24h", with a duration such as 90m, 24h or 3d',
+      '12 "i" unknownOutcome must be "hold", "abandon after 24h" or "resend after 24h", with a duration such as 90m, 24h or 3d',
+      '15 "j" name is taken by a lane above: every lane needs a name of its own',
+      '16 14 must be an object with a name and credentials',
+    ]);
+    expect(told.join()).not.toMatch(/hunter2|k[1-9]/);
+  });
+
+  it('cannot give two lanes one key or one account, for they would share its quota', () => {
+    const keys = faultsOf('[{"name":"a","apiKeyEnv":"X"},{"name":"b","apiKeyEnv":"Y"}]', {
+      X: 'k-77',
+      Y: 'k-77',
+    });
+    expect(keys).toEqual([
+      'LANES_FILE: lanes "a" and "b" send with the same API key, and so would share its quota; make them one lane',
+    ]);
+    const account = (target: string) => `{"username":"u","password":"p","targetAccountId":"${target}"}`;
+    const two = (one: string, other: string) =>
+      faultsOf(`[{"name":"a","account":${account(one)}},{"name":"b","account":${account(other)}}]`);
+    expect(two('1', '1')[0]).toMatch(/lanes "a" and "b" send with the same account/);
+    expect(two('1', '2')).toEqual([]);
+  });
+
+  it('excludes a key beside it, unless one of its lanes names that variable', () => {
+    expect(faultsOf('[{"name":"a","apiKey":"k"}]', { API_KEY: 'other' })).toEqual([
+      'API_KEY and LANES_FILE are both set: unset one, or let a lane of lanes.json name API_KEY',
+    ]);
+    expect(faultsOf('[{"name":"a","apiKeyEnv":"API_KEY"}]', { API_KEY: 'other' })).toEqual([]);
+  });
+
+  it('cannot give an unknown outcome up while its answer may still come', () => {
+    const json = '[{"name":"a","apiKey":"k","unknownOutcome":"abandon after 30s"}]';
+    expect(faultsOf(json)[0]).toMatch(
+      /lane "a": unknownOutcome must wait longer than REQUEST_TIMEOUT_MS \(30s\)/,
+    );
+    expect(faultsOf(json, { REQUEST_TIMEOUT_MS: '10000' })).toEqual([]);
+  });
+});
+
+describe('the configuration of a command that only speaks with Redis', () => {
+  it('needs nothing at all', () => {
+    const { lanes } = loadLocalConfig({});
+    expect(lanes).toMatchObject([{ name: 'default', hourlyQuota: 'auto' }]);
+    expect(lanes[0]).not.toHaveProperty('credentials');
+  });
+
+  it('knows the lanes of the file without the secrets they name', () => {
+    const readFile = (): string => '[{"name":"a","apiKeyEnv":"NOT_HERE","hourlyQuota":9}]';
+    expect(loadLocalConfig({ LANES_FILE: 'lanes.json' }, { readFile }).lanes).toMatchObject([
+      { name: 'a', hourlyQuota: 9 },
+    ]);
+  });
+
+  it('is checked as strictly in what is set', () => {
+    expect(problemsOf(() => loadLocalConfig({ REDIS_URL: 'nowhere', RETENTION: '7' }))).toHaveLength(2);
+  });
+});
+
+describe('a simulator in place of the service', () => {
+  const simulator = { messagingBaseUrl: 'http://127.0.0.1:8080/v1', accountBaseUrl: 'http://127.0.0.1:8080' };
+
+  it('needs no account, and is used whatever address is set', () => {
+    expect(loadConfig({}, { simulator })).toMatchObject({
+      ...simulator,
+      lanes: [{ credentials: { kind: 'apiKey', apiKey: 'simulator' } }],
+    });
+    expect(loadConfig(SERVICE, { simulator }).messagingBaseUrl).toBe(simulator.messagingBaseUrl);
+  });
+
+  it('is on this machine, or is refused', () => {
+    const elsewhere = { ...simulator, accountBaseUrl: 'https://host.example' };
+    expect(problemsOf(() => loadConfig({}, { simulator: elsewhere }))[0]).toMatch(
+      /only a base URL on this machine/,
+    );
+  });
+});
+
+describe('assertLoopback', () => {
+  it.each([
+    'http://127.0.0.1:1',
+    'http://127.8.9.10',
+    'https://localhost/x',
+    'http://[::1]:80/',
+    'http://127.1',
+  ])('lets %s pass', (url) => {
+    expect(() => assertLoopback(url)).not.toThrow();
+  });
+
+  it.each([
+    'https://host.example',
+    'http://128.0.0.1',
+    'http://localhost.example',
+    'http://127.0.0.1.example',
+    'http://127.0.0.1@host.example',
+    'http://0.0.0.0',
+    'http://[::2]',
+    'http://10.0.0.1',
+    'redis://127.0.0.1',
+    '127.0.0.1',
+    '',
+  ])('refuses %j', (url) => {
+    expect(() => assertLoopback(url)).toThrow(ConfigError);
+  });
+});
+
+describe('secrets', () => {
+  const config = loadConfig(
+    {
+      MESSAGING_BASE_URL: 'https://host.example',
+      REDIS_URL: 'redis://me:redis-secret@redis.example:6379',
+      SECRETS_KEY: 'c'.repeat(64),
+      LANES_FILE: 'lanes.json',
+    },
+    {
+      readFile: () =>
+        '[{"name":"a","apiKey":"key-secret"},{"name":"b","account":{"username":"ann","password":"pw-secret"}}]',
+    },
+  );
+
+  it('are all listed for the log to blot out', () => {
+    expect(secretsOf(config).sort()).toEqual(['c'.repeat(64), 'key-secret', 'pw-secret', 'redis-secret']);
+  });
+});
+
+describe('.env', () => {
+  const directory = mkdtempSync(join(tmpdir(), 'volley-env-'));
+  afterEach(() => rmSync(join(directory, '.env'), { force: true, recursive: true }));
+  afterAll(() => rmSync(directory, { recursive: true }));
+
+  it('lies under the real environment, which is not changed', () => {
+    writeFileSync(join(directory, '.env'), 'API_KEY="from the file"\nRETENTION=7d # a week\n');
+    const real = { API_KEY: 'real' };
+    expect(loadDotEnv(directory, real)).toEqual({ API_KEY: 'real', RETENTION: '7d' });
+    expect(real).toEqual({ API_KEY: 'real' });
+    loadDotEnv(directory);
+    expect(process.env['RETENTION']).toBeUndefined();
+  });
+
+  it('that cannot be read is named', () => {
+    mkdirSync(join(directory, '.env'));
+    expect(problemsOf(() => loadDotEnv(directory))[0]).toMatch(/\.env cannot be read \(EISDIR\)/);
+  });
+
+  it('may be missing', () => {
+    expect(loadDotEnv(directory, { API_KEY: 'real' })).toEqual({ API_KEY: 'real' });
+  });
+});

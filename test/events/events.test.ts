@@ -1,0 +1,287 @@
+import { describe, expect, it, vi } from 'vitest';
+import { CATALOGUE, type EventType, type FieldTable, type VolleyEvent } from '../../src/events/catalogue.js';
+import { createEvents, type Events, type EventsOptions, maskNumber } from '../../src/events/events.js';
+
+/** Events whose log lines are kept. */
+function recorded(options: Partial<EventsOptions> = {}): Events & { lines: string[] } {
+  const lines: string[] = [];
+  const events = createEvents({
+    level: 'trace',
+    destination: { write: (line) => void lines.push(line) },
+    clock: () => Date.UTC(2026, 2, 1, 12, 30, 5, 250),
+    ...options,
+  });
+  return { ...events, lines };
+}
+
+const paused: VolleyEvent = {
+  type: 'lane.paused',
+  lane: 'acme',
+  reason: 'throttled',
+  until: Date.UTC(2026, 2, 1, 13),
+  epoch: 4,
+};
+
+describe('a log line', () => {
+  it('says in words what nobody told it', () => {
+    const events = recorded({ format: 'lines' });
+    events.emit({ type: 'quota.learned', lane: 'acme', quota: 110, from: null });
+    events.emit({ type: 'quota.learned', lane: 'acme', quota: 108, from: 110 });
+    events.emit({ type: 'request.throttled', lane: 'acme', kind: 'send', retryAfterMs: null });
+    expect(events.lines.map((line) => line.slice(15, -1))).toEqual([
+      'lane acme: quota taken to be 110 requests a window; until now unknown',
+      'lane acme: quota taken to be 108 requests a window; until now 110',
+      'lane acme: send answered 429, Retry-After: none',
+    ]);
+  });
+
+  it('in JSON holds the event, its fields and a message', () => {
+    const events = recorded({ role: 'send' });
+    events.emit(paused);
+    expect(events.lines.map((line) => JSON.parse(line))).toEqual([
+      {
+        level: 'warn',
+        time: '2026-03-01T12:30:05.250Z',
+        pid: process.pid,
+        role: 'send',
+        event: 'lane.paused',
+        lane: 'acme',
+        reason: 'throttled',
+        until: '2026-03-01T13:00:00.000Z',
+        epoch: 4,
+        msg: 'lane acme paused until 2026-03-01T13:00:00Z: throttled',
+      },
+    ]);
+  });
+
+  it('for people holds the time, the level and the message', () => {
+    const events = recorded({ format: 'lines' });
+    events.emit(paused);
+    expect(events.lines).toEqual(['12:30:05 warn  lane acme paused until 2026-03-01T13:00:00Z: throttled\n']);
+  });
+
+  it('is only written from the level on that was asked for', () => {
+    const events = recorded({ level: 'error' });
+    events.emit(paused);
+    events.emit({ type: 'lane.stopped', lane: 'acme', reason: 'key refused' });
+    expect(events.lines).toHaveLength(1);
+    const silent = recorded({ level: 'silent' });
+    silent.emit({ type: 'lane.stopped', lane: 'acme', reason: 'key refused' });
+    expect(silent.lines).toEqual([]);
+  });
+
+  it('leaves out what the catalogue does not know', () => {
+    const events = recorded();
+    const stray = { ...paused, apiKey: 'hunter2' };
+    events.emit(stray);
+    expect(events.lines.join()).not.toContain('hunter2');
+  });
+
+  it('holds the stack of an error, and its message only once in the text', () => {
+    const events = recorded();
+    events.emit({ type: 'sweep.failed', error: new RangeError('out of reach') });
+    const line = JSON.parse(events.lines[0] ?? '');
+    expect(line.error).toMatch(/^RangeError: out of reach\n +at /);
+    expect(line.msg).toBe('sweep failed, tried again: out of reach');
+  });
+
+  it('is written even for a time that no calendar has', () => {
+    const events = recorded();
+    events.emit({ ...paused, until: Number.POSITIVE_INFINITY });
+    expect(events.lines).toHaveLength(1);
+  });
+});
+
+const NUMBERS = ['+447700900123', '+4915112345678', '15551234567', '004520123456', '07700900123'];
+const TOKEN = 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhbm4ifQ.c2lnbmF0dXJl';
+const SECRETS = ['key-4711-secret', 'pass word/&', 'k+ü'.repeat(3)];
+
+/** Texts with numbers that only their digits give away; ids keep their digits, so these are not for them. */
+const BARE = [...NUMBERS.slice(2), 'numbers 15551234567, 1-555-123-4567 and 07700 900123'];
+
+const TAINTED = [
+  ...BARE,
+  ...NUMBERS.slice(0, 2),
+  ...NUMBERS.slice(0, 2).map((number) => `tel:${number} is not active`),
+  `{"address":["tel:+447700900123"],"deliveryStatus":"?"}`,
+  'GET /outbound/tel%3A%2B447700900123/requests',
+  'numbers +44 7700 900 123 and +1 (555) 123-4567',
+  `the key ${TOKEN} is invalid`,
+  `Authorization: Bearer ${TOKEN}`,
+  'authorization: bearer opaque-token-hunter2',
+  `{"AccessToken":"${TOKEN}"}`,
+  'no key such as vk_0123456789ab_hunter2hunter2hunter2 is known',
+  'X-Authorization=Basic aHVudGVyMg==',
+  '{"RefreshToken": "hunter2", "password":"hunter2"}',
+  'apiKey=hunter2&x=1 and securityToken: hunter2',
+  'connect redis://me:hunter2@redis.example:6379',
+  ...SECRETS,
+  ...SECRETS.map((secret) => `https://host.example/?q=${encodeURIComponent(secret)}`),
+];
+
+/** Anything of a number or secret that must not be seen; five digits in a row are already too many. */
+function leaks(line: string): string[] {
+  const found = [TOKEN, 'hunter2', 'opaque', 'aHVudGVyMg', ...SECRETS, ...SECRETS.map(encodeURIComponent)];
+  const { time: _time, pid: _pid, ...rest } = JSON.parse(line);
+  const text = JSON.stringify(rest);
+  const digits = text.replace(/6379|\d{4}-\d\d-\d\dT[\d:.]+Z/g, '').match(/\d(?:[ ().-]{0,2}\d){5,}/g) ?? [];
+  return [...found.filter((secret) => text.includes(secret)), ...digits];
+}
+
+/** An event of a type with `text` wherever a text from elsewhere may stand. */
+function tainted(type: EventType, text: string): VolleyEvent {
+  const fields: FieldTable = CATALOGUE[type].fields;
+  const values = Object.entries(fields).map(([name, { kind }]) => {
+    switch (kind) {
+      case 'prose':
+        return [name, text];
+      case 'failure':
+        return [name, new Error(text)];
+      case 'phone':
+        return [name, NUMBERS.includes(text) ? text : '+447700900123'];
+      case 'id':
+        return [name, BARE.includes(text) ? 'id-1' : text];
+      case 'word':
+        return [name, 'word'];
+      case 'number':
+      case 'time':
+        return [name, 3];
+      default:
+        return kind satisfies never;
+    }
+  });
+  return { type, ...Object.fromEntries(values) };
+}
+
+const TYPES = Object.keys(CATALOGUE) as EventType[];
+
+describe.each(TYPES)('%s', (type) => {
+  it('gives away no number, key or token, whatever its fields hold', () => {
+    for (const text of TAINTED) {
+      const events = recorded({ secrets: SECRETS });
+      events.emit(tainted(type, text));
+      expect(events.lines).toHaveLength(1);
+      expect(leaks(events.lines[0] ?? ''), text).toEqual([]);
+    }
+  });
+
+  it('tells in one line, without a gap', () => {
+    const events = recorded();
+    events.emit(tainted(type, 'first\nsecond'.repeat(200)));
+    const { msg } = JSON.parse(events.lines[0] ?? '');
+    expect(msg).not.toMatch(/undefined|null|NaN|\[object/);
+    expect(msg.replaceAll('first\nsecond', '')).not.toContain('\n');
+  });
+
+  it('shows a number only through the kind of field that hides it', () => {
+    const fields: FieldTable = CATALOGUE[type].fields;
+    const numbers = Object.entries(fields).filter(([name]) =>
+      /^(recipient|number|to|address|msisdn)$/.test(name),
+    );
+    for (const [, { kind }] of numbers) expect(kind).toBe('phone');
+  });
+
+  it('has no field of a name that every line has', () => {
+    const names = Object.keys(CATALOGUE[type].fields);
+    expect(
+      names.filter((name) => ['level', 'time', 'pid', 'role', 'event', 'msg', 'type'].includes(name)),
+    ).toEqual([]);
+  });
+});
+
+describe('what is no secret', () => {
+  it.each([
+    'connect ECONNREFUSED 10.100.200.255:6379',
+    'request 3f2504e0-4f89-11d3-9a0c-0305e82c3301 of batch 12',
+    'since 2026-03-01T12:30:05Z, 100,000 recipients',
+    'HTTP 503 after 30000 ms',
+  ])('stays readable: %s', (reason) => {
+    const events = recorded();
+    events.emit({ type: 'lane.stopped', lane: 'acme', reason });
+    expect(JSON.parse(events.lines[0] ?? '').reason).toBe(reason);
+  });
+
+  it('keeps the digits of ids', () => {
+    const events = recorded();
+    events.emit({ type: 'request.missing', lane: 'acme', request: '4711081512345' });
+    expect(JSON.parse(events.lines[0] ?? '').request).toBe('4711081512345');
+  });
+});
+
+describe('maskNumber', () => {
+  it.each([
+    ['+447700900123', '+44…123'],
+    ['447700900123', '…123'],
+    ['tel:+447700900123', '…123'],
+    ['72345', '…45'],
+    ['', '…'],
+  ])('shows of %j only %s', (number, shown) => {
+    expect(maskNumber(number)).toBe(shown);
+  });
+});
+
+describe('a listener', () => {
+  it('hears the events of its type as they are, also those that are not logged, until it ends', () => {
+    const events = recorded({ level: 'silent' });
+    const heard = vi.fn();
+    const end = events.on('recipient.rejected', heard);
+    const rejected: VolleyEvent = {
+      type: 'recipient.rejected',
+      lane: 'acme',
+      campaign: 'c1',
+      recipient: '+447700900123',
+      reason: 'not active',
+    };
+    events.emit(paused);
+    events.emit(rejected);
+    end();
+    events.emit(rejected);
+    expect(heard.mock.calls).toEqual([[rejected]]);
+  });
+
+  it('can hear everything', () => {
+    const events = recorded();
+    const heard: string[] = [];
+    events.onAny((event) => heard.push(event.type));
+    events.emit(paused);
+    events.emit({ type: 'lane.reopened', lane: 'acme', epoch: 4 });
+    expect(heard).toEqual(['lane.paused', 'lane.reopened']);
+  });
+
+  it('given twice is two listeners, each with an end of its own', () => {
+    const events = recorded();
+    const heard = vi.fn();
+    events.on('lane.paused', heard);
+    events.on('lane.paused', heard)();
+    events.emit(paused);
+    expect(heard).toHaveBeenCalledTimes(1);
+  });
+
+  it.each([
+    [
+      'throws',
+      () => {
+        throw new Error('mine');
+      },
+    ],
+    ['rejects', () => Promise.reject(new Error('mine'))],
+  ])('that %s disturbs nobody and is told of once', async (_how, fault) => {
+    const events = recorded();
+    const heard = vi.fn();
+    events.onAny(fault);
+    events.on('lane.paused', heard);
+    const told = events.next('listener.failed');
+    events.emit(paused);
+    expect(await told).toMatchObject({ of: 'lane.paused', error: new Error('mine') });
+    expect(heard).toHaveBeenCalledTimes(1);
+    expect(events.lines).toHaveLength(2);
+  });
+
+  it('can wait for the next event that fits', async () => {
+    const events = recorded();
+    const second = events.next('lane.paused', (event) => event.epoch === 5);
+    events.emit(paused);
+    events.emit({ ...paused, epoch: 5 });
+    expect(await second).toMatchObject({ epoch: 5 });
+  });
+});

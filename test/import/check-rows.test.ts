@@ -1,0 +1,254 @@
+import { Readable } from 'node:stream';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { compileTemplate } from '../../src/campaign/template.js';
+import { type CheckedRow, type CheckOptions, checkRows } from '../../src/import/check-rows.js';
+import { numbersAlone } from '../../src/import/headerless.js';
+import type { Rows } from '../../src/import/row.js';
+import { type RecipientInput, rowsOfObjects } from '../../src/import/row-objects.js';
+import { readCsv } from '../../src/import/rows.js';
+
+function csv(text: string): Promise<Rows> {
+  return readCsv(Readable.from([Buffer.from(text)]));
+}
+
+/** A list too long to be read to its end by the way: being let go of ends it. */
+function longCsv(start: string): Readable {
+  return Readable.from(
+    (function* () {
+      yield Buffer.from(start);
+      for (let i = 0; i < 1_000; i++) yield Buffer.from('x,y\n'.repeat(10_000));
+    })(),
+  );
+}
+
+async function check(list: Rows, options: CheckOptions & { text?: string } = {}) {
+  const { text, ...rest } = options;
+  const compiled = text === undefined ? undefined : compileTemplate(text, list.columns);
+  if (compiled?.ok === false) throw new Error(compiled.reason);
+  const checked = await checkRows(list, { defaultCountry: 'GB', template: compiled?.template, ...rest });
+  const rows: CheckedRow[] = [];
+  for await (const batch of checked.batches) rows.push(...batch);
+  return { rows, counts: checked.counts(), column: checked.numberColumn };
+}
+
+describe('a checked list', () => {
+  it('has each row as recipient, duplicate or invalid, with its line and why', async () => {
+    const list = await csv(
+      'name;phone\nAnna;07700 900123\nBo;+44 7700 900123\nCy;12345\n;07700 900124\nDi;07700 900125;x\nEli;0044 7700 900126\n',
+    );
+    const { rows, counts } = await check(list, { text: 'Hi {{name}}' });
+    expect(rows).toEqual([
+      { kind: 'recipient', line: 2, number: '+447700900123', values: ['Anna', '07700 900123'] },
+      { kind: 'duplicate', line: 3, number: '+447700900123' },
+      {
+        kind: 'invalid',
+        line: 4,
+        column: 'phone',
+        reason: '"12345" has 5 digits after +44, where mobile numbers have 10',
+        row: ['Cy', '12345'],
+      },
+      {
+        kind: 'invalid',
+        line: 5,
+        column: 'name',
+        reason: 'is empty, but the text uses {{name}}',
+        row: ['', '07700 900124'],
+      },
+      {
+        kind: 'invalid',
+        line: 6,
+        column: null,
+        reason: 'has 3 fields, but the header has 2; a field that holds the delimiter must stand in quotes',
+        row: ['Di', '07700 900125', 'x'],
+      },
+      { kind: 'recipient', line: 7, number: '+447700900126', values: ['Eli', '0044 7700 900126'] },
+    ]);
+    expect(counts).toEqual({ rows: 6, recipients: 2, duplicates: 1, invalid: 3 });
+  });
+
+  it('keeps the good row of a number whose first row was invalid', async () => {
+    const list = await csv('name,phone\n,07700900123\nAnna,07700900123\n');
+    const { rows } = await check(list, { text: 'Hi {{name}}' });
+    expect(rows.map((row) => row.kind)).toEqual(['invalid', 'recipient']);
+  });
+
+  it('needs no values that the text does not use', async () => {
+    const { counts } = await check(await csv('name,phone\n,07700900123\n'), { text: 'Hi all' });
+    expect(counts.recipients).toBe(1);
+  });
+
+  it('may hold nobody', async () => {
+    const { rows, counts } = await check(await csv('phone\n'));
+    expect(rows).toEqual([]);
+    expect(counts).toEqual({ rows: 0, recipients: 0, duplicates: 0, invalid: 0 });
+  });
+
+  it('accounts for every row of any list, and for every number once', async () => {
+    const number = fc.integer({ min: 0, max: 40 }).map((n) => `0770090${String(1000 + n)}`);
+    const phone = fc.oneof({ weight: 5, arbitrary: number }, fc.constantFrom('', '123', 'x', '+4520123456'));
+    const lines = fc.array(fc.tuple(fc.constantFrom('Anna', ''), phone), {
+      minLength: 1,
+      maxLength: 3_000,
+      size: 'max',
+    });
+    await fc.assert(
+      fc.asyncProperty(lines, async (list) => {
+        const text = list.map(([name, to]) => `x,${name},${to}\n`).join('');
+        const { rows, counts } = await check(await csv(`x,name,phone\n${text}`), { text: '{{name}}' });
+        expect(rows.map((row) => row.line)).toEqual(list.map((_, i) => i + 2));
+        expect(counts.rows).toBe(list.length);
+        expect(counts.recipients + counts.duplicates + counts.invalid).toBe(counts.rows);
+        const numbers = rows.flatMap((row) => (row.kind === 'recipient' ? [row.number] : []));
+        const good = list.filter(([name, to]) => name !== '' && to.length > 3);
+        expect(numbers.length).toBe(counts.recipients);
+        expect(new Set(numbers).size).toBe(numbers.length);
+        expect(numbers.length).toBe(new Set(good.map(([, to]) => to)).size);
+      }),
+      { numRuns: 30 },
+    );
+  });
+
+  it('lets go of the file when its column or country is refused', async () => {
+    const source = longCsv('a,b\nx,y\n');
+    await expect(checkRows(await readCsv(source))).rejects.toThrow('Which column');
+    await expect.poll(() => source.destroyed).toBe(true);
+    await expect(checkRows(await csv('phone\n1\n'), { defaultCountry: 'UK' })).rejects.toThrow('use GB');
+  });
+});
+
+describe('the column of numbers', () => {
+  it.each([
+    'to',
+    'Phone',
+    'MOBILE',
+    'msisdn',
+    'Number',
+    'recipient',
+    'Telephone',
+    'Mobile Phone',
+    'phone_number',
+    'Tlf.',
+  ])('is found by its name: %s', async (name) => {
+    const { column } = await check(await csv(`id,${name},other\n07700900001,07700900123,07700900124\n`));
+    expect(column).toBe(name);
+  });
+
+  it('is found by its values where no name tells', async () => {
+    expect((await check(await csv('who,reach\nAnna,07700 900123\nBo,\n'))).column).toBe('reach');
+  });
+
+  it('is found by its values where two names would do', async () => {
+    expect((await check(await csv('number,mobile\n17,07700 900123\n18,+447700900124\n'))).column).toBe(
+      'mobile',
+    );
+  });
+
+  it('is the one asked for, in any case of letters', async () => {
+    const text = 'phone,work\n07700900123,07700900124\n';
+    expect((await check(await csv(text), { toColumn: 'work' })).column).toBe('work');
+    expect((await check(await csv(text), { toColumn: ' WORK' })).column).toBe('work');
+  });
+
+  it('is asked for, naming the columns, where it is not clear', async () => {
+    await expect(check(await csv('home,work\n07700900123,07700900124\n'))).rejects.toThrow(
+      'Which column to send to is not clear: several columns could hold the numbers: "home", "work". Name it (--to-column, or toColumn); the file has "home", "work".',
+    );
+    await expect(check(await csv('who,city\nAnna,Ry\n'))).rejects.toThrow(
+      'no column looks like one of phone numbers. Name it (--to-column, or toColumn); the file has "who", "city".',
+    );
+    await expect(check(await csv('who,city\nAnna,Ry\n'), { toColumn: 'tel' })).rejects.toThrow(
+      'There is no column "tel"; the file has "who", "city".',
+    );
+  });
+});
+
+describe('a list without a header', () => {
+  it.each(['+447700900123\n+447700900124\n', '07700 900123\n07700 900124\n'])(
+    'is refused, so that nobody is taken for the name of a column: %j',
+    async (text) => {
+      await expect(check(await csv(text))).rejects.toThrow(/The header is missing.*such as phone\./s);
+    },
+  );
+
+  it('is refused whichever place the number has', async () => {
+    await expect(check(await csv('Anna,+447700900123\nBo,+447700900124\n'))).rejects.toThrow(
+      'The header is missing: the first line holds the number +447700900123. Put a line above it that names the columns, such as phone,name.',
+    );
+  });
+
+  it('is not one whose columns are years, or whose number column has a name', async () => {
+    expect((await check(await csv('reach,2024-2025\n07700900123,x\n'))).column).toBe('reach');
+    expect((await check(await csv('phone,447700900123\n07700900124,x\n'))).column).toBe('phone');
+  });
+
+  it('is taken where it can only be numbers: those never sent to', async () => {
+    const list = numbersAlone(await csv('+447700900123\n+447700900124\n'));
+    expect((await check(list)).counts).toMatchObject({ rows: 2, recipients: 2 });
+    const named = numbersAlone(await csv('phone\n+447700900124\n'));
+    expect((await check(named)).counts).toMatchObject({ rows: 1, recipients: 1 });
+  });
+});
+
+describe('recipients handed over by code', () => {
+  const people: RecipientInput[] = [
+    { to: '07700 900123', name: 'Anna', visits: 3 },
+    { name: 'Bo', to: '+447700900123', visits: 0 },
+    { to: 'x', name: 'Cy', visits: 1 },
+    { to: '07700 900124', name: undefined, visits: 1 },
+  ];
+
+  it('are checked like the rows of a file, their line being their place', async () => {
+    const { rows, counts, column } = await check(await rowsOfObjects(people), {
+      text: '{{name}}: {{visits}}',
+    });
+    expect(column).toBe('to');
+    expect(rows.map((row) => [row.line, row.kind])).toEqual([
+      [1, 'recipient'],
+      [2, 'duplicate'],
+      [3, 'invalid'],
+      [4, 'invalid'],
+    ]);
+    expect(rows[0]).toMatchObject({ values: ['07700 900123', 'Anna', '3'] });
+    expect(counts).toEqual({ rows: 4, recipients: 1, duplicates: 1, invalid: 2 });
+  });
+
+  it('may come one by one, and are taken no further than they are read', async () => {
+    let given = 0;
+    let ended = false;
+    async function* endless(): AsyncGenerator<RecipientInput> {
+      try {
+        for (;;) yield { to: `0770${String(9_000_000 + given++)}` };
+      } finally {
+        ended = true;
+      }
+    }
+    const checked = await checkRows(await rowsOfObjects(endless()), { defaultCountry: 'GB' });
+    for await (const batch of checked.batches) {
+      expect(batch).toHaveLength(1000);
+      break;
+    }
+    expect(given).toBe(1000);
+    expect(ended).toBe(true);
+  });
+
+  it('are let go of by whoever leaves them early', async () => {
+    let ended = false;
+    function* endless(): Generator<RecipientInput> {
+      try {
+        for (;;) yield { to: '07700900123' };
+      } finally {
+        ended = true;
+      }
+    }
+    for await (const batch of (await rowsOfObjects(endless())).batches) {
+      expect(batch[0]).toEqual({ line: 1, fields: ['07700900123'], fault: null });
+      break;
+    }
+    expect(ended).toBe(true);
+  });
+
+  it('must be some', async () => {
+    await expect(rowsOfObjects([])).rejects.toThrow('There are no recipients.');
+  });
+});

@@ -1,0 +1,52 @@
+import { expect, it } from 'vitest';
+import { compileTemplate } from '../../src/campaign/template.js';
+import { checkRows } from '../../src/import/check-rows.js';
+import { readCsv } from '../../src/import/rows.js';
+
+async function check(path: string, text: string) {
+  const list = await readCsv(path);
+  const compiled = compileTemplate(text, list.columns);
+  if (!compiled.ok) throw new Error(compiled.reason);
+  const checked = await checkRows(list, { defaultCountry: 'GB', template: compiled.template });
+  const faults: string[] = [];
+  for await (const batch of checked.batches) {
+    for (const row of batch) if (row.kind === 'invalid') faults.push(`${row.line} ${row.column ?? 'row'}`);
+  }
+  return { columns: list.columns, faults, ...checked.counts() };
+}
+
+it('examples/spring-sale.csv is a list that can be sent as it is, with semicolons and duplicates', async () => {
+  expect(
+    await check('examples/spring-sale.csv', 'Hi {{name}} in {{city}}: your code is {{voucher}}'),
+  ).toEqual({
+    columns: ['name', 'phone', 'city', 'voucher', 'note'],
+    faults: [],
+    rows: 520,
+    recipients: 486,
+    duplicates: 34,
+    invalid: 0,
+  });
+});
+
+it('examples/messy.csv has a row with each fault that lists have', async () => {
+  const {
+    faults,
+    columns: _columns,
+    ...counts
+  } = await check('examples/messy.csv', 'Hi {{name}} in {{city}}');
+  expect(faults).toEqual([
+    '4 phone',
+    '5 phone',
+    '6 phone',
+    '7 name',
+    '8 phone',
+    '12 phone',
+    '15 phone',
+    '16 row',
+    '17 phone',
+    '18 row',
+    '20 phone',
+    '22 phone',
+  ]);
+  expect(counts).toEqual({ rows: 20, recipients: 6, duplicates: 2, invalid: 12 });
+});

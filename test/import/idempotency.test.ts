@@ -1,0 +1,212 @@
+import { describe, expect, test, vi } from 'vitest';
+import type { CampaignInput, EnqueueOutcome } from '../../src/import/campaign-input.js';
+import { importCampaign } from '../../src/import/import-campaign.js';
+import { discardImport } from '../../src/import/remove-campaign.js';
+import type { RecipientInput } from '../../src/import/row-objects.js';
+import { findLane, listCampaigns, readState } from '../../src/lane/campaigns.js';
+import type { Redis } from '../../src/redis/connection.js';
+import { testRedis } from '../redis/test-redis.js';
+import { importFixture, mobile } from './import-fixture.js';
+
+const { prefix, redis } = testRedis('once');
+const { deps, keys, lane } = importFixture(redis, prefix);
+
+function to(first: number, count: number): RecipientInput[] {
+  return Array.from({ length: count }, (_, at) => ({ to: mobile(first + at) }));
+}
+
+function enqueue(change: Partial<CampaignInput>): Promise<EnqueueOutcome> {
+  return importCampaign(deps, { recipients: to(0, 3), message: 'Hello', ...change });
+}
+
+function idOf(outcome: EnqueueOutcome): string {
+  if (!('id' in outcome)) throw new Error(`there is no id: it was ${outcome.kind}`);
+  return outcome.id;
+}
+
+async function campaigns(): Promise<string[]> {
+  const ids: string[] = [];
+  for await (const { id } of listCampaigns(redis, keys)) ids.push(id);
+  return ids;
+}
+
+/** A list whose rest comes when it is told to. */
+function halting(first: number) {
+  let go = (): void => {};
+  const gate = new Promise<void>((resolve) => {
+    go = resolve;
+  });
+  async function* recipients() {
+    yield* to(first, 2);
+    await gate;
+    yield* to(first + 2, 1);
+  }
+  return { recipients: recipients(), go: () => go() };
+}
+
+async function importing(): Promise<string> {
+  return vi.waitFor(async () => {
+    const [id] = await redis.zrange(keys.lane(lane, 'importing'), '0', '-1');
+    if (id === undefined) throw new Error('nothing is being imported');
+    return id;
+  });
+}
+
+describe('an idempotency key', () => {
+  test('with the same content gives the campaign that it has made', async () => {
+    const change = { message: 'Same', idempotencyKey: 'same', recipients: to(10, 3) };
+    const first = await enqueue(change);
+    expect(first).toMatchObject({ kind: 'created', recipients: 3 });
+    const before = await campaigns();
+    expect(await enqueue(change)).toMatchObject({ kind: 'existing', id: idOf(first), recipients: 3 });
+    expect(await campaigns()).toEqual(before);
+  });
+
+  test.each([
+    ['other recipients', { recipients: to(20, 2) }],
+    ['another text', { message: 'Other' }],
+    ['another sender', { sender: '54321' }],
+    ['another time', { at: Date.parse('2999-01-01T00:00:00Z') }],
+    ['another end', { validForMs: 3_600_000 }],
+    ['another priority', { priority: 'high' as const }],
+  ])('with %s is a conflict, and makes nothing', async (what, change) => {
+    const given = { message: `Conflict: ${what}`, idempotencyKey: what, recipients: to(20, 3) };
+    const id = idOf(await enqueue(given));
+    const before = await campaigns();
+    expect(await enqueue({ ...given, ...change })).toEqual({ kind: 'conflict', id });
+    expect(await campaigns()).toEqual(before);
+  });
+
+  test('with another name, which is for people, is the campaign that it has made', async () => {
+    const change = { message: 'Named', idempotencyKey: 'named', recipients: to(90, 1) };
+    const id = idOf(await enqueue(change));
+    expect(await enqueue({ ...change, name: 'spring' })).toMatchObject({ kind: 'existing', id });
+  });
+
+  test('is free again where nobody heard that it was taken', async () => {
+    const deaf: Redis = new Proxy(redis, {
+      get(target, name) {
+        const value: unknown = Reflect.get(target, name);
+        if (name !== 'set') return typeof value === 'function' ? value.bind(target) : value;
+        return async (...args: Parameters<typeof redis.set>) => {
+          await target.set(...args);
+          throw new Error('Connection is closed.');
+        };
+      },
+    });
+    const change = { message: 'Unheard', idempotencyKey: 'unheard', recipients: to(95, 1) };
+    await expect(importCampaign({ ...deps, redis: deaf }, change)).rejects.toThrow('Connection is closed');
+    expect(await enqueue(change)).toMatchObject({ kind: 'created' });
+  });
+
+  test('of several imports at the same moment makes one campaign', async () => {
+    const before = (await campaigns()).length;
+    const outcomes = await Promise.all(
+      Array.from({ length: 6 }, () =>
+        enqueue({ message: 'At once', idempotencyKey: 'at once', recipients: to(30, 600) }),
+      ),
+    );
+    expect(outcomes.map(({ kind }) => kind).sort()).toEqual(['created', ...Array(5).fill('existing')]);
+    expect(new Set(outcomes.map(idOf)).size).toBe(1);
+    expect(await campaigns()).toHaveLength(before + 1);
+  });
+
+  test('waits for an import that holds it, and is free when that comes to nothing', async () => {
+    const slow = halting(1_000);
+    const change = { message: 'Slow', idempotencyKey: 'slow' };
+    const first = enqueue({ ...change, ...slow, confirm: async () => false });
+    const id = await importing();
+    const asked = vi.spyOn(redis, 'hget');
+    let isAnswered = false;
+    const second = enqueue({ ...change, recipients: to(1_000, 3) }).finally(() => {
+      isAnswered = true;
+    });
+    await vi.waitFor(() => {
+      expect(asked.mock.calls.filter(([, field]) => field === id).length).toBeGreaterThan(2);
+    });
+    expect(isAnswered).toBe(false);
+    slow.go();
+    expect(await first).toEqual({ kind: 'declined' });
+    expect(await second).toMatchObject({ kind: 'created' });
+  });
+
+  test('of an import whose process died is taken over once its lease is over', async () => {
+    const slow = halting(2_000);
+    const change = { message: 'Dead', idempotencyKey: 'dead' };
+    // As if its process had been stopped: it renews nothing for the length of the test, and then it comes back.
+    const dead = importCampaign(
+      { ...deps, importLeaseMs: 100_000 },
+      { ...change, recipients: slow.recipients, again: true },
+    );
+    const lost = expect(dead).rejects.toThrow('was discarded');
+    const id = await importing();
+    await redis.zadd(keys.lane(lane, 'importing'), 1, id);
+    const outcome = await enqueue({ ...change, recipients: to(2_000, 3) });
+    expect(outcome.kind).toBe('created');
+    expect(idOf(outcome)).not.toBe(id);
+    slow.go();
+    await lost;
+    expect(await readState(redis, keys, lane, id)).toBeNull();
+    expect(await redis.keys(`*campaign:${id}*`)).toEqual([]);
+    expect(await enqueue({ ...change, recipients: to(2_000, 3) })).toMatchObject({
+      kind: 'existing',
+      id: idOf(outcome),
+    });
+  });
+});
+
+describe('a content', () => {
+  test('is not sent again within a day unless that is asked for', async () => {
+    const change = { message: 'Repeated', recipients: to(40, 3) };
+    const id = idOf(await enqueue(change));
+    const before = await campaigns();
+    expect(await enqueue(change)).toEqual({ kind: 'repeated', id });
+    expect(await enqueue({ ...change, idempotencyKey: 'repeated' })).toEqual({ kind: 'repeated', id });
+    expect(await campaigns()).toEqual(before);
+    const again = await enqueue({ ...change, again: true });
+    expect(again.kind).toBe('created');
+    expect(await enqueue(change)).toEqual({ kind: 'repeated', id: idOf(again) });
+  });
+
+  test('of two imports at the same moment is sent by one', async () => {
+    const outcomes = await Promise.all(
+      [1, 2].map(() => enqueue({ message: 'Twice', recipients: to(50, 600) })),
+    );
+    expect(outcomes.map(({ kind }) => kind).sort()).toEqual(['created', 'repeated']);
+    expect(new Set(outcomes.map(idOf)).size).toBe(1);
+  });
+
+  test('is another where only the cut between two values differs', async () => {
+    const message = 'Hi {{a}} {{b}}';
+    const first = await enqueue({ message, recipients: [{ to: mobile(60), a: 'x:,y', b: 'z' }] });
+    const second = await enqueue({ message, recipients: [{ to: mobile(60), a: 'x', b: 'y:,z' }] });
+    expect([first.kind, second.kind]).toEqual(['created', 'created']);
+  });
+
+  test('is the same where only what the text does not use differs', async () => {
+    const message = 'Hi {{a}}';
+    const id = idOf(await enqueue({ message, recipients: [{ to: mobile(61), a: 'x', note: '1' }] }));
+    const outcome = await enqueue({ message, recipients: [{ to: mobile(61), a: 'x', note: '2' }] });
+    expect(outcome).toEqual({ kind: 'repeated', id });
+  });
+
+  test('whose campaign is gone is free', async () => {
+    const change = { message: 'Gone', recipients: to(70, 3) };
+    const id = idOf(await enqueue(change));
+    await redis.hdel(keys.lane(lane, 'states'), id);
+    expect(await enqueue(change)).toMatchObject({ kind: 'created' });
+  });
+});
+
+test('a campaign that is alive or committed cannot be discarded as dead', async () => {
+  const slow = halting(3_000);
+  const alive = enqueue({ message: 'Alive', recipients: slow.recipients });
+  const id = await importing();
+  expect(await discardImport(redis, keys, lane, id)).toBe(false);
+  slow.go();
+  expect(await alive).toMatchObject({ kind: 'created', id });
+  await redis.zadd(keys.lane(lane, 'importing'), 1, id);
+  expect(await discardImport(redis, keys, lane, id)).toBe(false);
+  expect(await findLane(redis, keys, id)).toBe(lane);
+  expect(await redis.zscore(keys.lane(lane, 'importing'), id)).toBeNull();
+});

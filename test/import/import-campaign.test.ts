@@ -1,0 +1,287 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { InputError, NotFoundError } from '../../src/campaign/errors.js';
+import type { CampaignInput } from '../../src/import/campaign-input.js';
+import { importCampaign, previewCampaign } from '../../src/import/import-campaign.js';
+import type { RecipientInput } from '../../src/import/row-objects.js';
+import { findLane, readMeta, readState } from '../../src/lane/campaigns.js';
+import { sliceReader } from '../../src/recipients/slices.js';
+import { keysOf, testRedis } from '../redis/test-redis.js';
+import { importFixture, mobile } from './import-fixture.js';
+
+const { prefix, redis } = testRedis('import');
+const { deps, keys, lane, told, woken } = importFixture(redis, prefix);
+
+/** A text that no other test has, so that no test repeats another's campaign. */
+let texts = 0;
+function input(change: Partial<CampaignInput> = {}): CampaignInput {
+  texts += 1;
+  return { recipients: to(0, 3), message: `Sale no. ${texts}`, ...change };
+}
+
+function to(first: number, count: number): RecipientInput[] {
+  return Array.from({ length: count }, (_, at) => ({ to: mobile(first + at) }));
+}
+
+async function created(change: Partial<CampaignInput>) {
+  const outcome = await importCampaign(deps, input(change));
+  if (outcome.kind !== 'created') throw new Error(`it was ${outcome.kind}`);
+  const state = await readState(redis, keys, lane, outcome.id);
+  if (state === null) throw new Error('it has no state');
+  return { ...outcome, state };
+}
+
+async function csv(text: string): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'volley-import-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  await writeFile(join(folder, 'spring.csv'), text);
+  return join(folder, 'spring.csv');
+}
+
+async function keysLeftBy<Result>(run: () => Promise<Result>): Promise<{ result: Result; left: string[] }> {
+  const before = new Set(await keysOf(redis, prefix));
+  const result = await run();
+  return { result, left: (await keysOf(redis, prefix)).filter((key) => !before.has(key)) };
+}
+
+test('a campaign for now is running, with everything that a claim needs', async () => {
+  const { id, state } = await created({ recipients: to(0, 300), priority: 'high' });
+  expect(state).toMatchObject({
+    s: 'running',
+    total: 300,
+    end: 300,
+    cursor: 0,
+    batch: 256,
+    slice: 256,
+    rest: 'planned',
+    weight: 4,
+    n: { planned: 300 },
+    lapse: 0,
+    ended: 0,
+  });
+  expect(await redis.zscore(keys.lane(lane, 'running'), id)).toBe('0');
+  expect(await redis.zscore(keys.lane(lane, 'importing'), id)).toBeNull();
+  expect(await findLane(redis, keys, id)).toBe(lane);
+  expect(woken).toContain(lane);
+  expect(told.map(({ type }) => type)).toEqual(
+    expect.arrayContaining(['campaign.imported', 'campaign.launched']),
+  );
+  const read = await sliceReader(redis, keys, lane).recipients(id, 250, 20);
+  expect(read).toEqual(to(250, 20).map(({ to: number }) => ({ number, values: [] })));
+});
+
+test('a newcomer begins five requests before where the lane is', async () => {
+  await redis.hset(keys.lane(lane, 'lane'), 'virtual', '1234.5');
+  onTestFinished(async () => void (await redis.hdel(keys.lane(lane, 'lane'), 'virtual')));
+  const { id } = await created({});
+  expect(await redis.zscore(keys.lane(lane, 'running'), id)).toBe('1229.5');
+});
+
+test('a campaign for later is scheduled, and lapses so long after its launch', async () => {
+  const at = Date.now() + 3_600_000;
+  const { id, state } = await created({ at, validForMs: 60_000 });
+  expect(state).toMatchObject({ s: 'scheduled', launch: at, lapse: at + 60_000 });
+  expect(await redis.zscore(keys.lane(lane, 'scheduled'), id)).toBe(String(at));
+  expect(await redis.zscore(keys.lane(lane, 'lapsing'), id)).toBe(String(at + 60_000));
+  expect(await redis.zscore(keys.lane(lane, 'running'), id)).toBeNull();
+});
+
+test('a personalised text is kept with the values that it uses, and sent one by one', async () => {
+  const recipients = await csv(
+    `\ufeffphone;name;note\n${mobile(1)};O'Brien & Søn;"x; y"\n${mobile(2)};王小明 🌷;z\n`,
+  );
+  const { id, name, state } = { name: '', ...(await created({ recipients, message: 'Hi {{name}}' })) };
+  expect(name).toBe('');
+  expect(state.batch).toBe(1);
+  expect(await sliceReader(redis, keys, lane).recipients(id, 0, 2)).toEqual([
+    { number: mobile(1), values: ["O'Brien & Søn"] },
+    { number: mobile(2), values: ['王小明 🌷'] },
+  ]);
+  expect(await readMeta(redis, keys, lane, id)).toMatchObject({
+    name: 'spring',
+    sender: '12345',
+    columns: ['phone', 'name', 'note'],
+    numberColumn: 'phone',
+    placeholders: ['name'],
+  });
+});
+
+test('the suppressed get no ordinal, and are counted and kept', async () => {
+  await deps.suppression.add([mobile(901), mobile(903)]);
+  const { id, state, ...outcome } = await created({ recipients: to(900, 5) });
+  expect(outcome).toMatchObject({ recipients: 5, suppressed: 2 });
+  expect(state).toMatchObject({ total: 5, end: 3, n: { planned: 3, suppressed: 2 } });
+  const read = await sliceReader(redis, keys, lane).recipients(id, 0, 3);
+  expect(read.map(({ number }) => number)).toEqual([mobile(900), mobile(902), mobile(904)]);
+});
+
+test('a campaign whose recipients are all suppressed is completed at once', async () => {
+  await deps.suppression.add([mobile(950)]);
+  const { id, state } = await created({ recipients: to(950, 1), at: Date.now() + 60_000 });
+  expect(state).toMatchObject({ s: 'completed', total: 1, end: 0 });
+  expect(state.ended).toBeGreaterThan(0);
+  expect(await redis.zscore(keys.lane(lane, 'ended'), id)).toBe(String(state.ended));
+  expect(await redis.zscore(keys.lane(lane, 'scheduled'), id)).toBeNull();
+});
+
+test('a list with bad rows is refused whole: the first twenty are named, all are counted, nothing is kept', async () => {
+  const rows = Array.from({ length: 30 }, (_, at) => `12${at}`);
+  const recipients = await csv(`phone\n${mobile(1)}\n${rows.join('\n')}\n${mobile(2)}\n`);
+  const { result, left } = await keysLeftBy(() =>
+    importCampaign(deps, input({ recipients, toColumn: 'phone' })),
+  );
+  if (result.kind !== 'invalidRows') throw new Error(`it was ${result.kind}`);
+  expect(result.preview).toMatchObject({ rows: 32, recipients: 2, invalid: 30 });
+  expect(result.preview.problems).toHaveLength(20);
+  expect(result.preview.problems[0]).toMatchObject({ line: 3, column: 'phone' });
+  expect(left).toEqual([]);
+});
+
+test('recipients of code are sent to at `to`, whatever else of theirs looks like a number', async () => {
+  const preview = (...recipients: readonly object[]) =>
+    previewCampaign(deps, input({ recipients: recipients as RecipientInput[] }));
+  const ada = { to: mobile(960), phone: mobile(961) };
+  expect(await preview(ada)).toMatchObject({ numberColumn: 'to', samples: [{ recipient: ada.to }] });
+  expect(await preview({ ...ada, to: '12' })).toMatchObject({ recipients: 0, problems: [{ column: 'to' }] });
+  expect(await preview({ phone: mobile(961) })).toMatchObject({
+    recipients: 0,
+    problems: [{ column: 'to' }],
+  });
+  const asked = input({ recipients: [ada], toColumn: 'phone' });
+  expect(await previewCampaign(deps, asked)).toMatchObject({ samples: [{ recipient: ada.phone }] });
+});
+
+test('with skipInvalid the bad rows are left out and handed over', async () => {
+  const recipients = await csv(`phone\n${mobile(1)}\n12\n${mobile(2)}\n${mobile(1)}\n13\n`);
+  const handed: number[] = [];
+  const { state, ...outcome } = await created({
+    recipients,
+    skipInvalid: true,
+    onInvalid: ({ line }) => handed.push(line),
+  });
+  expect(outcome).toMatchObject({ recipients: 2, duplicates: 1, invalid: 2 });
+  expect(state.total).toBe(2);
+  expect(handed).toEqual([3, 6]);
+});
+
+test('with skipInvalid a list of bad rows alone is refused with their reasons, and nothing is kept', async () => {
+  const recipients = await csv('phone\n12\n13\n');
+  const { result, left } = await keysLeftBy(() =>
+    importCampaign(deps, input({ recipients, toColumn: 'phone', skipInvalid: true })),
+  );
+  expect(result).toMatchObject({
+    kind: 'invalidRows',
+    preview: { rows: 2, recipients: 0, problems: [{ line: 2 }, { line: 3 }] },
+  });
+  expect(left).toEqual([]);
+});
+
+test('what is not confirmed leaves nothing, and may be asked for again', async () => {
+  const same = input({ idempotencyKey: 'declined' });
+  const { result, left } = await keysLeftBy(() =>
+    importCampaign(deps, { ...same, confirm: async ({ recipients }) => recipients !== 3 }),
+  );
+  expect(result).toEqual({ kind: 'declined' });
+  expect(left.filter((key) => key.includes('campaign:'))).toEqual([]);
+  expect(await importCampaign(deps, same)).toMatchObject({ kind: 'created' });
+});
+
+test('a list that breaks off leaves nothing', async () => {
+  async function* broken() {
+    yield* to(0, 5_000);
+    throw new Error('the source is gone');
+  }
+  const { left } = await keysLeftBy(() =>
+    expect(importCampaign(deps, input({ recipients: broken(), idempotencyKey: 'broken' }))).rejects.toThrow(
+      'the source is gone',
+    ),
+  );
+  expect(left).toEqual([]);
+});
+
+test('an aborted import leaves nothing', async () => {
+  const abort = new AbortController();
+  async function* endless() {
+    for (let number = 0; ; number++) {
+      if (number === 5_000) abort.abort();
+      yield { to: mobile(number) };
+    }
+  }
+  const { left } = await keysLeftBy(() =>
+    expect(importCampaign(deps, input({ recipients: endless(), signal: abort.signal }))).rejects.toThrow(
+      /abort/i,
+    ),
+  );
+  expect(left).toEqual([]);
+});
+
+test.each([
+  ['no sender that the interface takes', { sender: 'MUCH TOO LONG A NAME' }, /at most 11/],
+  ['no message', { message: ' ' }, /message is empty/],
+  ['a placeholder without a column', { message: 'Hi {{name}}' }, /no such column/],
+  ['a country that does not exist', { country: 'UK' }, /use GB/],
+  ['no file', { recipients: '/nowhere/list.csv' }, /There is no file/],
+  ['no recipients', { recipients: [] }, /no recipients/],
+  ['an empty idempotency key', { idempotencyKey: '' }, /idempotency key is empty/],
+  ['half a letter in the name of the sender', { senderName: 'ACME \ud83d' }, /senderName holds half/],
+  ['half a letter in its own name', { name: '\udc4d Sale' }, /name holds half/],
+  ['a validity of nothing', { validForMs: 0 }, /valid/],
+] as const)('%s is bad input', async (_what, change, message) => {
+  const { left } = await keysLeftBy(async () => {
+    const refused = importCampaign(deps, input(change as Partial<CampaignInput>));
+    await expect(refused).rejects.toThrow(message);
+    await expect(refused).rejects.toBeInstanceOf(InputError);
+  });
+  expect(left).toEqual([]);
+});
+
+test('a lane that does not exist is not found', async () => {
+  await expect(importCampaign(deps, input({ lane: 'nowhere' }))).rejects.toBeInstanceOf(NotFoundError);
+});
+
+test('a preview tells what the import will, and stores nothing', async () => {
+  const recipients = await csv(
+    `phone,name\n${mobile(1)},Ann\n${mobile(2)},Zoë\n${mobile(2)},Bo\n12,Cy\n${mobile(3)},Dee 🌷\n`,
+  );
+  const shown = input({ recipients, message: 'Hi {{name}}', sender: 'ACME', skipInvalid: true });
+  const { result: preview, left } = await keysLeftBy(() => previewCampaign(deps, shown));
+  expect(left).toEqual([]);
+  expect(preview).toMatchObject({
+    columns: ['phone', 'name'],
+    numberColumn: 'phone',
+    rows: 5,
+    recipients: 3,
+    duplicates: 1,
+    invalid: 1,
+    suppressed: 0,
+    encoding: 'UCS-2',
+    segments: { least: 1, most: 1, total: 3 },
+    requests: { send: 3, poll: 5, total: 8 },
+    sentAfterMs: 0,
+  });
+  expect(preview.ucs2Characters).toEqual(['ë (U+00EB)', '🌷 (U+1F337 emoji)']);
+  expect(preview.samples).toEqual([
+    { recipient: mobile(1), text: 'Hi Ann' },
+    { recipient: mobile(2), text: 'Hi Zoë' },
+    { recipient: mobile(3), text: 'Hi Dee 🌷' },
+  ]);
+  expect(preview.warnings).toHaveLength(1);
+  const outcome = await importCampaign(deps, shown);
+  if (outcome.kind !== 'created') throw new Error(`it was ${outcome.kind}`);
+  expect(outcome.preview).toEqual(preview);
+});
+
+test('Where notifications come, next to nothing is foretold to follow up', async () => {
+  const polls = async (environment: Record<string, string>): Promise<number> => {
+    const { deps } = importFixture(redis, `${prefix}-polls`, environment);
+    const recipients = Array.from({ length: 100 }, (_, at) => ({ to: mobile(at), name: `n${at}` }));
+    return (await previewCampaign(deps, { recipients, message: 'Hi {{name}}' })).requests.poll;
+  };
+  const callback = {
+    CALLBACK_URL: 'https://volley.example/in',
+    CALLBACK_SECURITY_TOKEN: 'a-token-of-some-length',
+  };
+  expect([await polls({}), await polls(callback)]).toEqual([150, 10]);
+});

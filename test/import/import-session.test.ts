@@ -1,0 +1,68 @@
+import { expect, test } from 'vitest';
+import { beginImport, ImportLostError } from '../../src/import/import-session.js';
+import { discardImport } from '../../src/import/remove-campaign.js';
+import { type CampaignMeta, readState } from '../../src/lane/campaigns.js';
+import { keyNames } from '../../src/redis/keys.js';
+import { keysOf, testRedis } from '../redis/test-redis.js';
+
+const { prefix, redis } = testRedis('import-session');
+const keys = keyNames(prefix);
+const lane = 'main';
+
+function draft(id: string): CampaignMeta {
+  return {
+    id,
+    name: id,
+    lane,
+    sender: '12345',
+    text: 'Hello',
+    columns: ['to'],
+    numberColumn: 'to',
+    placeholders: [],
+    priority: 'normal',
+    created: 1,
+    duplicates: 0,
+    invalid: 0,
+    suppressed: 0,
+    preview: null,
+  };
+}
+
+async function lost(id: string) {
+  const session = await beginImport(redis, keys, draft(id));
+  await redis.zadd(keys.lane(lane, 'importing'), 1, id);
+  expect(await discardImport(redis, keys, lane, id)).toBe(true);
+  return session;
+}
+
+test('an import that was discarded behind its back can write nothing more', async () => {
+  const session = await lost('writes');
+  session.recipients.add({ number: '+447700900123', values: [] });
+  await expect(session.recipients.end()).rejects.toBeInstanceOf(ImportLostError);
+  expect((await keysOf(redis, prefix)).filter((key) => key.includes('campaign:writes'))).toEqual([]);
+});
+
+test('an import that was discarded behind its back can never be committed', async () => {
+  const session = await lost('commits');
+  await expect(session.commit(draft('commits'))).rejects.toBeInstanceOf(ImportLostError);
+  expect(await readState(redis, keys, lane, 'commits')).toBeNull();
+  expect(await redis.zscore(keys.lane(lane, 'running'), 'commits')).toBeNull();
+});
+
+test('a commit whose answer was lost can be repeated', async () => {
+  const session = await beginImport(redis, keys, draft('again'));
+  session.recipients.add({ number: '+447700900123', values: [] });
+  const first = await session.commit(draft('again'));
+  const state = await readState(redis, keys, lane, 'again');
+  expect(first.events).toHaveLength(1);
+  expect(await session.commit(draft('again'))).toEqual({ launchedAt: first.launchedAt, events: [] });
+  expect(await readState(redis, keys, lane, 'again')).toEqual(state);
+});
+
+test('a committed campaign outlives the discarding of its import', async () => {
+  const session = await beginImport(redis, keys, draft('kept'));
+  session.recipients.add({ number: '+447700900123', values: [] });
+  await session.commit(draft('kept'));
+  await session.discard();
+  expect(await readState(redis, keys, lane, 'kept')).toMatchObject({ s: 'running', total: 1 });
+});

@@ -1,0 +1,68 @@
+import { expect, test } from 'vitest';
+import { importCampaign } from '../../src/import/import-campaign.js';
+import { removeCampaign } from '../../src/import/remove-campaign.js';
+import { findLane, readMeta } from '../../src/lane/campaigns.js';
+import { recordsKey, statusesKey } from '../../src/recipients/campaign-keys.js';
+import { keysOf, testRedis } from '../redis/test-redis.js';
+import { importFixture, mobile } from './import-fixture.js';
+
+const { prefix, redis } = testRedis('remove-campaign');
+const { deps, keys, lane } = importFixture(redis, prefix);
+const RECIPIENTS = 1_000;
+
+/** A campaign with all that one can have. */
+async function campaign(message: string): Promise<string> {
+  const recipients = Array.from({ length: RECIPIENTS }, (_, at) => ({ to: mobile(at) }));
+  await deps.suppression.add([mobile(RECIPIENTS - 1)]);
+  const outcome = await importCampaign(deps, { recipients, message, idempotencyKey: message });
+  if (outcome.kind !== 'created') throw new Error(`it was ${outcome.kind}`);
+  await redis.set(statusesKey(keys, lane, outcome.id), 'T'.repeat(RECIPIENTS - 1));
+  for (let first = 0; first < RECIPIENTS - 1; first += 100) {
+    await redis.hset(recordsKey(keys, lane, outcome.id, first), String(first), '100,1,0,,id');
+  }
+  return outcome.id;
+}
+
+async function end(id: string): Promise<void> {
+  const states = keys.lane(lane, 'states');
+  const state = JSON.parse((await redis.hget(states, id)) ?? '{}');
+  await redis.hset(states, id, JSON.stringify({ ...state, s: 'completed', ended: 5 }));
+  await redis.zadd(keys.lane(lane, 'ended'), 5, id);
+}
+
+test('of a campaign that has ended nothing is left, and others are not touched', async () => {
+  const [id, other] = [await campaign('Removed'), await campaign('Kept')];
+  await end(id);
+  const kept = (await keysOf(redis, prefix)).filter((key) => key.includes(other)).length;
+  await removeCampaign(redis, keys, lane, id);
+  const left = await keysOf(redis, prefix);
+  expect(left.filter((key) => key.includes(id))).toEqual([]);
+  expect(left.filter((key) => key.includes(other))).toHaveLength(kept);
+  for (const set of ['running', 'ended', 'scheduled', 'lapsing', 'importing']) {
+    expect(await redis.zscore(keys.lane(lane, set), id)).toBeNull();
+  }
+  expect(await redis.hexists(keys.lane(lane, 'states'), id)).toBe(0);
+  expect(await findLane(redis, keys, id)).toBeNull();
+  expect(await findLane(redis, keys, other)).toBe(lane);
+  expect(await redis.keys(`${prefix}:idempotency:*`)).toHaveLength(3);
+  await removeCampaign(redis, keys, lane, id);
+});
+
+test('a campaign that has not ended is left alone', async () => {
+  const id = await campaign('Open');
+  const before = await keysOf(redis, prefix);
+  await removeCampaign(redis, keys, lane, id);
+  expect((await keysOf(redis, prefix)).sort()).toEqual(before.sort());
+  expect(await readMeta(redis, keys, lane, id)).not.toBeNull();
+});
+
+test('a removal that broke off is taken up again', async () => {
+  const id = await campaign('Broken off');
+  await end(id);
+  // As it stands when the index, the reservations and the data are gone, and what the sweep goes by is not.
+  await redis.zrem(keys.campaigns, `${id} ${lane}`);
+  await redis.unlink(keys.lane(lane, `campaign:${id}`));
+  await removeCampaign(redis, keys, lane, id);
+  expect((await keysOf(redis, prefix)).filter((key) => key.includes(id))).toEqual([]);
+  expect(await redis.zscore(keys.lane(lane, 'ended'), id)).toBeNull();
+});

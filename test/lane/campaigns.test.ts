@@ -1,0 +1,61 @@
+import { expect, test } from 'vitest';
+import { CAMPAIGN_ID, newCampaignId } from '../../src/campaign/campaign-id.js';
+import { findLane, indexMember, listCampaigns, parseState } from '../../src/lane/campaigns.js';
+import { keyNames } from '../../src/redis/keys.js';
+import { testRedis } from '../redis/test-redis.js';
+
+const { prefix, redis } = testRedis('campaigns');
+const keys = keyNames(prefix);
+const NOW = Date.UTC(2027, 0, 1);
+
+test('ids list in the order of their times, whatever chance adds', () => {
+  const ids = [newCampaignId(NOW, () => 0.999_999_999), newCampaignId(NOW + 1, () => 0)];
+  const farOff = newCampaignId(Date.UTC(2100, 0), () => 0);
+  for (const id of [...ids, farOff]) expect(id).toMatch(CAMPAIGN_ID);
+  expect(ids).toEqual([...ids].sort());
+  for (const id of ids) expect(id).toMatch(/^[0-9a-z]{13}$/);
+});
+
+test('of 500 campaigns each is listed once, newest first, and its lane is found', async () => {
+  const ids = Array.from({ length: 500 }, (_, at) => newCampaignId(NOW + at, () => 0.5));
+  await redis.zadd(keys.campaigns, ...ids.flatMap((id, at) => [0, indexMember(`lane-${at % 3}`, id)]));
+  const listed: string[] = [];
+  for await (const { id } of listCampaigns(redis, keys)) listed.push(id);
+  expect(listed).toEqual([...ids].reverse());
+  expect(await findLane(redis, keys, ids[4] ?? '')).toBe('lane-1');
+  expect(await findLane(redis, keys, (ids[4] ?? '').slice(0, 8))).toBeNull();
+  expect(await findLane(redis, keys, '* or what people type')).toBeNull();
+});
+
+test('a state is read as Lua writes it, with empty lists as empty objects and fields of its own', () => {
+  const written = {
+    ...{
+      s: 'running',
+      total: 2,
+      end: 2,
+      cursor: 2,
+      batch: 1,
+      slice: 256,
+      rest: 'planned',
+      lapse: 0,
+      weight: 1,
+    },
+    ...{
+      send: 1,
+      poll: 0,
+      throttled: 0,
+      contradictions: 0,
+      refusals: 0,
+      accepted: 1,
+      created: NOW,
+      launch: NOW,
+    },
+    ...{ ended: 0, blocked: '', n: { planned: 0, sending: 2 } },
+  };
+  expect(parseState(JSON.stringify({ ...written, released: {} })).released).toEqual([]);
+  const released = [
+    [0, 1],
+    [1, 1, '0:2'],
+  ];
+  expect(parseState(JSON.stringify({ ...written, released, splits: {} })).released).toEqual(released);
+});

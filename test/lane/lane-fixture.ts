@@ -1,0 +1,80 @@
+import { laneCommands } from '../../src/lane/commands.js';
+import { laneViews } from '../../src/lane/lane-status.js';
+import type { ScriptRules } from '../../src/lane/rules.js';
+import { laneNotifications } from '../../src/notifications/notification-store.js';
+import type { Redis } from '../../src/redis/connection.js';
+import { keyNames } from '../../src/redis/keys.js';
+import { laneClaims } from '../../src/sending/claims.js';
+import { laneSettlements } from '../../src/sending/settlements.js';
+
+/** Rules of a lane of 100 requests an hour; a test changes what it is about. */
+export const RULES: ScriptRules = {
+  quota: 100,
+  window: 3_600_000,
+  pollShare: 0.2,
+  smooth: false,
+  inFlight: 32,
+  timeout: 30_000,
+  margin: 5_000,
+  maxRecipients: 1,
+  firstPoll: 15_000,
+  pollAgain: 15_000,
+  deadline: 259_200_000,
+  backoff: 5_000,
+  grace: 5_000,
+  deduplicates: false,
+  resolveAfter: 0,
+};
+
+/** The time at which these tests begin, in ms; they move it themselves. */
+export const START = 1_800_000_000_000;
+
+/** A lane on a real Redis whose time the test gives. */
+export function laneFixture(redis: Redis, prefix: string, lane: string, change: Partial<ScriptRules> = {}) {
+  const keys = keyNames(prefix);
+  const rules = { ...RULES, ...change };
+  const json = JSON.stringify(rules);
+  return {
+    keys,
+    lane,
+    rules,
+    claims: laneClaims(redis, keys, lane, json),
+    settlements: laneSettlements(redis, keys, lane, json, rules.notify),
+    notifications: laneNotifications(redis, keys, lane, json),
+    commands: laneCommands(redis, keys, lane, json),
+    views: laneViews(redis, keys, lane, json),
+    /** A running campaign of so many planned recipients. */
+    async campaign(id: string, recipients: number, change: Record<string, unknown> = {}): Promise<void> {
+      const state = {
+        s: 'running',
+        total: recipients,
+        end: recipients,
+        cursor: 0,
+        batch: 1000,
+        slice: 256,
+        released: [],
+        rest: 'planned',
+        lapse: 0,
+        weight: 1,
+        n: { planned: recipients },
+        send: 0,
+        poll: 0,
+        throttled: 0,
+        contradictions: 0,
+        refusals: 0,
+        accepted: 0,
+        created: START,
+        launch: START,
+        ended: 0,
+        blocked: '',
+        ...change,
+      };
+      await redis.hset(keys.lane(lane, 'states'), id, JSON.stringify(state));
+      const virtual = Number((await redis.hget(keys.lane(lane, 'lane'), 'virtual')) ?? 0);
+      await redis.zadd(keys.lane(lane, 'running'), Math.max(0, virtual - 5), id);
+    },
+    async state(id: string): Promise<{ s: string; n: Record<string, number> } & Record<string, unknown>> {
+      return JSON.parse((await redis.hget(keys.lane(lane, 'states'), id)) ?? 'null');
+    },
+  };
+}

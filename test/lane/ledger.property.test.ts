@@ -1,0 +1,159 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import type { PollClaim, SendClaim } from '../../src/sending/claims.js';
+import { testRedis } from '../redis/test-redis.js';
+import { laneFixture, START } from './lane-fixture.js';
+
+const { redis, prefix } = testRedis('ledger-property');
+const WINDOW = 60_000;
+const TIMEOUT = 2_000;
+const RULES = {
+  window: WINDOW,
+  timeout: TIMEOUT,
+  margin: 500,
+  inFlight: 6,
+  firstPoll: 100,
+  pollAgain: 500,
+  backoff: 100,
+};
+
+const step = fc.record({
+  what: fc.constantFrom(
+    ...(['send', 'send', 'send', 'poll', 'poll', 'answer', 'answer', 'answer', 'answer'] as const),
+    ...(['sweep', 'reopen', 'back'] as const),
+  ),
+  want: fc.integer({ min: 1, max: 8 }),
+  pick: fc.nat(997),
+  newTurn: fc.boolean(),
+  as: fc.constantFrom(
+    ...([
+      'accepted',
+      'accepted',
+      'accepted',
+      'throttled',
+      'released',
+      'unknown',
+      'unsent',
+      'notSent',
+    ] as const),
+  ),
+  /** Where between its claim and its answer a request arrives. */
+  when: fc.double({ min: 0, max: 1, noNaN: true }),
+  waitMs: fc.constantFrom(0, 1, 90, 700, 2_600, 9_000, 27_000, 29_000, 57_000),
+});
+type Step = typeof step extends fc.Arbitrary<infer Value> ? Value : never;
+type Flying =
+  | { readonly kind: 'send'; readonly at: number; readonly claim: SendClaim }
+  | { readonly kind: 'poll'; readonly at: number; readonly claim: PollClaim };
+
+let lanes = 0;
+
+/** A lane, and the moments at which its requests arrive at a service that has a clock of its own. */
+async function servedLane(quota: number, pollShare: number, smooth: boolean) {
+  lanes += 1;
+  const lane = laneFixture(redis, prefix, `l${lanes}`, { ...RULES, quota, pollShare, smooth });
+  await lane.campaign('c', 5_000, { batch: 1 });
+  const arrivals: number[] = [];
+  let flying: Flying[] = [];
+  // Redis's clock may be set back; the service's time goes on.
+  let [time, setBack, call, turn] = [START, 0, 0, 0];
+  const given = (): number => time - setBack;
+
+  const arrive = (at: number): void => {
+    arrivals.push(at);
+    for (const end of arrivals) {
+      const within = arrivals.filter((arrival) => end - WINDOW < arrival && arrival <= end).length;
+      expect(within).toBeLessThanOrEqual(quota);
+    }
+  };
+
+  const claim = async (kind: 'send' | 'poll', { want, newTurn }: Step): Promise<number> => {
+    if (newTurn || call === 0) [turn, call] = [turn + 1, 0];
+    call += 1;
+    const asked = { turn: `${kind}${turn}`, call: newTurn ? 1 : call, want, seen: 0, now: given() };
+    if (kind === 'send') {
+      const { claims } = await lane.claims.send(asked);
+      flying.push(...claims.map((one) => ({ kind, at: time, claim: one }) as const));
+      return claims.length;
+    }
+    const { claims } = await lane.claims.poll(asked);
+    flying.push(...claims.map((one) => ({ kind, at: time, claim: one }) as const));
+    return claims.length;
+  };
+
+  const answer = async (one: Flying, { as, when }: Step): Promise<void> => {
+    flying = flying.filter((other) => other !== one);
+    const hasArrived = as !== 'unsent' && as !== 'notSent';
+    // It arrives within its time limit, whenever it is settled.
+    if (hasArrived) arrive(one.at + when * Math.min(TIMEOUT, time - one.at));
+    if (one.kind === 'send') {
+      const { claim: of } = one;
+      await lane.settlements.send(
+        [{ claim: of, as, letters: as === 'accepted' ? 'N' : '-', requestId: 'r' }],
+        0,
+        given(),
+      );
+    } else {
+      const told = as === 'accepted' ? 'infos' : as === 'unknown' ? 'unanswered' : as;
+      await lane.settlements.poll([{ claim: one.claim, as: told, letters: 'N' }], 0, given());
+    }
+  };
+
+  const sweep = async (it: Step): Promise<void> => {
+    const found = await lane.views.tend(1e12, given());
+    const overdue = new Set([...found.overdueSends, ...found.overduePolls].map(({ number }) => number));
+    for (const one of flying.filter(({ claim: of }) => overdue.has(of.number)))
+      await answer(one, { ...it, as: 'unknown' });
+  };
+
+  return {
+    async run(it: Step): Promise<void> {
+      time += it.waitMs;
+      const one = flying[it.pick % flying.length];
+      // Much of what is answered closes the lane; it would stay so for most of the run.
+      if (it.pick % 4 > 0) await lane.commands.lane('resume');
+      if (it.what === 'send' || it.what === 'poll') await claim(it.what, it);
+      else if (it.what === 'answer' && one !== undefined) await answer(one, it);
+      else if (it.what === 'sweep') await sweep(it);
+      else if (it.what === 'reopen') await lane.commands.lane('resume');
+      else if (it.what === 'back' && it.pick % 3 === 0) setBack += 5_000;
+    },
+    /** A lane that nothing keeps shut gives its permits again after a while. */
+    async isAlive(): Promise<void> {
+      const last: Step = {
+        what: 'send',
+        want: 5,
+        pick: 0,
+        newTurn: true,
+        as: 'accepted',
+        when: 1,
+        waitMs: 0,
+      };
+      for (const one of [...flying]) await answer(one, last);
+      await lane.commands.lane('resume');
+      let granted = 0;
+      for (let round = 0; round < 8 && granted === 0; round += 1) {
+        time += WINDOW;
+        granted += (await claim('send', last)) + (await claim('poll', last));
+      }
+      expect(granted).toBeGreaterThan(0);
+    },
+  };
+}
+
+test('no window of the service ever holds more requests than the quota, and the lane never shuts itself for good', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.integer({ min: 1, max: 6 }),
+      fc.constantFrom(0, 0.2, 0.5, 0.9),
+      fc.boolean(),
+      fc.array(step, { minLength: 20, maxLength: 80 }),
+      async (quota, pollShare, smooth, all) => {
+        const lane = await servedLane(quota, pollShare, smooth);
+        for (const it of all) await lane.run(it);
+        await lane.isAlive();
+      },
+    ),
+    { numRuns: 200, interruptAfterTimeLimit: 10_000 },
+  );
+});

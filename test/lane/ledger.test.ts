@@ -1,0 +1,94 @@
+import { describe, expect, test } from 'vitest';
+import { QUOTA_MODELS } from '../../src/simulator/quota-models.js';
+import { testRedis } from '../redis/test-redis.js';
+import { laneFixture, START } from './lane-fixture.js';
+import { runVirtually } from './virtual-service.js';
+
+const { redis, prefix } = testRedis('ledger');
+const LIMIT = 200;
+const sum = (numbers: readonly number[]): number => numbers.reduce((all, one) => all + one, 0);
+
+/** A repeatable chance. */
+function seeded(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state * 1_103_515_245 + 12_345) % 2 ** 31;
+    return state / 2 ** 31;
+  };
+}
+
+describe.each(QUOTA_MODELS)('against a service that counts by %s', (model) => {
+  test('a known quota is used up to 99 % and never exceeded, whenever requests arrive', async () => {
+    const chance = seeded(7);
+    const lane = laneFixture(redis, prefix, `known-${model}`, { quota: LIMIT });
+    await lane.campaign('c', 10_000);
+    const run = await runVirtually(lane, model, LIMIT, 5, () => Math.floor(chance() * 29_000));
+    expect(sum(run.throttled)).toBe(0);
+    expect(sum(run.accepted) / (5 * LIMIT)).toBeGreaterThanOrEqual(0.99);
+  });
+
+  test('an unknown quota is learned: at most 6 refusals a window, 95 % used after the first', async () => {
+    const chance = seeded(11);
+    const lane = laneFixture(redis, prefix, `auto-${model}`, { quota: 0 });
+    await lane.campaign('c', 10_000);
+    const run = await runVirtually(lane, model, LIMIT, 7, () => Math.floor(chance() * 500));
+    expect(Math.max(...run.throttled)).toBeLessThanOrEqual(6);
+    expect(sum(run.accepted.slice(1)) / (6 * LIMIT)).toBeGreaterThanOrEqual(0.95);
+  });
+
+  test.each([2, 6, 10])(
+    'an unknown quota is learned from a burst that spans the turn of the hour after %i s',
+    async (before) => {
+      const chance = seeded(13);
+      const lane = laneFixture(redis, prefix, `turn-${model}-${before}`, { quota: 0 });
+      await lane.campaign('c', 10_000);
+      const begin = START + lane.rules.window - before * 1_000;
+      const run = await runVirtually(lane, model, LIMIT, 7, () => Math.floor(chance() * 500), begin);
+      expect(Math.max(...run.throttled)).toBeLessThanOrEqual(6);
+      expect(sum(run.accepted.slice(1)) / (6 * LIMIT)).toBeGreaterThanOrEqual(0.95);
+    },
+  );
+});
+
+test.each([3_600_000, 60_000])(
+  'a request without an answer counts from the last moment at which it may have arrived, in a window of %i ms too',
+  async (window) => {
+    const timeout = window / 10;
+    const lane = laneFixture(redis, prefix, `late-${window}`, { quota: 10, window, timeout, grace: 0 });
+    await lane.campaign('c', 20);
+    const given = await lane.claims.send({ turn: 't', call: 1, want: 10, seen: 0, now: START });
+    expect(given.claims.length).toBe(10);
+    let now = START + timeout;
+    const latest = now + timeout;
+    const ends = given.claims.map((claim) => ({ claim, as: 'unknown', reason: 'no answer' }) as const);
+    await lane.settlements.send(ends, 0, now);
+    for (let call = 2, claims = 0; claims === 0; call++) {
+      const next = await lane.claims.send({ turn: `t${call}`, call: 1, want: 1, seen: 0, now });
+      claims = next.claims.length;
+      if (claims === 0) now += Math.max(1, next.againInMs ?? Number.NaN);
+    }
+    expect(now - latest).toBeGreaterThanOrEqual(window);
+    expect(now - latest).toBeLessThan(1.02 * window);
+  },
+);
+
+test('a lane of one request a window does not ask every second for what is held for its polls', async () => {
+  const lane = laneFixture(redis, prefix, 'single', { quota: 1 });
+  await lane.campaign('c', 2);
+  let [now, asked] = [START, 0];
+  const claim = () => {
+    asked += 1;
+    return lane.claims.send({ turn: `t${asked}`, call: 1, want: 1, seen: 0, now });
+  };
+  const [first] = (await claim()).claims;
+  if (first === undefined) throw new Error('nothing was claimed');
+  await lane.settlements.send([{ claim: first, as: 'accepted', letters: 'N', requestId: 'r' }], 0, now);
+  // Nobody polls: after a window and a half the permit is the next send's.
+  for (let given = 0; given === 0; ) {
+    const { claims, againInMs } = await claim();
+    given = claims.length;
+    if (given === 0) now += againInMs ?? Number.NaN;
+  }
+  expect(now - START).toBeLessThan(1.6 * lane.rules.window);
+  expect(asked).toBeLessThanOrEqual(4);
+});

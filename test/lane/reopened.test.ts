@@ -1,0 +1,125 @@
+import { once } from 'node:events';
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { loadLocalConfig } from '../../src/config/index.js';
+import { createEvents } from '../../src/events/events.js';
+import { createMessagingClient } from '../../src/gateway/messaging.js';
+import { openLane } from '../../src/lane/lane.js';
+import { laneBearer } from '../../src/lane/token-source.js';
+import { keyNames } from '../../src/redis/keys.js';
+import type { Manuscripts } from '../../src/sending/messages.js';
+import { createMemory } from '../../src/sending/recent-claims.js';
+import { sendTurn } from '../../src/sending/send.js';
+import { testRedis } from '../redis/test-redis.js';
+import { laneFixture } from './lane-fixture.js';
+
+const { redis, prefix } = testRedis('reopened');
+const events = createEvents({ level: 'silent' });
+const PATIENCE = { timeout: 20_000 };
+const waiting: ServerResponse[] = [];
+const server = createServer((request, response) => {
+  request.resume();
+  waiting.push(response);
+});
+beforeAll(() => new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve)));
+afterAll(() => new Promise((resolve) => void server.close(resolve)));
+
+const texts: Manuscripts = {
+  messages: async (claims) =>
+    claims.map(() => ({ sender: 'ACME', recipients: ['+4915700000001'], text: 'Hi', suppressed: [false] })),
+  followed: async () => [],
+};
+
+async function refuseOne(): Promise<void> {
+  const response = waiting.shift();
+  if (response === undefined) throw new Error('no request waits for its answer');
+  response.writeHead(401, { 'content-type': 'application/json' }).end('{}');
+  await once(response, 'close');
+}
+
+test('A 401 to what was sent before the operator opened the lane again does not stop it again', async () => {
+  const fixture = laneFixture(redis, prefix, 'default');
+  const config = loadLocalConfig({ HOURLY_QUOTA: '1000', REDIS_URL: 'redis://127.0.0.1' });
+  const [settings] = config.lanes;
+  if (settings === undefined) throw new Error('no lane');
+  const lane = openLane(redis, keyNames(prefix), config, settings, events, () => 0.5);
+  const bearer = laneBearer('default', { kind: 'apiKey', apiKey: 'k' }, undefined);
+  const port = (server.address() as AddressInfo).port;
+  const messaging = createMessagingClient({ baseUrl: `http://127.0.0.1:${port}`, timeoutMs: 20_000 });
+  const monotonic = () => performance.now();
+  const stage = { messaging, monotonic, areSuppressed: async () => [], failed: () => {} };
+  const options = {
+    monotonic,
+    turnMs: 20_000,
+    waitHereMs: 0,
+    inFlight: 3,
+    signal: new AbortController().signal,
+  };
+  await fixture.campaign('c', 3, { batch: 1 });
+  const turn = sendTurn(stage, lane, bearer, texts, createMemory(monotonic), options);
+
+  await vi.waitUntil(() => waiting.length === 3, PATIENCE);
+  await refuseOne();
+  await vi.waitUntil(async () => (await lane.views.look()).stopped !== '', PATIENCE);
+  await lane.commands.lane('resume');
+  await refuseOne();
+  await vi.waitUntil(async () => (await lane.views.look()).inFlightSends === 1, PATIENCE);
+  await refuseOne();
+  await turn;
+  expect((await lane.views.look()).stopped).toBe('');
+  messaging.close();
+});
+
+test('What stops a lane is no news once an operator has opened it', async () => {
+  const { commands, views } = laneFixture(redis, `${prefix}-news`, 'default');
+  const { epoch } = await views.look();
+  expect(await commands.stop('the account is blocked', epoch)).toBe(true);
+  expect(await commands.stop('the account is blocked', epoch)).toBe(false);
+  expect((await views.look()).stopped).toBe('the account is blocked');
+  await commands.lane('resume');
+  expect(await commands.stop('the account is blocked', epoch)).toBe(false);
+  expect((await views.look()).stopped).toBe('');
+});
+
+test('A lane that was stopped is tried with one request before it goes on as before', async () => {
+  const it = laneFixture(redis, `${prefix}-tried`, 'default');
+  await it.campaign('c', 100);
+  const turn = { turn: 'turn', want: 10, seen: 0 };
+  const { epoch } = await it.views.look();
+  await it.commands.stop('the key is not accepted', epoch);
+  await it.commands.lane('resume');
+  const tried = await it.claims.send({ ...turn, call: 1 });
+  expect([tried.claims.length, tried.why]).toEqual([1, 'inFlight']);
+  const claim = tried.claims[0];
+  if (claim === undefined) throw new Error('no claim');
+
+  await it.settlements.send([{ claim, as: 'stopped', reason: 'the key is not accepted' }], 0);
+  expect((await it.views.look()).stopped).toBe('the key is not accepted');
+  await it.commands.lane('resume');
+  const again = await it.claims.send({ ...turn, call: 2 });
+  expect(again.claims.length).toBe(1);
+
+  const [good] = again.claims;
+  if (good === undefined) throw new Error('no claim');
+  await it.settlements.send(
+    [{ claim: good, as: 'accepted', letters: 'N'.repeat(good.count), requestId: 'r', reason: '' }],
+    0,
+  );
+  expect((await it.claims.send({ ...turn, call: 3 })).claims.length).toBe(10);
+});
+
+test('What a killed worker has left in flight neither hinders the request that tries its lane nor lets more go', async () => {
+  const it = laneFixture(redis, `${prefix}-left`, 'default');
+  await it.campaign('c', 100);
+  const killed = await it.claims.send({ turn: 'killed', call: 1, want: 10, seen: 0 });
+  await it.commands.stop('the key is not accepted', (await it.views.look()).epoch);
+  await it.commands.lane('resume');
+  const turn = { turn: 'next', want: 10, seen: 0 };
+  expect((await it.claims.send({ ...turn, call: 1 })).claims.length).toBe(1);
+  await it.settlements.send(
+    killed.claims.map((claim) => ({ claim, as: 'unknown', overdue: true, reason: 'killed' }) as const),
+    0,
+  );
+  expect((await it.claims.send({ ...turn, call: 2 })).claims).toEqual([]);
+});

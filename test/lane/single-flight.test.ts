@@ -1,0 +1,51 @@
+import { expect, test } from 'vitest';
+import { coalesced } from '../../src/lane/single-flight.js';
+import { ahead } from '../../src/reporting/read-ahead.js';
+
+test('who asks while one runs shares the next, which begins after he has asked', async () => {
+  const ends: ((answer: number) => void)[] = [];
+  const ask = coalesced(() => new Promise<number>((end) => ends.push(end)));
+  const first = ask();
+  await Promise.resolve();
+  const [second, third] = [ask(), ask()];
+  expect(ends).toHaveLength(1);
+  ends[0]?.(1);
+  expect(await first).toBe(1);
+  await new Promise((later) => setImmediate(later));
+  expect(ends).toHaveLength(2);
+  ends[1]?.(2);
+  expect(await Promise.all([second, third])).toEqual([2, 2]);
+});
+
+test('an answer that failed is told to those who asked, and not to those who ask later', async () => {
+  let runs = 0;
+  const ask = coalesced(async () => {
+    runs += 1;
+    if (runs === 1) throw new Error('away');
+    return runs;
+  });
+  await expect(ask()).rejects.toThrow('away');
+  expect(await ask()).toBe(2);
+});
+
+test('a list is asked about some at a time, answered in its order, and no further than it is read', async () => {
+  let [underWay, most, asked] = [0, 0, 0];
+  const double = async (item: number): Promise<number> => {
+    asked += 1;
+    underWay += 1;
+    most = Math.max(most, underWay);
+    await new Promise((later) => setImmediate(later));
+    underWay -= 1;
+    return 2 * item;
+  };
+  const items = async function* () {
+    for (let item = 0; item < 100; item++) yield item;
+  };
+  const read: number[] = [];
+  for await (const answer of ahead(items(), 10, double)) {
+    read.push(answer);
+    if (read.length === 25) break;
+  }
+  expect(read).toEqual(Array.from({ length: 25 }, (_, item) => 2 * item));
+  expect({ most, asked }).toEqual({ most: 10, asked: 30 });
+});

@@ -1,0 +1,463 @@
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { monotonicClock, systemAlarm } from '../../src/clock.js';
+import type { DeliveryReport } from '../../src/gateway/notification.js';
+import { importCampaign } from '../../src/import/import-campaign.js';
+import { readMeta, readState } from '../../src/lane/campaigns.js';
+import { createInbox, type Inbox, type Room } from '../../src/notifications/inbox.js';
+import { settledLately } from '../../src/notifications/recently-settled.js';
+import { ordinalNumbers } from '../../src/recipients/slices.js';
+import type { SendClaim } from '../../src/sending/claims.js';
+import { laneSettlements } from '../../src/sending/settlements.js';
+import { importFixture, mobile } from '../import/import-fixture.js';
+import { testRedis } from '../redis/test-redis.js';
+
+const { redis, prefix } = testRedis('inbox');
+let fixtures = 0;
+
+/** A lane with notifications and a receiver of them. */
+function receiving(room: Room = { left: 10_000 }) {
+  fixtures += 1;
+  const fixture = importFixture(redis, `${prefix}-${fixtures}`, {
+    CALLBACK_URL: 'https://volley.example/in',
+    CALLBACK_SECURITY_TOKEN: 'a-token-of-some-length',
+    HOURLY_QUOTA: '10000',
+  });
+  const { deps, keys, told } = fixture;
+  const lane = deps.lanes.get('default');
+  if (lane === undefined) throw new Error('no lane');
+  let looks = 0;
+  const open = (as = lane): Inbox => {
+    const waiting: typeof as.notifications.waiting = (earlyMs) => {
+      looks += 1;
+      return as.notifications.waiting(earlyMs);
+    };
+    const seen = { ...as, notifications: { ...as.notifications, waiting } };
+    const inbox = createInbox(seen, {
+      events: deps.events,
+      numbers: ordinalNumbers(redis, keys),
+      senderOf: async (of, campaign) => (await readMeta(redis, keys, of, campaign))?.sender ?? null,
+      alarm: systemAlarm,
+      monotonic: monotonicClock,
+      room,
+      lately: settledLately(1_000),
+      roundMs: 50,
+    });
+    inbox.start();
+    onTestFinished(() => inbox.stop());
+    return inbox;
+  };
+  let turns = 0;
+  return {
+    ...fixture,
+    lane,
+    open,
+    /** Resolves when what waits has been looked at twice, from beginning to end. */
+    async looked(): Promise<void> {
+      const from = looks;
+      await vi.waitFor(() => expect(looks).toBeGreaterThanOrEqual(from + 3), 15_000);
+    },
+    async campaign(numbers: readonly number[], text: string): Promise<string> {
+      const recipients = numbers.map((number) => ({ to: mobile(number) }));
+      const outcome = await importCampaign(deps, { recipients, message: text, again: true });
+      if (outcome.kind !== 'created') throw new Error(`it was ${outcome.kind}`);
+      return outcome.id;
+    },
+    async claim(want: number): Promise<readonly SendClaim[]> {
+      turns += 1;
+      return (await lane.claims.send({ turn: `t${turns}`, call: 1, want, seen: 0 })).claims;
+    },
+    async accept(claim: SendClaim, requestId: string): Promise<void> {
+      const entry = { claim, as: 'accepted', letters: 'N'.repeat(claim.count), requestId } as const;
+      await lane.settlements.send([entry], 0);
+    },
+    async states(id: string): Promise<Record<string, number | undefined>> {
+      return (await readState(redis, keys, 'default', id))?.n ?? {};
+    },
+    happened: (type: string) => told.filter((event) => event.type === type),
+  };
+}
+
+const report = (
+  requestId: string,
+  number: number,
+  status: DeliveryReport['status'] = 'DeliveredToTerminal',
+): DeliveryReport => ({ requestId, sender: '12345', correlator: null, number: mobile(number), status });
+
+test('a burst is settled in one go, whatever its order', async () => {
+  const it = receiving();
+  const id = await it.campaign([0, 1, 2, 3], 'burst');
+  const claims = await it.claim(4);
+  for (const [at, claim] of claims.entries()) await it.accept(claim, `r${at}`);
+  const inbox = it.open();
+  for (const at of [2, 0, 3, 1]) {
+    expect(inbox.offer([report(`r${at}`, at), report(`r${at}`, at, 'DeliveredToNetwork')])).toBe(true);
+  }
+  await vi.waitFor(async () => expect(await it.states(id)).toMatchObject({ deliveredToTerminal: 4 }));
+  expect(it.happened('notifications.settled')).toMatchObject([{ reports: 8, requests: 4, waiting: 0 }]);
+  expect(it.happened('campaign.completed')).toHaveLength(1);
+});
+
+test('one that is earlier than the answer that names its request waits for it', async () => {
+  const it = receiving();
+  const id = await it.campaign([0], 'early');
+  const [claim] = await it.claim(1);
+  if (claim === undefined) throw new Error('nothing to send');
+  const inbox = it.open();
+  inbox.offer([report('r0', 0)]);
+  await vi.waitFor(() => expect(it.happened('notifications.settled')).toMatchObject([{ waiting: 1 }]));
+  await it.accept(claim, 'r0');
+  await vi.waitFor(async () => expect(await it.states(id)).toMatchObject({ deliveredToTerminal: 1 }), 5_000);
+});
+
+test('one that comes while those that wait are looked at is looked at next', {
+  timeout: 60_000,
+}, async () => {
+  const it = receiving();
+  const id = await it.campaign([0, 1], 'meanwhile');
+  const [first, second] = await it.claim(2);
+  if (first === undefined || second === undefined) throw new Error('nothing to send');
+  let inbox: Inbox | undefined;
+  let isFirstLook = true;
+  // The second one is put by after the look has been told that nothing waits, and before it is over.
+  const settle: typeof it.lane.notifications.settle = async (known, early, now) => {
+    const done = await it.lane.notifications.settle(known, early, now);
+    if (known.length === 0 || !isFirstLook) return done;
+    isFirstLook = false;
+    inbox?.offer([report('r1', 1)]);
+    await vi.waitFor(() => expect(it.happened('notifications.settled')).toHaveLength(2));
+    return done;
+  };
+  inbox = it.open({ ...it.lane, notifications: { ...it.lane.notifications, settle } });
+  inbox.offer([report('r0', 0)]);
+  await vi.waitFor(() => expect(it.happened('notifications.settled')).toHaveLength(1));
+  await it.accept(first, 'r0');
+  await vi.waitFor(() => expect(it.happened('notifications.settled')).toHaveLength(2), 20_000);
+  await it.accept(second, 'r1');
+  // A look that took long, as on a busy machine, is followed by a long rest.
+  await vi.waitFor(async () => expect(await it.states(id)).toMatchObject({ deliveredToTerminal: 2 }), 20_000);
+});
+
+test('what waits is taken up by the process that comes next', async () => {
+  const it = receiving();
+  const id = await it.campaign([0], 'next');
+  const [claim] = await it.claim(1);
+  if (claim === undefined) throw new Error('nothing to send');
+  const first = it.open();
+  first.offer([report('r0', 0)]);
+  await first.stop();
+  await it.accept(claim, 'r0');
+  it.open();
+  await vi.waitFor(async () => expect(await it.states(id)).toMatchObject({ deliveredToTerminal: 1 }), 5_000);
+});
+
+test('what was taken before it stops is settled', async () => {
+  const it = receiving();
+  const id = await it.campaign([0], 'stop');
+  const [claim] = await it.claim(1);
+  if (claim === undefined) throw new Error('nothing to send');
+  await it.accept(claim, 'r0');
+  const inbox = it.open();
+  inbox.offer([report('r0', 0)]);
+  await inbox.stop();
+  expect(await it.states(id)).toMatchObject({ deliveredToTerminal: 1 });
+  expect(inbox.offer([report('r0', 0)])).toBe(false);
+});
+
+test('all that was taken is settled before it stops, as long as Redis answers', {
+  timeout: 20_000,
+}, async () => {
+  const it = receiving({ left: 100_000 });
+  // A server that takes its time: what is left after two seconds is not given up while it goes on.
+  const settle: typeof it.lane.notifications.settle = async (known, early, now) => {
+    await new Promise((later) => setTimeout(later, 300));
+    return it.lane.notifications.settle(known, early, now);
+  };
+  const inbox = it.open({ ...it.lane, notifications: { ...it.lane.notifications, settle } });
+  inbox.offer(Array.from({ length: 5_000 }, (_, at) => report(`r${at}`, 0)));
+  await inbox.stop();
+  const waiting = await redis.zcard(it.keys.lane('default', 'waiting'));
+  expect(waiting).toBe(5_000);
+  expect(it.happened('notifications.failed')).toEqual([]);
+});
+
+test('what Redis does not answer while it stops is told of as lost', { timeout: 20_000 }, async () => {
+  const it = receiving();
+  const settle = () => new Promise<never>(() => {});
+  const inbox = it.open({ ...it.lane, notifications: { ...it.lane.notifications, settle } });
+  inbox.offer(Array.from({ length: 1_200 }, (_, at) => report(`r${at}`, 0)));
+  await inbox.stop();
+  expect(it.happened('notifications.failed')).toMatchObject([{ reports: 1_200 }]);
+});
+
+test('a batch of unknown outcome is asked about as the request that fits it and nothing else', async () => {
+  const it = receiving();
+  await it.campaign([0, 1], 'unknown');
+  const claims = await it.claim(2);
+  await it.lane.settlements.send(
+    claims.map((claim) => ({ claim, as: 'unknown', reason: 'no answer' }) as const),
+    0,
+  );
+  const inbox = it.open();
+  inbox.offer([report('x', 1, 'DeliveredToNetwork'), { ...report('y', 0), sender: 'OTHER' }, report('z', 7)]);
+  await vi.waitFor(() => expect(it.happened('request.suspected')).toMatchObject([{ request: 'x' }]), 5_000);
+  const unknown = await it.lane.commands.unknown();
+  expect(unknown.map(({ first, suspect }) => [first, suspect]).sort()).toEqual([
+    [0, null],
+    [1, 'x'],
+  ]);
+});
+
+test('of two batches of unknown outcome to one number our correlator names the right one', async () => {
+  const it = receiving();
+  const ids: string[] = [];
+  for (const text of ['one', 'two']) {
+    ids.push(await it.campaign([0], text));
+    const claims = await it.claim(1);
+    await it.lane.settlements.send(
+      claims.map((claim) => ({ claim, as: 'unknown', reason: 'no answer' }) as const),
+      0,
+    );
+  }
+  const inbox = it.open();
+  inbox.offer([{ ...report('x', 0, 'DeliveredToNetwork'), correlator: `${ids[1]}-0-1` }]);
+  await vi.waitFor(
+    () => expect(it.happened('request.suspected')).toMatchObject([{ campaign: ids[1], request: 'x' }]),
+    5_000,
+  );
+});
+
+test('what comes late of a request that is settled is not taken for a batch of unknown outcome', async () => {
+  const it = receiving();
+  const first = await it.campaign([0], 'first');
+  const [claim] = await it.claim(1);
+  if (claim === undefined) throw new Error('nothing to send');
+  await it.accept(claim, 'r0');
+  const before = it.open();
+  before.offer([report('r0', 0)]);
+  await vi.waitFor(async () => expect(await it.states(first)).toMatchObject({ deliveredToTerminal: 1 }));
+
+  await it.campaign([0], 'second');
+  const again = await it.claim(1);
+  await it.lane.settlements.send(
+    again.map((other) => ({ claim: other, as: 'unknown', reason: 'no answer' }) as const),
+    0,
+  );
+  // Another process, which remembers nothing of the first one's.
+  const inbox = it.open();
+  inbox.offer([report('r0', 0, 'DeliveredToNetwork')]);
+  await vi.waitFor(() => expect(it.happened('notifications.settled').at(-1)).toMatchObject({ waiting: 1 }));
+  await it.looked();
+  expect(it.happened('request.suspected')).toEqual([]);
+  expect((await it.lane.commands.unknown()).map(({ suspect }) => suspect)).toEqual([null]);
+});
+
+test('what comes of a request that was accepted before there were notifications is not taken for a batch of unknown outcome', async () => {
+  const it = receiving();
+  await it.campaign([0], 'before');
+  const [claim] = await it.claim(1);
+  if (claim === undefined) throw new Error('nothing to send');
+  const { notify: _, ...before } = it.lane.rules;
+  const unheard = laneSettlements(redis, it.keys, 'default', JSON.stringify(before), undefined);
+  await unheard.send([{ claim, as: 'accepted', letters: 'N', requestId: 'r0' }], 0);
+
+  await it.campaign([0], 'after');
+  const again = await it.claim(1);
+  await it.lane.settlements.send(
+    again.map((other) => ({ claim: other, as: 'unknown', reason: 'no answer' }) as const),
+    0,
+  );
+  it.open().offer([report('r0', 0)]);
+  await vi.waitFor(() => expect(it.happened('notifications.settled').at(-1)).toMatchObject({ waiting: 1 }));
+  await it.looked();
+  expect(it.happened('request.suspected')).toEqual([]);
+});
+
+test('a request whose answer is still to come is not taken for a batch of unknown outcome to the same number', async () => {
+  const it = receiving();
+  await it.campaign([0], 'unknown one');
+  await it.lane.settlements.send(
+    (await it.claim(1)).map((claim) => ({ claim, as: 'unknown', reason: 'no answer' }) as const),
+    0,
+  );
+  const second = await it.campaign([0], 'in flight');
+  const [inFlight] = await it.claim(1);
+  if (inFlight === undefined) throw new Error('nothing to send');
+  const inbox = it.open();
+  inbox.offer([report('r0', 0)]);
+  await it.looked();
+  expect(it.happened('request.suspected')).toEqual([]);
+  await it.accept(inFlight, 'r0');
+  await vi.waitFor(
+    async () => expect(await it.states(second)).toMatchObject({ deliveredToTerminal: 1 }),
+    5_000,
+  );
+  expect((await it.lane.commands.unknown()).map(({ suspect }) => suspect)).toEqual([null]);
+});
+
+test('a request that one batch is asked about as is not taken for another to the same number', async () => {
+  const it = receiving();
+  const unknown = async (text: string) => {
+    await it.campaign([0], text);
+    const claims = await it.claim(1);
+    return () =>
+      it.lane.settlements.send(
+        claims.map((claim) => ({ claim, as: 'unknown', reason: 'no answer' }) as const),
+        0,
+      );
+  };
+  await (await unknown('one'))();
+  const inbox = it.open();
+  inbox.offer([report('x', 0)]);
+  await vi.waitFor(() => expect(it.happened('request.suspected')).toHaveLength(1), 5_000);
+  // Long before the first one may be asked about.
+  await (await unknown('two'))();
+  await it.looked();
+  expect(it.happened('request.suspected')).toHaveLength(1);
+  expect((await it.lane.commands.unknown()).map(({ suspect }) => suspect).sort()).toEqual([null, 'x'].sort());
+});
+
+test('a notification is not of a batch that was claimed after it had come', async () => {
+  const it = receiving();
+  const inbox = it.open();
+  inbox.offer([report('x', 0)]);
+  await vi.waitFor(() => expect(it.happened('notifications.settled')).toHaveLength(1));
+  await it.campaign([0], 'later');
+  await it.lane.settlements.send(
+    (await it.claim(1)).map((claim) => ({ claim, as: 'unknown', reason: 'no answer' }) as const),
+    0,
+  );
+  await it.looked();
+  expect(it.happened('request.suspected')).toEqual([]);
+});
+
+test.each(['abandon', 'accepted', 'resend'] as const)(
+  'what comes late of a batch that was resolved (%s) is not taken for another of unknown outcome',
+  async (word) => {
+    const it = receiving();
+    const unknown = async (text: string) => {
+      await it.campaign([0], text);
+      const claims = await it.claim(1);
+      const entries = claims.map((claim) => ({ claim, as: 'unknown', reason: 'no answer' }) as const);
+      await it.lane.settlements.send(entries, 0);
+    };
+    await unknown('first');
+    await it.lane.commands.resolve(word, 'by hand', await it.lane.commands.unknown());
+    if (word === 'resend') await it.accept((await it.claim(1))[0] ?? expect.unreachable(), 'r0');
+    await unknown('second');
+    const inbox = it.open();
+    inbox.offer([report('x', 0)]);
+    await it.looked();
+    expect(it.happened('request.suspected')).toEqual([]);
+  },
+);
+
+test('nor is what comes of a request that was accepted without an id', async () => {
+  const it = receiving();
+  await it.campaign([0], 'without an id');
+  const unnamed = await it.claim(1);
+  await it.lane.settlements.send(
+    unnamed.map((claim) => ({ claim, as: 'accepted', letters: 'C', requestId: '' }) as const),
+    0,
+  );
+  await it.campaign([0], 'unknown');
+  const claims = await it.claim(1);
+  await it.lane.settlements.send(
+    claims.map((claim) => ({ claim, as: 'unknown', reason: 'no answer' }) as const),
+    0,
+  );
+  const inbox = it.open();
+  inbox.offer([report('x', 0)]);
+  await it.looked();
+  expect(it.happened('request.suspected')).toEqual([]);
+});
+
+test('a batch that was sent again and is unknown again is found by what comes of either request', async () => {
+  const it = receiving();
+  await it.campaign([0], 'twice');
+  const fail = async () => {
+    const claims = await it.claim(1);
+    const entries = claims.map((claim) => ({ claim, as: 'unknown', reason: 'no answer' }) as const);
+    await it.lane.settlements.send(entries, 0);
+  };
+  await fail();
+  await it.lane.commands.resolve('resend', 'by hand', await it.lane.commands.unknown());
+  await fail();
+  const inbox = it.open();
+  inbox.offer([report('x', 0)]);
+  await vi.waitFor(() => expect(it.happened('request.suspected')).toMatchObject([{ request: 'x' }]), 5_000);
+});
+
+test('a send that nobody has ended is waited for, however long that takes', async () => {
+  const it = receiving({ left: 10_000 });
+  await it.campaign([0], 'unknown one');
+  await it.lane.settlements.send(
+    (await it.claim(1)).map((claim) => ({ claim, as: 'unknown', reason: 'no answer' }) as const),
+    0,
+  );
+  await it.campaign([0], 'left in flight, and no worker lives to sweep it');
+  await it.claim(1);
+  // Its time is over by far, as the lane's rules have it.
+  const inbox = it.open({ ...it.lane, rules: { ...it.lane.rules, timeout: -10_000 } });
+  inbox.offer([report('x', 0)]);
+  await it.looked();
+  expect(it.happened('request.suspected')).toEqual([]);
+});
+
+test('a contradiction that comes after the request was settled is counted', async () => {
+  const it = receiving();
+  const id = await it.campaign([0], 'contradicted');
+  const [claim] = await it.claim(1);
+  if (claim === undefined) throw new Error('nothing to send');
+  await it.accept(claim, 'r0');
+  const inbox = it.open();
+  inbox.offer([report('r0', 0)]);
+  await vi.waitFor(async () => expect(await it.states(id)).toMatchObject({ deliveredToTerminal: 1 }));
+  inbox.offer([report('r0', 0, 'DeliveryImpossible')]);
+  await vi.waitFor(() => expect(it.happened('recipient.contradicted')).toHaveLength(1));
+  expect(await it.states(id)).toMatchObject({ deliveredToTerminal: 1 });
+});
+
+test('what was settled lately is remembered of so many requests, over all lanes', () => {
+  const lately = settledLately(2);
+  const [one, two, three] = [1, 2, 3].map((first) => ({ campaign: 'c', first, count: 1 }));
+  if (one === undefined || two === undefined || three === undefined) throw new Error('three were made');
+  lately.add('a', 'x', one);
+  lately.add('b', 'x', two);
+  expect([lately.find('a', 'x'), lately.find('b', 'x'), lately.find('c', 'x')]).toEqual([
+    one,
+    two,
+    undefined,
+  ]);
+  lately.add('a', 'x', one);
+  lately.add('a', 'y', three);
+  expect([lately.find('a', 'x'), lately.find('b', 'x'), lately.find('a', 'y')]).toEqual([
+    one,
+    undefined,
+    three,
+  ]);
+});
+
+test('where too many wait, that is told of once in a while, and not with every burst', async () => {
+  const it = receiving();
+  const settle: typeof it.lane.notifications.settle = async (known, early, now) => ({
+    ...(await it.lane.notifications.settle(known, early, now)),
+    tooMany: early.length,
+  });
+  const inbox = it.open({ ...it.lane, notifications: { ...it.lane.notifications, settle } });
+  for (let burst = 1; burst <= 5; burst += 1) {
+    inbox.offer([report(`r${burst}`, 0)]);
+    await vi.waitFor(() => expect(it.happened('notifications.settled')).toHaveLength(burst));
+  }
+  expect(it.happened('notifications.refused')).toMatchObject([{ reason: 'room', notifications: 1 }]);
+});
+
+test('where there is no room nothing is taken, and there is room again when it is settled', async () => {
+  const room = { left: 2 };
+  const it = receiving(room);
+  const inbox = it.open();
+  expect(inbox.offer([report('a', 0), report('b', 1), report('c', 2)])).toBe(false);
+  expect(inbox.offer([report('a', 0), report('b', 1)])).toBe(true);
+  expect(inbox.offer([report('c', 2)])).toBe(false);
+  await vi.waitFor(() => expect(room.left).toBe(2));
+  expect(inbox.offer([report('c', 2)])).toBe(true);
+});

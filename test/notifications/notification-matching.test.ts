@@ -1,0 +1,185 @@
+import { expect, test } from 'vitest';
+import { followUpTurn } from '../../src/follow-up/follow-up.js';
+import { createMessagingClient } from '../../src/gateway/messaging.js';
+import { importCampaign } from '../../src/import/import-campaign.js';
+import { readState } from '../../src/lane/campaigns.js';
+import type { Lane } from '../../src/lane/lane.js';
+import { laneBearer } from '../../src/lane/token-source.js';
+import { manuscripts } from '../../src/sending/messages.js';
+import { createMemory } from '../../src/sending/recent-claims.js';
+import { importFixture, mobile } from '../import/import-fixture.js';
+import { partsOf, rawServer, reply } from '../interface/raw-server.js';
+import { testRedis } from '../redis/test-redis.js';
+
+const { redis, prefix } = testRedis('suspected');
+let fixtures = 0;
+
+/**
+ * A batch of two whose outcome nobody knows, and which may be request `x`; the service answers so when it is asked.
+ * `meanwhile`: what happens while it is.
+ */
+async function asked(
+  answer: string,
+  meanwhile: (lane: Lane, send: (text: string) => Promise<string>) => Promise<unknown> = async () => {},
+) {
+  fixtures += 1;
+  const { deps, keys, told } = importFixture(redis, `${prefix}-${fixtures}`, {
+    CALLBACK_URL: 'https://volley.example/in',
+    CALLBACK_SECURITY_TOKEN: 'a-token-of-some-length',
+    MAX_RECIPIENTS_PER_REQUEST: '2',
+  });
+  const lane = deps.lanes.get('default');
+  if (lane === undefined) throw new Error('no lane');
+  const send = async (message: string): Promise<string> => {
+    const recipients = [{ to: mobile(0) }, { to: mobile(1) }];
+    const outcome = await importCampaign(deps, { recipients, message, again: true });
+    if (outcome.kind !== 'created') throw new Error(`it was ${outcome.kind}`);
+    return outcome.id;
+  };
+  const id = await send('Sale');
+  const { claims } = await lane.claims.send({ turn: 't', call: 1, want: 1, seen: 0 });
+  const [claim] = claims;
+  if (claim === undefined) throw new Error('nothing to send');
+  await lane.settlements.send([{ claim, as: 'unknown', reason: 'no answer' }], 0);
+  await lane.notifications.suspect({ number: claim.number, campaign: id, first: 0, requestId: 'x' });
+
+  const server = await rawServer((socket) => {
+    void meanwhile(lane, send).then(() => socket.write(answer));
+  });
+  const messaging = createMessagingClient({ baseUrl: server.origin, timeoutMs: 1_000 });
+  const monotonic = () => performance.now();
+  await followUpTurn(
+    { messaging, events: deps.events },
+    lane,
+    laneBearer('default', { kind: 'apiKey', apiKey: 'key' }, undefined),
+    manuscripts(redis, keys, lane),
+    createMemory(monotonic),
+    { monotonic, turnMs: 2_000, waitHereMs: 0, inFlight: 4, signal: new AbortController().signal },
+  );
+  messaging.close();
+  return {
+    lines: server.requests.map((request) => partsOf(request).line),
+    state: await readState(redis, keys, 'default', id),
+    suspects: (await lane.commands.unknown()).map(({ suspect }) => suspect),
+    due: await redis.zrange(keys.lane('default', 'unpolled'), '0', '-1'),
+    polled: await redis.zrange(keys.lane('default', 'polled'), '0', '-1'),
+    found: told.filter(({ type }) => type === 'request.found').length,
+    stopped: told.filter(({ type }) => type === 'lane.stopped').length,
+    located: await lane.notifications.locate(['x']),
+    id,
+  };
+}
+
+const infos = (statuses: Record<string, string>): string =>
+  reply(
+    ['HTTP/1.1 200 OK', 'Content-Type: application/json'],
+    JSON.stringify({
+      deliveryInfoList: {
+        deliveryInfo: Object.entries(statuses).map(([number, deliveryStatus]) => ({
+          address: `tel:${number}`,
+          deliveryStatus,
+        })),
+      },
+    }),
+  );
+
+test('a request that has the recipients of the batch is that batch, and is followed up as any other', async () => {
+  const it = await asked(infos({ [mobile(1)]: 'DeliveredToNetwork', [mobile(0)]: 'DeliveredToTerminal' }));
+  expect(it.lines).toEqual(['GET /outbound/12345/requests/x/deliveryInfos HTTP/1.1']);
+  expect(it.state?.n).toMatchObject({ deliveredToTerminal: 1, deliveredToNetwork: 1, unknown: 0 });
+  expect([it.found, it.suspects, it.due, it.polled]).toEqual([1, [], [], [`${it.id}:0`]]);
+  expect(it.located).toEqual([{ campaign: it.id, first: 0, count: 2 }]);
+  expect(it.state).toMatchObject({ accepted: 1, poll: 1 });
+});
+
+test('one of which both are final completes the campaign', async () => {
+  const it = await asked(infos({ [mobile(0)]: 'DeliveredToTerminal', [mobile(1)]: 'DeliveryImpossible' }));
+  expect(it.state).toMatchObject({ s: 'completed', n: { deliveredToTerminal: 1, deliveryImpossible: 1 } });
+  expect([it.due, it.polled, it.located]).toEqual([[], [], [null]]);
+});
+
+test.each([
+  ['speaks of one of them only', infos({ [mobile(0)]: 'DeliveredToTerminal' })],
+  [
+    'speaks of another besides',
+    infos({
+      [mobile(0)]: 'DeliveredToTerminal',
+      [mobile(1)]: 'DeliveredToTerminal',
+      [mobile(2)]: 'DeliveredToTerminal',
+    }),
+  ],
+  [
+    'speaks of somebody else',
+    infos({ [mobile(0)]: 'DeliveredToTerminal', [mobile(2)]: 'DeliveredToTerminal' }),
+  ],
+  [
+    'speaks of another besides, in a word that is on no list',
+    infos({
+      [mobile(0)]: 'DeliveredToTerminal',
+      [mobile(1)]: 'DeliveredToTerminal',
+      [mobile(2)]: 'MessageWaiting',
+    }),
+  ],
+  [
+    'speaks of another besides, whose number cannot be read',
+    infos({
+      [mobile(0)]: 'DeliveredToTerminal',
+      [mobile(1)]: 'DeliveredToTerminal',
+      x: 'DeliveredToTerminal',
+    }),
+  ],
+  ['is not known to the service', reply(['HTTP/1.1 404 Not Found'])],
+  ['is not for this key to see', reply(['HTTP/1.1 403 Forbidden'])],
+  ['has an id that the service cannot take', reply(['HTTP/1.1 414 URI Too Long'])],
+])(
+  'a request that %s is not that batch, which stays unknown and is not asked about again',
+  async (_, answer) => {
+    const it = await asked(answer);
+    expect(it.lines).toHaveLength(1);
+    expect(it.state?.n).toMatchObject({ unknown: 2 });
+    expect([it.found, it.suspects, it.due, it.polled, it.located]).toEqual([0, [null], [], [], [null]]);
+    expect(it.stopped).toBe(0);
+  },
+);
+
+test('a service that does not answer is asked again later', async () => {
+  const it = await asked(reply(['HTTP/1.1 500 Internal Server Error']));
+  expect(it.state?.n).toMatchObject({ unknown: 2 });
+  expect([it.found, it.suspects, it.due]).toEqual([0, ['x'], [`${it.id}:0`]]);
+});
+
+const BOTH_FINAL = infos({ [mobile(0)]: 'DeliveredToTerminal', [mobile(1)]: 'DeliveryImpossible' });
+
+test('what the service tells of it is nothing to the batch, if that was resolved while it was asked', async () => {
+  const it = await asked(BOTH_FINAL, async (lane) =>
+    lane.commands.resolve('accepted', 'by hand', await lane.commands.unknown()),
+  );
+  expect(it.state?.n).toMatchObject({ unconfirmed: 2, unknown: 0 });
+});
+
+test('nor if that was sent again meanwhile, and accepted under another id', async () => {
+  const it = await asked(BOTH_FINAL, async (lane) => {
+    await lane.commands.resolve('resend', 'by hand', await lane.commands.unknown());
+    const { claims } = await lane.claims.send({ turn: 'again', call: 1, want: 1, seen: 0 });
+    const again = claims.map((claim) => ({ claim, as: 'accepted', letters: 'NN', requestId: 'y' }) as const);
+    await lane.settlements.send(again, 0);
+  });
+  expect(it.state?.n).toMatchObject({ deliveredToNetwork: 2 });
+  expect([...it.due, ...it.polled]).toEqual([`${it.id}:0`]);
+});
+
+test('a request that has turned out to be another batch meanwhile is not this one', async () => {
+  let other = '';
+  const it = await asked(BOTH_FINAL, async (lane, send) => {
+    other = await send('Another');
+    const { claims } = await lane.claims.send({ turn: 'other', call: 1, want: 1, seen: 0 });
+    const entries = claims.map(
+      (claim) => ({ claim, as: 'accepted', letters: 'NI', requestId: 'x' }) as const,
+    );
+    await lane.settlements.send(entries, 0);
+  });
+  expect(it.state?.n).toMatchObject({ unknown: 2 });
+  expect([it.found, it.suspects]).toEqual([0, [null]]);
+  // What is notified of the other one still finds it.
+  expect(it.located).toEqual([{ campaign: other, first: 0, count: 2 }]);
+});

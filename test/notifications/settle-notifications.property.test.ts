@@ -1,0 +1,234 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { digestOf, indexKey } from '../../src/recipients/request-index.js';
+import type { PollClaim, SendClaim } from '../../src/sending/claims.js';
+import { laneFixture, START } from '../lane/lane-fixture.js';
+import { testRedis } from '../redis/test-redis.js';
+
+const { redis, prefix } = testRedis('notify-property');
+const EARLY_MS = 120_000;
+const letters = fc.array(fc.constantFrom('N', 'N', 'T', 'T', 'I', '-'), { minLength: 4, maxLength: 4 });
+
+/** What may happen next; `pick` chooses among what there is. */
+const step = fc.record({
+  what: fc.constantFrom(
+    ...(['claim', 'settle', 'settle', 'notify', 'notify', 'notify', 'notify', 'again'] as const),
+    ...(['round', 'poll', 'told', 'wait'] as const),
+  ),
+  pick: fc.nat(997),
+  as: fc.constantFrom('accepted', 'accepted', 'accepted', 'unknown', 'released'),
+  letters,
+  waitMs: fc.constantFrom(1, 500, 16_000, 40_000, EARLY_MS + 1, 260_000_000),
+});
+type Step = typeof step extends fc.Arbitrary<infer Value> ? Value : never;
+
+const isFinal = (letter: string | undefined): boolean => letter === 'T' || letter === 'I';
+const digitsOf = (ordinal: number): string => String(358_400_000_000 + ordinal);
+let lanes = 0;
+
+/** A lane, and beside it the lattice: what each recipient must be, and how many reports contradicted that. */
+async function ledgerOf(size: number, most: number) {
+  lanes += 1;
+  const name = `l${lanes}`;
+  const rules = {
+    quota: 1_000_000,
+    maxRecipients: most,
+    notify: true,
+    early: EARLY_MS,
+    heard: 600_000,
+    patience: 20_000,
+  } as const;
+  const lane = laneFixture(redis, prefix, name, rules);
+  await lane.campaign('c', size, { slice: 8 });
+  const bytes = new Map<number, string>();
+  const requests = new Map<string, SendClaim>();
+  const early = new Map<string, { letters: Map<number, string>; until: number }>();
+  const sends: SendClaim[] = [];
+  let polls: PollClaim[] = [];
+  let [now, call, contradictions] = [START, 0, 0];
+  let last: { id: string; letters: string } | undefined;
+
+  const ordinals = ({ first, count }: SendClaim) => Array.from({ length: count }, (_, at) => first + at);
+  /** A report is the lattice's join, whoever brings it. */
+  const report = (ordinal: number, letter: string): void => {
+    const old = bytes.get(ordinal);
+    if (!isFinal(letter) || old === undefined || old === 'U') return;
+    if (isFinal(old)) contradictions += old === letter ? 0 : 1;
+    else bytes.set(ordinal, letter);
+  };
+  const reportAll = (claim: SendClaim, all: string): void => {
+    for (const [at, ordinal] of ordinals(claim).entries()) report(ordinal, all[at] ?? '-');
+  };
+  const expire = (): void => {
+    for (const [id, { until }] of early) if (until <= now) early.delete(id);
+  };
+  const located = ({ campaign, first, count }: SendClaim) => ({ campaign, first, count });
+  const isAwaited = (claim: SendClaim) =>
+    ordinals(claim).some((ordinal) => /[NC]/.test(bytes.get(ordinal) ?? ''));
+
+  /** As the receiver does it: looked up, then applied or put by. */
+  const notify = async (id: string, claim: SendClaim, all: string): Promise<void> => {
+    const [found] = await lane.notifications.locate([id]);
+    const known = requests.get(id);
+    expect([id, found !== null]).toEqual([id, known !== undefined && isAwaited(known)]);
+    if (found !== null && found !== undefined) {
+      await lane.notifications.settle([{ requestId: id, located: found, letters: all }], [], now);
+      reportAll(claim, all);
+      if (!isAwaited(claim)) early.delete(id);
+      return;
+    }
+    const told = Object.fromEntries(
+      ordinals(claim).flatMap((ordinal, at) => {
+        const letter = all[at] ?? '-';
+        return letter === '-' ? [] : [[digitsOf(ordinal), letter]];
+      }),
+    );
+    if (Object.keys(told).length === 0) return;
+    await lane.notifications.settle([], [{ requestId: id, sender: null, letters: told }], now);
+    expire();
+    const held = early.get(id) ?? { letters: new Map<number, string>(), until: now + EARLY_MS };
+    for (const [at, ordinal] of ordinals(claim).entries()) {
+      const letter = all[at] ?? '-';
+      if (letter !== '-' && !isFinal(held.letters.get(ordinal))) held.letters.set(ordinal, letter);
+    }
+    early.set(id, held);
+  };
+
+  const steps: Record<Step['what'], (it: Step) => Promise<void>> = {
+    async claim({ pick }) {
+      call += 1;
+      await lane.commands.lane('resume');
+      const want = 1 + (pick % 4);
+      const reply = await lane.claims.send({ turn: `t${call}`, call: 1, want, seen: 0, now });
+      sends.push(...reply.claims);
+    },
+    async settle({ pick, as, letters: all }) {
+      const open = sends.filter((claim) => ordinals(claim).every((ordinal) => !bytes.has(ordinal)));
+      const claim = open[pick % open.length];
+      if (claim === undefined) return;
+      const id = `r${claim.number}`;
+      const own = all.join('').replaceAll('-', 'N').slice(0, claim.count);
+      const entry =
+        as === 'accepted' ? { claim, as, letters: own, requestId: id } : { claim, as, reason: 'x' };
+      const { settled } = await lane.settlements.send(
+        [entry as { claim: SendClaim; as: 'accepted' }],
+        0,
+        now,
+      );
+      sends.splice(sends.indexOf(claim), as === 'released' ? 1 : 0);
+      if (settled === 0 || as === 'released') return;
+      for (const [at, ordinal] of ordinals(claim).entries()) {
+        bytes.set(ordinal, as === 'unknown' ? 'U' : (own[at] ?? 'N'));
+      }
+      if (as === 'accepted') requests.set(id, claim);
+    },
+    async notify({ pick, letters: all }) {
+      const claim = sends[pick % sends.length];
+      if (claim === undefined) return;
+      const own = all.join('').slice(0, claim.count);
+      last = { id: `r${claim.number}`, letters: own };
+      await notify(last.id, claim, own);
+    },
+    async again() {
+      const claim = sends.find(({ number }) => `r${number}` === last?.id);
+      if (last !== undefined && claim !== undefined) await notify(last.id, claim, last.letters);
+    },
+    async round() {
+      const waiting = await lane.notifications.waiting(EARLY_MS);
+      const places = await lane.notifications.locate(waiting.map(({ requestId }) => requestId));
+      for (const [at, one] of waiting.entries()) {
+        const place = places[at];
+        const claim = requests.get(one.requestId);
+        if (place === null || place === undefined || claim === undefined) continue;
+        expect(place).toEqual(located(claim));
+        const all = ordinals(claim).map((ordinal) => one.letters[digitsOf(ordinal)] ?? '-');
+        await lane.notifications.settle(
+          [{ requestId: one.requestId, located: place, letters: all.join(''), waited: one.text }],
+          [],
+          now,
+        );
+        reportAll(claim, all.join(''));
+        early.delete(one.requestId);
+      }
+      expire();
+    },
+    async poll({ pick }) {
+      if (pick % 4 > 0) now += 16_000;
+      call += 1;
+      const reply = await lane.claims.poll({ turn: `p${call}`, call: 1, want: 1 + (pick % 4), seen: 0, now });
+      polls.push(...reply.claims);
+    },
+    async told({ pick, letters: all }) {
+      const claim = polls[pick % polls.length];
+      const send = sends.find(({ first }) => first === claim?.first);
+      if (claim === undefined || send === undefined) return;
+      polls = polls.filter((other) => other !== claim);
+      const own = all.join('').slice(0, send.count);
+      const requestId = `r${send.number}`;
+      const { settled } = await lane.settlements.poll(
+        [{ claim, as: 'infos', letters: own, requestId }],
+        0,
+        now,
+      );
+      if (settled === 0) return;
+      reportAll(send, own);
+      const sentAt = Number(
+        (await redis.hget(lane.keys.lane(name, 'campaign:c:records:0'), String(send.first)))?.split(',')[1],
+      );
+      if (now - sentAt < lane.rules.deadline) return;
+      for (const ordinal of ordinals(send)) if (bytes.get(ordinal) === 'N') bytes.set(ordinal, 'C');
+    },
+    async wait({ waitMs }) {
+      now += waitMs;
+    },
+  };
+
+  const check = async (): Promise<void> => {
+    const state = await lane.state('c');
+    const stored = (await redis.get(lane.keys.lane(name, 'campaign:c:statuses'))) ?? '';
+    for (const [ordinal, letter] of bytes) expect([ordinal, stored[ordinal]]).toEqual([ordinal, letter]);
+    expect(state['contradictions']).toBe(contradictions);
+    expect(Object.values(state.n).reduce((sum, count) => sum + count, 0)).toBe(size);
+    const due = [
+      ...(await redis.zrange(lane.keys.lane(name, 'unpolled'), '0', '-1')),
+      ...(await redis.zrange(lane.keys.lane(name, 'polled'), '0', '-1')),
+    ];
+    const open = [...requests.values()].filter((claim) =>
+      ordinals(claim).some((at) => bytes.get(at) === 'N'),
+    );
+    expect(due.sort()).toEqual(open.map(({ first }) => `c:${first}`).sort());
+    for (const [id, claim] of requests) {
+      const digest = digestOf(id);
+      const indexed = await redis.hexists(indexKey(lane.keys, name, digest), digest.field);
+      expect([id, indexed === 1]).toEqual([id, isAwaited(claim)]);
+    }
+    // Those whose time is over go with the next call; until then they may be there or not.
+    const waiting = await redis.zrange(lane.keys.lane(name, 'waiting'), '0', '-1');
+    expect(waiting).toEqual(
+      expect.arrayContaining([...early].filter(([, { until }]) => until > now).map(([id]) => id)),
+    );
+    expect(await redis.hlen(lane.keys.lane(name, 'early'))).toBe(waiting.length);
+  };
+
+  return {
+    async run(it: Step): Promise<void> {
+      await steps[it.what](it);
+      if (it.what !== 'wait') await check();
+    },
+  };
+}
+
+test('whatever tells of a recipient, in whatever order and however often, the lattice holds, and what is settled is asked about no more', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.integer({ min: 1, max: 16 }),
+      fc.integer({ min: 1, max: 4 }),
+      fc.array(step, { minLength: 20, maxLength: 80 }),
+      async (size, most, all) => {
+        const ledger = await ledgerOf(size, most);
+        for (const it of all) await ledger.run(it);
+      },
+    ),
+    { numRuns: 100, interruptAfterTimeLimit: 15_000 },
+  );
+});

@@ -1,0 +1,33 @@
+import { afterEach, beforeEach } from 'vitest';
+import { type CallbackSettings, laneCallback } from '../../src/config/index.js';
+import { createSubscriptionClient } from '../../src/gateway/subscriptions.js';
+import { laneBearer } from '../../src/lane/token-source.js';
+import { subscriptionDesk } from '../../src/notifications/subscription-service.js';
+import { type Simulator, startSimulator } from '../../src/simulator/index.js';
+
+export const CALLBACK: CallbackSettings = {
+  url: 'https://volley.example/in',
+  securityToken: 'a-token-of-some-length',
+  proof: 'token',
+};
+export const FOREIGN = { url: 'https://other.example/hook/their-secret', securityToken: 'theirs' };
+export const OWN = laneCallback(CALLBACK, 'main');
+
+export const bearer = laneBearer('main', { kind: 'apiKey', apiKey: 'key' }, undefined);
+export const clientOf = (baseUrl: string) => createSubscriptionClient({ baseUrl, timeoutMs: 10_000 });
+
+/** A simulator for each test of a file, and desks at it. */
+export function atSimulator() {
+  let simulator: Simulator;
+  beforeEach(async () => {
+    simulator = await startSimulator({ keys: [{ key: 'key', quota: 1 }] });
+  });
+  afterEach(() => simulator.close());
+  return {
+    /** The one of the test that runs. */
+    simulator: () => simulator,
+    deskOf: (callback: CallbackSettings | undefined = CALLBACK, baseUrl = simulator.messagingBaseUrl) =>
+      subscriptionDesk({ lane: 'main', client: clientOf(baseUrl), bearer, callback }),
+    there: () => clientOf(simulator.messagingBaseUrl).get('key'),
+  };
+}

@@ -1,0 +1,128 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { slicesKey } from '../../src/recipients/campaign-keys.js';
+import {
+  packSlice,
+  SLICE,
+  type StoredRecipient,
+  unpackNumbers,
+  unpackSlice,
+} from '../../src/recipients/slice-blob.js';
+import { sliceReader } from '../../src/recipients/slices.js';
+import { keyNames } from '../../src/redis/keys.js';
+import { testRedis } from '../redis/test-redis.js';
+
+const { prefix, redis } = testRedis('slices');
+const keys = keyNames(prefix);
+
+const number = fc.integer({ min: 1, max: 999_999_999_999_999 }).map((digits) => `+${digits}`);
+const value = fc.oneof(
+  fc.string({ unit: 'binary', maxLength: 30 }),
+  fc.string({ unit: 'grapheme', maxLength: 30 }),
+);
+const slice = fc.integer({ min: 0, max: 4 }).chain((columns) =>
+  fc.array(fc.record({ number, values: fc.array(value, { minLength: columns, maxLength: columns }) }), {
+    minLength: 1,
+    maxLength: SLICE,
+  }),
+);
+
+function shared(count: number, first = 447_700_900_000): StoredRecipient[] {
+  return Array.from({ length: count }, (_, at) => ({ number: `+${first + at * 7_919}`, values: [] }));
+}
+
+describe('a slice', () => {
+  test('comes out as it went in, whatever numbers and values it holds', () => {
+    fc.assert(
+      fc.property(slice, (recipients) => {
+        const blob = packSlice(recipients);
+        expect(unpackSlice(blob)).toEqual(recipients);
+        expect(unpackNumbers(blob).map((digits) => `+${digits}`)).toEqual(recipients.map((r) => r.number));
+      }),
+    );
+  });
+
+  test('keeps the longest and the shortest numbers beside each other', () => {
+    const numbers = ['+999999999999999', '+1', '+999999999999998', '+2', '+100000000000000'];
+    const recipients = numbers.map((each) => ({ number: each, values: [] }));
+    expect(unpackSlice(packSlice(recipients))).toEqual(recipients);
+  });
+
+  test('of a shared text takes at most 5 bytes a recipient where numbers of one country come in no order', () => {
+    const recipients = Array.from({ length: SLICE }, (_, at) => ({
+      number: `+4477${10_000_000 + ((at * 7_654_321) % 10_000_000)}`,
+      values: [],
+    }));
+    expect(packSlice(recipients).length).toBeLessThanOrEqual(5 * SLICE);
+  });
+
+  test('is refused with nobody in it, with too many, and with unequal values', () => {
+    expect(() => packSlice([])).toThrow(RangeError);
+    expect(() => packSlice(shared(SLICE + 1))).toThrow(RangeError);
+    const unequal = [
+      { number: '+1', values: ['a'] },
+      { number: '+2', values: ['a', 'b'] },
+    ];
+    expect(() => packSlice(unequal)).toThrow(RangeError);
+  });
+
+  test('that is cut short is not taken for a smaller one', () => {
+    const blob = packSlice(shared(10));
+    expect(() => unpackSlice(blob.subarray(0, blob.length - 1))).toThrow('cut short');
+  });
+});
+
+describe('a reader', () => {
+  async function stored(campaign: string, count: number): Promise<StoredRecipient[]> {
+    const all = shared(count);
+    for (let first = 0; first < count; first += SLICE) {
+      const blob = packSlice(all.slice(first, first + SLICE));
+      await redis.hset(slicesKey(keys, 'main', campaign, 'slices'), String(first / SLICE), blob);
+    }
+    return all;
+  }
+
+  test('reads any range, within a slice and across several', async () => {
+    const all = await stored('ranges', 700);
+    const reader = sliceReader(redis, keys, 'main');
+    for (const [from, count] of [
+      [0, 1],
+      [255, 1],
+      [255, 2],
+      [256, 256],
+      [100, 600],
+      [699, 1],
+    ] as const) {
+      expect(await reader.recipients('ranges', from, count)).toEqual(all.slice(from, from + count));
+    }
+  });
+
+  test('refuses a range that there is not', async () => {
+    await stored('short', 300);
+    const reader = sliceReader(redis, keys, 'main');
+    await expect(reader.recipients('short', 299, 2)).rejects.toThrow('2 recipients were asked for');
+    await expect(reader.recipients('short', 512, 1)).rejects.toThrow('there is no slice 2');
+  });
+
+  test('asks Redis once for a slice, however many batches are read of it at a time', async () => {
+    const all = await stored('once', SLICE);
+    const reader = sliceReader(redis, keys, 'main');
+    const first = await Promise.all([reader.recipients('once', 0, 1), reader.recipients('once', 1, 1)]);
+    await redis.unlink(slicesKey(keys, 'main', 'once', 'slices'));
+    expect(first.flat()).toEqual(all.slice(0, 2));
+    expect(await reader.recipients('once', 2, 1)).toEqual(all.slice(2, 3));
+  });
+
+  test('lets go of what was not used for longest, and asks again after a failure', async () => {
+    const all = await stored('many', 70 * SLICE);
+    const reader = sliceReader(redis, keys, 'main');
+    for (let at = 0; at < 70; at++) await reader.recipients('many', at * SLICE, 1);
+    const key = slicesKey(keys, 'main', 'many', 'slices');
+    const blob = await redis.hgetBuffer(key, '0');
+    await redis.hdel(key, '0', '69');
+    expect(await reader.recipients('many', 69 * SLICE, 1)).toEqual(all.slice(69 * SLICE, 69 * SLICE + 1));
+    await expect(reader.recipients('many', 0, 1)).rejects.toThrow('there is no slice 0');
+    await redis.hset(key, '0', blob ?? '');
+    expect(await reader.recipients('many', 0, 1)).toEqual(all.slice(0, 1));
+  });
+});

@@ -1,0 +1,24 @@
+import { expect, test, vi } from 'vitest';
+import { roster } from '../../src/recovery/heartbeats.js';
+import { keyNames } from '../../src/redis/keys.js';
+import { serverTime } from '../../src/redis/server-time.js';
+import { testRedis } from '../redis/test-redis.js';
+
+const { prefix, redis } = testRedis('roster');
+const keys = keyNames(prefix);
+const workers = roster(redis, keys, Date.now);
+
+test('a worker is there with its settings until it leaves, beside one of a version that told none', async () => {
+  const older = { id: 'older', roles: ['send'], since: new Date().toISOString(), host: 'b', pid: 2 };
+  await redis.zadd(keys.workers, await serverTime(redis), JSON.stringify(older));
+  const leave = workers.enter('newer', ['follow-up'], { version: '1.1.0' });
+  await vi.waitFor(async () => expect(await workers.alive()).toHaveLength(2));
+  expect(await workers.alive()).toEqual(
+    expect.arrayContaining([
+      { ...older, settings: {} },
+      expect.objectContaining({ id: 'newer', settings: { version: '1.1.0' } }),
+    ]),
+  );
+  await leave();
+  expect(await workers.alive()).toEqual([{ ...older, settings: {} }]);
+});

@@ -1,0 +1,174 @@
+import { expect, test } from 'vitest';
+import { loadLocalConfig } from '../../src/config/index.js';
+import { createEvents } from '../../src/events/events.js';
+import { openLane } from '../../src/lane/lane.js';
+import { reassert } from '../../src/recovery/replay-claims.js';
+import { keyNames } from '../../src/redis/keys.js';
+import type { SendClaim } from '../../src/sending/claims.js';
+import { createMemory } from '../../src/sending/recent-claims.js';
+import { laneFixture } from '../lane/lane-fixture.js';
+import { keysOf, testRedis } from '../redis/test-redis.js';
+
+const { redis, prefix } = testRedis('reassert');
+
+/** A lane, and a way to make Redis forget everything since a moment. */
+async function forgetful(name: string, recipients: number, most = 1) {
+  const keys = keyNames(`${prefix}-${name}`);
+  const fixture = laneFixture(redis, `${prefix}-${name}`, 'default', {});
+  const config = loadLocalConfig({
+    HOURLY_QUOTA: '1000',
+    REDIS_URL: 'redis://127.0.0.1',
+    MAX_RECIPIENTS_PER_REQUEST: String(most),
+  });
+  const [settings] = config.lanes;
+  if (settings === undefined) throw new Error('no lane');
+  const lane = openLane(redis, keys, config, settings, createEvents({ level: 'silent' }), () => 0.5);
+  const memory = createMemory(() => performance.now());
+  await fixture.campaign('c', recipients);
+  let [call, backup] = [0, new Map<string, Buffer>()];
+  return {
+    fixture,
+    lane,
+    memory,
+    /** The memory of another process that serves the lane. */
+    another: () => createMemory(() => performance.now()),
+    /** Batches of at most so many recipients. */
+    async claim(want: number, most = 1, by = memory): Promise<readonly SendClaim[]> {
+      call += 1;
+      await redis.hset(keys.lane('default', 'lane'), 'maxRecipients', most);
+      const reply = await lane.claims.send({ turn: `t${call}`, call: 1, want, seen: by.seen });
+      by.claimed(reply.claims);
+      return reply.claims;
+    },
+    async accept(claims: readonly SendClaim[], by = memory): Promise<void> {
+      const entries = claims.map(
+        (claim) => ({ claim, as: 'accepted', letters: 'N', requestId: 'r' }) as const,
+      );
+      for (const entry of entries) by.settled(entry);
+      await lane.settlements.send(entries, 0.5);
+    },
+    async remember(): Promise<void> {
+      backup = new Map();
+      for (const key of await keysOf(redis, `${prefix}-${name}`)) {
+        const dump = await redis.dumpBuffer(key);
+        if (dump !== null) backup.set(key, dump);
+      }
+    },
+    async forget(): Promise<void> {
+      for (const key of await keysOf(redis, `${prefix}-${name}`)) await redis.del(key);
+      for (const [key, dump] of backup) await redis.restore(key, 0, dump);
+    },
+    state: () => fixture.state('c'),
+  };
+}
+
+test('claims that Redis has forgotten are restored with what became of them, and nobody is claimed twice', async () => {
+  const it = await forgetful('restored', 10);
+  await it.remember();
+  const first = await it.claim(3);
+  await it.accept(first);
+  const inFlight = await it.claim(2);
+  await it.forget();
+  expect((await it.state()).n).toMatchObject({ planned: 10 });
+  expect(await reassert(it.lane, it.memory)).toBe(5);
+  expect((await it.state()).n).toMatchObject({ planned: 5, sending: 2, deliveredToNetwork: 3 });
+  expect((await it.claim(10)).map((claim) => claim.first)).toEqual([5, 6, 7, 8, 9]);
+  await it.accept(inFlight);
+  expect((await it.state()).n).toMatchObject({ sending: 5, deliveredToNetwork: 5 });
+});
+
+test('what somebody else has claimed in between and nobody remembers becomes unknown in time, and is never sent again', async () => {
+  const it = await forgetful('gap', 10);
+  await it.remember();
+  const other = createMemory(() => 0);
+  const reply = await it.lane.claims.send({ turn: 't', call: 1, want: 4, seen: 0 });
+  other.claimed(reply.claims);
+  const mine = await it.lane.claims.send({ turn: 'u', call: 1, want: 2, seen: 0 });
+  it.memory.claimed(mine.claims);
+  await it.forget();
+  expect(await reassert(it.lane, it.memory)).toBe(2);
+  // Two claims of mine, one of nobody over the four that only the other knows.
+  expect((await it.state()).n).toMatchObject({ planned: 4, sending: 6 });
+  expect(await reassert(it.lane, other)).toBe(4);
+  expect((await it.state()).n).toMatchObject({ planned: 4, sending: 6 });
+  const claims = await redis.hgetall(it.fixture.keys.lane('default', 'claims'));
+  expect(Object.values(claims).filter((json) => JSON.parse(json).g === true)).toHaveLength(0);
+});
+
+test('where nothing was forgotten nothing changes', async () => {
+  const it = await forgetful('nothing', 10);
+  await it.accept(await it.claim(4));
+  const before = await it.state();
+  expect(await reassert(it.lane, it.memory)).toBe(0);
+  expect(await it.state()).toEqual(before);
+});
+
+test('a lane stops claiming for a while when its sequence has gone back', async () => {
+  const it = await forgetful('grace', 10);
+  await it.remember();
+  await it.claim(3);
+  await it.forget();
+  const reply = await it.lane.claims.send({ turn: 'u', call: 1, want: 1, seen: it.memory.seen });
+  expect(reply.why).toBe('recovering');
+  expect(reply.events).toMatchObject([{ type: 'forgot', sign: 'sequence' }]);
+});
+
+test.each([
+  ['of the halves first', [1, 0]],
+  ['of the whole first', [0, 1]],
+])(
+  'a batch that was refused and sent in halves is not given back again, told in the order %s',
+  async (_, order) => {
+    const it = await forgetful(`halves-${order.join('')}`, 2, 2);
+    const [whole] = await it.claim(1, 2);
+    await it.remember();
+    if (whole === undefined) throw new Error('nothing was claimed');
+    const other = it.another();
+    const refused = { claim: whole, as: 'refused', reason: 'x' } as const;
+    it.memory.settled(refused);
+    await it.lane.settlements.send([refused], 0.5);
+    const halves = await it.claim(2, 1, other);
+    expect(halves.map(({ first, count }) => [first, count])).toEqual([
+      [0, 1],
+      [1, 1],
+    ]);
+    await it.accept(halves.slice(1), other);
+    await it.forget();
+    for (const at of order) await reassert(it.lane, at === 0 ? it.memory : other);
+    expect((await it.state()).n).toMatchObject({ deliveredToNetwork: 1, sending: 1, planned: 0 });
+  },
+);
+
+test('the later of two claims of one batch has the last word, whoever tells first', async () => {
+  const it = await forgetful('reclaimed', 1);
+  const [early] = await it.claim(1);
+  await it.remember();
+  if (early === undefined) throw new Error('nothing was claimed');
+  const other = it.another();
+  const released = { claim: early, as: 'released', reason: 'x' } as const;
+  it.memory.settled(released);
+  await it.lane.settlements.send([released], 0.5);
+  await it.accept(await it.claim(1, 1, other), other);
+  await it.forget();
+  await reassert(it.lane, other);
+  await reassert(it.lane, it.memory);
+  expect((await it.state()).n).toMatchObject({ deliveredToNetwork: 1, planned: 0, sending: 0 });
+});
+
+test('of a claim that is restored it is still known that an earlier request may have been accepted', async () => {
+  const it = await forgetful('doubt', 1);
+  const [early] = await it.claim(1);
+  if (early === undefined) throw new Error('nothing was claimed');
+  await it.lane.settlements.send([{ claim: early, as: 'unknown', reason: 'x' }], 0.5);
+  await it.lane.commands.resolve('resend', 'x', await it.lane.commands.unknown());
+  await it.remember();
+  const [again] = await it.claim(1, 1, it.another());
+  if (again === undefined) throw new Error('nothing was claimed again');
+  const other = it.another();
+  other.claimed([again]);
+  await it.forget();
+  await reassert(it.lane, other);
+  await it.lane.settlements.send([{ claim: again, as: 'notSent', reason: 'x' }], 0.5);
+  await it.lane.commands.campaign('cancel', 'c');
+  expect((await it.state()).n).toMatchObject({ planned: 0, sending: 1 });
+});

@@ -1,0 +1,86 @@
+import { expect, test } from 'vitest';
+import { importCampaign } from '../../src/import/import-campaign.js';
+import { removeCampaign } from '../../src/import/remove-campaign.js';
+import { openLane } from '../../src/lane/lane.js';
+import { createWakers } from '../../src/lane/queues.js';
+import { sweepLane } from '../../src/recovery/sweep.js';
+import { connect } from '../../src/redis/connection.js';
+import { keyNames } from '../../src/redis/keys.js';
+import { importFixture, mobile } from '../import/import-fixture.js';
+import { laneFixture } from '../lane/lane-fixture.js';
+import { keysOf, testRedis } from '../redis/test-redis.js';
+
+const { prefix, redis, url } = testRedis('sweep');
+const { deps, keys, lane: name } = importFixture(redis, prefix);
+const CAMPAIGNS = 60;
+
+test('one sweep removes what many campaigns have left, once their retention is over', async () => {
+  const lane = deps.lanes.get(name);
+  if (lane === undefined) throw new Error('no lane');
+  for (let at = 0; at < CAMPAIGNS; at++) {
+    const made = await importCampaign(deps, { recipients: [{ to: mobile(at) }], message: 'Hello' });
+    if (made.kind !== 'created') throw new Error(made.kind);
+    await lane.commands.campaign('cancel', made.id);
+  }
+  const blocking = connect(url, 'blocking');
+  const wakers = createWakers(blocking, keys);
+  try {
+    await sweepLane(lane, {
+      redis,
+      keys,
+      lanes: [lane],
+      wakers,
+      events: deps.events,
+      retentionMs: -1,
+      alive: async () => [],
+      discardImport: async () => {},
+      removeCampaign: (of, id) => removeCampaign(redis, keys, of, id),
+    });
+  } finally {
+    await wakers.close();
+    blocking.disconnect();
+  }
+  expect(await redis.hlen(keys.lane(name, 'states'))).toBe(0);
+  expect((await keysOf(redis, prefix)).filter((key) => key.includes(':campaign:'))).toEqual([]);
+});
+
+test('what is to be sent again by policy is given up once it is suppressed: it would come back each time', async () => {
+  const [settings] = deps.config.lanes;
+  if (settings === undefined) throw new Error('no lane');
+  const { campaign, state } = laneFixture(redis, `${prefix}-policy`, name);
+  const policy = { ...settings, unknownOutcome: { action: 'resend', afterMs: 60_000 } } as const;
+  const lane = openLane(redis, keyNames(`${prefix}-policy`), deps.config, policy, deps.events, () => 0.5);
+  await campaign('c', 1);
+  const claim = async (call: number, now: number) => {
+    const { claims } = await lane.claims.send({ turn: 't', call, want: 1, seen: 0, now });
+    expect(claims).toHaveLength(1);
+    return claims;
+  };
+  const began = Date.now() - 3_600_000;
+  const first = await claim(1, began);
+  await lane.settlements.send(
+    first.map((it) => ({ claim: it, as: 'unknown', reason: 'timed out' }) as const),
+    0,
+    began,
+  );
+  await lane.commands.resolve('resend', 'x', await lane.commands.unknown(), began);
+  const again = await claim(2, began);
+  await lane.settlements.send(
+    again.map((it) => ({ claim: it, as: 'suppressed' }) as const),
+    0,
+    began,
+  );
+  const wakers = { wake: async () => {}, close: async () => {} };
+  await sweepLane(lane, {
+    redis,
+    keys,
+    lanes: [lane],
+    wakers,
+    events: deps.events,
+    retentionMs: 86_400_000,
+    alive: async () => [],
+    discardImport: async () => {},
+    removeCampaign: async () => {},
+  });
+  expect(await state('c')).toMatchObject({ s: 'completed', n: { abandoned: 1, unknown: 0, planned: 0 } });
+});

@@ -1,0 +1,113 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { loadConfig } from '../../src/config/index.js';
+import { createEvents } from '../../src/events/events.js';
+import { keyNames } from '../../src/redis/keys.js';
+import { countCampaigns } from '../../src/reporting/campaign-counts.js';
+import { createVolley } from '../../src/runtime.js';
+import { laneFixture } from '../lane/lane-fixture.js';
+import { testRedis } from '../redis/test-redis.js';
+
+const { url, prefix, redis } = testRedis('census');
+
+function opened(name: string) {
+  const own = `${prefix}-${name}`;
+  const config = loadConfig({
+    API_KEY: 'key',
+    MESSAGING_BASE_URL: 'http://127.0.0.1:9',
+    REDIS_URL: url,
+    REDIS_PREFIX: own,
+    HOURLY_QUOTA: '100',
+  });
+  const volley = createVolley({ config, events: createEvents({ level: 'silent' }) });
+  onTestFinished(() => volley.close());
+  return { volley, key: (of: string) => keyNames(own).lane('default', of), lane: own };
+}
+
+test('However many campaigns are kept, each is counted once', async () => {
+  const { keys, campaign } = laneFixture(redis, prefix, 'many');
+  // More than a small hash holds: it is then read in pieces.
+  const made = Array.from({ length: 1_300 }, (_, at) => {
+    const isOver = at % 10 === 0;
+    const n = isOver ? { deliveredToTerminal: 2, rejected: 1 } : { planned: 3 };
+    return campaign(`c${at}`, 3, { s: isOver ? 'completed' : 'running', n, send: 1, poll: 2 });
+  });
+  await Promise.all(made);
+  const counts = await countCampaigns(redis, keys, 'many');
+  expect(counts.campaigns).toMatchObject({ completed: 130, running: 1_170, paused: 0, importing: 0 });
+  expect(counts.recipients).toMatchObject({ deliveredToTerminal: 260, rejected: 130, planned: 3_510 });
+  expect(Object.values(counts.recipients).reduce((sum, one) => sum + one)).toBe(3_900);
+  expect(counts.requests).toEqual({ send: 1_300, poll: 2_600 });
+});
+
+test('A fleet without anything is counted too', async () => {
+  const { volley } = opened('empty');
+  const census = await volley.census();
+  expect(census).toMatchObject({
+    jobs: { send: { active: 0, waiting: 0, delayed: 0 }, poll: { active: 0, waiting: 0, delayed: 0 } },
+    workers: { send: 0, 'follow-up': 0 },
+    sweptAgoMs: null,
+  });
+  expect(census.lanes).toMatchObject([{ status: { name: 'default' }, cause: null, pollOverdueMs: 0 }]);
+});
+
+test('How late a poll is, is that of the request which is due first', async () => {
+  const { volley, key } = opened('late');
+  const overdue = async () => (await volley.census()).lanes[0]?.pollOverdueMs;
+  await redis.zadd(key('unpolled'), Date.now() + 60_000, 'c1:0');
+  expect(await overdue()).toBe(0);
+  await redis.zadd(key('polled'), Date.now() - 5_000, 'c1:128');
+  expect(await overdue()).toBeGreaterThanOrEqual(5_000);
+  expect(await overdue()).toBeLessThan(15_000);
+});
+
+test('Why a lane is closed is a word of a closed set', async () => {
+  const { volley, key } = opened('closed');
+  const cause = async () => (await volley.census()).lanes[0]?.cause;
+  await volley.pauseLane('default');
+  expect(await cause()).toBe('operator');
+  await volley.resumeLane('default');
+  expect(await cause()).toBeNull();
+  const soon = Date.now() + 60_000;
+  await redis.hset(key('lane'), { paused: 'throttled', pausedUntil: soon });
+  expect(await cause()).toBe('throttled');
+  // Its time is over, and one request finds out whether more may follow.
+  await redis.hset(key('lane'), { paused: 'unreachable', pausedUntil: 1 });
+  expect(await cause()).toBe('unreachable');
+  expect((await volley.census()).lanes[0]?.status.state).toBe('probing');
+  await redis.hset(key('lane'), { stopped: 'the service answered 403' });
+  expect(await cause()).toBe('answer');
+  await redis.hset(key('lane'), { stopped: '', graceUntil: soon });
+  expect(await cause()).toBe('redis');
+});
+
+test('Workers and their sweep are seen from another process', async () => {
+  const { volley, lane } = opened('swept');
+  const other = createVolley({
+    config: loadConfig({
+      API_KEY: 'key',
+      MESSAGING_BASE_URL: 'http://127.0.0.1:9',
+      REDIS_URL: url,
+      REDIS_PREFIX: lane,
+    }),
+    events: createEvents({ level: 'silent' }),
+  });
+  onTestFinished(() => other.close());
+  const working = other.work({ roles: ['follow-up'] });
+  await working.ready;
+  await expect.poll(async () => (await volley.census()).sweptAgoMs, { timeout: 10_000 }).toBeLessThan(5_000);
+  expect((await volley.census()).workers).toEqual({ send: 0, 'follow-up': 1 });
+});
+
+test('Reading campaigns takes a twentieth of the time, however often it is asked for', async () => {
+  const { volley, key, lane: own } = opened('often');
+  const lane = laneFixture(redis, own, 'default');
+  await Promise.all(Array.from({ length: 600 }, (_, at) => lane.campaign(`c${at}`, 1)));
+  const running = async () => (await volley.census()).lanes[0]?.campaigns.running;
+  const began = performance.now();
+  expect(await running()).toBe(600);
+  const tookMs = performance.now() - began;
+  await redis.del(key('states'));
+  // What was read just now stands for a while, and not for ever.
+  expect(await running()).toBe(600);
+  await expect.poll(running, { timeout: 40 * tookMs + 1_000 }).toBe(0);
+});

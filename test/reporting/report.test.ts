@@ -1,0 +1,242 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { InputError, NotFoundError } from '../../src/campaign/errors.js';
+import type { FoundRecipient, ReportRow } from '../../src/campaign/views.js';
+import { importCampaign } from '../../src/import/import-campaign.js';
+import { removeCampaign } from '../../src/import/remove-campaign.js';
+import { suppressionDesk } from '../../src/import/suppression-list.js';
+import { recordsKey, statusesKey } from '../../src/recipients/campaign-keys.js';
+import { findNumber, reportRows } from '../../src/reporting/report.js';
+import { importFixture, mobile } from '../import/import-fixture.js';
+import { testRedis } from '../redis/test-redis.js';
+
+const { prefix, redis } = testRedis('report');
+const { deps, keys, lane } = importFixture(redis, prefix);
+const SENT = Date.UTC(2027, 0, 15, 8, 0, 0);
+
+async function campaign(message: string, first: number, count: number): Promise<string> {
+  const recipients = Array.from({ length: count }, (_, at) => ({ to: mobile(first + at) }));
+  const outcome = await importCampaign(deps, { recipients, message, name: message });
+  if (outcome.kind !== 'created') throw new Error(`it was ${outcome.kind}`);
+  return outcome.id;
+}
+
+/** Statuses and records as the scripts write them. */
+async function settled(id: string, first: number, letters: string, record: string): Promise<void> {
+  await redis.setrange(statusesKey(keys, lane, id), first, letters);
+  await redis.hset(recordsKey(keys, lane, id, first), String(first), record);
+}
+
+async function change(id: string, changed: Record<string, unknown>): Promise<void> {
+  const states = keys.lane(lane, 'states');
+  const state = JSON.parse((await redis.hget(states, id)) ?? '{}');
+  await redis.hset(states, id, JSON.stringify({ ...state, ...changed }));
+}
+
+async function claimed(hash: 'claims' | 'unknown', number: number, claim: object): Promise<void> {
+  await redis.hset(keys.lane(lane, hash), String(number), JSON.stringify(claim));
+  onTestFinished(async () => void (await redis.hdel(keys.lane(lane, hash), String(number))));
+}
+
+async function rows(id: string, status?: string): Promise<ReportRow[]> {
+  const found: ReportRow[] = [];
+  for await (const row of reportRows(deps, id, { status })) found.push(row);
+  return found;
+}
+
+test('each state is told in the words of the interface or by its name, with request, reason and times', async () => {
+  await deps.suppression.add([mobile(102)]);
+  const id = await campaign('All states', 100, 16);
+  await settled(id, 0, 'NTI', `3,${SENT},61000,,9b1c-4,with,commas`);
+  await settled(id, 3, 'R', `1,${SENT},5,refused; so to say,`);
+  await settled(id, 4, 'UU', `2,${SENT},30000,the connection broke,`);
+  await settled(id, 6, 'A', `1,${SENT},90000,given up,`);
+  await settled(id, 7, 'C', `1,${SENT},90000,no report by the deadline,id-7`);
+  await settled(id, 8, 'S', `1,${SENT},1,suppressed before it was sent,`);
+  await claimed('unknown', 71, { c: id, f: 4, k: 2, at: SENT, why: 'the connection broke', since: SENT });
+  await claimed('claims', 72, { c: id, f: 9, k: 2, at: SENT, t: 'turn', q: 1, e: 0 });
+  await claimed('claims', 73, { c: 'another', f: 0, k: 16, at: SENT, t: 'turn', q: 1, e: 0 });
+  await change(id, { cursor: 11, released: {} });
+  const sent = new Date(SENT).toISOString();
+  const later = (ms: number): string => new Date(SENT + ms).toISOString();
+  const none = { reason: '', requestId: '', sentAt: '', updatedAt: '' };
+  const request = { reason: '', requestId: '9b1c-4,with,commas', sentAt: sent, updatedAt: later(61_000) };
+  const unknown = {
+    reason: 'the connection broke',
+    requestId: `${id}-71`,
+    sentAt: sent,
+    updatedAt: later(30_000),
+  };
+  const number = (at: number): string => mobile(at < 2 ? 100 + at : 101 + at);
+  const expected: Omit<ReportRow, 'recipient'>[] = [
+    { status: 'DeliveredToNetwork', ...request },
+    { status: 'DeliveredToTerminal', ...request },
+    { status: 'DeliveryImpossible', ...request },
+    { status: 'rejected', reason: 'refused; so to say', requestId: '', sentAt: '', updatedAt: later(5) },
+    { status: 'unknown', ...unknown },
+    { status: 'unknown', ...unknown },
+    { status: 'abandoned', reason: 'given up', requestId: '', sentAt: sent, updatedAt: later(90_000) },
+    {
+      status: 'unconfirmed',
+      reason: 'no report by the deadline',
+      requestId: 'id-7',
+      sentAt: sent,
+      updatedAt: later(90_000),
+    },
+    {
+      status: 'suppressed',
+      reason: 'suppressed before it was sent',
+      requestId: '',
+      sentAt: '',
+      updatedAt: later(1),
+    },
+    { status: 'sending', ...none, requestId: `${id}-72`, updatedAt: sent },
+    { status: 'sending', ...none, requestId: `${id}-72`, updatedAt: sent },
+    ...Array.from({ length: 4 }, () => ({ status: 'planned', ...none })),
+  ];
+  expect(await rows(id)).toEqual([
+    ...expected.map((row, at) => ({ recipient: number(at), ...row })),
+    { recipient: mobile(102), status: 'suppressed', ...none, reason: 'on the suppression list' },
+  ]);
+});
+
+test('what was never sent is what the rest has become', async () => {
+  const id = await campaign('Cancelled', 200, 3);
+  await settled(id, 1, 'T', `1,${SENT},1,,id`);
+  await change(id, { s: 'cancelled', rest: 'cancelled' });
+  expect((await rows(id)).map(({ status, reason }) => [status, reason])).toEqual([
+    ['cancelled', 'cancelled before it was sent'],
+    ['DeliveredToTerminal', ''],
+    ['cancelled', 'cancelled before it was sent'],
+  ]);
+  await change(id, { s: 'completed', rest: 'lapsed' });
+  expect((await rows(id, 'lapsed')).map(({ recipient }) => recipient)).toEqual([mobile(200), mobile(202)]);
+});
+
+test('a long campaign comes whole and in the order of the list, whatever is asked for', async () => {
+  const count = 5_000;
+  const id = await campaign('Long', 10_000, count);
+  // Requests of 100 that end within their slice, as claims do.
+  let first = 0;
+  while (first < 3_000) {
+    const size = Math.min(100, 256 - (first % 256), 3_000 - first);
+    await settled(id, first, (first % 2 === 0 ? 'T' : 'N').repeat(size), `${size},${SENT},1,,id-${first}`);
+    first += size;
+  }
+  const all = await rows(id);
+  expect(all.map(({ recipient }) => recipient)).toEqual(
+    Array.from({ length: count }, (_, at) => mobile(10_000 + at)),
+  );
+  expect(all.slice(0, 3_000).every(({ requestId }) => requestId.startsWith('id-'))).toBe(true);
+  expect(all[2_999]?.requestId).toBe('id-2916');
+  expect(all.slice(3_000).every(({ status }) => status === 'planned')).toBe(true);
+  expect(await rows(id, 'deliveredtoterminal')).toEqual(
+    all.filter(({ status }) => status === 'DeliveredToTerminal'),
+  );
+  expect(await rows(id, 'planned')).toEqual(all.filter(({ status }) => status === 'planned'));
+});
+
+test('a report of a campaign that is removed meanwhile breaks off, and tells nothing that is not so', async () => {
+  const count = 5_000;
+  const id = await campaign('Removed', 20_000, count);
+  await settled(id, 0, 'T'.repeat(count), `256,${SENT},1,,id`);
+  await change(id, { s: 'completed', ended: 1, n: { deliveredToTerminal: count } });
+  const told: ReportRow[] = [];
+  const read = async (): Promise<void> => {
+    for await (const row of reportRows(deps, id)) {
+      told.push(row);
+      if (told.length === 1) await removeCampaign(redis, keys, lane, id);
+    }
+  };
+  await expect(read()).rejects.toBeInstanceOf(NotFoundError);
+  expect(told.every(({ status }) => status === 'DeliveredToTerminal')).toBe(true);
+});
+
+test('a campaign that does not exist is not found, and a status that does not exist is bad input', async () => {
+  await expect(rows('nothing')).rejects.toBeInstanceOf(NotFoundError);
+  const id = await campaign('No such status', 300, 1);
+  const refused = rows(id, 'delivered');
+  await expect(refused).rejects.toBeInstanceOf(InputError);
+  await expect(refused).rejects.toThrow('DeliveredToTerminal');
+});
+
+test('a number is found in every campaign that has it, newest first, also where it was suppressed', async () => {
+  const older = await campaign('Older', 400, 600);
+  await settled(older, 500, 'T', `1,${SENT},1,,id-500`);
+  await deps.suppression.add([mobile(900)]);
+  const newer = await campaign('Newer', 899, 3);
+  await campaign('Neither', 1_200, 3);
+  const found = [];
+  for await (const each of findNumber(deps, ` ${mobile(900).replace('+44', '0')} `)) found.push(each);
+  expect(found).toEqual([
+    expect.objectContaining({ campaign: newer, name: 'Newer', status: 'suppressed', recipient: mobile(900) }),
+    expect.objectContaining({
+      campaign: older,
+      name: 'Older',
+      status: 'DeliveredToTerminal',
+      requestId: 'id-500',
+    }),
+  ]);
+  for await (const each of findNumber(deps, mobile(9_999))) expect.unreachable(each.campaign);
+  await expect(findNumber(deps, 'nobody').next()).rejects.toBeInstanceOf(InputError);
+});
+
+const allOf = async (found: AsyncIterable<FoundRecipient>): Promise<string[]> => {
+  const ids: string[] = [];
+  for await (const { campaign: id } of found) ids.push(id);
+  return ids;
+};
+
+test('a number is looked for in the lanes that are named, and read by the country that is', async () => {
+  const id = await campaign('A lane', 2_000, 1);
+  expect(await allOf(findNumber(deps, mobile(2_000), { lanes: [lane] }))).toEqual([id]);
+  expect(await allOf(findNumber(deps, mobile(2_000), { lanes: ['another'] }))).toEqual([]);
+  const abroad = await campaign('Abroad', 2_001, 1);
+  const national = mobile(2_001).replace('+44', '0');
+  const elsewhere = { ...deps, config: { ...deps.config, defaultCountry: 'DK' } };
+  expect(await allOf(findNumber(elsewhere, national, { country: 'GB' }))).toEqual([abroad]);
+  await expect(allOf(findNumber(deps, national, { country: 'ZZ' }))).rejects.toMatchObject({
+    field: 'country',
+  });
+  await expect(allOf(findNumber(deps, '12'))).rejects.toMatchObject({ field: 'number' });
+});
+
+test('a search ends when nobody waits for it any more', async () => {
+  const newest = await campaign('Newest', 2_100, 1);
+  // More than are searched at a time.
+  const many = Array.from({ length: 200 }, (_, at) => `0000000000${String(at).padStart(3, '0')} ${lane}`);
+  await redis.zadd(keys.campaigns, ...many.flatMap((member) => ['0', member]));
+  onTestFinished(async () => void (await redis.zrem(keys.campaigns, ...many)));
+  const over = new AbortController();
+  const found = findNumber(deps, mobile(2_100), { signal: over.signal });
+  expect((await found.next()).value).toMatchObject({ campaign: newest });
+  over.abort(new Error('gone'));
+  await expect(found.next()).rejects.toThrow('gone');
+});
+
+test('numbers that are suppressed are read by the country that is named, and the one at fault by its place', async () => {
+  const { defaultCountry: _, ...config } = deps.config;
+  const desk = suppressionDesk({ config, suppression: deps.suppression });
+  const national = mobile(2_200).replace('+44', '0');
+  await expect(desk.add([mobile(2_201), national])).rejects.toMatchObject({
+    field: 'numbers/1',
+    message: expect.stringMatching(/^number 2: "0\d+" has no calling code/),
+  });
+  expect(await desk.add([mobile(2_201), national], { country: 'GB' })).toBe(2);
+  await expect(desk.remove([national], { country: 'ZZ' })).rejects.toMatchObject({ field: 'country' });
+  expect(await desk.remove([mobile(2_201), national], { country: 'GB' })).toBe(2);
+});
+
+test('whoever has many numbers read lets others have their turn', async () => {
+  const desk = suppressionDesk({ config: deps.config, suppression: deps.suppression });
+  let turns = 0;
+  const count = (): void => {
+    turns += 1;
+    ticking = setImmediate(count);
+  };
+  let ticking = setImmediate(count);
+  const numbers = Array.from({ length: 20_000 }, (_, at) => mobile(at));
+  // The last is none, so that nothing of it is written, and nothing else is waited for.
+  await expect(desk.add([...numbers, 'none'])).rejects.toMatchObject({ field: 'numbers/20000' });
+  clearImmediate(ticking);
+  expect(turns).toBeGreaterThanOrEqual(19);
+});

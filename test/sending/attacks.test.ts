@@ -1,0 +1,464 @@
+import { expect, test } from 'vitest';
+import { laneReassertion } from '../../src/recovery/replay-claim.js';
+import type { SendClaim } from '../../src/sending/claims.js';
+import { laneFixture, START } from '../lane/lane-fixture.js';
+import { testRedis } from '../redis/test-redis.js';
+
+const { redis, prefix } = testRedis('attacks');
+const HOUR = 3_600_000;
+const accepted = (claim: SendClaim, letter = 'N') =>
+  ({ claim, as: 'accepted', letters: letter.repeat(claim.count), requestId: `r${claim.number}` }) as const;
+const unknown = (claim: SendClaim) => ({ claim, as: 'unknown', reason: 'timed out' }) as const;
+
+test('a batch that is said to be unknown twice, because the first answer was lost, can still be resolved', async () => {
+  const lane = laneFixture(redis, prefix, 'unknown-twice');
+  await lane.campaign('c', 1);
+  const { claims } = await lane.claims.send({ turn: 't', call: 1, want: 1, seen: 0, now: START });
+  await lane.settlements.send(claims.map(unknown), 0, START + 1_000);
+  const again = await lane.settlements.send(claims.map(unknown), 0, START + 1_001);
+  expect(again.settled).toBe(0);
+  expect(await lane.commands.unknown()).toHaveLength(1);
+  await lane.commands.resolve('abandon', 'x', await lane.commands.unknown(), START + 2_000);
+  expect(await lane.state('c')).toMatchObject({ s: 'completed', n: { abandoned: 1 } });
+});
+
+test('a failure that is told twice counts once towards the pause', async () => {
+  const lane = laneFixture(redis, prefix, 'failure-twice');
+  await lane.campaign('c', 5);
+  const { claims } = await lane.claims.send({ turn: 't', call: 1, want: 1, seen: 0, now: START });
+  for (let time = 1; time <= 4; time += 1) await lane.settlements.send(claims.map(unknown), 0, START + time);
+  expect((await lane.views.look(START + 10)).paused).toBe('');
+});
+
+test('a settlement whose number now names another batch is not applied to that', async () => {
+  const lane = laneFixture(redis, prefix, 'other-batch');
+  await lane.campaign('c', 5);
+  const { claims } = await lane.claims.send({ turn: 't', call: 1, want: 2, seen: 0, now: START });
+  const [first, second] = claims;
+  if (first === undefined || second === undefined) throw new Error('nothing was claimed');
+  const mistaken = await lane.settlements.send([accepted({ ...second, number: first.number })], 0, START + 1);
+  expect(mistaken.settled).toBe(0);
+  expect((await lane.state('c')).n).toMatchObject({ sending: 2 });
+});
+
+test.each([1, 2, 3, 4, 7, 9])(
+  'a lane of %i requests a window sends and polls in turn, and never waits for itself',
+  async (quota) => {
+    const lane = laneFixture(redis, prefix, `small-${quota}`, { quota });
+    await lane.campaign('c', 1_000);
+    let [now, call, sends, polls, idle] = [START, 0, 0, 0, 0];
+    for (let step = 0; step < 60; step += 1) {
+      call += 1;
+      const send = await lane.claims.send({ turn: 't', call, want: 32, seen: 0, now });
+      await lane.settlements.send(
+        send.claims.map((claim) => accepted(claim)),
+        0,
+        now,
+      );
+      const poll = await lane.claims.poll({ turn: 'p', call, want: 32, seen: 0, now });
+      const told = poll.claims.map((claim) => ({ claim, as: 'infos', letters: 'N' }) as const);
+      if (told.length > 0) await lane.settlements.poll(told, 0, now);
+      [sends, polls] = [sends + send.claims.length, polls + poll.claims.length];
+      idle = send.claims.length + poll.claims.length === 0 ? idle + 1 : 0;
+      now += HOUR / 4;
+      expect(idle).toBeLessThan(8);
+    }
+    const windows = 60 / 4;
+    expect(sends + polls).toBeGreaterThanOrEqual(quota * windows * 0.75);
+    expect(polls).toBeGreaterThanOrEqual(windows / 3);
+    expect(sends).toBeGreaterThanOrEqual(windows / 3);
+  },
+);
+
+test('a lane of one request a window goes on sending although nobody polls', async () => {
+  const lane = laneFixture(redis, prefix, 'no-poller', { quota: 1 });
+  await lane.campaign('c', 100);
+  let sends = 0;
+  for (let step = 0; step < 40; step += 1) {
+    const now = START + (step * HOUR) / 4;
+    const { claims } = await lane.claims.send({ turn: 't', call: step + 1, want: 1, seen: 0, now });
+    await lane.settlements.send(
+      claims.map((claim) => accepted(claim)),
+      0,
+      now,
+    );
+    sends += claims.length;
+  }
+  expect(sends).toBeGreaterThanOrEqual(4);
+});
+
+test('a lane whose worker was killed with everything in flight is served again at once', async () => {
+  const lane = laneFixture(redis, prefix, 'killed', { quota: 1_000 });
+  await lane.campaign('c', 1_000);
+  const before = await lane.claims.send({ turn: 'a', call: 1, want: 32, seen: 0, now: START });
+  await lane.settlements.send(
+    before.claims.map((claim) => accepted(claim, 'T')),
+    0,
+    START + 50,
+  );
+  const lost = await lane.claims.send({ turn: 'a', call: 2, want: 32, seen: 0, now: START + 60 });
+  expect(lost.claims).toHaveLength(32);
+  const next = await lane.claims.send({ turn: 'b', call: 1, want: 32, seen: 0, now: START + 11_000 });
+  expect(next.claims).toHaveLength(32);
+  // A worker that is killed over and over leaves no more than that.
+  const third = await lane.claims.send({ turn: 'c', call: 1, want: 32, seen: 0, now: START + 11_100 });
+  expect(third.claims).toHaveLength(0);
+});
+
+test('a batch that may be sent again under its correlator is sent again as it was, however few a request may have', async () => {
+  const change = { deduplicates: true, maxRecipients: 8 };
+  const lane = laneFixture(redis, prefix, 'correlator', change);
+  await lane.campaign('c', 8);
+  const { claims } = await lane.claims.send({ turn: 't', call: 1, want: 1, seen: 0, now: START });
+  await lane.settlements.send(claims.map(unknown), 0, START + 1);
+  await redis.hset(lane.keys.lane('correlator', 'lane'), 'maxRecipients', 4);
+  const again = await lane.claims.send({ turn: 't', call: 2, want: 2, seen: 0, now: START + 2 });
+  expect(again.claims.map(({ first, count }) => [first, count])).toEqual([[0, 8]]);
+});
+
+/** A lane that knows correlators, with a batch of two that may have been accepted and goes again. */
+async function inDoubt(name: string, change: Record<string, unknown> = {}) {
+  const lane = laneFixture(redis, prefix, name, { deduplicates: true, maxRecipients: 2 });
+  await lane.campaign('c', 6, change);
+  const claim = (call: number, now: number) => lane.claims.send({ turn: 't', call, want: 1, seen: 0, now });
+  const { claims } = await claim(1, START);
+  await lane.settlements.send(claims.map(unknown), 0, START + 1);
+  const sweep = async (now: number) => {
+    const { overdueSends } = await lane.views.tend(86_400_000, now);
+    const overdue = overdueSends.map((it) => ({ ...unknown(it), overdue: true }) as const);
+    await lane.settlements.send(overdue, 0, now);
+  };
+  return { ...lane, claim, sweep };
+}
+
+test('what may have been accepted is unknown when its campaign is cancelled before it went again', async () => {
+  const lane = await inDoubt('doubt-cancelled');
+  expect(await lane.commands.campaign('cancel', 'c')).toMatchObject({ outcome: 'done', cancelled: 4 });
+  expect((await lane.state('c')).n).toMatchObject({ cancelled: 4, sending: 2, planned: 0 });
+  await lane.sweep(START + 60_000);
+  expect(await lane.state('c')).toMatchObject({
+    s: 'cancelled',
+    ended: 0,
+    n: { cancelled: 4, unknown: 2, sending: 0 },
+  });
+  const batches = await lane.commands.unknown();
+  expect(batches).toHaveLength(1);
+  await lane.commands.resolve('abandon', 'x', batches, START + 60_000);
+  expect((await lane.state('c'))['ended']).toBeGreaterThan(0);
+});
+
+test('what may have been accepted before its campaign was cancelled is not said to be of a worker that died', async () => {
+  const lane = await inDoubt('doubt-cancelled-why');
+  await lane.commands.campaign('cancel', 'c');
+  const { overdueSends } = await lane.views.tend(86_400_000, START + 60_000);
+  const overdue = overdueSends.map((it) => ({ ...unknown(it), overdue: true }) as const);
+  const { events } = await lane.settlements.send(overdue, 0, START + 60_000);
+  const reason = 'an earlier request may have been accepted; cancelled before it went again';
+  expect(events).toMatchObject([{ type: 'unknown', reason, overdue: false }]);
+  expect(await lane.commands.unknown()).toMatchObject([{ reason }]);
+});
+
+test.each(['tend', 'claim'])(
+  'what may have been accepted is unknown when its campaign lapses (%s)',
+  async (by) => {
+    const lane = await inDoubt(`doubt-lapsed-${by}`, { lapse: START + 100 });
+    await redis.zadd(lane.keys.lane(`doubt-lapsed-${by}`, 'lapsing'), START + 100, 'c');
+    if (by === 'claim') expect((await lane.claim(2, START + 200)).claims).toEqual([]);
+    await lane.sweep(START + 200);
+    expect((await lane.state('c')).n).toMatchObject({ lapsed: 4, sending: 2 });
+    await lane.sweep(START + 60_000);
+    expect((await lane.state('c')).n).toMatchObject({ lapsed: 4, unknown: 2, sending: 0 });
+  },
+);
+
+test('the doubt outlives a request that was certainly not accepted, and so does the batch', async () => {
+  const lane = await inDoubt('doubt-throttled');
+  const again = await lane.claim(2, START + 10);
+  expect(again.claims.map(({ first, count }) => [first, count])).toEqual([[0, 2]]);
+  await lane.settlements.send(
+    again.claims.map((claim) => ({ claim, as: 'throttled', retryAfterMs: 1 })),
+    0,
+    START + 20,
+  );
+  await redis.hset(lane.keys.lane('doubt-throttled', 'lane'), 'maxRecipients', 1);
+  await lane.commands.lane('resume');
+  const third = await lane.claim(3, START + 60_000);
+  expect(third.claims.map(({ first, count }) => [first, count])).toEqual([[0, 2]]);
+  await lane.commands.campaign('cancel', 'c');
+  await lane.settlements.send(
+    third.claims.map((claim) => ({ claim, as: 'notSent', reason: 'x' })),
+    0,
+    START + 60_001,
+  );
+  expect((await lane.state('c')).n).toMatchObject({ cancelled: 4, unknown: 2 });
+});
+
+test('a refusal ends the doubt: what had been accepted would not have been refused', async () => {
+  const lane = await inDoubt('doubt-refused');
+  const again = await lane.claim(2, START + 10);
+  await lane.settlements.send(
+    again.claims.map((claim) => ({ claim, as: 'refused', reason: 'x' })),
+    0,
+    START + 20,
+  );
+  await lane.commands.campaign('cancel', 'c');
+  expect((await lane.state('c')).n).toMatchObject({ cancelled: 6 });
+});
+
+test('what is suppressed before it goes again may have been accepted all the same', async () => {
+  const lane = await inDoubt('doubt-suppressed');
+  const again = await lane.claim(2, START + 10);
+  await lane.settlements.send(
+    again.claims.map((claim) => ({ claim, as: 'suppressed' })),
+    0,
+    START + 20,
+  );
+  expect((await lane.state('c')).n).toMatchObject({ unknown: 2, planned: 4 });
+});
+
+test('what goes again under its correlator goes as it was: not when some are suppressed by then', async () => {
+  const lane = await inDoubt('doubt-divided');
+  const again = await lane.claim(2, START + 10);
+  const divided = again.claims.map((claim) => ({ claim, as: 'divided', letters: 'S-' }) as const);
+  await lane.settlements.send(divided, 0, START + 20);
+  expect((await lane.state('c')).n).toMatchObject({ unknown: 2, planned: 4, sending: 0 });
+  expect(await lane.commands.unknown()).toMatchObject([{ first: 0, count: 2 }]);
+});
+
+test('what went out without its suppressed does not go again under the correlator of the whole batch', async () => {
+  const lane = laneFixture(redis, prefix, 'correlator-part', { deduplicates: true, maxRecipients: 3 });
+  await lane.campaign('c', 3);
+  const { claims } = await lane.claims.send({ turn: 't', call: 1, want: 1, seen: 0, now: START });
+  const partly = claims.map((claim) => ({ ...unknown(claim), letters: '-S-' }));
+  await lane.settlements.send(partly, 0, START + 1);
+  expect((await lane.state('c')).n).toMatchObject({ unknown: 2, suppressed: 1, planned: 0 });
+});
+
+test('of what is sent again by an operator the suppressed stay unknown, and the others go without them', async () => {
+  const lane = laneFixture(redis, prefix, 'resent-divided', { maxRecipients: 6 });
+  await lane.campaign('c', 6);
+  const first = await lane.claims.send({ turn: 't', call: 1, want: 1, seen: 0, now: START });
+  await lane.settlements.send(first.claims.map(unknown), 0, START + 1);
+  const later = START + 120_000;
+  await lane.commands.resolve('resend', 'x', await lane.commands.unknown(), later);
+  const again = await lane.claims.send({ turn: 't', call: 2, want: 9, seen: 0, now: later });
+  const divided = again.claims.map((claim) => ({ claim, as: 'divided', letters: '--SS-S' }) as const);
+  await lane.settlements.send(divided, 0, later);
+  const parts = await lane.claims.send({ turn: 't', call: 3, want: 9, seen: 0, now: later });
+  expect(parts.claims.map(({ first, count, doubt }) => [first, count, doubt])).toEqual([
+    [0, 2, 2],
+    [2, 2, 2],
+    [4, 1, 2],
+    [5, 1, 2],
+  ]);
+  const settled = parts.claims.map((claim, at) =>
+    at % 2 === 0 ? accepted(claim) : ({ claim, as: 'suppressed' } as const),
+  );
+  await lane.settlements.send(settled, 0, later + 1);
+  expect((await lane.state('c')).n).toMatchObject({ unknown: 3, deliveredToNetwork: 3, planned: 0 });
+  expect((await lane.commands.unknown()).map(({ first, count }) => [first, count])).toEqual([
+    [2, 2],
+    [5, 1],
+  ]);
+});
+
+test('what an operator had sent again and then cancelled may have been accepted before', async () => {
+  const lane = laneFixture(redis, prefix, 'doubt-resent', { maxRecipients: 3 });
+  await lane.campaign('c', 3);
+  const { claims } = await lane.claims.send({ turn: 't', call: 1, want: 1, seen: 0, now: START });
+  await lane.settlements.send(claims.map(unknown), 0, START + 1);
+  const later = START + 120_000;
+  await lane.commands.resolve('resend', 'x', await lane.commands.unknown(), later);
+  await redis.hset(lane.keys.lane('doubt-resent', 'lane'), 'maxRecipients', 2);
+  const part = await lane.claims.send({ turn: 't', call: 2, want: 1, seen: 0, now: later });
+  await lane.settlements.send(
+    part.claims.map((claim) => ({ claim, as: 'notSent', reason: 'x' })),
+    0,
+    later,
+  );
+  await lane.commands.campaign('cancel', 'c');
+  const found = await lane.views.tend(86_400_000, later + 60_000);
+  const overdue = found.overdueSends.map((it) => ({ ...unknown(it), overdue: true }) as const);
+  await lane.settlements.send(overdue, 0, later + 60_000);
+  expect((await lane.state('c')).n).toEqual({ planned: 0, sending: 0, unknown: 3 });
+});
+
+test('an old claim is not confirmed once its campaign is paused, nor is a poll that was given up', async () => {
+  const lane = laneFixture(redis, prefix, 'confirm');
+  await lane.campaign('c', 2);
+  const { claims } = await lane.claims.send({ turn: 't', call: 1, want: 2, seen: 0, now: START });
+  const [one, two] = claims;
+  if (one === undefined || two === undefined) throw new Error('nothing was claimed');
+  expect(await lane.claims.confirm(one, 't')).toBe(true);
+  expect(await lane.claims.confirm(one, 'u')).toBe(false);
+  await lane.settlements.send([accepted(one)], 0, START);
+  const poll = await lane.claims.poll({ turn: 'p', call: 1, want: 1, seen: 0, now: START + 15_000 });
+  const [asked] = poll.claims;
+  if (asked === undefined) throw new Error('nothing was due');
+  expect(await lane.claims.confirmPoll(asked, 'p')).toBe(true);
+  await lane.settlements.poll([{ claim: asked, as: 'unanswered', overdue: true }], 0, START + 60_000);
+  expect(await lane.claims.confirmPoll(asked, 'p')).toBe(false);
+  await lane.commands.campaign('pause', 'c');
+  expect(await lane.claims.confirm(two, 't')).toBe(false);
+});
+
+test('a poll of a request that is not there any more opens no paused lane and spends no permit', async () => {
+  const lane = laneFixture(redis, prefix, 'gone');
+  await lane.campaign('c', 3);
+  const { claims } = await lane.claims.send({ turn: 't', call: 1, want: 2, seen: 0, now: START });
+  const [one, two] = claims;
+  if (one === undefined || two === undefined) throw new Error('nothing was claimed');
+  await lane.settlements.send([accepted(one)], 0, START);
+  await lane.settlements.send([{ claim: two, as: 'throttled', retryAfterMs: 1_000 }], 0, START);
+  const now = START + 60_000;
+  const poll = await lane.claims.poll({ turn: 'p', call: 1, want: 5, seen: 0, now });
+  expect(poll.claims).toHaveLength(1);
+  await lane.settlements.poll(
+    poll.claims.map((claim) => ({ claim, as: 'gone' }) as const),
+    0,
+    now + 1,
+  );
+  const view = await lane.views.look(now + 2);
+  expect([view.paused, view.polls, view.awaiting]).toEqual(['throttled', 0, 0]);
+  const probe = await lane.claims.send({ turn: 't', call: 2, want: 5, seen: 0, now: now + 3 });
+  expect(probe.claims).toHaveLength(1);
+});
+
+test('hundreds of unknown batches are resolved by one word', async () => {
+  const lane = laneFixture(redis, prefix, 'many', { inFlight: 9_000, quota: 100_000 });
+  await lane.campaign('c', 8_500);
+  const all: SendClaim[] = [];
+  for (let call = 1; call <= 17; call += 1) {
+    const { claims } = await lane.claims.send({ turn: 't', call, want: 500, seen: 0, now: START });
+    all.push(...claims);
+  }
+  expect(all).toHaveLength(8_500);
+  for (let from = 0; from < all.length; from += 500) {
+    const entries = all.slice(from, from + 500).map((claim) => ({ ...unknown(claim), overdue: true }));
+    await lane.settlements.send(entries, 0, START + 40_000);
+  }
+  const found = await lane.commands.unknown();
+  expect(found).toHaveLength(all.length);
+  const done = await lane.commands.resolve('abandon', 'x', found, START + 100_000);
+  expect(done).toMatchObject({ batches: all.length, recipients: all.length });
+  expect(await lane.commands.unknown()).toHaveLength(0);
+});
+
+test('campaigns that have nothing left do not hide those behind them', async () => {
+  const lane = laneFixture(redis, prefix, 'hidden');
+  for (let at = 0; at < 5; at += 1) await lane.campaign(`a${at}`, 0, { end: 0 });
+  await lane.campaign('z', 3);
+  const reply = await lane.claims.send({ turn: 't', call: 1, want: 2, seen: 0, now: START });
+  const next =
+    reply.why === 'more'
+      ? await lane.claims.send({ turn: 't', call: 2, want: 2, seen: 0, now: START })
+      : reply;
+  expect(next.claims).toHaveLength(2);
+});
+
+test('an answer from before the operator opened the lane again does not stop it again', async () => {
+  const lane = laneFixture(redis, prefix, 'late-stop');
+  await lane.campaign('c', 5);
+  const { claims } = await lane.claims.send({ turn: 't', call: 1, want: 2, seen: 0, now: START });
+  const stopped = claims.map((claim) => ({ claim, as: 'stopped', reason: '403' }) as const);
+  await lane.settlements.send(stopped.slice(0, 1), 0, START);
+  expect((await lane.views.look(START)).stopped).toBe('403');
+  await lane.commands.lane('resume');
+  await lane.settlements.send(stopped.slice(1), 0, START + 1);
+  expect((await lane.views.look(START + 1)).stopped).toBe('');
+});
+
+test('what was learned of a request that was overdue is settled for the recipients that are still unknown only', async () => {
+  const lane = laneFixture(redis, prefix, 'late-part', { maxRecipients: 4 });
+  await lane.campaign('c', 4);
+  const { claims } = await lane.claims.send({ turn: 't', call: 1, want: 1, seen: 0, now: START });
+  const partly = claims.map((claim) => ({ ...unknown(claim), letters: 'S---' }));
+  await lane.settlements.send(partly, 0, START + 1_000);
+  expect((await lane.state('c')).n).toMatchObject({ suppressed: 1, unknown: 3 });
+  const released = claims.map((claim) => ({ claim, as: 'released', reason: 'x' }) as const);
+  await lane.settlements.send(released, 0, START + 2_000);
+  expect((await lane.state('c')).n).toMatchObject({ suppressed: 1, unknown: 0, planned: 3 });
+});
+
+test('a batch that was given back is not taken again by who remembers it, unless Redis has forgotten something', async () => {
+  const lane = laneFixture(redis, prefix, 'given-back');
+  await lane.campaign('c', 5);
+  const { claims } = await lane.claims.send({ turn: 't', call: 1, want: 1, seen: 0, now: START });
+  const [claim] = claims;
+  if (claim === undefined) throw new Error('nothing was claimed');
+  await lane.settlements.send([{ claim, as: 'throttled', retryAfterMs: 1_000 }], 0, START + 1);
+  const tell = laneReassertion(redis, lane.keys, 'given-back');
+  expect(await tell(claim, START + 2)).toBe('settled');
+  const { epoch } = await lane.views.look(START + 3);
+  await redis.hset(lane.keys.lane('given-back', 'lane'), 'run', 'another');
+  expect(await tell(claim, START + 4)).toBe('restored');
+  // That it was refused a minute ago is no reason to pause the lane again.
+  await lane.settlements.send([{ claim, as: 'throttled', retryAfterMs: 1_000 }], 0, START + 5);
+  expect((await lane.views.look(START + 6)).epoch).toBe(epoch);
+  expect((await lane.state('c')).n).toMatchObject({ planned: 5, sending: 0 });
+});
+
+test('a lane that is paced goes on after a pause, whatever part of a millisecond its gap has', async () => {
+  const lane = laneFixture(redis, prefix, 'paced', { quota: 11, window: 60_000, smooth: true, pollShare: 0 });
+  await lane.campaign('c', 100);
+  for (let round = 1; round <= 5; round += 1) {
+    const now = START + round * 61_000;
+    const { claims } = await lane.claims.send({ turn: 't', call: round, want: 5, seen: 0, now });
+    expect(claims).toHaveLength(1);
+    await lane.settlements.send(
+      claims.map((claim) => accepted(claim, 'T')),
+      0,
+      now,
+    );
+  }
+});
+
+test('what is unknown of a campaign that was cancelled is given up, and not said to be cancelled, where it is to be sent again', async () => {
+  const lane = laneFixture(redis, prefix, 'resend-cancelled');
+  await lane.campaign('c', 3);
+  const { claims } = await lane.claims.send({ turn: 't', call: 1, want: 1, seen: 0, now: START });
+  await lane.settlements.send(claims.map(unknown), 0, START + 1);
+  await lane.commands.campaign('cancel', 'c', undefined, START + 2);
+  await lane.commands.resolve('resend', 'x', await lane.commands.unknown(), START + 120_000);
+  expect(await lane.state('c')).toMatchObject({
+    s: 'cancelled',
+    n: { cancelled: 2, abandoned: 1, unknown: 0 },
+  });
+  expect((await lane.state('c'))['ended']).toBe(START + 120_000);
+});
+
+test('what a cancelled campaign leaves to become unknown keeps no other campaign waiting', async () => {
+  const lane = laneFixture(redis, prefix, 'left-behind', { deduplicates: true });
+  await lane.campaign('c', 40);
+  const { claims } = await lane.claims.send({ turn: 't', call: 1, want: 32, seen: 0, now: START });
+  await lane.settlements.send(
+    claims.slice(31).map((claim) => accepted(claim)),
+    0,
+    START + 100,
+  );
+  const lost = claims.slice(0, 31).map((claim) => ({ ...unknown(claim), overdue: true }) as const);
+  await lane.settlements.send(lost, 0, START + 200);
+  await lane.campaign('d', 40);
+  await lane.commands.campaign('cancel', 'c', undefined, START + 300);
+  const reply = await lane.claims.send({ turn: 't', call: 2, want: 32, seen: 0, now: START + 5_000 });
+  expect(reply.claims).toHaveLength(32);
+});
+
+test('of a batch that was split only the half is remembered that waits for the other', async () => {
+  const lane = laneFixture(redis, prefix, 'splits', { maxRecipients: 8, quota: 1_000 });
+  await lane.campaign('c', 64, { accepted: 1 });
+  for (let call = 1; call < 200; call += 1) {
+    const { claims } = await lane.claims.send({ turn: 't', call, want: 4, seen: 0, now: START + call });
+    if (claims.length === 0) break;
+    // Each eighth number is bad.
+    const entries = claims.map((claim) =>
+      claim.first % 8 === 0 || Math.floor((claim.first + claim.count - 1) / 8) > Math.floor(claim.first / 8)
+        ? ({ claim, as: 'refused', reason: 'x' } as const)
+        : ({ claim, as: 'accepted', letters: 'T'.repeat(claim.count), requestId: 'r' } as const),
+    );
+    await lane.settlements.send(entries, 0, START + call);
+  }
+  const state = await lane.state('c');
+  expect(state).toMatchObject({ n: { rejected: 8, deliveredToTerminal: 56 }, splits: {} });
+  expect(Object.keys(state['splits'] ?? {})).toEqual([]);
+});

@@ -1,0 +1,318 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import type { PollClaim, SendClaim } from '../../src/sending/claims.js';
+import type { PollSettlement, SendSettlement } from '../../src/sending/settlements.js';
+import { laneFixture, START } from '../lane/lane-fixture.js';
+import { testRedis } from '../redis/test-redis.js';
+
+const { redis, prefix } = testRedis('conservation');
+const CAMPAIGNS = ['a', 'b'] as const;
+const LETTERS = {
+  U: 'unknown',
+  N: 'deliveredToNetwork',
+  T: 'deliveredToTerminal',
+  I: 'deliveryImpossible',
+  R: 'rejected',
+  S: 'suppressed',
+  A: 'abandoned',
+  C: 'unconfirmed',
+} as const;
+
+/** What may happen next; `pick` chooses among what there is. */
+const step = fc.record({
+  what: fc.constantFrom(
+    ...([
+      'claim',
+      'claim',
+      'claim',
+      'settle',
+      'settle',
+      'settle',
+      'settle',
+      'poll',
+      'poll',
+      'told',
+      'told',
+      'told',
+    ] as const),
+    ...([
+      'tend',
+      'pause',
+      'resume',
+      'resume',
+      'cancel',
+      'reopen',
+      'resolve',
+      'resolve',
+      'wait',
+      'wait',
+    ] as const),
+  ),
+  pick: fc.nat(997),
+  as: fc.constantFrom(
+    ...([
+      'accepted',
+      'accepted',
+      'accepted',
+      'unknown',
+      'unknown',
+      'unknown',
+      'throttled',
+      'released',
+    ] as const),
+    ...(['refused', 'notSent', 'unsent', 'suppressed', 'divided', 'stopped'] as const),
+  ),
+  letters: fc.array(fc.constantFrom('N', 'N', 'T', 'I', 'S', 'C'), { minLength: 8, maxLength: 8 }),
+  poll: fc.constantFrom(
+    'infos',
+    'infos',
+    'infos',
+    'infos',
+    'missing',
+    'unanswered',
+    'throttled',
+    'gone',
+    'unsent',
+    'notSent',
+  ),
+  resolve: fc.constantFrom('resend', 'abandon', 'accepted'),
+  waitMs: fc.constantFrom(1, 500, 16_000, 40_000, 70_000, 3_600_000, 260_000_000),
+  twice: fc.boolean(),
+  newTurn: fc.boolean(),
+});
+type Step = typeof step extends fc.Arbitrary<infer Value> ? Value : never;
+
+let lanes = 0;
+
+/** A lane, and beside it what must be true of every recipient: free, held by a claim, unknown, or done. */
+async function ledgerOf(most: number, sizes: readonly [number, number], deduplicates: boolean) {
+  lanes += 1;
+  const rules = { quota: 1_000_000, inFlight: 8, maxRecipients: most, deduplicates };
+  const lane = laneFixture(redis, prefix, `l${lanes}`, rules);
+  const places = new Map<string, string>();
+  for (const [at, id] of CAMPAIGNS.entries()) {
+    await lane.campaign(id, sizes[at] ?? 0, { slice: 8 });
+    for (let ordinal = 0; ordinal < (sizes[at] ?? 0); ordinal += 1) places.set(`${id}:${ordinal}`, 'free');
+  }
+  const sends: SendClaim[] = [];
+  let polls: PollClaim[] = [];
+  let [now, call, turn] = [START, 0, 0];
+
+  const finals = new Map<string, string>();
+  // Whom an earlier request may have reached, though they are free; and what nothing is sent of any more.
+  const doubted = new Set<string>();
+  const cancelled = new Set<string>();
+
+  const ordinals = (claim: { campaign: string; first: number; count: number }) =>
+    Array.from({ length: claim.count }, (_, at) => `${claim.campaign}:${claim.first + at}`);
+  const move = (claim: SendClaim, from: readonly string[], to: string): void => {
+    for (const ordinal of ordinals(claim)) {
+      if (from.includes(places.get(ordinal) ?? '')) places.set(ordinal, to);
+    }
+  };
+
+  const settle = async (settlement: SendSettlement): Promise<void> => {
+    const { claim, as } = settlement;
+    const { settled } = await lane.settlements.send([settlement], 0, now);
+    const own = [`held ${claim.number}`, `unknown ${claim.number}`];
+    const isTheirs = ordinals(claim).some((ordinal) => own.includes(places.get(ordinal) ?? ''));
+    const isNews = as !== 'unknown' || ordinals(claim).some((ordinal) => places.get(ordinal) === own[0]);
+    expect(settled).toBe(isTheirs && isNews ? 1 : 0);
+    if (settled === 0) return;
+    const isOver = cancelled.has(claim.campaign);
+    const isDoubted = ordinals(claim).some((ordinal) => doubted.has(ordinal));
+    const isPart = settlement.letters?.includes('S') === true;
+    if (as === 'unknown' && (!deduplicates || isOver || isPart)) {
+      for (const [at, ordinal] of ordinals(claim).entries()) {
+        places.set(ordinal, settlement.letters?.[at] === 'S' ? 'done' : `unknown ${claim.number}`);
+      }
+    } else if ((as === 'suppressed' && isDoubted) || (as === 'divided' && claim.doubt === 1)) {
+      move(claim, own, `unknown ${claim.number}`);
+    } else if (as === 'accepted' || as === 'suppressed' || (as === 'refused' && claim.count === 1)) {
+      move(claim, own, 'done');
+    } else if (as !== 'refused' && isDoubted && isOver) {
+      move(claim, own, `unknown ${claim.number}`);
+    } else if (as === 'divided') {
+      // What had become unknown meanwhile stays so.
+      move(claim, own.slice(0, 1), 'free');
+    } else {
+      move(claim, own, 'free');
+      for (const ordinal of ordinals(claim)) {
+        if (as === 'refused') doubted.delete(ordinal);
+        else if (as === 'unknown') doubted.add(ordinal);
+      }
+    }
+  };
+
+  const steps: Record<Step['what'], (it: Step) => Promise<void>> = {
+    async claim({ pick, newTurn }) {
+      if (newTurn || call === 0) [turn, call] = [turn + 1, 0];
+      call += 1;
+      // Much of what is answered closes the lane; it would stay so for most of the run.
+      if (pick % 4 > 0) await lane.commands.lane('resume');
+      const want = 1 + (pick % 5);
+      const reply = await lane.claims.send({ turn: `t${turn}`, call, want, seen: 0, now });
+      for (const claim of reply.claims) {
+        expect((await lane.state(claim.campaign)).s).toBe('running');
+        for (const ordinal of ordinals(claim)) {
+          expect([ordinal, places.get(ordinal)]).toEqual([ordinal, 'free']);
+          places.set(ordinal, `held ${claim.number}`);
+        }
+      }
+      sends.push(...reply.claims);
+    },
+    async settle({ pick, as, letters, twice }) {
+      // Now and then one that is settled already.
+      const open = sends.filter((sent) =>
+        ordinals(sent).some((at) => places.get(at)?.endsWith(` ${sent.number}`)),
+      );
+      const among = pick % 8 === 0 ? sends : open;
+      const claim = among[pick % among.length];
+      if (claim === undefined) return;
+      const all = letters.join('');
+      const accepted = all.slice(0, claim.count);
+      // A request is made only if there is somebody left to send to.
+      const unknown = all.replace(/[^S]/g, '-').slice(0, claim.count).replace(/^S/, '-');
+      const isDivided = as === 'divided' && claim.doubt !== undefined;
+      const settlement: SendSettlement = {
+        claim,
+        as: as === 'divided' && !isDivided ? 'unsent' : as,
+        reason: 'x',
+        requestId: `r${claim.number}`,
+        ...(as === 'accepted'
+          ? { letters: accepted }
+          : as === 'unknown' || isDivided
+            ? { letters: unknown }
+            : {}),
+      };
+      await settle(settlement);
+      if (twice) await settle(settlement);
+    },
+    async poll({ pick }) {
+      // Most of what is asked about has become due.
+      if (pick % 4 > 0) now += 16_000;
+      call += 1;
+      const reply = await lane.claims.poll({ turn: `p${call}`, call: 1, want: 1 + (pick % 5), seen: 0, now });
+      polls.push(...reply.claims);
+    },
+    async told({ pick, poll, letters }) {
+      const claim = polls[pick % polls.length];
+      if (claim === undefined) return;
+      if (pick % 8 > 0) polls = polls.filter((other) => other !== claim);
+      // What a report says of one who was never sent to must change nothing.
+      const settlement: PollSettlement = {
+        claim,
+        as: poll as PollSettlement['as'],
+        letters: letters.join('').replace(/[SC]/g, '-'),
+      };
+      await lane.settlements.poll([settlement], 0, now);
+    },
+    async tend() {
+      const found = await lane.views.tend(1e12, now);
+      for (const claim of found.overdueSends) {
+        move(claim, ['left'], `held ${claim.number}`);
+        await settle({ claim, as: 'unknown', overdue: true, reason: 'gone' });
+      }
+      await lane.settlements.poll(
+        found.overduePolls.map((claim) => ({ claim, as: 'unanswered', overdue: true }) as const),
+        0,
+        now,
+      );
+      polls = polls.slice(-20);
+    },
+    async pause({ pick }) {
+      await lane.commands.campaign('pause', CAMPAIGNS[pick % 2] ?? 'a');
+    },
+    async resume({ pick }) {
+      await lane.commands.campaign('resume', CAMPAIGNS[pick % 2] ?? 'a');
+    },
+    async cancel({ pick }) {
+      if (pick % 4 > 0) return;
+      const id = CAMPAIGNS[(pick >> 3) % 2] ?? 'a';
+      const { outcome } = await lane.commands.campaign('cancel', id);
+      if (outcome !== 'done' || cancelled.has(id)) return;
+      cancelled.add(id);
+      for (const [ordinal, place] of places) {
+        if (place === 'free' && doubted.has(ordinal) && ordinal.startsWith(id)) places.set(ordinal, 'left');
+      }
+    },
+    async reopen() {
+      await lane.commands.lane('resume');
+    },
+    async resolve({ pick, resolve }) {
+      const unknown = (await lane.commands.unknown()).filter((_, at) => (at + pick) % 2 === 0);
+      const before = new Set((await lane.commands.unknown()).map(({ number }) => number));
+      await lane.commands.resolve(resolve as 'resend', 'x', unknown, now);
+      const left = new Set((await lane.commands.unknown()).map(({ number }) => number));
+      for (const [ordinal, place] of places) {
+        const number = Number(place.replace('unknown ', ''));
+        if (!before.has(number) || left.has(number)) continue;
+        // What goes out no more is given up.
+        const isFree = resolve === 'resend' && !cancelled.has(ordinal.slice(0, 1));
+        places.set(ordinal, isFree ? 'free' : 'done');
+        if (isFree) doubted.add(ordinal);
+      }
+    },
+    async wait({ waitMs }) {
+      now += waitMs;
+    },
+  };
+
+  /** Counters, statuses, ranges and what is remembered here tell the same of every recipient. */
+  const check = async (): Promise<void> => {
+    const [states, texts] = await Promise.all([
+      Promise.all(CAMPAIGNS.map((id) => lane.state(id))),
+      redis.mget(CAMPAIGNS.map((id) => lane.keys.lane(lane.lane, `campaign:${id}:statuses`))),
+    ]);
+    for (const [at, id] of CAMPAIGNS.entries()) {
+      const total = sizes[at] ?? 0;
+      const state = states[at] ?? (await lane.state(id));
+      const n = (name: string): number => state.n[name] ?? 0;
+      const mine = [...places].filter(([ordinal]) => ordinal.startsWith(id)).map(([, place]) => place);
+      const statuses = texts[at] ?? '';
+      expect(Object.values(state.n).reduce((sum, count) => sum + count, 0)).toBe(total);
+      expect(Math.min(0, ...Object.values(state.n))).toBe(0);
+      expect(n('sending')).toBe(mine.filter((place) => place.startsWith('held') || place === 'left').length);
+      expect(n('unknown')).toBe(mine.filter((place) => place.startsWith('unknown')).length);
+      expect(n('planned') + n('cancelled')).toBe(mine.filter((place) => place === 'free').length);
+      for (const [ordinal, letter] of [...statuses].entries()) {
+        const before = finals.get(`${id}:${ordinal}`);
+        if (before !== undefined) expect([ordinal, letter]).toEqual([ordinal, before]);
+        if (letter === 'T' || letter === 'I') finals.set(`${id}:${ordinal}`, letter);
+      }
+      for (const [letter, name] of Object.entries(LETTERS)) {
+        expect([name, statuses.split(letter).length - 1]).toEqual([name, n(name)]);
+      }
+      if (state['rest'] === 'planned') {
+        const released = Array.isArray(state['released']) ? (state['released'] as [number, number][]) : [];
+        const given = released.reduce((sum, [, count]) => sum + count, 0);
+        expect(given + total - Number(state['cursor'])).toBe(n('planned'));
+      }
+      const isOpen = n('planned') + n('sending') + n('unknown') + n('deliveredToNetwork') > 0;
+      expect([id, Number(state['ended']) > 0]).toEqual([id, total > 0 && !isOpen]);
+    }
+  };
+
+  return {
+    async run(it: Step): Promise<void> {
+      await steps[it.what](it);
+      if (it.what !== 'wait' && it.what !== 'reopen') await check();
+    },
+  };
+}
+
+test('whatever happens in whatever order, every recipient is in one place and none is sent to twice', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.integer({ min: 1, max: 8 }),
+      fc.tuple(fc.integer({ min: 1, max: 30 }), fc.integer({ min: 1, max: 12 })),
+      fc.constantFrom(false, false, false, true),
+      fc.array(step, { minLength: 20, maxLength: 80 }),
+      async (most, sizes, deduplicates, all) => {
+        const ledger = await ledgerOf(most, sizes, deduplicates);
+        for (const it of all) await ledger.run(it);
+      },
+    ),
+    { numRuns: 80, interruptAfterTimeLimit: 10_000 },
+  );
+});

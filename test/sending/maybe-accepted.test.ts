@@ -1,0 +1,68 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { loadLocalConfig } from '../../src/config/index.js';
+import { createEvents } from '../../src/events/events.js';
+import { createMessagingClient } from '../../src/gateway/messaging.js';
+import { openLane } from '../../src/lane/lane.js';
+import { laneBearer } from '../../src/lane/token-source.js';
+import { keyNames } from '../../src/redis/keys.js';
+import type { Manuscripts } from '../../src/sending/messages.js';
+import { createMemory } from '../../src/sending/recent-claims.js';
+import { sendTurn } from '../../src/sending/send.js';
+import { laneFixture } from '../lane/lane-fixture.js';
+import { testRedis } from '../redis/test-redis.js';
+
+const { redis, prefix } = testRedis('doubt');
+let asked = 0;
+/** It may have accepted what it says this of. */
+const server = createServer((request, response) => {
+  request.resume();
+  asked += 1;
+  response.writeHead(503).end();
+});
+beforeAll(() => new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve)));
+afterAll(() => new Promise((resolve) => void server.close(resolve)));
+
+/** The second of the two is suppressed once the first request has been made. */
+const texts: Manuscripts = {
+  messages: async (claims) =>
+    claims.map(() => {
+      const isOne = asked > 0;
+      const recipients = ['+4915700000001', ...(isOne ? [] : ['+4915700000002'])];
+      return {
+        sender: 'ACME',
+        recipients,
+        text: 'Hi',
+        clientCorrelator: 'c-0-2',
+        suppressed: [false, isOne],
+      };
+    }),
+  followed: async () => [],
+};
+
+test('What may have been accepted is not sent again under its correlator without those who are suppressed by then', async () => {
+  const fixture = laneFixture(redis, prefix, 'default');
+  await fixture.campaign('c', 2, { batch: 2 });
+  const config = loadLocalConfig({
+    HOURLY_QUOTA: '1000',
+    REDIS_URL: 'redis://127.0.0.1',
+    MAX_RECIPIENTS_PER_REQUEST: '2',
+  });
+  const [settings] = config.lanes;
+  if (settings === undefined) throw new Error('no lane');
+  const events = createEvents({ level: 'silent' });
+  const known = { ...settings, clientCorrelator: 'deduplicates' } as const;
+  const lane = openLane(redis, keyNames(prefix), config, known, events, () => 0.5);
+  const bearer = laneBearer('default', { kind: 'apiKey', apiKey: 'k' }, undefined);
+  const port = (server.address() as AddressInfo).port;
+  const messaging = createMessagingClient({ baseUrl: `http://127.0.0.1:${port}`, timeoutMs: 20_000 });
+  const monotonic = () => performance.now();
+  const stage = { messaging, monotonic, areSuppressed: async () => [], failed: () => {} };
+  const signal = new AbortController().signal;
+  const options = { monotonic, turnMs: 20_000, waitHereMs: 0, inFlight: 1, signal };
+  await sendTurn(stage, lane, bearer, texts, createMemory(monotonic), options);
+  messaging.close();
+  expect(asked).toBe(1);
+  expect((await fixture.state('c')).n).toMatchObject({ unknown: 2, planned: 0, sending: 0 });
+});

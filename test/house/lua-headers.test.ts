@@ -1,6 +1,6 @@
 import { basename } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { namedBy, type SourceFile, sourceFiles } from './sources.js';
+import { importsOf, type SourceFile, sourceFiles } from './sources.js';
 
 interface Header {
   name: string | undefined;
@@ -38,7 +38,7 @@ const KEYLESS = new Set(['INFO', 'PUBLISH', 'TIME']);
 const repeats = (slot: string): boolean => slot.endsWith('..]');
 
 const files = sourceFiles(['src'], ['.lua']);
-const included = new Set(files.flatMap(namedBy));
+const included = new Set(files.flatMap(importsOf));
 const scripts = files.filter(({ path }) => !included.has(path));
 
 describe.each(files)('$path', (file) => {

@@ -4,13 +4,13 @@ import { fileURLToPath } from 'node:url';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
-/** One file of the project: its path from the root, with `/`, and its text. */
+/** A file of the project: its path from the root, separated by `/`, and its content. */
 export interface SourceFile {
   path: string;
   text: string;
 }
 
-/** Every file below these folders whose name ends so, in the order of their paths. */
+/** Every file in these folders, at any depth, with one of these endings, ordered by path. */
 export function sourceFiles(folders: readonly string[], endings: readonly string[]): SourceFile[] {
   return folders
     .flatMap((folder) =>
@@ -29,14 +29,14 @@ const IMPORT =
 const LUA = /^-- @include (\S+)$|\bloadScript\(\s*import\.meta\.url,\s*'([^']+)'/gm;
 
 /**
- * What a file names to have it: imports of values and of types, exports of another file's, dynamic imports, and
- * Lua scripts that are loaded or included. Files of the project by their path, libraries by what is written.
+ * Everything a file imports: values, types, re-exports, dynamic imports, and Lua scripts that it loads or includes.
+ * Files of the project as paths from the root, libraries by name.
  */
-export function namedBy({ path, text }: SourceFile): string[] {
-  const written = [...text.matchAll(IMPORT), ...text.matchAll(LUA)].flatMap((match) =>
+export function importsOf({ path, text }: SourceFile): string[] {
+  const names = [...text.matchAll(IMPORT), ...text.matchAll(LUA)].flatMap((match) =>
     match.slice(1).filter((name) => name !== undefined),
   );
-  return written.map((name) =>
+  return names.map((name) =>
     name.startsWith('.') ? normalize(join(dirname(path), name)).replace(/\.js$/, '.ts') : name,
   );
 }

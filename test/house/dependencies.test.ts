@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import { namedBy, type SourceFile, sourceFiles } from './sources.js';
+import { importsOf, type SourceFile, sourceFiles } from './sources.js';
 
-/** Each room and the rooms it may know. Whatever is not written here is not allowed. */
-const MAY_KNOW: Readonly<Record<string, readonly string[]>> = {
-  // What the words mean, what time it is, where the keys lie.
+/** Each folder and the folders it may import from. Every other import fails the test. */
+const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
+  // Foundations: time, the pure rules of a campaign, Redis connections and keys, configuration, events.
   clock: [],
   campaign: ['clock'],
   redis: ['clock'],
@@ -70,7 +70,7 @@ const MAY_KNOW: Readonly<Record<string, readonly string[]>> = {
     'recovery',
     'volley',
   ],
-  // What puts it together, then the entry points.
+  // The composition root, then the entry points.
   runtime: [
     'clock',
     'campaign',
@@ -112,7 +112,7 @@ const MAY_KNOW: Readonly<Record<string, readonly string[]>> = {
     'volley',
     'metrics',
   ],
-  // `volley up` brings a Redis along, and `--simulator` the stand-in.
+  // `volley up` starts a Redis server, and `--simulator` starts the simulator.
   cli: [
     'clock',
     'campaign',
@@ -130,12 +130,12 @@ const MAY_KNOW: Readonly<Record<string, readonly string[]>> = {
     'simulator',
   ],
   workers: ['config', 'events', 'recovery', 'volley', 'runtime', 'index', 'http', 'metrics'],
-  // It reads the interface page for itself, or it and the client would misread it alike.
+  // The simulator implements the interface on its own, so that it cannot share a misreading with the client.
   simulator: ['clock'],
 };
 
-/** Libraries that stand for a task, and the rooms whose task it is. */
-const AT_HOME_IN: Readonly<Record<string, readonly string[]>> = {
+/** Libraries that only some folders may import. */
+const IMPORTED_IN: Readonly<Record<string, readonly string[]>> = {
   got: ['gateway'],
   ioredis: ['redis'],
   bullmq: ['lane'],
@@ -151,65 +151,72 @@ const AT_HOME_IN: Readonly<Record<string, readonly string[]>> = {
 
 const files = sourceFiles(['src', 'workers'], ['.ts', '.lua']);
 
-/** `src/lane/ledger.lua` lies in `quota`, `src/config/index.ts` in `config`, `workers/send.ts` in `workers`. */
-function roomOf(path: string): string {
+/** `src/lane/ledger.lua` → `lane`, `src/volley.ts` → `volley`, `workers/send.ts` → `workers`. */
+function folderOf(path: string): string {
   return /^src\/([^/.]+)/.exec(path)?.[1] ?? path.replace(/\/.*/, '');
 }
 
 const isOurs = (name: string): boolean => /^(src|workers|test)\//.test(name);
 
-/** `file -> what it names`, for every arrow of these files that is not as it should be. */
-function arrows(from: readonly SourceFile[], wrong: (named: string, room: string) => boolean): string[] {
+/** Every forbidden import of these files, as `file -> imported`. */
+function forbiddenImports(
+  from: readonly SourceFile[],
+  forbidden: (imported: string, folder: string) => boolean,
+): string[] {
   return from.flatMap((file) =>
-    namedBy(file)
-      .filter((named) => wrong(named, roomOf(file.path)))
-      .map((named) => `${file.path} -> ${named}`),
+    importsOf(file)
+      .filter((imported) => forbidden(imported, folderOf(file.path)))
+      .map((imported) => `${file.path} -> ${imported}`),
   );
 }
 
-const inRoom = (room: string): SourceFile[] => files.filter(({ path }) => roomOf(path) === room);
+const filesIn = (folder: string): SourceFile[] => files.filter(({ path }) => folderOf(path) === folder);
 
-test('every file lies in a room that has a line in the table', () => {
-  expect(files.map(({ path }) => path).filter((path) => !(roomOf(path) in MAY_KNOW))).toEqual([]);
+test('every source file is in a folder that the table of allowed imports lists', () => {
+  expect(files.map(({ path }) => path).filter((path) => !(folderOf(path) in MAY_IMPORT))).toEqual([]);
 });
 
-for (const [room, known] of Object.entries(MAY_KNOW)) {
-  test(`${room} knows ${['itself', ...known].join(', ')} and no other room`, () => {
-    const allowed = [room, ...known];
-    expect(arrows(inRoom(room), (named) => isOurs(named) && !allowed.includes(roomOf(named)))).toEqual([]);
+for (const [folder, imported] of Object.entries(MAY_IMPORT)) {
+  test(`${folder} imports only from ${['itself', ...imported].join(', ')}`, () => {
+    const allowed = [folder, ...imported];
+    expect(
+      forbiddenImports(filesIn(folder), (path) => isOurs(path) && !allowed.includes(folderOf(path))),
+    ).toEqual([]);
   });
 }
 
-for (const [library, rooms] of Object.entries(AT_HOME_IN)) {
-  test(`${library} is imported in ${rooms.join(' and ')} and nowhere else`, () => {
-    const isLibrary = (named: string): boolean => named === library || named.startsWith(`${library}/`);
-    expect(arrows(files, (named, room) => isLibrary(named) && !rooms.includes(room))).toEqual([]);
+for (const [library, folders] of Object.entries(IMPORTED_IN)) {
+  test(`${library} is imported only in ${folders.join(' and ')}`, () => {
+    const isLibrary = (name: string): boolean => name === library || name.startsWith(`${library}/`);
+    expect(forbiddenImports(files, (name, folder) => isLibrary(name) && !folders.includes(folder))).toEqual(
+      [],
+    );
   });
 }
 
-test('what a campaign means needs neither the machine nor the network', () => {
-  expect(arrows(inRoom('campaign'), (named) => named.startsWith('node:'))).toEqual([]);
+test('campaign/ imports no Node module, because its rules are pure', () => {
+  expect(forbiddenImports(filesIn('campaign'), (name) => name.startsWith('node:'))).toEqual([]);
 });
 
-test('the lines of the table form no circle', () => {
-  const found = circles(Object.keys(MAY_KNOW), (room) => MAY_KNOW[room] ?? []);
-  // The move to stages has left these; cutting them comes next.
+test('the folders import each other in one direction, without a cycle', () => {
+  const found = cycles(Object.keys(MAY_IMPORT), (folder) => MAY_IMPORT[folder] ?? []);
+  // Sorting the code by stage has left cycles between these folders; they are to be cut.
   const left = ['lane', 'sending', 'recovery', 'notifications', 'follow-up', 'reporting', 'volley', 'import'];
-  expect(found.filter((circle) => circle.split(' -> ').some((room) => !left.includes(room)))).toEqual([]);
+  expect(found.filter((cycle) => cycle.split(' -> ').some((folder) => !left.includes(folder)))).toEqual([]);
 });
 
-test('no file names itself by way of others, not even for a type', () => {
-  const named = new Map(files.map((file) => [file.path, namedBy(file).filter(isOurs)]));
-  expect(circles([...named.keys()], (path) => named.get(path) ?? [])).toEqual([]);
+test('no file imports itself through other files, not even for a type', () => {
+  const imports = new Map(files.map((file) => [file.path, importsOf(file).filter(isOurs)]));
+  expect(cycles([...imports.keys()], (path) => imports.get(path) ?? [])).toEqual([]);
 });
 
-test('no folder or file is a bucket for things that have nothing in common but their kind', () => {
+test('no folder or file is a bucket such as utils, helpers, or types', () => {
   const bucket = /(^|\/)(utils?|helpers?|common|types?|misc|shared|interfaces|enums)(\/|\.[a-z.]+$)/;
   const everywhere = sourceFiles(['src', 'workers', 'test', 'bench'], ['.ts', '.lua']);
   expect(everywhere.map(({ path }) => path).filter((path) => bucket.test(path))).toEqual([]);
 });
 
-test('imports are seen in each way they can be written', () => {
+test('every form of import is found', () => {
   const text = [
     "import type { A } from './a.js';",
     "import {\n  B,\n} from '../b/b.js';",
@@ -220,23 +227,23 @@ test('imports are seen in each way they can be written', () => {
     '-- @include ../g/g.lua',
     "import got from 'got';",
   ].join('\n');
-  const file = { path: 'src/room/file.ts', text };
-  expect(namedBy(file).sort()).toEqual(
+  const file = { path: 'src/folder/file.ts', text };
+  expect(importsOf(file).sort()).toEqual(
     [
       'got',
       'src/b/b.ts',
       'src/g/g.lua',
-      'src/room/a.ts',
-      'src/room/c.ts',
-      'src/room/d.ts',
-      'src/room/e.ts',
-      'src/room/f.lua',
+      'src/folder/a.ts',
+      'src/folder/c.ts',
+      'src/folder/d.ts',
+      'src/folder/e.ts',
+      'src/folder/f.lua',
     ].sort(),
   );
 });
 
-/** Each circle among the nodes once, as `a -> b -> a`. */
-function circles(nodes: readonly string[], next: (node: string) => readonly string[]): string[] {
+/** Each cycle of the graph once, as `a -> b -> a`. */
+function cycles(nodes: readonly string[], next: (node: string) => readonly string[]): string[] {
   const found: string[] = [];
   const done = new Set<string>();
   const visit = (node: string, path: readonly string[]): void => {

@@ -52,7 +52,7 @@ const commandCampaign = loadScript(import.meta.url, './command-campaign.lua', (r
 const commandLane = loadScript(import.meta.url, './command-lane.lua', (reply) => reply === 1);
 const resolveUnknown = loadScript(
   import.meta.url,
-  '../sending/resolve-unknown-batches.lua',
+  '../sending/resolve-unknown.lua',
   (reply): Resolved => {
     const [batches, recipients, tooEarly, safeAt, events] = z
       .tuple([z.number(), z.number(), z.number(), z.string(), z.string()])

@@ -1,5 +1,5 @@
 --[[
-  resolve-unknown-batches: settles batches of whose outcome nobody knows, by an operator's word or the lane's policy. Sending
+  resolve-unknown: settles batches of whose outcome nobody knows, by an operator's word or the lane's policy. Sending
   again is refused while the process that claimed the batch may still act on it. Where its campaign was cancelled or has
   lapsed meanwhile, it is given up instead.
   KEYS[1] laneKey       hash: gate and ledger

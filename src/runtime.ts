@@ -8,7 +8,7 @@ import { createSubscriptionClient } from './gateway/subscriptions.js';
 import { importCampaign, previewCampaign } from './import/import-campaign.js';
 import { discardImport, removeCampaign } from './import/remove-campaign.js';
 import { suppressionDesk } from './import/suppression-list.js';
-import { openBearers } from './lane/credentials.js';
+import { openTokenSources } from './lane/credentials.js';
 import { type Lane, openLane } from './lane/lane.js';
 import { createDesk } from './lane/lane-service.js';
 import { createWakers } from './lane/queues.js';
@@ -81,8 +81,8 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
     closers.push(() => made.close());
     return made;
   });
-  const bearers = openBearers({ redis, keys, events, config: () => fullConfig(config) });
-  closers.push(() => bearers.close());
+  const tokenSources = openTokenSources({ redis, keys, events, config: () => fullConfig(config) });
+  closers.push(() => tokenSources.close());
   const subscriptions = lazily(() => {
     const { messagingBaseUrl, requestTimeoutMs } = fullConfig(config);
     const made = createSubscriptionClient({ baseUrl: messagingBaseUrl, timeoutMs: requestTimeoutMs });
@@ -96,7 +96,7 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
     lanes,
     events,
     client: subscriptions,
-    bearerOf: bearers.bearerOf,
+    tokenSourceOf: tokenSources.tokenSourceOf,
   });
 
   // A platform may launch thousands at once; the lane is woken once after all that were launched meanwhile.
@@ -157,7 +157,7 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
       subscription: (lane: string) => saysUnavailable(notifications.subscription(lane)),
     }),
     token(lane) {
-      const cache = bearers.tokenOf(lane);
+      const cache = tokenSources.cacheOf(lane);
       return cache === null ? null : saysUnavailable(cache);
     },
     workers: () => roster.alive(),
@@ -177,7 +177,7 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
         blocking: blocking(),
         keys,
         lanes,
-        bearers: new Map(full.lanes.map(({ name }) => [name, bearers.bearerOf(name)])),
+        tokenSources: new Map(full.lanes.map(({ name }) => [name, tokenSources.tokenSourceOf(name)])),
         messaging,
         wakers: wakers(),
         roster,

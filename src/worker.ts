@@ -6,7 +6,7 @@ import type { MessagingClient } from './gateway/messaging.js';
 import { timed } from './gateway/timed-client.js';
 import type { Lane } from './lane/lane.js';
 import { type Stage, startStageWorker, type Wakers } from './lane/queues.js';
-import type { Bearer } from './lane/token-source.js';
+import type { TokenSource } from './lane/token-source.js';
 import type { TurnEnd, TurnOptions } from './lane/turn.js';
 import { ROLES, type Role, type Roster } from './recovery/heartbeats.js';
 import { reassert } from './recovery/replay-claims.js';
@@ -28,7 +28,7 @@ export interface WorkOptions {
   readonly blocking: Redis;
   readonly keys: Keys;
   readonly lanes: ReadonlyMap<string, Lane>;
-  readonly bearers: ReadonlyMap<string, Bearer>;
+  readonly tokenSources: ReadonlyMap<string, TokenSource>;
   readonly messaging: MessagingClient;
   readonly wakers: Wakers;
   readonly roster: Roster;
@@ -47,7 +47,7 @@ const WAIT_HERE_MS = 500;
 
 /** Serves lanes in this process: the stages of its roles, and the sweep. */
 export function work(options: WorkOptions): Workers {
-  const { redis, blocking, keys, lanes, bearers, wakers, events, monotonic } = options;
+  const { redis, blocking, keys, lanes, tokenSources, wakers, events, monotonic } = options;
   const { roles = ROLES, concurrency = LANES_AT_A_TIME } = options;
   const { durability } = options;
   const self = { process: options.roster.name(), lossMs: () => durability.lossMs };
@@ -79,9 +79,9 @@ export function work(options: WorkOptions): Workers {
     (stage: Stage) =>
     async (name: string, signal: AbortSignal): Promise<TurnEnd> => {
       const own = perLane.get(name);
-      const bearer = bearers.get(name);
+      const tokenSource = tokenSources.get(name);
       // Another process of the fleet may know lanes that this one does not; its job is left for that one.
-      if (own === undefined || bearer === undefined)
+      if (own === undefined || tokenSource === undefined)
         return { kind: 'later', inMs: 5_000, why: 'waiting', requests: 0 };
       const { lane, messaging, memory, manuscripts: texts } = own;
       const turn: TurnOptions = {
@@ -91,7 +91,8 @@ export function work(options: WorkOptions): Workers {
         inFlight: lane.rules.inFlight,
         signal,
       };
-      if (stage === 'poll') return followUpTurn({ messaging, events }, lane, bearer, texts, memory, turn);
+      if (stage === 'poll')
+        return followUpTurn({ messaging, events }, lane, tokenSource, texts, memory, turn);
       await joined;
       const { areSuppressed } = options;
       const failed = (of: string, error: Error): void =>
@@ -99,7 +100,7 @@ export function work(options: WorkOptions): Workers {
       const end = await sendTurn(
         { messaging, monotonic, areSuppressed, failed },
         lane,
-        bearer,
+        tokenSource,
         texts,
         memory,
         turn,

@@ -41,7 +41,7 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
   'suppression.list': () => all(volley.suppression.list()),
   'keys.list': () => volley.keys.list(),
   'subscription.get': () => volley.notifications.subscription('default').get(),
-  'token.bearer': async () => volley.token('default')?.bearer(),
+  'token.bearer': async () => volley.token('default')?.get(),
 };
 
 test('Where Redis is away, every call says so in words of its own', async () => {

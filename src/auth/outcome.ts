@@ -25,7 +25,7 @@ export type LoginOutcome =
   | { kind: 'noAnswer'; reason: string };
 
 /** What a caller who wants to send gets. */
-export type BearerOutcome =
+export type TokenOutcome =
   /** Usable now. `generation` names this pair; hand it back to `refused` if the service answers 401 to the token. */
   | { kind: 'token'; token: string; generation: number }
   /** None to be had before `at` (ms since the epoch, this machine's clock). */

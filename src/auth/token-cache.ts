@@ -4,7 +4,7 @@ import type { Keys } from '../redis/keys.js';
 import { type Fetched, tokenFetcher, type Want } from './fetch-token.js';
 import { accountId, credentialId } from './identity.js';
 import { loginBudget } from './login-budget.js';
-import type { Account, BearerOutcome, LoginOutcome } from './outcome.js';
+import type { Account, LoginOutcome, TokenOutcome } from './outcome.js';
 import { stopReason } from './reasons.js';
 import { createSeal } from './seal.js';
 import { type InHand, tokenInHand } from './token-in-hand.js';
@@ -40,20 +40,20 @@ export interface TokenCache {
    * process fetches the next. Aborting the signal rejects this caller's promise with the signal's reason; what is
    * under way for the others goes on. Rejects if Redis cannot be asked.
    */
-  bearer(signal?: AbortSignal): Promise<BearerOutcome>;
+  get(signal?: AbortSignal): Promise<TokenOutcome>;
   /** The service answered 401 to the token of that generation: a newer one, fetched if there is none yet. */
-  refused(generation: number, signal?: AbortSignal): Promise<BearerOutcome>;
+  replaceRefused(generation: number, signal?: AbortSignal): Promise<TokenOutcome>;
   /**
    * A token newer than that generation, fetched if there is none yet, by who cannot tell whether it was refused or what it
    * was presented for: it is no evidence against the account.
    */
-  renewed(generation: number, signal?: AbortSignal): Promise<BearerOutcome>;
+  newerThan(generation: number, signal?: AbortSignal): Promise<TokenOutcome>;
   /** For people; never a token. */
   show(): Promise<TokenState>;
   /** An operator logs in anew. `again` also opens what has stopped, and replaces a token sealed with another key. */
-  login(options: { again: boolean }): Promise<BearerOutcome>;
+  login(options: { again: boolean }): Promise<TokenOutcome>;
   /** An operator has the token renewed now. */
-  refreshNow(): Promise<BearerOutcome>;
+  refreshNow(): Promise<TokenOutcome>;
   /** Stops waiting for others, sees through what is on the wire. The connection stays the caller's. */
   close(): Promise<void>;
 }
@@ -101,11 +101,11 @@ export function createTokenCache(options: TokenCacheOptions): TokenCache {
 
   const inHand = tokenInHand(monotonic, lookAgainMs);
   /** All callers of this process share one fetch. */
-  let flight: Promise<BearerOutcome> | undefined;
+  let flight: Promise<TokenOutcome> | undefined;
   let inPassing: Promise<void> | undefined;
   let passAgainAt = 0;
 
-  function outcomeOf(fetched: Fetched): BearerOutcome {
+  function outcomeOf(fetched: Fetched): TokenOutcome {
     switch (fetched.kind) {
       case 'current':
         return tokenOf(inHand.take(fetched));
@@ -118,11 +118,11 @@ export function createTokenCache(options: TokenCacheOptions): TokenCache {
     }
   }
 
-  async function fetched(want: Want): Promise<BearerOutcome> {
+  async function fetched(want: Want): Promise<TokenOutcome> {
     return outcomeOf(await fetchToken(want));
   }
 
-  function shared(want: Pick<Want, 'after' | 'cause'>): Promise<BearerOutcome> {
+  function shared(want: Pick<Want, 'after' | 'cause'>): Promise<TokenOutcome> {
     flight ??= fetched({ ...want, way: 'any', again: false }).finally(() => {
       flight = undefined;
     });
@@ -149,7 +149,7 @@ export function createTokenCache(options: TokenCacheOptions): TokenCache {
       });
   }
 
-  async function newerThan(generation: number, cause: Want['cause']): Promise<BearerOutcome> {
+  async function fetchNewer(generation: number, cause: Want['cause']): Promise<TokenOutcome> {
     for (;;) {
       const current = inHand.usable();
       if (current !== undefined && current.generation > generation) return tokenOf(current);
@@ -164,21 +164,21 @@ export function createTokenCache(options: TokenCacheOptions): TokenCache {
   }
 
   return {
-    bearer(signal) {
+    get(signal) {
       const current = inHand.usable();
       if (current === undefined) {
-        return unlessAborted(newerThan(inHand.latest(), 'need'), signal);
+        return unlessAborted(fetchNewer(inHand.latest(), 'need'), signal);
       }
       freshenInPassing(current);
       return unlessAborted(Promise.resolve(tokenOf(current)), signal);
     },
 
-    refused(generation, signal) {
+    replaceRefused(generation, signal) {
       inHand.drop(generation);
-      return unlessAborted(newerThan(generation, 'refused'), signal);
+      return unlessAborted(fetchNewer(generation, 'refused'), signal);
     },
 
-    renewed: (generation, signal) => unlessAborted(newerThan(generation, 'need'), signal),
+    newerThan: (generation, signal) => unlessAborted(fetchNewer(generation, 'need'), signal),
 
     async show() {
       const [token, budgetLook] = await Promise.all([record.look(), budget.look()]);
@@ -200,6 +200,6 @@ export function createTokenCache(options: TokenCacheOptions): TokenCache {
   };
 }
 
-function tokenOf({ token, generation }: { token: string; generation: number }): BearerOutcome {
+function tokenOf({ token, generation }: { token: string; generation: number }): TokenOutcome {
   return { kind: 'token', token, generation };
 }

@@ -4,7 +4,7 @@ import type { MessagingClient } from '../gateway/messaging.js';
 import type { PollOutcome } from '../gateway/outcome.js';
 import type { Lane } from '../lane/lane.js';
 import { lastDeparture } from '../lane/send-deadline.js';
-import { type Bearer, proofOfTurn } from '../lane/token-source.js';
+import { type TokenSource, turnCredentials } from '../lane/token-source.js';
 import { runTurn, type TurnEnd, type TurnOptions } from '../lane/turn.js';
 import { tellAgain } from '../recovery/replay-claims.js';
 import type { PollClaim } from '../sending/claims.js';
@@ -30,14 +30,14 @@ export interface FollowUpStage {
 export async function followUpTurn(
   { messaging, events }: FollowUpStage,
   lane: Lane,
-  bearer: Bearer,
+  tokenSource: TokenSource,
   manuscripts: Manuscripts,
   memory: Memory,
   options: TurnOptions,
 ): Promise<TurnEnd> {
   const turn = lane.nonce();
   const { signal, monotonic } = options;
-  const proof = await proofOfTurn(lane, bearer);
+  const credentials = await turnCredentials(lane, tokenSource);
   let askedAt = monotonic();
 
   const attempt = async (
@@ -45,11 +45,11 @@ export async function followUpTurn(
     claimedAt: number,
     followed: Followed,
   ): Promise<PollSettlement> => {
-    if (signal.aborted || proof.current() === undefined) return { claim, as: 'unsent' };
+    if (signal.aborted || credentials.current() === undefined) return { claim, as: 'unsent' };
     // A poll harms nobody, but one whose permit was given up meanwhile would exceed the quota.
     const confirm = () => lane.claims.confirmPoll(claim, turn);
     const latest = await lastDeparture(lane, monotonic, claimedAt, confirm);
-    const used = proof.current();
+    const used = credentials.current();
     if (latest === undefined || used === undefined) return { claim, as: 'unsent' };
     const answer = await messaging.deliveryInfos(followed.sender, followed.requestId, used.token, { latest });
     // What only a notification has named may be another key's request: that it is not for us stops nothing.
@@ -62,7 +62,7 @@ export async function followUpTurn(
     if (followed.unknown !== undefined) await judge(claim, followed, followed.unknown, outcome);
     const settlement = toSettlement(claim, followed, outcome);
     if (outcome.kind !== 'unauthorised') return settlement;
-    const reason = await proof.refused(used);
+    const reason = await credentials.replaceRefused(used);
     return reason === undefined ? settlement : { ...settlement, as: 'stopped', reason };
   };
 
@@ -97,7 +97,7 @@ export async function followUpTurn(
   return runTurn<PollClaim, PollSettlement>(
     {
       async claim(call, want) {
-        const closed = await proof.closed();
+        const closed = await credentials.closed();
         if (closed !== undefined) return closed;
         askedAt = monotonic();
         const reply = await lane.answered(

@@ -28,7 +28,7 @@ export interface MessagingSettings {
 }
 
 /** Until when a request may leave, and what ends it before its time. */
-export interface Departure {
+export interface RequestDeadline {
   /** Nothing of it is written after this moment of `performance.now()`; its timeout from the call at the latest. */
   readonly latest?: number;
   readonly signal?: AbortSignal;
@@ -39,13 +39,13 @@ export interface Departure {
  * Each call puts at most one request on the wire. A signal that fires ends it as `notSent` or `unknown`, whichever is true.
  */
 export interface MessagingClient {
-  send(request: SendRequest, bearer: string, departure?: Departure): Promise<SendOutcome>;
+  send(request: SendRequest, token: string, deadline?: RequestDeadline): Promise<SendOutcome>;
   /** `sender` as it was given to `send`; `requestId` as the outcome named it. */
   deliveryInfos(
     sender: string,
     requestId: string,
-    bearer: string,
-    departure?: Departure,
+    token: string,
+    deadline?: RequestDeadline,
   ): Promise<PollOutcome>;
   /** Closes the idle connections. */
   close(): void;
@@ -62,26 +62,26 @@ export function createMessagingClient({
   const transport = createTransport({ timeoutMs, maxSockets });
 
   return {
-    async send(request, bearer, departure) {
+    async send(request, token, deadline) {
       const sender = checkSender(request.sender);
       if (sender.kind === 'invalid') return { kind: 'refused', reason: sender.reason };
       const exchange = await transport.exchange({
         method: 'POST',
         url: `${base}/outbound/${senderSegment(request.sender)}/requests`,
-        headers: { authorization: `Bearer ${bearer}` },
+        headers: { authorization: `Bearer ${token}` },
         body: sendBody(request),
-        ...departure,
+        ...deadline,
       });
-      return sendOutcome(exchange, request.recipients, { now: clock(), secrets: [bearer, request.text] });
+      return sendOutcome(exchange, request.recipients, { now: clock(), secrets: [token, request.text] });
     },
-    async deliveryInfos(sender, requestId, bearer, departure) {
+    async deliveryInfos(sender, requestId, token, deadline) {
       const exchange = await transport.exchange({
         method: 'GET',
         url: `${base}/outbound/${senderSegment(sender)}/requests/${encodeURIComponent(requestId)}/deliveryInfos`,
-        headers: { authorization: `Bearer ${bearer}` },
-        ...departure,
+        headers: { authorization: `Bearer ${token}` },
+        ...deadline,
       });
-      return pollOutcome(exchange, { now: clock(), secrets: [bearer] });
+      return pollOutcome(exchange, { now: clock(), secrets: [token] });
     },
     close: () => transport.close(),
   };

@@ -48,9 +48,9 @@ export type SubscriptionRemoved = { kind: 'removed' } | { kind: 'none' } | NotDo
  * the quota, so they take no permit. Nothing throws; each call puts at most one request on the wire.
  */
 export interface SubscriptionClient {
-  get(bearer: string): Promise<SubscriptionFound>;
-  create(callback: Callback, bearer: string): Promise<SubscriptionCreated>;
-  remove(bearer: string): Promise<SubscriptionRemoved>;
+  get(token: string): Promise<SubscriptionFound>;
+  create(callback: Callback, token: string): Promise<SubscriptionCreated>;
+  remove(token: string): Promise<SubscriptionRemoved>;
   /** Closes the idle connections. */
   close(): void;
 }
@@ -72,19 +72,19 @@ export function createSubscriptionClient({
 }: SubscriptionSettings): SubscriptionClient {
   const url = `${baseOf(baseUrl)}/outbound/subscriptions`;
   const transport = createTransport({ timeoutMs, maxSockets: Number.POSITIVE_INFINITY });
-  const ask = (method: 'GET' | 'POST' | 'DELETE', bearer: string, body?: string): Promise<Exchange> =>
+  const ask = (method: 'GET' | 'POST' | 'DELETE', token: string, body?: string): Promise<Exchange> =>
     transport.exchange({
       method,
       url,
-      headers: { authorization: `Bearer ${bearer}` },
+      headers: { authorization: `Bearer ${token}` },
       ...(body === undefined ? {} : { body }),
     });
 
   return {
-    async get(bearer) {
-      const exchange = await ask('GET', bearer);
+    async get(token) {
+      const exchange = await ask('GET', token);
       if (exchange.kind === 'reply' && exchange.status === 404) return { kind: 'none' };
-      const answered = answeredWell(exchange, { now: clock(), secrets: [bearer] });
+      const answered = answeredWell(exchange, { now: clock(), secrets: [token] });
       if (answered.kind !== 'well') return answered;
       const callback = answered.reply.body === null ? null : readCallback(answered.reply.body);
       if (callback === null) {
@@ -96,10 +96,10 @@ export function createSubscriptionClient({
       return { kind: 'found', url: callback.url, securityToken: callback.securityToken ?? null };
     },
 
-    async create({ url: callbackUrl, securityToken }, bearer) {
+    async create({ url: callbackUrl, securityToken }, token) {
       const body = JSON.stringify({ callback: { url: callbackUrl, securityToken } });
-      const exchange = await ask('POST', bearer, body);
-      const secrets = [bearer, securityToken, callbackUrl];
+      const exchange = await ask('POST', token, body);
+      const secrets = [token, securityToken, callbackUrl];
       if (exchange.kind === 'reply') {
         const { status } = exchange;
         const said = exchange.body ?? '';
@@ -116,10 +116,10 @@ export function createSubscriptionClient({
       return answered.kind === 'well' ? { kind: 'created' } : answered;
     },
 
-    async remove(bearer) {
-      const exchange = await ask('DELETE', bearer);
+    async remove(token) {
+      const exchange = await ask('DELETE', token);
       if (exchange.kind === 'reply' && exchange.status === 404) return { kind: 'none' };
-      const answered = answeredWell(exchange, { now: clock(), secrets: [bearer] });
+      const answered = answeredWell(exchange, { now: clock(), secrets: [token] });
       return answered.kind === 'well' ? { kind: 'removed' } : answered;
     },
 

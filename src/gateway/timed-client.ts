@@ -21,9 +21,9 @@ export function timed(
     return outcome;
   };
   return {
-    send: (request, bearer, departure) => told('send', messaging.send(request, bearer, departure)),
-    deliveryInfos: (sender, id, bearer, departure) =>
-      told('poll', messaging.deliveryInfos(sender, id, bearer, departure)),
+    send: (request, token, deadline) => told('send', messaging.send(request, token, deadline)),
+    deliveryInfos: (sender, id, token, deadline) =>
+      told('poll', messaging.deliveryInfos(sender, id, token, deadline)),
     close: () => messaging.close(),
   };
 }

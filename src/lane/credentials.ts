@@ -5,31 +5,30 @@ import { createAccountClient } from '../gateway/accounts.js';
 import type { Redis } from '../redis/connection.js';
 import type { Keys } from '../redis/keys.js';
 import { noSuchLane } from './lane.js';
-import { type TokenGot, tellOfToken } from './token-events.js';
-import { type Bearer, laneBearer } from './token-source.js';
+import { emitTokenEvent } from './token-events.js';
+import { laneTokenSource, type TokenSource } from './token-source.js';
 
-/** What the lanes of a process prove themselves with. */
-export interface Bearers {
-  /** The token of a lane with an account, made when it is first asked for; null for a lane with an API key. */
-  tokenOf(lane: string): TokenCache | null;
-  /** Throws a NotFoundError for a lane that is not there, as `tokenOf` does. */
-  bearerOf(lane: string): Bearer;
-  /** Stops waiting for others' logins, and sees through what is on the wire. */
+/** The token sources of a process's lanes. */
+export interface TokenSources {
+  /** The token cache of a lane with an account, created on first use; null for a lane with an API key. Throws a NotFoundError. */
+  cacheOf(lane: string): TokenCache | null;
+  /** Throws a NotFoundError for an unknown lane. */
+  tokenSourceOf(lane: string): TokenSource;
+  /** Stops waiting for logins of other processes, and finishes the requests in flight. */
   close(): Promise<void>;
 }
 
-/** What {@link openBearers} goes by. */
-export interface BearersOptions {
+interface TokenSourcesOptions {
   readonly redis: Redis;
   readonly keys: Keys;
   readonly events: Events;
-  /** Throws where only the part is known that needs no credentials. */
+  /** Throws if only the settings that need no credentials are loaded. */
   config(): Config;
 }
 
-/** Nothing is connected to, and no credentials are needed, before the first call. */
-export function openBearers({ redis, keys, events, config }: BearersOptions): Bearers {
-  const tokens = new Map<string, TokenCache>();
+/** Opens no connection and reads no credentials before the first call. */
+export function openTokenSources({ redis, keys, events, config }: TokenSourcesOptions): TokenSources {
+  const caches = new Map<string, TokenCache>();
   const closers: (() => Promise<void>)[] = [];
 
   const settingsOf = (lane: string): LaneSettings => {
@@ -42,31 +41,38 @@ export function openBearers({ redis, keys, events, config }: BearersOptions): Be
     );
   };
 
-  const tokenOf = (lane: string): TokenCache | null => {
+  const cacheOf = (lane: string): TokenCache | null => {
     const { credentials } = settingsOf(lane);
     if (credentials.kind === 'apiKey') return null;
-    const known = tokens.get(lane);
+    const known = caches.get(lane);
     if (known !== undefined) return known;
     const { accountBaseUrl, requestTimeoutMs, secretsKey } = config();
     const accounts = createAccountClient({ baseUrl: accountBaseUrl, timeoutMs: requestTimeoutMs });
-    const told = (got: TokenGot) => tellOfToken(events, lane, got);
     const cache = createTokenCache({
       redis,
       keys,
       account: credentials,
       requestTimeoutMs,
       secretsKey,
-      login: (signal) => accounts.login(credentials, signal).then(told('token.loggedIn')),
-      refresh: (refreshToken, signal) => accounts.refresh(refreshToken, signal).then(told('token.refreshed')),
+      async login(signal) {
+        const outcome = await accounts.login(credentials, signal);
+        emitTokenEvent(events, lane, 'token.loggedIn', outcome);
+        return outcome;
+      },
+      async refresh(refreshToken, signal) {
+        const outcome = await accounts.refresh(refreshToken, signal);
+        emitTokenEvent(events, lane, 'token.refreshed', outcome);
+        return outcome;
+      },
     });
     closers.push(() => cache.close().then(() => accounts.close()));
-    tokens.set(lane, cache);
+    caches.set(lane, cache);
     return cache;
   };
 
   return {
-    tokenOf,
-    bearerOf: (lane) => laneBearer(lane, settingsOf(lane).credentials, tokenOf(lane) ?? undefined),
+    cacheOf,
+    tokenSourceOf: (lane) => laneTokenSource(lane, settingsOf(lane).credentials, cacheOf(lane) ?? undefined),
     async close() {
       await Promise.all(closers.map((close) => close()));
     },

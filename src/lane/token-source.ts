@@ -1,34 +1,38 @@
-import type { BearerOutcome } from '../auth/outcome.js';
+import type { TokenOutcome } from '../auth/outcome.js';
 import type { TokenCache } from '../auth/token-cache.js';
 import type { Credentials } from '../config/index.js';
 import type { ClaimReply, Why } from '../sending/claims.js';
 import type { Lane } from './lane.js';
 
-/** After Redis could not be asked for a token. */
-const ASK_AGAIN_MS = 1_000;
-/** A lane that waits for a token is asked again no sooner, however soon one is said to come. */
-const NO_SOONER_MS = 250;
+/** How long a lane waits before it asks Redis for a token again, after Redis did not answer. */
+const RETRY_MS = 1_000;
+/** The shortest time a lane without a token waits, however soon one is expected. */
+const MIN_WAIT_MS = 250;
 
-/** What a lane proves itself with: a key that never changes, or the token that the fleet shares. */
-export interface Bearer {
-  get(): Promise<BearerOutcome>;
-  /** The service answered 401 to what `get` gave with that generation. */
-  refused(generation: number): Promise<BearerOutcome>;
+/** Where a lane gets its tokens: an API key, which never changes, or the access token that the fleet shares. */
+export interface TokenSource {
+  get(): Promise<TokenOutcome>;
+  /** Call it when the service answers 401 to the token of that generation. Returns a newer token. */
+  replaceRefused(generation: number): Promise<TokenOutcome>;
   /**
-   * The same, where it may be the call that was refused and not the token: a newer one, if there can be one. It says nothing
-   * against the lane.
+   * Call it after a 401 that may have refused the call rather than the token. Returns a newer token, if there can be one, and
+   * counts nothing against the account.
    */
-  renewed(generation: number): Promise<BearerOutcome>;
+  newerThan(generation: number): Promise<TokenOutcome>;
 }
 
-/** The bearer of one lane. `cache` is needed for an account. */
-export function laneBearer(lane: string, credentials: Credentials, cache: TokenCache | undefined): Bearer {
+/** The token source of one lane. `cache` is required for a lane with an account. */
+export function laneTokenSource(
+  lane: string,
+  credentials: Credentials,
+  cache: TokenCache | undefined,
+): TokenSource {
   if (credentials.kind === 'apiKey') {
-    const held = { kind: 'token', token: credentials.apiKey, generation: 0 } as const;
+    const key = { kind: 'token', token: credentials.apiKey, generation: 0 } as const;
     return {
-      get: async () => held,
-      renewed: async () => held,
-      refused: async () => ({
+      get: async () => key,
+      newerThan: async () => key,
+      replaceRefused: async () => ({
         kind: 'stopped',
         reason: `the service does not accept the API key of lane ${lane} (401); correct it, then: volley lane resume ${lane}`,
       }),
@@ -36,28 +40,31 @@ export function laneBearer(lane: string, credentials: Credentials, cache: TokenC
   }
   if (cache === undefined) throw new TypeError(`lane ${lane} has an account but no token cache`);
   return {
-    get: () => cache.bearer(),
-    refused: (generation) => cache.refused(generation),
-    renewed: (generation) => cache.renewed(generation),
+    get: () => cache.get(),
+    replaceRefused: (generation) => cache.replaceRefused(generation),
+    newerThan: (generation) => cache.newerThan(generation),
   };
 }
 
-/** What a request carries; `generation` names it when it is refused. */
-export type Proof = Extract<BearerOutcome, { kind: 'token' }>;
+/** A token that a request may carry. `generation` identifies it if the service refuses it. */
+export type UsableToken = Extract<TokenOutcome, { kind: 'token' }>;
 
-/** What a turn's requests carry, and what follows for the lane when there is nothing to carry. */
-export interface TurnProof {
-  /** Undefined when a request may not go out. */
-  current(): Proof | undefined;
-  /** The service answered 401 to it. The reason, when that stops the lane: the caller settles its claim so. */
-  refused(used: Proof): Promise<string | undefined>;
-  /** Before a claim: undefined when there is something to carry; else why nothing is to be claimed. */
+/** The token that the requests of one turn carry, and what happens to the lane when there is none. */
+export interface TurnCredentials {
+  /** Undefined: no request may be sent. */
+  current(): UsableToken | undefined;
+  /**
+   * Call it when the service answers 401 to this token. Fetches a newer one. If that stops the lane, it returns the reason, and
+   * the caller settles its claim as `stopped`.
+   */
+  replaceRefused(used: UsableToken): Promise<string | undefined>;
+  /** Call it before each claim. Undefined when there is a token; otherwise the reply to use in place of a claim. */
   closed(): Promise<ClaimReply<never> | undefined>;
 }
 
-/** What a turn of this lane goes by. Rejects when Redis cannot be asked. */
-export async function proofOfTurn(lane: Lane, bearer: Bearer): Promise<TurnProof> {
-  let token = await bearer.get();
+/** Gets the token for a turn of this lane. Rejects if Redis does not answer. */
+export async function turnCredentials(lane: Lane, tokens: TokenSource): Promise<TurnCredentials> {
+  let token = await tokens.get();
   let isRefused = false;
 
   const closedFor = (why: Why, againInMs: number | null): ClaimReply<never> => {
@@ -66,25 +73,26 @@ export async function proofOfTurn(lane: Lane, bearer: Bearer): Promise<TurnProof
   return {
     current: () => (token.kind === 'token' ? token : undefined),
 
-    async refused(used) {
-      token = await bearer.refused(used.generation).catch((error: unknown) => {
-        // Redis could not be asked for a newer one: what was answered is settled all the same, and the lane asks again.
+    async replaceRefused(used) {
+      token = await tokens.replaceRefused(used.generation).catch((error: unknown) => {
+        // Redis did not answer. The response is settled all the same, and the lane asks again.
         const reason = error instanceof Error ? error.message : String(error);
-        return { kind: 'later', at: lane.clock() + ASK_AGAIN_MS, reason } as const;
+        return { kind: 'later', at: lane.clock() + RETRY_MS, reason } as const;
       });
       isRefused = token.kind === 'stopped';
       return token.kind === 'stopped' ? token.reason : undefined;
     },
 
     async closed() {
-      // The claim that was refused is settled as what stops the lane, unless an operator has opened it meanwhile; and then
-      // the next turn finds out whether that has helped.
+      // Settling the refused claim stops the lane, unless an operator has resumed it in the meantime. In that case the next
+      // turn finds out whether the token works.
       if (isRefused) return closedFor('stopped', null);
-      token = await bearer.get();
+      token = await tokens.get();
       if (token.kind === 'stopped') {
-        // Looked at again after the lane: what an operator mends before opening it must not stop it once more.
+        // Read the lane's epoch first and the token again afterwards: a lane whose credentials an operator corrects before
+        // resuming it must not be stopped once more.
         const { epoch } = await lane.answered(() => lane.views.look());
-        token = await bearer.get();
+        token = await tokens.get();
         if (token.kind === 'stopped') {
           const { reason } = token;
           const isStopped = await lane.answered(() => lane.commands.stop(reason, epoch));
@@ -95,7 +103,7 @@ export async function proofOfTurn(lane: Lane, bearer: Bearer): Promise<TurnProof
         case 'token':
           return undefined;
         case 'later':
-          return closedFor('waiting', Math.max(NO_SOONER_MS, token.at - lane.clock()));
+          return closedFor('waiting', Math.max(MIN_WAIT_MS, token.at - lane.clock()));
         case 'stopped':
           return closedFor('stopped', null);
         default:

@@ -4,7 +4,7 @@ import type { Events } from '../events/events.js';
 import type { SubscriptionClient } from '../gateway/subscriptions.js';
 import { readMeta } from '../lane/campaigns.js';
 import { type Lane, noSuchLane } from '../lane/lane.js';
-import type { Bearer } from '../lane/token-source.js';
+import type { TokenSource } from '../lane/token-source.js';
 import { atHand } from '../recipients/lru-cache.js';
 import { ordinalNumbers } from '../recipients/slices.js';
 import type { Redis } from '../redis/connection.js';
@@ -37,7 +37,7 @@ export interface NotificationDeskOptions {
   readonly events: Events;
   /** Of what speaks with the service; made when first needed. */
   client(): SubscriptionClient;
-  bearerOf(lane: string): Bearer;
+  tokenSourceOf(lane: string): TokenSource;
 }
 
 /** Everything about notifications: where they come in, and how a lane is subscribed to them. */
@@ -68,7 +68,12 @@ export function notificationDesk(
   };
   const subscription = (lane: string): SubscriptionDesk => {
     mustBe(lane);
-    return subscriptionDesk({ lane, client: options.client(), bearer: options.bearerOf(lane), callback });
+    return subscriptionDesk({
+      lane,
+      client: options.client(),
+      tokenSource: options.tokenSourceOf(lane),
+      callback,
+    });
   };
 
   return {

@@ -5,7 +5,7 @@ import type {
   SubscriptionFound,
   SubscriptionRemoved,
 } from '../gateway/subscriptions.js';
-import type { Bearer } from '../lane/token-source.js';
+import type { TokenSource } from '../lane/token-source.js';
 
 /** Why a call was not answered as it should be, for people. `final`: asking again will not help. */
 export interface NotDone {
@@ -30,7 +30,7 @@ type Failure = Exclude<
 >;
 
 /** The calls of one lane; nothing is asked before the first of them. */
-export function subscriptionCalls(client: SubscriptionClient, bearer: Bearer): SubscriptionCalls {
+export function subscriptionCalls(client: SubscriptionClient, tokenSource: TokenSource): SubscriptionCalls {
   /** A token that had just been renewed was refused: it is these calls that the service refuses. */
   let isRefused = false;
 
@@ -42,7 +42,7 @@ export function subscriptionCalls(client: SubscriptionClient, bearer: Bearer): S
     ask: (token: string) => Promise<Answer>,
   ): Promise<Answer | Failure> => {
     for (let isRenewed = false; ; isRenewed = true) {
-      const held = await bearer.get();
+      const held = await tokenSource.get();
       if (held.kind === 'stopped') return { kind: 'stopped', reason: held.reason };
       if (held.kind === 'later') return { kind: 'unanswered', reason: held.reason };
       const answer = await ask(held.token);
@@ -52,7 +52,7 @@ export function subscriptionCalls(client: SubscriptionClient, bearer: Bearer): S
       }
       if (isRenewed) isRefused = true;
       if (isRefused) return answer;
-      const next = await bearer.renewed(held.generation);
+      const next = await tokenSource.newerThan(held.generation);
       if (next.kind === 'stopped') return { kind: 'stopped', reason: next.reason };
       if (next.kind !== 'token' || next.generation === held.generation) return answer;
     }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { type CallbackSettings, laneCallback } from '../config/index.js';
 import type { SubscriptionClient } from '../gateway/subscriptions.js';
-import type { Bearer } from '../lane/token-source.js';
+import type { TokenSource } from '../lane/token-source.js';
 import { shown } from './callback-address.js';
 import type { Subscribed, Subscription, SubscriptionDesk } from './subscription.js';
 import { subscriptionCalls } from './subscription-calls.js';
@@ -11,7 +11,7 @@ import { whose } from './subscription-owner.js';
 export interface SubscriptionOptions {
   readonly lane: string;
   readonly client: SubscriptionClient;
-  readonly bearer: Bearer;
+  readonly tokenSource: TokenSource;
   /** Undefined: what is there can be looked at and ended, and nothing is ours. */
   readonly callback: CallbackSettings | undefined;
 }
@@ -20,9 +20,14 @@ export interface SubscriptionOptions {
  * Looks after the subscription of one lane; nothing is asked of the service before somebody asks. Rejects while Redis, which
  * has the token of an account, is away.
  */
-export function subscriptionDesk({ lane, client, bearer, callback }: SubscriptionOptions): SubscriptionDesk {
+export function subscriptionDesk({
+  lane,
+  client,
+  tokenSource,
+  callback,
+}: SubscriptionOptions): SubscriptionDesk {
   const own = callback === undefined ? undefined : laneCallback(callback, lane);
-  const calls = subscriptionCalls(client, bearer);
+  const calls = subscriptionCalls(client, tokenSource);
   /** It was seen to be ours, or made. */
   let wasOurs = false;
 

@@ -4,7 +4,7 @@ import type { MessagingClient } from '../gateway/messaging.js';
 import type { SendOutcome } from '../gateway/outcome.js';
 import type { Lane } from '../lane/lane.js';
 import { lastDeparture } from '../lane/send-deadline.js';
-import { type Bearer, proofOfTurn } from '../lane/token-source.js';
+import { type TokenSource, turnCredentials } from '../lane/token-source.js';
 import { runTurn, type TurnEnd, type TurnOptions } from '../lane/turn.js';
 import { DamagedError } from '../recipients/damaged.js';
 import { tellAgain } from '../recovery/replay-claims.js';
@@ -34,14 +34,14 @@ export interface SendStage {
 export async function sendTurn(
   stage: SendStage,
   lane: Lane,
-  bearer: Bearer,
+  tokenSource: TokenSource,
   manuscripts: Manuscripts,
   memory: Memory,
   options: TurnOptions,
 ): Promise<TurnEnd> {
   const turn = lane.nonce();
   const { signal } = options;
-  const proof = await proofOfTurn(lane, bearer);
+  const credentials = await turnCredentials(lane, tokenSource);
   let askedAt = stage.monotonic();
 
   const settle = async (entries: readonly SendSettlement[]): Promise<void> => {
@@ -54,15 +54,15 @@ export async function sendTurn(
     const letters = message.suppressed.map((is) => (is ? 'S' : '-')).join('');
     if (message.recipients.length === 0) return { claim, as: 'suppressed' };
     if (claim.doubt !== undefined && letters.includes('S')) return { claim, as: 'divided', letters };
-    if (signal.aborted || proof.current() === undefined) return { claim, as: 'unsent' };
+    if (signal.aborted || credentials.current() === undefined) return { claim, as: 'unsent' };
     const confirm = () => lane.claims.confirm(claim, turn);
     const latest = await lastDeparture(lane, stage.monotonic, claimedAt, confirm);
-    const used = proof.current();
+    const used = credentials.current();
     if (latest === undefined || used === undefined) return { claim, as: 'unsent' };
     const outcome = await stage.messaging.send(message, used.token, { latest });
     const settlement = toSettlement(claim, message, letters, outcome);
     if (outcome.kind !== 'unauthorised') return settlement;
-    const reason = await proof.refused(used);
+    const reason = await credentials.replaceRefused(used);
     return reason === undefined ? settlement : { ...settlement, as: 'stopped', reason };
   };
 
@@ -77,7 +77,7 @@ export async function sendTurn(
   return runTurn<SendClaim, SendSettlement>(
     {
       async claim(call, want) {
-        const closed = await proof.closed();
+        const closed = await credentials.closed();
         if (closed !== undefined) return closed;
         await memory.told;
         // Its age counts from when it was asked for: the process may be stopped before it reads the answer.

@@ -41,7 +41,7 @@ const cache = createTokenCache({
 });
 
 process.on('message', async ({ callers, refused }: Order) => {
-  const call = () => (refused === undefined ? cache.bearer() : cache.refused(refused));
+  const call = () => (refused === undefined ? cache.get() : cache.replaceRefused(refused));
   process.send?.(await Promise.all(Array.from({ length: callers }, call)));
 });
 process.on('disconnect', () => process.exit());

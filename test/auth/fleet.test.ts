@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { expect, test, vi } from 'vitest';
-import type { BearerOutcome } from '../../src/auth/outcome.js';
+import type { TokenOutcome } from '../../src/auth/outcome.js';
 import { testRedis } from '../redis/test-redis.js';
 import { accountServer } from './account-server.js';
 import { accountService, serialOf } from './account-service.js';
@@ -25,11 +25,11 @@ async function account(lifeMs?: number, requestTimeoutMs = 2_000) {
   return { service, start, startFleet };
 }
 
-async function orderAll(fleet: Member[], order: Order): Promise<BearerOutcome[]> {
+async function orderAll(fleet: Member[], order: Order): Promise<TokenOutcome[]> {
   return (await Promise.all(fleet.map((member) => member.order(order)))).flat();
 }
 
-function serials(outcomes: BearerOutcome[]): Set<unknown> {
+function serials(outcomes: TokenOutcome[]): Set<unknown> {
   return new Set(outcomes.map((got) => (got.kind === 'token' ? serialOf(got.token) : got.kind)));
 }
 

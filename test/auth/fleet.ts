@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll } from 'vitest';
-import type { BearerOutcome } from '../../src/auth/outcome.js';
+import type { TokenOutcome } from '../../src/auth/outcome.js';
 import type { MemberSettings, Order } from './fleet-member.js';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
@@ -13,7 +13,7 @@ const root = fileURLToPath(new URL('../../', import.meta.url));
 /** One real process. */
 export interface Member {
   /** The outcomes of all callers of the order. */
-  order(order: Order): Promise<BearerOutcome[]>;
+  order(order: Order): Promise<TokenOutcome[]>;
   /** Ends it as `kill -9` does. */
   kill(): Promise<void>;
 }

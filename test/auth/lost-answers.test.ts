@@ -34,7 +34,7 @@ async function logIn(connection: Redis, lose = 0) {
   await connection.ping();
   if (lose > 0) proxy.loseReplyToScript(lose);
   const cache = cacheOn(connection);
-  const got = await cache.bearer();
+  const got = await cache.get();
   return { service, cache, cacheOn, got };
 }
 
@@ -63,9 +63,9 @@ test.each([
   const { service, cache, cacheOn } = await logIn(throughProxy);
   const before = proxy.lost;
   proxy.loseReplyToScript(script);
-  const mine = cache.refused(1);
+  const mine = cache.replaceRefused(1);
   await vi.waitFor(() => expect(proxy.lost).toBe(before + 1), 10_000);
-  const theirs = cacheOn(redis).refused(1);
+  const theirs = cacheOn(redis).replaceRefused(1);
   expect(await Promise.all([mine, theirs])).toMatchObject([
     { kind: 'token', generation: 2 },
     { kind: 'token', generation: 2 },

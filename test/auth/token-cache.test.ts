@@ -52,14 +52,14 @@ function slowLogin() {
 }
 
 /** The token's serial number and generation; fails on any other outcome. */
-async function tokenFrom(outcome: ReturnType<TokenCache['bearer']>) {
+async function tokenFrom(outcome: ReturnType<TokenCache['get']>) {
   const got = await outcome;
   if (got.kind !== 'token') throw new Error(`no token: ${got.kind}: ${got.reason}`);
   return { serial: serialOf(got.token), generation: got.generation };
 }
 
 /** The reason why all is stopped; fails on any other outcome. */
-async function stopFrom(outcome: ReturnType<TokenCache['bearer']>): Promise<string> {
+async function stopFrom(outcome: ReturnType<TokenCache['get']>): Promise<string> {
   const got = await outcome;
   if (got.kind !== 'stopped') throw new Error(`not stopped: ${got.kind}`);
   return got.reason;
@@ -67,16 +67,16 @@ async function stopFrom(outcome: ReturnType<TokenCache['bearer']>): Promise<stri
 
 test('the first caller logs in, and everybody else gets the same token', async () => {
   const [one, other] = [cache(), cache()];
-  const got = await Promise.all([one, other, one, other].map((each) => tokenFrom(each.bearer())));
+  const got = await Promise.all([one, other, one, other].map((each) => tokenFrom(each.get())));
   expect(got).toEqual(Array(4).fill({ serial: 1, generation: 1 }));
   expect(service.logins).toBe(1);
 });
 
 test('a token in hand costs no question to Redis', async () => {
   const one = cache();
-  await one.bearer();
+  await one.get();
   const asked = vi.spyOn(redis, 'evalsha');
-  for (let call = 0; call < 100; call += 1) await one.bearer();
+  for (let call = 0; call < 100; call += 1) await one.get();
   expect(asked).not.toHaveBeenCalled();
   asked.mockRestore();
 });
@@ -86,12 +86,12 @@ test('near its end a token is still handed out while the next one is fetched, on
   let time = 0;
   const machine = { ...systemMachine, monotonic: () => time };
   const fleet = [cache({ machine }), cache({ machine })];
-  for (const each of fleet) await each.bearer();
+  for (const each of fleet) await each.get();
   service.latencyMs = 50;
   time = 3_500;
-  for (const each of fleet) expect(await tokenFrom(each.bearer())).toMatchObject({ generation: 1 });
+  for (const each of fleet) expect(await tokenFrom(each.get())).toMatchObject({ generation: 1 });
   await vi.waitFor(async () => {
-    for (const each of fleet) expect(await tokenFrom(each.bearer())).toMatchObject({ generation: 2 });
+    for (const each of fleet) expect(await tokenFrom(each.get())).toMatchObject({ generation: 2 });
   }, SOON);
   expect([service.logins, service.presented]).toEqual([1, ['refresh-1']]);
 });
@@ -99,10 +99,10 @@ test('near its end a token is still handed out while the next one is fetched, on
 test('an expired token is refreshed before the caller gets one', async () => {
   service.lifeMs = 300;
   const one = cache();
-  await one.bearer();
+  await one.get();
   service.lifeMs = 60_000;
   await vi.waitFor(async () => expect((await one.show()).state).toBe('expired'), SOON);
-  expect(await tokenFrom(cache().bearer())).toEqual({ serial: 2, generation: 2 });
+  expect(await tokenFrom(cache().get())).toEqual({ serial: 2, generation: 2 });
   expect(service.presented).toEqual(['refresh-1']);
 });
 
@@ -110,10 +110,10 @@ test('a token that does not say how long it lasts is kept until a 401', async ()
   service.lifeMs = undefined;
   let time = 0;
   const one = cache({ machine: { ...systemMachine, monotonic: () => time } });
-  await one.bearer();
+  await one.get();
   time = 365 * 24 * 3_600_000;
-  expect(await tokenFrom(one.bearer())).toMatchObject({ generation: 1 });
-  expect(await tokenFrom(one.refused(1))).toEqual({ serial: 2, generation: 2 });
+  expect(await tokenFrom(one.get())).toMatchObject({ generation: 1 });
+  expect(await tokenFrom(one.replaceRefused(1))).toEqual({ serial: 2, generation: 2 });
 });
 
 test('tokens that do not say how long they last are renewed in time once two of them were refused', async () => {
@@ -125,52 +125,52 @@ test('tokens that do not say how long they last are renewed in time once two of 
       expect(current).toBe(generation);
       expect(ageMs).toBeGreaterThan(400);
     }, SOON);
-  await one.bearer();
+  await one.get();
   await isOld(1);
-  expect(await tokenFrom(one.refused(1))).toMatchObject({ generation: 2 });
+  expect(await tokenFrom(one.replaceRefused(1))).toMatchObject({ generation: 2 });
   expect((await one.show()).expiresInMs).toBeNull();
   await isOld(2);
-  expect(await tokenFrom(one.refused(2))).toMatchObject({ generation: 3 });
+  expect(await tokenFrom(one.replaceRefused(2))).toMatchObject({ generation: 3 });
   expect((await one.show()).expiresInMs).toBeGreaterThan(0);
   await vi.waitFor(async () => expect((await one.show()).state).toBe('expired'), SOON);
-  expect(await tokenFrom(cache().bearer())).toMatchObject({ generation: 4 });
+  expect(await tokenFrom(cache().get())).toMatchObject({ generation: 4 });
 });
 
 test('a 401 to a token costs one refresh, however many requests were on the wire with it', async () => {
   const fleet = [cache(), cache()];
-  for (const each of fleet) await each.bearer();
+  for (const each of fleet) await each.get();
   const got = await Promise.all(
-    Array.from({ length: 40 }, (_, index) => tokenFrom((fleet[index % 2] ?? cache()).refused(1))),
+    Array.from({ length: 40 }, (_, index) => tokenFrom((fleet[index % 2] ?? cache()).replaceRefused(1))),
   );
   expect(got).toEqual(Array(40).fill({ serial: 2, generation: 2 }));
-  expect(await tokenFrom(cache().refused(1))).toMatchObject({ generation: 2 });
+  expect(await tokenFrom(cache().replaceRefused(1))).toMatchObject({ generation: 2 });
   expect(service.presented).toEqual(['refresh-1']);
 });
 
 test('a fresh token that is refused as well stops the account for all, until an operator logs in anew', async () => {
   const [one, other] = [cache(), cache()];
-  await one.bearer();
-  await one.refused(1);
-  expect(await stopFrom(one.refused(2))).toMatch(/401.*fresh.*token login --again/s);
-  expect(await stopFrom(other.bearer())).toMatch(/may use messaging/);
+  await one.get();
+  await one.replaceRefused(1);
+  expect(await stopFrom(one.replaceRefused(2))).toMatch(/401.*fresh.*token login --again/s);
+  expect(await stopFrom(other.get())).toMatch(/may use messaging/);
   expect(await stopFrom(one.login({ again: false }))).toMatch(/401/);
   expect(service.presented).toHaveLength(1);
   expect(await tokenFrom(one.login({ again: true }))).toMatchObject({ generation: 3 });
-  expect(await tokenFrom(other.bearer())).toMatchObject({ generation: 3 });
+  expect(await tokenFrom(other.get())).toMatchObject({ generation: 3 });
 });
 
 test('a token that was fetched because of a 401, and then worked for a while, may be refreshed again', async () => {
   const one = cache({ freshMs: 0 });
-  await one.bearer();
-  await one.refused(1);
-  expect(await tokenFrom(one.refused(2))).toMatchObject({ generation: 3 });
+  await one.get();
+  await one.replaceRefused(1);
+  expect(await tokenFrom(one.replaceRefused(2))).toMatchObject({ generation: 3 });
 });
 
 test('a refresh that is refused or not answered leads to a login, and its token is never presented again', async () => {
   const one = cache();
-  await one.bearer();
+  await one.get();
   service.refreshEnds = { kind: 'noAnswer', reason: 'timeout' };
-  expect(await tokenFrom(one.refused(1))).toMatchObject({ generation: 2 });
+  expect(await tokenFrom(one.replaceRefused(1))).toMatchObject({ generation: 2 });
   service.refreshEnds = { kind: 'refused', reason: 'HTTP 401' };
   expect(await tokenFrom(one.refreshNow())).toMatchObject({ generation: 3 });
   expect([service.logins, service.presented]).toEqual([3, ['refresh-1', 'refresh-2']]);
@@ -178,11 +178,11 @@ test('a refresh that is refused or not answered leads to a login, and its token 
 
 test('a wrong password is tried twice by the whole fleet and across restarts, then the message says what to do', async () => {
   service.loginEnds = { kind: 'badCredential' };
-  const reasons = await Promise.all([cache(), cache(), cache()].map((each) => stopFrom(each.bearer())));
+  const reasons = await Promise.all([cache(), cache(), cache()].map((each) => stopFrom(each.get())));
   expect(new Set(reasons).size).toBe(1);
   expect(reasons[0]).toContain(username);
   expect(reasons[0]).toMatch(/10126.*token login --again/s);
-  await stopFrom(cache().bearer());
+  await stopFrom(cache().get());
   await stopFrom(cache().login({ again: false }));
   expect(service.logins).toBe(2);
   expect(await cache().show()).toMatchObject({
@@ -194,9 +194,9 @@ test('a wrong password is tried twice by the whole fleet and across restarts, th
 
 test('a corrected password is tried at once', async () => {
   service.loginEnds = { kind: 'badCredential' };
-  await stopFrom(cache({ account: { username, password: 'wrong' } }).bearer());
+  await stopFrom(cache({ account: { username, password: 'wrong' } }).get());
   service.loginEnds = undefined;
-  expect(await tokenFrom(cache().bearer())).toMatchObject({ generation: 1 });
+  expect(await tokenFrom(cache().get())).toMatchObject({ generation: 1 });
 });
 
 test('lanes of one user with many target accounts share the two attempts', async () => {
@@ -204,13 +204,13 @@ test('lanes of one user with many target accounts share the two attempts', async
   const lanes = ['1', '2', '3'].map((targetAccountId) =>
     cache({ account: { username, password: 'wrong', targetAccountId } }),
   );
-  await Promise.all(lanes.map((lane) => stopFrom(lane.bearer())));
+  await Promise.all(lanes.map((lane) => stopFrom(lane.get())));
   expect(service.logins).toBe(2);
 });
 
 test('an operator may log in again when the account service was wrong', async () => {
   service.loginEnds = { kind: 'badCredential' };
-  await stopFrom(cache().bearer());
+  await stopFrom(cache().get());
   await stopFrom(cache().login({ again: true }));
   expect(service.logins).toBe(4);
   service.loginEnds = undefined;
@@ -220,44 +220,44 @@ test('an operator may log in again when the account service was wrong', async ()
 
 test('a blocked account stops at the first answer and names the forgot-password page', async () => {
   service.loginEnds = { kind: 'blocked' };
-  expect(await stopFrom(cache().bearer())).toMatch(/11044.*forgot-password/s);
-  await stopFrom(cache().bearer());
+  expect(await stopFrom(cache().get())).toMatch(/11044.*forgot-password/s);
+  await stopFrom(cache().get());
   expect(service.logins).toBe(1);
 });
 
 test('a refresh that hears that the account is blocked does not log in on top of it', async () => {
   const one = cache();
-  await one.bearer();
+  await one.get();
   service.refreshEnds = { kind: 'blocked' };
-  expect(await stopFrom(one.refused(1))).toMatch(/11044/);
+  expect(await stopFrom(one.replaceRefused(1))).toMatch(/11044/);
   expect(service.logins).toBe(1);
 });
 
 test('a wrong target account stops its own lane, names the setting and leaves the user’s other lanes alone', async () => {
   const wrong = { account: { username, password: 'right', targetAccountId: '999' } };
   service.loginEnds = { kind: 'wrongTarget' };
-  expect(await stopFrom(cache(wrong).bearer())).toMatch(/"999".*10117.*ACCOUNT_TARGET_ID/s);
-  expect(await stopFrom(cache(wrong).bearer())).toMatch(/10117/);
+  expect(await stopFrom(cache(wrong).get())).toMatch(/"999".*10117.*ACCOUNT_TARGET_ID/s);
+  expect(await stopFrom(cache(wrong).get())).toMatch(/10117/);
   expect(service.logins).toBe(1);
   service.loginEnds = undefined;
-  await tokenFrom(cache().bearer());
+  await tokenFrom(cache().get());
   await tokenFrom(cache(wrong).login({ again: true }));
 });
 
 test('without an answer from the account service a proven account waits, tells until when, and then goes on', async () => {
   const one = cache({ retryAfterMs: [300] });
-  await one.bearer();
+  await one.get();
   service.loginEnds = { kind: 'noAnswer', reason: 'connect ECONNREFUSED' };
   service.refreshEnds = service.loginEnds;
   const asked = Date.now();
-  const got = await one.refused(1);
+  const got = await one.replaceRefused(1);
   expect(got).toMatchObject({ kind: 'later', reason: expect.stringContaining('ECONNREFUSED') });
   expect(got.kind === 'later' ? got.at - asked : 0).toBeGreaterThan(200);
-  expect(await cache({ retryAfterMs: [300] }).bearer()).toMatchObject({ kind: 'token', generation: 1 });
+  expect(await cache({ retryAfterMs: [300] }).get()).toMatchObject({ kind: 'token', generation: 1 });
   expect(service.logins).toBe(2);
   service.loginEnds = undefined;
   await vi.waitFor(
-    async () => expect(await tokenFrom(one.refused(1))).toMatchObject({ generation: 2 }),
+    async () => expect(await tokenFrom(one.replaceRefused(1))).toMatchObject({ generation: 2 }),
     SOON,
   );
   expect([service.logins, service.presented]).toEqual([3, ['refresh-1']]);
@@ -265,7 +265,7 @@ test('without an answer from the account service a proven account waits, tells u
 
 test('a login function that throws is taken for no answer', async () => {
   const login = () => Promise.reject(new Error('a bug'));
-  expect(await cache({ login }).bearer()).toMatchObject({
+  expect(await cache({ login }).get()).toMatchObject({
     kind: 'later',
     reason: expect.stringContaining('a bug'),
   });
@@ -273,9 +273,9 @@ test('a login function that throws is taken for no answer', async () => {
 
 test('whoever finds somebody else fetching waits for that, one lease at most', async () => {
   const slow = slowLogin();
-  const first = tokenFrom(cache({ requestTimeoutMs: 60_000, login: slow.login }).bearer());
+  const first = tokenFrom(cache({ requestTimeoutMs: 60_000, login: slow.login }).get());
   await vi.waitFor(() => expect(slow.asked()).toBe(true), SOON);
-  expect(await cache({ requestTimeoutMs: 100 }).bearer()).toMatchObject({
+  expect(await cache({ requestTimeoutMs: 100 }).get()).toMatchObject({
     kind: 'later',
     reason: expect.stringContaining('another process'),
   });
@@ -286,11 +286,11 @@ test('whoever finds somebody else fetching waits for that, one lease at most', a
 
 test('a pair that comes after somebody else has taken over is dropped', async () => {
   const frozen = slowLogin();
-  const late = tokenFrom(cache({ requestTimeoutMs: 300, login: frozen.login }).bearer());
+  const late = tokenFrom(cache({ requestTimeoutMs: 300, login: frozen.login }).get());
   await vi.waitFor(() => expect(frozen.asked()).toBe(true), SOON);
   const quick = cache({ retryAfterMs: [0] });
   await vi.waitFor(
-    async () => expect(await tokenFrom(quick.bearer())).toEqual({ serial: 1, generation: 1 }),
+    async () => expect(await tokenFrom(quick.get())).toEqual({ serial: 1, generation: 1 }),
     SOON,
   );
   frozen.answer();
@@ -312,7 +312,7 @@ test('a process that was held up between its claim and its request claims anew b
     return service.login();
   };
   expect(
-    await tokenFrom(cache({ redis: own, machine: { ...systemMachine, monotonic }, login }).bearer()),
+    await tokenFrom(cache({ redis: own, machine: { ...systemMachine, monotonic }, login }).get()),
   ).toEqual({
     serial: 1,
     generation: 1,
@@ -322,64 +322,64 @@ test('a process that was held up between its claim and its request claims anew b
 });
 
 test('a server that is not the one that was told of the pair is not trusted with its refresh token, whoever asks', async () => {
-  const { generation } = await tokenFrom(cache().bearer());
+  const { generation } = await tokenFrom(cache().get());
   // What it was told last may be lost: that the refresh token is spent, or the pair that came after.
   await redis.hset(tokenKey(), 'run', 'another');
-  const other = await tokenFrom(cache().refused(generation));
+  const other = await tokenFrom(cache().replaceRefused(generation));
   expect(other.generation).toBe(generation + 1);
   expect([service.logins, service.presented]).toEqual([2, []]);
 });
 
 test('a Redis that forgot the last pair is not trusted with the refresh token it remembers', async () => {
   const one = cache();
-  await one.bearer();
+  await one.get();
   const before = await redis.hgetall(tokenKey());
-  await one.refused(1);
+  await one.replaceRefused(1);
   await redis.del(tokenKey());
   await redis.hset(tokenKey(), before);
-  expect(await tokenFrom(one.refused(2))).toMatchObject({ generation: 3 });
+  expect(await tokenFrom(one.replaceRefused(2))).toMatchObject({ generation: 3 });
   expect(service.presented).toEqual(['refresh-1']);
 });
 
 test('a process with a token in hand picks up a newer one in passing', async () => {
   const one = cache({ lookAgainMs: 0 });
-  await one.bearer();
+  await one.get();
   expect(await tokenFrom(cache().refreshNow())).toMatchObject({ generation: 2 });
-  await vi.waitFor(async () => expect(await tokenFrom(one.bearer())).toMatchObject({ generation: 2 }), SOON);
+  await vi.waitFor(async () => expect(await tokenFrom(one.get())).toMatchObject({ generation: 2 }), SOON);
 });
 
 test('with a secrets key Redis holds no token in the clear, without one it does', async () => {
   const stored = async () => JSON.stringify(await redis.hgetall(tokenKey()));
   const pair = { kind: 'pair', accessToken: 'marked-access', refreshToken: 'marked-refresh' } as const;
   service.loginEnds = pair;
-  await cache({ secretsKey: 'key' }).bearer();
+  await cache({ secretsKey: 'key' }).get();
   expect(await stored()).toContain('gcm:');
   expect(await stored()).not.toContain('marked-');
-  expect(await cache({ secretsKey: 'key' }).bearer()).toMatchObject({
+  expect(await cache({ secretsKey: 'key' }).get()).toMatchObject({
     kind: 'token',
     token: 'marked-access',
   });
   username += '-clear';
-  await cache().bearer();
+  await cache().get();
   expect(await stored()).toContain('marked-access');
 });
 
 test('a process with another secrets key, or none, says so and spends nothing', async () => {
-  await cache({ secretsKey: 'key' }).bearer();
+  await cache({ secretsKey: 'key' }).get();
   for (const stranger of [cache({ secretsKey: 'other' }), cache()]) {
-    expect(await stopFrom(stranger.bearer())).toMatch(/another SECRETS_KEY/);
-    expect(await stopFrom(stranger.refused(1))).toMatch(/another SECRETS_KEY/);
+    expect(await stopFrom(stranger.get())).toMatch(/another SECRETS_KEY/);
+    expect(await stopFrom(stranger.replaceRefused(1))).toMatch(/another SECRETS_KEY/);
   }
   expect(service.presented).toEqual([]);
-  expect(await tokenFrom(cache({ secretsKey: 'key' }).refused(1))).toMatchObject({ generation: 2 });
+  expect(await tokenFrom(cache({ secretsKey: 'key' }).replaceRefused(1))).toMatchObject({ generation: 2 });
   expect(await tokenFrom(cache({ secretsKey: 'other' }).login({ again: true }))).toMatchObject({
     generation: 3,
   });
 });
 
 test('a secrets key may be introduced without logging in again', async () => {
-  await cache().bearer();
-  expect(await tokenFrom(cache({ secretsKey: 'key' }).refused(1))).toMatchObject({ generation: 2 });
+  await cache().get();
+  expect(await tokenFrom(cache({ secretsKey: 'key' }).replaceRefused(1))).toMatchObject({ generation: 2 });
   expect([service.logins, service.presented]).toEqual([1, ['refresh-1']]);
   expect((await cache({ secretsKey: 'key' }).show()).encrypted).toBe(true);
 });
@@ -393,7 +393,7 @@ test('what people are shown holds no token', async () => {
     refreshToken: 'none',
   });
   service.loginEnds = pair;
-  await cache().bearer();
+  await cache().get();
   const shown = await cache().show();
   expect(shown).toMatchObject({ state: 'usable', generation: 1, expiresInMs: null, refreshToken: 'ready' });
   expect(JSON.stringify(shown)).not.toContain('marked-');
@@ -403,8 +403,8 @@ test('a caller that no longer wants its token stops waiting, and the others get 
   service.latencyMs = 100;
   const one = cache();
   const leaving = new AbortController();
-  const left = one.bearer(leaving.signal);
-  const stays = tokenFrom(one.bearer());
+  const left = one.get(leaving.signal);
+  const stays = tokenFrom(one.get());
   leaving.abort(new Error('gone'));
   await expect(left).rejects.toThrow('gone');
   expect(await stays).toEqual({ serial: 1, generation: 1 });
@@ -412,12 +412,12 @@ test('a caller that no longer wants its token stops waiting, and the others get 
 
 test('a process that closes sees its own refresh through and stops waiting for those of others', async () => {
   const one = cache();
-  await one.bearer();
+  await one.get();
   service.latencyMs = 100;
-  const refreshing = one.refused(1);
+  const refreshing = one.replaceRefused(1);
   await vi.waitFor(() => expect(service.presented).toHaveLength(1), SOON);
   const waiting = cache();
-  const waited = waiting.refused(1);
+  const waited = waiting.replaceRefused(1);
   await waiting.close();
   expect(await waited).toMatchObject({ kind: 'later', reason: expect.stringContaining('shutting down') });
   await one.close();

@@ -6,7 +6,7 @@ import { loadLocalConfig } from '../../src/config/index.js';
 import { createEvents } from '../../src/events/events.js';
 import { createMessagingClient } from '../../src/gateway/messaging.js';
 import { openLane } from '../../src/lane/lane.js';
-import { laneBearer } from '../../src/lane/token-source.js';
+import { laneTokenSource } from '../../src/lane/token-source.js';
 import { keyNames } from '../../src/redis/keys.js';
 import type { Manuscripts } from '../../src/sending/messages.js';
 import { createMemory } from '../../src/sending/recent-claims.js';
@@ -44,7 +44,7 @@ test('A 401 to what was sent before the operator opened the lane again does not 
   const [settings] = config.lanes;
   if (settings === undefined) throw new Error('no lane');
   const lane = openLane(redis, keyNames(prefix), config, settings, events, () => 0.5);
-  const bearer = laneBearer('default', { kind: 'apiKey', apiKey: 'k' }, undefined);
+  const tokenSource = laneTokenSource('default', { kind: 'apiKey', apiKey: 'k' }, undefined);
   const port = (server.address() as AddressInfo).port;
   const messaging = createMessagingClient({ baseUrl: `http://127.0.0.1:${port}`, timeoutMs: 20_000 });
   const monotonic = () => performance.now();
@@ -57,7 +57,7 @@ test('A 401 to what was sent before the operator opened the lane again does not 
     signal: new AbortController().signal,
   };
   await fixture.campaign('c', 3, { batch: 1 });
-  const turn = sendTurn(stage, lane, bearer, texts, createMemory(monotonic), options);
+  const turn = sendTurn(stage, lane, tokenSource, texts, createMemory(monotonic), options);
 
   await vi.waitUntil(() => waiting.length === 3, PATIENCE);
   await refuseOne();

@@ -4,7 +4,7 @@ import { createMessagingClient } from '../../src/gateway/messaging.js';
 import { importCampaign } from '../../src/import/import-campaign.js';
 import { readState } from '../../src/lane/campaigns.js';
 import type { Lane } from '../../src/lane/lane.js';
-import { laneBearer } from '../../src/lane/token-source.js';
+import { laneTokenSource } from '../../src/lane/token-source.js';
 import { manuscripts } from '../../src/sending/messages.js';
 import { createMemory } from '../../src/sending/recent-claims.js';
 import { importFixture, mobile } from '../import/import-fixture.js';
@@ -51,7 +51,7 @@ async function asked(
   await followUpTurn(
     { messaging, events: deps.events },
     lane,
-    laneBearer('default', { kind: 'apiKey', apiKey: 'key' }, undefined),
+    laneTokenSource('default', { kind: 'apiKey', apiKey: 'key' }, undefined),
     manuscripts(redis, keys, lane),
     createMemory(monotonic),
     { monotonic, turnMs: 2_000, waitHereMs: 0, inFlight: 4, signal: new AbortController().signal },

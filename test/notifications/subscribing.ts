@@ -1,7 +1,7 @@
 import { afterEach, beforeEach } from 'vitest';
 import { type CallbackSettings, laneCallback } from '../../src/config/index.js';
 import { createSubscriptionClient } from '../../src/gateway/subscriptions.js';
-import { laneBearer } from '../../src/lane/token-source.js';
+import { laneTokenSource } from '../../src/lane/token-source.js';
 import { subscriptionDesk } from '../../src/notifications/subscription-service.js';
 import { type Simulator, startSimulator } from '../../src/simulator/index.js';
 
@@ -13,7 +13,7 @@ export const CALLBACK: CallbackSettings = {
 export const FOREIGN = { url: 'https://other.example/hook/their-secret', securityToken: 'theirs' };
 export const OWN = laneCallback(CALLBACK, 'main');
 
-export const bearer = laneBearer('main', { kind: 'apiKey', apiKey: 'key' }, undefined);
+export const tokenSource = laneTokenSource('main', { kind: 'apiKey', apiKey: 'key' }, undefined);
 export const clientOf = (baseUrl: string) => createSubscriptionClient({ baseUrl, timeoutMs: 10_000 });
 
 /** A simulator for each test of a file, and desks at it. */
@@ -27,7 +27,7 @@ export function atSimulator() {
     /** The one of the test that runs. */
     simulator: () => simulator,
     deskOf: (callback: CallbackSettings | undefined = CALLBACK, baseUrl = simulator.messagingBaseUrl) =>
-      subscriptionDesk({ lane: 'main', client: clientOf(baseUrl), bearer, callback }),
+      subscriptionDesk({ lane: 'main', client: clientOf(baseUrl), tokenSource, callback }),
     there: () => clientOf(simulator.messagingBaseUrl).get('key'),
   };
 }

@@ -1,13 +1,13 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { createTokenCache } from '../../src/auth/token-cache.js';
 import { laneCallback } from '../../src/config/index.js';
-import { laneBearer } from '../../src/lane/token-source.js';
+import { laneTokenSource } from '../../src/lane/token-source.js';
 import { subscriptionDesk } from '../../src/notifications/subscription-service.js';
 import { keyNames } from '../../src/redis/keys.js';
 import { accountService } from '../auth/account-service.js';
 import { rawServer, reply } from '../interface/raw-server.js';
 import { testRedis } from '../redis/test-redis.js';
-import { atSimulator, bearer, CALLBACK, clientOf, FOREIGN, OWN } from './subscribing.js';
+import { atSimulator, CALLBACK, clientOf, FOREIGN, OWN, tokenSource } from './subscribing.js';
 
 const { redis, prefix } = testRedis('subscription');
 const { simulator, deskOf, there } = atSimulator();
@@ -122,7 +122,7 @@ test('without an address nothing is ours, and nothing is made', async () => {
   const none = subscriptionDesk({
     lane: 'main',
     client: clientOf(simulator().messagingBaseUrl),
-    bearer,
+    tokenSource,
     callback: undefined,
   });
   expect(await none.get()).toMatchObject({ state: 'foreign' });
@@ -186,7 +186,7 @@ test('a service that takes an account’s token for messages and not for subscri
     subscriptionDesk({
       lane: 'main',
       client: clientOf(server.origin),
-      bearer: laneBearer('main', { kind: 'account', ...own }, cache),
+      tokenSource: laneTokenSource('main', { kind: 'account', ...own }, cache),
       callback: CALLBACK,
     });
   const [one, other] = [process(), process()];
@@ -194,7 +194,7 @@ test('a service that takes an account’s token for messages and not for subscri
     expect(await one.create()).toMatchObject({ outcome: 'refused', reason: expect.stringContaining('401') });
     expect(await other.create()).toMatchObject({ outcome: 'refused' });
   }
-  expect(await cache.bearer()).toMatchObject({ kind: 'token' });
+  expect(await cache.get()).toMatchObject({ kind: 'token' });
   // A token that has expired without saying so is renewed: once a process, and not each time it looks.
   expect([service.logins, service.presented.length]).toEqual([1, 2]);
 });
@@ -207,11 +207,11 @@ test('a token that is not good any more is renewed for a subscription', async ()
   const account = { account: own, login: service.login, refresh: service.refresh };
   const cache = createTokenCache({ redis, keys: keyNames(prefix), requestTimeoutMs: 1_000, ...account });
   onTestFinished(() => cache.close());
-  const bearerOf = laneBearer('main', { kind: 'account', ...own }, cache);
+  const tokenSourceOf = laneTokenSource('main', { kind: 'account', ...own }, cache);
   const desk = subscriptionDesk({
     lane: 'main',
     client: clientOf(server.origin),
-    bearer: bearerOf,
+    tokenSource: tokenSourceOf,
     callback: CALLBACK,
   });
   expect(await desk.get()).toMatchObject({ state: 'ours' });

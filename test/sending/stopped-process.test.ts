@@ -6,7 +6,7 @@ import { createEvents } from '../../src/events/events.js';
 import { followUpTurn } from '../../src/follow-up/follow-up.js';
 import { createMessagingClient } from '../../src/gateway/messaging.js';
 import { openLane } from '../../src/lane/lane.js';
-import { laneBearer } from '../../src/lane/token-source.js';
+import { laneTokenSource } from '../../src/lane/token-source.js';
 import { DamagedError } from '../../src/recipients/damaged.js';
 import { keyNames } from '../../src/redis/keys.js';
 import { untilAnswered } from '../../src/redis/until-answered.js';
@@ -97,7 +97,7 @@ const client = () =>
     baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     timeoutMs: 1_000,
   });
-const bearer = laneBearer('default', { kind: 'apiKey', apiKey: 'k' }, undefined);
+const tokenSource = laneTokenSource('default', { kind: 'apiKey', apiKey: 'k' }, undefined);
 
 test('a process that was stopped before it read the answer to its claim sends nothing of it', async () => {
   const { fixture, lane, options, memory } = stoppedProcess('send');
@@ -105,7 +105,7 @@ test('a process that was stopped before it read the answer to its claim sends no
   const messaging = client();
   requests = 0;
   const stage = { messaging, monotonic: options.monotonic, areSuppressed: async () => [], failed: () => {} };
-  await sendTurn(stage, lane, bearer, texts, memory, options);
+  await sendTurn(stage, lane, tokenSource, texts, memory, options);
   expect(requests).toBe(0);
   messaging.close();
 });
@@ -116,7 +116,7 @@ test('a process that was stopped before it read the answer to its claim of a pol
   await redis.zadd(fixture.keys.lane('default', 'unpolled'), 1, 'c:0');
   const messaging = client();
   requests = 0;
-  await followUpTurn({ messaging, events }, lane, bearer, texts, memory, options);
+  await followUpTurn({ messaging, events }, lane, tokenSource, texts, memory, options);
   expect(requests).toBe(0);
   messaging.close();
 });

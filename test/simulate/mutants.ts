@@ -240,14 +240,14 @@ export const MUTANTS: readonly Mutant[] = [
     invariant: 9,
     why: 'it does not know that an operator has opened the lane since its request was claimed',
     made: {
-      send: (stage, lane, bearer, ...rest) => {
-        const refused: typeof bearer.refused = async (generation) => {
-          const outcome = await bearer.refused(generation);
+      send: (stage, lane, tokenSource, ...rest) => {
+        const replaceRefused: typeof tokenSource.replaceRefused = async (generation) => {
+          const outcome = await tokenSource.replaceRefused(generation);
           const { epoch } = await lane.views.look();
           if (outcome.kind === 'stopped') await lane.commands.stop(outcome.reason, epoch);
           return outcome;
         };
-        return sendTurn(stage, lane, { ...bearer, refused }, ...rest);
+        return sendTurn(stage, lane, { ...tokenSource, replaceRefused }, ...rest);
       },
     },
   },

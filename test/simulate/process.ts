@@ -7,7 +7,7 @@ import { followUpTurn } from '../../src/follow-up/follow-up.js';
 import { removeCampaign } from '../../src/import/remove-campaign.js';
 import { type Lane, openLane } from '../../src/lane/lane.js';
 import type { Stage } from '../../src/lane/queues.js';
-import { type Bearer, laneBearer } from '../../src/lane/token-source.js';
+import { laneTokenSource, type TokenSource } from '../../src/lane/token-source.js';
 import type { TurnEnd } from '../../src/lane/turn.js';
 import { createInbox, type Inbox, type Room } from '../../src/notifications/inbox.js';
 import { type Callbacks, openCallbacks } from '../../src/notifications/receiver.js';
@@ -46,7 +46,7 @@ interface Served {
   readonly lane: Lane;
   readonly memory: Memory;
   readonly texts: Manuscripts;
-  readonly bearer: Bearer;
+  readonly tokenSource: TokenSource;
 }
 
 const TURN_MS = 20_000;
@@ -115,7 +115,7 @@ export class Process implements Owner, Line {
               lossMs: () => scenario.lossMs,
             }),
             texts: manuscripts(this.redis, keys, lane),
-            bearer: this.#bearerOf(settings),
+            tokenSource: this.#tokenSourceOf(settings),
           },
         ];
       }),
@@ -168,7 +168,7 @@ export class Process implements Owner, Line {
 
   /** Serves a lane for a while, as work.ts has it done. */
   async serve(stage: Stage, name: string, signal: AbortSignal): Promise<TurnEnd> {
-    const { lane, memory, texts, bearer } = this.#served(name);
+    const { lane, memory, texts, tokenSource } = this.#served(name);
     const { monotonic, alarm } = this.machine;
     const messaging = this.#world.serviceOf(name).clientOf(this);
     const turn = {
@@ -181,14 +181,14 @@ export class Process implements Owner, Line {
     };
     const { followUp, send } = this.#world.made;
     if (stage === 'poll')
-      return followUp({ messaging, events: this.#events }, lane, bearer, texts, memory, turn);
+      return followUp({ messaging, events: this.#events }, lane, tokenSource, texts, memory, turn);
     await this.#joined;
     const areSuppressed = (numbers: readonly string[]) => this.#suppression.areSuppressed(numbers);
     const failed = (_lane: string, error: Error): void => this.#world.fail(error);
     const end = await send(
       { messaging, monotonic, areSuppressed, failed },
       lane,
-      bearer,
+      tokenSource,
       texts,
       memory,
       turn,
@@ -319,9 +319,9 @@ export class Process implements Owner, Line {
     return served;
   }
 
-  #bearerOf(settings: World['scenario']['lanes'][number]['settings']): Bearer {
+  #tokenSourceOf(settings: World['scenario']['lanes'][number]['settings']): TokenSource {
     const { credentials, name } = settings;
-    if (credentials.kind === 'apiKey') return laneBearer(name, credentials, undefined);
+    if (credentials.kind === 'apiKey') return laneTokenSource(name, credentials, undefined);
     const accounts = this.#world.accountsOf(name);
     const cache = createTokenCache({
       redis: this.redis,
@@ -335,7 +335,7 @@ export class Process implements Owner, Line {
       machine: this.machine,
     });
     this.#tokens.set(name, cache);
-    return laneBearer(name, credentials, cache);
+    return laneTokenSource(name, credentials, cache);
   }
 
   readonly #events: Events = {

@@ -1,5 +1,5 @@
 import type { Exchange, Failure, Reply } from '../../src/gateway/exchange.js';
-import type { Departure, MessagingClient, SendRequest } from '../../src/gateway/messaging.js';
+import type { MessagingClient, RequestDeadline, SendRequest } from '../../src/gateway/messaging.js';
 import { type PollOutcome, pollOutcome, type SendOutcome, sendOutcome } from '../../src/gateway/outcome.js';
 import { createQuotaModel, type QuotaModel } from '../../src/simulator/quota-models.js';
 import { Notifier } from './notifier.js';
@@ -36,8 +36,8 @@ const failure = (cause: Failure['cause'], code: string, left: boolean): Failure 
 /** What the transport says of a request whose last moment to leave has passed. */
 const TOO_LATE = failure('timeout', 'ERR_LATE', false);
 
-const isLate = ({ machine }: Process, departure: Departure = {}): boolean =>
-  machine.monotonic() > (departure.latest ?? Number.POSITIVE_INFINITY);
+const isLate = ({ machine }: Process, deadline: RequestDeadline = {}): boolean =>
+  machine.monotonic() > (deadline.latest ?? Number.POSITIVE_INFINITY);
 
 /** The service as one lane sees it: in virtual time, with the outcomes that the wire may have. */
 export class Service {
@@ -77,8 +77,8 @@ export class Service {
   clientOf(process: Process): MessagingClient {
     const reading = { now: START + this.#world.calendar.now, secrets: [] };
     return {
-      send: async (request, bearer, departure) => {
-        if (isLate(process, departure)) return sendOutcome(TOO_LATE, request.recipients, reading);
+      send: async (request, token, deadline) => {
+        if (isLate(process, deadline)) return sendOutcome(TOO_LATE, request.recipients, reading);
         const attempt: Attempt = {
           campaign: request.text,
           recipients: request.recipients,
@@ -86,7 +86,7 @@ export class Service {
           at: this.#world.calendar.now,
           isOver: false,
         };
-        const exchange = await this.#exchange(process, 'send', () => this.#sends(request, bearer), attempt);
+        const exchange = await this.#exchange(process, 'send', () => this.#sends(request, token), attempt);
         const outcome = sendOutcome(exchange, request.recipients, reading);
         // An operator may have let go of it meanwhile; that stays so.
         if (certainlyNotTaken(outcome)) attempt.isOver = true;
@@ -95,9 +95,9 @@ export class Service {
         this.#told(process, 'send', outcome.kind, request.recipients.join(' '));
         return outcome;
       },
-      deliveryInfos: async (_sender, requestId, bearer, departure) => {
-        if (isLate(process, departure)) return pollOutcome(TOO_LATE, reading);
-        const exchange = await this.#exchange(process, 'poll', () => this.#polls(requestId, bearer));
+      deliveryInfos: async (_sender, requestId, token, deadline) => {
+        if (isLate(process, deadline)) return pollOutcome(TOO_LATE, reading);
+        const exchange = await this.#exchange(process, 'poll', () => this.#polls(requestId, token));
         const outcome: PollOutcome = pollOutcome(exchange, reading);
         this.#told(process, 'poll', outcome.kind, requestId);
         return outcome;
@@ -176,11 +176,11 @@ export class Service {
     ]);
   }
 
-  #admits(bearer: string): Reply | undefined {
+  #admits(token: string): Reply | undefined {
     const { chance, calendar } = this.#world;
     const { credentials } = this.#plan.settings;
     const accounts = this.#world.accountsOf(this.#plan.settings.name);
-    if (credentials.kind === 'account' && !accounts.isValid(bearer)) return reply(401, 'no such token');
+    if (credentials.kind === 'account' && !accounts.isValid(token)) return reply(401, 'no such token');
     if (this.refuses !== undefined) return reply(this.refuses, 'not accepted');
     if (this.#answersWorse) {
       if (chance.is(0.008)) return this.#worse(credentials.kind === 'account' ? 403 : 401);
@@ -204,9 +204,9 @@ export class Service {
     return this.#requests.get(id);
   }
 
-  #sends({ text: campaign, recipients, clientCorrelator }: SendRequest, bearer: string): Reply {
+  #sends({ text: campaign, recipients, clientCorrelator }: SendRequest, token: string): Reply {
     const { chance, calendar } = this.#world;
-    const refusal = this.#admits(bearer);
+    const refusal = this.#admits(token);
     if (refusal !== undefined) return refusal;
     const { bad } = this.#world.campaign(campaign);
     if (recipients.some((number) => bad.has(ordinalOf(number)))) return reply(400, 'a bad number');
@@ -248,8 +248,8 @@ export class Service {
     return reply(201, JSON.stringify({ outboundSMSMessageRequest: { deliveryInfoList, resourceURL } }));
   }
 
-  #polls(id: string, bearer: string): Reply {
-    const refusal = this.#admits(bearer);
+  #polls(id: string, token: string): Reply {
+    const refusal = this.#admits(token);
     if (refusal !== undefined) return refusal;
     const taken = this.#requests.get(id);
     if (taken === undefined || (this.#answersWorse && this.#world.chance.is(0.03)))

@@ -68,6 +68,6 @@ async function follow(id) {
   const { total, deliveredToTerminal } = status.recipients;
   console.log(`${status.name}: ${deliveredToTerminal} of ${total} delivered`);
   for await (const { recipient, status: what, reason } of volley.report(id)) {
-    if (what !== 'DeliveredToTerminal') console.log(`call ${recipient}: ${reason || what}`);
+    if (what !== 'deliveredToTerminal') console.log(`call ${recipient}: ${reason || what}`);
   }
 }

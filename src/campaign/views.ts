@@ -78,8 +78,10 @@ export type CampaignStatus = z.output<typeof campaignStatus>;
 const reported = {
   recipient: z.string().describe('E.164'),
   status: z
-    .string()
-    .describe('A delivery status as the interface spells it, or the state of one that has none'),
+    .enum(RECIPIENT_STATES)
+    .describe(
+      "The recipient's state. `deliveredToNetwork`, `deliveredToTerminal`, and `deliveryImpossible` are the service's delivery statuses (`DeliveredToNetwork`, …)",
+    ),
   reason: z.string(),
   requestId: z
     .string()

@@ -1,7 +1,7 @@
 import { closeSync, openSync, unlinkSync, writeSync } from 'node:fs';
 import { stringify } from 'csv-stringify/sync';
 import type { InvalidRow } from '../campaign/views.js';
-import { spreadsheetSafe } from '../reporting/report-row.js';
+import { spreadsheetSafe } from '../reporting/report-file.js';
 
 /** The file that takes the rows which cannot be sent to. It comes into being with the first of them. */
 export interface InvalidFile {

@@ -3,8 +3,9 @@ import { createWriteStream } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import type { Command } from 'commander';
-import { writtenReport } from '../reporting/report-csv.js';
-import { REPORTED_STATUSES } from '../reporting/report-row.js';
+import { RECIPIENT_STATES, type RecipientState } from '../campaign/recipient.js';
+import { formatReport } from '../reporting/report-file.js';
+import { parseReportedStatus } from '../reporting/reported-status.js';
 import { action, examples } from './action.js';
 import type { Context } from './context.js';
 import { withLocalVolley } from './open.js';
@@ -14,7 +15,7 @@ type Format = 'csv' | 'ndjson';
 
 interface ReportOptions {
   format: Format;
-  status?: string;
+  status?: RecipientState;
   out?: string;
 }
 
@@ -28,9 +29,13 @@ export function addReport(program: Command, context: Context): void {
     )
     .argument('<id>', 'the campaign')
     .option('--format <csv|ndjson>', 'how it is written', oneOf(['csv', 'ndjson'] as const), 'csv')
-    .option('--status <status>', `only these: ${REPORTED_STATUSES.join(', ')}`, oneOf(REPORTED_STATUSES))
+    .option(
+      '--status <status>',
+      `only recipients with this status: delivered (short for deliveredToTerminal), ${RECIPIENT_STATES.join(', ')}`,
+      (text) => parseReportedStatus(text) ?? oneOf(RECIPIENT_STATES)(text),
+    )
     .option('--out <file>', 'write it to this file, whole or not at all (default: standard output)', filled)
-    .addHelpText('after', examples('report 1a2b3c4d5e6f7 --status DeliveryImpossible --out undelivered.csv'))
+    .addHelpText('after', examples('report 1a2b3c4d5e6f7 --status deliveryImpossible --out undelivered.csv'))
     .action(action(context, (id: string, options: ReportOptions) => report(context, id, options)));
 }
 
@@ -43,8 +48,8 @@ async function report(
     // A campaign that is not there must not leave an empty report behind.
     await volley.status(id);
     const rows = volley.report(id, status === undefined ? {} : { status });
-    if (out === undefined) await pipeline(writtenReport(rows, format), context.stdout, { end: false });
-    else await writeWhole(out, writtenReport(rows, format));
+    if (out === undefined) await pipeline(formatReport(rows, format), context.stdout, { end: false });
+    else await writeWhole(out, formatReport(rows, format));
   });
 }
 

@@ -1,12 +1,19 @@
 import { z } from 'zod';
-import { writtenReport } from '../reporting/report-csv.js';
-import { REPORTED_STATUSES } from '../reporting/report-row.js';
+import { RECIPIENT_STATES } from '../campaign/recipient.js';
+import { formatReport } from '../reporting/report-file.js';
+import { parseReportedStatus } from '../reporting/reported-status.js';
 import { answerInPieces } from './body-stream.js';
 import { campaignId, mustSeeCampaign } from './campaign-id.js';
 import { refused } from './responses.js';
 import type { Routes } from './routes.js';
 
 const TYPES = { csv: 'text/csv; charset=utf-8; header=present', ndjson: 'application/x-ndjson' } as const;
+
+/** Accepts what {@link parseReportedStatus} accepts; the document lists the states. */
+const reportedStatus = z.preprocess(
+  (text) => (typeof text === 'string' ? (parseReportedStatus(text) ?? text) : text),
+  z.enum(RECIPIENT_STATES),
+);
 
 /** What became of each recipient. */
 export const report: Routes = (app, { volley }) => {
@@ -26,7 +33,11 @@ export const report: Routes = (app, { volley }) => {
             .enum(['csv', 'ndjson'])
             .default('csv')
             .describe('Lines of CSV below a header, or of JSON'),
-          status: z.enum(REPORTED_STATUSES).optional().describe('Only these'),
+          status: reportedStatus
+            .optional()
+            .describe(
+              'Only recipients with this status. `delivered` is short for `deliveredToTerminal`, and the spelling of the messaging interface (`DeliveredToTerminal`) is accepted, too.',
+            ),
         }),
         response: {
           200: {
@@ -46,7 +57,7 @@ export const report: Routes = (app, { volley }) => {
       const { format, status } = request.query;
       const rows = volley.report(id, status === undefined ? {} : { status });
       reply.type(TYPES[format]).header('content-disposition', `attachment; filename="${id}.${format}"`);
-      return answerInPieces(reply, writtenReport(rows, format), volley);
+      return answerInPieces(reply, formatReport(rows, format), volley);
     },
   );
 };

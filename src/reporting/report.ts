@@ -1,5 +1,6 @@
 import { requestReference } from '../campaign/campaign-id.js';
 import { InputError, NotFoundError } from '../campaign/errors.js';
+import { RECIPIENT_STATES, type RecipientState } from '../campaign/recipient.js';
 import { readerOf } from '../campaign/requested-number.js';
 import type { FoundRecipient, ReportRow } from '../campaign/views.js';
 import type { LocalConfig } from '../config/index.js';
@@ -9,7 +10,7 @@ import type { Keys } from '../redis/keys.js';
 import type { Volley } from '../volley.js';
 import { ahead } from './read-ahead.js';
 import { campaignReader, type OrdinalRecord } from './report-reader.js';
-import { REPORTED_AS, REPORTED_STATUSES } from './report-row.js';
+import { parseReportedStatus } from './reported-status.js';
 
 /** What {@link reportRows} goes by. */
 export interface ReportDeps {
@@ -52,13 +53,13 @@ export async function* reportRows(
     throw new NotFoundError(`campaign ${id} was removed while its report was read`);
   };
   for (let from = 0; ; ) {
-    const chunk = await reader.chunk(from, (state) => only === undefined || REPORTED_AS[state] === only);
+    const chunk = await reader.chunk(from, (state) => only === undefined || state === only);
     await mustStand();
     if (chunk === null) break;
     for (const record of chunk.records) yield toRow(meta, record);
     from = chunk.next;
   }
-  if (only !== undefined && only !== REPORTED_AS.suppressed) return;
+  if (only !== undefined && only !== 'suppressed') return;
   for await (const number of reader.suppressed()) yield suppressedRow(number);
   await mustStand();
 }
@@ -102,7 +103,7 @@ function toRow(meta: CampaignMeta, { number, state, request, claim, since }: Ord
   const wasSent = !['suppressed', 'rejected'].includes(state);
   return {
     recipient: number,
-    status: REPORTED_AS[state],
+    status: state,
     reason: request?.reason || (REASONS[state] ?? ''),
     requestId: request?.requestId || (claim === null ? '' : requestReference(meta.id, claim)),
     sentAt: request === null || !wasSent ? '' : iso(request.sentAt),
@@ -114,7 +115,7 @@ function suppressedRow(number: string): ReportRow {
   const reason = REASONS['suppressed'] ?? '';
   return {
     recipient: number,
-    status: REPORTED_AS.suppressed,
+    status: 'suppressed',
     reason,
     requestId: '',
     sentAt: '',
@@ -122,12 +123,10 @@ function suppressedRow(number: string): ReportRow {
   };
 }
 
-function statusNamed(status: string): string {
-  const named = REPORTED_STATUSES.find((word) => word.toLowerCase() === status.trim().toLowerCase());
-  if (named !== undefined) return named;
-  throw new InputError(
-    `there is no status ${JSON.stringify(status)}; there are: ${REPORTED_STATUSES.join(', ')}`,
-  );
+function statusNamed(text: string): RecipientState {
+  const status = parseReportedStatus(text);
+  if (status !== null) return status;
+  throw new InputError(`invalid status ${JSON.stringify(text)}: use one of ${RECIPIENT_STATES.join(', ')}`);
 }
 
 function iso(ms: number): string {

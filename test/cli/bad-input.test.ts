@@ -63,7 +63,7 @@ const wrong: readonly (readonly [args: readonly string[], says: RegExp])[] = [
   [['cancel', 'nothing'], /no campaign nothing/],
   [['report', 'nothing'], /no campaign nothing/],
   [['report', 'x', '--format', 'xml'], /--format.*csv, ndjson/],
-  [['report', 'x', '--status', 'DeliveredToTerminl'], /--status.*Did you mean DeliveredToTerminal/],
+  [['report', 'x', '--status', 'DeliveredToTerminl'], /--status.*Did you mean deliveredToTerminal/],
   [['resolve', 'nothing'], /--resend.*--abandon.*--accepted/],
   [['resolve', 'nothing', '--resend', '--abandon'], /'--resend' cannot be used with option '--abandon'/],
   [['resolve', 'nothing', '--abandon'], /no campaign nothing/],

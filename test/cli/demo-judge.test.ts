@@ -29,8 +29,8 @@ const auto: LaneStatus = {
 const good: Outcome = {
   statuses: [done, done],
   reported: new Map([
-    ['DeliveredToTerminal', 18],
-    ['DeliveryImpossible', 2],
+    ['deliveredToTerminal', 18],
+    ['deliveryImpossible', 2],
   ]),
   summary: {
     requests: 20,
@@ -68,7 +68,7 @@ const flawed: readonly (readonly [string, Partial<Outcome>, RegExp])[] = [
     'a recipient that is not final',
     {
       reported: new Map([
-        ['DeliveredToTerminal', 19],
+        ['deliveredToTerminal', 19],
         ['unknown', 1],
       ]),
     },
@@ -76,7 +76,7 @@ const flawed: readonly (readonly [string, Partial<Outcome>, RegExp])[] = [
   ],
   [
     'a recipient that is not in the report',
-    { reported: new Map([['DeliveredToTerminal', 19]]) },
+    { reported: new Map([['deliveredToTerminal', 19]]) },
     /has 19 lines/,
   ],
   ['a text sent twice', { summary: { ...good.summary, duplicates: 1 } }, /1 texts were accepted twice/],

@@ -154,9 +154,9 @@ describe('with a worker', () => {
         .map((line) => line.split(',', 2).join(' '))
         .sort(),
     ).toEqual([
-      '+447700900101 DeliveredToTerminal',
-      '+447700900102 DeliveredToTerminal',
-      '+447700900103 DeliveredToTerminal',
+      '+447700900101 deliveredToTerminal',
+      '+447700900102 deliveredToTerminal',
+      '+447700900103 deliveredToTerminal',
     ]);
     const out = join(cwd, 'report.ndjson');
     await cli.volley('report', id, '--format', 'ndjson', '--out', out);

@@ -47,7 +47,7 @@ test('examples/library reminds of appointments, once, and says who is to be call
   expect(told[0]).toMatch(/^line 3 is left out: /);
   expect(told.slice(1)).toEqual([
     'reminders 2030-05-01: 3 of 4 delivered',
-    'call +4795550103: DeliveryImpossible',
+    'call +4795550103: deliveryImpossible',
   ]);
   expect((await remind()).slice(1)).toEqual(told.slice(1));
   expect((await simulator.summary()).recipients).toBe(4);

@@ -91,8 +91,8 @@ const end = (of: Partial<EventOf<'end'>> = {}): HistoryEvent => ({
 });
 const bothDelivered = [
   status(800, { deliveredToTerminal: 2 }, { state: 'completed', ended: true }),
-  row(850, 2, ANN, 'DeliveredToTerminal'),
-  row(850, 2, BOB, 'DeliveredToTerminal'),
+  row(850, 2, ANN, 'deliveredToTerminal'),
+  row(850, 2, BOB, 'deliveredToTerminal'),
 ];
 const bothSent = [send(10, ANN), send(20, BOB)];
 
@@ -110,7 +110,7 @@ test('a history in which all is well has no violation', () => {
     send(20, BOB),
     poll(30),
     status(40, { deliveredToNetwork: 1, deliveredToTerminal: 1 }),
-    row(45, 1, ANN, 'DeliveredToTerminal'),
+    row(45, 1, ANN, 'deliveredToTerminal'),
     ...bothDelivered,
     end(),
   );
@@ -165,12 +165,12 @@ describe('conservation', () => {
     const violations = judge(
       ...bothSent,
       status(800, { deliveredToTerminal: 2 }),
-      row(850, 1, ANN, 'DeliveredToTerminal'),
+      row(850, 1, ANN, 'deliveredToTerminal'),
       end(),
     );
     expect(said(violations)).toEqual([
       `conservation: the report of c has 1 rows for 2 recipients; not once: ${BOB}`,
-      'conservation: c counts 2 DeliveredToTerminal, its report has 1',
+      'conservation: c counts 2 deliveredToTerminal, its report has 1',
     ]);
   });
 
@@ -216,9 +216,9 @@ describe('monotonicity', () => {
   });
 
   test('sees a recipient that was final in one report and not in the next', () => {
-    const violations = judge(...bothSent, row(5, 1, ANN, 'DeliveryImpossible'), ...bothDelivered, end());
+    const violations = judge(...bothSent, row(5, 1, ANN, 'deliveryImpossible'), ...bothDelivered, end());
     expect(said(violations)).toEqual([
-      `monotonicity: ${ANN} of c was DeliveryImpossible at 5 and DeliveredToTerminal at 850`,
+      `monotonicity: ${ANN} of c was deliveryImpossible at 5 and deliveredToTerminal at 850`,
     ]);
   });
 
@@ -240,20 +240,20 @@ describe('monotonicity', () => {
 describe('completeness', () => {
   const ended = (word: string, ...events: HistoryEvent[]) =>
     said(
-      judge(send(20, BOB), ...events, row(850, 1, ANN, word), row(850, 1, BOB, 'DeliveredToTerminal'), end()),
+      judge(send(20, BOB), ...events, row(850, 1, ANN, word), row(850, 1, BOB, 'deliveredToTerminal'), end()),
     );
 
   test('sees a recipient that is not settled', () => {
-    for (const word of ['planned', 'sending', 'DeliveredToNetwork'])
+    for (const word of ['planned', 'sending', 'deliveredToNetwork'])
       expect(ended(word)).toEqual([
         `completeness: ${ANN} of c is ${word}: not settled; the service accepted it 0 times`,
       ]);
   });
 
   test('sees a delivery of what was never accepted, or that the service reports otherwise', () => {
-    expect(ended('DeliveredToTerminal')).toHaveLength(1);
-    expect(ended('DeliveryImpossible', send(10, ANN))).toEqual([
-      `completeness: ${ANN} of c is DeliveryImpossible: the service reports DeliveredToTerminal`,
+    expect(ended('deliveredToTerminal')).toHaveLength(1);
+    expect(ended('deliveryImpossible', send(10, ANN))).toEqual([
+      `completeness: ${ANN} of c is deliveryImpossible: the service reports DeliveredToTerminal`,
     ]);
     expect(ended('unconfirmed')).toHaveLength(1);
   });

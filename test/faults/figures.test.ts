@@ -38,7 +38,7 @@ test('tells who was accepted once, twice or never, and of the unknown ones who w
     { is: 'run', at: 0, scenario: 's', seed: 1, quotas: [{ key: 'k', quota: 4, windowMs: 100 }] },
     { is: 'campaign', at: 1, campaign: 'c', key: 'k', text: 'Sale', recipients },
     ...[accepted(10, 'k', ANN), accepted(20, 'k', ANN), accepted(30, 'k', BOB)],
-    ...[row(ANN, 'DeliveredToTerminal'), row(BOB, 'unknown'), row(CID, 'planned')],
+    ...[row(ANN, 'deliveredToTerminal'), row(BOB, 'unknown'), row(CID, 'planned')],
   ];
   expect(figuresOf(events)).toMatchObject({
     ...{ recipients: 3, once: 1, twice: 1, lost: 1, unknown: 1, unknownAccepted: 1 },

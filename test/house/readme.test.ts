@@ -4,11 +4,10 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, describe, expect, test } from 'vitest';
-import { SETTLED_STATES } from '../../src/campaign/recipient.js';
+import { RECIPIENT_STATES, SETTLED_STATES } from '../../src/campaign/recipient.js';
 import { EXIT } from '../../src/cli/exit.js';
 import { readLanesFile } from '../../src/config/lanes-file.js';
 import { SETTING_NAMES } from '../../src/config/settings.js';
-import { REPORTED_STATUSES } from '../../src/reporting/report-row.js';
 import { MAGIC_RECIPIENTS, startSimulator } from '../../src/simulator/index.js';
 import { testRedis } from '../redis/test-redis.js';
 import { blocks, printedCommands, unknownIn } from './commands.js';
@@ -52,9 +51,9 @@ describe('the README', () => {
 
   test('lists the states as reports spell them, and prints those bold in which a recipient is settled', () => {
     const rows = tableUnder('state');
-    expect(rows.map(([, word]) => word)).toEqual(REPORTED_STATUSES.map((word) => `\`${word}\``));
+    expect(rows.map(([, word]) => word)).toEqual(RECIPIENT_STATES.map((word) => `\`${word}\``));
     const isBold = rows.map(([name = '']) => name.startsWith('**'));
-    expect(isBold).toEqual(REPORTED_STATUSES.map((_, at) => at >= rows.length - SETTLED_STATES.length));
+    expect(isBold).toEqual(RECIPIENT_STATES.map((_, at) => at >= rows.length - SETTLED_STATES.length));
   });
 
   test('lists the exit codes that there are', () => {
@@ -144,8 +143,8 @@ describe('the examples', () => {
     });
     expect(stdout.trim().split('\n')).toEqual([
       '2 of 2 delivered',
-      '+447700900123 DeliveredToTerminal',
-      '+447700900124 DeliveredToTerminal',
+      '+447700900123 deliveredToTerminal',
+      '+447700900124 deliveredToTerminal',
     ]);
   });
 });

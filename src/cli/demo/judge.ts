@@ -1,4 +1,3 @@
-import { DELIVERY_STATUSES } from '../../campaign/recipient.js';
 import type { CampaignStatus, LaneStatus } from '../../campaign/views.js';
 import type { Summary } from '../../simulator/index.js';
 import { MAIN_KEY, WORKERS } from './plan.js';
@@ -14,13 +13,11 @@ export interface Outcome {
   readonly workers: number;
 }
 
-const [, DELIVERED, IMPOSSIBLE] = DELIVERY_STATUSES;
-
 /** Everything the demo promises and this run did not show, in a sentence each: none, or it has failed. */
 export function missing({ statuses, reported, summary, lanes, workers }: Outcome): string[] {
   const total = statuses.reduce((sum, { recipients }) => sum + recipients.total, 0);
   const lines = [...reported.values()].reduce((sum, count) => sum + count, 0);
-  const final = (reported.get(DELIVERED) ?? 0) + (reported.get(IMPOSSIBLE) ?? 0);
+  const final = (reported.get('deliveredToTerminal') ?? 0) + (reported.get('deliveryImpossible') ?? 0);
   const main = summary.maxPerWindow.find(({ key }) => key === MAIN_KEY);
   const auto = lanes.find(({ name }) => name === 'auto');
   const promises: readonly (readonly [boolean, string])[] = [

@@ -10,7 +10,7 @@ import type { ReportRow } from '../../campaign/views.js';
 import { assertLoopback, type Environment, loadLocalConfig } from '../../config/index.js';
 import { createEvents } from '../../events/events.js';
 import { provideRedis } from '../../redis/provide.js';
-import { writtenReport } from '../../reporting/report-csv.js';
+import { formatReport } from '../../reporting/report-file.js';
 import { createVolley } from '../../runtime.js';
 import type { Summary } from '../../simulator/index.js';
 import type { Volley } from '../../volley.js';
@@ -138,7 +138,7 @@ async function writeReport(
       }
     }
   }
-  await pipeline(writtenReport(rows(), 'csv'), createWriteStream(path));
+  await pipeline(formatReport(rows(), 'csv'), createWriteStream(path));
   return counts;
 }
 

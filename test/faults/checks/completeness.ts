@@ -34,11 +34,13 @@ function faultOf(
   were: (command: EventOf<'command'>['command']) => boolean,
 ): string | undefined {
   switch (status) {
-    case 'DeliveredToTerminal':
-    case 'DeliveryImpossible': {
+    case 'deliveredToTerminal':
+    case 'deliveryImpossible': {
       if (accepted.length === 0) return 'the service never accepted it';
       const finals = accepted.map(({ final }) => final);
-      return finals.includes(status) ? undefined : `the service reports ${finals.join(', ')}`;
+      // The service spells the same statuses with a capital.
+      const isReported = finals.some((final) => final?.toLowerCase() === status.toLowerCase());
+      return isReported ? undefined : `the service reports ${finals.join(', ')}`;
     }
     case 'rejected':
     case 'suppressed':

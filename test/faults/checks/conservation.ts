@@ -2,13 +2,6 @@ import { eventsOf, type HistoryEvent } from '../history.js';
 import { lastReports } from './deliveries.js';
 import { grouped } from './grouped.js';
 
-/** How a report spells the states that a status counts. */
-const SPELLED: Readonly<Record<string, string>> = {
-  DeliveredToNetwork: 'deliveredToNetwork',
-  DeliveredToTerminal: 'deliveredToTerminal',
-  DeliveryImpossible: 'deliveryImpossible',
-};
-
 /**
  * The states of every status add up to the total, none of them below zero, and the total is the list's length. The last
  * report has each recipient of the list once, and its rows are what the last status before it counts.
@@ -38,7 +31,7 @@ export function conservation(events: readonly HistoryEvent[]): string[] {
     }
     const before = statuses.get(campaign)?.findLast(({ until }) => until <= (rows[0]?.at ?? 0));
     for (const [status, list] of grouped(rows, (row) => row.status)) {
-      const counted = before?.counts[SPELLED[status] ?? status];
+      const counted = before?.counts[status];
       if (before !== undefined && counted !== list.length)
         found.push(`${campaign} counts ${counted} ${status}, its report has ${list.length}`);
     }

@@ -11,8 +11,7 @@ const FINAL = [
   'suppressed',
   'abandoned',
 ];
-const isFinal = (status: string): boolean =>
-  FINAL.some((state) => state.toLowerCase() === status.toLowerCase());
+const isFinal = (status: string): boolean => FINAL.includes(status);
 
 /** What a campaign may turn into. `completed` and `cancelled` it stays. */
 const EDGES: Readonly<Record<string, readonly string[]>> = {

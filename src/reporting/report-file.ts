@@ -1,0 +1,50 @@
+import { pipeline } from 'node:stream/promises';
+import { stringify } from 'csv-stringify';
+import type { ReportRow } from '../campaign/views.js';
+
+/** The columns of a CSV report, in order, and their headers. */
+const COLUMNS: readonly { readonly key: keyof ReportRow; readonly header: string }[] = [
+  { key: 'recipient', header: 'recipient' },
+  { key: 'status', header: 'status' },
+  { key: 'reason', header: 'reason' },
+  { key: 'requestId', header: 'request id' },
+  { key: 'sentAt', header: 'sent at' },
+  { key: 'updatedAt', header: 'updated at' },
+];
+
+/** Formats a report chunk by chunk: CSV with a header line, or one JSON object per line. */
+export async function* formatReport(
+  rows: AsyncIterable<ReportRow>,
+  format: 'csv' | 'ndjson',
+): AsyncGenerator<string> {
+  if (format === 'ndjson') {
+    for await (const row of rows) yield `${JSON.stringify(row)}\n`;
+    return;
+  }
+  const csv = stringify({ header: true, columns: [...COLUMNS] });
+  // An error in `rows` destroys `csv`, so the loop below throws it.
+  pipeline(escapedRows(rows), csv).catch(() => {});
+  for await (const chunk of csv) yield String(chunk);
+}
+
+async function* escapedRows(rows: AsyncIterable<ReportRow>): AsyncGenerator<ReportRow> {
+  for await (const row of rows) yield forSpreadsheet(row);
+}
+
+/**
+ * Escapes the texts that the service wrote. Phone numbers stay as they are, so that programs can read them: they are
+ * our own, a plus and digits, and cannot contain a formula.
+ */
+export function forSpreadsheet(row: ReportRow): ReportRow {
+  return { ...row, reason: spreadsheetSafe(row.reason), requestId: spreadsheetSafe(row.requestId) };
+}
+
+const FORMULA = /^[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/;
+
+/**
+ * Prefixes an apostrophe to a text that a spreadsheet would run as a formula; spreadsheets do not show it (OWASP, CSV
+ * Injection).
+ */
+export function spreadsheetSafe(text: string): string {
+  return FORMULA.test(text) ? `'${text}` : text;
+}

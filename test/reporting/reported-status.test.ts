@@ -1,0 +1,27 @@
+import { expect, test } from 'vitest';
+import { DELIVERY_STATUSES, RECIPIENT_STATES } from '../../src/campaign/recipient.js';
+import { parseReportedStatus } from '../../src/reporting/reported-status.js';
+
+test('every recipient state is accepted as a status, in any case', () => {
+  for (const state of RECIPIENT_STATES) {
+    expect(parseReportedStatus(state)).toBe(state);
+    expect(parseReportedStatus(` ${state.toUpperCase()} `)).toBe(state);
+  }
+});
+
+test("the service's spelling of a delivery status is accepted", () => {
+  expect(DELIVERY_STATUSES.map(parseReportedStatus)).toEqual([
+    'deliveredToNetwork',
+    'deliveredToTerminal',
+    'deliveryImpossible',
+  ]);
+});
+
+test('"delivered" is short for deliveredToTerminal', () => {
+  expect(parseReportedStatus('delivered')).toBe('deliveredToTerminal');
+});
+
+test('an unknown status is not accepted', () => {
+  expect(parseReportedStatus('arrived')).toBeNull();
+  expect(parseReportedStatus('')).toBeNull();
+});

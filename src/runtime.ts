@@ -7,7 +7,7 @@ import { createMessagingClient } from './gateway/messaging.js';
 import { createSubscriptionClient } from './gateway/subscriptions.js';
 import { importCampaign, previewCampaign } from './import/import-campaign.js';
 import { discardImport, removeCampaign } from './import/remove-campaign.js';
-import { suppressionDesk } from './import/suppression-list.js';
+import { openSuppressionList } from './import/suppression-list.js';
 import { openTokenSources } from './lane/credentials.js';
 import { type Lane, openLane } from './lane/lane.js';
 import { createDesk } from './lane/lane-service.js';
@@ -149,7 +149,7 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
     resumeLane: (name) => desk().resumeLane(name),
     report: (id, report) => reportRows(deps, id, report),
     find: (number, options) => findNumber(deps, number, options),
-    suppression: saysUnavailable(suppressionDesk(deps)),
+    suppression: saysUnavailable(openSuppressionList(deps)),
     follow: (options) => feed.follow(options),
     keys: saysUnavailable(apiKeyDesk(deps)),
     notifications: saysUnavailable({

@@ -5,13 +5,13 @@ import type {
   CampaignState,
   CampaignStatus,
   FoundRecipient,
-  InvalidRow,
   LaneStatus,
   Preview,
   ReportRow,
 } from './campaign/views.js';
 import type { Events } from './events/events.js';
 import type { CampaignInput, EnqueueOutcome } from './import/campaign-input.js';
+import type { SuppressionList } from './import/suppression-list.js';
 import type { NotificationDesk } from './notifications/notification-service.js';
 import type { Role, WorkerProcess } from './recovery/heartbeats.js';
 import type { FeedItem } from './reporting/event-feed.js';
@@ -103,20 +103,7 @@ export interface Volley {
   lanes(): Promise<LaneStatus[]>;
   pauseLane(name: string): Promise<void>;
   resumeLane(name: string): Promise<void>;
-  readonly suppression: {
-    /**
-     * Numbers in any spelling, nationally written ones of `country` (default `DEFAULT_COUNTRY`); rejects whole with an
-     * InputError, whose `field` is `numbers/3` for the fourth, if one cannot be read. Returns how many are new.
-     */
-    add(numbers: Iterable<string>, options?: { country?: string | undefined }): Promise<number>;
-    remove(numbers: Iterable<string>, options?: { country?: string | undefined }): Promise<number>;
-    list(): AsyncIterable<string>;
-    /** A CSV file whose number column is found as for campaigns. */
-    import(
-      path: string,
-      options?: { toColumn?: string | undefined; country?: string | undefined },
-    ): Promise<{ added: number; rows: number; invalid: readonly InvalidRow[] }>;
-  };
+  readonly suppression: SuppressionList;
   /**
    * What happens to campaigns and lanes, in whichever process: from now on, or after the event whose id is given. Ends
    * with the signal. What is further back than some 10,000 events is told as a gap.

@@ -164,9 +164,9 @@ export const preview = z
     encoding: z.enum(['GSM-7', 'UCS-2']),
     ucs2Characters: z.array(z.string()).readonly().describe('Characters that force UCS-2, named'),
     segments: z
-      .object({ least: count, most: count, total: count })
+      .object({ min: count, max: count, total: count })
       .readonly()
-      .describe('Segments a message: the fewest, the most, and all together'),
+      .describe('Segments per message (`min` and `max`) and of all messages together (`total`)'),
     requests: z.object({ send: count, poll: count, total: count }).readonly(),
     sentAfterMs: z
       .number()

@@ -13,13 +13,12 @@ export function renderPreview(preview: Preview, paint: Paint): string[] {
     [preview.suppressed, 'suppressed', 'suppressed'],
   ] as const;
   const leftOut = left.filter(([count]) => count > 0).map(([count, one, many]) => counted(count, one, many));
-  const each =
-    segments.least === segments.most ? `${segments.least}` : `${segments.least} to ${segments.most}`;
+  const each = segments.min === segments.max ? `${segments.min}` : `${segments.min} to ${segments.max}`;
   const forcing = preview.ucs2Characters.map((character) => oneLine(character)).join(', ');
   return [
     `${label('recipients')}${paint('bold', grouped(preview.recipients))} of ${counted(preview.rows, 'row')}, numbers in column ${JSON.stringify(oneLine(preview.numberColumn))}`,
     ...(leftOut.length === 0 ? [] : [`${label('left out')}${leftOut.join(', ')}`]),
-    `${label('text')}${preview.encoding}, ${each} ${segments.most === 1 ? 'segment' : 'segments'} a message, ${grouped(segments.total)} in all`,
+    `${label('text')}${preview.encoding}, ${each} ${segments.max === 1 ? 'segment' : 'segments'} a message, ${grouped(segments.total)} in all`,
     ...(forcing === '' ? [] : [`${label('')}UCS-2 because of ${forcing}`]),
     `${label('requests')}${grouped(requests.total)}: ${grouped(requests.send)} to send, about ${grouped(requests.poll)} to follow up`,
     `${label('time')}${timeWords(preview)}`,

@@ -19,7 +19,7 @@ export function createTally(template: Template, senderIsText: boolean) {
   const ucs2Characters = new Set<string>();
   const samples: { recipient: string; text: string }[] = [];
   const problems: InvalidRow[] = [];
-  const segments = { least: Number.POSITIVE_INFINITY, most: 0, total: 0 };
+  const segments = { min: Number.POSITIVE_INFINITY, max: 0, total: 0 };
   let [isUcs2, lookedThrough, suppressed] = [false, 0, 0];
 
   const lookThrough = (text: string): void => {
@@ -38,8 +38,8 @@ export function createTally(template: Template, senderIsText: boolean) {
       if (shared === undefined && measured.encoding === 'UCS-2') lookThrough(text);
       if (isSuppressed) return;
       if (samples.length < SAMPLES) samples.push({ recipient: number, text });
-      segments.least = Math.min(segments.least, measured.segments);
-      segments.most = Math.max(segments.most, measured.segments);
+      segments.min = Math.min(segments.min, measured.segments);
+      segments.max = Math.max(segments.max, measured.segments);
       segments.total += measured.segments;
     },
     invalid(row: InvalidRow): void {
@@ -70,7 +70,7 @@ export function createTally(template: Template, senderIsText: boolean) {
         problems,
         encoding: isUcs2 ? 'UCS-2' : 'GSM-7',
         ucs2Characters: [...ucs2Characters],
-        segments: { ...segments, least: segments.total === 0 ? 0 : segments.least },
+        segments: { ...segments, min: segments.total === 0 ? 0 : segments.min },
         requests,
         sentAfterMs,
         finishedAfterMs,

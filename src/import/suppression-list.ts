@@ -1,26 +1,61 @@
-import { setImmediate as othersTurn } from 'node:timers/promises';
+import { setImmediate as nextTick } from 'node:timers/promises';
 import { InputError } from '../campaign/errors.js';
 import { readerOf } from '../campaign/requested-number.js';
 import type { InvalidRow } from '../campaign/views.js';
 import type { LocalConfig } from '../config/index.js';
 import type { Suppression } from '../recipients/suppression.js';
-import type { Volley } from '../volley.js';
 import { checkRows } from './check-rows.js';
 import { numbersAlone } from './headerless.js';
 import { ListError } from './list-error.js';
 import { readCsv } from './rows.js';
 
-/** Reading a million numbers takes seconds, in which the process has other things to do. */
-const READ_AT_ONCE = 1_000;
+/** How numbers are read. */
+export interface NumberOptions {
+  /** ISO 3166 code of nationally written numbers; default: `DEFAULT_COUNTRY`. */
+  readonly country?: string | undefined;
+}
 
-/** Numbers that are never sent to, in any spelling; a list with one that cannot be read is refused whole. */
-export function suppressionDesk({
+/** The result of importing a file. */
+export interface SuppressionImport {
+  /** Numbers that were not on the list before. */
+  readonly added: number;
+  /** Rows of the file, invalid ones included. */
+  readonly rows: number;
+  readonly invalid: readonly InvalidRow[];
+}
+
+/** The numbers that Volley never sends to. Numbers are accepted in any spelling and listed in E.164. */
+export interface SuppressionList {
+  /**
+   * Adds numbers and returns how many are new. If one of them is invalid, nothing is added: the promise rejects with an
+   * InputError whose `field` is `numbers/3` for the fourth number.
+   */
+  add(numbers: Iterable<string>, options?: NumberOptions): Promise<number>;
+  /** Removes numbers and returns how many were on the list. Invalid numbers reject as in `add`. */
+  remove(numbers: Iterable<string>, options?: NumberOptions): Promise<number>;
+  /** Every number once, in no particular order. */
+  list(): AsyncIterable<string>;
+  /**
+   * Adds the numbers of a CSV file. The number column is found as in a campaign's list; a file with a single column of
+   * numbers needs no header. Valid rows are added even if other rows are invalid.
+   */
+  import(
+    path: string,
+    options?: NumberOptions & { readonly toColumn?: string | undefined },
+  ): Promise<SuppressionImport>;
+}
+
+/** Reading a million numbers takes seconds; after this many, other work of the process gets a turn. */
+const NUMBERS_PER_TICK = 1_000;
+
+/** Opens the suppression list for callers, who write numbers in any spelling. */
+export function openSuppressionList({
   config,
   suppression,
 }: {
   readonly config: LocalConfig;
   readonly suppression: Suppression;
-}): Volley['suppression'] {
+}): SuppressionList {
   const readAll = async (spellings: Iterable<string>, country = config.defaultCountry): Promise<string[]> => {
     const read = readerOf(country);
     const numbers: string[] = [];
@@ -32,7 +67,7 @@ export function suppressionDesk({
         });
       }
       numbers.push(outcome.number);
-      if (numbers.length % READ_AT_ONCE === 0) await othersTurn();
+      if (numbers.length % NUMBERS_PER_TICK === 0) await nextTick();
     }
     return numbers;
   };

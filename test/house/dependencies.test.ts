@@ -29,7 +29,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'reporting',
     'volley',
   ],
-  import: ['clock', 'campaign', 'config', 'events', 'redis', 'recipients', 'lane', 'volley'],
+  import: ['clock', 'campaign', 'config', 'events', 'redis', 'recipients', 'lane'],
   sending: ['clock', 'campaign', 'redis', 'gateway', 'recipients', 'lane', 'follow-up', 'recovery', 'volley'],
   notifications: [
     'clock',

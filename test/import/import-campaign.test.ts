@@ -257,7 +257,7 @@ test('a preview tells what the import will, and stores nothing', async () => {
     invalid: 1,
     suppressed: 0,
     encoding: 'UCS-2',
-    segments: { least: 1, most: 1, total: 3 },
+    segments: { min: 1, max: 1, total: 3 },
     requests: { send: 3, poll: 5, total: 8 },
     sentAfterMs: 0,
   });

@@ -3,7 +3,7 @@ import { InputError, NotFoundError } from '../../src/campaign/errors.js';
 import type { FoundRecipient, ReportRow } from '../../src/campaign/views.js';
 import { importCampaign } from '../../src/import/import-campaign.js';
 import { removeCampaign } from '../../src/import/remove-campaign.js';
-import { suppressionDesk } from '../../src/import/suppression-list.js';
+import { openSuppressionList } from '../../src/import/suppression-list.js';
 import { recordsKey, statusesKey } from '../../src/recipients/campaign-keys.js';
 import { findNumber, reportRows } from '../../src/reporting/report.js';
 import { importFixture, mobile } from '../import/import-fixture.js';
@@ -215,7 +215,7 @@ test('a search ends when nobody waits for it any more', async () => {
 
 test('numbers that are suppressed are read by the country that is named, and the one at fault by its place', async () => {
   const { defaultCountry: _, ...config } = deps.config;
-  const desk = suppressionDesk({ config, suppression: deps.suppression });
+  const desk = openSuppressionList({ config, suppression: deps.suppression });
   const national = mobile(2_200).replace('+44', '0');
   await expect(desk.add([mobile(2_201), national])).rejects.toMatchObject({
     field: 'numbers/1',
@@ -227,7 +227,7 @@ test('numbers that are suppressed are read by the country that is named, and the
 });
 
 test('whoever has many numbers read lets others have their turn', async () => {
-  const desk = suppressionDesk({ config: deps.config, suppression: deps.suppression });
+  const desk = openSuppressionList({ config: deps.config, suppression: deps.suppression });
   let turns = 0;
   const count = (): void => {
     turns += 1;

@@ -1,4 +1,4 @@
-import { apiKeyDesk } from './access/api-keys.js';
+import { apiKeyService } from './access/api-keys.js';
 import { InputError } from './campaign/errors.js';
 import { monotonicClock, type Random, systemClock } from './clock.js';
 import { type Config, type LocalConfig, secretsOf } from './config/index.js';
@@ -151,7 +151,7 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
     find: (number, options) => findNumber(deps, number, options),
     suppression: saysUnavailable(openSuppressionList(deps)),
     follow: (options) => feed.follow(options),
-    keys: saysUnavailable(apiKeyDesk(deps)),
+    keys: saysUnavailable(apiKeyService(deps)),
     notifications: saysUnavailable({
       ...notifications,
       subscription: (lane: string) => saysUnavailable(notifications.subscription(lane)),

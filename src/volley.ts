@@ -111,19 +111,19 @@ export interface Volley {
   follow(options?: { after?: string | undefined; signal?: AbortSignal | undefined }): AsyncIterable<FeedItem>;
   /** The keys to the HTTP API. Only a digest of each is kept. */
   readonly keys: {
-    /** `lanes`: the only ones it may see, default all. The answer is the one time that `key` is shown. */
+    /** `lanes`: the only lanes the key may use, default all. `key` is shown only in this result. */
     create(key: {
       name: string;
       scopes: readonly ApiScope[];
       lanes?: readonly string[] | undefined;
     }): Promise<ApiKey & { readonly key: string }>;
     list(): Promise<ApiKey[]>;
-    /** From then on it opens nothing. */
+    /** Revokes a key immediately. Throws a NotFoundError if there is no such key. */
     revoke(id: string): Promise<void>;
-    /** Whose key this is; null if it is nobody's. */
+    /** The API key that this text is; null if it is not a valid key. */
     check(key: string): Promise<ApiKey | null>;
-    /** Whether a key has not been revoked since it was checked. */
-    stands(id: string): Promise<boolean>;
+    /** Whether a key that was valid has not been revoked since. */
+    isActive(id: string): Promise<boolean>;
   };
   /** Notifications: where they come in, and the subscriptions to them. */
   readonly notifications: NotificationDesk;

@@ -1,4 +1,5 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { z } from 'zod';
 import { InputError, NotFoundError } from '../campaign/errors.js';
 import { API_SCOPES, type ApiKey } from '../campaign/views.js';
 import type { Clock } from '../clock.js';
@@ -7,100 +8,119 @@ import type { Redis } from '../redis/connection.js';
 import type { Keys } from '../redis/keys.js';
 import { untilAnswered } from '../redis/until-answered.js';
 import type { Volley } from '../volley.js';
-import { apiKeyStore, type StoredApiKey } from './api-key-store.js';
 
 /** `vk_`, the id, and the secret: 32 random bytes in base64url. */
-const FORM = /^vk_(?<id>[0-9a-f]{12})_(?<secret>[A-Za-z0-9_-]{43})$/;
-const MOST_LETTERS = 100;
-/** When a key was used last is told no closer than this, so that using it costs next to nothing. */
-const TOUCH_EVERY_MS = 60_000;
-/** Whoever waits at the door is told soon that nobody answers. */
-const PATIENCE = { answerWithinMs: 3_000, tries: 1 };
-/** What a key is compared with that does not exist, so that it takes as long. */
-const NOBODYS = Buffer.alloc(32);
+const KEY_FORMAT = /^vk_(?<id>[0-9a-f]{12})_(?<secret>[A-Za-z0-9_-]{43})$/;
+const MAX_NAME_LENGTH = 100;
+/** The last use is recorded at most once in this time, so that checking a key stays cheap. */
+const RECORD_USE_EVERY_MS = 60_000;
+/** A client that waits for its key to be checked learns quickly that Redis does not respond. */
+const CHECK_PATIENCE = { answerWithinMs: 3_000, tries: 1 };
+/** The digest an unknown key is compared with, so that the comparison takes as long as for a known one. */
+const NO_DIGEST = Buffer.alloc(32);
 
-/** What {@link apiKeyDesk} goes by. */
-export interface ApiKeyDeps {
+/** What Redis stores about a key, in a hash by id: never the key itself. */
+const storedKey = z.object({
+  name: z.string(),
+  /** SHA-256 of the secret, base64url. */
+  digest: z.string(),
+  scopes: z.array(z.string()),
+  /** The only lanes the key may use; null: all lanes. */
+  lanes: z.array(z.string()).nullable(),
+  /** In ms since the epoch. */
+  created: z.number(),
+});
+type StoredKey = z.output<typeof storedKey>;
+
+interface ApiKeyDeps {
   readonly redis: Redis;
   readonly keys: Keys;
   readonly lanes: ReadonlyMap<string, unknown>;
   readonly clock: Clock;
 }
 
-/** Makes, lists, revokes and checks the keys to the HTTP API. */
-export function apiKeyDesk({ redis, keys, lanes, clock }: ApiKeyDeps): Volley['keys'] {
-  const store = apiKeyStore(redis, keys);
-  const touched = new Map<string, number>();
-  const touch = async (id: string): Promise<void> => {
+/** Creates, lists, revokes, and checks the API keys of the HTTP API. */
+export function apiKeyService({ redis, keys, lanes, clock }: ApiKeyDeps): Volley['keys'] {
+  const read = async (id: string): Promise<StoredKey | null> => {
+    const json = await redis.hget(keys.apiKeys, id);
+    return json === null ? null : storedKey.parse(JSON.parse(json));
+  };
+  const recordedAt = new Map<string, number>();
+  /** The last uses have a hash of their own because they are written far more often than the keys. */
+  const recordUse = async (id: string): Promise<void> => {
     const now = clock();
-    if (now - (touched.get(id) ?? 0) < TOUCH_EVERY_MS) return;
-    touched.set(id, now);
-    await store.touch(id, now);
+    if (now - (recordedAt.get(id) ?? 0) < RECORD_USE_EVERY_MS) return;
+    recordedAt.set(id, now);
+    await redis.hset(keys.apiKeysUsed, id, now);
   };
   return {
     async create({ name, scopes, lanes: only }) {
-      if (name.trim() === '' || name.length > MOST_LETTERS) {
-        throw new InputError(`a key needs a name of up to ${MOST_LETTERS} letters, for people`);
+      if (name.trim() === '' || name.length > MAX_NAME_LENGTH) {
+        throw new InputError(`a key needs a name of 1 to ${MAX_NAME_LENGTH} characters`);
       }
       if (scopes.length === 0) {
-        throw new InputError(`a key needs a scope: some of ${API_SCOPES.join(', ')}`);
+        throw new InputError(`a key needs at least one scope: ${API_SCOPES.join(', ')}`);
       }
-      const missing = only?.find((lane) => !lanes.has(lane));
-      if (missing !== undefined) {
-        throw noSuchLane(missing, lanes.keys());
-      }
+      const unknownLane = only?.find((lane) => !lanes.has(lane));
+      if (unknownLane !== undefined) throw noSuchLane(unknownLane, lanes.keys());
       const id = randomBytes(6).toString('hex');
       const secret = randomBytes(32).toString('base64url');
-      const made: StoredApiKey = {
-        id,
+      const stored: StoredKey = {
         name: name.trim(),
         digest: digestOf(secret).toString('base64url'),
         scopes: API_SCOPES.filter((scope) => scopes.includes(scope)),
         lanes: only === undefined ? null : [...new Set(only)],
         created: clock(),
-        used: null,
       };
-      await store.add(made);
-      return { ...shown(made), key: `vk_${id}_${secret}` };
+      await redis.hset(keys.apiKeys, id, JSON.stringify(stored));
+      return { ...viewOf(id, stored), key: `vk_${id}_${secret}` };
     },
 
-    list: async () => (await store.list()).map(shown),
+    async list() {
+      const [all, used] = await Promise.all([redis.hgetall(keys.apiKeys), redis.hgetall(keys.apiKeysUsed)]);
+      return Object.entries(all)
+        .map(([id, json]) => ({ id, stored: storedKey.parse(JSON.parse(json)) }))
+        .sort((a, b) => a.stored.created - b.stored.created)
+        .map(({ id, stored }) => viewOf(id, stored, used[id]));
+    },
 
     async revoke(id) {
-      if (await store.remove(id)) return;
-      throw new NotFoundError(`there is no key ${id}; \`volley keys list\` shows those there are`);
+      const removed = await redis.hdel(keys.apiKeys, id);
+      await redis.hdel(keys.apiKeysUsed, id);
+      if (removed === 1) return;
+      throw new NotFoundError(`there is no key ${id}; \`volley keys list\` lists the keys`);
     },
 
     async check(key) {
-      const groups = FORM.exec(key)?.groups;
+      const groups = KEY_FORMAT.exec(key)?.groups;
       const [id, secret] = [groups?.['id'], groups?.['secret']];
       if (id === undefined || secret === undefined) return null;
-      // Asked each time: a key that was revoked opens nothing from that moment on.
-      const found = await untilAnswered(() => store.get(id), PATIENCE);
-      const wanted = found === null ? NOBODYS : Buffer.from(found.digest, 'base64url');
-      const isSame = timingSafeEqual(digestOf(secret), wanted);
+      // Redis is read every time, so a revoked key stops working immediately.
+      const found = await untilAnswered(() => read(id), CHECK_PATIENCE);
+      const expected = found === null ? NO_DIGEST : Buffer.from(found.digest, 'base64url');
+      const isSame = timingSafeEqual(digestOf(secret), expected);
       if (found === null || !isSame) return null;
-      // It may fail: the key is good all the same.
-      touch(id).catch(() => {});
-      return shown(found);
+      // The key is valid even if its use cannot be recorded.
+      recordUse(id).catch(() => {});
+      return viewOf(id, found);
     },
 
-    stands: async (id) => (await store.get(id)) !== null,
+    isActive: async (id) => (await read(id)) !== null,
   };
 }
 
-/** The secret is random and long, so a plain digest is not to be guessed back; a slow one would only cost time. */
+/** The secret is long and random, so it cannot be guessed from a plain digest; a slow hash would only cost time. */
 function digestOf(secret: string): Buffer {
   return createHash('sha256').update(secret).digest();
 }
 
-function shown({ id, name, scopes, lanes, created, used }: StoredApiKey): ApiKey {
+function viewOf(id: string, { name, scopes, lanes, created }: StoredKey, used?: string): ApiKey {
   return {
     id,
     name,
     scopes: API_SCOPES.filter((scope) => scopes.includes(scope)),
     lanes,
     createdAt: new Date(created).toISOString(),
-    lastUsedAt: used === null ? null : new Date(used).toISOString(),
+    lastUsedAt: used === undefined ? null : new Date(Number(used)).toISOString(),
   };
 }

@@ -101,7 +101,7 @@ export function keyOf({ apiKey }: FastifyRequest): ApiKey {
 
 /** Throws if the key of a request that was let in has been revoked since. */
 export async function mustStillStand(volley: Volley, request: FastifyRequest): Promise<void> {
-  if (await volley.keys.stands(keyOf(request).id)) return;
+  if (await volley.keys.isActive(keyOf(request).id)) return;
   throw new Problem('unauthorised', 'this key was revoked while the request was under way');
 }
 

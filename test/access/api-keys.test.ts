@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
-import { apiKeyDesk } from '../../src/access/api-keys.js';
+import { apiKeyService } from '../../src/access/api-keys.js';
 import { keyNames } from '../../src/redis/keys.js';
 import { keysOf, testRedis } from '../redis/test-redis.js';
 
 const { redis, prefix } = testRedis('api-keys');
 let now = 1_700_000_000_000;
-const desk = apiKeyDesk({
+const apiKeys = apiKeyService({
   redis,
   keys: keyNames(prefix),
   lanes: new Map([
@@ -15,18 +15,18 @@ const desk = apiKeyDesk({
   clock: () => now,
 });
 
-test('A key opens until it is revoked, and says what it may do', async () => {
-  const { key, ...made } = await desk.create({ name: 'shop', scopes: ['send', 'read'], lanes: ['main'] });
+test('A key is valid until it is revoked, and states its scopes and lanes', async () => {
+  const { key, ...made } = await apiKeys.create({ name: 'shop', scopes: ['send', 'read'], lanes: ['main'] });
   expect(made).toMatchObject({ name: 'shop', scopes: ['read', 'send'], lanes: ['main'] });
-  expect(await desk.check(key)).toEqual(made);
-  expect(await desk.stands(made.id)).toBe(true);
-  await desk.revoke(made.id);
-  expect([await desk.check(key), await desk.stands(made.id)]).toEqual([null, false]);
-  await expect(desk.revoke(made.id)).rejects.toThrow(`there is no key ${made.id}`);
+  expect(await apiKeys.check(key)).toEqual(made);
+  expect(await apiKeys.isActive(made.id)).toBe(true);
+  await apiKeys.revoke(made.id);
+  expect([await apiKeys.check(key), await apiKeys.isActive(made.id)]).toEqual([null, false]);
+  await expect(apiKeys.revoke(made.id)).rejects.toThrow(`there is no key ${made.id}`);
 });
 
-test('What is not wholly the key opens nothing', async () => {
-  const { key, id } = await desk.create({ name: 'shop', scopes: ['read'] });
+test('A text that differs from a key in any part is not a valid key', async () => {
+  const { key, id } = await apiKeys.create({ name: 'shop', scopes: ['read'] });
   const last = key.endsWith('A') ? 'B' : 'A';
   const others = [
     key.slice(0, -1),
@@ -37,12 +37,12 @@ test('What is not wholly the key opens nothing', async () => {
     '',
     `vk_${id}_`,
   ];
-  for (const other of others) expect(await desk.check(other), other).toBeNull();
-  expect(await desk.check(key)).not.toBeNull();
+  for (const other of others) expect(await apiKeys.check(other), other).toBeNull();
+  expect(await apiKeys.check(key)).not.toBeNull();
 });
 
-test('The secret lies nowhere in Redis', async () => {
-  const { key } = await desk.create({ name: 'shop', scopes: ['operate'] });
+test('Redis never stores the secret of a key', async () => {
+  const { key } = await apiKeys.create({ name: 'shop', scopes: ['operate'] });
   const secret = key.split('_').slice(2).join('_');
   const stored: unknown[] = [];
   for (const name of await keysOf(redis, prefix)) stored.push(await redis.hgetall(name));
@@ -50,17 +50,17 @@ test('The secret lies nowhere in Redis', async () => {
   expect(JSON.stringify(stored)).not.toContain(secret);
 });
 
-test('When a key was used last is told to the minute', async () => {
-  const { key, id } = await desk.create({ name: 'shop', scopes: ['read'] });
-  const used = async () => (await desk.list()).find((one) => one.id === id)?.lastUsedAt;
+test('The last use of a key is recorded to the minute', async () => {
+  const { key, id } = await apiKeys.create({ name: 'shop', scopes: ['read'] });
+  const used = async () => (await apiKeys.list()).find((one) => one.id === id)?.lastUsedAt;
   expect(await used()).toBeNull();
-  await desk.check(key);
+  await apiKeys.check(key);
   const first = new Date(now).toISOString();
   await expect.poll(used).toBe(first);
   now += 59_999;
-  await desk.check(key);
+  await apiKeys.check(key);
   expect(await used()).toBe(first);
   now += 1;
-  await desk.check(key);
+  await apiKeys.check(key);
   await expect.poll(used).toBe(new Date(now).toISOString());
 });

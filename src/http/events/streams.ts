@@ -41,7 +41,7 @@ export function eventStreams(options: HttpOptions): EventStreams {
   const { volley, patienceMs, mostStreams = MOST_STREAMS } = options;
   const places = streamPlaces(mostStreams);
   const standings = everySecond((id) => standing(options, id));
-  const standingKeys = everySecond((id) => volley.keys.stands(id));
+  const standingKeys = everySecond((id) => volley.keys.isActive(id));
   return {
     async answer(request, reply, isWanted, campaign) {
       if (request.method === 'HEAD') return answerHead(reply.headers(STREAM_HEADERS));

@@ -6,10 +6,10 @@ import {
   loadDotEnv,
   secretsOf,
 } from '../src/config/index.js';
-import { version } from '../src/config/version.js';
 import { createEvents, type Events } from '../src/events/events.js';
 import { InputError } from '../src/index.js';
 import { createVolley } from '../src/runtime.js';
+import { version } from '../src/version.js';
 import type { Volley } from '../src/volley.js';
 
 /** What a process is there for. */

@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.js';
-import { formatDuration } from '../config/index.js';
+import { formatDuration } from '../duration.js';
 import type { Redis } from '../redis/connection.js';
 import { type Check, fail, ok, warn } from './doctor-check.js';
 

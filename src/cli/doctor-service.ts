@@ -1,6 +1,7 @@
 import type { LaneStatus } from '../campaign/views.js';
 import type { Clock } from '../clock.js';
-import { type Config, formatDuration, isLoopback } from '../config/index.js';
+import { type Config, isLoopback } from '../config/index.js';
+import { formatDuration } from '../duration.js';
 import type { CallbackState } from '../notifications/notification-service.js';
 import type { Volley } from '../volley.js';
 import { type Check, fail, ok, warn } from './doctor-check.js';

@@ -3,7 +3,7 @@ import { readMoment } from '../campaign/moment.js';
 import { nearest } from '../campaign/nearest.js';
 import { numberReader } from '../campaign/number.js';
 import type { Clock } from '../clock.js';
-import { DURATION_FORM, parseDuration } from '../config/index.js';
+import { DURATION_FORM, parseDuration } from '../duration.js';
 
 /** Readers of what is given on the command line. Each throws what would be right; the parser names the option. */
 

@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { version } from '../config/version.js';
+import { version } from '../version.js';
 import { examples } from './action.js';
 import { addCancel } from './cancel.js';
 import type { Surroundings } from './cli-io.js';

@@ -1,5 +1,5 @@
 import type { InvalidRow, Preview } from '../campaign/views.js';
-import { formatDuration } from '../config/index.js';
+import { formatDuration } from '../duration.js';
 import type { Paint } from './paint.js';
 import { counted, grouped, oneLine, padded } from './text.js';
 

@@ -1,5 +1,5 @@
 import type { CampaignStatus } from '../campaign/views.js';
-import { formatDuration } from '../config/index.js';
+import { formatDuration } from '../duration.js';
 import type { Ink } from './paint.js';
 import { grouped, oneLine, until } from './text.js';
 

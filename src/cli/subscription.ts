@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
-import { type Config, formatDuration } from '../config/index.js';
+import type { Config } from '../config/index.js';
+import { formatDuration } from '../duration.js';
 import type { NotificationDesk } from '../notifications/notification-service.js';
 import type {
   Subscribed,

@@ -1,5 +1,5 @@
 import { stripVTControlCharacters } from 'node:util';
-import { formatDuration } from '../config/index.js';
+import { formatDuration } from '../duration.js';
 
 const CONTROL = /[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu;
 const WIDE =

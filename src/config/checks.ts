@@ -1,4 +1,4 @@
-import { formatDuration } from './duration.js';
+import { formatDuration } from '../duration.js';
 import type { LaneRules, LaneSettings } from './lane.js';
 import type { Reading } from './reading.js';
 import type { SettingName } from './settings.js';

@@ -4,7 +4,6 @@
 export { type CallbackSettings, type LaneCallback, laneCallback } from './callback.js';
 export type { Config, HttpSettings, LocalConfig } from './config.js';
 export { type Environment, loadDotEnv } from './dot-env.js';
-export { DURATION_FORM, formatDuration, parseDuration } from './duration.js';
 export { ConfigError } from './error.js';
 export type { Credentials, LaneRules, LaneSettings } from './lane.js';
 export { type ConfigOptions, loadConfig, loadLocalConfig, type SimulatorAddress } from './load.js';

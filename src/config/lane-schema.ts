@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { parseDuration } from './duration.js';
+import { parseDuration } from '../duration.js';
 import type { UnknownOutcome } from './lane.js';
 import { hourlyQuota, maxRecipientsPerRequest } from './limits.js';
 

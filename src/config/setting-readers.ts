@@ -1,8 +1,8 @@
 import { isSupportedCountry } from 'libphonenumber-js/max';
 import { z } from 'zod';
 import { checkSender } from '../campaign/sender.js';
+import { DURATION_FORM, parseDuration } from '../duration.js';
 import { parseRedisUrl } from '../redis/connection.js';
-import { DURATION_FORM, parseDuration } from './duration.js';
 import { HOURLY_QUOTA, hourlyQuota } from './limits.js';
 import { isLoopback } from './loopback.js';
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
+import { formatDuration } from '../duration.js';
+import { version } from '../version.js';
 import type { Config } from './config.js';
-import { formatDuration } from './duration.js';
-import { version } from './version.js';
 
 /**
  * What all workers should have alike, because each lane goes by the settings of whichever process serves it: the name

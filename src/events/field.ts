@@ -1,4 +1,4 @@
-import { formatDuration } from '../config/duration.js';
+import { formatDuration } from '../duration.js';
 import { type Mask, maskNumber } from './mask.js';
 
 /** A kind of field: the type of its value, and how much of the value is shown. */

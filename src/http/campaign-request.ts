@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { readMoment } from '../campaign/moment.js';
 import { type InvalidRow, invalidRow } from '../campaign/views.js';
-import { DURATION_FORM, parseDuration } from '../config/index.js';
+import { DURATION_FORM, parseDuration } from '../duration.js';
 import type { CampaignInput } from '../import/campaign-input.js';
 import { MOST_MEMBERS } from './validation.js';
 

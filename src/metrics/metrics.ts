@@ -1,5 +1,5 @@
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
-import { version } from '../config/version.js';
+import { version } from '../version.js';
 import type { Volley } from '../volley.js';
 import { countEvents } from './counted.js';
 import { fleetMetrics } from './fleet.js';

@@ -5,10 +5,12 @@ import { importsOf, type SourceFile, sourceFiles } from './sources.js';
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   // Foundations: time, the pure rules of a campaign, Redis connections and keys, configuration, events.
   clock: [],
+  duration: [],
+  version: [],
   campaign: ['clock'],
   redis: ['clock'],
-  config: ['clock', 'campaign', 'redis'],
-  events: ['clock', 'campaign', 'config'],
+  config: ['clock', 'duration', 'version', 'campaign', 'redis'],
+  events: ['clock', 'duration', 'campaign', 'config'],
   // `gateway` and `auth` do not know each other: the token cache receives the login function as a parameter.
   gateway: ['clock', 'campaign', 'config', 'events'],
   auth: ['clock', 'campaign', 'config', 'events', 'redis'],
@@ -99,9 +101,11 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'volley',
     'runtime',
   ],
-  metrics: ['clock', 'config', 'events', 'reporting', 'volley'],
+  metrics: ['clock', 'version', 'config', 'events', 'reporting', 'volley'],
   http: [
     'clock',
+    'duration',
+    'version',
     'campaign',
     'config',
     'events',
@@ -115,6 +119,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   // `volley up` starts a Redis server, and `--simulator` starts the simulator.
   cli: [
     'clock',
+    'duration',
+    'version',
     'campaign',
     'config',
     'events',
@@ -129,7 +135,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'metrics',
     'simulator',
   ],
-  workers: ['config', 'events', 'recovery', 'volley', 'runtime', 'index', 'http', 'metrics'],
+  workers: ['version', 'config', 'events', 'recovery', 'volley', 'runtime', 'index', 'http', 'metrics'],
   // The simulator implements the interface on its own, so that it cannot share a misreading with the client.
   simulator: ['clock'],
 };

@@ -1,5 +1,5 @@
 import type { CampaignStatus } from '../../campaign/views.js';
-import { formatDuration } from '../../config/index.js';
+import { formatDuration } from '../../duration.js';
 import type { Summary } from '../../simulator/index.js';
 import type { Paint } from '../paint.js';
 import { renderCampaign } from '../progress.js';

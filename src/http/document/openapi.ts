@@ -2,7 +2,7 @@ import swagger from '@fastify/swagger';
 import type { FastifyInstance } from 'fastify';
 import { jsonSchemaTransform, jsonSchemaTransformObject } from 'fastify-type-provider-zod';
 import type { OpenAPIV3_1 } from 'openapi-types';
-import { version } from '../../config/version.js';
+import { version } from '../../version.js';
 import { complete, type Operation } from './operation.js';
 
 const DESCRIPTION = `Bulk SMS campaigns: never over the hourly quota, never a text sent twice, every recipient accounted for.

@@ -1,13 +1,12 @@
 const UNITS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 const DURATION = /^(?<amount>\d{1,12})(?<unit>ms|[smhd])$/;
 
-/** What {@link parseDuration} reads, for messages and help texts. */
+/** The format that {@link parseDuration} accepts, for messages and help texts. */
 export const DURATION_FORM = 'a whole number and a unit (ms, s, m, h, d), such as 90s, 15m, 72h or 30d';
 
 /**
- * Milliseconds of a text like `500ms`, `90s`, `15m`, `72h` or `30d`; undefined for anything else. There is no
- * default unit, no sign and no fraction: a bare `72` would be read as hours by one person and as milliseconds by
- * the next.
+ * Milliseconds of a text such as `500ms`, `90s`, `15m`, `72h` or `30d`; undefined for anything else. The unit is
+ * required, because a bare `72` could mean hours or milliseconds.
  */
 export function parseDuration(text: string): number | undefined {
   const groups = DURATION.exec(text)?.groups;
@@ -15,7 +14,7 @@ export function parseDuration(text: string): number | undefined {
   return unit === undefined ? undefined : Number(groups?.['amount']) * unit;
 }
 
-/** A span of milliseconds for people, in its two largest units: `1h 5m`, `12s`, `1.5s`, `340ms`. */
+/** Milliseconds in their two largest units, rounded down: `1h 5m`, `12s`, `1.5s`, `340ms`. */
 export function formatDuration(ms: number): string {
   if (ms < 1_000) return `${Math.max(0, Math.round(ms))}ms`;
   if (ms < 10_000) return `${Math.floor(ms / 100) / 10}s`;

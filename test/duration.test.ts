@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { formatDuration, parseDuration } from '../../src/config/duration.js';
+import { formatDuration, parseDuration } from '../src/duration.js';
 
-describe('a duration', () => {
+describe('parseDuration and formatDuration', () => {
   it.each([
     ['500ms', 500],
     ['90s', 90_000],
@@ -10,12 +10,12 @@ describe('a duration', () => {
     ['72h', 259_200_000],
     ['30d', 2_592_000_000],
     ['0s', 0],
-  ])('written %s is %i ms', (text, ms) => {
+  ])('parse %s as %i ms', (text, ms) => {
     expect(parseDuration(text)).toBe(ms);
   });
 
   it.each(['', '72', '1.5h', '-3h', '72 h', '72H', '1w', 'h', '1h30m', '1e3s', '9999999999999s'])(
-    'is not what %j says',
+    'reject %j',
     (text) => {
       expect(parseDuration(text)).toBeUndefined();
     },
@@ -31,17 +31,17 @@ describe('a duration', () => {
     [3_601_000, '1h'],
     [259_200_000, '3d'],
     [90_000_000, '1d 1h'],
-  ])('of %i ms is told as %s', (ms, text) => {
+  ])('format %i ms as %s', (ms, text) => {
     expect(formatDuration(ms)).toBe(text);
   });
 
-  it('is told with a loss of less than a tenth, and never as nothing', () => {
+  it('never format a duration as longer than it is, and lose less than a tenth of it', () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 10 ** 11 }), (ms) => {
-        const told = formatDuration(ms)
+        const parts = formatDuration(ms)
           .split(' ')
           .map((part) => parseDuration(part) ?? Number(part.replace('s', '')) * 1_000);
-        const sum = told.reduce((a, b) => a + b, 0);
+        const sum = parts.reduce((a, b) => a + b, 0);
         expect(sum).toBeLessThanOrEqual(ms);
         expect(ms - sum).toBeLessThanOrEqual(ms / 10);
       }),

@@ -1,0 +1,17 @@
+import { existsSync, readFileSync } from 'node:fs';
+
+/** The version of this package, from its package.json. */
+export const version: string = findVersion(new URL('.', import.meta.url));
+
+/** Looks in `folder` and then in each folder above it, because the compiled code is in a folder of its own. */
+function findVersion(folder: URL): string {
+  const file = new URL('package.json', folder);
+  if (existsSync(file)) {
+    const found: { name?: unknown; version?: unknown } = JSON.parse(readFileSync(file, 'utf8'));
+    if (found.name === 'volley') return String(found.version);
+  }
+  const parent = new URL('..', folder);
+  if (parent.href === folder.href)
+    throw new Error("No package.json named volley is above this module's folder");
+  return findVersion(parent);
+}

@@ -50,16 +50,12 @@ const commandCampaign = loadScript(import.meta.url, './command-campaign.lua', (r
   return { outcome, inFlight, cancelled, events: scriptEvents(events), isNew: isNew === 1 };
 });
 const commandLane = loadScript(import.meta.url, './command-lane.lua', (reply) => reply === 1);
-const resolveUnknown = loadScript(
-  import.meta.url,
-  '../sending/resolve-unknown.lua',
-  (reply): Resolved => {
-    const [batches, recipients, tooEarly, safeAt, events] = z
-      .tuple([z.number(), z.number(), z.number(), z.string(), z.string()])
-      .parse(reply);
-    return { batches, recipients, tooEarly, safeAt: Number(safeAt), events: scriptEvents(events) };
-  },
-);
+const resolveUnknown = loadScript(import.meta.url, '../sending/resolve-unknown.lua', (reply): Resolved => {
+  const [batches, recipients, tooEarly, safeAt, events] = z
+    .tuple([z.number(), z.number(), z.number(), z.string(), z.string()])
+    .parse(reply);
+  return { batches, recipients, tooEarly, safeAt: Number(safeAt), events: scriptEvents(events) };
+});
 
 const unknownBatch = z.object({
   c: z.string(),

@@ -12,7 +12,7 @@ interface Pair {
   isRevoked: boolean;
 }
 
-/** The account service as one lane's account sees it, and the judge of invariant 6. */
+/** The account service as one lane's account sees it, and the checker of invariant 6. */
 export class Accounts {
   /** Logins that were refused since an operator last said so, of an account that had never been taken. */
   refused = 0;
@@ -51,7 +51,7 @@ export class Accounts {
   /** Whether messaging takes this token now. */
   isValid(access: string): boolean {
     const pair = this.#pairs.find((known) => known.access === access);
-    return pair !== undefined && !pair.isRevoked && this.#world.calendar.now < pair.at + this.#life;
+    return pair !== undefined && !pair.isRevoked && this.#world.clock.now < pair.at + this.#life;
   }
 
   /** The service withdraws the token in force: the next request is answered 401. */
@@ -76,12 +76,12 @@ export class Accounts {
         return this.#newPair();
       }
       this.refused += this.logins === 0 ? 1 : 0;
-      this.refusedAt = this.#world.calendar.now;
+      this.refusedAt = this.#world.clock.now;
       // Where it was taken before, an answer that nobody hears says nothing against it.
       const known = this.#heard.filter(({ isDead }) => !isDead).length;
       const login = this.logins === 0 ? this.refused : known + 1;
       // What is counted in Redis may be forgotten with all else.
-      if (login > 2 && !this.#world.judge.hasForgotten)
+      if (login > 2 && !this.#world.checker.hasForgotten)
         throw new Violation(6, `login ${login} with a password that was refused`);
       return { kind: 'badCredential' };
     };
@@ -97,7 +97,7 @@ export class Accounts {
     }
     this.#presented.add(token);
     const pair = this.#pairs.find(({ refresh }) => refresh === token);
-    const age = this.#world.calendar.now - (pair?.at ?? 0);
+    const age = this.#world.clock.now - (pair?.at ?? 0);
     // The life of a token that does not tell is learned from refusals, and kept well clear of.
     const early = this.#lifeMs === 0 ? 0.6 : 0.8;
     if (this.#world.isQuiet && pair !== undefined && !pair.isRevoked && age < early * this.#life) {
@@ -105,7 +105,7 @@ export class Accounts {
     }
     return this.#answered(process, 'refresh', () => {
       if (pair !== undefined && !this.isPasswordWrong) return this.#newPair();
-      this.refusedAt = this.#world.calendar.now;
+      this.refusedAt = this.#world.clock.now;
       return { kind: 'refused', reason: 'unknown' };
     });
   }
@@ -123,15 +123,15 @@ export class Accounts {
   }
 
   #newPair(): LoginOutcome {
-    const { calendar } = this.#world;
+    const { clock } = this.#world;
     const serial = this.#pairs.length + 1;
-    const seconds = Math.floor((START + calendar.now) / 1000);
+    const seconds = Math.floor((START + clock.now) / 1000);
     const claims = {
       serial,
       ...(this.#lifeMs === 0 ? {} : { iat: seconds, exp: seconds + this.#lifeMs / 1000 }),
     };
     const access = `${encoded({ alg: 'none' })}.${encoded(claims)}.x`;
-    const pair: Pair = { access, refresh: `refresh-${serial}`, at: calendar.now, isRevoked: false };
+    const pair: Pair = { access, refresh: `refresh-${serial}`, at: clock.now, isRevoked: false };
     this.#pairs.push(pair);
     return { kind: 'pair', accessToken: access, refreshToken: pair.refresh };
   }
@@ -143,10 +143,10 @@ export class Accounts {
     decide: () => LoginOutcome,
     heard = (_outcome: LoginOutcome): void => {},
   ): Promise<LoginOutcome> {
-    const { calendar, chance, scenario, trace } = this.#world;
-    const lateAt = calendar.now + scenario.config.requestTimeoutMs;
+    const { clock, random, scenario, trace } = this.#world;
+    const lateAt = clock.now + scenario.config.requestTimeoutMs;
     const fate = this.#answersWorse
-      ? chance.weighted([
+      ? random.weighted([
           [8, 'answered'],
           [1, 'lost'],
           [1, 'unanswered'],
@@ -157,16 +157,16 @@ export class Accounts {
       const silent: LoginOutcome = { kind: 'noAnswer', reason: 'nothing came back' };
       process.machine.alarm(scenario.config.requestTimeoutMs, () => resolve(silent));
       if (fate === 'lost') return;
-      calendar.enter(chance.whole(1, scenario.latencyMs), () => {
+      clock.schedule(random.integer(1, scenario.latencyMs), () => {
         try {
           const outcome = decide();
           trace.add('accounts', `${what}: ${outcome.kind}`);
           if (fate !== 'answered') return undefined;
           const answer = (): undefined => {
-            if (calendar.now < lateAt) heard(outcome);
+            if (clock.now < lateAt) heard(outcome);
             return void resolve(outcome);
           };
-          calendar.enter(chance.whole(1, scenario.latencyMs), answer, process);
+          clock.schedule(random.integer(1, scenario.latencyMs), answer, process);
         } catch (error) {
           this.#world.fail(error);
           reject(error);

@@ -1,4 +1,4 @@
-import type { Observed } from './observe.js';
+import type { LaneState } from './lane-state.js';
 import type { Process } from './process.js';
 import type { CampaignPlan } from './scenario.js';
 import { Violation } from './violation.js';
@@ -19,18 +19,18 @@ export class Director {
   }
 
   begin(): void {
-    const { calendar, chance, scenario } = this.#world;
-    for (const plan of scenario.campaigns) calendar.enter(plan.committedAt, () => this.#commit(plan));
-    calendar.enter(chance.whole(500, 2_000), () => this.#sweep(2_000));
-    const rounds = scenario.faults.size === 0 ? 0 : chance.whole(2, 8);
+    const { clock, random, scenario } = this.#world;
+    for (const plan of scenario.campaigns) clock.schedule(plan.committedAt, () => this.#commit(plan));
+    clock.schedule(random.integer(500, 2_000), () => this.#sweep(2_000));
+    const rounds = scenario.faults.size === 0 ? 0 : random.integer(2, 8);
     for (let round = 0; round < rounds; round += 1) {
-      calendar.enter(chance.whole(1, scenario.chaosMs), () => this.#fault());
+      clock.schedule(random.integer(1, scenario.chaosMs), () => this.#fault());
     }
-    const words = chance.is(0.5) ? chance.whole(1, 4) : 0;
+    const words = random.chance(0.5) ? random.integer(1, 4) : 0;
     for (let word = 0; word < words; word += 1) {
-      calendar.enter(chance.whole(1, scenario.chaosMs), () => this.#operate());
+      clock.schedule(random.integer(1, scenario.chaosMs), () => this.#operate());
     }
-    calendar.enter(scenario.chaosMs, () => this.#calm());
+    clock.schedule(scenario.chaosMs, () => this.#calm());
   }
 
   async #commit(plan: CampaignPlan): Promise<void> {
@@ -43,31 +43,31 @@ export class Director {
   /** One of the processes that can sweeps now and then; in the calm, the longer nothing happens, the more seldom. */
   #sweep(everyMs: number): undefined {
     if (this.#isOver) return undefined;
-    const { calendar, chance, processes } = this.#world;
+    const { clock, random, processes } = this.#world;
     const able = processes.filter((process) => !process.isStopped);
     if (able.length > 0) {
-      const process = chance.pick(able);
+      const process = random.pick(able);
       process.sweep().catch((error: unknown) => this.#world.broken(`${process.name}: sweep`, error));
     }
     const next = this.#world.isCalm ? Math.min(everyMs * 4, 1_800_000) : 3_000;
-    calendar.enter(chance.whole(next, 3 * next), () => this.#sweep(next));
+    clock.schedule(random.integer(next, 3 * next), () => this.#sweep(next));
     return undefined;
   }
 
   #fault(): Promise<void> | undefined {
-    const { chance, scenario, calendar, server, judge, jobs } = this.#world;
+    const { random, scenario, clock, server, checker, jobs } = this.#world;
     const kinds = [...scenario.faults].filter((fault) => fault !== 'service' && fault !== 'slow');
     if (kinds.length === 0 || this.#world.isCalm) return undefined;
-    const process = chance.pick(this.#world.processes);
-    const fault = chance.pick(kinds);
+    const process = random.pick(this.#world.processes);
+    const fault = random.pick(kinds);
     switch (fault) {
       case 'kill':
         return void this.#kill(process);
       case 'stop': {
-        const ms = chance.weighted([
-          [3, chance.whole(100, 3_000)],
-          [3, chance.whole(3_000, 20_000)],
-          [1, chance.whole(20_000, 90_000)],
+        const ms = random.weighted([
+          [3, random.integer(100, 3_000)],
+          [3, random.integer(3_000, 20_000)],
+          [1, random.integer(20_000, 90_000)],
         ]);
         this.#say('stops', `${process.name} for ${ms} ms`);
         process.stop(ms);
@@ -76,27 +76,27 @@ export class Director {
       }
       case 'cut':
         this.#say('connections cut', process.name);
-        return void process.cut(chance.is(0.7) ? chance.whole(1, 50) : chance.whole(50, 4_000));
+        return void process.cut(random.chance(0.7) ? random.integer(1, 50) : random.integer(50, 4_000));
       case 'lock':
         this.#say('locks lost', process.name);
         return void jobs.loseLocks((holder) => holder === process, 0);
       case 'clock': {
-        const ms = chance.whole(100, 20_000);
+        const ms = random.integer(100, 20_000);
         this.#say('clock set back', `by ${ms} ms`);
         server.skew -= ms;
         return undefined;
       }
       case 'full': {
-        const ms = chance.whole(10, 4_000);
+        const ms = random.integer(10, 4_000);
         this.#say('redis full', `for ${ms} ms`);
-        this.#world.fullUntil = calendar.now + ms;
+        this.#world.fullUntil = clock.now + ms;
         return undefined;
       }
       case 'forget': {
         // Time in which everything that is answered will be lost.
-        const ms = chance.whole(1, Math.max(1, scenario.lossMs - 50));
-        judge.remembered();
-        calendar.enter(ms, () => this.#forget(ms));
+        const ms = random.integer(1, Math.max(1, scenario.lossMs - 50));
+        checker.remembered();
+        clock.schedule(ms, () => this.#forget(ms));
         return server.remember();
       }
       default:
@@ -105,25 +105,25 @@ export class Director {
   }
 
   #kill(process: Process): void {
-    const { calendar, chance, processes, jobs } = this.#world;
+    const { clock, random, processes, jobs } = this.#world;
     this.#say('kills', process.name);
     process.kill();
     processes.splice(processes.indexOf(process), 1);
     jobs.stalled(process);
     const start = (): undefined => void this.#world.startProcess();
     if (processes.length === 0) start();
-    else calendar.enter(chance.whole(100, 15_000), start);
+    else clock.schedule(random.integer(100, 15_000), start);
   }
 
   async #forget(lostMs: number): Promise<void> {
-    const { chance, server, judge, jobs, processes } = this.#world;
+    const { random, server, checker, jobs, processes } = this.#world;
     this.#say('redis forgets', `its last ${lostMs} ms`);
-    judge.forgot();
+    checker.forgot();
     server.run += 1;
-    for (const process of processes) process.cut(chance.whole(1, 1_500));
+    for (const process of processes) process.cut(random.integer(1, 1_500));
     jobs.forget();
     await server.forget();
-    if (chance.is(0.25)) this.#kill(chance.pick(processes));
+    if (random.chance(0.25)) this.#kill(random.pick(processes));
   }
 
   #say(what: string, more: string): void {
@@ -133,9 +133,9 @@ export class Director {
 
   /** An operator's word, whatever stands. */
   async #operate(): Promise<void> {
-    const { chance, scenario, trace } = this.#world;
-    const { id, lane } = chance.pick(scenario.campaigns);
-    const word = chance.weighted([
+    const { random, scenario, trace } = this.#world;
+    const { id, lane } = random.pick(scenario.campaigns);
+    const word = random.weighted([
       [4, 'pause'],
       [3, 'resume'],
       [1, 'cancel'],
@@ -167,8 +167,8 @@ export class Director {
   }
 
   async #resolve(lane: string): Promise<void> {
-    const { chance } = this.#world;
-    const as = chance.pick(['resend', 'abandon', 'accepted'] as const);
+    const { random } = this.#world;
+    const as = random.pick(['resend', 'abandon', 'accepted'] as const);
     await this.#world.direct(lane, async ({ commands }) => {
       const unknown = await commands.unknown();
       if (unknown.length > 0) await commands.resolve(as, 'the operator', unknown);
@@ -184,24 +184,24 @@ export class Director {
       world.accountsOf(settings.name).calm();
       if (!isBlocked) world.serviceOf(settings.name).isSilent = false;
     }
-    world.calendar.enter(1_000, () => this.#attend(2_000, world.calendar.now + CALM_MS));
+    world.clock.schedule(1_000, () => this.#attend(2_000, world.clock.now + CALM_MS));
     return undefined;
   }
 
   /** An operator who mends what only an operator can, until everything has ended. */
   async #attend(everyMs: number, until: number): Promise<void> {
     const world = this.#world;
-    const { calendar, scenario } = world;
-    if (calendar.now > until)
+    const { clock, scenario } = world;
+    if (clock.now > until)
       throw new Violation(
         this.#isOneBlocked() ? 9 : 0,
         `not ended after ${CALM_MS} ms of calm: ${this.#standing()}`,
       );
     const isEnded = ({ settings }: (typeof scenario.lanes)[number]): boolean =>
-      hasEnded(world.judge.lane(settings.name));
+      hasEnded(world.checker.lane(settings.name));
     if (this.#uncommitted === 0 && scenario.lanes.every(isEnded)) {
       // A job that was put back to the next permit finds then that there is nothing to do.
-      calendar.enter(scenario.config.quotaWindowMs + 60_000, () => this.#end());
+      clock.schedule(scenario.config.quotaWindowMs + 60_000, () => this.#end());
       return;
     }
     if (this.#uncommitted === 0 && scenario.lanes.every((plan) => plan.isBlocked || isEnded(plan))) {
@@ -209,19 +209,19 @@ export class Director {
     }
     for (const { settings } of scenario.lanes) await this.#mend(settings.name);
     const next = Math.min(everyMs * 1.6, 3_600_000);
-    calendar.enter(next, () => this.#attend(next, until));
+    clock.schedule(next, () => this.#attend(next, until));
   }
 
   async #mend(lane: string): Promise<void> {
-    const { judge, chance, trace } = this.#world;
-    const state = judge.lane(lane);
+    const { checker, random, trace } = this.#world;
+    const state = checker.lane(lane);
     if (state === undefined) return;
     const word = (what: string): void => trace.add('operator', `${what} in ${lane}`);
     if (state.stopped !== '' || state.held !== '') {
       word(`reopens ${state.stopped}${state.held}`);
       if (state.stopped !== '') {
         this.#world.accountsOf(lane).again();
-        chance.pick(this.#world.processes).logInAgain(lane);
+        random.pick(this.#world.processes).logInAgain(lane);
       }
       await this.#world.direct(lane, ({ commands }) => commands.lane('resume'));
     }
@@ -231,7 +231,7 @@ export class Director {
       open += (n['planned'] ?? 0) + (n['sending'] ?? 0) + (n['deliveredToNetwork'] ?? 0);
       if (campaign.s !== 'paused') continue;
       word(`resumes or cancels ${id}`);
-      const command = chance.is(0.8) ? 'resume' : 'cancel';
+      const command = random.chance(0.8) ? 'resume' : 'cancel';
       await this.#world.direct(lane, ({ commands }) => commands.campaign(command, id));
     }
     if (open === 0 && state.unknown.size > 0) {
@@ -243,19 +243,19 @@ export class Director {
   /** Everything has ended: nothing may be left, and when it is old enough, nothing at all. */
   async #end(): Promise<void> {
     const world = this.#world;
-    const { calendar, chance, scenario, judge, server } = world;
+    const { clock, random, scenario, checker, server } = world;
     for (const { settings } of scenario.lanes) await server.look(settings.name, 'end');
-    await judge.ended();
+    await checker.ended();
     this.#isOver = true;
     const jobsEnd = (): undefined => {
       if (world.jobs.size > 0) throw new Violation(10, `${world.jobs.size} jobs are left`);
     };
     // Most worlds end here; to see their data go takes as many commands as the rest.
-    const isEnough = !chance.is(0.25);
+    const isEnough = !random.chance(0.25);
     if (world.jobs.size === 0 || scenario.notifications === undefined) jobsEnd();
     // What notifications have settled is found out by its job when it would have been asked about.
     else
-      calendar.enter(scenario.config.followUpDeadlineMs, () => {
+      clock.schedule(scenario.config.followUpDeadlineMs, () => {
         jobsEnd();
         world.isDone = isEnough;
         return undefined;
@@ -264,10 +264,10 @@ export class Director {
       world.isDone = world.jobs.size === 0;
       return;
     }
-    calendar.enter(scenario.config.retentionMs, async () => {
+    clock.schedule(scenario.config.retentionMs, async () => {
       world.processes[0]?.sweep().catch((error: unknown) => world.broken('sweep', error));
     });
-    calendar.enter(scenario.config.retentionMs + 60_000, () => this.#gone());
+    clock.schedule(scenario.config.retentionMs + 60_000, () => this.#gone());
   }
 
   async #gone(): Promise<void> {
@@ -292,7 +292,7 @@ export class Director {
   #standing(): string {
     return this.#world.scenario.lanes
       .map(({ settings }) => {
-        const campaigns = this.#world.judge.lane(settings.name)?.campaigns ?? new Map();
+        const campaigns = this.#world.checker.lane(settings.name)?.campaigns ?? new Map();
         return [...campaigns]
           .map(([id, { state }]) => `${id} ${state.s} ${JSON.stringify(state.n)}`)
           .join('; ');
@@ -301,7 +301,7 @@ export class Director {
   }
 }
 
-function hasEnded(state: Observed | undefined): boolean {
+function hasEnded(state: LaneState | undefined): boolean {
   return (
     state === undefined ||
     (state.held === '' &&

@@ -4,10 +4,10 @@ import { expect, test } from 'vitest';
 import { createWakers, type Stage } from '../../src/lane/queues.js';
 import { keyNames } from '../../src/redis/keys.js';
 import { testRedis } from '../redis/test-redis.js';
-import { Calendar } from './calendar.js';
-import { chanceOf } from './chance.js';
 import { Jobs } from './jobs.js';
+import { randomFrom } from './random.js';
 import { Trace } from './trace.js';
+import { VirtualClock } from './virtual-clock.js';
 
 const { redis, prefix } = testRedis('simulated-jobs');
 const UNIT_MS = 60_000;
@@ -28,10 +28,10 @@ test('whatever is woken in whatever order, the model has the jobs that BullMQ ha
       runs += 1;
       const keys = keyNames(`${prefix}-${runs}`);
       const real = createWakers(redis, keys);
-      const calendar = new Calendar();
+      const clock = new VirtualClock();
       const model = new Jobs({
-        calendar,
-        chance: chanceOf(0),
+        clock,
+        random: randomFrom(0),
         processes: [],
         trace: new Trace(false, () => 0),
         broken: () => {},

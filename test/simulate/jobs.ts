@@ -17,7 +17,7 @@ const BROKEN_MS = 1_000;
 const STALLED_MS = [6_000, 11_000] as const;
 
 /** What jobs need of their world. */
-export type Surroundings = Pick<World, 'calendar' | 'chance' | 'processes' | 'trace' | 'broken'>;
+export type Surroundings = Pick<World, 'clock' | 'random' | 'processes' | 'trace' | 'broken'>;
 
 /** The alarm clock that BullMQ is: one job a lane and stage, served by one process at a time unless a lock is lost. */
 export class Jobs implements Wakers {
@@ -36,12 +36,12 @@ export class Jobs implements Wakers {
   /** In how many ms a job that nobody serves is due; undefined if there is none. */
   dueIn(stage: Stage, lane: string): number | undefined {
     const job = this.#jobs.get(`${stage} ${lane}`);
-    return job?.holder === undefined && job !== undefined ? job.at - this.#world.calendar.now : undefined;
+    return job?.holder === undefined && job !== undefined ? job.at - this.#world.clock.now : undefined;
   }
 
   async wake(stage: Stage, lane: string, inMs: number): Promise<void> {
     const name = `${stage} ${lane}`;
-    const { now } = this.#world.calendar;
+    const { now } = this.#world.clock;
     const known = this.#jobs.get(name);
     if (known === undefined) {
       const job = { stage, lane, at: 0, holder: undefined, token: 0 };
@@ -56,15 +56,15 @@ export class Jobs implements Wakers {
 
   /** Takes a job away from whoever has it, after as long as it takes to notice. The turn may go on beside the next. */
   loseLocks(which: (holder: Process) => boolean, noticedInMs: number): void {
-    const { calendar, chance } = this.#world;
+    const { clock, random } = this.#world;
     for (const job of this.#jobs.values()) {
       const { holder, token } = job;
       if (holder === undefined || !which(holder)) continue;
-      calendar.enter(noticedInMs, () => {
+      clock.schedule(noticedInMs, () => {
         if (job.token !== token) return undefined;
         const control = holder.serving.get(`${job.stage} ${job.lane}`);
         // The lock is renewed every three seconds; then its holder notices.
-        calendar.enter(chance.whole(0, 3_000), () => void control?.abort(), holder);
+        clock.schedule(random.integer(0, 3_000), () => void control?.abort(), holder);
         this.#delay(job, 0);
         return undefined;
       });
@@ -73,13 +73,13 @@ export class Jobs implements Wakers {
 
   /** What BullMQ takes to find that the process behind a job is gone. */
   stalled(process: Process): void {
-    this.loseLocks((holder) => holder === process, this.#world.chance.whole(...STALLED_MS));
+    this.loseLocks((holder) => holder === process, this.#world.random.integer(...STALLED_MS));
   }
 
   /** The queue's keys lie on the server that forgot. */
   forget(): void {
     for (const [name, job] of this.#jobs) {
-      if (job.holder === undefined && this.#world.chance.is(0.5)) {
+      if (job.holder === undefined && this.#world.random.chance(0.5)) {
         job.token = -1;
         this.#jobs.delete(name);
       }
@@ -87,27 +87,27 @@ export class Jobs implements Wakers {
   }
 
   #delay(job: Job, inMs: number): void {
-    const { calendar } = this.#world;
+    const { clock } = this.#world;
     this.#token += 1;
     const token = this.#token;
     job.holder = undefined;
     job.token = token;
-    job.at = calendar.now + inMs;
-    calendar.enter(inMs, () => {
+    job.at = clock.now + inMs;
+    clock.schedule(inMs, () => {
       if (job.token === token && job.holder === undefined) this.#serve(job);
       return undefined;
     });
   }
 
   #serve(job: Job): void {
-    const { chance } = this.#world;
+    const { random } = this.#world;
     const name = `${job.stage} ${job.lane}`;
     const able = this.#world.processes.filter((process) => !process.isDead && !process.isStopped);
     if (able.length === 0) {
       this.#delay(job, 500);
       return;
     }
-    const process = chance.pick(able);
+    const process = random.pick(able);
     if (process.serving.has(name)) {
       this.#delay(job, SERVED_HERE_MS);
       return;

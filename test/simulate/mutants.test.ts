@@ -1,14 +1,14 @@
 import { describe, expect, inject, it } from 'vitest';
-import { replay } from './fleet.js';
-import { hunt } from './hunt.js';
 import { MUTANTS } from './mutants.js';
+import { runMutant } from './run-mutant.js';
+import { replay } from './run-worlds.js';
 import { INVARIANTS } from './violation.js';
 
 const redisUrl = inject('redisUrl');
 
 describe('each planted bug is seen', () => {
   it.each(MUTANTS)('$name', async (mutant) => {
-    const { seen } = await hunt(redisUrl, mutant);
+    const { seen } = await runMutant(redisUrl, mutant);
     expect(seen.map(({ invariant }) => INVARIANTS[invariant])).not.toEqual([]);
     expect(new Set(seen.map(({ invariant }) => invariant))).toEqual(new Set([mutant.invariant]));
   });
@@ -20,7 +20,7 @@ describe('each planted bug is seen', () => {
 
   it('one whose text the scripts no longer hold is an error', async () => {
     const lua = [{ file: 'lane/gate.lua', from: 'what is not there', to: '' }];
-    await expect(hunt(redisUrl, { name: 'stale', invariant: 1, why: '', lua })).rejects.toThrow(
+    await expect(runMutant(redisUrl, { name: 'stale', invariant: 1, why: '', lua })).rejects.toThrow(
       'src/lane/gate.lua does not hold the text that the mutant replaces: what is not there',
     );
   });

@@ -4,7 +4,7 @@ import { createInbox } from '../../src/notifications/inbox.js';
 import { openCallbacks } from '../../src/notifications/receiver.js';
 import { sweepLane } from '../../src/recovery/sweep.js';
 import { sendTurn } from '../../src/sending/send.js';
-import type { Made } from './process.js';
+import type { Parts } from './process.js';
 import type { LuaChange } from './scripts.js';
 
 /** A bug planted on purpose. The simulation must see it, and as a violation of this invariant. */
@@ -19,7 +19,7 @@ export interface Mutant {
   /** Texts of the scripts; one that is not there any more is an error. */
   readonly lua?: readonly LuaChange[];
   /** Parts of the pipeline. */
-  readonly made?: Partial<Made>;
+  readonly parts?: Partial<Parts>;
 }
 
 /** A lane that does not know which ids were ever given to its requests. */
@@ -69,7 +69,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'a claim is given back before it is sent',
     invariant: 3,
     why: 'what leaves has no claim, and nobody would know of it',
-    made: {
+    parts: {
       send: (stage, lane, ...rest) => {
         const send: typeof lane.claims.send = async (call) => {
           const reply = await lane.claims.send(call);
@@ -97,7 +97,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'a notification needs no token',
     invariant: 4,
     why: 'whoever has found the address tells of deliveries that never were',
-    made: {
+    parts: {
       callbacks: (options) => openCallbacks({ ...options, callback: { ...options.callback, proof: 'path' } }),
     },
   },
@@ -106,7 +106,7 @@ export const MUTANTS: readonly Mutant[] = [
     from: 1400,
     invariant: 4,
     why: 'a batch that was never accepted is said to be an earlier request to the same people',
-    made: {
+    parts: {
       inbox: (lane, options) => createInbox(forgetful(lane), options),
       followUp: (stage, lane, ...rest) => followUpTurn(stage, forgetful(lane), ...rest),
     },
@@ -150,7 +150,7 @@ export const MUTANTS: readonly Mutant[] = [
     ],
   },
   {
-    name: 'everybody probes',
+    name: 'allProcesses probes',
     from: 100,
     invariant: 7,
     why: 'after a pause all that wait go at once',
@@ -239,7 +239,7 @@ export const MUTANTS: readonly Mutant[] = [
     from: 125,
     invariant: 9,
     why: 'it does not know that an operator has opened the lane since its request was claimed',
-    made: {
+    parts: {
       send: (stage, lane, tokenSource, ...rest) => {
         const replaceRefused: typeof tokenSource.replaceRefused = async (generation) => {
           const outcome = await tokenSource.replaceRefused(generation);
@@ -281,7 +281,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'what is past its retention stays',
     invariant: 10,
     why: 'data that nobody needs any more',
-    made: {
+    parts: {
       sweep: (lane, options, alive) => sweepLane(lane, { ...options, removeCampaign: async () => {} }, alive),
     },
   },

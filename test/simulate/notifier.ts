@@ -32,34 +32,34 @@ export class Notifier {
 
   /** From here on its recipients are told of. */
   accepted(taken: Taken): void {
-    const { calendar, chance } = this.#world;
+    const { clock, random } = this.#world;
     for (const { number, finalAt, final } of taken.recipients) {
       const wrong = final === 'DeliveredToTerminal' ? 'DeliveryImpossible' : 'DeliveredToTerminal';
       // Of a text of several parts the network's report never comes.
-      if (chance.is(0.6)) this.#tell(taken, [{ number, status: 'DeliveredToNetwork' }], 0);
+      if (random.chance(0.6)) this.#tell(taken, [{ number, status: 'DeliveredToNetwork' }], 0);
       if (finalAt !== Number.POSITIVE_INFINITY) {
-        const status = chance.is(0.02) ? wrong : final;
-        this.#tell(taken, [{ number, status }], finalAt - calendar.now);
+        const status = random.chance(0.02) ? wrong : final;
+        this.#tell(taken, [{ number, status }], finalAt - clock.now);
       }
-      if (chance.is(0.1)) this.#forge(taken, [{ number, status: wrong }]);
-      if (chance.is(0.05)) this.#stray(taken, [{ number, status: wrong }]);
+      if (random.chance(0.1)) this.#forge(taken, [{ number, status: wrong }]);
+      if (random.chance(0.05)) this.#stray(taken, [{ number, status: wrong }]);
     }
     const many = taken.recipients.filter(({ finalAt }) => finalAt !== Number.POSITIVE_INFINITY);
-    if (many.length > 1 && chance.is(0.2)) {
+    if (many.length > 1 && random.chance(0.2)) {
       const latest = Math.max(...many.map(({ finalAt }) => finalAt));
       this.#tell(
         taken,
         many.map(({ number, final }) => ({ number, status: final })),
-        latest - calendar.now,
+        latest - clock.now,
       );
     }
   }
 
   #tell(taken: Taken, reports: readonly Report[], inMs: number): void {
-    const { chance } = this.#world;
-    if (chance.is(this.#plan.loss)) return void this.#world.count('notifications lost');
+    const { random } = this.#world;
+    if (random.chance(this.#plan.loss)) return void this.#world.count('notifications lost');
     for (const { number, status } of reports) this.#told.add(`${taken.campaign} ${number} ${status}`);
-    const times = chance.is(0.15) ? 2 : 1;
+    const times = random.chance(0.15) ? 2 : 1;
     for (let time = 0; time < times; time += 1) {
       this.#post(
         this.#proven(this.#document(taken.id, taken, reports)),
@@ -72,7 +72,9 @@ export class Notifier {
   /** By somebody who has found the address and not the token. */
   #forge(taken: Taken, reports: readonly Report[]): void {
     const body = JSON.stringify(this.#document(taken.id, taken, reports));
-    const headers = this.#world.chance.is(0.5) ? { 'x-security-token': 'x'.repeat(this.#token.length) } : {};
+    const headers = this.#world.random.chance(0.5)
+      ? { 'x-security-token': 'x'.repeat(this.#token.length) }
+      : {};
     this.#post({ headers, query: '', body }, this.#delay(), 'forged notifications');
   }
 
@@ -89,26 +91,26 @@ export class Notifier {
   }
 
   #delay(): number {
-    const { chance } = this.#world;
-    return chance.weighted([
-      [50, chance.whole(0, 50)],
-      [25, chance.whole(0, 10_000)],
-      [25, chance.whole(0, 60_000)],
-      [this.#plan.areLate ? 20 : 0, chance.whole(0, 2 * HOUR_MS)],
+    const { random } = this.#world;
+    return random.weighted([
+      [50, random.integer(0, 50)],
+      [25, random.integer(0, 10_000)],
+      [25, random.integer(0, 60_000)],
+      [this.#plan.areLate ? 20 : 0, random.integer(0, 2 * HOUR_MS)],
     ]);
   }
 
   /** The shapes that the delivery information of an answer may come in. */
   #document(id: string, { correlator }: Taken, reports: readonly Report[]): object {
-    const { chance } = this.#world;
+    const { random } = this.#world;
     const resourceURL = `https://127.0.0.1/smsmessaging/v1/outbound/ACME/requests/${id}/deliveryInfos`;
     const deliveryInfo = reports.map(({ number, status }) => ({
-      address: chance.pick([`tel:${number}`, number, number.slice(1), `00${number.slice(1)}`]),
+      address: random.pick([`tel:${number}`, number, number.slice(1), `00${number.slice(1)}`]),
       deliveryStatus: status,
     }));
-    const repeated = correlator !== undefined && chance.is(0.5) ? { clientCorrelator: correlator } : {};
+    const repeated = correlator !== undefined && random.chance(0.5) ? { clientCorrelator: correlator } : {};
     const [single] = deliveryInfo;
-    return chance.pick([
+    return random.pick([
       { deliveryInfoList: { resourceURL, deliveryInfo, ...repeated } },
       {
         deliveryInfoNotification: {
@@ -121,7 +123,7 @@ export class Notifier {
   }
 
   #proven(document: object): Notification {
-    const { chance } = this.#world;
+    const { random } = this.#world;
     const inHeader = {
       headers: { authorization: `Bearer ${this.#token}` },
       query: '',
@@ -129,16 +131,20 @@ export class Notifier {
     };
     const inQuery = { headers: {}, query: `token=${this.#token}`, body: JSON.stringify(document) };
     const body = JSON.stringify({ securityToken: this.#token, ...document });
-    return chance.pick([inHeader, inQuery, { headers: {}, query: '', body }]);
+    return random.pick([inHeader, inQuery, { headers: {}, query: '', body }]);
   }
 
   /** One of the processes gets it, if there is one then that is not about to die; one that is stopped reads it later. */
   #post(notification: Notification, inMs: number, what: string): void {
-    const { calendar, chance } = this.#world;
-    calendar.enter(inMs, () => {
-      const process = chance.pick(this.#world.processes);
+    const { clock, random } = this.#world;
+    clock.schedule(inMs, () => {
+      const process = random.pick(this.#world.processes);
       this.#world.count(what);
-      calendar.enter(chance.whole(0, 20), () => void process.notified(this.#segment, notification), process);
+      clock.schedule(
+        random.integer(0, 20),
+        () => void process.notified(this.#segment, notification),
+        process,
+      );
       return undefined;
     });
   }

@@ -19,12 +19,12 @@ import { sweepLane, wakeLane } from '../../src/recovery/sweep.js';
 import { type Manuscripts, manuscripts } from '../../src/sending/messages.js';
 import { createMemory, type Memory } from '../../src/sending/recent-claims.js';
 import { sendTurn } from '../../src/sending/send.js';
-import type { Owner } from './calendar.js';
 import { type Line, SimulatedConnection } from './connection.js';
 import { nameOf, type Reply, START } from './server.js';
+import type { Owner } from './virtual-clock.js';
 import type { World } from './world.js';
 
-/** A connection from when it was made until it is cut. */
+/** A connection from when it was parts until it is cut. */
 interface Link {
   isCut: boolean;
   /** Commands up to this one reach the server, also after the cut. */
@@ -80,14 +80,14 @@ export class Process implements Owner, Line {
     this.name = name;
     this.#world = world;
     this.#link = newLink();
-    const { calendar, chance, scenario, keys } = world;
-    const [offset, skew] = [chance.whole(0, 1_000_000), chance.whole(-2_000, 2_000)];
+    const { clock, random, scenario, keys } = world;
+    const [offset, skew] = [random.integer(0, 1_000_000), random.integer(-2_000, 2_000)];
     let nonces = 0;
     this.machine = {
-      clock: () => START + calendar.now + skew,
-      monotonic: () => offset + calendar.now,
-      alarm: (ms, ring) => calendar.enter(ms, () => void ring(), this),
-      random: chance.next,
+      clock: () => START + clock.now + skew,
+      monotonic: () => offset + clock.now,
+      alarm: (ms, ring) => clock.schedule(ms, () => void ring(), this),
+      random: random.next,
       nonce: () => {
         nonces += 1;
         return `${name}-${nonces}`;
@@ -103,14 +103,14 @@ export class Process implements Owner, Line {
           scenario.config,
           settings,
           this.#events,
-          chance.next,
+          random.next,
           this.machine,
         );
         return [
           settings.name,
           {
             lane,
-            memory: world.made.memory(this.machine.monotonic, {
+            memory: world.parts.memory(this.machine.monotonic, {
               process: name,
               lossMs: () => scenario.lossMs,
             }),
@@ -137,14 +137,14 @@ export class Process implements Owner, Line {
           lately,
           roundMs: ROUND_MS,
         };
-        return [lane, world.made.inbox(served.lane, options)];
+        return [lane, world.parts.inbox(served.lane, options)];
       }),
     );
     const { callback } = scenario.config;
     if (callback !== undefined) {
       const { monotonic } = this.machine;
       const options = { callback, inboxes: this.#inboxes, events: this.#events, monotonic };
-      this.#callbacks = world.made.callbacks(options);
+      this.#callbacks = world.parts.callbacks(options);
     }
   }
 
@@ -158,12 +158,12 @@ export class Process implements Owner, Line {
 
   /** Whether the roster would still show it. */
   get givesSign(): boolean {
-    const { now } = this.#world.calendar;
+    const { now } = this.#world.clock;
     return (!this.isDead && !this.isStopped) || now - this.#silentSince < DEAD_AFTER_MS;
   }
 
   get isStopped(): boolean {
-    return this.stoppedUntil > this.#world.calendar.now;
+    return this.stoppedUntil > this.#world.clock.now;
   }
 
   /** Serves a lane for a while, as work.ts has it done. */
@@ -179,7 +179,7 @@ export class Process implements Owner, Line {
       inFlight: lane.rules.inFlight,
       signal,
     };
-    const { followUp, send } = this.#world.made;
+    const { followUp, send } = this.#world.parts;
     if (stage === 'poll')
       return followUp({ messaging, events: this.#events }, lane, tokenSource, texts, memory, turn);
     await this.#joined;
@@ -211,9 +211,9 @@ export class Process implements Owner, Line {
       alive: async () => [],
       removeCampaign: (lane: string, id: string) => removeCampaign(this.redis, keys, lane, id),
     };
-    const alive = this.#world.everybody.filter((process) => process.givesSign).map(({ name }) => name);
+    const alive = this.#world.allProcesses.filter((process) => process.givesSign).map(({ name }) => name);
     await Promise.all(
-      [...this.#lanes.values()].map(({ lane }) => this.#world.made.sweep(lane, options, alive)),
+      [...this.#lanes.values()].map(({ lane }) => this.#world.parts.sweep(lane, options, alive)),
     );
   }
 
@@ -240,19 +240,19 @@ export class Process implements Owner, Line {
   }
 
   carry(command: Command): void {
-    const { calendar, server, trace } = this.#world;
+    const { clock, server, trace } = this.#world;
     if (this.isDead) return;
-    if (calendar.now < this.#downUntil) {
-      calendar.enter(1, () => void command.reject(new Error('Connection is closed.')), this);
+    if (clock.now < this.#downUntil) {
+      clock.schedule(1, () => void command.reject(new Error('Connection is closed.')), this);
       return;
     }
     const link = this.#link;
     link.carried += 1;
     const place = link.carried;
     link.unanswered.add(command);
-    const heldUpMs = this.#world.onCall?.holdsUp(this, command) ?? 0;
-    link.ranAt = Math.max(link.ranAt, calendar.now + this.#world.latency() + heldUpMs);
-    calendar.enter(link.ranAt - calendar.now, async () => {
+    const heldUpMs = this.#world.incident?.holdsUp(this, command) ?? 0;
+    link.ranAt = Math.max(link.ranAt, clock.now + this.#world.latency() + heldUpMs);
+    clock.schedule(link.ranAt - clock.now, async () => {
       if (place > link.reaches) return;
       const refusal = this.#world.refusal();
       const reply: Reply = refusal === undefined ? await server.execute(command) : { error: refusal };
@@ -262,20 +262,20 @@ export class Process implements Owner, Line {
       const answer = (): void => {
         if (link.unanswered.delete(command)) deliver(command, reply);
       };
-      link.repliedAt = Math.max(link.repliedAt, calendar.now + this.#world.latency());
-      const isAtOnce = link.repliedAt === calendar.now && !this.isStopped;
+      link.repliedAt = Math.max(link.repliedAt, clock.now + this.#world.latency());
+      const isAtOnce = link.repliedAt === clock.now && !this.isStopped;
       if (isAtOnce) answer();
-      else calendar.enter(link.repliedAt - calendar.now, () => void answer(), this);
+      else clock.schedule(link.repliedAt - clock.now, () => void answer(), this);
     });
   }
 
   /** The connection breaks: what was not answered is lost, whether it runs or not, and there is another after so long. */
   cut(downMs: number): void {
-    const { calendar } = this.#world;
+    const { clock } = this.#world;
     const link = this.#sever();
-    this.#downUntil = calendar.now + downMs;
+    this.#downUntil = clock.now + downMs;
     const lost = [...link.unanswered];
-    calendar.enter(
+    clock.schedule(
       0,
       () => {
         for (const command of lost) command.reject(new Error('Connection is closed.'));
@@ -283,31 +283,31 @@ export class Process implements Owner, Line {
       },
       this,
     );
-    calendar.enter(downMs, () => void this.#connected(), this);
+    clock.schedule(downMs, () => void this.#connected(), this);
   }
 
   kill(): void {
     this.isDead = true;
-    this.#silentSince = this.#world.calendar.now;
+    this.#silentSince = this.#world.clock.now;
     this.#sever();
   }
 
   /** It says nothing and hears nothing for so long, and does not notice. */
   stop(ms: number): void {
-    this.#silentSince = this.#world.calendar.now;
-    this.stoppedUntil = this.#world.calendar.now + ms;
+    this.#silentSince = this.#world.clock.now;
+    this.stoppedUntil = this.#world.clock.now + ms;
   }
 
   #sever(): Link {
     const link = this.#link;
     link.isCut = true;
-    link.reaches = this.#world.chance.whole(link.carried - link.unanswered.size, link.carried);
+    link.reaches = this.#world.random.integer(link.carried - link.unanswered.size, link.carried);
     this.#link = newLink();
     return link;
   }
 
   #connected(): void {
-    if (this.#world.calendar.now < this.#downUntil) return;
+    if (this.#world.clock.now < this.#downUntil) return;
     for (const { lane, memory } of this.#lanes.values()) {
       memory.telling(reassert(lane, memory));
     }
@@ -381,8 +381,8 @@ function shown(reply: Reply): string {
   return (text ?? '').slice(0, 300);
 }
 
-/** What a world is made of that a mutant may replace. */
-export const MADE = {
+/** What a world is parts of that a mutant may replace. */
+export const PARTS = {
   memory: createMemory,
   send: sendTurn,
   followUp: followUpTurn,
@@ -390,4 +390,4 @@ export const MADE = {
   inbox: createInbox,
   callbacks: openCallbacks,
 };
-export type Made = typeof MADE;
+export type Parts = typeof PARTS;

@@ -1,4 +1,4 @@
-import type { Result, Tally } from './tally.js';
+import type { Result, Totals } from './results.js';
 
 const MOST_SHOWN = 5;
 const EACH = 2_000;
@@ -19,8 +19,8 @@ export function progressOf(total: number, out: NodeJS.WriteStream): (done: numbe
 }
 
 /** The end of a run, in lines. */
-export function summaryOf(tally: Tally, seconds: number): string[] {
-  const { seeds, steps, virtualMs, faults, violated, mark, traces } = tally;
+export function summaryOf(totals: Totals, seconds: number): string[] {
+  const { seeds, steps, virtualMs, faults, violated, mark, traces } = totals;
   const hours = Math.round(virtualMs / 3_600_000).toLocaleString('en');
   const perSecond = Math.round(seeds / seconds);
   const happened = [...faults].sort(([, one], [, other]) => other - one);

@@ -9,13 +9,13 @@
  *   npm run -s test:simulate -- --mutants                      whether each planted bug is seen
  */
 import type { ProvidedRedis } from '../../src/redis/provide.js';
-import { replay } from './fleet.js';
-import { hunt } from './hunt.js';
 import { MUTANTS } from './mutants.js';
 import { type Options, readOptions } from './options.js';
-import { findPlace } from './place.js';
+import { provideSimulationRedis } from './redis.js';
 import { progressOf, summaryOf, violationOf } from './report.js';
-import { Tally } from './tally.js';
+import { Totals } from './results.js';
+import { runMutant } from './run-mutant.js';
+import { replay } from './run-worlds.js';
 import { INVARIANTS } from './violation.js';
 import { runInWorkers } from './workers.js';
 
@@ -26,12 +26,12 @@ process.exitCode = await main();
 async function main(): Promise<number> {
   const options = readOptions(process.argv.slice(2));
   if (typeof options === 'string') return refuse(options);
-  const place = await findPlace((line) => console.error(line)).catch((error: Error) => error);
-  if (place instanceof Error) return refuse(place.message);
+  const redis = await provideSimulationRedis((line) => console.error(line)).catch((error: Error) => error);
+  if (redis instanceof Error) return refuse(redis.message);
   try {
-    return await perform(options, place);
+    return await perform(options, redis);
   } finally {
-    await place.stop();
+    await redis.stop();
   }
 }
 
@@ -50,14 +50,14 @@ async function perform(options: Options, { url }: ProvidedRedis): Promise<number
 
 async function run(url: string, range: Extract<Options, { kind: 'run' }>): Promise<number> {
   const began = performance.now();
-  const tally = new Tally();
+  const totals = new Totals();
   const progress = progressOf(range.seeds, process.stdout);
   await runInWorkers(url, range, (result) => {
-    tally.add(result);
-    progress(tally.seeds, tally.violated.length);
+    totals.add(result);
+    progress(totals.seeds, totals.violated.length);
   });
-  for (const line of summaryOf(tally, (performance.now() - began) / 1000)) console.log(line);
-  return tally.violated.length === 0 && tally.seeds === range.seeds ? 0 : 1;
+  for (const line of summaryOf(totals, (performance.now() - began) / 1000)) console.log(line);
+  return totals.violated.length === 0 && totals.seeds === range.seeds ? 0 : 1;
 }
 
 async function again(url: string, seed: number): Promise<number> {
@@ -77,7 +77,7 @@ async function again(url: string, seed: number): Promise<number> {
 async function mutants(url: string): Promise<number> {
   let missed = 0;
   for (const mutant of MUTANTS) {
-    const { tried, seen } = await hunt(url, mutant);
+    const { tried, seen } = await runMutant(url, mutant);
     const isSeen = seen.length > 0 && seen.every(({ invariant }) => invariant === mutant.invariant);
     if (!isSeen) missed += 1;
     const [first] = seen;

@@ -1,6 +1,6 @@
 import { type Config, type LaneSettings, loadConfig } from '../../src/config/index.js';
 import { QUOTA_MODELS, type QuotaModelName } from '../../src/simulator/quota-models.js';
-import type { Chance } from './chance.js';
+import type { SeededRandom } from './random.js';
 
 /** What may go wrong in a world, and is drawn for each. */
 export const FAULTS = ['kill', 'stop', 'cut', 'lock', 'clock', 'full', 'forget', 'service', 'slow'] as const;
@@ -104,48 +104,48 @@ function configOf(windowMs: number, timeoutMs: number, deadline: string, isNotif
 
 /**
  * Draws a world. Most are small; some are made for one thing, such as a huge campaign before a small one. What has to do
- * with notifications, or with keys that are refused, is drawn by a chance of its own, so that worlds without them are the
+ * with notifications, or with keys that are refused, is drawn by a random of its own, so that worlds without them are the
  * same as if there were none.
  */
-export function draw(chance: Chance, notifying: Chance, refusing: Chance): Scenario {
-  const notifications = notifying.is(0.25)
+export function draw(random: SeededRandom, notifying: SeededRandom, refusing: SeededRandom): Scenario {
+  const notifications = notifying.chance(0.25)
     ? {
         loss: notifying.pick([0, 0.2, 0.6]),
-        areLate: notifying.is(0.3),
-        isAmbiguous: notifying.is(0.5),
+        areLate: notifying.chance(0.3),
+        isAmbiguous: notifying.chance(0.5),
       }
     : undefined;
-  const isQuiet = chance.is(0.15);
+  const isQuiet = random.chance(0.15);
   const faults = new Set<Fault>(
-    isQuiet ? [] : FAULTS.filter((fault) => chance.is(fault === 'forget' ? 0.12 : 0.35)),
+    isQuiet ? [] : FAULTS.filter((fault) => random.chance(fault === 'forget' ? 0.12 : 0.35)),
   );
-  const windowMs = chance.pick([60_000, 60_000, 3_600_000]);
-  const timeoutMs = windowMs === 60_000 ? 5_000 : chance.pick([5_000, 30_000]);
-  const config = configOf(windowMs, timeoutMs, chance.pick(['5m', '5m', '2h']), notifications !== undefined);
-  const isFairness = chance.is(0.04);
+  const windowMs = random.pick([60_000, 60_000, 3_600_000]);
+  const timeoutMs = windowMs === 60_000 ? 5_000 : random.pick([5_000, 30_000]);
+  const config = configOf(windowMs, timeoutMs, random.pick(['5m', '5m', '2h']), notifications !== undefined);
+  const isFairness = random.chance(0.04);
   const count = isFairness
     ? 1
-    : chance.weighted([
+    : random.weighted([
         [7, 1],
         [1, 2],
       ]);
-  const blocked = count === 2 && chance.is(0.4);
+  const blocked = count === 2 && random.chance(0.4);
   const lanes = Array.from({ length: count }, (_, at) =>
-    drawLane(chance, at, isFairness, blocked && at === 0),
+    drawLane(random, at, isFairness, blocked && at === 0),
   );
   const isShared = notifications?.isAmbiguous === true;
   if (isShared && !isQuiet) faults.add('service');
   const ranges = new Map<string, number>();
   const campaigns = lanes.flatMap((lane, at) => {
-    const many = isFairness
+    const campaignCount = isFairness
       ? 2
-      : chance.weighted([
+      : random.weighted([
           [6, 1],
           [3, 2],
           [1, 3],
         ]);
-    return Array.from({ length: many }, (_, place) => {
-      const most = chance.weighted([
+    return Array.from({ length: campaignCount }, (_, place) => {
+      const most = random.weighted([
         [8, 4],
         [2, 10],
       ]);
@@ -157,68 +157,68 @@ export function draw(chance: Chance, notifying: Chance, refusing: Chance): Scena
         ? 30
         : isFairness
           ? 3
-          : chance.whole(1, many > 1 ? Math.ceil(fits / 2) : fits);
+          : random.integer(1, campaignCount > 1 ? Math.ceil(fits / 2) : fits);
       const { name } = lane.settings;
       const range = isShared ? (ranges.get(name) ?? ranges.size) : at * 3 + place;
       ranges.set(name, range);
-      return { ...drawCampaign(chance, `c${at}${place}`, name, recipients, place, isFairness), range };
+      return { ...drawCampaign(random, `c${at}${place}`, name, recipients, place, isFairness), range };
     });
   });
   const scenario = {
     config,
     lanes,
     campaigns,
-    processes: chance.weighted([
+    processes: random.weighted([
       [3, 2],
       [1, 3],
     ]),
     faults,
-    chaosMs: isQuiet ? 3_000 : chance.pick([4_000, 10_000, 40_000]),
-    latencyMs: chance.pick([20, 200, 1_000]),
-    lossMs: faults.has('forget') || chance.is(0.1) ? 2_000 : 0,
+    chaosMs: isQuiet ? 3_000 : random.pick([4_000, 10_000, 40_000]),
+    latencyMs: random.pick([20, 200, 1_000]),
+    lossMs: faults.has('forget') || random.chance(0.1) ? 2_000 : 0,
     notifications,
   };
-  return { ...scenario, refusal: refusing.is(0.12) ? drawRefusal(refusing, scenario) : undefined };
+  return { ...scenario, refusal: refusing.chance(0.12) ? drawRefusal(refusing, scenario) : undefined };
 }
 
 /** Mostly while the first of a lane's requests are out. */
-function drawRefusal(chance: Chance, world: Omit<Scenario, 'refusal'>): RefusalPlan {
+function drawRefusal(random: SeededRandom, world: Omit<Scenario, 'refusal'>): RefusalPlan {
   const open = world.lanes.filter(({ isBlocked }) => !isBlocked);
   return {
-    lane: chance.pick(open).settings.name,
-    at: chance.weighted([
-      [4, chance.whole(0, 4 * world.latencyMs)],
-      [1, chance.whole(0, world.chaosMs)],
+    lane: random.pick(open).settings.name,
+    at: random.weighted([
+      [4, random.integer(0, 4 * world.latencyMs)],
+      [1, random.integer(0, world.chaosMs)],
     ]),
-    rounds: chance.whole(1, 3),
-    status: chance.pick([401, 401, 403]),
+    rounds: random.integer(1, 3),
+    status: random.pick([401, 401, 403]),
   };
 }
 
-function drawLane(chance: Chance, at: number, isFairness: boolean, isBlocked: boolean): LanePlan {
+function drawLane(random: SeededRandom, at: number, isFairness: boolean, isBlocked: boolean): LanePlan {
   const name = `lane${at}`;
   const quota = isFairness
-    ? chance.pick([4, 10, 1_000])
-    : chance.weighted<number | 'auto'>([
-        [4, chance.whole(1, 6)],
-        [4, chance.whole(8, 30)],
+    ? random.pick([4, 10, 1_000])
+    : random.weighted<number | 'auto'>([
+        [4, random.integer(1, 6)],
+        [4, random.integer(8, 30)],
         [3, 1_000],
         [1, 'auto'],
       ]);
-  const isAccount = chance.is(0.3);
+  const isAccount = random.chance(0.3);
   const account = ACCOUNTS[at];
   const settings: LaneSettings = {
     name,
     hourlyQuota: quota,
-    pollShare: chance.pick([0.2, 0.2, 0.5]),
-    pacing: chance.is(0.15) ? 'smooth' : 'burst',
-    maxRecipientsPerRequest: isFairness ? 1 : chance.pick([1, 1, 2, 5]),
-    unknownOutcome: chance.weighted([
+    pollShare: random.pick([0.2, 0.2, 0.5]),
+    pacing: random.chance(0.15) ? 'smooth' : 'burst',
+    maxRecipientsPerRequest: isFairness ? 1 : random.pick([1, 1, 2, 5]),
+    unknownOutcome: random.weighted([
       [6, { action: 'hold' } as const],
-      [2, { action: 'resend', afterMs: chance.pick([60_000, 300_000]) } as const],
+      [2, { action: 'resend', afterMs: random.pick([60_000, 300_000]) } as const],
       [2, { action: 'abandon', afterMs: 120_000 } as const],
     ]),
-    clientCorrelator: chance.weighted([
+    clientCorrelator: random.weighted([
       [7, 'off' as const],
       [1, 'send' as const],
       [2, 'deduplicates' as const],
@@ -230,16 +230,16 @@ function drawLane(chance: Chance, at: number, isFairness: boolean, isBlocked: bo
   };
   return {
     settings,
-    model: chance.pick(QUOTA_MODELS),
-    hidden: quota === 'auto' ? chance.whole(20, 40) : quota,
-    tokenLifeMs: chance.pick([0, 20_000, 90_000, 3_600_000]),
-    isPasswordWrong: isAccount && chance.is(0.1),
+    model: random.pick(QUOTA_MODELS),
+    hidden: quota === 'auto' ? random.integer(20, 40) : quota,
+    tokenLifeMs: random.pick([0, 20_000, 90_000, 3_600_000]),
+    isPasswordWrong: isAccount && random.chance(0.1),
     isBlocked,
   };
 }
 
 function drawCampaign(
-  chance: Chance,
+  random: SeededRandom,
   id: string,
   lane: string,
   recipients: number,
@@ -247,18 +247,18 @@ function drawCampaign(
   isFairness: boolean,
 ): Omit<CampaignPlan, 'range'> {
   const some = (probability: number): Set<number> =>
-    new Set(Array.from({ length: recipients }, (_, at) => at).filter(() => chance.is(probability)));
-  const allBad = !isFairness && chance.is(0.04);
+    new Set(Array.from({ length: recipients }, (_, at) => at).filter(() => random.chance(probability)));
+  const allBad = !isFairness && random.chance(0.04);
   return {
     id,
     lane,
     recipients,
-    priority: chance.is(0.2) ? 'high' : 'normal',
-    committedAt: place === 0 ? 0 : chance.whole(0, 8_000),
-    startsInMs: !isFairness && chance.is(0.1) ? chance.whole(1_000, 20_000) : 0,
-    validForMs: !isFairness && chance.is(0.08) ? chance.whole(2_000, 90_000) : 0,
+    priority: random.chance(0.2) ? 'high' : 'normal',
+    committedAt: place === 0 ? 0 : random.integer(0, 8_000),
+    startsInMs: !isFairness && random.chance(0.1) ? random.integer(1_000, 20_000) : 0,
+    validForMs: !isFairness && random.chance(0.08) ? random.integer(2_000, 90_000) : 0,
     bad: allBad ? some(1) : some(0.04),
-    suppressed: chance.is(0.2) ? some(0.2) : new Set(),
+    suppressed: random.chance(0.2) ? some(0.2) : new Set(),
   };
 }
 

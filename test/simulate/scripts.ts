@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import type { Redis } from '../../src/redis/connection.js';
 import { readLua } from '../../src/redis/script.js';
-import { OBSERVE } from './observe.js';
+import { OBSERVE } from './lane-state.js';
 
 /** A text in a Lua file, and what it says instead in a mutant. */
 export interface LuaChange {

@@ -1,6 +1,6 @@
 import type { Command } from 'ioredis';
 import type { Keys } from '../../src/redis/keys.js';
-import { type Observed, observer } from './observe.js';
+import { type LaneState, laneStateReader } from './lane-state.js';
 import type { Scripts } from './scripts.js';
 import type { Wire, Words } from './wire.js';
 
@@ -18,7 +18,7 @@ export interface ServerOptions {
   /** ms of virtual time. */
   now(): number;
   /** A lane as it stands after a command that may have changed it. */
-  observed(lane: string, state: Observed, by: string): void;
+  observed(lane: string, state: LaneState, by: string): void;
 }
 
 /** Scripts that change nothing that an invariant looks at. */
@@ -32,7 +32,7 @@ export class Server {
   skew = 0;
   readonly #options: ServerOptions;
   readonly #touched = new Set<string>();
-  readonly #lanes: { name: string; mark: string; read: (seen: string) => Observed }[];
+  readonly #lanes: { name: string; mark: string; read: (seen: string) => LaneState }[];
   readonly #expiry: string;
   #backup: { keys: string[]; dumps: readonly (Buffer | null)[] } | undefined;
 
@@ -43,7 +43,7 @@ export class Server {
     this.#lanes = lanes.map((name) => ({
       name,
       mark: keys.lane(name, ''),
-      read: observer(),
+      read: laneStateReader(),
     }));
   }
 
@@ -52,12 +52,12 @@ export class Server {
     return START + this.#options.now() + this.skew;
   }
 
-  /** Runs a command as the code gave it, and looks at the lane that it may have changed. Rejects with what the judge throws. */
+  /** Runs a command as the code gave it, and looks at the lane that it may have changed. Rejects with what the checker throws. */
   async execute(command: Command): Promise<Reply> {
     const { wire } = this.#options;
     const { name, args } = command;
     const [lane, words, label, verb] = this.#prepared(name, args);
-    // What the judge throws is no reply: it must reach the world, and not the code, which would ask again.
+    // What the checker throws is no reply: it must reach the world, and not the code, which would ask again.
     const reply = await wire.ask(verb, words, null).then(
       (answer): Reply => ({ value: answer }),
       (error: unknown): Reply => ({ error: error instanceof Error ? error : new Error(String(error)) }),

@@ -75,7 +75,7 @@ export class Service {
   }
 
   clientOf(process: Process): MessagingClient {
-    const reading = { now: START + this.#world.calendar.now, secrets: [] };
+    const reading = { now: START + this.#world.clock.now, secrets: [] };
     return {
       send: async (request, token, deadline) => {
         if (isLate(process, deadline)) return sendOutcome(TOO_LATE, request.recipients, reading);
@@ -83,7 +83,7 @@ export class Service {
           campaign: request.text,
           recipients: request.recipients,
           correlator: request.clientCorrelator,
-          at: this.#world.calendar.now,
+          at: this.#world.clock.now,
           isOver: false,
         };
         const exchange = await this.#exchange(process, 'send', () => this.#sends(request, token), attempt);
@@ -91,7 +91,7 @@ export class Service {
         // An operator may have let go of it meanwhile; that stays so.
         if (certainlyNotTaken(outcome)) attempt.isOver = true;
         // Had the service taken it before under this correlator, it would have answered so again.
-        if (outcome.kind === 'refused') this.#world.judge.refused(attempt);
+        if (outcome.kind === 'refused') this.#world.checker.refused(attempt);
         this.#told(process, 'send', outcome.kind, request.recipients.join(' '));
         return outcome;
       },
@@ -116,39 +116,39 @@ export class Service {
     decide: () => Reply,
     attempt?: Attempt,
   ): Promise<Exchange> {
-    const { calendar, chance, judge, scenario } = this.#world;
+    const { clock, random, checker, scenario } = this.#world;
     const lane = this.#plan.settings.name;
-    const leftAt = calendar.now;
+    const leftAt = clock.now;
     return new Promise((resolve) => {
       const after = (ms: number, exchange: Exchange): void =>
-        void calendar.enter(ms, () => void resolve(exchange), process);
+        void clock.schedule(ms, () => void resolve(exchange), process);
       const fate = this.#answersWorse ? this.#fate() : 'answered';
       if (fate === 'refused') {
         this.#world.count('connections refused');
-        return after(chance.whole(1, 50), failure('network', 'ECONNREFUSED', false));
+        return after(random.integer(1, 50), failure('network', 'ECONNREFUSED', false));
       }
       try {
-        judge.departed(process, lane, kind, attempt);
+        checker.departed(process, lane, kind, attempt);
       } catch (violation) {
         return this.#world.fail(violation);
       }
       process.machine.alarm(scenario.config.requestTimeoutMs, () =>
         resolve(failure('timeout', 'ETIMEDOUT', true)),
       );
-      const late = this.#answersWorse && chance.is(0.05);
+      const late = this.#answersWorse && random.chance(0.05);
       const transit = late
-        ? chance.whole(0, scenario.config.requestTimeoutMs)
-        : chance.whole(1, scenario.latencyMs);
+        ? random.integer(0, scenario.config.requestTimeoutMs)
+        : random.integer(1, scenario.latencyMs);
       if (fate === 'reset') {
         this.#world.count('resets before acceptance');
         return after(transit, failure('network', 'ECONNRESET', true));
       }
-      calendar.enter(transit, () => {
-        judge.arrived(lane);
+      clock.schedule(transit, () => {
+        checker.arrived(lane);
         if (this.isSilent) return undefined;
         const reply = decide();
         if (reply.status === 401 || reply.status === 403) this.refusedAt = Math.max(this.refusedAt, leftAt);
-        if (reply.status === 200 || reply.status === 201) judge.dealt(lane, leftAt);
+        if (reply.status === 200 || reply.status === 201) checker.dealt(lane, leftAt);
         if (this.#world.trace.isWanted) {
           this.#world.trace.add(
             'service',
@@ -158,16 +158,16 @@ export class Service {
         if (fate === 'silence') return void this.#world.count('answers never given');
         if (fate === 'resetAfter') {
           this.#world.count('resets after acceptance');
-          return void after(chance.whole(1, 50), failure('network', 'ECONNRESET', true));
+          return void after(random.integer(1, 50), failure('network', 'ECONNRESET', true));
         }
-        return void after(chance.whole(1, scenario.latencyMs), reply);
+        return void after(random.integer(1, scenario.latencyMs), reply);
       });
     });
   }
 
   #fate() {
     const lost = this.#world.scenario.notifications?.isAmbiguous === true ? 20 : 5;
-    return this.#world.chance.weighted([
+    return this.#world.random.weighted([
       [80, 'answered' as const],
       [4, 'refused' as const],
       [lost, 'reset' as const],
@@ -177,21 +177,25 @@ export class Service {
   }
 
   #admits(token: string): Reply | undefined {
-    const { chance, calendar } = this.#world;
+    const { random, clock } = this.#world;
     const { credentials } = this.#plan.settings;
     const accounts = this.#world.accountsOf(this.#plan.settings.name);
     if (credentials.kind === 'account' && !accounts.isValid(token)) return reply(401, 'no such token');
     if (this.refuses !== undefined) return reply(this.refuses, 'not accepted');
     if (this.#answersWorse) {
-      if (chance.is(0.008)) return this.#worse(credentials.kind === 'account' ? 403 : 401);
-      if (chance.is(0.04)) return this.#worse(503);
-      if (chance.is(0.04))
-        return this.#worse(429, chance.is(0.5) ? { 'retry-after': String(chance.whole(1, 20)) } : {});
+      if (random.chance(0.008)) return this.#worse(credentials.kind === 'account' ? 403 : 401);
+      if (random.chance(0.04)) return this.#worse(503);
+      if (random.chance(0.04))
+        return this.#worse(429, random.chance(0.5) ? { 'retry-after': String(random.integer(1, 20)) } : {});
     }
-    const wait = this.#quota.arrive(START + calendar.now);
+    const wait = this.#quota.arrive(START + clock.now);
     if (wait === 0) return undefined;
-    this.#world.judge.throttled(this.#plan.settings.name);
-    return reply(429, 'too many', chance.is(0.5) ? { 'retry-after': String(Math.ceil(wait / 1_000)) } : {});
+    this.#world.checker.throttled(this.#plan.settings.name);
+    return reply(
+      429,
+      'too many',
+      random.chance(0.5) ? { 'retry-after': String(Math.ceil(wait / 1_000)) } : {},
+    );
   }
 
   #worse(status: number, headers: Reply['headers'] = {}): Reply {
@@ -205,7 +209,7 @@ export class Service {
   }
 
   #sends({ text: campaign, recipients, clientCorrelator }: SendRequest, token: string): Reply {
-    const { chance, calendar } = this.#world;
+    const { random, clock } = this.#world;
     const refusal = this.#admits(token);
     if (refusal !== undefined) return refusal;
     const { bad } = this.#world.campaign(campaign);
@@ -219,13 +223,13 @@ export class Service {
       recipients: recipients.map((number) => ({
         number,
         finalAt:
-          calendar.now +
-          chance.weighted([
-            [80, chance.whole(0, 10_000)],
-            [17, chance.whole(0, 90_000)],
+          clock.now +
+          random.weighted([
+            [80, random.integer(0, 10_000)],
+            [17, random.integer(0, 90_000)],
             [3, Number.POSITIVE_INFINITY],
           ]),
-        final: chance.is(0.85) ? 'DeliveredToTerminal' : 'DeliveryImpossible',
+        final: random.chance(0.85) ? 'DeliveredToTerminal' : 'DeliveryImpossible',
       })),
     };
     if (known === undefined) {
@@ -237,9 +241,9 @@ export class Service {
       this.#notifier?.accepted(taken);
       if (clientCorrelator !== undefined) this.#byCorrelator.set(clientCorrelator, taken);
     }
-    if (this.#answersWorse && chance.is(0.03)) return this.#worse(500);
-    if (this.#answersWorse && chance.is(0.02)) return reply(200, 'not JSON');
-    if (this.#answersWorse && chance.is(0.02)) return reply(201, '{}');
+    if (this.#answersWorse && random.chance(0.03)) return this.#worse(500);
+    if (this.#answersWorse && random.chance(0.02)) return reply(200, 'not JSON');
+    if (this.#answersWorse && random.chance(0.02)) return reply(201, '{}');
     const resourceURL = `https://127.0.0.1/smsmessaging/v1/outbound/ACME/requests/${taken.id}`;
     const deliveryInfoList = {
       resourceURL: `${resourceURL}/deliveryInfos`,
@@ -252,19 +256,19 @@ export class Service {
     const refusal = this.#admits(token);
     if (refusal !== undefined) return refusal;
     const taken = this.#requests.get(id);
-    if (taken === undefined || (this.#answersWorse && this.#world.chance.is(0.03)))
+    if (taken === undefined || (this.#answersWorse && this.#world.random.chance(0.03)))
       return reply(404, 'no such message');
     return reply(200, JSON.stringify({ deliveryInfoList: { deliveryInfo: this.#infos(taken) } }));
   }
 
   /** Now and then a report that is older than another, or contradicts it. */
   #infos({ campaign, recipients }: Taken) {
-    const { chance, calendar } = this.#world;
+    const { random, clock } = this.#world;
     return recipients.map(({ number, finalAt, final }) => {
-      const strange = chance.is(0.03)
-        ? chance.pick(['DeliveryImpossible', 'DeliveredToTerminal', 'Queued'])
+      const strange = random.chance(0.03)
+        ? random.pick(['DeliveryImpossible', 'DeliveredToTerminal', 'Queued'])
         : undefined;
-      const isFinal = calendar.now >= finalAt && !chance.is(0.05);
+      const isFinal = clock.now >= finalAt && !random.chance(0.05);
       const status = isFinal ? (strange ?? final) : strange === 'Queued' ? strange : 'DeliveredToNetwork';
       this.told.add(`${campaign} ${number} ${status}`);
       return { address: `tel:${number}`, deliveryStatus: status };

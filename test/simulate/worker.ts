@@ -1,5 +1,5 @@
-import { runWorlds } from './fleet.js';
-import { type Result, resultOf } from './tally.js';
+import { type Result, resultOf } from './results.js';
+import { runWorlds } from './run-worlds.js';
 
 /** What a worker is told: every `stride`-th seed from `first` on, below `end`. */
 export interface Share {

@@ -1,6 +1,6 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import type { Result } from './tally.js';
+import type { Result } from './results.js';
 import type { Share } from './worker.js';
 
 /** A world is short-lived, and so is what it allocates: with room for it, little of it is ever copied. */

@@ -6,20 +6,20 @@ import { suppression } from '../../src/recipients/suppression.js';
 import { wakeLane } from '../../src/recovery/sweep.js';
 import { type Keys, keyNames } from '../../src/redis/keys.js';
 import { Accounts } from './accounts.js';
-import { Calendar } from './calendar.js';
-import { type Chance, chanceOf } from './chance.js';
+import { Checker } from './checker.js';
 import { SimulatedConnection } from './connection.js';
+import { CredentialIncident } from './credential-incident.js';
 import { Director } from './director.js';
 import { Jobs } from './jobs.js';
-import { Judge } from './judge.js';
-import { OnCall } from './on-call.js';
-import { MADE, type Made, Process } from './process.js';
+import { PARTS, type Parts, Process } from './process.js';
+import { randomFrom, type SeededRandom } from './random.js';
 import { type CampaignPlan, draw, type LanePlan, numberOf, type Scenario } from './scenario.js';
 import type { Scripts } from './scripts.js';
 import { Server, START } from './server.js';
 import { Service } from './service.js';
 import { Trace } from './trace.js';
 import { Violation } from './violation.js';
+import { VirtualClock } from './virtual-clock.js';
 import type { Wire } from './wire.js';
 
 export interface WorldOptions {
@@ -27,7 +27,7 @@ export interface WorldOptions {
   readonly wire: Wire;
   readonly scripts: Scripts;
   /** What a mutant replaces of the code. */
-  readonly made?: Partial<Made>;
+  readonly parts?: Partial<Parts>;
   readonly isTraced?: boolean;
   /** Begins every key; two runs at a time of one seed need two. */
   readonly prefix: string;
@@ -52,21 +52,21 @@ const MOST_STEPS = 20_000;
 
 /** Everything there is for one seed: processes, a server, a service, and what happens to them. */
 export class World {
-  readonly calendar = new Calendar();
-  readonly chance: Chance;
+  readonly clock = new VirtualClock();
+  readonly random: SeededRandom;
   readonly scenario: Scenario;
   readonly trace: Trace;
   readonly keys: Keys;
   readonly scripts: Scripts;
-  readonly made: Made;
+  readonly parts: Parts;
   readonly server: Server;
-  readonly judge: Judge;
+  readonly checker: Checker;
   readonly jobs: Jobs;
   /** Undefined: no key is refused. */
-  readonly onCall: OnCall | undefined;
+  readonly incident: CredentialIncident | undefined;
   readonly processes: Process[] = [];
   /** The dead as well. */
-  readonly everybody: Process[] = [];
+  readonly allProcesses: Process[] = [];
   /** Whether nothing goes wrong any more, nor will. */
   isCalm = false;
   /** Until when the server refuses to write, ms of virtual time. */
@@ -81,25 +81,25 @@ export class World {
   #failure: unknown;
   #steps = 0;
 
-  constructor({ seed, wire, scripts, made, isTraced, prefix }: WorldOptions) {
+  constructor({ seed, wire, scripts, parts, isTraced, prefix }: WorldOptions) {
     this.#seed = seed;
-    this.chance = chanceOf(seed);
-    this.scenario = draw(this.chance, chanceOf(seed + NOTIFYING), chanceOf(seed + REFUSING));
+    this.random = randomFrom(seed);
+    this.scenario = draw(this.random, randomFrom(seed + NOTIFYING), randomFrom(seed + REFUSING));
     this.#campaigns = this.scenario.campaigns;
-    this.trace = new Trace(isTraced === true, () => this.calendar.now);
+    this.trace = new Trace(isTraced === true, () => this.clock.now);
     this.scripts = scripts;
-    this.made = { ...MADE, ...made };
+    this.parts = { ...PARTS, ...parts };
     this.keys = keyNames(prefix);
-    this.judge = new Judge(this);
+    this.checker = new Checker(this);
     this.server = new Server({
       wire,
       scripts,
       keys: this.keys,
       lanes: this.scenario.lanes.map(({ settings }) => settings.name),
-      now: () => this.calendar.now,
+      now: () => this.clock.now,
       observed: (lane, state, by) => {
-        this.judge.observed(lane, state, by);
-        this.onCall?.observed(lane, state);
+        this.checker.observed(lane, state, by);
+        this.incident?.observed(lane, state);
       },
     });
     // Operators and imports are not what is looked at here: what they ask is answered at once.
@@ -120,12 +120,12 @@ export class World {
     }
     this.jobs = new Jobs(this);
     const { refusal } = this.scenario;
-    this.onCall = refusal === undefined ? undefined : new OnCall(this, refusal);
+    this.incident = refusal === undefined ? undefined : new CredentialIncident(this, refusal);
   }
 
   /** Runs the world to its end. Never throws for what happens in it. */
   async run(): Promise<Outcome> {
-    const { calendar, trace } = this;
+    const { clock, trace } = this;
     if (trace.isWanted) trace.add('scenario', JSON.stringify(this.scenario, listed));
     for (let at = 0; at < this.scenario.processes; at += 1) this.startProcess();
     const director = new Director(this);
@@ -133,7 +133,7 @@ export class World {
     let violation: Violation | undefined;
     try {
       while (!this.isDone) {
-        const step = calendar.next();
+        const step = clock.next();
         if (step === undefined)
           throw new Violation(0, 'nothing is left to happen, and not everything has ended');
         this.#steps += 1;
@@ -146,14 +146,14 @@ export class World {
       }
     } catch (error) {
       violation = error instanceof Violation ? error : new Violation(0, `broke: ${stackOf(error)}`);
-      trace.add('judge', `${violation.title}: ${violation.message}`);
+      trace.add('checker', `${violation.title}: ${violation.message}`);
     }
     for (const process of this.processes) process.kill();
     await this.server.clear();
     return {
       seed: this.#seed,
       steps: this.#steps,
-      virtualMs: calendar.now,
+      virtualMs: clock.now,
       faults: this.#counts,
       violation,
       trace,
@@ -162,13 +162,13 @@ export class World {
 
   /** Nothing ever goes wrong in this world, but for what the service is asked for. */
   get isQuiet(): boolean {
-    return this.scenario.faults.size === 0 && this.onCall === undefined;
+    return this.scenario.faults.size === 0 && this.incident === undefined;
   }
 
   startProcess(): Process {
-    const process = new Process(this, `p${this.everybody.length + 1}`);
+    const process = new Process(this, `p${this.allProcesses.length + 1}`);
     this.processes.push(process);
-    this.everybody.push(process);
+    this.allProcesses.push(process);
     process.start();
     return process;
   }
@@ -205,19 +205,19 @@ export class World {
 
   /** How long a command takes on its way to the server, or its answer back: mostly nothing worth a step. */
   latency(): number {
-    const { chance } = this;
-    if (chance.is(0.7)) return 0;
-    if (this.isCalm || !this.scenario.faults.has('slow')) return chance.whole(1, 5);
-    return chance.weighted([
+    const { random } = this;
+    if (random.chance(0.7)) return 0;
+    if (this.isCalm || !this.scenario.faults.has('slow')) return random.integer(1, 5);
+    return random.weighted([
       [80, 2],
-      [15, chance.whole(5, 300)],
-      [5, chance.whole(300, 7_000)],
+      [15, random.integer(5, 300)],
+      [5, random.integer(300, 7_000)],
     ]);
   }
 
   /** What a server that is full says instead of running a script. */
   refusal(): Error | undefined {
-    if (this.calendar.now >= this.fullUntil) return undefined;
+    if (this.clock.now >= this.fullUntil) return undefined;
     const error = new Error("OOM command not allowed when used memory > 'maxmemory'.");
     error.name = 'ReplyError';
     return error;
@@ -248,12 +248,12 @@ export class World {
       numberColumn: 'number',
       placeholders: [],
       priority: plan.priority,
-      created: START + this.calendar.now,
+      created: START + this.clock.now,
       duplicates: 0,
       invalid: 0,
       suppressed: 0,
       preview: null,
-      ...(plan.startsInMs > 0 ? { at: START + this.calendar.now + plan.startsInMs } : {}),
+      ...(plan.startsInMs > 0 ? { at: START + this.clock.now + plan.startsInMs } : {}),
       ...(plan.validForMs > 0 ? { validForMs: plan.validForMs } : {}),
     };
     this.trace.add('operator', `commits ${plan.id}, ${plan.recipients} recipients`);

@@ -57,16 +57,16 @@ const shape = z.tuple([
   z.number(),
 ]);
 
-export type ObservedState = z.output<typeof stateShape>;
-export type ObservedClaim = z.output<typeof claimShape>;
+export type CampaignState = z.output<typeof stateShape>;
+export type ClaimState = z.output<typeof claimShape>;
 export interface ObservedCampaign {
-  readonly state: ObservedState;
+  readonly state: CampaignState;
   /** A letter an ordinal, as far as anything is known. */
   readonly statuses: string;
 }
 
 /** A lane as it stands in Redis. */
-export interface Observed {
+export interface LaneState {
   readonly epoch: number;
   readonly paused: string;
   readonly pausedUntil: number;
@@ -80,9 +80,9 @@ export interface Observed {
   readonly unproven: boolean;
   readonly campaigns: ReadonlyMap<string, ObservedCampaign>;
   /** By their numbers, as texts. */
-  readonly claims: ReadonlyMap<string, ObservedClaim>;
-  readonly polls: ReadonlyMap<string, ObservedClaim>;
-  readonly unknown: ReadonlyMap<string, ObservedClaim>;
+  readonly claims: ReadonlyMap<string, ClaimState>;
+  readonly polls: ReadonlyMap<string, ClaimState>;
+  readonly unknown: ReadonlyMap<string, ClaimState>;
   /** `campaign:ordinal` -> when it is due, ms. */
   readonly unpolled: ReadonlyMap<string, number>;
   readonly polled: ReadonlyMap<string, number>;
@@ -92,11 +92,11 @@ export interface Observed {
 }
 
 /** Reads observations of one lane; where nothing has changed since the last, it gives the same one. */
-export function observer() {
-  const states = new Map<string, { text: string; state: ObservedState }>();
-  const claims = new Map<string, { text: string; claim: ObservedClaim }>();
-  const claimsOf = (pairs: readonly string[]): Map<string, ObservedClaim> => {
-    const found = new Map<string, ObservedClaim>();
+export function laneStateReader() {
+  const states = new Map<string, { text: string; state: CampaignState }>();
+  const claims = new Map<string, { text: string; claim: ClaimState }>();
+  const claimsOf = (pairs: readonly string[]): Map<string, ClaimState> => {
+    const found = new Map<string, ClaimState>();
     for (const at of inOrder(pairs)) {
       const [number = '', text = ''] = [pairs[at], pairs[at + 1]];
       let known = claims.get(number);
@@ -108,7 +108,7 @@ export function observer() {
     }
     return found;
   };
-  const read = (text: string): Observed => {
+  const read = (text: string): LaneState => {
     const [
       lane,
       stateTexts,
@@ -153,8 +153,8 @@ export function observer() {
       lapsing,
     };
   };
-  let last: { text: string; observed: Observed } | undefined;
-  return (text: string): Observed => {
+  let last: { text: string; observed: LaneState } | undefined;
+  return (text: string): LaneState => {
     if (last?.text !== text) last = { text, observed: read(text) };
     return last.observed;
   };

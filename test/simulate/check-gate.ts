@@ -1,16 +1,16 @@
-import type { Observed, ObservedClaim } from './observe.js';
+import type { ClaimState, LaneState } from './lane-state.js';
 import { Violation } from './violation.js';
 import type { World } from './world.js';
 
 /** A pause is one for all, and one request at a time probes (7). */
-export class Gate {
+export class GateChecker {
   readonly #world: World;
 
   constructor(world: World) {
     this.#world = world;
   }
 
-  observed(lane: string, before: Observed, now: Observed, by: string): void {
+  observed(lane: string, before: LaneState, now: LaneState, by: string): void {
     if (by !== 'claim-send' && by !== 'claim-poll') return;
     const fresh = [...now.claims, ...now.polls].filter(
       ([number, { g, e }]) =>
@@ -34,7 +34,7 @@ export class Gate {
     const config = this.#world.scenario.config;
     const margin = Math.min(5_000, Math.max(500, config.requestTimeoutMs / 6));
     const probes = [...now.claims, ...now.polls].filter(
-      ([, claim]: readonly [string, ObservedClaim]) =>
+      ([, claim]: readonly [string, ClaimState]) =>
         claim.e === now.epoch && now.time - claim.at < config.requestTimeoutMs + margin,
     );
     if (probes.length > 1) {
@@ -42,7 +42,7 @@ export class Gate {
     }
   }
   /** A lane that had been stopped is tried with one request of a kind and a turn. */
-  #tried(lane: string, now: Observed, by: string): void {
+  #tried(lane: string, now: LaneState, by: string): void {
     const turns = [...(by === 'claim-send' ? now.claims : now.polls).values()]
       .filter(({ e = -1 }) => e >= now.opened)
       .map(({ t }) => t);

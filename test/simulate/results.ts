@@ -25,7 +25,7 @@ export function resultOf({ seed, steps, virtualMs, faults, violation, trace }: O
 }
 
 /** What many seeds come to, in whatever order they end. */
-export class Tally {
+export class Totals {
   seeds = 0;
   steps = 0;
   virtualMs = 0;

@@ -1,8 +1,8 @@
-import { runWorlds } from './fleet.js';
 import type { Mutant } from './mutants.js';
+import { runWorlds } from './run-worlds.js';
 
-/** What came of a hunt. */
-export interface Hunt {
+/** What came of a runMutant. */
+export interface MutantRun {
   /** Seeds that ended. */
   readonly tried: number;
   /** The seeds in which something was violated, and what. */
@@ -14,8 +14,8 @@ const AT_A_TIME = 12;
 const MOST_SEEDS = 150;
 
 /** Runs worlds with a planted bug, until it is seen or so many seeds have ended. */
-export async function hunt(redisUrl: string, mutant: Mutant): Promise<Hunt> {
-  const { from = 0, lua, made } = mutant;
+export async function runMutant(redisUrl: string, mutant: Mutant): Promise<MutantRun> {
+  const { from = 0, lua, parts } = mutant;
   const seen: { seed: number; invariant: number; message: string }[] = [];
   let tried = 0;
   await runWorlds({
@@ -23,7 +23,7 @@ export async function hunt(redisUrl: string, mutant: Mutant): Promise<Hunt> {
     seeds: Array.from({ length: MOST_SEEDS }, (_, at) => from + at),
     atATime: AT_A_TIME,
     ...(lua === undefined ? {} : { changes: lua }),
-    ...(made === undefined ? {} : { made }),
+    ...(parts === undefined ? {} : { parts }),
     onOutcome({ seed, violation }) {
       tried += 1;
       if (violation !== undefined)

@@ -1,4 +1,4 @@
-import type { Observed } from './observe.js';
+import type { LaneState } from './lane-state.js';
 import { Violation } from './violation.js';
 import type { World } from './world.js';
 
@@ -13,7 +13,7 @@ interface Opening {
 }
 
 /** A lane that an operator has opened goes on: what was known before does not stop it again (9). */
-export class Openings {
+export class ResumptionChecker {
   readonly #world: World;
   readonly #openings = new Map<string, Opening>();
 
@@ -25,9 +25,9 @@ export class Openings {
     this.#openings.delete(lane);
   }
 
-  observed(lane: string, before: Observed, now: Observed, by: string): void {
+  observed(lane: string, before: LaneState, now: LaneState, by: string): void {
     if (by === 'command-lane' && now.epoch !== before.epoch) {
-      if (this.#isMended(lane)) this.#openings.set(lane, { at: this.#world.calendar.now, dealt: 0 });
+      if (this.#isMended(lane)) this.#openings.set(lane, { at: this.#world.clock.now, dealt: 0 });
       else this.#openings.delete(lane);
       return;
     }
@@ -53,7 +53,7 @@ export class Openings {
   /** An account may be stopped by what was known of it before, until an operator has logged in. */
   #isMended(lane: string): boolean {
     const { credentials } = this.#world.planOf(lane).settings;
-    return credentials.kind === 'apiKey' || this.#world.onCall?.isOpening(lane) === true;
+    return credentials.kind === 'apiKey' || this.#world.incident?.isOpening(lane) === true;
   }
 
   /** When the last request left that was refused, or an account was. */

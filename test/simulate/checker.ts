@@ -1,8 +1,8 @@
-import { Books } from './judge-books.js';
-import { Gate } from './judge-gate.js';
-import { Openings } from './judge-openings.js';
-import { Turns } from './judge-turns.js';
-import type { Observed, ObservedClaim } from './observe.js';
+import { FairnessChecker } from './check-fairness.js';
+import { GateChecker } from './check-gate.js';
+import { ResumptionChecker } from './check-resumption.js';
+import { StatusChecker } from './check-statuses.js';
+import type { ClaimState, LaneState } from './lane-state.js';
 import type { Process } from './process.js';
 import { ordinalOf } from './scenario.js';
 import type { Attempt } from './service.js';
@@ -13,7 +13,7 @@ import type { World } from './world.js';
 const UNCONFIRMED_MS = 2_000;
 
 interface LaneBook {
-  last: Observed | undefined;
+  last: LaneState | undefined;
   /** Arrivals at the service within the window, ms. */
   readonly arrivals: number[];
   /** Requests that left since the server last remembered, whose permits it may have forgotten. */
@@ -22,37 +22,37 @@ interface LaneBook {
   excused: number;
   excusedUntil: number;
   /** Claims that were there and were forgotten. */
-  readonly lost: Map<string, ObservedClaim>;
+  readonly lost: Map<string, ClaimState>;
   /** Campaigns that may not start anything: since when, and what was in flight then. */
   readonly halted: Map<string, { at: number; inFlight: ReadonlySet<string> }>;
 }
 
 /** Sees everything that leaves a process or is written, and throws a Violation at what must not be. */
-export class Judge {
+export class Checker {
   /** Whether the server has ever lost what it had answered. */
   hasForgotten = false;
   readonly #world: World;
   readonly #lanes = new Map<string, LaneBook>();
   readonly #attempts = new Map<string, Attempt[]>();
-  readonly #books: Books;
-  readonly #gate: Gate;
-  readonly #openings: Openings;
-  readonly #turns: Turns;
+  readonly #books: StatusChecker;
+  readonly #gate: GateChecker;
+  readonly #openings: ResumptionChecker;
+  readonly #turns: FairnessChecker;
 
   constructor(world: World) {
     this.#world = world;
-    this.#books = new Books(world);
-    this.#gate = new Gate(world);
-    this.#openings = new Openings(world);
-    this.#turns = new Turns(world);
+    this.#books = new StatusChecker(world);
+    this.#gate = new GateChecker(world);
+    this.#openings = new ResumptionChecker(world);
+    this.#turns = new FairnessChecker(world);
   }
 
-  lane(name: string): Observed | undefined {
+  lane(name: string): LaneState | undefined {
     return this.#book(name).last;
   }
 
   /** A lane as it stands after a command. */
-  observed(name: string, now: Observed, by: string): void {
+  observed(name: string, now: LaneState, by: string): void {
     const book = this.#book(name);
     const before = book.last;
     if (before === now && by !== 'forgotten') return;
@@ -79,7 +79,7 @@ export class Judge {
   /** A request leaves a process. */
   departed(process: Process, name: string, kind: 'send' | 'poll', attempt: Attempt | undefined): void {
     const book = this.#book(name);
-    const { now } = this.#world.calendar;
+    const { now } = this.#world.clock;
     book.departures.push(now);
     if (kind === 'poll' || attempt === undefined) return;
     if (this.#world.trace.isWanted)
@@ -88,7 +88,7 @@ export class Judge {
     const [first = ''] = attempt.recipients;
     const { campaign } = attempt;
     const ordinal = ordinalOf(first);
-    const covers = ([, claim]: readonly [string, ObservedClaim]): boolean =>
+    const covers = ([, claim]: readonly [string, ClaimState]): boolean =>
       claim.c === campaign && claim.f <= ordinal && ordinal < claim.f + claim.k;
     const standing = [...(book.last?.claims ?? [])].find(
       (entry) => covers(entry) && entry[1].g === undefined,
@@ -135,7 +135,7 @@ export class Judge {
     const plan = this.#world.planOf(name);
     if (plan.settings.hourlyQuota === 'auto') return;
     const book = this.#book(name);
-    const { now } = this.#world.calendar;
+    const { now } = this.#world.clock;
     const { quotaWindowMs } = this.#world.scenario.config;
     book.arrivals.push(now);
     while ((book.arrivals[0] ?? now) <= now - quotaWindowMs) book.arrivals.shift();
@@ -157,7 +157,7 @@ export class Judge {
   }
 
   remembered(): void {
-    const { now } = this.#world.calendar;
+    const { now } = this.#world.clock;
     const { requestTimeoutMs } = this.#world.scenario.config;
     for (const book of this.#lanes.values()) {
       book.departures = book.departures.filter((at) => at >= now - 2 * requestTimeoutMs);
@@ -166,7 +166,7 @@ export class Judge {
 
   forgot(): void {
     this.hasForgotten = true;
-    const { now } = this.#world.calendar;
+    const { now } = this.#world.clock;
     for (const book of this.#lanes.values()) {
       book.excused += book.departures.length;
       book.excusedUntil = now + 2 * this.#world.scenario.config.quotaWindowMs;
@@ -246,7 +246,7 @@ export class Judge {
   }
 
   /** Somebody said that unknown batches are to be sent again: what left before counts no more. */
-  #resent(before: Observed, now: Observed, by: string): void {
+  #resent(before: LaneState, now: LaneState, by: string): void {
     if (by !== 'resolve-unknown') return;
     for (const [number, batch] of before.unknown) {
       if (now.unknown.has(number)) continue;
@@ -259,13 +259,13 @@ export class Judge {
     }
   }
 
-  #halts(book: LaneBook, now: Observed): void {
+  #halts(book: LaneBook, now: LaneState): void {
     for (const [id, { state }] of now.campaigns) {
       const isHalted = state.s === 'paused' || state.s === 'cancelled';
       if (!isHalted) book.halted.delete(id);
       else if (!book.halted.has(id)) {
         const inFlight = new Set([...now.claims].filter(([, { c }]) => c === id).map(([number]) => number));
-        book.halted.set(id, { at: this.#world.calendar.now, inFlight });
+        book.halted.set(id, { at: this.#world.clock.now, inFlight });
       }
     }
   }

@@ -1,4 +1,4 @@
-import type { Observed } from './observe.js';
+import type { LaneState } from './lane-state.js';
 import { Violation } from './violation.js';
 import type { World } from './world.js';
 
@@ -17,7 +17,7 @@ const STATE_OF: Readonly<Record<string, string>> = {
 const MAY_BECOME: Readonly<Record<string, string>> = { U: 'NTIRSAC\0', N: 'TIC', C: 'TI', '\0': 'UNTIRSAC' };
 
 /** Conservation (4) and monotonic statuses (5), at every step. */
-export class Books {
+export class StatusChecker {
   readonly #world: World;
   readonly #read = new Map<string, { json: object; statuses: string; sending: number }>();
 
@@ -25,11 +25,11 @@ export class Books {
     this.#world = world;
   }
 
-  forgotten(_lane: string, now: Observed): void {
+  forgotten(_lane: string, now: LaneState): void {
     for (const id of now.campaigns.keys()) this.#read.delete(id);
   }
 
-  observed(lane: string, before: Observed | undefined, now: Observed, by: string): void {
+  observed(lane: string, before: LaneState | undefined, now: LaneState, by: string): void {
     const sending = new Map<string, number>();
     const places = new Map<string, number>();
     for (const [number, { c, f, k }] of now.claims) {
@@ -78,7 +78,7 @@ export class Books {
   }
 
   /** What the campaign says against what the service took. */
-  ended(lane: string, now: Observed): void {
+  ended(lane: string, now: LaneState): void {
     const { taken, told } = this.#world.serviceOf(lane);
     for (const [id, { state, statuses }] of now.campaigns) {
       for (let ordinal = 0; ordinal < state.end; ordinal += 1) {
@@ -109,7 +109,7 @@ export class Books {
   }
 
   /** Whether each batch is said to be the request that it is. */
-  async requests(lane: string, now: Observed): Promise<void> {
+  async requests(lane: string, now: LaneState): Promise<void> {
     const service = this.#world.serviceOf(lane);
     for (const [id, { statuses }] of now.campaigns) {
       for (const [first, { count, requestId }] of await this.#world.records(lane, id)) {

@@ -6,10 +6,10 @@ import { startPrivateRedis } from '../../src/redis/private-server.js';
 import { type ProvidedRedis, provideRedis } from '../../src/redis/provide.js';
 
 /**
- * Where worlds are put: the Redis that `REDIS_URL` names; else a private server that writes nothing to disk, for there is
- * nothing in it to keep; else whatever the tests would find. Throws with one line when there is no way.
+ * The Redis for a simulation: the one at `REDIS_URL`; otherwise a private server that writes nothing to disk; otherwise
+ * what the tests use. Throws an Error with a one-line message when none of these is available.
  */
-export async function findPlace(announce: (line: string) => void): Promise<ProvidedRedis> {
+export async function provideSimulationRedis(announce: (line: string) => void): Promise<ProvidedRedis> {
   const url = process.env['REDIS_URL'];
   const program = url === undefined || url === '' ? await findServer() : undefined;
   if (program === undefined) {

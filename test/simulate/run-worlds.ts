@@ -12,7 +12,7 @@ export interface FleetOptions {
   /** Worlds under way at a time: while one waits for its answer, others are served. */
   readonly atATime?: number;
   readonly changes?: readonly LuaChange[];
-  readonly made?: WorldOptions['made'];
+  readonly parts?: WorldOptions['parts'];
   readonly isTraced?: boolean;
   /** True ends it: no more seeds are begun. */
   onOutcome(outcome: Outcome): boolean | undefined;
@@ -20,7 +20,7 @@ export interface FleetOptions {
 
 /** Runs many worlds, each by its own seed alone, over one connection. */
 export async function runWorlds(options: FleetOptions): Promise<void> {
-  const { redisUrl, atATime = 96, changes, made, isTraced = false, onOutcome } = options;
+  const { redisUrl, atATime = 96, changes, parts, isTraced = false, onOutcome } = options;
   const wire = await openWire(redisUrl);
   const run = randomBytes(4).toString('hex');
   const seeds = options.seeds[Symbol.iterator]();
@@ -41,7 +41,7 @@ export async function runWorlds(options: FleetOptions): Promise<void> {
           scripts,
           prefix,
           isTraced,
-          ...(made === undefined ? {} : { made }),
+          ...(parts === undefined ? {} : { parts }),
         });
         if (onOutcome(await world.run()) === true) isOver = true;
       }
@@ -56,7 +56,7 @@ export async function runWorlds(options: FleetOptions): Promise<void> {
 export async function replay(
   redisUrl: string,
   seed: number,
-  more: Pick<FleetOptions, 'changes' | 'made'> = {},
+  more: Pick<FleetOptions, 'changes' | 'parts'> = {},
 ): Promise<Outcome> {
   let outcome: Outcome | undefined;
   await runWorlds({

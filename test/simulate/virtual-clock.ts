@@ -1,33 +1,29 @@
-/** Whose step it is. What belongs to a process waits while that is stopped, and never happens once it is dead. */
+/** The process that a step belongs to. Its steps wait while it is stopped, and never run once it is dead. */
 export interface Owner {
   readonly isDead: boolean;
-  /** Until when it is stopped, ms of virtual time; a time that has passed means that it is not. */
+  /** The end of its stop, ms of virtual time; in the past when it is not stopped. */
   readonly stoppedUntil: number;
 }
 
-/** Something that is going to happen. */
+/** Something scheduled to happen at a point in virtual time. */
 export interface Step {
   at: number;
   readonly serial: number;
   readonly owner: Owner | undefined;
-  /** A promise is awaited before anything else of this world happens. */
+  /** A returned promise is awaited before the next step runs. */
   readonly run: () => Promise<unknown> | undefined;
   isCancelled: boolean;
 }
 
-/** What is going to happen in one world, by virtual time; what falls on one moment goes in the order it was entered. */
-export class Calendar {
+/** The virtual time of one world and its queue of steps. Steps due at the same time run in the order they were scheduled. */
+export class VirtualClock {
   /** ms of virtual time. */
   now = 0;
   #serial = 0;
   readonly #heap: Step[] = [];
 
-  get size(): number {
-    return this.#heap.length;
-  }
-
-  /** Enters a step `inMs` from now; what it returns takes it out again. */
-  enter(inMs: number, run: Step['run'], owner?: Owner): () => void {
+  /** Schedules a step in `inMs` and returns a function that cancels it. */
+  schedule(inMs: number, run: Step['run'], owner?: Owner): () => void {
     this.#serial += 1;
     const at = this.now + Math.max(0, Math.ceil(inMs));
     const step: Step = { at, serial: this.#serial, owner, run, isCancelled: false };
@@ -37,7 +33,7 @@ export class Calendar {
     };
   }
 
-  /** The next step, the time moved on to it; undefined when nothing is left to happen. */
+  /** Moves the time on to the next step and returns it; undefined when no step is left. */
   next(): Step | undefined {
     for (;;) {
       const step = this.#pop();
@@ -57,11 +53,11 @@ export class Calendar {
     const heap = this.#heap;
     let at = heap.push(step) - 1;
     while (at > 0) {
-      const above = (at - 1) >> 1;
-      const parent = heap[above];
+      const parentIndex = (at - 1) >> 1;
+      const parent = heap[parentIndex];
       if (parent === undefined || !isBefore(step, parent)) break;
       heap[at] = parent;
-      at = above;
+      at = parentIndex;
     }
     heap[at] = step;
   }
@@ -73,14 +69,14 @@ export class Calendar {
     if (first === undefined || last === undefined || heap.length === 0) return first;
     let at = 0;
     for (;;) {
-      let below = 2 * at + 1;
-      const [left, right] = [heap[below], heap[below + 1]];
+      let childIndex = 2 * at + 1;
+      const [left, right] = [heap[childIndex], heap[childIndex + 1]];
       if (left === undefined) break;
-      const least = right !== undefined && isBefore(right, left) ? right : left;
-      if (least === right) below += 1;
-      if (!isBefore(least, last)) break;
-      heap[at] = least;
-      at = below;
+      const child = right !== undefined && isBefore(right, left) ? right : left;
+      if (child === right) childIndex += 1;
+      if (!isBefore(child, last)) break;
+      heap[at] = child;
+      at = childIndex;
     }
     heap[at] = last;
     return first;

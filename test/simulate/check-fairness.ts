@@ -1,9 +1,9 @@
-import type { Observed } from './observe.js';
+import type { LaneState } from './lane-state.js';
 import { Violation } from './violation.js';
 import type { World } from './world.js';
 
 /** Whose turn it is: campaigns beside each other, sends beside polls (9). */
-export class Turns {
+export class FairnessChecker {
   readonly #world: World;
   /** Batches that others were given while a campaign waited. */
   readonly #passed = new Map<string, number>();
@@ -19,13 +19,13 @@ export class Turns {
     this.#waited.delete(lane);
   }
 
-  observed(lane: string, before: Observed, now: Observed, by: string): void {
+  observed(lane: string, before: LaneState, now: LaneState, by: string): void {
     if (by === 'claim-send') this.#campaigns(before, now);
     if (by === 'command-lane' || by === 'command-campaign') this.#waited.delete(lane);
     if (this.#world.isCalm) this.#kinds(lane, before, now);
   }
 
-  #campaigns(before: Observed, now: Observed): void {
+  #campaigns(before: LaneState, now: LaneState): void {
     const given = new Map<string, number>();
     for (const [number, { c, g }] of now.claims) {
       if (!before.claims.has(number) && g === undefined) given.set(c, (given.get(c) ?? 0) + 1);
@@ -50,7 +50,7 @@ export class Turns {
     }
   }
 
-  #kinds(lane: string, before: Observed, now: Observed): void {
+  #kinds(lane: string, before: LaneState, now: LaneState): void {
     const { hourlyQuota } = this.#world.planOf(lane).settings;
     if (hourlyQuota === 'auto') return;
     const waited = this.#waited.get(lane) ?? { sends: 0, polls: 0 };

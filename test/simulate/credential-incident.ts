@@ -1,5 +1,5 @@
 import type { Command } from 'ioredis';
-import type { Observed } from './observe.js';
+import type { LaneState } from './lane-state.js';
 import type { Process } from './process.js';
 import type { RefusalPlan } from './scenario.js';
 import { nameOf } from './server.js';
@@ -9,7 +9,7 @@ import type { World } from './world.js';
  * The service refuses a lane's key or account; an operator who hears of it at once mends that and opens the lane, while
  * answers to what was sent before are still out.
  */
-export class OnCall {
+export class CredentialIncident {
   readonly #world: World;
   readonly #plan: RefusalPlan;
   #rounds: number;
@@ -20,7 +20,7 @@ export class OnCall {
     this.#world = world;
     this.#plan = plan;
     this.#rounds = plan.rounds;
-    world.calendar.enter(plan.at, () => this.#refuse());
+    world.clock.schedule(plan.at, () => this.#refuse());
   }
 
   /** Whether a lane that is being opened is one that nothing keeps from going on. */
@@ -28,26 +28,26 @@ export class OnCall {
     return this.#isOpening && lane === this.#plan.lane;
   }
 
-  observed(lane: string, { stopped }: Observed): void {
+  observed(lane: string, { stopped }: LaneState): void {
     if (lane !== this.#plan.lane) return;
     const isNews = stopped !== '' && !this.#wasStopped;
     this.#wasStopped = stopped !== '';
     if (!isNews) return;
-    const { calendar, chance, scenario } = this.#world;
-    calendar.enter(chance.whole(1, 2 * scenario.latencyMs), () => {
+    const { clock, random, scenario } = this.#world;
+    clock.schedule(random.integer(1, 2 * scenario.latencyMs), () => {
       // Some only try again.
-      return chance.is(0.2) ? this.#resume(false) : this.#mend();
+      return random.chance(0.2) ? this.#resume(false) : this.#mend();
     });
   }
 
   /** How long a command is on its way, ms: one that stops the lane comes when it has been opened. */
   holdsUp(process: Process, command: Command): number {
-    const { chance, processes, scenario, scripts } = this.#world;
-    if (nameOf(command, scripts) !== 'command-lane' || this.#world.isCalm || chance.is(0.3)) return 0;
+    const { random, processes, scenario, scripts } = this.#world;
+    if (nameOf(command, scripts) !== 'command-lane' || this.#world.isCalm || random.chance(0.3)) return 0;
     const other = processes.find((one) => one !== process && !one.isStopped);
     if (other === undefined) return 0;
     this.#logIn(other);
-    return 2 * scenario.latencyMs + chance.whole(100, 3_000);
+    return 2 * scenario.latencyMs + random.integer(100, 3_000);
   }
 
   #refuse(): undefined {
@@ -62,30 +62,30 @@ export class OnCall {
   }
 
   #mend(): Promise<void> | undefined {
-    const { chance, processes } = this.#world;
+    const { random, processes } = this.#world;
     if (!this.#hasAccount) {
       this.#world.serviceOf(this.#plan.lane).refuses = undefined;
       return this.#resume(true);
     }
     const able = processes.filter((process) => !process.isStopped);
-    if (able.length > 0) this.#logIn(chance.pick(able));
+    if (able.length > 0) this.#logIn(random.pick(able));
     return undefined;
   }
 
   #logIn(process: Process): void {
     const { lane } = this.#plan;
     this.#world.accountsOf(lane).again();
-    process.logInAgain(lane, () => this.#world.calendar.enter(1, () => this.#resume(true)));
+    process.logInAgain(lane, () => this.#world.clock.schedule(1, () => this.#resume(true)));
   }
 
   async #resume(isMended: boolean): Promise<void> {
-    const { calendar, chance, scenario, trace } = this.#world;
+    const { clock, random, scenario, trace } = this.#world;
     const { lane } = this.#plan;
     trace.add('operator', `${isMended ? 'has mended' : 'only opens'} ${lane}`);
     this.#isOpening = isMended;
     await this.#world.direct(lane, ({ commands }) => commands.lane('resume'));
     this.#isOpening = false;
-    if (isMended) calendar.enter(chance.whole(1, 6 * scenario.latencyMs), () => this.#refuse());
+    if (isMended) clock.schedule(random.integer(1, 6 * scenario.latencyMs), () => this.#refuse());
   }
 
   get #hasAccount(): boolean {

@@ -8,6 +8,7 @@ import type { Lane } from './lane/lane.js';
 import { type Stage, startStageWorker, type Wakers } from './lane/queues.js';
 import type { TokenSource } from './lane/token-source.js';
 import type { TurnEnd, TurnOptions } from './lane/turn.js';
+import { matchStore } from './notifications/match-store.js';
 import { ROLES, type Role, type Roster } from './recovery/heartbeats.js';
 import { reassert } from './recovery/replay-claims.js';
 import { type SweepOptions, startSweep, wakeLane } from './recovery/sweep.js';
@@ -59,6 +60,7 @@ export function work(options: WorkOptions): Workers {
         messaging: timed(options.messaging, lane.name, events, monotonic),
         memory: createMemory(monotonic, self),
         manuscripts: manuscripts(redis, keys, lane),
+        matches: matchStore(redis, keys, lane.name),
       },
     ]),
   );
@@ -83,7 +85,7 @@ export function work(options: WorkOptions): Workers {
       // Another process of the fleet may know lanes that this one does not; its job is left for that one.
       if (own === undefined || tokenSource === undefined)
         return { kind: 'later', inMs: 5_000, why: 'waiting', requests: 0 };
-      const { lane, messaging, memory, manuscripts: texts } = own;
+      const { lane, messaging, memory, matches, manuscripts: texts } = own;
       const turn: TurnOptions = {
         monotonic,
         turnMs: TURN_MS,
@@ -92,7 +94,7 @@ export function work(options: WorkOptions): Workers {
         signal,
       };
       if (stage === 'poll')
-        return followUpTurn({ messaging, events }, lane, tokenSource, texts, memory, turn);
+        return followUpTurn({ messaging, events, matches }, lane, tokenSource, texts, memory, turn);
       await joined;
       const { areSuppressed } = options;
       const failed = (of: string, error: Error): void =>

@@ -6,6 +6,7 @@ import type { Lane } from '../lane/lane.js';
 import { lastDeparture } from '../lane/send-deadline.js';
 import { type TokenSource, turnCredentials } from '../lane/token-source.js';
 import { runTurn, type TurnEnd, type TurnOptions } from '../lane/turn.js';
+import type { MatchStore } from '../notifications/match-store.js';
 import { tellAgain } from '../recovery/replay-claims.js';
 import type { PollClaim } from '../sending/claims.js';
 import type { Followed, Manuscripts, UnknownBatch } from '../sending/messages.js';
@@ -24,11 +25,13 @@ type Infos = Extract<PollOutcome, { kind: 'infos' }>;
 export interface FollowUpStage {
   readonly messaging: MessagingClient;
   readonly events: Events;
+  /** Unknown outcomes of the lane that a notification has matched to a request. */
+  readonly matches: Pick<MatchStore, 'everAccepted' | 'clear'>;
 }
 
 /** One turn of a lane's polls. */
 export async function followUpTurn(
-  { messaging, events }: FollowUpStage,
+  { messaging, events, matches }: FollowUpStage,
   lane: Lane,
   tokenSource: TokenSource,
   manuscripts: Manuscripts,
@@ -76,7 +79,7 @@ export async function followUpTurn(
     const { requestId } = followed;
     // What has turned out to be another batch meanwhile is not this one.
     const isOthers = async () =>
-      (await lane.answered(() => lane.notifications.everAccepted([requestId]))).has(requestId);
+      (await lane.answered(() => matches.everAccepted([requestId]))).has(requestId);
     if (outcome.kind === 'infos' && isOf(followed.recipients, sent, outcome) && !(await isOthers())) {
       const letters = lettersOf(followed, outcome).replaceAll('-', 'S');
       const claim = { number, campaign, first, count: sent.length };
@@ -90,7 +93,7 @@ export async function followUpTurn(
       return;
     }
     if (outcome.kind === 'infos' || outcome.kind === 'missing') {
-      await lane.answered(() => lane.notifications.clear({ number, campaign, first, requestId }));
+      await lane.answered(() => matches.clear({ number, campaign, first, requestId }));
     }
   };
 

@@ -2,7 +2,6 @@ import { NotFoundError } from '../campaign/errors.js';
 import { type Machine, type Random, systemMachine } from '../clock.js';
 import type { Config, LaneSettings, LocalConfig } from '../config/index.js';
 import type { Events } from '../events/events.js';
-import { laneNotifications } from '../notifications/notification-store.js';
 import { laneCrew } from '../recovery/recovery-barrier.js';
 import { laneReassertion } from '../recovery/replay-claim.js';
 import type { Redis } from '../redis/connection.js';
@@ -42,7 +41,6 @@ export function openLane(
       untilAnswered(run, signal === undefined ? { alarm } : { alarm, signal }),
     claims: laneClaims(redis, keys, name, json),
     settlements: laneSettlements(redis, keys, name, json, rules.notify),
-    notifications: laneNotifications(redis, keys, name, json),
     commands: laneCommands(redis, keys, name, json),
     reassert: laneReassertion(redis, keys, name),
     crew: laneCrew(redis, keys, name, json),

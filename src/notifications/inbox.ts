@@ -4,8 +4,9 @@ import type { DeliveryReport } from '../gateway/notification.js';
 import type { Lane } from '../lane/lane.js';
 import type { OrdinalNumbers } from '../recipients/slices.js';
 import { batchNumbers } from './batch-numbers.js';
-import { suspicion } from './notification-matching.js';
-import type { Notified } from './notification-store.js';
+import type { MatchStore } from './match-store.js';
+import { notificationMatching } from './notification-matching.js';
+import type { NotificationStore, Notified } from './notification-store.js';
 import type { SettledLately } from './recently-settled.js';
 import { reportSettler, TOGETHER } from './settle-reports.js';
 
@@ -36,6 +37,8 @@ export interface Room {
 
 /** What {@link createInbox} goes by. */
 export interface InboxOptions {
+  readonly store: NotificationStore;
+  readonly matches: MatchStore;
   readonly events: Events;
   readonly numbers: OrdinalNumbers;
   /** The sender of a campaign, as it goes on the wire; null for one that is gone. */
@@ -66,15 +69,21 @@ const STOP_TIMES = 5;
 
 /** Opens the inbox of one lane. */
 export function createInbox(lane: Lane, options: InboxOptions): Inbox {
-  const { events, alarm, monotonic, room, roundMs = ROUND_MS } = options;
-  const { notifications } = lane;
+  const { store, matches, events, alarm, monotonic, room, roundMs = ROUND_MS } = options;
   const earlyMs = lane.rules.early ?? 0;
   const ended = new AbortController();
   const { signal } = ended;
   const answered = <Answer>(run: () => Promise<Answer>) => lane.answered(run, signal);
   const numbersOf = batchNumbers(lane, options.numbers, signal);
-  const settler = reportSettler({ lane, numbersOf, lately: options.lately, signal });
-  const suspect = suspicion({ lane, events, numbersOf, senderOf: options.senderOf, signal });
+  const settler = reportSettler({ lane, store, numbersOf, lately: options.lately, signal });
+  const matchUnknown = notificationMatching({
+    lane,
+    matches,
+    events,
+    numbersOf,
+    senderOf: options.senderOf,
+    signal,
+  });
   let held: DeliveryReport[] = [];
   /** Held, or being settled. */
   let inHand = 0;
@@ -162,14 +171,14 @@ export function createInbox(lane: Lane, options: InboxOptions): Inbox {
     });
   };
   const look = async (): Promise<void> => {
-    const waiting = await answered(() => notifications.waiting(earlyMs));
+    const waiting = await answered(() => store.waiting(earlyMs));
     // Only now: a send that has begun since then is none of theirs, and one of before that has ended has left its mark.
-    const sendingSince = await answered(() => notifications.sendingSince());
+    const sendingSince = await answered(() => matches.oldestSend());
     const { stands, unknown } = await settler.waiting(waiting);
     if (stands.waiting > 0) hasWaiting = true;
     // While a send of before is in flight, its answer may still name the request, or its batch become unknown.
     const rest = unknown.filter(({ cameAt }) => cameAt < sendingSince);
-    if (stands.unknown > 0 && rest.length > 0) await suspect(rest);
+    if (stands.unknown > 0 && rest.length > 0) await matchUnknown(rest);
   };
 
   return {
@@ -182,7 +191,7 @@ export function createInbox(lane: Lane, options: InboxOptions): Inbox {
       return true;
     },
     start() {
-      looking = answered(() => notifications.settle([], []))
+      looking = answered(() => store.settle([], []))
         .then(lookIfAny)
         .catch((error: unknown) => failed(0, error));
     },

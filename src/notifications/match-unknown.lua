@@ -7,7 +7,7 @@
   KEYS[4] earlyKey     hash: request id -> what was notified of it before it was known, JSON
   KEYS[5] waitingKey   sorted set: request id -> until when that waits, ms
   KEYS[6] indexKey     hash: where the request's id is looked up
-  ARGV[1] word         suspect or clear
+  ARGV[1] action       match or clear
   ARGV[2] number       the batch's claim
   ARGV[3] campaign     its campaign
   ARGV[4] first        its first ordinal
@@ -25,7 +25,7 @@ local unpolledKey = KEYS[3]
 local earlyKey = KEYS[4]
 local waitingKey = KEYS[5]
 local indexKey = KEYS[6]
-local word = ARGV[1]
+local action = ARGV[1]
 local number = ARGV[2]
 local campaign = ARGV[3]
 local first = tonumber(ARGV[4])
@@ -35,12 +35,12 @@ local given = ARGV[7]
 
 local raw = redis.call('HGET', unknownKey, number)
 local batch = raw and cjson.decode(raw)
-if word == 'clear' then
+if action == 'clear' then
   redis.call('HDEL', earlyKey, requestId)
   redis.call('ZREM', waitingKey, requestId)
 end
 if not batch or batch.c ~= campaign or batch.f ~= first then return 0 end
-if word == 'clear' then
+if action == 'clear' then
   if batch.s ~= requestId then return 0 end
   batch.s = nil
 elseif batch.s or redis.call('HEXISTS', indexKey, digest) == 1 then

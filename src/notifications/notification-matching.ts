@@ -5,15 +5,17 @@ import type { Lane } from '../lane/lane.js';
 import type { Located } from '../recipients/request-index.js';
 import type { BatchNumbers } from './batch-numbers.js';
 import { fitting, type OpenBatch } from './match-batch.js';
+import type { MatchStore } from './match-store.js';
 import { ownBatch } from './merged-reports.js';
 import type { WaitingNotice } from './notification-store.js';
 
 /** Requests that are asked about in one round. */
 const SUSPECTED_AT_ONCE = 100;
 
-/** What {@link suspicion} goes by. */
-export interface SuspicionOptions {
+/** What {@link notificationMatching} goes by. */
+export interface MatchingOptions {
   readonly lane: Lane;
+  readonly matches: MatchStore;
   readonly events: Events;
   readonly numbersOf: BatchNumbers;
   /** The sender of a campaign, as it goes on the wire; null for one that is gone. */
@@ -26,9 +28,10 @@ export interface SuspicionOptions {
  * Has the service asked about requests that nobody knows, and that fit a batch of unknown outcome. A notification alone
  * settles nothing of the kind: the ordinary follow-up asks, and the service's answer decides.
  */
-export function suspicion(options: SuspicionOptions): (waiting: readonly WaitingNotice[]) => Promise<void> {
-  const { lane, events, numbersOf, senderOf, signal } = options;
-  const { notifications } = lane;
+export function notificationMatching(
+  options: MatchingOptions,
+): (waiting: readonly WaitingNotice[]) => Promise<void> {
+  const { lane, matches, events, numbersOf, senderOf, signal } = options;
   const answered = <Answer>(run: () => Promise<Answer>) => lane.answered(run, signal);
 
   /** The batch, if its campaign is still there. */
@@ -47,7 +50,7 @@ export function suspicion(options: SuspicionOptions): (waiting: readonly Waiting
   const openBatches = async (): Promise<OpenBatch[]> => {
     const open = await answered(() => lane.commands.unknown());
     if (open.length === 0) return [];
-    const unnamed = await answered(() => notifications.unnamed());
+    const unnamed = await answered(() => matches.withoutId());
     // What was sent again and is unknown again is the same batch: whatever is told of either request is told of it.
     const again = new Set(open.map(({ campaign, first }) => `${campaign} ${first}`));
     const others = unnamed.filter(({ campaign, first }) => !again.has(`${campaign} ${first}`));
@@ -78,11 +81,11 @@ export function suspicion(options: SuspicionOptions): (waiting: readonly Waiting
     ).slice(0, SUSPECTED_AT_ONCE);
     if (pairs.length === 0) return;
     // A late or repeated notification of a request that is settled names an id that is not looked up any more.
-    const settled = await answered(() => notifications.everAccepted(pairs.map(({ requestId }) => requestId)));
+    const settled = await answered(() => matches.everAccepted(pairs.map(({ requestId }) => requestId)));
     for (const { batch, requestId } of pairs) {
       if (settled.has(requestId)) continue;
       const { number, campaign, first } = batch;
-      if (!(await answered(() => notifications.suspect({ number, campaign, first, requestId })))) continue;
+      if (!(await answered(() => matches.match({ number, campaign, first, requestId })))) continue;
       const reference = requestReference(campaign, number);
       events.emit({
         type: 'request.suspected',

@@ -11,6 +11,8 @@ import type { Redis } from '../redis/connection.js';
 import type { Keys } from '../redis/keys.js';
 import { type CallbackState, callbackState } from './callback-state.js';
 import { createInbox, type Room } from './inbox.js';
+import { matchStore } from './match-store.js';
+import { notificationStore } from './notification-store.js';
 import { type Callbacks, openCallbacks } from './receiver.js';
 import { settledLately } from './recently-settled.js';
 import type { SubscriptionDesk } from './subscription.js';
@@ -86,6 +88,8 @@ export function notificationDesk(
       const inboxes = new Map(
         [...lanes.values()].map((lane) => {
           const inbox = createInbox(lane, {
+            store: notificationStore(redis, keys, lane),
+            matches: matchStore(redis, keys, lane.name),
             events,
             numbers,
             senderOf,

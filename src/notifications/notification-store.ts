@@ -1,9 +1,8 @@
 import { z } from 'zod';
-import { OF_NO_EPOCH } from '../lane/commands.js';
+import type { Lane } from '../lane/lane.js';
 import { type ScriptEvent, scriptEvents } from '../lane/script-events.js';
 import { recordsKey, statusesKey } from '../recipients/campaign-keys.js';
-import { everAccepted } from '../recipients/ever-accepted.js';
-import { digestOf, indexKey, type Located, locatedIn, locateRequests } from '../recipients/request-index.js';
+import { digestOf, indexKey, type Located, locateRequests } from '../recipients/request-index.js';
 import type { Redis } from '../redis/connection.js';
 import type { Keys } from '../redis/keys.js';
 import { loadScript } from '../redis/script.js';
@@ -54,15 +53,7 @@ export interface Notified {
   readonly events: readonly ScriptEvent[];
 }
 
-/** A batch of unknown outcome and the request that it may be. */
-export interface Suspicion {
-  readonly number: number;
-  readonly campaign: string;
-  readonly first: number;
-  readonly requestId: string;
-}
-
-const notifyScript = loadScript(import.meta.url, './settle-notifications.lua', (reply): Notified => {
+const settleScript = loadScript(import.meta.url, './settle-notifications.lua', (reply): Notified => {
   const [changes, again, waiting, unknown, tooMany, now, events] = z
     .tuple([z.number(), z.string(), z.number(), z.number(), z.number(), z.string(), z.string()])
     .parse(reply);
@@ -76,9 +67,8 @@ const notifyScript = loadScript(import.meta.url, './settle-notifications.lua', (
     events: scriptEvents(events),
   };
 });
-const suspectScript = loadScript(import.meta.url, './match-unknown.lua', (reply) => reply === 1);
 
-const NOTIFY_KEYS = [
+const SETTLE_KEYS = [
   'lane',
   'states',
   'unpolled',
@@ -90,33 +80,21 @@ const NOTIFY_KEYS = [
   'waiting',
   'callback',
 ] as const;
-const SUSPECT_KEYS = ['lane', 'unknown', 'unpolled', 'early', 'waiting'] as const;
 
 /** Of those that wait, so many are read in one go. */
 const READ_AT_ONCE = 500;
 
-/** Of a claim: when it was made, or when it was put back after Redis had forgotten it; that one is of no epoch. */
-const sending = z.object({ at: z.number(), e: z.number() });
 const early = z.object({ s: z.string(), k: z.string().optional(), r: z.record(z.string(), z.string()) });
 
-/** What notifications do to a lane. `rules` is the JSON of its rules, with `notify`. Each call is safe to repeat. */
-export function laneNotifications(redis: Redis, keys: Keys, lane: string, rules: string) {
-  const named = (names: readonly string[]): string[] => names.map((name) => keys.lane(lane, name));
-  const notifyKeys = named(NOTIFY_KEYS);
-  const suspectKeys = named(SUSPECT_KEYS);
+/** The notifications of one lane in Redis. Every call is safe to repeat. */
+export function notificationStore(
+  redis: Redis,
+  keys: Keys,
+  { name: lane, rules }: Pick<Lane, 'name' | 'rules'>,
+) {
+  const settleKeys = SETTLE_KEYS.map((name) => keys.lane(lane, name));
+  const rulesJson = JSON.stringify(rules);
   const [earlyKey, waitingKey] = [keys.lane(lane, 'early'), keys.lane(lane, 'waiting')];
-  const say = (
-    word: 'suspect' | 'clear',
-    { number, campaign, first, requestId }: Suspicion,
-    now?: number,
-  ) => {
-    const digest = digestOf(requestId);
-    return suspectScript.run(
-      redis,
-      [...suspectKeys, indexKey(keys, lane, digest)],
-      [word, number, campaign, first, requestId, digest.field, now ?? ''],
-    );
-  };
   return {
     /** Where each of these requests lies; null for those that are not known, or are settled. */
     locate: (requestIds: readonly string[]): Promise<(Located | null)[]> =>
@@ -142,10 +120,10 @@ export function laneNotifications(redis: Redis, keys: Keys, lane: string, rules:
         entries.push({ id, d: digest.field, s: sender ?? '', k, r: letters });
         entryKeys.push(key, key, key);
       }
-      return notifyScript.run(
+      return settleScript.run(
         redis,
-        [...notifyKeys, ...entryKeys],
-        [rules, JSON.stringify(entries), now ?? ''],
+        [...settleKeys, ...entryKeys],
+        [rulesJson, JSON.stringify(entries), now ?? ''],
       );
     },
 
@@ -167,33 +145,8 @@ export function laneNotifications(redis: Redis, keys: Keys, lane: string, rules:
       }
       return found;
     },
-
-    /**
-     * When the oldest of the sends in flight was claimed, in the time of the server: their answers may still name what
-     * has come since then. Infinity where none is in flight; 0 where one was put back that Redis had forgotten.
-     */
-    async sendingSince(): Promise<number> {
-      const all = await redis.hvals(keys.lane(lane, 'claims'));
-      return all.reduce((least, json) => {
-        const { at, e } = sending.parse(JSON.parse(json));
-        return Math.min(least, e === OF_NO_EPOCH ? 0 : at);
-      }, Number.POSITIVE_INFINITY);
-    },
-
-    /** Batches whose request has an id that nobody was told: what is told of an unknown id may be theirs. */
-    async unnamed(): Promise<Located[]> {
-      const members = await redis.zrange(keys.lane(lane, 'unnamed'), '0', '-1');
-      return members.map(locatedIn).filter((located) => located !== null);
-    },
-
-    /** Which of these ids were once given to a request of ours; a few too many. */
-    everAccepted: (requestIds: readonly string[]): Promise<ReadonlySet<string>> =>
-      everAccepted(redis, keys, lane, requestIds),
-
-    /** Has the request asked about; false where the batch is settled, or the request is known. */
-    suspect: (suspicion: Suspicion, now?: number): Promise<boolean> => say('suspect', suspicion, now),
-
-    /** It is not that request. */
-    clear: (suspicion: Suspicion): Promise<boolean> => say('clear', suspicion),
   };
 }
+
+/** See {@link notificationStore}. */
+export type NotificationStore = ReturnType<typeof notificationStore>;

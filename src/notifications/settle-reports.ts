@@ -3,7 +3,13 @@ import type { Lane } from '../lane/lane.js';
 import type { Located } from '../recipients/request-index.js';
 import type { BatchNumbers } from './batch-numbers.js';
 import { type Gathered, gather, ownBatch } from './merged-reports.js';
-import type { EarlyNotice, KnownNotice, Notified, WaitingNotice } from './notification-store.js';
+import type {
+  EarlyNotice,
+  KnownNotice,
+  NotificationStore,
+  Notified,
+  WaitingNotice,
+} from './notification-store.js';
 import type { SettledLately } from './recently-settled.js';
 
 /** Reports that are settled together: some 10 ms of Redis. */
@@ -14,6 +20,7 @@ const PASSES = 3;
 /** What {@link reportSettler} goes by. */
 export interface SettlerOptions {
   readonly lane: Lane;
+  readonly store: NotificationStore;
   readonly numbersOf: BatchNumbers;
   readonly lately: SettledLately;
   /** Ends the asking of a Redis that does not answer. */
@@ -40,8 +47,7 @@ export interface ReportSettler {
 }
 
 /** Settles the reports of one lane. */
-export function reportSettler({ lane, numbersOf, lately, signal }: SettlerOptions): ReportSettler {
-  const { notifications } = lane;
+export function reportSettler({ lane, store, numbersOf, lately, signal }: SettlerOptions): ReportSettler {
   const answered = <Answer>(run: () => Promise<Answer>) => lane.answered(run, signal);
   const settledAt = (requestId: string) => lately.find(lane.name, requestId);
 
@@ -49,7 +55,7 @@ export function reportSettler({ lane, numbersOf, lately, signal }: SettlerOption
   const locate = async (all: readonly Gathered[]): Promise<(Located | null)[]> => {
     const asked = all.filter(({ requestId }) => requestId !== '' && settledAt(requestId) === undefined);
     const ids = asked.map(({ requestId }) => requestId);
-    const found = ids.length === 0 ? [] : await answered(() => notifications.locate(ids));
+    const found = ids.length === 0 ? [] : await answered(() => store.locate(ids));
     const byId = new Map(ids.map((id, at) => [id, found[at] ?? null]));
     return all.map(({ requestId, correlator }) =>
       requestId === '' ? ownBatch(correlator) : (settledAt(requestId) ?? byId.get(requestId) ?? null),
@@ -95,7 +101,7 @@ export function reportSettler({ lane, numbersOf, lately, signal }: SettlerOption
           if (notice !== null) notices.push(notice);
         }
         if (notices.length + early.length === 0) break;
-        stands = await answered(() => notifications.settle(notices, early));
+        stands = await answered(() => store.settle(notices, early));
         lane.tell(stands.events);
         for (const notice of notices) remember(notice);
         requests += stands.changes;
@@ -107,7 +113,7 @@ export function reportSettler({ lane, numbersOf, lately, signal }: SettlerOption
     },
 
     async waiting(waiting) {
-      const places = await answered(() => notifications.locate(waiting.map(({ requestId }) => requestId)));
+      const places = await answered(() => store.locate(waiting.map(({ requestId }) => requestId)));
       const notices: KnownNotice[] = [];
       for (const [at, { requestId, letters, text }] of waiting.entries()) {
         const located = places[at] ?? null;
@@ -117,10 +123,10 @@ export function reportSettler({ lane, numbersOf, lately, signal }: SettlerOption
         if (notice !== null) notices.push({ ...notice, waited: text });
       }
       // With none it tells how the lane stands.
-      let stands = await answered(() => notifications.settle(notices.slice(0, TOGETHER), []));
+      let stands = await answered(() => store.settle(notices.slice(0, TOGETHER), []));
       lane.tell(stands.events);
       for (let from = TOGETHER; from < notices.length; from += TOGETHER) {
-        stands = await answered(() => notifications.settle(notices.slice(from, from + TOGETHER), []));
+        stands = await answered(() => store.settle(notices.slice(from, from + TOGETHER), []));
         lane.tell(stands.events);
       }
       return { stands, unknown: waiting.filter((_, at) => (places[at] ?? null) === null) };

@@ -1,7 +1,8 @@
 import { laneCommands } from '../../src/lane/commands.js';
 import { laneViews } from '../../src/lane/lane-status.js';
 import type { ScriptRules } from '../../src/lane/rules.js';
-import { laneNotifications } from '../../src/notifications/notification-store.js';
+import { matchStore } from '../../src/notifications/match-store.js';
+import { notificationStore } from '../../src/notifications/notification-store.js';
 import type { Redis } from '../../src/redis/connection.js';
 import { keyNames } from '../../src/redis/keys.js';
 import { laneClaims } from '../../src/sending/claims.js';
@@ -40,7 +41,8 @@ export function laneFixture(redis: Redis, prefix: string, lane: string, change: 
     rules,
     claims: laneClaims(redis, keys, lane, json),
     settlements: laneSettlements(redis, keys, lane, json, rules.notify),
-    notifications: laneNotifications(redis, keys, lane, json),
+    notifications: notificationStore(redis, keys, { name: lane, rules }),
+    matches: matchStore(redis, keys, lane),
     commands: laneCommands(redis, keys, lane, json),
     views: laneViews(redis, keys, lane, json),
     /** A running campaign of so many planned recipients. */

@@ -4,6 +4,8 @@ import type { DeliveryReport } from '../../src/gateway/notification.js';
 import { importCampaign } from '../../src/import/import-campaign.js';
 import { readMeta, readState } from '../../src/lane/campaigns.js';
 import { createInbox, type Inbox, type Room } from '../../src/notifications/inbox.js';
+import { matchStore } from '../../src/notifications/match-store.js';
+import { type NotificationStore, notificationStore } from '../../src/notifications/notification-store.js';
 import { settledLately } from '../../src/notifications/recently-settled.js';
 import { ordinalNumbers } from '../../src/recipients/slices.js';
 import type { SendClaim } from '../../src/sending/claims.js';
@@ -26,13 +28,16 @@ function receiving(room: Room = { left: 10_000 }) {
   const lane = deps.lanes.get('default');
   if (lane === undefined) throw new Error('no lane');
   let looks = 0;
-  const open = (as = lane): Inbox => {
-    const waiting: typeof as.notifications.waiting = (earlyMs) => {
+  const store = notificationStore(redis, keys, lane);
+  const matches = matchStore(redis, keys, lane.name);
+  const open = (as = lane, change: Partial<NotificationStore> = {}): Inbox => {
+    const waiting: NotificationStore['waiting'] = (earlyMs) => {
       looks += 1;
-      return as.notifications.waiting(earlyMs);
+      return store.waiting(earlyMs);
     };
-    const seen = { ...as, notifications: { ...as.notifications, waiting } };
-    const inbox = createInbox(seen, {
+    const inbox = createInbox(as, {
+      store: { ...store, waiting, ...change },
+      matches,
       events: deps.events,
       numbers: ordinalNumbers(redis, keys),
       senderOf: async (of, campaign) => (await readMeta(redis, keys, of, campaign))?.sender ?? null,
@@ -50,6 +55,7 @@ function receiving(room: Room = { left: 10_000 }) {
   return {
     ...fixture,
     lane,
+    store,
     open,
     /** Resolves when what waits has been looked at twice, from beginning to end. */
     async looked(): Promise<void> {
@@ -119,15 +125,15 @@ test('one that comes while those that wait are looked at is looked at next', {
   let inbox: Inbox | undefined;
   let isFirstLook = true;
   // The second one is put by after the look has been told that nothing waits, and before it is over.
-  const settle: typeof it.lane.notifications.settle = async (known, early, now) => {
-    const done = await it.lane.notifications.settle(known, early, now);
+  const settle: NotificationStore['settle'] = async (known, early, now) => {
+    const done = await it.store.settle(known, early, now);
     if (known.length === 0 || !isFirstLook) return done;
     isFirstLook = false;
     inbox?.offer([report('r1', 1)]);
     await vi.waitFor(() => expect(it.happened('notifications.settled')).toHaveLength(2));
     return done;
   };
-  inbox = it.open({ ...it.lane, notifications: { ...it.lane.notifications, settle } });
+  inbox = it.open(it.lane, { settle });
   inbox.offer([report('r0', 0)]);
   await vi.waitFor(() => expect(it.happened('notifications.settled')).toHaveLength(1));
   await it.accept(first, 'r0');
@@ -168,11 +174,11 @@ test('all that was taken is settled before it stops, as long as Redis answers', 
 }, async () => {
   const it = receiving({ left: 100_000 });
   // A server that takes its time: what is left after two seconds is not given up while it goes on.
-  const settle: typeof it.lane.notifications.settle = async (known, early, now) => {
+  const settle: NotificationStore['settle'] = async (known, early, now) => {
     await new Promise((later) => setTimeout(later, 300));
-    return it.lane.notifications.settle(known, early, now);
+    return it.store.settle(known, early, now);
   };
-  const inbox = it.open({ ...it.lane, notifications: { ...it.lane.notifications, settle } });
+  const inbox = it.open(it.lane, { settle });
   inbox.offer(Array.from({ length: 5_000 }, (_, at) => report(`r${at}`, 0)));
   await inbox.stop();
   const waiting = await redis.zcard(it.keys.lane('default', 'waiting'));
@@ -183,7 +189,7 @@ test('all that was taken is settled before it stops, as long as Redis answers', 
 test('what Redis does not answer while it stops is told of as lost', { timeout: 20_000 }, async () => {
   const it = receiving();
   const settle = () => new Promise<never>(() => {});
-  const inbox = it.open({ ...it.lane, notifications: { ...it.lane.notifications, settle } });
+  const inbox = it.open(it.lane, { settle });
   inbox.offer(Array.from({ length: 1_200 }, (_, at) => report(`r${at}`, 0)));
   await inbox.stop();
   expect(it.happened('notifications.failed')).toMatchObject([{ reports: 1_200 }]);
@@ -439,11 +445,11 @@ test('what was settled lately is remembered of so many requests, over all lanes'
 
 test('where too many wait, that is told of once in a while, and not with every burst', async () => {
   const it = receiving();
-  const settle: typeof it.lane.notifications.settle = async (known, early, now) => ({
-    ...(await it.lane.notifications.settle(known, early, now)),
+  const settle: NotificationStore['settle'] = async (known, early, now) => ({
+    ...(await it.store.settle(known, early, now)),
     tooMany: early.length,
   });
-  const inbox = it.open({ ...it.lane, notifications: { ...it.lane.notifications, settle } });
+  const inbox = it.open(it.lane, { settle });
   for (let burst = 1; burst <= 5; burst += 1) {
     inbox.offer([report(`r${burst}`, 0)]);
     await vi.waitFor(() => expect(it.happened('notifications.settled')).toHaveLength(burst));

@@ -5,6 +5,8 @@ import { importCampaign } from '../../src/import/import-campaign.js';
 import { readState } from '../../src/lane/campaigns.js';
 import type { Lane } from '../../src/lane/lane.js';
 import { laneTokenSource } from '../../src/lane/token-source.js';
+import { matchStore } from '../../src/notifications/match-store.js';
+import { notificationStore } from '../../src/notifications/notification-store.js';
 import { manuscripts } from '../../src/sending/messages.js';
 import { createMemory } from '../../src/sending/recent-claims.js';
 import { importFixture, mobile } from '../import/import-fixture.js';
@@ -41,7 +43,8 @@ async function asked(
   const [claim] = claims;
   if (claim === undefined) throw new Error('nothing to send');
   await lane.settlements.send([{ claim, as: 'unknown', reason: 'no answer' }], 0);
-  await lane.notifications.suspect({ number: claim.number, campaign: id, first: 0, requestId: 'x' });
+  const matches = matchStore(redis, keys, lane.name);
+  await matches.match({ number: claim.number, campaign: id, first: 0, requestId: 'x' });
 
   const server = await rawServer((socket) => {
     void meanwhile(lane, send).then(() => socket.write(answer));
@@ -49,7 +52,7 @@ async function asked(
   const messaging = createMessagingClient({ baseUrl: server.origin, timeoutMs: 1_000 });
   const monotonic = () => performance.now();
   await followUpTurn(
-    { messaging, events: deps.events },
+    { messaging, events: deps.events, matches },
     lane,
     laneTokenSource('default', { kind: 'apiKey', apiKey: 'key' }, undefined),
     manuscripts(redis, keys, lane),
@@ -65,7 +68,7 @@ async function asked(
     polled: await redis.zrange(keys.lane('default', 'polled'), '0', '-1'),
     found: told.filter(({ type }) => type === 'request.found').length,
     stopped: told.filter(({ type }) => type === 'lane.stopped').length,
-    located: await lane.notifications.locate(['x']),
+    located: await notificationStore(redis, keys, lane).locate(['x']),
     id,
   };
 }

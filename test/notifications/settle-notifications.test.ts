@@ -249,8 +249,8 @@ test('every id that was accepted is known for ever, and hardly one that never wa
   const { lane } = await accepted('ever', 500);
   const own = Array.from({ length: 500 }, (_, at) => `r${at + 1}`);
   const others = Array.from({ length: 1_000 }, (_, at) => `other-${at}`);
-  expect((await lane.notifications.everAccepted(own)).size).toBe(500);
-  expect((await lane.notifications.everAccepted(others)).size).toBeLessThanOrEqual(2);
+  expect((await lane.matches.everAccepted(own)).size).toBe(500);
+  expect((await lane.matches.everAccepted(others)).size).toBeLessThanOrEqual(2);
 });
 
 test('a batch of unknown outcome is asked about as the request that it may be, once, until that is cleared', async () => {
@@ -265,9 +265,9 @@ test('a batch of unknown outcome is asked about as the request that it may be, o
   const batch = { number: 1, campaign: 'c', first: 0 };
   const early = { requestId: 'x', sender: 'ACME', letters: { '1001': 'N' } };
   expect((await lane.notifications.settle([], [early], START + 200)).unknown).toBe(1);
-  expect(await lane.notifications.suspect({ ...batch, requestId: 'x' }, START + 300)).toBe(true);
-  expect(await lane.notifications.suspect({ ...batch, requestId: 'y' }, START + 300)).toBe(false);
-  expect(await lane.notifications.suspect({ ...batch, first: 7, requestId: 'x' }, START + 300)).toBe(false);
+  expect(await lane.matches.match({ ...batch, requestId: 'x' }, START + 300)).toBe(true);
+  expect(await lane.matches.match({ ...batch, requestId: 'y' }, START + 300)).toBe(false);
+  expect(await lane.matches.match({ ...batch, first: 7, requestId: 'x' }, START + 300)).toBe(false);
   expect((await lane.commands.unknown()).map(({ suspect }) => suspect)).toEqual(['x']);
   const { claims: polls } = await lane.claims.poll({
     turn: 'p',
@@ -278,7 +278,7 @@ test('a batch of unknown outcome is asked about as the request that it may be, o
   });
   expect(polls.map(({ campaign, first }) => [campaign, first])).toEqual([['c', 0]]);
 
-  await lane.notifications.clear({ ...batch, requestId: 'x' });
+  await lane.matches.clear({ ...batch, requestId: 'x' });
   expect((await lane.commands.unknown()).map(({ suspect }) => suspect)).toEqual([null]);
   expect((await lane.notifications.settle([], [], START + 400)).waiting).toBe(0);
   const [claim] = polls;
@@ -305,7 +305,7 @@ test.each([
   const { claims } = await lane.claims.send({ turn: 't', call: 1, want: 1, seen: 0, now: START });
   const claim = nth(claims, 0);
   await lane.settlements.send([{ claim, as: 'unknown', reason: 'no answer' }], 0, START + 100);
-  await lane.notifications.suspect({ ...claim, requestId: 'x' }, START + 300);
+  await lane.matches.match({ ...claim, requestId: 'x' }, START + 300);
   await settle(lane, claim);
   expect((await lane.state('c')).n).toMatchObject({ unknown: 0 });
   expect(await redis.exists(lane.keys.lane(name, 'unpolled'))).toBe(0);
@@ -356,16 +356,16 @@ test('a lane without notifications keeps nothing of them', async () => {
 
 test('the oldest send in flight is told, and of one that was put back after it was forgotten no time is known', async () => {
   const lane = laneFixture(redis, prefix, 'since', NOTIFIED);
-  expect(await lane.notifications.sendingSince()).toBe(Number.POSITIVE_INFINITY);
+  expect(await lane.matches.oldestSend()).toBe(Number.POSITIVE_INFINITY);
   await lane.campaign('c', 3);
   const claim = (call: number, now: number) =>
     lane.claims.send({ turn: `t${call}`, call: 1, want: 1, seen: 0, now });
   await claim(1, START);
   await claim(2, START + 10);
-  expect(await lane.notifications.sendingSince()).toBe(START);
+  expect(await lane.matches.oldestSend()).toBe(START);
   const forgotten = { c: 'c', f: 2, k: 1, at: START + 20, t: 'reasserted', q: 0, e: -1 };
   await redis.hset(lane.keys.lane('since', 'claims'), '3', JSON.stringify(forgotten));
-  expect(await lane.notifications.sendingSince()).toBe(0);
+  expect(await lane.matches.oldestSend()).toBe(0);
 });
 
 test('the lane’s policy leaves alone what the service is being asked about, until it has answered', async () => {
@@ -377,10 +377,10 @@ test('the lane’s policy leaves alone what the service is being asked about, un
   const suspicion = { number: 1, campaign: 'c', first: 0, requestId: 'x' };
   const resolvable = async () => (await lane.views.tend(1_000, START + 61_000)).resolvable.length;
   expect(await resolvable()).toBe(1);
-  await lane.notifications.suspect(suspicion, START + 200);
+  await lane.matches.match(suspicion, START + 200);
   expect(await resolvable()).toBe(0);
   const off = laneFixture(redis, prefix, 'policy', { resolveAfter: 60_000 });
   expect((await off.views.tend(1_000, START + 61_000)).resolvable).toHaveLength(1);
-  await lane.notifications.clear(suspicion);
+  await lane.matches.clear(suspicion);
   expect(await resolvable()).toBe(1);
 });

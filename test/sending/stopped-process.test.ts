@@ -116,7 +116,8 @@ test('a process that was stopped before it read the answer to its claim of a pol
   await redis.zadd(fixture.keys.lane('default', 'unpolled'), 1, 'c:0');
   const messaging = client();
   requests = 0;
-  await followUpTurn({ messaging, events }, lane, tokenSource, texts, memory, options);
+  const { matches } = fixture;
+  await followUpTurn({ messaging, events, matches }, lane, tokenSource, texts, memory, options);
   expect(requests).toBe(0);
   messaging.close();
 });

@@ -1,5 +1,4 @@
 import { followUpTurn } from '../../src/follow-up/follow-up.js';
-import type { Lane } from '../../src/lane/lane.js';
 import { createInbox } from '../../src/notifications/inbox.js';
 import { openCallbacks } from '../../src/notifications/receiver.js';
 import { sweepLane } from '../../src/recovery/sweep.js';
@@ -22,11 +21,8 @@ export interface Mutant {
   readonly parts?: Partial<Parts>;
 }
 
-/** A lane that does not know which ids were ever given to its requests. */
-const forgetful = (lane: Lane): Lane => ({
-  ...lane,
-  notifications: { ...lane.notifications, everAccepted: async () => new Set() },
-});
+/** Matching that does not know which ids belong to the lane's own requests. */
+const everAccepted = async (): Promise<ReadonlySet<string>> => new Set();
 
 export const MUTANTS: readonly Mutant[] = [
   {
@@ -107,8 +103,10 @@ export const MUTANTS: readonly Mutant[] = [
     invariant: 4,
     why: 'a batch that was never accepted is said to be an earlier request to the same people',
     parts: {
-      inbox: (lane, options) => createInbox(forgetful(lane), options),
-      followUp: (stage, lane, ...rest) => followUpTurn(stage, forgetful(lane), ...rest),
+      inbox: (lane, options) =>
+        createInbox(lane, { ...options, matches: { ...options.matches, everAccepted } }),
+      followUp: (stage, ...rest) =>
+        followUpTurn({ ...stage, matches: { ...stage.matches, everAccepted } }, ...rest),
     },
   },
   {

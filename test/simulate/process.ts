@@ -10,6 +10,8 @@ import type { Stage } from '../../src/lane/queues.js';
 import { laneTokenSource, type TokenSource } from '../../src/lane/token-source.js';
 import type { TurnEnd } from '../../src/lane/turn.js';
 import { createInbox, type Inbox, type Room } from '../../src/notifications/inbox.js';
+import { type MatchStore, matchStore } from '../../src/notifications/match-store.js';
+import { notificationStore } from '../../src/notifications/notification-store.js';
 import { type Callbacks, openCallbacks } from '../../src/notifications/receiver.js';
 import { settledLately } from '../../src/notifications/recently-settled.js';
 import { ordinalNumbers } from '../../src/recipients/slices.js';
@@ -46,6 +48,7 @@ interface Served {
   readonly lane: Lane;
   readonly memory: Memory;
   readonly texts: Manuscripts;
+  readonly matches: MatchStore;
   readonly tokenSource: TokenSource;
 }
 
@@ -115,6 +118,7 @@ export class Process implements Owner, Line {
               lossMs: () => scenario.lossMs,
             }),
             texts: manuscripts(this.redis, keys, lane),
+            matches: matchStore(this.redis, keys, lane.name),
             tokenSource: this.#tokenSourceOf(settings),
           },
         ];
@@ -128,6 +132,8 @@ export class Process implements Owner, Line {
         const senderOf = async () => 'ACME';
         const { monotonic, alarm } = this.machine;
         const options = {
+          store: notificationStore(this.redis, keys, served.lane),
+          matches: served.matches,
           events: this.#events,
           numbers,
           senderOf,
@@ -168,7 +174,7 @@ export class Process implements Owner, Line {
 
   /** Serves a lane for a while, as work.ts has it done. */
   async serve(stage: Stage, name: string, signal: AbortSignal): Promise<TurnEnd> {
-    const { lane, memory, texts, tokenSource } = this.#served(name);
+    const { lane, memory, texts, matches, tokenSource } = this.#served(name);
     const { monotonic, alarm } = this.machine;
     const messaging = this.#world.serviceOf(name).clientOf(this);
     const turn = {
@@ -181,7 +187,7 @@ export class Process implements Owner, Line {
     };
     const { followUp, send } = this.#world.parts;
     if (stage === 'poll')
-      return followUp({ messaging, events: this.#events }, lane, tokenSource, texts, memory, turn);
+      return followUp({ messaging, events: this.#events, matches }, lane, tokenSource, texts, memory, turn);
     await this.#joined;
     const areSuppressed = (numbers: readonly string[]) => this.#suppression.areSuppressed(numbers);
     const failed = (_lane: string, error: Error): void => this.#world.fail(error);

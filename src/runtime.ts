@@ -3,15 +3,13 @@ import { InputError } from './campaign/errors.js';
 import { monotonicClock, type Random, systemClock } from './clock.js';
 import { type Config, type LocalConfig, secretsOf } from './config/index.js';
 import { createEvents, type Events } from './events/events.js';
-import { createMessagingClient } from './gateway/messaging.js';
 import { createSubscriptionClient } from './gateway/subscriptions.js';
-import { importCampaign, previewCampaign } from './import/import-campaign.js';
 import { discardImport, removeCampaign } from './import/remove-campaign.js';
 import { openSuppressionList } from './import/suppression-list.js';
 import { openTokenSources } from './lane/credentials.js';
 import { type Lane, openLane } from './lane/lane.js';
 import { createDesk } from './lane/lane-service.js';
-import { createWakers } from './lane/queues.js';
+import type { Queues } from './lane/queues.js';
 import { coalesced } from './lane/single-flight.js';
 import { notificationDesk } from './notifications/notification-service.js';
 import { suppression as openSuppression } from './recipients/suppression.js';
@@ -28,7 +26,6 @@ import { eventLog } from './reporting/event-log.js';
 import { createCensus } from './reporting/fleet-snapshot.js';
 import { findNumber, reportRows } from './reporting/report.js';
 import type { Volley, Workers } from './volley.js';
-import { work } from './worker.js';
 
 export { RedisUnavailableError } from './redis/unavailable.js';
 export type { Volley, Workers } from './volley.js';
@@ -76,11 +73,17 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
     closers.push(() => connection.disconnect());
     return connection;
   });
-  const wakers = lazily(() => {
-    const made = createWakers(blocking(), keys);
-    closers.push(() => made.close());
-    return made;
+  // BullMQ takes longer to load than most commands to run, so it loads when a lane is woken for the first time.
+  const queues = lazily(() => {
+    const connection = blocking();
+    const opening = import('./lane/queues.js').then(({ createWakers }) => createWakers(connection, keys));
+    closers.push(async () => (await opening).close());
+    return opening;
   });
+  const wakers: Pick<Queues, 'wake' | 'depth'> = {
+    wake: async (stage, lane, inMs) => (await queues()).wake(stage, lane, inMs),
+    depth: async () => (await queues()).depth(),
+  };
   const tokenSources = openTokenSources({ redis, keys, events, config: () => fullConfig(config) });
   closers.push(() => tokenSources.close());
   const subscriptions = lazily(() => {
@@ -101,7 +104,7 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
 
   // A platform may launch thousands at once; the lane is woken once after all that were launched meanwhile.
   const launchers = new Map(
-    [...lanes.values()].map((lane) => [lane.name, coalesced(() => wakeLane(lane, wakers()))]),
+    [...lanes.values()].map((lane) => [lane.name, coalesced(() => wakeLane(lane, wakers))]),
   );
   const launched = async (name: string): Promise<void> => launchers.get(name)?.();
   const sweep = {
@@ -119,9 +122,9 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
     removeCampaign: (lane: string, id: string) => removeCampaign(redis, keys, lane, id),
   };
   const deps = { redis, keys, config, lanes, events, suppression, launched, clock: systemClock, random };
-  const desk = lazily(() => createDesk({ redis, keys, lanes, wakers: wakers(), roster, events }));
+  const desk = lazily(() => createDesk({ redis, keys, lanes, wakers, roster, events }));
   const census = lazily(() =>
-    createCensus({ redis, keys, lanes, wakers: wakers(), roster, monotonic: monotonicClock }),
+    createCensus({ redis, keys, lanes, wakers, roster, monotonic: monotonicClock }),
   );
   const durability = lazily(() => {
     const { redisMayLoseMs } = config;
@@ -133,8 +136,8 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
 
   return saysUnavailable<Volley>({
     events,
-    enqueue: (input) => importCampaign(deps, input),
-    preview: (input) => previewCampaign(deps, input),
+    enqueue: async (input) => (await import('./import/import-campaign.js')).importCampaign(deps, input),
+    preview: async (input) => (await import('./import/import-campaign.js')).previewCampaign(deps, input),
     status: (id) => desk().status(id),
     list: (listed) => desk().list(listed),
     page: (wanted) => desk().page(wanted),
@@ -167,35 +170,38 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
 
     work({ roles, concurrency } = {}) {
       const full = fullConfig(config);
-      const messaging = createMessagingClient({
-        baseUrl: full.messagingBaseUrl,
-        timeoutMs: full.requestTimeoutMs,
-      });
-      const workers = work({
-        config: full,
-        redis,
-        blocking: blocking(),
-        keys,
-        lanes,
-        tokenSources: new Map(full.lanes.map(({ name }) => [name, tokenSources.tokenSourceOf(name)])),
-        messaging,
-        wakers: wakers(),
-        roster,
-        events,
-        monotonic: monotonicClock,
-        durability: durability(),
-        sweep: { ...sweep, wakers: wakers() },
-        areSuppressed: (numbers) => suppression.areSuppressed(numbers),
-        roles,
-        concurrency,
+      const starting = loadWorker().then(({ work, createMessagingClient }) => {
+        const messaging = createMessagingClient({
+          baseUrl: full.messagingBaseUrl,
+          timeoutMs: full.requestTimeoutMs,
+        });
+        const workers = work({
+          config: full,
+          redis,
+          blocking: blocking(),
+          keys,
+          lanes,
+          tokenSources: new Map(full.lanes.map(({ name }) => [name, tokenSources.tokenSourceOf(name)])),
+          messaging,
+          wakers,
+          roster,
+          events,
+          monotonic: monotonicClock,
+          durability: durability(),
+          sweep: { ...sweep, wakers },
+          areSuppressed: (numbers) => suppression.areSuppressed(numbers),
+          roles,
+          concurrency,
+        });
+        const drain = (): Promise<void> => workers.drain().then(() => messaging.close());
+        return { ready: workers.ready, drain };
       });
       const keeper = notifications.keep(roster.name());
       const drained = {
-        ready: workers.ready,
+        ready: starting.then(({ ready }) => ready),
         async drain() {
           working.delete(drained);
-          await Promise.all([keeper.stop(), workers.drain()]);
-          messaging.close();
+          await Promise.all([keeper.stop(), starting.then(({ drain }) => drain())]);
         },
       };
       working.add(drained);
@@ -212,6 +218,15 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
 function fullConfig(config: Config | LocalConfig): Config {
   if ('messagingBaseUrl' in config) return config;
   throw new TypeError('this needs the full configuration: make it with loadConfig, not loadLocalConfig');
+}
+
+/** What only a process that serves lanes needs, loaded when the first one does. */
+async function loadWorker() {
+  const [{ work }, { createMessagingClient }] = await Promise.all([
+    import('./worker.js'),
+    import('./gateway/messaging.js'),
+  ]);
+  return { work, createMessagingClient };
 }
 
 function lazily<Made>(make: () => Made): () => Made {

@@ -34,12 +34,12 @@ export interface Depth {
 export interface Wakers {
   /** Sees to it that the lane gets a turn in `inMs`, or sooner if one is due sooner. */
   wake(stage: Stage, lane: string, inMs: number): Promise<void>;
-  close(): Promise<void>;
 }
 
 /** The queues themselves, from outside. */
 export interface Queues extends Wakers {
   depth(): Promise<Record<Stage, Depth>>;
+  close(): Promise<void>;
 }
 
 /** Opens both queues. `redis`: a `blocking` connection, which stays the caller's. */

@@ -1,30 +1,4 @@
-import type { Exchange } from './exchange.js';
-
-/** One HTTP request, ready to be written. Header names in lower case; `body` already serialised. */
-export interface HttpRequest {
-  readonly method: 'GET' | 'POST' | 'DELETE';
-  readonly url: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body?: string;
-  readonly signal?: AbortSignal;
-  /** Nothing is written after this moment of `performance.now()`, nor after the timeout. */
-  readonly latest?: number;
-}
-
-/** Puts each request on the wire at most once and says how it ended; `exchange` never throws. */
-export interface Transport {
-  exchange(request: HttpRequest): Promise<Exchange>;
-  /** Closes the idle connections; those of requests under way follow within seconds of their end. */
-  close(): void;
-}
-
-/** How long a request may take, and how many at a time. */
-export interface TransportSettings {
-  /** From the start of a request to the last byte of its reply, in milliseconds. */
-  readonly timeoutMs: number;
-  /** Connections at a time; more requests than that wait for one. */
-  readonly maxSockets: number;
-}
+import type { Transport, TransportSettings } from './got-transport.js';
 
 let gotTransport: ((settings: TransportSettings) => Transport) | undefined;
 

@@ -27,7 +27,7 @@ export type {
   Unsubscribed,
 } from './notifications/subscription.js';
 export type { Role, WorkerProcess } from './recovery/heartbeats.js';
-export type { FedEvent, FeedItem } from './reporting/event-feed.js';
-export type { Census, LaneCensus } from './reporting/fleet-snapshot.js';
+export type { BroadcastEvent, FeedItem } from './reporting/event-feed.js';
+export type { FleetSnapshot, LaneSnapshot } from './reporting/fleet-snapshot.js';
 export * from './runtime.js';
 export type { Resolution, ResolveOutcome, TokenCache, TokenState } from './volley.js';

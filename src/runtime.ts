@@ -23,7 +23,7 @@ import { untilAnswered } from './redis/until-answered.js';
 import { watchConnection } from './redis/watch.js';
 import { createEventFeed } from './reporting/event-feed.js';
 import { eventLog } from './reporting/event-log.js';
-import { createCensus } from './reporting/fleet-snapshot.js';
+import { createFleetSnapshot } from './reporting/fleet-snapshot.js';
 import { findNumber, reportRows } from './reporting/report.js';
 import type { Volley, Workers } from './volley.js';
 
@@ -123,8 +123,8 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
   };
   const deps = { redis, keys, config, lanes, events, suppression, launched, clock: systemClock, random };
   const desk = lazily(() => createDesk({ redis, keys, lanes, wakers, roster, events }));
-  const census = lazily(() =>
-    createCensus({ redis, keys, lanes, wakers, roster, monotonic: monotonicClock }),
+  const fleetSnapshot = lazily(() =>
+    createFleetSnapshot({ redis, keys, lanes, wakers, roster, monotonic: monotonicClock }),
   );
   const durability = lazily(() => {
     const { redisMayLoseMs } = config;
@@ -164,7 +164,7 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
       return cache === null ? null : saysUnavailable(cache);
     },
     workers: () => roster.alive(),
-    census: () => census()(),
+    fleetSnapshot: () => fleetSnapshot()(),
     ping: async (withinMs) =>
       void (await untilAnswered(() => redis.ping(), { answerWithinMs: withinMs, tries: 1 })),
 

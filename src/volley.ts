@@ -15,7 +15,7 @@ import type { SuppressionList } from './import/suppression-list.js';
 import type { NotificationDesk } from './notifications/notification-service.js';
 import type { Role, WorkerProcess } from './recovery/heartbeats.js';
 import type { FeedItem } from './reporting/event-feed.js';
-import type { Census } from './reporting/fleet-snapshot.js';
+import type { FleetSnapshot } from './reporting/fleet-snapshot.js';
 
 export type { TokenCache } from './auth/token-cache.js';
 export type { TokenState } from './auth/token-state.js';
@@ -28,12 +28,12 @@ export interface Resolution {
   readonly request?: string | undefined;
 }
 
-/** What came of settling them, in batches and recipients. */
+/** How many requests, and recipients of them, were settled. */
 export interface ResolveOutcome {
-  readonly batches: number;
+  readonly requests: number;
   readonly recipients: number;
-  /** Batches left as they are because a worker may still be about to send them, and when that is over. */
-  readonly tooEarly: { readonly batches: number; readonly until: string } | null;
+  /** Requests left unchanged because a worker may still be about to send them, and until when; null if there are none. */
+  readonly tooEarly: { readonly requests: number; readonly until: string } | null;
 }
 
 /** Worker stages running in this process. */
@@ -132,7 +132,7 @@ export interface Volley {
   /** Worker processes alive now. */
   workers(): Promise<WorkerProcess[]>;
   /** Everything counted, lane by lane: what metrics show. It reads every campaign that is kept. */
-  census(): Promise<Census>;
+  fleetSnapshot(): Promise<FleetSnapshot>;
   /** Rejects unless Redis answers within `withinMs`. */
   ping(withinMs: number): Promise<void>;
   /** Serves the lanes in this process. Needs the full configuration. `concurrency`: lanes at a time, default 50. */

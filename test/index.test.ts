@@ -8,7 +8,7 @@ test('every shape that the library takes or answers with can be named by who use
   expectTypeOf<Parameters<Volley['resolve']>[1]>().toEqualTypeOf<library.Resolution>();
   expectTypeOf<Told<Volley['resolve']>>().toEqualTypeOf<library.ResolveOutcome>();
   expectTypeOf<Told<Volley['workers']>>().toEqualTypeOf<library.WorkerProcess[]>();
-  expectTypeOf<Told<Volley['census']>>().toEqualTypeOf<library.Census>();
+  expectTypeOf<Told<Volley['fleetSnapshot']>>().toEqualTypeOf<library.FleetSnapshot>();
   expectTypeOf<Volley['notifications']>().toEqualTypeOf<library.NotificationDesk>();
   expectTypeOf<ReturnType<Volley['token']>>().toEqualTypeOf<library.TokenCache | null>();
   expectTypeOf<Told<library.TokenCache['show']>>().toEqualTypeOf<library.TokenState>();

@@ -112,7 +112,7 @@ export async function startSetting(options: SettingOptions): Promise<Setting> {
 }
 
 async function stuck({ volley }: Fleet, ended: number, campaigns: number): Promise<string> {
-  const unknown = (await volley.lanes()).reduce((sum, lane) => sum + lane.unknown, 0);
+  const unknown = (await volley.lanes()).reduce((sum, lane) => sum + lane.unknownOutcomes, 0);
   return `${ended} of ${campaigns} campaigns have ended, and none for ${STUCK_AFTER_MS} ms; ${unknown} requests are unknown`;
 }
 

@@ -65,10 +65,21 @@ export const campaignStatus = z
       .nullable()
       .describe('When the last recipient will be sent to, as far as the quota tells; null if nobody can say'),
     contradictions: count.describe('Reports that contradicted a final one; counted, never applied'),
-    unknown: z
-      .array(z.object({ request: z.string(), recipients: count, since: time, reason: z.string() }).readonly())
+    unknownOutcomes: z
+      .array(
+        z
+          .object({
+            request: z.string().describe('Our reference, as in `resolve --request`'),
+            recipients: count,
+            since: time,
+            reason: z.string(),
+          })
+          .readonly(),
+      )
       .readonly()
-      .describe('Batches of whose outcome nobody knows: what `resolve` names. At most the first 100'),
+      .describe(
+        'Requests that may or may not have been accepted; settle them with `resolve`. At most the first 100',
+      ),
   })
   .readonly()
   .meta({ id: 'CampaignStatus' });
@@ -130,8 +141,8 @@ export const laneStatus = z
     throttled: count.describe('429 answers so far'),
     campaigns: z.object({ running: count, scheduled: count }).readonly(),
     awaitingReports: count,
-    unknown: count,
-    maxRecipients: count.describe('Recipients a request: as configured or as learned from refusals'),
+    unknownOutcomes: count.describe('Requests that may or may not have been accepted'),
+    maxRecipients: count.describe('Recipients per request, as configured or as learned from refusals'),
   })
   .readonly()
   .meta({ id: 'LaneStatus' });

@@ -3,17 +3,17 @@ import { type Check, fail, ok, warn } from './doctor-check.js';
 import { oneLine, until } from './text.js';
 
 /** How a lane stands: whether it sends, and if not, who has to do what. */
-export function judgeLane({ name, state, pause, unknown }: LaneStatus, now: number): Check[] {
+export function judgeLane({ name, state, pause, unknownOutcomes }: LaneStatus, now: number): Check[] {
   const title = `lane ${name}`;
   const why = pause === null ? '' : `: ${oneLine(pause.reason)}`;
   const resume = `volley lane resume ${name}`;
   const doubt =
-    unknown === 0
+    unknownOutcomes === 0
       ? []
       : [
           warn(
             `${title}, unknown`,
-            `nobody knows whether ${unknown === 1 ? 'a request was' : `${unknown} requests were`} accepted`,
+            `${unknownOutcomes === 1 ? 'a request has' : `${unknownOutcomes} requests have`} an unknown outcome`,
             'See which: volley list, volley status ID; then: volley resolve ID',
           ),
         ];

@@ -62,6 +62,6 @@ export function renderLane(lane: LaneStatus, now: number, paint: Paint): string[
         ]),
     `${label('quota')}${known}${taken} (${grouped(quota.used.send)} sent, ${grouped(quota.used.poll)} polls, ${grouped(quota.inFlight)} in flight); configured: ${quota.configured}${learned}`,
     ...(coming === '' ? [] : [`${label('permits')}${coming}`]),
-    `${label('work')}${counted(campaigns.running, 'campaign')} running, ${grouped(campaigns.scheduled)} scheduled; ${counted(lane.awaitingReports, 'request awaits', 'requests await')} reports, ${grouped(lane.unknown)} unknown; ${counted(lane.throttled, 'answer')} 429 so far`,
+    `${label('work')}${counted(campaigns.running, 'campaign')} running, ${grouped(campaigns.scheduled)} scheduled; ${counted(lane.awaitingReports, 'request awaits', 'requests await')} reports, ${grouped(lane.unknownOutcomes)} unknown; ${counted(lane.throttled, 'answer')} 429 so far`,
   ];
 }

@@ -60,17 +60,17 @@ function resolve(context: Context, id: string, options: ResolveOptions): Promise
   }
   return withLocalVolley(context, async (volley) => {
     const outcome = await volley.resolve(id, { as, request: options.request });
-    const { batches, recipients, tooEarly } = outcome;
+    const { requests, recipients, tooEarly } = outcome;
     if (as === 'resend') await sayIfNoWorkers(context, volley);
     const done =
-      batches === 0
+      requests === 0
         ? `No request of campaign ${id} was settled.`
-        : `${counted(batches, 'request')} of campaign ${id} with ${counted(recipients, 'recipient')} ${WORDS[as]}.`;
+        : `${counted(requests, 'request')} of campaign ${id} with ${counted(recipients, 'recipient')} ${WORDS[as]}.`;
     const later =
       tooEarly === null
         ? []
         : [
-            `${counted(tooEarly.batches, 'request')} may still be about to be sent: try again at ${until(tooEarly.until, context.clock())}.`,
+            `${counted(tooEarly.requests, 'request')} may still be about to be sent: try again at ${until(tooEarly.until, context.clock())}.`,
           ];
     return {
       json: { id, as, ...outcome },

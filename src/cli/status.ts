@@ -39,14 +39,14 @@ function picture(context: Context, seen: CampaignStatus): string[] {
   return [...renderCampaign(seen, look), ...unknownLines(context, seen)];
 }
 
-function unknownLines({ clock }: Context, { unknown }: CampaignStatus): string[] {
-  if (unknown.length === 0) return [];
-  const lines = unknown
+function unknownLines({ clock }: Context, { unknownOutcomes }: CampaignStatus): string[] {
+  if (unknownOutcomes.length === 0) return [];
+  const lines = unknownOutcomes
     .slice(0, UNKNOWN_SHOWN)
     .map(
       ({ request, recipients, since, reason }) =>
         `  ${request}  ${counted(recipients, 'recipient')}, since ${moment(Date.parse(since), clock())}: ${oneLine(reason)}`,
     );
-  const more = unknown.length > UNKNOWN_SHOWN ? [`  … and more; --json has up to 100`] : [];
-  return ['Requests of whose outcome nobody knows:', ...lines, ...more];
+  const more = unknownOutcomes.length > UNKNOWN_SHOWN ? [`  … and more; --json has up to 100`] : [];
+  return ['Requests with an unknown outcome:', ...lines, ...more];
 }

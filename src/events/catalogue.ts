@@ -1,3 +1,4 @@
+import { describePause } from '../campaign/pause-reason.js';
 import type { LogLevel } from '../config/settings.js';
 import {
   count,
@@ -13,23 +14,23 @@ import {
   time,
 } from './field.js';
 
-/** What may happen: how loud it is, what is known of it, and how it is told. */
+/** One type of event: its log level, its fields, and its log message. */
 export interface Entry<Fields extends FieldTable> {
   level: Exclude<LogLevel, 'silent'>;
   fields: Fields;
-  /** The message; it is given every field as a text that may be shown. */
-  text(told: { [Name in keyof Fields]: string }): string;
+  /** The log message. It receives every field as text that is safe to log. */
+  message(fields: { [Name in keyof Fields]: string }): string;
 }
 
-/** `level`, `time`, `pid`, `role`, `event` and `msg` are in every log line and cannot be fields. */
+/** Every log line has `level`, `time`, `pid`, `role`, `event`, and `msg`, so these cannot be field names. */
 export type FieldTable = { readonly [name: string]: Field<never> };
 
 function entry<const Fields extends FieldTable>(
   level: Entry<Fields>['level'],
   fields: Fields,
-  text: Entry<Fields>['text'],
+  message: Entry<Fields>['message'],
 ): Entry<Fields> {
-  return { level, fields, text };
+  return { level, fields, message };
 }
 
 const kind = oneOf('send', 'poll');
@@ -51,120 +52,121 @@ const inFlight = count('request');
 const batch = { lane: id, campaign: id, recipients } as const;
 
 /**
- * Everything that Volley tells of itself. To add an event, add an entry: its kinds of fields give it its type, and
- * see to it that no number, key or token gets into a log. Levels: `trace` for every request, `debug` for every turn,
- * `info` for what an operator would write into a diary, `warn` for what may need one, `error` for what does.
+ * Every event that Volley emits. To add one, add an entry: the kinds of its fields define its type and keep phone
+ * numbers, keys, and tokens out of the log. In all events, `request` is our reference of a request (as in `resolve
+ * --request`), and `requestId` is the service's id.
+ *
+ * Levels: `trace` for every request, `debug` for every turn, `info` for what an operator wants to read later, `warn` for
+ * what may need attention, `error` for what does.
  */
 export const CATALOGUE = {
   // Processes
   'config.hint': entry('warn', { hint: prose }, (e) => e.hint),
-  'process.started': entry('info', { version: id }, (e) => `started, version ${e.version}`),
-  'process.ready': entry('info', { lanes: count('lane') }, (e) => `ready, ${e.lanes}`),
+  'process.started': entry('info', { version: id }, (e) => `started Volley ${e.version}`),
+  'process.ready': entry('info', { lanes: count('lane') }, (e) => `ready to serve ${e.lanes}`),
   'process.draining': entry(
     'info',
     { signal: id, deadlineMs: span },
-    (e) => `${e.signal}: draining what is in flight, at most ${e.deadlineMs}`,
+    (e) => `received ${e.signal}: finishing in-flight requests for up to ${e.deadlineMs}`,
   ),
-  'process.drained': entry('info', { tookMs: span }, (e) => `drained in ${e.tookMs}`),
-  'metrics.served': entry('info', { url: id }, (e) => `metrics at ${e.url}/metrics`),
+  'process.drained': entry('info', { tookMs: span }, (e) => `finished in-flight requests in ${e.tookMs}`),
+  'metrics.served': entry('info', { url: id }, (e) => `serving metrics at ${e.url}/metrics`),
   'metrics.failed': entry(
     'error',
     { error: failure },
-    (e) => `metrics cannot be served at METRICS_HOST and METRICS_PORT: ${e.error}; everything else goes on`,
+    (e) =>
+      `cannot serve metrics at METRICS_HOST and METRICS_PORT: ${e.error}; the process continues without metrics`,
   ),
   'listener.failed': entry(
     'error',
-    { of: id, error: failure },
-    (e) => `a listener to ${e.of} threw: ${e.error}; nothing else was disturbed`,
+    { eventType: id, error: failure },
+    (e) => `a listener for ${e.eventType} threw an error: ${e.error}; other listeners are not affected`,
   ),
 
   // Turns
-  'lane.woken': entry(
-    'debug',
-    { lane: id, kind, why: prose },
-    (e) => `lane ${e.lane} woken to ${e.kind}: ${e.why}`,
-  ),
   'turn.ended': entry(
     'debug',
-    { lane: id, kind, requests, tookMs: span, next: optional(time, 'when woken'), why: prose },
-    (e) => `lane ${e.lane}: ${e.kind} turn of ${e.requests} in ${e.tookMs}; next ${e.next}: ${e.why}`,
+    { lane: id, kind, requests, tookMs: span, next: optional(time, 'when the lane is woken'), reason: prose },
+    (e) =>
+      `lane ${e.lane}: ${e.kind} turn ended after ${e.requests} in ${e.tookMs} (${e.reason}); next turn: ${e.next}`,
   ),
   'turn.failed': entry(
     'error',
     { lane: id, kind, error: failure },
-    (e) => `lane ${e.lane}: ${e.kind} turn broke off: ${e.error}; it will be taken up again`,
+    (e) => `lane ${e.lane}: ${e.kind} turn failed: ${e.error}; retrying`,
   ),
 
   // Requests
   'request.ended': entry(
     'trace',
     { lane: id, kind, outcome, tookMs: span },
-    (e) => `lane ${e.lane}: ${e.kind} ${e.outcome} after ${e.tookMs}`,
+    (e) => `lane ${e.lane}: ${e.kind} request ended after ${e.tookMs}: ${e.outcome}`,
   ),
   'request.throttled': entry(
     'info',
     { lane: id, kind, retryAfterMs: optional(span, 'none') },
-    (e) => `lane ${e.lane}: ${e.kind} answered 429, Retry-After: ${e.retryAfterMs}`,
+    (e) =>
+      `lane ${e.lane}: the service returned 429 for a ${e.kind} request (Retry-After: ${e.retryAfterMs})`,
   ),
   'request.unauthorised': entry(
     'warn',
     { lane: id, kind, reason: prose },
-    (e) => `lane ${e.lane}: ${e.kind} not authorised (401): ${e.reason}`,
+    (e) => `lane ${e.lane}: the service returned 401 for a ${e.kind} request: ${e.reason}`,
   ),
   'request.stopped': entry(
     'error',
     { lane: id, kind, reason: prose },
-    (e) => `lane ${e.lane}: ${e.kind} turned away: ${e.reason}`,
+    (e) => `lane ${e.lane}: a ${e.kind} request failed and retrying cannot fix it: ${e.reason}`,
   ),
   'request.refused': entry(
     'warn',
     { ...batch, reason: prose },
-    (e) => `campaign ${e.campaign}: request for ${e.recipients} refused: ${e.reason}`,
+    (e) => `campaign ${e.campaign}: the service refused a request with ${e.recipients}: ${e.reason}`,
   ),
   'request.notSent': entry(
     'warn',
     { lane: id, kind, reason: prose },
-    (e) => `lane ${e.lane}: ${e.kind} did not reach the service: ${e.reason}`,
+    (e) => `lane ${e.lane}: a ${e.kind} request could not be sent: ${e.reason}`,
   ),
   'request.unknown': entry(
     'warn',
-    { ...batch, batch: id, reason: prose },
+    { ...batch, request: id, reason: prose },
     (e) =>
-      `campaign ${e.campaign}: nobody knows whether batch ${e.batch} of ${e.recipients} was accepted: ${e.reason}`,
+      `campaign ${e.campaign}: request ${e.request} with ${e.recipients} has an unknown outcome: ${e.reason}`,
   ),
   'request.unanswered': entry(
     'info',
-    { lane: id, request: id, reason: prose },
-    (e) => `lane ${e.lane}: poll of request ${e.request} unanswered, asked again later: ${e.reason}`,
+    { lane: id, requestId: id, reason: prose },
+    (e) => `lane ${e.lane}: the poll of request ${e.requestId} failed and is retried later: ${e.reason}`,
   ),
   'request.missing': entry(
     'info',
-    { lane: id, request: id },
-    (e) => `lane ${e.lane}: request ${e.request} is not known to the service (404), asked again on schedule`,
+    { lane: id, requestId: id },
+    (e) => `lane ${e.lane}: the service returned 404 for request ${e.requestId}; polling it again later`,
   ),
   'request.unfollowable': entry(
     'warn',
-    { ...batch, batch: id },
+    { ...batch, request: id },
     (e) =>
-      `campaign ${e.campaign}: batch ${e.batch} of ${e.recipients} accepted without a request id; it cannot be followed up`,
+      `campaign ${e.campaign}: the service accepted request ${e.request} with ${e.recipients} but returned no request id, so its delivery status cannot be polled`,
   ),
-  'request.suspected': entry(
+  'request.matched': entry(
     'info',
-    { lane: id, campaign: id, batch: id, request: id },
+    { lane: id, campaign: id, request: id, requestId: id },
     (e) =>
-      `campaign ${e.campaign}: unknown batch ${e.batch} may be request ${e.request}, which a notification named; the service is asked`,
+      `campaign ${e.campaign}: a notification for request id ${e.requestId} matches request ${e.request}, which has an unknown outcome; polling the service to confirm`,
   ),
-  'request.found': entry(
+  'request.confirmed': entry(
     'info',
-    { ...batch, batch: id },
+    { ...batch, request: id },
     (e) =>
-      `campaign ${e.campaign}: batch ${e.batch} of ${e.recipients}, unknown until now, was accepted: a notification named its request and the service confirmed it`,
+      `campaign ${e.campaign}: the service confirmed that it accepted request ${e.request} with ${e.recipients}; its outcome was unknown`,
   ),
   'request.unlistedStatus': entry(
     'warn',
-    { lane: id, request: id, words: prose },
+    { lane: id, requestId: id, statuses: prose },
     (e) =>
-      `lane ${e.lane}: request ${e.request} reports a status that is not on the interface page, taken as not final: ${e.words}`,
+      `lane ${e.lane}: request ${e.requestId} has a delivery status that the interface does not define (${e.statuses}); treating it as not final`,
   ),
 
   // Batches and recipients
@@ -172,97 +174,99 @@ export const CATALOGUE = {
     'info',
     { ...batch, batch: id, into: number },
     (e) =>
-      `campaign ${e.campaign}: batch ${e.batch} of ${e.recipients} split into ${e.into} to find what is refused`,
+      `campaign ${e.campaign}: splitting batch ${e.batch} with ${e.recipients} into ${e.into} to find the recipient that the service refuses`,
   ),
   'batch.maximumLearned': entry(
     'warn',
     { lane: id, maximum: number },
     (e) =>
-      `lane ${e.lane}: the service takes no more than ${e.maximum} recipients a request; kept to from now on`,
+      `lane ${e.lane}: the service accepts at most ${e.maximum} recipients per request; sending smaller requests from now on`,
   ),
   'recipient.rejected': entry(
     'info',
     { lane: id, campaign: id, recipient: phone, reason: prose },
-    (e) => `campaign ${e.campaign}: ${e.recipient} rejected: ${e.reason}`,
+    (e) => `campaign ${e.campaign}: the service rejected ${e.recipient}: ${e.reason}`,
   ),
   'recipient.contradicted': entry(
     'warn',
     { lane: id, campaign: id, recipient: phone, kept: id, ignored: id },
     (e) =>
-      `campaign ${e.campaign}: ${e.recipient} stays ${e.kept}, although a later report says ${e.ignored}`,
+      `campaign ${e.campaign}: ${e.recipient} stays ${e.kept}; ignoring a later report that says ${e.ignored}`,
   ),
   'claim.overdue': entry(
     'warn',
-    { ...batch, batch: id, ageMs: span },
+    { ...batch, request: id, ageMs: span },
     (e) =>
-      `campaign ${e.campaign}: batch ${e.batch} of ${e.recipients} was claimed ${e.ageMs} ago and never settled; now unknown`,
+      `campaign ${e.campaign}: request ${e.request} with ${e.recipients} was claimed ${e.ageMs} ago and never settled; its outcome is now unknown`,
   ),
 
   // Notifications
   'notifications.settled': entry(
     'debug',
     { lane: id, reports: count('report'), requests, waiting: number },
-    (e) => `lane ${e.lane}: ${e.reports} notified, ${e.requests} changed, ${e.waiting} wait to be known`,
+    (e) =>
+      `lane ${e.lane}: applied ${e.reports} from notifications to ${e.requests}; ${e.waiting} wait for a request with a matching id`,
   ),
   'notifications.refused': entry(
     'warn',
-    { lane: id, reason: oneOf('token', 'unreadable', 'room'), notifications: count('notification') },
+    { lane: id, reason: oneOf('token', 'unreadable', 'overload'), notifications: count('notification') },
     (e) =>
       ({
-        token: `lane ${e.lane}: ${e.notifications} without the security token not taken; CALLBACK_PROOF=path is for a service that does not send it`,
-        unreadable: `lane ${e.lane}: ${e.notifications} could not be read and told nothing`,
-        room: `lane ${e.lane}: ${e.notifications} came while too many waited, and were let go of; polls make up for them`,
+        token: `lane ${e.lane}: rejected ${e.notifications} without a valid security token; if the service does not send the token, set CALLBACK_PROOF=path`,
+        unreadable: `lane ${e.lane}: ignored ${e.notifications} in an unreadable format`,
+        overload: `lane ${e.lane}: discarded ${e.notifications} because too many are waiting; polls will find the delivery status instead`,
       })[e.reason] ?? '',
   ),
   'notifications.failed': entry(
     'error',
     { lane: id, reports: count('report'), error: failure },
-    (e) => `lane ${e.lane}: ${e.reports} notified could not be settled: ${e.error}; polls make up for them`,
+    (e) =>
+      `lane ${e.lane}: could not apply ${e.reports} from notifications: ${e.error}; polls will find the delivery status instead`,
   ),
   'subscription.created': entry(
     'info',
-    { lane: id, why: oneOf('none', 'outdated', 'forced') },
+    { lane: id, reason: oneOf('none', 'outdated', 'forced') },
     (e) =>
       ({
         none: `lane ${e.lane}: subscribed to notifications`,
-        outdated: `lane ${e.lane}: subscribed anew: the subscription there was of an earlier address or token of ours`,
-        forced: `lane ${e.lane}: subscribed to notifications in place of what was there`,
-      })[e.why] ?? '',
+        outdated: `lane ${e.lane}: renewed the subscription to notifications because our address or token has changed`,
+        forced: `lane ${e.lane}: replaced a foreign subscription to notifications with our own`,
+      })[e.reason] ?? '',
   ),
   'subscription.foreign': entry(
     'error',
     { lane: id, url: prose },
     (e) =>
-      `lane ${e.lane}: another subscription is there, to ${e.url}, and is left alone; no notifications come; to replace it: volley subscription create --lane ${e.lane} --force`,
+      `lane ${e.lane} receives no notifications: another subscription sends them to ${e.url}; to replace it, run: volley subscription create --lane ${e.lane} --force`,
   ),
   'subscription.failed': entry(
     'warn',
     { lane: id, reason: prose },
-    (e) => `lane ${e.lane}: not subscribed to notifications: ${e.reason}`,
+    (e) => `lane ${e.lane}: could not subscribe to notifications: ${e.reason}`,
   ),
 
   // Lanes
   'lane.paused': entry(
     'warn',
-    { lane: id, reason: prose, until: optional(time, 'resumed by hand'), epoch: number },
-    (e) => `lane ${e.lane} paused until ${e.until}: ${e.reason}`,
+    { lane: id, reason: prose, until: optional(time, 'an operator resumes it'), epoch: number },
+    (e) => `lane ${e.lane} is paused until ${e.until}: ${describePause(e.reason)}`,
   ),
-  'lane.reopened': entry('info', { lane: id, epoch: number }, (e) => `lane ${e.lane} open again`),
+  'lane.reopened': entry('info', { lane: id, epoch: number }, (e) => `lane ${e.lane} is open again`),
   'lane.stopped': entry(
     'error',
     { lane: id, reason: prose },
-    (e) => `lane ${e.lane} stopped until an operator resumes it: ${e.reason}`,
+    (e) => `lane ${e.lane} is stopped: ${e.reason}; fix the cause, then run: volley lane resume ${e.lane}`,
   ),
   'quota.learned': entry(
     'info',
     { lane: id, quota: number, from: optional(number, 'unknown') },
-    (e) => `lane ${e.lane}: quota taken to be ${e.quota} requests a window; until now ${e.from}`,
+    (e) => `lane ${e.lane}: learned a quota of ${e.quota} requests per window (before: ${e.from})`,
   ),
   'quota.deducted': entry(
     'warn',
     { lane: id, requests },
     (e) =>
-      `lane ${e.lane}: throttled although the quota had room; somebody else uses the key; ${e.requests} deducted for a while`,
+      `lane ${e.lane}: the service returned 429 although the quota is not used up; another program may be using the API key, so the quota is reduced by ${e.requests} for now`,
   ),
 
   // Campaigns
@@ -282,61 +286,65 @@ export const CATALOGUE = {
   'import.discarded': entry(
     'warn',
     { lane: id, campaign: id, reason: prose },
-    (e) => `import of campaign ${e.campaign} discarded, nothing of it is kept: ${e.reason}`,
+    (e) => `import of campaign ${e.campaign} discarded, nothing is stored: ${e.reason}`,
   ),
   'campaign.launched': entry(
     'info',
     { lane: id, campaign: id, at: time },
-    (e) => `campaign ${e.campaign} launched on lane ${e.lane} for ${e.at}`,
+    (e) => `campaign ${e.campaign} launched on lane ${e.lane}; sending starts at ${e.at}`,
   ),
   'campaign.paused': entry(
     'warn',
     { lane: id, campaign: id, by: oneOf('operator', 'refusals'), inFlight },
-    (e) => `campaign ${e.campaign} paused by ${e.by}, ${e.inFlight} in flight`,
+    (e) =>
+      ({
+        operator: `campaign ${e.campaign} paused by an operator; ${e.inFlight} in flight`,
+        refusals: `campaign ${e.campaign} paused because the service refuses its requests; ${e.inFlight} in flight`,
+      })[e.by] ?? '',
   ),
   'campaign.resumed': entry('info', { lane: id, campaign: id }, (e) => `campaign ${e.campaign} resumed`),
   'campaign.cancelled': entry(
     'warn',
     { lane: id, campaign: id, inFlight },
-    (e) => `campaign ${e.campaign} cancelled, ${e.inFlight} in flight`,
+    (e) => `campaign ${e.campaign} cancelled; ${e.inFlight} in flight`,
   ),
   'campaign.completed': entry(
     'info',
     { lane: id, campaign: id, recipients, tookMs: span },
-    (e) => `campaign ${e.campaign} completed: ${e.recipients} accounted for in ${e.tookMs}`,
+    (e) => `campaign ${e.campaign} completed: ${e.recipients} in ${e.tookMs}`,
   ),
   'retention.removed': entry(
     'info',
     { lane: id, campaign: id, recipients },
-    (e) => `campaign ${e.campaign} of ${e.recipients} removed: its retention is over`,
+    (e) => `campaign ${e.campaign} with ${e.recipients} removed: its retention period has ended`,
   ),
 
   // Redis
   'redis.lost': entry(
     'error',
     { error: failure },
-    (e) => `no connection to Redis: ${e.error}; nothing is sent meanwhile`,
+    (e) => `lost the connection to Redis: ${e.error}; sending continues when Redis is back`,
   ),
-  'redis.restored': entry('info', { downMs: span }, (e) => `connection to Redis restored after ${e.downMs}`),
+  'redis.restored': entry('info', { downMs: span }, (e) => `connected to Redis again after ${e.downMs}`),
   'redis.restarted': entry(
     'warn',
     { lane: id, graceMs: span },
     (e) =>
-      `Redis was restarted, and is set to lose nothing; lane ${e.lane} sends nothing for ${e.graceMs} while workers compare what they remember`,
+      `Redis was restarted without losing data; lane ${e.lane} pauses for ${e.graceMs} while workers replay their recent claims`,
   ),
-  'redis.forgot': entry(
+  'redis.dataLoss': entry(
     'error',
     { lane: id, sign: oneOf('runId', 'sequence'), graceMs: span },
     (e) =>
-      `Redis is not the one it was (${e.sign}); lane ${e.lane} sends nothing for ${e.graceMs} while workers tell what they remember`,
+      `Redis may have lost data (${{ runId: 'its run id changed', sequence: 'a claim that a worker remembers is missing' }[e.sign] ?? e.sign}); lane ${e.lane} pauses for ${e.graceMs} while workers replay their recent claims`,
   ),
-  'crew.missing': entry(
+  'workers.lost': entry(
     'error',
     { lane: id, processes: id },
     (e) =>
-      `lane ${e.lane}: ${e.processes} died while Redis forgot its last writes; what they may have sent becomes unknown`,
+      `lane ${e.lane}: workers ${e.processes} stopped while Redis lost data; requests that they may have sent get an unknown outcome`,
   ),
-  'sweep.failed': entry('error', { error: failure }, (e) => `sweep failed, tried again: ${e.error}`),
+  'sweep.failed': entry('error', { error: failure }, (e) => `sweep failed: ${e.error}; retrying`),
 
   // HTTP
   'http.listening': entry('info', { url: id }, (e) => `the HTTP API listens at ${e.url}`),
@@ -348,44 +356,44 @@ export const CATALOGUE = {
   'http.brokeOff': entry(
     'error',
     { method: id, route: id, error: failure },
-    (e) => `${e.method} ${e.route}: the answer broke off midway: ${e.error}`,
+    (e) => `${e.method} ${e.route} failed after the response had started: ${e.error}`,
   ),
 
   // Tokens
   'token.refreshed': entry(
     'info',
-    { account: id, lifeMs: optional(span, 'an unnamed time') },
-    (e) => `account ${e.account}: token refreshed, good for ${e.lifeMs}`,
+    { account: id, lifetimeMs: optional(span, 'an unknown time') },
+    (e) => `account ${e.account}: refreshed the token, valid for ${e.lifetimeMs}`,
   ),
   'token.loggedIn': entry(
     'info',
-    { account: id, lifeMs: optional(span, 'an unnamed time') },
-    (e) => `account ${e.account}: logged in, token good for ${e.lifeMs}`,
+    { account: id, lifetimeMs: optional(span, 'an unknown time') },
+    (e) => `account ${e.account}: logged in, token valid for ${e.lifetimeMs}`,
   ),
   'token.refused': entry(
     'warn',
     { account: id, reason: prose },
-    (e) => `account ${e.account}: the service gave no token: ${e.reason}`,
+    (e) => `account ${e.account}: the service refused to issue a token: ${e.reason}`,
   ),
   'token.unanswered': entry(
     'warn',
     { account: id, reason: prose },
-    (e) => `account ${e.account}: login or refresh had no answer: ${e.reason}`,
+    (e) => `account ${e.account}: login or refresh received no response: ${e.reason}`,
   ),
 } as const;
 
 type Catalogue = typeof CATALOGUE;
 type ValueOf<Kind> = Kind extends Field<infer Value> ? Value : never;
 
-/** The name of something that may happen, such as `lane.paused`. */
+/** The type of an event, such as `lane.paused`. */
 export type EventType = keyof Catalogue;
 
-/** One kind of event with its fields; see the {@link CATALOGUE}. */
+/** The event of one type with its fields; see the {@link CATALOGUE}. */
 export type EventOf<Type extends EventType> = Type extends EventType
   ? { type: Type } & {
       -readonly [Name in keyof Catalogue[Type]['fields']]: ValueOf<Catalogue[Type]['fields'][Name]>;
     }
   : never;
 
-/** Anything that may happen, told apart by `type`. */
+/** Any event; `type` tells which. */
 export type VolleyEvent = EventOf<EventType>;

@@ -8,37 +8,37 @@ export type { EventOf, EventType, VolleyEvent } from './catalogue.js';
 export type { LogDestination } from './log.js';
 export { maskNumber } from './mask.js';
 
-/** Where everything that happens is told: it is logged, and whoever listens hears of it. */
+/** Emits events: each one is logged and passed to the listeners of this process. */
 export interface Events {
-  /** Tells of an event. Never throws: a listener that does is itself told of, as `listener.failed`. */
+  /** Logs the event and calls its listeners. Never throws; if a listener throws, it emits `listener.failed`. */
   emit(event: VolleyEvent): void;
   /**
-   * Calls `listener` at once at every event of a type, whatever is logged. It gets the event as it is, phone numbers
-   * in full: what it writes down is its own affair. Returns what ends it.
+   * Calls `listener` synchronously for every event of a type, regardless of the log level. The event is not masked: it
+   * contains full phone numbers. Returns a function that removes the listener.
    */
   on<Type extends EventType>(type: Type, listener: (event: EventOf<Type>) => unknown): () => void;
-  /** The same for every event. */
+  /** Like `on`, for events of every type. */
   onAny(listener: (event: VolleyEvent) => unknown): () => void;
-  /** The next event of a type, and if given, the next one that `where` is true for. It may never come. */
+  /** Resolves with the next event of a type for which `where` returns true. Stays pending if there is none. */
   next<Type extends EventType>(type: Type, where?: (event: EventOf<Type>) => boolean): Promise<EventOf<Type>>;
 }
 
-/** How events are told. */
+/** How events are logged. */
 export interface EventsOptions {
-  /** The least that is logged; `silent` for nothing. Listeners hear everything. */
+  /** The lowest level that is logged; `silent` for nothing. Listeners receive every event. */
   level: LogLevel;
-  /** Where the log goes: standard error when left out, so that standard output stays the command's own. */
+  /** Default: standard error, because commands print their results to standard output. */
   destination?: LogDestination;
-  /** JSON for programs or lines for people; when left out, lines on a terminal and JSON elsewhere. */
+  /** `json` for programs, `lines` for people. Default: `lines` on a terminal, otherwise `json`. */
   format?: 'json' | 'lines';
-  /** What this process does, such as `send`; stands in every line. */
+  /** What this process does, such as `send`. Every JSON line has it. */
   role?: string;
-  /** Texts that must never be logged, from `secretsOf(config)`. Tokens are known by their shape. */
+  /** Texts that must never be logged, from `secretsOf(config)`. Tokens are recognised by their form. */
   secrets?: readonly string[];
   clock?: Clock;
 }
 
-/** Makes the one place that events are told to; a process has one. */
+/** Creates the events of a process. A process needs one. */
 export function createEvents(options: EventsOptions): Events {
   const { level, destination = process.stderr, role, secrets, clock = systemClock } = options;
   const terminal = options.destination === undefined && process.stderr.isTTY === true;
@@ -57,8 +57,8 @@ export function createEvents(options: EventsOptions): Events {
     log(event);
     for (const listener of listeners) {
       const failed = (error: unknown): void => {
-        // A listener that fails at this very event would be called for its own failure without end.
-        if (event.type !== 'listener.failed') emit({ type: 'listener.failed', of: event.type, error });
+        // A listener that fails on `listener.failed` would otherwise cause an endless loop.
+        if (event.type !== 'listener.failed') emit({ type: 'listener.failed', eventType: event.type, error });
       };
       try {
         const answer = listener(event);
@@ -70,7 +70,7 @@ export function createEvents(options: EventsOptions): Events {
   }
 
   function onAny(listener: (event: VolleyEvent) => unknown): () => void {
-    // Wrapped, so that the same function given twice is two listeners, each with an end of its own.
+    // The wrapper makes the same function, added twice, two listeners that are removed independently.
     const own = (event: VolleyEvent): unknown => listener(event);
     listeners.add(own);
     return () => void listeners.delete(own);

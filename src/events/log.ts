@@ -5,26 +5,26 @@ import type { LogLevel } from '../config/settings.js';
 import { CATALOGUE, type EventType, type FieldTable, type VolleyEvent } from './catalogue.js';
 import type { Mask } from './mask.js';
 
-/** Takes finished log lines, each with its newline: a stream, or an array in a test. */
+/** Receives finished log lines, each with its newline: a stream, or an array in a test. */
 export interface LogDestination {
   write(line: string): void;
 }
 
-/** How a log is written. */
+/** How the log is written. */
 export interface LogOptions {
   level: LogLevel;
-  /** `json` for programs; `lines` for people: time, level and message, nothing else. */
+  /** `json` for programs; `lines` for people: only time, level, and message. */
   format: 'json' | 'lines';
-  /** Whether lines may be coloured. */
+  /** Whether to colour the level in `lines`. */
   colours: boolean;
   destination: LogDestination;
   clock: Clock;
   mask: Mask;
-  /** What this process does; stands in every line. */
+  /** What this process does, such as `send`. Every JSON line has it. */
   role: string | undefined;
 }
 
-/** The only place where a log line is made. */
+/** Creates the function that logs an event. No other code writes log lines. */
 export function createLog({ level, format, colours, destination, clock, mask, role }: LogOptions) {
   const logger = pino(
     {
@@ -35,29 +35,29 @@ export function createLog({ level, format, colours, destination, clock, mask, ro
     },
     format === 'json'
       ? destination
-      : { write: (line: string) => destination.write(forPeople(line, colours)) },
+      : { write: (line: string) => destination.write(readableLine(line, colours)) },
   );
   return (event: VolleyEvent): void => {
     const entry = CATALOGUE[event.type];
     if (!logger.isLevelEnabled(entry.level)) return;
-    const { logged, told } = show(event.type, { ...event }, mask);
-    // The catalogue ties each text to its own fields; that tie is lost once the event may be any of them.
-    const text = entry.text as (told: Record<string, string>) => string;
-    logger[entry.level]({ event: event.type, ...logged }, text(told));
+    const { json, text } = maskedFields(event.type, { ...event }, mask);
+    // The event can be any type here, so TypeScript no longer knows that message and fields belong together.
+    const message = entry.message as (fields: Record<string, string>) => string;
+    logger[entry.level]({ event: event.type, ...json }, message(text));
   };
 }
 
-/** The fields of an event as far as they may be shown. A field that the catalogue does not know is left out. */
-function show(type: EventType, values: Record<string, unknown>, mask: Mask) {
-  const logged: Record<string, string | number | null> = {};
-  const told: Record<string, string> = {};
+/** The fields of an event, masked. Leaves out fields that the catalogue does not define. */
+function maskedFields(type: EventType, values: Record<string, unknown>, mask: Mask) {
+  const json: Record<string, string | number | null> = {};
+  const text: Record<string, string> = {};
   const fields: FieldTable = CATALOGUE[type].fields;
   for (const [name, field] of Object.entries(fields)) {
     const value = values[name] as never;
-    logged[name] = field.log(value, mask);
-    told[name] = field.tell(value, mask);
+    json[name] = field.toJson(value, mask);
+    text[name] = field.toText(value, mask);
   }
-  return { logged, told };
+  return { json, text };
 }
 
 const COLOURS = {
@@ -69,7 +69,7 @@ const COLOURS = {
   trace: 'gray',
 } as const;
 
-function forPeople(json: string, colours: boolean): string {
+function readableLine(json: string, colours: boolean): string {
   const line: { level: keyof typeof COLOURS; time: string; msg: string } = JSON.parse(json);
   const level = line.level.padEnd(5);
   return `${line.time.slice(11, 19)} ${colours ? styleText(COLOURS[line.level], level) : level} ${line.msg}\n`;

@@ -1,12 +1,12 @@
-/** Takes out of a text what a log must not hold. */
+/** Removes from a text what must not be logged. */
 export interface Mask {
-  /** For names and ids, whose digits mean something: secrets, and numbers only where a plus gives them away. */
+  /** For names and ids, which contain digits: removes secrets, and phone numbers only if they start with a plus. */
   id(text: string): string;
-  /** For whatever somebody else wrote: secrets and phone numbers. */
+  /** For texts that other systems wrote: removes secrets and phone numbers. */
   prose(text: string): string;
 }
 
-/** Shows of a phone number only its end, and of an international one its beginning: `+44…123`. */
+/** Keeps only the end of a phone number, and the first two digits of an international one: `+44…123`. */
 export function maskNumber(number: string): string {
   const digits = number.replace(/\D/g, '');
   const shown = digits.length < 9 ? digits.slice(-2) : digits.slice(-3);
@@ -14,21 +14,21 @@ export function maskNumber(number: string): string {
 }
 
 const JSON_WEB_TOKEN = /\beyJ[\w-]+(?:\.[\w-]*){1,4}/g;
-/** A key to the HTTP API. */
+/** A key of the HTTP API. */
 const API_KEY = /\bvk_[0-9a-f]{4,}_[\w-]{8,}/g;
 const BEARER = /\b(bearer|basic)(\s+|%20)[^\s"',]+/gi;
 const URL_PASSWORD = /(\/\/)[^\s/@]*@/g;
 const NAMED_SECRET =
   /((?:api[-_ ]?key|access[-_ ]?token|refresh[-_ ]?token|security[-_ ]?token|token|password|passwd|secret|authorization)["']?\s*[:=]\s*["']?)(?!(?:bearer|basic)\s)[^\s"',}&]+/gi;
 
-/** Written with a plus, as we send them and the service repeats them, also inside a URL. */
+/** Phone numbers with a plus, as we send them and the service repeats them, also in a URL. */
 const PLUS_NUMBER = /(?:\+|%2B)\d(?:[ ().-]{0,2}\d){5,14}/gi;
-/** Seven digits and more in a row, also in groups; not a date, nor a piece of an id or an address. */
+/** Seven or more digits in a row, also in groups, but no dates and no parts of ids or addresses. */
 const BARE_NUMBER = /(?<![\w.-])(?!\d{4}-\d\d-\d\d)\d(?:[ -]?\d){6,17}(?![\w-]|\.\d)/g;
 
 /**
- * A mask that knows the installation's own secrets by their text, and everybody else's by their shape. Secrets under
- * four letters are left out: blotting them out would tear every text apart and give them away by the gaps.
+ * Creates a mask that finds the configured `secrets` by their text and other secrets by their form. It ignores configured
+ * secrets of fewer than four characters: masking them would make texts unreadable and reveal them through the gaps.
  */
 export function createMask(secrets: readonly string[] = []): Mask {
   const known = secrets

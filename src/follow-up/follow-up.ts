@@ -59,8 +59,13 @@ export async function followUpTurn(
     const isNotOurs = answer.kind === 'stopped' && followed.unknown !== undefined;
     const outcome: PollOutcome = isNotOurs ? { kind: 'missing' } : answer;
     if (outcome.kind === 'infos' && outcome.unlisted.length > 0) {
-      const words = outcome.unlisted.join(', ');
-      events.emit({ type: 'request.unlistedStatus', lane: lane.name, request: followed.requestId, words });
+      const statuses = outcome.unlisted.join(', ');
+      events.emit({
+        type: 'request.unlistedStatus',
+        lane: lane.name,
+        requestId: followed.requestId,
+        statuses,
+      });
     }
     if (followed.unknown !== undefined) await judge(claim, followed, followed.unknown, outcome);
     const settlement = toSettlement(claim, followed, outcome);
@@ -88,8 +93,8 @@ export async function followUpTurn(
       const { settled, events: told } = await lane.answered(() => lane.settlements.send([entry], 0));
       lane.tell(told);
       if (settled === 0) return;
-      const batch = requestReference(campaign, number);
-      events.emit({ type: 'request.found', lane: lane.name, campaign, batch, recipients: sent.length });
+      const request = requestReference(campaign, number);
+      events.emit({ type: 'request.confirmed', lane: lane.name, campaign, request, recipients: sent.length });
       return;
     }
     if (outcome.kind === 'infos' || outcome.kind === 'missing') {

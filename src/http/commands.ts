@@ -112,10 +112,10 @@ export const commands: Routes = (app, { volley }) => {
           200: answered(
             'So many were settled',
             z.object({
-              batches: count,
+              requests: count,
               recipients: count,
               tooEarly: z
-                .object({ batches: count, until: z.string() })
+                .object({ requests: count, until: z.string() })
                 .readonly()
                 .nullable()
                 .describe(

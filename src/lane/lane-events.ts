@@ -52,10 +52,10 @@ export function toEvents(lane: string, event: ScriptEvent): VolleyEvent[] {
       return [{ type: 'batch.maximumLearned', lane, maximum: event.maximum }];
     case 'unknown': {
       const { campaign, recipients, reason } = event;
-      const batch = requestReference(campaign, event.n);
-      const told: VolleyEvent = { type: 'request.unknown', lane, campaign, batch, recipients, reason };
+      const request = requestReference(campaign, event.n);
+      const told: VolleyEvent = { type: 'request.unknown', lane, campaign, request, recipients, reason };
       if (!event.overdue) return [told];
-      return [{ type: 'claim.overdue', lane, campaign, batch, recipients, ageMs: event.ageMs }, told];
+      return [{ type: 'claim.overdue', lane, campaign, request, recipients, ageMs: event.ageMs }, told];
     }
     case 'contradicted':
       return [
@@ -99,10 +99,10 @@ export function toEvents(lane: string, event: ScriptEvent): VolleyEvent[] {
       // Set to lose nothing, and nobody remembers more than it does: somebody restarted it.
       return doubt === 0
         ? [{ type: 'redis.restarted', lane, graceMs }]
-        : [{ type: 'redis.forgot', lane, sign, graceMs }];
+        : [{ type: 'redis.dataLoss', lane, sign, graceMs }];
     }
     case 'missing':
-      return [{ ...event, type: 'crew.missing', lane }];
+      return [{ ...event, type: 'workers.lost', lane }];
     default:
       return event satisfies never;
   }

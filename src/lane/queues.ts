@@ -130,7 +130,7 @@ export function startStageWorker(options: StageWorkerOptions): StageWorker {
         requests: end.requests,
         tookMs,
         next,
-        why: end.why,
+        reason: end.why,
       });
     } catch (error) {
       if (!control.signal.aborted) {

@@ -17,8 +17,8 @@ export function emitTokenEvent(
   };
   switch (outcome.kind) {
     case 'pair': {
-      const lifeMs = lifetimeOf(outcome.accessToken)?.expiresAfterMs ?? null;
-      events.emit({ type: success, account: lane, lifeMs });
+      const lifetimeMs = lifetimeOf(outcome.accessToken)?.expiresAfterMs ?? null;
+      events.emit({ type: success, account: lane, lifetimeMs });
       break;
     }
     case 'badCredential':

@@ -96,7 +96,7 @@ export function countEvents(registry: Registry, events: Events, lanes: readonly 
   for (const lane of lanes) {
     for (const one of byLane) one.inc({ lane }, 0);
     for (const result of ['refused', 'unanswered']) tokens.inc({ lane, result }, 0);
-    for (const reason of ['token', 'unreadable', 'room']) refused.inc({ lane, reason }, 0);
+    for (const reason of ['token', 'unreadable', 'overload']) refused.inc({ lane, reason }, 0);
   }
   for (const kind of ['send', 'poll']) {
     for (const one of [turns, turnsFailed]) one.inc({ kind }, 0);
@@ -157,10 +157,10 @@ export function countEvents(registry: Registry, events: Events, lanes: readonly 
       case 'notifications.failed':
         unsettled.inc({ lane: event.lane }, event.reports);
         break;
-      case 'request.found':
+      case 'request.confirmed':
         found.inc({ lane: event.lane });
         break;
-      case 'redis.forgot':
+      case 'redis.dataLoss':
         forgot.inc({ lane: event.lane });
         break;
       case 'redis.lost':

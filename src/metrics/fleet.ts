@@ -1,6 +1,11 @@
 import { Counter, Gauge, Registry } from 'prom-client';
 import { within } from '../clock.js';
-import { CAUSES, type Census, type LaneCensus, SUBSCRIPTION_STATES } from '../reporting/fleet-snapshot.js';
+import {
+  CAUSES,
+  type FleetSnapshot,
+  type LaneSnapshot,
+  SUBSCRIPTION_STATES,
+} from '../reporting/fleet-snapshot.js';
 
 const LANE_STATES = ['open', 'paused', 'probing', 'stopped', 'held'] as const;
 
@@ -13,7 +18,7 @@ const COUNTED_WITHIN_MS = 8_000;
  * What Redis knows of lanes, campaigns and workers: the same from every process, and read when it is asked for. Resolves
  * without it, and says so in a metric of its own, where Redis does not answer in time.
  */
-export function fleetMetrics(census: () => Promise<Census>): { text(): Promise<string> } {
+export function fleetMetrics(fleetSnapshot: () => Promise<FleetSnapshot>): { text(): Promise<string> } {
   const registry = new Registry();
   const gauge = <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
     new Gauge({ name, help, labelNames, registers: [registry] });
@@ -111,7 +116,7 @@ export function fleetMetrics(census: () => Promise<Census>): { text(): Promise<s
     'Since the last sweep; +Inf if there was none within a day.',
   );
 
-  const setLane = (counted: LaneCensus): void => {
+  const setLane = (counted: LaneSnapshot): void => {
     const { status } = counted;
     const { quota, name: lane } = status;
     for (const one of LANE_STATES) state.set({ lane, state: one }, Number(one === status.state));
@@ -128,7 +133,7 @@ export function fleetMetrics(census: () => Promise<Census>): { text(): Promise<s
     throttled.inc({ lane }, status.throttled);
     awaiting.set({ lane }, status.awaitingReports);
     late.set({ lane }, counted.pollOverdueMs / 1_000);
-    unknown.set({ lane }, status.unknown);
+    unknown.set({ lane }, status.unknownOutcomes);
     const { notifications } = counted;
     for (const one of SUBSCRIPTION_STATES) {
       subscription.set({ lane, state: one }, Number(one === notifications.subscription));
@@ -143,7 +148,7 @@ export function fleetMetrics(census: () => Promise<Census>): { text(): Promise<s
     requests.set({ lane, kind: 'poll' }, counted.requests.poll);
   };
 
-  const set = (counted: Census): void => {
+  const set = (counted: FleetSnapshot): void => {
     registry.resetMetrics();
     up.set(1);
     for (const lane of counted.lanes) setLane(lane);
@@ -156,7 +161,7 @@ export function fleetMetrics(census: () => Promise<Census>): { text(): Promise<s
 
   return {
     async text() {
-      const counted = await within(COUNTED_WITHIN_MS, census()).catch(() => null);
+      const counted = await within(COUNTED_WITHIN_MS, fleetSnapshot()).catch(() => null);
       if (counted === null) {
         up.set(0);
         return registry.getSingleMetricAsString(UP);

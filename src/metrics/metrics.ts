@@ -7,7 +7,7 @@ import { countRequests, type HttpWatch } from './http.js';
 
 /** What {@link createMetrics} goes by. */
 export interface MetricsOptions {
-  readonly volley: Pick<Volley, 'events' | 'census'>;
+  readonly volley: Pick<Volley, 'events' | 'fleetSnapshot'>;
   /** The names of the lanes, from the configuration. */
   readonly lanes: readonly string[];
   /** What this process does, such as `send`. */
@@ -50,7 +50,7 @@ export function createMetrics({ volley, lanes, role }: MetricsOptions): Metrics 
   });
   info.set({ version, role }, 1);
   const end = countEvents(registry, volley.events, lanes);
-  const fleet = fleetMetrics(() => volley.census());
+  const fleet = fleetMetrics(() => volley.fleetSnapshot());
   return {
     contentType: registry.contentType,
     process: async () => `${await registry.metrics()}\n${await common.metrics()}`,

@@ -4,7 +4,7 @@ import { serveMetrics } from './server.js';
 
 /** What {@link startMetrics} goes by. */
 export interface StartMetricsOptions {
-  readonly volley: Pick<Volley, 'events' | 'census'>;
+  readonly volley: Pick<Volley, 'events' | 'fleetSnapshot'>;
   readonly config: {
     readonly lanes: readonly { readonly name: string }[];
     readonly metrics?: { readonly host: string; readonly port: number } | undefined;

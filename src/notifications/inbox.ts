@@ -114,7 +114,7 @@ export function createInbox(lane: Lane, options: InboxOptions): Inbox {
     const isTime = monotonic() - untold.since >= TOLD_EVERY_MS;
     untold = isTime ? { notifications: 0, since: monotonic() } : { ...untold, notifications };
     if (isTime)
-      events.emit({ type: 'notifications.refused', lane: lane.name, reason: 'room', notifications });
+      events.emit({ type: 'notifications.refused', lane: lane.name, reason: 'overload', notifications });
   };
 
   const lookIfAny = ({ waiting }: Notified): void => {

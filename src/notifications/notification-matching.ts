@@ -86,14 +86,8 @@ export function notificationMatching(
       if (settled.has(requestId)) continue;
       const { number, campaign, first } = batch;
       if (!(await answered(() => matches.match({ number, campaign, first, requestId })))) continue;
-      const reference = requestReference(campaign, number);
-      events.emit({
-        type: 'request.suspected',
-        lane: lane.name,
-        campaign,
-        batch: reference,
-        request: requestId,
-      });
+      const request = requestReference(campaign, number);
+      events.emit({ type: 'request.matched', lane: lane.name, campaign, request, requestId });
     }
   };
 }

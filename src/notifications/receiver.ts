@@ -54,7 +54,7 @@ export function openCallbacks({ callback, inboxes, events, monotonic }: Callback
     }),
   );
   const told = new Map<string, { at: number; notifications: number }>();
-  const refused = (lane: string, reason: 'token' | 'unreadable' | 'room'): void => {
+  const refused = (lane: string, reason: 'token' | 'unreadable' | 'overload'): void => {
     const name = `${reason} ${lane}`;
     const before = told.get(name) ?? { at: Number.NEGATIVE_INFINITY, notifications: 0 };
     const notifications = before.notifications + 1;
@@ -89,7 +89,7 @@ export function openCallbacks({ callback, inboxes, events, monotonic }: Callback
         return 'unreadable';
       }
       if (inbox.offer(reports)) return 'taken';
-      refused(lane, 'room');
+      refused(lane, 'overload');
       return 'full';
     },
     isAddress: (segment) => laneAt(segment) !== undefined,

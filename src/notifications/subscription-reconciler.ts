@@ -70,7 +70,7 @@ export function keepSubscriptions(options: KeeperOptions): { stop(): Promise<voi
         return events.emit({
           type: 'subscription.created',
           lane: name,
-          why: replaced === 'foreign' ? 'forced' : replaced,
+          reason: replaced === 'foreign' ? 'forced' : replaced,
         });
       }
       case 'foreign': {

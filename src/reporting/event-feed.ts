@@ -8,7 +8,7 @@ import { createFollower, type Follower } from './feed-follower.js';
 import { startTail, type Tail } from './feed-tail.js';
 
 /** What is told to other processes: what happens to campaigns and lanes, not what happens at every request. */
-export const FED = [
+export const BROADCAST_EVENTS = [
   'campaign.imported',
   'campaign.launched',
   'campaign.paused',
@@ -24,12 +24,12 @@ export const FED = [
   'quota.learned',
   'quota.deducted',
   'redis.restarted',
-  'redis.forgot',
-  'crew.missing',
+  'redis.dataLoss',
+  'workers.lost',
 ] as const satisfies readonly EventType[];
 
-/** See {@link FED}. */
-export type FedEvent = EventOf<(typeof FED)[number]>;
+/** See {@link BROADCAST_EVENTS}. */
+export type BroadcastEvent = EventOf<(typeof BROADCAST_EVENTS)[number]>;
 
 /** What a follower is told. */
 export type FeedItem =
@@ -38,7 +38,7 @@ export type FeedItem =
   /** Some that came before are not kept any more, or never were: look at how things stand. */
   | { readonly kind: 'gap'; readonly id: string }
   /** An event of any process. */
-  | { readonly kind: 'event'; readonly id: string; readonly at: string; readonly event: FedEvent };
+  | { readonly kind: 'event'; readonly id: string; readonly at: string; readonly event: BroadcastEvent };
 
 /** What happens, of all processes, for any number of followers over one connection. */
 export interface EventFeed {
@@ -83,7 +83,7 @@ export function createEventFeed({ log, connect, waitMs = WAIT_MS }: FeedOptions)
   };
   return {
     tell(event) {
-      if (!isFed(event)) return;
+      if (!isBroadcast(event)) return;
       const written = log.append(JSON.stringify(event)).catch(() => {});
       telling.add(written);
       written.finally(() => telling.delete(written));
@@ -148,12 +148,12 @@ export function createEventFeed({ log, connect, waitMs = WAIT_MS }: FeedOptions)
   };
 }
 
-function isFed(event: VolleyEvent): event is FedEvent {
-  return FED.some((type) => type === event.type);
+function isBroadcast(event: VolleyEvent): event is BroadcastEvent {
+  return BROADCAST_EVENTS.some((type) => type === event.type);
 }
 
 function itemOf({ id, json }: LoggedEvent): FeedItem {
   // Written by this program; what an older one wrote has at least a type.
-  const event: FedEvent = JSON.parse(json);
+  const event: BroadcastEvent = JSON.parse(json);
   return { kind: 'event', id, at: new Date(Number(id.split('-')[0])).toISOString(), event };
 }

@@ -26,7 +26,7 @@ export const CAUSES = ['throttled', 'unreachable', 'redis', 'operator', 'answer'
 export type Cause = (typeof CAUSES)[number];
 
 /** A lane with what its campaigns come to. */
-export interface LaneCensus extends CampaignCounts {
+export interface LaneSnapshot extends CampaignCounts {
   readonly status: LaneStatus;
   /** Null while it is open. One that probes still has the cause of its pause. */
   readonly cause: Cause | null;
@@ -48,8 +48,8 @@ export interface Notifications {
 export { SUBSCRIPTION_STATES };
 
 /** Everything that is there, counted; for metrics. */
-export interface Census {
-  readonly lanes: readonly LaneCensus[];
+export interface FleetSnapshot {
+  readonly lanes: readonly LaneSnapshot[];
   /** Jobs of lanes, of each stage. */
   readonly jobs: Readonly<Record<Stage, Depth>>;
   /** Worker processes alive, of each role. */
@@ -58,8 +58,8 @@ export interface Census {
   readonly sweptAgoMs: number | null;
 }
 
-/** What {@link createCensus} goes by. */
-export interface CensusOptions {
+/** What {@link createFleetSnapshot} goes by. */
+export interface FleetSnapshotOptions {
   readonly redis: Redis;
   readonly keys: Keys;
   readonly lanes: ReadonlyMap<string, Lane>;
@@ -72,12 +72,12 @@ export interface CensusOptions {
 const SHARE = 0.05;
 
 /** Counts everything; who asks meanwhile shares the next answer. Of very many campaigns the counts may be a minute old. */
-export function createCensus(options: CensusOptions): () => Promise<Census> {
+export function createFleetSnapshot(options: FleetSnapshotOptions): () => Promise<FleetSnapshot> {
   const { redis, keys, lanes, wakers, roster, monotonic } = options;
   const counters = new Map(
     [...lanes.keys()].map((name) => [name, sparing(() => countCampaigns(redis, keys, name), monotonic)]),
   );
-  const countLane = async (lane: Lane): Promise<LaneCensus> => {
+  const countLane = async (lane: Lane): Promise<LaneSnapshot> => {
     const [view, counts, notifications] = await Promise.all([
       lane.look(),
       counters.get(lane.name)?.() ?? countCampaigns(redis, keys, lane.name),

@@ -39,7 +39,7 @@ export function campaignStatus(
     waitingFor: waitingFor(state, counts, view, hasWorkers),
     eta: eta(state, counts, lane, view, blockedBy !== null && blockedBy.until === null),
     contradictions: state.contradictions,
-    unknown: unknown.slice(0, UNKNOWN_SHOWN).map(({ number, count, since, reason }) => ({
+    unknownOutcomes: unknown.slice(0, UNKNOWN_SHOWN).map(({ number, count, since, reason }) => ({
       request: requestReference(meta.id, number),
       recipients: count,
       since: iso(since),
@@ -77,7 +77,7 @@ export function laneStatus(lane: Lane, view: LaneView): LaneStatus {
     throttled: view.throttled,
     campaigns: { running: view.running, scheduled: view.scheduled },
     awaitingReports: view.awaiting,
-    unknown: view.unknown,
+    unknownOutcomes: view.unknown,
     maxRecipients:
       view.maxRecipients === 0
         ? settings.maxRecipientsPerRequest

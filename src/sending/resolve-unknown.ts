@@ -47,9 +47,9 @@ export function resolveUnknown(
     await wakeLane(lane, wakers);
     const { batches, recipients, tooEarly, safeAt } = done;
     return {
-      batches,
+      requests: batches,
       recipients,
-      tooEarly: tooEarly === 0 ? null : { batches: tooEarly, until: new Date(safeAt).toISOString() },
+      tooEarly: tooEarly === 0 ? null : { requests: tooEarly, until: new Date(safeAt).toISOString() },
     };
   };
 }

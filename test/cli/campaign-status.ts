@@ -29,7 +29,7 @@ export function statusWith({ recipients = {}, ...changes }: Changes = {}): Campa
     waitingFor: null,
     eta: null,
     contradictions: 0,
-    unknown: [],
+    unknownOutcomes: [],
     ...changes,
     recipients: { total, ...counts },
   };

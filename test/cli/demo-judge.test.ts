@@ -23,7 +23,7 @@ const auto: LaneStatus = {
   throttled: 2,
   campaigns: { running: 0, scheduled: 0 },
   awaitingReports: 0,
-  unknown: 0,
+  unknownOutcomes: 0,
   maxRecipients: 1,
 };
 const good: Outcome = {

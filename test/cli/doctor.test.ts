@@ -19,7 +19,7 @@ const lane: LaneStatus = {
   throttled: 0,
   campaigns: { running: 0, scheduled: 0 },
   awaitingReports: 0,
-  unknown: 0,
+  unknownOutcomes: 0,
   maxRecipients: 1,
 };
 const reason = 'the service does not accept the API key of lane main (401)';
@@ -34,7 +34,7 @@ test.each([
   ['probing', { state: 'probing', pause: { reason: 'a probe is on its way', until: null } }, ['ok']],
   ['held', { state: 'held', pause: { reason: 'held by an operator', until: null } }, ['warn']],
   ['stopped', { state: 'stopped', pause: { reason, until: null } }, ['fail']],
-  ['open, with batches in doubt', { unknown: 2 }, ['ok', 'warn']],
+  ['open, with batches in doubt', { unknownOutcomes: 2 }, ['ok', 'warn']],
 ] as const)('the doctor on a lane that is %s', (_, change, levels) => {
   const checks = judgeLane({ ...lane, ...change }, 0);
   expect(checks.map(({ level }) => level)).toEqual(levels);

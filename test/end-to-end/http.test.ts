@@ -27,19 +27,19 @@ async function unknownCampaign(number: string): Promise<CampaignStatus> {
   return status();
 }
 
-test('A batch of whose outcome nobody knows is given up over HTTP, by the name that the status has for it', {
+test('A request with an unknown outcome can be abandoned over HTTP by the reference that the status shows', {
   timeout: 60_000,
 }, async () => {
   await fleet.ready();
-  const { id, recipients, unknown } = await unknownCampaign(magicNumber('resetAfter'));
+  const { id, recipients, unknownOutcomes } = await unknownCampaign(magicNumber('resetAfter'));
   expect(recipients).toMatchObject({ total: 1, unknown: 1 });
   const resolve = (body: object) => ask('POST', `/v1/campaigns/${id}/resolve`, { body });
   const other = await resolve({ as: 'abandon', request: 'nothing-1' });
   expect([other.status, other.said]).toMatchObject([404, { code: 'notFound' }]);
-  const done = await resolve({ as: 'abandon', request: unknown[0]?.request });
-  expect([done.status, done.said]).toEqual([200, { batches: 1, recipients: 1, tooEarly: null }]);
+  const done = await resolve({ as: 'abandon', request: unknownOutcomes[0]?.request });
+  expect([done.status, done.said]).toEqual([200, { requests: 1, recipients: 1, tooEarly: null }]);
   const ended = (await ask('GET', `/v1/campaigns/${id}`)).said;
-  expect(ended).toMatchObject({ state: 'completed', recipients: { abandoned: 1 }, unknown: [] });
+  expect(ended).toMatchObject({ state: 'completed', recipients: { abandoned: 1 }, unknownOutcomes: [] });
 });
 
 test('It is sent once more when that is asked for, and no sooner than its worker may have sent it', {
@@ -51,7 +51,7 @@ test('It is sent once more when that is asked for, and no sooner than its worker
   do {
     done = await ask('POST', `/v1/campaigns/${id}/resolve`, { body: { as: 'resend' } });
     expect(done.status).toBe(200);
-  } while ((done.said as { batches: number }).batches === 0);
+  } while ((done.said as { requests: number }).requests === 0);
   await expect
     .poll(async () => (await ask('GET', `/v1/campaigns/${id}`)).said, { timeout: 30_000 })
     .toMatchObject({ state: 'completed', recipients: { deliveredToTerminal: 1 } });

@@ -116,7 +116,7 @@ test('What was accepted without an answer is found by its notification, and nobo
   const unknown = fleet.logged('request.unknown');
   // What a worker has logged may be read a moment after what it has written to Redis.
   const found = await vi.waitUntil(() => {
-    const lines = fleet.logged('request.found');
+    const lines = fleet.logged('request.confirmed');
     return lines.length < unknown.length ? undefined : lines;
   }, 5_000);
   console.info(`${unknown.length} unknown, ${found.length} of them found by a notification`);

@@ -2,7 +2,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { CATALOGUE, type EventType, type FieldTable, type VolleyEvent } from '../../src/events/catalogue.js';
 import { createEvents, type Events, type EventsOptions, maskNumber } from '../../src/events/events.js';
 
-/** Events whose log lines are kept. */
+/** Events whose log lines are recorded. */
 function recorded(options: Partial<EventsOptions> = {}): Events & { lines: string[] } {
   const lines: string[] = [];
   const events = createEvents({
@@ -23,19 +23,19 @@ const paused: VolleyEvent = {
 };
 
 describe('a log line', () => {
-  it('says in words what nobody told it', () => {
+  it('describes a null field in words', () => {
     const events = recorded({ format: 'lines' });
     events.emit({ type: 'quota.learned', lane: 'acme', quota: 110, from: null });
     events.emit({ type: 'quota.learned', lane: 'acme', quota: 108, from: 110 });
     events.emit({ type: 'request.throttled', lane: 'acme', kind: 'send', retryAfterMs: null });
     expect(events.lines.map((line) => line.slice(15, -1))).toEqual([
-      'lane acme: quota taken to be 110 requests a window; until now unknown',
-      'lane acme: quota taken to be 108 requests a window; until now 110',
-      'lane acme: send answered 429, Retry-After: none',
+      'lane acme: learned a quota of 110 requests per window (before: unknown)',
+      'lane acme: learned a quota of 108 requests per window (before: 110)',
+      'lane acme: the service returned 429 for a send request (Retry-After: none)',
     ]);
   });
 
-  it('in JSON holds the event, its fields and a message', () => {
+  it('contains the event, its fields, and a message in JSON', () => {
     const events = recorded({ role: 'send' });
     events.emit(paused);
     expect(events.lines.map((line) => JSON.parse(line))).toEqual([
@@ -49,18 +49,20 @@ describe('a log line', () => {
         reason: 'throttled',
         until: '2026-03-01T13:00:00.000Z',
         epoch: 4,
-        msg: 'lane acme paused until 2026-03-01T13:00:00Z: throttled',
+        msg: 'lane acme is paused until 2026-03-01T13:00:00Z: the service returned 429',
       },
     ]);
   });
 
-  it('for people holds the time, the level and the message', () => {
+  it('contains only the time, the level, and the message for people', () => {
     const events = recorded({ format: 'lines' });
     events.emit(paused);
-    expect(events.lines).toEqual(['12:30:05 warn  lane acme paused until 2026-03-01T13:00:00Z: throttled\n']);
+    expect(events.lines).toEqual([
+      '12:30:05 warn  lane acme is paused until 2026-03-01T13:00:00Z: the service returned 429\n',
+    ]);
   });
 
-  it('is only written from the level on that was asked for', () => {
+  it('is written only at the configured level or above', () => {
     const events = recorded({ level: 'error' });
     events.emit(paused);
     events.emit({ type: 'lane.stopped', lane: 'acme', reason: 'key refused' });
@@ -70,22 +72,22 @@ describe('a log line', () => {
     expect(silent.lines).toEqual([]);
   });
 
-  it('leaves out what the catalogue does not know', () => {
+  it('leaves out fields that the catalogue does not define', () => {
     const events = recorded();
     const stray = { ...paused, apiKey: 'hunter2' };
     events.emit(stray);
     expect(events.lines.join()).not.toContain('hunter2');
   });
 
-  it('holds the stack of an error, and its message only once in the text', () => {
+  it('contains the stack of an error in JSON, but only its message in the text', () => {
     const events = recorded();
     events.emit({ type: 'sweep.failed', error: new RangeError('out of reach') });
     const line = JSON.parse(events.lines[0] ?? '');
     expect(line.error).toMatch(/^RangeError: out of reach\n +at /);
-    expect(line.msg).toBe('sweep failed, tried again: out of reach');
+    expect(line.msg).toBe('sweep failed: out of reach; retrying');
   });
 
-  it('is written even for a time that no calendar has', () => {
+  it('is written even if a time is invalid', () => {
     const events = recorded();
     events.emit({ ...paused, until: Number.POSITIVE_INFINITY });
     expect(events.lines).toHaveLength(1);
@@ -96,7 +98,7 @@ const NUMBERS = ['+447700900123', '+4915112345678', '15551234567', '004520123456
 const TOKEN = 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhbm4ifQ.c2lnbmF0dXJl';
 const SECRETS = ['key-4711-secret', 'pass word/&', 'k+ü'.repeat(3)];
 
-/** Texts with numbers that only their digits give away; ids keep their digits, so these are not for them. */
+/** Phone numbers without a plus. Ids keep their digits, so these texts are not used for ids. */
 const BARE = [...NUMBERS.slice(2), 'numbers 15551234567, 1-555-123-4567 and 07700 900123'];
 
 const TAINTED = [
@@ -119,7 +121,7 @@ const TAINTED = [
   ...SECRETS.map((secret) => `https://host.example/?q=${encodeURIComponent(secret)}`),
 ];
 
-/** Anything of a number or secret that must not be seen; five digits in a row are already too many. */
+/** The secrets in a log line, and everything that looks like a phone number. */
 function leaks(line: string): string[] {
   const found = [TOKEN, 'hunter2', 'opaque', 'aHVudGVyMg', ...SECRETS, ...SECRETS.map(encodeURIComponent)];
   const { time: _time, pid: _pid, ...rest } = JSON.parse(line);
@@ -128,7 +130,7 @@ function leaks(line: string): string[] {
   return [...found.filter((secret) => text.includes(secret)), ...digits];
 }
 
-/** An event of a type with `text` wherever a text from elsewhere may stand. */
+/** An event of a type with `text` in every field that can contain foreign text. */
 function tainted(type: EventType, text: string): VolleyEvent {
   const fields: FieldTable = CATALOGUE[type].fields;
   const values = Object.entries(fields).map(([name, { kind }]) => {
@@ -141,8 +143,8 @@ function tainted(type: EventType, text: string): VolleyEvent {
         return [name, NUMBERS.includes(text) ? text : '+447700900123'];
       case 'id':
         return [name, BARE.includes(text) ? 'id-1' : text];
-      case 'word':
-        return [name, 'word'];
+      case 'enum':
+        return [name, 'value'];
       case 'number':
       case 'time':
         return [name, 3];
@@ -156,7 +158,7 @@ function tainted(type: EventType, text: string): VolleyEvent {
 const TYPES = Object.keys(CATALOGUE) as EventType[];
 
 describe.each(TYPES)('%s', (type) => {
-  it('gives away no number, key or token, whatever its fields hold', () => {
+  it('logs no phone number, key, or token, whatever its fields contain', () => {
     for (const text of TAINTED) {
       const events = recorded({ secrets: SECRETS });
       events.emit(tainted(type, text));
@@ -165,7 +167,7 @@ describe.each(TYPES)('%s', (type) => {
     }
   });
 
-  it('tells in one line, without a gap', () => {
+  it('has a message on one line without missing values', () => {
     const events = recorded();
     events.emit(tainted(type, 'first\nsecond'.repeat(200)));
     const { msg } = JSON.parse(events.lines[0] ?? '');
@@ -173,7 +175,7 @@ describe.each(TYPES)('%s', (type) => {
     expect(msg.replaceAll('first\nsecond', '')).not.toContain('\n');
   });
 
-  it('shows a number only through the kind of field that hides it', () => {
+  it('declares phone numbers as phone fields', () => {
     const fields: FieldTable = CATALOGUE[type].fields;
     const numbers = Object.entries(fields).filter(([name]) =>
       /^(recipient|number|to|address|msisdn)$/.test(name),
@@ -181,7 +183,7 @@ describe.each(TYPES)('%s', (type) => {
     for (const [, { kind }] of numbers) expect(kind).toBe('phone');
   });
 
-  it('has no field of a name that every line has', () => {
+  it('has no field that every log line has already', () => {
     const names = Object.keys(CATALOGUE[type].fields);
     expect(
       names.filter((name) => ['level', 'time', 'pid', 'role', 'event', 'msg', 'type'].includes(name)),
@@ -189,22 +191,22 @@ describe.each(TYPES)('%s', (type) => {
   });
 });
 
-describe('what is no secret', () => {
+describe('harmless text', () => {
   it.each([
     'connect ECONNREFUSED 10.100.200.255:6379',
     'request 3f2504e0-4f89-11d3-9a0c-0305e82c3301 of batch 12',
     'since 2026-03-01T12:30:05Z, 100,000 recipients',
     'HTTP 503 after 30000 ms',
-  ])('stays readable: %s', (reason) => {
+  ])('is logged unchanged: %s', (reason) => {
     const events = recorded();
     events.emit({ type: 'lane.stopped', lane: 'acme', reason });
     expect(JSON.parse(events.lines[0] ?? '').reason).toBe(reason);
   });
 
-  it('keeps the digits of ids', () => {
+  it('keeps its digits in an id', () => {
     const events = recorded();
-    events.emit({ type: 'request.missing', lane: 'acme', request: '4711081512345' });
-    expect(JSON.parse(events.lines[0] ?? '').request).toBe('4711081512345');
+    events.emit({ type: 'request.missing', lane: 'acme', requestId: '4711081512345' });
+    expect(JSON.parse(events.lines[0] ?? '').requestId).toBe('4711081512345');
   });
 });
 
@@ -215,16 +217,16 @@ describe('maskNumber', () => {
     ['tel:+447700900123', '…123'],
     ['72345', '…45'],
     ['', '…'],
-  ])('shows of %j only %s', (number, shown) => {
+  ])('masks %j as %s', (number, shown) => {
     expect(maskNumber(number)).toBe(shown);
   });
 });
 
 describe('a listener', () => {
-  it('hears the events of its type as they are, also those that are not logged, until it ends', () => {
+  it('receives unmasked events of its type, even unlogged ones, until it is removed', () => {
     const events = recorded({ level: 'silent' });
-    const heard = vi.fn();
-    const end = events.on('recipient.rejected', heard);
+    const received = vi.fn();
+    const end = events.on('recipient.rejected', received);
     const rejected: VolleyEvent = {
       type: 'recipient.rejected',
       lane: 'acme',
@@ -236,25 +238,25 @@ describe('a listener', () => {
     events.emit(rejected);
     end();
     events.emit(rejected);
-    expect(heard.mock.calls).toEqual([[rejected]]);
+    expect(received.mock.calls).toEqual([[rejected]]);
   });
 
-  it('can hear everything', () => {
+  it('can receive events of every type', () => {
     const events = recorded();
-    const heard: string[] = [];
-    events.onAny((event) => heard.push(event.type));
+    const received: string[] = [];
+    events.onAny((event) => received.push(event.type));
     events.emit(paused);
     events.emit({ type: 'lane.reopened', lane: 'acme', epoch: 4 });
-    expect(heard).toEqual(['lane.paused', 'lane.reopened']);
+    expect(received).toEqual(['lane.paused', 'lane.reopened']);
   });
 
-  it('given twice is two listeners, each with an end of its own', () => {
+  it('that is added twice can be removed once', () => {
     const events = recorded();
-    const heard = vi.fn();
-    events.on('lane.paused', heard);
-    events.on('lane.paused', heard)();
+    const received = vi.fn();
+    events.on('lane.paused', received);
+    events.on('lane.paused', received)();
     events.emit(paused);
-    expect(heard).toHaveBeenCalledTimes(1);
+    expect(received).toHaveBeenCalledTimes(1);
   });
 
   it.each([
@@ -265,19 +267,19 @@ describe('a listener', () => {
       },
     ],
     ['rejects', () => Promise.reject(new Error('mine'))],
-  ])('that %s disturbs nobody and is told of once', async (_how, fault) => {
+  ])('that %s affects no other listener and is reported once', async (_how, fault) => {
     const events = recorded();
-    const heard = vi.fn();
+    const received = vi.fn();
     events.onAny(fault);
-    events.on('lane.paused', heard);
-    const told = events.next('listener.failed');
+    events.on('lane.paused', received);
+    const failed = events.next('listener.failed');
     events.emit(paused);
-    expect(await told).toMatchObject({ of: 'lane.paused', error: new Error('mine') });
-    expect(heard).toHaveBeenCalledTimes(1);
+    expect(await failed).toMatchObject({ eventType: 'lane.paused', error: new Error('mine') });
+    expect(received).toHaveBeenCalledTimes(1);
     expect(events.lines).toHaveLength(2);
   });
 
-  it('can wait for the next event that fits', async () => {
+  it('can wait for the next event that meets a condition', async () => {
     const events = recorded();
     const second = events.next('lane.paused', (event) => event.epoch === 5);
     events.emit(paused);

@@ -395,7 +395,7 @@ test('A campaign is paused, resumed and cancelled, and says what cannot be', asy
   expect((await ask('GET', '/v1/campaigns?state=paused')).said).toMatchObject({ campaigns: [{ id }] });
   expect((await say('resume')).said).toEqual({ id, state: 'scheduled' });
   expect((await say('resolve', { as: 'abandon' })).said).toEqual({
-    batches: 0,
+    requests: 0,
     recipients: 0,
     tooEarly: null,
   });

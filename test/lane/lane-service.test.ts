@@ -34,7 +34,7 @@ test('what is unknown of a cancelled campaign cannot be sent again, and says wha
   const { lanes, events } = deps;
   const desk = createDesk({ redis, keys, lanes, wakers, roster: roster(redis, keys, Date.now), events });
   await expect(desk.resolve(id, { as: 'resend' })).rejects.toThrow(/is cancelled.*given up or counted/);
-  expect(await desk.resolve(id, { as: 'abandon' })).toMatchObject({ batches: 1, recipients: 1 });
+  expect(await desk.resolve(id, { as: 'abandon' })).toMatchObject({ requests: 1, recipients: 1 });
 });
 
 test('a status that counts somebody as unknown names the batch, also when it became so in between', async () => {
@@ -56,7 +56,7 @@ test('a status that counts somebody as unknown names the batch, also when it bec
   const desk = createDesk({ redis, keys, lanes, wakers, roster: { ...workers, alive }, events });
   const status = await desk.status(id);
   expect(await first).toEqual([]);
-  expect([status.recipients.unknown, status.unknown.length]).toEqual([1, 1]);
+  expect([status.recipients.unknown, status.unknownOutcomes.length]).toEqual([1, 1]);
 });
 
 test('an order that is repeated is told once, for it changes nothing', async () => {

@@ -2,7 +2,7 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import { laneCallback, loadLocalConfig } from '../../src/config/index.js';
 import { createEvents } from '../../src/events/events.js';
 import { createHttp } from '../../src/http/index.js';
-import type { LaneCensus } from '../../src/reporting/fleet-snapshot.js';
+import type { LaneSnapshot } from '../../src/reporting/fleet-snapshot.js';
 import { createVolley } from '../../src/runtime.js';
 import { callbackSettings } from '../end-to-end/receiver.js';
 import { recipients } from '../end-to-end/recipients.js';
@@ -78,7 +78,7 @@ async function traffic() {
   await fleet.ready();
   await vi.waitUntil(
     async () => {
-      const { lanes: counted, sweptAgoMs } = await volley.census();
+      const { lanes: counted, sweptAgoMs } = await volley.fleetSnapshot();
       return counted.every(isLookedAt) && sweptAgoMs !== null;
     },
     { timeout: 20_000 },
@@ -93,7 +93,7 @@ async function traffic() {
   await vi.waitUntil(
     async () => {
       const [one, other] = [await volley.status(outcome.id), await volley.status(held)];
-      const heard = (await volley.census()).lanes.some(
+      const heard = (await volley.fleetSnapshot()).lanes.some(
         ({ notifications }) => notifications.heardAgoMs !== null,
       );
       const isThrottled = other.requests.throttled > 0 && other.quota.limit !== null;
@@ -126,7 +126,7 @@ async function traffic() {
   };
 }
 
-function isLookedAt({ notifications }: LaneCensus): boolean {
+function isLookedAt({ notifications }: LaneSnapshot): boolean {
   return notifications.subscription !== null;
 }
 

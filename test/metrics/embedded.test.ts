@@ -21,7 +21,7 @@ test('A program that embeds Volley has its metrics', async () => {
   const page = await run(`import { createEvents } from 'volley';
     import { createMetrics } from 'volley/metrics';
     const events = createEvents({ level: 'silent' });
-    const volley = { events, census: () => Promise.reject(new Error('there is no Redis here')) };
+    const volley = { events, fleetSnapshot: () => Promise.reject(new Error('there is no Redis here')) };
     const metrics = createMetrics({ volley, lanes: ['acme'], role: 'shop' });
     events.emit({ type: 'request.ended', lane: 'acme', kind: 'send', outcome: 'accepted', tookMs: 12 });
     process.stdout.write(await metrics.process() + await metrics.fleet());

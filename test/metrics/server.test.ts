@@ -60,7 +60,7 @@ test('A port that somebody else has is told of, and keeps nobody from sending', 
   const events = createEvents({ level: 'silent' });
   const failed = events.next('metrics.failed');
   const stop = await startMetrics({
-    volley: { events, census: () => Promise.reject(new Error('not asked')) },
+    volley: { events, fleetSnapshot: () => Promise.reject(new Error('not asked')) },
     config: { lanes: [{ name: 'acme' }], metrics: { host: '127.0.0.1', port: Number(new URL(url).port) } },
     role: 'send',
   });

@@ -205,7 +205,7 @@ test('a batch of unknown outcome is asked about as the request that fits it and 
   );
   const inbox = it.open();
   inbox.offer([report('x', 1, 'DeliveredToNetwork'), { ...report('y', 0), sender: 'OTHER' }, report('z', 7)]);
-  await vi.waitFor(() => expect(it.happened('request.suspected')).toMatchObject([{ request: 'x' }]), 5_000);
+  await vi.waitFor(() => expect(it.happened('request.matched')).toMatchObject([{ requestId: 'x' }]), 5_000);
   const unknown = await it.lane.commands.unknown();
   expect(unknown.map(({ first, suspect }) => [first, suspect]).sort()).toEqual([
     [0, null],
@@ -227,7 +227,7 @@ test('of two batches of unknown outcome to one number our correlator names the r
   const inbox = it.open();
   inbox.offer([{ ...report('x', 0, 'DeliveredToNetwork'), correlator: `${ids[1]}-0-1` }]);
   await vi.waitFor(
-    () => expect(it.happened('request.suspected')).toMatchObject([{ campaign: ids[1], request: 'x' }]),
+    () => expect(it.happened('request.matched')).toMatchObject([{ campaign: ids[1], requestId: 'x' }]),
     5_000,
   );
 });
@@ -253,7 +253,7 @@ test('what comes late of a request that is settled is not taken for a batch of u
   inbox.offer([report('r0', 0, 'DeliveredToNetwork')]);
   await vi.waitFor(() => expect(it.happened('notifications.settled').at(-1)).toMatchObject({ waiting: 1 }));
   await it.looked();
-  expect(it.happened('request.suspected')).toEqual([]);
+  expect(it.happened('request.matched')).toEqual([]);
   expect((await it.lane.commands.unknown()).map(({ suspect }) => suspect)).toEqual([null]);
 });
 
@@ -275,7 +275,7 @@ test('what comes of a request that was accepted before there were notifications 
   it.open().offer([report('r0', 0)]);
   await vi.waitFor(() => expect(it.happened('notifications.settled').at(-1)).toMatchObject({ waiting: 1 }));
   await it.looked();
-  expect(it.happened('request.suspected')).toEqual([]);
+  expect(it.happened('request.matched')).toEqual([]);
 });
 
 test('a request whose answer is still to come is not taken for a batch of unknown outcome to the same number', async () => {
@@ -291,7 +291,7 @@ test('a request whose answer is still to come is not taken for a batch of unknow
   const inbox = it.open();
   inbox.offer([report('r0', 0)]);
   await it.looked();
-  expect(it.happened('request.suspected')).toEqual([]);
+  expect(it.happened('request.matched')).toEqual([]);
   await it.accept(inFlight, 'r0');
   await vi.waitFor(
     async () => expect(await it.states(second)).toMatchObject({ deliveredToTerminal: 1 }),
@@ -314,11 +314,11 @@ test('a request that one batch is asked about as is not taken for another to the
   await (await unknown('one'))();
   const inbox = it.open();
   inbox.offer([report('x', 0)]);
-  await vi.waitFor(() => expect(it.happened('request.suspected')).toHaveLength(1), 5_000);
+  await vi.waitFor(() => expect(it.happened('request.matched')).toHaveLength(1), 5_000);
   // Long before the first one may be asked about.
   await (await unknown('two'))();
   await it.looked();
-  expect(it.happened('request.suspected')).toHaveLength(1);
+  expect(it.happened('request.matched')).toHaveLength(1);
   expect((await it.lane.commands.unknown()).map(({ suspect }) => suspect).sort()).toEqual([null, 'x'].sort());
 });
 
@@ -333,7 +333,7 @@ test('a notification is not of a batch that was claimed after it had come', asyn
     0,
   );
   await it.looked();
-  expect(it.happened('request.suspected')).toEqual([]);
+  expect(it.happened('request.matched')).toEqual([]);
 });
 
 test.each(['abandon', 'accepted', 'resend'] as const)(
@@ -353,7 +353,7 @@ test.each(['abandon', 'accepted', 'resend'] as const)(
     const inbox = it.open();
     inbox.offer([report('x', 0)]);
     await it.looked();
-    expect(it.happened('request.suspected')).toEqual([]);
+    expect(it.happened('request.matched')).toEqual([]);
   },
 );
 
@@ -374,7 +374,7 @@ test('nor is what comes of a request that was accepted without an id', async () 
   const inbox = it.open();
   inbox.offer([report('x', 0)]);
   await it.looked();
-  expect(it.happened('request.suspected')).toEqual([]);
+  expect(it.happened('request.matched')).toEqual([]);
 });
 
 test('a batch that was sent again and is unknown again is found by what comes of either request', async () => {
@@ -390,7 +390,7 @@ test('a batch that was sent again and is unknown again is found by what comes of
   await fail();
   const inbox = it.open();
   inbox.offer([report('x', 0)]);
-  await vi.waitFor(() => expect(it.happened('request.suspected')).toMatchObject([{ request: 'x' }]), 5_000);
+  await vi.waitFor(() => expect(it.happened('request.matched')).toMatchObject([{ requestId: 'x' }]), 5_000);
 });
 
 test('a send that nobody has ended is waited for, however long that takes', async () => {
@@ -406,7 +406,7 @@ test('a send that nobody has ended is waited for, however long that takes', asyn
   const inbox = it.open({ ...it.lane, rules: { ...it.lane.rules, timeout: -10_000 } });
   inbox.offer([report('x', 0)]);
   await it.looked();
-  expect(it.happened('request.suspected')).toEqual([]);
+  expect(it.happened('request.matched')).toEqual([]);
 });
 
 test('a contradiction that comes after the request was settled is counted', async () => {
@@ -454,7 +454,7 @@ test('where too many wait, that is told of once in a while, and not with every b
     inbox.offer([report(`r${burst}`, 0)]);
     await vi.waitFor(() => expect(it.happened('notifications.settled')).toHaveLength(burst));
   }
-  expect(it.happened('notifications.refused')).toMatchObject([{ reason: 'room', notifications: 1 }]);
+  expect(it.happened('notifications.refused')).toMatchObject([{ reason: 'overload', notifications: 1 }]);
 });
 
 test('where there is no room nothing is taken, and there is room again when it is settled', async () => {

@@ -66,7 +66,7 @@ async function asked(
     suspects: (await lane.commands.unknown()).map(({ suspect }) => suspect),
     due: await redis.zrange(keys.lane('default', 'unpolled'), '0', '-1'),
     polled: await redis.zrange(keys.lane('default', 'polled'), '0', '-1'),
-    found: told.filter(({ type }) => type === 'request.found').length,
+    found: told.filter(({ type }) => type === 'request.confirmed').length,
     stopped: told.filter(({ type }) => type === 'lane.stopped').length,
     located: await notificationStore(redis, keys, lane).locate(['x']),
     id,

@@ -161,7 +161,7 @@ test('claiming goes on at once when everybody has told what they remember', asyn
 test('a server that is set to lose nothing was restarted, and one that may have lost something forgot', async () => {
   for (const [loss, type] of [
     [0, 'redis.restarted'],
-    [LOSS, 'redis.forgot'],
+    [LOSS, 'redis.dataLoss'],
   ] as const) {
     const it = await crewed(`restart-${loss}`, 10, {}, loss);
     await it.join('a', START);

@@ -126,7 +126,7 @@ test('After an id that no event has had yet there is a gap, and then what happen
 test('What happens at every request is not told', async () => {
   const { log, process } = feeds('kinds');
   const feed = process();
-  feed.tell({ type: 'lane.woken', lane: 'main', kind: 'send', why: 'a test' });
+  feed.tell({ type: 'sweep.failed', error: new Error('a test') });
   feed.tell(resumed(1));
   await feed.close();
   expect(await log.after('0-0', 10)).toHaveLength(1);

@@ -7,7 +7,7 @@ import { createVolley } from '../../src/runtime.js';
 import { laneFixture } from '../lane/lane-fixture.js';
 import { testRedis } from '../redis/test-redis.js';
 
-const { url, prefix, redis } = testRedis('census');
+const { url, prefix, redis } = testRedis('fleet-snapshot');
 
 function opened(name: string) {
   const own = `${prefix}-${name}`;
@@ -41,18 +41,18 @@ test('However many campaigns are kept, each is counted once', async () => {
 
 test('A fleet without anything is counted too', async () => {
   const { volley } = opened('empty');
-  const census = await volley.census();
-  expect(census).toMatchObject({
+  const fleetSnapshot = await volley.fleetSnapshot();
+  expect(fleetSnapshot).toMatchObject({
     jobs: { send: { active: 0, waiting: 0, delayed: 0 }, poll: { active: 0, waiting: 0, delayed: 0 } },
     workers: { send: 0, 'follow-up': 0 },
     sweptAgoMs: null,
   });
-  expect(census.lanes).toMatchObject([{ status: { name: 'default' }, cause: null, pollOverdueMs: 0 }]);
+  expect(fleetSnapshot.lanes).toMatchObject([{ status: { name: 'default' }, cause: null, pollOverdueMs: 0 }]);
 });
 
 test('How late a poll is, is that of the request which is due first', async () => {
   const { volley, key } = opened('late');
-  const overdue = async () => (await volley.census()).lanes[0]?.pollOverdueMs;
+  const overdue = async () => (await volley.fleetSnapshot()).lanes[0]?.pollOverdueMs;
   await redis.zadd(key('unpolled'), Date.now() + 60_000, 'c1:0');
   expect(await overdue()).toBe(0);
   await redis.zadd(key('polled'), Date.now() - 5_000, 'c1:128');
@@ -62,7 +62,7 @@ test('How late a poll is, is that of the request which is due first', async () =
 
 test('Why a lane is closed is a word of a closed set', async () => {
   const { volley, key } = opened('closed');
-  const cause = async () => (await volley.census()).lanes[0]?.cause;
+  const cause = async () => (await volley.fleetSnapshot()).lanes[0]?.cause;
   await volley.pauseLane('default');
   expect(await cause()).toBe('operator');
   await volley.resumeLane('default');
@@ -73,7 +73,7 @@ test('Why a lane is closed is a word of a closed set', async () => {
   // Its time is over, and one request finds out whether more may follow.
   await redis.hset(key('lane'), { paused: 'unreachable', pausedUntil: 1 });
   expect(await cause()).toBe('unreachable');
-  expect((await volley.census()).lanes[0]?.status.state).toBe('probing');
+  expect((await volley.fleetSnapshot()).lanes[0]?.status.state).toBe('probing');
   await redis.hset(key('lane'), { stopped: 'the service answered 403' });
   expect(await cause()).toBe('answer');
   await redis.hset(key('lane'), { stopped: '', graceUntil: soon });
@@ -94,15 +94,17 @@ test('Workers and their sweep are seen from another process', async () => {
   onTestFinished(() => other.close());
   const working = other.work({ roles: ['follow-up'] });
   await working.ready;
-  await expect.poll(async () => (await volley.census()).sweptAgoMs, { timeout: 10_000 }).toBeLessThan(5_000);
-  expect((await volley.census()).workers).toEqual({ send: 0, 'follow-up': 1 });
+  await expect
+    .poll(async () => (await volley.fleetSnapshot()).sweptAgoMs, { timeout: 10_000 })
+    .toBeLessThan(5_000);
+  expect((await volley.fleetSnapshot()).workers).toEqual({ send: 0, 'follow-up': 1 });
 });
 
 test('Reading campaigns takes a twentieth of the time, however often it is asked for', async () => {
   const { volley, key, lane: own } = opened('often');
   const lane = laneFixture(redis, own, 'default');
   await Promise.all(Array.from({ length: 600 }, (_, at) => lane.campaign(`c${at}`, 1)));
-  const running = async () => (await volley.census()).lanes[0]?.campaigns.running;
+  const running = async () => (await volley.fleetSnapshot()).lanes[0]?.campaigns.running;
   const began = performance.now();
   expect(await running()).toBe(600);
   const tookMs = performance.now() - began;

@@ -347,8 +347,8 @@ export class Process implements Owner, Line {
   readonly #events: Events = {
     emit: (event) => {
       const { trace } = this.#world;
-      if (event.type === 'request.suspected') this.#world.count('asked because of a notification');
-      if (event.type === 'request.found') this.#world.count('found by a notification');
+      if (event.type === 'request.matched') this.#world.count('asked because of a notification');
+      if (event.type === 'request.confirmed') this.#world.count('found by a notification');
       if (event.type === 'notifications.failed')
         this.#world.broken(`${this.name}: notifications`, event.error);
       if (trace.isWanted)

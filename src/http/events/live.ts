@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { FED } from '../../reporting/event-feed.js';
+import { BROADCAST_EVENTS } from '../../reporting/event-feed.js';
 import { keyOf, maySee, mustSee } from '../access.js';
 import { campaignId, mustSeeCampaign } from '../campaign-id.js';
 import { Problem } from '../problem.js';
@@ -39,7 +39,7 @@ export const live: Routes = (app, options) => {
       schema: {
         operationId: 'followEvents',
         summary: 'Follow what happens',
-        description: `Server-sent events: what happens to campaigns and lanes that the key may see, each with its \`id\`. \`Last-Event-ID\` resumes after one; \`gap\` says that some are not kept any more. There are ${FED.map((type) => `\`${type}\``).join(', ')}.`,
+        description: `Server-sent events: what happens to campaigns and lanes that the key may see, each with its \`id\`. \`Last-Event-ID\` resumes after one; \`gap\` says that some are not kept any more. There are ${BROADCAST_EVENTS.map((type) => `\`${type}\``).join(', ')}.`,
         tags: ['Events'],
         headers: resume,
         querystring: z.strictObject({

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { NotFoundError } from '../../campaign/errors.js';
-import type { FedEvent } from '../../reporting/event-feed.js';
+import type { BroadcastEvent } from '../../reporting/event-feed.js';
 import { keyOf } from '../access.js';
 import { answerHead } from '../body-stream.js';
 import { onceOver } from '../on-close.js';
@@ -26,7 +26,7 @@ export interface EventStreams {
   answer(
     request: FastifyRequest,
     reply: FastifyReply,
-    isWanted: (event: FedEvent) => boolean,
+    isWanted: (event: BroadcastEvent) => boolean,
     campaign?: string,
   ): Promise<FastifyReply | undefined>;
   /** Ends all of them, and begins no other. */

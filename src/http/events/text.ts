@@ -1,5 +1,5 @@
 import { CATALOGUE, type FieldTable } from '../../events/catalogue.js';
-import type { FedEvent, FeedItem } from '../../reporting/event-feed.js';
+import type { BroadcastEvent, FeedItem } from '../../reporting/event-feed.js';
 
 /*
  * The text of a stream of events (WHATWG HTML, 9.2 Server-sent events).
@@ -43,7 +43,7 @@ export function toldOf(item: FeedItem): string {
 }
 
 /** The fields of an event, its times as all times here are. */
-function shown({ type, ...values }: FedEvent): Record<string, unknown> {
+function shown({ type, ...values }: BroadcastEvent): Record<string, unknown> {
   // A process of a later version may tell of what this one does not know.
   const known: Readonly<Record<string, { readonly fields: FieldTable } | undefined>> = CATALOGUE;
   const fields = known[type]?.fields ?? {};

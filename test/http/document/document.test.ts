@@ -6,7 +6,7 @@ import { Validator } from '@seriousme/openapi-schema-validator';
 import type { OpenAPIV3_1 } from 'openapi-types';
 import { describe, expect, test } from 'vitest';
 import { PROBLEMS } from '../../../src/http/problem-kinds.js';
-import { FED } from '../../../src/reporting/event-feed.js';
+import { BROADCAST_EVENTS } from '../../../src/reporting/event-feed.js';
 import { blocks, printedCommands, unknownIn } from '../../house/commands.js';
 import { testRedis } from '../../redis/test-redis.js';
 import { served } from '../api.js';
@@ -154,7 +154,7 @@ describe('docs/http.md', () => {
     const [, table = ''] = text.split('| event | |');
     const rows = table.split('\n\n')[0] ?? '';
     const listed = [...rows.matchAll(/`(\w+\.\w+)`/g)].map(([, type]) => type);
-    expect(listed.sort()).toEqual([...FED].sort());
+    expect(listed.sort()).toEqual([...BROADCAST_EVENTS].sort());
   });
 
   test('names addresses that there are', () => {

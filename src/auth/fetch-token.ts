@@ -1,91 +1,96 @@
 import { type Machine, pause } from '../clock.js';
 import { lifetimeOf } from './lifetime.js';
-import type { LoginBudget, LoginStanding } from './login-budget.js';
-import type { LoginOutcome } from './outcome.js';
-import type { StopCode } from './reasons.js';
+import type { LoginBudget, LoginBudgetStatus } from './login-budget.js';
+import type { LoginOutcome, StopCode } from './outcome.js';
 import type { Cause, CurrentToken, TokenRecord } from './token-record.js';
 
-/** What the caller needs. */
-export interface Want {
-  /** The generation that is of no use to it any more; 0 if it has none. */
+/** The token that a caller needs. */
+export interface TokenRequest {
+  /** The generation that the caller can no longer use; 0 if it has none. */
   after: number;
   cause: Cause;
   /** `login` leaves the refresh token alone. */
   way: 'any' | 'login';
-  /** An operator sets aside whatever has stopped this account. */
+  /** An operator overrides whatever has stopped this account. */
   again: boolean;
 }
 
-/** What the fleet has for it. Times in ms; those of a token count from `since`, on the monotonic clock. */
-export type Fetched =
+/** The result of a fetch. Times in ms; those of a token count from `since`, on the monotonic clock. */
+export type FetchedToken =
   | (CurrentToken & { since: number })
-  | { kind: 'later'; ms: number; why: string }
+  | { kind: 'later'; ms: number; reason: string }
   | { kind: 'stopped'; code: StopCode; detail: string };
 
-/** What {@link tokenFetcher} goes by. */
-export interface FetchOptions {
+/** What a fetch needs. */
+interface FetchOptions {
   record: TokenRecord;
   budget: LoginBudget;
   login: (signal?: AbortSignal) => Promise<LoginOutcome>;
   refresh: (refreshToken: string, signal?: AbortSignal) => Promise<LoginOutcome>;
   requestTimeoutMs: number;
   freshMs: number;
-  /** Aborted when this process wants to end: it stops waiting, but sees through what is on the wire. */
+  /** Fires when this process ends: it stops waiting for other processes, but finishes its own requests in flight. */
   closing: AbortSignal;
   machine: Machine;
 }
 
-type Pair = Extract<LoginOutcome, { kind: 'pair' }>;
+/** How long to wait before claiming again while another process fetches: briefly at first, as most refreshes are quick. */
+const POLL_MS = (round: number): number => Math.min(25 * 1.5 ** round, 400);
 
-/** How long to wait before asking again whether the holder is done: soon at first, as most refreshes take a moment. */
-const ASK_AGAIN_MS = (round: number): number => Math.min(25 * 1.5 ** round, 400);
-
-/** What a round of {@link tokenFetcher} comes to: an end, or another round in so many ms. */
-type Round = Fetched | { kind: 'again'; inMs: number };
+/** The result of one round of {@link tokenFetcher}: the end, or another round in so many ms. */
+type Round = FetchedToken | { kind: 'again'; inMs: number };
 const AT_ONCE: Round = { kind: 'again', inMs: 0 };
 
 /**
- * Gets a token newer than `want.after`, for the whole fleet at once:
+ * Gets a token newer than `wanted.after`, once for the whole fleet:
  *
  * ```
- * claim ─► current ─────────────────────────────────────────────► done
- *       ─► wait: another holder is at it ─► a moment ─► claim
- *       ─► refresh, marked as spent ─► GET ─► a pair ─► store ───► done
+ * claim ─► current ──────────────────────────────────────────────► done
+ *       ─► wait: another holder is fetching ─► pause ─► claim
+ *       ─► refresh, marked as spent ─► GET ─► a pair ─► store ────► done
  *                                          └► no pair ─► claim, to log in
- *       ─► login ─► begin, counted ─► POST ─► a pair ─► store ───► done
+ *       ─► login ─► begin, counted ─► POST ─► a pair ─► store ────► done
  *                                          └► no pair ─► settle, release ─► later, stopped, or claim
  * ```
  *
- * A round makes at most one request, and none if it was held up for longer than the request timeout since its claim:
- * its lease lasts twice as long, so nobody has taken its place before the request is answered. A holder that is
- * held up later still (a stopped process) finds its pair refused by `store`. Waiting for others ends after one
- * lease. Throws what Redis throws.
+ * A round sends at most one request, and none if the process was held up for longer than the request timeout since its claim:
+ * the lease lasts twice as long, so no other process takes over before the request is answered. If the process is held up
+ * even later, `store` refuses its pair. It waits for other processes for one lease at most. Throws what Redis throws.
  */
-export function tokenFetcher(options: FetchOptions): (want: Want) => Promise<Fetched> {
+export function tokenFetcher(options: FetchOptions): (wanted: TokenRequest) => Promise<FetchedToken> {
   const { record, budget, requestTimeoutMs, freshMs, closing } = options;
   const { monotonic, alarm, random, nonce: newNonce } = options.machine;
   const leaseMs = 2 * requestTimeoutMs;
 
-  return async function fetchToken(want) {
+  return async function fetchToken(wanted) {
     const holder = newNonce();
     const giveUpAt = monotonic() + leaseMs;
-    let { way, again } = want;
+    const { after, cause } = wanted;
+    let { way, again } = wanted;
 
     for (let count = 0; ; count += 1) {
       const round = await playRound();
       if (round.kind !== 'again') return round;
-      if (closing.aborted) return { kind: 'later', ms: 0, why: 'this process is shutting down' };
+      if (closing.aborted) return { kind: 'later', ms: 0, reason: 'this process is shutting down' };
       if (round.inMs === 0) continue;
       if (monotonic() >= giveUpAt) {
-        return { kind: 'later', ms: round.inMs, why: 'another process takes long to fetch it' };
+        return { kind: 'later', ms: round.inMs, reason: 'another process is still fetching it' };
       }
-      await aMoment(Math.min(round.inMs, ASK_AGAIN_MS(count)));
+      const jittered = Math.min(round.inMs, POLL_MS(count)) * (0.75 + 0.5 * random());
+      await pause(alarm, jittered, closing).catch(() => {});
     }
 
     async function playRound(): Promise<Round> {
       const since = monotonic();
-      const { after, cause } = want;
-      const claim = await record.claim({ holder, leaseMs, after, cause, freshMs, way, again: want.again });
+      const claim = await record.claim({
+        holder,
+        leaseMs,
+        after,
+        cause,
+        freshMs,
+        way,
+        again: wanted.again,
+      });
       switch (claim.kind) {
         case 'current':
           return { ...claim, since };
@@ -94,9 +99,9 @@ export function tokenFetcher(options: FetchOptions): (want: Want) => Promise<Fet
         case 'wait':
           return { kind: 'again', inMs: claim.ms };
         case 'refresh':
-          return isHeldUp(since) ? AT_ONCE : byRefresh(claim);
+          return isHeldUp(since) ? AT_ONCE : refresh(claim);
         case 'login':
-          return byLogin(claim.base, since);
+          return login(claim.base, since);
         default:
           return claim satisfies never;
       }
@@ -106,16 +111,16 @@ export function tokenFetcher(options: FetchOptions): (want: Want) => Promise<Fet
       return monotonic() - since > requestTimeoutMs;
     }
 
-    async function byRefresh({ base, refreshToken }: { base: number; refreshToken: string }): Promise<Round> {
+    async function refresh({ base, refreshToken }: { base: number; refreshToken: string }): Promise<Round> {
       way = 'login';
-      const outcome = await answerOf((signal) => options.refresh(refreshToken, signal));
+      const outcome = await answerTo((signal) => options.refresh(refreshToken, signal));
       switch (outcome.kind) {
         case 'pair':
-          return keep(outcome, base);
+          return store(outcome, base);
         case 'blocked':
         case 'wrongTarget':
-          // A login would be told the same, and would count against the account at the service.
-          return giveBack(base, outcome, await budget.settle(newNonce(), outcome));
+          // A login would get the same answer and count as a failed one at the service.
+          return release(base, outcome, await budget.settle(newNonce(), outcome));
         case 'badCredential':
         case 'loginTimeout':
         case 'refused':
@@ -126,45 +131,43 @@ export function tokenFetcher(options: FetchOptions): (want: Want) => Promise<Fet
       }
     }
 
-    async function byLogin(base: number, since: number): Promise<Round> {
+    async function login(base: number, since: number): Promise<Round> {
       const nonce = newNonce();
-      const begun = await budget.begin(nonce, again);
-      switch (begun.kind) {
+      const start = await budget.begin(nonce, again);
+      switch (start.kind) {
         case 'go':
           break;
         case 'wait':
           await record.release(holder, base);
-          return { kind: 'again', inMs: begun.ms };
+          return { kind: 'again', inMs: start.ms };
         case 'later':
         case 'stopped':
           await record.release(holder, base);
-          return begun;
-        case 'over':
+          return start;
+        case 'ended':
         case 'open':
           return AT_ONCE;
         default:
-          return begun satisfies never;
+          return start satisfies never;
       }
       again = false;
       if (isHeldUp(since)) {
         await budget.settle(nonce, { kind: 'unsent' });
         return AT_ONCE;
       }
-      const outcome = await answerOf((signal) => options.login(signal));
-      if (outcome.kind !== 'pair') return giveBack(base, outcome, await budget.settle(nonce, outcome));
-      const kept = await keep(outcome, base);
+      const outcome = await answerTo((signal) => options.login(signal));
+      if (outcome.kind !== 'pair') return release(base, outcome, await budget.settle(nonce, outcome));
+      const stored = await store(outcome, base);
       await budget.settle(nonce, outcome);
-      return kept;
+      return stored;
     }
 
-    async function keep(pair: Pair, base: number): Promise<Round> {
+    async function store(pair: Extract<LoginOutcome, { kind: 'pair' }>, base: number): Promise<Round> {
       const since = monotonic();
-      const lifetime = lifetimeOf(pair.accessToken);
       const { accessToken, refreshToken } = pair;
-      const { cause } = want;
-      const age = (): number => monotonic() - since;
-      if (!(await record.store({ holder, base, accessToken, refreshToken, cause }, lifetime, age)))
-        return AT_ONCE;
+      const lifetime = lifetimeOf(accessToken);
+      const stored = { holder, base, accessToken, refreshToken, cause };
+      if (!(await record.store(stored, lifetime, () => monotonic() - since))) return AT_ONCE;
       return {
         kind: 'current',
         generation: base + 1,
@@ -175,29 +178,24 @@ export function tokenFetcher(options: FetchOptions): (want: Want) => Promise<Fet
       };
     }
 
-    /** The budget has heard of the outcome before the lease ends, so that the next holder goes by it. */
-    async function giveBack(base: number, outcome: LoginOutcome, standing: LoginStanding): Promise<Round> {
+    /** Called after the budget has recorded the outcome, so that the next holder respects it. */
+    async function release(base: number, outcome: LoginOutcome, status: LoginBudgetStatus): Promise<Round> {
       const stop = outcome.kind === 'wrongTarget' ? 'wrongTarget' : '';
       await record.release(holder, base, stop);
       if (stop !== '') return { kind: 'stopped', code: stop, detail: '' };
-      return standing.kind === 'open' ? AT_ONCE : standing;
+      return status.kind === 'open' ? AT_ONCE : status;
     }
   };
 
-  async function answerOf(request: (signal: AbortSignal) => Promise<LoginOutcome>): Promise<LoginOutcome> {
-    const late = new AbortController();
-    const silence = alarm(requestTimeoutMs, () => late.abort());
+  async function answerTo(request: (signal: AbortSignal) => Promise<LoginOutcome>): Promise<LoginOutcome> {
+    const timeout = new AbortController();
+    const silence = alarm(requestTimeoutMs, () => timeout.abort());
     try {
-      return await request(late.signal);
+      return await request(timeout.signal);
     } catch (error) {
       return { kind: 'noAnswer', reason: error instanceof Error ? error.message : 'the request failed' };
     } finally {
       silence();
     }
-  }
-
-  async function aMoment(ms: number): Promise<void> {
-    const jittered = ms * (0.75 + 0.5 * random());
-    await pause(alarm, jittered, closing).catch(() => {});
   }
 }

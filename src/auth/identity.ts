@@ -4,19 +4,19 @@ import type { Account } from './outcome.js';
 
 const derive = promisify<string, string, number, Buffer>(scrypt);
 
-/** Names the token of one account and target account; the same in every process, and not the names themselves. */
+/** A digest that names the token of one account and target account; the same in every process. */
 export function accountId(account: Account): string {
   const names = JSON.stringify([account.username, account.targetAccountId ?? null]);
   return createHash('sha256').update(`volley account ${names}`).digest('hex').slice(0, 32);
 }
 
-/** Deriving takes some 50 ms by intent; a process with many lanes of one user does it once. */
+/** Deriving is slow on purpose (about 50 ms), so a process with many lanes of one user does it once. */
 const derived = new Map<string, Promise<string>>();
 
 /**
- * Names the login budget of one user and password, whatever the target account: failed logins of all lanes that
- * share them add up at the service as well. It does not depend on SECRETS_KEY, or two keys in one fleet would have
- * two budgets. It ends up as the name of a key, so guessing a weak password from it is made slow.
+ * An HMAC that names the login budget of one user and password, whatever the target account: the service also adds up the
+ * failed logins of all lanes that share them. It does not depend on SECRETS_KEY, or a fleet with two keys would have two
+ * budgets. It becomes part of a key's name in Redis, so its derivation is slow: a weak password is hard to guess from it.
  */
 export function credentialId({ username, password }: Account): Promise<string> {
   const names = JSON.stringify([username, password]);

@@ -2,124 +2,125 @@ import { z } from 'zod';
 import type { Clock } from '../clock.js';
 import type { Redis } from '../redis/connection.js';
 import type { Keys } from '../redis/keys.js';
-import { loadScript, type ScriptArgument } from '../redis/script.js';
+import { loadScript } from '../redis/script.js';
+import { serverTime } from '../redis/server-time.js';
 import { type Patience, untilAnswered } from '../redis/until-answered.js';
-import type { LoginOutcome } from './outcome.js';
-import { STOP_CODES, type StopCode } from './reasons.js';
+import { type LoginOutcome, STOP_CODES, type StopCode } from './outcome.js';
 
-/** Attempts that may count: the account is blocked after several failed ones, nobody knows how many. */
-export const LOGIN_LIMIT = 2;
+/** Attempts that may count. The service blocks an account after several failed logins; how many is not documented. */
+const LOGIN_LIMIT = 2;
 
-/** Whether another login may be tried; `ms` from when it was asked. */
-export type LoginStanding =
-  | { kind: 'open' }
-  | { kind: 'later'; ms: number; why: string }
-  | { kind: 'stopped'; code: StopCode; detail: string };
+const ms = z.number().int();
+const code = z.enum(STOP_CODES);
+const statusReplies = [
+  z.object({ kind: z.literal('open') }),
+  /** `ms` from now. */
+  z.object({ kind: z.literal('later'), ms, reason: z.string() }),
+  z.object({ kind: z.literal('stopped'), code, detail: z.string() }),
+] as const;
+const statusReply = z.discriminatedUnion('kind', statusReplies);
+const attemptReply = z.discriminatedUnion('kind', [
+  ...statusReplies,
+  z.object({ kind: z.literal('go') }),
+  /** This attempt is over: use a new nonce. */
+  z.object({ kind: z.literal('ended') }),
+  /** Another attempt is in flight. */
+  z.object({ kind: z.literal('wait'), ms }),
+]);
 
-/** What asking to log in comes to. `over`: this attempt has ended, take a new nonce. */
-export type LoginBegin = { kind: 'go' } | { kind: 'over' } | { kind: 'wait'; ms: number } | LoginStanding;
+/** Whether another login may be tried. */
+export type LoginBudgetStatus = z.infer<typeof statusReply>;
+/** The answer to a request to log in. */
+type LoginStart = z.infer<typeof attemptReply>;
 
-/** What people may know of the budget. */
-export interface LoginLook {
-  attemptsLeft: number;
-  /** A login with this user and password has succeeded before. */
-  proven: boolean;
-  underWay: boolean;
-  standing: LoginStanding;
-}
-
-/** What {@link loginBudget} goes by. */
-export interface LoginBudgetOptions {
+interface LoginBudgetOptions {
   redis: Redis;
   keys: Keys;
-  /** Names the user and password; resolved when it is first needed. */
+  /** Names the user and password; resolved on first use. */
   credentialId: () => Promise<string>;
   /** How long an attempt may take before it counts as unanswered, in ms. */
   attemptMs: number;
   /** Waits after the first, second, … unanswered attempt of a proven password, in ms. */
   retryAfterMs: readonly number[];
   patience: Patience;
-  /** Aborted when this process wants to end: what it could not say by then is lost with it. */
+  /** Fires when this process ends: a refusal that Redis has not received by then is lost with it. */
   closing: AbortSignal;
-  /** In place of the server's time, ms. */
+  /** Replaces the server's time, ms. */
   now?: Clock | undefined;
 }
 
-const ms = z.number().int();
-const stopped = z.tuple([z.literal('stopped'), z.enum(STOP_CODES), z.string()]);
-const later = z.tuple([z.literal('later'), ms, z.string()]);
-const open = z.tuple([z.literal('open')]);
-const standingReply = z.union([stopped, later, open]);
-const beginReply = z.union([
-  z.tuple([z.literal('go')]),
-  z.tuple([z.literal('over')]),
-  z.tuple([z.literal('wait'), ms]),
-  stopped,
-  later,
-]);
-const lookReply = z.tuple([ms, ms, ms, standingReply]);
-
-const beginScript = loadScript(import.meta.url, './begin-login.lua', (reply) => beginReply.parse(reply));
-const settleScript = loadScript(import.meta.url, './settle-login.lua', (reply) => standingReply.parse(reply));
-const lookScript = loadScript(import.meta.url, './look-login.lua', (reply) => lookReply.parse(reply));
+const attemptScript = loadScript(import.meta.url, './login-attempt.lua', (reply) =>
+  attemptReply.parse(JSON.parse(String(reply))),
+);
+const FIELDS = [
+  'counted',
+  'proven',
+  'pending',
+  'pendingUntil',
+  'stop',
+  'stopDetail',
+  'retryAt',
+  'reason',
+] as const;
 
 /**
- * The login attempts of one user and password, counted for the whole fleet. One attempt at a time; each is counted
- * before it is sent, so that one whose process dies has been counted.
+ * The login attempts of one user and password, counted for the whole fleet. One attempt at a time; each is counted before it is
+ * sent, so an attempt whose process dies has been counted.
  */
 export function loginBudget(options: LoginBudgetOptions) {
   const { redis, keys, attemptMs, retryAfterMs, patience } = options;
-  const delays = retryAfterMs.join();
   const key = async (): Promise<string> => keys.token(`login:${await options.credentialId()}`);
-  const now = (): ScriptArgument => options.now?.() ?? '';
   const answered = <Answer>(run: () => Promise<Answer>): Promise<Answer> => untilAnswered(run, patience);
   const untilClosing = { ...patience, tries: Number.POSITIVE_INFINITY, signal: options.closing };
 
+  const attempt = (
+    budgetKey: string,
+    nonce: string,
+    phase: string,
+    ...more: string[]
+  ): Promise<LoginStart> => {
+    const args = [options.now?.() ?? '', nonce, phase, retryAfterMs.join(), LOGIN_LIMIT, attemptMs, ...more];
+    return attemptScript.run(redis, [budgetKey], args);
+  };
+
   return {
-    /** May the attempt `nonce` be sent? `again` opens a budget that is used up, by an operator's word. */
-    async begin(nonce: string, again: boolean): Promise<LoginBegin> {
-      const touched = [await key()];
-      const reply = await answered(() =>
-        beginScript.run(redis, touched, [now(), nonce, attemptMs, delays, LOGIN_LIMIT, again ? '1' : '']),
-      );
-      switch (reply[0]) {
-        case 'go':
-        case 'over':
-          return { kind: reply[0] };
-        case 'wait':
-          return { kind: 'wait', ms: reply[1] };
-        default:
-          return standingOf(reply);
-      }
+    /** Asks to send the attempt `nonce`. With `again`, an operator opens a budget that is used up. */
+    async begin(nonce: string, again: boolean): Promise<LoginStart> {
+      const budgetKey = await key();
+      return answered(() => attempt(budgetKey, nonce, 'begin', again ? '1' : ''));
     },
 
-    /** Says how the attempt ended (`unsent`: nothing left this process) and hears whether another may be tried. */
-    async settle(nonce: string, outcome: LoginOutcome | { kind: 'unsent' }): Promise<LoginStanding> {
-      const touched = [await key()];
-      const { verdict, code, detail } = judged(outcome);
-      const settle = () =>
-        settleScript.run(redis, touched, [now(), nonce, verdict, code, detail, delays, LOGIN_LIMIT]);
+    /** Records how the attempt ended (`unsent`: nothing left this process). Returns whether another one may be tried. */
+    async settle(nonce: string, outcome: LoginOutcome | { kind: 'unsent' }): Promise<LoginBudgetStatus> {
+      const budgetKey = await key();
+      const { verdict, stop = '', detail = '' } = verdictOf(outcome);
+      const settle = async () =>
+        statusReply.parse(await attempt(budgetKey, nonce, verdict, '', stop, detail));
       try {
-        return standingOf(await answered(settle));
+        return await answered(settle);
       } catch (error) {
-        // The caller is told, but a refusal that nobody counts would have the password tried once more: it is said as soon
-        // as Redis can hear it. Whatever else was not said is taken for no answer.
+        // An uncounted refusal would let the fleet try the password once too often, so it is recorded as soon as Redis answers
+        // again. Any other outcome that Redis does not receive counts as no answer.
         if (verdict === 'refused') untilAnswered(settle, untilClosing).catch(() => {});
         throw error;
       }
     },
 
-    /** See {@link LoginLook}. */
-    async look(): Promise<LoginLook> {
-      const touched = [await key()];
-      const [counted, proven, underWay, standing] = await answered(() =>
-        lookScript.run(redis, touched, [now()]),
+    /** Reads the budget for people; it changes nothing. */
+    async read() {
+      const budgetKey = await key();
+      const [fields, now] = await answered(() =>
+        Promise.all([redis.hmget(budgetKey, ...FIELDS), options.now?.() ?? serverTime(redis)]),
       );
+      const [counted, proven, pending, pendingUntil, stop, detail, retryAt, reason] = fields;
+      const retryInMs = Number(retryAt ?? 0) - now;
+      const later = retryInMs > 0 ? { kind: 'later', ms: retryInMs, reason } : { kind: 'open' };
       return {
-        attemptsLeft: Math.max(0, LOGIN_LIMIT - counted),
-        proven: proven === 1,
-        underWay: underWay === 1,
-        standing: standingOf(standing),
+        attemptsLeft: Math.max(0, LOGIN_LIMIT - Number(counted ?? 0)),
+        /** A login with this user and password has succeeded before. */
+        proven: proven === '1',
+        isPending: Boolean(pending) && now < Number(pendingUntil),
+        status: statusReply.parse(stop ? { kind: 'stopped', code: stop, detail } : later),
       };
     },
   };
@@ -127,44 +128,33 @@ export function loginBudget(options: LoginBudgetOptions) {
 
 /** See {@link loginBudget}. */
 export type LoginBudget = ReturnType<typeof loginBudget>;
+/** What Redis knows about the logins of one user and password. */
+export type LoginBudgetFacts = Awaited<ReturnType<LoginBudget['read']>>;
 
-function standingOf(reply: z.infer<typeof standingReply>): LoginStanding {
-  switch (reply[0]) {
-    case 'open':
-      return { kind: 'open' };
-    case 'later':
-      return { kind: 'later', ms: reply[1], why: reply[2] };
-    case 'stopped':
-      return { kind: 'stopped', code: reply[1], detail: reply[2] };
-    default:
-      return reply satisfies never;
-  }
-}
-
-interface Judgement {
-  verdict: 'proven' | 'refused' | 'unanswered' | 'blocked' | 'void';
-  code: StopCode | '';
-  detail: string;
+interface Verdict {
+  verdict: 'proven' | 'refused' | 'unanswered' | 'blocked' | 'uncounted';
+  stop?: StopCode;
+  detail?: string;
 }
 
 /** What an outcome says about the user and the password. */
-function judged(outcome: LoginOutcome | { kind: 'unsent' }): Judgement {
+function verdictOf(outcome: LoginOutcome | { kind: 'unsent' }): Verdict {
   switch (outcome.kind) {
     case 'pair':
-      return { verdict: 'proven', code: '', detail: '' };
+      return { verdict: 'proven' };
     case 'badCredential':
-      return { verdict: 'refused', code: 'badCredential', detail: '' };
+      return { verdict: 'refused', stop: 'badCredential' };
     case 'refused':
-      return { verdict: 'refused', code: 'loginRefused', detail: outcome.reason };
+      return { verdict: 'refused', stop: 'loginRefused', detail: outcome.reason };
     case 'loginTimeout':
-      return { verdict: 'unanswered', code: '', detail: 'the account service spoke of a timeout (10126)' };
+      return { verdict: 'unanswered', detail: 'the account service reports a timeout (10126)' };
     case 'noAnswer':
-      return { verdict: 'unanswered', code: '', detail: outcome.reason };
+      return { verdict: 'unanswered', detail: outcome.reason };
     case 'blocked':
-      return { verdict: 'blocked', code: 'blocked', detail: '' };
+      return { verdict: 'blocked', stop: 'blocked' };
     case 'wrongTarget':
     case 'unsent':
-      return { verdict: 'void', code: '', detail: '' };
+      return { verdict: 'uncounted' };
     default:
       return outcome satisfies never;
   }

@@ -1,4 +1,4 @@
-/** Who logs in. `targetAccountId` is a child account that a reseller acts for (interface page, Login request). */
+/** The account that a lane logs in to. `targetAccountId`: a child account that a reseller acts for (interface page, Login request). */
 export interface Account {
   username: string;
   password: string;
@@ -6,29 +6,68 @@ export interface Account {
 }
 
 /**
- * How a login or a refresh ended, as far as the cache must tell the endings apart. The functions it is handed never
- * throw for what the network or the service does; one that throws all the same counts as `noAnswer`.
+ * How a login or a refresh ended. The functions that the cache receives return network and service errors as outcomes; if one
+ * throws, that counts as `noAnswer`.
  */
 export type LoginOutcome =
   | { kind: 'pair'; accessToken: string; refreshToken: string }
   /** 10126: user name or password not valid. */
   | { kind: 'badCredential' }
-  /** 10126 that speaks of a timeout: it says nothing about the password. */
+  /** 10126 that mentions a timeout: no evidence against the password. */
   | { kind: 'loginTimeout' }
-  /** 10117: the target account is not one this user may act for. */
+  /** 10117: this user may not act for the target account. */
   | { kind: 'wrongTarget' }
   /** 11044: blocked after too many failed logins. */
   | { kind: 'blocked' }
-  /** Any other clear no. */
+  /** Any other clear refusal. */
   | { kind: 'refused'; reason: string }
-  /** Timeout, reset, 5xx, unreadable. */
+  /** Timeout, connection reset, 5xx, or an unreadable response. */
   | { kind: 'noAnswer'; reason: string };
 
-/** What a caller who wants to send gets. */
+/** What a caller that wants to send a request gets. */
 export type TokenOutcome =
-  /** Usable now. `generation` names this pair; hand it back to `refused` if the service answers 401 to the token. */
+  /** Usable now. `generation` names the pair: pass it to `replaceRefused` if the service answers 401 to the token. */
   | { kind: 'token'; token: string; generation: number }
-  /** None to be had before `at` (ms since the epoch, this machine's clock). */
+  /** No token before `at` (ms since the epoch, this machine's clock). */
   | { kind: 'later'; at: number; reason: string }
-  /** None to be had until an operator acts; `reason` says what to do. */
+  /** No token until an operator acts; `reason` says what to do. */
   | { kind: 'stopped'; reason: string };
+
+/** Why there is no token until an operator acts. Redis stores these codes. */
+export const STOP_CODES = [
+  'badCredential',
+  'loginRefused',
+  'unanswered',
+  'blocked',
+  'wrongTarget',
+  'tokenRefused',
+  'foreignKey',
+] as const;
+/** See {@link STOP_CODES}. */
+export type StopCode = (typeof STOP_CODES)[number];
+
+const AGAIN = 'run `volley token login --again`';
+
+/** Says what happened and what to do about it. Names the user, never the password or a token. */
+export function stopReason(code: StopCode, account: Account, detail = ''): string {
+  const user = JSON.stringify(account.username);
+  const answer = detail === '' ? '' : ` (${detail})`;
+  switch (code) {
+    case 'badCredential':
+      return `The account service refused the login of ${user} twice: user name or password is not valid (10126). Correct them and Volley tries the new ones at once; to try the same ones again, ${AGAIN}.`;
+    case 'loginRefused':
+      return `The account service refused the login of ${user} twice${answer}. Check the account base URL and the credentials, then ${AGAIN}.`;
+    case 'unanswered':
+      return `Two logins of ${user} got no clear answer${answer}, and this password has never worked. Volley has stopped trying so that the account is not blocked: check the account base URL and the password, then ${AGAIN}.`;
+    case 'blocked':
+      return `The account ${user} is blocked after several failed logins (11044). Reset it on the service's forgot-password page and configure the new password; if the password stays the same, ${AGAIN}.`;
+    case 'wrongTarget':
+      return `The account service does not accept the target account ${JSON.stringify(account.targetAccountId ?? '')} for ${user} (10117). Correct the target account setting (ACCOUNT_TARGET_ID, only for resellers), or remove it; to try the same one again, ${AGAIN}.`;
+    case 'tokenRefused':
+      return `The messaging service refuses (401) even a fresh token from the account service for ${user}. Check that this account may use messaging and that both base URLs belong to the same service, then ${AGAIN}.`;
+    case 'foreignKey':
+      return `The stored token of ${user} was encrypted with another SECRETS_KEY. Give every process the same SECRETS_KEY; to replace the stored token with one under this process's key, ${AGAIN}.`;
+    default:
+      return code satisfies never;
+  }
+}

@@ -1,24 +1,24 @@
 import { createCipheriv, createDecipheriv, createHmac, randomBytes, scryptSync } from 'node:crypto';
 
-/** How tokens are kept at rest. */
+/** Encrypts tokens at rest. */
 export interface Seal {
-  /** Names the key without telling it; empty when tokens are stored as they are. */
+  /** Identifies the key without revealing it; empty when tokens are stored in the clear. */
   readonly fingerprint: string;
-  /** `place` (which account, which field) is bound in, so that a sealed text opens nowhere else. */
-  close(text: string, place: string): string;
-  /** What was stored in the clear opens as it is. Throws an `Error` that says what to do when the text does not open. */
-  open(sealed: string, place: string): string;
+  /** `context` (account and field) is authenticated too, so a sealed token opens nowhere else. */
+  close(text: string, context: string): string;
+  /** Returns text that was stored in the clear unchanged. Throws an Error that says what to do when the text does not open. */
+  open(sealed: string, context: string): string;
 }
 
 const CIPHER = 'aes-256-gcm';
-/** Tells a sealed text from one that was stored before there was a key. */
-const MARK = 'gcm:';
+/** Distinguishes sealed text from text that was stored before a key was configured. */
+const PREFIX = 'gcm:';
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
 
-const OPEN_SEAL: Seal = { fingerprint: '', close: (text) => text, open: (text) => text };
+const IN_THE_CLEAR: Seal = { fingerprint: '', close: (text) => text, open: (text) => text };
 
-/** Deriving takes some 50 ms by intent; a process with many lanes does it once. */
+/** Deriving is slow on purpose (about 50 ms), so a process with many lanes does it once. */
 const derived = new Map<string, Buffer>();
 
 function keyFrom(secret: string): Buffer {
@@ -27,33 +27,32 @@ function keyFrom(secret: string): Buffer {
   return key;
 }
 
-/** AES-256-GCM under a key derived from `secretsKey` (any text); without one, tokens are stored in the clear. */
+/** AES-256-GCM with a key derived from `secretsKey` (any text). Without one, tokens are stored in the clear. */
 export function createSeal(secretsKey: string | undefined): Seal {
-  if (secretsKey === undefined || secretsKey === '') return OPEN_SEAL;
+  if (secretsKey === undefined || secretsKey === '') return IN_THE_CLEAR;
   const key = keyFrom(secretsKey);
   return {
     fingerprint: createHmac('sha256', key).update('fingerprint').digest('hex').slice(0, 16),
-    close(text, place) {
+    close(text, context) {
       const iv = randomBytes(IV_BYTES);
       const cipher = createCipheriv(CIPHER, key, iv, { authTagLength: TAG_BYTES });
-      cipher.setAAD(Buffer.from(place));
+      cipher.setAAD(Buffer.from(context));
       const body = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()]);
-      return MARK + Buffer.concat([iv, cipher.getAuthTag(), body]).toString('base64');
+      return PREFIX + Buffer.concat([iv, cipher.getAuthTag(), body]).toString('base64');
     },
-    open(sealed, place) {
-      if (!sealed.startsWith(MARK)) return sealed;
-      const bytes = Buffer.from(sealed.slice(MARK.length), 'base64');
+    open(sealed, context) {
+      if (!sealed.startsWith(PREFIX)) return sealed;
+      const bytes = Buffer.from(sealed.slice(PREFIX.length), 'base64');
       try {
-        const decipher = createDecipheriv(CIPHER, key, bytes.subarray(0, IV_BYTES), {
-          authTagLength: TAG_BYTES,
-        });
-        decipher.setAAD(Buffer.from(place));
+        const iv = bytes.subarray(0, IV_BYTES);
+        const decipher = createDecipheriv(CIPHER, key, iv, { authTagLength: TAG_BYTES });
+        decipher.setAAD(Buffer.from(context));
         decipher.setAuthTag(bytes.subarray(IV_BYTES, IV_BYTES + TAG_BYTES));
         const body = bytes.subarray(IV_BYTES + TAG_BYTES);
         return Buffer.concat([decipher.update(body), decipher.final()]).toString('utf8');
       } catch (cause) {
         throw new Error(
-          'The stored token does not open under this SECRETS_KEY: give every process the same key, or run `volley token login --again`.',
+          'The stored token does not open with this SECRETS_KEY: give every process the same key, or run `volley token login --again`.',
           { cause },
         );
       }

@@ -1,17 +1,15 @@
-import { type Machine, systemMachine, unlessAborted } from '../clock.js';
+import { type Clock, type Machine, systemMachine, unlessAborted } from '../clock.js';
 import type { Redis } from '../redis/connection.js';
 import type { Keys } from '../redis/keys.js';
-import { type Fetched, tokenFetcher, type Want } from './fetch-token.js';
+import { type FetchedToken, type TokenRequest, tokenFetcher } from './fetch-token.js';
 import { accountId, credentialId } from './identity.js';
 import { loginBudget } from './login-budget.js';
-import type { Account, LoginOutcome, TokenOutcome } from './outcome.js';
-import { stopReason } from './reasons.js';
+import { type Account, type LoginOutcome, stopReason, type TokenOutcome } from './outcome.js';
 import { createSeal } from './seal.js';
-import { type InHand, tokenInHand } from './token-in-hand.js';
 import { tokenRecord } from './token-record.js';
-import { describeToken, type TokenState } from './token-state.js';
+import { type TokenState, tokenState } from './token-state.js';
 
-/** What {@link createTokenCache} goes by. */
+/** The account, its service, and Redis. */
 export interface TokenCacheOptions {
   /** A `protocol` connection: see `connect`. */
   redis: Redis;
@@ -23,66 +21,61 @@ export interface TokenCacheOptions {
   secretsKey?: string | undefined;
   login: (signal?: AbortSignal) => Promise<LoginOutcome>;
   refresh: (refreshToken: string, signal?: AbortSignal) => Promise<LoginOutcome>;
-  /** Waits after the first, second, … login without an answer, in ms; default 1, 5, 15 and 60 minutes. */
+  /** Waits after the first, second, … login without an answer, in ms; default 1, 5, 15, and 60 minutes. */
   retryAfterMs?: readonly number[] | undefined;
   /** A token fetched because of a 401 that gets a 401 itself within so many ms stops the account; default 1 min. */
   freshMs?: number | undefined;
-  /** How old the local copy may get before Redis is asked, in passing, for a newer one, in ms; default 30 s. */
-  lookAgainMs?: number | undefined;
-  /** Default: the machine that this runs on. The wall clock is for the `at` of an outcome. */
+  /** How long the local copy is used before it is compared with Redis in the background, in ms; default 30 s. */
+  compareEveryMs?: number | undefined;
+  /** Default: the clocks and timers of this machine. The wall clock is used for an outcome's `at`. */
   machine?: Machine | undefined;
 }
 
-/** The token of one account, shared by the fleet: its expiry costs all processes together one refresh. */
+/** The token of one account, shared by the fleet: an expired token costs all processes together one refresh. */
 export interface TokenCache {
   /**
-   * A usable access token, from memory as long as it lasts. In the last share of its life callers keep it while one
-   * process fetches the next. Aborting the signal rejects this caller's promise with the signal's reason; what is
-   * under way for the others goes on. Rejects if Redis cannot be asked.
+   * A usable access token, from memory while it lasts. In the last share of its life callers keep using it while one process
+   * fetches the next. Aborting the signal rejects only this caller's promise, with the signal's reason. Rejects if Redis does
+   * not answer.
    */
   get(signal?: AbortSignal): Promise<TokenOutcome>;
-  /** The service answered 401 to the token of that generation: a newer one, fetched if there is none yet. */
+  /** Call it when the service answers 401 to the token of that generation: returns a newer one, fetched if necessary. */
   replaceRefused(generation: number, signal?: AbortSignal): Promise<TokenOutcome>;
   /**
-   * A token newer than that generation, fetched if there is none yet, by who cannot tell whether it was refused or what it
-   * was presented for: it is no evidence against the account.
+   * A token newer than that generation, fetched if necessary, for a caller that cannot tell whether its token or its call was
+   * refused: it counts nothing against the account.
    */
   newerThan(generation: number, signal?: AbortSignal): Promise<TokenOutcome>;
-  /** For people; never a token. */
+  /** The token's state for people. Contains no token, and fetches none. */
   show(): Promise<TokenState>;
-  /** An operator logs in anew. `again` also opens what has stopped, and replaces a token sealed with another key. */
+  /** Logs in again. `again` also overrides a stop, and replaces a token that was sealed with another key. */
   login(options: { again: boolean }): Promise<TokenOutcome>;
-  /** An operator has the token renewed now. */
+  /** Renews the token now. */
   refreshNow(): Promise<TokenOutcome>;
-  /** Stops waiting for others, sees through what is on the wire. The connection stays the caller's. */
+  /** Stops waiting for other processes, and finishes the requests in flight. The caller closes the connection. */
   close(): Promise<void>;
 }
 
 const MINUTE_MS = 60_000;
 const RETRY_AFTER_MS = [1, 5, 15, 60].map((minutes) => minutes * MINUTE_MS);
 const ANSWER_WITHIN_MS = 2_000;
-/** Of a script: with the pauses between them long enough for a failover, short enough to tell a caller. */
+/** Tries of a script: with the pauses between them long enough for a failover, short enough for a waiting caller. */
 const TRIES = 6;
-/** After a renewal in passing failed, the next one is tried no sooner; the token in hand is still good. */
-const NO_SOONER_MS = 5_000;
+/** The pause after a failed renewal in the background. The current token is still valid. */
+const RENEW_AGAIN_MS = 5_000;
 
-/** See {@link TokenCache}. It connects to nothing before the first call. */
+/** See {@link TokenCache}. Opens no connection before the first call. */
 export function createTokenCache(options: TokenCacheOptions): TokenCache {
   const { redis, keys, account, requestTimeoutMs, login, refresh } = options;
-  const { machine = systemMachine } = options;
+  const { machine = systemMachine, freshMs = MINUTE_MS, compareEveryMs = 30_000 } = options;
   const { clock, monotonic, alarm } = machine;
-  const { freshMs = MINUTE_MS, lookAgainMs = 30_000 } = options;
   const closing = new AbortController();
   const patience = { answerWithinMs: Math.min(ANSWER_WITHIN_MS, requestTimeoutMs), tries: TRIES, alarm };
   const record = tokenRecord(redis, keys, accountId(account), createSeal(options.secretsKey), patience);
-  let credential: Promise<string> | undefined;
   const budget = loginBudget({
     redis,
     keys,
-    credentialId: () => {
-      credential ??= credentialId(account);
-      return credential;
-    },
+    credentialId: () => credentialId(account),
     attemptMs: 2 * requestTimeoutMs,
     retryAfterMs: options.retryAfterMs ?? RETRY_AFTER_MS,
     patience,
@@ -98,108 +91,136 @@ export function createTokenCache(options: TokenCacheOptions): TokenCache {
     closing: closing.signal,
     machine,
   });
-
-  const inHand = tokenInHand(monotonic, lookAgainMs);
+  const local = localCopy(monotonic, compareEveryMs);
   /** All callers of this process share one fetch. */
   let flight: Promise<TokenOutcome> | undefined;
-  let inPassing: Promise<void> | undefined;
-  let passAgainAt = 0;
+  let background: Promise<void> | undefined;
+  let backgroundFrom = 0;
 
-  function outcomeOf(fetched: Fetched): TokenOutcome {
-    switch (fetched.kind) {
+  async function fetched(wanted: TokenRequest): Promise<TokenOutcome> {
+    const result = await fetchToken(wanted);
+    switch (result.kind) {
       case 'current':
-        return tokenOf(inHand.take(fetched));
+        return outcomeOf(local.take(result));
       case 'later':
-        return { kind: 'later', at: clock() + fetched.ms, reason: `No token yet: ${fetched.why}.` };
+        return { kind: 'later', at: clock() + result.ms, reason: `No token yet: ${result.reason}.` };
       case 'stopped':
-        return { kind: 'stopped', reason: stopReason(fetched.code, account, fetched.detail) };
+        return { kind: 'stopped', reason: stopReason(result.code, account, result.detail) };
       default:
-        return fetched satisfies never;
+        return result satisfies never;
     }
   }
 
-  async function fetched(want: Want): Promise<TokenOutcome> {
-    return outcomeOf(await fetchToken(want));
-  }
-
-  function shared(want: Pick<Want, 'after' | 'cause'>): Promise<TokenOutcome> {
-    flight ??= fetched({ ...want, way: 'any', again: false }).finally(() => {
+  function shared(wanted: Pick<TokenRequest, 'after' | 'cause'>): Promise<TokenOutcome> {
+    flight ??= fetched({ ...wanted, way: 'any', again: false }).finally(() => {
       flight = undefined;
     });
     return flight;
   }
 
-  /** Renews or compares the token in hand while its callers go on with it. */
-  function freshenInPassing(current: InHand): void {
+  /** Renews the local copy, or compares it with Redis, while its callers go on using it. */
+  function refreshInBackground(current: LocalToken): void {
     const now = monotonic();
-    const due = now >= current.renewAt;
-    if (inPassing !== undefined || now < passAgainAt || !(due || now >= current.lookAt)) return;
-    const freshen = async (): Promise<void> => {
-      current.lookAt = now + lookAgainMs;
-      if (!due && (await record.look()).generation <= current.generation) return;
-      const outcome = await shared({ after: current.generation, cause: 'need' });
-      if (outcome.kind !== 'token') passAgainAt = monotonic() + NO_SOONER_MS;
+    const isDue = now >= current.renewAt;
+    if (background !== undefined || now < backgroundFrom || !(isDue || now >= current.compareAt)) return;
+    const failed = (): void => {
+      backgroundFrom = monotonic() + RENEW_AGAIN_MS;
     };
-    inPassing = freshen()
-      .catch(() => {
-        passAgainAt = monotonic() + NO_SOONER_MS;
-      })
+    const renew = async (): Promise<void> => {
+      current.compareAt = now + compareEveryMs;
+      if (!isDue && (await record.generation()) <= current.generation) return;
+      const outcome = await shared({ after: current.generation, cause: 'need' });
+      if (outcome.kind !== 'token') failed();
+    };
+    background = renew()
+      .catch(failed)
       .finally(() => {
-        inPassing = undefined;
+        background = undefined;
       });
   }
 
-  async function fetchNewer(generation: number, cause: Want['cause']): Promise<TokenOutcome> {
+  async function newerThan(generation: number, cause: TokenRequest['cause']): Promise<TokenOutcome> {
     for (;;) {
-      const current = inHand.usable();
-      if (current !== undefined && current.generation > generation) return tokenOf(current);
+      const current = local.usable();
+      if (current !== undefined && current.generation > generation) return outcomeOf(current);
       const outcome = await shared({ after: generation, cause });
-      // A fetch that was under way before this caller knew better may bring what it cannot use.
+      // A fetch that another caller started earlier may return a token that this caller cannot use.
       if (outcome.kind !== 'token' || outcome.generation > generation) return outcome;
     }
   }
 
-  async function latest(): Promise<number> {
-    return Math.max((await record.look()).generation, inHand.latest());
-  }
+  const operatorFetch = async (wanted: Pick<TokenRequest, 'way' | 'again'>): Promise<TokenOutcome> =>
+    fetched({ ...wanted, after: Math.max(await record.generation(), local.latest()), cause: 'need' });
 
   return {
     get(signal) {
-      const current = inHand.usable();
-      if (current === undefined) {
-        return unlessAborted(fetchNewer(inHand.latest(), 'need'), signal);
-      }
-      freshenInPassing(current);
-      return unlessAborted(Promise.resolve(tokenOf(current)), signal);
+      const current = local.usable();
+      if (current === undefined) return unlessAborted(newerThan(local.latest(), 'need'), signal);
+      refreshInBackground(current);
+      return unlessAborted(Promise.resolve(outcomeOf(current)), signal);
     },
 
     replaceRefused(generation, signal) {
-      inHand.drop(generation);
-      return unlessAborted(fetchNewer(generation, 'refused'), signal);
+      local.drop(generation);
+      return unlessAborted(newerThan(generation, 'refused'), signal);
     },
 
-    newerThan: (generation, signal) => unlessAborted(fetchNewer(generation, 'need'), signal),
-
-    async show() {
-      const [token, budgetLook] = await Promise.all([record.look(), budget.look()]);
-      return describeToken(token, budgetLook, account);
-    },
-
-    async login({ again }) {
-      return fetched({ after: await latest(), cause: 'need', way: 'login', again });
-    },
-
-    async refreshNow() {
-      return fetched({ after: await latest(), cause: 'need', way: 'any', again: false });
-    },
+    newerThan: (generation, signal) => unlessAborted(newerThan(generation, 'need'), signal),
+    show: async () => tokenState(...(await Promise.all([record.read(), budget.read()])), account),
+    login: ({ again }) => operatorFetch({ way: 'login', again }),
+    refreshNow: () => operatorFetch({ way: 'any', again: false }),
 
     async close() {
       closing.abort();
-      await Promise.allSettled([flight, inPassing]);
+      await Promise.allSettled([flight, background]);
     },
   };
 }
 
-function tokenOf({ token, generation }: { token: string; generation: number }): TokenOutcome {
+function outcomeOf({ token, generation }: { token: string; generation: number }): TokenOutcome {
   return { kind: 'token', token, generation };
+}
+
+/** This process's copy of the token. Times on the monotonic clock; infinite if the token has no expiry. */
+interface LocalToken {
+  token: string;
+  generation: number;
+  renewAt: number;
+  expiresAt: number;
+  /** When to check in the background whether Redis has a newer one. */
+  compareAt: number;
+}
+
+/** Keeps the latest token in memory, so that a request needs no call to Redis for it. */
+function localCopy(monotonic: Clock, compareEveryMs: number) {
+  let held: LocalToken | undefined;
+  /** The latest generation that this process has seen, held or dropped. Older ones are not taken back. */
+  let latest = 0;
+
+  return {
+    take(fetched: FetchedToken & { kind: 'current' }): LocalToken {
+      const { token, generation, since } = fetched;
+      const taken: LocalToken = {
+        token,
+        generation,
+        renewAt: since + (fetched.renewInMs ?? Number.POSITIVE_INFINITY),
+        expiresAt: since + (fetched.expiresInMs ?? Number.POSITIVE_INFINITY),
+        compareAt: since + compareEveryMs,
+      };
+      if (generation > latest) {
+        held = taken;
+        latest = generation;
+      }
+      return taken;
+    },
+    /** The local copy, unless it has expired. */
+    usable: (): LocalToken | undefined =>
+      held !== undefined && monotonic() < held.expiresAt ? held : undefined,
+    /** The service refused this generation, so it and older ones are unusable. */
+    drop(generation: number): void {
+      latest = Math.max(latest, generation);
+      if (held !== undefined && held.generation <= generation) held = undefined;
+    },
+    latest: (): number => latest,
+  };
 }

@@ -2,33 +2,40 @@ import { z } from 'zod';
 import type { Redis } from '../redis/connection.js';
 import type { Keys } from '../redis/keys.js';
 import { loadScript } from '../redis/script.js';
+import { serverTime } from '../redis/server-time.js';
 import { type Patience, untilAnswered } from '../redis/until-answered.js';
 import type { Lifetime } from './lifetime.js';
-import { STOP_CODES, type StopCode } from './reasons.js';
+import { STOP_CODES, type StopCode } from './outcome.js';
 import type { Seal } from './seal.js';
 
-/** A stored pair's access token; times in ms from when it was asked for, undefined if the token does not say. */
-export interface CurrentToken {
-  kind: 'current';
-  generation: number;
-  token: string;
-  renewInMs: number | undefined;
-  expiresInMs: number | undefined;
-}
+const whole = z.number().int();
+const stopCode = z.enum(STOP_CODES);
+const claimReply = z.discriminatedUnion('kind', [
+  z.object({
+    kind: z.literal('current'),
+    generation: whole,
+    token: z.string(),
+    /** ms from when the token was requested; undefined if the token has no expiry. */
+    renewInMs: whole.optional(),
+    expiresInMs: whole.optional(),
+  }),
+  z.object({ kind: z.literal('stopped'), code: stopCode }),
+  z.object({ kind: z.literal('wait'), ms: whole }),
+  /** `base` is the generation that the new pair follows. */
+  z.object({ kind: z.literal('refresh'), base: whole, refreshToken: z.string() }),
+  z.object({ kind: z.literal('login'), base: whole }),
+]);
 
-/** What a claim comes to. `base` is the generation that the new pair is to follow. */
-export type TokenClaim =
-  | CurrentToken
-  | { kind: 'stopped'; code: StopCode }
-  | { kind: 'wait'; ms: number }
-  | { kind: 'refresh'; base: number; refreshToken: string }
-  | { kind: 'login'; base: number };
+/** The result of a claim. */
+export type TokenClaim = z.infer<typeof claimReply>;
+/** The access token of a stored pair. */
+export type CurrentToken = Extract<TokenClaim, { kind: 'current' }>;
 
-/** Why a token is wanted: there is none in force, or the service answered 401 to the one there is. */
+/** Why a token is wanted: there is none in force, or the service answered 401 to the current one. */
 export type Cause = 'need' | 'refused';
 
-/** See `claim-token.lua`, which this is the face of. */
-export interface ClaimRequest {
+/** The arguments of `claim-token.lua`. */
+interface ClaimRequest {
   holder: string;
   leaseMs: number;
   after: number;
@@ -38,84 +45,38 @@ export interface ClaimRequest {
   again: boolean;
 }
 
-/** What people may know of the stored token. Never a token. */
-export interface TokenLook {
-  generation: number;
-  ageMs: number | undefined;
-  renewInMs: number | undefined;
-  expiresInMs: number | undefined;
-  refreshToken: 'none' | 'ready' | 'spent';
-  encrypted: boolean;
-  /** Somebody is fetching the next one right now. */
-  underWay: boolean;
-  stop: StopCode | undefined;
-}
+const FIELDS = ['generation', 'receivedAt', 'renewAt', 'expiresAt', 'spentBy', 'sealedWith', 'stop'] as const;
 
-const stopCode = z.enum(STOP_CODES);
-const count = z.number().int();
-const msOrNone = z.union([z.literal('').transform(() => undefined), count]);
+const claimScript = loadScript(import.meta.url, './claim-token.lua', (reply) =>
+  claimReply.parse(JSON.parse(String(reply))),
+);
+const endScript = loadScript(import.meta.url, './end-fetch.lua', (reply) => reply === 1);
 
-const claimReply = z.union([
-  z.tuple([z.literal('current'), count, z.string(), msOrNone, msOrNone]),
-  z.tuple([z.literal('stopped'), stopCode]),
-  z.tuple([z.literal('foreign')]),
-  z.tuple([z.literal('wait'), count]),
-  z.tuple([z.literal('refresh'), count, z.string()]),
-  z.tuple([z.literal('login'), count]),
-]);
-const lookReply = z.tuple([
-  count,
-  msOrNone,
-  msOrNone,
-  msOrNone,
-  z.enum(['none', 'ready', 'spent']),
-  z.string(),
-  z.union([z.literal('').transform(() => undefined), stopCode]),
-  count,
-]);
-
-const claimScript = loadScript(import.meta.url, './claim-token.lua', (reply) => claimReply.parse(reply));
-const storeScript = loadScript(import.meta.url, './store-token.lua', (reply) => reply === 1);
-const releaseScript = loadScript(import.meta.url, './release-token.lua', () => {});
-const lookScript = loadScript(import.meta.url, './look-token.lua', (reply) => lookReply.parse(reply));
-
-/** The token of one account as Redis keeps it: scripts that may safely run twice, asked until they answer. */
+/** The token of one account in Redis. Each call retries until Redis answers, as it may safely run twice. */
 export function tokenRecord(redis: Redis, keys: Keys, id: string, seal: Seal, patience: Patience) {
   const tokenKey = keys.token(id);
-  const touched = [tokenKey, `${tokenKey}:lease`];
+  const leaseKey = `${tokenKey}:lease`;
   const answered = <Answer>(run: () => Promise<Answer>): Promise<Answer> => untilAnswered(run, patience);
 
   return {
-    /** The current token, or the right to fetch the next. */
+    /** The current token, or the right to fetch the next one. */
     async claim(request: ClaimRequest): Promise<TokenClaim> {
       const { holder, leaseMs, after, cause, freshMs, way } = request;
-      const again = request.again ? '1' : '';
-      const args = [holder, leaseMs, after, cause, freshMs, way, seal.fingerprint, again];
-      const reply = await answered(() => claimScript.run(redis, touched, args));
-      switch (reply[0]) {
-        case 'current': {
-          const [kind, generation, sealed, renewInMs, expiresInMs] = reply;
-          return { kind, generation, token: seal.open(sealed, `${id} access`), renewInMs, expiresInMs };
-        }
-        case 'stopped':
-          return { kind: 'stopped', code: reply[1] };
-        case 'foreign':
-          return { kind: 'stopped', code: 'foreignKey' };
-        case 'wait':
-          return { kind: 'wait', ms: reply[1] };
+      const args = [holder, leaseMs, after, cause, freshMs, way, seal.fingerprint, request.again ? '1' : ''];
+      const claim = await answered(() => claimScript.run(redis, [tokenKey, leaseKey], args));
+      switch (claim.kind) {
+        case 'current':
+          return { ...claim, token: seal.open(claim.token, `${id} access`) };
         case 'refresh':
-          return { kind: 'refresh', base: reply[1], refreshToken: seal.open(reply[2], `${id} refresh`) };
-        case 'login':
-          return { kind: 'login', base: reply[1] };
+          return { ...claim, refreshToken: seal.open(claim.refreshToken, `${id} refresh`) };
         default:
-          return reply satisfies never;
+          return claim;
       }
     },
 
     /**
-     * Keeps a pair as generation `base + 1`. `ageMs` tells at each try how long ago the pair was received.
-     * False if a pair or somebody else's lease is in the way: then a claim tells what to use (perhaps this very pair,
-     * if it was kept and the answer lost).
+     * Stores a pair as generation `base + 1`. `ageMs` returns, at each try, how long ago the pair was received. False if another
+     * pair or lease got in first: then a claim returns what to use (perhaps this very pair, if only the reply was lost).
      */
     store(
       pair: { holder: string; base: number; accessToken: string; refreshToken: string; cause: Cause },
@@ -124,40 +85,46 @@ export function tokenRecord(redis: Redis, keys: Keys, id: string, seal: Seal, pa
     ): Promise<boolean> {
       const access = seal.close(pair.accessToken, `${id} access`);
       const refresh = seal.close(pair.refreshToken, `${id} refresh`);
+      const left = (ms: number | undefined) => (ms === undefined ? '' : Math.floor(ms - ageMs()));
       return answered(() => {
-        const left = (ms: number | undefined): number | '' =>
-          ms === undefined ? '' : Math.floor(ms - ageMs());
-        return storeScript.run(redis, touched, [
-          pair.holder,
-          pair.base,
-          access,
-          refresh,
-          seal.fingerprint,
-          left(lifetime?.renewAfterMs),
-          left(lifetime?.expiresAfterMs),
-          pair.cause,
-        ]);
+        const times = [left(lifetime?.renewAfterMs), left(lifetime?.expiresAfterMs)];
+        const args = [pair.holder, pair.base, '', access, refresh, seal.fingerprint, pair.cause, ...times];
+        return endScript.run(redis, [tokenKey, leaseKey], args);
       });
     },
 
-    /** Ends the lease without a pair; with `stop`, nobody tries again before an operator acts. */
-    release(holder: string, base: number, stop: StopCode | '' = ''): Promise<void> {
-      return answered(() => releaseScript.run(redis, touched, [holder, base, stop]));
+    /** Ends the lease without a pair. With `stop`, no process fetches again until an operator acts. */
+    async release(holder: string, base: number, stop: StopCode | '' = ''): Promise<void> {
+      await answered(() => endScript.run(redis, [tokenKey, leaseKey], [holder, base, stop]));
     },
 
-    /** See {@link TokenLook}. */
-    async look(): Promise<TokenLook> {
-      const [generation, ageMs, renewInMs, expiresInMs, refreshToken, sealedWith, stop, leased] =
-        await answered(() => lookScript.run(redis, touched, []));
+    /** The stored generation; 0 if there is none. */
+    generation: async (): Promise<number> =>
+      Number(await answered(() => redis.hget(tokenKey, 'generation'))) || 0,
+
+    /** Reads the record for people; durations in ms from now. It transfers no token and changes nothing. */
+    async read() {
+      const [fields, refreshBytes, leases, now] = await answered(() =>
+        Promise.all([
+          redis.hmget(tokenKey, ...FIELDS),
+          redis.hstrlen(tokenKey, 'refresh'),
+          redis.exists(leaseKey),
+          serverTime(redis),
+        ]),
+      );
+      const [generation, receivedAt, renewAt, expiresAt, spentBy, sealedWith, stop] = fields;
+      const msTo = (at: string | null | undefined) => (at ? Number(at) - now : null);
+      const toReceipt = msTo(receivedAt);
       return {
-        generation,
-        ageMs,
-        renewInMs,
-        expiresInMs,
-        refreshToken,
-        encrypted: sealedWith !== '',
-        underWay: leased === 1,
-        stop,
+        generation: Number(generation ?? 0),
+        ageMs: toReceipt === null ? null : -toReceipt,
+        renewInMs: msTo(renewAt),
+        expiresInMs: msTo(expiresAt),
+        refreshToken:
+          refreshBytes === 0 ? ('none' as const) : spentBy ? ('spent' as const) : ('ready' as const),
+        encrypted: Boolean(sealedWith),
+        isLeased: leases === 1,
+        stop: stop ? stopCode.parse(stop) : null,
       };
     },
   };
@@ -165,3 +132,5 @@ export function tokenRecord(redis: Redis, keys: Keys, id: string, seal: Seal, pa
 
 /** See {@link tokenRecord}. */
 export type TokenRecord = ReturnType<typeof tokenRecord>;
+/** The stored token without its secrets. */
+export type TokenFacts = Awaited<ReturnType<TokenRecord['read']>>;

@@ -1,21 +1,20 @@
-import type { LoginLook } from './login-budget.js';
-import type { Account } from './outcome.js';
-import { stopReason } from './reasons.js';
-import type { TokenLook } from './token-record.js';
+import type { LoginBudgetFacts } from './login-budget.js';
+import { type Account, stopReason } from './outcome.js';
+import type { TokenFacts } from './token-record.js';
 
-/** How an account's token stands, for people. Durations in ms from now; null where there is none or nobody knows. */
+/** The state of an account's token, for people. Durations in ms from now; null where there is none or it is unknown. */
 export interface TokenState {
-  /** `renewing`: in its last share of life, still used. `stopped`: nothing is tried until an operator acts. */
+  /** `renewing`: in the last share of its life, still in use. `stopped`: Volley fetches no token until an operator acts. */
   state: 'none' | 'usable' | 'renewing' | 'expired' | 'stopped';
   generation: number;
   ageMs: number | null;
-  /** Null also for a token that does not say how long it lasts: a 401 will tell. */
+  /** Null also for a token without an expiry: a 401 shows that it expired. */
   expiresInMs: number | null;
-  /** `spent`: presented, and not replaced; the next token takes a login. */
+  /** `spent`: presented and not replaced, so the next token requires a login. */
   refreshToken: 'none' | 'ready' | 'spent';
   encrypted: boolean;
   /** A process is fetching the next token right now. */
-  underWay: boolean;
+  fetching: boolean;
   login: {
     attemptsLeft: number;
     /** This user and password have logged in before. */
@@ -23,42 +22,39 @@ export interface TokenState {
     /** When the next login may be tried after one without an answer. */
     retryInMs: number | null;
   };
-  /** Why no token can be fetched, and what to do about it. A token in hand is used up all the same. */
+  /** Why no token can be fetched, and what to do about it. A token that is still valid remains in use. */
   blockedReason: string | null;
 }
 
-/** Puts what Redis knows of the token and of its logins into {@link TokenState}. */
-export function describeToken(token: TokenLook, login: LoginLook, account: Account): TokenState {
-  const { standing } = login;
-  const blockedReason =
-    token.stop !== undefined
-      ? stopReason(token.stop, account)
-      : standing.kind === 'stopped'
-        ? stopReason(standing.code, account, standing.detail)
-        : null;
+/** Combines what Redis knows about the token and about its logins. */
+export function tokenState(token: TokenFacts, login: LoginBudgetFacts, account: Account): TokenState {
+  const { status } = login;
+  let blockedReason: string | null = null;
+  if (status.kind === 'stopped') blockedReason = stopReason(status.code, account, status.detail);
+  if (token.stop !== null) blockedReason = stopReason(token.stop, account);
   return {
     state: stateOf(token, blockedReason !== null),
     generation: token.generation,
-    ageMs: token.ageMs ?? null,
-    expiresInMs: token.expiresInMs ?? null,
+    ageMs: token.ageMs,
+    expiresInMs: token.expiresInMs,
     refreshToken: token.refreshToken,
     encrypted: token.encrypted,
-    underWay: token.underWay || login.underWay,
+    fetching: token.isLeased || login.isPending,
     login: {
       attemptsLeft: login.attemptsLeft,
       proven: login.proven,
-      retryInMs: standing.kind === 'later' ? standing.ms : null,
+      retryInMs: status.kind === 'later' ? status.ms : null,
     },
     blockedReason,
   };
 }
 
-function stateOf(token: TokenLook, blocked: boolean): TokenState['state'] {
+function stateOf(token: TokenFacts, isBlocked: boolean): TokenState['state'] {
   if (token.stop === 'tokenRefused') return 'stopped';
-  const expired = token.expiresInMs !== undefined && token.expiresInMs <= 0;
-  if (token.generation > 0 && !expired) {
-    return token.renewInMs !== undefined && token.renewInMs <= 0 ? 'renewing' : 'usable';
+  const isExpired = token.expiresInMs !== null && token.expiresInMs <= 0;
+  if (token.generation > 0 && !isExpired) {
+    return token.renewInMs !== null && token.renewInMs <= 0 ? 'renewing' : 'usable';
   }
-  if (blocked) return 'stopped';
+  if (isBlocked) return 'stopped';
   return token.generation > 0 ? 'expired' : 'none';
 }

@@ -97,7 +97,7 @@ export function renderToken(lane: string, state: State): string[] {
     ...(state.expiresInMs === null
       ? []
       : [state.expiresInMs > 0 ? `good for ${formatDuration(state.expiresInMs)}` : 'expired']),
-    ...(state.underWay ? ['the next one is being fetched'] : []),
+    ...(state.fetching ? ['the next one is being fetched'] : []),
   ];
   const { attemptsLeft, proven, retryInMs } = state.login;
   return [

@@ -4,13 +4,13 @@ import { afterAll } from 'vitest';
 import type { LoginOutcome } from '../../src/auth/outcome.js';
 import { type AccountService, accountService } from './account-service.js';
 
-/** An account service that other processes can reach; it notes what all of them ask it together. */
+/** An account service that other processes can reach; it counts the requests of all of them. */
 export interface AccountServer {
   url: string;
   service: AccountService;
 }
 
-/** Starts one that answers each request with a `LoginOutcome` as JSON: the wire itself is the gateway's concern. */
+/** Starts an account service that answers each request with a `LoginOutcome` as JSON; the gateway's tests cover the real format. */
 export async function accountServer(service = accountService()): Promise<AccountServer> {
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const presented = request.headers['x-authorization'];

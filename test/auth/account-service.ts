@@ -1,12 +1,12 @@
 import type { LoginOutcome } from '../../src/auth/outcome.js';
 
-/** A token with a life of so many ms, as a service would sign it; only its claims matter here. */
+/** A JWT with these claims, as a service would sign it. */
 export function jwt(claims: Record<string, unknown>): string {
   const part = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
   return `${part({ alg: 'HS256', typ: 'JWT' })}.${part(claims)}.${part('signature')}`;
 }
 
-/** An account service in memory that notes what it is asked. Set `loginEnds` or `refreshEnds` for other endings. */
+/** An account service in memory that counts its requests. Set `loginEnds` or `refreshEnds` for other outcomes. */
 export interface AccountService {
   lifeMs: number | undefined;
   latencyMs: number;
@@ -19,12 +19,12 @@ export interface AccountService {
   refresh: (refreshToken: string) => Promise<LoginOutcome>;
 }
 
-/** A service whose tokens live for `lifeMs`; undefined: they do not say how long. */
+/** A service whose tokens last for `lifeMs`; undefined: tokens without an expiry. */
 export function accountService(lifeMs: number | undefined = 60_000): AccountService {
   let serial = 0;
   const pair = (): LoginOutcome => {
     serial += 1;
-    // A service whose clock is a day off: only the difference may matter.
+    // The service's clock is a day off: only the difference may matter.
     const iat = Date.now() / 1000 - 86_400;
     const times = service.lifeMs === undefined ? {} : { iat, exp: iat + service.lifeMs / 1000 };
     return {

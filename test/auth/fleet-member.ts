@@ -1,20 +1,20 @@
 /**
- * A process that shares an account's token with others: forked by the tests with what it needs in its environment,
- * it answers each order with the outcomes of so many callers at once.
+ * A process that shares an account's token with others. The tests fork it with its settings in the environment. It answers each
+ * order with the outcomes of that many concurrent callers.
  */
 import type { LoginOutcome } from '../../src/auth/outcome.js';
 import { createTokenCache } from '../../src/auth/token-cache.js';
 import { connect } from '../../src/redis/connection.js';
 import { keyNames } from '../../src/redis/keys.js';
 
-/** What a member is told to do, by `callers` callers at the same time. */
+/** What `callers` callers of a member do at the same time. */
 export interface Order {
   callers: number;
-  /** Ask for a token, or say that this generation was refused. */
+  /** The generation that the service refused; without it the callers ask for a token. */
   refused?: number;
 }
 
-/** What a member is started with, as JSON in FLEET_MEMBER. */
+/** A member's settings, as JSON in FLEET_MEMBER. */
 export interface MemberSettings {
   redisUrl: string;
   prefix: string;

@@ -12,10 +12,10 @@ const startMember = fleetStarter();
 const PROCESSES = 4;
 const CALLERS = 50;
 const SOON = { timeout: 15_000 };
-/** Long enough for all to have the first token in hand before it expires, on a busy machine too. */
+/** Long enough that all processes have the first token before it expires, even on a busy machine. */
 const LIFE_MS = 3_000;
 
-/** An account of its own and a way to start processes that use it. */
+/** A new account, and functions that start processes that use it. */
 async function account(lifeMs?: number, requestTimeoutMs = 2_000) {
   const { url: accountUrl, service } = await accountServer(accountService(lifeMs));
   const username = `user-${randomBytes(4).toString('hex')}`;
@@ -33,7 +33,7 @@ function serials(outcomes: TokenOutcome[]): Set<unknown> {
   return new Set(outcomes.map((got) => (got.kind === 'token' ? serialOf(got.token) : got.kind)));
 }
 
-test('a token’s expiry costs 4 processes of 50 callers each one refresh', async () => {
+test('an expired token costs 4 processes with 50 callers each one refresh', async () => {
   const { service, startFleet } = await account(LIFE_MS);
   const fleet = await startFleet();
   expect(serials(await orderAll(fleet, { callers: CALLERS }))).toEqual(new Set([1]));
@@ -47,7 +47,7 @@ test('a token’s expiry costs 4 processes of 50 callers each one refresh', asyn
   expect([service.logins, service.presented]).toEqual([1, ['refresh-1']]);
 });
 
-test('a 401 to a token costs 4 processes of 50 callers each one refresh', async () => {
+test('a refused token (401) costs 4 processes with 50 callers each one refresh', async () => {
   const { service, startFleet } = await account();
   const fleet = await startFleet();
   await orderAll(fleet, { callers: 1 });
@@ -56,8 +56,8 @@ test('a 401 to a token costs 4 processes of 50 callers each one refresh', async 
   expect([service.logins, service.presented]).toEqual([1, ['refresh-1']]);
 });
 
-test('a wrong password is tried twice by 4 processes of 50 callers each, across restarts, then all hear why', async () => {
-  // Long: an answer that comes too late is no refusal, and is tried again later.
+test('4 processes with 50 callers each try a wrong password twice, across restarts; then all callers get the reason', async () => {
+  // Long: an answer after the timeout counts as no answer, and is tried again later.
   const { service, start, startFleet } = await account(undefined, 15_000);
   service.loginEnds = { kind: 'badCredential' };
   service.latencyMs = 50;
@@ -65,15 +65,15 @@ test('a wrong password is tried twice by 4 processes of 50 callers each, across 
   const got = await orderAll(fleet, { callers: CALLERS });
   await Promise.all(fleet.map((member) => member.kill()));
   got.push(...(await (await start()).order({ callers: CALLERS })));
-  const said = new Set(
+  const reasons = new Set(
     got.map((each) => (each.kind === 'token' ? each.kind : `${each.kind}: ${each.reason}`)),
   );
   const why = /^stopped: .*refused the login of "user-.*" twice.*10126.*token login --again/s;
-  expect([...said]).toEqual([expect.stringMatching(why)]);
+  expect([...reasons]).toEqual([expect.stringMatching(why)]);
   expect(service.logins).toBe(2);
 });
 
-test('after a kill -9 in the middle of a refresh the next process logs in, and the refresh token is not used again', async () => {
+test('after a kill -9 during a refresh the next process logs in and does not present the refresh token again', async () => {
   const { service, start } = await account(60_000, 400);
   const victim = await start();
   await victim.order({ callers: 1 });
@@ -89,7 +89,7 @@ test('after a kill -9 in the middle of a refresh the next process logs in, and t
   expect([service.logins, service.presented]).toEqual([2, ['refresh-1']]);
 });
 
-test('a kill -9 in the middle of a login has cost an attempt', async () => {
+test('a login interrupted by kill -9 counts as an attempt', async () => {
   const { service, start } = await account(60_000, 400);
   const victim = await start();
   service.latencyMs = 60_000;
@@ -100,7 +100,7 @@ test('a kill -9 in the middle of a login has cost an attempt', async () => {
   service.loginEnds = { kind: 'badCredential' };
   const heir = await start();
   await vi.waitFor(async () => {
-    const reason = expect.stringContaining('the process that logged in is gone');
+    const reason = expect.stringContaining('the process that logged in has died');
     expect(await heir.order({ callers: 1 })).toMatchObject([{ kind: 'later', reason }]);
   }, SOON);
   expect(service.logins).toBe(1);

@@ -14,20 +14,20 @@ const root = fileURLToPath(new URL('../../', import.meta.url));
 export interface Member {
   /** The outcomes of all callers of the order. */
   order(order: Order): Promise<TokenOutcome[]>;
-  /** Ends it as `kill -9` does. */
+  /** Kills it as `kill -9` does. */
   kill(): Promise<void>;
 }
 
 /**
- * Compiles `fleet-member.ts` once for the test file that calls this at its top level; the function it returns
- * starts such processes. All that still run are killed when the file ends.
+ * Compiles `fleet-member.ts` once for the test file that calls this at its top level. Returns a function that starts such a
+ * process. All processes that still run are killed when the file ends.
  */
 export function fleetStarter(): (settings: MemberSettings) => Promise<Member> {
   let out = '';
   const running = new Set<ChildProcess>();
 
   beforeAll(async () => {
-    // Below node_modules, so that what was compiled finds its packages.
+    // Below node_modules, so that the compiled files find their packages.
     const cache = join(root, 'node_modules', '.cache');
     await mkdir(cache, { recursive: true });
     out = await mkdtemp(join(cache, 'volley-fleet-'));
@@ -35,8 +35,8 @@ export function fleetStarter(): (settings: MemberSettings) => Promise<Member> {
     const config = join(root, 'test/auth/tsconfig.fleet.json');
     await promisify(execFile)(join(root, 'node_modules/.bin/tsc'), ['-p', config, '--outDir', out]);
     const compiled = (source: string): boolean => !/\.ts$/.test(source);
-    for (const room of ['src/auth', 'src/redis']) {
-      await cp(join(root, room), join(out, room), { recursive: true, filter: compiled });
+    for (const folder of ['src/auth', 'src/redis']) {
+      await cp(join(root, folder), join(out, folder), { recursive: true, filter: compiled });
     }
   });
   afterAll(async () => {

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { lifetimeOf } from '../../src/auth/lifetime.js';
 import { jwt } from './account-service.js';
 
-test('a token lasts from iat to exp, whatever the clocks say, and is renewed in the last 15 % of that', () => {
+test('a token lasts exp − iat, whatever the clocks say, and is renewed in the last 15 % of that time', () => {
   expect(lifetimeOf(jwt({ iat: 1000, exp: 4600 }))).toEqual({
     expiresAfterMs: 3_600_000,
     renewAfterMs: 3_060_000,
@@ -12,9 +12,9 @@ test('a token lasts from iat to exp, whatever the clocks say, and is renewed in 
 test.each([
   ['no exp', jwt({ iat: 1000 })],
   ['no iat', jwt({ exp: 1000 })],
-  ['an end before its beginning', jwt({ iat: 1000, exp: 1000 })],
+  ['an exp no later than its iat', jwt({ iat: 1000, exp: 1000 })],
   ['an exp that is no number', jwt({ iat: 1000, exp: 'tomorrow' })],
-  ['no shape of a JWT', 'opaque'],
-])('a token with %s does not say how long it lasts', (_what, token) => {
+  ['a format other than JWT', 'opaque'],
+])('a token with %s has no known lifetime', (_what, token) => {
   expect(lifetimeOf(token)).toBeUndefined();
 });

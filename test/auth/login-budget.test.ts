@@ -30,7 +30,7 @@ beforeEach(() => {
   });
 });
 
-/** One whole attempt: begins, ends so, and says how the budget stands then. */
+/** Begins an attempt, settles it with this outcome, and returns the budget's status. */
 async function attempt(outcome: Parameters<LoginBudget['settle']>[1], again = false) {
   nonces += 1;
   const nonce = `nonce-${nonces}`;
@@ -38,7 +38,7 @@ async function attempt(outcome: Parameters<LoginBudget['settle']>[1], again = fa
   return budget.settle(nonce, outcome);
 }
 
-test('a password is tried twice, and then no more until an operator says so', async () => {
+test('a password is tried twice, then not again until an operator allows it', async () => {
   expect(await attempt({ kind: 'badCredential' })).toEqual({ kind: 'open' });
   const stopped = { kind: 'stopped', code: 'badCredential', detail: '' };
   expect(await attempt({ kind: 'badCredential' })).toEqual(stopped);
@@ -47,62 +47,62 @@ test('a password is tried twice, and then no more until an operator says so', as
   expect(await budget.begin('fourth', true)).toEqual(GO);
 });
 
-test('an operator’s word opens two attempts, not more', async () => {
+test('an operator’s `--again` allows two more attempts and no more', async () => {
   await attempt({ kind: 'badCredential' });
   await attempt({ kind: 'badCredential' });
   expect(await attempt({ kind: 'badCredential' }, true)).toEqual({ kind: 'open' });
   expect(await attempt({ kind: 'badCredential' })).toMatchObject({ kind: 'stopped' });
 });
 
-test('a success gives the attempts back', async () => {
+test('a successful login restores both attempts', async () => {
   await attempt({ kind: 'badCredential' });
   expect(await attempt(PAIR)).toEqual({ kind: 'open' });
   expect(await attempt({ kind: 'badCredential' })).toEqual({ kind: 'open' });
 });
 
-test('an attempt is counted before it is sent, so that one whose process dies has been counted', async () => {
+test('an attempt is counted before it is sent, so an attempt whose process dies counts', async () => {
   expect(await budget.begin('dies', false)).toEqual(GO);
-  expect((await budget.look()).attemptsLeft).toBe(1);
+  expect((await budget.read()).attemptsLeft).toBe(1);
   now += MINUTE;
   expect(await budget.begin('next', false)).toEqual(GO);
-  expect((await budget.look()).attemptsLeft).toBe(0);
+  expect((await budget.read()).attemptsLeft).toBe(0);
   expect(await budget.settle('next', { kind: 'badCredential' })).toMatchObject({ kind: 'stopped' });
 });
 
-test('one attempt at a time is under way', async () => {
+test('only one login attempt is in flight at a time', async () => {
   expect(await budget.begin('first', false)).toEqual(GO);
   expect(await budget.begin('second', false)).toEqual({ kind: 'wait', ms: MINUTE });
   expect(await budget.begin('operator', true)).toEqual({ kind: 'wait', ms: MINUTE });
 });
 
-test('an attempt that begins twice, its answer lost, counts once', async () => {
+test('an attempt that begins twice because the reply was lost counts once', async () => {
   expect(await budget.begin('same', false)).toEqual(GO);
   expect(await budget.begin('same', false)).toEqual(GO);
-  expect((await budget.look()).attemptsLeft).toBe(1);
+  expect((await budget.read()).attemptsLeft).toBe(1);
   expect(await budget.settle('same', { kind: 'badCredential' })).toEqual({ kind: 'open' });
   expect(await budget.settle('same', { kind: 'badCredential' })).toEqual({ kind: 'open' });
-  expect(await budget.begin('same', false)).toEqual({ kind: 'over' });
-  expect((await budget.look()).attemptsLeft).toBe(1);
+  expect(await budget.begin('same', false)).toEqual({ kind: 'ended' });
+  expect((await budget.read()).attemptsLeft).toBe(1);
 });
 
-test('a password that has worked is tried again after 1, 5, 15 and then every 60 minutes without an answer', async () => {
+test('a proven password is retried after 1, 5, 15, and then every 60 minutes without an answer', async () => {
   await attempt(PAIR);
   for (const minutes of [1, 5, 15, 60, 60]) {
-    const later = { kind: 'later', ms: minutes * MINUTE, why: 'timeout' };
+    const later = { kind: 'later', ms: minutes * MINUTE, reason: 'timeout' };
     expect(await attempt(NO_ANSWER)).toEqual(later);
     now += minutes * MINUTE - 1;
     expect(await budget.begin('too soon', false)).toEqual({ ...later, ms: 1 });
     now += 1;
   }
-  expect((await budget.look()).attemptsLeft).toBe(2);
+  expect((await budget.read()).attemptsLeft).toBe(2);
 });
 
-test('10126 that speaks of a timeout is no word against a password that has worked', async () => {
+test('a 10126 that mentions a timeout does not count against a proven password', async () => {
   await attempt(PAIR);
   expect(await attempt({ kind: 'loginTimeout' })).toMatchObject({ kind: 'later', ms: MINUTE });
 });
 
-test('a success ends the growing waits', async () => {
+test('a successful login resets the growing waits', async () => {
   await attempt(PAIR);
   await attempt(NO_ANSWER);
   now += MINUTE;
@@ -110,13 +110,13 @@ test('a success ends the growing waits', async () => {
   expect(await attempt(NO_ANSWER)).toMatchObject({ kind: 'later', ms: MINUTE });
 });
 
-test('a password that has never worked has two attempts without an answer, a minute apart', async () => {
+test('an unproven password gets two attempts without an answer, a minute apart', async () => {
   expect(await attempt(NO_ANSWER)).toMatchObject({ kind: 'later', ms: MINUTE });
   now += MINUTE;
   expect(await attempt({ kind: 'loginTimeout' })).toMatchObject({ kind: 'stopped', code: 'unanswered' });
 });
 
-test('a process that dies in a login with a password that has worked delays the next, and stops nothing', async () => {
+test('a process that dies during a login with a proven password delays the next login but does not stop the account', async () => {
   await attempt(PAIR);
   for (const minutes of [1, 5, 15]) {
     expect(await budget.begin(`dies ${minutes}`, false)).toEqual(GO);
@@ -125,7 +125,7 @@ test('a process that dies in a login with a password that has worked delays the 
   expect(await budget.begin('next', false)).toEqual(GO);
 });
 
-test('a refusal that arrives after its attempt was given up still counts', async () => {
+test('a refusal that arrives after its attempt expired still counts', async () => {
   await attempt(PAIR);
   await budget.begin('late', false);
   now += MINUTE;
@@ -134,7 +134,7 @@ test('a refusal that arrives after its attempt was given up still counts', async
   expect(await budget.settle('next', { kind: 'badCredential' })).toMatchObject({ kind: 'stopped' });
 });
 
-test('a success that arrives after its attempt was given up still proves the password', async () => {
+test('a success that arrives after its attempt expired still proves the password', async () => {
   await budget.begin('late', false);
   now += MINUTE;
   await budget.begin('next', false);
@@ -142,18 +142,18 @@ test('a success that arrives after its attempt was given up still proves the pas
   expect(await budget.settle('late', PAIR)).toEqual({ kind: 'open' });
 });
 
-test('a blocked account stops at once', async () => {
+test('a blocked account stops after one login', async () => {
   expect(await attempt({ kind: 'blocked' })).toMatchObject({ kind: 'stopped', code: 'blocked' });
 });
 
-test('a wrong target account and an attempt never sent say nothing about the password', async () => {
+test('a wrong target account and an unsent attempt do not count against the password', async () => {
   await attempt({ kind: 'wrongTarget' });
   await attempt({ kind: 'unsent' });
   await attempt({ kind: 'wrongTarget' });
-  expect((await budget.look()).attemptsLeft).toBe(2);
+  expect((await budget.read()).attemptsLeft).toBe(2);
 });
 
-test('any other clear no counts like a wrong password and is told in the service’s words', async () => {
+test('any other refusal counts like a wrong password and keeps the service’s reason', async () => {
   await attempt({ kind: 'refused', reason: 'HTTP 403' });
   expect(await attempt({ kind: 'refused', reason: 'HTTP 403' })).toEqual({
     kind: 'stopped',

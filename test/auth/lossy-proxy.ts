@@ -1,10 +1,10 @@
 import { connect, createServer, type Socket } from 'node:net';
 import { afterAll } from 'vitest';
 
-/** A way to Redis on which replies can be lost. */
+/** A proxy to Redis that can lose replies. */
 export interface LossyProxy {
   url: string;
-  /** The reply to the n-th script from now (1 is the next) is lost, and the connection with it. */
+  /** Drops the reply to the n-th script from now (1 is the next) and closes the connection. */
   loseReplyToScript(n: number): void;
   /** Replies lost so far. */
   lost: number;

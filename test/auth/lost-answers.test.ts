@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => throughProxy.disconnect());
 
-/** A new account, one process that has logged in to it, and its service. */
+/** A new account, a process that has logged in to it, and its service. */
 async function logIn(connection: Redis, lose = 0) {
   const service = accountService();
   const username = `user-${randomBytes(4).toString('hex')}`;
@@ -43,7 +43,7 @@ test.each([
   [2, 'begin'],
   [3, 'store'],
   [4, 'settle'],
-])('a login whose script %i (%s) ran and was not heard of is still one login', async (script) => {
+])('a login remains a single login when the reply of its script %i (%s) is lost', async (script) => {
   const before = proxy.lost;
   const { service, cacheOn, got } = await logIn(throughProxy, script);
   expect(proxy.lost).toBe(before + 1);
@@ -51,7 +51,7 @@ test.each([
   expect(service.logins).toBe(1);
   expect(await cacheOn(redis).show()).toMatchObject({
     state: 'usable',
-    underWay: false,
+    fetching: false,
     login: { attemptsLeft: 2, proven: true },
   });
 });
@@ -59,7 +59,7 @@ test.each([
 test.each([
   [1, 'claim'],
   [2, 'store'],
-])('a refresh whose script %i (%s) ran and was not heard of is still one refresh', async (script) => {
+])('a refresh remains a single refresh when the reply of its script %i (%s) is lost', async (script) => {
   const { service, cache, cacheOn } = await logIn(throughProxy);
   const before = proxy.lost;
   proxy.loseReplyToScript(script);

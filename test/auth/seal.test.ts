@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createSeal } from '../../src/auth/seal.js';
 
-test('a sealed token does not show and opens under the same key only', () => {
+test('a sealed token is unreadable and opens only with the same key', () => {
   const seal = createSeal('one key');
   const sealed = seal.close('the token', 'here');
   expect(Buffer.from(sealed.slice(4), 'base64').toString('latin1')).not.toContain('the token');
@@ -14,7 +14,7 @@ test('the same token is sealed differently each time', () => {
   expect(seal.close('the token', 'here')).not.toBe(seal.close('the token', 'here'));
 });
 
-test('a sealed token that was changed, cut or moved elsewhere does not open', () => {
+test('a sealed token that was changed, truncated, or moved to another account does not open', () => {
   const seal = createSeal('one key');
   const sealed = seal.close('the token', 'here');
   const bytes = Buffer.from(sealed.slice(4), 'base64');
@@ -24,18 +24,18 @@ test('a sealed token that was changed, cut or moved elsewhere does not open', ()
   expect(() => seal.open(sealed, 'there')).toThrow(/does not open/);
 });
 
-test('keys are told apart by a fingerprint that is not the key', () => {
+test('a fingerprint identifies a key without revealing it', () => {
   const [one, other] = [createSeal('one key'), createSeal('another key')];
   expect(one.fingerprint).toBe(createSeal('one key').fingerprint);
   expect(one.fingerprint).not.toBe(other.fingerprint);
   expect(one.fingerprint).toMatch(/^[0-9a-f]{16}$/);
 });
 
-test('what was stored before there was a key still opens', () => {
+test('a token stored in the clear still opens after a key is configured', () => {
   expect(createSeal('one key').open('the token', 'here')).toBe('the token');
 });
 
-test('without a key tokens are kept as they are', () => {
+test('without a key, tokens are stored in the clear', () => {
   const seal = createSeal(undefined);
   expect(seal.fingerprint).toBe('');
   expect(seal.open(seal.close('the token', 'here'), 'here')).toBe('the token');

@@ -20,7 +20,7 @@ beforeEach(() => {
   username = `user-${randomBytes(4).toString('hex')}`;
 });
 
-/** A cache as one process has it. Several of them share only Redis and the account service. */
+/** The cache of one process. Several caches share only Redis and the account service. */
 function cache(options: Partial<TokenCacheOptions> = {}): TokenCache {
   return createTokenCache({
     redis,
@@ -33,12 +33,12 @@ function cache(options: Partial<TokenCacheOptions> = {}): TokenCache {
   });
 }
 
-/** Where Redis keeps the token of this test's account. */
+/** The Redis key of this test's token. */
 function tokenKey(): string {
   return keys.token(accountId({ username, password: 'right' }));
 }
 
-/** A login that takes until the test lets it be answered. */
+/** A login that the test answers when it wants to. */
 function slowLogin() {
   let answer: ((outcome: LoginOutcome) => void) | undefined;
   return {
@@ -46,7 +46,7 @@ function slowLogin() {
       new Promise<LoginOutcome>((resolve) => {
         answer = resolve;
       }),
-    asked: () => answer !== undefined,
+    isRequested: () => answer !== undefined,
     answer: () => answer?.({ kind: 'pair', accessToken: jwt({ serial: 'slow' }), refreshToken: 'slow' }),
   };
 }
@@ -58,30 +58,30 @@ async function tokenFrom(outcome: ReturnType<TokenCache['get']>) {
   return { serial: serialOf(got.token), generation: got.generation };
 }
 
-/** The reason why all is stopped; fails on any other outcome. */
+/** The reason why the account is stopped; fails on any other outcome. */
 async function stopFrom(outcome: ReturnType<TokenCache['get']>): Promise<string> {
   const got = await outcome;
   if (got.kind !== 'stopped') throw new Error(`not stopped: ${got.kind}`);
   return got.reason;
 }
 
-test('the first caller logs in, and everybody else gets the same token', async () => {
+test('the first caller logs in, and all other callers get the same token', async () => {
   const [one, other] = [cache(), cache()];
   const got = await Promise.all([one, other, one, other].map((each) => tokenFrom(each.get())));
   expect(got).toEqual(Array(4).fill({ serial: 1, generation: 1 }));
   expect(service.logins).toBe(1);
 });
 
-test('a token in hand costs no question to Redis', async () => {
+test('a token in memory needs no call to Redis', async () => {
   const one = cache();
   await one.get();
-  const asked = vi.spyOn(redis, 'evalsha');
+  const scripts = vi.spyOn(redis, 'evalsha');
   for (let call = 0; call < 100; call += 1) await one.get();
-  expect(asked).not.toHaveBeenCalled();
-  asked.mockRestore();
+  expect(scripts).not.toHaveBeenCalled();
+  scripts.mockRestore();
 });
 
-test('near its end a token is still handed out while the next one is fetched, once', async () => {
+test('a token about to expire remains in use while one process fetches the next one', async () => {
   service.lifeMs = 4_000;
   let time = 0;
   const machine = { ...systemMachine, monotonic: () => time };
@@ -106,7 +106,7 @@ test('an expired token is refreshed before the caller gets one', async () => {
   expect(service.presented).toEqual(['refresh-1']);
 });
 
-test('a token that does not say how long it lasts is kept until a 401', async () => {
+test('a token without an expiry is used until a 401', async () => {
   service.lifeMs = undefined;
   let time = 0;
   const one = cache({ machine: { ...systemMachine, monotonic: () => time } });
@@ -116,7 +116,7 @@ test('a token that does not say how long it lasts is kept until a 401', async ()
   expect(await tokenFrom(one.replaceRefused(1))).toEqual({ serial: 2, generation: 2 });
 });
 
-test('tokens that do not say how long they last are renewed in time once two of them were refused', async () => {
+test('tokens without an expiry are renewed in time once two of them have been refused', async () => {
   service.lifeMs = undefined;
   const one = cache({ freshMs: 200 });
   const isOld = (generation: number) =>
@@ -136,7 +136,7 @@ test('tokens that do not say how long they last are renewed in time once two of 
   expect(await tokenFrom(cache().get())).toMatchObject({ generation: 4 });
 });
 
-test('a 401 to a token costs one refresh, however many requests were on the wire with it', async () => {
+test('a refused token (401) costs one refresh, however many requests carried it', async () => {
   const fleet = [cache(), cache()];
   for (const each of fleet) await each.get();
   const got = await Promise.all(
@@ -147,7 +147,7 @@ test('a 401 to a token costs one refresh, however many requests were on the wire
   expect(service.presented).toEqual(['refresh-1']);
 });
 
-test('a fresh token that is refused as well stops the account for all, until an operator logs in anew', async () => {
+test('a fresh token that is refused too stops the account for the whole fleet until an operator logs in again', async () => {
   const [one, other] = [cache(), cache()];
   await one.get();
   await one.replaceRefused(1);
@@ -159,14 +159,14 @@ test('a fresh token that is refused as well stops the account for all, until an 
   expect(await tokenFrom(other.get())).toMatchObject({ generation: 3 });
 });
 
-test('a token that was fetched because of a 401, and then worked for a while, may be refreshed again', async () => {
+test('a token fetched because of a 401 that then worked for a while may be refreshed again', async () => {
   const one = cache({ freshMs: 0 });
   await one.get();
   await one.replaceRefused(1);
   expect(await tokenFrom(one.replaceRefused(2))).toMatchObject({ generation: 3 });
 });
 
-test('a refresh that is refused or not answered leads to a login, and its token is never presented again', async () => {
+test('a refresh that is refused or unanswered leads to a login, and its refresh token is never presented again', async () => {
   const one = cache();
   await one.get();
   service.refreshEnds = { kind: 'noAnswer', reason: 'timeout' };
@@ -176,7 +176,7 @@ test('a refresh that is refused or not answered leads to a login, and its token 
   expect([service.logins, service.presented]).toEqual([3, ['refresh-1', 'refresh-2']]);
 });
 
-test('a wrong password is tried twice by the whole fleet and across restarts, then the message says what to do', async () => {
+test('the whole fleet tries a wrong password twice, across restarts; then the message says what to do', async () => {
   service.loginEnds = { kind: 'badCredential' };
   const reasons = await Promise.all([cache(), cache(), cache()].map((each) => stopFrom(each.get())));
   expect(new Set(reasons).size).toBe(1);
@@ -192,14 +192,14 @@ test('a wrong password is tried twice by the whole fleet and across restarts, th
   });
 });
 
-test('a corrected password is tried at once', async () => {
+test('a corrected password is tried immediately', async () => {
   service.loginEnds = { kind: 'badCredential' };
   await stopFrom(cache({ account: { username, password: 'wrong' } }).get());
   service.loginEnds = undefined;
   expect(await tokenFrom(cache().get())).toMatchObject({ generation: 1 });
 });
 
-test('lanes of one user with many target accounts share the two attempts', async () => {
+test('lanes of one user with several target accounts share the two attempts', async () => {
   service.loginEnds = { kind: 'badCredential' };
   const lanes = ['1', '2', '3'].map((targetAccountId) =>
     cache({ account: { username, password: 'wrong', targetAccountId } }),
@@ -208,7 +208,7 @@ test('lanes of one user with many target accounts share the two attempts', async
   expect(service.logins).toBe(2);
 });
 
-test('an operator may log in again when the account service was wrong', async () => {
+test('an operator may log in again after the account service refused a correct password', async () => {
   service.loginEnds = { kind: 'badCredential' };
   await stopFrom(cache().get());
   await stopFrom(cache().login({ again: true }));
@@ -218,14 +218,14 @@ test('an operator may log in again when the account service was wrong', async ()
   expect(await cache().show()).toMatchObject({ state: 'usable', login: { attemptsLeft: 2, proven: true } });
 });
 
-test('a blocked account stops at the first answer and names the forgot-password page', async () => {
+test('a blocked account stops after the first response, and the reason names the forgot-password page', async () => {
   service.loginEnds = { kind: 'blocked' };
   expect(await stopFrom(cache().get())).toMatch(/11044.*forgot-password/s);
   await stopFrom(cache().get());
   expect(service.logins).toBe(1);
 });
 
-test('a refresh that hears that the account is blocked does not log in on top of it', async () => {
+test('a refresh that is refused because the account is blocked does not lead to a login', async () => {
   const one = cache();
   await one.get();
   service.refreshEnds = { kind: 'blocked' };
@@ -233,7 +233,7 @@ test('a refresh that hears that the account is blocked does not log in on top of
   expect(service.logins).toBe(1);
 });
 
-test('a wrong target account stops its own lane, names the setting and leaves the user’s other lanes alone', async () => {
+test('a wrong target account stops its own lane, names the setting, and leaves the user’s other lanes alone', async () => {
   const wrong = { account: { username, password: 'right', targetAccountId: '999' } };
   service.loginEnds = { kind: 'wrongTarget' };
   expect(await stopFrom(cache(wrong).get())).toMatch(/"999".*10117.*ACCOUNT_TARGET_ID/s);
@@ -244,7 +244,7 @@ test('a wrong target account stops its own lane, names the setting and leaves th
   await tokenFrom(cache(wrong).login({ again: true }));
 });
 
-test('without an answer from the account service a proven account waits, tells until when, and then goes on', async () => {
+test('without an answer from the account service, a proven account waits, reports until when, and then continues', async () => {
   const one = cache({ retryAfterMs: [300] });
   await one.get();
   service.loginEnds = { kind: 'noAnswer', reason: 'connect ECONNREFUSED' };
@@ -263,7 +263,7 @@ test('without an answer from the account service a proven account waits, tells u
   expect([service.logins, service.presented]).toEqual([3, ['refresh-1']]);
 });
 
-test('a login function that throws is taken for no answer', async () => {
+test('a login function that throws counts as no answer', async () => {
   const login = () => Promise.reject(new Error('a bug'));
   expect(await cache({ login }).get()).toMatchObject({
     kind: 'later',
@@ -271,10 +271,10 @@ test('a login function that throws is taken for no answer', async () => {
   });
 });
 
-test('whoever finds somebody else fetching waits for that, one lease at most', async () => {
+test('a caller waits for another process’s fetch, for one lease at most', async () => {
   const slow = slowLogin();
   const first = tokenFrom(cache({ requestTimeoutMs: 60_000, login: slow.login }).get());
-  await vi.waitFor(() => expect(slow.asked()).toBe(true), SOON);
+  await vi.waitFor(() => expect(slow.isRequested()).toBe(true), SOON);
   expect(await cache({ requestTimeoutMs: 100 }).get()).toMatchObject({
     kind: 'later',
     reason: expect.stringContaining('another process'),
@@ -284,10 +284,10 @@ test('whoever finds somebody else fetching waits for that, one lease at most', a
   expect(service.logins).toBe(0);
 });
 
-test('a pair that comes after somebody else has taken over is dropped', async () => {
+test('a token pair that arrives after another process has taken over is discarded', async () => {
   const frozen = slowLogin();
   const late = tokenFrom(cache({ requestTimeoutMs: 300, login: frozen.login }).get());
-  await vi.waitFor(() => expect(frozen.asked()).toBe(true), SOON);
+  await vi.waitFor(() => expect(frozen.isRequested()).toBe(true), SOON);
   const quick = cache({ retryAfterMs: [0] });
   await vi.waitFor(
     async () => expect(await tokenFrom(quick.get())).toEqual({ serial: 1, generation: 1 }),
@@ -297,7 +297,7 @@ test('a pair that comes after somebody else has taken over is dropped', async ()
   expect(await late).toEqual({ serial: 1, generation: 1 });
 });
 
-test('a process that was held up between its claim and its request claims anew before it asks', async () => {
+test('a process held up between its claim and its request claims again before it sends the request', async () => {
   let time = 0;
   const own = connect(url);
   const scripts = vi.spyOn(own, 'evalsha');
@@ -321,16 +321,16 @@ test('a process that was held up between its claim and its request claims anew b
   own.disconnect();
 });
 
-test('a server that is not the one that was told of the pair is not trusted with its refresh token, whoever asks', async () => {
+test('after a Redis failover the stored refresh token is not presented', async () => {
   const { generation } = await tokenFrom(cache().get());
-  // What it was told last may be lost: that the refresh token is spent, or the pair that came after.
+  // The new server may have lost the mark that the refresh token is spent, or a later pair.
   await redis.hset(tokenKey(), 'run', 'another');
   const other = await tokenFrom(cache().replaceRefused(generation));
   expect(other.generation).toBe(generation + 1);
   expect([service.logins, service.presented]).toEqual([2, []]);
 });
 
-test('a Redis that forgot the last pair is not trusted with the refresh token it remembers', async () => {
+test('after Redis lost the latest pair, the older refresh token is not presented', async () => {
   const one = cache();
   await one.get();
   const before = await redis.hgetall(tokenKey());
@@ -341,14 +341,14 @@ test('a Redis that forgot the last pair is not trusted with the refresh token it
   expect(service.presented).toEqual(['refresh-1']);
 });
 
-test('a process with a token in hand picks up a newer one in passing', async () => {
-  const one = cache({ lookAgainMs: 0 });
+test('a process with a valid token picks up a newer one in the background', async () => {
+  const one = cache({ compareEveryMs: 0 });
   await one.get();
   expect(await tokenFrom(cache().refreshNow())).toMatchObject({ generation: 2 });
   await vi.waitFor(async () => expect(await tokenFrom(one.get())).toMatchObject({ generation: 2 }), SOON);
 });
 
-test('with a secrets key Redis holds no token in the clear, without one it does', async () => {
+test('Redis stores tokens encrypted with a secrets key, and in the clear without one', async () => {
   const stored = async () => JSON.stringify(await redis.hgetall(tokenKey()));
   const pair = { kind: 'pair', accessToken: 'marked-access', refreshToken: 'marked-refresh' } as const;
   service.loginEnds = pair;
@@ -364,7 +364,7 @@ test('with a secrets key Redis holds no token in the clear, without one it does'
   expect(await stored()).toContain('marked-access');
 });
 
-test('a process with another secrets key, or none, says so and spends nothing', async () => {
+test('a process with another secrets key, or none, reports that and spends no refresh token', async () => {
   await cache({ secretsKey: 'key' }).get();
   for (const stranger of [cache({ secretsKey: 'other' }), cache()]) {
     expect(await stopFrom(stranger.get())).toMatch(/another SECRETS_KEY/);
@@ -377,14 +377,14 @@ test('a process with another secrets key, or none, says so and spends nothing', 
   });
 });
 
-test('a secrets key may be introduced without logging in again', async () => {
+test('a secrets key can be introduced without logging in again', async () => {
   await cache().get();
   expect(await tokenFrom(cache({ secretsKey: 'key' }).replaceRefused(1))).toMatchObject({ generation: 2 });
   expect([service.logins, service.presented]).toEqual([1, ['refresh-1']]);
   expect((await cache({ secretsKey: 'key' }).show()).encrypted).toBe(true);
 });
 
-test('what people are shown holds no token', async () => {
+test('the shown state contains no token', async () => {
   const pair = { kind: 'pair', accessToken: 'marked-access', refreshToken: 'marked-refresh' } as const;
   expect(await cache().show()).toMatchObject({
     state: 'none',
@@ -399,7 +399,7 @@ test('what people are shown holds no token', async () => {
   expect(JSON.stringify(shown)).not.toContain('marked-');
 });
 
-test('a caller that no longer wants its token stops waiting, and the others get theirs', async () => {
+test('a caller that aborts stops waiting, and the other callers get their token', async () => {
   service.latencyMs = 100;
   const one = cache();
   const leaving = new AbortController();
@@ -410,7 +410,7 @@ test('a caller that no longer wants its token stops waiting, and the others get 
   expect(await stays).toEqual({ serial: 1, generation: 1 });
 });
 
-test('a process that closes sees its own refresh through and stops waiting for those of others', async () => {
+test('a closing process finishes its own refresh and stops waiting for the refreshes of others', async () => {
   const one = cache();
   await one.get();
   service.latencyMs = 100;

@@ -23,7 +23,7 @@ const budget = loginBudget({
   now: () => 1_700_000_000_000,
 });
 
-test('a refusal that Redis could not be told of is counted when it is back, also of a password that was good before', async () => {
+test('a refusal that cannot be recorded while Redis is down is counted once Redis is back, even for a proven password', async () => {
   await budget.begin('good', false);
   await budget.settle('good', { kind: 'pair', accessToken: 'a', refreshToken: 'r' });
   expect(await budget.begin('first', false)).toEqual({ kind: 'go' });
@@ -31,12 +31,12 @@ test('a refusal that Redis could not be told of is counted when it is back, also
   await expect(budget.settle('first', { kind: 'badCredential' })).rejects.toThrow();
   await server.restart();
   const isSettled = () =>
-    budget.look().then(
-      ({ underWay }) => !underWay,
+    budget.read().then(
+      ({ isPending }) => !isPending,
       () => false,
     );
   await vi.waitUntil(isSettled, { timeout: 15_000, interval: 100 });
   expect(await budget.begin('second', false)).toEqual({ kind: 'go' });
-  const standing = await budget.settle('second', { kind: 'badCredential' });
-  expect(standing).toMatchObject({ kind: 'stopped', code: 'badCredential' });
+  const status = await budget.settle('second', { kind: 'badCredential' });
+  expect(status).toMatchObject({ kind: 'stopped', code: 'badCredential' });
 });

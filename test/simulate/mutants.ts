@@ -141,9 +141,9 @@ export const MUTANTS: readonly Mutant[] = [
     why: 'a wrong password is presented a third time',
     lua: [
       {
-        file: 'auth/settle-login.lua',
-        from: '(mine or late) and counted(budgetKey) >= limit',
-        to: '(mine or late) and counted(budgetKey) > limit',
+        file: 'auth/login-attempt.lua',
+        from: '(mine or late) and counted() >= limit',
+        to: '(mine or late) and counted() > limit',
       },
     ],
   },

@@ -1,0 +1,125 @@
+--[[
+  login-attempt: begins or settles a login attempt of one user and password. The fleet makes one attempt at a time, and each is
+  counted before it is sent, so an attempt whose process dies has been counted.
+    KEYS[1] budgetKey  hash: counted (attempts that count), proven ('1' once a login succeeded), step (into the delays),
+                       retryAt (ms), reason (of the last unanswered attempt), stop (code), stopDetail, pending (nonce of the
+                       attempt in flight), pendingSince, pendingUntil (ms), overdue and settled (the last nonce that ended so)
+    ARGV[1] now        ms, or '' for the server's time
+    ARGV[2] nonce      random id of the attempt; repeating a call with the same nonce changes nothing
+    ARGV[3] phase      'begin', or how the attempt ended: 'proven', 'refused' (it counts), 'unanswered', 'blocked' (stops at
+                       once), 'uncounted' (never sent, or refused for another reason than the password)
+    ARGV[4] delays     ms to wait after the first, second, … unanswered attempt, comma-separated
+    ARGV[5] limit      attempts that may count before no further login is tried
+    ARGV[6] attemptMs  begin: how long the attempt may take before it counts as unanswered
+    ARGV[7] again      begin: '1' if an operator opens the budget again
+    ARGV[8] code       refused, blocked: the code to stop with
+    ARGV[9] detail     otherwise: what the service answered, or ''
+    Returns            JSON: {kind: 'stopped', code, detail} | {kind: 'later', ms, reason} | {kind: 'open'}; begin also
+                       {kind: 'go'} | {kind: 'ended'} (this attempt is over) | {kind: 'wait', ms} (another one is in flight)
+]]
+-- @include ../redis/clock.lua
+local budgetKey = KEYS[1]
+local now = clock(ARGV[1])
+local nonce = ARGV[2]
+local phase = ARGV[3]
+local delays = ARGV[4]
+local limit = tonumber(ARGV[5])
+local attemptMs = tonumber(ARGV[6])
+local again = ARGV[7] == '1'
+local code = ARGV[8]
+local detail = ARGV[9]
+
+local function field(name)
+  return redis.call('HGET', budgetKey, name) or ''
+end
+local function set(...)
+  redis.call('HSET', budgetKey, ...)
+end
+local function clear(...)
+  redis.call('HDEL', budgetKey, ...)
+end
+local function reopen()
+  clear('counted', 'stop', 'stopDetail', 'step', 'retryAt', 'reason')
+end
+local function stop(why, what)
+  set('stop', why, 'stopDetail', what)
+end
+local function counted()
+  return tonumber(field('counted')) or 0
+end
+local function uncount()
+  set('counted', math.max(0, counted() - 1))
+end
+
+-- An attempt without a clear answer is no evidence against a password that has worked before: it does not count, and the next
+-- one waits. A password that has never worked may be the reason, so the attempt counts.
+local function unanswered(since, reason)
+  if field('proven') == '1' then
+    uncount()
+  elseif counted() >= limit then
+    return stop('unanswered', reason)
+  end
+  local waits = {}
+  for ms in string.gmatch(delays, '%d+') do waits[#waits + 1] = tonumber(ms) end
+  local step = (tonumber(field('step')) or 0) + 1
+  set('step', step, 'retryAt', since + waits[math.min(step, #waits)], 'reason', reason)
+end
+
+local function status()
+  if field('stop') ~= '' then
+    return { kind = 'stopped', code = field('stop'), detail = field('stopDetail') }
+  end
+  local retryAt = tonumber(field('retryAt')) or 0
+  if now < retryAt then return { kind = 'later', ms = retryAt - now, reason = field('reason') } end
+  return { kind = 'open' }
+end
+
+local function begin()
+  local pending = field('pending')
+  if nonce == field('settled') or nonce == field('overdue') then return { kind = 'ended' } end
+  if pending == nonce then
+    set('pendingUntil', now + attemptMs)
+    return { kind = 'go' }
+  end
+  if pending ~= '' then
+    local pendingUntil = tonumber(field('pendingUntil'))
+    if now < pendingUntil then return { kind = 'wait', ms = pendingUntil - now } end
+    set('overdue', pending)
+    clear('pending')
+    unanswered(tonumber(field('pendingSince')), 'the process that logged in has died')
+  end
+  if again then reopen() end
+
+  local open = status()
+  if open.kind ~= 'open' then return open end
+  set('counted', counted() + 1, 'pending', nonce, 'pendingSince', now, 'pendingUntil', now + attemptMs)
+  return { kind = 'go' }
+end
+
+local function settle()
+  local mine = field('pending') == nonce
+  local late = not mine and field('overdue') == nonce
+  if mine or late then
+    set('settled', nonce)
+    clear(mine and 'pending' or 'overdue')
+  end
+
+  if phase == 'proven' then
+    -- A success proves the password even when it arrives late.
+    set('proven', '1')
+    reopen()
+  elseif phase == 'blocked' then
+    stop(code, detail)
+  elseif phase == 'refused' then
+    -- A late attempt of a proven password no longer counts, as it was taken for unanswered. A refusal counts again.
+    if late and field('proven') == '1' then set('counted', counted() + 1) end
+    if (mine or late) and counted() >= limit then stop(code, detail) end
+  elseif phase == 'unanswered' then
+    if mine then unanswered(now, detail) end
+  elseif mine then
+    uncount()
+  end
+  return status()
+end
+
+return cjson.encode(phase == 'begin' and begin() or settle())

@@ -81,7 +81,7 @@ export class Accounts {
       const known = this.#heard.filter(({ isDead }) => !isDead).length;
       const login = this.logins === 0 ? this.refused : known + 1;
       // What is counted in Redis may be forgotten with all else.
-      if (login > 2 && !this.#world.checker.hasForgotten)
+      if (login > 2 && !this.#world.checker.hasLostData)
         throw new Violation(6, `login ${login} with a password that was refused`);
       return { kind: 'badCredential' };
     };

@@ -2,19 +2,19 @@ import type { LaneState } from './lane-state.js';
 import { Violation } from './violation.js';
 import type { World } from './world.js';
 
-/** Whose turn it is: campaigns beside each other, sends beside polls (9). */
+/** No campaign waits too long for the others, and sends and polls do not starve each other (invariant 9). */
 export class FairnessChecker {
   readonly #world: World;
-  /** Batches that others were given while a campaign waited. */
+  /** For each waiting campaign, the batches claimed from other campaigns. */
   readonly #passed = new Map<string, number>();
-  /** Polls made while sends waited, and the other way about. */
+  /** Sends claimed in a row while a poll was due, and polls claimed in a row while sends waited. */
   readonly #waited = new Map<string, { sends: number; polls: number }>();
 
   constructor(world: World) {
     this.#world = world;
   }
 
-  forgotten(lane: string): void {
+  dataLost(lane: string): void {
     this.#passed.clear();
     this.#waited.delete(lane);
   }
@@ -26,27 +26,28 @@ export class FairnessChecker {
   }
 
   #campaigns(before: LaneState, now: LaneState): void {
-    const given = new Map<string, number>();
+    const claimed = new Map<string, number>();
     for (const [number, { c, g }] of now.claims) {
-      if (!before.claims.has(number) && g === undefined) given.set(c, (given.get(c) ?? 0) + 1);
+      if (!before.claims.has(number) && g === undefined) claimed.set(c, (claimed.get(c) ?? 0) + 1);
     }
-    if (given.size === 0) return;
+    if (claimed.size === 0) return;
     for (const [id, { state }] of before.campaigns) {
       const hasSome = state.s === 'running' && state.rest === 'planned' && (state.n['planned'] ?? 0) > 0;
       const waits = hasSome && state.opens <= now.time;
-      if (!waits || given.has(id)) {
+      if (!waits || claimed.has(id)) {
         this.#passed.delete(id);
         continue;
       }
-      const others = [...given].reduce((sum, [, count]) => sum + count, 0);
+      const others = [...claimed].reduce((sum, [, count]) => sum + count, 0);
       const passed = (this.#passed.get(id) ?? 0) + others;
       this.#passed.set(id, passed);
-      // Each of the others has a head start of five turns when it comes or comes back, and high priority is four times faster.
+      // Each other campaign has a head start of five turns when it starts or returns; high priority weighs four times more.
       const bound = [...now.campaigns].reduce(
-        (sum, [other, { state: its }]) => sum + (other === id ? 0 : 6 * its.weight),
+        (sum, [other, { state: otherState }]) => sum + (other === id ? 0 : 6 * otherState.weight),
         2,
       );
-      if (passed > bound) throw new Violation(9, `${id} waits while others were given ${passed} batches`);
+      if (passed > bound)
+        throw new Violation(9, `${id} waited while ${passed} batches of other campaigns were claimed`);
     }
   }
 
@@ -65,7 +66,9 @@ export class FairnessChecker {
     waited.sends = polls > 0 || !isPollWaiting ? 0 : waited.sends + sends;
     waited.polls = sends > 0 || !areSendsWaiting ? 0 : waited.polls + polls;
     const bound = 3 * hourlyQuota + 3;
-    if (waited.sends > bound) throw new Violation(9, `${waited.sends} sends of ${lane} while a poll was due`);
-    if (waited.polls > bound) throw new Violation(9, `${waited.polls} polls of ${lane} while sends waited`);
+    if (waited.sends > bound)
+      throw new Violation(9, `${lane} claimed ${waited.sends} sends while a poll was due`);
+    if (waited.polls > bound)
+      throw new Violation(9, `${lane} claimed ${waited.polls} polls while sends waited`);
   }
 }

@@ -2,7 +2,7 @@ import type { ClaimState, LaneState } from './lane-state.js';
 import { Violation } from './violation.js';
 import type { World } from './world.js';
 
-/** A pause is one for all, and one request at a time probes (7). */
+/** A pause applies to all processes, and only one request probes at a time (invariant 7). */
 export class GateChecker {
   readonly #world: World;
 
@@ -18,17 +18,14 @@ export class GateChecker {
     );
     if (fresh.length === 0) return;
     if (now.stopped !== '' || now.held !== '') {
-      throw new Violation(
-        8,
-        `${lane} is held or stopped, and ${fresh.length} requests were claimed by ${by}`,
-      );
+      throw new Violation(8, `${by} claimed ${fresh.length} requests although ${lane} is held or stopped`);
     }
-    if (now.unproven) this.#tried(lane, now, by);
+    if (now.unproven) this.#unproven(lane, now, by);
     if (now.paused === '') return;
     if (now.time < now.pausedUntil) {
       throw new Violation(
         7,
-        `${lane} pauses for ${now.pausedUntil - now.time} ms more, and ${by} claimed ${fresh.length}`,
+        `${by} claimed ${fresh.length} requests although ${lane} is paused for ${now.pausedUntil - now.time} ms more`,
       );
     }
     const config = this.#world.scenario.config;
@@ -41,12 +38,16 @@ export class GateChecker {
       throw new Violation(7, `${probes.length} requests probe ${lane} in epoch ${now.epoch} after ${by}`);
     }
   }
-  /** A lane that had been stopped is tried with one request of a kind and a turn. */
-  #tried(lane: string, now: LaneState, by: string): void {
+
+  /** A lane that was stopped starts with one request per kind and turn until a response proves that it works. */
+  #unproven(lane: string, now: LaneState, by: string): void {
     const turns = [...(by === 'claim-send' ? now.claims : now.polls).values()]
       .filter(({ e = -1 }) => e >= now.opened)
       .map(({ t }) => t);
     if (new Set(turns).size === turns.length) return;
-    throw new Violation(7, `${lane} was stopped, and is tried with ${turns.length} requests by ${by}`);
+    throw new Violation(
+      7,
+      `${by} claimed ${turns.length} requests of ${lane}, which was stopped and is unproven`,
+    );
   }
 }

@@ -2,62 +2,65 @@ import type { LaneState } from './lane-state.js';
 import { Violation } from './violation.js';
 import type { World } from './world.js';
 
-/** Answers after which a lane is surely believed to be mended, though processes died before they could settle some. */
-const ENOUGH = 8;
+/** After this many successful responses a lane must count as working, even if killed processes could not settle some. */
+const ENOUGH_RESPONSES = 8;
 
-interface Opening {
+interface Resumption {
   /** ms of virtual time. */
   readonly at: number;
-  /** Requests made since that the service has dealt with. */
-  dealt: number;
+  /** Requests sent since then that the service has answered with success. */
+  answered: number;
 }
 
-/** A lane that an operator has opened goes on: what was known before does not stop it again (9). */
+/** Once an operator has resumed a lane, outcomes from before that do not stop it again (invariant 9). */
 export class ResumptionChecker {
   readonly #world: World;
-  readonly #openings = new Map<string, Opening>();
+  readonly #resumptions = new Map<string, Resumption>();
 
   constructor(world: World) {
     this.#world = world;
   }
 
-  forgotten(lane: string): void {
-    this.#openings.delete(lane);
+  dataLost(lane: string): void {
+    this.#resumptions.delete(lane);
   }
 
   observed(lane: string, before: LaneState, now: LaneState, by: string): void {
     if (by === 'command-lane' && now.epoch !== before.epoch) {
-      if (this.#isMended(lane)) this.#openings.set(lane, { at: this.#world.clock.now, dealt: 0 });
-      else this.#openings.delete(lane);
+      if (this.#isFixed(lane)) this.#resumptions.set(lane, { at: this.#world.clock.now, answered: 0 });
+      else this.#resumptions.delete(lane);
       return;
     }
-    const opening = this.#openings.get(lane);
-    if (opening === undefined) return;
-    if (before.stopped === '' && now.stopped !== '' && this.#refusedAt(lane) < opening.at) {
+    const resumption = this.#resumptions.get(lane);
+    if (resumption === undefined) return;
+    if (before.stopped === '' && now.stopped !== '' && this.#lastRefusalAt(lane) < resumption.at) {
       throw new Violation(
         9,
-        `${by} stops ${lane}, which was opened at ${opening.at} ms, and nothing was refused since: ${now.stopped}`,
+        `${by} stops ${lane}, which was resumed at ${resumption.at} ms, and nothing was refused since: ${now.stopped}`,
       );
     }
-    if (now.unproven && this.#world.isCalm && opening.dealt >= ENOUGH) {
-      throw new Violation(9, `${lane} is still tried after ${opening.dealt} answers since it was opened`);
+    if (now.unproven && this.#world.isCalm && resumption.answered >= ENOUGH_RESPONSES) {
+      throw new Violation(
+        9,
+        `${lane} still counts as unproven after ${resumption.answered} responses since it was resumed`,
+      );
     }
   }
 
-  /** The service has dealt with a request that left at that time. */
-  dealt(lane: string, leftAt: number): void {
-    const opening = this.#openings.get(lane);
-    if (opening !== undefined && leftAt >= opening.at) opening.dealt += 1;
+  /** The service answers a request that was sent at that time with success. */
+  answered(lane: string, sentAt: number): void {
+    const resumption = this.#resumptions.get(lane);
+    if (resumption !== undefined && sentAt >= resumption.at) resumption.answered += 1;
   }
 
-  /** An account may be stopped by what was known of it before, until an operator has logged in. */
-  #isMended(lane: string): boolean {
+  /** An account may still be stopped by an earlier refusal until the operator has logged in again. */
+  #isFixed(lane: string): boolean {
     const { credentials } = this.#world.planOf(lane).settings;
-    return credentials.kind === 'apiKey' || this.#world.incident?.isOpening(lane) === true;
+    return credentials.kind === 'apiKey' || this.#world.incident?.isResuming(lane) === true;
   }
 
-  /** When the last request left that was refused, or an account was. */
-  #refusedAt(lane: string): number {
+  /** When the last refused request or login was sent, ms of virtual time. */
+  #lastRefusalAt(lane: string): number {
     return Math.max(this.#world.serviceOf(lane).refusedAt, this.#world.accountsOf(lane).refusedAt);
   }
 }

@@ -2,7 +2,7 @@ import type { LaneState } from './lane-state.js';
 import { Violation } from './violation.js';
 import type { World } from './world.js';
 
-/** The state of each letter; campaign.lua writes them. */
+/** The recipient state of each status letter that the scripts write. */
 const STATE_OF: Readonly<Record<string, string>> = {
   U: 'unknown',
   N: 'deliveredToNetwork',
@@ -13,10 +13,10 @@ const STATE_OF: Readonly<Record<string, string>> = {
   A: 'abandoned',
   C: 'unconfirmed',
 };
-/** What a letter may turn into; what is not named here stays for good. */
+/** The letters that each letter may change to. The others are final. */
 const MAY_BECOME: Readonly<Record<string, string>> = { U: 'NTIRSAC\0', N: 'TIC', C: 'TI', '\0': 'UNTIRSAC' };
 
-/** Conservation (4) and monotonic statuses (5), at every step. */
+/** Counts match the recipients (invariant 4) and statuses are monotonic (invariant 5), checked at every step. */
 export class StatusChecker {
   readonly #world: World;
   readonly #read = new Map<string, { json: object; statuses: string; sending: number }>();
@@ -25,20 +25,23 @@ export class StatusChecker {
     this.#world = world;
   }
 
-  forgotten(_lane: string, now: LaneState): void {
+  dataLost(_lane: string, now: LaneState): void {
     for (const id of now.campaigns.keys()) this.#read.delete(id);
   }
 
   observed(lane: string, before: LaneState | undefined, now: LaneState, by: string): void {
     const sending = new Map<string, number>();
-    const places = new Map<string, number>();
+    const owners = new Map<string, number>();
     for (const [number, { c, f, k }] of now.claims) {
       sending.set(c, (sending.get(c) ?? 0) + k);
       for (let ordinal = f; ordinal < f + k; ordinal += 1) {
         const place = `${c}:${ordinal}`;
-        if (places.has(place))
-          throw new Violation(4, `${place} of ${lane} is in two claims, ${number} among them, after ${by}`);
-        places.set(place, 1);
+        if (owners.has(place))
+          throw new Violation(
+            4,
+            `${place} of ${lane} is in claim ${number} and in another claim, after ${by}`,
+          );
+        owners.set(place, 1);
       }
     }
     for (const [id, { state, statuses }] of now.campaigns) {
@@ -46,7 +49,7 @@ export class StatusChecker {
       const own = sending.get(id) ?? 0;
       if (known?.json === state && known.statuses === statuses && known.sending === own) continue;
       const was = before?.campaigns.get(id);
-      // What is past its retention goes key by key.
+      // A campaign past its retention is removed key by key.
       if (state.ended > 0 && statuses === '') continue;
       if (known !== undefined) this.#monotonic(id, known.statuses, statuses, by);
       this.#read.set(id, { json: state, statuses, sending: own });
@@ -62,22 +65,22 @@ export class StatusChecker {
         if ((state.n[name] ?? 0) !== (counted[name] ?? 0)) {
           throw new Violation(
             4,
-            `${id} counts ${state.n[name] ?? 0} ${name}, but there are ${counted[name] ?? 0}, after ${by}`,
+            `${id} counts ${state.n[name] ?? 0} ${name}, but has ${counted[name] ?? 0}, after ${by}`,
           );
         }
       }
       const open =
         (counted['planned'] ?? 0) + own + (counted['unknown'] ?? 0) + (counted['deliveredToNetwork'] ?? 0);
       if (state.s === 'completed' && open > 0) {
-        throw new Violation(4, `${id} is completed with ${open} open, after ${by}`);
+        throw new Violation(4, `${id} is completed although ${open} recipients are not final, after ${by}`);
       }
       if (was !== undefined && was.state.ended > 0 && state.ended !== was.state.ended) {
-        throw new Violation(5, `${id} had ended and ends again, after ${by}`);
+        throw new Violation(5, `${id} ended a second time, after ${by}`);
       }
     }
   }
 
-  /** What the campaign says against what the service took. */
+  /** Compares the final statuses with the requests that the service accepted and the statuses that it reported. */
   ended(lane: string, now: LaneState): void {
     const { taken, told } = this.#world.serviceOf(lane);
     for (const [id, { state, statuses }] of now.campaigns) {
@@ -89,26 +92,26 @@ export class StatusChecker {
         if (status !== '' && !told.has(`${place} ${status}`)) {
           throw new Violation(
             4,
-            `${id}:${ordinal} is said to be ${STATE_OF[letter]}, and the service never said so`,
+            `${id}:${ordinal} is ${STATE_OF[letter]}, but the service never reported that`,
           );
         }
         if ('NTI'.includes(letter) && !wasTaken) {
           throw new Violation(
             4,
-            `${id}:${ordinal} is said to be ${STATE_OF[letter]}, and the service never took it`,
+            `${id}:${ordinal} is ${STATE_OF[letter]}, but the service never accepted it`,
           );
         }
         if (wasTaken && !'NTICA'.includes(letter)) {
           throw new Violation(
             4,
-            `the service took ${id}:${ordinal}, which is said to be ${STATE_OF[letter] ?? state.rest}`,
+            `the service accepted ${id}:${ordinal}, but it is ${STATE_OF[letter] ?? state.rest}`,
           );
         }
       }
     }
   }
 
-  /** Whether each batch is said to be the request that it is. */
+  /** Checks that every recorded request id belongs to the campaign and recipients that it is recorded for. */
   async requests(lane: string, now: LaneState): Promise<void> {
     const service = this.#world.serviceOf(lane);
     for (const [id, { statuses }] of now.campaigns) {
@@ -117,12 +120,12 @@ export class StatusChecker {
         const sent = Array.from({ length: count }, (_, at) => first + at)
           .filter((ordinal) => statuses[ordinal] !== 'S')
           .map((ordinal) => this.#world.numberOf(id, ordinal));
-        const { campaign = 'nobody', recipients = [] } = service.request(requestId) ?? {};
+        const { campaign = 'no campaign', recipients = [] } = service.request(requestId) ?? {};
         const taken = recipients.map(({ number }) => number);
         if (campaign === id && taken.join() === sent.join()) continue;
         throw new Violation(
           4,
-          `${id}:${first} is said to be ${requestId}, which is of ${campaign} to ${taken.join(' ')}`,
+          `${id}:${first} is recorded as ${requestId}, which belongs to ${campaign} and went to ${taken.join(' ')}`,
         );
       }
     }
@@ -135,7 +138,7 @@ export class StatusChecker {
       if (MAY_BECOME[old]?.includes(fresh) !== true) {
         throw new Violation(
           5,
-          `${id}:${ordinal} was ${STATE_OF[old]} and is ${STATE_OF[fresh] ?? 'nothing'}, after ${by}`,
+          `${id}:${ordinal} changed from ${STATE_OF[old]} to ${STATE_OF[fresh] ?? 'no status'}, after ${by}`,
         );
       }
     }

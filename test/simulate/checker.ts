@@ -9,100 +9,97 @@ import type { Attempt } from './service.js';
 import { Violation } from './violation.js';
 import type { World } from './world.js';
 
-/** How long a claim may be old before its owner asks whether it still stands; see lane/send-deadline.ts. */
+/** The age above which a process confirms a claim before it sends; see lane/send-deadline.ts. */
 const UNCONFIRMED_MS = 2_000;
 
-interface LaneBook {
+interface LaneHistory {
   last: LaneState | undefined;
-  /** Arrivals at the service within the window, ms. */
+  /** Arrivals at the service within the quota window, ms of virtual time. */
   readonly arrivals: number[];
-  /** Requests that left since the server last remembered, whose permits it may have forgotten. */
+  /** Requests sent since Redis last saved its data. Redis may lose the permits of these. */
   departures: number[];
-  /** Arrivals above the quota that a loss excuses, and until when. */
+  /** Arrivals above the quota that a data loss excuses, and until when. */
   excused: number;
   excusedUntil: number;
-  /** Claims that were there and were forgotten. */
+  /** Claims that Redis has lost. */
   readonly lost: Map<string, ClaimState>;
-  /** Campaigns that may not start anything: since when, and what was in flight then. */
+  /** Paused and cancelled campaigns: since when, and the claims that were in flight then. */
   readonly halted: Map<string, { at: number; inFlight: ReadonlySet<string> }>;
 }
 
-/** Sees everything that leaves a process or is written, and throws a Violation at what must not be. */
+/** Watches every request and every write, and throws a Violation when an invariant is broken. */
 export class Checker {
-  /** Whether the server has ever lost what it had answered. */
-  hasForgotten = false;
+  /** Whether Redis has lost data in this world. */
+  hasLostData = false;
   readonly #world: World;
-  readonly #lanes = new Map<string, LaneBook>();
+  readonly #lanes = new Map<string, LaneHistory>();
   readonly #attempts = new Map<string, Attempt[]>();
-  readonly #books: StatusChecker;
+  readonly #statuses: StatusChecker;
   readonly #gate: GateChecker;
-  readonly #openings: ResumptionChecker;
-  readonly #turns: FairnessChecker;
+  readonly #resumption: ResumptionChecker;
+  readonly #fairness: FairnessChecker;
 
   constructor(world: World) {
     this.#world = world;
-    this.#books = new StatusChecker(world);
+    this.#statuses = new StatusChecker(world);
     this.#gate = new GateChecker(world);
-    this.#openings = new ResumptionChecker(world);
-    this.#turns = new FairnessChecker(world);
+    this.#resumption = new ResumptionChecker(world);
+    this.#fairness = new FairnessChecker(world);
   }
 
   lane(name: string): LaneState | undefined {
-    return this.#book(name).last;
+    return this.#historyOf(name).last;
   }
 
-  /** A lane as it stands after a command. */
+  /** Called with the state of a lane after each command that may have changed it. */
   observed(name: string, now: LaneState, by: string): void {
-    const book = this.#book(name);
-    const before = book.last;
-    if (before === now && by !== 'forgotten') return;
-    book.last = now;
-    if (by === 'forgotten') {
+    const history = this.#historyOf(name);
+    const before = history.last;
+    if (before === now && by !== 'data loss') return;
+    history.last = now;
+    if (by === 'data loss') {
       for (const [number, claim] of before?.claims ?? [])
-        if (!now.claims.has(number)) book.lost.set(number, claim);
-      this.#books.forgotten(name, now);
-      this.#turns.forgotten(name);
-      this.#openings.forgotten(name);
-      book.halted.clear();
+        if (!now.claims.has(number)) history.lost.set(number, claim);
+      this.#statuses.dataLost(name, now);
+      this.#fairness.dataLost(name);
+      this.#resumption.dataLost(name);
+      history.halted.clear();
       return;
     }
-    this.#halts(book, now);
+    this.#halts(history, now);
     if (before !== undefined) {
       this.#resent(before, now, by);
       this.#gate.observed(name, before, now, by);
-      this.#turns.observed(name, before, now, by);
-      this.#openings.observed(name, before, now, by);
+      this.#fairness.observed(name, before, now, by);
+      this.#resumption.observed(name, before, now, by);
     }
-    this.#books.observed(name, before, now, by);
+    this.#statuses.observed(name, before, now, by);
   }
 
-  /** A request leaves a process. */
-  departed(process: Process, name: string, kind: 'send' | 'poll', attempt: Attempt | undefined): void {
-    const book = this.#book(name);
+  /** Called when a request leaves a process. */
+  sent(process: Process, name: string, kind: 'send' | 'poll', attempt: Attempt | undefined): void {
+    const history = this.#historyOf(name);
     const { now } = this.#world.clock;
-    book.departures.push(now);
+    history.departures.push(now);
     if (kind === 'poll' || attempt === undefined) return;
     if (this.#world.trace.isWanted)
       this.#world.trace.add(process.name, `sends ${attempt.recipients.join(' ')}`);
-    for (const number of attempt.recipients) this.#onceOnly(number, attempt);
+    for (const number of attempt.recipients) this.#atMostOnce(number, attempt);
     const [first = ''] = attempt.recipients;
     const { campaign } = attempt;
     const ordinal = ordinalOf(first);
     const covers = ([, claim]: readonly [string, ClaimState]): boolean =>
       claim.c === campaign && claim.f <= ordinal && ordinal < claim.f + claim.k;
-    const standing = [...(book.last?.claims ?? [])].find(
+    const claimed = [...(history.last?.claims ?? [])].find(
       (entry) => covers(entry) && entry[1].g === undefined,
     );
-    const lost = [...book.lost].find(covers);
-    if (standing === undefined && lost === undefined) {
-      throw new Violation(
-        3,
-        `${process.name} sends ${first} of ${campaign} and no claim of it stands in Redis`,
-      );
+    const lost = [...history.lost].find(covers);
+    if (claimed === undefined && lost === undefined) {
+      throw new Violation(3, `${process.name} sends ${first} of ${campaign}, which has no claim in Redis`);
     }
-    const halt = book.halted.get(campaign);
+    const halt = history.halted.get(campaign);
     if (halt === undefined || lost !== undefined) return;
-    if (!halt.inFlight.has(standing?.[0] ?? '')) {
+    if (!halt.inFlight.has(claimed?.[0] ?? '')) {
       throw new Violation(
         8,
         `${process.name} sends ${first} of ${campaign}, claimed after it was paused or cancelled`,
@@ -116,7 +113,10 @@ export class Checker {
     }
   }
 
-  /** What was refused by its content was not taken under the same correlator before, where those are known again. */
+  /**
+   * Called when the service refuses a request because of its content. Where the service honours correlators, earlier
+   * attempts with the same correlator cannot have been accepted either.
+   */
   refused({ campaign, recipients, correlator }: Attempt): void {
     for (const number of correlator === undefined ? [] : recipients) {
       for (const before of this.#attempts.get(`${campaign} ${number}`) ?? []) {
@@ -125,59 +125,61 @@ export class Checker {
     }
   }
 
-  /** The service has dealt with a request that left at that time. */
-  dealt(name: string, leftAt: number): void {
-    this.#openings.dealt(name, leftAt);
+  /** Called when the service answers a request that was sent at that time with success. */
+  answered(name: string, sentAt: number): void {
+    this.#resumption.answered(name, sentAt);
   }
 
-  /** A request has reached the service. */
+  /** Called when a request reaches the service. */
   arrived(name: string): void {
     const plan = this.#world.planOf(name);
     if (plan.settings.hourlyQuota === 'auto') return;
-    const book = this.#book(name);
+    const history = this.#historyOf(name);
     const { now } = this.#world.clock;
     const { quotaWindowMs } = this.#world.scenario.config;
-    book.arrivals.push(now);
-    while ((book.arrivals[0] ?? now) <= now - quotaWindowMs) book.arrivals.shift();
-    const excused = now < book.excusedUntil ? book.excused : 0;
-    if (book.arrivals.length > plan.settings.hourlyQuota + excused) {
+    history.arrivals.push(now);
+    while ((history.arrivals[0] ?? now) <= now - quotaWindowMs) history.arrivals.shift();
+    const excused = now < history.excusedUntil ? history.excused : 0;
+    if (history.arrivals.length > plan.settings.hourlyQuota + excused) {
       throw new Violation(
         1,
-        `${book.arrivals.length} requests of ${name} within ${quotaWindowMs} ms, ${plan.settings.hourlyQuota} allowed`,
+        `${history.arrivals.length} requests of ${name} within ${quotaWindowMs} ms, ${plan.settings.hourlyQuota} allowed`,
       );
     }
   }
 
-  /** The service counts more than it allows. */
+  /** Called when the service answers 429 because of its quota. */
   throttled(name: string): void {
     const plan = this.#world.planOf(name);
-    if (plan.settings.hourlyQuota !== 'auto' && !this.hasForgotten) {
-      throw new Violation(1, `a 429 on ${name} by the way "${plan.model}" of counting`);
+    if (plan.settings.hourlyQuota !== 'auto' && !this.hasLostData) {
+      throw new Violation(1, `429 on ${name} with quota model "${plan.model}"`);
     }
   }
 
-  remembered(): void {
+  /** Called when Redis saves its data. */
+  redisSaved(): void {
     const { now } = this.#world.clock;
     const { requestTimeoutMs } = this.#world.scenario.config;
-    for (const book of this.#lanes.values()) {
-      book.departures = book.departures.filter((at) => at >= now - 2 * requestTimeoutMs);
+    for (const history of this.#lanes.values()) {
+      history.departures = history.departures.filter((at) => at >= now - 2 * requestTimeoutMs);
     }
   }
 
-  forgot(): void {
-    this.hasForgotten = true;
+  /** Called when Redis loses what it has not saved. */
+  redisLostData(): void {
+    this.hasLostData = true;
     const { now } = this.#world.clock;
-    for (const book of this.#lanes.values()) {
-      book.excused += book.departures.length;
-      book.excusedUntil = now + 2 * this.#world.scenario.config.quotaWindowMs;
+    for (const history of this.#lanes.values()) {
+      history.excused += history.departures.length;
+      history.excusedUntil = now + 2 * this.#world.scenario.config.quotaWindowMs;
     }
   }
 
-  /** What must be so when everything has ended. */
+  /** Checks what must hold once every campaign has ended. */
   async ended(): Promise<void> {
     for (const { settings } of this.#world.scenario.lanes) {
-      const book = this.#book(settings.name);
-      const state = book.last;
+      const history = this.#historyOf(settings.name);
+      const state = history.last;
       if (state === undefined) continue;
       const left = {
         claims: state.claims,
@@ -190,24 +192,25 @@ export class Checker {
         if (map.size > 0)
           throw new Violation(
             10,
-            `${map.size} ${what} left in ${settings.name}: ${[...map.keys()].join(' ')}`,
+            `${settings.name} still has ${map.size} ${what}: ${[...map.keys()].join(' ')}`,
           );
       }
       if (state.running + state.scheduled + state.lapsing > 0) {
         throw new Violation(
           10,
-          `a campaign that has ended still runs, is scheduled or lapses in ${settings.name}`,
+          `${settings.name} still lists an ended campaign as running, scheduled, or lapsing`,
         );
       }
-      this.#books.ended(settings.name, state);
-      if (this.#world.scenario.notifications !== undefined) await this.#books.requests(settings.name, state);
+      this.#statuses.ended(settings.name, state);
+      if (this.#world.scenario.notifications !== undefined)
+        await this.#statuses.requests(settings.name, state);
     }
   }
 
-  #book(name: string): LaneBook {
+  #historyOf(name: string): LaneHistory {
     const known = this.#lanes.get(name);
     if (known !== undefined) return known;
-    const made: LaneBook = {
+    const created: LaneHistory = {
       last: undefined,
       arrivals: [],
       departures: [],
@@ -216,11 +219,11 @@ export class Checker {
       lost: new Map(),
       halted: new Map(),
     };
-    this.#lanes.set(name, made);
-    return made;
+    this.#lanes.set(name, created);
+    return created;
   }
 
-  #onceOnly(number: string, attempt: Attempt): void {
+  #atMostOnce(number: string, attempt: Attempt): void {
     const place = `${attempt.campaign} ${number}`;
     const known = this.#attempts.get(place) ?? [];
     for (const before of known) {
@@ -232,7 +235,7 @@ export class Checker {
       if (!before.isOver && !isRepeat) {
         throw new Violation(
           2,
-          `${number} is sent again; what left at ${before.at} ms may have been accepted`,
+          `${number} is sent again, although the request sent at ${before.at} ms may have been accepted`,
         );
       }
     }
@@ -245,7 +248,7 @@ export class Checker {
     return this.#world.planOf(lane).settings.clientCorrelator === 'deduplicates';
   }
 
-  /** Somebody said that unknown batches are to be sent again: what left before counts no more. */
+  /** An operator or the lane's policy resends batches with an unknown outcome: earlier attempts no longer count. */
   #resent(before: LaneState, now: LaneState, by: string): void {
     if (by !== 'resolve-unknown') return;
     for (const [number, batch] of before.unknown) {
@@ -259,13 +262,13 @@ export class Checker {
     }
   }
 
-  #halts(book: LaneBook, now: LaneState): void {
+  #halts(history: LaneHistory, now: LaneState): void {
     for (const [id, { state }] of now.campaigns) {
       const isHalted = state.s === 'paused' || state.s === 'cancelled';
-      if (!isHalted) book.halted.delete(id);
-      else if (!book.halted.has(id)) {
+      if (!isHalted) history.halted.delete(id);
+      else if (!history.halted.has(id)) {
         const inFlight = new Set([...now.claims].filter(([, { c }]) => c === id).map(([number]) => number));
-        book.halted.set(id, { at: this.#world.clock.now, inFlight });
+        history.halted.set(id, { at: this.#world.clock.now, inFlight });
       }
     }
   }

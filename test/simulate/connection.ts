@@ -1,25 +1,22 @@
 import { type Command, Redis } from 'ioredis';
 
-/** What a connection hands its commands to. */
-export interface Line {
+/** Receives the commands of a simulated connection. */
+export interface Transport {
   carry(command: Command): void;
 }
 
-/**
- * A connection of ioredis's own that has no socket: commands are made and replies are read as ever, and what lies between is
- * the world's. Whoever holds it cannot tell.
- */
+/** An ioredis client without a socket: it hands commands to a transport, which resolves or rejects them later. */
 export class SimulatedConnection extends Redis {
-  readonly #line: Line;
+  readonly #transport: Transport;
 
-  constructor(line: Line) {
+  constructor(transport: Transport) {
     super({ lazyConnect: true, maxRetriesPerRequest: 0 });
-    this.#line = line;
+    this.#transport = transport;
   }
 
   override sendCommand(command: Command): unknown {
-    // Arguments are made texts on the way, as they are for a real server.
-    this.#line.carry(command);
+    // The simulated server converts the arguments to strings, as a socket connection would.
+    this.#transport.carry(command);
     return command.promise;
   }
 }

@@ -6,15 +6,15 @@ import { nameOf } from './server.js';
 import type { World } from './world.js';
 
 /**
- * The service refuses a lane's key or account; an operator who hears of it at once mends that and opens the lane, while
- * answers to what was sent before are still out.
+ * The service starts to refuse a lane's API key or account. An operator notices at once, fixes it, and resumes the lane
+ * while responses to earlier requests are still on their way.
  */
 export class CredentialIncident {
   readonly #world: World;
   readonly #plan: RefusalPlan;
   #rounds: number;
   #wasStopped = false;
-  #isOpening = false;
+  #isResuming = false;
 
   constructor(world: World, plan: RefusalPlan) {
     this.#world = world;
@@ -23,9 +23,9 @@ export class CredentialIncident {
     world.clock.schedule(plan.at, () => this.#refuse());
   }
 
-  /** Whether a lane that is being opened is one that nothing keeps from going on. */
-  isOpening(lane: string): boolean {
-    return this.#isOpening && lane === this.#plan.lane;
+  /** Whether the operator is resuming this lane after the credentials were fixed. */
+  isResuming(lane: string): boolean {
+    return this.#isResuming && lane === this.#plan.lane;
   }
 
   observed(lane: string, { stopped }: LaneState): void {
@@ -35,13 +35,13 @@ export class CredentialIncident {
     if (!isNews) return;
     const { clock, random, scenario } = this.#world;
     clock.schedule(random.integer(1, 2 * scenario.latencyMs), () => {
-      // Some only try again.
-      return random.chance(0.2) ? this.#resume(false) : this.#mend();
+      // Some operators resume the lane without fixing anything.
+      return random.chance(0.2) ? this.#resume(false) : this.#fix();
     });
   }
 
-  /** How long a command is on its way, ms: one that stops the lane comes when it has been opened. */
-  holdsUp(process: Process, command: Command): number {
+  /** How much later a command reaches Redis, ms: a command that stops the lane arrives after the lane was resumed. */
+  delayOf(process: Process, command: Command): number {
     const { random, processes, scenario, scripts } = this.#world;
     if (nameOf(command, scripts) !== 'command-lane' || this.#world.isCalm || random.chance(0.3)) return 0;
     const other = processes.find((one) => one !== process && !one.isStopped);
@@ -61,7 +61,7 @@ export class CredentialIncident {
     return undefined;
   }
 
-  #mend(): Promise<void> | undefined {
+  #fix(): Promise<void> | undefined {
     const { random, processes } = this.#world;
     if (!this.#hasAccount) {
       this.#world.serviceOf(this.#plan.lane).refuses = undefined;
@@ -78,14 +78,14 @@ export class CredentialIncident {
     process.logInAgain(lane, () => this.#world.clock.schedule(1, () => this.#resume(true)));
   }
 
-  async #resume(isMended: boolean): Promise<void> {
+  async #resume(isFixed: boolean): Promise<void> {
     const { clock, random, scenario, trace } = this.#world;
     const { lane } = this.#plan;
-    trace.add('operator', `${isMended ? 'has mended' : 'only opens'} ${lane}`);
-    this.#isOpening = isMended;
+    trace.add('operator', `${isFixed ? 'has mended' : 'only opens'} ${lane}`);
+    this.#isResuming = isFixed;
     await this.#world.direct(lane, ({ commands }) => commands.lane('resume'));
-    this.#isOpening = false;
-    if (isMended) clock.schedule(random.integer(1, 6 * scenario.latencyMs), () => this.#refuse());
+    this.#isResuming = false;
+    if (isFixed) clock.schedule(random.integer(1, 6 * scenario.latencyMs), () => this.#refuse());
   }
 
   get #hasAccount(): boolean {

@@ -95,9 +95,9 @@ export class Director {
       case 'forget': {
         // Time in which everything that is answered will be lost.
         const ms = random.integer(1, Math.max(1, scenario.lossMs - 50));
-        checker.remembered();
+        checker.redisSaved();
         clock.schedule(ms, () => this.#forget(ms));
-        return server.remember();
+        return server.save();
       }
       default:
         return fault satisfies never;
@@ -118,11 +118,11 @@ export class Director {
   async #forget(lostMs: number): Promise<void> {
     const { random, server, checker, jobs, processes } = this.#world;
     this.#say('redis forgets', `its last ${lostMs} ms`);
-    checker.forgot();
+    checker.redisLostData();
     server.run += 1;
     for (const process of processes) process.cut(random.integer(1, 1_500));
-    jobs.forget();
-    await server.forget();
+    jobs.loseSome();
+    await server.loseUnsaved();
     if (random.chance(0.25)) this.#kill(random.pick(processes));
   }
 
@@ -244,7 +244,7 @@ export class Director {
   async #end(): Promise<void> {
     const world = this.#world;
     const { clock, random, scenario, checker, server } = world;
-    for (const { settings } of scenario.lanes) await server.look(settings.name, 'end');
+    for (const { settings } of scenario.lanes) await server.readLane(settings.name, 'end');
     await checker.ended();
     this.#isOver = true;
     const jobsEnd = (): undefined => {
@@ -280,7 +280,7 @@ export class Director {
         ['lane', 'window', 'callback'].map((key) => keys.lane(settings.name, key)),
       ),
     ]);
-    const left = (await server.left()).filter((key) => !kept.has(key) && !key.includes(':token:'));
+    const left = (await server.remainingKeys()).filter((key) => !kept.has(key) && !key.includes(':token:'));
     if (left.length > 0) throw new Violation(10, `left after the retention: ${left.join(' ')}`);
     world.isDone = true;
   }

@@ -22,7 +22,7 @@ const wake = fc.record({
 
 let runs = 0;
 
-test('whatever is woken in whatever order, the model has the jobs that BullMQ has, due at the same times', async () => {
+test('the model of BullMQ has the same jobs due at the same times as BullMQ, for any sequence of wake calls', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(wake, { maxLength: 12 }), async (wakes) => {
       runs += 1;

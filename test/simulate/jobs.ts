@@ -5,27 +5,31 @@ import type { World } from './world.js';
 interface Job {
   readonly stage: Stage;
   readonly lane: string;
-  /** When it is due, ms of virtual time; while it is served, who has its lock. */
+  /** When it is due, ms of virtual time. */
   at: number;
+  /** The process that holds its lock while it is being served. */
   holder: Process | undefined;
   /** Changes whenever the job changes hands. */
   token: number;
 }
 
-const SERVED_HERE_MS = 1_000;
-const BROKEN_MS = 1_000;
+const ALREADY_SERVED_MS = 1_000;
+const FAILED_TURN_MS = 1_000;
 const STALLED_MS = [6_000, 11_000] as const;
 
-/** What jobs need of their world. */
-export type Surroundings = Pick<World, 'clock' | 'random' | 'processes' | 'trace' | 'broken'>;
+/** The part of the world that jobs use. */
+export type JobsWorld = Pick<World, 'clock' | 'random' | 'processes' | 'trace' | 'broken'>;
 
-/** The alarm clock that BullMQ is: one job a lane and stage, served by one process at a time unless a lock is lost. */
+/**
+ * A model of BullMQ as Volley uses it: one job per lane and stage, served by one process at a time unless a lock is lost.
+ * `jobs.property.test.ts` compares it with the real BullMQ.
+ */
 export class Jobs implements Wakers {
-  readonly #world: Surroundings;
+  readonly #world: JobsWorld;
   readonly #jobs = new Map<string, Job>();
   #token = 0;
 
-  constructor(world: Surroundings) {
+  constructor(world: JobsWorld) {
     this.#world = world;
   }
 
@@ -33,7 +37,7 @@ export class Jobs implements Wakers {
     return this.#jobs.size;
   }
 
-  /** In how many ms a job that nobody serves is due; undefined if there is none. */
+  /** The time until a waiting job is due, ms; undefined if no such job is waiting. */
   dueIn(stage: Stage, lane: string): number | undefined {
     const job = this.#jobs.get(`${stage} ${lane}`);
     return job?.holder === undefined && job !== undefined ? job.at - this.#world.clock.now : undefined;
@@ -54,7 +58,7 @@ export class Jobs implements Wakers {
 
   async close(): Promise<void> {}
 
-  /** Takes a job away from whoever has it, after as long as it takes to notice. The turn may go on beside the next. */
+  /** Takes jobs away from their holders after `noticedInMs`. The old turn may go on beside the next one for a while. */
   loseLocks(which: (holder: Process) => boolean, noticedInMs: number): void {
     const { clock, random } = this.#world;
     for (const job of this.#jobs.values()) {
@@ -63,7 +67,7 @@ export class Jobs implements Wakers {
       clock.schedule(noticedInMs, () => {
         if (job.token !== token) return undefined;
         const control = holder.serving.get(`${job.stage} ${job.lane}`);
-        // The lock is renewed every three seconds; then its holder notices.
+        // The holder notices when it next renews the lock, which it does every three seconds.
         clock.schedule(random.integer(0, 3_000), () => void control?.abort(), holder);
         this.#delay(job, 0);
         return undefined;
@@ -71,13 +75,13 @@ export class Jobs implements Wakers {
     }
   }
 
-  /** What BullMQ takes to find that the process behind a job is gone. */
+  /** BullMQ takes a few seconds to find that the process behind a job is gone. */
   stalled(process: Process): void {
     this.loseLocks((holder) => holder === process, this.#world.random.integer(...STALLED_MS));
   }
 
-  /** The queue's keys lie on the server that forgot. */
-  forget(): void {
+  /** Redis has lost data: half of the waiting jobs are gone with it. */
+  loseSome(): void {
     for (const [name, job] of this.#jobs) {
       if (job.holder === undefined && this.#world.random.chance(0.5)) {
         job.token = -1;
@@ -109,7 +113,7 @@ export class Jobs implements Wakers {
     }
     const process = random.pick(able);
     if (process.serving.has(name)) {
-      this.#delay(job, SERVED_HERE_MS);
+      this.#delay(job, ALREADY_SERVED_MS);
       return;
     }
     const control = new AbortController();
@@ -117,7 +121,7 @@ export class Jobs implements Wakers {
     job.holder = process;
     const { token } = job;
     const again = (inMs: number): void => {
-      // Without its lock a process can say nothing about the job any more.
+      // A process that has lost its lock cannot change the job.
       if (job.token === token) this.#delay(job, inMs);
     };
     this.#world.trace.add(process.name, `takes up ${name}`);
@@ -137,7 +141,7 @@ export class Jobs implements Wakers {
       (error: unknown) => {
         process.serving.delete(name);
         if (!control.signal.aborted) this.#world.broken(`${process.name}: turn of ${name}`, error);
-        again(control.signal.aborted ? 0 : BROKEN_MS);
+        again(control.signal.aborted ? 0 : FAILED_TURN_MS);
       },
     );
   }

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 
 /**
- * Everything of a lane that invariants look at, as one text; Lua, run in the same script as the command that may have
- * changed it. `lane` begins the lane's keys, `call` is the server's own.
+ * Lua that reads everything the invariants check about a lane, as one JSON text. It runs in the same script as the command
+ * that may have changed the lane. `lane` is the prefix of the lane's keys; `call` is the server's own `redis.call`.
  */
 export const OBSERVE = `local function virtual_observe(call, lane)
   local states, fields = call('HGETALL', lane .. 'states'), call('HMGET', lane .. 'lane', 'epoch', 'paused', 'pausedUntil', 'stopped', 'held', 'time', 'opened', 'unproven')
@@ -26,7 +26,7 @@ const stateShape = z.object({
   n: z.record(z.string(), z.number()),
   ended: z.number(),
   weight: z.number(),
-  /** When its first text may leave, ms. */
+  /** The earliest time of its first request, ms since the epoch. */
   opens: z.number().default(0),
   contradictions: z.number(),
 });
@@ -41,7 +41,7 @@ const claimShape = z.object({
   safe: z.number().optional(),
   since: z.number().optional(),
 });
-/** Lua writes an empty list as an empty object. */
+/** cjson encodes an empty list as an empty object. */
 const texts = z.union([z.array(z.string()), z.object({}).transform((): string[] => [])]);
 const shape = z.tuple([
   texts,
@@ -61,29 +61,29 @@ export type CampaignState = z.output<typeof stateShape>;
 export type ClaimState = z.output<typeof claimShape>;
 export interface ObservedCampaign {
   readonly state: CampaignState;
-  /** A letter an ordinal, as far as anything is known. */
+  /** One status letter per ordinal, up to the last ordinal that has a status. */
   readonly statuses: string;
 }
 
-/** A lane as it stands in Redis. */
+/** The state of a lane in Redis. */
 export interface LaneState {
   readonly epoch: number;
   readonly paused: string;
   readonly pausedUntil: number;
   readonly stopped: string;
   readonly held: string;
-  /** The server's time as the lane has seen it last, ms. */
+  /** The latest Redis time that the lane has recorded, ms since the epoch. */
   readonly time: number;
-  /** The epoch that an operator began who opened the lane. */
+  /** The epoch that began when an operator last resumed the lane. */
   readonly opened: number;
-  /** Whether the lane had been stopped and is tried. */
+  /** Whether the lane was stopped and no response has yet proved that it works again. */
   readonly unproven: boolean;
   readonly campaigns: ReadonlyMap<string, ObservedCampaign>;
-  /** By their numbers, as texts. */
+  /** Claims by number. */
   readonly claims: ReadonlyMap<string, ClaimState>;
   readonly polls: ReadonlyMap<string, ClaimState>;
   readonly unknown: ReadonlyMap<string, ClaimState>;
-  /** `campaign:ordinal` -> when it is due, ms. */
+  /** `campaign:ordinal` -> the time at which it is due, ms since the epoch. */
   readonly unpolled: ReadonlyMap<string, number>;
   readonly polled: ReadonlyMap<string, number>;
   readonly running: number;
@@ -91,13 +91,13 @@ export interface LaneState {
   readonly lapsing: number;
 }
 
-/** Reads observations of one lane; where nothing has changed since the last, it gives the same one. */
+/** Parses the states of one lane. Unchanged texts give the same objects, so that callers can compare by identity. */
 export function laneStateReader() {
   const states = new Map<string, { text: string; state: CampaignState }>();
   const claims = new Map<string, { text: string; claim: ClaimState }>();
   const claimsOf = (pairs: readonly string[]): Map<string, ClaimState> => {
     const found = new Map<string, ClaimState>();
-    for (const at of inOrder(pairs)) {
+    for (const at of sortedPairs(pairs)) {
       const [number = '', text = ''] = [pairs[at], pairs[at + 1]];
       let known = claims.get(number);
       if (known?.text !== text) {
@@ -124,7 +124,7 @@ export function laneStateReader() {
     ] = shape.parse(JSON.parse(text));
     const [epoch, paused, pausedUntil, stopped, held, time, opened, unproven] = lane;
     const campaigns = new Map<string, ObservedCampaign>();
-    for (const at of inOrder(stateTexts)) {
+    for (const at of sortedPairs(stateTexts)) {
       const [id = '', text = ''] = [stateTexts[at], stateTexts[at + 1]];
       let known = states.get(id);
       if (known?.text !== text) {
@@ -160,12 +160,12 @@ export function laneStateReader() {
   };
 }
 
-/** Where the pairs of a hash begin, by their fields: the server has an order of its own. */
-function inOrder(pairs: readonly string[]): number[] {
-  const places = Array.from({ length: pairs.length / 2 }, (_, at) => 2 * at);
-  return places.length < 2
-    ? places
-    : places.sort((one, other) => ((pairs[one] ?? '') < (pairs[other] ?? '') ? -1 : 1));
+/** The indexes at which the pairs of a hash begin, sorted by field, because the server's order is arbitrary. */
+function sortedPairs(pairs: readonly string[]): number[] {
+  const indexes = Array.from({ length: pairs.length / 2 }, (_, at) => 2 * at);
+  return indexes.length < 2
+    ? indexes
+    : indexes.sort((one, other) => ((pairs[one] ?? '') < (pairs[other] ?? '') ? -1 : 1));
 }
 
 function scoresOf(pairs: readonly string[]): Map<string, number> {

@@ -6,28 +6,28 @@ import { INVARIANTS } from './violation.js';
 
 const redisUrl = inject('redisUrl');
 
-describe('each planted bug is seen', () => {
+describe('every planted bug is caught as a violation of its invariant', () => {
   it.each(MUTANTS)('$name', async (mutant) => {
-    const { seen } = await runMutant(redisUrl, mutant);
-    expect(seen.map(({ invariant }) => INVARIANTS[invariant])).not.toEqual([]);
-    expect(new Set(seen.map(({ invariant }) => invariant))).toEqual(new Set([mutant.invariant]));
+    const { violations } = await runMutant(redisUrl, mutant);
+    expect(violations.map(({ invariant }) => INVARIANTS[invariant])).not.toEqual([]);
+    expect(new Set(violations.map(({ invariant }) => invariant))).toEqual(new Set([mutant.invariant]));
   });
 
-  it('of every invariant there is one', () => {
+  it('every invariant has a planted bug', () => {
     const numbers = INVARIANTS.map((_, number) => number).filter((number) => number > 0);
     expect([...new Set(MUTANTS.map(({ invariant }) => invariant))].sort((a, b) => a - b)).toEqual(numbers);
   });
 
-  it('one whose text the scripts no longer hold is an error', async () => {
-    const lua = [{ file: 'lane/gate.lua', from: 'what is not there', to: '' }];
+  it('a planted bug whose text is no longer in its script is an error', async () => {
+    const lua = [{ file: 'lane/gate.lua', from: 'no such text', to: '' }];
     await expect(runMutant(redisUrl, { name: 'stale', invariant: 1, why: '', lua })).rejects.toThrow(
-      'src/lane/gate.lua does not hold the text that the mutant replaces: what is not there',
+      'src/lane/gate.lua does not contain the text that the mutant replaces: no such text',
     );
   });
 });
 
-describe('a seed', () => {
-  it.each([3, 21, 1873])('%i is the same a second time, to the last line of its trace', async (seed) => {
+describe('a world depends only on its seed', () => {
+  it.each([3, 21, 1873])('seed %i gives the same trace twice', async (seed) => {
     const [one, other] = [await replay(redisUrl, seed), await replay(redisUrl, seed)];
     expect(one.trace.lines.length).toBeGreaterThan(20);
     expect(other.trace.digest).toBe(one.trace.digest);

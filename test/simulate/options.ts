@@ -1,23 +1,23 @@
 import { parseArgs } from 'node:util';
 
-/** What the command is told. */
+/** The parsed command line. */
 export type Options =
   | {
       readonly kind: 'run';
       readonly from: number;
       readonly seeds: number;
       readonly workers: number;
-      /** Hash the trace of every seed into one digest, to compare two versions of the code. */
+      /** Whether to hash the traces of all seeds into one digest, to compare two versions of the code. */
       readonly traces: boolean;
     }
   | { readonly kind: 'replay'; readonly seed: number }
   | { readonly kind: 'mutants' };
 
 const SEEDS = 10_000;
-/** As many as a machine of two cores can use: the server takes what they leave. */
+/** Two worker processes and the Redis server keep a machine with two cores busy. */
 const WORKERS = 2;
 
-/** Reads the command line; what is wrong with it comes back as a sentence. */
+/** Parses the command line. Returns an error message if it is invalid. */
 export function readOptions(args: readonly string[]): Options | string {
   try {
     const { values } = parseArgs({
@@ -36,15 +36,15 @@ export function readOptions(args: readonly string[]): Options | string {
       (value) => value !== undefined,
     );
     if ([isRun, values.seed !== undefined, values.mutants === true].filter(Boolean).length > 1) {
-      return 'give either --seed, or --mutants, or any of --seeds, --from, --workers and --traces';
+      return 'use --seed, or --mutants, or any of --seeds, --from, --workers, and --traces, but not together';
     }
     if (values.mutants === true) return { kind: 'mutants' };
-    if (values.seed !== undefined) return { kind: 'replay', seed: whole('seed', values.seed, 0) };
+    if (values.seed !== undefined) return { kind: 'replay', seed: wholeNumber('seed', values.seed, 0) };
     return {
       kind: 'run',
-      from: whole('from', values.from ?? '0', 0),
-      seeds: whole('seeds', values.seeds ?? String(SEEDS), 1),
-      workers: whole('workers', values.workers ?? String(WORKERS), 1),
+      from: wholeNumber('from', values.from ?? '0', 0),
+      seeds: wholeNumber('seeds', values.seeds ?? String(SEEDS), 1),
+      workers: wholeNumber('workers', values.workers ?? String(WORKERS), 1),
       traces: values.traces === true,
     };
   } catch (error) {
@@ -52,8 +52,8 @@ export function readOptions(args: readonly string[]): Options | string {
   }
 }
 
-function whole(option: string, text: string, least: number): number {
+function wholeNumber(option: string, text: string, min: number): number {
   const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
-  if (value >= least) return value;
-  throw new RangeError(`--${option} must be a whole number from ${least}, not ${JSON.stringify(text)}`);
+  if (value >= min) return value;
+  throw new RangeError(`--${option} must be a whole number of at least ${min}, not ${JSON.stringify(text)}`);
 }

@@ -21,7 +21,7 @@ import { sweepLane, wakeLane } from '../../src/recovery/sweep.js';
 import { type Manuscripts, manuscripts } from '../../src/sending/messages.js';
 import { createMemory, type Memory } from '../../src/sending/recent-claims.js';
 import { sendTurn } from '../../src/sending/send.js';
-import { type Line, SimulatedConnection } from './connection.js';
+import { SimulatedConnection, type Transport } from './connection.js';
 import { nameOf, type Reply, START } from './server.js';
 import type { Owner } from './virtual-clock.js';
 import type { World } from './world.js';
@@ -59,7 +59,7 @@ const DEAD_AFTER_MS = 10_000;
 const ROUND_MS = 4_000;
 
 /** A worker process: the code of the pipeline on a machine, a connection and a service of the world's. */
-export class Process implements Owner, Line {
+export class Process implements Owner, Transport {
   isDead = false;
   stoppedUntil = 0;
   readonly name: string;
@@ -256,7 +256,7 @@ export class Process implements Owner, Line {
     link.carried += 1;
     const place = link.carried;
     link.unanswered.add(command);
-    const heldUpMs = this.#world.incident?.holdsUp(this, command) ?? 0;
+    const heldUpMs = this.#world.incident?.delayOf(this, command) ?? 0;
     link.ranAt = Math.max(link.ranAt, clock.now + this.#world.latency() + heldUpMs);
     clock.schedule(link.ranAt - clock.now, async () => {
       if (place > link.reaches) return;

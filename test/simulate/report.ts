@@ -1,24 +1,24 @@
 import type { Result, Totals } from './results.js';
 
-const MOST_SHOWN = 5;
-const EACH = 2_000;
+const SHOWN_VIOLATIONS = 5;
+const LINE_EVERY_SEEDS = 2_000;
 
-/** Says how far a run is: one line that moves on a terminal, else a line now and then. */
+/** Shows progress: one line that is rewritten on a terminal, otherwise a line every 2,000 seeds. */
 export function progressOf(total: number, out: NodeJS.WriteStream): (done: number, violated: number) => void {
-  let told = 0;
+  let reported = 0;
   return (done, violated) => {
     const text = `${done} of ${total} seeds${violated > 0 ? `, ${violated} violated` : ''}`;
-    if (out.isTTY && (done === total || done - told >= 50)) {
-      told = done;
+    if (out.isTTY && (done === total || done - reported >= 50)) {
+      reported = done;
       out.write(`\r${text}${done === total ? '\r\u001b[K' : ''}`);
-    } else if (!out.isTTY && (done - told >= EACH || (done === total && told > 0))) {
-      told = done;
+    } else if (!out.isTTY && (done - reported >= LINE_EVERY_SEEDS || (done === total && reported > 0))) {
+      reported = done;
       out.write(`${text}\n`);
     }
   };
 }
 
-/** The end of a run, in lines. */
+/** The summary of a run, as lines. */
 export function summaryOf(totals: Totals, seconds: number): string[] {
   const { seeds, steps, virtualMs, faults, violated, mark, traces } = totals;
   const hours = Math.round(virtualMs / 3_600_000).toLocaleString('en');
@@ -27,21 +27,21 @@ export function summaryOf(totals: Totals, seconds: number): string[] {
   return [
     ...[...violated]
       .sort((one, other) => one.seed - other.seed)
-      .slice(0, MOST_SHOWN)
+      .slice(0, SHOWN_VIOLATIONS)
       .flatMap(violationOf),
-    ...(violated.length > MOST_SHOWN ? [`and ${violated.length - MOST_SHOWN} more`] : []),
+    ...(violated.length > SHOWN_VIOLATIONS ? [`and ${violated.length - SHOWN_VIOLATIONS} more`] : []),
     `faults: ${happened.map(([what, times]) => `${what} ${times.toLocaleString('en')}`).join(', ') || 'none'}`,
     `${seeds - violated.length} of ${seeds} seeds as promised, ${steps.toLocaleString('en')} steps, ${hours} virtual hours, ` +
       `${seconds.toFixed(0)} s, ${perSecond} seeds a second, mark ${mark}, traces ${traces}`,
   ];
 }
 
-/** What was violated, and how to see it again. */
+/** The violation of a seed and the command that reproduces it, as lines. */
 export function violationOf({ seed, violation }: Pick<Result, 'seed' | 'violation'>): string[] {
   if (violation === undefined) return [];
   return [
     `VIOLATED seed ${seed}: ${violation.title}`,
     `  ${violation.message.split('\n').join('\n  ')}`,
-    `  again: npm run -s test:simulate -- --seed ${seed}`,
+    `  to reproduce: npm run -s test:simulate -- --seed ${seed}`,
   ];
 }

@@ -1,15 +1,15 @@
 import { createHash } from 'node:crypto';
 import type { Outcome } from './world.js';
 
-/** What a worker says of a seed. */
+/** The result of one seed, as a worker process reports it. */
 export interface Result {
   readonly seed: number;
   readonly steps: number;
   readonly virtualMs: number;
-  /** What went wrong in it, and how often. */
+  /** The injected faults and how often each occurred. */
   readonly faults: readonly (readonly [what: string, times: number])[];
   readonly violation: { readonly title: string; readonly message: string } | undefined;
-  /** Of everything that happened in it; empty unless traces were asked for. */
+  /** The digest of the trace; empty when traces are off. */
   readonly trace: string;
 }
 
@@ -24,7 +24,7 @@ export function resultOf({ seed, steps, virtualMs, faults, violation, trace }: O
   };
 }
 
-/** What many seeds come to, in whatever order they end. */
+/** The totals over many seeds. They do not depend on the order in which seeds end. */
 export class Totals {
   seeds = 0;
   steps = 0;
@@ -45,12 +45,12 @@ export class Totals {
     if (result.trace !== '') this.#traces ^= hashOf(`${result.seed} ${result.trace}`);
   }
 
-  /** The same for the same seeds and the same code, whatever the number of workers. */
+  /** A hash of the seeds' steps, virtual times, and violations: equal for equal seeds and equal behaviour. */
   get mark(): string {
     return hex(this.#mark);
   }
 
-  /** Equal for two versions of the code whose traces are equal, line by line; 0 without traces. */
+  /** A hash of the seeds' traces: equal if every line of every trace is equal; 0 when traces are off. */
   get traces(): string {
     return hex(this.#traces);
   }

@@ -1,35 +1,38 @@
 import type { Mutant } from './mutants.js';
 import { runWorlds } from './run-worlds.js';
 
-/** What came of a runMutant. */
+/** The result of running a mutant. */
 export interface MutantRun {
-  /** Seeds that ended. */
-  readonly tried: number;
-  /** The seeds in which something was violated, and what. */
-  readonly seen: readonly { readonly seed: number; readonly invariant: number; readonly message: string }[];
+  /** The number of seeds that were run to the end. */
+  readonly seeds: number;
+  readonly violations: readonly {
+    readonly seed: number;
+    readonly invariant: number;
+    readonly message: string;
+  }[];
 }
 
-/** Fewer than usual: those under way when the first falls are run to their end. */
-const AT_A_TIME = 12;
-const MOST_SEEDS = 150;
+/** Fewer worlds than usual, because those in progress at the first violation still run to their end. */
+const CONCURRENT_WORLDS = 12;
+const MAX_SEEDS = 150;
 
-/** Runs worlds with a planted bug, until it is seen or so many seeds have ended. */
+/** Runs worlds with a planted bug until one of them violates an invariant, or 150 seeds have passed. */
 export async function runMutant(redisUrl: string, mutant: Mutant): Promise<MutantRun> {
   const { from = 0, lua, parts } = mutant;
-  const seen: { seed: number; invariant: number; message: string }[] = [];
-  let tried = 0;
+  const violations: { seed: number; invariant: number; message: string }[] = [];
+  let seeds = 0;
   await runWorlds({
     redisUrl,
-    seeds: Array.from({ length: MOST_SEEDS }, (_, at) => from + at),
-    atATime: AT_A_TIME,
+    seeds: Array.from({ length: MAX_SEEDS }, (_, at) => from + at),
+    concurrency: CONCURRENT_WORLDS,
     ...(lua === undefined ? {} : { changes: lua }),
     ...(parts === undefined ? {} : { parts }),
     onOutcome({ seed, violation }) {
-      tried += 1;
+      seeds += 1;
       if (violation !== undefined)
-        seen.push({ seed, invariant: violation.invariant, message: violation.message });
-      return seen.length > 0;
+        violations.push({ seed, invariant: violation.invariant, message: violation.message });
+      return violations.length > 0;
     },
   });
-  return { tried, seen };
+  return { seeds, violations };
 }

@@ -6,30 +6,30 @@ import { loadScripts } from './scripts.js';
 import { openWire } from './wire.js';
 import { type Outcome, World, type WorldOptions } from './world.js';
 
-export interface FleetOptions {
+export interface RunOptions {
   readonly redisUrl: string;
   readonly seeds: Iterable<number>;
-  /** Worlds under way at a time: while one waits for its answer, others are served. */
-  readonly atATime?: number;
+  /** How many worlds run at a time. While one waits for Redis, the others go on. */
+  readonly concurrency?: number;
   readonly changes?: readonly LuaChange[];
   readonly parts?: WorldOptions['parts'];
   readonly isTraced?: boolean;
-  /** True ends it: no more seeds are begun. */
+  /** Return true to start no further seeds. */
   onOutcome(outcome: Outcome): boolean | undefined;
 }
 
-/** Runs many worlds, each by its own seed alone, over one connection. */
-export async function runWorlds(options: FleetOptions): Promise<void> {
-  const { redisUrl, atATime = 96, changes, parts, isTraced = false, onOutcome } = options;
+/** Runs a world for each seed over one shared Redis connection. Worlds do not influence each other. */
+export async function runWorlds(options: RunOptions): Promise<void> {
+  const { redisUrl, concurrency = 96, changes, parts, isTraced = false, onOutcome } = options;
   const wire = await openWire(redisUrl);
   const run = randomBytes(4).toString('hex');
   const seeds = options.seeds[Symbol.iterator]();
   let isOver = false;
   try {
     const scripts = await loadScripts(wire.redis, changes);
-    // It is slow by intent, and takes real time.
+    // Computing the ids is slow on purpose (key derivation), so do it once, outside virtual time.
     for (const account of ACCOUNTS) await credentialId(account);
-    const serve = async (): Promise<void> => {
+    const runNext = async (): Promise<void> => {
       for (;;) {
         const next = isOver ? undefined : seeds.next();
         if (next === undefined || next.done === true) return;
@@ -46,17 +46,17 @@ export async function runWorlds(options: FleetOptions): Promise<void> {
         if (onOutcome(await world.run()) === true) isOver = true;
       }
     };
-    await Promise.all(Array.from({ length: atATime }, serve));
+    await Promise.all(Array.from({ length: concurrency }, runNext));
   } finally {
     wire.close();
   }
 }
 
-/** One seed, with its trace. */
+/** Runs one seed with its trace. */
 export async function replay(
   redisUrl: string,
   seed: number,
-  more: Pick<FleetOptions, 'changes' | 'parts'> = {},
+  more: Pick<RunOptions, 'changes' | 'parts'> = {},
 ): Promise<Outcome> {
   let outcome: Outcome | undefined;
   await runWorlds({
@@ -64,11 +64,11 @@ export async function replay(
     seeds: [seed],
     isTraced: true,
     ...more,
-    onOutcome(its) {
-      outcome = its;
+    onOutcome(result) {
+      outcome = result;
       return true;
     },
   });
-  if (outcome === undefined) throw new Error(`seed ${seed} came to nothing`);
+  if (outcome === undefined) throw new Error(`seed ${seed} has no outcome`);
   return outcome;
 }

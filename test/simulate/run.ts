@@ -1,12 +1,12 @@
 /**
- * The code and its scripts under a virtual clock and a random scheduler: each seed is a world of its own, and is the same
- * each time.
+ * Runs the code and its Lua scripts under a virtual clock and a random scheduler. Each seed is a separate world, and the
+ * same seed always gives the same world.
  *
- *   npm run -s test:simulate                                   seeds 0 to 9,999
- *   npm run -s test:simulate -- --from 100000 --seeds 30000    others
- *   npm run -s test:simulate -- --seed 17                      one of them with its trace, twice
- *   npm run -s test:simulate -- --traces                       all, with one hash of their traces
- *   npm run -s test:simulate -- --mutants                      whether each planted bug is seen
+ *   npm run -s test:simulate                                   run seeds 0 to 9,999
+ *   npm run -s test:simulate -- --from 100000 --seeds 30000    run other seeds
+ *   npm run -s test:simulate -- --seed 17                      run one seed twice and print its trace
+ *   npm run -s test:simulate -- --traces                       run all seeds and print one hash of their traces
+ *   npm run -s test:simulate -- --mutants                      check that every planted bug is caught
  */
 import type { ProvidedRedis } from '../../src/redis/provide.js';
 import { MUTANTS } from './mutants.js';
@@ -19,7 +19,7 @@ import { replay } from './run-worlds.js';
 import { INVARIANTS } from './violation.js';
 import { runInWorkers } from './workers.js';
 
-// A signal is an end like any other: what was started is ended with it.
+// Exit on a signal, so that the private Redis server and the workers are stopped.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
 process.exitCode = await main();
 
@@ -40,9 +40,9 @@ async function perform(options: Options, { url }: ProvidedRedis): Promise<number
     case 'run':
       return run(url, options);
     case 'replay':
-      return again(url, options.seed);
+      return replayTwice(url, options.seed);
     case 'mutants':
-      return mutants(url);
+      return runMutants(url);
     default:
       return options satisfies never;
   }
@@ -60,7 +60,7 @@ async function run(url: string, range: Extract<Options, { kind: 'run' }>): Promi
   return totals.violated.length === 0 && totals.seeds === range.seeds ? 0 : 1;
 }
 
-async function again(url: string, seed: number): Promise<number> {
+async function replayTwice(url: string, seed: number): Promise<number> {
   const [one, other] = [await replay(url, seed), await replay(url, seed)];
   console.log(one.trace.lines.join('\n'));
   const isSame = one.trace.digest === other.trace.digest;
@@ -70,23 +70,24 @@ async function again(url: string, seed: number): Promise<number> {
   console.log(
     `${one.steps} steps, ${(one.virtualMs / 3_600_000).toFixed(1)} virtual hours, trace ${one.trace.digest}`,
   );
-  console.log(isSame ? 'the same a second time' : `NOT THE SAME a second time: trace ${other.trace.digest}`);
+  console.log(isSame ? 'the second run is identical' : `THE SECOND RUN DIFFERS: trace ${other.trace.digest}`);
   return isSame && one.violation === undefined ? 0 : 1;
 }
 
-async function mutants(url: string): Promise<number> {
+async function runMutants(url: string): Promise<number> {
   let missed = 0;
   for (const mutant of MUTANTS) {
-    const { tried, seen } = await runMutant(url, mutant);
-    const isSeen = seen.length > 0 && seen.every(({ invariant }) => invariant === mutant.invariant);
-    if (!isSeen) missed += 1;
-    const [first] = seen;
-    const what = first === undefined ? 'nothing' : `seed ${first.seed}: ${first.message.split('\n')[0]}`;
+    const { seeds, violations } = await runMutant(url, mutant);
+    const isCaught =
+      violations.length > 0 && violations.every(({ invariant }) => invariant === mutant.invariant);
+    if (!isCaught) missed += 1;
+    const [first] = violations;
+    const what = first === undefined ? 'no violation' : `seed ${first.seed}: ${first.message.split('\n')[0]}`;
     console.log(
-      `${isSeen ? 'seen' : 'NOT SEEN'} ${INVARIANTS[mutant.invariant]}: ${mutant.name} (${tried} seeds; ${what})`,
+      `${isCaught ? 'caught' : 'NOT CAUGHT'} ${INVARIANTS[mutant.invariant]}: ${mutant.name} (${seeds} seeds; ${what})`,
     );
   }
-  console.log(`${MUTANTS.length - missed} of ${MUTANTS.length} planted bugs seen`);
+  console.log(`${MUTANTS.length - missed} of ${MUTANTS.length} planted bugs caught`);
   return missed === 0 ? 0 : 1;
 }
 

@@ -4,30 +4,33 @@ import type { Redis } from '../../src/redis/connection.js';
 import { readLua } from '../../src/redis/script.js';
 import { OBSERVE } from './lane-state.js';
 
-/** A text in a Lua file, and what it says instead in a mutant. */
+/** A replacement of some text in a Lua script. */
 export interface LuaChange {
-  /** Below `src`, such as `store/claim-send.lua`. */
+  /** The path below `src`, such as `sending/claim-send.lua`. */
   readonly file: string;
   readonly from: string;
   readonly to: string;
 }
 
-/** The scripts of `src` as they run on a simulated server: their own text, under one that plays the server. */
+/**
+ * The scripts of `src`, loaded into the real Redis. Each is wrapped in a prologue that replaces `redis.call`, so that it sees
+ * the simulated server's time, run id, and key expiry.
+ */
 export interface Scripts {
-  /** What a script is called on the real server, by the hash that the code asks for. */
+  /** The wrapped script for each hash that the code calls. */
   readonly byHash: ReadonlyMap<
     string,
     { readonly name: string; readonly hash: string; readonly expires: boolean }
   >;
-  readonly look: string;
+  readonly readLane: string;
   readonly dump: string;
   readonly restore: string;
 }
 
 const SRC = new URL('../../src/', import.meta.url);
 
-/** Commands that change nothing; after a script of these alone there is nothing new to look at. */
-const READS = [
+/** Read-only commands. After a script that runs only these, the lane's state need not be read again. */
+const READ_COMMANDS = [
   ...[
     'EXISTS',
     'GET',
@@ -46,13 +49,13 @@ const READS = [
 ];
 
 /**
- * The server's time, its run id, the order of its hashes and the lives of its keys belong to the world; the scripts
- * themselves are as they are. The last arguments are the time and the run id, where keys expire the hash that says when,
- * and what begins the keys of the lane that is looked at afterwards, or nothing. A real server's hashes have an order that
- * it draws when it starts: here it is by field, so that a seed is the same everywhere.
+ * The prologue of every script. It replaces the server's time, run id, hash order, and key expiry with those of the world.
+ * The world appends these arguments: the time, the run id, the hash of expiry times (only for scripts whose keys expire),
+ * and the key prefix of the lane to read afterwards, or ''. A real server orders hash fields by a seed of its own; here
+ * they are sorted, so that a world is the same on every server.
  */
 const SERVER = `local virtual_lane, virtual_wrote, virtual_call = table.remove(ARGV), false, redis.call
-local virtual_reads = { ${READS.map((command) => `${command} = 1`).join(', ')} }
+local virtual_reads = { ${READ_COMMANDS.map((command) => `${command} = 1`).join(', ')} }
 --expiry
 local virtual_run, virtual_now = table.remove(ARGV), tonumber(table.remove(ARGV))
 local redis = setmetatable({ call = function(command, ...)
@@ -72,7 +75,7 @@ local redis = setmetatable({ call = function(command, ...)
   return virtual_call(command, ...)
 end }, { __index = redis })
 `;
-/** Keys with a life, which ends by the world's clock: a hash says when. */
+/** Key expiry by the world's clock. A hash stores each key's expiry time. */
 const EXPIRY = `local virtual_expiry, virtual_plain, virtual_now = table.remove(ARGV), virtual_call, tonumber(ARGV[#ARGV - 1])
 local function virtual_expire(key)
   local at = tonumber(virtual_plain('HGET', virtual_expiry, key) or 'inf')
@@ -91,7 +94,7 @@ virtual_call = function(command, key, ...)
   end
   return virtual_plain(command, key, ...)
 end`;
-/** Keys whose life is prolonged by each write: they are gone when their script comes too late. */
+/** The same for keys whose expiry each write extends with PEXPIRE: expired keys are deleted before the script runs. */
 const PROLONGED = `local virtual_expiry, virtual_plain, virtual_now = table.remove(ARGV), virtual_call, tonumber(ARGV[#ARGV - 1])
 for at, life in ipairs(virtual_plain('HMGET', virtual_expiry, unpack(KEYS))) do
   if life and virtual_now >= tonumber(life) then virtual_plain('DEL', KEYS[at]) virtual_plain('HDEL', virtual_expiry, KEYS[at]) end
@@ -104,7 +107,7 @@ const SERVER_WITH_EXPIRY = SERVER.replace('--expiry', EXPIRY);
 const SERVER_WITH_PROLONGED = SERVER.replace('--expiry', PROLONGED);
 const ANSWER = `local virtual_reply = virtual_script()
 return { virtual_wrote and virtual_lane ~= '' and virtual_observe(virtual_call, virtual_lane) or '', virtual_reply }`;
-const LOOK = `${OBSERVE}return virtual_observe(redis.call, ARGV[1])`;
+const READ_LANE = `${OBSERVE}return virtual_observe(redis.call, ARGV[1])`;
 const DUMP = `local dumps = {} for i, key in ipairs(KEYS) do dumps[i] = redis.call('DUMP', key) end return dumps`;
 const RESTORE = `for i, key in ipairs(KEYS) do
   if ARGV[i] == '' then redis.call('DEL', key) else redis.call('RESTORE', key, 0, ARGV[i], 'REPLACE') end
@@ -112,11 +115,11 @@ end return 1`;
 
 const sha1 = (text: string): string => createHash('sha1').update(text).digest('hex');
 
-/** Loads every script of `src`, with these changes; a change whose text is not there is an error. */
+/** Loads every script of `src` with these changes applied. Throws if the text to change is missing. */
 export async function loadScripts(redis: Redis, changes: readonly LuaChange[] = []): Promise<Scripts> {
   for (const { file, from } of changes) {
     if (!readFileSync(new URL(file, SRC), 'utf8').includes(from)) {
-      throw new Error(`src/${file} does not hold the text that the mutant replaces: ${from}`);
+      throw new Error(`src/${file} does not contain the text that the mutant replaces: ${from}`);
     }
   }
   const load = async (text: string): Promise<string> => String(await redis.script('LOAD', text));
@@ -134,6 +137,6 @@ export async function loadScripts(redis: Redis, changes: readonly LuaChange[] = 
     const hash = await load(`${server}${OBSERVE}local function virtual_script()\n${changed}\nend\n${ANSWER}`);
     byHash.set(sha1(source), { name: file.replace(/^.*\/|\.lua$/g, ''), hash, expires });
   }
-  const [look, dump, restore] = [await load(LOOK), await load(DUMP), await load(RESTORE)];
-  return { byHash, look, dump, restore };
+  const [readLane, dump, restore] = [await load(READ_LANE), await load(DUMP), await load(RESTORE)];
+  return { byHash, readLane, dump, restore };
 }

@@ -128,7 +128,7 @@ export class Service {
         return after(random.integer(1, 50), failure('network', 'ECONNREFUSED', false));
       }
       try {
-        checker.departed(process, lane, kind, attempt);
+        checker.sent(process, lane, kind, attempt);
       } catch (violation) {
         return this.#world.fail(violation);
       }
@@ -148,7 +148,7 @@ export class Service {
         if (this.isSilent) return undefined;
         const reply = decide();
         if (reply.status === 401 || reply.status === 403) this.refusedAt = Math.max(this.refusedAt, leftAt);
-        if (reply.status === 200 || reply.status === 201) checker.dealt(lane, leftAt);
+        if (reply.status === 200 || reply.status === 201) checker.answered(lane, leftAt);
         if (this.#world.trace.isWanted) {
           this.#world.trace.add(
             'service',

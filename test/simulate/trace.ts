@@ -1,6 +1,6 @@
 import { createHash, type Hash } from 'node:crypto';
 
-/** What happened in one world, a line an event; made only when somebody wants to read it. */
+/** The events of one world, one line each. Recorded only on request, because it takes time. */
 export class Trace {
   readonly lines: string[] = [];
   readonly #hash: Hash | undefined;
@@ -15,7 +15,7 @@ export class Trace {
     return this.#hash !== undefined;
   }
 
-  /** `who` is a process, `redis`, `service`, `operator` or `fault`. */
+  /** `who` is a process, `redis`, `service`, `operator`, or `fault`. */
   add(who: string, what: string): void {
     if (this.#hash === undefined) return;
     const line = `${(this.#now() / 1000).toFixed(3).padStart(11)} s  ${who.padEnd(9)} ${what}`;

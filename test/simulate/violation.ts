@@ -1,19 +1,19 @@
-/** The invariants of docs/architecture.md, by their numbers there; 0 is liveness, what none of them says but all need. */
+/** The invariants in the order of docs/architecture.md. 0 is liveness: every world must come to an end. */
 export const INVARIANTS = [
   'liveness',
   'quota',
   'at most once',
   'intent first',
   'conservation',
-  'monotonic',
+  'monotonic statuses',
   'one refresh',
   'one probe',
   'pause means pause',
   'no starvation',
-  'nothing left',
+  'nothing left behind',
 ] as const;
 
-/** An invariant that does not hold in a world. */
+/** A broken invariant. */
 export class Violation extends Error {
   override readonly name = 'Violation';
   readonly invariant: number;

@@ -1,17 +1,17 @@
 import { Command, Pipeline } from 'ioredis';
 import { connect, type Redis } from '../../src/redis/connection.js';
 
-/** A command as it goes on the wire. Replies are bytes, as they come. */
-export type Words = readonly (string | number | Buffer)[];
+/** The arguments of a command as they are sent to Redis. */
+export type CommandArguments = readonly (string | number | Buffer)[];
 
 /**
- * The one real connection that all worlds of a process share. What they ask during one turn of the event loop goes in one
- * write, and is answered in its order.
+ * The real Redis connection that all worlds of a process share. Commands issued in one turn of the event loop are
+ * pipelined.
  */
 export interface Wire {
   readonly redis: Redis;
-  /** Rejects with what the server says. Given several, they run with nothing in between on this connection. */
-  ask(name: string, words: Words, encoding: BufferEncoding | null): Promise<unknown>;
+  /** Sends a command. Rejects with the server's error. Replies are Buffers when `encoding` is null. */
+  send(name: string, args: CommandArguments, encoding: BufferEncoding | null): Promise<unknown>;
   close(): void;
 }
 
@@ -22,8 +22,8 @@ export async function openWire(url: string): Promise<Wire> {
   let open: Pipeline | undefined;
   return {
     redis,
-    ask(name, words, encoding) {
-      const command = new Command(name, [...words], { replyEncoding: encoding });
+    send(name, args, encoding) {
+      const command = new Command(name, [...args], { replyEncoding: encoding });
       if (open === undefined) {
         const pipeline = new Pipeline(redis);
         open = pipeline;

@@ -1,7 +1,7 @@
 import { type Result, resultOf } from './results.js';
 import { runWorlds } from './run-worlds.js';
 
-/** What a worker is told: every `stride`-th seed from `first` on, below `end`. */
+/** The seeds of one worker process: every `stride`-th seed from `first` on, below `end`. */
 export interface Share {
   readonly redisUrl: string;
   readonly first: number;
@@ -11,7 +11,7 @@ export interface Share {
   readonly traces: boolean;
 }
 
-const AT_ONCE = 25;
+const RESULTS_PER_MESSAGE = 25;
 
 function* seedsOf({ first, end, stride }: Share): Iterable<number> {
   for (let seed = first; seed < end; seed += stride) yield seed;
@@ -19,7 +19,7 @@ function* seedsOf({ first, end, stride }: Share): Iterable<number> {
 
 async function work(share: Share): Promise<void> {
   let results: Result[] = [];
-  const tell = (): void => {
+  const report = (): void => {
     process.send?.(results);
     results = [];
   };
@@ -29,11 +29,11 @@ async function work(share: Share): Promise<void> {
     isTraced: share.traces,
     onOutcome(outcome) {
       results.push(resultOf(outcome));
-      if (results.length === AT_ONCE) tell();
+      if (results.length === RESULTS_PER_MESSAGE) report();
       return undefined;
     },
   });
-  tell();
+  report();
 }
 
 process.once('message', (share: Share) => {
@@ -45,5 +45,5 @@ process.once('message', (share: Share) => {
     },
   );
 });
-// Whoever started it is gone.
+// The parent process has ended.
 process.once('disconnect', () => process.exit());

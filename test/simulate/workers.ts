@@ -3,10 +3,10 @@ import { once } from 'node:events';
 import type { Result } from './results.js';
 import type { Share } from './worker.js';
 
-/** A world is short-lived, and so is what it allocates: with room for it, little of it is ever copied. */
+/** Worlds are short-lived, so a large young generation avoids most copying by the garbage collector. */
 const NODE_OPTIONS = ['--max-semi-space-size=64'];
 
-/** Deals the seeds out to so many processes. Throws when one of them dies. */
+/** Distributes the seeds over worker processes. Throws if one of them ends early. */
 export async function runInWorkers(
   redisUrl: string,
   range: {
@@ -29,7 +29,8 @@ export async function runInWorkers(
       worker.on('message', (results: readonly Result[]) => results.forEach(onResult));
       worker.send(share);
       const [code, signal] = await once(worker, 'exit');
-      if (code !== 0) throw new Error(`a worker ended before its seeds did (${signal ?? code})`);
+      if (code !== 0)
+        throw new Error(`a worker process ended before its seeds were done (${signal ?? code})`);
     }),
   );
 }

@@ -264,7 +264,7 @@ export class World {
     await session.commit(meta);
     const numbers = [...plan.suppressed].map((ordinal) => this.numberOf(plan.id, ordinal));
     if (numbers.length > 0) await suppression(this.#direct, this.keys).add(numbers);
-    await this.server.look(plan.lane, 'commit');
+    await this.server.readLane(plan.lane, 'commit');
   }
 
   /** What is kept of a campaign's requests, by their first ordinals. */

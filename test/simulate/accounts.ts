@@ -12,9 +12,9 @@ interface Pair {
   isRevoked: boolean;
 }
 
-/** The account service as one lane's account sees it, and the checker of invariant 6. */
+/** The account service for one lane's account; it also checks invariant 6. */
 export class Accounts {
-  /** Logins that were refused since an operator last said so, of an account that had never been taken. */
+  /** Refused logins since an operator last corrected the password; counted only until the first successful login. */
   refused = 0;
   logins = 0;
   isPasswordWrong: boolean;
@@ -24,43 +24,43 @@ export class Accounts {
   readonly #lifeMs: number;
   readonly #presented = new Set<string>();
   readonly #pairs: Pair[] = [];
-  /** Who has heard since then, and in time, that a login was refused. */
-  #heard: Process[] = [];
+  /** The processes that have received a refusal in time since then. */
+  #informed: Process[] = [];
   #mayLogInAgain = false;
-  #answersWorse: boolean;
+  #isFaulty: boolean;
 
   constructor(world: World, plan: LanePlan) {
     this.#world = world;
     this.#lifeMs = plan.tokenLifeMs;
     this.isPasswordWrong = plan.isPasswordWrong;
-    this.#answersWorse = world.scenario.faults.has('service');
+    this.#isFaulty = world.scenario.faults.has('service');
   }
 
-  /** An operator has corrected the password, and logs in again. */
-  again(): void {
+  /** An operator corrects the password. */
+  correctPassword(): void {
     this.#mayLogInAgain = true;
     this.isPasswordWrong = false;
     this.refused = 0;
-    this.#heard = [];
+    this.#informed = [];
   }
 
   calm(): void {
-    this.#answersWorse = false;
+    this.#isFaulty = false;
   }
 
-  /** Whether messaging takes this token now. */
+  /** Whether the messaging service accepts this token now. */
   isValid(access: string): boolean {
     const pair = this.#pairs.find((known) => known.access === access);
     return pair !== undefined && !pair.isRevoked && this.#world.clock.now < pair.at + this.#life;
   }
 
-  /** The service withdraws the token in force: the next request is answered 401. */
+  /** The service revokes the current token: the next request gets a 401. */
   revoke(): void {
     const pair = this.#pairs.at(-1);
     if (pair !== undefined) pair.isRevoked = true;
   }
 
-  /** Nothing of this account is taken any more, until an operator has seen to it. */
+  /** The service refuses the account's token and password until an operator corrects the password. */
   block(): void {
     this.isPasswordWrong = true;
     this.revoke();
@@ -71,24 +71,24 @@ export class Accounts {
       if (!this.isPasswordWrong) {
         this.logins += 1;
         if (this.#world.isQuiet && this.logins > 1 && !this.#mayLogInAgain) {
-          throw new Violation(6, `${this.logins} logins where nothing went wrong`);
+          throw new Violation(6, `${this.logins} logins although there were no faults`);
         }
         return this.#newPair();
       }
       this.refused += this.logins === 0 ? 1 : 0;
       this.refusedAt = this.#world.clock.now;
-      // Where it was taken before, an answer that nobody hears says nothing against it.
-      const known = this.#heard.filter(({ isDead }) => !isDead).length;
-      const login = this.logins === 0 ? this.refused : known + 1;
-      // What is counted in Redis may be forgotten with all else.
+      // After a successful login, only refusals that reached a live process count against the password.
+      const informed = this.#informed.filter(({ isDead }) => !isDead).length;
+      const login = this.logins === 0 ? this.refused : informed + 1;
+      // The count in Redis may be lost along with other data.
       if (login > 2 && !this.#world.checker.hasLostData)
-        throw new Violation(6, `login ${login} with a password that was refused`);
+        throw new Violation(6, `login number ${login} with a refused password`);
       return { kind: 'badCredential' };
     };
-    const heard = ({ kind }: LoginOutcome): void => {
-      if (kind === 'badCredential') this.#heard.push(process);
+    const onReceived = ({ kind }: LoginOutcome): void => {
+      if (kind === 'badCredential') this.#informed.push(process);
     };
-    return this.#answered(process, 'login', decide, heard);
+    return this.#request(process, 'login', decide, onReceived);
   }
 
   refresh(process: Process, token: string): Promise<LoginOutcome> {
@@ -98,12 +98,12 @@ export class Accounts {
     this.#presented.add(token);
     const pair = this.#pairs.find(({ refresh }) => refresh === token);
     const age = this.#world.clock.now - (pair?.at ?? 0);
-    // The life of a token that does not tell is learned from refusals, and kept well clear of.
+    // The lifetime of a token without an expiry is learned from refusals and used with a wide margin.
     const early = this.#lifeMs === 0 ? 0.6 : 0.8;
     if (this.#world.isQuiet && pair !== undefined && !pair.isRevoked && age < early * this.#life) {
-      this.#violated(`a refresh after ${age} ms of ${this.#life}, and nothing was refused`);
+      this.#violated(`a refresh after ${age} ms of ${this.#life} ms, without a refusal`);
     }
-    return this.#answered(process, 'refresh', () => {
+    return this.#request(process, 'refresh', () => {
       if (pair !== undefined && !this.isPasswordWrong) return this.#newPair();
       this.refusedAt = this.#world.clock.now;
       return { kind: 'refused', reason: 'unknown' };
@@ -111,11 +111,11 @@ export class Accounts {
   }
 
   get #life(): number {
-    // A token that does not tell must outlive a window: else each finds it ended, and its permits are spent on that.
+    // A token without an expiry must outlive a window; otherwise 401s would use up the permits of every window.
     return this.#lifeMs === 0 ? 1.7 * this.#world.scenario.config.quotaWindowMs : this.#lifeMs;
   }
 
-  /** Past the code, which would take what is thrown for a request that failed. */
+  /** Fails the world directly, because the code under test would treat an exception as a failed request. */
   #violated(message: string): never {
     const violation = new Violation(6, message);
     this.#world.fail(violation);
@@ -130,22 +130,22 @@ export class Accounts {
       serial,
       ...(this.#lifeMs === 0 ? {} : { iat: seconds, exp: seconds + this.#lifeMs / 1000 }),
     };
-    const access = `${encoded({ alg: 'none' })}.${encoded(claims)}.x`;
+    const access = `${base64url({ alg: 'none' })}.${base64url(claims)}.x`;
     const pair: Pair = { access, refresh: `refresh-${serial}`, at: clock.now, isRevoked: false };
     this.#pairs.push(pair);
     return { kind: 'pair', accessToken: access, refreshToken: pair.refresh };
   }
 
-  /** A request that may get lost on either way; who called it off at its timeout hears `noAnswer`. */
-  #answered(
+  /** A request that may get lost in either direction; the process then gets `noAnswer` at its timeout. */
+  #request(
     process: Process,
     what: string,
     decide: () => LoginOutcome,
-    heard = (_outcome: LoginOutcome): void => {},
+    onReceived = (_outcome: LoginOutcome): void => {},
   ): Promise<LoginOutcome> {
     const { clock, random, scenario, trace } = this.#world;
     const lateAt = clock.now + scenario.config.requestTimeoutMs;
-    const fate = this.#answersWorse
+    const fate = this.#isFaulty
       ? random.weighted([
           [8, 'answered'],
           [1, 'lost'],
@@ -163,7 +163,7 @@ export class Accounts {
           trace.add('accounts', `${what}: ${outcome.kind}`);
           if (fate !== 'answered') return undefined;
           const answer = (): undefined => {
-            if (clock.now < lateAt) heard(outcome);
+            if (clock.now < lateAt) onReceived(outcome);
             return void resolve(outcome);
           };
           clock.schedule(random.integer(1, scenario.latencyMs), answer, process);
@@ -177,6 +177,6 @@ export class Accounts {
   }
 }
 
-function encoded(value: unknown): string {
+function base64url(value: unknown): string {
   return Buffer.from(JSON.stringify(value)).toString('base64url');
 }

@@ -82,26 +82,26 @@ export class StatusChecker {
 
   /** Compares the final statuses with the requests that the service accepted and the statuses that it reported. */
   ended(lane: string, now: LaneState): void {
-    const { taken, told } = this.#world.serviceOf(lane);
+    const { accepted, reported } = this.#world.serviceOf(lane);
     for (const [id, { state, statuses }] of now.campaigns) {
       for (let ordinal = 0; ordinal < state.end; ordinal += 1) {
         const letter = statuses[ordinal] ?? '\0';
         const place = `${id} ${this.#world.numberOf(id, ordinal)}`;
-        const wasTaken = taken.has(place);
+        const wasAccepted = accepted.has(place);
         const status = letter === 'T' ? 'DeliveredToTerminal' : letter === 'I' ? 'DeliveryImpossible' : '';
-        if (status !== '' && !told.has(`${place} ${status}`)) {
+        if (status !== '' && !reported.has(`${place} ${status}`)) {
           throw new Violation(
             4,
             `${id}:${ordinal} is ${STATE_OF[letter]}, but the service never reported that`,
           );
         }
-        if ('NTI'.includes(letter) && !wasTaken) {
+        if ('NTI'.includes(letter) && !wasAccepted) {
           throw new Violation(
             4,
             `${id}:${ordinal} is ${STATE_OF[letter]}, but the service never accepted it`,
           );
         }
-        if (wasTaken && !'NTICA'.includes(letter)) {
+        if (wasAccepted && !'NTICA'.includes(letter)) {
           throw new Violation(
             4,
             `the service accepted ${id}:${ordinal}, but it is ${STATE_OF[letter] ?? state.rest}`,
@@ -121,11 +121,11 @@ export class StatusChecker {
           .filter((ordinal) => statuses[ordinal] !== 'S')
           .map((ordinal) => this.#world.numberOf(id, ordinal));
         const { campaign = 'no campaign', recipients = [] } = service.request(requestId) ?? {};
-        const taken = recipients.map(({ number }) => number);
-        if (campaign === id && taken.join() === sent.join()) continue;
+        const accepted = recipients.map(({ number }) => number);
+        if (campaign === id && accepted.join() === sent.join()) continue;
         throw new Violation(
           4,
-          `${id}:${first} is recorded as ${requestId}, which belongs to ${campaign} and went to ${taken.join(' ')}`,
+          `${id}:${first} is recorded as ${requestId}, which belongs to ${campaign} and went to ${accepted.join(' ')}`,
         );
       }
     }

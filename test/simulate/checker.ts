@@ -120,7 +120,7 @@ export class Checker {
   refused({ campaign, recipients, correlator }: Attempt): void {
     for (const number of correlator === undefined ? [] : recipients) {
       for (const before of this.#attempts.get(`${campaign} ${number}`) ?? []) {
-        if (before.correlator === correlator && this.#deduplicates(campaign)) before.isOver = true;
+        if (before.correlator === correlator && this.#deduplicates(campaign)) before.isClosed = true;
       }
     }
   }
@@ -232,7 +232,7 @@ export class Checker {
         this.#deduplicates(attempt.campaign) &&
         before.correlator === attempt.correlator &&
         before.recipients.join() === attempt.recipients.join();
-      if (!before.isOver && !isRepeat) {
+      if (!before.isClosed && !isRepeat) {
         throw new Violation(
           2,
           `${number} is sent again, although the request sent at ${before.at} ms may have been accepted`,
@@ -257,7 +257,7 @@ export class Checker {
       for (let ordinal = batch.f; ordinal < batch.f + batch.k; ordinal += 1) {
         if (old?.statuses[ordinal] !== 'U' || (fresh?.statuses[ordinal] ?? '\0') !== '\0') continue;
         const number = this.#world.numberOf(batch.c, ordinal);
-        for (const attempt of this.#attempts.get(`${batch.c} ${number}`) ?? []) attempt.isOver = true;
+        for (const attempt of this.#attempts.get(`${batch.c} ${number}`) ?? []) attempt.isClosed = true;
       }
     }
   }

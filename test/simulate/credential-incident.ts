@@ -57,14 +57,14 @@ export class CredentialIncident {
     this.#world.count('keys refused');
     this.#world.trace.add('fault', `the service refuses ${lane}`);
     if (this.#hasAccount) this.#world.accountsOf(lane).block();
-    else this.#world.serviceOf(lane).refuses = status;
+    else this.#world.serviceOf(lane).refusalStatus = status;
     return undefined;
   }
 
   #fix(): Promise<void> | undefined {
     const { random, processes } = this.#world;
     if (!this.#hasAccount) {
-      this.#world.serviceOf(this.#plan.lane).refuses = undefined;
+      this.#world.serviceOf(this.#plan.lane).refusalStatus = undefined;
       return this.#resume(true);
     }
     const able = processes.filter((process) => !process.isStopped);
@@ -74,7 +74,7 @@ export class CredentialIncident {
 
   #logIn(process: Process): void {
     const { lane } = this.#plan;
-    this.#world.accountsOf(lane).again();
+    this.#world.accountsOf(lane).correctPassword();
     process.logInAgain(lane, () => this.#world.clock.schedule(1, () => this.#resume(true)));
   }
 

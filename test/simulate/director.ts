@@ -4,18 +4,18 @@ import type { CampaignPlan } from './scenario.js';
 import { Violation } from './violation.js';
 import type { World } from './world.js';
 
-/** After the last fault everything must have ended within so much virtual time. */
+/** Every campaign must end within this virtual time after the last fault. */
 const CALM_MS = 14 * 24 * 3_600_000;
 
-/** What happens to a world from outside: campaigns come, processes die, operators speak; and in the end, calm. */
+/** Drives a world from outside: imports campaigns, injects faults, issues operators' commands, and finally calms down. */
 export class Director {
   readonly #world: World;
-  #uncommitted: number;
-  #isOver = false;
+  #notImported: number;
+  #hasEnded = false;
 
   constructor(world: World) {
     this.#world = world;
-    this.#uncommitted = world.scenario.campaigns.length;
+    this.#notImported = world.scenario.campaigns.length;
   }
 
   begin(): void {
@@ -26,8 +26,8 @@ export class Director {
     for (let round = 0; round < rounds; round += 1) {
       clock.schedule(random.integer(1, scenario.chaosMs), () => this.#fault());
     }
-    const words = random.chance(0.5) ? random.integer(1, 4) : 0;
-    for (let word = 0; word < words; word += 1) {
+    const commands = random.chance(0.5) ? random.integer(1, 4) : 0;
+    for (let command = 0; command < commands; command += 1) {
       clock.schedule(random.integer(1, scenario.chaosMs), () => this.#operate());
     }
     clock.schedule(scenario.chaosMs, () => this.#calm());
@@ -36,17 +36,17 @@ export class Director {
   async #commit(plan: CampaignPlan): Promise<void> {
     const { jobs } = this.#world;
     await this.#world.commit(plan);
-    this.#uncommitted -= 1;
+    this.#notImported -= 1;
     await this.#world.direct(plan.lane, async () => jobs.wake('send', plan.lane, plan.startsInMs));
   }
 
-  /** One of the processes that can sweeps now and then; in the calm, the longer nothing happens, the more seldom. */
+  /** Lets a random running process sweep from time to time. Once calm, the interval grows, up to half an hour. */
   #sweep(everyMs: number): undefined {
-    if (this.#isOver) return undefined;
+    if (this.#hasEnded) return undefined;
     const { clock, random, processes } = this.#world;
-    const able = processes.filter((process) => !process.isStopped);
-    if (able.length > 0) {
-      const process = random.pick(able);
+    const running = processes.filter((process) => !process.isStopped);
+    if (running.length > 0) {
+      const process = random.pick(running);
       process.sweep().catch((error: unknown) => this.#world.broken(`${process.name}: sweep`, error));
     }
     const next = this.#world.isCalm ? Math.min(everyMs * 4, 1_800_000) : 3_000;
@@ -69,34 +69,34 @@ export class Director {
           [3, random.integer(3_000, 20_000)],
           [1, random.integer(20_000, 90_000)],
         ]);
-        this.#say('stops', `${process.name} for ${ms} ms`);
+        this.#recordFault('stops', `${process.name} for ${ms} ms`);
         process.stop(ms);
         if (ms > 6_000) jobs.stalled(process);
         return undefined;
       }
       case 'cut':
-        this.#say('connections cut', process.name);
+        this.#recordFault('connections cut', process.name);
         return void process.cut(random.chance(0.7) ? random.integer(1, 50) : random.integer(50, 4_000));
       case 'lock':
-        this.#say('locks lost', process.name);
+        this.#recordFault('locks lost', process.name);
         return void jobs.loseLocks((holder) => holder === process, 0);
       case 'clock': {
         const ms = random.integer(100, 20_000);
-        this.#say('clock set back', `by ${ms} ms`);
+        this.#recordFault('clock set back', `by ${ms} ms`);
         server.skew -= ms;
         return undefined;
       }
       case 'full': {
         const ms = random.integer(10, 4_000);
-        this.#say('redis full', `for ${ms} ms`);
+        this.#recordFault('redis full', `for ${ms} ms`);
         this.#world.fullUntil = clock.now + ms;
         return undefined;
       }
       case 'forget': {
-        // Time in which everything that is answered will be lost.
+        // Redis will lose everything that it acknowledges during this time.
         const ms = random.integer(1, Math.max(1, scenario.lossMs - 50));
         checker.redisSaved();
-        clock.schedule(ms, () => this.#forget(ms));
+        clock.schedule(ms, () => this.#loseData(ms));
         return server.save();
       }
       default:
@@ -106,7 +106,7 @@ export class Director {
 
   #kill(process: Process): void {
     const { clock, random, processes, jobs } = this.#world;
-    this.#say('kills', process.name);
+    this.#recordFault('kills', process.name);
     process.kill();
     processes.splice(processes.indexOf(process), 1);
     jobs.stalled(process);
@@ -115,9 +115,9 @@ export class Director {
     else clock.schedule(random.integer(100, 15_000), start);
   }
 
-  async #forget(lostMs: number): Promise<void> {
+  async #loseData(lostMs: number): Promise<void> {
     const { random, server, checker, jobs, processes } = this.#world;
-    this.#say('redis forgets', `its last ${lostMs} ms`);
+    this.#recordFault('redis forgets', `its last ${lostMs} ms`);
     checker.redisLostData();
     server.run += 1;
     for (const process of processes) process.cut(random.integer(1, 1_500));
@@ -126,16 +126,16 @@ export class Director {
     if (random.chance(0.25)) this.#kill(random.pick(processes));
   }
 
-  #say(what: string, more: string): void {
+  #recordFault(what: string, more: string): void {
     this.#world.count(what);
     this.#world.trace.add('fault', `${what}: ${more}`);
   }
 
-  /** An operator's word, whatever stands. */
+  /** An operator issues a random command, whatever the state of the lane. */
   async #operate(): Promise<void> {
     const { random, scenario, trace } = this.#world;
     const { id, lane } = random.pick(scenario.campaigns);
-    const word = random.weighted([
+    const command = random.weighted([
       [4, 'pause'],
       [3, 'resume'],
       [1, 'cancel'],
@@ -144,12 +144,12 @@ export class Director {
       [3, 'resolve'],
       [1, 'revoke'],
     ] as const);
-    trace.add('operator', `${word} ${id} of ${lane}`);
-    switch (word) {
+    trace.add('operator', `${command} ${id} of ${lane}`);
+    switch (command) {
       case 'pause':
       case 'resume':
       case 'cancel':
-        await this.#world.direct(lane, ({ commands }) => commands.campaign(word, id));
+        await this.#world.direct(lane, ({ commands }) => commands.campaign(command, id));
         return;
       case 'hold':
         await this.#world.direct(lane, ({ commands }) => commands.lane('hold', 'held'));
@@ -162,7 +162,7 @@ export class Director {
       case 'revoke':
         return this.#world.accountsOf(lane).revoke();
       default:
-        return word satisfies never;
+        return command satisfies never;
     }
   }
 
@@ -184,43 +184,43 @@ export class Director {
       world.accountsOf(settings.name).calm();
       if (!isBlocked) world.serviceOf(settings.name).isSilent = false;
     }
-    world.clock.schedule(1_000, () => this.#attend(2_000, world.clock.now + CALM_MS));
+    world.clock.schedule(1_000, () => this.#operateUntilEnded(2_000, world.clock.now + CALM_MS));
     return undefined;
   }
 
-  /** An operator who mends what only an operator can, until everything has ended. */
-  async #attend(everyMs: number, until: number): Promise<void> {
+  /** An operator repeatedly fixes what only an operator can fix, until every campaign has ended. */
+  async #operateUntilEnded(everyMs: number, until: number): Promise<void> {
     const world = this.#world;
     const { clock, scenario } = world;
     if (clock.now > until)
       throw new Violation(
         this.#isOneBlocked() ? 9 : 0,
-        `not ended after ${CALM_MS} ms of calm: ${this.#standing()}`,
+        `not ended after ${CALM_MS} ms without faults: ${this.#summary()}`,
       );
     const isEnded = ({ settings }: (typeof scenario.lanes)[number]): boolean =>
       hasEnded(world.checker.lane(settings.name));
-    if (this.#uncommitted === 0 && scenario.lanes.every(isEnded)) {
-      // A job that was put back to the next permit finds then that there is nothing to do.
+    if (this.#notImported === 0 && scenario.lanes.every(isEnded)) {
+      // Wait for jobs that are delayed until the next permit: they find nothing left to do and end.
       clock.schedule(scenario.config.quotaWindowMs + 60_000, () => this.#end());
       return;
     }
-    if (this.#uncommitted === 0 && scenario.lanes.every((plan) => plan.isBlocked || isEnded(plan))) {
+    if (this.#notImported === 0 && scenario.lanes.every((plan) => plan.isBlocked || isEnded(plan))) {
       for (const { settings } of scenario.lanes) world.serviceOf(settings.name).isSilent = false;
     }
-    for (const { settings } of scenario.lanes) await this.#mend(settings.name);
+    for (const { settings } of scenario.lanes) await this.#fix(settings.name);
     const next = Math.min(everyMs * 1.6, 3_600_000);
-    clock.schedule(next, () => this.#attend(next, until));
+    clock.schedule(next, () => this.#operateUntilEnded(next, until));
   }
 
-  async #mend(lane: string): Promise<void> {
+  async #fix(lane: string): Promise<void> {
     const { checker, random, trace } = this.#world;
     const state = checker.lane(lane);
     if (state === undefined) return;
-    const word = (what: string): void => trace.add('operator', `${what} in ${lane}`);
+    const log = (what: string): void => trace.add('operator', `${what} in ${lane}`);
     if (state.stopped !== '' || state.held !== '') {
-      word(`reopens ${state.stopped}${state.held}`);
+      log(`reopens ${state.stopped}${state.held}`);
       if (state.stopped !== '') {
-        this.#world.accountsOf(lane).again();
+        this.#world.accountsOf(lane).correctPassword();
         random.pick(this.#world.processes).logInAgain(lane);
       }
       await this.#world.direct(lane, ({ commands }) => commands.lane('resume'));
@@ -230,47 +230,47 @@ export class Director {
       const { n } = campaign;
       open += (n['planned'] ?? 0) + (n['sending'] ?? 0) + (n['deliveredToNetwork'] ?? 0);
       if (campaign.s !== 'paused') continue;
-      word(`resumes or cancels ${id}`);
+      log(`resumes or cancels ${id}`);
       const command = random.chance(0.8) ? 'resume' : 'cancel';
       await this.#world.direct(lane, ({ commands }) => commands.campaign(command, id));
     }
     if (open === 0 && state.unknown.size > 0) {
-      word('resolves');
+      log('resolves');
       await this.#resolve(lane);
     }
   }
 
-  /** Everything has ended: nothing may be left, and when it is old enough, nothing at all. */
+  /** Every campaign has ended: no job may remain, and after the retention no data either. */
   async #end(): Promise<void> {
     const world = this.#world;
     const { clock, random, scenario, checker, server } = world;
     for (const { settings } of scenario.lanes) await server.readLane(settings.name, 'end');
     await checker.ended();
-    this.#isOver = true;
-    const jobsEnd = (): undefined => {
-      if (world.jobs.size > 0) throw new Violation(10, `${world.jobs.size} jobs are left`);
+    this.#hasEnded = true;
+    const checkJobs = (): undefined => {
+      if (world.jobs.size > 0) throw new Violation(10, `${world.jobs.size} jobs remain`);
     };
-    // Most worlds end here; to see their data go takes as many commands as the rest.
-    const isEnough = !random.chance(0.25);
-    if (world.jobs.size === 0 || scenario.notifications === undefined) jobsEnd();
-    // What notifications have settled is found out by its job when it would have been asked about.
+    // Most worlds end here, because waiting for the removal of the data takes as many commands as the rest.
+    const skipsRetention = !random.chance(0.25);
+    if (world.jobs.size === 0 || scenario.notifications === undefined) checkJobs();
+    // The poll job of a request that notifications have settled ends only when that request's poll would have been due.
     else
       clock.schedule(scenario.config.followUpDeadlineMs, () => {
-        jobsEnd();
-        world.isDone = isEnough;
+        checkJobs();
+        world.isDone = skipsRetention;
         return undefined;
       });
-    if (isEnough) {
+    if (skipsRetention) {
       world.isDone = world.jobs.size === 0;
       return;
     }
     clock.schedule(scenario.config.retentionMs, async () => {
       world.processes[0]?.sweep().catch((error: unknown) => world.broken('sweep', error));
     });
-    clock.schedule(scenario.config.retentionMs + 60_000, () => this.#gone());
+    clock.schedule(scenario.config.retentionMs + 60_000, () => this.#checkRemoval());
   }
 
-  async #gone(): Promise<void> {
+  async #checkRemoval(): Promise<void> {
     const world = this.#world;
     const { scenario, server, keys } = world;
     const kept = new Set([
@@ -281,7 +281,7 @@ export class Director {
       ),
     ]);
     const left = (await server.remainingKeys()).filter((key) => !kept.has(key) && !key.includes(':token:'));
-    if (left.length > 0) throw new Violation(10, `left after the retention: ${left.join(' ')}`);
+    if (left.length > 0) throw new Violation(10, `keys remain after the retention: ${left.join(' ')}`);
     world.isDone = true;
   }
 
@@ -289,7 +289,7 @@ export class Director {
     return this.#world.scenario.lanes.some(({ settings }) => this.#world.serviceOf(settings.name).isSilent);
   }
 
-  #standing(): string {
+  #summary(): string {
     return this.#world.scenario.lanes
       .map(({ settings }) => {
         const campaigns = this.#world.checker.lane(settings.name)?.campaigns ?? new Map();

@@ -6,18 +6,18 @@ import { sendTurn } from '../../src/sending/send.js';
 import type { Parts } from './process.js';
 import type { LuaChange } from './scripts.js';
 
-/** A bug planted on purpose. The simulation must see it, and as a violation of this invariant. */
+/** A bug planted on purpose. The simulation must catch it as a violation of this invariant. */
 export interface Mutant {
   readonly name: string;
-  /** By its number in violation.ts. */
+  /** The number of the invariant, see violation.ts. */
   readonly invariant: number;
-  /** What the bug does, that only this invariant forbids. */
+  /** The wrong behaviour that the bug causes. */
   readonly why: string;
-  /** The seed to begin with, so that it is soon seen; default: 0. */
+  /** The first seed to run, chosen so that the bug shows early; default: 0. */
   readonly from?: number;
-  /** Texts of the scripts; one that is not there any more is an error. */
+  /** Changes to the Lua scripts. A text that is no longer in its script is an error. */
   readonly lua?: readonly LuaChange[];
-  /** Parts of the pipeline. */
+  /** Replaced parts of the TypeScript code. */
   readonly parts?: Partial<Parts>;
 }
 
@@ -28,7 +28,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'polls take no permits',
     invariant: 1,
-    why: 'sends fill the window, and polls come on top',
+    why: 'sends use up the quota, and polls exceed it',
     lua: [
       {
         file: 'lane/gate.lua',
@@ -38,9 +38,9 @@ export const MUTANTS: readonly Mutant[] = [
     ],
   },
   {
-    name: 'what is in flight takes no permits',
+    name: 'requests in flight take no permits',
     invariant: 1,
-    why: 'a burst may be claimed twice before the first of it is answered',
+    why: 'the quota can be claimed twice before the first response arrives',
     lua: [
       {
         file: 'lane/gate.lua',
@@ -50,9 +50,9 @@ export const MUTANTS: readonly Mutant[] = [
     ],
   },
   {
-    name: 'what nobody knows is sent again',
+    name: 'a request with an unknown outcome is sent again',
     invariant: 2,
-    why: 'a request without an answer may have been accepted',
+    why: 'the service may have accepted a request that got no response',
     lua: [
       {
         file: 'sending/settle-send.lua',
@@ -62,9 +62,9 @@ export const MUTANTS: readonly Mutant[] = [
     ],
   },
   {
-    name: 'a claim is given back before it is sent',
+    name: 'a claim is released before its request is sent',
     invariant: 3,
-    why: 'what leaves has no claim, and nobody would know of it',
+    why: 'the request leaves without a claim in Redis',
     parts: {
       send: (stage, lane, ...rest) => {
         const send: typeof lane.claims.send = async (call) => {
@@ -78,9 +78,9 @@ export const MUTANTS: readonly Mutant[] = [
     },
   },
   {
-    name: 'a final status moves no count',
+    name: 'a final status changes no count',
     invariant: 4,
-    why: 'the bytes say more are delivered than the counts',
+    why: 'the statuses show more delivered recipients than the counts',
     lua: [
       {
         file: 'lane/settle.lua',
@@ -92,16 +92,16 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'a notification needs no token',
     invariant: 4,
-    why: 'whoever has found the address tells of deliveries that never were',
+    why: 'anyone who knows the callback address can report deliveries that never happened',
     parts: {
       callbacks: (options) => openCallbacks({ ...options, callback: { ...options.callback, proof: 'path' } }),
     },
   },
   {
-    name: 'what comes late is taken for what nobody knows',
+    name: 'a late notification is matched to a batch with an unknown outcome',
     from: 1400,
     invariant: 4,
-    why: 'a batch that was never accepted is said to be an earlier request to the same people',
+    why: 'a batch that was never accepted is recorded as an earlier request to the same recipients',
     parts: {
       inbox: (lane, options) =>
         createInbox(lane, { ...options, matches: { ...options.matches, everAccepted } }),
@@ -110,9 +110,9 @@ export const MUTANTS: readonly Mutant[] = [
     },
   },
   {
-    name: 'a campaign is completed without its reports',
+    name: 'a campaign is completed before its delivery statuses are final',
     invariant: 4,
-    why: 'completed is only what has nothing open',
+    why: 'a completed campaign has only final recipients',
     lua: [
       {
         file: 'lane/campaign.lua',
@@ -125,7 +125,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'the last report wins',
     from: 120,
     invariant: 5,
-    why: 'a report that contradicts a final status is applied',
+    why: 'a delivery status that contradicts a final one is applied',
     lua: [
       {
         file: 'lane/settle.lua',
@@ -138,7 +138,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'a refused login does not stop the account',
     from: 25,
     invariant: 6,
-    why: 'a wrong password is presented a third time',
+    why: 'a wrong password is tried a third time',
     lua: [
       {
         file: 'auth/login-attempt.lua',
@@ -148,10 +148,10 @@ export const MUTANTS: readonly Mutant[] = [
     ],
   },
   {
-    name: 'allProcesses probes',
+    name: 'every process probes',
     from: 100,
     invariant: 7,
-    why: 'after a pause all that wait go at once',
+    why: 'all waiting requests leave at once when a pause ends',
     lua: [
       {
         file: 'lane/gate.lua',
@@ -161,10 +161,10 @@ export const MUTANTS: readonly Mutant[] = [
     ],
   },
   {
-    name: 'a pause holds nobody',
+    name: 'a pause stops no requests',
     from: 130,
     invariant: 7,
-    why: 'requests go on after a 429',
+    why: 'requests continue after a 429',
     lua: [
       {
         file: 'lane/gate.lua',
@@ -174,10 +174,10 @@ export const MUTANTS: readonly Mutant[] = [
     ],
   },
   {
-    name: 'a claim of a paused campaign stands',
+    name: 'a claim of a paused campaign is confirmed',
     from: 25,
     invariant: 8,
-    why: 'a process that was stopped sends after pause has returned',
+    why: 'a process that was suspended sends after pause has returned',
     lua: [
       {
         file: 'lane/confirm-claim.lua',
@@ -187,10 +187,10 @@ export const MUTANTS: readonly Mutant[] = [
     ],
   },
   {
-    name: 'a paused campaign is claimed from',
+    name: 'batches of a paused campaign are claimed',
     from: 160,
     invariant: 8,
-    why: 'an answer that comes after the pause puts it back into the order',
+    why: 'a response that arrives after the pause puts the campaign back into the rotation',
     lua: [
       {
         file: 'lane/campaign.lua',
@@ -200,10 +200,10 @@ export const MUTANTS: readonly Mutant[] = [
     ],
   },
   {
-    name: 'who was served most is served next',
+    name: 'the campaign that was served most is served next',
     from: 25,
     invariant: 9,
-    why: 'a small campaign waits for all of a huge one',
+    why: 'a small campaign waits for a huge one to finish',
     lua: [
       {
         file: 'sending/claim-send.lua',
@@ -213,17 +213,17 @@ export const MUTANTS: readonly Mutant[] = [
     ],
   },
   {
-    name: 'what was refused before an operator opened the lane stops it again',
+    name: 'a refusal from before an operator resumed the lane stops it again',
     from: 60,
     invariant: 9,
-    why: 'answers that were still out undo what he has mended',
+    why: 'responses that were still on their way undo the fix',
     lua: [{ file: 'lane/gate.lua', from: 'if epoch < lane.opened then return false end', to: '' }],
   },
   {
-    name: 'a word to stop the lane asks for no epoch',
+    name: 'a command to stop the lane ignores the epoch',
     from: 60,
     invariant: 9,
-    why: 'one that comes late undoes what an operator has mended',
+    why: 'a late command undoes the fix of an operator',
     lua: [
       {
         file: 'lane/command-lane.lua',
@@ -233,10 +233,10 @@ export const MUTANTS: readonly Mutant[] = [
     ],
   },
   {
-    name: 'a turn whose key is refused stops the lane by itself',
+    name: 'a turn whose credentials are refused stops the lane directly',
     from: 125,
     invariant: 9,
-    why: 'it does not know that an operator has opened the lane since its request was claimed',
+    why: 'it does not know that an operator has resumed the lane since its request was claimed',
     parts: {
       send: (stage, lane, tokenSource, ...rest) => {
         const replaceRefused: typeof tokenSource.replaceRefused = async (generation) => {
@@ -250,10 +250,10 @@ export const MUTANTS: readonly Mutant[] = [
     },
   },
   {
-    name: 'what shows that a lane is mended is not believed',
+    name: 'a successful response does not prove a resumed lane',
     from: 30,
     invariant: 9,
-    why: 'it is tried with one request at a time for ever',
+    why: 'the lane keeps sending one request at a time',
     lua: [
       {
         file: 'lane/gate.lua',
@@ -263,10 +263,10 @@ export const MUTANTS: readonly Mutant[] = [
     ],
   },
   {
-    name: 'a lane that had been stopped is not tried first',
+    name: 'a resumed lane does not start with a single request',
     from: 20,
     invariant: 7,
-    why: 'a whole portion is refused where nothing was mended',
+    why: 'many requests are refused if nothing was fixed',
     lua: [
       {
         file: 'lane/gate.lua',
@@ -276,9 +276,9 @@ export const MUTANTS: readonly Mutant[] = [
     ],
   },
   {
-    name: 'what is past its retention stays',
+    name: 'campaigns past their retention are not removed',
     invariant: 10,
-    why: 'data that nobody needs any more',
+    why: 'their data stays in Redis',
     parts: {
       sweep: (lane, options, alive) => sweepLane(lane, { ...options, removeCampaign: async () => {} }, alive),
     },

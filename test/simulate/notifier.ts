@@ -1,93 +1,93 @@
 import { laneCallback } from '../../src/config/index.js';
 import type { Notification } from './process.js';
 import type { LanePlan, NotificationPlan } from './scenario.js';
-import type { Taken } from './service.js';
+import type { AcceptedRequest } from './service.js';
 import type { World } from './world.js';
 
 const HOUR_MS = 3_600_000;
 
 type Report = { number: string; status: string };
 
-/** Tells what becomes of the texts of one lane: late, twice, out of order or never; and so do others who may not. */
+/** Sends delivery notifications for one lane: late, twice, out of order, or never. It also sends forged ones. */
 export class Notifier {
   readonly #world: World;
   readonly #plan: NotificationPlan;
-  readonly #told: Set<string>;
+  readonly #reported: Set<string>;
   readonly #segment: string;
   readonly #token: string;
   readonly #lane: string;
-  #strangers = 0;
+  #strayCount = 0;
 
-  constructor(world: World, { settings }: LanePlan, plan: NotificationPlan, told: Set<string>) {
+  constructor(world: World, { settings }: LanePlan, plan: NotificationPlan, reported: Set<string>) {
     const { callback } = world.scenario.config;
-    if (callback === undefined) throw new Error('there is no address to notify');
+    if (callback === undefined) throw new Error('no callback address is configured');
     this.#world = world;
     this.#plan = plan;
-    this.#told = told;
+    this.#reported = reported;
     this.#lane = settings.name;
     const { segment, securityToken } = laneCallback(callback, settings.name);
     this.#segment = segment;
     this.#token = securityToken;
   }
 
-  /** From here on its recipients are told of. */
-  accepted(taken: Taken): void {
+  /** Schedules the notifications of an accepted request. */
+  accepted(request: AcceptedRequest): void {
     const { clock, random } = this.#world;
-    for (const { number, finalAt, final } of taken.recipients) {
+    for (const { number, finalAt, final } of request.recipients) {
       const wrong = final === 'DeliveredToTerminal' ? 'DeliveryImpossible' : 'DeliveredToTerminal';
-      // Of a text of several parts the network's report never comes.
-      if (random.chance(0.6)) this.#tell(taken, [{ number, status: 'DeliveredToNetwork' }], 0);
+      // Messages with several segments get no DeliveredToNetwork notification.
+      if (random.chance(0.6)) this.#notify(request, [{ number, status: 'DeliveredToNetwork' }], 0);
       if (finalAt !== Number.POSITIVE_INFINITY) {
         const status = random.chance(0.02) ? wrong : final;
-        this.#tell(taken, [{ number, status }], finalAt - clock.now);
+        this.#notify(request, [{ number, status }], finalAt - clock.now);
       }
-      if (random.chance(0.1)) this.#forge(taken, [{ number, status: wrong }]);
-      if (random.chance(0.05)) this.#stray(taken, [{ number, status: wrong }]);
+      if (random.chance(0.1)) this.#forge(request, [{ number, status: wrong }]);
+      if (random.chance(0.05)) this.#stray(request, [{ number, status: wrong }]);
     }
-    const many = taken.recipients.filter(({ finalAt }) => finalAt !== Number.POSITIVE_INFINITY);
+    const many = request.recipients.filter(({ finalAt }) => finalAt !== Number.POSITIVE_INFINITY);
     if (many.length > 1 && random.chance(0.2)) {
       const latest = Math.max(...many.map(({ finalAt }) => finalAt));
-      this.#tell(
-        taken,
+      this.#notify(
+        request,
         many.map(({ number, final }) => ({ number, status: final })),
         latest - clock.now,
       );
     }
   }
 
-  #tell(taken: Taken, reports: readonly Report[], inMs: number): void {
+  #notify(request: AcceptedRequest, reports: readonly Report[], inMs: number): void {
     const { random } = this.#world;
     if (random.chance(this.#plan.loss)) return void this.#world.count('notifications lost');
-    for (const { number, status } of reports) this.#told.add(`${taken.campaign} ${number} ${status}`);
+    for (const { number, status } of reports) this.#reported.add(`${request.campaign} ${number} ${status}`);
     const times = random.chance(0.15) ? 2 : 1;
     for (let time = 0; time < times; time += 1) {
       this.#post(
-        this.#proven(this.#document(taken.id, taken, reports)),
+        this.#authenticated(this.#document(request.id, request, reports)),
         inMs + this.#delay(),
         'notifications',
       );
     }
   }
 
-  /** By somebody who has found the address and not the token. */
-  #forge(taken: Taken, reports: readonly Report[]): void {
-    const body = JSON.stringify(this.#document(taken.id, taken, reports));
+  /** A notification from an attacker who knows the callback address but not the token. */
+  #forge(request: AcceptedRequest, reports: readonly Report[]): void {
+    const body = JSON.stringify(this.#document(request.id, request, reports));
     const headers = this.#world.random.chance(0.5)
       ? { 'x-security-token': 'x'.repeat(this.#token.length) }
       : {};
     this.#post({ headers, query: '', body }, this.#delay(), 'forged notifications');
   }
 
-  /** The service's word on a request that it does not know when it is asked: somebody else's, with the same people. */
-  #stray(taken: Taken, reports: readonly Report[]): void {
-    this.#strangers += 1;
-    const { correlator: _, ...others } = taken;
+  /** A genuine notification of a request that this lane did not make: another client's, with the same recipients. */
+  #stray(request: AcceptedRequest, reports: readonly Report[]): void {
+    this.#strayCount += 1;
+    const { correlator: _, ...others } = request;
     const document = this.#document(
-      `s${this.#lane}-${this.#strangers}`,
+      `s${this.#lane}-${this.#strayCount}`,
       { ...others, correlator: undefined },
       reports,
     );
-    this.#post(this.#proven(document), this.#delay(), 'stray notifications');
+    this.#post(this.#authenticated(document), this.#delay(), 'stray notifications');
   }
 
   #delay(): number {
@@ -100,8 +100,8 @@ export class Notifier {
     ]);
   }
 
-  /** The shapes that the delivery information of an answer may come in. */
-  #document(id: string, { correlator }: Taken, reports: readonly Report[]): object {
+  /** The notification's body, in one of the shapes that delivery information may have. */
+  #document(id: string, { correlator }: AcceptedRequest, reports: readonly Report[]): object {
     const { random } = this.#world;
     const resourceURL = `https://127.0.0.1/smsmessaging/v1/outbound/ACME/requests/${id}/deliveryInfos`;
     const deliveryInfo = reports.map(({ number, status }) => ({
@@ -122,7 +122,7 @@ export class Notifier {
     ]);
   }
 
-  #proven(document: object): Notification {
+  #authenticated(document: object): Notification {
     const { random } = this.#world;
     const inHeader = {
       headers: { authorization: `Bearer ${this.#token}` },
@@ -134,7 +134,7 @@ export class Notifier {
     return random.pick([inHeader, inQuery, { headers: {}, query: '', body }]);
   }
 
-  /** One of the processes gets it, if there is one then that is not about to die; one that is stopped reads it later. */
+  /** Delivers a notification to a random process. A suspended process handles it later; a killed one never does. */
   #post(notification: Notification, inMs: number, what: string): void {
     const { clock, random } = this.#world;
     clock.schedule(inMs, () => {

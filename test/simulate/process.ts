@@ -26,10 +26,10 @@ import { nameOf, type Reply, START } from './server.js';
 import type { Owner } from './virtual-clock.js';
 import type { World } from './world.js';
 
-/** A connection from when it was parts until it is cut. */
+/** A connection from when it is opened until it is cut. */
 interface Link {
   isCut: boolean;
-  /** Commands up to this one reach the server, also after the cut. */
+  /** Commands up to this one reach the server even if the connection is cut first. */
   reaches: number;
   carried: number;
   ranAt: number;
@@ -37,7 +37,7 @@ interface Link {
   readonly unanswered: Set<Command>;
 }
 
-/** A notification on its way. */
+/** A notification request. */
 export interface Notification {
   readonly headers: IncomingHttpHeaders;
   readonly query: string;
@@ -55,17 +55,17 @@ interface Served {
 const TURN_MS = 20_000;
 const WAIT_HERE_MS = 500;
 const DEAD_AFTER_MS = 10_000;
-/** Notifications that wait are looked at so often: each look takes steps. */
+/** How often waiting notifications are retried. Rare, because each retry takes steps. */
 const ROUND_MS = 4_000;
 
-/** A worker process: the code of the pipeline on a machine, a connection and a service of the world's. */
+/** A worker process: the code under test on the world's machine, Redis connection, and service. */
 export class Process implements Owner, Transport {
   isDead = false;
   stoppedUntil = 0;
   readonly name: string;
   readonly machine: Machine;
   readonly redis: SimulatedConnection;
-  /** What it is serving, by stage and lane; the signal that ends the turn. */
+  /** The turns in progress, by stage and lane; aborting one ends the turn. */
   readonly serving = new Map<string, AbortController>();
   readonly #world: World;
   readonly #lanes: ReadonlyMap<string, Served>;
@@ -76,9 +76,9 @@ export class Process implements Owner, Transport {
   #joined: Promise<unknown> = Promise.resolve();
   #link: Link;
   #downUntil = 0;
-  #silentSince = 0;
+  #lastSignAt = 0;
 
-  /** With a connection of another's it is nobody that anything can happen to. */
+  /** With a connection of its own choice (`redis`) the process suffers no faults: it is the operator. */
   constructor(world: World, name: string, redis?: SimulatedConnection) {
     this.name = name;
     this.#world = world;
@@ -154,7 +154,7 @@ export class Process implements Owner, Transport {
     }
   }
 
-  /** Joins the crews of its lanes, as work.ts has it done, and takes notifications. */
+  /** Joins the workers of its lanes, as worker.ts does, and accepts notifications. */
   start(): void {
     if (this.#callbacks !== undefined) for (const inbox of this.#inboxes.values()) inbox.start();
     this.#joined = Promise.allSettled(
@@ -162,17 +162,17 @@ export class Process implements Owner, Transport {
     );
   }
 
-  /** Whether the roster would still show it. */
-  get givesSign(): boolean {
+  /** Whether the heartbeats would still show it as alive. */
+  get isAlive(): boolean {
     const { now } = this.#world.clock;
-    return (!this.isDead && !this.isStopped) || now - this.#silentSince < DEAD_AFTER_MS;
+    return (!this.isDead && !this.isStopped) || now - this.#lastSignAt < DEAD_AFTER_MS;
   }
 
   get isStopped(): boolean {
     return this.stoppedUntil > this.#world.clock.now;
   }
 
-  /** Serves a lane for a while, as work.ts has it done. */
+  /** Runs a turn of a lane, as worker.ts does. */
   async serve(stage: Stage, name: string, signal: AbortSignal): Promise<TurnEnd> {
     const { lane, memory, texts, matches, tokenSource } = this.#served(name);
     const { monotonic, alarm } = this.machine;
@@ -203,7 +203,7 @@ export class Process implements Owner, Transport {
     return end;
   }
 
-  /** Sweeps its lanes once. */
+  /** Sweeps all lanes once. */
   async sweep(): Promise<void> {
     const { keys, jobs, scenario } = this.#world;
     const options = {
@@ -217,20 +217,20 @@ export class Process implements Owner, Transport {
       alive: async () => [],
       removeCampaign: (lane: string, id: string) => removeCampaign(this.redis, keys, lane, id),
     };
-    const alive = this.#world.allProcesses.filter((process) => process.givesSign).map(({ name }) => name);
+    const alive = this.#world.allProcesses.filter((process) => process.isAlive).map(({ name }) => name);
     await Promise.all(
       [...this.#lanes.values()].map(({ lane }) => this.#world.parts.sweep(lane, options, alive)),
     );
   }
 
-  /** A notification has reached it. */
+  /** A notification arrives at this process. */
   notified(segment: string, notification: Notification): void {
     const received = this.#callbacks?.receive(segment, notification);
     if (this.#world.trace.isWanted)
       this.#world.trace.add(this.name, `notified, ${received}: ${notification.body}`);
   }
 
-  /** By an operator's word, whatever has stopped the account; `loggedIn` is called when that has helped. */
+  /** An operator logs in again, whatever has stopped the account. Calls `loggedIn` on success. */
   logInAgain(lane: string, loggedIn = (): void => {}): void {
     this.#tokens
       .get(lane)
@@ -256,11 +256,11 @@ export class Process implements Owner, Transport {
     link.carried += 1;
     const place = link.carried;
     link.unanswered.add(command);
-    const heldUpMs = this.#world.incident?.delayOf(this, command) ?? 0;
-    link.ranAt = Math.max(link.ranAt, clock.now + this.#world.latency() + heldUpMs);
+    const delayMs = this.#world.incident?.delayOf(this, command) ?? 0;
+    link.ranAt = Math.max(link.ranAt, clock.now + this.#world.latency() + delayMs);
     clock.schedule(link.ranAt - clock.now, async () => {
       if (place > link.reaches) return;
-      const refusal = this.#world.refusal();
+      const refusal = this.#world.outOfMemory();
       const reply: Reply = refusal === undefined ? await server.execute(command) : { error: refusal };
       if (trace.isWanted)
         trace.add('redis', `${this.name} ${nameOf(command, this.#world.scripts)} ${shown(reply)}`);
@@ -275,7 +275,7 @@ export class Process implements Owner, Transport {
     });
   }
 
-  /** The connection breaks: what was not answered is lost, whether it runs or not, and there is another after so long. */
+  /** Cuts the connection: replies are lost, whether or not the commands ran. It is back after `downMs`. */
   cut(downMs: number): void {
     const { clock } = this.#world;
     const link = this.#sever();
@@ -294,13 +294,13 @@ export class Process implements Owner, Transport {
 
   kill(): void {
     this.isDead = true;
-    this.#silentSince = this.#world.clock.now;
+    this.#lastSignAt = this.#world.clock.now;
     this.#sever();
   }
 
-  /** It says nothing and hears nothing for so long, and does not notice. */
+  /** Suspends the process for a while, without it noticing. */
   stop(ms: number): void {
-    this.#silentSince = this.#world.clock.now;
+    this.#lastSignAt = this.#world.clock.now;
     this.stoppedUntil = this.#world.clock.now + ms;
   }
 
@@ -387,7 +387,7 @@ function shown(reply: Reply): string {
   return (text ?? '').slice(0, 300);
 }
 
-/** What a world is parts of that a mutant may replace. */
+/** The parts of the code under test that a mutant may replace. */
 export const PARTS = {
   memory: createMemory,
   send: sendTurn,

@@ -2,14 +2,14 @@ import { type Config, type LaneSettings, loadConfig } from '../../src/config/ind
 import { QUOTA_MODELS, type QuotaModelName } from '../../src/simulator/quota-models.js';
 import type { SeededRandom } from './random.js';
 
-/** What may go wrong in a world, and is drawn for each. */
+/** The kinds of faults. Each world draws some of them. */
 export const FAULTS = ['kill', 'stop', 'cut', 'lock', 'clock', 'full', 'forget', 'service', 'slow'] as const;
 export type Fault = (typeof FAULTS)[number];
 
 export interface CampaignPlan {
   readonly id: string;
   readonly lane: string;
-  /** Which range its numbers are of: campaigns of one range have the same people. */
+  /** The range of its phone numbers. Campaigns with the same range have the same recipients. */
   readonly range: number;
   readonly recipients: number;
   readonly priority: 'high' | 'normal';
@@ -17,68 +17,68 @@ export interface CampaignPlan {
   readonly committedAt: number;
   readonly startsInMs: number;
   readonly validForMs: number;
-  /** Ordinals whose number the service refuses. */
+  /** Ordinals of the numbers that the service refuses. */
   readonly bad: ReadonlySet<number>;
-  /** Ordinals that are suppressed soon after the import. */
+  /** Ordinals of the numbers that are suppressed after the import. */
   readonly suppressed: ReadonlySet<number>;
 }
 
 export interface LanePlan {
   readonly settings: LaneSettings;
   readonly model: QuotaModelName;
-  /** Requests a window that the service allows. */
+  /** The quota that the service enforces, in requests per window. */
   readonly hidden: number;
-  /** Life of an access token, ms; 0: it does not tell, and ends by a 401. */
+  /** Lifetime of an access token, ms; 0: the token does not state its expiry, and the service answers 401 once it has expired. */
   readonly tokenLifeMs: number;
   readonly isPasswordWrong: boolean;
-  /** The service does not answer this lane until every other has ended. */
+  /** Whether the service does not answer this lane until all other lanes have ended. */
   readonly isBlocked: boolean;
 }
 
 /** How the service notifies. */
 export interface NotificationPlan {
-  /** Of what is told, so much never arrives. */
+  /** The share of notifications that never arrive. */
   readonly loss: number;
-  /** Some come after hours. */
+  /** Whether some notifications arrive hours late. */
   readonly areLate: boolean;
-  /** Campaigns go to the same people, and many requests get no answer: which of them a notification speaks of is hard to tell. */
+  /** Whether campaigns share recipients and many requests get no response, so that notifications are hard to match. */
   readonly isAmbiguous: boolean;
 }
 
-/** A lane whose key or account the service refuses, until an operator has mended that. */
+/** A lane whose API key or account the service refuses until an operator has fixed it. */
 export interface RefusalPlan {
   readonly lane: string;
-  /** From when on, ms of virtual time. */
+  /** When the refusals begin, ms of virtual time. */
   readonly at: number;
-  /** How often at most. */
+  /** How often it may happen. */
   readonly rounds: number;
-  /** What is answered to an API key. */
+  /** The status for a refused API key. */
   readonly status: 401 | 403;
 }
 
-/** What a seed stands for. */
+/** Everything that a seed determines about a world in advance. */
 export interface Scenario {
   readonly config: Config;
   readonly lanes: readonly LanePlan[];
   readonly campaigns: readonly CampaignPlan[];
   readonly processes: number;
   readonly faults: ReadonlySet<Fault>;
-  /** Until when faults happen and operators interfere, ms of virtual time. */
+  /** The end of the faults and of random commands, ms of virtual time. */
   readonly chaosMs: number;
   readonly latencyMs: number;
-  /** How much of what was answered the server may lose, ms; what is known of it is true. */
+  /** How much acknowledged data Redis may lose, ms. Volley knows this value. */
   readonly lossMs: number;
-  /** Undefined: the service notifies nobody. */
+  /** Undefined when the service sends no notifications. */
   readonly notifications: NotificationPlan | undefined;
   readonly refusal: RefusalPlan | undefined;
 }
 
-/** Of a world's lanes, in their order. */
+/** The accounts of the lanes, in order. */
 export const ACCOUNTS = ['lane0', 'lane1'].map((username) => ({ username, password: 'secret' }));
 
 const configs = new Map<string, Config>();
 
-/** A configuration is checked once and used by every world that needs it. */
+/** Configurations are validated once and shared by the worlds. */
 function configOf(windowMs: number, timeoutMs: number, deadline: string, isNotified: boolean): Config {
   const name = `${windowMs} ${timeoutMs} ${deadline} ${isNotified}`;
   const known = configs.get(name);
@@ -103,9 +103,8 @@ function configOf(windowMs: number, timeoutMs: number, deadline: string, isNotif
 }
 
 /**
- * Draws a world. Most are small; some are made for one thing, such as a huge campaign before a small one. What has to do
- * with notifications, or with keys that are refused, is drawn by a random of its own, so that worlds without them are the
- * same as if there were none.
+ * Draws a world. Most worlds are small; some are made for one purpose, such as a huge campaign before a small one.
+ * Notifications and refused credentials are drawn from separate random sources, so that they do not change the other draws.
  */
 export function draw(random: SeededRandom, notifying: SeededRandom, refusing: SeededRandom): Scenario {
   const notifications = notifying.chance(0.25)
@@ -151,7 +150,7 @@ export function draw(random: SeededRandom, notifying: SeededRandom, refusing: Se
       ]);
       const isHuge = isFairness && place === 0;
       const { hourlyQuota, maxRecipientsPerRequest } = lane.settings;
-      // A run takes as many windows as its requests need: it is the first few that matter.
+      // Few requests per campaign keep the run to a few windows, which is where the interesting orders occur.
       const fits = hourlyQuota === 'auto' ? most : Math.min(most, 2 * hourlyQuota * maxRecipientsPerRequest);
       const recipients = isHuge
         ? 30
@@ -181,7 +180,7 @@ export function draw(random: SeededRandom, notifying: SeededRandom, refusing: Se
   return { ...scenario, refusal: refusing.chance(0.12) ? drawRefusal(refusing, scenario) : undefined };
 }
 
-/** Mostly while the first of a lane's requests are out. */
+/** The refusals mostly begin while the first requests of the lane are in flight. */
 function drawRefusal(random: SeededRandom, world: Omit<Scenario, 'refusal'>): RefusalPlan {
   const open = world.lanes.filter(({ isBlocked }) => !isBlocked);
   return {
@@ -262,7 +261,7 @@ function drawCampaign(
   };
 }
 
-/** The number of a recipient: the range of its campaign and its ordinal stand in it. */
+/** The phone number of a recipient; it contains the range of the campaign and the ordinal. */
 export function numberOf(range: number, ordinal: number): string {
   return `+4915${String(10 + range)}${String(100_000 + ordinal)}`;
 }

@@ -120,8 +120,8 @@ export class Server {
     await this.#options.wire.send('unlink', [...this.#touched, this.#expiry], null);
   }
 
-  #prepared(name: string, given: Command['args']) {
-    const args: (string | number | Buffer)[] = given.map((arg) =>
+  #prepared(name: string, rawArgs: Command['args']) {
+    const args: (string | number | Buffer)[] = rawArgs.map((arg) =>
       typeof arg === 'string' || typeof arg === 'number' || Buffer.isBuffer(arg) ? arg : String(arg),
     );
     if (name !== 'evalsha') {

@@ -8,18 +8,18 @@ import { type LanePlan, ordinalOf } from './scenario.js';
 import { START } from './server.js';
 import type { World } from './world.js';
 
-/** A request that left a process. */
+/** A send request that has left a process. */
 export interface Attempt {
   readonly campaign: string;
   readonly recipients: readonly string[];
   readonly correlator: string | undefined;
   readonly at: number;
-  /** Its owner has been told for certain that it was not taken, or has been told to take no notice of it. */
-  isOver: boolean;
+  /** Whether its sender knows that it was not accepted, or an operator has decided to disregard it. */
+  isClosed: boolean;
 }
 
 /** A request that the service has accepted. */
-export interface Taken {
+export interface AcceptedRequest {
   readonly id: string;
   readonly campaign: string;
   readonly correlator: string | undefined;
@@ -33,45 +33,45 @@ const failure = (cause: Failure['cause'], code: string, left: boolean): Failure 
   left,
 });
 
-/** What the transport says of a request whose last moment to leave has passed. */
+/** The failure of a request whose send deadline has passed. */
 const TOO_LATE = failure('timeout', 'ERR_LATE', false);
 
 const isLate = ({ machine }: Process, deadline: RequestDeadline = {}): boolean =>
   machine.monotonic() > (deadline.latest ?? Number.POSITIVE_INFINITY);
 
-/** The service as one lane sees it: in virtual time, with the outcomes that the wire may have. */
+/** The messaging service for one lane, in virtual time, with every outcome that the network may produce. */
 export class Service {
-  /** Who was taken, by campaign and number, and how often. */
-  readonly taken = new Map<string, number>();
-  /** What was ever said of whom, in an answer or a notification: campaign, number and status. */
-  readonly told = new Set<string>();
+  /** How often each `campaign number` was accepted. */
+  readonly accepted = new Map<string, number>();
+  /** Every `campaign number status` that was reported in a response or a notification. */
+  readonly reported = new Set<string>();
   isSilent: boolean;
-  /** What it answers to this lane's key instead of all else. */
-  refuses: 401 | 403 | undefined;
-  /** When the last of the requests left that it answered so to, ms of virtual time. */
+  /** The status with which it refuses every request of this lane. */
+  refusalStatus: 401 | 403 | undefined;
+  /** When the last refused request was sent, ms of virtual time. */
   refusedAt = -1;
   readonly #world: World;
   readonly #plan: LanePlan;
   readonly #quota: QuotaModel;
-  readonly #requests = new Map<string, Taken>();
-  readonly #byCorrelator = new Map<string, Taken>();
+  readonly #requests = new Map<string, AcceptedRequest>();
+  readonly #byCorrelator = new Map<string, AcceptedRequest>();
   readonly #notifier: Notifier | undefined;
-  #answersWorse: boolean;
+  #isFaulty: boolean;
 
   constructor(world: World, plan: LanePlan) {
     this.#world = world;
     this.#plan = plan;
     this.#quota = createQuotaModel(plan.model, plan.hidden, world.scenario.config.quotaWindowMs);
     this.isSilent = plan.isBlocked;
-    this.#answersWorse = world.scenario.faults.has('service');
+    this.#isFaulty = world.scenario.faults.has('service');
     const { notifications } = world.scenario;
-    if (notifications !== undefined) this.#notifier = new Notifier(world, plan, notifications, this.told);
+    if (notifications !== undefined) this.#notifier = new Notifier(world, plan, notifications, this.reported);
   }
 
-  /** From now on nothing goes wrong but what the campaign itself is to blame for. */
+  /** Ends all faults. Requests with invalid numbers are still refused. */
   calm(): void {
-    this.#answersWorse = false;
-    this.refuses = undefined;
+    this.#isFaulty = false;
+    this.refusalStatus = undefined;
   }
 
   clientOf(process: Process): MessagingClient {
@@ -84,29 +84,34 @@ export class Service {
           recipients: request.recipients,
           correlator: request.clientCorrelator,
           at: this.#world.clock.now,
-          isOver: false,
+          isClosed: false,
         };
-        const exchange = await this.#exchange(process, 'send', () => this.#sends(request, token), attempt);
+        const exchange = await this.#exchange(
+          process,
+          'send',
+          () => this.#answerSend(request, token),
+          attempt,
+        );
         const outcome = sendOutcome(exchange, request.recipients, reading);
-        // An operator may have let go of it meanwhile; that stays so.
-        if (certainlyNotTaken(outcome)) attempt.isOver = true;
-        // Had the service taken it before under this correlator, it would have answered so again.
+        // Never set it back to false: an operator may have closed the attempt in the meantime.
+        if (isNotAccepted(outcome)) attempt.isClosed = true;
+        // A service that had accepted an earlier attempt with this correlator would have repeated its response.
         if (outcome.kind === 'refused') this.#world.checker.refused(attempt);
-        this.#told(process, 'send', outcome.kind, request.recipients.join(' '));
+        this.#traceOutcome(process, 'send', outcome.kind, request.recipients.join(' '));
         return outcome;
       },
       deliveryInfos: async (_sender, requestId, token, deadline) => {
         if (isLate(process, deadline)) return pollOutcome(TOO_LATE, reading);
-        const exchange = await this.#exchange(process, 'poll', () => this.#polls(requestId, token));
+        const exchange = await this.#exchange(process, 'poll', () => this.#answerPoll(requestId, token));
         const outcome: PollOutcome = pollOutcome(exchange, reading);
-        this.#told(process, 'poll', outcome.kind, requestId);
+        this.#traceOutcome(process, 'poll', outcome.kind, requestId);
         return outcome;
       },
       close: () => {},
     };
   }
 
-  #told(process: Process, kind: string, outcome: string, what: string): void {
+  #traceOutcome(process: Process, kind: string, outcome: string, what: string): void {
     if (this.#world.trace.isWanted) this.#world.trace.add(process.name, `${kind} of ${what}: ${outcome}`);
   }
 
@@ -118,11 +123,11 @@ export class Service {
   ): Promise<Exchange> {
     const { clock, random, checker, scenario } = this.#world;
     const lane = this.#plan.settings.name;
-    const leftAt = clock.now;
+    const sentAt = clock.now;
     return new Promise((resolve) => {
       const after = (ms: number, exchange: Exchange): void =>
         void clock.schedule(ms, () => void resolve(exchange), process);
-      const fate = this.#answersWorse ? this.#fate() : 'answered';
+      const fate = this.#isFaulty ? this.#fate() : 'answered';
       if (fate === 'refused') {
         this.#world.count('connections refused');
         return after(random.integer(1, 50), failure('network', 'ECONNREFUSED', false));
@@ -135,7 +140,7 @@ export class Service {
       process.machine.alarm(scenario.config.requestTimeoutMs, () =>
         resolve(failure('timeout', 'ETIMEDOUT', true)),
       );
-      const late = this.#answersWorse && random.chance(0.05);
+      const late = this.#isFaulty && random.chance(0.05);
       const transit = late
         ? random.integer(0, scenario.config.requestTimeoutMs)
         : random.integer(1, scenario.latencyMs);
@@ -147,8 +152,8 @@ export class Service {
         checker.arrived(lane);
         if (this.isSilent) return undefined;
         const reply = decide();
-        if (reply.status === 401 || reply.status === 403) this.refusedAt = Math.max(this.refusedAt, leftAt);
-        if (reply.status === 200 || reply.status === 201) checker.answered(lane, leftAt);
+        if (reply.status === 401 || reply.status === 403) this.refusedAt = Math.max(this.refusedAt, sentAt);
+        if (reply.status === 200 || reply.status === 201) checker.answered(lane, sentAt);
         if (this.#world.trace.isWanted) {
           this.#world.trace.add(
             'service',
@@ -176,17 +181,17 @@ export class Service {
     ]);
   }
 
-  #admits(token: string): Reply | undefined {
+  #checkAdmission(token: string): Reply | undefined {
     const { random, clock } = this.#world;
     const { credentials } = this.#plan.settings;
     const accounts = this.#world.accountsOf(this.#plan.settings.name);
     if (credentials.kind === 'account' && !accounts.isValid(token)) return reply(401, 'no such token');
-    if (this.refuses !== undefined) return reply(this.refuses, 'not accepted');
-    if (this.#answersWorse) {
-      if (random.chance(0.008)) return this.#worse(credentials.kind === 'account' ? 403 : 401);
-      if (random.chance(0.04)) return this.#worse(503);
+    if (this.refusalStatus !== undefined) return reply(this.refusalStatus, 'not accepted');
+    if (this.#isFaulty) {
+      if (random.chance(0.008)) return this.#fault(credentials.kind === 'account' ? 403 : 401);
+      if (random.chance(0.04)) return this.#fault(503);
       if (random.chance(0.04))
-        return this.#worse(429, random.chance(0.5) ? { 'retry-after': String(random.integer(1, 20)) } : {});
+        return this.#fault(429, random.chance(0.5) ? { 'retry-after': String(random.integer(1, 20)) } : {});
     }
     const wait = this.#quota.arrive(START + clock.now);
     if (wait === 0) return undefined;
@@ -198,25 +203,25 @@ export class Service {
     );
   }
 
-  #worse(status: number, headers: Reply['headers'] = {}): Reply {
+  #fault(status: number, headers: Reply['headers'] = {}): Reply {
     this.#world.count(`answers ${status}`);
     return reply(status, 'worse', headers);
   }
 
-  /** The request that it has given this id; what is told of any other is not its word. */
-  request(id: string): Taken | undefined {
+  /** The accepted request with this id. */
+  request(id: string): AcceptedRequest | undefined {
     return this.#requests.get(id);
   }
 
-  #sends({ text: campaign, recipients, clientCorrelator }: SendRequest, token: string): Reply {
+  #answerSend({ text: campaign, recipients, clientCorrelator }: SendRequest, token: string): Reply {
     const { random, clock } = this.#world;
-    const refusal = this.#admits(token);
+    const refusal = this.#checkAdmission(token);
     if (refusal !== undefined) return refusal;
     const { bad } = this.#world.campaign(campaign);
     if (recipients.some((number) => bad.has(ordinalOf(number)))) return reply(400, 'a bad number');
     const deduplicates = this.#plan.settings.clientCorrelator === 'deduplicates';
     const known = deduplicates ? this.#byCorrelator.get(clientCorrelator ?? '') : undefined;
-    const taken: Taken = known ?? {
+    const accepted: AcceptedRequest = known ?? {
       id: `r${this.#plan.settings.name}-${this.#requests.size + 1}`,
       campaign,
       correlator: clientCorrelator,
@@ -235,34 +240,34 @@ export class Service {
     if (known === undefined) {
       for (const number of recipients) {
         const place = `${campaign} ${number}`;
-        this.taken.set(place, (this.taken.get(place) ?? 0) + 1);
+        this.accepted.set(place, (this.accepted.get(place) ?? 0) + 1);
       }
-      this.#requests.set(taken.id, taken);
-      this.#notifier?.accepted(taken);
-      if (clientCorrelator !== undefined) this.#byCorrelator.set(clientCorrelator, taken);
+      this.#requests.set(accepted.id, accepted);
+      this.#notifier?.accepted(accepted);
+      if (clientCorrelator !== undefined) this.#byCorrelator.set(clientCorrelator, accepted);
     }
-    if (this.#answersWorse && random.chance(0.03)) return this.#worse(500);
-    if (this.#answersWorse && random.chance(0.02)) return reply(200, 'not JSON');
-    if (this.#answersWorse && random.chance(0.02)) return reply(201, '{}');
-    const resourceURL = `https://127.0.0.1/smsmessaging/v1/outbound/ACME/requests/${taken.id}`;
+    if (this.#isFaulty && random.chance(0.03)) return this.#fault(500);
+    if (this.#isFaulty && random.chance(0.02)) return reply(200, 'not JSON');
+    if (this.#isFaulty && random.chance(0.02)) return reply(201, '{}');
+    const resourceURL = `https://127.0.0.1/smsmessaging/v1/outbound/ACME/requests/${accepted.id}`;
     const deliveryInfoList = {
       resourceURL: `${resourceURL}/deliveryInfos`,
-      deliveryInfo: this.#infos(taken),
+      deliveryInfo: this.#infos(accepted),
     };
     return reply(201, JSON.stringify({ outboundSMSMessageRequest: { deliveryInfoList, resourceURL } }));
   }
 
-  #polls(id: string, token: string): Reply {
-    const refusal = this.#admits(token);
+  #answerPoll(id: string, token: string): Reply {
+    const refusal = this.#checkAdmission(token);
     if (refusal !== undefined) return refusal;
-    const taken = this.#requests.get(id);
-    if (taken === undefined || (this.#answersWorse && this.#world.random.chance(0.03)))
+    const accepted = this.#requests.get(id);
+    if (accepted === undefined || (this.#isFaulty && this.#world.random.chance(0.03)))
       return reply(404, 'no such message');
-    return reply(200, JSON.stringify({ deliveryInfoList: { deliveryInfo: this.#infos(taken) } }));
+    return reply(200, JSON.stringify({ deliveryInfoList: { deliveryInfo: this.#infos(accepted) } }));
   }
 
-  /** Now and then a report that is older than another, or contradicts it. */
-  #infos({ campaign, recipients }: Taken) {
+  /** The delivery infos. A few are outdated, contradict earlier ones, or have an undocumented status. */
+  #infos({ campaign, recipients }: AcceptedRequest) {
     const { random, clock } = this.#world;
     return recipients.map(({ number, finalAt, final }) => {
       const strange = random.chance(0.03)
@@ -270,7 +275,7 @@ export class Service {
         : undefined;
       const isFinal = clock.now >= finalAt && !random.chance(0.05);
       const status = isFinal ? (strange ?? final) : strange === 'Queued' ? strange : 'DeliveredToNetwork';
-      this.told.add(`${campaign} ${number} ${status}`);
+      this.reported.add(`${campaign} ${number} ${status}`);
       return { address: `tel:${number}`, deliveryStatus: status };
     });
   }
@@ -280,7 +285,7 @@ function reply(status: number, body: string, headers: Reply['headers'] = {}): Re
   return { kind: 'reply', status, statusText: '', headers, body };
 }
 
-function certainlyNotTaken(outcome: SendOutcome): boolean {
+function isNotAccepted(outcome: SendOutcome): boolean {
   switch (outcome.kind) {
     case 'throttled':
     case 'unauthorised':

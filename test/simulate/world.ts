@@ -26,14 +26,14 @@ export interface WorldOptions {
   readonly seed: number;
   readonly wire: Wire;
   readonly scripts: Scripts;
-  /** What a mutant replaces of the code. */
+  /** The parts that a mutant replaces. */
   readonly parts?: Partial<Parts>;
   readonly isTraced?: boolean;
-  /** Begins every key; two runs at a time of one seed need two. */
+  /** The prefix of every key. Two concurrent runs of one seed need different prefixes. */
   readonly prefix: string;
 }
 
-/** What came of a seed. */
+/** The outcome of one seed. */
 export interface Outcome {
   readonly seed: number;
   readonly steps: number;
@@ -43,14 +43,14 @@ export interface Outcome {
   readonly trace: Trace;
 }
 
-/** Seeds are far below them. */
-const NOTIFYING = 1_000_000_007;
-const REFUSING = 2_000_000_011;
+/** Offsets of the seeds for notifications and refusals. Ordinary seeds are far below them. */
+const NOTIFICATION_SEEDS = 1_000_000_007;
+const REFUSAL_SEEDS = 2_000_000_011;
 
-/** A run that needs more steps than this goes round in circles. */
-const MOST_STEPS = 20_000;
+/** A run with more steps than this is in an endless loop. */
+const MAX_STEPS = 20_000;
 
-/** Everything there is for one seed: processes, a server, a service, and what happens to them. */
+/** Everything that one seed simulates: processes, Redis, the service, and the faults that befall them. */
 export class World {
   readonly clock = new VirtualClock();
   readonly random: SeededRandom;
@@ -62,14 +62,14 @@ export class World {
   readonly server: Server;
   readonly checker: Checker;
   readonly jobs: Jobs;
-  /** Undefined: no key is refused. */
+  /** Undefined when the service refuses no credentials in this world. */
   readonly incident: CredentialIncident | undefined;
   readonly processes: Process[] = [];
-  /** The dead as well. */
+  /** Including the killed ones. */
   readonly allProcesses: Process[] = [];
-  /** Whether nothing goes wrong any more, nor will. */
+  /** Whether the faults have ended for good. */
   isCalm = false;
-  /** Until when the server refuses to write, ms of virtual time. */
+  /** Until when Redis refuses to write because it is full, ms of virtual time. */
   fullUntil = 0;
   isDone = false;
   readonly #seed: number;
@@ -84,7 +84,11 @@ export class World {
   constructor({ seed, wire, scripts, parts, isTraced, prefix }: WorldOptions) {
     this.#seed = seed;
     this.random = randomFrom(seed);
-    this.scenario = draw(this.random, randomFrom(seed + NOTIFYING), randomFrom(seed + REFUSING));
+    this.scenario = draw(
+      this.random,
+      randomFrom(seed + NOTIFICATION_SEEDS),
+      randomFrom(seed + REFUSAL_SEEDS),
+    );
     this.#campaigns = this.scenario.campaigns;
     this.trace = new Trace(isTraced === true, () => this.clock.now);
     this.scripts = scripts;
@@ -102,7 +106,7 @@ export class World {
         this.incident?.observed(lane, state);
       },
     });
-    // Operators and imports are not what is looked at here: what they ask is answered at once.
+    // Operators and imports are not under test here, so their commands run at once.
     this.#direct = new SimulatedConnection({
       carry: (command) => {
         this.server.execute(command).then(
@@ -123,7 +127,7 @@ export class World {
     this.incident = refusal === undefined ? undefined : new CredentialIncident(this, refusal);
   }
 
-  /** Runs the world to its end. Never throws for what happens in it. */
+  /** Runs the world to its end. A violation is part of the outcome, not an exception. */
   async run(): Promise<Outcome> {
     const { clock, trace } = this;
     if (trace.isWanted) trace.add('scenario', JSON.stringify(this.scenario, listed));
@@ -134,18 +138,18 @@ export class World {
     try {
       while (!this.isDone) {
         const step = clock.next();
-        if (step === undefined)
-          throw new Violation(0, 'nothing is left to happen, and not everything has ended');
+        if (step === undefined) throw new Violation(0, 'no step is left, but not every campaign has ended');
         this.#steps += 1;
-        if (this.#steps > MOST_STEPS) throw new Violation(0, `not ended after ${MOST_STEPS} steps`);
+        if (this.#steps > MAX_STEPS) throw new Violation(0, `not ended after ${MAX_STEPS} steps`);
         const running = step.run();
         if (running !== undefined) await running;
-        // Whatever the step has set going runs on until each of it waits for another step.
+        // Let everything that the step has started run until it waits for another step.
         await new Promise<void>((resolve) => setImmediate(resolve));
         if (this.#failure !== undefined) throw this.#failure;
       }
     } catch (error) {
-      violation = error instanceof Violation ? error : new Violation(0, `broke: ${stackOf(error)}`);
+      violation =
+        error instanceof Violation ? error : new Violation(0, `unexpected error: ${stackOf(error)}`);
       trace.add('checker', `${violation.title}: ${violation.message}`);
     }
     for (const process of this.processes) process.kill();
@@ -160,7 +164,7 @@ export class World {
     };
   }
 
-  /** Nothing ever goes wrong in this world, but for what the service is asked for. */
+  /** Whether this world has no faults at all. Invalid requests may still fail. */
   get isQuiet(): boolean {
     return this.scenario.faults.size === 0 && this.incident === undefined;
   }
@@ -203,7 +207,7 @@ export class World {
     this.#counts.set(what, (this.#counts.get(what) ?? 0) + 1);
   }
 
-  /** How long a command takes on its way to the server, or its answer back: mostly nothing worth a step. */
+  /** The latency of a command or a reply, ms. Usually 0, which takes no step. */
   latency(): number {
     const { random } = this;
     if (random.chance(0.7)) return 0;
@@ -215,8 +219,8 @@ export class World {
     ]);
   }
 
-  /** What a server that is full says instead of running a script. */
-  refusal(): Error | undefined {
+  /** The error that Redis returns while it is full. */
+  outOfMemory(): Error | undefined {
     if (this.clock.now >= this.fullUntil) return undefined;
     const error = new Error("OOM command not allowed when used memory > 'maxmemory'.");
     error.name = 'ReplyError';
@@ -227,22 +231,22 @@ export class World {
     this.#failure ??= error;
   }
 
-  /** A turn or a sweep broke off; only the weather may do that. */
+  /** Called when a turn or a sweep throws. Only an injected fault may cause that. */
   broken(what: string, error: unknown): void {
     const message = error instanceof Error ? error.message : String(error);
     this.trace.add('broken', `${what}: ${message}`);
     if (!/^(Connection is closed|Redis did not answer|OOM )/.test(message))
-      this.fail(new Violation(0, `${what} broke: ${stackOf(error)}`));
+      this.fail(new Violation(0, `${what} failed: ${stackOf(error)}`));
   }
 
-  /** Imports a campaign and wakes its lane. */
+  /** Imports a campaign. */
   async commit(plan: CampaignPlan): Promise<void> {
     const meta: CampaignMeta = {
       id: plan.id,
       name: plan.id,
       lane: plan.lane,
       sender: 'ACME',
-      // Says which campaign a request is of: its numbers may be another's too.
+      // The text identifies the campaign of a request, because several campaigns may have the same numbers.
       text: plan.id,
       columns: ['number'],
       numberColumn: 'number',
@@ -267,24 +271,24 @@ export class World {
     await this.server.readLane(plan.lane, 'commit');
   }
 
-  /** What is kept of a campaign's requests, by their first ordinals. */
+  /** The stored records of a campaign's requests, by their first ordinal. */
   async records(lane: string, campaign: string): Promise<Map<number, RequestRecord>> {
     const texts = await this.#direct.hgetall(recordsKey(this.keys, lane, campaign, 0));
     return new Map(Object.entries(texts).map(([first, text]) => [Number(first), parseRecord(text)]));
   }
 
-  /** Runs an operator's command at once, with nothing in between. */
+  /** Runs an operator's command at once, without latency or faults, and wakes the lane. */
   async direct<Answer>(
     lane: string,
     what: (of: Pick<ReturnType<Process['laneNamed']>, 'commands' | 'views'>) => Promise<Answer>,
   ): Promise<Answer> {
-    const own = this.#desk.laneNamed(lane);
+    const own = this.#operatorProcess.laneNamed(lane);
     const answer = await what(own);
     await wakeLane(own, this.jobs);
     return answer;
   }
 
-  get #desk(): Process {
+  get #operatorProcess(): Process {
     this.#operator ??= new Process(this, 'operator', this.#direct);
     return this.#operator;
   }
@@ -292,7 +296,7 @@ export class World {
 }
 
 function found<Item>(item: Item | undefined, name: string): Item {
-  if (item === undefined) throw new Error(`there is no ${name}`);
+  if (item === undefined) throw new Error(`unknown: ${name}`);
   return item;
 }
 

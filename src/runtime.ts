@@ -23,8 +23,9 @@ import { untilAnswered } from './redis/until-answered.js';
 import { watchConnection } from './redis/watch.js';
 import { createEventFeed } from './reporting/event-feed.js';
 import { eventLog } from './reporting/event-log.js';
-import { createFleetSnapshot } from './reporting/fleet-snapshot.js';
-import { findNumber, reportRows } from './reporting/report.js';
+import { findRecipients } from './reporting/find-recipient.js';
+import { createFleetReader } from './reporting/fleet-snapshot.js';
+import { reportRows } from './reporting/report.js';
 import type { Volley, Workers } from './volley.js';
 
 export { RedisUnavailableError } from './redis/unavailable.js';
@@ -66,8 +67,8 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
   // What blocks or belongs to the service is made when it is first needed, and closed in the opposite order.
   const closers: (() => unknown)[] = [() => redis.disconnect(), unwatch];
   const feed = createEventFeed({ log: eventLog(redis, keys), connect: () => connect(redisUrl, 'blocking') });
-  const untell = events.onAny((event) => feed.tell(event));
-  closers.push(() => feed.close(), untell);
+  const unpublish = events.onAny((event) => feed.publish(event));
+  closers.push(() => feed.close(), unpublish);
   const blocking = lazily(() => {
     const connection = connect(redisUrl, 'blocking');
     closers.push(() => connection.disconnect());
@@ -123,8 +124,8 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
   };
   const deps = { redis, keys, config, lanes, events, suppression, launched, clock: systemClock, random };
   const desk = lazily(() => createDesk({ redis, keys, lanes, wakers, roster, events }));
-  const fleetSnapshot = lazily(() =>
-    createFleetSnapshot({ redis, keys, lanes, wakers, roster, monotonic: monotonicClock }),
+  const fleet = lazily(() =>
+    createFleetReader({ redis, keys, lanes, wakers, roster, monotonic: monotonicClock }),
   );
   const durability = lazily(() => {
     const { redisMayLoseMs } = config;
@@ -150,8 +151,8 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
     lanes: () => desk().lanes(),
     pauseLane: (name) => desk().pauseLane(name),
     resumeLane: (name) => desk().resumeLane(name),
-    report: (id, report) => reportRows(deps, id, report),
-    find: (number, options) => findNumber(deps, number, options),
+    report: (id, options) => reportRows(redis, keys, id, options),
+    find: (number, options) => findRecipients(deps, number, options),
     suppression: saysUnavailable(openSuppressionList(deps)),
     follow: (options) => feed.follow(options),
     keys: saysUnavailable(apiKeyService(deps)),
@@ -164,7 +165,7 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
       return cache === null ? null : saysUnavailable(cache);
     },
     workers: () => roster.alive(),
-    fleetSnapshot: () => fleetSnapshot()(),
+    fleetSnapshot: () => fleet().fleetSnapshot(),
     ping: async (withinMs) =>
       void (await untilAnswered(() => redis.ping(), { answerWithinMs: withinMs, tries: 1 })),
 

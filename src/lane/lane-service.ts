@@ -4,7 +4,7 @@ import type { Roster } from '../recovery/heartbeats.js';
 import { wakeLane } from '../recovery/sweep.js';
 import type { Redis } from '../redis/connection.js';
 import type { Keys } from '../redis/keys.js';
-import { campaignStatuses } from '../reporting/list-campaigns.js';
+import { createCampaignReader } from '../reporting/campaign-reader.js';
 import { laneStatus } from '../reporting/status.js';
 import { resolveUnknown } from '../sending/resolve-unknown.js';
 import type { Volley } from '../volley.js';
@@ -44,7 +44,7 @@ export type Desk = Pick<
 export function createDesk({ redis, keys, lanes, wakers, roster, events }: DeskOptions): Desk {
   const finder = laneFinder(redis, keys, lanes);
   return {
-    ...campaignStatuses({ redis, keys, lanes, finder, roster }),
+    ...createCampaignReader({ redis, keys, lanes, finder, roster }),
     ...campaignOrders(finder, wakers, events),
     resolve: resolveUnknown(redis, keys, finder, wakers),
 

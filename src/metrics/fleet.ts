@@ -1,9 +1,9 @@
 import { Counter, Gauge, Registry } from 'prom-client';
 import { within } from '../clock.js';
 import {
-  CAUSES,
   type FleetSnapshot,
   type LaneSnapshot,
+  PAUSE_CAUSES,
   SUBSCRIPTION_STATES,
 } from '../reporting/fleet-snapshot.js';
 
@@ -120,7 +120,7 @@ export function fleetMetrics(fleetSnapshot: () => Promise<FleetSnapshot>): { tex
     const { status } = counted;
     const { quota, name: lane } = status;
     for (const one of LANE_STATES) state.set({ lane, state: one }, Number(one === status.state));
-    for (const cause of CAUSES) closed.set({ lane, cause }, Number(cause === counted.cause));
+    for (const cause of PAUSE_CAUSES) closed.set({ lane, cause }, Number(cause === counted.cause));
     if (quota.limit !== null) {
       limit.set({ lane }, quota.limit);
       const left = quota.limit - quota.used.send - quota.used.poll - quota.inFlight;
@@ -138,8 +138,9 @@ export function fleetMetrics(fleetSnapshot: () => Promise<FleetSnapshot>): { tex
     for (const one of SUBSCRIPTION_STATES) {
       subscription.set({ lane, state: one }, Number(one === notifications.subscription));
     }
-    if (notifications.heardAgoMs !== null) heard.set({ lane }, notifications.heardAgoMs / 1_000);
-    early.set({ lane }, notifications.early);
+    if (notifications.lastReceivedMsAgo !== null)
+      heard.set({ lane }, notifications.lastReceivedMsAgo / 1_000);
+    early.set({ lane }, notifications.unmatched);
     sendable.set({ lane }, status.campaigns.running);
     for (const [one, count] of Object.entries(counted.campaigns)) campaigns.set({ lane, state: one }, count);
     for (const [one, count] of Object.entries(counted.recipients))

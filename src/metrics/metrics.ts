@@ -1,13 +1,19 @@
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
+import type { Events } from '../events/events.js';
+import type { FleetReader } from '../reporting/fleet-snapshot.js';
 import { version } from '../version.js';
-import type { Volley } from '../volley.js';
 import { countEvents } from './counted.js';
 import { fleetMetrics } from './fleet.js';
 import { countRequests, type HttpWatch } from './http.js';
 
-/** What {@link createMetrics} goes by. */
+/** What metrics are made from; a `Volley` is one. */
+export interface MetricsSource extends FleetReader {
+  readonly events: Events;
+}
+
+/** What {@link createMetrics} needs. */
 export interface MetricsOptions {
-  readonly volley: Pick<Volley, 'events' | 'fleetSnapshot'>;
+  readonly volley: MetricsSource;
   /** The names of the lanes, from the configuration. */
   readonly lanes: readonly string[];
   /** What this process does, such as `send`. */

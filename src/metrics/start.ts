@@ -1,10 +1,9 @@
-import type { Volley } from '../volley.js';
-import { createMetrics } from './metrics.js';
+import { createMetrics, type MetricsSource } from './metrics.js';
 import { serveMetrics } from './server.js';
 
 /** What {@link startMetrics} goes by. */
 export interface StartMetricsOptions {
-  readonly volley: Pick<Volley, 'events' | 'fleetSnapshot'>;
+  readonly volley: MetricsSource;
   readonly config: {
     readonly lanes: readonly { readonly name: string }[];
     readonly metrics?: { readonly host: string; readonly port: number } | undefined;

@@ -5,40 +5,40 @@ import { CAMPAIGN_STATES, type CampaignState } from '../campaign/views.js';
 import type { Redis } from '../redis/connection.js';
 import type { Keys } from '../redis/keys.js';
 
-/** What all campaigns of a lane come to, as long as they are kept. */
+/** The totals of a lane's stored campaigns. */
 export interface CampaignCounts {
   readonly campaigns: Readonly<Record<CampaignState, number>>;
   readonly recipients: Readonly<Record<RecipientState, number>>;
-  /** Requests that were put on the wire for them. */
+  /** Requests sent for these campaigns. */
   readonly requests: { readonly send: number; readonly poll: number };
 }
 
-const counted = z.object({
+const storedState = z.object({
   s: z.enum(CAMPAIGN_STATES),
   n: z.record(z.string(), z.number()),
   send: z.number(),
   poll: z.number(),
 });
 
-/** Campaigns read at a time: about a tenth of a megabyte. */
-const AT_ONCE = 500;
+/** Campaigns per read: about 0.1 MB. */
+const READ_AT_ONCE = 500;
 
-/** Adds up the campaigns of a lane, a piece at a time: however many are kept, they hold nobody up in Redis. */
+/** Adds up the campaigns of a lane, some at a time, so that even very many do not block Redis. */
 export async function countCampaigns(redis: Redis, keys: Keys, lane: string): Promise<CampaignCounts> {
   const campaigns = perName(CAMPAIGN_STATES, () => 0);
   const recipients = perName(RECIPIENT_STATES, () => 0);
   const requests = { send: 0, poll: 0 };
-  // A hash that grows meanwhile may show an entry twice.
+  // HSCAN may return an entry twice if the hash grows meanwhile.
   const seen = new Set<string>();
   let cursor = '0';
   do {
-    const [next, found] = await redis.hscan(keys.lane(lane, 'states'), cursor, 'COUNT', AT_ONCE);
+    const [next, found] = await redis.hscan(keys.lane(lane, 'states'), cursor, 'COUNT', READ_AT_ONCE);
     cursor = next;
     for (let at = 0; at + 1 < found.length; at += 2) {
       const [id = '', json = ''] = [found[at], found[at + 1]];
       if (seen.has(id)) continue;
       seen.add(id);
-      const { s, n, send, poll } = counted.parse(JSON.parse(json));
+      const { s, n, send, poll } = storedState.parse(JSON.parse(json));
       campaigns[s] += 1;
       for (const state of RECIPIENT_STATES) recipients[state] += n[state] ?? 0;
       requests.send += send;

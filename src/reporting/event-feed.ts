@@ -4,10 +4,9 @@ import type { EventOf, EventType, VolleyEvent } from '../events/events.js';
 import type { Redis } from '../redis/connection.js';
 import { type Patience, untilAnswered } from '../redis/until-answered.js';
 import { EVENT_ID, type EventLog, isAfter, type LoggedEvent } from './event-log.js';
-import { createFollower, type Follower } from './feed-follower.js';
-import { startTail, type Tail } from './feed-tail.js';
+import { createFollower, type Follower, startTail, type Tail } from './feed-tail.js';
 
-/** What is told to other processes: what happens to campaigns and lanes, not what happens at every request. */
+/** Events that every process can follow: those of campaigns and lanes, not those of single requests. */
 export const BROADCAST_EVENTS = [
   'campaign.imported',
   'campaign.launched',
@@ -31,100 +30,114 @@ export const BROADCAST_EVENTS = [
 /** See {@link BROADCAST_EVENTS}. */
 export type BroadcastEvent = EventOf<(typeof BROADCAST_EVENTS)[number]>;
 
-/** What a follower is told. */
+/** One item of the feed. */
 export type FeedItem =
-  /** Always the first: all that happens after this id is told. */
+  /** Always the first item: the feed continues after this id. */
   | { readonly kind: 'start'; readonly id: string }
-  /** Some that came before are not kept any more, or never were: look at how things stand. */
+  /** Earlier events are missing, because they are no longer kept or Redis lost them. Read the status instead. */
   | { readonly kind: 'gap'; readonly id: string }
   /** An event of any process. */
   | { readonly kind: 'event'; readonly id: string; readonly at: string; readonly event: BroadcastEvent };
 
-/** What happens, of all processes, for any number of followers over one connection. */
-export interface EventFeed {
-  /** Writes an event down for all. Never throws: what cannot be told is to be seen in how things stand. */
-  tell(event: VolleyEvent): void;
+/** Options of {@link EventFollower.follow}. */
+export interface FollowOptions {
+  /** The id of the last event that you have received; default: the newest event. */
+  readonly after?: string | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Lets a program follow the events of all processes. */
+export interface EventFollower {
   /**
-   * What happens from now on, or after the event whose id is given; ends with the signal. A follower who is slow is told
-   * all the same, in his time. Rejects with an InputError for an id that is none.
+   * Yields the events of all processes, from now on or after the event with the id `after`. Ends when the signal fires.
+   * A slow consumer still receives every event or a `gap`; Redis keeps about 10,000 events. Rejects with an InputError
+   * if `after` is not a valid id.
    */
-  follow(options?: { after?: string | undefined; signal?: AbortSignal | undefined }): AsyncIterable<FeedItem>;
-  /** Resolves when what was told is written down, or cannot be. */
+  follow(options?: FollowOptions): AsyncIterable<FeedItem>;
+}
+
+/** The feed of events, for any number of followers over one connection. */
+export interface EventFeed extends EventFollower {
+  /** Appends an event for all followers. Never throws: an event that cannot be stored is lost; the status remains. */
+  publish(event: VolleyEvent): void;
+  /** Ends all followers, and resolves when published events are stored or cannot be stored. */
   close(): Promise<void>;
 }
 
-/** What {@link createEventFeed} goes by. */
+/** What {@link createEventFeed} needs. */
 export interface FeedOptions {
   readonly log: EventLog;
-  /** A connection of its own, made when the first follower comes. */
+  /** Opens the connection that waits for events, when the first follower arrives. */
   connect(): Redis;
-  /** How long that connection waits for what happens at a time, ms; tests shorten it. */
+  /** How long one read waits for events, in ms. Tests shorten it. */
   readonly waitMs?: number | undefined;
 }
 
 const READ_AT_ONCE = 500;
 const WAIT_MS = 5_000;
-const LAST_WORDS_MS = 1_000;
+const CLOSE_WITHIN_MS = 1_000;
 
-/** Opens the feed; its own connection is made when the first follower comes. */
+/** Creates the feed. It connects when the first follower arrives. */
 export function createEventFeed({ log, connect, waitMs = WAIT_MS }: FeedOptions): EventFeed {
-  const telling = new Set<Promise<void>>();
+  const writes = new Set<Promise<void>>();
   const followers = new Set<Follower>();
   let tail: Tail | undefined;
   let isClosed = false;
-  const catchUp = async (follower: Follower, last: string, waiting: Patience) => {
-    // Before it is read: who falls behind meanwhile has to read once more.
+
+  const readLog = async (follower: Follower, last: string, waiting: Patience) => {
+    // Reset before reading: a follower that falls behind during the read has to read again.
     follower.isBehind = false;
-    const some = await untilAnswered(() => log.after(last, READ_AT_ONCE), waiting);
-    if (some.length === READ_AT_ONCE) follower.isBehind = true;
-    // After it is read: what is cut off later is in it.
-    const isForgotten = await untilAnswered(() => log.hasForgotten(last), waiting);
-    return { some, isForgotten };
+    const events = await untilAnswered(() => log.after(last, READ_AT_ONCE), waiting);
+    if (events.length === READ_AT_ONCE) follower.isBehind = true;
+    // Checked after reading: events that are trimmed later are in `events`.
+    const hasGap = await untilAnswered(() => log.mayLackEventsAfter(last), waiting);
+    return { events, hasGap };
   };
+
   return {
-    tell(event) {
+    publish(event) {
       if (!isBroadcast(event)) return;
       const written = log.append(JSON.stringify(event)).catch(() => {});
-      telling.add(written);
-      written.finally(() => telling.delete(written));
+      writes.add(written);
+      written.finally(() => writes.delete(written));
     },
 
     async *follow({ after, signal } = {}) {
       if (after !== undefined && !EVENT_ID.test(after)) {
-        throw new InputError(`no id of an event: ${JSON.stringify(after.slice(0, 40))}`);
+        throw new InputError(`not a valid event id: ${JSON.stringify(after.slice(0, 40))}`);
       }
       signal?.throwIfAborted();
       tail ??= startTail(log, connect(), followers, waitMs);
       const follower = createFollower();
       const wake = (): void => follower.wake();
       const waiting: Patience = signal === undefined ? {} : { signal };
-      const isOver = (): boolean => isClosed || signal?.aborted === true;
+      const hasEnded = (): boolean => isClosed || signal?.aborted === true;
       followers.add(follower);
       signal?.addEventListener('abort', wake, { once: true });
       try {
-        // First, so that nothing lies between what is read and what is heard.
+        // The tail must run before the log is read, so that no event falls between the two.
         await unlessAborted(tail.position, signal);
         const newest = await untilAnswered(() => log.last(), waiting);
-        // A Redis that forgot, or another one: none of its events would ever be after this id.
+        // Redis lost data or is another one: none of its events may ever be after this id.
         const isAhead = after !== undefined && isAfter(after, newest);
         let last = after === undefined || isAhead ? newest : after;
         yield { kind: 'start', id: last };
         if (isAhead) yield { kind: 'gap', id: last };
-        // What came before it was there, and whatever it was too slow for, it reads for itself.
+        // The follower starts by reading the events that happened before it arrived.
         follower.isBehind = true;
-        while (!isOver()) {
-          const { some, isForgotten } = follower.isBehind
-            ? await catchUp(follower, last, waiting)
-            : { some: follower.take(), isForgotten: false };
-          if (isForgotten) yield { kind: 'gap', id: last };
-          for (const logged of some) {
+        while (!hasEnded()) {
+          const { events, hasGap } = follower.isBehind
+            ? await readLog(follower, last, waiting)
+            : { events: follower.take(), hasGap: false };
+          if (hasGap) yield { kind: 'gap', id: last };
+          for (const logged of events) {
             if (!isAfter(logged.id, last)) continue;
             last = logged.id;
-            yield itemOf(logged);
-            if (isOver()) return;
+            yield toItem(logged);
+            if (hasEnded()) return;
           }
-          // Right before it waits: whoever ended it meanwhile has woken it in vain.
-          if (isOver()) return;
+          // Checked right before waiting: a wake-up during the loop would be missed.
+          if (hasEnded()) return;
           await follower.hasMore();
         }
       } finally {
@@ -142,8 +155,8 @@ export function createEventFeed({ log, connect, waitMs = WAIT_MS }: FeedOptions)
       tail?.stop();
       tail = undefined;
       for (const follower of followers) follower.wake();
-      const late = new Promise<void>((resolve) => setTimeout(resolve, LAST_WORDS_MS).unref());
-      await Promise.race([Promise.all(telling), late]);
+      const timeout = new Promise<void>((resolve) => setTimeout(resolve, CLOSE_WITHIN_MS).unref());
+      await Promise.race([Promise.all(writes), timeout]);
     },
   };
 }
@@ -152,8 +165,8 @@ function isBroadcast(event: VolleyEvent): event is BroadcastEvent {
   return BROADCAST_EVENTS.some((type) => type === event.type);
 }
 
-function itemOf({ id, json }: LoggedEvent): FeedItem {
-  // Written by this program; what an older one wrote has at least a type.
+function toItem({ id, json }: LoggedEvent): FeedItem {
+  // Volley wrote it; an event of an older version has at least a type.
   const event: BroadcastEvent = JSON.parse(json);
   return { kind: 'event', id, at: new Date(Number(id.split('-')[0])).toISOString(), event };
 }

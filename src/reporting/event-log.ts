@@ -2,57 +2,61 @@ import { z } from 'zod';
 import type { Redis } from '../redis/connection.js';
 import type { Keys } from '../redis/keys.js';
 
-/** Events kept at least: days of a quiet installation, hours of a busy one; some 150 bytes each. */
-const KEPT = 10_000;
+/** Events that Redis keeps at least: days of a quiet installation, hours of a busy one; about 150 bytes each. */
+const MIN_KEPT = 10_000;
 
-/** Events that {@link eventLog} gives at a time to who waits for them; fewer are all there are. */
-export const NEXT_AT_MOST = 1_000;
+/** Events that `next` returns at most. If it returns fewer, there are no more. */
+export const MAX_NEXT = 1_000;
 
-/** Something that happened. `id` is Redis's own: a time in ms and a count, ever growing. */
+/** An event in the log. Redis assigns the `id`: a time in ms and a counter, always increasing. */
 export interface LoggedEvent {
   readonly id: string;
   readonly json: string;
 }
 
-/** The id of what was before the first event. */
+/** An id before that of the first event. */
 const BEFORE_ALL = '0-0';
 
 const entries = z.array(z.tuple([z.string(), z.tuple([z.literal('e'), z.string()])]));
-const read = (reply: unknown): LoggedEvent[] => entries.parse(reply).map(([id, [, json]]) => ({ id, json }));
+const parse = (reply: unknown): LoggedEvent[] => entries.parse(reply).map(([id, [, json]]) => ({ id, json }));
 
-/** What happened lately, in order, for whoever was not there: a stream that is cut off at its beginning. */
+/** The recent events of all processes, in order: a Redis stream that is trimmed at its start. */
 export function eventLog(redis: Redis, keys: Keys) {
   const key = keys.events;
   return {
     async append(json: string): Promise<void> {
-      await redis.xadd(key, 'MAXLEN', '~', KEPT, '*', 'e', json);
+      await redis.xadd(key, 'MAXLEN', '~', MIN_KEPT, '*', 'e', json);
     },
-    /** At most `count` that came after `id`. */
+
+    /** The first events after `id`, at most `count`. */
     after: async (id: string, count: number): Promise<LoggedEvent[]> =>
-      read(await redis.xrange(key, `(${id}`, '+', 'COUNT', count)),
-    /** The id of the newest; {@link BEFORE_ALL} if there is none. */
+      parse(await redis.xrange(key, `(${id}`, '+', 'COUNT', count)),
+
+    /** The id of the newest event; {@link BEFORE_ALL} if there is none. */
     async last(): Promise<string> {
-      const [newest] = read(await redis.xrevrange(key, '+', '-', 'COUNT', 1));
+      const [newest] = parse(await redis.xrevrange(key, '+', '-', 'COUNT', 1));
       return newest?.id ?? BEFORE_ALL;
     },
+
     /**
-     * Whether something that came after `id` may not be kept any more: it was cut off, or Redis forgot. Where the event
-     * itself is kept, so is what came after it.
+     * Whether the log may lack events after `id`, because it was trimmed or Redis lost data. If the event with this id
+     * is in the log, so are all events after it.
      */
-    async hasForgotten(id: string): Promise<boolean> {
+    async mayLackEventsAfter(id: string): Promise<boolean> {
       const [[own], [oldest], length] = await Promise.all([
-        redis.xrange(key, id, id, 'COUNT', 1).then(read),
-        redis.xrange(key, '-', '+', 'COUNT', 1).then(read),
+        redis.xrange(key, id, id, 'COUNT', 1).then(parse),
+        redis.xrange(key, '-', '+', 'COUNT', 1).then(parse),
         redis.xlen(key),
       ]);
       if (own !== undefined) return false;
-      // Before the first event there is none; a log that has never been cut off still has all that came after that.
-      return id !== BEFORE_ALL || (length >= KEPT && oldest !== undefined);
+      // No event has the id BEFORE_ALL, but a log that was never trimmed has all events after it.
+      return id !== BEFORE_ALL || (length >= MIN_KEPT && oldest !== undefined);
     },
-    /** What comes after `id`, as soon as there is any; empty if there is none for `waitMs`. On a connection of its own. */
+
+    /** Waits for events after `id`; empty if there are none within `waitMs`. Needs a connection of its own. */
     async next(blocking: Redis, id: string, waitMs: number): Promise<LoggedEvent[]> {
-      const reply = await blocking.xread('COUNT', NEXT_AT_MOST, 'BLOCK', waitMs, 'STREAMS', key, id);
-      return reply === null ? [] : reply.flatMap(([, found]) => read(found));
+      const reply = await blocking.xread('COUNT', MAX_NEXT, 'BLOCK', waitMs, 'STREAMS', key, id);
+      return reply === null ? [] : reply.flatMap(([, found]) => parse(found));
     },
   };
 }
@@ -60,10 +64,10 @@ export function eventLog(redis: Redis, keys: Keys) {
 /** See {@link eventLog}. */
 export type EventLog = ReturnType<typeof eventLog>;
 
-/** The form of an id. */
+/** The format of an event id. */
 export const EVENT_ID = /^\d{1,15}-\d{1,10}$/;
 
-/** Whether an id is later than another. */
+/** Whether `id` is later than `other`. */
 export function isAfter(id: string, other: string): boolean {
   const [ms = 0, count = 0] = id.split('-').map(Number);
   const [otherMs = 0, otherCount = 0] = other.split('-').map(Number);

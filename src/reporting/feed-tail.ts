@@ -1,54 +1,100 @@
 import { unlessAborted } from '../clock.js';
 import type { Redis } from '../redis/connection.js';
 import { untilAnswered } from '../redis/until-answered.js';
-import type { EventLog } from './event-log.js';
-import type { Follower } from './feed-follower.js';
+import { type EventLog, type LoggedEvent, MAX_NEXT } from './event-log.js';
 
-/** A server that says nothing for so much longer is not there any more, whatever its connection looks like. */
-const LATE_MS = 3_000;
-const AGAIN_MS = 1_000;
+/** If Redis is silent for this much longer than it was asked to wait, the connection is dead. */
+const SILENCE_MS = 3_000;
+const RETRY_MS = 1_000;
 
-/** The end of the log as one connection reads it. */
+/**
+ * Events that a follower may have pending before it has to read the log instead. No more than one read of the tail
+ * returns: after a full read, the log may have dropped events, and only the log itself can tell.
+ */
+const MAX_PENDING = MAX_NEXT;
+
+/** Receives events from the tail and keeps them until they are taken. */
+export interface Follower {
+  /** Whether events were dropped, so that the follower must read them from the log. */
+  isBehind: boolean;
+  push(events: readonly LoggedEvent[]): void;
+  take(): LoggedEvent[];
+  /** Resolves when there are pending events, or on `wake`. */
+  hasMore(): Promise<void>;
+  wake(): void;
+}
+
+/** Creates a follower without pending events. */
+export function createFollower(): Follower {
+  let pending: LoggedEvent[] = [];
+  let onWake = (): void => {};
+  return {
+    isBehind: false,
+    push(events) {
+      if (pending.length + events.length >= MAX_PENDING) {
+        this.isBehind = true;
+        pending = [];
+      } else {
+        pending.push(...events);
+      }
+      onWake();
+    },
+    take() {
+      const taken = pending;
+      pending = [];
+      return taken;
+    },
+    hasMore() {
+      if (pending.length > 0 || this.isBehind) return Promise.resolve();
+      return new Promise((resolve) => {
+        onWake = resolve;
+      });
+    },
+    wake: () => onWake(),
+  };
+}
+
+/** Reads the end of the event log over one connection. */
 export interface Tail {
-  /** From where on it hears of everything. */
+  /** The id after which the tail delivers every event. */
   readonly position: Promise<string>;
   stop(): void;
 }
 
-/** Reads the log's end as it grows, for all followers. */
+/** Starts to pass every new event to all followers. */
 export function startTail(
   log: EventLog,
   blocking: Redis,
   followers: ReadonlySet<Follower>,
   waitMs: number,
 ): Tail {
-  let isOver = false;
-  const over = new AbortController();
-  const position = untilAnswered(() => log.last(), { signal: over.signal });
+  let isStopped = false;
+  const stopping = new AbortController();
+  const position = untilAnswered(() => log.last(), { signal: stopping.signal });
   const run = async (): Promise<void> => {
     let last = await position;
-    while (!isOver) {
+    while (!isStopped) {
       try {
-        // Made anew, it asks again by itself.
-        const late = setInterval(() => blocking.disconnect(true), waitMs + LATE_MS);
-        // What waits for a server that is away is never rejected when its connection is given up.
-        const next = unlessAborted(log.next(blocking, last, waitMs), over.signal);
-        const some = await next.finally(() => clearInterval(late));
-        last = some.at(-1)?.id ?? last;
-        if (some.length > 0) for (const follower of followers) follower.hear(some);
+        // The new connection repeats the pending command.
+        const watchdog = setInterval(() => blocking.disconnect(true), waitMs + SILENCE_MS);
+        // If Redis is down when the connection is closed, ioredis never rejects the pending command.
+        const next = unlessAborted(log.next(blocking, last, waitMs), stopping.signal);
+        const events = await next.finally(() => clearInterval(watchdog));
+        last = events.at(-1)?.id ?? last;
+        if (events.length > 0) for (const follower of followers) follower.push(events);
       } catch {
-        // The connection comes back by itself; meanwhile nothing is missed, for it is all in the log.
-        if (!isOver) await new Promise((resolve) => setTimeout(resolve, AGAIN_MS).unref());
+        // ioredis reconnects by itself. No event is missed meanwhile, because the log has them all.
+        if (!isStopped) await new Promise((resolve) => setTimeout(resolve, RETRY_MS).unref());
       }
     }
   };
-  // Whoever follows hears of a position that cannot be had.
+  // A follower awaits `position` and receives its error.
   run().catch(() => {});
   return {
     position,
     stop() {
-      isOver = true;
-      over.abort();
+      isStopped = true;
+      stopping.abort();
       blocking.disconnect();
     },
   };

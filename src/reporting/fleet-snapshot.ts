@@ -18,48 +18,55 @@ import { type CampaignCounts, countCampaigns } from './campaign-counts.js';
 import { laneStatus } from './status.js';
 
 /**
- * Why a lane starts nothing, or only a probe; its status has sentences for it. `throttled`: by 429; `unreachable`: no
- * answers; `redis`: Redis forgot something; `operator`: held by one; `answer`: stopped by one that no retry mends.
+ * Why a lane starts no requests, or only a probe. `throttled`: the service returned 429; `unreachable`: it does not
+ * respond; `recovery`: Redis may have lost data; `operator`: an operator paused the lane; `stopped`: a response that
+ * retrying cannot fix, such as 403, stopped it. The lane's status describes the reason in words.
  */
-export const CAUSES = ['throttled', 'unreachable', 'redis', 'operator', 'answer'] as const;
-/** See {@link CAUSES}. */
-export type Cause = (typeof CAUSES)[number];
+export const PAUSE_CAUSES = ['throttled', 'unreachable', 'recovery', 'operator', 'stopped'] as const;
+/** See {@link PAUSE_CAUSES}. */
+export type PauseCause = (typeof PAUSE_CAUSES)[number];
 
-/** A lane with what its campaigns come to. */
+/** The status of a lane and the totals of its campaigns. */
 export interface LaneSnapshot extends CampaignCounts {
   readonly status: LaneStatus;
-  /** Null while it is open. One that probes still has the cause of its pause. */
-  readonly cause: Cause | null;
-  /** How long the accepted request that is due first has been due, ms; 0 while none is. */
+  /** Null while the lane is open. A lane that probes keeps the cause of its pause. */
+  readonly cause: PauseCause | null;
+  /** How long the earliest due poll is overdue, in ms; 0 if no poll is due. */
   readonly pollOverdueMs: number;
-  readonly notifications: Notifications;
+  readonly notifications: NotificationSnapshot;
 }
 
-/** How a lane's notifications stand. */
-export interface Notifications {
-  /** Whose subscription was there when it was last looked at; null if it never was. */
+/** The state of a lane's notifications. */
+export interface NotificationSnapshot {
+  /** The subscription at the last check; null before the first check. */
   readonly subscription: SubscriptionState | null;
-  /** Since one came; null if none has. */
-  readonly heardAgoMs: number | null;
-  /** Ids of requests that were notified of and that nobody knows yet. */
-  readonly early: number;
+  /** Time since the last notification; null before the first one. */
+  readonly lastReceivedMsAgo: number | null;
+  /** Request ids in notifications that match no request yet. */
+  readonly unmatched: number;
 }
 
 export { SUBSCRIPTION_STATES };
 
-/** Everything that is there, counted; for metrics. */
+/** The state of all lanes, queues, and workers, for metrics. */
 export interface FleetSnapshot {
   readonly lanes: readonly LaneSnapshot[];
-  /** Jobs of lanes, of each stage. */
+  /** Jobs in the queue of each stage; a lane with work has one. */
   readonly jobs: Readonly<Record<Stage, Depth>>;
-  /** Worker processes alive, of each role. */
+  /** Live worker processes by role. */
   readonly workers: Readonly<Record<Role, number>>;
-  /** Since the last sweep of these lanes was done; null if none was within a day. */
+  /** Time since the last sweep of these lanes; null if there was none within a day. */
   readonly sweptAgoMs: number | null;
 }
 
-/** What {@link createFleetSnapshot} goes by. */
-export interface FleetSnapshotOptions {
+/** Takes snapshots of the fleet. */
+export interface FleetReader {
+  /** Counts everything, lane by lane. It reads every stored campaign; with very many, the counts may be a minute old. */
+  fleetSnapshot(): Promise<FleetSnapshot>;
+}
+
+/** What {@link createFleetReader} needs. */
+export interface FleetReaderOptions {
   readonly redis: Redis;
   readonly keys: Keys;
   readonly lanes: ReadonlyMap<string, Lane>;
@@ -68,20 +75,20 @@ export interface FleetSnapshotOptions {
   readonly monotonic: Clock;
 }
 
-/** Of the time, the most that goes into reading campaigns: of a hundred thousand that are kept it takes a second or two. */
-const SHARE = 0.05;
+/** The share of time that may be spent reading campaigns. Reading a hundred thousand takes a second or two. */
+const MAX_READING_SHARE = 0.05;
 
-/** Counts everything; who asks meanwhile shares the next answer. Of very many campaigns the counts may be a minute old. */
-export function createFleetSnapshot(options: FleetSnapshotOptions): () => Promise<FleetSnapshot> {
+/** Creates the reader. Concurrent calls share one snapshot. */
+export function createFleetReader(options: FleetReaderOptions): FleetReader {
   const { redis, keys, lanes, wakers, roster, monotonic } = options;
   const counters = new Map(
-    [...lanes.keys()].map((name) => [name, sparing(() => countCampaigns(redis, keys, name), monotonic)]),
+    [...lanes.keys()].map((name) => [name, rateLimited(() => countCampaigns(redis, keys, name), monotonic)]),
   );
-  const countLane = async (lane: Lane): Promise<LaneSnapshot> => {
+  const laneSnapshot = async (lane: Lane): Promise<LaneSnapshot> => {
     const [view, counts, notifications] = await Promise.all([
       lane.look(),
       counters.get(lane.name)?.() ?? countCampaigns(redis, keys, lane.name),
-      notificationsOf(redis, keys, lane.name),
+      notificationSnapshot(redis, keys, lane.name),
     ]);
     return {
       status: laneStatus(lane, view),
@@ -91,49 +98,49 @@ export function createFleetSnapshot(options: FleetSnapshotOptions): () => Promis
       ...counts,
     };
   };
-  return coalesced(async () => {
+  const fleetSnapshot = coalesced(async () => {
     const all = [...lanes.values()];
-    const [counted, jobs, alive, swept] = await Promise.all([
-      Promise.all(all.map(countLane)),
+    const [snapshots, jobs, alive, swept] = await Promise.all([
+      Promise.all(all.map(laneSnapshot)),
       wakers.depth(),
       roster.alive(),
       sweptAgoMs(redis, keys, all),
     ]);
     const withRole = (role: Role): number => alive.filter(({ roles }) => roles.includes(role)).length;
-    const workers = perName(ROLES, withRole);
-    return { lanes: counted, jobs, workers, sweptAgoMs: swept };
+    return { lanes: snapshots, jobs, workers: perName(ROLES, withRole), sweptAgoMs: swept };
   });
+  return { fleetSnapshot };
 }
 
-/** Runs no more often than leaves it its share of the time; in between the last answer stands. */
-function sparing<Answer>(run: () => Promise<Answer>, monotonic: Clock): () => Promise<Answer> {
-  let last: { readonly answer: Answer; readonly until: number } | undefined;
+/** Calls `run` so rarely that it takes at most its share of the time. Meanwhile it returns the last result. */
+function rateLimited<Result>(run: () => Promise<Result>, monotonic: Clock): () => Promise<Result> {
+  let last: { readonly result: Result; readonly validUntil: number } | undefined;
   return async () => {
     const began = monotonic();
-    if (last !== undefined && began < last.until) return last.answer;
-    const answer = await run();
+    if (last !== undefined && began < last.validUntil) return last.result;
+    const result = await run();
     const now = monotonic();
-    last = { answer, until: now + (now - began) * (1 / SHARE - 1) };
-    return answer;
+    last = { result, validUntil: now + (now - began) * (1 / MAX_READING_SHARE - 1) };
+    return result;
   };
 }
 
-async function notificationsOf(redis: Redis, keys: Keys, lane: string): Promise<Notifications> {
-  const [{ state, heardAt, now }, early] = await Promise.all([
+async function notificationSnapshot(redis: Redis, keys: Keys, lane: string): Promise<NotificationSnapshot> {
+  const [{ state, heardAt, now }, unmatched] = await Promise.all([
     callbackState(redis, keys, lane).read(),
     redis.zcard(keys.lane(lane, 'waiting')),
   ]);
   return {
     subscription: state === '' ? null : state,
-    heardAgoMs: heardAt === 0 ? null : Math.max(0, now - heardAt),
-    early,
+    lastReceivedMsAgo: heardAt === 0 ? null : Math.max(0, now - heardAt),
+    unmatched,
   };
 }
 
-function causeOf(view: LaneView): Cause | null {
-  if (view.stopped !== '') return 'answer';
+function causeOf(view: LaneView): PauseCause | null {
+  if (view.stopped !== '') return 'stopped';
   if (view.held !== '') return 'operator';
-  if (view.graceUntil > view.now) return 'redis';
+  if (view.graceUntil > view.now) return 'recovery';
   if (view.paused === '') return null;
   return view.paused === 'throttled' ? 'throttled' : 'unreachable';
 }

@@ -1,14 +1,14 @@
 --[[
-  recipient-range: how a run of a campaign's recipients stands, all of one moment: between two, a batch would be seen twice or
-  not at all. A script and no transaction, which a Redis that is full refuses though it only reads. Changes nothing.
+  recipient-range: reads a range of a campaign's recipients at one moment. Separate reads could see a batch twice or not at
+  all. It is a script because Redis refuses even read-only transactions when it is full. Changes nothing.
   KEYS[1] statesKey    hash: campaign -> its state, JSON
-  KEYS[2] claimsKey    hash: claim number -> send in flight
-  KEYS[3] unknownKey   hash: claim number -> batch of whose outcome nobody knows
-  KEYS[4] statusesKey  string: one byte a recipient
-  ARGV[1] campaign     its id
-  ARGV[2] first        ordinal of the first recipient
-  ARGV[3] count        how many
-  Returns              state, claims, unknown batches (name and value in turn), bytes; false where there is no campaign
+  KEYS[2] claimsKey    hash: claim number -> claim in flight, JSON
+  KEYS[3] unknownKey   hash: claim number -> claim with an unknown outcome, JSON
+  KEYS[4] statusesKey  string: one letter per recipient
+  ARGV[1] campaign     campaign id
+  ARGV[2] first        first ordinal of the range
+  ARGV[3] count        recipients in the range
+  Returns              state, claims, unknown claims (each as names and values in turn), letters; false if there is no campaign
 ]]
 local statesKey = KEYS[1]
 local claimsKey = KEYS[2]

@@ -1,5 +1,6 @@
 import { requestReference } from '../campaign/campaign-id.js';
 import { estimateRemaining } from '../campaign/estimate.js';
+import { describePause } from '../campaign/pause-reason.js';
 import { perName } from '../campaign/per-name.js';
 import { recipientsPerRequest } from '../campaign/planning.js';
 import { RECIPIENT_STATES, type RecipientState } from '../campaign/recipient.js';
@@ -9,21 +10,31 @@ import type { UnknownBatch } from '../lane/commands.js';
 import type { Lane } from '../lane/lane.js';
 import type { LaneView } from '../lane/lane-status.js';
 
-const UNKNOWN_SHOWN = 100;
+const MAX_UNKNOWN_OUTCOMES = 100;
 const iso = (ms: number): string => new Date(ms).toISOString();
 const isoOrNull = (ms: number): string | null => (ms > 0 ? iso(ms) : null);
 
-/** How a campaign stands, out of what is stored of it and how its lane stands. Pure. */
-export function campaignStatus(
-  meta: CampaignMeta,
-  state: StoredState,
-  lane: Lane,
-  view: LaneView,
-  unknown: readonly UnknownBatch[],
-  hasWorkers: boolean,
-): CampaignStatus {
+/** What the status of a campaign is computed from. */
+interface StatusInput {
+  readonly meta: CampaignMeta;
+  readonly state: StoredState;
+  readonly lane: Lane;
+  readonly view: LaneView;
+  readonly unknownOutcomes: readonly UnknownBatch[];
+  readonly hasWorkers: boolean;
+}
+
+/** Computes the status of a campaign. Pure. */
+export function campaignStatus({
+  meta,
+  state,
+  lane,
+  view,
+  unknownOutcomes,
+  hasWorkers,
+}: StatusInput): CampaignStatus {
   const counts = perName(RECIPIENT_STATES, (name) => state.n[name] ?? 0);
-  const blockedBy = blocked(state, counts, view);
+  const blockedBy = campaignBlock(state, counts, view);
   return {
     id: meta.id,
     name: meta.name,
@@ -39,31 +50,23 @@ export function campaignStatus(
     waitingFor: waitingFor(state, counts, view, hasWorkers),
     eta: eta(state, counts, lane, view, blockedBy !== null && blockedBy.until === null),
     contradictions: state.contradictions,
-    unknownOutcomes: unknown.slice(0, UNKNOWN_SHOWN).map(({ number, count, since, reason }) => ({
-      request: requestReference(meta.id, number),
-      recipients: count,
-      since: iso(since),
-      reason,
-    })),
+    unknownOutcomes: unknownOutcomes
+      .slice(0, MAX_UNKNOWN_OUTCOMES)
+      .map(({ number, count, since, reason }) => ({
+        request: requestReference(meta.id, number),
+        recipients: count,
+        since: iso(since),
+        reason,
+      })),
   };
 }
 
-/** How a lane stands. Pure. */
+/** Computes the status of a lane. Pure. */
 export function laneStatus(lane: Lane, view: LaneView): LaneStatus {
   const { settings } = lane;
-  const paused = view.pausedUntil > view.now;
-  const state = view.stopped
-    ? 'stopped'
-    : view.held
-      ? 'held'
-      : paused || view.graceUntil > view.now
-        ? 'paused'
-        : view.paused
-          ? 'probing'
-          : 'open';
   return {
     name: lane.name,
-    state,
+    state: stateOf(view),
     quota: {
       configured: settings.hourlyQuota,
       learned: settings.hourlyQuota === 'auto' ? view.learned : null,
@@ -85,37 +88,42 @@ export function laneStatus(lane: Lane, view: LaneView): LaneStatus {
   };
 }
 
+function stateOf(view: LaneView): LaneStatus['state'] {
+  if (view.stopped) return 'stopped';
+  if (view.held) return 'held';
+  if (view.pausedUntil > view.now || view.graceUntil > view.now) return 'paused';
+  return view.paused ? 'probing' : 'open';
+}
+
+/** Permits in use: requests of the window, and requests in flight. */
 function usedOf(view: LaneView): number {
   return view.sends + view.polls + view.inFlightSends + view.inFlightPolls;
 }
 
 type Block = CampaignStatus['blockedBy'];
 
-/** Why the lane starts nothing, whoever asks. */
+/** Why the lane starts no requests, whichever campaign they belong to. */
 function laneBlock(view: LaneView): Block {
   if (view.stopped) return { reason: view.stopped, until: null };
   if (view.held) return { reason: view.held, until: null };
   if (view.graceUntil > view.now) {
-    return { reason: 'Redis was replaced; workers tell what they remember', until: iso(view.graceUntil) };
+    const reason = 'recovering: workers replay their recent claims after Redis may have lost data';
+    return { reason, until: iso(view.graceUntil) };
   }
   if (view.pausedUntil > view.now) {
-    const words: Record<string, string> = {
-      throttled: 'the service answered 429',
-      unreachable: 'the service cannot be reached or does not answer',
-    };
-    return { reason: words[view.paused] ?? view.paused, until: iso(view.pausedUntil) };
+    return { reason: describePause(view.paused), until: iso(view.pausedUntil) };
   }
   return null;
 }
 
-function blocked(state: StoredState, counts: Record<RecipientState, number>, view: LaneView): Block {
+function campaignBlock(state: StoredState, counts: Record<RecipientState, number>, view: LaneView): Block {
   if (counts.planned === 0) return null;
   if (state.s === 'paused') return { reason: state.blocked || 'paused', until: null };
-  if (state.s === 'scheduled') return { reason: 'its time has not come', until: isoOrNull(state.launch) };
+  if (state.s === 'scheduled') return { reason: 'scheduled for later', until: isoOrNull(state.launch) };
   if (state.s !== 'running') return null;
   const lane = laneBlock(view);
   if (lane !== null) return lane;
-  if (usedUp(view) && view.nextPermitAt > view.now) {
+  if (isUsedUp(view) && view.nextPermitAt > view.now) {
     return { reason: 'the quota is used up', until: iso(view.nextPermitAt) };
   }
   return null;
@@ -134,23 +142,23 @@ function waitingFor(
   if (planned + sending + deliveredToNetwork === 0 && unknown > 0) return 'resolve';
   if (!hasWorkers) return 'workers';
   if (view.stopped || view.held) return 'lane';
-  if (planned > 0) return laneBlock(view) !== null ? 'lane' : usedUp(view) ? 'permits' : null;
+  if (planned > 0) return laneBlock(view) !== null ? 'lane' : isUsedUp(view) ? 'permits' : null;
   return deliveredToNetwork > 0 ? 'reports' : null;
 }
 
-function usedUp(view: LaneView): boolean {
+function isUsedUp(view: LaneView): boolean {
   return view.limit !== null && usedOf(view) >= view.limit;
 }
 
-/** By the quota; where it has room, by how long a request takes and how many are in flight. */
+/** When the last recipient is sent to: the later of what the quota and what the latency of requests allow. */
 function eta(
   state: StoredState,
   { planned }: Record<RecipientState, number>,
   lane: Lane,
   view: LaneView,
-  isHeld: boolean,
+  isBlocked: boolean,
 ): string | null {
-  if (planned === 0 || isHeld || !['running', 'scheduled'].includes(state.s)) return null;
+  if (planned === 0 || isBlocked || !['running', 'scheduled'].includes(state.s)) return null;
   const sends = Math.ceil(planned / recipientsPerRequest(state.batch > 1, lane.rules.maxRecipients));
   const { sentAfterMs } = estimateRemaining(sends, sends, {
     limit: view.limit,

@@ -55,7 +55,6 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'lane',
     'notifications',
     'recovery',
-    'volley',
   ],
   access: ['clock', 'campaign', 'redis', 'lane', 'volley'],
   volley: ['auth', 'campaign', 'events', 'import', 'notifications', 'recovery', 'reporting'],
@@ -101,7 +100,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'volley',
     'runtime',
   ],
-  metrics: ['clock', 'version', 'config', 'events', 'reporting', 'volley'],
+  metrics: ['clock', 'version', 'config', 'events', 'reporting'],
   http: [
     'clock',
     'duration',

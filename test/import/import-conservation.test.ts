@@ -73,7 +73,7 @@ test('nothing of a list is lost and nothing is made up, whatever is in it', asyn
           sendable.map(([number, name]) => ({ number: mobile(number), values: isPersonal ? [name] : [] })),
         );
         const reported: string[] = [];
-        for await (const { recipient } of reportRows(deps, id)) reported.push(recipient);
+        for await (const { recipient } of reportRows(deps.redis, deps.keys, id)) reported.push(recipient);
         const last = [...good.keys()].filter(isSuppressed).map(mobile);
         expect(reported).toEqual([...stored.map(({ number }) => number), ...last]);
       },

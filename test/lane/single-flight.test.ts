@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { coalesced } from '../../src/lane/single-flight.js';
-import { ahead } from '../../src/reporting/read-ahead.js';
+import { inBatches } from '../../src/reporting/in-batches.js';
 
 test('who asks while one runs shares the next, which begins after he has asked', async () => {
   const ends: ((answer: number) => void)[] = [];
@@ -42,7 +42,7 @@ test('a list is asked about some at a time, answered in its order, and no furthe
     for (let item = 0; item < 100; item++) yield item;
   };
   const read: number[] = [];
-  for await (const answer of ahead(items(), 10, double)) {
+  for await (const answer of inBatches(items(), 10, double)) {
     read.push(answer);
     if (read.length === 25) break;
   }

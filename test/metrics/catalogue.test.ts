@@ -94,7 +94,7 @@ async function traffic() {
     async () => {
       const [one, other] = [await volley.status(outcome.id), await volley.status(held)];
       const heard = (await volley.fleetSnapshot()).lanes.some(
-        ({ notifications }) => notifications.heardAgoMs !== null,
+        ({ notifications }) => notifications.lastReceivedMsAgo !== null,
       );
       const isThrottled = other.requests.throttled > 0 && other.quota.limit !== null;
       return one.waitingFor === 'resolve' && isThrottled && heard;

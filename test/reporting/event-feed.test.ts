@@ -19,7 +19,7 @@ function withResolvers() {
   return { promise, resolve };
 }
 
-/** A feed on a log of its own; `process` makes another one of the same log. */
+/** A new log; `process` creates a feed on it, as another process would. */
 function feeds(name: string) {
   const log = eventLog(redis, keyNames(`${prefix}-${name}`));
   const process = () => {
@@ -36,7 +36,7 @@ const resumed = (campaign: number): VolleyEvent => ({
   campaign: String(campaign),
 });
 
-/** Takes items after the start until there are so many. */
+/** The campaigns of the first `count` items, without the start. */
 async function take(items: AsyncIterable<FeedItem>, count: number): Promise<string[]> {
   const taken: string[] = [];
   for await (const item of items) {
@@ -50,17 +50,17 @@ async function take(items: AsyncIterable<FeedItem>, count: number): Promise<stri
 const upTo = (from: number, to: number): string[] =>
   Array.from({ length: to - from }, (_, at) => String(from + at));
 
-/** A way to Redis whose connections can be made to say nothing any more, without being closed. */
+/** A proxy to Redis that can close its connections or make them silent. */
 async function openProxy(to: string) {
   const { hostname, port } = new URL(to);
   const open = new Set<Socket>();
-  const { promise: asked, resolve } = withResolvers();
+  const { promise: isWaiting, resolve } = withResolvers();
   const server = createServer((near) => {
     const far = dial(Number(port), hostname).on('error', () => {});
     near
       .on('error', () => {})
-      .on('data', (piece) => {
-        if (String(piece).toUpperCase().includes('XREAD')) resolve();
+      .on('data', (chunk) => {
+        if (String(chunk).toUpperCase().includes('XREAD')) resolve();
       });
     near.pipe(far).pipe(near);
     open.add(near).add(far);
@@ -71,11 +71,11 @@ async function openProxy(to: string) {
     for (const socket of open) socket.destroy();
   });
   const address = server.address();
-  if (address === null || typeof address === 'string') throw new Error('it does not listen');
+  if (address === null || typeof address === 'string') throw new Error('the proxy does not listen');
   return {
     url: Object.assign(new URL(to), { host: `127.0.0.1:${address.port}` }).href,
-    asked,
-    goAway(): void {
+    isWaiting,
+    closeAll(): void {
       server.close();
       for (const socket of open) socket.destroy();
     },
@@ -85,82 +85,82 @@ async function openProxy(to: string) {
   };
 }
 
-test('A follower hears of what other processes tell, in their order, and of nothing before', async () => {
+test('A follower receives the events of other processes in order, from now on', async () => {
   const { log, process } = feeds('two');
   const [one, two] = [process(), process()];
-  one.tell(resumed(0));
+  one.publish(resumed(0));
   await one.close();
   const items = two.follow()[Symbol.asyncIterator]();
-  const [told] = await log.after('0-0', 1);
-  expect(await items.next()).toMatchObject({ value: { kind: 'start', id: told?.id } });
-  one.tell(resumed(1));
+  const [published] = await log.after('0-0', 1);
+  expect(await items.next()).toMatchObject({ value: { kind: 'start', id: published?.id } });
+  one.publish(resumed(1));
   expect(await items.next()).toMatchObject({ value: { kind: 'event', event: { campaign: '1' } } });
   await items.return?.();
 });
 
-test('Who comes later hears nothing of what was told to those before', async () => {
+test('A later follower does not receive events that earlier followers received', async () => {
   const { process } = feeds('later');
   const feed = process();
   const first = feed.follow()[Symbol.asyncIterator]();
   await first.next();
-  feed.tell(resumed(1));
+  feed.publish(resumed(1));
   await first.next();
   const second = feed.follow()[Symbol.asyncIterator]();
   await second.next();
-  feed.tell(resumed(2));
+  feed.publish(resumed(2));
   expect(await second.next()).toMatchObject({ value: { event: { campaign: '2' } } });
   await Promise.all([first.return?.(), second.return?.()]);
 });
 
-test('After an id that no event has had yet there is a gap, and then what happens', async () => {
+test('A follower that resumes after an id in the future receives a gap and then new events', async () => {
   const { process } = feeds('ahead');
   const feed = process();
   const items = feed.follow({ after: '999999999999999-0' })[Symbol.asyncIterator]();
   await items.next();
   expect(await items.next()).toMatchObject({ value: { kind: 'gap' } });
-  feed.tell(resumed(1));
+  feed.publish(resumed(1));
   expect(await items.next()).toMatchObject({ value: { event: { campaign: '1' } } });
   await items.return?.();
 });
 
-test('What happens at every request is not told', async () => {
+test('Events that are not broadcast are not stored', async () => {
   const { log, process } = feeds('kinds');
   const feed = process();
-  feed.tell({ type: 'sweep.failed', error: new Error('a test') });
-  feed.tell(resumed(1));
+  feed.publish({ type: 'sweep.failed', error: new Error('a test') });
+  feed.publish(resumed(1));
   await feed.close();
   expect(await log.after('0-0', 10)).toHaveLength(1);
 });
 
-test('Everything after an id is told once, what comes meanwhile included', async () => {
+test('A follower that resumes after an id receives every later event once, including new ones', async () => {
   const { log, process } = feeds('resume');
   const feed = process();
   for (let at = 0; at < 1_500; at += 1) await log.append(JSON.stringify(resumed(at)));
   const [first] = await log.after('0-0', 1);
   const items = feed.follow({ after: first?.id });
-  const told = (async () => {
+  const appended = (async () => {
     for (let at = 1_500; at < 2_000; at += 1) await log.append(JSON.stringify(resumed(at)));
   })();
   expect(await take(items, 1_999)).toEqual(upTo(1, 2_000));
-  await told;
+  await appended;
 });
 
-test('A follower who is slow misses nothing', async () => {
+test('A slow follower receives every event', async () => {
   const { log, process } = feeds('slow');
   const feed = process();
   const items = feed.follow({ after: '0-0' })[Symbol.asyncIterator]();
   await log.append(JSON.stringify(resumed(0)));
   await items.next();
   await items.next();
-  // More than is kept for anybody, while another follower shows that all of it was heard.
-  const quick = take(feed.follow({ after: '0-0' }), 5_000);
+  // More events than a follower may have pending. A fast follower shows that the tail has read them all.
+  const fast = take(feed.follow({ after: '0-0' }), 5_000);
   for (let at = 1; at < 5_000; at += 1) await log.append(JSON.stringify(resumed(at)));
-  expect(await quick).toEqual(upTo(0, 5_000));
+  expect(await fast).toEqual(upTo(0, 5_000));
   const rest = { [Symbol.asyncIterator]: () => items };
   expect(await take(rest, 4_999)).toEqual(upTo(1, 5_000));
 });
 
-test('What is not kept any more is told as a gap', async () => {
+test('A follower that resumes after a trimmed event receives a gap', async () => {
   const { log, process } = feeds('gap');
   const feed = process();
   await log.append(JSON.stringify(resumed(0)));
@@ -176,7 +176,7 @@ test('What is not kept any more is told as a gap', async () => {
   expect(await take(feed.follow({ after: newest?.id }), 1)).toEqual(['10201']);
 });
 
-test('Who follows so slowly that something is cut off before him is told of a gap, too', async () => {
+test('A follower that is so slow that events are trimmed before it reads them receives a gap', async () => {
   const { log, process } = feeds('cut');
   const feed = process();
   const key = keyNames(`${prefix}-cut`).events;
@@ -192,20 +192,20 @@ test('Who follows so slowly that something is cut off before him is told of a ga
   for (let taken = 0; taken < 2; taken += 1) await items.next();
   await flood(1, 25_000);
   const rest = { [Symbol.asyncIterator]: () => items };
-  const heard: string[] = [];
+  const received: string[] = [];
   for await (const item of rest) {
-    heard.push(item.kind === 'event' && 'campaign' in item.event ? item.event.campaign : item.kind);
-    if (heard.at(-1) === '24999') break;
+    received.push(item.kind === 'event' && 'campaign' in item.event ? item.event.campaign : item.kind);
+    if (received.at(-1) === '24999') break;
   }
-  const gap = heard.indexOf('gap');
-  expect(heard.filter((told) => told === 'gap')).toHaveLength(1);
-  // All before it, and all after it, each once.
-  expect(heard.slice(0, gap)).toEqual(upTo(1, gap + 1));
-  const after = heard.slice(gap + 1);
+  const gap = received.indexOf('gap');
+  expect(received.filter((kind) => kind === 'gap')).toHaveLength(1);
+  // Every event before the gap, and every event after it, exactly once.
+  expect(received.slice(0, gap)).toEqual(upTo(1, gap + 1));
+  const after = received.slice(gap + 1);
   expect(after).toEqual(upTo(Number(after[0]), 25_000));
 });
 
-test('What a Redis that forgot does not know any more is told as a gap', async () => {
+test('A follower that resumes after an event that Redis has lost receives a gap', async () => {
   const { log, process } = feeds('forgot');
   const feed = process();
   for (let at = 0; at < 3; at += 1) await log.append(JSON.stringify(resumed(at)));
@@ -216,7 +216,7 @@ test('What a Redis that forgot does not know any more is told as a gap', async (
   expect(await take(feed.follow({ after: '0-0' }), 1)).toEqual(['3']);
 });
 
-test('A server that is gone without a word is noticed', async () => {
+test('A connection that becomes silent is replaced', async () => {
   const { log } = feeds('mute');
   const proxy = await openProxy(url);
   const feed = createEventFeed({ log, connect: () => connect(proxy.url, 'blocking'), waitMs: 100 });
@@ -224,14 +224,14 @@ test('A server that is gone without a word is noticed', async () => {
   const items = feed.follow()[Symbol.asyncIterator]();
   await items.next();
   const next = items.next();
-  await proxy.asked;
+  await proxy.isWaiting;
   proxy.fallSilent();
-  feed.tell(resumed(1));
+  feed.publish(resumed(1));
   expect(await next).toMatchObject({ value: { event: { campaign: '1' } } });
   await items.return?.();
 });
 
-test('Who goes while Redis is away leaves nothing behind that would keep the process', async () => {
+test('A follower that leaves while Redis is down leaves no connection or timer behind', async () => {
   const { log } = feeds('away');
   const proxy = await openProxy(url);
   const own = connect(proxy.url, 'blocking');
@@ -241,36 +241,36 @@ test('Who goes while Redis is away leaves nothing behind that would keep the pro
   const items = feed.follow({ signal: over.signal })[Symbol.asyncIterator]();
   await items.next();
   const next = items.next();
-  await proxy.asked;
-  proxy.goAway();
+  await proxy.isWaiting;
+  proxy.closeAll();
   await once(own, 'reconnecting');
   over.abort();
   expect(await next).toMatchObject({ done: true });
   const disconnect = vi.spyOn(own, 'disconnect');
-  // A connection that says nothing is made anew every 3.1 s.
+  // A silent connection is replaced after 3.1 s.
   await delay(3_300);
   expect(disconnect).not.toHaveBeenCalled();
 });
 
-test('An id that is none is refused', async () => {
+test('An invalid event id is rejected', async () => {
   const { process } = feeds('none');
-  await expect(take(process().follow({ after: 'x' }), 1)).rejects.toThrow('no id of an event');
+  await expect(take(process().follow({ after: 'x' }), 1)).rejects.toThrow('not a valid event id');
 });
 
 test.each([
-  ['signal', 'at once'],
+  ['signal', 'before it starts'],
   ['signal', 'while it reads'],
   ['signal', 'while it waits'],
-  ['closing', 'while it reads'],
-  ['closing', 'while it waits'],
-])('A %s ends the following %s', async (by, when) => {
+  ['close', 'while it reads'],
+  ['close', 'while it waits'],
+])('A %s ends a follower %s', async (by, when) => {
   const { log, process } = feeds(`ends-${by}-${when.replaceAll(' ', '-')}`);
   const reading = withResolvers();
   const read = log.after;
-  log.after = async (...asked) => {
-    const some = await read(...asked);
+  log.after = async (...args) => {
+    const events = await read(...args);
     reading.resolve();
-    return some;
+    return events;
   };
   const feed = process();
   const over = new AbortController();
@@ -278,8 +278,8 @@ test.each([
     (taken) => taken,
     () => [],
   );
-  if (when !== 'at once') await reading.promise;
-  // What was read has been looked at by then, and nothing is to be told.
+  if (when !== 'before it starts') await reading.promise;
+  // By then, the follower has processed the events that it read and has nothing to yield.
   if (when === 'while it waits') await new Promise((resolve) => setImmediate(resolve));
   if (by === 'signal') over.abort();
   else await feed.close();

@@ -23,9 +23,9 @@ function opened(name: string) {
   return { volley, key: (of: string) => keyNames(own).lane('default', of), lane: own };
 }
 
-test('However many campaigns are kept, each is counted once', async () => {
+test('Every stored campaign is counted once, however many there are', async () => {
   const { keys, campaign } = laneFixture(redis, prefix, 'many');
-  // More than a small hash holds: it is then read in pieces.
+  // Enough that Redis returns the hash in several parts.
   const made = Array.from({ length: 1_300 }, (_, at) => {
     const isOver = at % 10 === 0;
     const n = isOver ? { deliveredToTerminal: 2, rejected: 1 } : { planned: 3 };
@@ -39,18 +39,18 @@ test('However many campaigns are kept, each is counted once', async () => {
   expect(counts.requests).toEqual({ send: 1_300, poll: 2_600 });
 });
 
-test('A fleet without anything is counted too', async () => {
+test('The snapshot of an empty fleet is all zeros', async () => {
   const { volley } = opened('empty');
-  const fleetSnapshot = await volley.fleetSnapshot();
-  expect(fleetSnapshot).toMatchObject({
+  const snapshot = await volley.fleetSnapshot();
+  expect(snapshot).toMatchObject({
     jobs: { send: { active: 0, waiting: 0, delayed: 0 }, poll: { active: 0, waiting: 0, delayed: 0 } },
     workers: { send: 0, 'follow-up': 0 },
     sweptAgoMs: null,
   });
-  expect(fleetSnapshot.lanes).toMatchObject([{ status: { name: 'default' }, cause: null, pollOverdueMs: 0 }]);
+  expect(snapshot.lanes).toMatchObject([{ status: { name: 'default' }, cause: null, pollOverdueMs: 0 }]);
 });
 
-test('How late a poll is, is that of the request which is due first', async () => {
+test('The delay of polls is that of the request that is due first', async () => {
   const { volley, key } = opened('late');
   const overdue = async () => (await volley.fleetSnapshot()).lanes[0]?.pollOverdueMs;
   await redis.zadd(key('unpolled'), Date.now() + 60_000, 'c1:0');
@@ -60,7 +60,7 @@ test('How late a poll is, is that of the request which is due first', async () =
   expect(await overdue()).toBeLessThan(15_000);
 });
 
-test('Why a lane is closed is a word of a closed set', async () => {
+test('The cause of a pause is one of a closed set', async () => {
   const { volley, key } = opened('closed');
   const cause = async () => (await volley.fleetSnapshot()).lanes[0]?.cause;
   await volley.pauseLane('default');
@@ -70,17 +70,17 @@ test('Why a lane is closed is a word of a closed set', async () => {
   const soon = Date.now() + 60_000;
   await redis.hset(key('lane'), { paused: 'throttled', pausedUntil: soon });
   expect(await cause()).toBe('throttled');
-  // Its time is over, and one request finds out whether more may follow.
+  // The pause is over, and one request probes the service.
   await redis.hset(key('lane'), { paused: 'unreachable', pausedUntil: 1 });
   expect(await cause()).toBe('unreachable');
   expect((await volley.fleetSnapshot()).lanes[0]?.status.state).toBe('probing');
   await redis.hset(key('lane'), { stopped: 'the service answered 403' });
-  expect(await cause()).toBe('answer');
+  expect(await cause()).toBe('stopped');
   await redis.hset(key('lane'), { stopped: '', graceUntil: soon });
-  expect(await cause()).toBe('redis');
+  expect(await cause()).toBe('recovery');
 });
 
-test('Workers and their sweep are seen from another process', async () => {
+test('The snapshot includes the workers and the sweeps of other processes', async () => {
   const { volley, lane } = opened('swept');
   const other = createVolley({
     config: loadConfig({
@@ -100,7 +100,7 @@ test('Workers and their sweep are seen from another process', async () => {
   expect((await volley.fleetSnapshot()).workers).toEqual({ send: 0, 'follow-up': 1 });
 });
 
-test('Reading campaigns takes a twentieth of the time, however often it is asked for', async () => {
+test('Reading campaigns takes at most a twentieth of the time, however often snapshots are taken', async () => {
   const { volley, key, lane: own } = opened('often');
   const lane = laneFixture(redis, own, 'default');
   await Promise.all(Array.from({ length: 600 }, (_, at) => lane.campaign(`c${at}`, 1)));
@@ -109,7 +109,7 @@ test('Reading campaigns takes a twentieth of the time, however often it is asked
   expect(await running()).toBe(600);
   const tookMs = performance.now() - began;
   await redis.del(key('states'));
-  // What was read just now stands for a while, and not for ever.
+  // The last counts are reused for a while, but not forever.
   expect(await running()).toBe(600);
   await expect.poll(running, { timeout: 40 * tookMs + 1_000 }).toBe(0);
 });

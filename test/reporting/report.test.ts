@@ -5,7 +5,8 @@ import { importCampaign } from '../../src/import/import-campaign.js';
 import { removeCampaign } from '../../src/import/remove-campaign.js';
 import { openSuppressionList } from '../../src/import/suppression-list.js';
 import { recordsKey, statusesKey } from '../../src/recipients/campaign-keys.js';
-import { findNumber, reportRows } from '../../src/reporting/report.js';
+import { findRecipients } from '../../src/reporting/find-recipient.js';
+import { reportRows } from '../../src/reporting/report.js';
 import { importFixture, mobile } from '../import/import-fixture.js';
 import { testRedis } from '../redis/test-redis.js';
 
@@ -16,11 +17,11 @@ const SENT = Date.UTC(2027, 0, 15, 8, 0, 0);
 async function campaign(message: string, first: number, count: number): Promise<string> {
   const recipients = Array.from({ length: count }, (_, at) => ({ to: mobile(first + at) }));
   const outcome = await importCampaign(deps, { recipients, message, name: message });
-  if (outcome.kind !== 'created') throw new Error(`it was ${outcome.kind}`);
+  if (outcome.kind !== 'created') throw new Error(`the import ended with ${outcome.kind}`);
   return outcome.id;
 }
 
-/** Statuses and records as the scripts write them. */
+/** Writes statuses and records as the scripts do. */
 async function settled(id: string, first: number, letters: string, record: string): Promise<void> {
   await redis.setrange(statusesKey(keys, lane, id), first, letters);
   await redis.hset(recordsKey(keys, lane, id, first), String(first), record);
@@ -39,11 +40,11 @@ async function claimed(hash: 'claims' | 'unknown', number: number, claim: object
 
 async function rows(id: string, status?: string): Promise<ReportRow[]> {
   const found: ReportRow[] = [];
-  for await (const row of reportRows(deps, id, { status })) found.push(row);
+  for await (const row of reportRows(redis, keys, id, { status })) found.push(row);
   return found;
 }
 
-test('each state is told in the words of the interface or by its name, with request, reason and times', async () => {
+test('A row shows the state, reason, request, and times of a recipient in every state', async () => {
   await deps.suppression.add([mobile(102)]);
   const id = await campaign('All states', 100, 16);
   await settled(id, 0, 'NTI', `3,${SENT},61000,,9b1c-4,with,commas`);
@@ -99,7 +100,7 @@ test('each state is told in the words of the interface or by its name, with requ
   ]);
 });
 
-test('what was never sent is what the rest has become', async () => {
+test('Recipients that were never sent to have the state of the remainder', async () => {
   const id = await campaign('Cancelled', 200, 3);
   await settled(id, 1, 'T', `1,${SENT},1,,id`);
   await change(id, { s: 'cancelled', rest: 'cancelled' });
@@ -112,10 +113,10 @@ test('what was never sent is what the rest has become', async () => {
   expect((await rows(id, 'lapsed')).map(({ recipient }) => recipient)).toEqual([mobile(200), mobile(202)]);
 });
 
-test('a long campaign comes whole and in the order of the list, whatever is asked for', async () => {
+test('The report of a long campaign is complete and in the order of the list, with and without a filter', async () => {
   const count = 5_000;
   const id = await campaign('Long', 10_000, count);
-  // Requests of 100 that end within their slice, as claims do.
+  // Requests of up to 100 that do not span two slices, as claims do.
   let first = 0;
   while (first < 3_000) {
     const size = Math.min(100, 256 - (first % 256), 3_000 - first);
@@ -135,23 +136,23 @@ test('a long campaign comes whole and in the order of the list, whatever is aske
   expect(await rows(id, 'planned')).toEqual(all.filter(({ status }) => status === 'planned'));
 });
 
-test('a report of a campaign that is removed meanwhile breaks off, and tells nothing that is not so', async () => {
+test('A report fails if its campaign is removed meanwhile, and its rows until then are correct', async () => {
   const count = 5_000;
   const id = await campaign('Removed', 20_000, count);
   await settled(id, 0, 'T'.repeat(count), `256,${SENT},1,,id`);
   await change(id, { s: 'completed', ended: 1, n: { deliveredToTerminal: count } });
-  const told: ReportRow[] = [];
+  const received: ReportRow[] = [];
   const read = async (): Promise<void> => {
-    for await (const row of reportRows(deps, id)) {
-      told.push(row);
-      if (told.length === 1) await removeCampaign(redis, keys, lane, id);
+    for await (const row of reportRows(redis, keys, id)) {
+      received.push(row);
+      if (received.length === 1) await removeCampaign(redis, keys, lane, id);
     }
   };
   await expect(read()).rejects.toBeInstanceOf(NotFoundError);
-  expect(told.every(({ status }) => status === 'deliveredToTerminal')).toBe(true);
+  expect(received.every(({ status }) => status === 'deliveredToTerminal')).toBe(true);
 });
 
-test('a campaign that does not exist is not found, and a status that does not exist is bad input', async () => {
+test('A report of an unknown campaign rejects with NotFoundError, an invalid status with InputError', async () => {
   await expect(rows('nothing')).rejects.toBeInstanceOf(NotFoundError);
   const id = await campaign('No such status', 300, 1);
   const refused = rows(id, 'arrived');
@@ -159,14 +160,14 @@ test('a campaign that does not exist is not found, and a status that does not ex
   await expect(refused).rejects.toThrow('deliveredToTerminal');
 });
 
-test('a number is found in every campaign that has it, newest first, also where it was suppressed', async () => {
+test('A number is found in every campaign that has it, newest first, even where it was suppressed', async () => {
   const older = await campaign('Older', 400, 600);
   await settled(older, 500, 'T', `1,${SENT},1,,id-500`);
   await deps.suppression.add([mobile(900)]);
   const newer = await campaign('Newer', 899, 3);
   await campaign('Neither', 1_200, 3);
   const found = [];
-  for await (const each of findNumber(deps, ` ${mobile(900).replace('+44', '0')} `)) found.push(each);
+  for await (const each of findRecipients(deps, ` ${mobile(900).replace('+44', '0')} `)) found.push(each);
   expect(found).toEqual([
     expect.objectContaining({ campaign: newer, name: 'Newer', status: 'suppressed', recipient: mobile(900) }),
     expect.objectContaining({
@@ -176,8 +177,8 @@ test('a number is found in every campaign that has it, newest first, also where 
       requestId: 'id-500',
     }),
   ]);
-  for await (const each of findNumber(deps, mobile(9_999))) expect.unreachable(each.campaign);
-  await expect(findNumber(deps, 'nobody').next()).rejects.toBeInstanceOf(InputError);
+  for await (const each of findRecipients(deps, mobile(9_999))) expect.unreachable(each.campaign);
+  await expect(findRecipients(deps, 'nobody').next()).rejects.toBeInstanceOf(InputError);
 });
 
 const allOf = async (found: AsyncIterable<FoundRecipient>): Promise<string[]> => {
@@ -186,34 +187,34 @@ const allOf = async (found: AsyncIterable<FoundRecipient>): Promise<string[]> =>
   return ids;
 };
 
-test('a number is looked for in the lanes that are named, and read by the country that is', async () => {
+test('A search can be limited to lanes, and reads a national number with the given country', async () => {
   const id = await campaign('A lane', 2_000, 1);
-  expect(await allOf(findNumber(deps, mobile(2_000), { lanes: [lane] }))).toEqual([id]);
-  expect(await allOf(findNumber(deps, mobile(2_000), { lanes: ['another'] }))).toEqual([]);
+  expect(await allOf(findRecipients(deps, mobile(2_000), { lanes: [lane] }))).toEqual([id]);
+  expect(await allOf(findRecipients(deps, mobile(2_000), { lanes: ['another'] }))).toEqual([]);
   const abroad = await campaign('Abroad', 2_001, 1);
   const national = mobile(2_001).replace('+44', '0');
   const elsewhere = { ...deps, config: { ...deps.config, defaultCountry: 'DK' } };
-  expect(await allOf(findNumber(elsewhere, national, { country: 'GB' }))).toEqual([abroad]);
-  await expect(allOf(findNumber(deps, national, { country: 'ZZ' }))).rejects.toMatchObject({
+  expect(await allOf(findRecipients(elsewhere, national, { country: 'GB' }))).toEqual([abroad]);
+  await expect(allOf(findRecipients(deps, national, { country: 'ZZ' }))).rejects.toMatchObject({
     field: 'country',
   });
-  await expect(allOf(findNumber(deps, '12'))).rejects.toMatchObject({ field: 'number' });
+  await expect(allOf(findRecipients(deps, '12'))).rejects.toMatchObject({ field: 'number' });
 });
 
-test('a search ends when nobody waits for it any more', async () => {
+test('A search ends when its signal fires', async () => {
   const newest = await campaign('Newest', 2_100, 1);
-  // More than are searched at a time.
+  // More than are searched at the same time.
   const many = Array.from({ length: 200 }, (_, at) => `0000000000${String(at).padStart(3, '0')} ${lane}`);
   await redis.zadd(keys.campaigns, ...many.flatMap((member) => ['0', member]));
   onTestFinished(async () => void (await redis.zrem(keys.campaigns, ...many)));
   const over = new AbortController();
-  const found = findNumber(deps, mobile(2_100), { signal: over.signal });
+  const found = findRecipients(deps, mobile(2_100), { signal: over.signal });
   expect((await found.next()).value).toMatchObject({ campaign: newest });
   over.abort(new Error('gone'));
   await expect(found.next()).rejects.toThrow('gone');
 });
 
-test('numbers that are suppressed are read by the country that is named, and the one at fault by its place', async () => {
+test('Suppressed numbers are read with the given country, and an error names the position of the number', async () => {
   const { defaultCountry: _, ...config } = deps.config;
   const desk = openSuppressionList({ config, suppression: deps.suppression });
   const national = mobile(2_200).replace('+44', '0');
@@ -226,7 +227,7 @@ test('numbers that are suppressed are read by the country that is named, and the
   expect(await desk.remove([mobile(2_201), national], { country: 'GB' })).toBe(2);
 });
 
-test('whoever has many numbers read lets others have their turn', async () => {
+test('Reading many numbers does not block the event loop', async () => {
   const desk = openSuppressionList({ config: deps.config, suppression: deps.suppression });
   let turns = 0;
   const count = (): void => {
@@ -235,7 +236,7 @@ test('whoever has many numbers read lets others have their turn', async () => {
   };
   let ticking = setImmediate(count);
   const numbers = Array.from({ length: 20_000 }, (_, at) => mobile(at));
-  // The last is none, so that nothing of it is written, and nothing else is waited for.
+  // The last one is invalid, so that nothing is written and the call waits for nothing else.
   await expect(desk.add([...numbers, 'none'])).rejects.toMatchObject({ field: 'numbers/20000' });
   clearImmediate(ticking);
   expect(turns).toBeGreaterThanOrEqual(19);

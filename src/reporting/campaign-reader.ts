@@ -1,0 +1,168 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { NotFoundError } from '../campaign/errors.js';
+import type { CampaignState, CampaignStatus } from '../campaign/views.js';
+import { listCampaigns, readMeta, readState } from '../lane/campaigns.js';
+import type { Lane } from '../lane/lane.js';
+import type { LaneFinder } from '../lane/lane-finder.js';
+import type { Roster } from '../recovery/heartbeats.js';
+import type { Redis } from '../redis/connection.js';
+import type { Keys } from '../redis/keys.js';
+import { inBatches } from './in-batches.js';
+import { campaignStatus } from './status.js';
+
+/** Which campaigns {@link CampaignReader.list} returns. */
+export interface ListOptions {
+  readonly state?: CampaignState | undefined;
+  /** Default 50. */
+  readonly limit?: number | undefined;
+}
+
+/** Which campaigns {@link CampaignReader.page} returns. */
+export interface PageOptions extends ListOptions {
+  /** Only campaigns of these lanes; default all. */
+  readonly lanes?: readonly string[] | undefined;
+  /** `next` of the page before. */
+  readonly after?: string | undefined;
+}
+
+/** Some campaigns; `next` is the `after` of the next page, null on the last one. */
+export interface CampaignPage {
+  readonly campaigns: CampaignStatus[];
+  readonly next: string | null;
+}
+
+/** Options of {@link CampaignReader.finished}. */
+export interface WaitOptions {
+  readonly signal?: AbortSignal | undefined;
+  /** Called with every status that was read. */
+  readonly onProgress?: ((status: CampaignStatus) => void) | undefined;
+  /** Time between two reads in ms, default 500. */
+  readonly everyMs?: number | undefined;
+}
+
+/** Reads the status of campaigns. */
+export interface CampaignReader {
+  status(id: string): Promise<CampaignStatus>;
+  /** Newest first. */
+  list(options?: ListOptions): Promise<CampaignStatus[]>;
+  /**
+   * Newest first, one page at a time. A page may be short, or even empty, before the end, because at most 5,000
+   * campaigns are read for it.
+   */
+  page(options?: PageOptions): Promise<CampaignPage>;
+  /** Resolves with the status when the campaign has ended. */
+  finished(id: string, options?: WaitOptions): Promise<CampaignStatus>;
+}
+
+/** What {@link createCampaignReader} needs. */
+export interface CampaignReaderOptions {
+  readonly redis: Redis;
+  readonly keys: Keys;
+  readonly lanes: ReadonlyMap<string, Lane>;
+  readonly finder: LaneFinder;
+  readonly roster: Roster;
+}
+
+const DEFAULT_LIMIT = 50;
+/** Bounds a page of campaigns in a rare state, which would otherwise read every campaign. */
+const MAX_READ_PER_PAGE = 5_000;
+const READ_AT_ONCE = 50;
+const PROGRESS_MS = 500;
+
+/** Creates a reader. It does not access Redis before the first call. */
+export function createCampaignReader({
+  redis,
+  keys,
+  lanes,
+  finder,
+  roster,
+}: CampaignReaderOptions): CampaignReader {
+  /** The parts of a campaign's status that come from its lane. */
+  const readLane = (lane: Lane) => {
+    const read = Promise.all([lane.look(), lane.commands.unknown()]).then(([view, unknown]) => ({
+      view,
+      unknown,
+    }));
+    // It is awaited late, or never if another read fails first: an unhandled rejection would end the process.
+    read.catch(() => {});
+    return read;
+  };
+
+  /** Null for a campaign that does not exist: its id is indexed before it is written, and until after it is removed. */
+  const readStatus = async (
+    id: string,
+    lane: Lane,
+    laneRead: ReturnType<typeof readLane>,
+    hasWorkers: boolean,
+    wanted?: CampaignState,
+  ): Promise<CampaignStatus | null> => {
+    const [meta, state] = await Promise.all([
+      readMeta(redis, keys, lane.name, id),
+      readState(redis, keys, lane.name, id),
+    ]);
+    if (meta === null || state === null || (wanted !== undefined && state.s !== wanted)) return null;
+    const { view, unknown } = await laneRead;
+    const ofCampaign = (requests: typeof unknown) => requests.filter(({ campaign }) => campaign === id);
+    let unknownOutcomes = ofCampaign(unknown);
+    // A request may have become unknown after the lane was read. The counts include it, so the list must, too.
+    if (unknownOutcomes.length === 0 && (state.n.unknown ?? 0) > 0) {
+      unknownOutcomes = ofCampaign(await lane.commands.unknown());
+    }
+    return campaignStatus({ meta, state, lane, view, unknownOutcomes, hasWorkers });
+  };
+
+  const hasWorkers = async (): Promise<boolean> => (await roster.alive()).length > 0;
+
+  const status = async (id: string): Promise<CampaignStatus> => {
+    const lane = await finder.of(id);
+    const found = await readStatus(id, lane, readLane(lane), await hasWorkers());
+    if (found !== null) return found;
+    throw new NotFoundError(
+      `campaign ${id} does not exist: its import was not completed, or its retention period has ended`,
+    );
+  };
+
+  const readPage = async (
+    { state, lanes: wantedLanes, limit = DEFAULT_LIMIT, after }: PageOptions,
+    maxRead: number,
+  ): Promise<CampaignPage> => {
+    const workers = await hasWorkers();
+    const campaigns: CampaignStatus[] = [];
+    // Each lane is read once, however many of its campaigns are on the page.
+    const laneReads = new Map<Lane, ReturnType<typeof readLane>>();
+    const read = async ({ id, lane: name }: { id: string; lane: string }) => {
+      const isWanted = wantedLanes === undefined || wantedLanes.includes(name);
+      const lane = isWanted ? lanes.get(name) : undefined;
+      if (lane === undefined) return { id, campaign: null };
+      const laneRead = laneReads.get(lane) ?? readLane(lane);
+      laneReads.set(lane, laneRead);
+      return { id, campaign: await readStatus(id, lane, laneRead, workers, state) };
+    };
+    let count = 0;
+    const all = listCampaigns(redis, keys, after);
+    for await (const { id, campaign } of inBatches(all, READ_AT_ONCE, read)) {
+      count += 1;
+      if (campaign !== null) campaigns.push(campaign);
+      if (campaigns.length >= limit || count >= maxRead) return { campaigns, next: id };
+    }
+    return { campaigns, next: null };
+  };
+
+  return {
+    status,
+
+    list: async (options = {}) => (await readPage(options, Number.POSITIVE_INFINITY)).campaigns,
+
+    page: (options = {}) => readPage(options, MAX_READ_PER_PAGE),
+
+    async finished(id, { signal, onProgress, everyMs = PROGRESS_MS } = {}) {
+      for (;;) {
+        signal?.throwIfAborted();
+        const current = await status(id);
+        onProgress?.(current);
+        if (current.endedAt !== null) return current;
+        await delay(everyMs, undefined, signal === undefined ? {} : { signal });
+      }
+    },
+  };
+}

@@ -1,0 +1,208 @@
+import { z } from 'zod';
+import type { RecipientState } from '../campaign/recipient.js';
+import { parseState, readState } from '../lane/campaigns.js';
+import {
+  RECORDS_IN_A_HASH,
+  recordsKey,
+  type Series,
+  slicesKey,
+  statusesKey,
+} from '../recipients/campaign-keys.js';
+import { parseRecord, type RequestRecord } from '../recipients/records.js';
+import { SLICE, unpackNumbers } from '../recipients/slices.js';
+import type { Redis } from '../redis/connection.js';
+import type { Keys } from '../redis/keys.js';
+import { loadScript } from '../redis/script.js';
+
+/** A recipient with its state and its last request. */
+export interface OrdinalRecord {
+  readonly ordinal: number;
+  /** E.164 with its plus. */
+  readonly number: string;
+  readonly state: RecipientState;
+  /** The request that contained the recipient; null if there was none, or if it is in flight. */
+  readonly request: RequestRecord | null;
+  /** The number of its claim while that is in flight or has an unknown outcome; otherwise null. */
+  readonly claim: number | null;
+  /** When that claim was taken, in ms; otherwise null. */
+  readonly claimedAt: number | null;
+}
+
+/** The wanted recipients of a range of ordinals, and the ordinal after the range. */
+export interface Chunk {
+  readonly records: readonly OrdinalRecord[];
+  readonly next: number;
+}
+
+/** The states by their letter in `statuses`. A zero byte says nothing: the state follows from claims and cursor. */
+const STATE_OF: Readonly<Record<string, RecipientState>> = {
+  U: 'unknown',
+  N: 'deliveredToNetwork',
+  T: 'deliveredToTerminal',
+  I: 'deliveryImpossible',
+  R: 'rejected',
+  S: 'suppressed',
+  A: 'abandoned',
+  C: 'unconfirmed',
+};
+
+/** Slices in a chunk. Small, so that one read does not block Redis; a million recipients take 500 reads. */
+const SLICES_PER_CHUNK = 8;
+const CHUNK = SLICES_PER_CHUNK * SLICE;
+/** Slices that a search by number reads at once. */
+const SLICES_PER_SEARCH = 64;
+
+const storedClaim = z.object({ c: z.string(), f: z.number(), k: z.number(), at: z.number() });
+
+/** A claim that is in flight or has an unknown outcome. */
+interface Claim {
+  readonly number: number;
+  readonly first: number;
+  readonly count: number;
+  readonly claimedAt: number;
+}
+
+const recipientRange = loadScript(import.meta.url, './recipient-range.lua', (reply) =>
+  z.tuple([z.string(), z.string().array(), z.string().array(), z.string()]).nullable().parse(reply),
+);
+
+/** Reads the recipients of one campaign. */
+export function recipientReader(redis: Redis, keys: Keys, lane: string, campaign: string) {
+  const rangeKeys = [
+    keys.lane(lane, 'states'),
+    keys.lane(lane, 'claims'),
+    keys.lane(lane, 'unknown'),
+    statusesKey(keys, lane, campaign),
+  ];
+
+  const chunk = async (
+    first: number,
+    isWanted: (state: RecipientState) => boolean,
+    count = CHUNK,
+  ): Promise<Chunk | null> => {
+    const range = await recipientRange.run(redis, rangeKeys, [campaign, first, count]);
+    if (range === null) return null;
+    const [stateJson, allClaims, allUnknown, letters] = range;
+    const campaignState = parseState(stateJson);
+    if (first >= campaignState.end) return null;
+    const claims = claimsOf(campaign, allClaims);
+    const unknown = claimsOf(campaign, allUnknown);
+    const next = Math.min(first + count, campaignState.end);
+    const wanted: { ordinal: number; state: RecipientState; claim: Claim | undefined }[] = [];
+    for (let ordinal = first; ordinal < next; ordinal++) {
+      const settled = STATE_OF[letters[ordinal - first] ?? ''];
+      const inFlight = settled === undefined ? claimWith(ordinal, claims) : undefined;
+      const state = settled ?? (inFlight === undefined ? campaignState.rest : 'sending');
+      if (!isWanted(state)) continue;
+      wanted.push({ ordinal, state, claim: state === 'unknown' ? claimWith(ordinal, unknown) : inFlight });
+    }
+    const [numbers, requests] = await Promise.all([
+      readNumbers(wanted.map(({ ordinal }) => ordinal)),
+      readRequests(wanted.filter(({ state }) => state !== campaignState.rest).map(({ ordinal }) => ordinal)),
+    ]);
+    return {
+      next,
+      records: wanted.map(({ ordinal, state, claim }, index) => ({
+        ordinal,
+        number: numbers[index] ?? '',
+        state,
+        request: state === campaignState.rest || state === 'sending' ? null : requestWith(ordinal, requests),
+        claim: claim?.number ?? null,
+        claimedAt: claim?.claimedAt ?? null,
+      })),
+    };
+  };
+
+  const readSlices = async (series: Series, indices: readonly number[]): Promise<number[][]> => {
+    if (indices.length === 0) return [];
+    const blobs = await redis.hmgetBuffer(slicesKey(keys, lane, campaign, series), ...indices.map(String));
+    return blobs.map((blob) => (blob === null ? [] : unpackNumbers(blob)));
+  };
+
+  const readNumbers = async (ordinals: readonly number[]): Promise<string[]> => {
+    const indices = [...new Set(ordinals.map((ordinal) => Math.floor(ordinal / SLICE)))];
+    const slices = await readSlices('slices', indices);
+    const byIndex = new Map(indices.map((index, at) => [index, slices[at] ?? []]));
+    return ordinals.map((ordinal) => `+${byIndex.get(Math.floor(ordinal / SLICE))?.[ordinal % SLICE] ?? ''}`);
+  };
+
+  /** A request never spans two slices, so its record is in the hashes of its slice, at its first ordinal. */
+  const readRequests = async (ordinals: readonly number[]): Promise<Map<number, RequestRecord>> => {
+    const slices = new Set(ordinals.map((ordinal) => Math.floor(ordinal / SLICE)));
+    const names = [...slices].flatMap((slice) =>
+      Array.from({ length: SLICE / RECORDS_IN_A_HASH }, (_, at) =>
+        recordsKey(keys, lane, campaign, slice * SLICE + at * RECORDS_IN_A_HASH),
+      ),
+    );
+    const hashes = await Promise.all(names.map((name) => redis.hgetall(name)));
+    return new Map(
+      hashes.flatMap((hash) =>
+        Object.entries(hash).map(([first, text]) => [Number(first), parseRecord(text)] as const),
+      ),
+    );
+  };
+
+  /** The position of a number in a series; null if it is not there. */
+  const positionOf = async (series: Series, number: string): Promise<number | null> => {
+    const wanted = Number(number);
+    const total = await redis.hlen(slicesKey(keys, lane, campaign, series));
+    for (let first = 0; first < total; first += SLICES_PER_SEARCH) {
+      const length = Math.min(SLICES_PER_SEARCH, total - first);
+      const slices = await readSlices(
+        series,
+        Array.from({ length }, (_, at) => first + at),
+      );
+      for (const [at, numbers] of slices.entries()) {
+        const position = numbers.indexOf(wanted);
+        if (position !== -1) return (first + at) * SLICE + position;
+      }
+    }
+    return null;
+  };
+
+  return {
+    /** The recipients from ordinal `first` whose state is wanted; null if there are no more recipients. */
+    chunk,
+    /** The recipient with an ordinal; null if there is none. */
+    async record(ordinal: number): Promise<OrdinalRecord | null> {
+      return (await chunk(ordinal, () => true, 1))?.records[0] ?? null;
+    },
+    /** The ordinal of a number; null if the campaign does not have it. */
+    ordinalOf: (number: string): Promise<number | null> => positionOf('slices', number),
+    /** Whether the number was suppressed when the list was imported. */
+    isSuppressed: async (number: string): Promise<boolean> =>
+      (await positionOf('suppressed', number)) !== null,
+    /** The numbers that were suppressed when the list was imported. */
+    async *suppressed(): AsyncGenerator<string> {
+      if ((await readState(redis, keys, lane, campaign)) === null) return;
+      const total = await redis.hlen(slicesKey(keys, lane, campaign, 'suppressed'));
+      for (let index = 0; index < total; index++) {
+        const [numbers = []] = await readSlices('suppressed', [index]);
+        for (const number of numbers) yield `+${number}`;
+      }
+    },
+  };
+}
+
+/** The claims of a campaign in the reply to HGETALL, which alternates names and values. */
+function claimsOf(campaign: string, reply: readonly string[]): Claim[] {
+  return reply.flatMap((json, index) => {
+    if (index % 2 === 0) return [];
+    const { c, f, k, at } = storedClaim.parse(JSON.parse(json));
+    return c === campaign ? [{ number: Number(reply[index - 1]), first: f, count: k, claimedAt: at }] : [];
+  });
+}
+
+function claimWith(ordinal: number, claims: readonly Claim[]): Claim | undefined {
+  return claims.find(({ first, count }) => ordinal >= first && ordinal < first + count);
+}
+
+/** The request whose range includes the ordinal; `requests` has each request at its first ordinal. */
+function requestWith(ordinal: number, requests: ReadonlyMap<number, RequestRecord>): RequestRecord | null {
+  const sliceStart = ordinal - (ordinal % SLICE);
+  for (let first = ordinal; first >= sliceStart; first--) {
+    const request = requests.get(first);
+    if (request !== undefined) return ordinal < first + request.count ? request : null;
+  }
+  return null;
+}

@@ -3,16 +3,16 @@ import { perName } from './per-name.js';
 import { RECIPIENT_STATES } from './recipient.js';
 
 /*
- * What is shown of campaigns and lanes: one description for the library's types, the command line's `--json`, and what
- * the HTTP API answers and says of itself, where each `id` is the name that clients made of its document give the type.
+ * The public form of campaigns and lanes. The library's types, `--json` on the command line, HTTP responses, and the
+ * OpenAPI document are all defined here. Each `id` is a type name in the OpenAPI document.
  */
 
 const time = z.string().describe('ISO 8601, UTC');
 const count = z.int().min(0);
-/** Of permits; what is deducted from a quota fades and need not be whole. */
+/** A number of permits. It need not be whole, because deductions from a quota fade over time. */
 const amount = z.number();
 
-/** `cancelled` stays so while reports of what was sent before still come in. */
+/** A `cancelled` campaign stays cancelled, even while delivery reports for earlier requests arrive. */
 export const CAMPAIGN_STATES = [
   'importing',
   'scheduled',
@@ -26,14 +26,14 @@ export type CampaignState = (typeof CAMPAIGN_STATES)[number];
 
 const inState = perName(RECIPIENT_STATES, () => count);
 
-/** How many recipients there are and how many of them are in each state: the states add up to the total. */
+/** The number of recipients in total and in each state. The states add up to the total. */
 export const recipientCounts = z.object({ total: count, ...inState }).readonly();
 /** See {@link recipientCounts}. */
 export type RecipientCounts = z.output<typeof recipientCounts>;
 
 const block = z.object({ reason: z.string(), until: time.nullable() }).readonly().nullable();
 
-/** How a campaign stands. Times are ISO 8601; counts are of recipients or of requests as named. */
+/** The status of a campaign. */
 export const campaignStatus = z
   .object({
     id: z.string(),
@@ -42,29 +42,29 @@ export const campaignStatus = z
     state: z.enum(CAMPAIGN_STATES),
     createdAt: time,
     launchAt: time.nullable().describe('When sending began or will begin; null while importing'),
-    endedAt: time.nullable().describe('When nothing was open any more; null before'),
+    endedAt: time.nullable().describe('When the last recipient was settled; null before'),
     recipients: recipientCounts,
     requests: z
       .object({ send: count, poll: count, throttled: count })
       .readonly()
-      .describe('Put on the wire for this campaign so far; `throttled` are those of them answered with 429'),
+      .describe('Requests sent for this campaign so far; the service returned 429 for `throttled` of them'),
     quota: z
       .object({ used: amount, limit: amount.nullable(), nextPermitAt: time.nullable() })
       .readonly()
       .describe(
-        'Of the lane: requests counted in the window that ends now; null as limit while an `auto` lane has not learned it',
+        'The quota of the lane: requests used in the current window, and the limit (null while an `auto` lane has not learned it)',
       ),
     blockedBy: block.describe(
-      'Why nothing of it is sent now although something is planned; null while it is sent',
+      'Why planned recipients are not sent to now; null while the campaign is sending or nothing is planned',
     ),
     waitingFor: z
       .enum(['start', 'permits', 'operator', 'resolve', 'reports', 'lane', 'workers'])
       .nullable()
-      .describe('What the campaign needs to go on or to complete'),
+      .describe('What the campaign needs to continue or to complete; null if nothing'),
     eta: time
       .nullable()
-      .describe('When the last recipient will be sent to, as far as the quota tells; null if nobody can say'),
-    contradictions: count.describe('Reports that contradicted a final one; counted, never applied'),
+      .describe('When the last recipient will be sent to, estimated from the quota; null if unknown'),
+    contradictions: count.describe('Reports that contradicted a final report; counted, never applied'),
     unknownOutcomes: z
       .array(
         z
@@ -96,7 +96,7 @@ const reported = {
   reason: z.string(),
   requestId: z
     .string()
-    .describe("The service's id of the request, or our reference where nobody knows whether there is one"),
+    .describe("The service's id of the request, or our reference if the outcome of the request is unknown"),
   sentAt: z.string().describe('ISO 8601, or empty'),
   updatedAt: z.string().describe('ISO 8601, or empty'),
 };
@@ -108,37 +108,39 @@ export type ReportRow = z.output<typeof reportRow>;
 
 /** A recipient found by number. */
 export const foundRecipient = z
-  .object({ ...reported, campaign: z.string(), name: z.string().describe('Of the campaign') })
+  .object({ ...reported, campaign: z.string(), name: z.string().describe('Name of the campaign') })
   .readonly()
   .meta({ id: 'FoundRecipient' });
 /** See {@link foundRecipient}. */
 export type FoundRecipient = z.output<typeof foundRecipient>;
 
-/** How a lane stands. */
+/** The status of a lane. */
 export const laneStatus = z
   .object({
     name: z.string(),
     state: z
       .enum(['open', 'paused', 'probing', 'stopped', 'held'])
-      .describe('`paused` for a time, `stopped` until an operator mends it, `held` by an operator'),
+      .describe(
+        '`paused`: resumes by itself; `probing`: one request tests the service; `stopped`: until you fix the cause and resume it; `held`: paused by an operator',
+      ),
     quota: z
       .object({
         configured: z.union([count, z.literal('auto')]).describe('As configured'),
         learned: amount
           .nullable()
-          .describe('What `auto` has learned; null before, and where the quota is given'),
-        limit: amount.nullable().describe('In force now, deductions included; null while unknown'),
+          .describe('The quota that `auto` has learned; null before, and if the quota is configured'),
+        limit: amount.nullable().describe('The current limit after deductions; null while unknown'),
         used: z.object({ send: amount, poll: amount }).readonly(),
         inFlight: count,
         nextPermitAt: time.nullable(),
         permitsToCome: z
           .array(z.object({ at: time, permits: amount }).readonly())
           .readonly()
-          .describe('Permits that come back within the next hour (or window), in up to 12 steps'),
+          .describe('Permits that become free within the next hour (or window), in up to 12 steps'),
       })
       .readonly(),
     pause: block,
-    throttled: count.describe('429 answers so far'),
+    throttled: count.describe('Requests for which the service returned 429 so far'),
     campaigns: z.object({ running: count, scheduled: count }).readonly(),
     awaitingReports: count,
     unknownOutcomes: count.describe('Requests that may or may not have been accepted'),
@@ -149,11 +151,11 @@ export const laneStatus = z
 /** See {@link laneStatus}. */
 export type LaneStatus = z.output<typeof laneStatus>;
 
-/** A row that cannot be sent to. */
+/** An invalid row of a list. */
 export const invalidRow = z
   .object({
     line: z.int(),
-    column: z.string().nullable().describe("Null if the fault is the row's as a whole"),
+    column: z.string().nullable().describe('Null if the whole row is invalid'),
     reason: z.string(),
     row: z.array(z.string()).readonly(),
   })
@@ -161,7 +163,7 @@ export const invalidRow = z
 /** See {@link invalidRow}. */
 export type InvalidRow = z.output<typeof invalidRow>;
 
-/** What a list and a text come to, before anything is sent. */
+/** What sending a message to a list would mean, computed before anything is sent. */
 export const preview = z
   .object({
     columns: z.array(z.string()).readonly(),
@@ -171,7 +173,7 @@ export const preview = z
     duplicates: count,
     suppressed: count,
     invalid: count,
-    problems: z.array(invalidRow).readonly().describe('The first 20 bad rows'),
+    problems: z.array(invalidRow).readonly().describe('The first 20 invalid rows'),
     encoding: z.enum(['GSM-7', 'UCS-2']),
     ucs2Characters: z.array(z.string()).readonly().describe('Characters that force UCS-2, named'),
     segments: z
@@ -192,19 +194,19 @@ export const preview = z
 /** See {@link preview}. */
 export type Preview = z.output<typeof preview>;
 
-/** What a key to the HTTP API may do. `read`: see; `send`: make campaigns; `operate`: pause, cancel, resolve and the like. */
+/** What a key of the HTTP API allows. `read`: read; `send`: create campaigns; `operate`: pause, cancel, resolve, and the like. */
 export const API_SCOPES = ['read', 'send', 'operate'] as const;
 /** See {@link API_SCOPES}. */
 export type ApiScope = (typeof API_SCOPES)[number];
 
-/** A key to the HTTP API, as far as it is ever shown again. */
+/** A key of the HTTP API without its secret, which is shown only once. */
 export interface ApiKey {
   readonly id: string;
   readonly name: string;
   readonly scopes: readonly ApiScope[];
-  /** The only lanes it may see; null: all. */
+  /** The lanes that the key is limited to; null: all lanes. */
   readonly lanes: readonly string[] | null;
   readonly createdAt: string;
-  /** Told to the minute; null before the first use. */
+  /** With a precision of one minute; null before the first use. */
   readonly lastUsedAt: string | null;
 }

@@ -103,7 +103,11 @@ export function createTokenCache(options: TokenCacheOptions): TokenCache {
       case 'current':
         return outcomeOf(local.take(result));
       case 'later':
-        return { kind: 'later', at: clock() + result.ms, reason: `No token yet: ${result.reason}.` };
+        return {
+          kind: 'later',
+          at: clock() + result.ms,
+          reason: `No token yet: ${result.reason.replace(/\.$/, '')}.`,
+        };
       case 'stopped':
         return { kind: 'stopped', reason: stopReason(result.code, account, result.detail) };
       default:

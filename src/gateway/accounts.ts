@@ -1,25 +1,23 @@
-import { baseOf } from './base-url.js';
 import { type LoginOutcome, loginOutcome } from './login-outcome.js';
 import { createTransport } from './transport.js';
 
-/** A login (interface page, Login request). `targetAccountId` is for resellers: the child account to act for. */
+/** The body of a login (interface page, Login request). `targetAccountId`: the child account that a reseller acts for. */
 export interface AccountCredentials {
   readonly username: string;
   readonly password: string;
   readonly targetAccountId?: string;
 }
 
-/** Where the account service is, and how long it may take. */
-export interface AccountSettings {
+interface AccountSettings {
   /** The part before `/api/login`. */
   readonly baseUrl: string;
-  /** From the start of a request to the last byte of its reply, in milliseconds. */
+  /** From the start of a request to the last byte of its response, in milliseconds. */
   readonly timeoutMs: number;
 }
 
 /**
- * The interface's login and token area. Each call puts at most one request on the wire: a failed login counts towards
- * the account's lockout, and a refresh token may be good for one use. Nothing throws.
+ * The login and token area of the interface. Each call puts at most one request on the wire: a failed login counts towards the
+ * account's lockout, and a refresh token may be valid for one use only. Nothing throws.
  */
 export interface AccountClient {
   login(credentials: AccountCredentials, signal?: AbortSignal): Promise<LoginOutcome>;
@@ -28,20 +26,19 @@ export interface AccountClient {
   close(): void;
 }
 
-/** Both operations carry it (interface page, area B). */
-const ASKED_BY_SCRIPT = { 'x-requested-with': 'XMLHttpRequest' };
+/** Required by both operations (interface page, area B). */
+const HEADERS = { 'x-requested-with': 'XMLHttpRequest' };
 
-/** A client for one service. Throws a TypeError if the base URL is none. */
-export function createAccountClient({ baseUrl, timeoutMs }: AccountSettings): AccountClient {
-  const base = baseOf(baseUrl);
-  const transport = createTransport({ timeoutMs, maxSockets: Number.POSITIVE_INFINITY });
+/** A client for one service. Throws a TypeError if the base URL is not valid. */
+export function createAccountClient(settings: AccountSettings): AccountClient {
+  const transport = createTransport(settings);
 
   return {
     async login({ username, password, targetAccountId }, signal) {
       const exchange = await transport.exchange({
         method: 'POST',
-        url: `${base}/api/login`,
-        headers: ASKED_BY_SCRIPT,
+        path: '/api/login',
+        headers: HEADERS,
         body: JSON.stringify({ username, password, targetAccountId }),
         ...(signal && { signal }),
       });
@@ -50,8 +47,8 @@ export function createAccountClient({ baseUrl, timeoutMs }: AccountSettings): Ac
     async refresh(refreshToken, signal) {
       const exchange = await transport.exchange({
         method: 'GET',
-        url: `${base}/api/RefreshToken`,
-        headers: { ...ASKED_BY_SCRIPT, 'x-authorization': `Bearer ${refreshToken}` },
+        path: '/api/RefreshToken',
+        headers: { ...HEADERS, 'x-authorization': `Bearer ${refreshToken}` },
         ...(signal && { signal }),
       });
       return loginOutcome(exchange, [refreshToken]);

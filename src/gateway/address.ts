@@ -1,11 +1,11 @@
-/** How the interface writes a recipient: `tel:` and the international number with its plus (interface page, OutboundRequest). */
+/** A recipient's address in the interface: `tel:` and the E.164 number with its plus (interface page, OutboundRequest). */
 export function telAddress(number: string): string {
   return `tel:${number}`;
 }
 
 /**
- * The E.164 number, with its plus, that an address of the service means, whatever its spelling: `tel:+…`, `+…`, digits
- * alone, URL-encoded, with visual separators or parameters (RFC 3966). Null if it is no such number.
+ * The E.164 number, with its plus, of an address from the service, however it is written: `tel:+…`, `+…`, digits only,
+ * URL-encoded, or with visual separators or parameters (RFC 3966). Null if it is no such number.
  */
 export function numberOf(address: string): string | null {
   const plain = decoded(address).replace(/[\s().-]/g, '');
@@ -13,7 +13,35 @@ export function numberOf(address: string): string | null {
   return digits === undefined ? null : `+${digits}`;
 }
 
-/** Text with its percent escapes resolved, or as it stands where they are not valid. */
+/**
+ * The sender as a path segment: everything is percent-encoded except letters, digits, `-`, `_`, `.`, and `~` (rule 5). Sends and
+ * polls both use it, because a poll must name the sender exactly as the send did (interface page, get delivery infos).
+ */
+export function senderSegment(sender: string): string {
+  return encodeURIComponent(sender).replace(
+    /[!'()*]/g,
+    (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
+}
+
+/** The segment after the last `/requests/`. */
+const AFTER_REQUESTS = /^.*\/requests\/([^/?#]+)/;
+const MAX_REQUEST_ID = 512;
+/** Text that cannot be a path segment even when encoded: it would change the path, or is half a character. */
+const NO_SEGMENT = /^\.\.?$|\p{Surrogate}/u;
+
+/**
+ * The request id in a resourceURL or a `Location`: the decoded segment after `/requests/`. Only the id is used, so no request
+ * ever goes to a host that a response names. Null if there is none, or if it cannot be a path segment.
+ */
+export function requestIdOf(address: string | undefined): string | null {
+  const segment = address === undefined ? undefined : AFTER_REQUESTS.exec(address)?.[1];
+  if (segment === undefined) return null;
+  const id = decoded(segment).trim();
+  return id === '' || id.length > MAX_REQUEST_ID || NO_SEGMENT.test(id) ? null : id;
+}
+
+/** Text with its percent escapes decoded; unchanged if they are not valid. */
 export function decoded(text: string): string {
   if (!text.includes('%')) return text;
   try {

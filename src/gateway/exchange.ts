@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { type Request, RequestError } from 'got';
 
-/** What the service answered. `body` is null if the reply broke off or could not be decoded after its head had arrived. */
+/** The service's response. `body` is null if it broke off or could not be decoded after the head had arrived. */
 export interface Reply {
   readonly kind: 'reply';
   readonly status: number;
@@ -11,8 +11,8 @@ export interface Reply {
 }
 
 /**
- * No answer. `left` is false only where it is certain that not one byte of the request went to the service, and that
- * none will.
+ * No response. `left` is false only where it is certain that not one byte of the request went to the service, and that none
+ * will.
  */
 export interface Failure {
   readonly kind: 'failure';
@@ -20,12 +20,16 @@ export interface Failure {
   /** The error's code, such as ECONNRESET; or its name if it has none. */
   readonly code: string;
   readonly left: boolean;
+  /** The host, and its port unless it is the default one. */
+  readonly host?: string;
+  /** The day on which the certificate of the connection expired or will expire, such as `2026-01-02`. */
+  readonly certificateExpiredOn?: string;
 }
 
 /** How one request ended. */
 export type Exchange = Reply | Failure;
 
-/** The request could not be written as HTTP at all, for instance because the key holds a line break. */
+/** The request could not be written as HTTP at all, for instance because the key contains a line break. */
 const UNSENDABLE = new Set([
   'ERR_INVALID_CHAR',
   'ERR_HTTP_INVALID_HEADER_VALUE',
@@ -33,27 +37,27 @@ const UNSENDABLE = new Set([
   'ERR_INVALID_URL',
 ]);
 
-/** What a request is ended with when its caller's signal fires; thrown as it is only if that was before its start. */
+/** Ends a request whose caller aborted. It reaches `exchangeOf` unwrapped only if that was before the request started. */
 export class AbortedError extends Error {
   override readonly name = 'AbortedError';
   readonly code = 'ERR_ABORTED';
 }
 
-/** What a request is ended with when its time has run out. */
+/** Ends a request at its timeout. */
 export class OverdueError extends Error {
   override readonly name = 'OverdueError';
   readonly code = 'ETIMEDOUT';
 }
 
-/** What a request is ended with whose turn to be written came too late; nothing of it was. */
+/** Ends a request that could only be written after its deadline; nothing of it was written. */
 export class LateError extends Error {
   override readonly name = 'LateError';
   readonly code = 'ERR_LATE';
 }
 
 /**
- * What a thrown value says of the request. Total: anything it does not know may have left. `request` is the one that
- * failed, if it got so far: on Node 24 a failed handshake reaches us as the socket's own error, without it.
+ * What a thrown value says about the request. Total: a request that failed with an unknown error may have left. `request` is the
+ * failed request, if it was created: on Node 24 a failed handshake arrives as the socket's own error, without it.
  */
 export function exchangeOf(error: unknown, request?: Request): Exchange {
   if (error instanceof AbortedError) {
@@ -78,9 +82,8 @@ export function exchangeOf(error: unknown, request?: Request): Exchange {
 }
 
 /**
- * A request is written the moment its socket is connected (with TLS: when the handshake is done), so before that
- * nothing can have left, and the end of the request takes its unconnected socket with it. On a socket that had been
- * used before, it is written at once.
+ * A request is written as soon as its socket is connected (with TLS: when the handshake is done). Before that nothing has left,
+ * and the end of the request takes its unconnected socket with it. On a reused socket the request is written at once.
  */
 function mayHaveLeft(request: Request | undefined): boolean {
   if (request === undefined) return true;

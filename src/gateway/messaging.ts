@@ -1,12 +1,10 @@
 import { checkSender } from '../campaign/sender.js';
 import { type Clock, systemClock } from '../clock.js';
-import { telAddress } from './address.js';
-import { baseOf } from './base-url.js';
+import { senderSegment, telAddress } from './address.js';
 import { type PollOutcome, pollOutcome, type SendOutcome, sendOutcome } from './outcome.js';
-import { senderSegment } from './sender.js';
 import { createTransport } from './transport.js';
 
-/** One text to some numbers (interface page, OutboundRequest). */
+/** One text to several numbers (interface page, OutboundRequest). */
 export interface SendRequest {
   readonly sender: string;
   readonly senderName?: string;
@@ -16,31 +14,30 @@ export interface SendRequest {
   readonly clientCorrelator?: string;
 }
 
-/** Where the messaging service is, and how long it may take. */
-export interface MessagingSettings {
+interface MessagingSettings {
   /** The part before `/outbound`. */
   readonly baseUrl: string;
-  /** From the start of a request to the last byte of its reply, in milliseconds. */
+  /** From the start of a request to the last byte of its response, in milliseconds. */
   readonly timeoutMs: number;
   readonly clock?: Clock;
-  /** Connections at a time; unbounded unless given, because who sends bounds what is under way. */
+  /** Connections at a time. Default: unlimited, because the lane limits the requests in flight. */
   readonly maxSockets?: number;
 }
 
-/** Until when a request may leave, and what ends it before its time. */
+/** When a request must leave at the latest, and a signal that ends it early. */
 export interface RequestDeadline {
-  /** Nothing of it is written after this moment of `performance.now()`; its timeout from the call at the latest. */
+  /** Nothing is written after this moment of `performance.now()`, nor after the timeout. */
   readonly latest?: number;
   readonly signal?: AbortSignal;
 }
 
 /**
- * The interface's messaging area. Whatever the network or the service does comes back as an outcome; nothing throws.
- * Each call puts at most one request on the wire. A signal that fires ends it as `notSent` or `unknown`, whichever is true.
+ * The messaging area of the interface. Network and service errors are returned as outcomes; nothing throws. Each call puts at
+ * most one request on the wire. Aborting the signal ends it as `notSent` or `unknown`, whichever is true.
  */
 export interface MessagingClient {
   send(request: SendRequest, token: string, deadline?: RequestDeadline): Promise<SendOutcome>;
-  /** `sender` as it was given to `send`; `requestId` as the outcome named it. */
+  /** `sender` exactly as passed to `send`; `requestId` from its outcome. */
   deliveryInfos(
     sender: string,
     requestId: string,
@@ -51,15 +48,12 @@ export interface MessagingClient {
   close(): void;
 }
 
-/** A client for one service. Throws a TypeError if the base URL is none. */
+/** A client for one service. Throws a TypeError if the base URL is not valid. */
 export function createMessagingClient({
-  baseUrl,
-  timeoutMs,
   clock = systemClock,
-  maxSockets = Number.POSITIVE_INFINITY,
+  ...settings
 }: MessagingSettings): MessagingClient {
-  const base = baseOf(baseUrl);
-  const transport = createTransport({ timeoutMs, maxSockets });
+  const transport = createTransport(settings);
 
   return {
     async send(request, token, deadline) {
@@ -67,7 +61,7 @@ export function createMessagingClient({
       if (sender.kind === 'invalid') return { kind: 'refused', reason: sender.reason };
       const exchange = await transport.exchange({
         method: 'POST',
-        url: `${base}/outbound/${senderSegment(request.sender)}/requests`,
+        path: `/outbound/${senderSegment(request.sender)}/requests`,
         headers: { authorization: `Bearer ${token}` },
         body: sendBody(request),
         ...deadline,
@@ -77,7 +71,7 @@ export function createMessagingClient({
     async deliveryInfos(sender, requestId, token, deadline) {
       const exchange = await transport.exchange({
         method: 'GET',
-        url: `${base}/outbound/${senderSegment(sender)}/requests/${encodeURIComponent(requestId)}/deliveryInfos`,
+        path: `/outbound/${senderSegment(sender)}/requests/${encodeURIComponent(requestId)}/deliveryInfos`,
         headers: { authorization: `Bearer ${token}` },
         ...deadline,
       });

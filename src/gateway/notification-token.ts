@@ -1,32 +1,32 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 
-/** A notification as it came in. */
-export interface Incoming {
+/** A received notification. */
+export interface IncomingNotification {
   readonly headers: IncomingHttpHeaders;
-  /** What follows the question mark of its address, or nothing. */
+  /** The part of its URL after the question mark; may be empty. */
   readonly query: string;
-  /** The body as it was sent, and the JSON that it holds. */
+  /** The body as received, and the JSON in it. */
   readonly body: string;
   readonly document: unknown;
 }
 
-/** Texts of a body that are looked at: a token stands among the first fields of a notification or nowhere. */
-const MOST_TEXTS = 20_000;
-const DEPTH = 12;
+/** How many texts of a body are compared: a token appears among the first fields or not at all. */
+const MAX_TEXTS = 20_000;
+const MAX_DEPTH = 12;
 
 const SIGNATURES = ['sha256', 'sha1', 'sha512'] as const;
 
 /**
- * Whether a notification proves that its sender knows one of the tokens. How the token comes is not shown (interface
- * page, Events, rule 5: header, signature or body), so each way it may is good: a header of any name, alone, after a
- * scheme such as `Bearer`, or as the user or password of `Basic`; a parameter of the query; any text of the body; or a
- * header with the body's HMAC under the token. Each comparison takes the same time wherever two texts differ.
+ * Whether a notification proves that its sender knows one of the tokens. The interface page does not show where the token appears
+ * (Events, rule 5: header, signature, or body), so every place counts: a header of any name, alone, after a scheme such as
+ * `Bearer`, or as the user or password of `Basic`; a query parameter; any text of the body; or a header with the body's HMAC.
+ * Comparisons are in constant time.
  */
-export function carriesToken(incoming: Incoming, tokens: readonly string[]): boolean {
+export function carriesToken(incoming: IncomingNotification, tokens: readonly string[]): boolean {
   const wanted = tokens.map((token) => Buffer.from(token));
   const isToken = (text: string): boolean => wanted.some((token) => isSame(token, text));
-  // No `some` over a list: everything a notification holds would be gathered before the first is looked at.
+  // Generators rather than lists: comparing stops at the first match, before the rest is collected.
   for (const text of headerTexts(incoming.headers)) {
     if (isToken(text)) return true;
   }
@@ -39,12 +39,12 @@ export function carriesToken(incoming: Incoming, tokens: readonly string[]): boo
   return isSigned(incoming, tokens);
 }
 
-/** Compares in a time that depends on the lengths alone. */
+/** Compares in a time that depends only on the lengths. */
 function isSame(token: Buffer, text: string): boolean {
-  // A character is up to 3 bytes here, so most texts are told apart by their length without being copied.
+  // A character takes up to 3 bytes, so most texts are ruled out by their length without being copied.
   if (text.length > token.length || text.length * 3 < token.length) return false;
-  const given = Buffer.from(text);
-  return given.length === token.length && timingSafeEqual(given, token);
+  const bytes = Buffer.from(text);
+  return bytes.length === token.length && timingSafeEqual(bytes, token);
 }
 
 function* headerTexts(headers: IncomingHttpHeaders): Generator<string> {
@@ -69,15 +69,15 @@ function* headerTexts(headers: IncomingHttpHeaders): Generator<string> {
 function* queryTexts(query: string): Generator<string> {
   for (const value of new URLSearchParams(query).values()) {
     yield value;
-    // A plus sign that nobody encoded is read as a space.
+    // URLSearchParams decodes an unencoded plus sign as a space.
     if (value.includes(' ')) yield value.replaceAll(' ', '+');
   }
 }
 
 function* bodyTexts(document: unknown): Generator<string> {
-  let left = MOST_TEXTS;
+  let left = MAX_TEXTS;
   let level: unknown[] = [document];
-  for (let depth = 0; depth < DEPTH && level.length > 0; depth++) {
+  for (let depth = 0; depth < MAX_DEPTH && level.length > 0; depth++) {
     const below: unknown[] = [];
     for (const value of level) {
       if (typeof value === 'string') {
@@ -92,21 +92,21 @@ function* bodyTexts(document: unknown): Generator<string> {
   }
 }
 
-/** Whether a header holds the HMAC of the body, in hex or base64, with or without the name of the hash before it. */
-function isSigned({ headers, body }: Incoming, tokens: readonly string[]): boolean {
-  const given = [...headerTexts(headers)].map((text) => text.replace(/^(?:hmac-?)?sha-?\d+[=:]\s*/i, ''));
+/** Whether a header contains the HMAC of the body, in hex or base64, with or without the hash's name before it. */
+function isSigned({ headers, body }: IncomingNotification, tokens: readonly string[]): boolean {
+  const texts = [...headerTexts(headers)].map((text) => text.replace(/^(?:hmac-?)?sha-?\d+[=:]\s*/i, ''));
   return SIGNATURES.some((hash) => {
     const bytes = { sha1: 20, sha256: 32, sha512: 64 }[hash];
-    const candidates = given.flatMap((text) => signaturesIn(text, bytes));
+    const candidates = texts.flatMap((text) => signaturesIn(text, bytes));
     if (candidates.length === 0) return false;
     return tokens.some((token) => {
-      const right = createHmac(hash, token).update(body).digest();
-      return candidates.some((candidate) => timingSafeEqual(candidate, right));
+      const expected = createHmac(hash, token).update(body).digest();
+      return candidates.some((candidate) => timingSafeEqual(candidate, expected));
     });
   });
 }
 
-/** The bytes that a text may mean, if they are as many as a signature has. */
+/** The text decoded from hex and base64, where that has the length of a signature. */
 function signaturesIn(text: string, bytes: number): Buffer[] {
   const found: Buffer[] = [];
   if (text.length === bytes * 2 && /^[0-9a-f]+$/i.test(text)) found.push(Buffer.from(text, 'hex'));

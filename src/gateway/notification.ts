@@ -1,68 +1,64 @@
 import { type DeliveryStatus, isDeliveryStatus } from '../campaign/recipient.js';
-import { decoded, numberOf } from './address.js';
-import { requestIdOf } from './request-id.js';
+import { decoded, numberOf, requestIdOf } from './address.js';
 
-/** What a notification says of one recipient. */
+/** A notification's report on one recipient. */
 export interface DeliveryReport {
-  /** The service's id of the request; null where the notification names none. */
+  /** The service's id of the request; null if the notification names none. */
   readonly requestId: string | null;
-  /** The sender that the request went out from, as the notification spells it, without `tel:`. */
+  /** The request's sender as the notification spells it, without `tel:`; null if it names none. */
   readonly sender: string | null;
-  /** What the request carried as `clientCorrelator`, if the notification repeats it. */
+  /** The request's `clientCorrelator`, if the notification repeats it. */
   readonly correlator: string | null;
   /** E.164, with its plus. */
   readonly number: string;
   readonly status: DeliveryStatus;
 }
 
-/** The reports of a notification; null if it holds no delivery information at all. */
-export type Reports = readonly DeliveryReport[] | null;
-
-/** What was read on the way down to a delivery information; the nearest word counts. */
-interface Surroundings {
+/** Fields that were read on the way down to a delivery information; the nearest value counts. */
+interface Context {
   readonly requestId: string | null;
   readonly sender: string | null;
   readonly correlator: string | null;
 }
 
-/** Deeper than any wrapper is. */
-const DEPTH = 12;
-/** Longer than an address of a resource with the longest id. What is cut out of a text keeps the whole of it in memory. */
-const LONGEST_TEXT = 2_048;
+/** Deeper than any known wrapper. */
+const MAX_DEPTH = 12;
+/** Longer than a resource's URL with the longest id. A part cut from a text would keep all of it in memory. */
+const MAX_TEXT = 2_048;
 /** More recipients than any request has. */
-const MOST_REPORTS = 5_000;
+const MAX_REPORTS = 5_000;
 
-const NOTHING: Surroundings = { requestId: null, sender: null, correlator: null };
+const NO_CONTEXT: Context = { requestId: null, sender: null, correlator: null };
 /** The segment after `/outbound/` and before `/requests/`. */
 const SENDER_IN_URL = /\/outbound\/([^/?#]+)\/requests\//;
 
 /**
- * The reports in the JSON of a notification. Its shape is not shown (interface page, Events, rule 4), only that it is
- * "the same delivery information" as a poll tells. So a delivery information is taken wherever it stands: an object with
- * an address and a delivery status, alone or in a list, under whatever wrappers, its request named by an id or an
- * address beside or above it. Names are read whatever their case. Pure and total: whatever the value is, it never throws.
+ * The reports in the JSON of a notification; null if it contains no delivery information at all. The interface page does not show
+ * the shape (Events, rule 4), only that it is "the same delivery information" that a poll returns. A delivery information is
+ * therefore read wherever it appears: an object with an address and a delivery status, alone or in a list, inside any wrappers,
+ * with the request named by an id or a URL beside or above it. Names are case-insensitive. Never throws.
  */
-export function reportsIn(document: unknown): Reports {
+export function reportsIn(document: unknown): readonly DeliveryReport[] | null {
   const reports: DeliveryReport[] = [];
   let isDeliveryInformation = false;
 
-  const visit = (value: unknown, around: Surroundings, depth: number): void => {
-    if (typeof value !== 'object' || value === null || depth > DEPTH) return;
+  const visit = (value: unknown, outer: Context, depth: number): void => {
+    if (typeof value !== 'object' || value === null || depth > MAX_DEPTH) return;
     if (Array.isArray(value)) {
-      for (const item of value) visit(item, around, depth + 1);
+      for (const item of value) visit(item, outer, depth + 1);
       return;
     }
     const fields = new Map(
       Object.entries(value).map(([name, field]) => [name.toLowerCase(), field] as const),
     );
-    const own = surroundingsOf(fields, around);
+    const own = contextOf(fields, outer);
     const status = textOf(fields.get('deliverystatus')) ?? textOf(fields.get('status'));
     const addresses = status === null ? [] : addressesOf(fields.get('address'));
     if (status !== null && addresses.length > 0) isDeliveryInformation = true;
     for (const address of addresses) {
       const number = numberOf(address);
-      // A word that is on no list says nothing final, and so nothing that is not known.
-      if (number === null || !isDeliveryStatus(status) || reports.length >= MOST_REPORTS) continue;
+      // An unlisted status is not final, so it adds nothing.
+      if (number === null || !isDeliveryStatus(status) || reports.length >= MAX_REPORTS) continue;
       reports.push({ ...own, number, status });
     }
     for (const [name, field] of fields) {
@@ -70,34 +66,25 @@ export function reportsIn(document: unknown): Reports {
       visit(field, own, depth + 1);
     }
   };
-  visit(document, NOTHING, 0);
+  visit(document, NO_CONTEXT, 0);
   return isDeliveryInformation ? reports : null;
 }
 
-/** The JSON a body holds; undefined if it holds none. Never throws. */
-export function documentOf(body: string): unknown {
-  try {
-    return JSON.parse(body.startsWith('\uFEFF') ? body.slice(1) : body);
-  } catch {
-    return undefined;
-  }
-}
-
-function surroundingsOf(fields: ReadonlyMap<string, unknown>, around: Surroundings): Surroundings {
+function contextOf(fields: ReadonlyMap<string, unknown>, outer: Context): Context {
   const urls = urlsOf(fields);
   const named = textOf(fields.get('requestid'));
   const sender = textOf(fields.get('senderaddress'));
   return {
-    requestId: usableId(named) ?? first(urls, requestIdOf) ?? around.requestId,
-    sender: (sender === null ? null : keptSender(sender)) ?? first(urls, senderIn) ?? around.sender,
+    requestId: usableId(named) ?? first(urls, requestIdOf) ?? outer.requestId,
+    sender: (sender === null ? null : storedSender(sender)) ?? first(urls, senderIn) ?? outer.sender,
     correlator:
       usableId(textOf(fields.get('clientcorrelator'))) ??
       usableId(textOf(fields.get('callbackdata'))) ??
-      around.correlator,
+      outer.correlator,
   };
 }
 
-/** Addresses of resources beside a delivery information, also as the links of the related OMA interfaces. */
+/** URLs of resources beside a delivery information, also as links as in the related OMA interfaces. */
 function urlsOf(fields: ReadonlyMap<string, unknown>): string[] {
   const urls = [
     textOf(fields.get('resourceurl')),
@@ -126,17 +113,17 @@ function first<Found>(urls: readonly string[], find: (url: string) => Found | nu
 
 function senderIn(url: string): string | null {
   const segment = SENDER_IN_URL.exec(url)?.[1];
-  return segment === undefined ? null : keptSender(decoded(segment));
+  return segment === undefined ? null : storedSender(decoded(segment));
 }
 
-/** Longer than any sender is. What is cut off or cannot be stored makes it nobody's, and not one that was not told. */
-const LONGEST_SENDER = 100;
+/** Longer than any sender. A sender that is cut or cannot be stored matches no lane, but still counts as named. */
+const MAX_SENDER = 100;
 
-function keptSender(sender: string): string {
-  return wellFormed(plainSender(sender).slice(0, LONGEST_SENDER));
+function storedSender(sender: string): string {
+  return wellFormed(plainSender(sender).slice(0, MAX_SENDER));
 }
 
-/** A sender as it is compared: without the prefix that it may or may not have (interface page, senderAddress, rule 4). */
+/** A sender in the form used for comparisons: without the optional prefix (interface page, senderAddress, rule 4). */
 export function plainSender(sender: string): string {
   return sender.trim().replace(/^tel:/i, '');
 }
@@ -147,15 +134,15 @@ function addressesOf(value: unknown): string[] {
 
 function textOf(value: unknown): string | null {
   if (typeof value === 'number' && Number.isSafeInteger(value)) return String(value);
-  return typeof value === 'string' && value !== '' && value.length <= LONGEST_TEXT ? value : null;
+  return typeof value === 'string' && value !== '' && value.length <= MAX_TEXT ? value : null;
 }
 
-/** An id that could stand in a path of the service. */
+/** An id that can be a path segment; otherwise null. */
 function usableId(id: string | null): string | null {
   return id === null ? null : requestIdOf(`/requests/${encodeURIComponent(wellFormed(id))}`);
 }
 
-/** Half a character cannot be encoded, and would throw. */
+/** Replaces lone surrogates: encoding them would throw. */
 function wellFormed(text: string): string {
   return text.replace(/\p{Surrogate}/gu, '\uFFFD');
 }

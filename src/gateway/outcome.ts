@@ -1,8 +1,8 @@
 import { type DeliveryStatus, isDeliveryStatus } from '../campaign/recipient.js';
-import { numberOf } from './address.js';
+import { numberOf, requestIdOf } from './address.js';
 import type { Exchange, Failure, Reply } from './exchange.js';
+import { failureReason } from './failure.js';
 import { quoteOf, reasonOf } from './reason.js';
-import { requestIdOf } from './request-id.js';
 import { retryAfterMs } from './retry-after.js';
 import {
   type DeliveryInfoList,
@@ -11,28 +11,28 @@ import {
   readOutboundRequest,
 } from './schemas.js';
 
-/** How sending one request ended; what follows from each is the pipeline's to decide. */
+/** How sending one request ended. The sending stage decides what follows. */
 export type SendOutcome =
-  /** Taken. Without a request id it cannot be followed up. The statuses are those of the request's own recipients. */
+  /** Accepted. Without a request id it cannot be followed up. `statuses` contains only the request's own recipients. */
   | { kind: 'accepted'; requestId: string | null; statuses: ReadonlyMap<string, DeliveryStatus> }
-  /** Not taken: more requests in the last hour than the API key permits (429). */
+  /** Rejected: more requests in the last hour than the API key permits (429). */
   | { kind: 'throttled'; retryAfterMs: number | null }
-  /** Not taken: the key is missing or invalid (401); a newer token may be. */
+  /** Rejected: the key is missing or invalid (401); a newer token may be valid. */
   | { kind: 'unauthorised'; reason: string }
-  /** Not taken, and no other request will be: wrong key or wrong address. */
+  /** Rejected, and so would be every other request: wrong key or wrong address. */
   | { kind: 'stopped'; reason: string }
-  /** Not taken: something in this request is wrong (400, 413, 422). */
+  /** Rejected: something in this request is wrong (400, 413, 422). */
   | { kind: 'refused'; reason: string }
-  /** Certain that no byte left. */
+  /** Not one byte left, for certain. */
   | { kind: 'notSent'; reason: string }
-  /** It may have been taken, or not. Never send it again by yourself. */
+  /** It may or may not have been accepted. Must not be sent again automatically. */
   | { kind: 'unknown'; reason: string };
 
-/** How asking for delivery infos ended. */
+/** How a poll for delivery infos ended. */
 export type PollOutcome =
   /**
-   * `unlisted` holds the status words the interface page does not list; they say nothing final. `unread`: there are
-   * entries without a number that could be read, so the infos may speak of others besides.
+   * `unlisted`: statuses that the interface page does not list; they are not final. `unread`: some entries have no readable
+   * number, so the infos may also concern other recipients.
    */
   | {
       kind: 'infos';
@@ -40,7 +40,7 @@ export type PollOutcome =
       unlisted: readonly string[];
       unread?: true;
     }
-  /** The service has no infos for this request: no such message (404), gone, or it does not like this one address. */
+  /** The service has no infos for this request: 404, 410, or it refuses this address (400, 413, 422). */
   | { kind: 'missing' }
   | { kind: 'throttled'; retryAfterMs: number | null }
   | { kind: 'unauthorised'; reason: string }
@@ -48,22 +48,22 @@ export type PollOutcome =
   | { kind: 'notSent'; reason: string }
   | { kind: 'unanswered'; reason: string };
 
-/** What a reply is read with: the time (ms since the epoch), and texts that no reason may repeat. */
-export interface Reading {
+/** The time (ms since the epoch), and texts that no reason may repeat. */
+interface Reading {
   readonly now: number;
   readonly secrets: readonly string[];
 }
 
-/** The outcome of a send, for every status and every failure. `recipients` are the numbers it was for, E.164 with plus. */
+/** The outcome of a send, for every status and every failure. `recipients`: the request's numbers, E.164 with the plus. */
 export function sendOutcome(
   exchange: Exchange,
   recipients: readonly string[],
   reading: Reading,
 ): SendOutcome {
   if (exchange.kind === 'failure') {
-    return failed(exchange, (what) => ({
+    return failed(exchange, (why) => ({
       kind: 'unknown',
-      reason: `${what} after the request may have left.`,
+      reason: `${why}; the service may have accepted the request`,
     }));
   }
   const { status } = exchange;
@@ -79,10 +79,7 @@ export function sendOutcome(
 /** The outcome of a poll, for every status and every failure. */
 export function pollOutcome(exchange: Exchange, reading: Reading): PollOutcome {
   if (exchange.kind === 'failure') {
-    return failed(exchange, (what) => ({
-      kind: 'unanswered',
-      reason: `${what} before the service had answered.`,
-    }));
+    return failed(exchange, (reason) => ({ kind: 'unanswered', reason }));
   }
   const { status } = exchange;
   if (status >= 200 && status < 300) return pollSuccess(exchange);
@@ -95,8 +92,8 @@ export function pollOutcome(exchange: Exchange, reading: Reading): PollOutcome {
 }
 
 /**
- * An OutboundRequest is taken. A 201 is as well without one, as its status alone says so, if the rest of the reply
- * does not cast doubt on it: its head names the request, or its body is empty or at least an object.
+ * A response with an OutboundRequest means accepted. So does a 201 without one, unless the rest of the response casts doubt on
+ * it: its `Location` must name the request, or its body must be empty or at least an object.
  */
 function sendSuccess(reply: Reply, recipients: readonly string[]): SendOutcome {
   const body = reply.body === null ? null : readOutboundRequest(reply.body);
@@ -105,7 +102,7 @@ function sendSuccess(reply: Reply, recipients: readonly string[]): SendOutcome {
   if (body === null && !created) {
     return {
       kind: 'unknown',
-      reason: `The service answered ${reply.status}, but its reply could not be read, so it may have taken the request.`,
+      reason: `The service answered ${reply.status}, but its response could not be read, so it may have accepted the request.`,
     };
   }
   const requestId =
@@ -127,7 +124,7 @@ function pollSuccess(reply: Reply): PollOutcome {
   return { kind: 'infos', ...statusesOf(entries), ...(isUnread ? { unread: true } : {}) };
 }
 
-/** The listed statuses by number, of those numbers alone if `only` is given; a number's final status wins over others. */
+/** The listed statuses by number, restricted to `only` if present. A number's final status wins over a non-final one. */
 function statusesOf(
   entries: DeliveryInfoList['deliveryInfo'],
   only?: ReadonlySet<string>,
@@ -144,42 +141,14 @@ function statusesOf(
   return { statuses, unlisted: [...unlisted] };
 }
 
-/** What no reply means, of a send as of a poll; `left`: what it means once the request may have left. */
+/** The outcome of a request without a response. `whenLeft` returns it for a request that may have left. */
 function failed<Left>(
   failure: Failure,
-  left: (what: string) => Left,
+  whenLeft: (reason: string) => Left,
 ): Left | { kind: 'stopped' | 'notSent'; reason: string } {
-  switch (failure.cause) {
-    case 'unsendable':
-      return { kind: 'stopped', reason: UNSENDABLE };
-    case 'aborted':
-    case 'timeout':
-    case 'network':
-      return failure.left
-        ? left(whatFailed(failure))
-        : { kind: 'notSent', reason: `${whatFailed(failure)} before anything was sent.` };
-    default:
-      return failure.cause satisfies never;
-  }
-}
-
-const UNSENDABLE =
-  'The request cannot be written as HTTP: check the key for line breaks and foreign characters.';
-
-/** What broke off, in words that are the same for every way of asking. */
-export function whatFailed({ cause, code }: Failure): string {
-  switch (cause) {
-    case 'aborted':
-      return 'It was called off';
-    case 'timeout':
-      return 'The time for an answer ran out';
-    case 'unsendable':
-      return 'The request could not be written';
-    case 'network':
-      return `The connection failed (${quoteOf(code)})`;
-    default:
-      return cause satisfies never;
-  }
+  const reason = failureReason(failure);
+  if (failure.cause === 'unsendable') return { kind: 'stopped', reason };
+  return failure.left ? whenLeft(reason) : { kind: 'notSent', reason };
 }
 
 function throttled(reply: Reply, { now }: Reading): { kind: 'throttled'; retryAfterMs: number | null } {
@@ -194,7 +163,7 @@ function explain(reply: Reply, { secrets }: Reading): string {
   return reasonOf(meaningOf(reply.status), reply.body ?? '', secrets);
 }
 
-/** What a status means here, and whose turn it is (interface page, area A HTTP statuses; RFC 9110 for the others). */
+/** What a status means and what to check (interface page, area A HTTP statuses; RFC 9110 for the others). */
 function meaningOf(status: number): string {
   if (status === 401) return 'The service answered 401: the API key or token is missing or invalid.';
   if (status === 403) return 'The service answered 403: it cannot be used with this API key.';

@@ -1,15 +1,14 @@
-const LONGEST = 200;
+const MAX_LENGTH = 200;
 
-/** Digits that may be a phone number or a part of one, also with separators between them. */
+/** Digits that may be a phone number or part of one, also with separators. */
 const NUMBERS = /\+?\d(?:[\s().-]{0,2}\d){6,}/g;
 
-/** Runs that may be a key or a token: long, without a space, of more than letters. */
+/** Runs that may be a key or a token: long, without spaces, and with digits. */
 const TOKENS = /\b(?=[\w.~+/=-]*\d)[\w.~+/=-]{20,}|\bBearer\s+\S+/gi;
 
 /**
- * What the service said, fit for a log and a person's eye: one line, without markup, bounded to 200 characters, and
- * without anything that may be a phone number, a key or a token. `secrets` are texts that must not appear either, such
- * as the key and the message of the request that was answered.
+ * Text from the service, made fit for logs and people: one line of at most 200 characters, without markup and without anything
+ * that may be a phone number, a key, or a token. `secrets` are removed too, such as the key and the message of the request.
  */
 export function quoteOf(text: string, secrets: readonly string[] = []): string {
   let quote = text.slice(0, 100_000);
@@ -18,18 +17,21 @@ export function quoteOf(text: string, secrets: readonly string[] = []): string {
     quote = quote.replaceAll(secret, '…').replaceAll(JSON.stringify(secret).slice(1, -1), '…');
   }
   quote = quote
-    .slice(0, 20 * LONGEST)
+    .slice(0, 20 * MAX_LENGTH)
     .replace(/<[^>]*>/g, ' ')
     .replace(TOKENS, '…')
     .replace(NUMBERS, '…')
     .replace(/[\s\p{Cc}]+/gu, ' ')
     .trim();
-  return quote.length > LONGEST ? `${quote.slice(0, LONGEST - 1)}…` : quote;
+  return bounded(quote);
 }
 
-/** A sentence, and after it what the service said, if anything; both within 200 characters. */
-export function reasonOf(sentence: string, said = '', secrets: readonly string[] = []): string {
-  const quote = quoteOf(said, secrets);
-  const reason = quote === '' ? sentence : `${sentence} It said: ${quote}`;
-  return reason.length > LONGEST ? `${reason.slice(0, LONGEST - 1)}…` : reason;
+/** A sentence followed by the service's message, if there is one; at most 200 characters together. */
+export function reasonOf(sentence: string, message = '', secrets: readonly string[] = []): string {
+  const quote = quoteOf(message, secrets);
+  return bounded(quote === '' ? sentence : `${sentence} Its message: ${quote}`);
+}
+
+function bounded(text: string): string {
+  return text.length > MAX_LENGTH ? `${text.slice(0, MAX_LENGTH - 1)}…` : text;
 }

@@ -1,16 +1,15 @@
 /** A whole number of seconds, the first of the two forms of a `Retry-After` (RFC 9110, section 10.2.3). */
 const SECONDS = /^\d{1,12}$/;
 
-/** How every form of an HTTP date begins (RFC 9110, section 5.6.7); keeps `Date.parse` from guessing at anything else. */
+/** How every form of an HTTP date begins (RFC 9110, section 5.6.7); keeps `Date.parse` from guessing at other text. */
 const HTTP_DATE = /^(mon|tues?|wed(nes)?|thu(rs)?|fri|sat(ur)?|sun)(day)?,? /i;
 
-/** The one form of an HTTP date that names no zone; it means UTC as the others do. */
+/** The one form of an HTTP date without a time zone; it means UTC as well. */
 const WITHOUT_ZONE = /\d{4}$/;
 
 /**
- * How long the service asks to be left alone, in milliseconds from `now`; never negative.
- * `header` is the value of `Retry-After`: seconds, or an HTTP date, which is measured against `now` (milliseconds since
- * the epoch). Null if there is none or it is neither: the caller then goes by its own measure.
+ * How long the service asks clients to wait, in milliseconds from `now` (ms since the epoch); never negative. `header` is the
+ * value of `Retry-After`: seconds or an HTTP date. Null if there is none or it is neither; the caller then uses its own backoff.
  */
 export function retryAfterMs(header: string | undefined, now: number): number | null {
   const text = header?.trim() ?? '';

@@ -1,23 +1,23 @@
 import { z } from 'zod';
 
 /**
- * What the interface page shows of a reply is checked; what it does not show may be there or not. An optional field
- * that is not of the shown type counts as absent, because the rest of the reply is still true.
+ * These schemas check what the interface page shows of a response and allow anything it does not show. An optional field of an
+ * unexpected type counts as absent, because the rest of the response is still true.
  */
 const optionalText = z.string().optional().catch(undefined);
 
-/** One recipient's delivery status (interface page, DeliveryInfo). The word itself is judged by the caller. */
+/** One recipient's delivery status (interface page, DeliveryInfo). The caller checks the status itself. */
 const deliveryInfo = z.object({ address: z.string(), deliveryStatus: z.string() });
 
-/** Entries that are not a DeliveryInfo become null: they say nothing, and must not cost the others theirs. */
+/** Entries that are not a DeliveryInfo become null, so that the others can still be read. */
 const entry = deliveryInfo.nullable().catch(null);
 
-/** Writers that turn XML into JSON write a list of one as the bare entry. */
+/** Converters from XML to JSON write a list of one entry as the bare entry. */
 const deliveryInfos = z.union([z.array(entry), deliveryInfo.transform((one) => [one])]);
 
 const innerList = z.object({ resourceURL: optionalText, deliveryInfo: deliveryInfos });
 
-/** DeliveryInfoList (interface page), with its wrapper or without. */
+/** DeliveryInfoList (interface page), with or without its wrapper. */
 const deliveryInfoList = z.union([
   z.object({ deliveryInfoList: innerList }).transform((body) => body.deliveryInfoList),
   innerList,
@@ -31,7 +31,7 @@ const innerRequest = z.object({
     .catch(undefined),
 });
 
-/** OutboundRequest (interface page), with its wrapper; without it only if it names the resource it created. */
+/** OutboundRequest (interface page), with its wrapper; without it only if it names the created resource. */
 const outboundRequest = z.union([
   z.object({ outboundSMSMessageRequest: innerRequest }).transform((body) => body.outboundSMSMessageRequest),
   innerRequest.extend({ resourceURL: z.string() }),
@@ -39,7 +39,7 @@ const outboundRequest = z.union([
 
 const token = z.string().regex(/^[\x21-\x7e]+$/);
 
-/** The token pair (interface page, Token pair), and the other ways its two names are commonly written. */
+/** The token pair (interface page, Token pair), also with the other common spellings of its names. */
 const tokenPair = z.union([
   z
     .object({ AccessToken: token, RefreshToken: token })
@@ -52,7 +52,7 @@ const tokenPair = z.union([
     .transform((p) => [p.access_token, p.refresh_token] as const),
 ]);
 
-/** Callback (interface page), with its wrapper or without. */
+/** Callback (interface page), with or without its wrapper. */
 const innerCallback = z.object({ url: z.string(), securityToken: optionalText });
 const callback = z.union([
   z.object({ callback: innerCallback }).transform((body) => body.callback),
@@ -61,41 +61,39 @@ const callback = z.union([
 
 /** See {@link deliveryInfoList}. */
 export type DeliveryInfoList = z.infer<typeof deliveryInfoList>;
-/** See {@link outboundRequest}. */
-export type OutboundRequest = z.infer<typeof outboundRequest>;
 /** The two tokens of a login or a refresh. */
-export interface TokenPair {
+interface TokenPair {
   readonly accessToken: string;
   readonly refreshToken: string;
 }
 
-/** The OutboundRequest a reply's body holds; null if it holds none. Never throws. */
-export function readOutboundRequest(body: string): OutboundRequest | null {
-  return outboundRequest.safeParse(json(body)).data ?? null;
+/** The OutboundRequest in a response body; null if there is none. Never throws. */
+export function readOutboundRequest(body: string): z.infer<typeof outboundRequest> | null {
+  return outboundRequest.safeParse(jsonOf(body)).data ?? null;
 }
 
-/** The DeliveryInfoList a reply's body holds; null if it holds none. Never throws. */
+/** The DeliveryInfoList in a response body; null if there is none. Never throws. */
 export function readDeliveryInfoList(body: string): DeliveryInfoList | null {
-  return deliveryInfoList.safeParse(json(body)).data ?? null;
+  return deliveryInfoList.safeParse(jsonOf(body)).data ?? null;
 }
 
-/** The callback a reply's body holds; null if it holds none. Never throws. */
+/** The callback in a response body; null if there is none. Never throws. */
 export function readCallback(body: string): z.infer<typeof callback> | null {
-  return callback.safeParse(json(body)).data ?? null;
+  return callback.safeParse(jsonOf(body)).data ?? null;
 }
 
-/** How deep under a wrapper the token pair is looked for. */
+/** How many wrappers around a token pair are opened. */
 const DEPTH = 4;
 
-/** The token pair a reply's body holds, at the top or under a wrapper; null if it holds none. Never throws. */
+/** The token pair in a response body, at the top or inside wrappers; null if there is none. Never throws. */
 export function readTokenPair(body: string): TokenPair | null {
-  return pairIn(json(body), DEPTH);
+  return pairIn(jsonOf(body), DEPTH);
 }
 
-/** True for a body that says nothing or is an object of whatever fields; false for one that broke off or is no JSON. */
+/** True for an empty body or a JSON object; false for a body that broke off or is not JSON. */
 export function isEmptyOrObject(body: string | null): boolean {
   return (
-    body !== null && (body.trim() === '' || z.record(z.string(), z.unknown()).safeParse(json(body)).success)
+    body !== null && (body.trim() === '' || z.record(z.string(), z.unknown()).safeParse(jsonOf(body)).success)
   );
 }
 
@@ -111,7 +109,8 @@ function pairIn(value: unknown, depth: number): TokenPair | null {
   return null;
 }
 
-function json(body: string): unknown {
+/** The JSON in a body; undefined if there is none. Never throws. */
+export function jsonOf(body: string): unknown {
   try {
     return JSON.parse(body.startsWith('\uFEFF') ? body.slice(1) : body);
   } catch {

@@ -1,7 +1,6 @@
 import { type Clock, systemClock } from '../clock.js';
-import { baseOf } from './base-url.js';
 import type { Exchange, Reply } from './exchange.js';
-import { whatFailed } from './outcome.js';
+import { failureReason } from './failure.js';
 import { reasonOf } from './reason.js';
 import { retryAfterMs } from './retry-after.js';
 import { readCallback } from './schemas.js';
@@ -13,39 +12,39 @@ export interface Callback {
   readonly securityToken: string;
 }
 
-/** How each of the three operations may fail besides its own answers. `reason` is fit for people and logs. */
-type NotDone =
-  /** 401: the key is missing or invalid; a newer token may be. */
+/** How each of the three operations may fail apart from its own outcomes. `reason` is for people and logs. */
+type SubscriptionFailure =
+  /** 401: the key is missing or invalid; a newer token may be valid. */
   | { kind: 'unauthorised'; reason: string }
-  /** No other try will help: wrong key, wrong address. */
+  /** Retrying cannot help: wrong key or wrong address. */
   | { kind: 'stopped'; reason: string }
   /** 429, which the page does not list here. */
   | { kind: 'throttled'; retryAfterMs: number | null }
-  /** No answer, or none that could be read: whether it was done is not known. Asking again shows it. */
+  /** No response, or an unreadable one: the service may have done it. A `get` shows whether it did. */
   | { kind: 'unanswered'; reason: string };
 
-/** What `get` found. A token that the service does not show is null. */
+/** The result of `get`. A token that the service does not show is null. */
 export type SubscriptionFound =
   | { kind: 'found'; url: string; securityToken: string | null }
   /** 404. */
   | { kind: 'none' }
-  | NotDone;
+  | SubscriptionFailure;
 
 /** How `create` ended. */
 export type SubscriptionCreated =
   | { kind: 'created' }
-  /** 400: the service finds the request not well formed, which is most likely the callback's address. */
+  /** 400, 413, 422: the request is not well formed, most likely because of the callback's address. */
   | { kind: 'malformed'; reason: string }
-  /** 406: it does not take it; only one subscription can exist, and other reasons are not shown. */
+  /** 406, 409: not accepted. Only one subscription can exist; the page shows no other reasons. */
   | { kind: 'notAccepted'; reason: string }
-  | NotDone;
+  | SubscriptionFailure;
 
 /** How `remove` ended. */
-export type SubscriptionRemoved = { kind: 'removed' } | { kind: 'none' } | NotDone;
+export type SubscriptionRemoved = { kind: 'removed' } | { kind: 'none' } | SubscriptionFailure;
 
 /**
- * The one delivery subscription that a client of the service may have. The service does not count these calls against
- * the quota, so they take no permit. Nothing throws; each call puts at most one request on the wire.
+ * The one delivery subscription that a client of the service may have. The service does not count these calls against the quota,
+ * so they need no permit. Nothing throws; each call puts at most one request on the wire.
  */
 export interface SubscriptionClient {
   get(token: string): Promise<SubscriptionFound>;
@@ -55,95 +54,86 @@ export interface SubscriptionClient {
   close(): void;
 }
 
-/** Where the messaging service is, and how long it may take. */
-export interface SubscriptionSettings {
+interface SubscriptionSettings {
   /** The part before `/outbound`. */
   readonly baseUrl: string;
-  /** From the start of a request to the last byte of its reply, in milliseconds. */
+  /** From the start of a request to the last byte of its response, in milliseconds. */
   readonly timeoutMs: number;
   readonly clock?: Clock;
 }
 
-/** A client for one service. Throws a TypeError if the base URL is none. */
+/** A client for one service. Throws a TypeError if the base URL is not valid. */
 export function createSubscriptionClient({
-  baseUrl,
-  timeoutMs,
   clock = systemClock,
+  ...settings
 }: SubscriptionSettings): SubscriptionClient {
-  const url = `${baseOf(baseUrl)}/outbound/subscriptions`;
-  const transport = createTransport({ timeoutMs, maxSockets: Number.POSITIVE_INFINITY });
-  const ask = (method: 'GET' | 'POST' | 'DELETE', token: string, body?: string): Promise<Exchange> =>
+  const transport = createTransport(settings);
+  const call = (method: 'GET' | 'POST' | 'DELETE', token: string, body?: string): Promise<Exchange> =>
     transport.exchange({
       method,
-      url,
+      path: '/outbound/subscriptions',
       headers: { authorization: `Bearer ${token}` },
       ...(body === undefined ? {} : { body }),
     });
 
   return {
     async get(token) {
-      const exchange = await ask('GET', token);
+      const exchange = await call('GET', token);
       if (exchange.kind === 'reply' && exchange.status === 404) return { kind: 'none' };
-      const answered = answeredWell(exchange, { now: clock(), secrets: [token] });
-      if (answered.kind !== 'well') return answered;
-      const callback = answered.reply.body === null ? null : readCallback(answered.reply.body);
+      const result = resultOf(exchange, { now: clock(), secrets: [token] });
+      if (result.kind !== 'success') return result;
+      const { body, status } = result.reply;
+      const callback = body === null ? null : readCallback(body);
       if (callback === null) {
-        return {
-          kind: 'unanswered',
-          reason: `${answers(answered.reply)}, but its subscription could not be read.`,
-        };
+        const reason = `The service answered ${status}, but its subscription could not be read.`;
+        return { kind: 'unanswered', reason };
       }
       return { kind: 'found', url: callback.url, securityToken: callback.securityToken ?? null };
     },
 
-    async create({ url: callbackUrl, securityToken }, token) {
-      const body = JSON.stringify({ callback: { url: callbackUrl, securityToken } });
-      const exchange = await ask('POST', token, body);
-      const secrets = [token, securityToken, callbackUrl];
+    async create({ url, securityToken }, token) {
+      const exchange = await call('POST', token, JSON.stringify({ callback: { url, securityToken } }));
+      const secrets = [token, securityToken, url];
       if (exchange.kind === 'reply') {
         const { status } = exchange;
-        const said = exchange.body ?? '';
+        const because = (what: string): string =>
+          reasonOf(`The service answered ${status}: ${what}`, exchange.body ?? '', secrets);
         if (status === 400 || status === 413 || status === 422) {
-          const sentence = `${answers(exchange)}: it finds the subscription not well formed; check CALLBACK_URL.`;
-          return { kind: 'malformed', reason: reasonOf(sentence, said, secrets) };
+          return { kind: 'malformed', reason: because('the subscription is malformed; check CALLBACK_URL.') };
         }
         if (status === 406 || status === 409) {
-          const sentence = `${answers(exchange)}: it does not accept the subscription; only one can exist.`;
-          return { kind: 'notAccepted', reason: reasonOf(sentence, said, secrets) };
+          const reason = because('it does not accept the subscription; only one can exist.');
+          return { kind: 'notAccepted', reason };
         }
       }
-      const answered = answeredWell(exchange, { now: clock(), secrets });
-      return answered.kind === 'well' ? { kind: 'created' } : answered;
+      const result = resultOf(exchange, { now: clock(), secrets });
+      return result.kind === 'success' ? { kind: 'created' } : result;
     },
 
     async remove(token) {
-      const exchange = await ask('DELETE', token);
+      const exchange = await call('DELETE', token);
       if (exchange.kind === 'reply' && exchange.status === 404) return { kind: 'none' };
-      const answered = answeredWell(exchange, { now: clock(), secrets: [token] });
-      return answered.kind === 'well' ? { kind: 'removed' } : answered;
+      const result = resultOf(exchange, { now: clock(), secrets: [token] });
+      return result.kind === 'success' ? { kind: 'removed' } : result;
     },
 
     close: () => transport.close(),
   };
 }
 
-/** Any success, or why there is none, whatever the operation (interface page, area A HTTP statuses). */
-function answeredWell(
+/** A 2xx response, or why there is none; the same for every operation (interface page, area A HTTP statuses). */
+function resultOf(
   exchange: Exchange,
   { now, secrets }: { now: number; secrets: readonly string[] },
-): { kind: 'well'; reply: Reply } | NotDone {
+): { kind: 'success'; reply: Reply } | SubscriptionFailure {
   if (exchange.kind === 'failure') {
-    return exchange.cause === 'unsendable'
-      ? {
-          kind: 'stopped',
-          reason: `${whatFailed(exchange)} as HTTP: check the key for line breaks and foreign characters.`,
-        }
-      : { kind: 'unanswered', reason: `${whatFailed(exchange)}.` };
+    const kind = exchange.cause === 'unsendable' ? 'stopped' : 'unanswered';
+    return { kind, reason: failureReason(exchange) };
   }
   const { status, headers, body } = exchange;
-  if (status >= 200 && status < 300) return { kind: 'well', reply: exchange };
+  if (status >= 200 && status < 300) return { kind: 'success', reply: exchange };
   if (status === 429) return { kind: 'throttled', retryAfterMs: retryAfterMs(headers['retry-after'], now) };
-  const because = (rest: string) => reasonOf(`${answers(exchange)}${rest}`, body ?? '', secrets);
+  const because = (rest: string) => reasonOf(`The service answered ${status}${rest}`, body ?? '', secrets);
   if (status === 401)
     return { kind: 'unauthorised', reason: because(': the API key or token is missing or invalid.') };
   if (status === 403) return { kind: 'stopped', reason: because(': it cannot be used with this API key.') };
@@ -151,8 +141,4 @@ function answeredWell(
     return { kind: 'stopped', reason: because(': check the base URL.') };
   }
   return { kind: 'unanswered', reason: because('.') };
-}
-
-function answers({ status }: Reply): string {
-  return `The service answered ${status}`;
 }

@@ -3,8 +3,9 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { CallbackSettings } from '../config/index.js';
 import { laneCallback } from '../config/index.js';
 import type { Events } from '../events/events.js';
-import { documentOf, reportsIn } from '../gateway/notification.js';
+import { reportsIn } from '../gateway/notification.js';
 import { carriesToken } from '../gateway/notification-token.js';
+import { jsonOf } from '../gateway/schemas.js';
 import type { Inbox } from './inbox.js';
 
 /** What became of a notification. */
@@ -78,7 +79,7 @@ export function openCallbacks({ callback, inboxes, events, monotonic }: Callback
       // A service may try the address with nothing before it takes it.
       if (body.trim() === '') return 'taken';
       const { lane, tokens, inbox } = found;
-      const document = documentOf(body);
+      const document = jsonOf(body);
       if (callback.proof === 'token' && !carriesToken({ headers, query, body, document }, tokens)) {
         refused(lane, 'token');
         return 'forged';

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { AbortedError, exchangeOf } from '../../src/gateway/exchange.js';
 
 describe('exchangeOf', () => {
-  it('takes whatever it does not know for a request that may have left', () => {
+  it('treats a request that failed with an unknown error as one that may have left', () => {
     fc.assert(
       fc.property(fc.anything(), (thrown) => {
         expect(exchangeOf(thrown)).toMatchObject({ kind: 'failure', left: true });
@@ -18,7 +18,7 @@ describe('exchangeOf', () => {
     });
   });
 
-  it('knows that a request which was never made has not left', () => {
+  it('knows that a request that was never created has not left', () => {
     const error = new RequestError('Invalid character', { code: 'ERR_INVALID_CHAR' }, new Options());
     expect(exchangeOf(error)).toEqual({
       kind: 'failure',

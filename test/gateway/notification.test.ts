@@ -1,8 +1,9 @@
 import { createHmac } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
-import { documentOf, reportsIn } from '../../src/gateway/notification.js';
-import { carriesToken, type Incoming } from '../../src/gateway/notification-token.js';
+import { reportsIn } from '../../src/gateway/notification.js';
+import { carriesToken, type IncomingNotification } from '../../src/gateway/notification-token.js';
+import { jsonOf } from '../../src/gateway/schemas.js';
 
 /** Written by hand from the interface page: "the same delivery information that the get-delivery-infos operation returns". */
 const LIST = `{"deliveryInfoList": {
@@ -23,9 +24,9 @@ const REPORT = {
   status: 'DeliveredToTerminal',
 };
 
-describe('the shapes of a notification', () => {
-  it('the delivery information that a poll would return', () => {
-    expect(reportsIn(documentOf(LIST))).toEqual([
+describe('reportsIn reads a notification', () => {
+  it('with the delivery information that a poll returns', () => {
+    expect(reportsIn(jsonOf(LIST))).toEqual([
       { ...REPORT, sender: '+358501112222' },
       { ...REPORT, sender: '+358501112222', number: '+358409876543', status: 'DeliveryImpossible' },
     ]);
@@ -34,16 +35,16 @@ describe('the shapes of a notification', () => {
   it.each<[string, unknown, object?]>([
     ['without its wrapper', { resourceURL: `${URL_OF}/deliveryInfos`, deliveryInfo: [ONE] }],
     [
-      'one information that is not in a list',
+      'with one delivery information outside a list',
       { deliveryInfoList: { resourceURL: URL_OF, deliveryInfo: ONE } },
     ],
     [
-      'in a deliveryInfoNotification with what the request carried',
+      'in a deliveryInfoNotification with the request’s callbackData',
       { deliveryInfoNotification: { callbackData: 'c-1', deliveryInfo: ONE, resourceURL: URL_OF } },
       { correlator: 'c-1' },
     ],
     [
-      'with a link to the request, as related interfaces have it',
+      'with a link to the request, as in related interfaces',
       {
         deliveryInfoNotification: {
           deliveryInfo: ONE,
@@ -52,7 +53,7 @@ describe('the shapes of a notification', () => {
       },
     ],
     [
-      'nested in the request',
+      'nested in an OutboundRequest',
       {
         outboundSMSMessageRequest: {
           address: ['tel:+358401234567'],
@@ -64,17 +65,17 @@ describe('the shapes of a notification', () => {
       },
       { correlator: 'c-1', sender: '+358501112222' },
     ],
-    ['several in a list', [{ deliveryInfoList: { resourceURL: URL_OF, deliveryInfo: [ONE] } }]],
-    ['bare', { ...ONE, resourceURL: URL_OF }],
-    ['with the request id as a field of its own', { ...ONE, requestId: 'b2c3-d4' }, { sender: null }],
+    ['in a list of several', [{ deliveryInfoList: { resourceURL: URL_OF, deliveryInfo: [ONE] } }]],
+    ['with a bare delivery information', { ...ONE, resourceURL: URL_OF }],
+    ['with the request id in its own field', { ...ONE, requestId: 'b2c3-d4' }, { sender: null }],
     [
-      'with the request id in each information',
+      'with the request id in each delivery information',
       { deliveryInfoList: { deliveryInfo: [{ ...ONE, requestId: 'b2c3-d4' }] } },
       { sender: null },
     ],
     ['with a request id that is a number', { ...ONE, requestId: 77 }, { sender: null, requestId: '77' }],
     [
-      'without the prefix of the number',
+      'with a number without `tel:`',
       { deliveryInfoList: { resourceURL: URL_OF, deliveryInfo: [{ ...ONE, address: '+358401234567' }] } },
     ],
     [
@@ -82,7 +83,7 @@ describe('the shapes of a notification', () => {
       { deliveryInfoList: { resourceURL: URL_OF, deliveryInfo: [{ ...ONE, address: [ONE.address] }] } },
     ],
     [
-      'with names in another case',
+      'with field names in another case',
       {
         DeliveryInfoList: {
           ResourceUrl: URL_OF,
@@ -90,12 +91,12 @@ describe('the shapes of a notification', () => {
         },
       },
     ],
-    ['without any name of the request', { deliveryInfo: ONE }, { requestId: null, sender: null }],
+    ['that does not name its request', { deliveryInfo: ONE }, { requestId: null, sender: null }],
   ])('%s', (_, document, change = {}) => {
     expect(reportsIn(document)).toEqual([{ ...REPORT, ...change }]);
   });
 
-  it('a list that is wrong in one entry is read in the others', () => {
+  it('with a list that has invalid entries', () => {
     const list = [
       null,
       { address: 'nobody', deliveryStatus: 'DeliveredToTerminal' },
@@ -106,41 +107,41 @@ describe('the shapes of a notification', () => {
     expect(reportsIn({ deliveryInfoList: { resourceURL: URL_OF, deliveryInfo: list } })).toEqual([REPORT]);
   });
 
-  it('a word on no list tells nothing, but is a notification', () => {
+  it('with an unlisted status, which yields no report', () => {
     expect(reportsIn({ deliveryInfo: { ...ONE, deliveryStatus: 'MessageWaiting' } })).toEqual([]);
     expect(reportsIn({ deliveryInfoList: { deliveryInfo: [] } })).toEqual([]);
   });
 
   it.each(['', '{', 'null', '[]', '{}', '"x"', '{"deliveryInfo":{"address":"tel:+358401234567"}}'])(
-    '%j is none',
+    'except for %j, which is not a notification',
     (body) => {
-      expect(reportsIn(documentOf(body))).toBeNull();
+      expect(reportsIn(jsonOf(body))).toBeNull();
     },
   );
 });
 
 const TOKEN = 'a-token-of-some-length';
-const incoming = (change: Partial<Incoming> & { body?: string }): Incoming => {
+const incoming = (change: Partial<IncomingNotification> & { body?: string }): IncomingNotification => {
   const body = change.body ?? LIST;
-  return { headers: {}, query: '', body, document: documentOf(body), ...change };
+  return { headers: {}, query: '', body, document: jsonOf(body), ...change };
 };
 const signature = (hash: string, encoding: 'hex' | 'base64') =>
   createHmac(hash, TOKEN).update(LIST).digest(encoding);
 
-describe('the token is found', () => {
-  it.each<[string, Partial<Incoming>]>([
-    ['as a bearer', { headers: { authorization: `Bearer ${TOKEN}` } }],
+describe('carriesToken finds the token', () => {
+  it.each<[string, Partial<IncomingNotification>]>([
+    ['as a bearer token', { headers: { authorization: `Bearer ${TOKEN}` } }],
     ['alone in Authorization', { headers: { authorization: TOKEN } }],
     ['as the password of Basic', { headers: { authorization: `Basic ${btoa(`volley:${TOKEN}`)}` } }],
     ['as the user of Basic', { headers: { authorization: `Basic ${btoa(`${TOKEN}:`)}` } }],
-    ['in a header of its own', { headers: { 'x-security-token': TOKEN } }],
-    ['in a header that came twice', { headers: { 'set-cookie': ['x', TOKEN] } }],
+    ['in its own header', { headers: { 'x-security-token': TOKEN } }],
+    ['in a repeated header', { headers: { 'set-cookie': ['x', TOKEN] } }],
     ['in the query', { query: `a=b&securityToken=${TOKEN}` }],
     ['in the body', { body: `{"securityToken":"${TOKEN}","deliveryInfo":[]}` }],
     ['deep in the body', { body: `{"deliveryInfoNotification":{"callback":{"securityToken":"${TOKEN}"}}}` }],
     ['as a signature in hex', { headers: { 'x-signature': signature('sha256', 'hex') } }],
     [
-      'as a signature with its hash',
+      'as a signature with the name of its hash',
       { headers: { 'x-hub-signature-256': `sha256=${signature('sha256', 'hex')}` } },
     ],
     ['as a signature in base64', { headers: { 'x-signature': signature('sha1', 'base64') } }],
@@ -150,7 +151,7 @@ describe('the token is found', () => {
     expect(carriesToken(incoming(change), ['b-token-of-some-length'])).toBe(false);
   });
 
-  it('in a query that does not encode its plus signs', () => {
+  it('in a query with unencoded plus signs', () => {
     const token = 'k+3/token+of+base64==';
     expect(carriesToken(incoming({ query: `securityToken=${token}` }), [token])).toBe(true);
     expect(carriesToken(incoming({ query: `securityToken=${encodeURIComponent(token)}` }), [token])).toBe(
@@ -158,7 +159,7 @@ describe('the token is found', () => {
     );
   });
 
-  it('not where a signature is of another body', () => {
+  it('but not in a signature of another body', () => {
     const headers = { 'x-signature': signature('sha256', 'hex') };
     expect(carriesToken(incoming({ headers, body: `${LIST} ` }), [TOKEN])).toBe(false);
   });
@@ -181,10 +182,10 @@ const anyDocument = fc.oneof(
     .map((list) => JSON.stringify({ deliveryInfo: list })),
 );
 
-test('whatever comes, reading it never throws, and what is read has the shape of a report', () => {
+test('reading any body never throws and yields only valid reports', () => {
   fc.assert(
     fc.property(anyDocument, (body) => {
-      const reports = reportsIn(documentOf(body));
+      const reports = reportsIn(jsonOf(body));
       for (const { requestId, sender, number, status } of reports ?? []) {
         expect(number).toMatch(/^\+[1-9]\d{3,14}$/);
         expect(['DeliveredToNetwork', 'DeliveredToTerminal', 'DeliveryImpossible']).toContain(status);
@@ -196,7 +197,7 @@ test('whatever comes, reading it never throws, and what is read has the shape of
   );
 });
 
-test('a text that is longer than any is not read: what is cut out of it would keep all of it in memory', () => {
+test('overlong texts are ignored, because a part cut from them would keep all of them in memory', () => {
   const long = 'a'.repeat(10_000);
   const of = (change: object) => reportsIn({ ...ONE, ...change })?.[0];
   expect(of({ resourceURL: `https://a.example/${long}/requests/0123456789abcdef` })?.requestId).toBeNull();
@@ -207,23 +208,23 @@ test('a text that is longer than any is not read: what is cut out of it would ke
   expect(of({ requestId: `${' '.repeat(10_000)}0123456789abcdef` })?.requestId).toBeNull();
 });
 
-test('a sender that could not be stored, or would fill the store, is one of nobody', () => {
+test('a sender that is overlong or cannot be stored is cut or replaced', () => {
   const senderOf = (senderAddress: string) => reportsIn({ ...ONE, senderAddress })?.[0]?.sender;
-  // Half a character is what the server's JSON cannot be read with: all that is settled with it would be lost.
+  // Redis cannot parse JSON with a lone surrogate: all reports settled with it would be lost.
   expect(senderOf('tel:AC\ud83dME')).toBe('AC\ufffdME');
   expect(senderOf('x'.repeat(1_000))).toBe('x'.repeat(100));
   expect(senderOf('x'.repeat(1_000_000))).toBeNull();
   expect(senderOf('tel:+358401234567')).toBe('+358401234567');
 });
 
-test('one that nests deeper than any wrapper, or is longer than any list, is read in a bounded way', () => {
+test('a deeply nested or very long notification is read within bounds', () => {
   const deep = `${'{"deliveryInfo":'.repeat(5_000)}${JSON.stringify(ONE)}${'}'.repeat(5_000)}`;
-  expect(reportsIn(documentOf(deep))).toBeNull();
+  expect(reportsIn(jsonOf(deep))).toBeNull();
   expect(carriesToken(incoming({ body: deep }), [TOKEN])).toBe(false);
   expect(reportsIn({ deliveryInfo: Array.from({ length: 20_000 }, () => ONE) })).toHaveLength(5_000);
 });
 
-test('a forged one never passes, whatever it says and wherever', () => {
+test('a forged notification never passes', () => {
   const forged = fc.record({
     headers: fc.dictionary(
       fc.constantFrom('authorization', 'x-token', 'securitytoken', 'x-signature', 'cookie'),
@@ -243,7 +244,7 @@ test('a forged one never passes, whatever it says and wherever', () => {
   fc.assert(
     fc.property(forged, ({ headers, query, body }) => {
       fc.pre(!JSON.stringify([headers, query, body]).includes(TOKEN));
-      expect(carriesToken({ headers, query, body, document: documentOf(body) }, [TOKEN])).toBe(false);
+      expect(carriesToken({ headers, query, body, document: jsonOf(body) }, [TOKEN])).toBe(false);
     }),
     { numRuns: 2_000 },
   );

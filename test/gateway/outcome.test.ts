@@ -16,7 +16,7 @@ function replied(status: number, body: string | null = '', headers: Reply['heade
   return { kind: 'reply', status, statusText: '', headers, body };
 }
 
-/** The table for sends, written the other way round: which statuses each outcome comes from. */
+/** The expected outcome of a send by status, written independently of the code. */
 function sendKindOf(status: number): SendOutcome['kind'] {
   if (status === 201) return 'accepted';
   if (status === 429) return 'throttled';
@@ -70,7 +70,7 @@ const replies: fc.Arbitrary<Reply> = fc.record({
 const exchanges: fc.Arbitrary<Exchange> = fc.oneof(failures, replies);
 
 describe('the outcome of a send', () => {
-  it('of a reply without a body is the one of the table, for every status', () => {
+  it('follows the table for every status without a body', () => {
     for (const status of STATUSES) {
       expect([status, sendOutcome(replied(status), [TO], reading).kind]).toEqual([
         status,
@@ -79,7 +79,7 @@ describe('the outcome of a send', () => {
     }
   });
 
-  it('of any 2xx that carries an OutboundRequest is accepted', () => {
+  it('is accepted for any 2xx with an OutboundRequest', () => {
     for (const status of STATUSES.filter((each) => each >= 200 && each < 300)) {
       expect(sendOutcome(replied(status, TAKEN), [TO], reading)).toMatchObject({
         kind: 'accepted',
@@ -88,7 +88,7 @@ describe('the outcome of a send', () => {
     }
   });
 
-  it('of a reply other than 2xx is the same whatever it carries', () => {
+  it('depends only on the status for responses other than 2xx', () => {
     for (const status of STATUSES.filter((each) => each < 200 || each >= 300)) {
       for (const body of [TAKEN, LISTED, null]) {
         const headers = { location: 'http://h/outbound/ACME/requests/r1' };
@@ -97,7 +97,7 @@ describe('the outcome of a send', () => {
     }
   });
 
-  it('is there for every exchange, and never throws', () => {
+  it('exists for every exchange and never throws', () => {
     fc.assert(
       fc.property(exchanges, (exchange) => {
         const outcome = sendOutcome(exchange, [TO], reading);
@@ -107,7 +107,7 @@ describe('the outcome of a send', () => {
     );
   });
 
-  it('gives a batch free to be sent again only if a status below 500 refused it, or nothing left', () => {
+  it('allows a resend only if a status below 500 refused the request or nothing left', () => {
     fc.assert(
       fc.property(exchanges, (exchange) => {
         const { kind } = sendOutcome(exchange, [TO], reading);
@@ -124,7 +124,7 @@ describe('the outcome of a send', () => {
     );
   });
 
-  it('lets a final status of a number win over another in the same reply, whatever their order', () => {
+  it('prefers a final status of a number over a non-final one in the same response, in any order', () => {
     const info = (deliveryStatus: string) => ({ address: `tel:${TO}`, deliveryStatus });
     for (const order of [
       ['DeliveredToNetwork', 'DeliveryImpossible'],
@@ -141,13 +141,13 @@ describe('the outcome of a send', () => {
 });
 
 describe('the outcome of a poll', () => {
-  it('of a reply without a body is the one of the table, for every status', () => {
+  it('follows the table for every status without a body', () => {
     for (const status of STATUSES) {
       expect([status, pollOutcome(replied(status), reading).kind]).toEqual([status, pollKindOf(status)]);
     }
   });
 
-  it('of any 2xx that carries a DeliveryInfoList is its infos', () => {
+  it('contains the infos of any 2xx with a DeliveryInfoList', () => {
     for (const status of STATUSES.filter((each) => each >= 200 && each < 300)) {
       expect(pollOutcome(replied(status, LISTED), reading)).toEqual({
         kind: 'infos',
@@ -157,7 +157,7 @@ describe('the outcome of a poll', () => {
     }
   });
 
-  it('is there for every exchange, and never throws', () => {
+  it('exists for every exchange and never throws', () => {
     fc.assert(
       fc.property(exchanges, (exchange) => {
         const outcome = pollOutcome(exchange, reading);
@@ -168,9 +168,9 @@ describe('the outcome of a poll', () => {
   });
 });
 
-describe('the reasons', () => {
-  it('are at most 200 characters and hold no phone number, key or text, whatever the service says', () => {
-    const said = fc
+describe('a reason', () => {
+  it('has at most 200 characters and contains no phone number, key, or message text, whatever the service answers', () => {
+    const message = fc
       .tuple(
         fc.string(),
         fc.constantFrom(TO, 'KEY-1', 'the text', '358 40 123 4567', '(040) 123-4567'),
@@ -178,7 +178,7 @@ describe('the reasons', () => {
       )
       .map((parts) => parts.join(' '));
     fc.assert(
-      fc.property(fc.constantFrom(400, 401, 403, 404, 500, 302), said, (status, body) => {
+      fc.property(fc.constantFrom(400, 401, 403, 404, 500, 302), message, (status, body) => {
         for (const outcome of [
           sendOutcome(replied(status, body), [TO], reading),
           pollOutcome(replied(status, body), reading),

@@ -11,20 +11,20 @@ describe('quoteOf', () => {
     ['token eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2ln is old', 'token … is old'],
     ['<html><b>Not\n found</b></html>', 'Not found'],
     ['an_ordinary_word_of_some_length', 'an_ordinary_word_of_some_length'],
-  ])('writes %j as %j', (text, quote) => {
+  ])('quotes %j as %j', (text, quote) => {
     expect(quoteOf(text)).toBe(quote);
   });
 
-  it('leaves out secrets, as they are and as JSON writes them', () => {
+  it('removes secrets, in plain text and escaped as in JSON', () => {
     expect(quoteOf('got "say \\"hi\\"" and say "hi"', ['say "hi"'])).toBe('got "…" and …');
   });
 
-  it('is bounded', () => {
+  it('has at most 200 characters', () => {
     expect(quoteOf('word '.repeat(1000))).toHaveLength(200);
     expect(reasonOf('It failed.', 'word '.repeat(1000))).toHaveLength(200);
   });
 
-  it('adds nothing where the service said nothing', () => {
+  it('adds nothing to the sentence if the service sent no message', () => {
     expect(reasonOf('It failed.', ' \n')).toBe('It failed.');
   });
 });

@@ -1,6 +1,6 @@
 /**
- * A certificate for the loopback that nobody has signed but itself, with its key; made for these tests alone
- * (`openssl req -x509 -newkey ec -nodes -days 36500 -subj /CN=localhost …`). It opens nothing anywhere.
+ * A self-signed certificate for the loopback address, with its key, made for these tests only
+ * (`openssl req -x509 -newkey ec -nodes -days 36500 -subj /CN=localhost …`).
  */
 export const SELF_SIGNED = {
   cert: `-----BEGIN CERTIFICATE-----
@@ -19,6 +19,27 @@ mXGnk1MXS9JM4VqAoxfy3qJTZ7rm81KDDx7Yd3ls
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQg2tDcnW8Qe5tJfe9a
 h21c7bYxlWJTfOdCEGlr5b7DWRyhRANCAAT0xd2AoQO3gqxcFiMAUkHcKLjlJioy
 1ePNzvZGGL+D5kqTNieFVLNLerhTo6P0ao8WzfclRBtycYKs52jzxZ2b
+-----END PRIVATE KEY-----
+`,
+};
+
+/** The same, but it expired on 2020-01-02 (`openssl ca -selfsign -enddate 20200102000000Z …`). */
+export const EXPIRED = {
+  cert: `-----BEGIN CERTIFICATE-----
+MIIBUjCB+qADAgECAgEBMAoGCCqGSM49BAMCMBQxEjAQBgNVBAMMCWxvY2FsaG9z
+dDAeFw0yMDAxMDEwMDAwMDBaFw0yMDAxMDIwMDAwMDBaMBQxEjAQBgNVBAMMCWxv
+Y2FsaG9zdDBZMBMGByqGSM49AgEGCCqGSM49AwEHA0IABI4/1ZMwrc3myk/SAryU
+mVWi9rtnqRJI56ihmUbYgPsEyPRuwYve1OhMAOkKbbpdJgd0C3PFFpJHLCF2Sy6t
+JXGjPTA7MBoGA1UdEQQTMBGCCWxvY2FsaG9zdIcEfwAAATAdBgNVHQ4EFgQUaC4z
+CL2gbqe2Kp8DuAcRux1SbH8wCgYIKoZIzj0EAwIDRwAwRAIgNiqx+wcf/djgSqco
+56FbQRcIMAevm1nl1fc4OWhiIxICIEh2IJ9W2jltiR2K2pRqy4NmGu1XdDYwFjdv
+imXviQPe
+-----END CERTIFICATE-----
+`,
+  key: `-----BEGIN PRIVATE KEY-----
+MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQg0gu8f5SuIvVH3fg9
+O5E+iPPDzZKnBYG4U7fDBOqm6JGhRANCAASOP9WTMK3N5spP0gK8lJlVova7Z6kS
+SOeooZlG2ID7BMj0bsGL3tToTADpCm26XSYHdAtzxRaSRywhdksurSVx
 -----END PRIVATE KEY-----
 `,
 };

@@ -28,8 +28,8 @@ async function refreshed(answer: Answer) {
   return { server, outcome: await clientOf(server.origin).refresh('eyJh.OLD.c2ln') };
 }
 
-describe('a login as the interface page shows it', () => {
-  it('writes the request with the path, the headers and the body of the page', async () => {
+describe('a login, as on the interface page', () => {
+  it('sends the path, headers, and body of the page', async () => {
     const { server } = await loggedIn(reply(OK, PAIR));
     const { line, headers, body } = partsOf(server.requests[0] ?? '');
     expect(line).toBe('POST /api/login HTTP/1.1');
@@ -39,7 +39,7 @@ describe('a login as the interface page shows it', () => {
     expect(body).toBe('{"username":"org-user","password":"open \\"sesame\\" å"}');
   });
 
-  it('names the target account when there is one', async () => {
+  it('includes the target account if there is one', async () => {
     const { server } = await loggedIn(reply(OK, PAIR), { ...CREDENTIALS, targetAccountId: 'child-7' });
     expect(partsOf(server.requests[0] ?? '').body).toBe(
       '{"username":"org-user","password":"open \\"sesame\\" å","targetAccountId":"child-7"}',
@@ -52,10 +52,10 @@ describe('a login as the interface page shows it', () => {
   });
 
   it.each([
-    ['under a wrapper', `{"result":{"tokens":${PAIR}}}`],
+    ['inside a wrapper', `{"result":{"tokens":${PAIR}}}`],
     ['in camel case', '{"accessToken":"eyJh.eyJ1.c2ln","refreshToken":"eyJh.eyJy.c2ln"}'],
     ['in snake case', '{"access_token":"eyJh.eyJ1.c2ln","refresh_token":"eyJh.eyJy.c2ln"}'],
-    ['beside digits that happen to be a result code', `{"id":10126,"pair":${PAIR}}`],
+    ['beside digits that look like a result code', `{"id":10126,"pair":${PAIR}}`],
   ])('reads a token pair %s', async (_how, body) => {
     const { outcome } = await loggedIn(reply(OK, body));
     expect(outcome).toEqual({ kind: 'pair', accessToken: 'eyJh.eyJ1.c2ln', refreshToken: 'eyJh.eyJy.c2ln' });
@@ -65,15 +65,15 @@ describe('a login as the interface page shows it', () => {
     ['no body', ''],
     ['one token alone', '{"AccessToken":"eyJh.eyJ1.c2ln"}'],
     ['an empty token', '{"AccessToken":"","RefreshToken":"eyJh.eyJy.c2ln"}'],
-    ['a token that cannot stand in a header', '{"AccessToken":"a\\nb","RefreshToken":"eyJh.eyJy.c2ln"}'],
-  ])('takes a 200 with %s as no answer, and repeats nothing of it', async (_what, body) => {
+    ['a token that cannot be a header value', '{"AccessToken":"a\\nb","RefreshToken":"eyJh.eyJy.c2ln"}'],
+  ])('treats a 200 with %s as no answer and repeats nothing of it', async (_what, body) => {
     const { outcome } = await loggedIn(reply(OK, body));
     expect(outcome).toEqual({ kind: 'noAnswer', reason: expect.not.stringContaining('eyJ') });
   });
 });
 
-describe('a refresh as the interface page shows it', () => {
-  it('writes a GET that carries the refresh token in X-Authorization and nowhere else', async () => {
+describe('a refresh, as on the interface page', () => {
+  it('sends a GET with the refresh token in X-Authorization and nowhere else', async () => {
     const { server, outcome } = await refreshed(reply(OK, PAIR));
     const { line, headers, body } = partsOf(server.requests[0] ?? '');
     expect(line).toBe('GET /api/RefreshToken HTTP/1.1');
@@ -91,29 +91,29 @@ describe('a refresh as the interface page shows it', () => {
     expect(JSON.stringify(outcome)).not.toContain('OLD');
   });
 
-  it('is presented once, also after a reset', async () => {
+  it('is sent once, even after a connection reset', async () => {
     const { server, outcome } = await refreshed((socket) => socket.resetAndDestroy());
     expect(outcome.kind).toBe('noAnswer');
     expect(server.requests).toHaveLength(1);
   });
 });
 
-describe('result codes, wherever in a reply they come', () => {
+describe('result codes anywhere in a response', () => {
   const places: [string, (code: string) => string][] = [
     ['a number in the body of a 200', (code) => reply(OK, `{"resultCode":${code}}`)],
     [
       'a string in the body of a 401',
       (code) => reply(['HTTP/1.1 401 Unauthorized'], `{"error":{"code":"${code}"}}`),
     ],
-    ['deep inside', (code) => reply(['HTTP/1.1 400 Bad Request'], `{"a":[{"b":{"c":[{"d":${code}}]}}]}`)],
-    ['a word of a sentence', (code) => reply(['HTTP/1.1 500 Error'], `Login failed with code ${code}.`)],
-    ['joined to a word', (code) => reply(['HTTP/1.1 403 Forbidden'], `{"message":"ERR${code}: failed"}`)],
+    ['a nested object', (code) => reply(['HTTP/1.1 400 Bad Request'], `{"a":[{"b":{"c":[{"d":${code}}]}}]}`)],
+    ['a sentence', (code) => reply(['HTTP/1.1 500 Error'], `Login failed with code ${code}.`)],
+    ['a word', (code) => reply(['HTTP/1.1 403 Forbidden'], `{"message":"ERR${code}: failed"}`)],
     [
-      'a long name of an error',
+      'a long error name',
       (code) => reply(['HTTP/1.1 403 Forbidden'], `authentication-failed.AUTH-${code}-refused`),
     ],
     ['a header', (code) => reply(['HTTP/1.1 403 Forbidden', `X-Result-Code: ${code}`])],
-    ['a header of a name never heard of', (code) => reply([...OK, `Zork: ${code}`], '{}')],
+    ['an unknown header', (code) => reply([...OK, `Zork: ${code}`], '{}')],
     ['the status line', (code) => reply([`HTTP/1.1 401 ${code}`])],
   ];
 
@@ -128,26 +128,23 @@ describe('result codes, wherever in a reply they come', () => {
   });
 
   it.each(['Timeout', 'timed out', 'TIME-OUT', 'The request has timed-out', 'LoginTimeOut'])(
-    'reads 10126 that speaks of a timeout as such: %s',
-    async (words) => {
-      const { outcome } = await loggedIn(reply(OK, `{"code":10126,"message":"${words}"}`));
+    'reads 10126 that mentions a timeout as a login timeout: %s',
+    async (message) => {
+      const { outcome } = await loggedIn(reply(OK, `{"code":10126,"message":"${message}"}`));
       expect(outcome).toEqual({ kind: 'loginTimeout' });
     },
   );
 
   it.each([
     ['the length of the body', reply([...OK], 'x'.repeat(10126))],
-    ['a part of a longer number', reply(OK, '{"at":1010126, "n": 101260}')],
-    [
-      'a part of an id',
-      reply([...OK, 'X-Request-Id: 10126'], '{"trace":"4f2a-10126-9c3d-0011-aabbccddeeff"}'),
-    ],
-  ])('does not take %s for a result code', async (_what, answer) => {
+    ['part of a longer number', reply(OK, '{"at":1010126, "n": 101260}')],
+    ['part of an id', reply([...OK, 'X-Request-Id: 10126'], '{"trace":"4f2a-10126-9c3d-0011-aabbccddeeff"}')],
+  ])('does not read a result code from %s', async (_what, answer) => {
     expect((await loggedIn(answer)).outcome.kind).toBe('noAnswer');
   });
 });
 
-describe('login replies without a result code', () => {
+describe('login responses without a result code', () => {
   it.each([
     ['302 Found', 'refused'],
     ['400 Bad Request', 'refused'],
@@ -158,7 +155,7 @@ describe('login replies without a result code', () => {
     ['429 Too Many Requests', 'noAnswer'],
     ['500 Internal Server Error', 'noAnswer'],
     ['503 Service Unavailable', 'noAnswer'],
-  ])('takes %s as %s, asking once', async (status, kind) => {
+  ])('treats %s as %s and sends one request', async (status, kind) => {
     const { server, outcome } = await loggedIn(
       reply([`HTTP/1.1 ${status}`, 'Location: /elsewhere', 'Retry-After: 0']),
     );
@@ -166,16 +163,16 @@ describe('login replies without a result code', () => {
     expect(server.requests).toHaveLength(1);
   });
 
-  it('has no answer when nobody listens, when nothing comes and when it is called off', async () => {
-    const nobody = clientOf(`http://127.0.0.1:${await closedPort()}`);
-    expect((await nobody.login(CREDENTIALS)).kind).toBe('noAnswer');
+  it('has no answer if the service is down, does not respond, or the call is cancelled', async () => {
+    const down = clientOf(`http://127.0.0.1:${await closedPort()}`);
+    expect((await down.login(CREDENTIALS)).kind).toBe('noAnswer');
     const server = await rawServer(() => {});
     expect((await clientOf(server.origin, 200).login(CREDENTIALS)).kind).toBe('noAnswer');
     expect((await clientOf(server.origin).login(CREDENTIALS, AbortSignal.abort())).kind).toBe('noAnswer');
     expect(server.requests).toHaveLength(1);
   });
 
-  it('never repeats user or password', async () => {
+  it('never repeats the user name or the password', async () => {
     const { outcome } = await loggedIn(reply(['HTTP/1.1 400 Bad'], JSON.stringify({ bad: CREDENTIALS })));
     expect(JSON.stringify(outcome)).not.toMatch(/org-user|sesame|å/);
   });

@@ -1,10 +1,10 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import type { AddressInfo, Socket } from 'node:net';
-import { createServer as createTlsServer } from 'node:tls';
+import tls, { createServer as createTlsServer } from 'node:tls';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createMessagingClient, type MessagingClient } from '../../src/gateway/messaging.js';
-import { SELF_SIGNED } from './certificate.js';
+import { EXPIRED, SELF_SIGNED } from './certificate.js';
 import { closedPort, rawServer, reply } from './raw-server.js';
 
 const MESSAGE = { sender: 'ACME', recipients: ['+358401234567'], text: 'Hello' };
@@ -27,18 +27,19 @@ const poll = (client: MessagingClient, signal?: AbortSignal) =>
 const reset = (socket: Socket) => socket.resetAndDestroy();
 const hang = () => {};
 
-/** A raw server over TLS; null in place of an answer resets the connection. Its certificate is nobody's to trust. */
+/** A raw server over TLS, by default with an untrusted certificate; null in place of an answer resets the connection. */
 async function tlsServer(
   answers: readonly (string | null)[],
+  certificate = SELF_SIGNED,
 ): Promise<{ origin: string; read: () => string }> {
   let read = '';
-  let asked = 0;
+  let requests = 0;
   const open = new Set<Socket>();
-  const server = createTlsServer(SELF_SIGNED, (socket) => {
+  const server = createTlsServer(certificate, (socket) => {
     socket.on('error', () => {});
     socket.on('data', (chunk) => {
       read += chunk;
-      const answer = answers[asked++];
+      const answer = answers[requests++];
       if (typeof answer === 'string') socket.write(answer);
       else for (const tcp of open) tcp.resetAndDestroy();
     });
@@ -57,24 +58,24 @@ async function tlsServer(
   return { origin: `https://127.0.0.1:${(server.address() as AddressInfo).port}`, read: () => read };
 }
 
-/** Stops this process for so long once it has begun to connect, and before it can hear that it is connected. */
+/** Blocks this process for so long after it has begun to connect and before it learns that it is connected. */
 function stopWhileConnecting(ms: number): void {
   const stop = (): void => {
     unsubscribe('net.client.socket', stop);
-    process.nextTick(() => standStill(ms));
+    process.nextTick(() => block(ms));
   };
   subscribe('net.client.socket', stop);
 }
 
-const standStill = (ms: number) => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+const block = (ms: number) => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 
-describe('when it is certain that nothing left', () => {
-  it('writes nothing on a connection that it was stopped in the middle of making', async () => {
+describe('a request that certainly did not leave', () => {
+  it('is not written if the process was stopped while connecting', async () => {
     const server = await rawServer([CREATED]);
     const client = clientOf(server.origin, { timeoutMs: 200 });
     stopWhileConnecting(400);
     expect(await send(client)).toMatchObject({ kind: 'notSent' });
-    // The same way to the same server is open: what had been written before would have come by now.
+    // A second request over a new connection has arrived, so anything written before would have arrived too.
     const again = clientOf(server.origin);
     expect(await send(again)).toMatchObject({ kind: 'accepted' });
     expect(server.requests).toHaveLength(1);
@@ -82,20 +83,20 @@ describe('when it is certain that nothing left', () => {
 
   it.each([
     ['before it had a connection', 0],
-    ['before it took up a connection that was open', 1],
-  ])('writes nothing of a request that was stopped %s', async (_, before) => {
+    ['before it reused an open connection', 1],
+  ])('is not written if the process was stopped %s', async (_, before) => {
     const server = await rawServer([CREATED]);
     const client = clientOf(server.origin, { timeoutMs: 200 });
     for (let sent = 0; sent < before; sent += 1)
       expect(await send(client)).toMatchObject({ kind: 'accepted' });
     const sending = send(client);
-    standStill(400);
+    block(400);
     expect(await sending).toMatchObject({ kind: 'notSent' });
     expect(await send(clientOf(server.origin))).toMatchObject({ kind: 'accepted' });
     expect(server.requests).toHaveLength(before + 1);
   });
 
-  it('writes nothing of a request whose last moment to leave had passed before it was begun', async () => {
+  it('is not written if its deadline passed before it started', async () => {
     const server = await rawServer([CREATED]);
     const client = clientOf(server.origin);
     const late = { latest: performance.now() - 1 };
@@ -107,41 +108,60 @@ describe('when it is certain that nothing left', () => {
     expect(server.requests).toHaveLength(1);
   });
 
-  it('calls a refused connection not sent', async () => {
+  it('is not sent if the connection is refused', async () => {
     const client = clientOf(`http://127.0.0.1:${await closedPort()}`);
-    expect(await send(client)).toEqual({ kind: 'notSent', reason: expect.stringContaining('ECONNREFUSED') });
+    const reason = expect.stringMatching(/^127\.0\.0\.1:\d+ refuses connections \(ECONNREFUSED\)$/);
+    expect(await send(client)).toEqual({ kind: 'notSent', reason });
     expect(await poll(client)).toMatchObject({ kind: 'notSent' });
   });
 
-  it('calls a name that does not resolve not sent', async () => {
+  it('is not sent if the host cannot be resolved', async () => {
     const outcome = await send(clientOf('http://messaging.invalid'));
-    expect(outcome).toEqual({ kind: 'notSent', reason: expect.stringMatching(/ENOTFOUND|EAI_AGAIN/) });
+    const reason = expect.stringMatching(
+      /^cannot resolve host messaging\.invalid.*\((ENOTFOUND|EAI_AGAIN)\)$/,
+    );
+    expect(outcome).toEqual({ kind: 'notSent', reason });
   });
 
-  it('calls a certificate that cannot be trusted not sent, and the service has not read a byte', async () => {
+  it('is not sent if the certificate is untrusted, and the service receives no byte', async () => {
     const server = await tlsServer([CREATED]);
     const outcome = await send(clientOf(server.origin));
     expect(outcome).toEqual({
       kind: 'notSent',
-      reason: expect.stringContaining('DEPTH_ZERO_SELF_SIGNED_CERT'),
+      reason: 'the certificate of 127.0.0.1 is self-signed (DEPTH_ZERO_SELF_SIGNED_CERT)',
     });
     expect(server.read()).toBe('');
   });
 
-  it('calls a TLS handshake that never ends not sent', async () => {
+  it('is not sent if the certificate has expired, and the reason names the date', async () => {
+    const server = await tlsServer([CREATED], EXPIRED);
+    const { connect } = tls;
+    // Trusts the certificate's issuer, so that only the date is wrong.
+    vi.spyOn(tls, 'connect').mockImplementation((...[options]: unknown[]) =>
+      connect({ ...Object(options), ca: EXPIRED.cert }),
+    );
+    onTestFinished(() => void vi.restoreAllMocks());
+    expect(await send(clientOf(server.origin))).toEqual({
+      kind: 'notSent',
+      reason: 'the certificate of 127.0.0.1 expired on 2020-01-02 (CERT_HAS_EXPIRED)',
+    });
+    expect(server.read()).toBe('');
+  });
+
+  it('is not sent if the TLS handshake never ends', async () => {
     const server = await rawServer(hang);
     const outcome = await send(clientOf(server.origin.replace('http:', 'https:'), { timeoutMs: 300 }));
-    expect(outcome).toEqual({ kind: 'notSent', reason: expect.stringContaining('time') });
+    expect(outcome).toEqual({ kind: 'notSent', reason: 'the request timed out before it was sent' });
     expect(server.requests).toEqual([]);
   });
 
-  it('calls a service that speaks no TLS not sent', async () => {
+  it('is not sent if the service does not speak TLS', async () => {
     const server = await rawServer(hang, (socket) => socket.write('HTTP/1.1 400 Bad Request\r\n\r\n'));
     const outcome = await send(clientOf(server.origin.replace('http:', 'https:')));
     expect(outcome.kind).toBe('notSent');
   });
 
-  it('calls a request not sent that ended while it waited for a connection, and does not send it when there is one', async () => {
+  it('is not sent if it was cancelled while it waited for a connection, even when one becomes free', async () => {
     const controller = new AbortController();
     const server = await rawServer([() => controller.abort(), CREATED]);
     const client = clientOf(server.origin, { timeoutMs: 500, maxSockets: 1 });
@@ -152,14 +172,14 @@ describe('when it is certain that nothing left', () => {
     expect(server.requests).toHaveLength(2);
   });
 
-  it('calls a request not sent that was called off before it began, and opens no connection', async () => {
+  it('is not sent if it was cancelled before it started, and opens no connection', async () => {
     const server = await rawServer(CREATED);
     const outcome = await send(clientOf(server.origin), AbortSignal.abort());
     expect(outcome.kind).toBe('notSent');
     expect(server.connections()).toBe(0);
   });
 
-  it('calls a request not sent that was called off in the tick in which it was made', async () => {
+  it('is not sent if it was cancelled in the same tick', async () => {
     const server = await rawServer(CREATED);
     const controller = new AbortController();
     const pending = send(clientOf(server.origin), controller.signal);
@@ -168,7 +188,7 @@ describe('when it is certain that nothing left', () => {
     expect(server.requests).toHaveLength(0);
   });
 
-  it('stops at a key that cannot stand in a header, without repeating it', async () => {
+  it('stops the lane if the key cannot be a header value, without repeating the key', async () => {
     const server = await rawServer(CREATED);
     const outcome = await clientOf(server.origin).send(MESSAGE, 'SECRET\r\nX: 1');
     expect(outcome.kind).toBe('stopped');
@@ -177,15 +197,15 @@ describe('when it is certain that nothing left', () => {
   });
 });
 
-describe('when the request may have left', () => {
-  it('does not know after a reset once the request was read', async () => {
+describe('a request that may have left', () => {
+  it('is unknown after a reset once the service has read it', async () => {
     const server = await rawServer(reset);
     const client = clientOf(server.origin);
     expect(await send(client)).toEqual({ kind: 'unknown', reason: expect.stringContaining('ECONNRESET') });
     expect(server.requests).toHaveLength(1);
   });
 
-  it('does not know after a reset of a connection that was made and never read', async () => {
+  it('is unknown after a reset of a connection that the service never read', async () => {
     const server = await rawServer(hang, (socket) => {
       socket.pause();
       setTimeout(reset, 100, socket);
@@ -194,20 +214,20 @@ describe('when the request may have left', () => {
     expect(server.requests).toHaveLength(0);
   });
 
-  it('does not know when only a part of the request could be written', async () => {
+  it('is unknown if only part of it could be written', async () => {
     const server = await rawServer(hang, (socket) => void socket.pause());
     const client = clientOf(server.origin, { timeoutMs: 500 });
     const outcome = await client.send({ ...MESSAGE, text: 'x'.repeat(20_000_000) }, 'KEY-1');
     expect(outcome.kind).toBe('unknown');
   });
 
-  it('does not know after the connection was closed without a reply', async () => {
+  it('is unknown if the connection was closed without a response', async () => {
     const server = await rawServer((socket) => socket.end());
     expect((await send(clientOf(server.origin))).kind).toBe('unknown');
     expect(server.requests).toHaveLength(1);
   });
 
-  it('does not know after a reset of a connection that had served before', async () => {
+  it('is unknown after a reset of a reused connection', async () => {
     const server = await rawServer([CREATED, reset]);
     const client = clientOf(server.origin);
     expect((await send(client)).kind).toBe('accepted');
@@ -216,7 +236,7 @@ describe('when the request may have left', () => {
     expect(server.requests).toHaveLength(2);
   });
 
-  it('does not know when a kept connection is reset while the request is on its way', async () => {
+  it('is unknown if a kept-alive connection is reset while the request is being written', async () => {
     const sockets: Socket[] = [];
     const server = await rawServer(CREATED, (socket) => void sockets.push(socket));
     const client = clientOf(server.origin);
@@ -227,7 +247,7 @@ describe('when the request may have left', () => {
     expect(server.requests).toHaveLength(1);
   });
 
-  it('does not know after a reset over TLS, of a new connection or of one that had served before', async () => {
+  it('is unknown after a reset over TLS, of a new or a reused connection', async () => {
     vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0');
     onTestFinished(() => void vi.unstubAllEnvs());
     const fresh = await tlsServer([null]);
@@ -239,26 +259,26 @@ describe('when the request may have left', () => {
     expect(kept.read().match(/POST/g)).toHaveLength(2);
   });
 
-  it('does not know when there is no answer in time', async () => {
+  it('is unknown if there is no response in time', async () => {
     const server = await rawServer(hang);
     const outcome = await send(clientOf(server.origin, { timeoutMs: 300 }));
     expect(outcome).toEqual({ kind: 'unknown', reason: expect.stringContaining('time') });
     expect(server.requests).toHaveLength(1);
   });
 
-  it('does not know after bytes that are no HTTP', async () => {
+  it('is unknown if the response is not HTTP', async () => {
     const server = await rawServer('220 smtp ready\r\n');
     expect((await send(clientOf(server.origin))).kind).toBe('unknown');
   });
 
-  it('does not know when it was called off after the request was read', async () => {
+  it('is unknown if it was cancelled after the service had read it', async () => {
     const controller = new AbortController();
     const server = await rawServer(() => controller.abort());
     expect((await send(clientOf(server.origin), controller.signal)).kind).toBe('unknown');
     expect(server.requests).toHaveLength(1);
   });
 
-  it('stops listening to a signal when the request is done', async () => {
+  it('stops listening to its signal when it is done', async () => {
     const server = await rawServer(CREATED);
     const client = clientOf(server.origin);
     const { signal } = new AbortController();
@@ -277,8 +297,8 @@ describe('when the request may have left', () => {
   });
 });
 
-describe('time and connections', () => {
-  it('reads a reply that came in time though the process was too busy to look at it', async () => {
+describe('timeouts and connections', () => {
+  it('reads a response that arrived in time while the process was busy', async () => {
     const server = await rawServer((socket) => {
       socket.write(CREATED);
       const until = performance.now() + 400;
@@ -287,28 +307,28 @@ describe('time and connections', () => {
     expect((await send(clientOf(server.origin, { timeoutMs: 200 }))).kind).toBe('accepted');
   });
 
-  it('closes an idle connection before a server would, and all idle ones when told to', async () => {
+  it('closes an idle connection before a server would, and all idle ones on close', async () => {
     const closed: number[] = [];
     const server = await rawServer(CREATED, (socket) => {
       const opened = performance.now();
       socket.once('close', () => closed.push(performance.now() - opened));
     });
-    const [told, left] = [clientOf(server.origin), clientOf(server.origin)];
-    await send(left);
-    await send(told);
-    told.close();
+    const [closing, idle] = [clientOf(server.origin), clientOf(server.origin)];
+    await send(idle);
+    await send(closing);
+    closing.close();
     await expect.poll(() => closed.length).toBe(1);
     await expect.poll(() => closed.length, { timeout: 5000 }).toBe(2);
     expect(closed[0]).toBeLessThan(1500);
     expect(closed[1]).toBeGreaterThan(2500);
   });
 
-  it('waits for a slow reply beyond the time for which it keeps an idle connection', async () => {
+  it('waits for a slow response longer than it keeps an idle connection', async () => {
     const server = await rawServer((socket) => void setTimeout(() => socket.write(CREATED), 3500));
     expect((await send(clientOf(server.origin))).kind).toBe('accepted');
   });
 
-  it('lets a request under way end when it is closed', async () => {
+  it('finishes a request in flight when it is closed', async () => {
     const late: Socket[] = [];
     const server = await rawServer((socket) => void late.push(socket));
     const client = clientOf(server.origin);
@@ -320,7 +340,7 @@ describe('time and connections', () => {
   });
 });
 
-describe('when a reply breaks off', () => {
+describe('a response that breaks off', () => {
   const cut = (head: string) => (socket: Socket) => {
     socket.write(`HTTP/1.1 ${head}\r\nContent-Length: 500\r\n\r\n{"outboundSMS`, () => reset(socket));
   };
@@ -332,38 +352,38 @@ describe('when a reply breaks off', () => {
     ['201 Created\r\nLocation: http://h/outbound/ACME/requests/r1', 'accepted'],
     ['429 Too Many Requests', 'throttled'],
     ['403 Forbidden', 'stopped'],
-  ])('goes by its head %j for a send: %s', async (head, kind) => {
+  ])('with the head %j means for a send: %s', async (head, kind) => {
     const server = await rawServer(cut(head));
     expect((await send(clientOf(server.origin))).kind).toBe(kind);
     expect(server.requests).toHaveLength(1);
   });
 
-  it('is no answer to a poll, and may be asked again', async () => {
+  it('leaves a poll unanswered, and the next poll may succeed', async () => {
     const server = await rawServer([cut('200 OK'), INFOS]);
     const client = clientOf(server.origin);
     expect((await poll(client)).kind).toBe('unanswered');
     expect((await poll(client)).kind).toBe('infos');
   });
 
-  it('does not know when the body stops coming until the time runs out', async () => {
+  it('leaves the outcome unknown if the body stalls until the timeout', async () => {
     const server = await rawServer('HTTP/1.1 201 Created\r\nContent-Length: 500\r\n\r\n{"outbound');
     expect((await send(clientOf(server.origin, { timeoutMs: 300 }))).kind).toBe('unknown');
   });
 
-  it('does not know when a reply in chunks ends before its last', async () => {
+  it('leaves the outcome unknown if a chunked body is incomplete', async () => {
     const server = await rawServer((socket) => {
       socket.end('HTTP/1.1 201 Created\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{"out\r\n');
     });
     expect((await send(clientOf(server.origin))).kind).toBe('unknown');
   });
 
-  it('does not know when a compressed reply cannot be unpacked', async () => {
+  it('leaves the outcome unknown if a compressed body cannot be decompressed', async () => {
     const server = await rawServer(reply(['HTTP/1.1 201 Created', 'Content-Encoding: gzip'], 'no gzip'));
     expect((await send(clientOf(server.origin))).kind).toBe('unknown');
   });
 });
 
-describe('polls under faults', () => {
+describe('polls during faults', () => {
   it.each([
     ['a reset', reset],
     ['a closed connection', (socket: Socket) => void socket.end()],
@@ -375,7 +395,7 @@ describe('polls under faults', () => {
   });
 });
 
-describe('whatever becomes of a request', () => {
+describe('a request that fails', () => {
   const busy = (status: string) => reply([`HTTP/1.1 ${status}`, 'Retry-After: 0']);
   const faults = {
     'a reset': reset,
@@ -402,7 +422,7 @@ describe('whatever becomes of a request', () => {
         return { fault, server };
       }),
     );
-    // got's own first retry would come after a second and a tenth at most.
+    // got's own first retry would come within 1.1 s.
     await new Promise((resolve) => setTimeout(resolve, 1500));
     const lines = servers.map(({ fault, server }) => ({
       fault,

@@ -65,8 +65,8 @@ async function polled(answer: Answer) {
   return { server, outcome };
 }
 
-describe('a send as the interface page shows it', () => {
-  it('writes the request with the path, the headers and the body of the page', async () => {
+describe('a send, as on the interface page', () => {
+  it('sends the path, headers, and body of the page', async () => {
     const { server } = await sent(reply(CREATED, SENT), {
       sender: 'tel:+358501112222',
       senderName: 'Volley Oy',
@@ -88,7 +88,7 @@ describe('a send as the interface page shows it', () => {
     );
   });
 
-  it('leaves out the sender name and the correlator when there are none', async () => {
+  it('omits the sender name and the correlator if there are none', async () => {
     const { server } = await sent(reply(CREATED, SENT));
     expect(partsOf(server.requests[0] ?? '').body).toBe(
       '{"outboundSMSMessageRequest":{"address":["tel:+358401234567"],"senderAddress":"ACME",' +
@@ -111,19 +111,19 @@ describe('a send as the interface page shows it', () => {
     });
   });
 
-  it('takes no status for a number that the request was not for', async () => {
+  it('ignores the status of a number that is not in the request', async () => {
     const { outcome } = await sent(reply(CREATED, SENT));
     expect(outcome).toMatchObject({ statuses: new Map([[TO, 'DeliveredToNetwork']]) });
   });
 
-  it('encodes spaces, punctuation and letters beyond ASCII in the path and only there', async () => {
+  it('encodes spaces, punctuation, and non-ASCII letters in the path and only there', async () => {
     const { server } = await sent(reply(CREATED, SENT), { ...MESSAGE, sender: "O'Br & Ø!" });
     const { line, body } = partsOf(server.requests[0] ?? '');
     expect(line).toBe('POST /smsmessaging/v1/outbound/O%27Br%20%26%20%C3%98%21/requests HTTP/1.1');
     expect(body).toContain('"senderAddress":"O\'Br & Ø!"');
   });
 
-  it('sends nothing for a sender the page does not allow', async () => {
+  it('sends nothing for a sender that the page does not allow', async () => {
     const { server, outcome } = await sent(reply(CREATED, SENT), { ...MESSAGE, sender: 'Twelve chars' });
     expect(outcome).toEqual({ kind: 'refused', reason: expect.stringContaining('at most 11') });
     expect(server.connections()).toBe(0);
@@ -138,7 +138,7 @@ describe('a send as the interface page shows it', () => {
     expect(server.requests.map((request) => /Bearer (\S+)/.exec(request)?.[1])).toEqual(['KEY-1', 'KEY-2']);
   });
 
-  it('keeps requests that are under way together apart', async () => {
+  it('matches responses to concurrent requests', async () => {
     const echo: Answer = (socket, request) => {
       const id = /"message":"(\w+)"/.exec(request)?.[1];
       socket.write(reply([...CREATED, `Location: /outbound/ACME/requests/${id}`]));
@@ -151,7 +151,7 @@ describe('a send as the interface page shows it', () => {
   });
 });
 
-describe('where a reply keeps the request id', () => {
+describe('the request id of a response', () => {
   it.each([
     [
       'in the nested list alone',
@@ -187,17 +187,14 @@ describe('where a reply keeps the request id', () => {
       'in a 200 that carries an OutboundRequest',
       reply(OK, '{"outboundSMSMessageRequest":{"resourceURL":"https://h/outbound/ACME/requests/r1"}}'),
     ],
-  ])('finds it %s', async (_where, answer) => {
+  ])('is found %s', async (_where, answer) => {
     const { outcome } = await sent(answer);
     expect(outcome).toMatchObject({ kind: 'accepted', requestId: 'r1' });
   });
 
   it.each([
     ['an empty 201', reply(CREATED)],
-    [
-      'a 201 with an object that names nothing',
-      reply(CREATED, '{"outboundSMSMessageRequest":{"resourceURL":5}}'),
-    ],
+    ['a 201 with an object without an id', reply(CREATED, '{"outboundSMSMessageRequest":{"resourceURL":5}}')],
     [
       'an id that would change the path of a poll',
       reply(
@@ -205,7 +202,7 @@ describe('where a reply keeps the request id', () => {
         '{"outboundSMSMessageRequest":{"resourceURL":"https://h/outbound/ACME/requests/%2E%2E"}}',
       ),
     ],
-  ])('takes %s as accepted without an id', async (_what, answer) => {
+  ])('is missing from %s, which still means accepted', async (_what, answer) => {
     const { outcome } = await sent(answer);
     expect(outcome).toMatchObject({ kind: 'accepted', requestId: null });
   });
@@ -214,15 +211,15 @@ describe('where a reply keeps the request id', () => {
     ['a 200 without an OutboundRequest', reply(OK, '{}')],
     ['an empty 200', reply(OK)],
     ['a 204', 'HTTP/1.1 204 No Content\r\n\r\n'],
-    ['a 201 that is no JSON and has no Location', reply(CREATED, '<html>Created</html>')],
+    ['a 201 that is not JSON and has no Location', reply(CREATED, '<html>Created</html>')],
     ['a 201 whose JSON breaks off', reply(CREATED, SENT.slice(0, 80))],
-  ])('does not know what became of a request after %s', async (_what, answer) => {
+  ])('is unknown after %s, and so is the outcome', async (_what, answer) => {
     const { outcome } = await sent(answer);
     expect(outcome.kind).toBe('unknown');
   });
 });
 
-describe('the replies other than success to a send', () => {
+describe('responses to a send other than success', () => {
   it.each([
     ['401 Unauthorized', 'unauthorised'],
     ['403 Forbidden', 'stopped'],
@@ -234,7 +231,7 @@ describe('the replies other than success to a send', () => {
     ['408 Request Timeout', 'unknown'],
     ['500 Internal Server Error', 'unknown'],
     ['503 Service Unavailable', 'unknown'],
-  ])('takes %s as %s', async (status, kind) => {
+  ])('treats %s as %s', async (status, kind) => {
     const { outcome } = await sent(reply([`HTTP/1.1 ${status}`]));
     expect(outcome.kind).toBe(kind);
   });
@@ -243,12 +240,12 @@ describe('the replies other than success to a send', () => {
     ['seconds', 'Retry-After: 120', 120_000],
     ['a date', 'Retry-After: Mon, 02 Mar 2026 10:05:00 GMT', 300_000],
     ['nothing', 'X-Nothing: 1', null],
-  ])('reads how long to wait from a 429 with %s', async (_what, header, retryAfterMs) => {
+  ])('reads the wait from a 429 with %s', async (_what, header, retryAfterMs) => {
     const { outcome } = await sent(reply(['HTTP/1.1 429 Too Many Requests', header]));
     expect(outcome).toEqual({ kind: 'throttled', retryAfterMs });
   });
 
-  it('never follows a redirect, with or without a new method', async () => {
+  it('never follows a redirect, whether or not it changes the method', async () => {
     for (const status of ['301 Moved', '302 Found', '303 See Other', '307 Temporary', '308 Permanent']) {
       const other = await rawServer(reply(CREATED, SENT));
       const { server, outcome } = await sent(
@@ -268,12 +265,12 @@ describe('the replies other than success to a send', () => {
     '504 Timeout',
     '408 Timeout',
     '413 Large',
-  ])('asks once and not again after %s', async (status) => {
+  ])('sends one request and no retry after %s', async (status) => {
     const { server } = await sent(reply([`HTTP/1.1 ${status}`, 'Retry-After: 0']));
     expect(server.requests).toHaveLength(1);
   });
 
-  it('repeats what the service said, without keys, numbers and the text', async () => {
+  it('quotes the service’s message without keys, numbers, and the text', async () => {
     const { outcome } = await sent(
       reply(['HTTP/1.1 403 Forbidden'], '{"error":"KEY-1 may not send \\"Hello\\" to tel:+358401234567"}'),
     );
@@ -281,7 +278,7 @@ describe('the replies other than success to a send', () => {
     expect(JSON.stringify(outcome)).not.toMatch(/KEY-1|Hello|358401234567/);
   });
 
-  it('reads a reply that was compressed without being asked', async () => {
+  it('reads a response that is compressed without being requested', async () => {
     const { gzipSync } = await import('node:zlib');
     const { outcome } = await sent((socket) => {
       const body = gzipSync(SENT);
@@ -294,8 +291,8 @@ describe('the replies other than success to a send', () => {
   });
 });
 
-describe('delivery infos as the interface page shows them', () => {
-  it('asks under the path of the request, with the key', async () => {
+describe('delivery infos, as on the interface page', () => {
+  it('polls the path of the request, with the key', async () => {
     const { server } = await polled(reply(OK, INFOS));
     const { line, headers, body } = partsOf(server.requests[0] ?? '');
     expect(line).toBe('GET /smsmessaging/v1/outbound/ACME/requests/b2c3-d4/deliveryInfos HTTP/1.1');
@@ -318,7 +315,7 @@ describe('delivery infos as the interface page shows them', () => {
     },
   );
 
-  it('goes to the configured host, whatever host the resourceURL named', async () => {
+  it('polls the configured host, whatever host the resourceURL names', async () => {
     const elsewhere = await rawServer(reply(OK, INFOS));
     const answer = SENT.replaceAll('https://messaging.example', elsewhere.origin);
     const server = await rawServer([reply(CREATED, answer), reply(OK, INFOS)]);
@@ -330,7 +327,7 @@ describe('delivery infos as the interface page shows them', () => {
     expect(elsewhere.connections()).toBe(0);
   });
 
-  it('encodes a request id that holds other than plain characters', async () => {
+  it('encodes special characters in a request id', async () => {
     const server = await rawServer(reply(OK, INFOS));
     await clientOf(server).deliveryInfos('ACME', 'a b/c?d', 'KEY-1');
     expect(partsOf(server.requests[0] ?? '').line).toContain('/requests/a%20b%2Fc%3Fd/deliveryInfos');
@@ -353,7 +350,7 @@ describe('delivery infos as the interface page shows them', () => {
     ['neither prefix nor plus', '358401234567'],
     ['an encoded prefix', 'tel%3A%2B358401234567'],
     ['a capital prefix', 'TEL:+358401234567'],
-  ])('knows a number written with %s', async (_how, address) => {
+  ])('reads a number written with %s', async (_how, address) => {
     const { outcome } = await polled(
       reply(
         OK,
@@ -363,7 +360,7 @@ describe('delivery infos as the interface page shows them', () => {
     expect(outcome).toMatchObject({ statuses: new Map([[TO, 'DeliveredToTerminal']]) });
   });
 
-  it('hands back status words that the page does not list, apart from the others', async () => {
+  it('returns statuses that the page does not list separately', async () => {
     const { outcome } = await polled(
       reply(
         OK,
@@ -377,7 +374,7 @@ describe('delivery infos as the interface page shows them', () => {
     });
   });
 
-  it('lets a broken entry cost only itself', async () => {
+  it('skips an invalid entry and reads the others', async () => {
     const { outcome } = await polled(
       reply(
         OK,
@@ -397,7 +394,7 @@ describe('delivery infos as the interface page shows them', () => {
       '{"deliveryInfo":[{"address":"tel:+358401234567","deliveryStatus":"DeliveredToTerminal"}]}',
     ],
     [
-      'fields nobody has shown',
+      'undocumented fields',
       '{"x":1,"deliveryInfoList":{"y":2,"deliveryInfo":[{"z":3,"address":"tel:+358401234567","deliveryStatus":"DeliveredToTerminal"}]}}',
     ],
     [
@@ -419,7 +416,7 @@ describe('delivery infos as the interface page shows them', () => {
     ['429 Too Many Requests', '', 'throttled'],
     ['408 Request Timeout', '', 'unanswered'],
     ['500 Internal Server Error', '', 'unanswered'],
-  ])('takes %s with the body %j as %s', async (status, body, kind) => {
+  ])('treats %s with the body %j as %s', async (status, body, kind) => {
     const { outcome } = await polled(reply([`HTTP/1.1 ${status}`], body));
     expect(outcome.kind).toBe(kind);
   });

@@ -12,16 +12,16 @@ const CREATED = ['HTTP/1.1 201 Created', 'Content-Type: application/json'];
 let client: SubscriptionClient | undefined;
 afterEach(() => client?.close());
 
-async function told(answer: string) {
+async function clientWith(answer: string) {
   const server = await rawServer(answer);
   const own = createSubscriptionClient({ baseUrl: `${server.origin}/smsmessaging/v1`, timeoutMs: 500 });
   client = own;
   return { server, own };
 }
 
-describe('the subscription as the interface page shows it', () => {
-  it('is created with the path, the headers and the body of the page', async () => {
-    const { server, own } = await told(reply(CREATED, CALLBACK));
+describe('the subscription, as on the interface page', () => {
+  it('is created with the path, headers, and body of the page', async () => {
+    const { server, own } = await clientWith(reply(CREATED, CALLBACK));
     expect(await own.create(MINE, 'KEY-1')).toEqual({ kind: 'created' });
     expect(server.requests).toHaveLength(1);
     const { line, headers, body } = partsOf(server.requests[0] ?? '');
@@ -34,22 +34,22 @@ describe('the subscription as the interface page shows it', () => {
   });
 
   it('is read', async () => {
-    const { server, own } = await told(reply(OK, CALLBACK));
+    const { server, own } = await clientWith(reply(OK, CALLBACK));
     expect(await own.get('KEY-1')).toEqual({ kind: 'found', ...MINE });
     expect(partsOf(server.requests[0] ?? '').line).toBe(
       'GET /smsmessaging/v1/outbound/subscriptions HTTP/1.1',
     );
   });
 
-  it('is deleted, without a body either way', async () => {
-    const { server, own } = await told('HTTP/1.1 204 No Content\r\n\r\n');
+  it('is deleted, without a request or response body', async () => {
+    const { server, own } = await clientWith('HTTP/1.1 204 No Content\r\n\r\n');
     expect(await own.remove('KEY-1')).toEqual({ kind: 'removed' });
     const { line, body } = partsOf(server.requests[0] ?? '');
     expect([line, body]).toEqual(['DELETE /smsmessaging/v1/outbound/subscriptions HTTP/1.1', '']);
   });
 
-  it('is not there where the service answers 404', async () => {
-    const { own } = await told(reply(['HTTP/1.1 404 Not Found']));
+  it('does not exist if the service answers 404', async () => {
+    const { own } = await clientWith(reply(['HTTP/1.1 404 Not Found']));
     expect(await own.get('KEY-1')).toEqual({ kind: 'none' });
     expect(await own.remove('KEY-1')).toEqual({ kind: 'none' });
     expect(await own.create(MINE, 'KEY-1')).toEqual({
@@ -59,14 +59,14 @@ describe('the subscription as the interface page shows it', () => {
   });
 });
 
-it('a subscription that is not well formed, and one that is not accepted, are told apart', async () => {
-  const malformed = await told(reply(['HTTP/1.1 400 Bad Request'], '{"message":"url is required"}'));
+it('distinguishes a malformed subscription from one that is not accepted', async () => {
+  const malformed = await clientWith(reply(['HTTP/1.1 400 Bad Request'], '{"message":"url is required"}'));
   expect(await malformed.own.create(MINE, 'KEY-1')).toEqual({
     kind: 'malformed',
-    reason: expect.stringMatching(/answered 400.*not well formed; check CALLBACK_URL.*url is required/),
+    reason: expect.stringMatching(/answered 400.*malformed; check CALLBACK_URL.*url is required/),
   });
   malformed.own.close();
-  const refused = await told(
+  const refused = await clientWith(
     reply(['HTTP/1.1 406 Not Acceptable'], '{"callback":{"url":"https://x.example"}}'),
   );
   expect(await refused.own.create(MINE, 'KEY-1')).toEqual({
@@ -75,12 +75,12 @@ it('a subscription that is not well formed, and one that is not accepted, are to
   });
 });
 
-it('no reason repeats the key, the token or the secret address', async () => {
+it('never repeats the key, the token, or the secret URL in a reason', async () => {
   const echo = `the-token KEY-1-WITH-LETTERS ${MINE.url}`;
-  const { own } = await told(reply(['HTTP/1.1 406 Not Acceptable'], echo));
+  const { own } = await clientWith(reply(['HTTP/1.1 406 Not Acceptable'], echo));
   const outcome = await own.create(MINE, 'KEY-1-WITH-LETTERS');
   expect(JSON.stringify(outcome)).not.toMatch(/the-token|KEY-1|s3cret-path/);
-  expect(outcome).toHaveProperty('reason', expect.stringContaining('It said'));
+  expect(outcome).toHaveProperty('reason', expect.stringContaining('Its message'));
 });
 
 describe.each(['get', 'create', 'remove'] as const)('%s', (operation) => {
@@ -94,18 +94,18 @@ describe.each(['get', 'create', 'remove'] as const)('%s', (operation) => {
     ['405 Method Not Allowed', { kind: 'stopped', reason: expect.stringContaining('405') }],
     ['500 Internal Server Error', { kind: 'unanswered', reason: 'The service answered 500.' }],
     ['408 Request Timeout', { kind: 'unanswered', reason: 'The service answered 408.' }],
-  ])('tells %s', async (status, outcome) => {
-    const { server, own } = await told(reply([`HTTP/1.1 ${status}`]));
+  ])('returns the outcome for %s', async (status, outcome) => {
+    const { server, own } = await clientWith(reply([`HTTP/1.1 ${status}`]));
     expect(await run(own)).toEqual(outcome);
     expect(server.requests).toHaveLength(1);
   });
 
-  it('tells 429 with the time it names', async () => {
-    const { own } = await told(reply(['HTTP/1.1 429 Too Many Requests', 'Retry-After: 7']));
+  it('returns the wait of a 429', async () => {
+    const { own } = await clientWith(reply(['HTTP/1.1 429 Too Many Requests', 'Retry-After: 7']));
     expect(await run(own)).toEqual({ kind: 'throttled', retryAfterMs: 7000 });
   });
 
-  it('tells that nobody answered', async () => {
+  it('returns `unanswered` if the service is down', async () => {
     const own = createSubscriptionClient({
       baseUrl: `http://127.0.0.1:${await closedPort()}`,
       timeoutMs: 500,
@@ -117,18 +117,18 @@ describe.each(['get', 'create', 'remove'] as const)('%s', (operation) => {
 
 it.each([
   ['a body that breaks off', '{"callb'],
-  ['a callback without an address', '{"callback":{"securityToken":"x"}}'],
-  ['nothing', ''],
-])('a reply with %s is no subscription', async (_, body) => {
-  const { own } = await told(reply(OK, body));
+  ['a callback without a URL', '{"callback":{"securityToken":"x"}}'],
+  ['an empty body', ''],
+])('does not read a subscription from %s', async (_, body) => {
+  const { own } = await clientWith(reply(OK, body));
   expect(await own.get('KEY-1')).toEqual({
     kind: 'unanswered',
     reason: expect.stringContaining('could not be read'),
   });
 });
 
-it('a service that does not show the token, or leaves out the wrapper, is understood', async () => {
-  const { own } = await told(reply(OK, '{"url":"https://other.example/"}'));
+it('reads a subscription without its token or its wrapper', async () => {
+  const { own } = await clientWith(reply(OK, '{"url":"https://other.example/"}'));
   expect(await own.get('KEY-1')).toEqual({
     kind: 'found',
     url: 'https://other.example/',

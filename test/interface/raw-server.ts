@@ -2,25 +2,25 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
 
-/** What becomes of a request that has been read whole: text is written as it stands, a function does as it likes. */
+/** The answer to a complete request: text is written as it is, a function does what it likes. */
 export type Answer = string | ((socket: Socket, request: string) => void);
 
-/** A server that knows no HTTP beyond where a request ends, so that both sides of the wire are literal text. */
+/** A server that only knows where a request ends, so that both sides of the wire are literal text. */
 export interface RawServer {
   /** `http://127.0.0.1:PORT` */
   readonly origin: string;
   readonly port: number;
-  /** Every request read whole, as its bytes stood on the wire. */
+  /** Every complete request, byte for byte. */
   readonly requests: readonly string[];
-  /** All bytes that ever came in, of whole requests or not. */
+  /** All bytes received, of complete requests or not. */
   readonly received: () => string;
   readonly connections: () => number;
   readonly close: () => Promise<void>;
 }
 
 /**
- * Starts a raw server that gives one answer after another to the requests it reads, the last one to all that follow.
- * `greet` sees each connection first, before anything is read. Closed when the test ends.
+ * Starts a raw server that answers its requests with one answer after another, and all further ones with the last. `greet`
+ * receives each connection before anything is read. Closed when the test ends.
  */
 export async function rawServer(
   answers: Answer | readonly Answer[],
@@ -72,7 +72,7 @@ export async function rawServer(
   };
 }
 
-/** A port of the loopback on which nothing listens. */
+/** A loopback port on which nothing listens. */
 export async function closedPort(): Promise<number> {
   const server = createServer();
   const port = await listening(server);
@@ -81,12 +81,12 @@ export async function closedPort(): Promise<number> {
   return port;
 }
 
-/** Writes a reply by hand: the lines of its head, an empty line, its body; `Content-Length` is added. */
+/** A literal response: the lines of its head, an empty line, and its body; adds `Content-Length`. */
 export function reply(head: readonly string[], body = ''): string {
   return [...head, `Content-Length: ${Buffer.byteLength(body)}`, '', body].join('\r\n');
 }
 
-/** The head's lines of a request, and its body. */
+/** A request's line, headers, and body. */
 export function partsOf(request: string): { line: string; headers: string[]; body: string } {
   const [head = '', body = ''] = request.split('\r\n\r\n');
   const [line = '', ...headers] = head.split('\r\n');
@@ -99,7 +99,7 @@ async function listening(server: Server): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-/** Where the first request in `text` ends, in latin1 characters, that is bytes; null if it is not whole yet. */
+/** Where the first request in `text` ends, in bytes (latin1 characters); null if it is not complete yet. */
 function endOfRequest(text: string): number | null {
   const head = text.indexOf('\r\n\r\n');
   if (head < 0) return null;

@@ -54,7 +54,7 @@ function pairOf(raw: RawReply): { AccessToken: string; RefreshToken: string } {
 }
 
 describe('POST /api/login', () => {
-  it('answers AccessToken and RefreshToken, JSON Web Tokens that say when they were issued and expire', async () => {
+  it('returns AccessToken and RefreshToken, JSON Web Tokens with iat and exp', async () => {
     const pair = pairOf(await reply(origin, LOGIN));
     expect(Object.keys(pair)).toEqual(['AccessToken', 'RefreshToken']);
     expect(decodeJwt(pair.AccessToken)).toMatchObject({
@@ -69,7 +69,7 @@ describe('POST /api/login', () => {
     });
   });
 
-  it('answers 10126 to a wrong password and 11044 once there were too many, even to the right one', async () => {
+  it('answers 10126 to a wrong password and 11044 after too many, even to the right one', async () => {
     const wrong = LOGIN.replace('open sesame', 'open sesami');
     for (let attempt = 0; attempt < 3; attempt += 1) {
       const refused = await reply(origin, wrong);
@@ -79,7 +79,7 @@ describe('POST /api/login', () => {
     expect(jsonOf(await reply(origin, LOGIN))).toMatchObject({ resultCode: 11044 });
   });
 
-  it('never forgives a failed login because of a successful one', async () => {
+  it('does not reset the count of failed logins after a successful one', async () => {
     const wrong = LOGIN.replace('open sesame', 'open sesami');
     for (const attempt of [wrong, wrong, LOGIN, wrong]) await reply(origin, attempt);
     expect(jsonOf(await reply(origin, LOGIN))).toMatchObject({ resultCode: 11044 });
@@ -87,7 +87,7 @@ describe('POST /api/login', () => {
     pairOf(await reply(origin, LOGIN));
   });
 
-  it('lets a reseller in for a child account, and answers 10117 to any other target', async () => {
+  it('lets a reseller log in for a child account and answers 10117 to any other target', async () => {
     const child = LOGIN.replace(
       '"acme","password":"open sesame"',
       '"reseller","password":"secret","targetAccountId":"CHILD-7"',
@@ -113,7 +113,7 @@ describe('POST /api/login', () => {
 });
 
 describe('GET /api/RefreshToken', () => {
-  it('exchanges a refresh token for a new pair, and the access tokens are good for area A', async () => {
+  it('exchanges a refresh token for a new pair whose access token is valid in area A', async () => {
     const first = pairOf(await reply(origin, LOGIN));
     const second = pairOf(await reply(origin, refresh(first.RefreshToken)));
     expect(second.AccessToken).not.toBe(first.AccessToken);
@@ -123,7 +123,7 @@ describe('GET /api/RefreshToken', () => {
     }
   });
 
-  it('revokes all tokens of a session whose used refresh token is presented again, and counts it', async () => {
+  it('revokes all tokens of a session whose used refresh token is presented again, and counts the reuse', async () => {
     const first = pairOf(await reply(origin, LOGIN));
     const second = pairOf(await reply(origin, refresh(first.RefreshToken)));
     expect((await reply(origin, refresh(first.RefreshToken))).statusLine).toBe('HTTP/1.1 401 Unauthorized');
@@ -137,7 +137,7 @@ describe('GET /api/RefreshToken', () => {
     });
   });
 
-  it('knows neither an expired token nor a foreign one', async () => {
+  it('rejects an expired token and a token of another service', async () => {
     const { AccessToken, RefreshToken } = pairOf(await reply(origin, LOGIN));
     expect((await reply(origin, refresh(AccessToken))).statusLine).toBe('HTTP/1.1 401 Unauthorized');
     now += 900_000;

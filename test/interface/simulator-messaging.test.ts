@@ -38,7 +38,7 @@ async function requestIdOf(sent: RawReply): Promise<string> {
 }
 
 describe('POST /outbound/{senderAddress}/requests', () => {
-  it('answers 201 with the OutboundRequest, each recipient DeliveredToNetwork, and the id in Location', async () => {
+  it('answers 201 with the OutboundRequest, DeliveredToNetwork for each recipient, and the id in Location', async () => {
     const sent = await reply(origin, SEND_TO_TWO);
     const id = await requestIdOf(sent);
     const resourceURL = `https://messaging.example/smsmessaging/v1/outbound/tel%3A%2B4790000001/requests/${id}`;
@@ -67,7 +67,7 @@ describe('POST /outbound/{senderAddress}/requests', () => {
 
   it.each([
     ['no Authorization', 'Authorization: Bearer key-of-acme\n', '', 401],
-    ['an unknown key', 'key-of-acme', 'key-of-nobody', 401],
+    ['an unknown key', 'key-of-acme', 'key-unknown', 401],
     ['a scheme other than Bearer', 'Bearer key-of-acme', 'Basic key-of-acme', 401],
     ['a key that may not use the service', 'key-of-acme', 'key-without-service', 403],
     ['another Content-Type', 'application/json', 'text/plain', 400],
@@ -79,7 +79,7 @@ describe('POST /outbound/{senderAddress}/requests', () => {
     ['a body that is not JSON', '{"outbound', '{outbound', 400],
     ['no wrapper', 'outboundSMSMessageRequest', 'outboundRequest', 400],
     ['another path', '/requests', '/request', 404],
-  ])('refuses %s', async (_, part, replacement, status) => {
+  ])('rejects %s', async (_, part, replacement, status) => {
     const before = simulator.ledger.requests;
     const refused = await reply(origin, SEND_TO_TWO.replace(part, replacement));
     expect(refused.statusLine).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
@@ -94,7 +94,7 @@ describe('POST /outbound/{senderAddress}/requests', () => {
     ['of letters after tel:', 'tel%3AACME', 'tel:ACME', 'only a phone number'],
     ['that is not URL-encoded', "O'Brien", "O'Brien", 'not URL-encoded'],
     ['that is encoded in another way than UTF-8', 'S%F8n', 'Søn', 'not URL-encoded'],
-  ])('refuses a sender %s', async (_, inPath, inBody, reason) => {
+  ])('rejects a sender %s', async (_, inPath, inBody, reason) => {
     const request = SEND_TO_TWO.replace('tel%3A%2B4790000001', inPath).replace(
       '"tel:+4790000001"',
       `"${inBody}"`,
@@ -110,7 +110,7 @@ describe('POST /outbound/{senderAddress}/requests', () => {
     ['GSM letters', '%C3%98re%20%26%20%C3%86re', 'Øre & Ære'],
     ['a short code', '2020', '2020'],
     ['a number with the plus and colon as they are', 'tel:+4790000001', 'tel:+4790000001'],
-  ])('takes a sender with %s, URL-encoded', async (_, encoded, sender) => {
+  ])('accepts a URL-encoded sender with %s', async (_, encoded, sender) => {
     const request = SEND_TO_TWO.replace('tel%3A%2B4790000001', encoded).replace(
       '"tel:+4790000001"',
       `"${sender}"`,
@@ -118,7 +118,7 @@ describe('POST /outbound/{senderAddress}/requests', () => {
     expect((await reply(origin, request)).statusLine).toBe('HTTP/1.1 201 Created');
   });
 
-  it('answers 429 to what exceeds the quota, polls counted too', async () => {
+  it('answers 429 to requests beyond the quota, polls included', async () => {
     const send = SEND_TO_TWO.replace('key-of-acme', 'key-of-two-an-hour');
     const sent = await reply(origin, send);
     const poll = `GET ${new URL(sent.headers.get('location') ?? '').pathname}/deliveryInfos HTTP/1.1
@@ -163,7 +163,7 @@ Authorization: Bearer key-of-acme
     expect(jsonOf(await reply(origin, poll(id)))).toEqual(infos('DeliveredToTerminal'));
   });
 
-  it('answers 404 for an unknown id, a sender spelled otherwise than in the send request, and another key', async () => {
+  it('answers 404 to an unknown id, a sender spelled differently than in the send request, and another key', async () => {
     const id = await requestIdOf(await reply(origin, SEND_TO_TWO));
     const requests = [
       poll(`${id}0`),
@@ -177,7 +177,7 @@ Authorization: Bearer key-of-acme
     expect((await reply(origin, poll(id, 'tel:+4790000001'))).statusLine).toBe('HTTP/1.1 200 OK');
   });
 
-  it('answers 401 without a key and 403 with one that may not use the service', async () => {
+  it('answers 401 without a key and 403 with a key that may not use the service', async () => {
     const id = await requestIdOf(await reply(origin, SEND_TO_TWO));
     const nameless = await reply(origin, poll(id).replace('Authorization: Bearer key-of-acme\n', ''));
     expect(nameless.statusLine).toBe('HTTP/1.1 401 Unauthorized');

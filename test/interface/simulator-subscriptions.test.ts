@@ -59,7 +59,7 @@ Content-Length: *
 {"outboundSMSMessageRequest":{"address":["tel:+4791000001"],"senderAddress":"ACME","outboundSMSTextMessage":{"message":"${text}"},"senderName":"ACME"}}
 `;
 
-it('creates, shows and deletes the one subscription', async () => {
+it('creates, shows, and deletes the one subscription', async () => {
   expect((await reply(origin, ask('GET'))).statusLine).toBe('HTTP/1.1 404 Not Found');
   const created = await reply(origin, create(callback));
   expect(created.statusLine).toBe('HTTP/1.1 201 Created');
@@ -83,7 +83,7 @@ it('answers 400 to a malformed subscription', async () => {
   }
 });
 
-it('notifies the callback of each state once, even if it fails there', async () => {
+it('notifies the callback of each state once, even if the callback fails', async () => {
   await reply(origin, create(callback));
   await reply(origin, send('Hi'));
   await vi.waitFor(() => expect(received).toHaveLength(2));
@@ -96,7 +96,7 @@ it('notifies the callback of each state once, even if it fails there', async () 
   expect(simulator.summary().notifications).toBe(2);
 });
 
-it('notifies once, with DeliveredToTerminal, of a message in several parts', async () => {
+it('notifies the callback once of a message in several segments, with DeliveredToTerminal', async () => {
   await reply(origin, create(callback));
   await reply(origin, send('x'.repeat(161)));
   await vi.waitFor(() => expect(received).toHaveLength(1));
@@ -120,7 +120,7 @@ it.each([
   expect('securityToken' in (received[0]?.body ?? {})).toBe(inBody);
 });
 
-it('lets about half of the notifications of DeliveredToNetwork come last, if it shuffles', async () => {
+it('sends about half of the DeliveredToNetwork notifications last when it shuffles', async () => {
   simulator.configure({ notifications: { shuffle: true } });
   await reply(origin, create(callback));
   for (let time = 0; time < 12; time += 1)
@@ -173,7 +173,7 @@ it.each([
   ['several', [{ deliveryInfoList: { deliveryInfo: [TO] } }]],
   ['withoutTel', { deliveryInfoList: { deliveryInfo: [{ ...TO, address: '+4791000001' }] } }],
   ['requestId', { deliveryInfoList: { deliveryInfo: [{ ...TO, requestId: expect.stringContaining('-') }] } }],
-] as const)('can tell it in the shape %s', async (shape, body) => {
+] as const)('can send the notification in the shape %s', async (shape, body) => {
   simulator.configure({ notifications: { shape } });
   await reply(origin, create(callback));
   await reply(origin, send('x'.repeat(161)));
@@ -181,7 +181,7 @@ it.each([
   expect(received[0]?.body).toMatchObject(body);
 });
 
-it('loses, doubles and forges the share it is told to, the same ones by the same seed', async () => {
+it('loses, duplicates, and forges the configured share, the same ones for the same seed', async () => {
   simulator.configure({ notifications: { loss: 0.25, duplicates: 0.25, forged: 0.25, shape: 'mixed' } });
   await reply(origin, create(callback));
   for (let time = 0; time < 50; time += 1) {

@@ -138,7 +138,7 @@ test('its calls take none of the quota', async () => {
 
 const NONE = reply(['HTTP/1.1 404 Not Found']);
 test.each([
-  ['400', 'refused', /not well formed; check CALLBACK_URL/],
+  ['400', 'refused', /malformed; check CALLBACK_URL/],
   ['406', 'refused', /only one can exist/],
   ['500', 'unanswered', /answered 500/],
 ])('a service that answers %s to it is told of as %s', async (status, outcome, reason) => {

@@ -18,7 +18,7 @@ export {
   type VolleyEvent,
 } from './events/events.js';
 export type * from './import/campaign-input.js';
-export type { RecipientInput } from './import/row-objects.js';
+export type { RecipientInput } from './import/read-objects.js';
 export type { CallbackState, NotificationDesk } from './notifications/notification-service.js';
 export type {
   Subscribed,

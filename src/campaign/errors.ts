@@ -1,12 +1,12 @@
-/** Something that was named does not exist. */
+/** The campaign, lane, or key that the caller named does not exist. */
 export class NotFoundError extends Error {
   override readonly name = 'NotFoundError';
 }
 
-/** Something that was given cannot be; the message says what would be right. */
+/** The caller's input is invalid; the message says what is wrong and what would be right. */
 export class InputError extends Error {
-  override readonly name = 'InputError';
-  /** What it was given as, such as `sender` or `numbers/3`; undefined where nothing in particular is at fault. */
+  override readonly name: string = 'InputError';
+  /** The input at fault, such as `sender` or `numbers/3`; undefined if no single input is. */
   readonly field: string | undefined;
 
   constructor(message: string, { field, ...options }: ErrorOptions & { readonly field?: string } = {}) {

@@ -1,37 +1,55 @@
 /**
- * Polls that a send request takes until all its recipients are final, where nothing better is known: most phones are
- * reached before the first poll, at 15 s by default; one in two requests is asked about once more.
- * A lane that has finished requests knows its own figure.
+ * Polls per send request until all its recipients are final, if the lane has no figure of its own yet: most phones are
+ * reached before the first poll, 15 s after sending by default; every second request is polled once more.
  */
 export const USUAL_POLLS_PER_REQUEST = 1.5;
 
-/** The same where notifications come: only what was lost of them is asked about, and a lane that loses one in ten is unlucky. */
+/** The same on a lane that receives notifications: only requests whose notifications were lost are polled, at most one in ten. */
 export const NOTIFIED_POLLS_PER_REQUEST = 0.1;
 
-/** What a lane may put on the wire, as far as an estimate needs to know. */
+/** What a lane may put on the wire, as far as an estimate needs it. */
 export interface EstimateQuota {
-  /** Requests a window, sends and polls together; null while an `auto` lane has not learned it. */
+  /** Requests per window, sends and polls together; null while an `auto` lane has not learned it. */
   readonly limit: number | null;
   /** Milliseconds. */
   readonly windowMs: number;
   /** Requests already counted in the window that ends now, 0 to `limit`. */
   readonly used: number;
-  /** Share of the limit held back for polls, 0 to 0.9; of it only what the polls need is taken. */
+  /** Share of the limit reserved for polls, 0 to 0.9; polls use no more of it than they need. */
   readonly pollShare: number;
 }
 
-/** The requests of a campaign, or of what is left of it, and how long the quota makes them take. */
+/** The requests of a campaign, or of the rest of one, and how long they take under the quota. */
 export interface Estimate {
   readonly requests: { readonly send: number; readonly poll: number; readonly total: number };
-  /** Milliseconds until the last text has been sent, 0 if the quota has room for all now; null if it is not known. */
+  /** Milliseconds until the last message is sent; 0 if the quota has room for all now, null if the quota is not known. */
   readonly sentAfterMs: number | null;
-  /** Milliseconds until the last poll has been made; null if it is not known. */
+  /** Milliseconds until the last poll; null if the quota is not known. */
   readonly finishedAfterMs: number | null;
 }
 
 /**
- * Estimates by the quota alone: what the quota allows at once is taken to cost no time, and what it does not comes in
- * whole windows, as a lane that bursts sends it. Other campaigns of the lane, pauses and slow phones are left out.
+ * The send requests of a campaign. Recipients of a shared message are batched, up to `maxPerRequest` of them in a request;
+ * a personalised message takes one request per recipient.
+ * Throws a RangeError unless `recipients` is an integer from 0 and `maxPerRequest` one from 1.
+ */
+export function requestsNeeded(recipients: number, sharedMessage: boolean, maxPerRequest: number): number {
+  if (!Number.isSafeInteger(recipients) || recipients < 0)
+    throw new RangeError(`not a number of recipients: ${recipients}`);
+  return Math.ceil(recipients / recipientsPerRequest(sharedMessage, maxPerRequest));
+}
+
+/** How many recipients one request of the campaign holds at most; see {@link requestsNeeded}. */
+export function recipientsPerRequest(sharedMessage: boolean, maxPerRequest: number): number {
+  if (!Number.isSafeInteger(maxPerRequest) || maxPerRequest < 1) {
+    throw new RangeError(`not a maximum of recipients per request: ${maxPerRequest}`);
+  }
+  return sharedMessage ? maxPerRequest : 1;
+}
+
+/**
+ * Estimates by the quota alone: requests that the quota allows now take no time, and the rest goes out in whole windows, as a
+ * lane sends in bursts. It leaves out other campaigns of the lane, pauses, and phones that are off.
  */
 export function estimate(
   sends: number,
@@ -41,25 +59,25 @@ export function estimate(
   return estimateRemaining(sends, Math.ceil(sends * pollsPerRequest), quota);
 }
 
-/** The same for `sends` and `polls` that are still to be made. */
+/** The same for a known number of remaining sends and polls. */
 export function estimateRemaining(sends: number, polls: number, quota: EstimateQuota): Estimate {
   const total = sends + polls;
   const requests = { send: sends, poll: polls, total };
   const { limit, windowMs, used, pollShare } = quota;
   if (limit === null) return { requests, sentAfterMs: null, finishedAfterMs: null };
   const free = Math.max(0, limit - used);
-  const wantedByPolls = total === 0 ? 0 : polls / total;
-  const shareOfSends = 1 - Math.min(pollShare, wantedByPolls);
-  const sentAfterMs = windowMs * windows(sends, free * shareOfSends, limit * shareOfSends);
+  const neededByPolls = total === 0 ? 0 : polls / total;
+  const sendShare = 1 - Math.min(pollShare, neededByPolls);
+  const sentAfterMs = windowMs * windowsToWait(sends, free * sendShare, limit * sendShare);
   return {
     requests,
     sentAfterMs,
-    finishedAfterMs: Math.max(sentAfterMs, windowMs * windows(total, free, limit)),
+    finishedAfterMs: Math.max(sentAfterMs, windowMs * windowsToWait(total, free, limit)),
   };
 }
 
-/** Whole windows to wait for the last of `count` requests: `now` may go at once, `each` with every window that ends. */
-function windows(count: number, now: number, each: number): number {
+/** Whole windows until the last of `count` requests, if `now` of them may go at once and `perWindow` in each window after. */
+function windowsToWait(count: number, now: number, perWindow: number): number {
   const atOnce = Math.floor(now);
-  return count <= atOnce ? 0 : Math.ceil((count - atOnce) / Math.max(1, Math.floor(each)));
+  return count <= atOnce ? 0 : Math.ceil((count - atOnce) / Math.max(1, Math.floor(perWindow)));
 }

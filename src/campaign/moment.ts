@@ -1,26 +1,27 @@
-/** A moment as people write it, or why it is none. `spelled`: what was given of it, without its zone. */
+/** The result of reading a time. `spelled`: the date and time as written, without a zone. */
 export type Moment =
   /** ms since the epoch. */
   | { readonly kind: 'moment'; readonly at: number }
-  /** It does not look like a time at all. */
+  /** The text does not look like a time. */
   | { readonly kind: 'noTime' }
-  /** The 30th of February, or 25 o'clock. */
+  /** A date or time that does not exist, such as the 30th of February or 25 o'clock. */
   | { readonly kind: 'noSuchTime' }
-  /** A server in another zone would send at another hour than whoever wrote it meant. */
+  /** There is no zone: on a server in another zone, it would mean another hour. */
   | { readonly kind: 'noZone'; readonly spelled: string }
+  /** An offset that does not exist, such as +99:00. */
   | { readonly kind: 'noSuchZone' };
 
 const ISO =
   /^(?<date>\d{4}-\d{2}-\d{2})[T ](?<time>\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?)(?<zone>Z|[+-]\d{2}:?\d{2})?$/i;
 
-/** Reads an ISO 8601 time with its zone; seconds may be left out. */
+/** Reads an ISO 8601 time with its zone. Seconds are optional. */
 export function readMoment(text: string): Moment {
   const groups = ISO.exec(text)?.groups;
   const [date, time, zone] = [groups?.['date'], groups?.['time'], groups?.['zone']];
   if (date === undefined || time === undefined) return { kind: 'noTime' };
   const spelled = `${date}T${time}`;
   const asUtc = Date.parse(`${spelled}Z`);
-  // The 30th of February is read as the 2nd of March by some.
+  // Some versions of Date.parse read the 30th of February as the 2nd of March.
   if (Number.isNaN(asUtc) || !new Date(asUtc).toISOString().startsWith(spelled.slice(0, 16))) {
     return { kind: 'noSuchTime' };
   }

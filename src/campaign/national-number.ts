@@ -1,20 +1,20 @@
 import type { NumberingPlan } from './numbering-plan.js';
 import { planOfCallingCode } from './numbering-plan.js';
 
-/** A number taken apart: calling code without plus, and the digits after it without the trunk prefix. */
+/** The parts of a number: its calling code without plus, and the digits after it without the trunk prefix. */
 export interface ReadNumber {
   readonly callingCode: string;
   readonly national: string;
 }
 
-/** `unsure`: a spelling with rules of its own (Argentina's 15, Brazil's carrier codes), left to the library. */
+/** `unsure`: a spelling with special rules (Argentina's 15, Brazil's carrier codes), which is left to the library. */
 export type Reading = ReadNumber | 'noSuchCallingCode' | 'unsure';
 
 const LONGEST_CALLING_CODE = 3;
 
 /**
- * Reads digits that begin with a plus, as libphonenumber does, some twenty times faster:
- * a property test holds both equal over all countries. The number may still be too long or short to exist.
+ * Reads digits that begin with a plus, as libphonenumber does but some twenty times faster; a property test compares both
+ * over all countries. The number may still be too long or too short to exist.
  */
 export function readInternational(digits: string): Reading {
   if (digits[1] === '0') return 'noSuchCallingCode';
@@ -25,16 +25,16 @@ export function readInternational(digits: string): Reading {
   return 'noSuchCallingCode';
 }
 
-/** Reads digits without a plus as they are dialled in the plan's country: national, 00…, or without the plus. */
+/** Reads digits without a plus as dialled in the plan's country: national, 00…, or international with the plus missing. */
 export function readLocal(digits: string, plan: NumberingPlan): Reading {
   const dialled = plan.internationalPrefix?.exec(digits)?.[0].length ?? 0;
   const abroad = dialled > 0 ? digits.slice(dialled) : '';
   if (abroad !== '' && !abroad.startsWith('0')) return readInternational(`+${abroad}`);
   if (digits.startsWith(plan.callingCode)) {
     const rest = digits.slice(plan.callingCode.length);
-    const missesPlus = lacksPlus(plan, digits, rest);
-    if (missesPlus === 'unsure') return 'unsure';
-    if (missesPlus) return readInternational(`+${digits}`);
+    const isPlusMissing = lacksPlus(plan, digits, rest);
+    if (isPlusMissing === 'unsure') return 'unsure';
+    if (isPlusMissing) return readInternational(`+${digits}`);
   }
   return withNational(plan, digits);
 }
@@ -44,7 +44,7 @@ function withNational(plan: NumberingPlan, digits: string): Reading {
   return national === 'unsure' ? 'unsure' : { callingCode: plan.callingCode, national };
 }
 
-/** German 49… may be an area code or the country: the country, if only that makes a number, or if it is too long. */
+/** German 49… may be an area code or the country: it is the country if only that makes a number, or if the area code makes it too long. */
 function lacksPlus(plan: NumberingPlan, digits: string, rest: string): boolean | 'unsure' {
   const longer = stripTrunkPrefix(plan, digits);
   const shorter = stripTrunkPrefix(plan, rest);
@@ -53,7 +53,7 @@ function lacksPlus(plan: NumberingPlan, digits: string, rest: string): boolean |
   return tooLong || (!plan.general.test(longer) && plan.general.test(shorter));
 }
 
-/** Takes off a leading 0 and its like, unless what is left could not be a number or only the whole could. */
+/** Removes a trunk prefix such as a leading 0, unless the rest cannot be a number, or only the whole can. */
 function stripTrunkPrefix(plan: NumberingPlan, digits: string): string | 'unsure' {
   const prefix = plan.nationalPrefix?.exec(digits);
   if (prefix === null || prefix === undefined) return digits;

@@ -1,8 +1,8 @@
-/** Of `names`, the one that `name` was most likely meant to be, or null if none is spelled much like it. */
+/** The one of `names` that `name` most likely was meant to be, or null if none of them is similar. */
 export function nearest(name: string, names: readonly string[]): string | null {
-  const most = Math.max(1, Math.floor(name.length / 3));
+  const maxEdits = Math.max(1, Math.floor(name.length / 3));
   let best: string | null = null;
-  let fewest = most + 1;
+  let fewest = maxEdits + 1;
   for (const candidate of names) {
     const edits = editsBetween(name.toLowerCase(), candidate.toLowerCase());
     if (edits < fewest) {
@@ -13,7 +13,7 @@ export function nearest(name: string, names: readonly string[]): string | null {
   return best;
 }
 
-/** How many characters must be put in, taken out, changed, or swapped with their neighbour, to make one of the other. */
+/** The edit distance: how many characters must be inserted, deleted, changed, or swapped with their neighbour. */
 export function editsBetween(from: string, to: string): number {
   let beforeLast: number[] = [];
   let last = Array.from({ length: to.length + 1 }, (_, column) => column);

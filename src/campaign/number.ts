@@ -1,8 +1,9 @@
 import { isSupportedCountry, parsePhoneNumberFromString } from 'libphonenumber-js/max';
+import { InputError } from './errors.js';
 import { type Reading, readInternational, readLocal } from './national-number.js';
 import { kindsOfCallingCode, type NumberingPlan, planOfCountry } from './numbering-plan.js';
 
-/** A number in E.164 with its plus, or why the text is none, in words that say what would be right. */
+/** A number in E.164 with its plus, or why the text is not a number that can be sent to, and what would be right. */
 export type NumberOutcome =
   | { readonly ok: true; readonly number: string }
   | { readonly ok: false; readonly reason: string };
@@ -12,24 +13,25 @@ export type NumberReader = (spelling: string) => NumberOutcome;
 
 const EXAMPLE = '+447700900123';
 
-/** E.164, section 6: a number has at most 15 digits, the calling code among them. */
-const MOST_DIGITS = 15;
+/** E.164, section 6: a number has at most 15 digits, including the calling code. */
+const MAX_DIGITS = 15;
 
-/** A foreign number whose plus was forgotten is guessed only from this many digits on; shorter ones are typing errors. */
-const FEWEST_DIGITS_OF_A_GUESS = 11;
+/** A missing plus is guessed only for numbers with at least this many digits; shorter ones are typing errors. */
+const MIN_DIGITS_WITHOUT_PLUS = 11;
 
 /**
  * Makes a reader for numbers that may be written nationally in `defaultCountry` (two capital letters, `GB`), or only
- * internationally when it is undefined. Throws a RangeError for a country that does not exist.
+ * internationally if it is undefined. Throws an InputError, with the field `country`, for an unknown country.
  *
- * What is taken: a number of a kind that can be a mobile one, and also a number of no known kind whose length fits.
- * Ranges open faster than metadata follows, and Ofcom's numbers for drama are in none; refusing a number that the
- * network would have accepted is worse than the network refusing it. What is refused: wrong lengths, and what is
- * known to be a landline, premium rate, shared cost or voicemail.
+ * It accepts numbers of kinds that include mobile numbers, and numbers of no known kind if their length fits: ranges open
+ * faster than the metadata follows, Ofcom's numbers for drama are in none, and refusing a number that the network would
+ * accept is worse than letting the network refuse it. It refuses wrong lengths, and numbers known to be landline, premium
+ * rate, shared cost, or voicemail.
  */
 export function numberReader(defaultCountry: string | undefined): NumberReader {
   const home = defaultCountry === undefined ? undefined : planOfCountry(defaultCountry);
-  if (defaultCountry !== undefined && home === undefined) throw new RangeError(noSuchCountry(defaultCountry));
+  if (defaultCountry !== undefined && home === undefined)
+    throw new InputError(noSuchCountry(defaultCountry), { field: 'country' });
   return (spelling) => {
     const trimmed = spelling.trim();
     if (DIGITS.test(trimmed)) return readDigits(trimmed, spelling, defaultCountry, home);
@@ -42,22 +44,22 @@ export function numberReader(defaultCountry: string | undefined): NumberReader {
   };
 }
 
-/** Why `country` is not one, with the likely right code. */
+/** Says that `country` is not a country code, with the code that was probably meant. */
 export function noSuchCountry(country: string): string {
   const upper = country.toUpperCase();
   const meant = upper === 'UK' ? 'GB' : upper;
-  const hint = isSupportedCountry(meant) ? `use ${meant}` : 'use two capital letters such as GB, DK or NO';
+  const hint = isSupportedCountry(meant) ? `use ${meant}` : 'use two capital letters such as GB, DK, or NO';
   return `${quote(country)} is not a country code; ${hint}`;
 }
 
 const DIGITS = /^\+?\d+$/;
-/** The commonest spelling, which needs no tidying. */
+/** The commonest spelling, which needs no cleaning up. */
 const SPACED = /^\+?\d[\d -]*$/;
 const SEPARATORS = /[\s().\-\u2010-\u2015]/g;
 const INVISIBLE = /[\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/g;
 const EXCEL_SCIENTIFIC = /^\+?\d+(?:[.,]\d+)?e\+?\d+$/i;
 
-/** Takes off what programs put around numbers: ="…", a leading apostrophe, tel:, (0) after a calling code, .0 at the end. */
+/** Removes what programs put around numbers: ="…", a leading apostrophe, tel:, (0) after a calling code, .0 at the end. */
 function tidy(spelling: string): string {
   const bare = spelling
     .replace(INVISIBLE, '')
@@ -85,7 +87,7 @@ function readDigits(
   }
   return {
     ok: false,
-    reason: `${quote(spelling)} has no calling code; write it like ${EXAMPLE}, or name its country (--country, or country)`,
+    reason: `${quote(spelling)} has no calling code; write it like ${EXAMPLE}, or set its country (--country, or country)`,
   };
 }
 
@@ -101,21 +103,21 @@ function settle(
     case 'noSuchCallingCode':
       return {
         ok: false,
-        reason: `${quote(spelling)} begins with a calling code that no country has; write it like ${EXAMPLE}`,
+        reason: `${quote(spelling)} begins with a calling code that does not exist; write it like ${EXAMPLE}`,
       };
     default:
       return judge(reading.callingCode, reading.national, spelling);
   }
 }
 
-/** Spellings beyond digits and separators: other scripts' digits, letters, extensions. The library reads them. */
+/** Reads spellings with more than digits and separators, such as digits of other scripts, letters, or extensions, by the library. */
 function readUnusual(tidied: string, spelling: string, country: string | undefined): NumberOutcome {
-  if (tidied === '') return { ok: false, reason: `is empty; a number such as ${EXAMPLE} belongs here` };
+  if (tidied === '') return { ok: false, reason: `is empty; enter a number such as ${EXAMPLE}` };
   if (EXCEL_SCIENTIFIC.test(tidied)) {
-    const advice = 'format the column as Text in Excel, enter the numbers again and save';
+    const advice = 'format the column as Text in Excel, enter the numbers again, and save';
     return {
       ok: false,
-      reason: `${quote(spelling)} is Excel's scientific notation, which has lost digits; ${advice}`,
+      reason: `${quote(spelling)} is in Excel's scientific notation, which has lost digits; ${advice}`,
     };
   }
   const parsed = parsePhoneNumberFromString(tidied, {
@@ -126,7 +128,10 @@ function readUnusual(tidied: string, spelling: string, country: string | undefin
     return { ok: false, reason: noNumber(spelling) };
   }
   if (parsed.ext !== undefined) {
-    return { ok: false, reason: `${quote(spelling)} has an extension, which no text can reach` };
+    return {
+      ok: false,
+      reason: `${quote(spelling)} has an extension, which cannot receive messages; use a mobile number`,
+    };
   }
   return judge(parsed.countryCallingCode, parsed.nationalNumber, spelling);
 }
@@ -138,11 +143,11 @@ function judge(callingCode: string, national: string, spelling: string): NumberO
   if (kinds.barred.test(national)) {
     return {
       ok: false,
-      reason: `${quote(spelling)} is a landline or service number (${number}); a text needs a mobile number`,
+      reason: `${quote(spelling)} is a landline or service number (${number}); use a mobile number`,
     };
   }
   if (kinds.other.test(national)) return { ok: true, number };
-  if (kinds.mobileLengths.includes(national.length) && number.length - 1 <= MOST_DIGITS) {
+  if (kinds.mobileLengths.includes(national.length) && number.length - 1 <= MAX_DIGITS) {
     return readsAsItself(callingCode, national)
       ? { ok: true, number }
       : { ok: false, reason: noNumber(spelling) };
@@ -150,19 +155,19 @@ function judge(callingCode: string, national: string, spelling: string): NumberO
   const right = listOr(kinds.mobileLengths);
   return {
     ok: false,
-    reason: `${quote(spelling)} has ${national.length} digits after +${callingCode}, where mobile numbers have ${right}`,
+    reason: `${quote(spelling)} has ${national.length} digits after +${callingCode}; mobile numbers there have ${right}`,
   };
 }
 
-/** +359 0 0300… would leave +359 0300…, which is read as +359 300…: one number must have one spelling. */
+/** +359 0 0300… would become +359 0300…, which reads as +359 300…: a number must read as itself. */
 function readsAsItself(callingCode: string, national: string): boolean {
   const again = readInternational(`+${callingCode}${national}`);
   return typeof again === 'string' || again.national === national;
 }
 
-/** 4479… in a Danish file: taken for +4479… only if it is a known mobile number there and was none at home. */
+/** Reads 4479… in a Danish list as +4479…, if that is a known mobile number and 4479… is not a Danish number. */
 function withForgottenPlus(digits: string): NumberOutcome | null {
-  if (digits.length < FEWEST_DIGITS_OF_A_GUESS || digits.startsWith('0')) return null;
+  if (digits.length < MIN_DIGITS_WITHOUT_PLUS || digits.startsWith('0')) return null;
   const reading = readInternational(`+${digits}`);
   if (typeof reading === 'string') return null;
   const isMobile = kindsOfCallingCode(reading.callingCode).mobile.test(reading.national);
@@ -175,7 +180,7 @@ function listOr(lengths: readonly number[]): string {
 }
 
 function noNumber(spelling: string): string {
-  return `${quote(spelling)} is not a phone number; write one number like ${EXAMPLE}`;
+  return `${quote(spelling)} is not a phone number; write one number such as ${EXAMPLE}`;
 }
 
 function quote(spelling: string): string {

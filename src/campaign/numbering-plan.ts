@@ -1,35 +1,35 @@
 import metadata from 'libphonenumber-js/max/metadata';
 
 /**
- * A country's numbering plan out of libphonenumber's own metadata, its patterns compiled once.
- * The library compiles them anew for every number, which makes it twenty times slower than this.
+ * A country's numbering plan, from libphonenumber's own metadata, with its patterns compiled once. The library compiles them
+ * for every number, which makes it twenty times slower.
  */
 export interface NumberingPlan {
   /** Calling code without plus: `44`. */
   readonly callingCode: string;
-  /** What is dialled before a calling code from here, at the start of a number: `00`, `011`. */
+  /** The prefix for calls abroad, at the start of a number: `00`, `011`. */
   readonly internationalPrefix: RegExp | null;
   /** Any national number of the country. */
   readonly general: RegExp;
   /** Lengths of a national number of any kind, ascending. */
   readonly lengths: readonly number[];
-  /** What is dialled before a national number, at its start: `0`. */
+  /** The trunk prefix, at the start of a national number: `0`. */
   readonly nationalPrefix: RegExp | null;
 }
 
-/** What the numbers under one calling code may be: one country's, or those of all that share it, like +1 and +44. */
+/** The kinds of numbers under one calling code, which several countries may share, such as +1 and +44. */
 export interface NumberKinds {
-  /** Numbers of mobile phones, or of ranges that hold mobile and fixed lines alike. */
+  /** Mobile numbers, and ranges that mix mobile and fixed lines. */
   readonly mobile: RegExp;
-  /** Numbers where no text can arrive: landlines, premium rate, shared cost, voicemail. */
+  /** Numbers that cannot receive messages: landlines, premium rate, shared cost, voicemail. */
   readonly barred: RegExp;
-  /** Numbers of other known kinds. Some of these take texts: pagers, personal and internet numbers, toll-free in the US. */
+  /** Other known kinds. Some of them receive messages: pagers, personal and internet numbers, toll-free in the US. */
   readonly other: RegExp;
-  /** Lengths that a mobile number may have here, without the calling code, ascending. */
+  /** Lengths of a mobile number without the calling code, ascending. */
   readonly mobileLengths: readonly number[];
 }
 
-/** Places of the kinds of numbers in the metadata (METADATA.md of libphonenumber-js, "types"). */
+/** Positions of the kinds of numbers in the metadata (METADATA.md of libphonenumber-js, "types"). */
 const FIXED = 0;
 const MOBILE = 1;
 const BARRED = [FIXED, 3, 5, 9];
@@ -46,17 +46,17 @@ const countriesByCode = new Map<string, readonly string[]>(Object.entries(metada
 const plans = new Map<string, NumberingPlan | undefined>();
 const kinds = new Map<string, NumberKinds>();
 
-/** The plan of a country, by its two-letter code in capitals: `GB`. Undefined if there is no such country. */
+/** The plan of a country, by its two-letter code in capitals: `GB`. Undefined for an unknown country. */
 export function planOfCountry(country: string): NumberingPlan | undefined {
   return planOf(country, () => rawByCountry.get(country));
 }
 
-/** The plan of a calling code; of the main country if several share it. Undefined if nobody has that code. */
+/** The plan of a calling code; of the main country if several share it. Undefined for an unknown code. */
 export function planOfCallingCode(code: string): NumberingPlan | undefined {
   return planOf(code, () => rawsOf(code)[0]);
 }
 
-/** The kinds of numbers under a calling code; nothing is of any kind under a code that nobody has. */
+/** The kinds of numbers under a calling code. Under an unknown code, no number is of any kind. */
 export function kindsOfCallingCode(code: string): NumberKinds {
   const known = kinds.get(code);
   if (known !== undefined) return known;
@@ -113,18 +113,18 @@ function patternOf(raw: Raw, kind: number): string {
   return text(kindOf(raw, kind)?.[0]) ?? '';
 }
 
-/** Where a country tells no mobile numbers apart, as the US does, its fixed ones are mobile ones too. */
+/** In a country without mobile ranges of their own, such as the US, the fixed ranges contain the mobile numbers. */
 function mobileKind(raw: Raw): number {
   return patternOf(raw, MOBILE) === '' ? FIXED : MOBILE;
 }
 
-/** A kind without lengths of its own has those of the whole plan. */
+/** A kind without lengths of its own has the lengths of the whole plan. */
 function mobileLengths(raw: Raw): readonly number[] {
   const own = numbers(kindOf(raw, mobileKind(raw))?.[1]);
   return own.length > 0 ? own : numbers(raw[3]);
 }
 
-/** One pattern for the whole text out of several; empty ones match nothing. */
+/** Combines several patterns into one for the whole text. Empty patterns match nothing. */
 function whole(patterns: readonly string[]): RegExp {
   const some = patterns.filter((pattern) => pattern !== '');
   return some.length === 0 ? NOTHING : new RegExp(`^(?:${some.join('|')})$`);

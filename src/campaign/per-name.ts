@@ -1,8 +1,8 @@
-/** An object with a value for each of these names. */
+/** Makes an object with one value per name. */
 export function perName<Name extends string, Value>(
   names: readonly Name[],
-  each: (name: Name) => Value,
+  makeValue: (name: Name) => Value,
 ): Record<Name, Value> {
-  // That it has just these names is known here, and lost in `fromEntries`.
-  return Object.fromEntries(names.map((name) => [name, each(name)])) as Record<Name, Value>;
+  // `fromEntries` loses the type of the names.
+  return Object.fromEntries(names.map((name) => [name, makeValue(name)])) as Record<Name, Value>;
 }

@@ -1,43 +1,34 @@
-/**
- * The GSM 7-bit default alphabet without its control characters (3GPP TS 23.038, section 6.2.1).
- * Each of these takes one of a text sender's characters.
- */
-const GSM_BASIC = new Set(
-  '@£$¥èéùìòÇØøÅåΔ_ΦΓΛΩΠΨΣΘΞÆæßÉ !"#¤%&\'()*+,-./0123456789:;<=>?' +
-    '¡ABCDEFGHIJKLMNOPQRSTUVWXYZÄÖÑÜ§¿abcdefghijklmnopqrstuvwxyzäöñüà',
-);
+import { septetsOf } from './gsm7.js';
 
-/** Characters of the alphabet's extension table (section 6.2.1.1): an escape and a character, so each counts as two. */
-const GSM_EXTENSION = new Set('^{}\\[~]|€');
-
-/** A number of up to 15 characters; a text of up to 11 (interface page, senderAddress rules, rule 1). */
-const NUMBER_LIMIT = 15;
-const TEXT_LIMIT = 11;
+/** Limits for a number and for a text (interface page, senderAddress rules, rule 1). */
+const MAX_NUMBER_LENGTH = 15;
+const MAX_TEXT_LENGTH = 11;
 
 const TEL = 'tel:';
 
-/** A sender the interface takes, by its form; or why it does not, and what would be right. */
+/** The form of a sender that the interface accepts, or why it is invalid and what would be right. */
 export type SenderCheck = { kind: 'number' } | { kind: 'text' } | { kind: 'invalid'; reason: string };
 
-/** Holds a sender against the interface page's senderAddress rules. Never throws. */
+/** Checks a sender by the interface page's senderAddress rules. Never throws. */
 export function checkSender(sender: string): SenderCheck {
-  if (sender === '') return invalid('The sender is empty: give a number or a text of up to 11 characters.');
-  if (sender !== sender.trim()) return invalid('The sender begins or ends with a space: leave it out.');
+  if (sender === '')
+    return invalid('The sender is empty: use a phone number or a name of up to 11 characters.');
+  if (sender !== sender.trim()) return invalid('The sender begins or ends with a space: remove it.');
   if (sender.startsWith(TEL)) return checkNumber(sender.slice(TEL.length), true);
   return /\p{L}/u.test(sender) ? checkText(sender) : checkNumber(sender, false);
 }
 
-function checkNumber(number: string, prefixed: boolean): SenderCheck {
+function checkNumber(number: string, hasTel: boolean): SenderCheck {
   if (!/^\+?[0-9]+$/.test(number)) {
     return invalid(
-      prefixed
-        ? 'After "tel:" comes a phone number: digits, with a plus in front if it is international. A text sender goes without "tel:".'
-        : 'The sender is neither a number nor a text: write a number as digits, with a plus in front if it is international; a text needs a letter.',
+      hasTel
+        ? 'The sender has no phone number after "tel:": write digits, with a plus in front if the number is international. Write a name without "tel:".'
+        : 'The sender is neither a phone number nor a name: write a number as digits, with a plus in front if it is international; a name needs at least one letter.',
     );
   }
-  if (number.length > NUMBER_LIMIT) {
+  if (number.length > MAX_NUMBER_LENGTH) {
     return invalid(
-      `The sender's number has ${number.length} characters: at most ${NUMBER_LIMIT} are allowed, "tel:" not counted.`,
+      `The sender's number has ${number.length} characters: at most ${MAX_NUMBER_LENGTH} are allowed, not counting "tel:".`,
     );
   }
   return { kind: 'number' };
@@ -45,19 +36,24 @@ function checkNumber(number: string, prefixed: boolean): SenderCheck {
 
 function checkText(text: string): SenderCheck {
   const characters = [...text];
-  const foreign = [...new Set(characters.filter((c) => !GSM_BASIC.has(c) && !GSM_EXTENSION.has(c)))];
+  const foreign = [...new Set(characters.filter((character) => septetsOfSender(character) === null))];
   if (foreign.length > 0) {
     return invalid(
-      `A text sender is written in the GSM 7-bit alphabet, which lacks ${foreign.map((c) => JSON.stringify(c)).join(', ')}: use other characters.`,
+      `The sender contains ${foreign.map((character) => JSON.stringify(character)).join(', ')}: a name may only use characters of the GSM 7-bit alphabet, without line breaks.`,
     );
   }
-  const length = characters.reduce((sum, c) => sum + (GSM_EXTENSION.has(c) ? 2 : 1), 0);
-  if (length > TEXT_LIMIT) {
+  const length = septetsOf(text) ?? 0;
+  if (length > MAX_TEXT_LENGTH) {
     return invalid(
-      `The sender takes ${length} characters of the GSM 7-bit alphabet (each of ^ { } \\ [ ~ ] | € counts as two): a text sender may take at most ${TEXT_LIMIT}.`,
+      `The sender takes ${length} characters of the GSM 7-bit alphabet (each of ^ { } \\ [ ~ ] | € counts as two): a name may take at most ${MAX_TEXT_LENGTH}.`,
     );
   }
   return { kind: 'text' };
+}
+
+/** The alphabet's control characters (line feed, carriage return, form feed) are not part of a name. */
+function septetsOfSender(character: string): number | null {
+  return /\p{C}/u.test(character) ? null : septetsOf(character);
 }
 
 function invalid(reason: string): SenderCheck {

@@ -1,29 +1,31 @@
 import Mustache from 'mustache';
 import { nearest } from './nearest.js';
 
-/** A surrogate without its other half: in code and JSON it can be written, in UTF-8 it cannot. */
-export const HALF_A_PAIR = /\p{Surrogate}/u;
+/** A surrogate without its other half: code and JSON can contain it, UTF-8 cannot. */
+export const LONE_SURROGATE = /\p{Surrogate}/u;
+/** Why a value with a {@link LONE_SURROGATE} is refused; continues the name of the value. */
+export const LONE_SURROGATE_REASON = 'contains half of a surrogate pair, which is not a character';
 
-/** A campaign's text with its placeholders bound to the columns of one list. */
+/** A campaign's message, compiled for the columns of one list. */
 export interface Template {
   readonly text: string;
-  /** Columns that the text uses, each once, in the order of the text. Empty: everybody gets the same text. */
+  /** Columns that the message uses, each once, in the order of the message. If empty, all recipients get the same text. */
   readonly placeholders: readonly string[];
-  /** The first of those columns that is empty or blank in this row, or null. `values` are in the order of the columns. */
+  /** The first of those columns that is blank in this row, or null. `values` are in the order of the list's columns. */
   missing(values: readonly string[]): string | null;
-  /** The text for this row, byte for byte: nothing is escaped. Throws a RangeError if a value is missing. */
+  /** The text for this row; values are not escaped. Throws a RangeError if a value is missing. */
   render(values: readonly string[]): string;
 }
 
-/** A template, or what is wrong with the text, naming the place and what would be right. */
+/** A template, or why the message is invalid: the reason names the position and what would be right. */
 export type TemplateOutcome =
   | { readonly ok: true; readonly template: Template }
   | { readonly ok: false; readonly reason: string };
 
-/** A piece of the text, or the place of a column whose value stands here. */
+/** A piece of the message, or the position of the column whose value goes here. */
 type Part = string | number;
 
-const MEANING: Readonly<Record<string, string>> = {
+const TAG_NAMES: Readonly<Record<string, string>> = {
   '#': 'a section',
   '^': 'an inverted section',
   '/': 'the end of a section',
@@ -37,22 +39,22 @@ const MEANING: Readonly<Record<string, string>> = {
 const OTHER_TAG = /\{\{\s*([#^/>{&=!])/;
 
 /**
- * Reads `{{name}}` placeholders, spaces inside the braces allowed, with mustache's parser. Nothing else of mustache is
- * taken: sections and partials would send different people different texts that nobody has seen.
- * A column is found by its name; if there is none so spelled, by the one name that differs only in case.
+ * Compiles `{{name}}` placeholders with mustache's parser; spaces inside the braces are allowed. Other tags are refused:
+ * sections and partials would send texts that the preview does not show.
+ * A placeholder means the column of exactly that name, or else the only column whose name differs in case alone.
  */
 export function compileTemplate(text: string, columns: readonly string[]): TemplateOutcome {
   const other = OTHER_TAG.exec(text);
   if (other !== null) {
-    const meaning = MEANING[other[1] ?? ''];
+    const tag = TAG_NAMES[other[1] ?? ''];
     return refuse(
       text,
       other.index,
-      `${meaning}; only {{name}} placeholders can be used, and their values are never escaped`,
+      `${tag}; use only {{name}} placeholders, whose values are never escaped`,
     );
   }
-  const half = text.search(HALF_A_PAIR);
-  if (half !== -1) return refuse(text, half, 'half of a surrogate pair, which is no letter');
+  const lone = text.search(LONE_SURROGATE);
+  if (lone !== -1) return refuse(text, lone, 'half of a surrogate pair, which is not a character');
   const tokens = parse(text);
   if (tokens === null)
     return refuse(text, text.lastIndexOf('{{'), 'a placeholder that is not closed with }}');
@@ -71,7 +73,7 @@ export function compileTemplate(text: string, columns: readonly string[]): Templ
 
 type Token = readonly [kind: string, value: string, start: number];
 
-/** Null if a placeholder is not closed. A writer of its own: the shared one would remember every text for ever. */
+/** Null if a placeholder is not closed. Each call has its own writer: mustache's shared one caches every text for ever. */
 function parse(text: string): readonly Token[] | null {
   try {
     const spans: readonly (readonly unknown[])[] = new Mustache.Writer().parse(text);
@@ -81,18 +83,18 @@ function parse(text: string): readonly Token[] | null {
   }
 }
 
-/** The place of the column, or what is wrong with the name. */
+/** The position of the column, or why the placeholder is invalid. */
 function columnOf(name: string, columns: readonly string[]): number | string {
   if (name === '') return 'a placeholder without a name';
   const exact = columns.indexOf(name);
   if (exact !== -1) return exact;
-  const alike = columns.filter((column) => column.toLowerCase() === name.toLowerCase());
-  const [only] = alike;
-  if (only !== undefined && alike.length === 1) return columns.indexOf(only);
-  if (alike.length > 1) return `{{${name}}}, which could be ${list(alike)}; spell it like one of them`;
+  const similar = columns.filter((column) => column.toLowerCase() === name.toLowerCase());
+  const [only] = similar;
+  if (only !== undefined && similar.length === 1) return columns.indexOf(only);
+  if (similar.length > 1) return `{{${name}}}, which could mean ${list(similar)}; write one of them exactly`;
   const likely = nearest(name, columns);
   const hint = likely === null ? '' : ` Did you mean {{${likely}}}?`;
-  return `{{${name}}}, but the list has no such column.${hint} It has ${list(columns)}`;
+  return `{{${name}}}, but the list has no such column.${hint} The columns are ${list(columns)}`;
 }
 
 function templateOf(text: string, parts: readonly Part[], columns: readonly string[]): Template {
@@ -116,8 +118,9 @@ function templateOf(text: string, parts: readonly Part[], columns: readonly stri
   };
 }
 
-function refuse(text: string, at: number, what: string): TemplateOutcome {
-  return { ok: false, reason: `The text has, at character ${[...text.slice(0, at)].length + 1}, ${what}.` };
+function refuse(text: string, at: number, problem: string): TemplateOutcome {
+  const character = [...text.slice(0, at)].length + 1;
+  return { ok: false, reason: `The message has, at character ${character}, ${problem}.` };
 }
 
 function list(names: readonly string[]): string {

@@ -1,7 +1,6 @@
 import { CommanderError } from 'commander';
 import { InputError, NotFoundError } from '../campaign/errors.js';
 import { ConfigError } from '../config/index.js';
-import { ListError } from '../import/list-error.js';
 import { SimulatorOptionsError } from '../simulator/index.js';
 
 /** How a command ends, for scripts. `waits`: nothing more happens until an operator acts. */
@@ -52,7 +51,7 @@ export function endingOf(error: unknown): Ending {
   if (error instanceof ConfigError) {
     return { exit: EXIT.badInput, code: 'config', message, details: { problems: error.problems } };
   }
-  if (error instanceof InputError || error instanceof ListError || error instanceof SimulatorOptionsError) {
+  if (error instanceof InputError || error instanceof SimulatorOptionsError) {
     return { exit: EXIT.badInput, code: 'badInput', message, details: {} };
   }
   return { exit: EXIT.failed, code: 'failed', message, details: {} };

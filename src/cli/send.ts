@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { CampaignInput, EnqueueOutcome } from '../import/campaign-input.js';
-import { readCsv } from '../import/rows.js';
+import { readCsv } from '../import/csv/read-csv.js';
 import { action, examples } from './action.js';
 import type { Answer, Context } from './context.js';
 import { badInput } from './exit.js';

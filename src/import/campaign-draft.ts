@@ -3,16 +3,15 @@ import { basename, extname } from 'node:path';
 import { newCampaignId } from '../campaign/campaign-id.js';
 import { InputError } from '../campaign/errors.js';
 import { checkSender } from '../campaign/sender.js';
-import { HALF_A_PAIR } from '../campaign/template.js';
+import { LONE_SURROGATE, LONE_SURROGATE_REASON } from '../campaign/template.js';
 import type { Clock, Random } from '../clock.js';
 import type { LocalConfig } from '../config/index.js';
 import type { CampaignMeta } from '../lane/campaigns.js';
 import type { Lane } from '../lane/lane.js';
 import { laneNamed } from '../lane/lane-finder.js';
 import type { CampaignInput } from './campaign-input.js';
-import type { ListPass } from './list-pass.js';
 
-/** What {@link checked} and {@link draftOf} go by. */
+/** What {@link resolveInput} and {@link draftOf} depend on. */
 export interface DraftDeps {
   readonly config: LocalConfig;
   readonly lanes: ReadonlyMap<string, Lane>;
@@ -20,59 +19,58 @@ export interface DraftDeps {
   readonly random: Random;
 }
 
-/** On which lane a campaign goes out, and from whom. */
-export interface Checked {
-  readonly lane: Lane;
-  readonly sender: Pick<ListPass, 'sender' | 'isText' | 'senderName'>;
+/** The sender of a campaign, with the defaults of the configuration applied. */
+export interface Sender {
+  readonly address: string;
+  /** Whether the address is a name, not a number. */
+  readonly isText: boolean;
+  readonly name?: string | undefined;
 }
 
 /**
- * Checks everything that can be checked before the list is opened. Throws an InputError for what can be no campaign, and a
- * NotFoundError for a lane that there is not.
+ * Finds the lane and the sender, and checks everything that does not need the list. Throws an InputError for invalid input,
+ * and a NotFoundError for an unknown lane.
  */
-export function checked(
+export function resolveInput(
   { config, lanes }: Pick<DraftDeps, 'config' | 'lanes'>,
   input: CampaignInput,
-): Checked {
-  const name = input.lane ?? config.lanes[0]?.name ?? '';
-  const lane = laneNamed(lanes, name);
-  const sender = input.sender ?? config.senderAddress;
-  if (sender === undefined) {
-    throw new InputError('a sender is needed: give one (--sender), or set SENDER_ADDRESS', {
+): { readonly lane: Lane; readonly sender: Sender } {
+  const lane = laneNamed(lanes, input.lane ?? config.lanes[0]?.name ?? '');
+  const address = input.sender ?? config.senderAddress;
+  if (address === undefined) {
+    throw new InputError('there is no sender: pass one (--sender) or set SENDER_ADDRESS', {
       field: 'sender',
     });
   }
-  const form = checkSender(sender);
+  const form = checkSender(address);
   if (form.kind === 'invalid') throw new InputError(form.reason, { field: 'sender' });
   if (input.message.trim() === '') {
-    throw new InputError('the message is empty: give the text that is to be sent', { field: 'message' });
+    throw new InputError('the message is empty: write the text to send', { field: 'message' });
   }
   for (const field of ['senderName', 'name'] as const) {
-    if (HALF_A_PAIR.test(input[field] ?? ''))
-      throw new InputError(`${field} holds half of a surrogate pair, which is no letter`, { field });
+    if (LONE_SURROGATE.test(input[field] ?? ''))
+      throw new InputError(`${field} ${LONE_SURROGATE_REASON}`, { field });
   }
   if (input.idempotencyKey === '')
-    throw new InputError('the idempotency key is empty: leave it out, or give one');
+    throw new InputError('the idempotency key is empty: leave it out or set a value');
   if (input.validForMs !== undefined && !(input.validForMs > 0)) {
-    throw new InputError('the time for which a campaign is valid must be longer than nothing', {
-      field: 'validFor',
-    });
+    throw new InputError('the validity of a campaign must be longer than 0', { field: 'validFor' });
   }
-  const senderName = input.senderName ?? config.senderName;
-  return { lane, sender: { sender, isText: form.kind === 'text', senderName } };
+  const name = input.senderName ?? config.senderName;
+  return { lane, sender: { address, isText: form.kind === 'text', name } };
 }
 
-/** What is known of the campaign before its list is read, with an id of its own. Throws what {@link checked} does. */
+/** The campaign as far as it is known before its list is read, with a new id. Throws as {@link resolveInput} does. */
 export function draftOf(deps: DraftDeps, input: CampaignInput): CampaignMeta {
-  const { lane, sender } = checked(deps, input);
+  const { lane, sender } = resolveInput(deps, input);
   const created = deps.clock();
   const { idempotencyKey } = input;
   return {
     id: newCampaignId(created, deps.random),
     name: input.name ?? defaultName(input, created),
     lane: lane.name,
-    sender: sender.sender,
-    senderName: sender.senderName,
+    sender: sender.address,
+    senderName: sender.name,
     text: input.message,
     columns: [],
     numberColumn: '',

@@ -1,46 +1,50 @@
 import type { Readable } from 'node:stream';
 import type { InvalidRow, Preview } from '../campaign/views.js';
-import type { RecipientInput } from './row-objects.js';
+import type { RecipientInput } from './read-objects.js';
 
-/** A CSV that comes in piece by piece. It is read once, no faster than it is imported. */
+/** A CSV that arrives as a stream. It is read once, no faster than it is imported. */
 export interface CsvStream {
   readonly csv: Readable;
 }
 
-/** What a campaign is made of. */
+/** A campaign to be imported. */
 export interface CampaignInput {
-  /** A path of a CSV file, its bytes, or recipients as code has them. */
+  /** The path of a CSV file, a stream of one, or recipients as objects. */
   readonly recipients: string | CsvStream | Iterable<RecipientInput> | AsyncIterable<RecipientInput>;
+  /** The text to send, with `{{name}}` placeholders for columns of the list. */
   readonly message: string;
-  /** A number of up to 15 characters or up to 11 of the GSM 7-bit alphabet; default: `SENDER_ADDRESS`. */
+  /** A number of up to 15 characters, or a name of up to 11 GSM-7 characters; default: `SENDER_ADDRESS`. */
   readonly sender?: string | undefined;
   readonly senderName?: string | undefined;
+  /** Default: the first configured lane. */
   readonly lane?: string | undefined;
-  /** For people; default: the file's name or the time. */
+  /** A name for people; default: the name of the file, or the time. */
   readonly name?: string | undefined;
+  /** The column with the phone numbers; default: found by its name or its values (`to` for objects). */
   readonly toColumn?: string | undefined;
   /** ISO 3166 code of nationally written numbers; default: `DEFAULT_COUNTRY`. */
   readonly country?: string | undefined;
-  /** When sending begins, ms since the epoch; default now. */
+  /** When sending begins, ms since the epoch; default: now. */
   readonly at?: number | undefined;
   readonly priority?: 'high' | 'normal' | undefined;
-  /** Milliseconds from launch after which what was not sent lapses. */
+  /** Milliseconds after launch until recipients that were not sent to lapse; default: never. */
   readonly validForMs?: number | undefined;
-  /** The same key makes no second campaign while the first is kept; other content under it is an error. */
+  /** The same key and content return the existing campaign while that is kept; the same key with other content conflicts. */
   readonly idempotencyKey?: string | undefined;
-  /** Bad rows are left out, and handed to `onInvalid`; without it one of them refuses the whole list. */
+  /** Leaves invalid rows out and passes them to `onInvalid`; by default a single invalid row refuses the list. */
   readonly skipInvalid?: boolean | undefined;
   readonly onInvalid?: ((row: InvalidRow) => void) | undefined;
-  /** Allow what equals a campaign of the last 24 hours. */
+  /** Allows the same content as a campaign of the last 24 hours. */
   readonly again?: boolean | undefined;
-  /** Whether those of its own lane alone count for that; default: of all lanes. For parties that know nothing of each other. */
+  /** `lane`: only campaigns of the same lane count as repeats, for tenants that must not learn of each other; default: all. */
   readonly repeatsWithin?: 'lane' | undefined;
-  /** Asked when everything is imported and before anything is launched; false discards it all. */
+  /** Called when everything is imported and before anything is launched; false discards the import. */
   readonly confirm?: ((preview: Preview) => Promise<boolean>) | undefined;
+  /** Aborts and discards the import. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** What became of an enqueue: a closed set. */
+/** The outcome of an enqueue: a closed set. */
 export type EnqueueOutcome =
   | {
       readonly kind: 'created' | 'existing';
@@ -51,11 +55,11 @@ export type EnqueueOutcome =
       readonly suppressed: number;
       readonly preview: Preview;
     }
-  /** Bad rows, and `skipInvalid` was not asked for, or no row is any better. Nothing is kept. */
+  /** The list has invalid rows and `skipInvalid` is not set, or all of its rows are invalid. Nothing is stored. */
   | { readonly kind: 'invalidRows'; readonly preview: Preview }
-  /** Another campaign with the same file, text and sender within 24 hours; `again` allows it. */
+  /** This campaign had the same recipients, message, and sender within the last 24 hours; `again` allows a repeat. */
   | { readonly kind: 'repeated'; readonly id: string }
-  /** The idempotency key belongs to a campaign with other content. */
+  /** The idempotency key belongs to this campaign, which has other content. */
   | { readonly kind: 'conflict'; readonly id: string }
-  /** `confirm` said no. */
+  /** `confirm` returned false. */
   | { readonly kind: 'declined' };

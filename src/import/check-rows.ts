@@ -2,16 +2,16 @@ import { numberReader } from '../campaign/number.js';
 import type { Template } from '../campaign/template.js';
 import { numberColumn } from './number-column.js';
 import { NumberSet } from './number-set.js';
-import type { Row, Rows } from './row.js';
+import type { Row, Rows } from './rows.js';
 
-/** What became of one row. */
+/** The result of checking one row. */
 export type CheckedRow =
   | {
       readonly kind: 'recipient';
       readonly line: number;
       /** E.164 with its plus. */
       readonly number: string;
-      /** In the order of the columns, as the list has them. */
+      /** In the order of the columns, exactly as in the list. */
       readonly values: readonly string[];
     }
   | {
@@ -23,14 +23,14 @@ export type CheckedRow =
   | {
       readonly kind: 'invalid';
       readonly line: number;
-      /** Where the fault lies; null if it is the row's as a whole. */
+      /** The column at fault; null if the row as a whole is. */
       readonly column: string | null;
-      /** Begins in lower case, to follow `line 7, column "phone": `. */
+      /** Says what is wrong and what would be right; continues `line 7, column "phone": `. */
       readonly reason: string;
       readonly row: readonly string[];
     };
 
-/** How many rows became what, so far: `rows` is the sum of the other three at every moment between batches. */
+/** Counts of the rows checked so far. `rows` is always the sum of the other three. */
 export interface RowCounts {
   readonly rows: number;
   readonly recipients: number;
@@ -41,66 +41,66 @@ export interface RowCounts {
 /** A list that is being checked. */
 export interface CheckedRows {
   readonly columns: readonly string[];
-  /** The name of the column that holds the numbers. */
+  /** The name of the column with the phone numbers. */
   readonly numberColumn: string;
   /** Can be read once, in the order of the list. */
   readonly batches: AsyncIterable<readonly CheckedRow[]>;
-  /** What the batches read so far hold. */
+  /** Covers the batches read so far. */
   counts(): RowCounts;
 }
 
 /** How to check a list. */
 export interface CheckOptions {
-  /** The column that holds the numbers; found by name and content if it is not given. */
+  /** The column with the phone numbers; default: found by its name or its values. */
   readonly toColumn?: string | undefined;
-  /** Country of numbers that are written nationally, `GB`. Without it they are refused. */
+  /** ISO 3166 code of nationally written numbers. Without it they are invalid. */
   readonly defaultCountry?: string | undefined;
-  /** The text: a row without a value that it needs is invalid. Compiled for this list's columns. */
+  /** The message, compiled for the columns of this list: a row without a value that it needs is invalid. */
   readonly template?: Template | undefined;
 }
 
 /**
- * Checks a list row by row: its number, its duplicates, and that it has what the text needs. Nothing is lost:
- * every row comes out as exactly one {@link CheckedRow}. An invalid row never stands in the way of a later good one
- * with the same number. Memory does not grow with the list, but for 11 to 21 bytes a recipient to know duplicates.
- * Throws a ListError if the number column cannot be told, a RangeError for a country that does not exist.
+ * Checks a list row by row: its number, its duplicates, and the values that the message needs. Every row results in exactly
+ * one {@link CheckedRow}. An invalid row does not hide a later valid row with the same number. Memory does not grow with the
+ * list, except for 11 to 21 bytes per recipient that detect duplicates.
+ * Throws a ListError if the column with the phone numbers is not clear, and an InputError for an unknown country.
  */
 export async function checkRows(list: Rows, options: CheckOptions = {}): Promise<CheckedRows> {
   const batches = list.batches[Symbol.asyncIterator]();
   try {
-    const read = numberReader(options.defaultCountry);
+    const readNumber = numberReader(options.defaultCountry);
     const first = await batches.next();
     const rows = first.done === true ? [] : first.value;
-    const place = numberColumn(list.columns, rows, read, options.toColumn);
+    const position = numberColumn(list.columns, rows, readNumber, options.toColumn);
     const used = options.template?.placeholders.map((name) => list.columns.indexOf(name)) ?? [];
     const seen = new NumberSet();
-    const tally = { recipient: 0, duplicate: 0, invalid: 0 };
+    const counts = { recipient: 0, duplicate: 0, invalid: 0 };
     const check = (row: Row): CheckedRow => {
       const checked = checkRow(row);
-      tally[checked.kind] += 1;
+      counts[checked.kind] += 1;
       return checked;
     };
-    const checkRow = ({ line, fields, fault, unfit }: Row): CheckedRow => {
+    const checkRow = ({ line, fields, fault, unusable }: Row): CheckedRow => {
       if (fault !== null) return { kind: 'invalid', line, column: null, reason: fault, row: fields };
-      const spelled = read(fields[place] ?? '');
-      if (!spelled.ok) return invalid(line, list.columns[place], spelled.reason, fields);
+      const outcome = readNumber(fields[position] ?? '');
+      if (!outcome.ok) return invalid(line, list.columns[position], outcome.reason, fields);
       const missing = options.template?.missing(fields) ?? null;
       if (missing !== null)
-        return invalid(line, missing, `is empty, but the text uses {{${missing}}}`, fields);
-      const [bad] = unfit === undefined ? [] : used.filter((column) => unfit.has(column));
-      if (bad !== undefined) return invalid(line, list.columns[bad], unfit?.get(bad) ?? '', fields);
-      if (!seen.add(spelled.number)) return { kind: 'duplicate', line, number: spelled.number };
-      return { kind: 'recipient', line, number: spelled.number, values: fields };
+        return invalid(line, missing, `is empty, but the message uses {{${missing}}}`, fields);
+      const [bad] = unusable === undefined ? [] : used.filter((column) => unusable.has(column));
+      if (bad !== undefined) return invalid(line, list.columns[bad], unusable?.get(bad) ?? '', fields);
+      if (!seen.add(outcome.number)) return { kind: 'duplicate', line, number: outcome.number };
+      return { kind: 'recipient', line, number: outcome.number, values: fields };
     };
     return {
       columns: list.columns,
-      numberColumn: list.columns[place] ?? '',
+      numberColumn: list.columns[position] ?? '',
       batches: checkedBatches(rows, batches, check, () => list.close()),
       counts: () => ({
-        rows: tally.recipient + tally.duplicate + tally.invalid,
-        recipients: tally.recipient,
-        duplicates: tally.duplicate,
-        invalid: tally.invalid,
+        rows: counts.recipient + counts.duplicate + counts.invalid,
+        recipients: counts.recipient,
+        duplicates: counts.duplicate,
+        invalid: counts.invalid,
       }),
     };
   } catch (error) {

@@ -1,59 +1,62 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Preview } from '../campaign/views.js';
 import { type CampaignMeta, readMeta } from '../lane/campaigns.js';
+import {
+  contentKey,
+  type Holder,
+  readHolder,
+  releaseReservation,
+  reserveContent,
+  reserveKey,
+} from '../recipients/reservation.js';
 import type { Redis } from '../redis/connection.js';
 import type { Keys } from '../redis/keys.js';
 import type { CampaignInput, EnqueueOutcome } from './campaign-input.js';
 import { type ImportSession, settledImport } from './import-session.js';
-import {
-  contentKey,
-  freeKey,
-  type Holder,
-  holdContent,
-  holderOf,
-  reservationOf,
-  reserveKey,
-} from './reservations.js';
 
-const ASK_AGAIN_MS = 100;
-/** What makes two orders for the same content two orders. */
-const SAME = ['lane', 'at', 'validForMs', 'priority'] as const;
+const RETRY_MS = 100;
 
-/** An import of one's own, the key held by it; or the committed campaign that holds the key. */
-export type Taken =
-  | { readonly kind: 'own'; readonly session: ImportSession }
+/** Besides the content, two campaigns are the same only if these are equal. A name is for people and may differ. */
+const COMPARED = ['lane', 'at', 'validForMs', 'priority'] as const;
+
+/** The import that now holds its idempotency key, or the committed campaign that already held it. */
+export type KeyOutcome =
+  | { readonly kind: 'reserved'; readonly session: ImportSession }
   | { readonly kind: 'held'; readonly holder: Holder };
 
 /**
- * Begins an import that holds its idempotency key, if it has one. The import is begun before the key is taken: then a
- * holder without a state can never come to life, and its key may be freed. Of two processes with one key, one gets it
- * and the other waits for what becomes of that.
+ * Begins an import and reserves its idempotency key, if it has one. The import begins before the key is reserved: so a
+ * holder without a state can never be committed, and its key may be released. If two processes use one key, one of them gets
+ * it, and the other waits until that import is committed or discarded.
  */
-export async function takeKey(
+export async function beginWithKey(
   redis: Redis,
   keys: Keys,
   digest: string | undefined,
   signal: AbortSignal | undefined,
   begin: () => Promise<ImportSession>,
-): Promise<Taken> {
-  if (digest === undefined) return { kind: 'own', session: await begin() };
+): Promise<KeyOutcome> {
+  if (digest === undefined) return { kind: 'reserved', session: await begin() };
   const key = keys.idempotency(digest);
   for (;;) {
     const holder = await committedHolder(redis, keys, key, signal);
     if (holder !== null) return { kind: 'held', holder };
     const session = await begin();
-    let isOurs = false;
+    let isReserved = false;
     try {
-      isOurs = await reserveKey(redis, key, { lane: session.lane, campaign: session.id });
+      isReserved = await reserveKey(redis, key, { lane: session.lane, campaign: session.id });
     } finally {
-      // Also where the answer was lost: an import that lived on would hold the key as long as this process lives.
-      if (!isOurs) await session.discard().catch(() => {});
+      // Also if the reply was lost: an import that went on would hold the key as long as this process runs.
+      if (!isReserved) await session.discard().catch(() => {});
     }
-    if (isOurs) return { kind: 'own', session };
+    if (isReserved) return { kind: 'reserved', session };
   }
 }
 
-/** The committed campaign that holds a key, waiting for one that is being imported; null, and the key is free, if none. */
+/**
+ * The committed campaign that holds a key, or null if the key is free. Waits while a campaign that holds it is being
+ * imported, and releases the key of one that was discarded.
+ */
 async function committedHolder(
   redis: Redis,
   keys: Keys,
@@ -62,33 +65,33 @@ async function committedHolder(
 ): Promise<Holder | null> {
   for (;;) {
     signal?.throwIfAborted();
-    const holder = await holderOf(redis, key);
+    const holder = await readHolder(redis, key);
     if (holder === null) return null;
-    const stands = await settledImport(redis, keys, holder.lane, holder.campaign);
-    switch (stands) {
+    const state = await settledImport(redis, keys, holder.lane, holder.campaign);
+    switch (state) {
       case 'committed':
         return holder;
       case 'importing':
-        await delay(ASK_AGAIN_MS, undefined, signal === undefined ? {} : { signal });
+        await delay(RETRY_MS, undefined, signal === undefined ? {} : { signal });
         break;
       case 'gone':
-        await freeKey(redis, key, reservationOf(holder));
+        await releaseReservation(redis, key, holder);
         break;
       default:
-        return stands satisfies never;
+        return state satisfies never;
     }
   }
 }
 
 /**
- * What a key answers that has made a campaign: the same is that campaign, another an error. The same is who gets what
- * and from whom, on which lane, and when; a name is for people, and may be that of a file.
+ * Compares a request with the campaign that holds its idempotency key: `existing` if both have the same recipients, message,
+ * sender, lane, and times, else `conflict`. `preview` replaces the campaign's own if that was not stored.
  */
-export async function sameContent(
+export async function compareWithHolder(
   redis: Redis,
   keys: Keys,
   { lane, campaign }: Holder,
-  asked: CampaignMeta,
+  requested: CampaignMeta,
   content: string,
   preview: Preview,
 ): Promise<EnqueueOutcome> {
@@ -96,19 +99,19 @@ export async function sameContent(
   const isSame =
     meta !== null &&
     meta.fingerprint === content &&
-    SAME.every((member) => (meta[member] ?? null) === (asked[member] ?? null));
+    COMPARED.every((member) => (meta[member] ?? null) === (requested[member] ?? null));
   if (!isSame) return { kind: 'conflict', id: campaign };
-  const { recipients } = meta.preview ?? preview;
+  const stored = meta.preview ?? preview;
+  const { recipients } = stored;
   const { duplicates, invalid, suppressed } = meta;
-  const whole = meta.preview ?? preview;
-  return { kind: 'existing', id: campaign, recipients, duplicates, invalid, suppressed, preview: whole };
+  return { kind: 'existing', id: campaign, recipients, duplicates, invalid, suppressed, preview: stored };
 }
 
 /**
- * Holds a content for 24 hours. The id of the campaign that holds it already, or null: it is ours, which it is in any
- * case with `again`.
+ * Reserves a content for 24 hours. Returns the id of the campaign that already holds it, or null if it is reserved now. With
+ * `again` it always is.
  */
-export async function takeContent(
+export async function reserveNewContent(
   redis: Redis,
   keys: Keys,
   content: string,
@@ -117,7 +120,7 @@ export async function takeContent(
 ): Promise<string | null> {
   const key = contentKey(keys, content, repeatsWithin === 'lane' ? own.lane : undefined);
   for (;;) {
-    if (await holdContent(redis, key, own, again)) return null;
+    if (await reserveContent(redis, key, own, again)) return null;
     const holder = await committedHolder(redis, keys, key, signal);
     if (holder !== null) return holder.campaign;
   }

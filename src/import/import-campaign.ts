@@ -5,82 +5,105 @@ import type { CampaignMeta } from '../lane/campaigns.js';
 import type { Suppression } from '../recipients/suppression.js';
 import type { Redis } from '../redis/connection.js';
 import type { Keys } from '../redis/keys.js';
-import { checked, type DraftDeps, draftOf } from './campaign-draft.js';
+import { type DraftDeps, draftOf, resolveInput } from './campaign-draft.js';
 import type { CampaignInput, EnqueueOutcome } from './campaign-input.js';
-import { sameContent, takeContent, takeKey } from './idempotency.js';
+import { beginWithKey, compareWithHolder, reserveNewContent } from './idempotency.js';
 import { beginImport, type ImportSession } from './import-session.js';
-import { openList, type Passed, passList } from './list-pass.js';
+import { type ListSummary, openList, readList } from './read-list.js';
 
 /*
- *   check what can be checked ──► begin ──► idempotency key ──► a way through the list, slices written as it goes
- *       ──► content of the last day? ──► confirm ──► commit: one script ──► wake the lane
+ * The path of a list to its recipients, and the file of each step:
  *
- * Until the commit nobody sees anything of it. Whatever goes wrong before takes everything back; a process that dies
- * leaves an import whose lease ends, and the sweep, or whoever wants its key, discards it.
+ *   check the input    campaign-draft.ts   everything that does not need the list
+ *        │
+ *   begin the import   import-session.ts   the campaign is `importing`, under a lease
+ *        │
+ *   reserve the key    idempotency.ts ───► another campaign holds it: `existing` or `conflict`
+ *        │
+ *   read the list      read-list.ts        once, batch by batch:
+ *        │               rows                csv/read-csv.ts, or read-objects.ts for recipients from code
+ *        │               number column       number-column.ts
+ *        │               checks              check-rows.ts: each row is a recipient, a duplicate, or invalid
+ *        │               preview             preview.ts: counts, segments, time
+ *        │               write               import-session.ts: slices of recipients
+ *        │
+ *        ├────────────────────────────────► invalid rows: `invalidRows`
+ *   reserve content    idempotency.ts ───► the same content within 24 hours: `repeated`
+ *        │
+ *   confirm ──────────────────────────────► refused by the caller: `declined`
+ *        │
+ *   commit             import-session.ts   one script: the campaign is running, scheduled, or completed: `created`
+ *        │
+ *   wake the lane
+ *
+ * Before the commit the campaign cannot be seen. Every other outcome, and every error, discards the import
+ * (discard-import.ts). If the process dies, the lease expires, and the sweep or the next user of the key discards it.
  */
 
-/** What {@link importCampaign} goes by. */
+/** What an import depends on. */
 export interface ImportDeps extends DraftDeps {
   readonly redis: Redis;
   readonly keys: Keys;
   readonly events: Events;
   readonly suppression: Suppression;
-  /** How long an import may give no sign of life, ms; tests shorten it. */
+  /** The lease of an import, ms; tests shorten it. */
   readonly importLeaseMs?: number | undefined;
   /** Wakes the lane of a campaign that was just committed. */
   launched(lane: string): Promise<void>;
 }
 
-/** What a campaign would come to, with nothing stored and nothing sent. */
+/** Previews a campaign; nothing is stored and nothing is sent. Throws as {@link importCampaign} does. */
 export async function previewCampaign(deps: ImportDeps, input: CampaignInput): Promise<Preview> {
-  return (await survey(deps, input)).preview;
+  return (await readWithoutStoring(deps, input)).preview;
 }
 
-/** Imports a campaign and launches it, now or at its time. Throws an InputError for what can be no campaign. */
+/**
+ * Imports a campaign and launches it, now or at its time. Throws an InputError for invalid input, and a NotFoundError for an
+ * unknown lane; then nothing is stored.
+ */
 export async function importCampaign(deps: ImportDeps, input: CampaignInput): Promise<EnqueueOutcome> {
   const { redis, keys } = deps;
-  const meta = draftOf(deps, input);
-  const taken = await takeKey(redis, keys, meta.idempotency, input.signal, () =>
-    beginImport(redis, keys, meta, deps.importLeaseMs),
+  const draft = draftOf(deps, input);
+  const key = await beginWithKey(redis, keys, draft.idempotency, input.signal, () =>
+    beginImport(redis, keys, draft, deps.importLeaseMs),
   );
-  if (taken.kind === 'held') {
-    const { preview, content } = await survey(deps, input);
-    return sameContent(redis, keys, taken.holder, meta, content, preview);
+  if (key.kind === 'held') {
+    const { preview, content } = await readWithoutStoring(deps, input);
+    return compareWithHolder(redis, keys, key.holder, draft, content, preview);
   }
-  const { session } = taken;
+  const { session } = key;
   try {
-    const outcome = await fill(deps, input, meta, session);
+    const outcome = await fillAndCommit(deps, input, draft, session);
     if (outcome.kind !== 'created') await session.discard();
     return outcome;
   } catch (error) {
-    // What cannot be taken back now is when its lease is over.
+    // If even discarding fails, the lease expires.
     await session.discard().catch(() => {});
     throw error;
   }
 }
 
-/** Fills what was begun, and commits it if nothing is in the way. */
-async function fill(
+async function fillAndCommit(
   deps: ImportDeps,
   input: CampaignInput,
   draft: CampaignMeta,
   session: ImportSession,
 ): Promise<EnqueueOutcome> {
   const { redis, keys } = deps;
-  const { lane, sender } = checked(deps, input);
+  const { lane, sender } = resolveInput(deps, input);
   const opened = await openList(deps.config, input);
   let isRefused = false;
-  const { preview, content } = await passList(opened, {
-    ...sender,
+  const { preview, content } = await readList(opened, {
     lane,
+    sender,
     suppression: deps.suppression,
     signal: input.signal,
     onInvalid(row) {
       if (input.skipInvalid === true) input.onInvalid?.(row);
       else isRefused = true;
     },
-    async take(recipients, suppressed) {
-      // Only the count and the reasons of the bad rows are still wanted.
+    async onRecipients(recipients, suppressed) {
+      // The list is refused already; the rest is read only for the count and the reasons of its invalid rows.
       if (isRefused) return;
       for (const [at, recipient] of recipients.entries()) {
         const writer = suppressed[at] === true ? session.suppressed : session.recipients;
@@ -89,15 +112,16 @@ async function fill(
     },
   });
   const { recipients, duplicates, invalid, suppressed } = preview;
-  // Where all rows are bad, there is nobody to leave them out for, and their reasons are what is wanted.
+  // If all rows are invalid, `skipInvalid` would leave no recipients: their reasons help more than an empty campaign.
   if (isRefused || (recipients === 0 && invalid > 0)) return { kind: 'invalidRows', preview };
   if (recipients === 0) {
-    throw new InputError('the list has no rows below its header: there is nobody to send to', {
+    throw new InputError('the list has no rows below its header: add at least one recipient', {
       field: 'recipients',
     });
   }
 
-  const earlier = await takeContent(redis, keys, content, { lane: lane.name, campaign: session.id }, input);
+  const own = { lane: lane.name, campaign: session.id };
+  const earlier = await reserveNewContent(redis, keys, content, own, input);
   if (earlier !== null) return { kind: 'repeated', id: earlier };
   if (input.confirm !== undefined && !(await input.confirm(preview))) return { kind: 'declined' };
 
@@ -114,18 +138,17 @@ async function fill(
     preview: { ...preview, problems: [] },
   });
   const counts = { recipients, duplicates, invalid, suppressed };
-  deps.events.emit({ type: 'campaign.imported', lane: lane.name, campaign: session.id, ...counts });
+  deps.events.emit({ type: 'campaign.imported', ...own, ...counts });
   lane.tell(events);
   if (launchedAt > 0) await deps.launched(lane.name).catch(() => {});
   return { kind: 'created', id: session.id, ...counts, preview };
 }
 
-/** A way through the list in which nothing is stored. */
-async function survey(deps: ImportDeps, input: CampaignInput): Promise<Passed> {
-  const { lane, sender } = checked(deps, input);
-  return passList(await openList(deps.config, input), {
-    ...sender,
+async function readWithoutStoring(deps: ImportDeps, input: CampaignInput): Promise<ListSummary> {
+  const { lane, sender } = resolveInput(deps, input);
+  return readList(await openList(deps.config, input), {
     lane,
+    sender,
     suppression: deps.suppression,
     signal: input.signal,
     onInvalid: input.onInvalid,

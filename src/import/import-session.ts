@@ -7,52 +7,60 @@ import { SLICE } from '../recipients/slices.js';
 import type { Redis } from '../redis/connection.js';
 import type { Keys } from '../redis/keys.js';
 import { loadScript } from '../redis/script.js';
-import { discardImport, dropImport } from './remove-campaign.js';
+import { discardImport } from './discard-import.js';
 
 /*
- *   begin ──► importing ── commit ──► running, scheduled or completed
+ *   begin ──► importing ── commit ──► running, scheduled, or completed
  *                 │
- *                 └── given up by its importer, or its lease over ──► discarded, nothing is kept
+ *                 └── discard: given up by its process, or its lease expired ──► nothing is kept
  *
- * The lane's hash `states` decides: an import whose entry was taken out can write nothing more and never be committed.
+ * The lane's hash `states` decides: once its entry is deleted, an import can neither write anything nor be committed.
  */
 
-/** How long an import may give no sign of life; it gives one three times as often. */
-export const IMPORT_LEASE_MS = 15_000;
+/** How long an import may go without renewing its lease; it renews it three times as often. */
+const IMPORT_LEASE_MS = 15_000;
 
 const beginScript = loadScript(import.meta.url, './begin-import.lua', () => undefined);
 const writeScript = loadScript(import.meta.url, './write-import.lua', (reply) => reply === 1);
-const commitScript = loadScript(import.meta.url, './commit-import.lua', (reply): Committed | null => {
-  const [isThere, launch, events] = z.tuple([z.number(), z.string(), z.string()]).parse(reply);
-  return isThere === 1 ? { launchedAt: Number(launch), events: scriptEvents(events) } : null;
+const commitScript = loadScript(import.meta.url, './commit-import.lua', (reply): ImportCommit | null => {
+  const [exists, launch, events] = z.tuple([z.number(), z.string(), z.string()]).parse(reply);
+  return exists === 1 ? { launchedAt: Number(launch), events: scriptEvents(events) } : null;
 });
 
-/** A committed campaign: when it is or was launched, ms. */
-export interface Committed {
+/** The result of a commit. */
+export interface ImportCommit {
+  /** When the campaign was or will be launched, ms. */
   readonly launchedAt: number;
   readonly events: readonly ScriptEvent[];
 }
 
-/** The import was discarded behind its importer's back: it gave no sign of life for the length of its lease. */
+/** The import was discarded because its process did not renew the lease in time. */
 export class ImportLostError extends Error {
   override readonly name = 'ImportLostError';
+
+  constructor(id: string) {
+    super(`the import of campaign ${id} was discarded: its process did not renew the lease in time`);
+  }
 }
 
 /** A campaign that is being imported. */
 export interface ImportSession {
   readonly id: string;
   readonly lane: string;
-  /** Recipients in the order of their ordinals. */
+  /** The recipients to send to, in the order of their ordinals. */
   readonly recipients: SliceWriter;
-  /** Those who were suppressed already; they can never be claimed. */
+  /** Recipients that are suppressed already; they are never claimed. */
   readonly suppressed: SliceWriter;
-  /** Makes it a campaign; all is written before. Throws an {@link ImportLostError} if it was discarded meanwhile. */
-  commit(meta: CampaignMeta): Promise<Committed>;
-  /** Gives it up; nothing of it is kept. */
+  /**
+   * Writes what is left and commits the campaign, which becomes visible as a whole. Repeating it changes nothing. Throws an
+   * {@link ImportLostError} if the import was discarded meanwhile.
+   */
+  commit(meta: CampaignMeta): Promise<ImportCommit>;
+  /** Gives the import up; nothing of it is kept. A committed campaign stays. */
   discard(): Promise<void>;
 }
 
-/** Begins an import. `meta` is what is known already; its lane, id and times count. */
+/** Begins an import. `meta` holds what is known of the campaign before its list is read. */
 export async function beginImport(
   redis: Redis,
   keys: Keys,
@@ -60,28 +68,27 @@ export async function beginImport(
   leaseMs: number = IMPORT_LEASE_MS,
 ): Promise<ImportSession> {
   const { id, lane, created } = meta;
-  const named = (...names: string[]): string[] => names.map((name) => keys.lane(lane, name));
-  // Entries without a campaign do no harm; a campaign that nobody finds would.
+  const laneKeys = (...names: string[]): string[] => names.map((name) => keys.lane(lane, name));
+  // Index first: an entry without a campaign does no harm, but a campaign without an entry could not be found.
   await redis.sadd(keys.lanes, lane);
   await redis.zadd(keys.campaigns, 0, indexMember(lane, id));
   await beginScript.run(
     redis,
-    [...named('states', 'importing'), metaKey(keys, lane, id)],
+    [...laneKeys('states', 'importing'), metaKey(keys, lane, id)],
     [id, JSON.stringify(stateOf(meta, 0, 0)), JSON.stringify(meta), leaseMs, ''],
   );
   const write = async (key: string, slices: readonly (string | Buffer)[]): Promise<void> => {
-    const isThere = await writeScript.run(
+    const exists = await writeScript.run(
       redis,
-      [...named('states', 'importing'), key],
+      [...laneKeys('states', 'importing'), key],
       [id, leaseMs, '', ...slices],
     );
-    if (!isThere)
-      throw new ImportLostError(`the import of campaign ${id} was discarded: its process did not answer`);
+    if (!exists) throw new ImportLostError(id);
   };
   const recipients = new SliceWriter((slices) => write(slicesKey(keys, lane, id, 'slices'), slices));
   const suppressed = new SliceWriter((slices) => write(slicesKey(keys, lane, id, 'suppressed'), slices));
-  // What went wrong shows with the next slice or the commit.
-  const signs = setInterval(
+  // A failed renewal shows with the next slice or with the commit.
+  const renewal = setInterval(
     () => write(slicesKey(keys, lane, id, 'slices'), []).catch(() => {}),
     leaseMs / 3,
   );
@@ -97,26 +104,27 @@ export async function beginImport(
       const committed = await commitScript.run(
         redis,
         [
-          ...named('lane', 'states', 'importing', 'running', 'scheduled', 'lapsing', 'ended'),
+          ...laneKeys('lane', 'states', 'importing', 'running', 'scheduled', 'lapsing', 'ended'),
           metaKey(keys, lane, id),
         ],
         [id, JSON.stringify(state), JSON.stringify(whole), whole.at ?? 0, whole.validForMs ?? 0, ''],
       );
-      clearInterval(signs);
-      if (committed === null) {
-        throw new ImportLostError(`the import of campaign ${id} was discarded: its process did not answer`);
-      }
+      clearInterval(renewal);
+      if (committed === null) throw new ImportLostError(id);
       return committed;
     },
     async discard() {
-      clearInterval(signs);
+      clearInterval(renewal);
       await Promise.allSettled([recipients.end(), suppressed.end()]);
-      await dropImport(redis, keys, lane, id, 'own');
+      await discardImport(redis, keys, lane, id, 'givenUp');
     },
   };
 }
 
-/** What stands of a campaign that somebody else has begun: committed, still being imported, or discarded for good. */
+/**
+ * The state of an import that another process began: `committed`; `importing`, and its process is alive; or `gone`. An
+ * import whose process died is discarded here.
+ */
 export async function settledImport(
   redis: Redis,
   keys: Keys,
@@ -134,7 +142,7 @@ function stateOf(meta: CampaignMeta, planned: number, suppressed: number): Store
     total: planned + suppressed,
     end: planned,
     cursor: 0,
-    // A lane's own maximum, which may change, limits those of a shared text.
+    // A shared message is limited by the lane's maximum instead, which may change.
     batch: meta.placeholders.length > 0 ? 1 : SLICE,
     slice: SLICE,
     released: [],

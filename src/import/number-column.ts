@@ -1,9 +1,7 @@
 import type { NumberReader } from '../campaign/number.js';
-import { isNumberLike } from './headerless.js';
-import { ListError } from './list-error.js';
-import type { Row } from './row.js';
+import { ListError, type Row, type Rows } from './rows.js';
 
-/** What people call the column that holds the numbers, in lower case without spaces and signs. */
+/** Usual names of the column with the phone numbers, in lower case, letters and digits only. */
 const USUAL_NAMES = new Set([
   ...['to', 'recipient', 'recipients', 'msisdn', 'number', 'phone', 'phonenumber', 'phoneno', 'telephone'],
   ...['telephonenumber', 'tel', 'mobile', 'mobilenumber', 'mobileno', 'mobilephone', 'mobilephonenumber'],
@@ -21,13 +19,17 @@ const USUAL_NAMES = new Set([
   ],
 ]);
 
-/** Rows looked at to tell by their values which column holds the numbers. */
-const ROWS_LOOKED_AT = 50;
+/** How many rows are examined to find the column by its values. */
+const ROWS_EXAMINED = 50;
+
+/** Fewer digits could be a year or a house number. */
+const MIN_DIGITS_OF_A_NUMBER = 9;
 
 /**
- * The place of the column that holds the numbers: the one asked for; else the only one with a usual name; else the
- * only one whose first values are all numbers that can be sent to. Throws a {@link ListError} naming the columns, and
- * where the header is missing, so that nobody in the first line is taken for it.
+ * Finds the column with the phone numbers and returns its position: the column `wanted` by the caller; else the only
+ * column with a usual name; else the only column whose first values are all valid numbers. Throws a {@link ListError} that
+ * names the columns if none of these decides, and one that says so if the header is missing: otherwise the first
+ * recipient would be taken for the header.
  */
 export function numberColumn(
   columns: readonly string[],
@@ -36,41 +38,58 @@ export function numberColumn(
   wanted: string | undefined,
 ): number {
   if (wanted !== undefined) return wantedColumn(columns, wanted);
-  const places = columns.map((_, place) => place);
-  const usual = places.filter((place) => USUAL_NAMES.has(plain(columns[place] ?? '')));
-  const candidates = usual.length > 0 ? usual : places;
+  const all = columns.map((_, position) => position);
+  const usual = all.filter((position) => USUAL_NAMES.has(plain(columns[position] ?? '')));
   const [only] = usual;
   if (only !== undefined && usual.length === 1) return only;
-  const person = usual.length > 0 ? undefined : columns.find(isNumberLike);
-  if (person !== undefined) {
+  const number = usual.length > 0 ? undefined : columns.find(looksLikeNumber);
+  if (number !== undefined) {
     throw new ListError(
-      `The header is missing: the first line holds the number ${person}. Put a line above it that names the columns, such as ${columns.length === 1 ? 'phone' : 'phone,name'}.`,
+      `The header is missing: line 1 contains the number ${number}. Add a line above it that names the columns, such as ${columns.length === 1 ? 'phone' : 'phone,name'}.`,
     );
   }
-  const holding = candidates.filter((place) => holdsNumbers(first, place, read));
-  const [found] = holding;
-  if (found !== undefined && holding.length === 1) return found;
-  const unclear = holding.length > 1 ? holding : usual;
+  const candidates = usual.length > 0 ? usual : all;
+  const matching = candidates.filter((position) => containsNumbers(first, position, read));
+  const [found] = matching;
+  if (found !== undefined && matching.length === 1) return found;
+  const ambiguous = matching.length > 1 ? matching : usual;
   const why =
-    unclear.length > 1
-      ? `several columns could hold the numbers: ${list(unclear.map((place) => columns[place] ?? ''))}`
-      : 'no column looks like one of phone numbers';
+    ambiguous.length > 1
+      ? `several columns could contain them (${list(ambiguous.map((position) => columns[position] ?? ''))})`
+      : 'no column contains only valid phone numbers';
   throw new ListError(
-    `Which column to send to is not clear: ${why}. Name it (--to-column, or toColumn); the file has ${list(columns)}.`,
+    `The column with the phone numbers is not clear: ${why}. Name it with --to-column (or toColumn). The columns are ${list(columns)}.`,
   );
+}
+
+/** Whether a column name looks like a phone number: then the first line is a row, and the header is missing. */
+function looksLikeNumber(name: string): boolean {
+  const text = name.trim();
+  return /^[+(]?\d[\d\s()./-]*$/.test(text) && text.replace(/\D/g, '').length >= MIN_DIGITS_OF_A_NUMBER;
+}
+
+/** Treats the header of a list as its first row if it is a single phone number; returns any other list as it is. */
+export function withOptionalHeader(list: Rows): Rows {
+  const [only] = list.columns;
+  if (only === undefined || list.columns.length > 1 || !looksLikeNumber(only)) return list;
+  const batches = async function* (): AsyncGenerator<readonly Row[]> {
+    yield [{ line: 1, fields: [only], fault: null }];
+    yield* list.batches;
+  };
+  return { columns: ['number'], batches: batches(), close: () => list.close() };
 }
 
 function wantedColumn(columns: readonly string[], wanted: string): number {
   const exact = columns.indexOf(wanted.trim());
   if (exact !== -1) return exact;
-  const alike = columns.filter((column) => column.toLowerCase() === wanted.trim().toLowerCase());
-  const [only] = alike;
-  if (only !== undefined && alike.length === 1) return columns.indexOf(only);
-  throw new ListError(`There is no column ${JSON.stringify(wanted)}; the file has ${list(columns)}.`);
+  const similar = columns.filter((column) => column.toLowerCase() === wanted.trim().toLowerCase());
+  const [only] = similar;
+  if (only !== undefined && similar.length === 1) return columns.indexOf(only);
+  throw new ListError(`There is no column ${JSON.stringify(wanted)}. The columns are ${list(columns)}.`);
 }
 
-function holdsNumbers(rows: readonly Row[], place: number, read: NumberReader): boolean {
-  const values = rows.slice(0, ROWS_LOOKED_AT).map((row) => row.fields[place]?.trim() ?? '');
+function containsNumbers(rows: readonly Row[], position: number, read: NumberReader): boolean {
+  const values = rows.slice(0, ROWS_EXAMINED).map((row) => row.fields[position]?.trim() ?? '');
   const filled = values.filter((value) => value !== '');
   return filled.length > 0 && filled.every((value) => read(value).ok);
 }

@@ -1,13 +1,12 @@
 import { setImmediate as nextTick } from 'node:timers/promises';
 import { InputError } from '../campaign/errors.js';
-import { readerOf } from '../campaign/requested-number.js';
+import { numberReader } from '../campaign/number.js';
 import type { InvalidRow } from '../campaign/views.js';
 import type { LocalConfig } from '../config/index.js';
 import type { Suppression } from '../recipients/suppression.js';
 import { checkRows } from './check-rows.js';
-import { numbersAlone } from './headerless.js';
-import { ListError } from './list-error.js';
-import { readCsv } from './rows.js';
+import { readCsv } from './csv/read-csv.js';
+import { withOptionalHeader } from './number-column.js';
 
 /** How numbers are read. */
 export interface NumberOptions {
@@ -57,7 +56,7 @@ export function openSuppressionList({
   readonly suppression: Suppression;
 }): SuppressionList {
   const readAll = async (spellings: Iterable<string>, country = config.defaultCountry): Promise<string[]> => {
-    const read = readerOf(country);
+    const read = numberReader(country);
     const numbers: string[] = [];
     for (const spelling of spellings) {
       const outcome = read(spelling);
@@ -76,24 +75,19 @@ export function openSuppressionList({
     remove: async (numbers, { country } = {}) => suppression.remove(await readAll(numbers, country)),
     list: () => suppression.list(),
     async import(path, { toColumn, country } = {}) {
-      try {
-        const list = await checkRows(numbersAlone(await readCsv(path)), {
-          toColumn,
-          defaultCountry: country ?? config.defaultCountry,
-        });
-        const invalid: InvalidRow[] = [];
-        let added = 0;
-        for await (const batch of list.batches) {
-          invalid.push(...batch.filter((row) => row.kind === 'invalid'));
-          added += await suppression.add(
-            batch.filter((row) => row.kind === 'recipient').map(({ number }) => number),
-          );
-        }
-        return { added, rows: list.counts().rows, invalid };
-      } catch (error) {
-        if (error instanceof ListError) throw new InputError(error.message, { cause: error });
-        throw error;
+      const list = await checkRows(withOptionalHeader(await readCsv(path)), {
+        toColumn,
+        defaultCountry: country ?? config.defaultCountry,
+      });
+      const invalid: InvalidRow[] = [];
+      let added = 0;
+      for await (const batch of list.batches) {
+        invalid.push(...batch.filter((row) => row.kind === 'invalid'));
+        added += await suppression.add(
+          batch.filter((row) => row.kind === 'recipient').map(({ number }) => number),
+        );
       }
+      return { added, rows: list.counts().rows, invalid };
     },
   };
 }

@@ -2,9 +2,9 @@ import { z } from 'zod';
 import { RECIPIENT_STATES } from '../campaign/recipient.js';
 import { CAMPAIGN_STATES, type Preview } from '../campaign/views.js';
 import { metaKey } from '../recipients/campaign-keys.js';
-import { luaList } from '../recipients/lua-list.js';
 import type { Redis } from '../redis/connection.js';
 import type { Keys } from '../redis/keys.js';
+import { luaList } from '../redis/lua-list.js';
 
 /** What never changes of a campaign once it is committed. Before that, what is known of it already. */
 export interface CampaignMeta {

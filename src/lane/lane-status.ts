@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { luaList } from '../recipients/lua-list.js';
 import type { Redis } from '../redis/connection.js';
 import type { Keys } from '../redis/keys.js';
+import { luaList } from '../redis/lua-list.js';
 import { loadScript } from '../redis/script.js';
 import { type ScriptEvent, scriptEvents } from './script-events.js';
 

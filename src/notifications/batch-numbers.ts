@@ -1,7 +1,7 @@
 import type { Lane } from '../lane/lane.js';
-import { DamagedError } from '../recipients/damaged.js';
 import type { Located } from '../recipients/request-index.js';
 import type { OrdinalNumbers } from '../recipients/slices.js';
+import { DamagedError } from '../recipients/slices.js';
 
 /**
  * The numbers of a batch, as digits, in the order of the list. Null where there is none: the digest is another id's, the

@@ -1,11 +1,15 @@
 import type { Redis } from '../redis/connection.js';
 import type { Keys } from '../redis/keys.js';
 import { slicesKey } from './campaign-keys.js';
-import { DamagedError } from './damaged.js';
 import { atHand } from './lru-cache.js';
 import { SLICE, type StoredRecipient, unpackNumbers, unpackSlice } from './slice-blob.js';
 
 export { SLICE, type StoredRecipient, unpackNumbers } from './slice-blob.js';
+
+/** Stored data is not what was written: a part of it was deleted, or Redis is configured to evict keys. */
+export class DamagedError extends Error {
+  override readonly name = 'DamagedError';
+}
 
 /** A lane sends a few campaigns in turn, and polls go through the list behind the sends. */
 const SLICES_AT_HAND = 16;

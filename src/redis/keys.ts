@@ -1,5 +1,5 @@
 /**
- * The names of all keys, in one place; those of a campaign are made of them in `store/campaign-keys.ts`. What one script
+ * The names of all keys, in one place; those of a campaign are made of them in `recipients/campaign-keys.ts`. What one script
  * touches together shares a hash tag, so that a cluster keeps it on one node: all of a lane under `{prefix:lane}`, all of
  * an account's token under `{prefix:token:id}`.
  */

@@ -1,5 +1,5 @@
 import { InputError } from '../campaign/errors.js';
-import { readerOf } from '../campaign/requested-number.js';
+import { numberReader } from '../campaign/number.js';
 import type { FoundRecipient } from '../campaign/views.js';
 import type { LocalConfig } from '../config/index.js';
 import { listCampaigns, readMeta } from '../lane/campaigns.js';
@@ -47,7 +47,7 @@ export async function* findRecipients(
   text: string,
   { country, lanes, signal }: FindOptions = {},
 ): AsyncGenerator<FoundRecipient> {
-  const parsed = readerOf(country ?? config.defaultCountry)(text);
+  const parsed = numberReader(country ?? config.defaultCountry)(text);
   if (!parsed.ok) throw new InputError(parsed.reason, { field: 'number' });
   const { number } = parsed;
   const campaigns = async function* (): AsyncGenerator<{ id: string; lane: string }> {

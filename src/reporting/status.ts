@@ -1,8 +1,7 @@
 import { requestReference } from '../campaign/campaign-id.js';
-import { estimateRemaining } from '../campaign/estimate.js';
+import { estimateRemaining, recipientsPerRequest } from '../campaign/estimate.js';
 import { describePause } from '../campaign/pause-reason.js';
 import { perName } from '../campaign/per-name.js';
-import { recipientsPerRequest } from '../campaign/planning.js';
 import { RECIPIENT_STATES, type RecipientState } from '../campaign/recipient.js';
 import type { CampaignStatus, LaneStatus } from '../campaign/views.js';
 import type { CampaignMeta, StoredState } from '../lane/campaigns.js';

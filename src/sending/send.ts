@@ -6,7 +6,7 @@ import type { Lane } from '../lane/lane.js';
 import { lastDeparture } from '../lane/send-deadline.js';
 import { type TokenSource, turnCredentials } from '../lane/token-source.js';
 import { runTurn, type TurnEnd, type TurnOptions } from '../lane/turn.js';
-import { DamagedError } from '../recipients/damaged.js';
+import { DamagedError } from '../recipients/slices.js';
 import { tellAgain } from '../recovery/replay-claims.js';
 import type { SendClaim } from './claims.js';
 import type { Manuscripts, Message } from './messages.js';

@@ -1,11 +1,31 @@
 import fc from 'fast-check';
-import { expect, it } from 'vitest';
-import { estimate, estimateRemaining } from '../../src/campaign/estimate.js';
+import { expect, test } from 'vitest';
+import { estimate, estimateRemaining, requestsNeeded } from '../../src/campaign/estimate.js';
 
 const HOUR = 3_600_000;
+test('A request holds as many recipients of a shared message as the lane allows', () => {
+  expect(requestsNeeded(1000, true, 100)).toBe(10);
+  expect(requestsNeeded(1001, true, 100)).toBe(11);
+  expect(requestsNeeded(7, true, 1)).toBe(7);
+});
+
+test('Each recipient of a personalised message takes a request', () => {
+  expect(requestsNeeded(1001, false, 100)).toBe(1001);
+});
+
+test('A campaign without recipients needs no requests', () => {
+  expect(requestsNeeded(0, true, 100)).toBe(0);
+});
+
+test('The number of requests is not computed from negative or fractional counts, or a maximum of 0', () => {
+  expect(() => requestsNeeded(-1, true, 1)).toThrow(RangeError);
+  expect(() => requestsNeeded(1.5, true, 1)).toThrow(RangeError);
+  expect(() => requestsNeeded(1, true, 0)).toThrow(RangeError);
+});
+
 const quota = { limit: 1000, windowMs: HOUR, used: 0, pollShare: 0.2 };
 
-it('takes no time for what the quota has room for now', () => {
+test('Requests that the quota allows now take no time', () => {
   expect(estimate(400, quota)).toEqual({
     requests: { send: 400, poll: 600, total: 1000 },
     sentAfterMs: 0,
@@ -13,8 +33,8 @@ it('takes no time for what the quota has room for now', () => {
   });
 });
 
-it('sends with what the polls leave of every window, and polls on with the whole of it', () => {
-  // 800 of 1000 are for sends: 800 now, the other 9,200 in twelve more windows; 25,000 requests in all fill 25.
+test('Sends get what the polls leave of each window, and the last polls get whole windows', () => {
+  // 800 of 1000 are for sends: 800 now, the other 9,200 in twelve more windows. All 25,000 requests fill 25 windows.
   expect(estimate(10_000, quota)).toEqual({
     requests: { send: 10_000, poll: 15_000, total: 25_000 },
     sentAfterMs: 12 * HOUR,
@@ -22,18 +42,18 @@ it('sends with what the polls leave of every window, and polls on with the whole
   });
 });
 
-it('holds no more back for polls than there are polls', () => {
+test('No more of the quota is reserved for polls than they need', () => {
   expect(estimate(1000, quota, 0).sentAfterMs).toBe(0);
   expect(estimate(1001, quota, 0).sentAfterMs).toBe(HOUR);
   expect(estimate(1000, quota, 0.1).sentAfterMs).toBe(HOUR);
 });
 
-it('counts what the window has used already', () => {
+test('Requests already counted in the window delay the others', () => {
   expect(estimate(400, { ...quota, used: 1 }).finishedAfterMs).toBe(HOUR);
   expect(estimate(1, { ...quota, used: 1000 }).sentAfterMs).toBe(HOUR);
 });
 
-it('knows the requests but no time where the quota is not known', () => {
+test('Without a known quota, the requests are estimated, but not the time', () => {
   expect(estimate(400, { ...quota, limit: null })).toEqual({
     requests: { send: 400, poll: 600, total: 1000 },
     sentAfterMs: null,
@@ -41,14 +61,14 @@ it('knows the requests but no time where the quota is not known', () => {
   });
 });
 
-it('says that nothing takes no time', () => {
+test('No requests take no time, even if the quota is used up', () => {
   expect(estimateRemaining(0, 0, { ...quota, used: 1000 })).toMatchObject({
     sentAfterMs: 0,
     finishedAfterMs: 0,
   });
 });
 
-it('promises no more than the quota allows, and never that polls end before the sends', () => {
+test('An estimate never exceeds the quota, and polls never end before sends', () => {
   const cases = fc.record({
     sends: fc.nat(100_000),
     polls: fc.nat(100_000),

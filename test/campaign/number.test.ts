@@ -80,28 +80,28 @@ describe('what is taken', () => {
 
 describe('what is refused, with what would be right', () => {
   it.each([
-    ['', 'is empty; a number such as +447700900123 belongs here'],
-    ['   ', 'is empty; a number such as +447700900123 belongs here'],
-    ['12345', '"12345" has 5 digits after +44, where mobile numbers have 10'],
-    ['0770090012', '"0770090012" has 9 digits after +44, where mobile numbers have 10'],
-    ['077009001234', '"077009001234" has 11 digits after +44, where mobile numbers have 10'],
-    [
-      '020 7946 0123',
-      '"020 7946 0123" is a landline or service number (+442079460123); a text needs a mobile number',
-    ],
+    ['', 'is empty; enter a number such as +447700900123'],
+    ['   ', 'is empty; enter a number such as +447700900123'],
+    ['12345', '"12345" has 5 digits after +44; mobile numbers there have 10'],
+    ['0770090012', '"0770090012" has 9 digits after +44; mobile numbers there have 10'],
+    ['077009001234', '"077009001234" has 11 digits after +44; mobile numbers there have 10'],
+    ['020 7946 0123', '"020 7946 0123" is a landline or service number (+442079460123); use a mobile number'],
     [
       '+999 1234567',
-      '"+999 1234567" begins with a calling code that no country has; write it like +447700900123',
+      '"+999 1234567" begins with a calling code that does not exist; write it like +447700900123',
     ],
-    ['07700900123 ext 5', '"07700900123 ext 5" has an extension, which no text can reach'],
-    ['none', '"none" is not a phone number; write one number like +447700900123'],
+    [
+      '07700900123 ext 5',
+      '"07700900123 ext 5" has an extension, which cannot receive messages; use a mobile number',
+    ],
+    ['none', '"none" is not a phone number; write one number such as +447700900123'],
     [
       '07700900123, 07700900124',
-      '"07700900123, 07700900124" is not a phone number; write one number like +447700900123',
+      '"07700900123, 07700900124" is not a phone number; write one number such as +447700900123',
     ],
     [
       '07700900123/07700900124',
-      '"07700900123/07700900124" is not a phone number; write one number like +447700900123',
+      '"07700900123/07700900124" is not a phone number; write one number such as +447700900123',
     ],
   ])('refuses %j', (spelling, reason) => {
     expect(british(spelling)).toEqual({ ok: false, reason });

@@ -78,15 +78,15 @@ describe('a missing value', () => {
 describe('a text that is refused', () => {
   it('names the columns there are, and the likely one', () => {
     expect(refusal('Hi {{nmae}}')).toBe(
-      'The text has, at character 4, {{nmae}}, but the list has no such column. Did you mean {{name}}? It has "to", "name", "first name", "City".',
+      'The message has, at character 4, {{nmae}}, but the list has no such column. Did you mean {{name}}? The columns are "to", "name", "first name", "City".',
     );
     expect(refusal('{{zip code}}')).toBe(
-      'The text has, at character 1, {{zip code}}, but the list has no such column. It has "to", "name", "first name", "City".',
+      'The message has, at character 1, {{zip code}}, but the list has no such column. The columns are "to", "name", "first name", "City".',
     );
   });
 
   it('asks which of two columns is meant that differ only in case', () => {
-    expect(refusal('{{NAME}}', ['name', 'Name'])).toContain('{{NAME}}, which could be "name", "Name"');
+    expect(refusal('{{NAME}}', ['name', 'Name'])).toContain('{{NAME}}, which could mean "name", "Name"');
   });
 
   it.each([
@@ -100,20 +100,20 @@ describe('a text that is refused', () => {
     ['{{=<% %>=}}', 'a change of delimiters'],
   ])('has %s: %s', (tag, meaning) => {
     expect(refusal(`😀 ${tag}`)).toBe(
-      `The text has, at character 3, ${meaning}; only {{name}} placeholders can be used, and their values are never escaped.`,
+      `The message has, at character 3, ${meaning}; use only {{name}} placeholders, whose values are never escaped.`,
     );
   });
 
   it('has half of a letter, which no phone shows as what was meant', () => {
     expect(refusal('😀 \ud83d!')).toBe(
-      'The text has, at character 3, half of a surrogate pair, which is no letter.',
+      'The message has, at character 3, half of a surrogate pair, which is not a character.',
     );
   });
 
   it('has a placeholder that is not closed, or has no name', () => {
     expect(refusal('Hi {{name}} and {{name')).toBe(
-      'The text has, at character 17, a placeholder that is not closed with }}.',
+      'The message has, at character 17, a placeholder that is not closed with }}.',
     );
-    expect(refusal('Hi {{}}')).toBe('The text has, at character 4, a placeholder without a name.');
+    expect(refusal('Hi {{}}')).toBe('The message has, at character 4, a placeholder without a name.');
   });
 });

@@ -44,7 +44,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'sending',
   ],
   'follow-up': ['campaign', 'events', 'redis', 'gateway', 'lane', 'sending', 'notifications', 'recovery'],
-  recovery: ['clock', 'events', 'redis', 'lane', 'sending'],
+  recovery: ['clock', 'events', 'redis', 'recipients', 'lane', 'sending'],
   reporting: [
     'clock',
     'campaign',

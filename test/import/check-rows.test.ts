@@ -3,10 +3,10 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { compileTemplate } from '../../src/campaign/template.js';
 import { type CheckedRow, type CheckOptions, checkRows } from '../../src/import/check-rows.js';
-import { numbersAlone } from '../../src/import/headerless.js';
-import type { Rows } from '../../src/import/row.js';
-import { type RecipientInput, rowsOfObjects } from '../../src/import/row-objects.js';
-import { readCsv } from '../../src/import/rows.js';
+import { readCsv } from '../../src/import/csv/read-csv.js';
+import { withOptionalHeader } from '../../src/import/number-column.js';
+import { type RecipientInput, rowsOfObjects } from '../../src/import/read-objects.js';
+import type { Rows } from '../../src/import/rows.js';
 
 function csv(text: string): Promise<Rows> {
   return readCsv(Readable.from([Buffer.from(text)]));
@@ -45,21 +45,21 @@ describe('a checked list', () => {
         kind: 'invalid',
         line: 4,
         column: 'phone',
-        reason: '"12345" has 5 digits after +44, where mobile numbers have 10',
+        reason: '"12345" has 5 digits after +44; mobile numbers there have 10',
         row: ['Cy', '12345'],
       },
       {
         kind: 'invalid',
         line: 5,
         column: 'name',
-        reason: 'is empty, but the text uses {{name}}',
+        reason: 'is empty, but the message uses {{name}}',
         row: ['', '07700 900124'],
       },
       {
         kind: 'invalid',
         line: 6,
         column: null,
-        reason: 'has 3 fields, but the header has 2; a field that holds the delimiter must stand in quotes',
+        reason: 'has 3 fields, but the header has 2; put a field that contains the delimiter in quotes',
         row: ['Di', '07700 900125', 'x'],
       },
       { kind: 'recipient', line: 7, number: '+447700900126', values: ['Eli', '0044 7700 900126'] },
@@ -111,7 +111,9 @@ describe('a checked list', () => {
 
   it('lets go of the file when its column or country is refused', async () => {
     const source = longCsv('a,b\nx,y\n');
-    await expect(checkRows(await readCsv(source))).rejects.toThrow('Which column');
+    await expect(checkRows(await readCsv(source))).rejects.toThrow(
+      'The column with the phone numbers is not clear',
+    );
     await expect.poll(() => source.destroyed).toBe(true);
     await expect(checkRows(await csv('phone\n1\n'), { defaultCountry: 'UK' })).rejects.toThrow('use GB');
   });
@@ -152,13 +154,13 @@ describe('the column of numbers', () => {
 
   it('is asked for, naming the columns, where it is not clear', async () => {
     await expect(check(await csv('home,work\n07700900123,07700900124\n'))).rejects.toThrow(
-      'Which column to send to is not clear: several columns could hold the numbers: "home", "work". Name it (--to-column, or toColumn); the file has "home", "work".',
+      'The column with the phone numbers is not clear: several columns could contain them ("home", "work"). Name it with --to-column (or toColumn). The columns are "home", "work".',
     );
     await expect(check(await csv('who,city\nAnna,Ry\n'))).rejects.toThrow(
-      'no column looks like one of phone numbers. Name it (--to-column, or toColumn); the file has "who", "city".',
+      'no column contains only valid phone numbers. Name it with --to-column (or toColumn). The columns are "who", "city".',
     );
     await expect(check(await csv('who,city\nAnna,Ry\n'), { toColumn: 'tel' })).rejects.toThrow(
-      'There is no column "tel"; the file has "who", "city".',
+      'There is no column "tel". The columns are "who", "city".',
     );
   });
 });
@@ -173,7 +175,7 @@ describe('a list without a header', () => {
 
   it('is refused whichever place the number has', async () => {
     await expect(check(await csv('Anna,+447700900123\nBo,+447700900124\n'))).rejects.toThrow(
-      'The header is missing: the first line holds the number +447700900123. Put a line above it that names the columns, such as phone,name.',
+      'The header is missing: line 1 contains the number +447700900123. Add a line above it that names the columns, such as phone,name.',
     );
   });
 
@@ -183,9 +185,9 @@ describe('a list without a header', () => {
   });
 
   it('is taken where it can only be numbers: those never sent to', async () => {
-    const list = numbersAlone(await csv('+447700900123\n+447700900124\n'));
+    const list = withOptionalHeader(await csv('+447700900123\n+447700900124\n'));
     expect((await check(list)).counts).toMatchObject({ rows: 2, recipients: 2 });
-    const named = numbersAlone(await csv('phone\n+447700900124\n'));
+    const named = withOptionalHeader(await csv('phone\n+447700900124\n'));
     expect((await check(named)).counts).toMatchObject({ rows: 1, recipients: 1 });
   });
 });

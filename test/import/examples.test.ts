@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { compileTemplate } from '../../src/campaign/template.js';
 import { checkRows } from '../../src/import/check-rows.js';
-import { readCsv } from '../../src/import/rows.js';
+import { readCsv } from '../../src/import/csv/read-csv.js';
 
 async function check(path: string, text: string) {
   const list = await readCsv(path);

@@ -1,8 +1,8 @@
 import { describe, expect, test, vi } from 'vitest';
 import type { CampaignInput, EnqueueOutcome } from '../../src/import/campaign-input.js';
+import { discardImport } from '../../src/import/discard-import.js';
 import { importCampaign } from '../../src/import/import-campaign.js';
-import { discardImport } from '../../src/import/remove-campaign.js';
-import type { RecipientInput } from '../../src/import/row-objects.js';
+import type { RecipientInput } from '../../src/import/read-objects.js';
 import { findLane, listCampaigns, readState } from '../../src/lane/campaigns.js';
 import type { Redis } from '../../src/redis/connection.js';
 import { testRedis } from '../redis/test-redis.js';

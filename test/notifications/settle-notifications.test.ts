@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { removeCampaign } from '../../src/import/remove-campaign.js';
 import { digestOf, indexKey } from '../../src/recipients/request-index.js';
+import { removeCampaign } from '../../src/recovery/retention.js';
 import type { SendClaim } from '../../src/sending/claims.js';
 import { laneFixture, START } from '../lane/lane-fixture.js';
 import { keysOf, testRedis } from '../redis/test-redis.js';

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { importCampaign } from '../../src/import/import-campaign.js';
-import { removeCampaign } from '../../src/import/remove-campaign.js';
 import { openLane } from '../../src/lane/lane.js';
 import { createWakers } from '../../src/lane/queues.js';
+import { removeCampaign } from '../../src/recovery/retention.js';
 import { sweepLane } from '../../src/recovery/sweep.js';
 import { connect } from '../../src/redis/connection.js';
 import { keyNames } from '../../src/redis/keys.js';

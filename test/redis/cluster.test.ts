@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis';
 import { afterAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { judgeRedis, redisFacts } from '../../src/cli/doctor-redis.js';
-import { removeCampaign } from '../../src/import/remove-campaign.js';
+import { removeCampaign } from '../../src/recovery/retention.js';
 import { connect } from '../../src/redis/connection.js';
 import { findServer } from '../../src/redis/find-server.js';
 import { keyNames } from '../../src/redis/keys.js';
@@ -130,7 +130,7 @@ describe.runIf(isServerHere)('on a cluster of three nodes', async () => {
   });
 
   test('a script whose keys lie in several slots is refused on any server, before it is sent', async () => {
-    const script = loadScript(import.meta.url, '../../src/import/release-reservation.lua', () => undefined);
+    const script = loadScript(import.meta.url, '../../src/recipients/release-reservation.lua', () => undefined);
     const twoLanes = [keys.lane('one', 'lane'), keys.lane('two', 'lane')];
     await expect(script.run(redis, twoLanes, [''])).rejects.toThrow(
       'release-reservation.lua: its keys lie in different hash slots: {cluster:one}:lane, {cluster:two}:lane',

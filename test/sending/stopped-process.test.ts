@@ -7,7 +7,7 @@ import { followUpTurn } from '../../src/follow-up/follow-up.js';
 import { createMessagingClient } from '../../src/gateway/messaging.js';
 import { openLane } from '../../src/lane/lane.js';
 import { laneTokenSource } from '../../src/lane/token-source.js';
-import { DamagedError } from '../../src/recipients/damaged.js';
+import { DamagedError } from '../../src/recipients/slices.js';
 import { keyNames } from '../../src/redis/keys.js';
 import { untilAnswered } from '../../src/redis/until-answered.js';
 import type { Manuscripts } from '../../src/sending/messages.js';

@@ -4,7 +4,6 @@ import { createTokenCache, type TokenCache } from '../../src/auth/token-cache.js
 import type { Machine } from '../../src/clock.js';
 import type { Events } from '../../src/events/events.js';
 import { followUpTurn } from '../../src/follow-up/follow-up.js';
-import { removeCampaign } from '../../src/import/remove-campaign.js';
 import { type Lane, openLane } from '../../src/lane/lane.js';
 import type { Stage } from '../../src/lane/queues.js';
 import { laneTokenSource, type TokenSource } from '../../src/lane/token-source.js';
@@ -17,6 +16,7 @@ import { settledLately } from '../../src/notifications/recently-settled.js';
 import { ordinalNumbers } from '../../src/recipients/slices.js';
 import { suppression } from '../../src/recipients/suppression.js';
 import { reassert } from '../../src/recovery/replay-claims.js';
+import { removeCampaign } from '../../src/recovery/retention.js';
 import { sweepLane, wakeLane } from '../../src/recovery/sweep.js';
 import { type Manuscripts, manuscripts } from '../../src/sending/messages.js';
 import { createMemory, type Memory } from '../../src/sending/recent-claims.js';

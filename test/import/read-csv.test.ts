@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ListError } from '../../src/import/list-error.js';
-import type { Row, Rows } from '../../src/import/row.js';
-import { readCsv } from '../../src/import/rows.js';
+import { readCsv } from '../../src/import/csv/read-csv.js';
+import type { Row, Rows } from '../../src/import/rows.js';
+import { ListError } from '../../src/import/rows.js';
 
 /** A first row so long that all of the file behind it comes in chunks, after what is read to find the dialect. */
 const LONG = 'x'.repeat(70_000);
@@ -166,7 +166,7 @@ describe('a bad row', () => {
       {
         line: 4,
         fields: ['4', '5', '6'],
-        fault: 'has 3 fields, but the header has 2; a field that holds the delimiter must stand in quotes',
+        fault: 'has 3 fields, but the header has 2; put a field that contains the delimiter in quotes',
       },
     ]);
   });
@@ -174,23 +174,23 @@ describe('a bad row', () => {
 
 describe('a file that is refused', () => {
   it.each([
-    ['is empty', '', 'The file is empty: it needs a header line and rows below it.'],
-    ['holds blank lines only', '\n\n  \n', 'The file is empty: it needs a header line and rows below it.'],
+    ['is empty', '', 'The file is empty. It needs a header line and at least one row.'],
+    ['holds blank lines only', '\n\n  \n', 'The file is empty. It needs a header line and at least one row.'],
     [
       'has a column without a name',
       '\na,,b\n',
-      'Line 2: column 2 has no name; name it, or delete the column.',
+      'Line 2: column 2 has no name. Name it or delete the column.',
     ],
-    ['has a name twice', 'a,b, a\n', 'Line 1: two columns are called "a"; rename one.'],
+    ['has a name twice', 'a,b, a\n', 'Line 1: two columns are named "a". Rename one of them.'],
     [
       'has more columns than a spreadsheet can have',
       `${Array.from({ length: 100_000 }, (_, at) => `c${at}`).join(',')}\n`,
-      'Line 1: the header names 100000 columns, and no list has more than 16384; is the delimiter right?',
+      'Line 1: the header has 100000 columns; the maximum is 16384. Check the delimiter.',
     ],
     [
       'has a quote that is never closed',
       'a,b\n1,2\n3,"4\n5,6\n',
-      'Line 3: a quote is opened in this row and never closed; close it, or write it twice if it belongs to the text.',
+      'Line 3: a quoted field is never closed. Close the quote, or double it ("") if it is part of the text.',
     ],
     [
       'is a workbook',
@@ -209,30 +209,30 @@ describe('a file that is refused', () => {
         for (; ; given++) yield Buffer.from('x\n'.repeat(50_000));
       })(),
     );
-    await expect(readCsv(long)).rejects.toThrow('Line 2: a quote is opened');
+    await expect(readCsv(long)).rejects.toThrow('Line 2: a quoted field is never closed');
     expect(given).toBeLessThan(100);
   });
 
   it('is not UTF-8, and the line is named', async () => {
     const latin1 = Buffer.from('name\nAnna\n"two\nlines"\nSøren\nÅse\n', 'latin1');
-    const message = 'Line 5 has characters that are not UTF-8. Save the file as "CSV UTF-8" and try again.';
+    const message = 'Line 5 is not valid UTF-8. Save the file as "CSV UTF-8" and try again.';
     for (const chunk of [1, 2, 7, 1000]) {
       expect(await fault(latin1, chunk)).toBe(message);
       expect(await fault(Buffer.concat([Buffer.from(`name\n${LONG}\n`), latin1]), chunk)).toContain(
-        'Line 7 has',
+        'Line 7 is not valid',
       );
     }
   });
 
   it('ends in the middle of a character', async () => {
-    expect(await fault(Buffer.from('name\nSø').subarray(0, -1))).toContain('Line 2 has characters');
+    expect(await fault(Buffer.from('name\nSø').subarray(0, -1))).toContain('Line 2 is not valid');
   });
 
   // Such files have zero bytes soon after their beginning, as UTF-16 has.
   it.each([
     ['a workbook', 'UEsDBBQABgAIAAAAIQA=', 'This is an Excel workbook'],
     ['a workbook of old', '0M8R4KGxGuEAAAAAAAAAAA==', 'This is an Excel workbook'],
-    ['packed', 'H4sIAAAAAAAAA0vLBAA=', 'This file is packed with gzip. Unpack it'],
+    ['packed', 'H4sIAAAAAAAAA0vLBAA=', 'This file is compressed with gzip. Decompress it'],
     ['a PDF', Buffer.from('%PDF-1.7\n\0').toString('base64'), 'This is a PDF'],
   ])('is %s', async (_what, bytes, says) => {
     expect(await fault(Buffer.from(bytes, 'base64'))).toContain(says);
@@ -260,7 +260,9 @@ describe('a file on disk', () => {
   });
 
   it('is no folder', async () => {
-    await expect(readCsv(folder)).rejects.toThrow(`${folder} is a folder: name the CSV file itself.`);
+    await expect(readCsv(folder)).rejects.toThrow(
+      `${folder} is a folder. Give the path of the CSV file itself.`,
+    );
   });
 
   it('is missed by name', async () => {

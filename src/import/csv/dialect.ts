@@ -1,34 +1,34 @@
-/** How a CSV file is written, found from its first lines. */
+/** How a CSV file is written, detected from its first lines. */
 export interface CsvDialect {
   readonly delimiter: string;
   /** Bytes before the header: a byte order mark, Excel's `sep=` line. */
   readonly skipBytes: number;
-  /** Physical line of the first byte after those; the first line of a file is 1. */
+  /** Line number of the first byte after those; the first line of a file is 1. */
   readonly firstLine: number;
 }
 
-/** Comma first: it is taken for a header of one column, where nothing is delimited. */
+/** A tie goes to the comma: a header with one column contains no delimiter at all. */
 const DELIMITERS: readonly string[] = [',', ';', '\t'];
 
 const BYTE_ORDER_MARK = '\ufeff';
 
-/** Excel writes `sep=;` as the first line so that other countries' Excels know the delimiter. */
+/** Excel writes `sep=;` as the first line so that an Excel of another country knows the delimiter. */
 const EXCEL_SEPARATOR_LINE = /^sep=(.)\r?\n/i;
 
-/** `head` is the beginning of the file, with the whole header in it. */
+/** Detects the dialect. `head` is the start of the file, including the whole header. */
 export function dialectOf(head: string): CsvDialect {
   const mark = head.startsWith(BYTE_ORDER_MARK) ? BYTE_ORDER_MARK : '';
   const text = head.slice(mark.length);
-  const named = EXCEL_SEPARATOR_LINE.exec(text);
-  const skipped = mark + (named?.[0] ?? '');
+  const separatorLine = EXCEL_SEPARATOR_LINE.exec(text);
+  const skipped = mark + (separatorLine?.[0] ?? '');
   return {
-    delimiter: named?.[1] ?? commonestDelimiter(text),
+    delimiter: separatorLine?.[1] ?? commonestDelimiter(text),
     skipBytes: Buffer.byteLength(skipped),
-    firstLine: named === null ? 1 : 2,
+    firstLine: separatorLine === null ? 1 : 2,
   };
 }
 
-/** The delimiter that stands most often in the header, outside quotes. A quote opens only where a field begins. */
+/** The delimiter that occurs most often in the header, outside quotes. A quote opens only at the start of a field. */
 function commonestDelimiter(text: string): string {
   const counts = new Map<string, number>(DELIMITERS.map((delimiter) => [delimiter, 0]));
   let quoted = false;

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
 import { importCampaign } from '../../src/import/import-campaign.js';
-import { removeCampaign } from '../../src/import/remove-campaign.js';
 import { findLane, readMeta } from '../../src/lane/campaigns.js';
 import { recordsKey, statusesKey } from '../../src/recipients/campaign-keys.js';
+import { removeCampaign } from '../../src/recovery/retention.js';
+import { importFixture, mobile } from '../import/import-fixture.js';
 import { keysOf, testRedis } from '../redis/test-redis.js';
-import { importFixture, mobile } from './import-fixture.js';
 
-const { prefix, redis } = testRedis('remove-campaign');
+const { prefix, redis } = testRedis('retention');
 const { deps, keys, lane } = importFixture(redis, prefix);
 const RECIPIENTS = 1_000;
 

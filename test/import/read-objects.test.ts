@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { compileTemplate } from '../../src/campaign/template.js';
 import { checkRows } from '../../src/import/check-rows.js';
-import { type RecipientInput, rowsOfObjects } from '../../src/import/row-objects.js';
+import { type RecipientInput, rowsOfObjects } from '../../src/import/read-objects.js';
 
 test('what an object inherits is no value of it, and null is none either', async () => {
   const recipients: RecipientInput[] = [
@@ -27,7 +27,7 @@ test.each([
   ['a number in powers of ten', 1e21, /^is the number 1e\+21,/],
   ['a number near nothing', 1e-7, /^is the number 1e-7,/],
   ['what is no number', Number.NaN, /^is the number NaN,/],
-  ['half of a pair', 'A\ud83d', /^holds half of a surrogate pair/],
+  ['half of a pair', 'A\ud83d', /^contains half of a surrogate pair/],
 ])(
   'a value that would reach its owner as another is a bad row where the text uses it: %s',
   async (_what, code, reason) => {

@@ -1,0 +1,131 @@
+import { createReadStream } from 'node:fs';
+import { pipeline, type Readable } from 'node:stream';
+import { ListError, type Row, type Rows } from '../rows.js';
+import { dialectOf } from './dialect.js';
+import { CsvRecords, recordsOf } from './records.js';
+import { refuseOtherFormats, utf8Only } from './utf8.js';
+
+/** The header and the dialect must lie within this many bytes from the start. */
+const HEAD_BYTES = 64 * 1024;
+/** As many as a spreadsheet can have. */
+const MAX_COLUMNS = 16_384;
+
+/**
+ * Opens a CSV file by its path, or a stream of one, and reads its header.
+ *
+ * Accepts UTF-8 with or without a byte order mark, commas, semicolons, or tabs, any line endings, and RFC 4180 quotes.
+ * Blank lines are skipped. Column names are trimmed; fields are not. A quote inside an unquoted field is kept as it is.
+ * Throws a {@link ListError}, here or while the batches are read, for a file that is not such a list.
+ */
+export async function readCsv(input: string | Readable): Promise<Rows> {
+  const source = typeof input === 'string' ? createReadStream(input) : input;
+  try {
+    const chunks = buffersOf(source);
+    const head = await headOf(chunks);
+    refuseOtherFormats(head);
+    const { delimiter, skipBytes, firstLine } = dialectOf(head.toString());
+    const parser = new CsvRecords(delimiter, firstLine);
+    // An error of the source reaches the parser, and through its iterator the caller.
+    pipeline(utf8Only(joined(head.subarray(skipBytes), chunks), firstLine), parser, () => {});
+    const batches = recordsOf(parser);
+    const first = await batches.next();
+    const [header, ...rows] = first.done === true ? [] : first.value;
+    if (header === undefined)
+      throw new ListError('The file is empty. It needs a header line and at least one row.');
+    const columns = columnNames(header);
+    const close = (): void => void source.destroy();
+    return { columns, batches: withFaults(columns.length, rows, batches, close), close };
+  } catch (error) {
+    source.destroy();
+    throw asListError(error, input);
+  }
+}
+
+/** The rows below the header; a row with too few or too many fields carries that as its fault. */
+async function* withFaults(
+  columns: number,
+  first: readonly Row[],
+  rest: AsyncIterable<readonly Row[]>,
+  close: () => void,
+): AsyncGenerator<readonly Row[]> {
+  try {
+    if (first.length > 0) yield first.map((row) => withFault(row, columns));
+    for await (const batch of rest) yield batch.map((row) => withFault(row, columns));
+  } finally {
+    // The parser does not close its source when it is left early.
+    close();
+  }
+}
+
+function withFault(row: Row, columns: number): Row {
+  const count = row.fields.length;
+  if (count === columns) return row;
+  const advice = count > columns ? '; put a field that contains the delimiter in quotes' : '';
+  return {
+    ...row,
+    fault: `has ${count} ${count === 1 ? 'field' : 'fields'}, but the header has ${columns}${advice}`,
+  };
+}
+
+function columnNames(header: Row): readonly string[] {
+  const names = header.fields.map((name) => name.trim());
+  if (names.length > MAX_COLUMNS) {
+    throw new ListError(
+      `Line ${header.line}: the header has ${names.length} columns; the maximum is ${MAX_COLUMNS}. Check the delimiter.`,
+    );
+  }
+  const nameless = names.indexOf('');
+  if (nameless !== -1) {
+    throw new ListError(
+      `Line ${header.line}: column ${nameless + 1} has no name. Name it or delete the column.`,
+    );
+  }
+  const seen = new Set<string>();
+  const repeated = names.find((name) => seen.size === seen.add(name).size);
+  if (repeated !== undefined) {
+    throw new ListError(
+      `Line ${header.line}: two columns are named ${JSON.stringify(repeated)}. Rename one of them.`,
+    );
+  }
+  return names;
+}
+
+async function* buffersOf(source: Readable): AsyncGenerator<Buffer> {
+  const chunks: AsyncIterable<Buffer | string> = source;
+  for await (const chunk of chunks) yield typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
+}
+
+/** At least the first {@link HEAD_BYTES}, or the whole file if it is shorter. */
+async function headOf(chunks: AsyncGenerator<Buffer>): Promise<Buffer> {
+  const head: Buffer[] = [];
+  for (let bytes = 0; bytes < HEAD_BYTES; ) {
+    const next = await chunks.next();
+    if (next.done === true) break;
+    head.push(next.value);
+    bytes += next.value.length;
+  }
+  return Buffer.concat(head);
+}
+
+async function* joined(head: Buffer, rest: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  yield head;
+  yield* rest;
+}
+
+/** Turns the errors of opening a file into a ListError; returns any other error as it is. */
+function asListError(error: unknown, input: string | Readable): unknown {
+  if (!(error instanceof Error) || !('code' in error)) return error;
+  // A folder can be opened; the failing read names no path.
+  const path = 'path' in error ? error.path : input;
+  if (typeof path !== 'string') return error;
+  switch (error.code) {
+    case 'ENOENT':
+      return new ListError(`There is no file ${path}.`, { cause: error });
+    case 'EACCES':
+      return new ListError(`You do not have permission to read ${path}.`, { cause: error });
+    case 'EISDIR':
+      return new ListError(`${path} is a folder. Give the path of the CSV file itself.`, { cause: error });
+    default:
+      return error;
+  }
+}

@@ -1,0 +1,107 @@
+import { createHash } from 'node:crypto';
+import { InputError } from '../campaign/errors.js';
+import { compileTemplate, type Template } from '../campaign/template.js';
+import type { InvalidRow, Preview } from '../campaign/views.js';
+import type { LocalConfig } from '../config/index.js';
+import type { Lane } from '../lane/lane.js';
+import type { StoredRecipient } from '../recipients/slices.js';
+import type { Suppression } from '../recipients/suppression.js';
+import type { Sender } from './campaign-draft.js';
+import type { CampaignInput, CsvStream } from './campaign-input.js';
+import { type CheckedRows, checkRows } from './check-rows.js';
+import { readCsv } from './csv/read-csv.js';
+import { previewBuilder } from './preview.js';
+import { rowsOfObjects } from './read-objects.js';
+import type { Rows } from './rows.js';
+
+/** A list with known columns and the message compiled for them. It can be read once. */
+export interface OpenList {
+  readonly list: CheckedRows;
+  readonly template: Template;
+}
+
+/** Opens the list. Throws an InputError for an unusable list, and for a message that does not fit its columns. */
+export async function openList(config: LocalConfig, input: CampaignInput): Promise<OpenList> {
+  const { recipients } = input;
+  const rows = await rowsOf(recipients);
+  const compiled = compileTemplate(input.message, rows.columns);
+  if (!compiled.ok) {
+    rows.close();
+    throw new InputError(compiled.reason, { field: 'message' });
+  }
+  const { template } = compiled;
+  const list = await checkRows(rows, {
+    // Objects have their number in `to`; in a file the column has to be found.
+    toColumn: input.toColumn ?? (isCsv(recipients) ? undefined : 'to'),
+    defaultCountry: input.country ?? config.defaultCountry,
+    template,
+  });
+  return { list, template };
+}
+
+function rowsOf(recipients: CampaignInput['recipients']): Promise<Rows> {
+  if (!isCsv(recipients)) return rowsOfObjects(recipients);
+  return readCsv(typeof recipients === 'string' ? recipients : recipients.csv);
+}
+
+function isCsv(recipients: CampaignInput['recipients']): recipients is string | CsvStream {
+  return typeof recipients === 'string' || 'csv' in recipients;
+}
+
+/** How to read a list. */
+export interface ReadOptions {
+  readonly lane: Lane;
+  readonly sender: Sender;
+  readonly suppression: Suppression;
+  readonly signal?: AbortSignal | undefined;
+  /** Called with the recipients of each batch, and for each of them whether it is suppressed. */
+  onRecipients?(recipients: readonly StoredRecipient[], suppressed: readonly boolean[]): Promise<void>;
+  onInvalid?: ((row: InvalidRow) => void) | undefined;
+}
+
+/** The result of reading a list. */
+export interface ListSummary {
+  readonly preview: Preview;
+  /** Digest of the valid rows as far as the message uses them, of the message, and of the sender: equal content is sent alike. */
+  readonly content: string;
+}
+
+/** Reads a list once, batch by batch: memory does not grow with it, except for what detects duplicates. */
+export async function readList({ list, template }: OpenList, options: ReadOptions): Promise<ListSummary> {
+  const { lane, sender, suppression, signal } = options;
+  const preview = previewBuilder(template, sender.isText);
+  const used = template.placeholders.map((name) => list.columns.indexOf(name));
+  const content = createHash('sha256').update(
+    JSON.stringify([sender.address, sender.name ?? '', template.text]),
+  );
+  // A number that is suppressed while the list is read is left out later, when its batch is claimed.
+  const anySuppressed = (await suppression.count()) > 0;
+  for await (const batch of list.batches) {
+    signal?.throwIfAborted();
+    const valid = batch.filter((row) => row.kind === 'recipient');
+    const suppressed = anySuppressed
+      ? await suppression.areSuppressed(valid.map(({ number }) => number))
+      : valid.map(() => false);
+    const recipients: StoredRecipient[] = [];
+    let digested = '';
+    for (const [at, row] of valid.entries()) {
+      preview.addRecipient(row.number, row.values, suppressed[at] === true);
+      const values = used.map((position) => row.values[position] ?? '');
+      digested += row.number;
+      // With its length, so that no two lists of values read the same.
+      for (const value of values) digested += `,${value.length}:${value}`;
+      recipients.push({ number: row.number, values });
+    }
+    content.update(digested);
+    await options.onRecipients?.(recipients, suppressed);
+    for (const row of batch) {
+      if (row.kind !== 'invalid') continue;
+      preview.addInvalid(row);
+      options.onInvalid?.(row);
+    }
+  }
+  return {
+    preview: preview.build(list, lane, await lane.look()),
+    content: content.digest('base64url'),
+  };
+}

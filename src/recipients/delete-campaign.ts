@@ -1,0 +1,71 @@
+import type { Redis } from '../redis/connection.js';
+import type { Keys } from '../redis/keys.js';
+import {
+  acceptedKey,
+  metaKey,
+  RECORDS_IN_A_HASH,
+  recordsKey,
+  slicesKey,
+  statusesKey,
+} from './campaign-keys.js';
+import { parseRecord } from './records.js';
+import { digestOf, indexKey } from './request-index.js';
+import { releaseReservation } from './reservation.js';
+
+/** Keys per command: a campaign of a million recipients has 8,000 hashes of records. */
+const KEYS_PER_COMMAND = 500;
+
+/** The sorted sets of a lane that a campaign can be in. */
+const CAMPAIGN_SETS = ['running', 'scheduled', 'lapsing', 'importing', 'ended'] as const;
+
+/** A campaign whose data is deleted. */
+export interface DeletedCampaign {
+  readonly lane: string;
+  readonly campaign: string;
+  /** How many ordinals may have been sent to; 0 for an import that was never committed. */
+  readonly ordinals: number;
+  /** Digest of the campaign's idempotency key, if it has one. */
+  readonly idempotency: string | undefined;
+}
+
+/**
+ * Deletes everything that Redis stores of a campaign. The entry in the index goes first, so that no reader finds half a
+ * campaign. The entries in the lane's sorted sets go last: they bring the sweep back if the deletion is interrupted.
+ * Repeating it is harmless.
+ */
+export async function deleteCampaign(redis: Redis, keys: Keys, deleted: DeletedCampaign): Promise<void> {
+  const { lane, campaign, ordinals, idempotency } = deleted;
+  await redis.zrem(keys.campaigns, `${campaign} ${lane}`);
+  if (idempotency !== undefined)
+    await releaseReservation(redis, keys.idempotency(idempotency), { campaign, lane });
+  for (let first = 0; first < ordinals; first += KEYS_PER_COMMAND * RECORDS_IN_A_HASH) {
+    const hashes = Math.min(KEYS_PER_COMMAND, Math.ceil((ordinals - first) / RECORDS_IN_A_HASH));
+    const names = Array.from({ length: hashes }, (_, at) =>
+      recordsKey(keys, lane, campaign, first + at * RECORDS_IN_A_HASH),
+    );
+    await redis.unlink(...names);
+  }
+  await redis.unlink(
+    statusesKey(keys, lane, campaign),
+    slicesKey(keys, lane, campaign, 'slices'),
+    slicesKey(keys, lane, campaign, 'suppressed'),
+    metaKey(keys, lane, campaign),
+    acceptedKey(keys, lane, campaign),
+  );
+  await redis.hdel(keys.lane(lane, 'states'), campaign);
+  for (const set of CAMPAIGN_SETS) await redis.zrem(keys.lane(lane, set), campaign);
+}
+
+/** Removes a campaign's requests from the index of requests, on a lane that receives notifications. */
+export async function deleteIndexedRequests(
+  redis: Redis,
+  keys: Keys,
+  { lane, campaign, ordinals }: Pick<DeletedCampaign, 'lane' | 'campaign' | 'ordinals'>,
+): Promise<void> {
+  if ((await redis.exists(acceptedKey(keys, lane, campaign))) === 0) return;
+  for (let first = 0; first < ordinals; first += RECORDS_IN_A_HASH) {
+    const records = await redis.hvals(recordsKey(keys, lane, campaign, first));
+    const digests = records.map((text) => digestOf(parseRecord(text).requestId));
+    await Promise.all(digests.map((digest) => redis.hdel(indexKey(keys, lane, digest), digest.field)));
+  }
+}

@@ -1,0 +1,60 @@
+import type { Redis } from '../redis/connection.js';
+import type { Keys } from '../redis/keys.js';
+import { loadScript } from '../redis/script.js';
+
+/*
+ * A reservation names the campaign that holds something only one campaign may hold: an idempotency key, or, for 24 hours,
+ * a content (the same recipients, message, and sender). It is valid only while its campaign has a state: a campaign without
+ * a state can never be committed, so anyone may release what it reserved.
+ */
+
+/** The campaign that holds a reservation. */
+export interface Holder {
+  readonly campaign: string;
+  readonly lane: string;
+}
+
+const CONTENT_HELD_MS = 24 * 60 * 60 * 1000;
+
+const releaseScript = loadScript(import.meta.url, './release-reservation.lua', (reply) => reply === 1);
+
+function storedValue({ campaign, lane }: Holder): string {
+  return `${campaign} ${lane}`;
+}
+
+/** The key that reserves a content, by its digest: for all lanes, or for one lane only. */
+export function contentKey(keys: Keys, digest: string, lane?: string): string {
+  return keys.idempotency(lane === undefined ? `content:${digest}` : `content:${digest}:${lane}`);
+}
+
+/** The campaign that holds the key, or null if it is free. */
+export async function readHolder(redis: Redis, key: string): Promise<Holder | null> {
+  const value = await redis.get(key);
+  if (value === null) return null;
+  const space = value.indexOf(' ');
+  return { campaign: value.slice(0, space), lane: value.slice(space + 1) };
+}
+
+/** Reserves an idempotency key until its campaign is deleted. Returns false if another campaign holds it. */
+export async function reserveKey(redis: Redis, key: string, holder: Holder): Promise<boolean> {
+  return (await redis.set(key, storedValue(holder), 'NX')) === 'OK';
+}
+
+/** Reserves a content for 24 hours. Returns false if another campaign holds it; `again` takes it over instead. */
+export async function reserveContent(
+  redis: Redis,
+  key: string,
+  holder: Holder,
+  again: boolean,
+): Promise<boolean> {
+  const value = storedValue(holder);
+  const set = again
+    ? await redis.set(key, value, 'PX', CONTENT_HELD_MS)
+    : await redis.set(key, value, 'PX', CONTENT_HELD_MS, 'NX');
+  return set === 'OK';
+}
+
+/** Releases a reservation if this campaign still holds it. */
+export async function releaseReservation(redis: Redis, key: string, holder: Holder): Promise<void> {
+  await releaseScript.run(redis, [key], [storedValue(holder)]);
+}

@@ -1,0 +1,24 @@
+import { readMeta, readState } from '../lane/campaigns.js';
+import { deleteCampaign, deleteIndexedRequests } from '../recipients/delete-campaign.js';
+import type { Redis } from '../redis/connection.js';
+import type { Keys } from '../redis/keys.js';
+
+/**
+ * Removes all data of a campaign that has ended, after its retention period. A campaign that has not ended, or is still
+ * being imported, is left alone. A removal that was interrupted continues: until its end, the campaign stays in the lane's
+ * `ended` set.
+ */
+export async function removeCampaign(
+  redis: Redis,
+  keys: Keys,
+  lane: string,
+  campaign: string,
+): Promise<void> {
+  const state = await readState(redis, keys, lane, campaign);
+  if (state !== null && state.ended === 0) return;
+  const removed = { lane, campaign, ordinals: state?.end ?? 0 };
+  // Only unconfirmed recipients can still have requests in the index; all others left it when they were settled.
+  if ((state?.n.unconfirmed ?? 0) > 0) await deleteIndexedRequests(redis, keys, removed);
+  const meta = await readMeta(redis, keys, lane, campaign);
+  await deleteCampaign(redis, keys, { ...removed, idempotency: meta?.idempotency });
+}

@@ -3,8 +3,8 @@ import { numberReader } from '../campaign/number.js';
 import { compileTemplate } from '../campaign/template.js';
 import type { CampaignInput } from '../import/campaign-input.js';
 import { checkRows } from '../import/check-rows.js';
-import type { RecipientInput } from '../import/read-objects.js';
 import { readCsv } from '../import/csv/read-csv.js';
+import type { RecipientInput } from '../import/read-objects.js';
 import { badInput } from './exit.js';
 
 /**

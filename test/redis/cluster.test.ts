@@ -130,7 +130,11 @@ describe.runIf(isServerHere)('on a cluster of three nodes', async () => {
   });
 
   test('a script whose keys lie in several slots is refused on any server, before it is sent', async () => {
-    const script = loadScript(import.meta.url, '../../src/recipients/release-reservation.lua', () => undefined);
+    const script = loadScript(
+      import.meta.url,
+      '../../src/recipients/release-reservation.lua',
+      () => undefined,
+    );
     const twoLanes = [keys.lane('one', 'lane'), keys.lane('two', 'lane')];
     await expect(script.run(redis, twoLanes, [''])).rejects.toThrow(
       'release-reservation.lua: its keys lie in different hash slots: {cluster:one}:lane, {cluster:two}:lane',

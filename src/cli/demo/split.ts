@@ -1,6 +1,6 @@
 import { numberReader } from '../../campaign/number.js';
-import type { RecipientInput } from '../../import/read-objects.js';
 import { readCsv } from '../../import/csv/read-csv.js';
+import type { RecipientInput } from '../../import/read-objects.js';
 import { AUTO_SHARE_OF, COUNTRY } from './plan.js';
 
 /**

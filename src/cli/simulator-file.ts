@@ -68,7 +68,7 @@ export function simulatedConfig(env: Environment, address: SimulatorAddress, red
   return {
     ...config,
     // A public address leads to where real notifications are taken.
-    ...(callback === undefined || !isLoopback(callback.url) ? {} : { callback }),
+    callback: callback !== undefined && isLoopback(callback.url) ? callback : undefined,
     redisUrl,
     redisPrefix: simulatorPrefix(config.redisPrefix),
     lanes: config.lanes.map((lane) => ({

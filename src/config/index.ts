@@ -1,13 +1,17 @@
-/*
- * The configuration as other rooms see it: what it is, how it is read, and the few things that it alone knows of.
- */
-export { type CallbackSettings, type LaneCallback, laneCallback } from './callback.js';
-export type { Config, HttpSettings, LocalConfig } from './config.js';
-export { type Environment, loadDotEnv } from './dot-env.js';
-export { ConfigError } from './error.js';
+/* The configuration: its settings, how it is loaded and checked, and its secrets. */
+export {
+  type CallbackSettings,
+  type Config,
+  type ConfigOptions,
+  type HttpSettings,
+  type LocalConfig,
+  loadConfig,
+  loadLocalConfig,
+  type SimulatorAddress,
+} from './config.js';
+export { ConfigError, type Environment, loadDotEnv } from './environment.js';
 export type { Credentials, LaneRules, LaneSettings } from './lane.js';
-export { type ConfigOptions, loadConfig, loadLocalConfig, type SimulatorAddress } from './load.js';
 export { assertLoopback, isLoopback } from './loopback.js';
-export { configHints } from './reading.js';
-export { secretsOf } from './secrets.js';
+export { configHints } from './read-settings.js';
+export { type LaneCallback, laneCallback, secretsOf } from './secrets.js';
 export { sharedSettings } from './shared-settings.js';

@@ -1,4 +1,107 @@
-/** What proves to the service who sends. */
+import { z } from 'zod';
+import { parseDuration } from '../duration.js';
+import { oneOf } from './formats.js';
+
+/** The largest hourly quota: as many requests as a single process can send for a lane. */
+export const MAX_HOURLY_QUOTA = 10_000_000;
+
+/** The most recipients in one request. A response for more of them would take megabytes. */
+export const MAX_RECIPIENTS_PER_REQUEST = 1_000;
+
+/** What happens to the recipients of a request with an unknown outcome. */
+export type UnknownOutcome =
+  /** They wait for the operator's `resolve`. */
+  | { action: 'hold' }
+  /** `afterMs` milliseconds after the request, they are abandoned, or sent again at the risk of a second message. */
+  | { action: 'abandon' | 'resend'; afterMs: number };
+
+const UNKNOWN_OUTCOME =
+  'must be "hold", "abandon after 24h" or "resend after 24h", with a duration such as 90m, 24h or 3d';
+
+const unknownOutcome = z
+  .union(
+    [
+      z.string(),
+      z
+        .strictObject({ action: z.string(), after: z.string().optional() })
+        .transform(({ action, after }) => (after === undefined ? action : `${action} after ${after}`)),
+    ],
+    UNKNOWN_OUTCOME,
+  )
+  .transform((text, context): UnknownOutcome => {
+    if (text === 'hold') return { action: 'hold' };
+    const [, action, after = ''] = /^(abandon|resend) after (\S+)$/.exec(text) ?? [];
+    const afterMs = parseDuration(after);
+    if ((action === 'abandon' || action === 'resend') && afterMs !== undefined) return { action, afterMs };
+    context.addIssue(UNKNOWN_OUTCOME);
+    return z.NEVER;
+  });
+
+const text = z.string('must be a string').min(1, 'must not be empty');
+
+/** An account of a lanes file. Each part is either a value or the name of a variable. */
+export const ACCOUNT = z.strictObject(
+  {
+    username: text.optional(),
+    usernameEnv: text.optional(),
+    password: text.optional(),
+    passwordEnv: text.optional(),
+    targetAccountId: text.optional(),
+  },
+  'must be an object with username or usernameEnv, and password or passwordEnv',
+);
+
+/** Where the credentials of a lane come from. Exactly one must be set. */
+export const CREDENTIAL_SOURCES = z.object({
+  apiKey: text.regex(/^[\x21-\x7e]+$/, 'must be printable characters without spaces').optional(),
+  apiKeyEnv: text.optional(),
+  account: ACCOUNT.optional(),
+});
+
+const number = (min: number, max: number, message: string) =>
+  z.number(message).min(min, message).max(max, message);
+const NAME = 'must be up to 40 letters, digits and _ . -, starting with a letter or digit';
+const QUOTA = `must be a whole number of requests an hour from 1 to ${MAX_HOURLY_QUOTA}, or "auto"`;
+const RECIPIENTS = `must be a whole number from 1 to ${MAX_RECIPIENTS_PER_REQUEST}`;
+
+/** The schema of a lane. `hourlyQuota` and `maxRecipientsPerRequest` apply to lanes that do not set their own. */
+export const laneSchema = (hourlyQuota: number | 'auto', maxRecipientsPerRequest: number) =>
+  z.strictObject(
+    {
+      /** Unique; letters, digits and `_ . -`. */
+      name: z.string(NAME).regex(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,39}$/, NAME),
+      ...CREDENTIAL_SOURCES.shape,
+      /** Requests per quota window, sends and polls together, or `auto`: learned from the service's 429 responses. */
+      hourlyQuota: z
+        .union([z.literal('auto'), number(1, MAX_HOURLY_QUOTA, QUOTA).int(QUOTA)], QUOTA)
+        .default(hourlyQuota),
+      /** Largest share of the quota to reserve for polls. */
+      pollShare: number(0, 0.9, 'must be a share from 0 to 0.9, such as 0.2').default(0.2),
+      /** `burst` uses permits as soon as they are available; `smooth` spreads them over the window. */
+      pacing: oneOf('burst', 'smooth').default('burst'),
+      /** Recipients per send request. */
+      maxRecipientsPerRequest: number(1, MAX_RECIPIENTS_PER_REQUEST, RECIPIENTS)
+        .int(RECIPIENTS)
+        .default(maxRecipientsPerRequest),
+      unknownOutcome: unknownOutcome.default({ action: 'hold' }),
+      /**
+       * Whether requests carry a `clientCorrelator` (the interface page does not show whether they may): `off`, `send`,
+       * or `deduplicates` if the service is known to answer a repeated one without sending again.
+       */
+      clientCorrelator: oneOf('off', 'send', 'deduplicates').default('off'),
+    },
+    'must be an object with a name and credentials',
+  );
+
+/** How a lane behaves: all that commands need that do not call the service. */
+export type LaneRules = Omit<z.output<ReturnType<typeof laneSchema>>, keyof typeof CREDENTIAL_SOURCES.shape>;
+
+/** A lane with its credentials. */
+export interface LaneSettings extends LaneRules {
+  credentials: Credentials;
+}
+
+/** How a lane authenticates with the service. */
 export type Credentials =
   | { kind: 'apiKey'; apiKey: string }
   | {
@@ -6,45 +109,5 @@ export type Credentials =
       username: string;
       password: string;
       /** Child organisation that a reseller acts for (interface page, Login request). */
-      targetAccountId?: string;
+      targetAccountId?: string | undefined;
     };
-
-/** What becomes of recipients of whom nobody knows whether their request was accepted. */
-export type UnknownOutcome =
-  /** They wait for the operator's `resolve`. */
-  | { action: 'hold' }
-  /** Given up, or sent again at the risk of a second text, `afterMs` milliseconds after their request left. */
-  | { action: 'abandon' | 'resend'; afterMs: number };
-
-/** How a lane behaves; what a command that never speaks with the service needs of it. */
-export interface LaneRules {
-  /** Unique; letters, digits and `_ . -`. */
-  name: string;
-  /** Requests a quota window, sends and polls together, or `auto`: learned from the service's 429. */
-  hourlyQuota: number | 'auto';
-  /** Share of the quota that may be held back for polls: 0 to 0.9. */
-  pollShare: number;
-  /** `burst` uses permits as soon as there are any; `smooth` spreads them over the window. */
-  pacing: 'burst' | 'smooth';
-  /** Recipients that share one send request: 1 to 1000. */
-  maxRecipientsPerRequest: number;
-  unknownOutcome: UnknownOutcome;
-  /**
-   * Whether requests carry a `clientCorrelator` (the interface page does not show whether they may): `off`, `send`,
-   * or `deduplicates` where the service is known to answer a repeated one without sending again.
-   */
-  clientCorrelator: 'off' | 'send' | 'deduplicates';
-}
-
-/** A lane with what it sends with. */
-export interface LaneSettings extends LaneRules {
-  credentials: Credentials;
-}
-
-/** The rules of a lane of which nothing is said. */
-export const LANE_DEFAULTS = {
-  pollShare: 0.2,
-  pacing: 'burst',
-  unknownOutcome: { action: 'hold' },
-  clientCorrelator: 'off',
-} as const satisfies Partial<LaneRules>;

@@ -6,108 +6,133 @@ import {
   printParseErrorCode,
 } from 'jsonc-parser';
 import type { z } from 'zod';
-import type { Environment } from './dot-env.js';
-import { type Credentials, LANE_DEFAULTS, type LaneRules } from './lane.js';
-import { type Report, resolveCredentials } from './lane-credentials.js';
-import { ACCOUNT, LANE, SOURCES } from './lane-schema.js';
-import { lookAlike } from './look-alike.js';
+import { nearest } from '../campaign/nearest.js';
+import type { Environment } from './environment.js';
+import { ACCOUNT, CREDENTIAL_SOURCES, type Credentials, type LaneRules, type laneSchema } from './lane.js';
 
-const FIELDS = { lane: LANE.keyof().options, account: ACCOUNT.keyof().options };
+/** A lane of the file. Its credentials are undefined if they are invalid, or were not read. */
+export type LaneInFile = LaneRules & { credentials: Credentials | undefined };
 
-/** A lane of the file; its credentials are undefined where they were not asked for or are at fault. */
-export type FiledLane = LaneRules & { credentials: Credentials | undefined };
-
-/** What {@link readLanesFile} found. */
-export interface LanesFile {
-  lanes: FiledLane[];
-  /** One sentence a fault, naming file, line, lane and field. */
-  problems: string[];
-  /** The environment variables that the lanes take their credentials from. */
-  variables: Set<string>;
+interface LanesFile {
+  readonly lanes: LaneInFile[];
+  /** One sentence per problem, with the file, line, lane, and field. */
+  readonly problems: string[];
+  /** The environment variables that contain the lanes' credentials. */
+  readonly variables: Set<string>;
 }
 
+type Path = (string | number)[];
+
+/** Reports a problem with one field of a lane. The message completes a sentence that starts with the field. */
+type Report = (path: Path, message: string) => void;
+
 /**
- * Reads a lanes file: a JSON array of lanes, or an object `{ "lanes": [...] }`. `environment` holds the variables
- * that credentials name; pass undefined to leave credentials alone, as a command does that only speaks with Redis.
+ * Reads a lanes file: a JSON array of lanes, or an object `{ "lanes": [...] }`. `environment` contains the variables
+ * that credentials name; without it, credentials are checked but not read.
  */
 export function readLanesFile(
   file: string,
   contents: string,
-  environment: Environment | undefined,
-  defaults: Pick<LaneRules, 'hourlyQuota' | 'maxRecipientsPerRequest'>,
+  schema: ReturnType<typeof laneSchema>,
+  environment?: Environment,
 ): LanesFile {
   const result: LanesFile = { lanes: [], problems: [], variables: new Set() };
   const json = contents.replace(/^\uFEFF/, '');
-  const syntax: ParseError[] = [];
-  const root = parseTree(json, syntax, { disallowComments: true, allowTrailingComma: false });
-
+  const errors: ParseError[] = [];
+  const root = parseTree(json, errors, { disallowComments: true, allowTrailingComma: false });
   const lineOf = (offset: number): number => json.slice(0, offset).split('\n').length;
-  const [broken] = syntax;
-  if (root === undefined || broken !== undefined) {
-    const what = broken === undefined ? 'ValueExpected' : printParseErrorCode(broken.error);
-    const where = lineOf(broken?.offset ?? 0);
-    result.problems.push(`${file}, line ${where}: not valid JSON (${spaced(what)})`);
+
+  const [error] = errors;
+  if (root === undefined || error !== undefined) {
+    const code = error === undefined ? 'ValueExpected' : printParseErrorCode(error.error);
+    const reason = code.replace(/(?!^)[A-Z]/g, (letter) => ` ${letter}`).toLowerCase();
+    result.problems.push(`${file}, line ${lineOf(error?.offset ?? 0)}: not valid JSON (${reason})`);
     return result;
   }
-
   const list = root.type === 'object' ? findNodeAtLocation(root, ['lanes']) : root;
   if (list?.type !== 'array' || list.children === undefined || list.children.length === 0) {
-    result.problems.push(`${file}: must hold a list of at least one lane: [{ "name": …, "apiKeyEnv": … }]`);
+    result.problems.push(`${file}: must be a list of at least one lane: [{ "name": …, "apiKeyEnv": … }]`);
     return result;
   }
-
   for (const [index, node] of list.children.entries()) {
-    const given: unknown = getNodeValue(node);
-    const name = givenName(given) ?? String(index + 1);
+    const name: unknown = findNodeAtLocation(node, ['name'])?.value;
+    const label = typeof name === 'string' && name.length <= 40 ? JSON.stringify(name) : index + 1;
     const report: Report = (path, message) => {
       const at = findNodeAtLocation(node, path) ?? findNodeAtLocation(node, path.slice(0, -1)) ?? node;
       const field = path.length === 0 ? '' : `${path.join('.')} `;
-      result.problems.push(`${file}, line ${lineOf(at.offset)}, lane ${name}: ${field}${message}`);
+      result.problems.push(`${file}, line ${lineOf(at.offset)}, lane ${label}: ${field}${message}`);
     };
-    const read = LANE.safeParse(given);
-    if (!read.success) for (const issue of read.error.issues) reportIssue(issue, report);
-    // Credentials are looked up even in a lane with other faults, so that all of them come out at once.
-    const sources = SOURCES.safeParse(given);
+    const value: unknown = getNodeValue(node);
+    const lane = schema.safeParse(value);
+    for (const issue of lane.error?.issues ?? []) reportIssue(issue, schema.keyof().options, report);
+    // Credentials are read even if other fields are invalid, so that all problems are reported together.
+    const sources = CREDENTIAL_SOURCES.safeParse(value);
     if (!sources.success) continue;
     const { apiKeyEnv, account } = sources.data;
     for (const variable of [apiKeyEnv, account?.usernameEnv, account?.passwordEnv]) {
       if (variable !== undefined) result.variables.add(variable);
     }
-    const credentials =
-      environment === undefined ? undefined : resolveCredentials(sources.data, environment, report);
-    if (!read.success) continue;
-    const { apiKey: _key, apiKeyEnv: _variable, account: _account, ...rules } = read.data;
-    if (result.lanes.some((lane) => lane.name === rules.name)) {
-      report(['name'], 'is taken by a lane above: every lane needs a name of its own');
+    const credentials = environment && readCredentials(sources.data, environment, report);
+    if (!lane.success) continue;
+    const { apiKey: _apiKey, apiKeyEnv: _apiKeyEnv, account: _account, ...rules } = lane.data;
+    if (result.lanes.some((other) => other.name === rules.name)) {
+      report(['name'], 'is already used by a lane above: each lane needs its own name');
     }
-    const set = Object.fromEntries(Object.entries(rules).filter(([, value]) => value !== undefined));
-    result.lanes.push({ ...LANE_DEFAULTS, ...defaults, ...set, name: rules.name, credentials });
+    result.lanes.push({ ...rules, credentials });
   }
   return result;
 }
 
-function reportIssue(issue: z.core.$ZodIssue, report: Report): void {
+function reportIssue(issue: z.core.$ZodIssue, laneFields: readonly string[], report: Report): void {
   const path = issue.path.filter((step) => typeof step !== 'symbol');
   if (issue.code !== 'unrecognized_keys') {
     report(path, issue.message);
     return;
   }
-  const known = path[0] === 'account' ? FIELDS.account : FIELDS.lane;
+  const fields = path[0] === 'account' ? ACCOUNT.keyof().options : laneFields;
   for (const key of issue.keys) {
-    const meant = lookAlike(key, known);
-    report(
-      [...path, key],
-      `is not a field; ${meant === undefined ? `there are ${known.join(', ')}` : `did you mean ${meant}?`}`,
-    );
+    const meant = nearest(key, fields);
+    const hint = meant === null ? `the fields are ${fields.join(', ')}` : `did you mean ${meant}?`;
+    report([...path, key], `is not a field; ${hint}`);
   }
 }
 
-function givenName(lane: unknown): string | undefined {
-  if (typeof lane !== 'object' || lane === null || !('name' in lane)) return undefined;
-  return typeof lane.name === 'string' && lane.name.length <= 40 ? JSON.stringify(lane.name) : undefined;
-}
-
-/** `CloseBraceExpected` → `close brace expected`. */
-function spaced(code: string): string {
-  return code.replace(/(?!^)[A-Z]/g, (letter) => ` ${letter}`).toLowerCase();
+/** The credentials of a lane; undefined after a problem. Problems name the field and never contain a value. */
+function readCredentials(
+  { apiKey, apiKeyEnv, account }: z.output<typeof CREDENTIAL_SOURCES>,
+  environment: Environment,
+  report: Report,
+): Credentials | undefined {
+  const sources = [apiKey, apiKeyEnv, account].filter((source) => source !== undefined).length;
+  if (sources !== 1) {
+    const found = sources === 0 ? 'has no credentials' : 'has more than one kind of credentials';
+    report([], `${found}: set one of apiKey, apiKeyEnv (the name of a variable) or account`);
+    return undefined;
+  }
+  /** The value of a field, or of the variable that its `…Env` field names. Exactly one of the two must be set. */
+  const resolve = (
+    path: Path,
+    value: string | undefined,
+    variable: string | undefined,
+  ): string | undefined => {
+    const field = path.at(-1);
+    if ((value === undefined) === (variable === undefined)) {
+      report(path, `must be given as either ${field} or ${field}Env`);
+      return undefined;
+    }
+    if (variable === undefined) return value;
+    const found = environment[variable]?.trim();
+    if (found) return found;
+    const message = `names ${variable}, which is not set (needed as ${path.join('.')})`;
+    report([...path.slice(0, -1), `${field}Env`], message);
+    return undefined;
+  };
+  if (account === undefined) {
+    const key = resolve(['apiKey'], apiKey, apiKeyEnv);
+    return key === undefined ? undefined : { kind: 'apiKey', apiKey: key };
+  }
+  const username = resolve(['account', 'username'], account.username, account.usernameEnv);
+  const password = resolve(['account', 'password'], account.password, account.passwordEnv);
+  if (username === undefined || password === undefined) return undefined;
+  return { kind: 'account', username, password, targetAccountId: account.targetAccountId };
 }

@@ -1,97 +1,99 @@
 import { readFileSync } from 'node:fs';
-import type { Environment } from './dot-env.js';
-import { type Credentials, LANE_DEFAULTS } from './lane.js';
-import { type FiledLane, readLanesFile } from './lanes-file.js';
-import type { Reading } from './reading.js';
-import type { SettingName } from './settings.js';
+import { formatDuration } from '../duration.js';
+import type { Environment } from './environment.js';
+import { type Credentials, type LaneSettings, laneSchema } from './lane.js';
+import { type LaneInFile, readLanesFile } from './lanes-file.js';
+import type { Reading } from './read-settings.js';
 
-/** The name of the lane where there is no lanes file. */
-const DEFAULT_LANE = 'default';
+const ACCOUNT_SETTINGS = ['ACCOUNT_USERNAME', 'ACCOUNT_PASSWORD', 'ACCOUNT_TARGET_ID'] as const;
 
-const CREDENTIALS: readonly SettingName[] = [
-  'API_KEY',
-  'ACCOUNT_USERNAME',
-  'ACCOUNT_PASSWORD',
-  'ACCOUNT_TARGET_ID',
-];
-
-/** Where lanes are read from beside the settings. */
-export interface LaneSources {
-  /** How `LANES_FILE` is read; default: from the disk. */
-  readonly readFile?: ((path: string) => string) | undefined;
-  /** The variables that hold credentials; undefined: credentials are left alone. */
-  readonly environment?: Environment;
-  /** A simulator stands in for the service: a single lane needs no credentials of its own. */
-  readonly isSimulated?: boolean;
+interface LaneOptions {
+  /** Reads `LANES_FILE`; the default reads it from disk. */
+  readonly readFile?: (path: string) => string;
+  /** With a simulator, a single lane needs no credentials. */
+  readonly simulator?: object;
 }
 
 /**
- * The lanes of `LANES_FILE`, or the single lane of the environment. Faults are added to the reading's problems.
+ * The lanes of `LANES_FILE`, or the single lane of the environment. Problems are added to `reading`. Without
+ * `environment`, credentials are not read.
  */
-export function readLanes(reading: Reading, sources: LaneSources): FiledLane[] {
-  const { settings, problems, given } = reading;
-  const { environment, readFile = (path) => readFileSync(path, 'utf8'), isSimulated = false } = sources;
-  const defaults = {
-    hourlyQuota: settings.HOURLY_QUOTA,
-    maxRecipientsPerRequest: settings.MAX_RECIPIENTS_PER_REQUEST,
-  };
+export function readLanes(
+  reading: Reading,
+  { readFile = (path) => readFileSync(path, 'utf8'), simulator }: LaneOptions,
+  environment?: Environment,
+): LaneInFile[] {
+  const { settings, problems, isSet, invalid } = reading;
+  const schema = laneSchema(settings.HOURLY_QUOTA, settings.MAX_RECIPIENTS_PER_REQUEST);
   const file = settings.LANES_FILE;
   if (file === undefined) {
-    const credentials = environment === undefined ? undefined : singleLaneCredentials(reading, isSimulated);
-    return [{ name: DEFAULT_LANE, ...LANE_DEFAULTS, ...defaults, credentials }];
+    const credentials = environment && singleLaneCredentials(reading, simulator !== undefined);
+    return [{ ...schema.parse({ name: 'default' }), credentials }];
   }
-
   let contents: string;
   try {
     contents = readFile(file);
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'error';
-    problems.push(`LANES_FILE must name a file that can be read; ${file} cannot (${code})`);
+    problems.push(`LANES_FILE must be a file that you can read; ${file} cannot be read (${code})`);
     return [];
   }
-  const read = readLanesFile(file, contents, environment, defaults);
-  problems.push(...read.problems);
-  if (environment !== undefined) {
-    for (const name of CREDENTIALS) {
-      if (!given.has(name) || read.variables.has(name)) continue;
-      problems.push(`${name} and LANES_FILE are both set: unset one, or let a lane of ${file} name ${name}`);
-    }
+  const { lanes, problems: found, variables } = readLanesFile(file, contents, schema, environment);
+  problems.push(...found);
+  for (const name of environment === undefined ? [] : ['API_KEY', ...ACCOUNT_SETTINGS]) {
+    if (!isSet.has(name) || variables.has(name)) continue;
+    problems.push(`${name} and LANES_FILE are both set: unset one, or name ${name} in a lane of ${file}`);
   }
-  return read.lanes;
+  const timeout = settings.REQUEST_TIMEOUT_MS;
+  for (const { name, unknownOutcome } of invalid.has('REQUEST_TIMEOUT_MS') ? [] : lanes) {
+    if (unknownOutcome.action === 'hold' || unknownOutcome.afterMs > timeout) continue;
+    problems.push(
+      `LANES_FILE, lane "${name}": unknownOutcome must wait longer than REQUEST_TIMEOUT_MS (${formatDuration(timeout)}), because a response may arrive until then`,
+    );
+  }
+  return lanes;
 }
 
 function singleLaneCredentials(
-  { settings, given, problems }: Reading,
+  { settings, isSet, problems }: Reading,
   isSimulated: boolean,
 ): Credentials | undefined {
-  const { API_KEY, ACCOUNT_USERNAME, ACCOUNT_PASSWORD, ACCOUNT_TARGET_ID } = settings;
-  const accountGiven = CREDENTIALS.filter((name) => name !== 'API_KEY' && given.has(name));
-  if (given.has('API_KEY')) {
-    if (accountGiven.length > 0) {
+  const { API_KEY, ACCOUNT_USERNAME: username, ACCOUNT_PASSWORD: password } = settings;
+  const account = ACCOUNT_SETTINGS.filter((name) => isSet.has(name));
+  if (isSet.has('API_KEY')) {
+    if (account.length > 0) {
       problems.push(
-        `API_KEY and ${accountGiven.join(', ')} are both set: a lane sends with one of them; unset the other`,
+        `API_KEY and ${account.join(', ')} are both set: a lane uses one of them; unset the other`,
       );
     }
     return API_KEY === undefined ? undefined : { kind: 'apiKey', apiKey: API_KEY };
   }
-  if (accountGiven.length === 0) {
+  if (account.length === 0) {
     if (isSimulated) return { kind: 'apiKey', apiKey: 'simulator' };
     problems.push(
-      'API_KEY must be set, or ACCOUNT_USERNAME and ACCOUNT_PASSWORD, or LANES_FILE: there is nothing to send with',
+      'API_KEY must be set, or ACCOUNT_USERNAME and ACCOUNT_PASSWORD, or LANES_FILE: there are no credentials to send with',
     );
     return undefined;
   }
-  if (ACCOUNT_USERNAME === undefined) {
-    problems.push(`ACCOUNT_USERNAME must be set together with ${accountGiven[0]}`);
-  }
-  if (ACCOUNT_PASSWORD === undefined) {
-    problems.push(`ACCOUNT_PASSWORD must be set together with ${accountGiven[0]}`);
-  }
-  if (ACCOUNT_USERNAME === undefined || ACCOUNT_PASSWORD === undefined) return undefined;
-  return {
-    kind: 'account',
-    username: ACCOUNT_USERNAME,
-    password: ACCOUNT_PASSWORD,
-    ...(ACCOUNT_TARGET_ID === undefined ? {} : { targetAccountId: ACCOUNT_TARGET_ID }),
-  };
+  if (username === undefined) problems.push(`ACCOUNT_USERNAME must be set together with ${account[0]}`);
+  if (password === undefined) problems.push(`ACCOUNT_PASSWORD must be set together with ${account[0]}`);
+  if (username === undefined || password === undefined) return undefined;
+  return { kind: 'account', username, password, targetAccountId: settings.ACCOUNT_TARGET_ID };
+}
+
+/** One sentence for each lane that has the credentials of another: each of them would use the whole quota. */
+export function sharedCredentials(lanes: readonly LaneSettings[]): string[] {
+  const owners = new Map<string, string>();
+  return lanes.flatMap(({ name, credentials }) => {
+    const [identity, kind] =
+      credentials.kind === 'apiKey'
+        ? [JSON.stringify([credentials.apiKey]), 'API key']
+        : [JSON.stringify([credentials.username, credentials.targetAccountId ?? '']), 'account'];
+    const owner = owners.get(identity);
+    if (owner === undefined) {
+      owners.set(identity, name);
+      return [];
+    }
+    return `LANES_FILE: lanes "${owner}" and "${name}" use the same ${kind} and its one quota; make them one lane`;
+  });
 }

@@ -1,5 +1,5 @@
 import { BlockList, isIP } from 'node:net';
-import { ConfigError } from './error.js';
+import { ConfigError } from './environment.js';
 
 const LOOPBACK = new BlockList();
 LOOPBACK.addSubnet('127.0.0.0', 8, 'ipv4');
@@ -17,12 +17,12 @@ export function isLoopback(url: string): boolean {
 }
 
 /**
- * Refuses any base URL that is not on this machine, with a {@link ConfigError}. Demos, tests and the simulator go
- * through it, so that trying Volley out can never send a real text.
+ * Throws a {@link ConfigError} unless the URL's host is this machine. Demos, tests, and the simulator call it, so that
+ * trying out Volley never sends a real message.
  */
 export function assertLoopback(url: string): void {
   if (isLoopback(url)) return;
   throw new ConfigError([
-    'only a base URL on this machine (127.0.0.0/8, [::1] or localhost) is allowed here, so that no real text is sent',
+    'only a base URL on this machine (127.0.0.0/8, [::1] or localhost) is allowed here, so that no real message is sent',
   ]);
 }

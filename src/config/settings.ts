@@ -1,88 +1,133 @@
 import { z } from 'zod';
-import { MAX_RECIPIENTS } from './limits.js';
-import {
-  baseUrl,
-  count,
-  matching,
-  readCallbackUrl,
-  readCountry,
-  readHost,
-  readMayLose,
-  readPort,
-  readQuota,
-  readRedisUrl,
-  readSender,
-  span,
-  text,
-} from './setting-readers.js';
-
-const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
-
-/** How much is logged, in the words of the logger. */
-export type LogLevel = (typeof LOG_LEVELS)[number];
+import * as formats from './formats.js';
+import { MAX_HOURLY_QUOTA, MAX_RECIPIENTS_PER_REQUEST } from './lane.js';
 
 /**
- * Every setting of the environment: how its text is read, and its default, written as one would set it.
- * What a setting is for is told in `.env.example`, which a test holds equal to this table.
+ * Every setting: its name, format, default (as a user writes it), and purpose. `.env.example` is generated from this
+ * table: run `npm run env:example` after a change.
  */
+export const SECTIONS = {
+  'The service': {
+    MESSAGING_BASE_URL: z
+      .optional(formats.baseUrl('/outbound', 'https://host.example/smsmessaging/v1'))
+      .describe(`
+        Address of the messaging service. Required, except with \`volley up --simulator\`.`),
+    ACCOUNT_BASE_URL: z.optional(formats.baseUrl('/api/login', 'https://host.example')).describe(`
+        Address of the account service, which issues tokens. Default: the origin of MESSAGING_BASE_URL.
+        Set it if the two services have different hosts.`),
+    API_KEY: z.optional(formats.apiKey).describe(`
+        API key of a single lane, which is named "default". Set one of API_KEY, ACCOUNT_USERNAME with
+        ACCOUNT_PASSWORD, or LANES_FILE.`),
+    ACCOUNT_USERNAME: z.optional(z.string()).describe(`
+        User name of an account. Volley logs in with it and uses a token instead of an API key.`),
+    ACCOUNT_PASSWORD: z.optional(z.string()).describe(`
+        Password of ACCOUNT_USERNAME. If the service refuses it twice, Volley stops logging in, so that the service
+        does not lock the account.`),
+    ACCOUNT_TARGET_ID: z.optional(z.string()).describe(`
+        Child organisation to act for. Set it only if the account belongs to a reseller.`),
+    HOURLY_QUOTA: z
+      .prefault(formats.orAuto(formats.count(1, MAX_HOURLY_QUOTA, 'requests an hour')), 'auto')
+      .describe(`
+        Requests per hour that the API key may make; sends and polls count together. Set it if you know the number.
+        With "auto", Volley learns it from the service's 429 responses.`),
+    LANES_FILE: z.optional(z.string()).describe(`
+        Path of a JSON file with several lanes, one per API key or account. Set it instead of API_KEY. Example:
+          [{ "name": "acme", "apiKeyEnv": "ACME_KEY", "hourlyQuota": 5000 }]
+        Credentials are apiKeyEnv (the name of the variable that contains the key), apiKey, or
+          "account": { "usernameEnv": "ACME_USER", "passwordEnv": "ACME_PASSWORD", "targetAccountId": "…" }
+        Optional fields: hourlyQuota, maxRecipientsPerRequest, pollShare (0 to 0.9, default 0.2), pacing ("burst" or
+        "smooth"), unknownOutcome ("hold", "abandon after 24h" or "resend after 24h"), and clientCorrelator ("off",
+        "send" or "deduplicates"). HOURLY_QUOTA and MAX_RECIPIENTS_PER_REQUEST apply to lanes that do not set them.`),
+  },
+  Campaigns: {
+    SENDER_ADDRESS: z.optional(formats.sender).describe(`
+        Sender of campaigns that do not set one. Recipients cannot reply to a text sender, and most networks reject it.`),
+    SENDER_NAME: z.optional(z.string()).describe(`
+        Name of the sending application, passed to the service with each request.`),
+    DEFAULT_COUNTRY: z.optional(formats.country).describe(`
+        Country of phone numbers in national format. If not set, only international numbers (+44…) are valid,
+        because a wrong guess would text strangers.`),
+  },
+  Redis: {
+    REDIS_URL: z.optional(formats.redisUrl).describe(`
+        Redis server that stores the campaigns. Default: the server that \`volley up\` runs on this machine.`),
+    REDIS_PREFIX: z.prefault(formats.redisPrefix, 'volley').describe(`
+        Start of every Redis key. Change it if several installations share a server.`),
+    REDIS_MAY_LOSE: z.prefault(formats.orAuto(formats.duration('0s', '1m')), 'auto').describe(`
+        How much of its acknowledged writes Redis may lose in a power cut or failover. A process, a campaign, and
+        a resume wait for this long before their first message, so that a lost record does not cause a second send.
+        With "auto", Volley asks Redis: nothing with appendfsync always and no replica, otherwise 2s. Set it to 0s
+        only if Redis never loses a write.`),
+    RETENTION: z.prefault(formats.duration('1m', '3650d'), '30d').describe(`
+        How long to keep the data of a finished campaign. After that, its phone numbers are deleted.`),
+    SECRETS_KEY: z.optional(formats.secretsKey).describe(`
+        Key that encrypts tokens in Redis. If not set, anyone who can read Redis can read the tokens.`),
+  },
+  'Sending and following up': {
+    QUOTA_WINDOW_MS: z.prefault(formats.count(1_000, 86_400_000, 'milliseconds'), '3600000').describe(`
+        Window that the quota applies to. Keep the default; tests and demos use shorter windows.`),
+    MAX_RECIPIENTS_PER_REQUEST: z
+      .prefault(formats.count(1, MAX_RECIPIENTS_PER_REQUEST, 'recipients'), '1')
+      .describe(`
+        Recipients per send request. Raise it if the service accepts requests that contain an invalid number: its
+        documentation does not say what happens to the other recipients.`),
+    REQUEST_TIMEOUT_MS: z.prefault(formats.count(50, 300_000, 'milliseconds'), '30000').describe(`
+        How long to wait for a response before the outcome of a request is unknown. At most a tenth of
+        QUOTA_WINDOW_MS, because a permit is held back until its request can no longer arrive.`),
+    FOLLOW_UP_FIRST_MS: z.prefault(formats.count(1, 86_400_000, 'milliseconds'), '15000').describe(`
+        Time from a request to its first poll, until the delivery times of the lane are known.`),
+    FOLLOW_UP_DEADLINE: z.prefault(formats.duration('1s', '30d'), '72h').describe(`
+        How long to poll for delivery reports. Recipients without a final report by then become "unconfirmed".
+        Phones may be switched off for days.`),
+  },
+  Notifications: {
+    CALLBACK_URL: z.optional(formats.callbackUrl).describe(`
+        Public address of the notification receiver. If set, Volley subscribes each lane with a secret path below
+        it, and a notification replaces the polls of its request. If not set, Volley polls every request.`),
+    CALLBACK_SECURITY_TOKEN: z.optional(formats.securityToken).describe(`
+        Secret from which each lane's secret path and security token are derived. Required with CALLBACK_URL. Set the
+        same value for all processes.`),
+    CALLBACK_PROOF: z.prefault(formats.oneOf('token', 'path'), 'token').describe(`
+        How a notification proves that the service sent it: with its security token, or with the secret path alone.
+        Set "path" only if the service does not send the token. Anyone who can read the path, such as in a proxy's
+        log, can then forge notifications.`),
+  },
+  'HTTP API': {
+    HTTP_HOST: z.prefault(formats.host, '127.0.0.1').describe(`
+        Address that the HTTP API listens on. The API uses plain HTTP: put a TLS proxy in front before you expose it.`),
+    HTTP_PORT: z.prefault(formats.port, '8080').describe('Port of the HTTP API.'),
+    HTTP_REQUESTS_PER_MINUTE: z.prefault(formats.count(1, 1_000_000, 'requests'), '600').describe(`
+        Requests per minute that each API key may make to each process.`),
+    HTTP_MAX_JSON_MB: z.prefault(formats.count(1, 100, 'megabytes'), '10').describe(`
+        Largest JSON body. For longer lists, upload a CSV file, which is not kept in memory.`),
+    HTTP_MAX_UPLOAD_MB: z.prefault(formats.count(1, 10_000, 'megabytes'), '1000').describe(`
+        Largest CSV upload. A million rows with a name take about 30 megabytes.`),
+  },
+  Monitoring: {
+    METRICS_HOST: z.prefault(formats.host, '127.0.0.1').describe(`
+        Address on which a worker serves metrics to Prometheus, without authentication.`),
+    METRICS_PORT: z.optional(formats.port).describe(`
+        Port of a worker's metrics. If not set, the worker serves no metrics. Each worker on a machine needs its own
+        port. The HTTP API serves metrics on its own port.`),
+    LOG_LEVEL: z
+      .prefault(formats.oneOf('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'), 'info')
+      .describe(`
+        Lowest level to log. "debug" logs every turn, and "trace" logs every request.`),
+  },
+};
+
+/** The schema of the environment. */
 export const SETTINGS = z.object({
-  REDIS_URL: text(readRedisUrl).optional(),
-  REDIS_PREFIX: text(
-    matching(
-      /^[A-Za-z0-9_.:-]{1,60}$/,
-      'must be up to 60 letters, digits and _ . : - without spaces or braces',
-    ),
-  ).prefault('volley'),
-  REDIS_MAY_LOSE: text(readMayLose).prefault('auto'),
-
-  MESSAGING_BASE_URL: text(baseUrl('/outbound')).optional(),
-  ACCOUNT_BASE_URL: text(baseUrl('/api/login')).optional(),
-  API_KEY: text(matching(/^[\x21-\x7e]+$/, 'must be printable letters without spaces')).optional(),
-  ACCOUNT_USERNAME: z.string().optional(),
-  ACCOUNT_PASSWORD: z.string().optional(),
-  ACCOUNT_TARGET_ID: z.string().optional(),
-  HOURLY_QUOTA: text(readQuota).prefault('auto'),
-  LANES_FILE: z.string().optional(),
-
-  SENDER_ADDRESS: text(readSender).optional(),
-  SENDER_NAME: z.string().optional(),
-  DEFAULT_COUNTRY: text(readCountry).optional(),
-
-  QUOTA_WINDOW_MS: text(count(1_000, 86_400_000, 'milliseconds')).prefault('3600000'),
-  MAX_RECIPIENTS_PER_REQUEST: text(count(1, MAX_RECIPIENTS, 'recipients')).prefault('1'),
-  REQUEST_TIMEOUT_MS: text(count(50, 300_000, 'milliseconds')).prefault('30000'),
-  FOLLOW_UP_FIRST_MS: text(count(1, 86_400_000, 'milliseconds')).prefault('15000'),
-  FOLLOW_UP_DEADLINE: text(span('1s', '30d')).prefault('72h'),
-  RETENTION: text(span('1m', '3650d')).prefault('30d'),
-
-  HTTP_HOST: text(readHost).prefault('127.0.0.1'),
-  HTTP_PORT: text(readPort).prefault('8080'),
-  HTTP_REQUESTS_PER_MINUTE: text(count(1, 1_000_000, 'requests')).prefault('600'),
-  HTTP_MAX_JSON_MB: text(count(1, 100, 'megabytes')).prefault('10'),
-  HTTP_MAX_UPLOAD_MB: text(count(1, 10_000, 'megabytes')).prefault('1000'),
-
-  CALLBACK_URL: text(readCallbackUrl).optional(),
-  CALLBACK_SECURITY_TOKEN: text(
-    matching(
-      /^[\x21-\x7e]{16,200}$/,
-      'must be 16 to 200 printable letters without spaces; make one with: openssl rand -base64 32',
-    ),
-  ).optional(),
-  CALLBACK_PROOF: z.enum(['token', 'path'], 'must be "token" or "path"').prefault('token'),
-
-  SECRETS_KEY: text(
-    matching(
-      /^(?:[0-9a-fA-F]{64}|[A-Za-z0-9+/_-]{43}=?)$/,
-      'must be 32 random bytes in base64 or hex; make one with: openssl rand -base64 32',
-    ),
-  ).optional(),
-
-  METRICS_HOST: text(readHost).prefault('127.0.0.1'),
-  METRICS_PORT: text(readPort).optional(),
-  LOG_LEVEL: z.enum(LOG_LEVELS, `must be one of ${LOG_LEVELS.join(', ')}`).prefault('info'),
+  ...SECTIONS['The service'],
+  ...SECTIONS.Campaigns,
+  ...SECTIONS.Redis,
+  ...SECTIONS['Sending and following up'],
+  ...SECTIONS.Notifications,
+  ...SECTIONS['HTTP API'],
+  ...SECTIONS.Monitoring,
 });
 
-/** The settings after reading: durations in milliseconds, numbers as numbers, defaults in place. */
+/** The value of each setting: durations in milliseconds, numbers as numbers, defaults filled in. */
 export type Settings = z.output<typeof SETTINGS>;
 
 /** The name of a setting, as in the environment. */
@@ -91,16 +136,5 @@ export type SettingName = keyof Settings;
 /** The names of all settings. */
 export const SETTING_NAMES: readonly SettingName[] = SETTINGS.keyof().options;
 
-const SECRET: readonly SettingName[] = [
-  'REDIS_URL',
-  'API_KEY',
-  'ACCOUNT_USERNAME',
-  'ACCOUNT_PASSWORD',
-  'SECRETS_KEY',
-  'CALLBACK_SECURITY_TOKEN',
-];
-
-/** True for a setting whose value is never shown. Base URLs are not shown either: people put passwords into them. */
-export function isSecret(name: string): boolean {
-  return name.endsWith('_URL') || SECRET.some((secret) => secret === name);
-}
+/** How much is logged. */
+export type LogLevel = Settings['LOG_LEVEL'];

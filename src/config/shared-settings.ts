@@ -4,8 +4,8 @@ import { version } from '../version.js';
 import type { Config } from './config.js';
 
 /**
- * What all workers should have alike, because each lane goes by the settings of whichever process serves it: the name
- * of each setting, and what it is, in words without a secret. Of lanes it is their number and a digest of their rules.
+ * The settings that must be the same for all workers, because any worker may serve any lane: name and value, without
+ * secrets. Lanes are represented by their number and a digest of their rules.
  */
 export function sharedSettings(config: Config): Readonly<Record<string, string>> {
   const { callback, redisMayLoseMs } = config;
@@ -25,7 +25,7 @@ export function sharedSettings(config: Config): Readonly<Record<string, string>>
   };
 }
 
-/** Whoever lists the same lanes in another order means the same. */
+/** Does not depend on the order of the lanes or of their fields. */
 function digest(rules: readonly { readonly name: string }[]): string {
   const sorted = rules.map((lane) => JSON.stringify(Object.entries(lane).sort())).sort();
   return createHash('sha256').update(sorted.join('\n')).digest('hex').slice(0, 6);

@@ -5,7 +5,7 @@ import { createTransport } from './transport.js';
 export interface AccountCredentials {
   readonly username: string;
   readonly password: string;
-  readonly targetAccountId?: string;
+  readonly targetAccountId?: string | undefined;
 }
 
 interface AccountSettings {

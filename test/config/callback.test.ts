@@ -14,8 +14,8 @@ function problems(environment: Record<string, string>): readonly string[] {
   return [];
 }
 
-describe('the callback', () => {
-  it('is off as long as no address is set', () => {
+describe('The callback', () => {
+  it('is not used unless CALLBACK_URL is set', () => {
     expect(loadConfig(SERVICE).callback).toBeUndefined();
     expect(loadConfig({ ...SERVICE, CALLBACK_SECURITY_TOKEN: TOKEN }).callback).toBeUndefined();
   });
@@ -24,29 +24,29 @@ describe('the callback', () => {
     ['https://volley.example/in/', 'https://volley.example/in'],
     ['https://volley.example', 'https://volley.example'],
     ['http://127.0.0.1:8080/in', 'http://127.0.0.1:8080/in'],
-  ])('takes %s', (given, url) => {
-    const settings = { CALLBACK_URL: given, CALLBACK_SECURITY_TOKEN: TOKEN };
+  ])('accepts the address %s', (text, url) => {
+    const settings = { CALLBACK_URL: text, CALLBACK_SECURITY_TOKEN: TOKEN };
     const callback = { url, securityToken: TOKEN, proof: 'token' };
     expect(loadConfig({ ...SERVICE, ...settings }).callback).toEqual(callback);
     expect(loadLocalConfig(settings).callback).toEqual(callback);
   });
 
   it.each([
-    ['http://volley.example/in', /https address that the service can reach/],
-    ['volley.example', /https address/],
-    ['ftp://127.0.0.1', /https address/],
-    ['https://me:secret@volley.example', /must not hold a user/],
-    ['https://volley.example/in?a=b', /must not hold a user, a password, a \?/],
+    ['http://volley.example/in', /an https URL that the service can reach/],
+    ['volley.example', /https URL/],
+    ['ftp://127.0.0.1', /https URL/],
+    ['https://me:secret@volley.example', /must not contain a user/],
+    ['https://volley.example/in?a=b', /must not contain a user, a password, a \?/],
     ['https://volley.example/in/*', /without \* and %2F/],
     ['https://volley.example/a%2Fb', /without \* and %2F/],
     ['https://volley.example/v1/campaigns', /not below \/v1/],
-  ])('does not take %s, and says what would be right', (given, right) => {
-    const found = problems({ CALLBACK_URL: given, CALLBACK_SECURITY_TOKEN: TOKEN });
-    expect(found).toEqual([expect.stringMatching(right)]);
+  ])('rejects the address %s and says what it must be', (text, expected) => {
+    const found = problems({ CALLBACK_URL: text, CALLBACK_SECURITY_TOKEN: TOKEN });
+    expect(found).toEqual([expect.stringMatching(expected)]);
     expect(found.join()).not.toContain('secret@');
   });
 
-  it('needs a security token, long enough to be none that can be guessed', () => {
+  it('needs a security token that is too long to guess', () => {
     const CALLBACK_URL = 'https://volley.example/in';
     expect(problems({ CALLBACK_URL })).toEqual([
       expect.stringMatching(/^CALLBACK_SECURITY_TOKEN must be set/),
@@ -59,7 +59,7 @@ describe('the callback', () => {
     ]);
   });
 
-  it('is blotted out of every log, and so is what is made of it for each lane', () => {
+  it('has a security token that the log masks, along with the secrets derived from it for each lane', () => {
     const config = loadConfig({
       ...SERVICE,
       CALLBACK_URL: 'https://volley.example/in',

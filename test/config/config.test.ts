@@ -31,15 +31,15 @@ function problems(environment: Environment, options?: ConfigOptions): readonly s
   return problemsOf(() => loadConfig({ ...SERVICE, ...environment }, options));
 }
 
-/** What is wrong with one setting whose others are right. */
+/** The only problem of an environment. */
 function problem(environment: Environment): string {
   const found = problems(environment);
   expect(found).toHaveLength(1);
   return found[0] ?? '';
 }
 
-describe('the configuration of a single lane', () => {
-  it('needs no more than a key and an address, and has a default for all else', () => {
+describe('The configuration of a single lane', () => {
+  it('needs only an API key and an address, and has a default for everything else', () => {
     expect(loadConfig(SERVICE)).toEqual({
       redisUrl: undefined,
       redisPrefix: 'volley',
@@ -63,6 +63,12 @@ describe('the configuration of a single lane', () => {
       followUpFirstMs: 15_000,
       followUpDeadlineMs: 72 * 3_600_000,
       retentionMs: 30 * 86_400_000,
+      senderAddress: undefined,
+      senderName: undefined,
+      defaultCountry: undefined,
+      secretsKey: undefined,
+      callback: undefined,
+      metrics: undefined,
       logLevel: 'info',
       http: {
         host: '127.0.0.1',
@@ -74,7 +80,7 @@ describe('the configuration of a single lane', () => {
     } satisfies Config);
   });
 
-  it('takes every setting from the environment', () => {
+  it('reads every setting from the environment', () => {
     const config = loadConfig({
       ...SERVICE,
       REDIS_URL: 'rediss://user:pass%2Fword@redis.example:6380/2',
@@ -111,7 +117,7 @@ describe('the configuration of a single lane', () => {
     expect(config.lanes).toMatchObject([{ hourlyQuota: 5_000, maxRecipientsPerRequest: 50 }]);
   });
 
-  it('sends with an account where there is no key', () => {
+  it('uses an account if no API key is set', () => {
     const account = { ACCOUNT_USERNAME: 'ann', ACCOUNT_PASSWORD: ' a b ', ACCOUNT_TARGET_ID: '77' };
     expect(loadConfig({ ...SERVICE, API_KEY: '', ...account }).lanes[0]?.credentials).toEqual({
       kind: 'account',
@@ -121,15 +127,15 @@ describe('the configuration of a single lane', () => {
     });
   });
 
-  it('takes an empty setting for one that is not set, and forgives space around a value', () => {
+  it('ignores empty settings, and spaces around values', () => {
     expect(loadConfig({ ...SERVICE, HOURLY_QUOTA: '', RETENTION: '  ', API_KEY: ' the-key\n' })).toEqual(
       loadConfig(SERVICE),
     );
   });
 });
 
-describe('faults', () => {
-  it('are told all at once', () => {
+describe('Configuration errors', () => {
+  it('are reported together', () => {
     expect(
       problemsOf(() =>
         loadConfig({
@@ -141,11 +147,11 @@ describe('faults', () => {
         }),
       ).map((text) => text.split(' ')[0]),
     ).toEqual([
-      'REDIS_URL',
       'HOURLY_QUOTA',
+      'REDIS_URL',
       'RETENTION',
-      'API_KEY',
       'FOLLOW_UP_DEADLINE',
+      'API_KEY',
       'MESSAGING_BASE_URL',
     ]);
   });
@@ -167,25 +173,29 @@ describe('faults', () => {
     [
       'SENDER_ADDRESS',
       'toolongsendername',
-      /up to 11 letters: The sender takes 17 characters .* at most 11; it is/,
+      /up to 11 characters: The sender takes 17 characters .* at most 11; it is/,
     ],
     ['SENDER_ADDRESS', '+12 34', /a number of up to 15 digits/],
     ['DEFAULT_COUNTRY', 'UK', /ISO 3166 .* the United Kingdom is GB/],
     ['DEFAULT_COUNTRY', 'Denmark', /ISO 3166/],
-    ['LOG_LEVEL', 'loud', /one of fatal, error, warn, info, debug, trace, silent/],
+    [
+      'LOG_LEVEL',
+      'loud',
+      /must be "fatal", "error", "warn", "info", "debug", "trace" or "silent"; it is "loud"/,
+    ],
     ['REDIS_PREFIX', '{a}', /letters, digits/],
-    ['SECRETS_KEY', 'correct horse battery staple', /32 random bytes .* openssl rand -base64 32/],
+    ['SECRETS_KEY', 'correct horse battery staple', /32 random bytes .* `openssl rand -base64 32`/],
     ['API_KEY', 'two words', /without spaces/],
     ['MESSAGING_BASE_URL', 'host.example/v1', /http\(s\) URL, the part before \/outbound/],
     ['MESSAGING_BASE_URL', 'ftp://host.example', /http\(s\) URL/],
-    ['MESSAGING_BASE_URL', 'https://host.example/v1?a=b', /must not hold a \? or # part/],
+    ['MESSAGING_BASE_URL', 'https://host.example/v1?a=b', /must not contain a \? or # part/],
     [
       'MESSAGING_BASE_URL',
       'https://host.example/v1/outbound/ACME/requests',
       /only the part before \/outbound: https:\/\/host\.example\/v1$/,
     ],
     ['ACCOUNT_BASE_URL', 'accounts', /part before \/api\/login/],
-  ])('in %s (%s) come with what would be right', (name, value, right) => {
+  ])('in %s (%s) say what it must be', (name, value, right) => {
     const found = problem({ [name]: value });
     expect(found).toMatch(right);
     expect(found.startsWith(`${name} must`)).toBe(true);
@@ -198,7 +208,7 @@ describe('faults', () => {
     ['SECRETS_KEY', 'hunter2'],
     ['MESSAGING_BASE_URL', 'https://me:hunter2@host.example'],
     ['LOG_LEVEL', 'a-long-key-pasted-into-the-wrong-line-hunter2'],
-  ])('in %s never repeat a secret that stands there', (name, value) => {
+  ])('in %s never contain the secret in its value', (name, value) => {
     expect(problem({ [name]: value })).not.toContain('hunter2');
   });
 
@@ -207,20 +217,20 @@ describe('faults', () => {
     'https://host.example/v1/outbound',
     'https://host.example/v1/outbound/',
     'https://HOST.example/v1//',
-  ])('are not seen in %s, whose meaning is plain', (url) => {
+  ])('do not occur for %s, which has one possible meaning', (url) => {
     expect(loadConfig({ ...SERVICE, MESSAGING_BASE_URL: url }).messagingBaseUrl).toBe(
       'https://host.example/v1',
     );
   });
 
-  it('between a timeout and its window say how long the timeout may be', () => {
+  it('name the longest timeout that a quota window allows', () => {
     expect(problem({ QUOTA_WINDOW_MS: '10000' })).toMatch(
-      /^REQUEST_TIMEOUT_MS must be at most a tenth of QUOTA_WINDOW_MS, here 1000/,
+      /^REQUEST_TIMEOUT_MS must be at most a tenth of QUOTA_WINDOW_MS \(1000\)/,
     );
     expect(problems({ QUOTA_WINDOW_MS: '10000', REQUEST_TIMEOUT_MS: '1000' })).toEqual([]);
   });
 
-  it('in one setting cast no blame on the settings it is compared with', () => {
+  it('in one setting do not cause errors in the settings that it is compared with', () => {
     expect(problem({ QUOTA_WINDOW_MS: '10000', REQUEST_TIMEOUT_MS: 'soon' })).toMatch(/^REQUEST_TIMEOUT_MS/);
   });
 
@@ -229,31 +239,31 @@ describe('faults', () => {
     [{ API_KEY: '', ACCOUNT_USERNAME: 'ann' }, /^ACCOUNT_PASSWORD must be set/],
     [{ API_KEY: '', ACCOUNT_PASSWORD: 'pw' }, /^ACCOUNT_USERNAME must be set/],
     [{ API_KEY: '' }, /^API_KEY must be set, or ACCOUNT_USERNAME and ACCOUNT_PASSWORD, or LANES_FILE/],
-  ])('in credentials name what is missing or too much (%o)', (environment, told) => {
-    expect(problem(environment)).toMatch(told);
+  ])('in credentials name the missing or contradictory settings (%o)', (environment, message) => {
+    expect(problem(environment)).toMatch(message);
   });
 });
 
-describe('a name that looks like a setting', () => {
+describe('A misspelled setting', () => {
   it.each([
     ['HOURLY_QOUTA', 'HOURLY_QUOTA'],
     ['MESSAGING_BASEURL', 'MESSAGING_BASE_URL'],
     ['REDIS_URI', 'REDIS_URL'],
     ['LANE_FILE', 'LANES_FILE'],
-  ])('gets a hint: %s is %s', (slip, meant) => {
-    expect(configHints({ [slip]: 'x' })).toEqual([
-      `${slip} is set, which is no setting of Volley; did you mean ${meant}?`,
+  ])('gets a hint: %s is probably %s', (misspelled, setting) => {
+    expect(configHints({ [misspelled]: 'x' })).toEqual([
+      `${misspelled} is set but is not a Volley setting; did you mean ${setting}?`,
     ]);
   });
 
   it.each(['PATH', 'API_KEY_ACME', 'REDIS_URL_2', 'HOURLY_QUOTA', 'LOGNAME', 'SENDER'])(
-    'is not seen in %s',
+    'is not suspected in %s',
     (name) => {
       expect(configHints({ [name]: 'x' })).toEqual([]);
     },
   );
 
-  it('is told of beside the fault it may have caused, and is none by itself', () => {
+  it('is mentioned next to the error it may have caused, and is not an error by itself', () => {
     expect(problems({ HOURLY_QOUTA: '5' })).toEqual([]);
     const [missing, hint] = problems({ MESSAGING_BASE_URL: '', MESSAGING_BASEURL: 'https://host.example' });
     expect(missing).toMatch(/^MESSAGING_BASE_URL must be set/);
@@ -261,15 +271,16 @@ describe('a name that looks like a setting', () => {
   });
 });
 
-describe('a lanes file', () => {
+describe('A lanes file', () => {
   const lanesOf = (json: string, environment: Environment = {}) =>
     loadConfig(
       { MESSAGING_BASE_URL: 'https://host.example', LANES_FILE: 'lanes.json', ...environment },
       { readFile: () => json },
     ).lanes;
-  const faultsOf = (json: string, environment?: Environment) => problemsOf(() => lanesOf(json, environment));
+  const problemsIn = (json: string, environment?: Environment) =>
+    problemsOf(() => lanesOf(json, environment));
 
-  it('gives each lane its credentials and rules, and the environment what it does not say', () => {
+  it('defines the credentials and rules of each lane; the environment supplies the defaults', () => {
     const json = `\uFEFF{ "lanes": [
       { "name": "acme", "apiKeyEnv": "ACME_KEY", "hourlyQuota": 500, "pollShare": 0.5, "pacing": "smooth",
         "maxRecipientsPerRequest": 7, "unknownOutcome": "abandon after 24h", "clientCorrelator": "deduplicates" },
@@ -307,30 +318,30 @@ describe('a lanes file', () => {
     ]);
   });
 
-  it('may be a bare list', () => {
+  it('can be a plain list', () => {
     expect(lanesOf('[{ "name": "a", "apiKey": "k" }]')).toHaveLength(1);
   });
 
-  it('with broken syntax names the line, and repeats nothing of the file', () => {
-    expect(faultsOf('[\n  { "name": "a",\n    "apiKey" "hunter2" }\n]')).toEqual([
+  it('with a syntax error is reported by line, without its contents', () => {
+    expect(problemsIn('[\n  { "name": "a",\n    "apiKey" "hunter2" }\n]')).toEqual([
       'lanes.json, line 3: not valid JSON (colon expected)',
     ]);
   });
 
   it.each(['', '[]', '{}', '{"lanes":[]}', '7', 'null', '"lanes"'])(
-    'without a lane in it is a fault: %s',
+    'without a lane is an error: %s',
     (json) => {
-      expect(faultsOf(json)).toHaveLength(1);
+      expect(problemsIn(json)).toHaveLength(1);
     },
   );
 
-  it('that is not there is named, with what the system says', () => {
+  it('that cannot be read is reported with the system error', () => {
     expect(
       problemsOf(() => loadConfig({ ...SERVICE, API_KEY: '', LANES_FILE: '/nowhere/lanes.json' })),
-    ).toEqual(['LANES_FILE must name a file that can be read; /nowhere/lanes.json cannot (ENOENT)']);
+    ).toEqual(['LANES_FILE must be a file that you can read; /nowhere/lanes.json cannot be read (ENOENT)']);
   });
 
-  it('with faults has all of them told, each by line, lane and field', () => {
+  it('with errors has all of them reported, each by line, lane, and field', () => {
     const json = `[
       { "name": "a", "apiKey": "k1", "hourlyQouta": 3 },
       { "name": "b", "apiKeyEnv": "NOPE", "pollShare": 1,
@@ -348,84 +359,84 @@ describe('a lanes file', () => {
       { "name": "j", "apiKey": "k9" },
       12
     ]`;
-    const told = faultsOf(json);
+    const reported = problemsIn(json);
     expect(
-      told.map((text) => text.replace(/^lanes\.json, line (\d+), lane (\S+( d")?): /, '$1 $2 ')),
+      reported.map((text) => text.replace(/^lanes\.json, line (\d+), lane (\S+( d")?): /, '$1 $2 ')),
     ).toEqual([
       '2 "a" hourlyQouta is not a field; did you mean hourlyQuota?',
       '3 "b" pollShare must be a share from 0 to 0.9, such as 0.2',
       '4 "b" pacing must be "burst" or "smooth"',
       '3 "b" apiKeyEnv names NOPE, which is not set (needed as apiKey)',
-      '5 "c d" name must be up to 40 letters, digits and _ . -, beginning with a letter or digit',
+      '5 "c d" name must be up to 40 letters, digits and _ . -, starting with a letter or digit',
       '5 "c d" hourlyQuota must be a whole number of requests an hour from 1 to 10000000, or "auto"',
-      '6 4 name must be up to 40 letters, digits and _ . -, beginning with a letter or digit',
-      '6 4 maxRecipientsPerRequest must be at least 1',
-      '7 "e" has no credentials: give one of apiKey, apiKeyEnv (the name of a variable) or account',
-      '8 "f" has more than one kind of credentials: give one of apiKey, apiKeyEnv (the name of a variable) or account',
+      '6 4 name must be up to 40 letters, digits and _ . -, starting with a letter or digit',
+      '6 4 maxRecipientsPerRequest must be a whole number from 1 to 1000',
+      '7 "e" has no credentials: set one of apiKey, apiKeyEnv (the name of a variable) or account',
+      '8 "f" has more than one kind of credentials: set one of apiKey, apiKeyEnv (the name of a variable) or account',
       '9 "g" account.pasword is not a field; did you mean password?',
       '10 "h" account.password must be given as either password or passwordEnv',
       '11 "i" unknownOutcome must be "hold", "abandon after 24h" or "resend after 24h", with a duration such as 90m, 24h or 3d',
       '12 "i" unknownOutcome must be "hold", "abandon after 24h" or "resend after 24h", with a duration such as 90m, 24h or 3d',
-      '15 "j" name is taken by a lane above: every lane needs a name of its own',
+      '15 "j" name is already used by a lane above: each lane needs its own name',
       '16 14 must be an object with a name and credentials',
     ]);
-    expect(told.join()).not.toMatch(/hunter2|k[1-9]/);
+    expect(reported.join()).not.toMatch(/hunter2|k[1-9]/);
   });
 
-  it('cannot give two lanes one key or one account, for they would share its quota', () => {
-    const keys = faultsOf('[{"name":"a","apiKeyEnv":"X"},{"name":"b","apiKeyEnv":"Y"}]', {
+  it('cannot give two lanes the same key or account, because they would share its quota', () => {
+    const keys = problemsIn('[{"name":"a","apiKeyEnv":"X"},{"name":"b","apiKeyEnv":"Y"}]', {
       X: 'k-77',
       Y: 'k-77',
     });
     expect(keys).toEqual([
-      'LANES_FILE: lanes "a" and "b" send with the same API key, and so would share its quota; make them one lane',
+      'LANES_FILE: lanes "a" and "b" use the same API key and its one quota; make them one lane',
     ]);
     const account = (target: string) => `{"username":"u","password":"p","targetAccountId":"${target}"}`;
     const two = (one: string, other: string) =>
-      faultsOf(`[{"name":"a","account":${account(one)}},{"name":"b","account":${account(other)}}]`);
-    expect(two('1', '1')[0]).toMatch(/lanes "a" and "b" send with the same account/);
+      problemsIn(`[{"name":"a","account":${account(one)}},{"name":"b","account":${account(other)}}]`);
+    expect(two('1', '1')[0]).toMatch(/lanes "a" and "b" use the same account/);
     expect(two('1', '2')).toEqual([]);
   });
 
-  it('excludes a key beside it, unless one of its lanes names that variable', () => {
-    expect(faultsOf('[{"name":"a","apiKey":"k"}]', { API_KEY: 'other' })).toEqual([
-      'API_KEY and LANES_FILE are both set: unset one, or let a lane of lanes.json name API_KEY',
+  it('cannot be combined with API_KEY, unless one of its lanes names that variable', () => {
+    expect(problemsIn('[{"name":"a","apiKey":"k"}]', { API_KEY: 'other' })).toEqual([
+      'API_KEY and LANES_FILE are both set: unset one, or name API_KEY in a lane of lanes.json',
     ]);
-    expect(faultsOf('[{"name":"a","apiKeyEnv":"API_KEY"}]', { API_KEY: 'other' })).toEqual([]);
+    expect(problemsIn('[{"name":"a","apiKeyEnv":"API_KEY"}]', { API_KEY: 'other' })).toEqual([]);
   });
 
-  it('cannot give an unknown outcome up while its answer may still come', () => {
+  it('cannot abandon an unknown outcome while a response may still arrive', () => {
     const json = '[{"name":"a","apiKey":"k","unknownOutcome":"abandon after 30s"}]';
-    expect(faultsOf(json)[0]).toMatch(
+    expect(problemsIn(json)[0]).toMatch(
       /lane "a": unknownOutcome must wait longer than REQUEST_TIMEOUT_MS \(30s\)/,
     );
-    expect(faultsOf(json, { REQUEST_TIMEOUT_MS: '10000' })).toEqual([]);
+    expect(problemsIn(json, { REQUEST_TIMEOUT_MS: '10000' })).toEqual([]);
   });
 });
 
-describe('the configuration of a command that only speaks with Redis', () => {
-  it('needs nothing at all', () => {
+describe('The configuration of a command that only uses Redis', () => {
+  it('needs no settings', () => {
     const { lanes } = loadLocalConfig({});
     expect(lanes).toMatchObject([{ name: 'default', hourlyQuota: 'auto' }]);
     expect(lanes[0]).not.toHaveProperty('credentials');
   });
 
-  it('knows the lanes of the file without the secrets they name', () => {
+  it('contains the lanes of the file without their credentials', () => {
     const readFile = (): string => '[{"name":"a","apiKeyEnv":"NOT_HERE","hourlyQuota":9}]';
     expect(loadLocalConfig({ LANES_FILE: 'lanes.json' }, { readFile }).lanes).toMatchObject([
       { name: 'a', hourlyQuota: 9 },
     ]);
   });
 
-  it('is checked as strictly in what is set', () => {
+  it('is checked as strictly as the whole configuration', () => {
     expect(problemsOf(() => loadLocalConfig({ REDIS_URL: 'nowhere', RETENTION: '7' }))).toHaveLength(2);
   });
 });
 
-describe('a simulator in place of the service', () => {
+describe('A simulator in place of the service', () => {
   const simulator = { messagingBaseUrl: 'http://127.0.0.1:8080/v1', accountBaseUrl: 'http://127.0.0.1:8080' };
 
-  it('needs no account, and is used whatever address is set', () => {
+  it('needs no credentials, and replaces the configured address', () => {
     expect(loadConfig({}, { simulator })).toMatchObject({
       ...simulator,
       lanes: [{ credentials: { kind: 'apiKey', apiKey: 'simulator' } }],
@@ -433,7 +444,7 @@ describe('a simulator in place of the service', () => {
     expect(loadConfig(SERVICE, { simulator }).messagingBaseUrl).toBe(simulator.messagingBaseUrl);
   });
 
-  it('is on this machine, or is refused', () => {
+  it('must be on this machine', () => {
     const elsewhere = { ...simulator, accountBaseUrl: 'https://host.example' };
     expect(problemsOf(() => loadConfig({}, { simulator: elsewhere }))[0]).toMatch(
       /only a base URL on this machine/,
@@ -448,7 +459,7 @@ describe('assertLoopback', () => {
     'https://localhost/x',
     'http://[::1]:80/',
     'http://127.1',
-  ])('lets %s pass', (url) => {
+  ])('accepts %s', (url) => {
     expect(() => assertLoopback(url)).not.toThrow();
   });
 
@@ -464,12 +475,12 @@ describe('assertLoopback', () => {
     'redis://127.0.0.1',
     '127.0.0.1',
     '',
-  ])('refuses %j', (url) => {
+  ])('rejects %j', (url) => {
     expect(() => assertLoopback(url)).toThrow(ConfigError);
   });
 });
 
-describe('secrets', () => {
+describe('secretsOf', () => {
   const config = loadConfig(
     {
       MESSAGING_BASE_URL: 'https://host.example',
@@ -483,7 +494,7 @@ describe('secrets', () => {
     },
   );
 
-  it('are all listed for the log to blot out', () => {
+  it('lists every secret, for the log to mask', () => {
     expect(secretsOf(config).sort()).toEqual(['c'.repeat(64), 'key-secret', 'pw-secret', 'redis-secret']);
   });
 });
@@ -493,7 +504,7 @@ describe('.env', () => {
   afterEach(() => rmSync(join(directory, '.env'), { force: true, recursive: true }));
   afterAll(() => rmSync(directory, { recursive: true }));
 
-  it('lies under the real environment, which is not changed', () => {
+  it('does not override or change the real environment', () => {
     writeFileSync(join(directory, '.env'), 'API_KEY="from the file"\nRETENTION=7d # a week\n');
     const real = { API_KEY: 'real' };
     expect(loadDotEnv(directory, real)).toEqual({ API_KEY: 'real', RETENTION: '7d' });
@@ -502,7 +513,7 @@ describe('.env', () => {
     expect(process.env['RETENTION']).toBeUndefined();
   });
 
-  it('that cannot be read is named', () => {
+  it('that cannot be read is an error', () => {
     mkdirSync(join(directory, '.env'));
     expect(problemsOf(() => loadDotEnv(directory))[0]).toMatch(/\.env cannot be read \(EISDIR\)/);
   });

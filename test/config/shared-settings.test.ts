@@ -14,9 +14,9 @@ const settingsOf = (changes: Environment = {}) =>
     }),
   );
 
-test('what workers tell each other of their settings holds no secret', () => {
-  const told = JSON.stringify(settingsOf());
-  for (const secret of [...Object.values(SECRETS), SECRETS_KEY]) expect(told).not.toContain(secret);
+test('The settings that workers share contain no secret', () => {
+  const shared = JSON.stringify(settingsOf());
+  for (const secret of [...Object.values(SECRETS), SECRETS_KEY]) expect(shared).not.toContain(secret);
   expect(settingsOf({ API_KEY: 'another' })).toEqual(settingsOf());
 });
 
@@ -26,8 +26,8 @@ test.each([
   ['REQUEST_TIMEOUT_MS', '10000', 'REQUEST_TIMEOUT_MS'],
   ['RETENTION', '3d', 'RETENTION'],
   ['CALLBACK_PROOF', 'path', 'CALLBACK_PROOF'],
-])('%s of another value makes them differ in one thing', (setting, value, name) => {
-  const [mine, others] = [settingsOf(), settingsOf({ [setting]: value })];
-  const differing = Object.keys(mine).filter((each) => mine[each] !== others[each]);
+])('A different %s changes exactly one shared setting', (setting, value, name) => {
+  const [one, other] = [settingsOf(), settingsOf({ [setting]: value })];
+  const differing = Object.keys(one).filter((key) => one[key] !== other[key]);
   expect(differing).toEqual([name]);
 });

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { parse } from 'dotenv';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import { envExample } from '../../src/config/env-example.js';
 import { loadConfig } from '../../src/config/index.js';
 import { SETTING_NAMES, SETTINGS } from '../../src/config/settings.js';
 
@@ -22,25 +23,33 @@ const defaults = Object.fromEntries(
 );
 
 describe('.env.example', () => {
-  it('shows every setting once, and nothing that is no setting', () => {
+  it('is the text that `npm run env:example` generates', () => {
+    expect(example).toBe(envExample());
+  });
+
+  it('contains every setting once and nothing else', () => {
     expect(entries.map(({ name }) => name).sort()).toEqual([...SETTING_NAMES].sort());
     expect(example.match(/^#?[A-Z][A-Z_]*=/gm)).toHaveLength(entries.length);
   });
 
-  it('shows each default as the program has it', () => {
+  it('shows the default of each setting', () => {
     expect(Object.fromEntries(entries.map(({ name, value }) => [name, value]))).toEqual(defaults);
   });
 
-  it.each(entries)('says in a comment what $name is for', ({ comment }) => {
+  it.each(entries)('describes $name in a comment', ({ comment }) => {
     expect(comment.join(' ')).toMatch(/^# [A-Z0-9].{30,}\.$/);
   });
 
-  it('changes nothing as long as nothing is filled in', () => {
+  it('has no line that is too long to read', () => {
+    expect(example.split('\n').filter((line) => line.length > 120)).toEqual([]);
+  });
+
+  it('has no effect until you fill something in', () => {
     const filled = { API_KEY: 'a-key', MESSAGING_BASE_URL: 'https://host.example' };
     expect(loadConfig({ ...parse(example), ...filled })).toEqual(loadConfig(filled));
   });
 
-  it('changes nothing when every default is set by hand', () => {
+  it('has no effect if you set every default by hand', () => {
     const filled = { API_KEY: 'a-key', MESSAGING_BASE_URL: 'https://host.example' };
     const byHand = parse(example.replaceAll(/^#(?=[A-Z][A-Z_]*=)/gm, ''));
     expect(loadConfig({ ...byHand, ...filled })).toEqual(loadConfig(filled));

@@ -6,6 +6,7 @@ import { promisify } from 'node:util';
 import { afterAll, describe, expect, test } from 'vitest';
 import { RECIPIENT_STATES, SETTLED_STATES } from '../../src/campaign/recipient.js';
 import { EXIT } from '../../src/cli/exit.js';
+import { laneSchema } from '../../src/config/lane.js';
 import { readLanesFile } from '../../src/config/lanes-file.js';
 import { SETTING_NAMES } from '../../src/config/settings.js';
 import { MAGIC_RECIPIENTS, startSimulator } from '../../src/simulator/index.js';
@@ -60,17 +61,16 @@ describe('the README', () => {
     expect(tableUnder('exit code').map(([code]) => Number(code))).toEqual(Object.values(EXIT));
   });
 
-  test('names settings that there are', () => {
+  test('names only settings that exist', () => {
     const named = new Set(readme.match(/(?<=`)[A-Z]+(?:_[A-Z]+)+(?=`)/g));
     expect([...named].filter((name) => !SETTING_NAMES.some((known) => known === name))).toEqual([]);
     expect(named.size).toBeGreaterThan(5);
   });
 
-  test('shows a lanes file without a fault', () => {
+  test('shows a valid lanes file', () => {
     const [json = ''] = blocks(readme, 'json');
     const environment = { MAIN_KEY: 'k', REMINDERS_USER: 'u', REMINDERS_PASSWORD: 'p' };
-    const defaults = { hourlyQuota: 'auto', maxRecipientsPerRequest: 1 } as const;
-    const { lanes, problems } = readLanesFile('lanes.json', json, environment, defaults);
+    const { lanes, problems } = readLanesFile('lanes.json', json, laneSchema('auto', 1), environment);
     expect({ problems, names: lanes.map(({ name }) => name) }).toEqual({
       problems: [],
       names: ['main', 'reminders'],

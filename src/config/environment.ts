@@ -1,0 +1,35 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parse } from 'dotenv';
+
+/** Environment variables by name, as in `process.env`. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** The configuration is invalid. The error contains every problem and no secret. */
+export class ConfigError extends Error {
+  /** Stable, so that callers need not parse messages. */
+  readonly code = 'ERR_VOLLEY_CONFIG';
+  /** One sentence per problem: which setting is invalid, and what it must be. */
+  readonly problems: readonly string[];
+
+  constructor(problems: readonly string[]) {
+    super(['The configuration is invalid:', ...problems.map((problem) => `  - ${problem}`)].join('\n'));
+    this.name = 'ConfigError';
+    this.problems = problems;
+  }
+}
+
+/**
+ * The environment plus the settings of `.env` in `directory`. Variables of the environment take precedence. Neither
+ * `process.env` nor `environment` is changed. The file may be missing; an unreadable one throws a {@link ConfigError}.
+ */
+export function loadDotEnv(directory: string, environment: Environment = process.env): Environment {
+  const file = join(directory, '.env');
+  try {
+    return { ...parse(readFileSync(file)), ...environment };
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : undefined;
+    if (code === 'ENOENT') return { ...environment };
+    throw new ConfigError([`${file} cannot be read (${String(code)}); make it a file that you can read`]);
+  }
+}

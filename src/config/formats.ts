@@ -1,0 +1,176 @@
+import { z } from 'zod';
+import { planOfCountry } from '../campaign/numbering-plan.js';
+import { checkSender } from '../campaign/sender.js';
+import { DURATION_FORM, parseDuration } from '../duration.js';
+import { parseRedisUrl } from '../redis/connection.js';
+import { isLoopback } from './loopback.js';
+
+/** A format with this metadata has values that never appear in an error message. */
+export const SECRET = { secret: true };
+
+/**
+ * A format of setting texts. `expected` completes "must be …", in errors and in `.env.example`. `parse` returns the
+ * value of a text. If the text is invalid, it returns undefined, or calls `reject` with a more precise message.
+ */
+function format<Value>(
+  expected: string,
+  parse: (text: string, reject: (message: string) => undefined) => Value | undefined,
+) {
+  return z
+    .string()
+    .transform((text, context): Value => {
+      let message = `must be ${expected}`;
+      const value = parse(text, (own) => {
+        message = own;
+        return undefined;
+      });
+      if (value !== undefined) return value;
+      context.addIssue(message);
+      return z.NEVER;
+    })
+    .meta({ expected });
+}
+
+/** A text that matches `pattern`. */
+const matching = (pattern: RegExp, expected: string) =>
+  format(expected, (text) => (pattern.test(text) ? text : undefined));
+
+/** The API key of a lane. */
+export const apiKey = matching(/^[\x21-\x7e]+$/, 'printable characters without spaces').meta(SECRET);
+
+/** The start of every Redis key. Braces would change the hash tag. */
+export const redisPrefix = matching(
+  /^[A-Za-z0-9_.:-]{1,60}$/,
+  'up to 60 letters, digits and _ . : - without spaces or braces',
+);
+
+/** A 32-byte key. */
+export const secretsKey = matching(
+  /^(?:[0-9a-fA-F]{64}|[A-Za-z0-9+/_-]{43}=?)$/,
+  '32 random bytes in base64 or hex; generate them with `openssl rand -base64 32`',
+).meta(SECRET);
+
+/** The secret of the notification receiver. */
+export const securityToken = matching(
+  /^[\x21-\x7e]{16,200}$/,
+  '16 to 200 printable characters without spaces; generate one with `openssl rand -base64 32`',
+).meta(SECRET);
+
+/** One of `values`. */
+export function oneOf<const Values extends readonly [string, ...string[]]>(...values: Values) {
+  const list = values.map((value) => `"${value}"`).join(', ');
+  const expected = list.replace(/, (?=[^,]*$)/, ' or ');
+  return z.enum(values, `must be ${expected}`).meta({ expected });
+}
+
+/** A whole number of `unit`, written without the unit. */
+export function count(min: number, max: number, unit: string) {
+  const expected = `a whole number of ${unit} from ${min} to ${max}`;
+  return format(expected, (text, reject) => {
+    const ms = parseDuration(text);
+    if (unit === 'milliseconds' && ms !== undefined)
+      return reject(`must be ${expected}, without a unit: ${ms}`);
+    const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
+    return value >= min && value <= max ? value : undefined;
+  });
+}
+
+/** A duration in ms; the bounds are written as a user writes them. */
+export function duration(min: string, max: string) {
+  const [minMs = 0, maxMs = 0] = [parseDuration(min), parseDuration(max)];
+  return format(`a duration from ${min} to ${max}: ${DURATION_FORM}`, (text) => {
+    const ms = parseDuration(text);
+    return ms !== undefined && ms >= minMs && ms <= maxMs ? ms : undefined;
+  });
+}
+
+/** A whole number or duration that `schema` accepts, or `auto`. */
+export const orAuto = (schema: z.ZodType<number, string>) => {
+  const expected = `${schema.meta()?.['expected']}, or "auto"`;
+  return format(expected, (text) => (text === 'auto' ? ('auto' as const) : schema.safeParse(text).data));
+};
+
+// URLs are secret because people put passwords into them.
+
+/** A URL that `connect` accepts. */
+export const redisUrl = format(
+  'a Redis URL: redis://host:6379, rediss://user:password@host:6379/0, redis+sentinel://host:26379,host:26379/master-name or redis+cluster://host:7000,host:7001, with special characters in the password escaped (@ as %40, / as %2F)',
+  (text) => {
+    try {
+      // A password with an unescaped / or @ ends up in the host.
+      return parseRedisUrl(text).nodes.every(({ host }) => /^[^@:\s]+$|^\[[^\]]+\]$/.test(host))
+        ? text
+        : undefined;
+    } catch {
+      // The parser's message is dropped: it may contain part of the password if an escape sequence is broken.
+      return undefined;
+    }
+  },
+).meta(SECRET);
+
+/** The part of a service's address before `path`. A trailing slash, or `path` at the end, is removed. */
+export const baseUrl = (path: string, example: string) =>
+  format(`an http(s) URL, the part before ${path}, such as ${example}`, (text, reject) => {
+    const url = URL.canParse(text) ? new URL(text) : undefined;
+    if (url?.protocol !== 'http:' && url?.protocol !== 'https:') return undefined;
+    if (url.username !== '' || url.password !== '') {
+      return reject('must not contain a user or password: credentials have their own settings');
+    }
+    if (url.search !== '' || url.hash !== '') return reject('must not contain a ? or # part');
+    const before = url.pathname.replace(/\/+$/, '');
+    const base = before.endsWith(path) ? before.slice(0, -path.length) : before;
+    if (`${base}/`.includes(`${path}/`)) {
+      return reject(`must be only the part before ${path}: ${url.origin}${base.split(path)[0]}`);
+    }
+    return url.origin + base.replace(/\/+$/, '');
+  }).meta(SECRET);
+
+/** The public address of the notification receiver, without a trailing slash. */
+export const callbackUrl = format(
+  'an https URL that the service can reach, such as https://sms.example.com/notifications; http is allowed only on this machine',
+  (text, reject) => {
+    const url = URL.canParse(text) ? new URL(text) : undefined;
+    if (url === undefined || (url.protocol !== 'https:' && !isLoopback(text))) return undefined;
+    if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '') {
+      return reject('must not contain a user, a password, a ? or a # part: Volley appends a secret path');
+    }
+    // Our router reads * as a wildcard and %2F as an ordinary character, and /v1 is the HTTP API.
+    if (/\*|%2f/i.test(url.pathname) || /^\/v1(\/|$)/.test(url.pathname)) {
+      return reject('must have a path without * and %2F that is not below /v1, where the HTTP API is');
+    }
+    return url.href.replace(/\/+$/, '');
+  },
+).meta(SECRET);
+
+/** A sender that the service accepts. */
+export const sender = format(
+  'a number of up to 15 digits, or a text of up to 11 characters',
+  (text, reject) => {
+    const check = checkSender(text);
+    if (check.kind !== 'invalid') return text;
+    return reject(
+      `must be a number of up to 15 digits, or a text of up to 11 characters: ${check.reason.replace(/\.$/, '')}`,
+    );
+  },
+);
+
+/** An ISO 3166 code, in capitals. */
+export const country = format(
+  'an ISO 3166 country code of two letters, such as GB, DK or US',
+  (text, reject) => {
+    const code = text.toUpperCase();
+    if (code === 'UK') return reject('must be an ISO 3166 country code; the United Kingdom is GB');
+    return planOfCountry(code) === undefined ? undefined : code;
+  },
+);
+
+/** A TCP port. */
+export const port = format('a port from 0 to 65535; 0 picks any free port', (text) =>
+  /^\d{1,5}$/.test(text) && Number(text) <= 65_535 ? Number(text) : undefined,
+);
+
+/** An address that a server listens on. */
+export const host = matching(
+  /^[A-Za-z0-9_.:-]+$/,
+  'an address of this machine, such as 127.0.0.1, or 0.0.0.0 for all of its addresses',
+);

@@ -54,7 +54,7 @@ test('A lane that is always throttled and one that hangs take nothing from a hea
   const alone = await rate(fleet, 'healthy', 5_000);
   const throttled = await lane('throttled', recipients(1_000, 10_000));
   const hanging = await lane('hanging', hangingRecipients());
-  // Both have met their trouble; not at one time, because a pause ends, and its probe may hang.
+  // Wait until both have been paused, not necessarily at the same time: a pause ends, and its probe may hang.
   const paused = new Set<string>();
   await vi.waitUntil(
     async () => {
@@ -64,7 +64,7 @@ test('A lane that is always throttled and one that hangs take nothing from a hea
     { timeout: 20_000 },
   );
   expect(paused).not.toContain('healthy');
-  // A lane that others take from is slow each time; one on a machine that had something else to do, is not.
+  // Measure up to three times: a starved lane is slow every time, a busy machine only sometimes.
   let beside = 0;
   for (let times = 0; times < 3 && beside <= 0.8 * alone; times += 1) {
     beside = Math.max(beside, await rate(fleet, 'healthy', 5_000));
@@ -77,14 +77,14 @@ test('A lane that is always throttled and one that hangs take nothing from a hea
   const statuses = await Promise.all([healthy, throttled, hanging].map((id) => fleet.volley.status(id)));
   expect(statuses.map(addsUp)).toEqual([true, true, true]);
   expect(statuses[1]?.recipients.planned).toBeGreaterThan(990);
-  // What hung is unknown; the breaker kept it to what was in flight, and a probe each pause.
+  // Requests that hung have unknown outcomes. The breaker limits them to those in flight and one probe per pause.
   const hung = statuses[2]?.recipients.unknown ?? 0;
   console.info(`${hung} unknown on the hanging lane`);
   expect(hung).toBeGreaterThan(0);
   expect(hung).toBeLessThan(64);
 });
 
-test('After pause returns nothing starts but what it counted, and resume completes the campaign', {
+test('After pause returns, no request starts beyond those it reported as in flight, and resume completes the campaign', {
   timeout: 90_000,
 }, async () => {
   const fleet = await startedFleet({
@@ -114,7 +114,7 @@ test('After pause returns nothing starts but what it counted, and resume complet
   expect((await simulator.summary()).recipients).toBe(1_000);
 });
 
-test('Cancelled in the middle, every recipient was either sent to or cancelled', {
+test('After cancel, every recipient was either sent to or is cancelled', {
   timeout: 90_000,
 }, async () => {
   const fleet = await startedFleet({

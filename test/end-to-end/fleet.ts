@@ -8,49 +8,49 @@ import type { SimulatorOptions } from '../../src/simulator/options.js';
 import { type Program, startProgram } from './program.js';
 import { type SimulatorProcess, startSimulatorProcess } from './simulator-process.js';
 
-/** The processes there are, by the names of their files. */
+/** The kinds of processes, named like their files in workers/. */
 export type Kind = 'send' | 'follow-up' | 'all' | 'http';
 
 export interface FleetOptions {
   readonly redisUrl: string;
   readonly prefix: string;
   readonly simulator?: SimulatorOptions;
-  /** Environment of all processes; what is not given is compressed to seconds. */
+  /** Environment of all processes. The defaults shorten every time to seconds. */
   readonly settings?: Readonly<Record<string, string>>;
   /** Contents of a lanes file; default: one lane with the key `key`. */
   readonly lanes?: readonly object[];
   readonly workers: readonly Kind[];
-  /** What the environment of each place among the processes has of its own, whichever process takes it. */
+  /** Additional environment of each place. A process that replaces another takes over its place. */
   readonly own?: (place: number, simulator: SimulatorProcess) => Promise<Readonly<Record<string, string>>>;
 }
 
-/** A worker process of a fleet, in whose place another may come. */
+/** A place in the fleet and the worker process that currently fills it. */
 export interface Member {
   readonly kind: Kind;
-  /** From 0, in the order they were asked for. */
+  /** From 0, in the order of `workers`. */
   readonly place: number;
   program: Program;
 }
 
-/** Worker processes and a service on this machine, and an operator beside them. */
+/** Worker processes, a simulator process, and a client for commands. */
 export interface Fleet {
-  /** Asks and orders; serves no lane. */
+  /** For queries and commands; it serves no lane. */
   readonly volley: Volley;
   readonly simulator: SimulatorProcess;
   readonly members: readonly Member[];
-  /** Resolves when all processes that run take work. */
+  /** Resolves when all processes are ready. */
   ready(): Promise<void>;
   /** Starts one more process. */
   add(kind: Kind): Promise<Member>;
-  /** Ends the process by that signal and waits for it; its place stays empty until `begin`. Returns how it ended. */
+  /** Sends the signal and waits until the process has ended. Returns its exit code or signal. `begin` refills the place. */
   end(member: Member, signal: NodeJS.Signals): Promise<number | string>;
-  /** Starts another process in the place of one that has ended. */
+  /** Starts a new process in the place of one that has ended. */
   begin(member: Member): void;
-  /** Ends the process as `kill -9` does and starts another in its place. Returns the time of the end, ms. */
+  /** Kills the process with SIGKILL and starts a new one in its place. Returns the time of the kill, ms since the epoch. */
   kill(member: Member): Promise<number>;
-  /** Everything that all processes, the killed ones too, have logged under that event. */
+  /** The log entries with this event of all processes, including ended ones. */
   logged(event: string): Record<string, unknown>[];
-  /** All that was logged, process by process, as `place lines`. */
+  /** All log lines, one text per process, starting with its place. */
   logs(): string[];
   close(): Promise<void>;
 }
@@ -59,7 +59,7 @@ const COMPRESSED = {
   API_KEY: 'key',
   HOURLY_QUOTA: '1000000',
   QUOTA_WINDOW_MS: '30000',
-  // Long enough for a machine that is busy with other tests: what has timed out is of unknown outcome for good.
+  // Long enough for a machine that is busy with other tests, because a timed-out request keeps an unknown outcome.
   REQUEST_TIMEOUT_MS: '3000',
   FOLLOW_UP_FIRST_MS: '500',
   SENDER_ADDRESS: 'ACME',
@@ -68,7 +68,7 @@ const COMPRESSED = {
 
 const READY_WITHIN_MS = 30_000;
 
-/** Starts all of it. Whoever starts a fleet closes it, or its processes are left behind. */
+/** Starts the fleet. Close it, or its processes keep running. */
 export async function startFleet(options: FleetOptions): Promise<Fleet> {
   const folder = await mkdtemp(join(tmpdir(), 'volley-fleet-'));
   const simulator = await startSimulatorProcess({ magicRecipients: 'off', ...options.simulator });
@@ -93,17 +93,17 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
     await simulator.stop();
     throw error;
   }
-  const owned: Readonly<Record<string, string>>[] = [];
+  const ownEnvironments: Readonly<Record<string, string>>[] = [];
   const start = (kind: Kind, place: number): Program =>
-    startProgram(`workers/${kind}.js`, { ...environment, ...owned[place] });
-  const enter = async (kind: Kind, place: number): Promise<Member> => {
-    owned[place] = (await options.own?.(place, simulator)) ?? {};
+    startProgram(`workers/${kind}.js`, { ...environment, ...ownEnvironments[place] });
+  const createMember = async (kind: Kind, place: number): Promise<Member> => {
+    ownEnvironments[place] = (await options.own?.(place, simulator)) ?? {};
     return { kind, place, program: start(kind, place) };
   };
-  const members: Member[] = await Promise.all(options.workers.map(enter));
-  const gone: { place: number; program: Program }[] = [];
+  const members: Member[] = await Promise.all(options.workers.map(createMember));
+  const ended: { place: number; program: Program }[] = [];
   const end = async (member: Member, signal: NodeJS.Signals): Promise<number | string> => {
-    gone.push({ place: member.place, program: member.program });
+    ended.push({ place: member.place, program: member.program });
     return member.program.end(signal);
   };
   const begin = (member: Member): void => {
@@ -115,10 +115,10 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
     simulator,
     members,
     async ready() {
-      await Promise.all(members.map(({ program }) => takesWork(program)));
+      await Promise.all(members.map(({ program }) => untilReady(program)));
     },
     async add(kind) {
-      const member = await enter(kind, members.length);
+      const member = await createMember(kind, members.length);
       members.push(member);
       return member;
     },
@@ -131,10 +131,10 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
       return at;
     },
     logs() {
-      return [...gone, ...members].map(({ place, program }) => `${place} ${program.log.join('\n')}`);
+      return [...ended, ...members].map(({ place, program }) => `${place} ${program.log.join('\n')}`);
     },
     logged(event) {
-      const lines = [...gone, ...members].flatMap(({ program }) => program.log);
+      const lines = [...ended, ...members].flatMap(({ program }) => program.log);
       return lines.map(entryOf).filter((entry) => entry['event'] === event);
     },
     async close() {
@@ -146,17 +146,17 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
   };
 }
 
-async function takesWork(program: Program): Promise<void> {
-  const patience = Date.now() + READY_WITHIN_MS;
+async function untilReady(program: Program): Promise<void> {
+  const deadline = Date.now() + READY_WITHIN_MS;
   while (!program.log.some((line) => entryOf(line)['event'] === 'process.ready')) {
-    if (!program.isRunning || Date.now() > patience) {
+    if (!program.isRunning || Date.now() > deadline) {
       throw new Error(`a worker process did not become ready: ${program.log.join('\n')}`);
     }
     await new Promise((later) => setTimeout(later, 20));
   }
 }
 
-/** A line of a log; what is none, such as a stack trace, is an entry without an event. */
+/** Parses a log line. Other text, such as a stack trace, becomes an entry without an event. */
 function entryOf(line: string): Record<string, unknown> {
   try {
     return JSON.parse(line) as Record<string, unknown>;

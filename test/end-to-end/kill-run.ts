@@ -3,60 +3,60 @@ import type { CampaignStatus } from '../../src/campaign/views.js';
 import type { Random } from '../../src/clock.js';
 import { IN_FLIGHT } from '../../src/lane/rules.js';
 import { type Violation, violationsOf } from '../faults/checker.js';
-import { type Figures, figuresOf, servedAgain } from '../faults/figures.js';
+import { type Figures, figuresOf, recoveryTimes } from '../faults/figures.js';
 import { createHistory, type HistoryEvent } from '../faults/history.js';
 import { createRecorder, type Recorder } from '../faults/recorder.js';
 import { type Fleet, type Kind, startFleet } from './fleet.js';
 import { recipients } from './recipients.js';
 
-/** A Redis that may be ended as by a power cut. */
-export interface Mortal {
+/** A Redis that can be killed as by a power cut. */
+export interface KillableRedis {
   readonly url: string;
   kill(): Promise<void>;
   restart(): Promise<void>;
 }
 
 export interface KillRun {
-  /** Lanes, each with a campaign, and with another when that runs out before the last kill. */
+  /** The number of lanes. Each has a campaign, and a new one whenever the last one runs out. */
   readonly lanes: number;
-  /** Of each campaign. */
+  /** The recipients of each campaign. */
   readonly recipients: number;
-  /** Requests that a lane may make in ten seconds. */
+  /** The quota of each lane, in requests per ten seconds. */
   readonly quota: number;
-  /** The processes there are, any of which may be killed. */
+  /** The worker processes, any of which may be killed. */
   readonly workers: readonly Kind[];
   readonly workerKills: number;
   readonly redisKills: number;
-  /** Mean time between two kills, ms. */
+  /** The mean time between two kills, ms. */
   readonly everyMs: number;
-  /** How long the campaigns may take to get quiet after the last kill, ms. */
+  /** How long the campaigns may take to settle after the last kill, ms. */
   readonly patienceMs: number;
-  /** How long the simulator takes to answer, ms. */
+  /** The latency of the simulator, ms. */
   readonly latencyMs: number;
-  readonly redis: Mortal;
+  readonly redis: KillableRedis;
   readonly seed: number;
   readonly random: Random;
-  say(line: string): void;
+  onProgress(line: string): void;
 }
 
-/** What a run came to: all of it, what is wrong with it, and what it comes to in figures. */
+/** The history of a run, its violations, and its figures. */
 export interface KillOutcome {
   readonly events: readonly HistoryEvent[];
   readonly violations: readonly Violation[];
   readonly figures: Figures;
-  /** From each kill to the first request that was accepted after it on the lane that waited longest, ms. */
-  readonly servedAgainMs: readonly number[];
+  /** The time from each kill to the next accepted request on the lane that waited longest, ms. */
+  readonly recoveryMs: readonly number[];
   readonly tookMs: number;
 }
 
 const REDIS_AWAY_MS = 500;
 const WINDOW_MS = 10_000;
-/** A lane with fewer recipients to come gets its next campaign. */
-const RUNS_OUT = 200;
+/** A lane with fewer planned recipients gets its next campaign. */
+const MIN_PLANNED = 200;
 
 /**
- * Campaigns with batches of one, in the middle of which worker processes and Redis are killed at random. What the service
- * received and what Volley reported is written down, and judged by that alone.
+ * Runs campaigns with one recipient per request while worker processes and Redis are killed at random. What the service
+ * received and what Volley reported is recorded in a history, and the checks use nothing else.
  */
 export async function killRun(run: KillRun): Promise<KillOutcome> {
   const lanes = Array.from({ length: run.lanes }, (_, index) => `lane-${index}`);
@@ -79,7 +79,7 @@ export async function killRun(run: KillRun): Promise<KillOutcome> {
   try {
     await fleet.ready();
     history.add({
-      is: 'run',
+      type: 'run',
       at: history.clock(),
       scenario: 'kills',
       seed: run.seed,
@@ -89,9 +89,9 @@ export async function killRun(run: KillRun): Promise<KillOutcome> {
     await killAll(fleet, recorder, run);
     await fleet.ready();
     const campaigns = (await Promise.all(feeds.map((stop) => stop()))).flat();
-    const reason = await quiet(recorder, campaigns, run.patienceMs);
+    const reason = await settle(recorder, campaigns, run.patienceMs);
     for (const campaign of campaigns) await recorder.report(campaign);
-    history.add({ is: 'end', at: history.clock(), quiet: reason === '', reason });
+    history.add({ type: 'end', at: history.clock(), settled: reason === '', reason });
     await recorder.stop();
     await recorder.requests(fleet.simulator);
   } finally {
@@ -103,12 +103,12 @@ export async function killRun(run: KillRun): Promise<KillOutcome> {
     events,
     violations: violationsOf(events),
     figures: figuresOf(events),
-    servedAgainMs: servedAgain(events, run.latencyMs * 1.5 + 20),
+    recoveryMs: recoveryTimes(events, run.latencyMs * 1.5 + 20),
     tookMs: performance.now() - began,
   };
 }
 
-/** Launches a campaign on the lane, and the next whenever one runs out, until it is told to stop; then their ids. */
+/** Launches campaigns on the lane, one after the other. The returned function stops that and resolves with their ids. */
 async function feed(
   { volley }: Fleet,
   { history, watch, status }: Recorder,
@@ -120,14 +120,14 @@ async function feed(
   const launch = async (): Promise<void> => {
     const text = `Sale ${campaigns.length} on ${lane}`;
     const list = [...recipients(count)];
-    // Redis may be killed before it answers: the same key never makes a second campaign.
+    // Redis may be killed before it answers. The idempotency key prevents a second campaign.
     const outcome = await volley
       .enqueue({ recipients: list, message: text, lane, idempotencyKey: text })
       .catch(() => undefined);
     if (outcome?.kind !== 'created' && outcome?.kind !== 'existing') return;
     const numbers = list.map(({ to }) => to);
     const { id: campaign } = outcome;
-    history.add({ is: 'campaign', at: history.clock(), campaign, key: lane, text, recipients: numbers });
+    history.add({ type: 'campaign', at: history.clock(), campaign, key: lane, text, recipients: numbers });
     campaigns.push(campaign);
     watch(campaign);
   };
@@ -135,7 +135,7 @@ async function feed(
     while (!isStopped) {
       const last = campaigns.at(-1);
       const now = last === undefined ? undefined : await status(last);
-      if (last === undefined || (now !== undefined && now.recipients.planned < RUNS_OUT)) await launch();
+      if (last === undefined || (now !== undefined && now.recipients.planned < MIN_PLANNED)) await launch();
       await delay(500);
     }
   })();
@@ -147,15 +147,15 @@ async function feed(
   };
 }
 
-/** Kills what is to be killed, in an order and at times that the seed decides. */
+/** Kills the processes and Redis in an order and at times that the seed decides. */
 async function killAll(fleet: Fleet, recorder: Recorder, run: KillRun): Promise<void> {
-  const mayLeave = IN_FLIGHT * run.lanes;
+  const mayBeUnknown = IN_FLIGHT * run.lanes;
   const order = [...Array(run.workerKills).fill('worker'), ...Array(run.redisKills).fill('redis')];
   while (order.length > 0) {
     await delay(run.everyMs * (0.5 + run.random()));
     const [what] = order.splice(Math.floor(run.random() * order.length), 1);
     if (what === 'redis') {
-      await recorder.fault({ fault: 'kill', target: 'redis', forgets: false, mayLeave }, async () => {
+      await recorder.fault({ fault: 'kill', target: 'redis', losesData: false, mayBeUnknown }, async () => {
         await run.redis.kill();
         await delay(REDIS_AWAY_MS);
         await run.redis.restart();
@@ -164,30 +164,32 @@ async function killAll(fleet: Fleet, recorder: Recorder, run: KillRun): Promise<
       const member = fleet.members[Math.floor(run.random() * fleet.members.length)];
       if (member === undefined) continue;
       const target = `${member.kind} ${member.place}`;
-      await recorder.fault({ fault: 'SIGKILL', target, forgets: false, mayLeave }, () => fleet.kill(member));
+      await recorder.fault({ fault: 'SIGKILL', target, losesData: false, mayBeUnknown }, () =>
+        fleet.kill(member),
+      );
     }
-    run.say(`killed ${what}, ${order.length} to go`);
+    run.onProgress(`killed ${what}, ${order.length} to go`);
   }
 }
 
-/** Whether the states of a campaign's recipients add up to their total, none of them below zero. */
+/** Whether the states of a campaign's recipients add up to the total and none is negative. */
 export function addsUp({ recipients: { total, ...states } }: CampaignStatus): boolean {
   const counts = Object.values(states);
   return counts.every((count) => count >= 0) && counts.reduce((sum, count) => sum + count, 0) === total;
 }
 
-/** Empty when every campaign has ended or all that is left of it is unknown; else what did not get on in time. */
-async function quiet(recorder: Recorder, campaigns: readonly string[], patienceMs: number): Promise<string> {
-  const patience = Date.now() + patienceMs;
+/** Waits until every campaign has ended or waits for `resolve`. Returns an empty string, or the ids that did not get there. */
+async function settle(recorder: Recorder, campaigns: readonly string[], patienceMs: number): Promise<string> {
+  const deadline = Date.now() + patienceMs;
   const open = [...campaigns];
   for (;;) {
     for (const campaign of [...open]) {
       const status = await recorder.status(campaign);
-      const isQuiet = status !== undefined && (status.endedAt !== null || status.waitingFor === 'resolve');
-      if (isQuiet) open.splice(open.indexOf(campaign), 1);
+      const isSettled = status !== undefined && (status.endedAt !== null || status.waitingFor === 'resolve');
+      if (isSettled) open.splice(open.indexOf(campaign), 1);
     }
     if (open.length === 0) return '';
-    if (Date.now() > patience) return `it does not get on: ${open.join(' ')}`;
+    if (Date.now() > deadline) return `not settled: ${open.join(' ')}`;
     await delay(200);
   }
 }

@@ -7,7 +7,7 @@ import { resolve } from 'node:path';
 /** A process of this package, started for a test. */
 export interface Program {
   readonly pid: number;
-  /** What it has written to standard error so far, the last 2,000 lines. */
+  /** The last 2,000 lines of standard error. */
   readonly log: readonly string[];
   readonly isRunning: boolean;
   /** The first line of standard output. */
@@ -20,15 +20,15 @@ export interface Program {
 
 const KEPT_LINES = 2_000;
 
-/** None of them outlives this process. */
+/** The running programs; they are killed when this process exits. */
 const running = new Set<ChildProcess>();
 process.once('exit', () => {
   for (const child of running) child.kill('SIGKILL');
 });
 
 /**
- * Starts `dist/<path>`, compiled, with this environment and nothing of ours but what a process needs to run. It works
- * in the folder for temporary files, so that it reads no `.env`. Throws where nothing has been compiled.
+ * Starts the compiled `dist/<path>` with this environment plus PATH, HOME, and TMPDIR. Its working directory is the folder
+ * for temporary files, so that it reads no `.env`. Throws if the file has not been compiled.
  */
 export function startProgram(
   path: string,
@@ -36,7 +36,7 @@ export function startProgram(
   args: readonly string[] = [],
 ): Program {
   const file = resolve('dist', path);
-  if (!existsSync(file)) throw new Error(`${file} is not there: npm run build`);
+  if (!existsSync(file)) throw new Error(`${file} does not exist; run npm run build first`);
   const { PATH = '', HOME = '', TMPDIR = tmpdir() } = process.env;
   const child = spawn(process.execPath, [file, ...args], {
     cwd: tmpdir(),
@@ -55,7 +55,7 @@ export function startProgram(
   child.once('exit', () => running.delete(child));
   const ended = once(child, 'exit').then(([code, signal]: (number | string | null)[]) => code ?? signal ?? 1);
   const firstLine = firstLineOf(child, ended, log);
-  // Whoever does not ask for it does not care that there was none.
+  // Callers that do not await the first line must not see an unhandled rejection.
   firstLine.catch(() => {});
   return {
     pid: child.pid ?? 0,
@@ -79,12 +79,14 @@ async function firstLineOf(
 ): Promise<string> {
   let text = '';
   const line = new Promise<string>((found) => {
-    child.stdout?.setEncoding('utf8').on('data', (piece: string) => {
-      text += piece;
+    child.stdout?.setEncoding('utf8').on('data', (chunk: string) => {
+      text += chunk;
       const end = text.indexOf('\n');
       if (end >= 0) found(text.slice(0, end));
     });
   });
-  const early = ended.then((how) => Promise.reject(new Error(`it ended with ${how}: ${log.join('\n')}`)));
+  const early = ended.then((how) =>
+    Promise.reject(new Error(`the program ended with ${how}: ${log.join('\n')}`)),
+  );
   return Promise.race([line, early]);
 }

@@ -4,14 +4,14 @@ import { type Program, startProgram } from './program.js';
 
 const READY_WITHIN_MS = 30_000;
 
-/** An address at which nobody listens yet: the service is told it before the process that listens is there. */
+/** Callback settings with a free port. The service gets this address before the process that listens there is started. */
 export async function callbackSettings(): Promise<Readonly<Record<string, string>>> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const address = server.address();
   server.close();
   await once(server, 'close');
-  if (address === null || typeof address === 'string') throw new Error('no port');
+  if (address === null || typeof address === 'string') throw new Error('the server has no port');
   return {
     HTTP_PORT: String(address.port),
     CALLBACK_URL: `http://127.0.0.1:${address.port}/notifications`,
@@ -19,12 +19,12 @@ export async function callbackSettings(): Promise<Readonly<Record<string, string
   };
 }
 
-/** Starts it, and waits until it listens. */
+/** Starts the HTTP worker process and waits until it is ready. */
 export async function startReceiver(environment: Readonly<Record<string, string>>): Promise<Program> {
   const program = startProgram('workers/http.js', environment);
-  const patience = Date.now() + READY_WITHIN_MS;
+  const deadline = Date.now() + READY_WITHIN_MS;
   while (!program.log.some((line) => line.includes('"process.ready"'))) {
-    if (!program.isRunning || Date.now() > patience) {
+    if (!program.isRunning || Date.now() > deadline) {
       throw new Error(`the HTTP process did not become ready: ${program.log.join('\n')}`);
     }
     await new Promise((later) => setTimeout(later, 20));

@@ -9,7 +9,7 @@ const { url, prefix } = testRedis('settings');
 const FOUR: readonly Kind[] = ['all', 'all', 'all', 'all'];
 const account = { username: 'anna', password: 'right' };
 
-test('A key the service does not accept stops the lane, which goes on when that is mended', {
+test('A lane whose API key the service refuses stops, and continues when the key is fixed and the lane resumed', {
   timeout: 90_000,
 }, async () => {
   const fleet = await startedFleet({
@@ -33,7 +33,7 @@ test('A key the service does not accept stops the lane, which goes on when that 
   const [lane] = await volley.lanes();
   expect(lane?.state).toBe('stopped');
 
-  // An operator who only tries again, without mending anything, has one request refused and not a whole burst.
+  // If an operator resumes the lane without a fix, one request is refused, not a whole burst.
   const settled = await vi.waitUntil(
     async () => {
       const status = await volley.status(id);
@@ -45,8 +45,10 @@ test('A key the service does not accept stops the lane, which goes on when that 
   const again = await vi.waitUntil(
     async () => {
       const status = await volley.status(id);
-      const isTried = status.requests.send > settled.requests.send;
-      return isTried && status.recipients.sending === 0 && status.waitingFor === 'lane' ? status : undefined;
+      const hasRetried = status.requests.send > settled.requests.send;
+      return hasRetried && status.recipients.sending === 0 && status.waitingFor === 'lane'
+        ? status
+        : undefined;
     },
     { timeout: 15_000 },
   );
@@ -59,7 +61,7 @@ test('A key the service does not accept stops the lane, which goes on when that 
   expect((await simulator.summary()).recipients).toBe(100);
 });
 
-test('A wrong password costs the whole fleet two logins, then the lane stops and says why', {
+test('A wrong password costs the whole fleet two logins, then the lane stops with the reason', {
   timeout: 90_000,
 }, async () => {
   const fleet = await startedFleet({
@@ -80,7 +82,7 @@ test('A wrong password costs the whole fleet two logins, then the lane stops and
   );
   expect(stopped.blockedBy?.reason).toMatch(/password/);
   expect((await simulator.summary()).logins).toBe(2);
-  // An operator who only tries again, without mending anything, costs no further login; nor do two sweeps.
+  // If an operator resumes the lane without a fix, there is no further login, not even after two sweeps.
   const [lane] = await volley.lanes();
   await volley.resumeLane(lane?.name ?? '');
   await delay(4_500);
@@ -111,12 +113,12 @@ test('Each expiry of the token costs the whole fleet one refresh', { timeout: 90
   expect(final.recipients.deliveredToTerminal).toBe(count);
   const summary = await simulator.summary();
   const tookMs = Date.now() - launchedAt;
-  // A token is renewed when 85 % of its life is over, so one refresh an expiry makes no more than these.
-  const most = Math.floor(tookMs / (0.85 * lifetimeMs));
-  console.info(`${summary.refreshes} refreshes in ${tookMs} ms; a token lives ${lifetimeMs} ms`);
+  // A token is refreshed after 85 % of its lifetime, which bounds the number of refreshes.
+  const maxRefreshes = Math.floor(tookMs / (0.85 * lifetimeMs));
+  console.info(`${summary.refreshes} refreshes in ${tookMs} ms; a token is valid for ${lifetimeMs} ms`);
   expect(summary.logins).toBe(1);
   expect(summary.refreshes).toBeGreaterThanOrEqual(2);
-  expect(summary.refreshes).toBeLessThanOrEqual(most);
+  expect(summary.refreshes).toBeLessThanOrEqual(maxRefreshes);
   expect(summary.refreshesGranted).toBe(summary.refreshes);
   expect(summary.reusedRefreshTokens).toBe(0);
   expect(summary.recipients).toBe(count);

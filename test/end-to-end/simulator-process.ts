@@ -4,14 +4,14 @@ import type { SimulatorOptions } from '../../src/simulator/options.js';
 import type { Summary } from '../../src/simulator/summary.js';
 import { startProgram } from './program.js';
 
-/** The stand-in for the service, in a process of its own; its books are asked for over HTTP. */
+/** The simulator in a process of its own, queried over HTTP. */
 export interface SimulatorProcess {
   readonly pid: number;
   readonly messagingBaseUrl: string;
   readonly accountBaseUrl: string;
-  /** What was accepted, oldest first. */
+  /** The accepted send requests, oldest first. */
   ledger(): Promise<LedgerEntry[]>;
-  /** Every request that came, oldest first. */
+  /** Every request to the messaging interface, oldest first. */
   arrivals(): Promise<Arrival[]>;
   summary(): Promise<Summary>;
   configure(change: SimulatorOptions): Promise<void>;

@@ -3,7 +3,7 @@ import type { CampaignStatus } from '../../src/campaign/views.js';
 import type { Volley } from '../../src/runtime.js';
 import { type Fleet, type FleetOptions, startFleet } from './fleet.js';
 
-/** A fleet that takes work, for the test that asks; its processes end with the test. */
+/** Starts a fleet for the current test, waits until it is ready, and closes it when the test ends. */
 export async function startedFleet(options: FleetOptions): Promise<Fleet> {
   const fleet = await startFleet(options);
   onTestFinished(() => fleet.close());
@@ -11,7 +11,7 @@ export async function startedFleet(options: FleetOptions): Promise<Fleet> {
   return fleet;
 }
 
-/** Imports and launches a campaign; its id. Throws where nothing was made. */
+/** Imports and launches a campaign and returns its id. Throws if no campaign was created. */
 export async function launch(
   fleet: Fleet,
   input: Parameters<Fleet['volley']['enqueue']>[0],
@@ -21,14 +21,14 @@ export async function launch(
   return outcome.id;
 }
 
-/** How a campaign ended. Throws, with how it stands then, where it has not ended within that time, ms. */
+/** Waits until a campaign has ended. Throws with its current status if that takes longer than `withinMs`. */
 export async function finished(volley: Volley, id: string, withinMs: number): Promise<CampaignStatus> {
   const signal = AbortSignal.timeout(withinMs);
   try {
     return await volley.finished(id, { signal, everyMs: 200 });
   } catch (error) {
     if (!signal.aborted) throw error;
-    const stands = JSON.stringify(await volley.status(id), null, 1);
-    throw new Error(`the campaign has not ended within ${withinMs} ms: ${stands}`, { cause: error });
+    const status = JSON.stringify(await volley.status(id), null, 1);
+    throw new Error(`the campaign has not ended within ${withinMs} ms: ${status}`, { cause: error });
   }
 }

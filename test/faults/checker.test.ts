@@ -8,7 +8,7 @@ import { type EventOf, type HistoryEvent, readHistory, writeHistory } from './hi
 const [ANN, BOB] = ['+46700000001', '+46700000002'];
 
 const send = (at: number, number: string, of: Partial<EventOf<'request'>> = {}): HistoryEvent => ({
-  is: 'request',
+  type: 'request',
   at,
   key: 'k',
   kind: 'send',
@@ -25,7 +25,7 @@ const status = (
   counts: Record<string, number>,
   of: Partial<EventOf<'status'>> = {},
 ): HistoryEvent => ({
-  is: 'status',
+  type: 'status',
   at,
   until: at + 1,
   campaign: 'c',
@@ -35,47 +35,47 @@ const status = (
   counts: { total: 2, ...counts },
   ...of,
 });
-const row = (at: number, report: number, recipient: string, word: string): HistoryEvent => ({
-  is: 'row',
+const row = (at: number, report: number, recipient: string, recipientStatus: string): HistoryEvent => ({
+  type: 'row',
   at,
   report,
   campaign: 'c',
   recipient,
-  status: word,
+  status: recipientStatus,
 });
 const command = (
   at: number,
-  word: EventOf<'command'>['command'],
+  name: EventOf<'command'>['command'],
   of: Partial<EventOf<'command'>> = {},
 ): HistoryEvent => ({
-  is: 'command',
+  type: 'command',
   at,
   until: at + 1,
   campaign: 'c',
-  command: word,
+  command: name,
   inFlight: 0,
   error: null,
   ...of,
 });
 const fault = (at: number, of: Partial<EventOf<'fault'>> = {}): HistoryEvent => ({
-  is: 'fault',
+  type: 'fault',
   at,
   until: at + 1,
   fault: 'kill',
   target: 'send',
-  forgets: false,
-  mayLeave: 0,
+  losesData: false,
+  mayBeUnknown: 0,
   ...of,
 });
 const run = (quota: number): HistoryEvent => ({
-  is: 'run',
+  type: 'run',
   at: 0,
-  scenario: 'by hand',
+  scenario: 'handmade',
   seed: 1,
   quotas: [{ key: 'k', quota, windowMs: 100 }],
 });
 const campaign: HistoryEvent = {
-  is: 'campaign',
+  type: 'campaign',
   at: 1,
   campaign: 'c',
   key: 'k',
@@ -83,9 +83,9 @@ const campaign: HistoryEvent = {
   recipients: [ANN, BOB],
 };
 const end = (of: Partial<EventOf<'end'>> = {}): HistoryEvent => ({
-  is: 'end',
+  type: 'end',
   at: 900,
-  quiet: true,
+  settled: true,
   reason: '',
   ...of,
 });
@@ -96,13 +96,14 @@ const bothDelivered = [
 ];
 const bothSent = [send(10, ANN), send(20, BOB)];
 
-/** What the checks say of these, beyond a run, a campaign and an end. */
-const judge = (...events: HistoryEvent[]): Violation[] => violationsOf([run(100), campaign, ...events]);
-const said = (violations: readonly Violation[]): string[] =>
+/** The violations in a history of a run, a campaign, and these events. */
+const violationsIn = (...events: HistoryEvent[]): Violation[] =>
+  violationsOf([run(100), campaign, ...events]);
+const texts = (violations: readonly Violation[]): string[] =>
   violations.map(({ check, what }) => `${check}: ${what}`);
 
-test('a history in which all is well has no violation', () => {
-  const violations = judge(
+test('a correct history has no violations', () => {
+  const violations = violationsIn(
     status(5, { planned: 2 }),
     command(6, 'pause', { inFlight: 1 }),
     send(9, ANN),
@@ -114,33 +115,33 @@ test('a history in which all is well has no violation', () => {
     ...bothDelivered,
     end(),
   );
-  expect(said(violations)).toEqual([]);
+  expect(texts(violations)).toEqual([]);
 });
 
 describe('at most once', () => {
-  test('sees a recipient that is accepted twice', () => {
-    expect(said(judge(...bothSent, send(30, ANN), ...bothDelivered, end()))).toEqual([
+  test('reports a recipient that was accepted twice', () => {
+    expect(texts(violationsIn(...bothSent, send(30, ANN), ...bothDelivered, end()))).toEqual([
       `at most once: ${ANN} of c was accepted 2 times, at 10, 30`,
     ]);
   });
 
-  test('allows a second time after each resend, and none before it', () => {
+  test('allows another acceptance after each resend, but not before it', () => {
     const resent = (at: number) =>
-      said(judge(...bothSent, command(at, 'resend'), send(30, ANN), ...bothDelivered, end()));
+      texts(violationsIn(...bothSent, command(at, 'resend'), send(30, ANN), ...bothDelivered, end()));
     expect(resent(25)).toEqual([]);
     expect(resent(35)).toHaveLength(1);
   });
 
-  test('sees a text to a number that is not on the list', () => {
-    expect(said(judge(...bothSent, send(30, '+46709999999'), ...bothDelivered, end()))).toEqual([
-      'at most once: +46709999999 is not on the list of c and was sent to',
+  test('reports a number that is not on the list', () => {
+    expect(texts(violationsIn(...bothSent, send(30, '+46709999999'), ...bothDelivered, end()))).toEqual([
+      'at most once: +46709999999 was accepted but is not on the list of c',
     ]);
   });
 });
 
 describe('conservation', () => {
-  test('sees states that do not make the total, and counts below zero', () => {
-    const violations = judge(
+  test('reports states that do not add up to the total, and negative counts', () => {
+    const violations = violationsIn(
       ...bothSent,
       status(5, { planned: 1 }),
       status(6, { planned: 3, sending: -1 }),
@@ -150,177 +151,193 @@ describe('conservation', () => {
     expect(violations.map(({ check }) => check)).toEqual(['conservation', 'conservation']);
   });
 
-  test('sees a list that lost a recipient on its way in', () => {
-    const violations = judge(
+  test('reports a list that lost a recipient during the import', () => {
+    const violations = violationsIn(
       ...bothSent,
       status(5, { total: 1, planned: 1 }),
       status(6, { planned: 2 }),
       ...bothDelivered,
       end(),
     );
-    expect(said(violations)).toEqual(['conservation: at 5 c had 1 recipients of 2']);
+    expect(texts(violations)).toEqual(['conservation: at 5 c had 1 recipients of 2']);
   });
 
-  test('sees a report without a recipient, and one that is not what the status counts', () => {
-    const violations = judge(
+  test('reports a recipient that is missing in the report, and counts that differ from the report', () => {
+    const violations = violationsIn(
       ...bothSent,
       status(800, { deliveredToTerminal: 2 }),
       row(850, 1, ANN, 'deliveredToTerminal'),
       end(),
     );
-    expect(said(violations)).toEqual([
-      `conservation: the report of c has 1 rows for 2 recipients; not once: ${BOB}`,
+    expect(texts(violations)).toEqual([
+      `conservation: the report of c has 1 rows for 2 recipients; missing or repeated: ${BOB}`,
       'conservation: c counts 2 deliveredToTerminal, its report has 1',
     ]);
   });
 
-  test('sees that there is no report', () => {
-    expect(said(judge(...bothSent, end()))).toEqual(['conservation: there is no report of c']);
+  test('reports a missing report', () => {
+    expect(texts(violationsIn(...bothSent, end()))).toEqual(['conservation: c has no report']);
   });
 });
 
 describe('quota', () => {
   const within = (quota: number, ...times: number[]) =>
-    said(violationsOf([run(quota), ...times.map((at) => (at % 2 === 0 ? send(at, ANN) : poll(at))), end()]));
+    texts(violationsOf([run(quota), ...times.map((at) => (at % 2 === 0 ? send(at, ANN) : poll(at))), end()]));
 
   test('counts sends and polls together in every rolling window', () => {
-    expect(within(2, 10, 51, 109)).toEqual(['quota: 3 requests of k in the 100 ms before 109, permitted 2']);
+    expect(within(2, 10, 51, 109)).toEqual(['quota: 3 requests of k in the 100 ms before 109, quota 2']);
     expect(within(2, 10, 51, 110)).toEqual([]);
   });
 
-  test('counts what was turned away', () => {
+  test('counts requests that the service answered with 429', () => {
     const refused = send(20, BOB, { outcome: 'quotaExceeded', finals: [] });
-    expect(said(violationsOf([run(1), send(10, ANN), refused, end()]))).toHaveLength(1);
+    expect(texts(violationsOf([run(1), send(10, ANN), refused, end()]))).toHaveLength(1);
   });
 });
 
 describe('monotonicity', () => {
-  test('sees a count of final ones that falls', () => {
-    const violations = judge(
+  test('reports a falling count of a final state', () => {
+    const violations = violationsIn(
       ...bothSent,
       status(5, { deliveredToTerminal: 1, planned: 1 }),
       status(7, { deliveredToNetwork: 1, planned: 1 }),
       ...bothDelivered,
       end(),
     );
-    expect(said(violations)).toEqual(['monotonicity: deliveredToTerminal of c fell from 1 to 0 at 7']);
+    expect(texts(violations)).toEqual(['monotonicity: deliveredToTerminal of c fell from 1 to 0 at 7']);
   });
 
-  test('begins a new count where Redis lost what it had answered', () => {
+  test('allows falling counts after a data loss of Redis', () => {
     const events = [
       status(5, { deliveredToTerminal: 1, planned: 1 }),
-      fault(6, { fault: 'failover', forgets: true }),
+      fault(6, { fault: 'failover', losesData: true }),
       status(9, { planned: 2 }),
     ];
-    expect(said(judge(...bothSent, ...events, ...bothDelivered, end()))).toEqual([]);
+    expect(texts(violationsIn(...bothSent, ...events, ...bothDelivered, end()))).toEqual([]);
   });
 
-  test('sees a recipient that was final in one report and not in the next', () => {
-    const violations = judge(...bothSent, row(5, 1, ANN, 'deliveryImpossible'), ...bothDelivered, end());
-    expect(said(violations)).toEqual([
-      `monotonicity: ${ANN} of c was deliveryImpossible at 5 and deliveredToTerminal at 850`,
+  test('reports a recipient whose final state changed between two reports', () => {
+    const violations = violationsIn(
+      ...bothSent,
+      row(5, 1, ANN, 'deliveryImpossible'),
+      ...bothDelivered,
+      end(),
+    );
+    expect(texts(violations)).toEqual([
+      `monotonicity: ${ANN} of c changed from deliveryImpossible at 5 to deliveredToTerminal at 850`,
     ]);
   });
 
-  test('sees a campaign that comes back from its end', () => {
-    const violations = judge(
+  test('reports a campaign that continues after it has ended', () => {
+    const violations = violationsIn(
       ...bothSent,
       status(5, { deliveredToTerminal: 2 }, { state: 'cancelled', ended: true }),
       status(7, { deliveredToTerminal: 2 }, { state: 'running' }),
       ...bothDelivered,
       end(),
     );
-    expect(said(violations)).toEqual([
-      'monotonicity: c was cancelled and became running at 7',
-      'monotonicity: c had ended and is open again at 7',
+    expect(texts(violations)).toEqual([
+      'monotonicity: c changed from cancelled to running at 7',
+      'monotonicity: c had ended but was no longer ended at 7',
     ]);
   });
 });
 
 describe('completeness', () => {
-  const ended = (word: string, ...events: HistoryEvent[]) =>
-    said(
-      judge(send(20, BOB), ...events, row(850, 1, ANN, word), row(850, 1, BOB, 'deliveredToTerminal'), end()),
+  const endedAs = (status: string, ...events: HistoryEvent[]) =>
+    texts(
+      violationsIn(
+        send(20, BOB),
+        ...events,
+        row(850, 1, ANN, status),
+        row(850, 1, BOB, 'deliveredToTerminal'),
+        end(),
+      ),
     );
 
-  test('sees a recipient that is not settled', () => {
-    for (const word of ['planned', 'sending', 'deliveredToNetwork'])
-      expect(ended(word)).toEqual([
-        `completeness: ${ANN} of c is ${word}: not settled; the service accepted it 0 times`,
+  test('reports a recipient that is not settled', () => {
+    for (const status of ['planned', 'sending', 'deliveredToNetwork'])
+      expect(endedAs(status)).toEqual([
+        `completeness: ${ANN} of c is ${status}: not settled; the service accepted it 0 times`,
       ]);
   });
 
-  test('sees a delivery of what was never accepted, or that the service reports otherwise', () => {
-    expect(ended('deliveredToTerminal')).toHaveLength(1);
-    expect(ended('deliveryImpossible', send(10, ANN))).toEqual([
+  test('reports a delivery that was never accepted or that the service reports differently', () => {
+    expect(endedAs('deliveredToTerminal')).toHaveLength(1);
+    expect(endedAs('deliveryImpossible', send(10, ANN))).toEqual([
       `completeness: ${ANN} of c is deliveryImpossible: the service reports DeliveredToTerminal`,
     ]);
-    expect(ended('unconfirmed')).toHaveLength(1);
+    expect(endedAs('unconfirmed')).toHaveLength(1);
   });
 
-  test('sees one that was accepted and is said never to have been', () => {
-    for (const word of ['rejected', 'suppressed', 'lapsed'])
-      expect(ended(word, send(10, ANN))).toHaveLength(1);
-    expect(ended('cancelled', send(10, ANN), command(5, 'cancel', { inFlight: 2 }))).toHaveLength(1);
-    expect(ended('rejected')).toEqual([]);
+  test('reports an accepted recipient with a status that rules out an acceptance', () => {
+    for (const status of ['rejected', 'suppressed', 'lapsed'])
+      expect(endedAs(status, send(10, ANN))).toHaveLength(1);
+    expect(endedAs('cancelled', send(10, ANN), command(5, 'cancel', { inFlight: 2 }))).toHaveLength(1);
+    expect(endedAs('rejected')).toEqual([]);
   });
 
-  test('sees what nobody had ordered', () => {
-    expect(ended('cancelled')).toHaveLength(1);
-    expect(ended('abandoned')).toHaveLength(1);
-    expect(ended('cancelled', command(30, 'cancel'))).toEqual([]);
-    expect(ended('abandoned', command(30, 'abandon'))).toEqual([]);
+  test('reports cancelled and abandoned recipients without an operator command', () => {
+    expect(endedAs('cancelled')).toHaveLength(1);
+    expect(endedAs('abandoned')).toHaveLength(1);
+    expect(endedAs('cancelled', command(30, 'cancel'))).toEqual([]);
+    expect(endedAs('abandoned', command(30, 'abandon'))).toEqual([]);
   });
 
-  test('allows no more unknown ones than the faults explain', () => {
-    expect(ended('unknown')).toEqual(['completeness: 1 are unknown; the faults explain at most 0']);
-    expect(ended('unknown', fault(5, { mayLeave: 1 }))).toEqual([]);
+  test('reports more unknown outcomes than the faults explain', () => {
+    expect(endedAs('unknown')).toEqual(['completeness: 1 unknown outcomes; the faults explain at most 0']);
+    expect(endedAs('unknown', fault(5, { mayBeUnknown: 1 }))).toEqual([]);
   });
 
-  test('sees a run that did not come to rest, or did not end', () => {
-    const stuck = end({ quiet: false, reason: 'nothing moved' });
-    expect(said(judge(...bothSent, ...bothDelivered, stuck))).toEqual([
-      'completeness: the run did not come to rest: nothing moved',
+  test('reports a run that did not settle or did not end', () => {
+    const stuck = end({ settled: false, reason: 'no progress' });
+    expect(texts(violationsIn(...bothSent, ...bothDelivered, stuck))).toEqual([
+      'completeness: the run did not settle: no progress',
     ]);
-    expect(said(judge(...bothSent, ...bothDelivered))).toEqual(['completeness: the run has no end']);
+    expect(texts(violationsIn(...bothSent, ...bothDelivered))).toEqual(['completeness: the run did not end']);
   });
 });
 
 describe('pause means pause', () => {
-  test('sees more sends after it than it had named', () => {
-    const violations = judge(
+  test('reports more sends after a pause than it reported as in flight', () => {
+    const violations = violationsIn(
       command(5, 'pause', { inFlight: 1 }),
       ...bothSent,
       command(30, 'resume'),
       ...bothDelivered,
       end(),
     );
-    expect(said(violations)).toEqual([
-      'pause means pause: 2 sends of c arrived after pause, which named 1; ms after it: +4 +14',
+    expect(texts(violations)).toEqual([
+      'pause means pause: 2 sends of c arrived after pause, which reported 1 in flight; ms later: +4 +14',
     ]);
   });
 
-  test('counts a send that was turned away, and one after cancel', () => {
+  test('counts sends after cancel, even if the service refused them', () => {
     const refused = send(10, ANN, { outcome: 'quotaExceeded', finals: [] });
-    expect(judge(command(5, 'cancel'), refused, end()).map(({ check }) => check)).toContain(
+    expect(violationsIn(command(5, 'cancel'), refused, end()).map(({ check }) => check)).toContain(
       'pause means pause',
     );
   });
 
-  test('says nothing of a command that failed', () => {
-    const violations = judge(command(5, 'pause', { error: 'lost' }), ...bothSent, ...bothDelivered, end());
-    expect(said(violations)).toEqual([]);
+  test('ignores a command that failed', () => {
+    const violations = violationsIn(
+      command(5, 'pause', { error: 'lost' }),
+      ...bothSent,
+      ...bothDelivered,
+      end(),
+    );
+    expect(texts(violations)).toEqual([]);
   });
 });
 
-describe('a history in a file', () => {
+describe('a history file', () => {
   let folder = '';
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'volley-history-'));
   });
   afterAll(() => rm(folder, { recursive: true, force: true }));
 
-  test('reads as it was written, so that a checker needs nothing else', async () => {
+  test('contains everything that the checks need', async () => {
     const events = [run(1), campaign, ...bothSent, fault(30), command(40, 'pause'), ...bothDelivered, end()];
     const path = join(folder, 'whole.ndjson');
     await writeHistory(path, events);
@@ -328,9 +345,9 @@ describe('a history in a file', () => {
     expect(violationsOf(await readHistory(path))).toEqual(violationsOf(events));
   });
 
-  test('names the line that is no event', async () => {
+  test('is rejected with the number of the invalid line', async () => {
     const path = join(folder, 'broken.ndjson');
-    await writeFile(path, '{"is":"end","at":1,"quiet":true,"reason":""}\n{"is":"nothing"}\n');
-    await expect(readHistory(path)).rejects.toThrow(`${path}:2 is no event`);
+    await writeFile(path, '{"type":"end","at":1,"settled":true,"reason":""}\n{"type":"nothing"}\n');
+    await expect(readHistory(path)).rejects.toThrow(`${path}:2 is not a valid history event`);
   });
 });

@@ -6,7 +6,7 @@ import { pauseMeansPause } from './checks/pause.js';
 import { quota } from './checks/quota.js';
 import type { HistoryEvent } from './history.js';
 
-/** What is decided of every history, and from nothing else. */
+/** The checks of every history. They use nothing but the history. */
 export const CHECKS = {
   'at most once': atMostOnce,
   conservation,
@@ -16,13 +16,13 @@ export const CHECKS = {
   'pause means pause': pauseMeansPause,
 } as const;
 
-/** A promise that a history shows broken, and how. */
+/** A failed check and what is wrong. */
 export interface Violation {
   readonly check: keyof typeof CHECKS;
   readonly what: string;
 }
 
-/** Everything that is wrong with a history. */
+/** Every violation in a history. */
 export function violationsOf(events: readonly HistoryEvent[]): Violation[] {
   return (Object.keys(CHECKS) as (keyof typeof CHECKS)[]).flatMap((check) =>
     CHECKS[check](events).map((what) => ({ check, what })),

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import { figuresOf, servedAgain } from './figures.js';
+import { figuresOf, recoveryTimes } from './figures.js';
 import type { HistoryEvent } from './history.js';
 
 const [ANN, BOB, CID] = ['+46700000001', '+46700000002', '+46700000003'];
 const accepted = (at: number, key: string, number: string): HistoryEvent => ({
-  is: 'request',
+  type: 'request',
   at,
   key,
   kind: 'send',
@@ -15,7 +15,7 @@ const accepted = (at: number, key: string, number: string): HistoryEvent => ({
   finals: ['DeliveredToTerminal'],
 });
 const row = (recipient: string, status: string): HistoryEvent => ({
-  is: 'row',
+  type: 'row',
   at: 90,
   report: 1,
   campaign: 'c',
@@ -23,20 +23,20 @@ const row = (recipient: string, status: string): HistoryEvent => ({
   status,
 });
 const kill = (at: number, fault: string): HistoryEvent => ({
-  is: 'fault',
+  type: 'fault',
   at,
   until: at + 1,
   fault,
   target: 'send',
-  forgets: false,
-  mayLeave: 1,
+  losesData: false,
+  mayBeUnknown: 1,
 });
 
-test('tells who was accepted once, twice or never, and of the unknown ones who was', () => {
+test('The figures count recipients accepted once, twice, and never, and unknown ones that were accepted', () => {
   const recipients = [ANN, BOB, CID];
   const events: HistoryEvent[] = [
-    { is: 'run', at: 0, scenario: 's', seed: 1, quotas: [{ key: 'k', quota: 4, windowMs: 100 }] },
-    { is: 'campaign', at: 1, campaign: 'c', key: 'k', text: 'Sale', recipients },
+    { type: 'run', at: 0, scenario: 's', seed: 1, quotas: [{ key: 'k', quota: 4, windowMs: 100 }] },
+    { type: 'campaign', at: 1, campaign: 'c', key: 'k', text: 'Sale', recipients },
     ...[accepted(10, 'k', ANN), accepted(20, 'k', ANN), accepted(30, 'k', BOB)],
     ...[row(ANN, 'deliveredToTerminal'), row(BOB, 'unknown'), row(CID, 'planned')],
   ];
@@ -46,7 +46,7 @@ test('tells who was accepted once, twice or never, and of the unknown ones who w
   });
 });
 
-test('a kill lasts until the lane that waits longest is served, by what was not on the wire already', () => {
+test('The recovery time of a kill ends when the lane that waits longest is served by a new request', () => {
   const events = [
     kill(100, 'SIGKILL'),
     ...[accepted(105, 'a', ANN), accepted(160, 'a', ANN)],
@@ -54,5 +54,5 @@ test('a kill lasts until the lane that waits longest is served, by what was not 
     kill(300, 'cutAfter'),
     kill(390, 'kill'),
   ];
-  expect(servedAgain(events, 20)).toEqual([300, 0]);
+  expect(recoveryTimes(events, 20)).toEqual([300, 0]);
 });

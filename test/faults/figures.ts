@@ -1,29 +1,29 @@
 import { deliveriesOf, lastReports } from './checks/deliveries.js';
-import { grouped } from './checks/grouped.js';
-import { mostInWindow } from './checks/quota.js';
+import { groupBy } from './checks/group-by.js';
+import { maxInWindow } from './checks/quota.js';
 import { eventsOf, type HistoryEvent } from './history.js';
 
-/** What a history comes to, in recipients unless named otherwise. */
+/** Figures of a history, in recipients unless stated otherwise. */
 export interface Figures {
   readonly recipients: number;
   /** Accepted by the service exactly once, and more often. */
   readonly once: number;
   readonly twice: number;
-  /** Never accepted, and not reported as unknown, rejected, cancelled or the like either. */
+  /** Never accepted, without a status that explains why. */
   readonly lost: number;
   readonly unknown: number;
-  /** Of the unknown ones, how many the service had in fact accepted. */
+  /** Those of the unknown recipients that the service did accept. */
   readonly unknownAccepted: number;
-  /** Statuses that were told. */
+  /** The number of recorded campaign statuses. */
   readonly statuses: number;
-  /** Of all keys: the fullest rolling window, as a share of what it permits. */
+  /** The fullest rolling window of any key, as a share of its quota. */
   readonly fullestWindow: number;
   /** Requests that the service answered 429. */
   readonly throttled: number;
   readonly faults: number;
 }
 
-const SAYS_WHY = ['unknown', 'rejected', 'cancelled', 'lapsed', 'suppressed', 'abandoned'];
+const EXPLAINED = ['unknown', 'rejected', 'cancelled', 'lapsed', 'suppressed', 'abandoned'];
 
 export function figuresOf(events: readonly HistoryEvent[]): Figures {
   const rows = [...lastReports(events).values()].flat();
@@ -35,13 +35,13 @@ export function figuresOf(events: readonly HistoryEvent[]): Figures {
     times.get(`${recipient} ${campaign}`) ?? 0;
   const unknown = rows.filter(({ status }) => status === 'unknown');
   const requests = eventsOf(events, 'request');
-  const byKey = grouped(requests, ({ key }) => key);
+  const byKey = groupBy(requests, ({ key }) => key);
   const counts = [...times.values()];
   return {
     recipients: counts.length,
     once: counts.filter((count) => count === 1).length,
     twice: counts.filter((count) => count > 1).length,
-    lost: rows.filter((row) => acceptedOf(row) === 0 && !SAYS_WHY.includes(row.status)).length,
+    lost: rows.filter((row) => acceptedOf(row) === 0 && !EXPLAINED.includes(row.status)).length,
     unknown: unknown.length,
     unknownAccepted: unknown.filter((row) => acceptedOf(row) > 0).length,
     statuses: eventsOf(events, 'status').length,
@@ -50,7 +50,7 @@ export function figuresOf(events: readonly HistoryEvent[]): Figures {
       ...eventsOf(events, 'run').flatMap(({ quotas }) =>
         quotas.map(({ key, quota, windowMs }) => {
           const arrived = (byKey.get(key) ?? []).map(({ at }) => at).sort((a, b) => a - b);
-          return mostInWindow(arrived, windowMs).most / quota;
+          return maxInWindow(arrived, windowMs).max / quota;
         }),
       ),
     ),
@@ -60,12 +60,12 @@ export function figuresOf(events: readonly HistoryEvent[]): Figures {
 }
 
 /**
- * From each kill to the first request that was accepted more than `settleMs` after it, ms: what was on the wire at the
- * kill arrives within that. Of all keys the one that waited longest; one that is never served again does not count.
+ * The time from each kill to the next accepted request of the key that waits longest, ms. Requests within `settleMs` do not
+ * count, because they were in flight at the kill. Neither do keys without a later request.
  */
-export function servedAgain(events: readonly HistoryEvent[], settleMs: number): number[] {
+export function recoveryTimes(events: readonly HistoryEvent[], settleMs: number): number[] {
   const accepted = eventsOf(events, 'request').filter(({ outcome }) => outcome === 'accepted');
-  const byKey = [...grouped(accepted, ({ key }) => key).values()].map((list) =>
+  const byKey = [...groupBy(accepted, ({ key }) => key).values()].map((list) =>
     list.map(({ at }) => at).sort((a, b) => a - b),
   );
   const kills = eventsOf(events, 'fault').filter(({ fault }) => fault === 'SIGKILL' || fault === 'kill');
@@ -80,7 +80,7 @@ export function servedAgain(events: readonly HistoryEvent[], settleMs: number): 
   );
 }
 
-/** Where the first of these ascending times is that is greater. */
+/** The index of the first of these ascending times that is later than `time`. */
 function firstAfter(times: readonly number[], time: number): number {
   let [low, high] = [0, times.length];
   while (low < high) {

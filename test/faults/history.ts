@@ -6,30 +6,30 @@ const at = z.number();
 const COUNTS = z.record(z.string(), z.number());
 
 /**
- * Everything a checker may know of a run. Times are ms of one machine's clock. What takes time has `at`, when it began,
- * and `until`, when it was over.
+ * Everything that the checks know about a run. Times are ms of one machine's clock. `at` is the time or the start of an
+ * event, and `until` its end.
  */
-const EVENT = z.discriminatedUnion('is', [
+const EVENT = z.discriminatedUnion('type', [
   z.strictObject({
-    is: z.literal('run'),
+    type: z.literal('run'),
     at,
     scenario: z.string(),
     seed: z.number(),
-    /** What the service permits each key. */
+    /** The quota of each key. */
     quotas: z.array(z.strictObject({ key: z.string(), quota: z.number(), windowMs: z.number() })),
   }),
   z.strictObject({
-    is: z.literal('campaign'),
+    type: z.literal('campaign'),
     at,
     campaign: z.string(),
     key: z.string(),
-    /** No two campaigns of a run share a text: it tells whose a request is. */
+    /** Unique among the campaigns of a run, so that it identifies the campaign of a request. */
     text: z.string(),
     recipients: z.array(z.string()),
   }),
   /** A send or a poll that arrived at the service. */
   z.strictObject({
-    is: z.literal('request'),
+    type: z.literal('request'),
     at,
     key: z.string(),
     kind: z.enum(['send', 'poll']),
@@ -37,11 +37,11 @@ const EVENT = z.discriminatedUnion('is', [
     text: z.string(),
     recipients: z.array(z.string()),
     requestId: z.string(),
-    /** Of an accepted send: the final status the service has for each recipient. */
+    /** For an accepted send: the final status of each recipient at the service. */
     finals: z.array(z.string().nullable()),
   }),
   z.strictObject({
-    is: z.literal('status'),
+    type: z.literal('status'),
     at,
     until: at,
     campaign: z.string(),
@@ -51,9 +51,9 @@ const EVENT = z.discriminatedUnion('is', [
     /** `total` and the recipients in each state. */
     counts: COUNTS,
   }),
-  /** A row of a report; the rows of one report share its number. */
+  /** A row of a report; `report` is the number of that report. */
   z.strictObject({
-    is: z.literal('row'),
+    type: z.literal('row'),
     at,
     report: z.number(),
     campaign: z.string(),
@@ -61,32 +61,32 @@ const EVENT = z.discriminatedUnion('is', [
     status: z.string(),
   }),
   z.strictObject({
-    is: z.literal('fault'),
+    type: z.literal('fault'),
     at,
     until: at,
     fault: z.string(),
     target: z.string(),
-    /** Whether Redis lost what it had answered. */
-    forgets: z.boolean(),
-    /** At most so many recipients may be left of whose outcome nobody knows. */
-    mayLeave: z.number(),
+    /** Whether Redis lost acknowledged data. */
+    losesData: z.boolean(),
+    /** The maximum number of recipients whose outcome the fault may leave unknown. */
+    mayBeUnknown: z.number(),
   }),
   z.strictObject({
-    is: z.literal('command'),
+    type: z.literal('command'),
     at,
     until: at,
     campaign: z.string(),
     command: z.enum(['pause', 'resume', 'cancel', 'resend', 'abandon', 'accepted']),
-    /** Sends it named as in flight; 0 for commands that name none. */
+    /** The sends that the command reported as in flight; 0 if it reports none. */
     inFlight: z.number(),
     error: z.string().nullable(),
   }),
-  /** Whether every campaign got to where nothing more happens by itself. */
-  z.strictObject({ is: z.literal('end'), at, quiet: z.boolean(), reason: z.string() }),
+  /** Whether every campaign has ended or waits for an operator. */
+  z.strictObject({ type: z.literal('end'), at, settled: z.boolean(), reason: z.string() }),
 ]);
 
 export type HistoryEvent = z.infer<typeof EVENT>;
-export type EventOf<Is extends HistoryEvent['is']> = Extract<HistoryEvent, { is: Is }>;
+export type EventOf<Type extends HistoryEvent['type']> = Extract<HistoryEvent, { type: Type }>;
 
 /** An append-only list of events with one clock. */
 export interface History {
@@ -101,11 +101,11 @@ export function createHistory(clock: Clock): History {
 }
 
 /** The events of one kind, in the order they were added. */
-export function eventsOf<Is extends HistoryEvent['is']>(
+export function eventsOf<Type extends HistoryEvent['type']>(
   events: readonly HistoryEvent[],
-  is: Is,
-): EventOf<Is>[] {
-  return events.filter((event): event is EventOf<Is> => event.is === is);
+  type: Type,
+): EventOf<Type>[] {
+  return events.filter((event): event is EventOf<Type> => event.type === type);
 }
 
 /** Writes a history as NDJSON. */
@@ -113,14 +113,14 @@ export async function writeHistory(path: string, events: readonly HistoryEvent[]
   await writeFile(path, events.map((event) => `${JSON.stringify(event)}\n`).join(''));
 }
 
-/** Reads what `writeHistory` wrote. Throws an Error that names the line which is no event. */
+/** Reads what `writeHistory` wrote. Throws an Error with the line number of an invalid event. */
 export async function readHistory(path: string): Promise<HistoryEvent[]> {
   const lines = (await readFile(path, 'utf8')).split('\n').filter((line) => line !== '');
   return lines.map((line, index) => {
     try {
       return EVENT.parse(JSON.parse(line));
     } catch (error) {
-      throw new Error(`${path}:${index + 1} is no event of a history`, { cause: error });
+      throw new Error(`${path}:${index + 1} is not a valid history event`, { cause: error });
     }
   });
 }

@@ -7,21 +7,21 @@ const chosen = (...args: string[]): unknown => {
   return typeof options === 'string' ? options : options.scenarios.map(({ name }) => name);
 };
 
-test('without options every scenario is run with seed 1', () => {
+test('Every scenario runs with seed 1 by default', () => {
   expect(readOptions([])).toMatchObject({ scenarios: SCENARIOS, seeds: [1], kills: undefined });
 });
 
-test('a seed and a name run one scenario again; runs go on from the seed', () => {
+test('--only and --seed select one scenario and seed, and --runs counts up from the seed', () => {
   expect(chosen('--only', 'stop', '--seed', '17')).toEqual(['stop']);
   expect(readOptions(['--seed', '17', '--runs', '3'])).toMatchObject({ seeds: [17, 18, 19] });
 });
 
-test('a word that is no name stands for all that begin with it, and several may be given', () => {
+test('--only accepts several names and the common first part of names', () => {
   expect(chosen('--only', 'service')).toEqual(['service-cut', 'service-slow']);
   expect(chosen('--only', 'kill,block,kill')).toEqual(['kill', 'block']);
 });
 
-test('what cannot be is said in one line', () => {
+test('An invalid option is rejected with a one-line message', () => {
   const wrong = [
     ['--seed', 'x'],
     ['--seed', '-1'],
@@ -34,6 +34,6 @@ test('what cannot be is said in one line', () => {
   for (const args of wrong) expect(readOptions(args)).toMatch(/^[^\n]{20,}$/);
 });
 
-test('no two scenarios have a name in common', () => {
+test('Scenario names are unique', () => {
   expect(new Set(SCENARIOS.map(({ name }) => name)).size).toBe(SCENARIOS.length);
 });

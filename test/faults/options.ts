@@ -2,22 +2,22 @@ import { parseArgs } from 'node:util';
 import type { Scenario } from './scenario.js';
 import { SCENARIOS } from './scenarios.js';
 
-/** What the command is told. */
+/** The parsed command line. */
 export interface Options {
   readonly scenarios: readonly Scenario[];
   readonly seeds: readonly number[];
-  /** Scenarios at a time. */
-  readonly atOnce: number;
-  /** Kills of the long run instead; undefined: none. */
+  /** How many scenarios run at a time. */
+  readonly concurrency: number;
+  /** The number of kills; undefined unless the kill run was requested. */
   readonly kills: number | undefined;
-  /** A history to check instead. */
+  /** The path of a history to check instead. */
   readonly check: string | undefined;
 }
 
-/** Most of a scenario is waiting for locks to end, so two cores carry several at a time. */
-const AT_ONCE = 9;
+/** Scenarios mostly wait for locks to expire, so two cores can run several at a time. */
+const CONCURRENCY = 9;
 
-/** Reads the command line; what is wrong with it comes back as a sentence. */
+/** Parses the command line. Returns an error message if it is invalid. */
 export function readOptions(args: readonly string[]): Options | string {
   try {
     const { values } = parseArgs({
@@ -27,18 +27,18 @@ export function readOptions(args: readonly string[]): Options | string {
         seed: { type: 'string' },
         runs: { type: 'string' },
         only: { type: 'string' },
-        'at-once': { type: 'string' },
+        concurrency: { type: 'string' },
         kills: { type: 'string' },
         check: { type: 'string' },
       },
     });
-    const first = whole('seed', values.seed ?? '1', 0);
-    const runs = whole('runs', values.runs ?? '1', 1);
+    const first = wholeNumber('seed', values.seed ?? '1', 0);
+    const runs = wholeNumber('runs', values.runs ?? '1', 1);
     return {
       scenarios: values.only === undefined ? SCENARIOS : named(values.only.split(',')),
       seeds: Array.from({ length: runs }, (_, index) => first + index),
-      atOnce: whole('at-once', values['at-once'] ?? String(AT_ONCE), 1),
-      kills: values.kills === undefined ? undefined : whole('kills', values.kills, 1),
+      concurrency: wholeNumber('concurrency', values['concurrency'] ?? String(CONCURRENCY), 1),
+      kills: values.kills === undefined ? undefined : wholeNumber('kills', values.kills, 1),
       check: values.check,
     };
   } catch (error) {
@@ -46,20 +46,20 @@ export function readOptions(args: readonly string[]): Options | string {
   }
 }
 
-function whole(option: string, text: string, least: number): number {
+function wholeNumber(option: string, text: string, min: number): number {
   const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
-  if (value >= least) return value;
-  throw new RangeError(`--${option} must be a whole number from ${least}, not ${JSON.stringify(text)}`);
+  if (value >= min) return value;
+  throw new RangeError(`--${option} must be a whole number of at least ${min}, not ${JSON.stringify(text)}`);
 }
 
-/** Scenarios by their names; a word that is no name is the beginning of some: `redis` is all of Redis. */
-function named(words: readonly string[]): Scenario[] {
-  const meant = words.flatMap((word) => {
+/** Scenarios by name, or by the first part of their names: `redis` selects every `redis-…` scenario. */
+function named(names: readonly string[]): Scenario[] {
+  const selected = names.flatMap((word) => {
     const exact = SCENARIOS.filter(({ name }) => name === word);
     const found = exact.length > 0 ? exact : SCENARIOS.filter(({ name }) => name.startsWith(`${word}-`));
     if (found.length > 0) return found;
     const all = SCENARIOS.map(({ name }) => name).join(', ');
-    throw new RangeError(`there is no scenario ${JSON.stringify(word)}; there are: ${all}`);
+    throw new RangeError(`unknown scenario ${JSON.stringify(word)}; use one of ${all}`);
   });
-  return [...new Set(meant)];
+  return [...new Set(selected)];
 }

@@ -6,26 +6,26 @@ import type { EventOf, History } from './history.js';
 
 const EVERY_MS = 100;
 
-/** Writes down what Volley and the service say. */
+/** Records what Volley and the service report. */
 export interface Recorder {
   readonly history: History;
-  /** From now on the campaign's status is asked for all the time. */
+  /** Starts to record the campaign's status every 100 ms. */
   watch(campaign: string): void;
-  /** The status, written down; undefined where Redis could not be asked. */
+  /** Records and returns the status; undefined when Redis does not answer. */
   status(campaign: string): Promise<CampaignStatus | undefined>;
-  /** Runs a fault and writes down when it was, whatever comes of it. */
-  fault(of: Omit<EventOf<'fault'>, 'is' | 'at' | 'until'>, run: () => Promise<unknown>): Promise<void>;
-  /** Gives a command and writes down what it returned. Rejects as the command does. */
+  /** Runs a fault and records its start and end, even if it throws. */
+  fault(of: Omit<EventOf<'fault'>, 'type' | 'at' | 'until'>, run: () => Promise<unknown>): Promise<void>;
+  /** Runs a command and records its result. Rejects as the command does. */
   command<Answer>(
     campaign: string,
     command: EventOf<'command'>['command'],
     run: () => Promise<Answer>,
   ): Promise<Answer>;
-  /** Every row of the campaign's report as it stands. */
+  /** Records every row of the campaign's report. */
   report(campaign: string): Promise<void>;
-  /** Every request the service has received. Call it once, at the end. */
+  /** Records every request that the service has received. Call it once, at the end. */
   requests(simulator: SimulatorProcess): Promise<void>;
-  /** Watches no more; resolves with how many statuses it was told. */
+  /** Stops watching; resolves with the number of recorded statuses. */
   stop(): Promise<number>;
 }
 
@@ -36,12 +36,12 @@ export function createRecorder(history: History, volley: Volley): Recorder {
 
   const status = async (campaign: string): Promise<CampaignStatus | undefined> => {
     const at = clock();
-    const told = await volley.status(campaign).catch(() => undefined);
-    if (told === undefined) return undefined;
+    const current = await volley.status(campaign).catch(() => undefined);
+    if (current === undefined) return undefined;
     statuses += 1;
-    const { state, endedAt, waitingFor, recipients: counts } = told;
+    const { state, endedAt, waitingFor, recipients: counts } = current;
     history.add({
-      is: 'status',
+      type: 'status',
       at,
       until: clock(),
       campaign,
@@ -50,14 +50,14 @@ export function createRecorder(history: History, volley: Volley): Recorder {
       waitingFor,
       counts,
     });
-    return told;
+    return current;
   };
-  // One after the other, so that the order in which they are written down is the order in which they were told.
+  // One at a time, so that the statuses are recorded in the order in which they were read.
   const watching = (async () => {
     while (!isStopped) {
       for (const campaign of [...watched]) {
-        const told = await status(campaign);
-        if (told !== undefined && told.endedAt !== null) watched.splice(watched.indexOf(campaign), 1);
+        const current = await status(campaign);
+        if (current !== undefined && current.endedAt !== null) watched.splice(watched.indexOf(campaign), 1);
       }
       await delay(EVERY_MS);
     }
@@ -72,27 +72,27 @@ export function createRecorder(history: History, volley: Volley): Recorder {
       try {
         await run();
       } finally {
-        history.add({ is: 'fault', at, until: clock(), ...of });
+        history.add({ type: 'fault', at, until: clock(), ...of });
       }
     },
     async command(campaign, command, run) {
       const at = clock();
-      const told = (inFlight: number, error: string | null): void =>
-        history.add({ is: 'command', at, until: clock(), campaign, command, inFlight, error });
+      const record = (inFlight: number, error: string | null): void =>
+        history.add({ type: 'command', at, until: clock(), campaign, command, inFlight, error });
       try {
         const answer = await run();
-        told(inFlightOf(answer), null);
+        record(inFlightOf(answer), null);
         return answer;
       } catch (error) {
-        told(0, error instanceof Error ? error.message : String(error));
+        record(0, error instanceof Error ? error.message : String(error));
         throw error;
       }
     },
     async report(campaign) {
       reports += 1;
       const report = reports;
-      for await (const { recipient, status: word } of volley.report(campaign)) {
-        history.add({ is: 'row', at: clock(), report, campaign, recipient, status: word });
+      for await (const { recipient, status: recipientStatus } of volley.report(campaign)) {
+        history.add({ type: 'row', at: clock(), report, campaign, recipient, status: recipientStatus });
       }
     },
     async requests(simulator) {
@@ -100,14 +100,15 @@ export function createRecorder(history: History, volley: Volley): Recorder {
       let accepted = 0;
       for (const { at, key, kind, outcome, text = '', recipients = [], requestId = '' } of arrivals) {
         if (kind !== 'send' && kind !== 'poll') continue;
-        const request = { is: 'request', at, key, kind, outcome } as const;
+        const request = { type: 'request', at, key, kind, outcome } as const;
         if (outcome !== 'accepted') {
           history.add({ ...request, text, recipients, requestId, finals: [] });
           continue;
         }
-        // The ledger has what was accepted, in the order in which it arrived.
+        // The ledger holds the accepted requests in the order of their arrival.
         const entry = ledger[accepted++];
-        if (entry === undefined) throw new Error('the ledger is shorter than what was accepted');
+        if (entry === undefined)
+          throw new Error('the ledger has fewer entries than there were accepted requests');
         history.add({
           ...request,
           text: entry.text,

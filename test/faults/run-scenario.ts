@@ -7,25 +7,25 @@ import { readHistory, writeHistory } from './history.js';
 import type { Scenario } from './scenario.js';
 import { startWorld, type World, writeLogs } from './world.js';
 
-/** What a scenario came to under a seed. */
+/** The outcome of a scenario under a seed. */
 export interface Outcome {
   readonly scenario: Scenario;
   readonly seed: number;
   readonly violations: readonly Violation[];
   readonly figures: Figures;
-  /** The history, from which alone the rest was decided, and the processes' logs beside it. */
+  /** The path of the recorded history; the logs of the processes are beside it. */
   readonly path: string;
   readonly tookMs: number;
 }
 
-/** How long the faults of a scenario may take at the most, and how long until nothing happens any more after them. */
+/** How long the faults of a scenario may take, and how long the campaigns may take to settle after them. */
 const FAULTS_WITHIN_MS = 90_000;
-const QUIET_WITHIN_MS = 90_000;
+const SETTLED_WITHIN_MS = 90_000;
 
-/** A process that was stopped tells what it knows of unknown requests when it goes on: so long nothing must have changed. */
+/** Counts must be unchanged for this long, because a resumed process may still settle requests with unknown outcomes. */
 const UNCHANGED_FOR_MS = 4_000;
 
-/** Runs a scenario, lets everything come to rest, and has the history of it checked. */
+/** Runs a scenario, waits until its campaigns have settled, and checks the history. */
 export async function runScenario(scenario: Scenario, seed: number, folder: string): Promise<Outcome> {
   const began = performance.now();
   const { name, workers, seconds, quota = 1, redis = 'safe' } = scenario;
@@ -38,7 +38,7 @@ export async function runScenario(scenario: Scenario, seed: number, folder: stri
     for (const campaign of Object.values(world.campaigns)) await world.recorder.report(campaign);
     await world.recorder.stop();
     await world.recorder.requests(world.fleet.simulator);
-    history.add({ is: 'end', at: history.clock(), quiet: reason === '', reason });
+    history.add({ type: 'end', at: history.clock(), settled: reason === '', reason });
   } finally {
     await writeHistory(path, history.events);
     await writeLogs(path.replace('.ndjson', '.log'), world.fleet);
@@ -55,14 +55,14 @@ export async function runScenario(scenario: Scenario, seed: number, folder: stri
   };
 }
 
-/** Why it did not come to rest; empty when it did. */
+/** Why the run did not settle; empty if it did. */
 async function endOf(scenario: Scenario, world: World): Promise<string> {
   const late = new AbortController();
-  const overdue = delay(FAULTS_WITHIN_MS, 'its faults did not come to an end', { signal: late.signal });
+  const overdue = delay(FAULTS_WITHIN_MS, 'the faults did not end in time', { signal: late.signal });
   overdue.catch(() => {});
   try {
     const reason = await Promise.race([scenario.run(world).then(() => ''), overdue]);
-    return reason === '' ? await rest(world) : reason;
+    return reason === '' ? await settle(world) : reason;
   } catch (error) {
     return error instanceof Error ? (error.stack ?? error.message) : String(error);
   } finally {
@@ -70,17 +70,18 @@ async function endOf(scenario: Scenario, world: World): Promise<string> {
   }
 }
 
-async function rest({ recorder, campaigns }: World): Promise<string> {
-  const patience = Date.now() + QUIET_WITHIN_MS;
+async function settle({ recorder, campaigns }: World): Promise<string> {
+  const deadline = Date.now() + SETTLED_WITHIN_MS;
   let last = { text: '', at: 0 };
   for (;;) {
     const statuses = await Promise.all(Object.values(campaigns).map((id) => recorder.status(id)));
     const open = statuses.filter((status) => status?.endedAt === null);
     const text = JSON.stringify(statuses.map((status) => status?.recipients));
     if (text !== last.text) last = { text, at: Date.now() };
-    const isQuiet = open.every((status) => status?.waitingFor === 'resolve') && !statuses.includes(undefined);
-    if (isQuiet && (open.length === 0 || Date.now() - last.at > UNCHANGED_FOR_MS)) return '';
-    if (Date.now() > patience) return JSON.stringify(open);
+    const isSettled =
+      open.every((status) => status?.waitingFor === 'resolve') && !statuses.includes(undefined);
+    if (isSettled && (open.length === 0 || Date.now() - last.at > UNCHANGED_FOR_MS)) return '';
+    if (Date.now() > deadline) return JSON.stringify(open);
     await delay(200);
   }
 }

@@ -1,12 +1,12 @@
 /**
- * Real processes on a real Redis, under faults; what the service received and what Volley reported is written down, and
- * checked by that alone.
+ * Runs real processes on a real Redis under faults. What the service received and what Volley reported is recorded in a
+ * history, and the checks use nothing else.
  *
- *   npm run -s test:faults                                   every scenario once
- *   npm run -s test:faults -- --seed 17 --only redis-cut     one of them again
- *   npm run -s test:faults -- --runs 20                      seeds 1 to 20
- *   npm run -s test:faults -- --check FILE                   a history that was written before
- *   npm run -s test:faults -- --kills 1000                   kills for a quarter of an hour, and figures
+ *   npm run -s test:faults                                   run every scenario once
+ *   npm run -s test:faults -- --seed 17 --only redis-cut     run one scenario with this seed
+ *   npm run -s test:faults -- --runs 20                      run seeds 1 to 20
+ *   npm run -s test:faults -- --check FILE                   check a recorded history
+ *   npm run -s test:faults -- --kills 1000                   kill processes for about a quarter of an hour
  */
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -20,9 +20,9 @@ import { type Options, readOptions } from './options.js';
 import { type Outcome, runScenario } from './run-scenario.js';
 
 const folder = join(tmpdir(), 'volley-faults');
-const MOST_SHOWN = 5;
+const SHOWN_VIOLATIONS = 5;
 
-// A signal is an end like any other: what was started is ended with it.
+// Exit on a signal, so that the processes that were started are stopped.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
 process.exitCode = await main();
 
@@ -32,7 +32,7 @@ async function main(): Promise<number> {
   if (options.check !== undefined) return check(options.check);
   if ((await findServer()) === undefined)
     return refuse(
-      'there is no redis-server or valkey-server on this machine, and faults need one of their own',
+      'the fault scenarios start their own Redis, but this machine has no redis-server or valkey-server',
     );
   if (options.kills !== undefined) return kill(options.kills, options.seeds[0] ?? 1);
   return run(options);
@@ -42,13 +42,13 @@ async function kill(kills: number, seed: number): Promise<number> {
   const path = join(folder, `kills-${seed}.ndjson`);
   const isGood = await runKills(kills, seed, path);
   console.log(`history: ${path}`);
-  if (!isGood) console.log(`again: npm run -s test:faults -- --kills ${kills} --seed ${seed}`);
+  if (!isGood) console.log(`to reproduce: npm run -s test:faults -- --kills ${kills} --seed ${seed}`);
   return isGood ? 0 : 1;
 }
 
-async function run({ scenarios, seeds, atOnce }: Options): Promise<number> {
+async function run({ scenarios, seeds, concurrency }: Options): Promise<number> {
   const began = performance.now();
-  const limit = pLimit(atOnce);
+  const limit = pLimit(concurrency);
   const runs = seeds.flatMap((seed) => scenarios.map((scenario) => ({ seed, scenario })));
   let failed = 0;
   await Promise.all(
@@ -60,13 +60,13 @@ async function run({ scenarios, seeds, atOnce }: Options): Promise<number> {
           console.log(`FAILED ${scenario.name}, seed ${seed}: ${String(outcome)}`);
         } else {
           if (outcome.violations.length > 0) failed += 1;
-          tell(outcome);
+          print(outcome);
         }
       }),
     ),
   );
   const took = ((performance.now() - began) / 1000).toFixed(0);
-  console.log(`${runs.length - failed} of ${runs.length} as promised, ${took} s`);
+  console.log(`${runs.length - failed} of ${runs.length} scenarios passed, ${took} s`);
   return failed === 0 ? 0 : 1;
 }
 
@@ -74,18 +74,18 @@ function isOutcome(outcome: unknown): outcome is Outcome {
   return typeof outcome === 'object' && outcome !== null && 'violations' in outcome;
 }
 
-function tell({ scenario, seed, violations, figures, path, tookMs }: Outcome): void {
+function print({ scenario, seed, violations, figures, path, tookMs }: Outcome): void {
   const { faults, recipients, once, twice, unknown, unknownAccepted, fullestWindow } = figures;
-  const word = violations.length === 0 ? 'ok' : 'FAILED';
+  const result = violations.length === 0 ? 'ok' : 'FAILED';
   console.log(
-    `${word} ${scenario.name}, seed ${seed}: ${faults} faults, ${recipients} recipients, ${once} accepted once, ` +
+    `${result} ${scenario.name}, seed ${seed}: ${faults} faults, ${recipients} recipients, ${once} accepted once, ` +
       `${twice} twice, ${unknown} unknown (${unknownAccepted} accepted), fullest window ` +
       `${(100 * fullestWindow).toFixed(0)} %, ${(tookMs / 1000).toFixed(0)} s`,
   );
   if (violations.length === 0) return;
   show(violations);
   console.log(`  history: ${path}`);
-  console.log(`  again: npm run -s test:faults -- --only ${scenario.name} --seed ${seed}`);
+  console.log(`  to reproduce: npm run -s test:faults -- --only ${scenario.name} --seed ${seed}`);
 }
 
 async function check(path: string): Promise<number> {
@@ -94,13 +94,14 @@ async function check(path: string): Promise<number> {
   const violations = violationsOf(events);
   console.log(JSON.stringify(figuresOf(events)));
   show(violations);
-  console.log(violations.length === 0 ? 'as promised' : `${violations.length} violations`);
+  console.log(violations.length === 0 ? 'no violations' : `${violations.length} violations`);
   return violations.length === 0 ? 0 : 1;
 }
 
 function show(violations: Outcome['violations']): void {
-  for (const { check: name, what } of violations.slice(0, MOST_SHOWN)) console.log(`  ${name}: ${what}`);
-  if (violations.length > MOST_SHOWN) console.log(`  and ${violations.length - MOST_SHOWN} more`);
+  for (const { check: name, what } of violations.slice(0, SHOWN_VIOLATIONS))
+    console.log(`  ${name}: ${what}`);
+  if (violations.length > SHOWN_VIOLATIONS) console.log(`  and ${violations.length - SHOWN_VIOLATIONS} more`);
 }
 
 function refuse(reason: string): number {

@@ -1,41 +1,41 @@
 import type { Kind } from '../end-to-end/fleet.js';
-import type { Durability } from './mortal-redis.js';
+import type { Durability } from './failing-redis.js';
 import type { World } from './world.js';
 
-/** Faults that belong together, and when they strike. The seed decides what is left to chance. */
+/** A named sequence of faults. The seed decides the random choices. */
 export interface Scenario {
   readonly name: string;
-  /** What it does, for people. */
-  readonly does: string;
+  /** One sentence about the faults. */
+  readonly description: string;
   readonly workers: readonly Kind[];
-  /** How long there must be something to send, s. */
+  /** How long the campaigns must have recipients left to send to, s. */
   readonly seconds: number;
-  /** The lanes' quotas, and the length of their lists, as a share of the usual; default 1. */
+  /** Scales the lanes' quotas and list lengths; default 1. */
   readonly quota?: number;
-  /** What Redis may lose, which the processes find out by themselves; default nothing. */
+  /** What Redis may lose; default nothing. The processes read it from the Redis settings. */
   readonly redis?: Durability;
-  /** Resolves when the last fault is mended. */
+  /** Resolves when the last fault has ended. */
   run(world: World): Promise<void>;
 }
 
-/** One of a list, by chance. Throws a RangeError if there is none. */
-export function oneOf<Item>(items: readonly Item[], random: () => number): Item {
+/** A random item. Throws a RangeError if the list is empty. */
+export function pick<Item>(items: readonly Item[], random: () => number): Item {
   const item = items[Math.floor(random() * items.length)];
-  if (item === undefined) throw new RangeError('there is nothing to choose from');
+  if (item === undefined) throw new RangeError('cannot pick from an empty list');
   return item;
 }
 
-/** The same items in another order. */
+/** The items in random order. */
 export function shuffled<Item>(items: readonly Item[], random: () => number): Item[] {
   const left = [...items];
   return items.map(() => {
     const [item] = left.splice(Math.floor(random() * left.length), 1);
-    if (item === undefined) throw new RangeError('there is nothing left');
+    if (item === undefined) throw new RangeError('cannot pick from an empty list');
     return item;
   });
 }
 
-/** A whole number from `least` to `most`. */
-export function between(least: number, most: number, random: () => number): number {
-  return least + Math.floor(random() * (most - least + 1));
+/** A random whole number from `min` to `max`, both included. */
+export function integerBetween(min: number, max: number, random: () => number): number {
+  return min + Math.floor(random() * (max - min + 1));
 }

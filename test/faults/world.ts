@@ -8,28 +8,28 @@ import { seededRandom } from '../../src/simulator/random.js';
 import { type Fleet, type Kind, type Member, startFleet } from '../end-to-end/fleet.js';
 import { callbackSettings } from '../end-to-end/receiver.js';
 import { recipients } from '../end-to-end/recipients.js';
+import { type Durability, type FailingRedis, startFailingRedis } from './failing-redis.js';
 import { createHistory } from './history.js';
-import { type Link, openLink } from './link.js';
-import { type Durability, type MortalRedis, startMortalRedis } from './mortal-redis.js';
 import { createRecorder, type Recorder } from './recorder.js';
+import { startTcpProxy, type TcpProxy } from './tcp-proxy.js';
 
-/** The hour of these runs, and in it the longest that a request may take. */
+/** The quota window of these runs, instead of an hour, and the request timeout. */
 const WINDOW_MS = 30_000;
 const REQUEST_TIMEOUT_MS = 3_000;
 
 /**
- * Two lanes that differ in all that matters to a claim: one paces single recipients over its window, the other sends
- * batches as fast as it may. Both quotas are small enough to be reached.
+ * Two lanes that differ in everything that matters to a claim: one spreads single recipients over its window, the other
+ * sends batches as fast as it can. Both quotas are small enough to be used up.
  */
 const LANES = [
-  { name: 'smooth', apiKey: 'smooth', hourlyQuota: 600, pacing: 'smooth', recipients: 1, aSecond: 10 },
-  { name: 'burst', apiKey: 'burst', hourlyQuota: 1_800, pacing: 'burst', recipients: 3, aSecond: 90 },
+  { name: 'smooth', apiKey: 'smooth', hourlyQuota: 600, pacing: 'smooth', recipients: 1, perSecond: 10 },
+  { name: 'burst', apiKey: 'burst', hourlyQuota: 1_800, pacing: 'burst', recipients: 3, perSecond: 90 },
 ] as const;
 
-/** The most recipients that a process which dies may leave on the wire. */
-export const ON_THE_WIRE = LANES.reduce((sum, lane) => sum + IN_FLIGHT * lane.recipients, 0);
+/** The maximum number of recipients whose requests are in flight when a process dies. */
+export const MAX_IN_FLIGHT = LANES.reduce((sum, lane) => sum + IN_FLIGHT * lane.recipients, 0);
 
-/** How the service notifies the process that takes HTTP, where there is one. */
+/** How the service sends notifications, in scenarios with an HTTP process. */
 const NOTIFICATIONS = {
   shape: 'mixed',
   securityTokenIn: 'mixed',
@@ -40,31 +40,31 @@ const NOTIFICATIONS = {
   delay: { kind: 'uniform', minMs: 0, maxMs: 2_000 },
 } as const;
 
-/** Loaded by every process; plain JavaScript, for nothing compiles it. */
+/** Preloaded by every process. It is plain JavaScript, because it is not compiled. */
 const BLOCKER = resolve('test/faults/block-event-loop.mjs');
 
-/** The links of one process. */
-export interface Links {
-  readonly redis: Link;
-  readonly service: Link;
+/** The TCP proxies of one process. */
+export interface Proxies {
+  readonly redis: TcpProxy;
+  readonly service: TcpProxy;
 }
 
-/** A Redis, a service and processes with campaigns under way, each process with links of its own. */
+/** A Redis, a service, and processes with running campaigns. Each process has its own proxies. */
 export interface World {
   readonly random: Random;
-  readonly redis: MortalRedis;
+  readonly redis: FailingRedis;
   readonly fleet: Fleet;
   readonly recorder: Recorder;
   /** The campaign of each lane. */
   readonly campaigns: Readonly<Record<'smooth' | 'burst', string>>;
-  linksOf(member: Member): Links;
+  proxiesOf(member: Member): Proxies;
   /** The processes that send. */
   readonly senders: readonly Member[];
-  /** Points everyone at the Redis that is in charge, and breaks what leads to the old one. */
+  /** Redirects all connections to the current Redis and cuts those to the old one. */
   redirect(): void;
   /** Recipients that the service has accepted so far. */
   accepted(): Promise<number>;
-  /** Resolves when requests are accepted again: so many more of each lane. */
+  /** Resolves when the service has accepted this many more requests of each lane. */
   traffic(requests: number): Promise<void>;
   close(): Promise<void>;
 }
@@ -73,30 +73,30 @@ export interface WorldOptions {
   readonly scenario: string;
   readonly seed: number;
   readonly workers: readonly Kind[];
-  /** How long there is something to send, at the least. */
+  /** The minimum time for which the campaigns have recipients left, s. */
   readonly seconds: number;
-  /** Quotas and lists as a share of the usual. */
+  /** Scales the quotas and list lengths. */
   readonly quota: number;
   readonly redis: Durability;
 }
 
-/** Starts it, and launches a campaign on each lane. */
+/** Starts the world and launches a campaign on each lane. */
 export async function startWorld(options: WorldOptions): Promise<World> {
   const { scenario, seed, workers, seconds, quota: share } = options;
   const folder = await mkdtemp(join(tmpdir(), 'volley-faults-'));
-  const redis = await startMortalRedis(folder, options.redis);
-  const operator = await openLink(redis.port);
-  const links = new Map<number, Links>();
-  const through = (link: Link): string => redis.url.replace(/\d+$/, String(link.port));
-  const lanes = LANES.map(({ recipients: maxRecipientsPerRequest, aSecond: _, ...lane }) => ({
+  const redis = await startFailingRedis(folder, options.redis);
+  const operator = await startTcpProxy(redis.port);
+  const proxies = new Map<number, Proxies>();
+  const through = (proxy: TcpProxy): string => redis.url.replace(/\d+$/, String(proxy.port));
+  const lanes = LANES.map(({ recipients: maxRecipientsPerRequest, perSecond: _, ...lane }) => ({
     ...lane,
     hourlyQuota: lane.hourlyQuota * share,
     maxRecipientsPerRequest,
   }));
   const quotas = lanes.map(({ apiKey: key, hourlyQuota: quota }) => ({ key, quota, windowMs: WINDOW_MS }));
   const isNotified = workers.includes('http');
-  const closing = async (): Promise<void> => {
-    for (const own of links.values()) {
+  const closeAll = async (): Promise<void> => {
+    for (const own of proxies.values()) {
       await own.redis.close();
       await own.service.close();
     }
@@ -125,8 +125,11 @@ export async function startWorld(options: WorldOptions): Promise<World> {
     },
     async own(place, simulator) {
       const service = new URL(simulator.messagingBaseUrl);
-      const own = { redis: await openLink(redis.port), service: await openLink(Number(service.port)) };
-      links.set(place, own);
+      const own = {
+        redis: await startTcpProxy(redis.port),
+        service: await startTcpProxy(Number(service.port)),
+      };
+      proxies.set(place, own);
       service.port = String(own.service.port);
       return {
         REDIS_URL: through(own.redis),
@@ -135,13 +138,13 @@ export async function startWorld(options: WorldOptions): Promise<World> {
       };
     },
   }).catch(async (error: unknown) => {
-    await closing();
+    await closeAll();
     throw error;
   });
   const history = createHistory(() => Date.now());
   const recorder = createRecorder(history, fleet.volley);
   history.add({
-    is: 'run',
+    type: 'run',
     at: history.clock(),
     scenario,
     seed,
@@ -150,7 +153,7 @@ export async function startWorld(options: WorldOptions): Promise<World> {
   const close = async (): Promise<void> => {
     await recorder.stop();
     await fleet.close();
-    await closing();
+    await closeAll();
   };
   const launch = async (name: string, count: number): Promise<string> => {
     const numbers = [...recipients(count)];
@@ -163,7 +166,7 @@ export async function startWorld(options: WorldOptions): Promise<World> {
     const { id: campaign } = outcome;
     const text = `Sale on ${name}`;
     const at = history.clock();
-    history.add({ is: 'campaign', at, campaign, key: name, text, recipients: numbers.map(({ to }) => to) });
+    history.add({ type: 'campaign', at, campaign, key: name, text, recipients: numbers.map(({ to }) => to) });
     recorder.watch(campaign);
     return campaign;
   };
@@ -173,7 +176,7 @@ export async function startWorld(options: WorldOptions): Promise<World> {
   };
   try {
     await fleet.ready();
-    const [smooth, burst] = LANES.map(({ aSecond }) => aSecond * seconds * (share < 1 ? 4 * share : 1));
+    const [smooth, burst] = LANES.map(({ perSecond }) => perSecond * seconds * (share < 1 ? 4 * share : 1));
     const campaigns = {
       smooth: await launch('smooth', smooth ?? 0),
       burst: await launch('burst', burst ?? 0),
@@ -184,16 +187,16 @@ export async function startWorld(options: WorldOptions): Promise<World> {
       fleet,
       recorder,
       campaigns,
-      linksOf(member) {
-        const own = links.get(member.place);
-        if (own === undefined) throw new Error('the process has no links');
+      proxiesOf(member) {
+        const own = proxies.get(member.place);
+        if (own === undefined) throw new Error('this process has no proxies');
         return own;
       },
       senders: fleet.members.filter(({ kind }) => kind === 'send' || kind === 'all'),
       redirect() {
-        for (const link of [operator, ...[...links.values()].map((own) => own.redis)]) {
-          link.retarget(redis.port);
-          link.cut();
+        for (const proxy of [operator, ...[...proxies.values()].map((own) => own.redis)]) {
+          proxy.retarget(redis.port);
+          proxy.cut();
         }
       },
       accepted: async () => (await fleet.simulator.summary()).recipients,
@@ -215,7 +218,7 @@ export async function startWorld(options: WorldOptions): Promise<World> {
   }
 }
 
-/** Writes what the processes logged beside a history. */
+/** Writes the logs of all processes to a file. */
 export async function writeLogs(path: string, fleet: Fleet): Promise<void> {
   await writeFile(path, fleet.logs().join('\n\n'));
 }

@@ -1,13 +1,13 @@
 import { eventsOf, type HistoryEvent } from '../history.js';
 import { lastReports } from './deliveries.js';
-import { grouped } from './grouped.js';
+import { groupBy } from './group-by.js';
 
 /**
- * The states of every status add up to the total, none of them below zero, and the total is the list's length. The last
- * report has each recipient of the list once, and its rows are what the last status before it counts.
+ * In every status, the states add up to the total, no count is negative, and the total is the length of the list. The last
+ * report contains each recipient once, and its rows match the counts of the last status before it.
  */
 export function conservation(events: readonly HistoryEvent[]): string[] {
-  const statuses = grouped(eventsOf(events, 'status'), ({ campaign }) => campaign);
+  const statuses = groupBy(eventsOf(events, 'status'), ({ campaign }) => campaign);
   const reports = lastReports(events);
   return eventsOf(events, 'campaign').flatMap(({ campaign, recipients }) => {
     const found: string[] = [];
@@ -15,22 +15,24 @@ export function conservation(events: readonly HistoryEvent[]): string[] {
       const { total = 0, ...states } = counts;
       const sum = Object.values(states).reduce((all, count) => all + count, 0);
       if (sum !== total || Object.values(states).some((count) => count < 0)) {
-        found.push(`at ${at} the states of ${campaign} make ${sum} of ${total}: ${JSON.stringify(counts)}`);
+        found.push(
+          `at ${at} the states of ${campaign} add up to ${sum} of ${total}: ${JSON.stringify(counts)}`,
+        );
       }
       if (total !== recipients.length)
         found.push(`at ${at} ${campaign} had ${total} recipients of ${recipients.length}`);
     }
     const rows = reports.get(campaign);
-    if (rows === undefined) return [...found, `there is no report of ${campaign}`];
-    const times = grouped(rows, ({ recipient }) => recipient);
+    if (rows === undefined) return [...found, `${campaign} has no report`];
+    const times = groupBy(rows, ({ recipient }) => recipient);
     const wrong = recipients.filter((number) => times.get(number)?.length !== 1);
     if (wrong.length > 0 || rows.length !== recipients.length) {
       found.push(
-        `the report of ${campaign} has ${rows.length} rows for ${recipients.length} recipients; not once: ${wrong.join(' ')}`,
+        `the report of ${campaign} has ${rows.length} rows for ${recipients.length} recipients; missing or repeated: ${wrong.join(' ')}`,
       );
     }
     const before = statuses.get(campaign)?.findLast(({ until }) => until <= (rows[0]?.at ?? 0));
-    for (const [status, list] of grouped(rows, (row) => row.status)) {
+    for (const [status, list] of groupBy(rows, (row) => row.status)) {
       const counted = before?.counts[status];
       if (before !== undefined && counted !== list.length)
         found.push(`${campaign} counts ${counted} ${status}, its report has ${list.length}`);

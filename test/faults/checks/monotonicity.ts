@@ -1,7 +1,7 @@
 import { type EventOf, eventsOf, type HistoryEvent } from '../history.js';
-import { grouped } from './grouped.js';
+import { groupBy } from './group-by.js';
 
-/** States that nothing replaces. `unconfirmed` is none of them: a late final report does. */
+/** Final states. `unconfirmed` is not one of them, because a late delivery status replaces it. */
 const FINAL = [
   'deliveredToTerminal',
   'deliveryImpossible',
@@ -13,8 +13,8 @@ const FINAL = [
 ];
 const isFinal = (status: string): boolean => FINAL.includes(status);
 
-/** What a campaign may turn into. `completed` and `cancelled` it stays. */
-const EDGES: Readonly<Record<string, readonly string[]>> = {
+/** The allowed state transitions of a campaign. */
+const TRANSITIONS: Readonly<Record<string, readonly string[]>> = {
   scheduled: ['running', 'paused', 'cancelled', 'completed'],
   running: ['paused', 'cancelled', 'completed'],
   paused: ['running', 'scheduled', 'cancelled', 'completed'],
@@ -23,22 +23,22 @@ const EDGES: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * What is final stays as it is: by the counts of each status, by the rows of each report, and by the state of the
- * campaign. A Redis that lost what it had answered begins a new count; a report is held against all that came before.
+ * Final states do not change: neither in the counts of the statuses, nor in the rows of the reports, nor in the state of the
+ * campaign. Only a data loss of Redis allows a change.
  */
 export function monotonicity(events: readonly HistoryEvent[]): string[] {
-  const forgot = eventsOf(events, 'fault').filter(({ forgets }) => forgets);
+  const dataLosses = eventsOf(events, 'fault').filter(({ losesData }) => losesData);
   const mayGoBack = (from: number, to: number): boolean =>
-    forgot.some(({ at, until }) => at <= to && until >= from);
+    dataLosses.some(({ at, until }) => at <= to && until >= from);
   const found: string[] = [];
-  const statuses = grouped(eventsOf(events, 'status'), ({ campaign }) => campaign);
+  const statuses = groupBy(eventsOf(events, 'status'), ({ campaign }) => campaign);
   for (const list of statuses.values()) {
     for (const [index, now] of list.entries()) {
       const before = list[index - 1];
       if (before !== undefined && !mayGoBack(before.at, now.until)) found.push(...goneBack(before, now));
     }
   }
-  for (const [recipient, rows] of grouped(
+  for (const [recipient, rows] of groupBy(
     eventsOf(events, 'row'),
     (row) => `${row.recipient} of ${row.campaign}`,
   )) {
@@ -46,7 +46,9 @@ export function monotonicity(events: readonly HistoryEvent[]): string[] {
       const before = rows[index - 1];
       if (before === undefined || !isFinal(before.status) || before.status === now.status) continue;
       if (!mayGoBack(before.at, now.at))
-        found.push(`${recipient} was ${before.status} at ${before.at} and ${now.status} at ${now.at}`);
+        found.push(
+          `${recipient} changed from ${before.status} at ${before.at} to ${now.status} at ${now.at}`,
+        );
     }
   }
   return found;
@@ -57,8 +59,9 @@ function goneBack(before: EventOf<'status'>, now: EventOf<'status'>): string[] {
     const [old, count] = [before.counts[state] ?? 0, now.counts[state] ?? 0];
     return count < old ? [`${state} of ${now.campaign} fell from ${old} to ${count} at ${now.at}`] : [];
   });
-  const isAllowed = before.state === now.state || EDGES[before.state]?.includes(now.state);
-  if (!isAllowed) found.push(`${now.campaign} was ${before.state} and became ${now.state} at ${now.at}`);
-  if (before.ended && !now.ended) found.push(`${now.campaign} had ended and is open again at ${now.at}`);
+  const isAllowed = before.state === now.state || TRANSITIONS[before.state]?.includes(now.state);
+  if (!isAllowed) found.push(`${now.campaign} changed from ${before.state} to ${now.state} at ${now.at}`);
+  if (before.ended && !now.ended)
+    found.push(`${now.campaign} had ended but was no longer ended at ${now.at}`);
   return found;
 }

@@ -1,8 +1,8 @@
 import { eventsOf, type HistoryEvent } from '../history.js';
 
 /**
- * After `pause` or `cancel` has returned no send of that campaign arrives but those it named as in flight, until a
- * `resume` is begun.
+ * After `pause` or `cancel` has returned, no send of that campaign arrives except those it reported as in flight, until a
+ * `resume` is started.
  */
 export function pauseMeansPause(events: readonly HistoryEvent[]): string[] {
   const campaigns = eventsOf(events, 'campaign');
@@ -21,7 +21,7 @@ export function pauseMeansPause(events: readonly HistoryEvent[]): string[] {
     if (late.length <= inFlight) return [];
     const times = late.map(({ at }) => `+${at - until}`).join(' ');
     return [
-      `${late.length} sends of ${campaign} arrived after ${command}, which named ${inFlight}; ms after it: ${times}`,
+      `${late.length} sends of ${campaign} arrived after ${command}, which reported ${inFlight} in flight; ms later: ${times}`,
     ];
   });
 }

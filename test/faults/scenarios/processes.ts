@@ -1,20 +1,20 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Member } from '../../end-to-end/fleet.js';
-import { between, oneOf, type Scenario, shuffled } from '../scenario.js';
-import { ON_THE_WIRE, type World } from '../world.js';
+import { integerBetween, pick, type Scenario, shuffled } from '../scenario.js';
+import { MAX_IN_FLIGHT, type World } from '../world.js';
 
-/** BullMQ's lock on a lane is held for 6 s; this is well past it, and past the time after which a claim is overdue. */
+/** Longer than BullMQ's lock on a lane (6 s) and than the time after which a claim is overdue. */
 const PAST_THE_LOCK_MS = 8_000;
 
-/** Four locks. The preload module blocks for as long. */
+/** The length of four locks. The preloaded module blocks for the same time. */
 const BLOCKED_MS = 24_000;
 
-/** A claim that gave a batch, in the reply of the script: nothing else has a call's number in it. */
+/** Matches the reply of a claim script that returned a batch: only a claim contains a call number. */
 const CLAIMED = /"q":\d/;
 
 const kill: Scenario = {
   name: 'kill',
-  does: 'each worker process is ended by kill -9 and by SIGTERM, and another takes its place',
+  description: 'each worker process is ended by SIGKILL and by SIGTERM and then replaced',
   workers: ['send', 'follow-up', 'all'],
   seconds: 8,
   async run({ fleet, recorder, random, traffic, campaigns }) {
@@ -24,10 +24,10 @@ const kill: Scenario = {
       { member, signal: 'SIGTERM' as const },
     ]);
     for (const { member, signal } of shuffled(ends, random)) {
-      await delay(between(200, 2_500, random));
-      // A process that is asked to end settles what is in flight.
-      const mayLeave = signal === 'SIGKILL' ? ON_THE_WIRE : 0;
-      await recorder.fault({ fault: signal, target: targetOf(member), forgets: false, mayLeave }, () =>
+      await delay(integerBetween(200, 2_500, random));
+      // After SIGTERM a process settles its requests in flight.
+      const mayBeUnknown = signal === 'SIGKILL' ? MAX_IN_FLIGHT : 0;
+      await recorder.fault({ fault: signal, target: targetOf(member), losesData: false, mayBeUnknown }, () =>
         fleet.end(member, signal),
       );
       fleet.begin(member);
@@ -39,16 +39,16 @@ const kill: Scenario = {
 
 const tight: Scenario = {
   name: 'kill-tight',
-  does: 'processes are killed while both lanes are at the end of their quota',
+  description: 'processes are killed while both lanes have used up their quotas',
   workers: ['all', 'all'],
   seconds: 8,
   quota: 0.1,
   async run({ fleet, recorder, random }) {
     for (let times = 0; times < 5; times += 1) {
-      await delay(between(2_000, 8_000, random));
-      const member = oneOf(fleet.members, random);
+      await delay(integerBetween(2_000, 8_000, random));
+      const member = pick(fleet.members, random);
       await recorder.fault(
-        { fault: 'SIGKILL', target: targetOf(member), forgets: false, mayLeave: ON_THE_WIRE },
+        { fault: 'SIGKILL', target: targetOf(member), losesData: false, mayBeUnknown: MAX_IN_FLIGHT },
         () => fleet.kill(member),
       );
     }
@@ -57,14 +57,14 @@ const tight: Scenario = {
 
 const stop: Scenario = {
   name: 'stop',
-  does: 'each worker process is stopped past its lock by SIGSTOP, and goes on by SIGCONT',
+  description: 'each worker process is suspended by SIGSTOP for longer than its lock, then resumed',
   workers: ['send', 'follow-up', 'send'],
   seconds: 12,
   async run(world) {
     await world.traffic(3);
-    await delay(between(0, 1_500, world.random));
+    await delay(integerBetween(0, 1_500, world.random));
     const [one, other] = world.senders;
-    // Those that send one after the other, so that the second has taken over what the first had.
+    // Stop the senders one after the other, so that the second has taken over the lanes of the first.
     await Promise.all([
       ...world.fleet.members
         .filter((member) => member !== other)
@@ -80,13 +80,13 @@ const stop: Scenario = {
 
 const stopBetweenClaimAndWrite: Scenario = {
   name: 'stop-claim',
-  does: 'the process that sends is stopped when its claim is answered and before it reads the answer',
+  description: 'a sending process is suspended after its claim has run but before it reads the reply',
   workers: ['send', 'send', 'follow-up'],
   seconds: 10,
   async run(world) {
     await world.traffic(3);
-    const member = await caught(world, (one, deed) =>
-      world.linksOf(one).redis.trap({ on: 'reply', holding: CLAIMED, deed }),
+    const member = await caught(world, (one, action) =>
+      world.proxiesOf(one).redis.trap({ on: 'reply', matching: CLAIMED, action }),
     );
     await stopped(world, member, () => delay(PAST_THE_LOCK_MS));
   },
@@ -94,22 +94,23 @@ const stopBetweenClaimAndWrite: Scenario = {
 
 const stopBeforeWrite: Scenario = {
   name: 'stop-write',
-  does: 'the process that sends is stopped when it has connected to the service and before it writes; meanwhile its campaigns are paused',
+  description:
+    'a sending process is suspended after it has connected to the service but before it writes; meanwhile its campaigns are paused',
   workers: ['send', 'send', 'follow-up'],
   seconds: 10,
   async run(world) {
     await world.traffic(3);
     const { recorder, fleet, campaigns, random, senders } = world;
-    // Processes that begin have no connections to fall back on: each of their first requests waits for one.
-    await recorder.fault({ fault: 'SIGTERM', target: 'all that send', forgets: false, mayLeave: 0 }, () =>
+    // New processes have no open connections, so each of their first requests waits for one.
+    await recorder.fault({ fault: 'SIGTERM', target: 'all senders', losesData: false, mayBeUnknown: 0 }, () =>
       Promise.all(senders.map((one) => fleet.end(one, 'SIGTERM'))),
     );
-    const catching = caught(world, (one, deed) =>
-      world.linksOf(one).service.trap({ on: 'connection', deed }),
+    const catching = caught(world, (one, action) =>
+      world.proxiesOf(one).service.trap({ on: 'connection', action }),
     );
     for (const one of senders) fleet.begin(one);
     const member = await catching;
-    const pauseAfterMs = between(0, PAST_THE_LOCK_MS - 500, random);
+    const pauseAfterMs = integerBetween(0, PAST_THE_LOCK_MS - 500, random);
     const ids = Object.values(campaigns);
     await stopped(world, member, async () => {
       await delay(pauseAfterMs);
@@ -117,7 +118,7 @@ const stopBeforeWrite: Scenario = {
       await delay(PAST_THE_LOCK_MS - pauseAfterMs);
     });
     await delay(3_000);
-    // What the process knew may have completed one that was nearly through.
+    // A nearly finished campaign may have completed when the resumed process settled its requests.
     const left = await Promise.all(ids.map((id) => recorder.status(id)));
     const paused = ids.filter((_, at) => left[at]?.state === 'paused');
     await Promise.all(paused.map((id) => recorder.command(id, 'resume', () => fleet.volley.resume(id))));
@@ -126,14 +127,14 @@ const stopBeforeWrite: Scenario = {
 
 const block: Scenario = {
   name: 'block',
-  does: 'the event loop of the process that sends is blocked for four locks',
+  description: 'the event loop of a sending process is blocked for the length of four locks',
   workers: ['send', 'send', 'follow-up'],
   seconds: 14,
   async run(world) {
     await world.traffic(3);
     const member = await caught(
       world,
-      (one, deed) => world.linksOf(one).redis.trap({ on: 'reply', holding: CLAIMED, deed }),
+      (one, action) => world.proxiesOf(one).redis.trap({ on: 'reply', matching: CLAIMED, action }),
       'SIGUSR2',
     );
     await stopped(world, member, () => delay(BLOCKED_MS), 'block');
@@ -149,10 +150,10 @@ export const PROCESS_SCENARIOS: readonly Scenario[] = [
   block,
 ];
 
-/** Sends the signal to the first process that walks into the trap; resolves with it. */
+/** Sends the signal to the first process that triggers the trap, and resolves with that process. */
 async function caught(
-  { senders, linksOf }: World,
-  trap: (member: Member, deed: () => Promise<void>) => Promise<void>,
+  { senders, proxiesOf }: World,
+  trap: (member: Member, action: () => Promise<void>) => Promise<void>,
   by: NodeJS.Signals = 'SIGSTOP',
 ): Promise<Member> {
   return new Promise((resolve) => {
@@ -163,8 +164,8 @@ async function caught(
         isCaught = true;
         signal(member, by);
         for (const one of senders) {
-          linksOf(one).redis.disarm();
-          linksOf(one).service.disarm();
+          proxiesOf(one).redis.disarm();
+          proxiesOf(one).service.disarm();
         }
         resolve(member);
       });
@@ -172,7 +173,7 @@ async function caught(
   });
 }
 
-/** Writes down that the process is stopped while `meanwhile` goes on, and lets it go on then. */
+/** Records a suspended process while `meanwhile` runs, then resumes it. */
 async function stopped(
   { recorder }: World,
   member: Member,
@@ -180,7 +181,7 @@ async function stopped(
   fault = 'SIGSTOP',
 ): Promise<void> {
   await recorder.fault(
-    { fault, target: targetOf(member), forgets: false, mayLeave: ON_THE_WIRE },
+    { fault, target: targetOf(member), losesData: false, mayBeUnknown: MAX_IN_FLIGHT },
     async () => {
       try {
         await meanwhile();

@@ -1,26 +1,26 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { between, oneOf, type Scenario } from '../scenario.js';
-import { ON_THE_WIRE } from '../world.js';
+import { integerBetween, pick, type Scenario } from '../scenario.js';
+import { MAX_IN_FLIGHT } from '../world.js';
 
-/** Any of our scripts or of BullMQ's, which are called by their hash. */
+/** Matches any call of a Lua script, ours or BullMQ's. */
 const SCRIPT = /\r\nevalsha\r\n/i;
-/** A process that serves no lane at the moment runs few scripts; the next fault does not wait for it. */
-const SPRUNG_WITHIN_MS = 1_500;
+/** An idle process may run no script in time; then the next fault follows. */
+const TRIGGERED_WITHIN_MS = 1_500;
 
 const restarts: Scenario = {
   name: 'redis-kill',
-  does: 'Redis is killed in the middle of everything and started again',
+  description: 'Redis is killed under load and restarted',
   workers: ['all', 'all'],
   seconds: 8,
   async run({ redis, recorder, random, traffic }) {
     for (let times = 0; times < 3; times += 1) {
       await traffic(2);
-      await delay(between(0, 1_500, random));
+      await delay(integerBetween(0, 1_500, random));
       await recorder.fault(
-        { fault: 'kill', target: 'redis', forgets: false, mayLeave: ON_THE_WIRE },
+        { fault: 'kill', target: 'redis', losesData: false, mayBeUnknown: MAX_IN_FLIGHT },
         async () => {
           await redis.kill();
-          await delay(between(0, 2_000, random));
+          await delay(integerBetween(0, 2_000, random));
           await redis.restart();
         },
       );
@@ -30,20 +30,23 @@ const restarts: Scenario = {
 
 const cuts: Scenario = {
   name: 'redis-cut',
-  does: 'connections to Redis break, some before a script runs, some after it and before its answer',
+  description: 'connections to Redis are cut, some before a script runs, some after it but before its reply',
   workers: ['all', 'all'],
   seconds: 8,
-  async run({ fleet, linksOf, recorder, random, traffic }) {
+  async run({ fleet, proxiesOf, recorder, random, traffic }) {
     await traffic(2);
     for (let times = 0; times < 16; times += 1) {
-      await delay(between(0, 500, random));
-      const member = oneOf(fleet.members, random);
-      const { redis: link } = linksOf(member);
-      const deed = oneOf(['cutBefore', 'cutAfter'] as const, random);
+      await delay(integerBetween(0, 500, random));
+      const member = pick(fleet.members, random);
+      const { redis: proxy } = proxiesOf(member);
+      const action = pick(['cutBefore', 'cutAfter'] as const, random);
       const target = `${member.kind} ${member.place} to redis`;
-      await recorder.fault({ fault: deed, target, forgets: false, mayLeave: 0 }, async () => {
-        await Promise.race([link.trap({ on: 'request', holding: SCRIPT, deed }), delay(SPRUNG_WITHIN_MS)]);
-        link.disarm();
+      await recorder.fault({ fault: action, target, losesData: false, mayBeUnknown: 0 }, async () => {
+        await Promise.race([
+          proxy.trap({ on: 'request', matching: SCRIPT, action }),
+          delay(TRIGGERED_WITHIN_MS),
+        ]);
+        proxy.disarm();
       });
     }
   },
@@ -51,15 +54,15 @@ const cuts: Scenario = {
 
 const pause: Scenario = {
   name: 'redis-pause',
-  does: 'Redis answers nobody for longer than a lock lasts, and then everybody',
+  description: 'Redis answers no command for longer than a lock lasts, then all of them',
   workers: ['all', 'all'],
   seconds: 7,
   async run({ redis, recorder, random, traffic }) {
     await traffic(2);
-    await delay(between(0, 1_000, random));
-    const forMs = between(6_500, 8_000, random);
+    await delay(integerBetween(0, 1_000, random));
+    const forMs = integerBetween(6_500, 8_000, random);
     await recorder.fault(
-      { fault: 'CLIENT PAUSE', target: 'redis', forgets: false, mayLeave: 0 },
+      { fault: 'CLIENT PAUSE', target: 'redis', losesData: false, mayBeUnknown: 0 },
       async () => {
         await redis.ask('CLIENT', 'PAUSE', String(forMs), 'ALL');
         await delay(forMs);
@@ -71,15 +74,15 @@ const pause: Scenario = {
 
 const full: Scenario = {
   name: 'redis-full',
-  does: 'Redis is out of memory for a while and refuses every write',
+  description: 'Redis is out of memory for a while and refuses writes',
   workers: ['all', 'all'],
   seconds: 8,
   async run({ redis, recorder, random, traffic }) {
-    for (const forMs of [between(300, 1_500, random), between(4_000, 8_000, random)]) {
+    for (const forMs of [integerBetween(300, 1_500, random), integerBetween(4_000, 8_000, random)]) {
       await traffic(2);
-      await delay(between(0, 1_000, random));
+      await delay(integerBetween(0, 1_000, random));
       await recorder.fault(
-        { fault: 'out of memory', target: 'redis', forgets: false, mayLeave: 0 },
+        { fault: 'out of memory', target: 'redis', losesData: false, mayBeUnknown: 0 },
         async () => {
           await redis.ask('CONFIG', 'SET', 'maxmemory', '1');
           await delay(forMs);

@@ -1,58 +1,63 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { between, oneOf, type Scenario, shuffled } from '../scenario.js';
-import { ON_THE_WIRE } from '../world.js';
+import { integerBetween, pick, type Scenario, shuffled } from '../scenario.js';
+import { MAX_IN_FLIGHT } from '../world.js';
 
-/** The most recipients of one request. */
-const A_BATCH = 3;
-/** A process that serves no lane at the moment makes no requests; the next fault does not wait for it. */
-const SPRUNG_WITHIN_MS = 1_500;
+/** The maximum number of recipients of one request. */
+const BATCH_SIZE = 3;
+/** An idle process makes no requests; then the next fault follows. */
+const TRIGGERED_WITHIN_MS = 1_500;
 
 const cuts: Scenario = {
   name: 'service-cut',
-  does: 'connections to the service break: before the request, after it, and before the reply comes through',
+  description:
+    'connections to the service are cut before the request, after it, and before the reply arrives',
   workers: ['all', 'all'],
   seconds: 8,
-  async run({ fleet, linksOf, recorder, random, traffic }) {
+  async run({ fleet, proxiesOf, recorder, random, traffic }) {
     await traffic(2);
-    const ways = [
-      { on: 'request', deed: 'cutBefore' },
-      { on: 'request', deed: 'cutAfter' },
-      { on: 'reply', deed: 'cutBefore' },
+    const cutPoints = [
+      { on: 'request', action: 'cutBefore' },
+      { on: 'request', action: 'cutAfter' },
+      { on: 'reply', action: 'cutBefore' },
     ] as const;
-    const all = ways.flatMap((way) =>
+    const all = cutPoints.flatMap((cutPoint) =>
       fleet.members.flatMap((member) => [
-        { ...way, member },
-        { ...way, member },
+        { ...cutPoint, member },
+        { ...cutPoint, member },
       ]),
     );
-    for (const { on, deed, member } of shuffled(all, random)) {
-      await delay(between(0, 400, random));
-      const { service: link } = linksOf(member);
+    for (const { on, action, member } of shuffled(all, random)) {
+      await delay(integerBetween(0, 400, random));
+      const { service: proxy } = proxiesOf(member);
       const target = `${member.kind} ${member.place} to service, ${on}`;
-      await recorder.fault({ fault: deed, target, forgets: false, mayLeave: A_BATCH }, async () => {
-        await Promise.race([link.trap({ on, deed }), delay(SPRUNG_WITHIN_MS)]);
-        link.disarm();
-      });
+      await recorder.fault(
+        { fault: action, target, losesData: false, mayBeUnknown: BATCH_SIZE },
+        async () => {
+          await Promise.race([proxy.trap({ on, action }), delay(TRIGGERED_WITHIN_MS)]);
+          proxy.disarm();
+        },
+      );
     }
   },
 };
 
 const slow: Scenario = {
   name: 'service-slow',
-  does: 'what goes to the service and back is late, or comes byte by byte and not in time',
+  description: 'requests and replies are delayed, or replies arrive byte by byte and too late',
   workers: ['all', 'all'],
   seconds: 8,
-  async run({ fleet, linksOf, recorder, random, traffic }) {
-    const late = { fault: 'delay', road: { delayMs: between(200, 600, random), dripMs: 0 } };
-    const drip = { fault: 'drip', road: { delayMs: 0, dripMs: oneOf([1, 10], random) } };
-    for (const { fault, road } of shuffled([late, drip], random)) {
+  async run({ fleet, proxiesOf, recorder, random, traffic }) {
+    const late = { fault: 'delay', shape: { delayMs: integerBetween(200, 600, random), dripMs: 0 } };
+    const drip = { fault: 'drip', shape: { delayMs: 0, dripMs: pick([1, 10], random) } };
+    for (const { fault, shape } of shuffled([late, drip], random)) {
       await traffic(2);
       await recorder.fault(
-        { fault, target: 'service', forgets: false, mayLeave: 2 * ON_THE_WIRE },
+        { fault, target: 'service', losesData: false, mayBeUnknown: 2 * MAX_IN_FLIGHT },
         async () => {
-          for (const member of fleet.members) linksOf(member).service.travel(road);
-          await delay(between(2_000, 5_000, random));
-          for (const member of fleet.members) linksOf(member).service.travel({ delayMs: 0, dripMs: 0 });
+          for (const member of fleet.members) proxiesOf(member).service.shapeTraffic(shape);
+          await delay(integerBetween(2_000, 5_000, random));
+          for (const member of fleet.members)
+            proxiesOf(member).service.shapeTraffic({ delayMs: 0, dripMs: 0 });
         },
       );
     }

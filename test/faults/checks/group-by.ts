@@ -1,5 +1,5 @@
-/** The items of each key, both in the order they come. */
-export function grouped<Item, Key>(items: Iterable<Item>, keyOf: (item: Item) => Key): Map<Key, Item[]> {
+/** Groups the items by key, in their order. (`Map.groupBy` needs Node 21.) */
+export function groupBy<Item, Key>(items: Iterable<Item>, keyOf: (item: Item) => Key): Map<Key, Item[]> {
   const groups = new Map<Key, Item[]>();
   for (const item of items) {
     const key = keyOf(item);

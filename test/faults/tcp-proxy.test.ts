@@ -5,72 +5,72 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { connect } from '../../src/redis/connection.js';
 import { testRedis } from '../redis/test-redis.js';
-import { type Link, openLink } from './link.js';
+import { startTcpProxy, type TcpProxy } from './tcp-proxy.js';
 
-const { url, prefix, redis } = testRedis('link');
+const { url, prefix, redis } = testRedis('proxy');
 const COUNT = "return redis.call('INCR', KEYS[1])";
 const SHA = createHash('sha1').update(COUNT).digest('hex');
 
-/** A way to the run's Redis, and a connection that goes it. */
+/** A proxy to the test Redis and a client connected through it. */
 async function toRedis(key: string) {
   const target = new URL(url);
-  const link = await openLink(Number(target.port || 6379));
-  target.host = `127.0.0.1:${link.port}`;
+  const proxy = await startTcpProxy(Number(target.port || 6379));
+  target.host = `127.0.0.1:${proxy.port}`;
   const client = connect(target.toString());
   await redis.script('LOAD', COUNT);
   await client.ping();
   onTestFinished(async () => {
     client.disconnect();
-    await link.close();
+    await proxy.close();
   });
   const name = `${prefix}-${key}`;
   return {
-    link,
+    proxy,
     count: () => client.evalsha(SHA, 1, name).catch(() => 'lost'),
     counted: async () => Number(await redis.get(name)),
   };
 }
 
-test('a connection is cut before a script: it does not run, and nobody hears of it', async () => {
-  const { link, count, counted } = await toRedis('before');
-  const sprung = link.trap({ on: 'request', holding: new RegExp(SHA), deed: 'cutBefore' });
+test('A connection cut before a script: the script does not run, and the client gets no reply', async () => {
+  const { proxy, count, counted } = await toRedis('before');
+  const triggered = proxy.trap({ on: 'request', matching: new RegExp(SHA), action: 'cutBefore' });
   expect(await count()).toBe('lost');
-  await sprung;
+  await triggered;
   expect(await counted()).toBe(0);
-  // A trap is sprung once.
+  // A trap triggers only once.
   await expect.poll(count).toBe(1);
 });
 
-test('a connection is cut after a script: it runs, and nobody hears of it', async () => {
-  const { link, count, counted } = await toRedis('after');
-  const sprung = link.trap({ on: 'request', holding: new RegExp(SHA), deed: 'cutAfter' });
+test('A connection cut after a script: the script runs, and the client gets no reply', async () => {
+  const { proxy, count, counted } = await toRedis('after');
+  const triggered = proxy.trap({ on: 'request', matching: new RegExp(SHA), action: 'cutAfter' });
   expect(await count()).toBe('lost');
-  await sprung;
+  await triggered;
   await expect.poll(counted).toBe(1);
 });
 
-test('what a trap does is done before the bytes go on', async () => {
-  const { link, count, counted } = await toRedis('hook');
+test('The action of a trap completes before the bytes are forwarded', async () => {
+  const { proxy, count, counted } = await toRedis('hook');
   let seen = -1;
-  const sprung = link.trap({
+  const triggered = proxy.trap({
     on: 'reply',
-    holding: /:1\r\n/,
-    deed: async () => {
+    matching: /:1\r\n/,
+    action: async () => {
       seen = await counted();
     },
   });
   expect(await count()).toBe(1);
-  await sprung;
+  await triggered;
   expect(seen).toBe(1);
 });
 
-test('replies that are held come when they are released', async () => {
-  const { link, count, counted } = await toRedis('hold');
-  link.hold();
+test('Held replies arrive when they are released', async () => {
+  const { proxy, count, counted } = await toRedis('hold');
+  proxy.hold();
   const answer = count();
   await expect.poll(counted).toBe(1);
   expect(await Promise.race([answer, Promise.resolve('held')])).toBe('held');
-  link.release();
+  proxy.release();
   expect(await answer).toBe(1);
 });
 
@@ -81,11 +81,11 @@ const server = createServer(async (request: IncomingMessage, response) => {
   await once(request, 'end');
   response.end('x'.repeat(50));
 });
-let http: Link;
+let http: TcpProxy;
 beforeAll(async () => {
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
-  http = await openLink((server.address() as AddressInfo).port);
+  http = await startTcpProxy((server.address() as AddressInfo).port);
 });
 afterAll(async () => {
   await http.close();
@@ -99,37 +99,37 @@ const post = async (): Promise<string> => {
   );
 };
 
-test('a request is passed on and its reply cut off', async () => {
+test('A trap on the reply forwards the request and cuts the connection before the reply', async () => {
   const before = requests;
-  const sprung = http.trap({ on: 'reply', deed: 'cutBefore' });
+  const triggered = http.trap({ on: 'reply', action: 'cutBefore' });
   expect(await post()).toBe('lost');
-  await sprung;
+  await triggered;
   expect(requests - before).toBe(1);
 });
 
-test('a connection can be waited for before anything is written on it', async () => {
+test('A trap on the connection runs its action before any request arrives', async () => {
   const before = requests;
   let whenConnected = -1;
-  const sprung = http.trap({
+  const triggered = http.trap({
     on: 'connection',
-    deed: async () => {
+    action: async () => {
       whenConnected = requests - before;
     },
   });
   expect(await post()).toHaveLength(50);
-  await sprung;
+  await triggered;
   expect(whenConnected).toBe(0);
 });
 
-test('bytes are late, and drip', async () => {
-  http.travel({ delayMs: 50, dripMs: 1 });
+test('Delayed replies arrive late and byte by byte', async () => {
+  http.shapeTraffic({ delayMs: 50, dripMs: 1 });
   const began = performance.now();
   expect(await post()).toHaveLength(50);
   expect(performance.now() - began).toBeGreaterThan(150);
-  http.travel({ delayMs: 0, dripMs: 0 });
+  http.shapeTraffic({ delayMs: 0, dripMs: 0 });
 });
 
-test('new connections go where it is pointed to, and old ones are cut', async () => {
+test('A retargeted proxy sends new connections to the new port', async () => {
   const other = createServer((_request, response) => void response.end('other'));
   other.listen(0, '127.0.0.1');
   await once(other, 'listening');

@@ -1,0 +1,118 @@
+import { readdir, stat, truncate } from 'node:fs/promises';
+import { join } from 'node:path';
+import { connect } from '../../src/redis/connection.js';
+import { freePort, type PrivateRedis, startPrivateRedis } from '../../src/redis/private-server.js';
+import { startTcpProxy, type TcpProxy } from './tcp-proxy.js';
+
+/** A Redis server that a scenario can kill, restart, fail over, and make lose data. */
+export interface FailingRedis {
+  /** The URL of the current server, including the password. It changes with a failover. */
+  readonly url: string;
+  readonly port: number;
+  /** Runs one command on a separate connection. */
+  ask(command: string, ...args: readonly string[]): Promise<unknown>;
+  kill(): Promise<void>;
+  /** Restarts it with the same port and data. */
+  restart(): Promise<void>;
+  /** The current size of the append-only file in bytes. */
+  logSize(): Promise<number>;
+  /** Truncates the append-only file of a killed server, like a disk that had not written the rest. */
+  truncateLog(bytes: number): Promise<void>;
+  /** Stops the replication to the replica. */
+  pauseReplication(): void;
+  /** Kills the server and promotes its replica with the data that it has. */
+  failOver(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+const REPLICATION_WITHIN_MS = 20_000;
+
+/**
+ * What the server may lose: nothing, because every acknowledged write is on disk; up to a second of writes; or the writes
+ * that its replica has not received.
+ */
+export type Durability = 'safe' | 'everySecond' | 'replicated';
+
+/** Starts the server, with a replica if `durability` asks for one. Throws if the machine has no redis-server. */
+export async function startFailingRedis(folder: string, durability: Durability): Promise<FailingRedis> {
+  const appendfsync = durability === 'everySecond' ? 'everysec' : 'always';
+  const dir = (name: string): string => join(folder, name);
+  let current = 'first';
+  let server = await startPrivateRedis({ dir: dir(current), appendfsync, port: await freePort() });
+  const { password } = new URL(server.url);
+  let replica: { server: PrivateRedis; proxy: TcpProxy } | undefined;
+  const start = (name: string, port?: number): Promise<PrivateRedis> =>
+    startPrivateRedis({
+      dir: dir(name),
+      appendfsync,
+      password,
+      ...(port === undefined ? {} : { port }),
+    });
+
+  /** Starts a replica and waits until it is in sync. */
+  const follow = async (): Promise<void> => {
+    const proxy = await startTcpProxy(server.port);
+    const follower = await start('second');
+    replica = { server: follower, proxy };
+    await ask(server.url, 'CONFIG', 'SET', 'repl-diskless-sync-delay', '0');
+    await ask(follower.url, 'CONFIG', 'SET', 'masterauth', password);
+    await ask(follower.url, 'REPLICAOF', '127.0.0.1', String(proxy.port));
+    const deadline = Date.now() + REPLICATION_WITHIN_MS;
+    while (!String(await ask(follower.url, 'INFO', 'replication')).includes('master_link_status:up')) {
+      if (Date.now() > deadline) throw new Error('the replica did not connect in time');
+      await new Promise((later) => setTimeout(later, 50));
+    }
+  };
+  if (durability === 'replicated') await follow();
+
+  return {
+    get url() {
+      return server.url;
+    },
+    get port() {
+      return server.port;
+    },
+    ask: (command, ...args) => ask(server.url, command, ...args),
+    kill: () => server.kill(),
+    async restart() {
+      await server.kill();
+      server = await start(current, server.port);
+    },
+    logSize: async () => (await stat(await lastIncrement(dir(current)))).size,
+    truncateLog: async (bytes) => truncate(await lastIncrement(dir(current)), bytes),
+    pauseReplication: () => replica?.proxy.hold(),
+    async failOver() {
+      if (replica === undefined) throw new Error('this Redis has no replica');
+      await server.kill();
+      // Promote the replica before its proxy closes, so that the held writes never arrive.
+      await ask(replica.server.url, 'REPLICAOF', 'NO', 'ONE');
+      await replica.proxy.close();
+      [server, current, replica] = [replica.server, 'second', undefined];
+    },
+    async stop() {
+      await replica?.proxy.close();
+      await replica?.server.kill();
+      await server.kill();
+    },
+  };
+}
+
+async function ask(url: string, command: string, ...args: readonly string[]): Promise<unknown> {
+  const redis = connect(url, 'blocking');
+  try {
+    if (!('call' in redis)) throw new TypeError('the Redis must be a single server');
+    return await redis.call(command, ...args);
+  } finally {
+    redis.disconnect();
+  }
+}
+
+/** The newest incremental append-only file, which Redis appends to. */
+async function lastIncrement(dir: string): Promise<string> {
+  const folder = join(dir, 'appendonlydir');
+  const numberOf = (file: string): number => Number(/\.(\d+)\.incr\.aof$/.exec(file)?.[1] ?? -1);
+  const files = (await readdir(folder)).filter((file) => numberOf(file) >= 0);
+  const last = files.sort((a, b) => numberOf(a) - numberOf(b)).at(-1);
+  if (last === undefined) throw new Error(`no append-only file in ${folder}`);
+  return join(folder, last);
+}

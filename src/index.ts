@@ -19,13 +19,14 @@ export {
 } from './events/events.js';
 export type * from './import/campaign-input.js';
 export type { RecipientInput } from './import/read-objects.js';
-export type { CallbackState, NotificationDesk } from './notifications/notification-service.js';
+export type { NotificationService } from './notifications/notification-service.js';
 export type {
-  Subscribed,
+  SubscribeOutcome,
   Subscription,
-  SubscriptionDesk,
-  Unsubscribed,
-} from './notifications/subscription.js';
+  SubscriptionService,
+  UnsubscribeOutcome,
+} from './notifications/subscription-service.js';
+export type { SubscriptionStatus } from './notifications/subscription-status.js';
 export type { Role, WorkerProcess } from './recovery/heartbeats.js';
 export type { BroadcastEvent, FeedItem } from './reporting/event-feed.js';
 export type { FleetSnapshot, LaneSnapshot } from './reporting/fleet-snapshot.js';

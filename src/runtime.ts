@@ -11,7 +11,7 @@ import { type Lane, openLane } from './lane/lane.js';
 import { createDesk } from './lane/lane-service.js';
 import type { Queues } from './lane/queues.js';
 import { coalesced } from './lane/single-flight.js';
-import { notificationDesk } from './notifications/notification-service.js';
+import { notificationService } from './notifications/notification-service.js';
 import { suppression as openSuppression } from './recipients/suppression.js';
 import { roster as openRoster } from './recovery/heartbeats.js';
 import { removeCampaign } from './recovery/retention.js';
@@ -94,7 +94,7 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
     closers.push(() => made.close());
     return made;
   });
-  const notifications = notificationDesk({
+  const notifications = notificationService({
     redis,
     keys,
     config,
@@ -198,12 +198,12 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
         const drain = (): Promise<void> => workers.drain().then(() => messaging.close());
         return { ready: workers.ready, drain };
       });
-      const keeper = notifications.keep(roster.name());
+      const reconciler = notifications.reconcile(roster.name());
       const drained = {
         ready: starting.then(({ ready }) => ready),
         async drain() {
           working.delete(drained);
-          await Promise.all([keeper.stop(), starting.then(({ drain }) => drain())]);
+          await Promise.all([reconciler.stop(), starting.then(({ drain }) => drain())]);
         },
       };
       working.add(drained);

@@ -3,7 +3,7 @@ import type { ApiKey, ApiScope, LaneStatus, Preview } from './campaign/views.js'
 import type { Events } from './events/events.js';
 import type { CampaignInput, EnqueueOutcome } from './import/campaign-input.js';
 import type { SuppressionList } from './import/suppression-list.js';
-import type { NotificationDesk } from './notifications/notification-service.js';
+import type { NotificationService } from './notifications/notification-service.js';
 import type { Role, WorkerProcess } from './recovery/heartbeats.js';
 import type { CampaignReader } from './reporting/campaign-reader.js';
 import type { EventFollower } from './reporting/event-feed.js';
@@ -76,7 +76,7 @@ export interface Volley extends CampaignReader, Reports, RecipientFinder, EventF
     isActive(id: string): Promise<boolean>;
   };
   /** Notifications: where they come in, and the subscriptions to them. */
-  readonly notifications: NotificationDesk;
+  readonly notifications: NotificationService;
   /** The token of a lane with an account; null for a lane with an API key. Needs the full configuration. */
   token(lane: string): TokenCache | null;
   /** Worker processes alive now. */

@@ -9,7 +9,7 @@ test('every shape that the library takes or answers with can be named by who use
   expectTypeOf<Told<Volley['resolve']>>().toEqualTypeOf<library.ResolveOutcome>();
   expectTypeOf<Told<Volley['workers']>>().toEqualTypeOf<library.WorkerProcess[]>();
   expectTypeOf<Told<Volley['fleetSnapshot']>>().toEqualTypeOf<library.FleetSnapshot>();
-  expectTypeOf<Volley['notifications']>().toEqualTypeOf<library.NotificationDesk>();
+  expectTypeOf<Volley['notifications']>().toEqualTypeOf<library.NotificationService>();
   expectTypeOf<ReturnType<Volley['token']>>().toEqualTypeOf<library.TokenCache | null>();
   expectTypeOf<Told<library.TokenCache['show']>>().toEqualTypeOf<library.TokenState>();
   type Heard = Parameters<Parameters<Volley['events']['on']>[1]>[0];

@@ -2,7 +2,7 @@ import type { LaneStatus } from '../campaign/views.js';
 import type { Clock } from '../clock.js';
 import { type Config, isLoopback } from '../config/index.js';
 import { formatDuration } from '../duration.js';
-import type { CallbackState } from '../notifications/notification-service.js';
+import type { SubscriptionStatus } from '../notifications/subscription-status.js';
 import type { Volley } from '../volley.js';
 import { type Check, fail, ok, warn } from './doctor-check.js';
 import { skewCheck } from './doctor-redis.js';
@@ -83,7 +83,7 @@ export async function checkSubscriptions(
 ): Promise<Check[]> {
   const title = 'notifications';
   const standings = await Promise.all(
-    lanes.map(async (lane) => ({ lane, standing: await volley.notifications.standing(lane.name) })),
+    lanes.map(async (lane) => ({ lane, standing: await volley.notifications.subscriptionStatus(lane.name) })),
   );
   if (callback === undefined) {
     const subscribed = standings.filter(({ standing }) => isKept(standing)).map(({ lane }) => lane.name);
@@ -101,7 +101,7 @@ export async function checkSubscriptions(
   ];
 }
 
-function isKept({ state, checkedAt, now }: CallbackState): boolean {
+function isKept({ state, checkedAt, now }: SubscriptionStatus): boolean {
   return state === 'ours' && now - checkedAt <= LOOKED_WITHIN_MS;
 }
 
@@ -124,10 +124,10 @@ export function judgeOff(subscribed: readonly string[]): Check {
 /** What a lane’s subscription is worth. A lane of which every report is in has nothing to hear. */
 export function judgeSubscription(
   lane: string,
-  standing: CallbackState,
+  standing: SubscriptionStatus,
   { quota, awaitingReports }: Pick<LaneStatus, 'quota' | 'awaitingReports'>,
 ): Check {
-  const { state, about, checkedAt, oursSince, heardAt, now } = standing;
+  const { state, detail, checkedAt, oursSince, heardAt, now } = standing;
   const title = `notifications of lane ${lane}`;
   if (checkedAt === 0) return warn(title, 'not subscribed yet', 'Workers do it: volley up, or volley work.');
   const ago = formatDuration(now - checkedAt);
@@ -161,14 +161,14 @@ export function judgeSubscription(
     case 'foreign':
       return fail(
         title,
-        `somebody else’s subscription is there, to ${about}`,
+        `somebody else’s subscription is there, to ${detail}`,
         `If it is to be replaced: volley subscription create --lane ${lane} --force`,
       );
     case 'refused':
     case 'unanswered':
       return fail(
         title,
-        `not subscribed, ${ago} ago: ${about}`,
+        `not subscribed, ${ago} ago: ${detail}`,
         `Try it: volley subscription create --lane ${lane}`,
       );
     case '':

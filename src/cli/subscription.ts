@@ -1,13 +1,13 @@
 import type { Command } from 'commander';
 import type { Config } from '../config/index.js';
 import { formatDuration } from '../duration.js';
-import type { NotificationDesk } from '../notifications/notification-service.js';
+import type { NotificationService } from '../notifications/notification-service.js';
 import type {
-  Subscribed,
+  SubscribeOutcome,
   Subscription,
-  SubscriptionDesk,
-  Unsubscribed,
-} from '../notifications/subscription.js';
+  SubscriptionService,
+  UnsubscribeOutcome,
+} from '../notifications/subscription-service.js';
 import { action, examples } from './action.js';
 import type { Answer, Context } from './context.js';
 import { badInput, EXIT } from './exit.js';
@@ -35,8 +35,8 @@ export function addSubscription(program: Command, context: Context): void {
     .addHelpText('after', examples('subscription get'))
     .action(
       action(context, (options: SubscriptionCommandOptions) =>
-        withDesk(context, options, async (desk, lane, { config, notifications }) =>
-          found(await desk.get(), lane, await notifications.standing(lane), config),
+        withSubscription(context, options, async (service, lane, { config, notifications }) =>
+          found(await service.get(), lane, await notifications.subscriptionStatus(lane), config),
         ),
       ),
     );
@@ -51,11 +51,11 @@ export function addSubscription(program: Command, context: Context): void {
     .addHelpText('after', examples('subscription create', 'subscription create --lane acme --force'))
     .action(
       action(context, (options: SubscriptionCommandOptions) =>
-        withDesk(context, options, async (desk, lane, { config }) => {
+        withSubscription(context, options, async (service, lane, { config }) => {
           if (config.callback === undefined) {
             throw badInput('CALLBACK_URL is not set: there is no address to subscribe; see .env.example.');
           }
-          return created(await desk.create({ force: options.force === true }), lane);
+          return created(await service.create({ force: options.force === true }), lane);
         }),
       ),
     );
@@ -70,20 +70,20 @@ export function addSubscription(program: Command, context: Context): void {
     .addHelpText('after', examples('subscription delete'))
     .action(
       action(context, (options: SubscriptionCommandOptions) =>
-        withDesk(context, options, async (desk, lane, { config }) =>
-          removed(await desk.remove({ force: options.force === true }), lane, config),
+        withSubscription(context, options, async (service, lane, { config }) =>
+          removed(await service.remove({ force: options.force === true }), lane, config),
         ),
       ),
     );
 }
 
-async function withDesk(
+async function withSubscription(
   context: Context,
   options: SubscriptionCommandOptions,
   use: (
-    desk: SubscriptionDesk,
+    service: SubscriptionService,
     lane: string,
-    more: { config: Config; notifications: NotificationDesk },
+    more: { config: Config; notifications: NotificationService },
   ) => Promise<Answer>,
 ): Promise<Answer> {
   const setting = await findService(context);
@@ -132,6 +132,7 @@ function found(
     }
     case 'none':
       return { json, lines: [`Lane ${lane}: there is no subscription; delivery is only asked after.`] };
+    case 'refused':
     case 'unanswered':
       return { json, lines: [subscription.reason], exit: EXIT.failed };
     default:
@@ -139,7 +140,7 @@ function found(
   }
 }
 
-function created(subscribed: Subscribed, lane: string): Answer {
+function created(subscribed: SubscribeOutcome, lane: string): Answer {
   const json = { lane, ...subscribed };
   switch (subscribed.outcome) {
     case 'already':
@@ -165,7 +166,7 @@ function created(subscribed: Subscribed, lane: string): Answer {
 /** Without our address every subscription is another's. */
 const NOT_TOLD = 'CALLBACK_URL is not set here, so whether that is ours cannot be told.';
 
-function removed(unsubscribed: Unsubscribed, lane: string, { callback }: Config): Answer {
+function removed(unsubscribed: UnsubscribeOutcome, lane: string, { callback }: Config): Answer {
   const json = { lane, ...unsubscribed };
   switch (unsubscribed.outcome) {
     case 'deleted':

@@ -1,4 +1,4 @@
-import type { Received } from '../notifications/receiver.js';
+import type { ReceiveOutcome } from '../notifications/receiver.js';
 import { nothingHere, Problem } from './problem.js';
 import type { Routes } from './routes.js';
 
@@ -13,7 +13,7 @@ const SHORT_PATH = '/callbacks';
  * them; the secret part of the address and the security token do. Nothing is there while `CALLBACK_URL` is not set.
  */
 export const callbacks: Routes = (app, { volley }) => {
-  const inside = volley.notifications.callbacks();
+  const inside = volley.notifications.receiver();
   if (inside === null) return;
   // Whatever the body is said to be, even what is no type at all, it is read as text here and judged where its token is.
   app.addHook<{ Params: { segment: string } }>('onRequest', async (request) => {
@@ -57,9 +57,9 @@ function patternOf(path: string): string {
 }
 
 /** Throws for what was not taken. The service does not send it again, whatever it is answered. */
-function judge(received: Received, request: { readonly method: string }): void {
+function judge(received: ReceiveOutcome, request: { readonly method: string }): void {
   switch (received) {
-    case 'taken':
+    case 'accepted':
       return;
     case 'noSuchAddress':
       throw nothingHere(request);

@@ -3,212 +3,188 @@ import type { Events } from '../events/events.js';
 import type { DeliveryReport } from '../gateway/notification.js';
 import type { Lane } from '../lane/lane.js';
 import type { OrdinalNumbers } from '../recipients/slices.js';
-import { batchNumbers } from './batch-numbers.js';
+import { batchNumbers, type RecentlySettled } from './batch-lookup.js';
 import type { MatchStore } from './match-store.js';
-import { notificationMatching } from './notification-matching.js';
-import type { NotificationStore, Notified } from './notification-store.js';
-import type { SettledLately } from './recently-settled.js';
-import { reportSettler, TOGETHER } from './settle-reports.js';
+import { notificationMatching } from './matching.js';
+import type { NotificationStore } from './notification-store.js';
+import { refusalEvents } from './refusal-events.js';
+import { REPORTS_PER_CALL, reportSettler } from './settle-reports.js';
 
 /*
- *   offer ──► memory ──► after 5 ms: look the ids up ──► notify.lua ──► settled, or waiting under its id
- *                                                                          │
- *   every second while some wait:  known by now? settle ◄──────────────────┤
- *                                  fits one unknown batch? ask about it ◄──┘
+ *   offer ──► memory ──► after 5 ms: look up the requests ──► settle-notifications.lua ──► settled, or waiting by request id
+ *                                                                                             │
+ *   every second while reports wait:  is the request known by now? settle ◄───────────────────┤
+ *                                     does it fit one unknown outcome? match it ◄─────────────┘
  *
- * The service is answered before Redis knows: it never sends a notification again, and polls make up for what is lost.
+ * The service gets its response before the reports are in Redis: it never repeats a notification, and polls make up for any
+ * that are lost.
  */
 
 /** How long a burst is collected. */
 const COLLECT_MS = 5;
-/** How often those that wait are looked at, at most. */
-const ROUND_MS = 1_000;
-/** Looking at them may take this part of the time. */
-const ROUND_SHARE = 0.05;
-/** As long as one waits it is looked at so often at the least. */
-const LOOKS_WHILE_ONE_WAITS = 8;
-/** A flood of those that there is no room for is told of once in so long. */
-const TOLD_EVERY_MS = 60_000;
+/** The shortest time between two looks at the reports that wait. */
+const LOOK_MS = 1_000;
+/** Looks may take this share of the time. */
+const LOOK_SHARE = 0.05;
+/** Looks within the time that a report waits, at least. */
+const MIN_LOOKS = 8;
+/** `stop` waits this long for Redis, and again as long as reports get settled meanwhile… */
+const STOP_MS = 2_000;
+/** …up to this many times. */
+const STOP_WAITS = 5;
 
-/** Reports that the process still has room for, over all lanes. */
-export interface Room {
-  left: number;
-}
-
-/** What {@link createInbox} goes by. */
+/** What {@link createInbox} works with. */
 export interface InboxOptions {
   readonly store: NotificationStore;
   readonly matches: MatchStore;
   readonly events: Events;
   readonly numbers: OrdinalNumbers;
-  /** The sender of a campaign, as it goes on the wire; null for one that is gone. */
+  /** The sender of a campaign, as it goes on the wire; null if the campaign has been removed. */
   senderOf(lane: string, campaign: string): Promise<string | null>;
   readonly alarm: Alarm;
   readonly monotonic: () => number;
-  readonly room: Room;
-  readonly lately: SettledLately;
-  /** How often those that wait are looked at, at most, in ms; tests shorten it. */
-  readonly roundMs?: number | undefined;
+  /** Reports that the process still has room for; shared by all lanes. */
+  readonly capacity: { left: number };
+  readonly recentlySettled: RecentlySettled;
+  /** The shortest time between two looks at the reports that wait, in ms; tests shorten it. */
+  readonly lookMs?: number | undefined;
 }
 
-/** Takes the notifications of one lane and settles them in batches. */
+/** Collects the reports of one lane and settles them in bursts. */
 export interface Inbox {
-  /** Takes them, or says false where there is no room. Returns at once. */
+  /** Takes the reports; false if there is no room for them. Returns at once. */
   offer(reports: readonly DeliveryReport[]): boolean;
-  /** Looks at what other processes have left waiting. */
+  /** Starts to look at the reports that other processes have left waiting. */
   start(): void;
   /**
-   * Settles what it has, and looks at nothing that waits any more. What is left after 10 s, or when Redis has not answered
-   * for 2 s, is let go of and told of.
+   * Settles the reports that it has, and stops looking at those that wait. It gives up after 10 s, or once Redis has settled
+   * nothing for 2 s, and then emits how many reports were lost.
    */
   stop(): Promise<void>;
 }
 
-const STOP_MS = 2_000;
-const STOP_TIMES = 5;
-
 /** Opens the inbox of one lane. */
 export function createInbox(lane: Lane, options: InboxOptions): Inbox {
-  const { store, matches, events, alarm, monotonic, room, roundMs = ROUND_MS } = options;
+  const { store, matches, events, alarm, monotonic, capacity, recentlySettled } = options;
+  const { lookMs = LOOK_MS, senderOf } = options;
   const earlyMs = lane.rules.early ?? 0;
   const ended = new AbortController();
   const { signal } = ended;
   const answered = <Answer>(run: () => Promise<Answer>) => lane.answered(run, signal);
   const numbersOf = batchNumbers(lane, options.numbers, signal);
-  const settler = reportSettler({ lane, store, numbersOf, lately: options.lately, signal });
-  const matchUnknown = notificationMatching({
-    lane,
-    matches,
-    events,
-    numbersOf,
-    senderOf: options.senderOf,
-    signal,
-  });
+  const settler = reportSettler({ lane, store, numbersOf, recentlySettled, signal });
+  const matchUnknown = notificationMatching({ lane, matches, events, numbersOf, senderOf, signal });
+  const emitRefusal = refusalEvents(events, monotonic);
   let held: DeliveryReport[] = [];
-  /** Held, or being settled. */
-  let inHand = 0;
+  /** Reports that are held or being settled. */
+  let pending = 0;
   let flushing: Promise<void> | undefined;
-  let round: (() => void) | undefined;
   let looking: Promise<void> = Promise.resolve();
+  let cancelLook: (() => void) | undefined;
   let isStopped = false;
   let hasWaiting = false;
 
-  const settle = async (reports: readonly DeliveryReport[]): Promise<void> => {
-    const { requests, tooMany, stands } = await settler.reports(reports);
-    if (tooMany > 0) refused(tooMany);
-    if (stands === null) return;
-    lookIfAny(stands);
-    const { waiting } = stands;
-    events.emit({
-      type: 'notifications.settled',
-      lane: lane.name,
-      reports: reports.length,
-      requests,
-      waiting,
-    });
+  const emitFailure = (reports: number, error: unknown): void => {
+    if (!signal.aborted) events.emit({ type: 'notifications.failed', lane: lane.name, reports, error });
   };
 
-  let untold = { notifications: 0, since: Number.NEGATIVE_INFINITY };
-  const refused = (more: number): void => {
-    const notifications = untold.notifications + more;
-    const isTime = monotonic() - untold.since >= TOLD_EVERY_MS;
-    untold = isTime ? { notifications: 0, since: monotonic() } : { ...untold, notifications };
-    if (isTime)
-      events.emit({ type: 'notifications.refused', lane: lane.name, reason: 'overload', notifications });
-  };
-
-  const lookIfAny = ({ waiting }: Notified): void => {
+  const lookIfAny = (waiting: number): void => {
     if (waiting === 0) return;
     hasWaiting = true;
-    lookLater(roundMs);
+    scheduleLook(lookMs);
   };
 
-  const failed = (reports: number, error: unknown): void => {
-    if (!ended.signal.aborted) events.emit({ type: 'notifications.failed', lane: lane.name, reports, error });
+  const settle = async (reports: readonly DeliveryReport[]): Promise<void> => {
+    const { requests, discarded, last } = await settler.burst(reports);
+    if (discarded > 0) emitRefusal(lane.name, 'overload', discarded);
+    if (last === null) return;
+    const { waiting } = last;
+    lookIfAny(waiting);
+    const counts = { reports: reports.length, requests, waiting };
+    events.emit({ type: 'notifications.settled', lane: lane.name, ...counts });
   };
 
   const flush = async (): Promise<void> => {
     while (held.length > 0) {
-      const some = held.slice(0, TOGETHER);
-      held = held.slice(TOGETHER);
-      await settle(some).catch((error: unknown) => failed(some.length, error));
-      room.left += some.length;
-      inHand -= some.length;
+      const burst = held.slice(0, REPORTS_PER_CALL);
+      held = held.slice(REPORTS_PER_CALL);
+      await settle(burst).catch((error: unknown) => emitFailure(burst.length, error));
+      capacity.left += burst.length;
+      pending -= burst.length;
     }
   };
 
   const flushSoon = (): void => {
     flushing ??= new Promise((resolve) => {
-      const begin = (): void => {
+      alarm(COLLECT_MS, () => {
         void flush().then(() => {
           flushing = undefined;
           resolve();
         });
-      };
-      if (isStopped) begin();
-      else alarm(COLLECT_MS, begin);
+      });
     });
   };
 
-  const lookLater = (inMs: number): void => {
-    if (isStopped || round !== undefined) return;
-    round = alarm(inMs, () => {
+  const scheduleLook = (inMs: number): void => {
+    if (isStopped || cancelLook !== undefined) return;
+    cancelLook = alarm(inMs, () => {
       const began = monotonic();
-      // Set again by whatever is put by from now on: the look that begins may not see it any more.
+      // Set again by reports that begin to wait from now on, because this look may miss them.
       hasWaiting = false;
       looking = look()
         .catch((error: unknown) => {
           hasWaiting = true;
-          failed(0, error);
+          emitFailure(0, error);
         })
         .then(() => {
-          round = undefined;
+          cancelLook = undefined;
           if (!hasWaiting) return;
-          const restMs = Math.max(roundMs, (monotonic() - began) / ROUND_SHARE);
-          // A look that took long must not outlast what waits: it would be gone before the next.
-          lookLater(Math.min(restMs, Math.max(roundMs, earlyMs / LOOKS_WHILE_ONE_WAITS)));
+          const restMs = Math.max(lookMs, (monotonic() - began) / LOOK_SHARE);
+          // After a long look the next one must still come before the reports expire.
+          scheduleLook(Math.min(restMs, Math.max(lookMs, earlyMs / MIN_LOOKS)));
         });
     });
   };
+
   const look = async (): Promise<void> => {
     const waiting = await answered(() => store.waiting(earlyMs));
-    // Only now: a send that has begun since then is none of theirs, and one of before that has ended has left its mark.
-    const sendingSince = await answered(() => matches.oldestSend());
-    const { stands, unknown } = await settler.waiting(waiting);
-    if (stands.waiting > 0) hasWaiting = true;
-    // While a send of before is in flight, its answer may still name the request, or its batch become unknown.
-    const rest = unknown.filter(({ cameAt }) => cameAt < sendingSince);
-    if (stands.unknown > 0 && rest.length > 0) await matchUnknown(rest);
+    // Read after the reports: a send that was in flight when they came has then either ended, and left its mark, or counts here.
+    const oldestSend = await answered(() => matches.oldestSend());
+    const { last, unknown } = await settler.waiting(waiting);
+    if (last.waiting > 0) hasWaiting = true;
+    // While an earlier send is in flight, its response may still name the request, or its outcome become unknown as well.
+    const ready = unknown.filter(({ receivedAt }) => receivedAt < oldestSend);
+    if (last.unknownOutcomes > 0 && ready.length > 0) await matchUnknown(ready);
   };
 
   return {
     offer(reports) {
-      if (isStopped || reports.length > room.left) return false;
-      room.left -= reports.length;
-      inHand += reports.length;
+      if (isStopped || reports.length > capacity.left) return false;
+      capacity.left -= reports.length;
+      pending += reports.length;
       for (const report of reports) held.push(report);
       if (held.length > 0) flushSoon();
       return true;
     },
     start() {
       looking = answered(() => store.settle([], []))
-        .then(lookIfAny)
-        .catch((error: unknown) => failed(0, error));
+        .then(({ waiting }) => lookIfAny(waiting))
+        .catch((error: unknown) => emitFailure(0, error));
     },
     async stop() {
       isStopped = true;
-      round?.();
+      cancelLook?.();
       const done = Promise.allSettled([flushing, looking]).then(() => true);
-      const isSettled = () => Promise.race([done, pause(alarm, STOP_MS).then(() => false)]);
-      for (let times = 0, before = inHand + 1; times < STOP_TIMES && inHand < before; times += 1) {
-        before = inHand;
-        if (await isSettled()) break;
+      const isDone = () => Promise.race([done, pause(alarm, STOP_MS).then(() => false)]);
+      for (let waits = 0, before = pending + 1; waits < STOP_WAITS && pending < before; waits += 1) {
+        before = pending;
+        if (await isDone()) break;
       }
       ended.abort();
       held = [];
-      if (inHand === 0) return;
+      if (pending === 0) return;
       const error = new Error('the process stops');
-      events.emit({ type: 'notifications.failed', lane: lane.name, reports: inHand, error });
+      events.emit({ type: 'notifications.failed', lane: lane.name, reports: pending, error });
     },
   };
 }

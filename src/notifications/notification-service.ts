@@ -9,140 +9,130 @@ import { atHand } from '../recipients/lru-cache.js';
 import { ordinalNumbers } from '../recipients/slices.js';
 import type { Redis } from '../redis/connection.js';
 import type { Keys } from '../redis/keys.js';
-import { type CallbackState, callbackState } from './callback-state.js';
-import { createInbox, type Room } from './inbox.js';
+import { recentlySettled } from './batch-lookup.js';
+import { createInbox } from './inbox.js';
 import { matchStore } from './match-store.js';
 import { notificationStore } from './notification-store.js';
-import { type Callbacks, openCallbacks } from './receiver.js';
-import { settledLately } from './recently-settled.js';
-import type { SubscriptionDesk } from './subscription.js';
-import { keepSubscriptions } from './subscription-reconciler.js';
-import { subscriptionDesk } from './subscription-service.js';
+import { openReceiver, type Receiver } from './receiver.js';
+import { reconcileSubscriptions } from './subscription-reconciler.js';
+import { type SubscriptionService, subscriptionService } from './subscription-service.js';
+import { type SubscriptionStatus, subscriptionStatusStore } from './subscription-status.js';
 
-export type { CallbackState } from './callback-state.js';
+/** Reports that a process holds in memory at most, over all lanes: about 20 MB. */
+const MAX_HELD = 100_000;
+/** Requests that a process remembers as settled, over all lanes: about 20 MB. */
+const MAX_RECENTLY_SETTLED = 50_000;
+/** Campaigns whose sender a process remembers. */
+const MAX_SENDERS = 1_000;
+/** A check of a subscription and its replacement take at most four requests. */
+const REQUESTS_PER_CHECK = 5;
 
-/** Reports that a process holds at most before they are in Redis: some 20 MB. */
-const MOST_HELD = 100_000;
-/** Requests that were settled last, over all lanes: what comes late or twice of them need not be looked up. Some 20 MB. */
-const SETTLED_AT_HAND = 50_000;
-/** Campaigns whose sender is kept at hand. */
-const SENDERS_AT_HAND = 1_000;
-/** Looking at a subscription and renewing it takes up to four requests. */
-const REQUESTS_A_LOOK = 5;
-
-/** What {@link notificationDesk} goes by. */
-export interface NotificationDeskOptions {
+/** What {@link notificationService} works with. */
+export interface NotificationServiceOptions {
   readonly redis: Redis;
   readonly keys: Keys;
   readonly config: Config | LocalConfig;
   readonly lanes: ReadonlyMap<string, Lane>;
   readonly events: Events;
-  /** Of what speaks with the service; made when first needed. */
+  /** Called when a subscription is first needed. */
   client(): SubscriptionClient;
   tokenSourceOf(lane: string): TokenSource;
 }
 
-/** Everything about notifications: where they come in, and how a lane is subscribed to them. */
-export interface NotificationDesk {
-  /** Where they come in; null while `CALLBACK_URL` is not set. Opened by the first call. */
-  callbacks(): Callbacks | null;
-  /** The subscription of a lane at the service. Needs the full configuration. */
-  subscription(lane: string): SubscriptionDesk;
-  /** How that stood when a worker last looked, without asking the service. */
-  standing(lane: string): Promise<CallbackState>;
+/** Delivery notifications: the receiver, and each lane's subscription. */
+export interface NotificationService {
+  /** The receiver of notifications, which the first call opens; null while `CALLBACK_URL` is not set. */
+  receiver(): Receiver | null;
+  /** The subscription of a lane at the service. Needs the full configuration. Throws a NotFoundError for an unknown lane. */
+  subscription(lane: string): SubscriptionService;
+  /** What a worker found when it last checked the subscription. It reads Redis and does not call the service. */
+  subscriptionStatus(lane: string): Promise<SubscriptionStatus>;
 }
 
-/** Opens the desk; `keep` looks after the subscriptions while a process works, `close` settles what was taken. */
-export function notificationDesk(
-  options: NotificationDeskOptions,
-): NotificationDesk & { keep(me: string): { stop(): Promise<void> }; close(): Promise<void> } {
+/**
+ * Opens notifications for a process. `reconcile` keeps the lanes subscribed until it is stopped; `process` is a name that no
+ * other process has. `close` settles the reports that the receiver has accepted.
+ */
+export function notificationService(
+  options: NotificationServiceOptions,
+): NotificationService & { reconcile(process: string): { stop(): Promise<void> }; close(): Promise<void> } {
   const { redis, keys, config, lanes, events } = options;
   const { callback } = config;
-  const storeOf = (lane: string) => callbackState(redis, keys, lane);
-  let open: Callbacks | undefined;
+  let opened: Receiver | undefined;
 
-  const senders = atHand<string | null>(SENDERS_AT_HAND);
+  const senders = atHand<string | null>(MAX_SENDERS);
   const senderOf = (lane: string, campaign: string): Promise<string | null> =>
     senders(`${lane} ${campaign}`, async () => (await readMeta(redis, keys, lane, campaign))?.sender ?? null);
-  const mustBe = (lane: string): void => {
-    if (lanes.has(lane)) return;
-    throw noSuchLane(lane, lanes.keys());
+  const requireLane = (lane: string): void => {
+    if (!lanes.has(lane)) throw noSuchLane(lane, lanes.keys());
   };
-  const subscription = (lane: string): SubscriptionDesk => {
-    mustBe(lane);
-    return subscriptionDesk({
-      lane,
-      client: options.client(),
-      tokenSource: options.tokenSourceOf(lane),
-      callback,
-    });
+  const statusOf = (lane: string) => subscriptionStatusStore(redis, keys, lane);
+  const subscription = (lane: string): SubscriptionService => {
+    requireLane(lane);
+    const [client, tokenSource] = [options.client(), options.tokenSourceOf(lane)];
+    return subscriptionService({ lane, client, tokenSource, callback });
   };
 
   return {
-    callbacks() {
+    receiver() {
       if (callback === undefined) return null;
-      if (open !== undefined) return open;
-      const numbers = ordinalNumbers(redis, keys);
-      const room: Room = { left: MOST_HELD };
-      const lately = settledLately(SETTLED_AT_HAND);
-      const inboxes = new Map(
-        [...lanes.values()].map((lane) => {
-          const inbox = createInbox(lane, {
-            store: notificationStore(redis, keys, lane),
-            matches: matchStore(redis, keys, lane.name),
-            events,
-            numbers,
-            senderOf,
-            alarm: systemAlarm,
-            monotonic: monotonicClock,
-            room,
-            lately,
-          });
-          inbox.start();
-          return [lane.name, inbox] as const;
-        }),
-      );
-      open = openCallbacks({ callback, inboxes, events, monotonic: monotonicClock });
-      return open;
+      if (opened !== undefined) return opened;
+      const shared = {
+        events,
+        numbers: ordinalNumbers(redis, keys),
+        senderOf,
+        alarm: systemAlarm,
+        monotonic: monotonicClock,
+        capacity: { left: MAX_HELD },
+        recentlySettled: recentlySettled(MAX_RECENTLY_SETTLED),
+      };
+      const inboxes = [...lanes.values()].map((lane) => {
+        const stores = {
+          store: notificationStore(redis, keys, lane),
+          matches: matchStore(redis, keys, lane.name),
+        };
+        return [lane.name, createInbox(lane, { ...shared, ...stores })] as const;
+      });
+      for (const [, inbox] of inboxes) inbox.start();
+      opened = openReceiver({ callback, inboxes: new Map(inboxes), events, monotonic: monotonicClock });
+      return opened;
     },
     subscription,
-    standing(lane) {
-      mustBe(lane);
-      return storeOf(lane).read();
+    subscriptionStatus(lane) {
+      requireLane(lane);
+      return statusOf(lane).read();
     },
 
-    /** Keeps the subscriptions of all lanes while this process works; where there is no callback, clears up after one. */
-    keep(me) {
+    reconcile(process) {
       if (callback === undefined) {
-        for (const { name } of lanes.values()) {
-          storeOf(name)
-            .forget()
+        for (const lane of lanes.keys())
+          statusOf(lane)
+            .removeAll()
             .catch(() => {});
-        }
         return { stop: async () => {} };
       }
       const window = config.quotaWindowMs;
-      return keepSubscriptions({
+      return reconcileSubscriptions({
         lanes: [...lanes.keys()].map((name) => ({
           name,
-          desk: subscription(name),
-          store: storeOf(name),
+          subscription: subscription(name),
+          status: statusOf(name),
         })),
         events,
         alarm: systemAlarm,
-        me,
-        // Five minutes and one at an hour; windows that are compressed stay in proportion.
-        everyMs: within(window / 12, 1_000, 300_000),
-        silentMs: within(window / 60, 500, 60_000),
-        leaseMs: REQUESTS_A_LOOK * config.requestTimeoutMs,
+        process,
+        // Five minutes and one minute with a window of an hour; in proportion to a shorter window.
+        intervalMs: clamp(window / 12, 1_000, 300_000),
+        silenceMs: clamp(window / 60, 500, 60_000),
+        leaseMs: REQUESTS_PER_CHECK * config.requestTimeoutMs,
       });
     },
     async close() {
-      await open?.stop();
+      await opened?.stop();
     },
   };
 }
 
-function within(ms: number, least: number, most: number): number {
-  return Math.min(most, Math.max(least, Math.round(ms)));
+function clamp(ms: number, min: number, max: number): number {
+  return Math.min(max, Math.max(min, Math.round(ms)));
 }

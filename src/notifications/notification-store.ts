@@ -8,62 +8,61 @@ import type { Keys } from '../redis/keys.js';
 import { loadScript } from '../redis/script.js';
 import type { Letters } from '../sending/settlements.js';
 
-/** What was notified of a request that is known. */
-export interface KnownNotice {
-  /** Empty where the request was found by its correlator. */
+/** Reports of a request whose batch is known. */
+export interface RequestReports {
+  /** '' if the batch was found by its correlator. */
   readonly requestId: string;
   readonly located: Located;
-  /** A letter each recipient of the batch. */
+  /** One letter per recipient of the batch. */
   readonly letters: Letters;
-  /** What has waited under its id, as it was read, if that is what is told. */
-  readonly waited?: string;
+  /** Set for reports that have waited: their text in Redis, as it was read. */
+  readonly stored?: string;
 }
 
-/** What was notified of a request that nobody knows, or not yet. */
-export interface EarlyNotice {
+/** Reports of a request that Volley does not know, or not yet. */
+export interface EarlyReports {
   readonly requestId: string;
-  /** Without `tel:`; null where the notification does not tell. */
+  /** Without `tel:`; null if the notification names none. */
   readonly sender: string | null;
-  /** Of our own correlators, the one that it repeats. */
+  /** Our correlator, if the notification repeats it. */
   readonly correlator?: string | undefined;
-  /** By the digits of the number: N, T or I. */
+  /** By the digits of the number: N, T, or I. */
   readonly letters: Readonly<Record<string, string>>;
 }
 
-/** One that waits, as it is kept, and since when, in the time of the server. */
-export interface WaitingNotice extends EarlyNotice {
-  readonly text: string;
-  readonly cameAt: number;
+/** Early reports that wait in Redis for their request to become known. */
+export interface WaitingReports extends EarlyReports {
+  /** Their text in Redis. */
+  readonly stored: string;
+  /** When the first of them came, in ms of Redis time. */
+  readonly receivedAt: number;
 }
 
-/** What came of a call. */
-export interface Notified {
+/** Reply of {@link notificationStore}'s `settle`. */
+export interface SettleResult {
   /** Requests of which something has changed. */
-  readonly changes: number;
-  /** Ids that were given as unknown and are known by now: to be looked up again. */
-  readonly again: readonly string[];
-  /** Ids that wait on this lane. */
+  readonly changed: number;
+  /** Requests that were passed as unknown and have become known: look them up again. */
+  readonly nowKnown: readonly string[];
+  /** Requests whose reports wait on this lane. */
   readonly waiting: number;
-  /** Batches of unknown outcome on this lane. */
-  readonly unknown: number;
-  /** Ids that there was no room for. */
-  readonly tooMany: number;
-  /** Server's time. */
-  readonly now: number;
+  /** Batches of this lane with an unknown outcome. */
+  readonly unknownOutcomes: number;
+  /** Requests whose reports were discarded, because too many wait. */
+  readonly discarded: number;
   readonly events: readonly ScriptEvent[];
 }
 
-const settleScript = loadScript(import.meta.url, './settle-notifications.lua', (reply): Notified => {
-  const [changes, again, waiting, unknown, tooMany, now, events] = z
-    .tuple([z.number(), z.string(), z.number(), z.number(), z.number(), z.string(), z.string()])
+const settleScript = loadScript(import.meta.url, './settle-notifications.lua', (reply): SettleResult => {
+  const [changed, nowKnown, waiting, unknownOutcomes, discarded, events] = z
+    .tuple([z.number(), z.string(), z.number(), z.number(), z.number(), z.string()])
     .parse(reply);
   return {
-    changes,
-    again: z.array(z.string()).parse(JSON.parse(again)),
+    changed,
+    nowKnown: z.array(z.string()).parse(JSON.parse(nowKnown)),
     waiting,
-    unknown,
-    tooMany,
-    now: Number(now),
+    unknownOutcomes,
+    discarded,
     events: scriptEvents(events),
   };
 });
@@ -81,10 +80,15 @@ const SETTLE_KEYS = [
   'callback',
 ] as const;
 
-/** Of those that wait, so many are read in one go. */
+/** Waiting reports that are read in one call. */
 const READ_AT_ONCE = 500;
 
-const early = z.object({ s: z.string(), k: z.string().optional(), r: z.record(z.string(), z.string()) });
+/** Early reports as settle-notifications.lua stores them. */
+const storedReports = z.object({
+  sender: z.string(),
+  correlator: z.string().optional(),
+  letters: z.record(z.string(), z.string()),
+});
 
 /** The notifications of one lane in Redis. Every call is safe to repeat. */
 export function notificationStore(
@@ -96,28 +100,33 @@ export function notificationStore(
   const rulesJson = JSON.stringify(rules);
   const [earlyKey, waitingKey] = [keys.lane(lane, 'early'), keys.lane(lane, 'waiting')];
   return {
-    /** Where each of these requests lies; null for those that are not known, or are settled. */
+    /** The batch of each request; null if it is not known, or no report can change anything of it any more. */
     locate: (requestIds: readonly string[]): Promise<(Located | null)[]> =>
       locateRequests(redis, keys, lane, requestIds),
 
-    /** Applies what is known and keeps the rest for a while. At most some 500 together; with none it tells how it stands. */
-    settle(known: readonly KnownNotice[], unknown: readonly EarlyNotice[], now?: number): Promise<Notified> {
+    /** Settles the reports of known requests and stores the early ones: about 500 per call. With none, it returns the counts. */
+    settle(
+      known: readonly RequestReports[],
+      early: readonly EarlyReports[],
+      now?: number,
+    ): Promise<SettleResult> {
       const entries: object[] = [];
       const entryKeys: string[] = [];
-      for (const { requestId: id, located, letters, waited: e } of known) {
-        const { campaign: c, first: f } = located;
-        const digest = digestOf(id);
-        entries.push({ id, ...(id === '' ? {} : { d: digest.field }), c, f, letters, e });
+      for (const { requestId, located, letters, stored } of known) {
+        const { campaign, first } = located;
+        const digest = digestOf(requestId);
+        const field = requestId === '' ? undefined : digest.field;
+        entries.push({ requestId, digest: field, campaign, first, letters, stored });
         entryKeys.push(
           indexKey(keys, lane, digest),
-          statusesKey(keys, lane, c),
-          recordsKey(keys, lane, c, f),
+          statusesKey(keys, lane, campaign),
+          recordsKey(keys, lane, campaign, first),
         );
       }
-      for (const { requestId: id, sender, correlator: k, letters } of unknown) {
-        const digest = digestOf(id);
+      for (const { requestId, sender, correlator, letters } of early) {
+        const digest = digestOf(requestId);
         const key = indexKey(keys, lane, digest);
-        entries.push({ id, d: digest.field, s: sender ?? '', k, r: letters });
+        entries.push({ requestId, digest: digest.field, sender: sender ?? '', correlator, letters });
         entryKeys.push(key, key, key);
       }
       return settleScript.run(
@@ -127,20 +136,20 @@ export function notificationStore(
       );
     },
 
-    /** Those that wait, the oldest first; `earlyMs` is how long one does. */
-    async waiting(earlyMs: number): Promise<WaitingNotice[]> {
+    /** The reports that wait, oldest first. `earlyMs`: how long reports may wait, as in the lane's rules. */
+    async waiting(earlyMs: number): Promise<WaitingReports[]> {
       const all = await redis.zrange(waitingKey, '0', '-1', 'WITHSCORES');
-      const found: WaitingNotice[] = [];
+      const found: WaitingReports[] = [];
       for (let from = 0; from < all.length; from += 2 * READ_AT_ONCE) {
-        const some = all.slice(from, from + 2 * READ_AT_ONCE);
-        const ids = some.filter((_, at) => at % 2 === 0);
+        const members = all.slice(from, from + 2 * READ_AT_ONCE);
+        const ids = members.filter((_, at) => at % 2 === 0);
         const texts = await redis.hmget(earlyKey, ...ids);
         for (const [at, requestId] of ids.entries()) {
-          const text = texts[at];
-          if (text === null || text === undefined) continue;
-          const { s, k, r } = early.parse(JSON.parse(text));
-          const cameAt = Number(some[2 * at + 1]) - earlyMs;
-          found.push({ requestId, sender: s === '' ? null : s, correlator: k, letters: r, text, cameAt });
+          const stored = texts[at];
+          if (stored === null || stored === undefined) continue;
+          const { sender, correlator, letters } = storedReports.parse(JSON.parse(stored));
+          const receivedAt = Number(members[2 * at + 1]) - earlyMs;
+          found.push({ requestId, sender: sender || null, correlator, letters, stored, receivedAt });
         }
       }
       return found;

@@ -7,68 +7,65 @@ import { reportsIn } from '../gateway/notification.js';
 import { carriesToken } from '../gateway/notification-token.js';
 import { jsonOf } from '../gateway/schemas.js';
 import type { Inbox } from './inbox.js';
+import { type RefusalReason, refusalEvents } from './refusal-events.js';
 
-/** What became of a notification. */
-export type Received =
-  /** In memory, soon in Redis. */
-  | 'taken'
+/** Result of `receive`. */
+export type ReceiveOutcome =
+  /** In memory; about to be written to Redis. */
+  | 'accepted'
   /** No lane has that address. */
   | 'noSuchAddress'
   /** It does not carry the security token. */
   | 'forged'
-  /** It holds no delivery information. */
+  /** It contains no delivery information. */
   | 'unreadable'
-  /** Too many wait to be settled. */
+  /** Too many reports wait to be settled. */
   | 'full';
 
-/** Where notifications come in. */
-export interface Callbacks {
+/** Receives the notifications of all lanes. */
+export interface Receiver {
   /** The path of `CALLBACK_URL`, without a trailing slash; the secret part of each lane follows it. */
   readonly path: string;
-  /** Takes one that came to the address with this last part. Returns at once, and never throws. */
-  receive(segment: string, incoming: { headers: IncomingHttpHeaders; query: string; body: string }): Received;
-  /** Whether some lane has the address with this last part. */
+  /** Takes a notification that was sent to the address with this last part. Returns at once and never throws. */
+  receive(
+    segment: string,
+    incoming: { headers: IncomingHttpHeaders; query: string; body: string },
+  ): ReceiveOutcome;
+  /** Whether a lane has the address with this last part. */
   isAddress(segment: string): boolean;
-  /** Settles what it has taken. */
+  /** Settles the reports that were accepted. */
   stop(): Promise<void>;
 }
 
-/** What {@link openCallbacks} goes by. */
-export interface CallbacksOptions {
+/** What {@link openReceiver} works with. */
+export interface ReceiverOptions {
   readonly callback: CallbackSettings;
   readonly inboxes: ReadonlyMap<string, Inbox>;
   readonly events: Events;
   readonly monotonic: () => number;
 }
 
-/** A flood of forged ones is told of once in so long. */
-const TOLD_EVERY_MS = 60_000;
-
-/** Opens the receiver of all lanes. */
-export function openCallbacks({ callback, inboxes, events, monotonic }: CallbacksOptions): Callbacks {
+/** Opens the receiver of these lanes. */
+export function openReceiver({ callback, inboxes, events, monotonic }: ReceiverOptions): Receiver {
   const lanes = new Map(
     [...inboxes].map(([lane, inbox]) => {
       const { segment, securityToken } = laneCallback(callback, lane);
-      // The token that subscriptions carry is the lane's; one made by hand may carry the setting itself.
+      // A subscription that an operator made by hand may carry the setting itself instead of the lane's token.
       const tokens = [securityToken, callback.securityToken];
       return [digest(segment).toString('base64'), { lane, segment: digest(segment), tokens, inbox }] as const;
     }),
   );
-  const told = new Map<string, { at: number; notifications: number }>();
-  const refused = (lane: string, reason: 'token' | 'unreadable' | 'overload'): void => {
-    const name = `${reason} ${lane}`;
-    const before = told.get(name) ?? { at: Number.NEGATIVE_INFINITY, notifications: 0 };
-    const notifications = before.notifications + 1;
-    const isTime = monotonic() - before.at >= TOLD_EVERY_MS;
-    told.set(name, isTime ? { at: monotonic(), notifications: 0 } : { at: before.at, notifications });
-    if (isTime) events.emit({ type: 'notifications.refused', lane, reason, notifications });
+  const emitRefusal = refusalEvents(events, monotonic);
+  const refuse = <Outcome>(lane: string, reason: RefusalReason, outcome: Outcome): Outcome => {
+    emitRefusal(lane, reason, 1);
+    return outcome;
   };
 
   const laneAt = (segment: string) => {
-    // Looked up by its digest: how long that takes tells nothing of the secret.
-    const given = digest(segment);
-    const found = lanes.get(given.toString('base64'));
-    return found !== undefined && timingSafeEqual(given, found.segment) ? found : undefined;
+    // Looked up by digest, so that the time it takes reveals nothing about the secret.
+    const wanted = digest(segment);
+    const found = lanes.get(wanted.toString('base64'));
+    return found !== undefined && timingSafeEqual(wanted, found.segment) ? found : undefined;
   };
 
   return {
@@ -76,22 +73,16 @@ export function openCallbacks({ callback, inboxes, events, monotonic }: Callback
     receive(segment, { headers, query, body }) {
       const found = laneAt(segment);
       if (found === undefined) return 'noSuchAddress';
-      // A service may try the address with nothing before it takes it.
-      if (body.trim() === '') return 'taken';
+      // A service may try the address with an empty body before it accepts the subscription.
+      if (body.trim() === '') return 'accepted';
       const { lane, tokens, inbox } = found;
       const document = jsonOf(body);
       if (callback.proof === 'token' && !carriesToken({ headers, query, body, document }, tokens)) {
-        refused(lane, 'token');
-        return 'forged';
+        return refuse(lane, 'token', 'forged');
       }
       const reports = reportsIn(document);
-      if (reports === null) {
-        refused(lane, 'unreadable');
-        return 'unreadable';
-      }
-      if (inbox.offer(reports)) return 'taken';
-      refused(lane, 'overload');
-      return 'full';
+      if (reports === null) return refuse(lane, 'unreadable', 'unreadable');
+      return inbox.offer(reports) ? 'accepted' : refuse(lane, 'overload', 'full');
     },
     isAddress: (segment) => laneAt(segment) !== undefined,
     async stop() {

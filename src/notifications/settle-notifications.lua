@@ -1,27 +1,27 @@
 --[[
-  settle-notifications: what notifications have told, many of them together. A report of a request that is known is applied as a poll's
-  is, and costs neither permit nor poll: what is settled by it is asked about no more. One whose id nobody knows waits, for
-  a while and among so many, until it is: it came before the answer that names it, or belongs to a request whose answer was
-  lost. Repeating a call is harmless. It may be lost, too: polls make up for it.
+  settle-notifications: settles many delivery reports at once. The reports of a known request move its recipients as a poll
+  does, and cost neither a permit nor a poll; a request without open recipients is not polled any more. The reports of an
+  unknown request wait until it is known, for a limited time and in limited number: they came before the response that names
+  the request, or that response was lost. A call may be repeated, and may be lost: polls make up for it.
 
   KEYS[1] laneKey        hash: gate and ledger, for the time
   KEYS[2] statesKey      hash: campaign -> its mutable part, JSON
   KEYS[3] unpolledKey    sorted set: request never polled -> when it is due, ms
   KEYS[4] polledKey      sorted set: request polled before -> when it is due, ms
   KEYS[5] endedKey       sorted set: campaign -> when it ended, ms
-  KEYS[6] lapsingKey     sorted set: campaign -> when what is planned lapses, ms
-  KEYS[7] unknownKey     hash: claim number -> batch of whose outcome nobody knows
-  KEYS[8] earlyKey       hash: request id -> what was notified of it before it was known, JSON { s, r, n }
-  KEYS[9] waitingKey     sorted set: request id -> until when that waits, ms
-  KEYS[10] callbackKey   hash: how notifications stand; heardAt: when the last one came, ms
-  KEYS[11..] entryKeys   three an entry: where its id is looked up, statuses of its campaign, records of its request
+  KEYS[6] lapsingKey     sorted set: campaign -> when its planned recipients lapse, ms
+  KEYS[7] unknownKey     hash: claim number -> batch with an unknown outcome
+  KEYS[8] earlyKey       hash: request id -> its reports that wait, JSON { sender, correlator, letters, count }
+  KEYS[9] waitingKey     sorted set: request id -> until when its reports wait, ms
+  KEYS[10] callbackKey   hash: status of the subscription; heardAt: when the last notification came, ms
+  KEYS[11..] entryKeys   three per entry: the index that may hold its request, its campaign's statuses, its request's records
   ARGV[1] rulesJson      the lane's rules
-  ARGV[2] entriesJson    [{ id, d, c, f, letters, e }, …], e: what has waited of it, if that is what is told; or of an id that
-                         nobody knows [{ id, d, s, k, r }, …]: its sender, our correlator if it is one, and its recipients'
-                         digits with a letter each
+  ARGV[2] entriesJson    for a known request { requestId, digest, campaign, first, letters, stored }: a letter per recipient;
+                         stored: the text of the waiting reports that these are. For an unknown request { requestId, digest,
+                         sender, correlator, letters }: letters by the digits of the number
   ARGV[3] given          time in ms, or '' for the server's
-  Returns                requests of which something has changed; JSON: ids that have become known meanwhile; how many ids
-                         wait; how many batches are unknown; how many ids were too many; the time; events
+  Returns                requests changed; ids of unknown requests that are known by now, JSON; requests whose reports wait;
+                         batches with an unknown outcome; requests whose reports were discarded; events
 ]]
 -- @include ../redis/clock.lua
 -- @include ../lane/ledger.lua
@@ -41,101 +41,111 @@ local callbackKey = KEYS[10]
 local rulesJson = ARGV[1]
 local entriesJson = ARGV[2]
 local given = ARGV[3]
-local MOST_WAITING, MOST_OF_ONE = 10000, 1000
+local MAX_WAITING = 10000
+local MAX_WAITING_RECIPIENTS = 1000
+local EXPIRED_AT_ONCE = 500
 
 local rules = cjson.decode(rulesJson)
 local _, now = lane_load(laneKey, given)
 local entries = cjson.decode(entriesJson)
-local events, again, changes, tooMany = {}, {}, 0, 0
+local events, nowKnown, changed, discarded = {}, {}, 0, 0
 
 local waiting = redis.call('ZCARD', waitingKey)
-local function forget(id)
-  redis.call('HDEL', earlyKey, id)
-  waiting = waiting - redis.call('ZREM', waitingKey, id)
+local function forget(requestId)
+  redis.call('HDEL', earlyKey, requestId)
+  waiting = waiting - redis.call('ZREM', waitingKey, requestId)
 end
 if waiting > 0 then
-  for _, id in ipairs(redis.call('ZRANGEBYSCORE', waitingKey, '-inf', now, 'LIMIT', 0, 500)) do forget(id) end
+  local expired = redis.call('ZRANGEBYSCORE', waitingKey, '-inf', now, 'LIMIT', 0, EXPIRED_AT_ONCE)
+  for _, requestId in ipairs(expired) do forget(requestId) end
 end
 
-local ids, named = {}, {}
+local ids, isListed = {}, {}
 for _, entry in ipairs(entries) do
-  if entry.c and not named[entry.c] then
-    named[entry.c] = true
-    ids[#ids + 1] = entry.c
+  if entry.campaign and not isListed[entry.campaign] then
+    isListed[entry.campaign] = true
+    ids[#ids + 1] = entry.campaign
   end
 end
 local campaigns = campaigns_load(statesKey, ids)
 local touched = {}
 
 local function settle(entry, indexKey, statusesKey, recordsKey)
-  local id, c, letters = entry.c, campaigns[entry.c], entry.letters
-  local count, sentAt, reason, requestId = record_read(recordsKey, entry.f)
-  if not c and entry.d then redis.call('HDEL', indexKey, entry.d) end
-  -- The index knows digests; the record knows the id. What has no id was found by the correlator, which is ours.
-  if not c or count ~= #letters or (entry.id ~= '' and requestId ~= entry.id) then return end
-  local before = c.contradictions
-  local isOpen, changed, isAwaited = recipients_report(c, id, entry.f, count, letters, statusesKey, false, events)
-  if changed or c.contradictions > before then touched[id] = c end
-  if changed then
-    changes = changes + 1
-    record_write(recordsKey, entry.f, count, sentAt, now, reason, requestId)
+  local id, first, letters = entry.campaign, entry.first, entry.letters
+  local campaign = campaigns[id]
+  local count, sentAt, reason, requestId = record_read(recordsKey, first)
+  if not campaign and entry.digest then redis.call('HDEL', indexKey, entry.digest) end
+  -- The index holds digests; only the record holds the whole id. A batch without one was found by our own correlator.
+  local isRecorded = entry.requestId == '' or entry.requestId == requestId
+  if not campaign or count ~= #letters or not isRecorded then return end
+  local contradictions = campaign.contradictions
+  local isOpen, isChanged, isAwaited =
+    recipients_report(campaign, id, first, count, letters, statusesKey, false, events)
+  if isChanged or campaign.contradictions > contradictions then touched[id] = campaign end
+  if isChanged then
+    changed = changed + 1
+    record_write(recordsKey, first, count, sentAt, now, reason, requestId)
   end
   if not isOpen then
-    local member = string.format('%s:%.0f', id, entry.f)
+    local member = string.format('%s:%.0f', id, first)
     if redis.call('ZREM', unpolledKey, member) == 0 then redis.call('ZREM', polledKey, member) end
   end
-  if not isAwaited and entry.d then redis.call('HDEL', indexKey, entry.d) end
-  -- What waits of it may have grown since it was read, and is let go of only as it was told, or when it can tell no more.
-  if waiting > 0 and entry.id ~= '' then
-    if not isAwaited or (entry.e and entry.e == redis.call('HGET', earlyKey, entry.id)) then forget(entry.id) end
+  if not isAwaited and entry.digest then redis.call('HDEL', indexKey, entry.digest) end
+  if waiting > 0 and entry.requestId ~= '' then
+    -- More reports may wait since these were read. They are dropped only if they are the same, or can change nothing.
+    local isSame = entry.stored and entry.stored == redis.call('HGET', earlyKey, entry.requestId)
+    if isSame or not isAwaited then forget(entry.requestId) end
   end
 end
 
--- What waits of an id is put together: a final status beats what is not final, and the first of two is kept.
+-- Merges the reports into those that wait already: a final status replaces one that is not, and the first of two is kept.
 local function wait(entry)
-  local raw = redis.call('HGET', earlyKey, entry.id)
-  local early = raw and cjson.decode(raw) or { s = entry.s, r = {}, n = 0 }
-  local isFinal = false
-  for number, letter in pairs(entry.r) do
-    isFinal = isFinal or FINAL[letter]
-    if not early.r[number] and early.n < MOST_OF_ONE then early.r[number], early.n = letter, early.n + 1 end
-    if early.r[number] == 'N' then early.r[number] = letter end
+  local requestId = entry.requestId
+  local stored = redis.call('HGET', earlyKey, requestId)
+  local early = stored and cjson.decode(stored) or { sender = entry.sender, letters = {}, count = 0 }
+  local hasFinal = false
+  for number, letter in pairs(entry.letters) do
+    hasFinal = hasFinal or FINAL[letter]
+    if not early.letters[number] and early.count < MAX_WAITING_RECIPIENTS then
+      early.letters[number], early.count = letter, early.count + 1
+    elseif early.letters[number] == 'N' then
+      early.letters[number] = letter
+    end
   end
-  if early.s == '' then early.s = entry.s end
-  early.k = early.k or entry.k
-  if not raw and waiting >= MOST_WAITING then
-    tooMany = tooMany + 1
-    -- What is not final settles nothing by itself: it does not push out what may.
-    if not isFinal then return end
+  if early.sender == '' then early.sender = entry.sender end
+  early.correlator = early.correlator or entry.correlator
+  if not stored and waiting >= MAX_WAITING then
+    discarded = discarded + 1
+    -- Reports without a final status settle nothing, so they do not replace others.
+    if not hasFinal then return end
     forget(redis.call('ZRANGE', waitingKey, 0, 0)[1])
   end
-  redis.call('HSET', earlyKey, entry.id, cjson.encode(early))
-  if not raw then waiting = waiting + redis.call('ZADD', waitingKey, now + rules.early, entry.id) end
+  redis.call('HSET', earlyKey, requestId, cjson.encode(early))
+  if not stored then waiting = waiting + redis.call('ZADD', waitingKey, now + rules.early, requestId) end
 end
 
 local hasWaited = false
 for i, entry in ipairs(entries) do
   local place = 10 + 3 * (i - 1)
   local indexKey, statusesKey, recordsKey = KEYS[place + 1], KEYS[place + 2], KEYS[place + 3]
-  if entry.c then
+  if entry.campaign then
     settle(entry, indexKey, statusesKey, recordsKey)
-  elseif redis.call('HEXISTS', indexKey, entry.d) == 1 then
-    again[#again + 1] = entry.id
+  elseif redis.call('HEXISTS', indexKey, entry.digest) == 1 then
+    nowKnown[#nowKnown + 1] = entry.requestId
   else
     wait(entry)
     hasWaited = true
   end
 end
 
-for id, c in pairs(touched) do campaign_end(endedKey, lapsingKey, id, c, now, events) end
+for id, campaign in pairs(touched) do campaign_end(endedKey, lapsingKey, id, campaign, now, events) end
 campaigns_save(statesKey, touched)
 if hasWaited then
   redis.call('PEXPIRE', earlyKey, 2 * rules.early)
   redis.call('PEXPIRE', waitingKey, 2 * rules.early)
 end
 if #entries > 0 then redis.call('HSET', callbackKey, 'heardAt', string.format('%.0f', now)) end
-local unknown = redis.call('HLEN', unknownKey)
 return {
-  changes, #again > 0 and cjson.encode(again) or '[]', waiting, unknown, tooMany, string.format('%.0f', now),
+  changed, #nowKnown > 0 and cjson.encode(nowKnown) or '[]', waiting, redis.call('HLEN', unknownKey), discarded,
   #events > 0 and cjson.encode(events) or '[]',
 }

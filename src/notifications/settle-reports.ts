@@ -1,141 +1,178 @@
 import type { DeliveryReport } from '../gateway/notification.js';
 import type { Lane } from '../lane/lane.js';
 import type { Located } from '../recipients/request-index.js';
-import type { BatchNumbers } from './batch-numbers.js';
-import { type Gathered, gather, ownBatch } from './merged-reports.js';
+import { STATUS_LETTER } from '../sending/settlements.js';
+import { type BatchNumbers, batchOfCorrelator, type RecentlySettled } from './batch-lookup.js';
 import type {
-  EarlyNotice,
-  KnownNotice,
+  EarlyReports,
   NotificationStore,
-  Notified,
-  WaitingNotice,
+  RequestReports,
+  SettleResult,
+  WaitingReports,
 } from './notification-store.js';
-import type { SettledLately } from './recently-settled.js';
 
-/** Reports that are settled together: some 10 ms of Redis. */
-export const TOGETHER = 500;
-/** A lookup that has changed in between is repeated so often. */
-const PASSES = 3;
+/** Reports that are settled together: about 10 ms of Redis. */
+export const REPORTS_PER_CALL = 500;
+/** A request may become known between its lookup and the script, and is then looked up again, so often at most. */
+const MAX_PASSES = 3;
 
-/** What {@link reportSettler} goes by. */
+/** The reports of one request. */
+export interface MergedReports {
+  /** '' if no notification names an id. */
+  readonly requestId: string;
+  readonly correlator: string | null;
+  readonly sender: string | null;
+  /** By number (E.164, with its plus): N, T, or I. */
+  readonly letters: Map<string, string>;
+}
+
+/**
+ * Merges reports by request, in the order in which they came. A final status replaces one that is not final. Two final
+ * statuses that contradict each other stay apart, in two entries of the request, so that the contradiction is counted. Pure.
+ */
+export function mergeReports(reports: readonly DeliveryReport[]): MergedReports[] {
+  const byRequest = new Map<string, MergedReports[]>();
+  for (const { requestId, correlator, sender, number, status } of reports) {
+    if (requestId === null && correlator === null) continue;
+    const name = requestId === null ? `correlator ${correlator}` : `request ${requestId}`;
+    const entries = byRequest.get(name) ?? [];
+    byRequest.set(name, entries);
+    const letter = STATUS_LETTER[status];
+    const entry = entries.find(({ letters }) => {
+      const held = letters.get(number) ?? 'N';
+      return held === letter || held === 'N' || letter === 'N';
+    });
+    if (entry === undefined) {
+      entries.push({ requestId: requestId ?? '', correlator, sender, letters: new Map([[number, letter]]) });
+    } else if ((entry.letters.get(number) ?? 'N') === 'N') {
+      entry.letters.set(number, letter);
+    }
+  }
+  return [...byRequest.values()].flat();
+}
+
+/** What {@link reportSettler} works with. */
 export interface SettlerOptions {
   readonly lane: Lane;
   readonly store: NotificationStore;
   readonly numbersOf: BatchNumbers;
-  readonly lately: SettledLately;
-  /** Ends the asking of a Redis that does not answer. */
+  readonly recentlySettled: RecentlySettled;
+  /** Ends the wait for a Redis that does not respond. */
   readonly signal: AbortSignal;
 }
 
-/** What came of settling reports. */
-export interface Settled {
+/** What settling a burst of reports came to. */
+export interface BurstResult {
   /** Requests of which something has changed. */
   readonly requests: number;
-  /** Ids that there was no room for. */
-  readonly tooMany: number;
-  /** How the lane stood after; null where there was nothing to ask Redis. */
-  readonly stands: Notified | null;
+  /** Requests whose reports Redis discarded, because too many wait. */
+  readonly discarded: number;
+  /** The last reply of Redis; null if there was nothing to settle. */
+  readonly last: SettleResult | null;
 }
 
-/** Looks up the requests that reports are of, and applies what is known; the rest waits under its id. */
+/** Looks up the requests of reports and settles those that are known; the reports of the others wait in Redis. */
 export interface ReportSettler {
-  reports(reports: readonly DeliveryReport[]): Promise<Settled>;
-  /** The same for what has waited. `unknown`: those that nobody knows still. */
+  burst(reports: readonly DeliveryReport[]): Promise<BurstResult>;
+  /** The same for reports that have waited. `unknown`: those whose request is still not known. */
   waiting(
-    waiting: readonly WaitingNotice[],
-  ): Promise<{ readonly stands: Notified; readonly unknown: readonly WaitingNotice[] }>;
+    waiting: readonly WaitingReports[],
+  ): Promise<{ readonly last: SettleResult; readonly unknown: readonly WaitingReports[] }>;
 }
 
-/** Settles the reports of one lane. */
-export function reportSettler({ lane, store, numbersOf, lately, signal }: SettlerOptions): ReportSettler {
-  const answered = <Answer>(run: () => Promise<Answer>) => lane.answered(run, signal);
-  const settledAt = (requestId: string) => lately.find(lane.name, requestId);
+/** The settler of one lane. */
+export function reportSettler(options: SettlerOptions): ReportSettler {
+  const { lane, store, numbersOf, recentlySettled, signal } = options;
+  const settledBatch = (requestId: string) => recentlySettled.find(lane.name, requestId);
+  const locate = (requestIds: readonly string[]) => lane.answered(() => store.locate(requestIds), signal);
+  const settle = async (known: readonly RequestReports[], early: readonly EarlyReports[]) => {
+    const result = await lane.answered(() => store.settle(known, early), signal);
+    lane.tell(result.events);
+    return result;
+  };
 
-  /** Where each request lies: settled lately, found by its id, or named by our own correlator. */
-  const locate = async (all: readonly Gathered[]): Promise<(Located | null)[]> => {
-    const asked = all.filter(({ requestId }) => requestId !== '' && settledAt(requestId) === undefined);
-    const ids = asked.map(({ requestId }) => requestId);
-    const found = ids.length === 0 ? [] : await answered(() => store.locate(ids));
+  /** Where each request lies: recently settled, in the index, or named by our own correlator. */
+  const locateAll = async (all: readonly MergedReports[]): Promise<(Located | null)[]> => {
+    const ids = all
+      .map(({ requestId }) => requestId)
+      .filter((requestId) => requestId !== '' && settledBatch(requestId) === undefined);
+    const found = ids.length === 0 ? [] : await locate(ids);
     const byId = new Map(ids.map((id, at) => [id, found[at] ?? null]));
     return all.map(({ requestId, correlator }) =>
-      requestId === '' ? ownBatch(correlator) : (settledAt(requestId) ?? byId.get(requestId) ?? null),
+      requestId === ''
+        ? batchOfCorrelator(correlator)
+        : (settledBatch(requestId) ?? byId.get(requestId) ?? null),
     );
   };
 
-  const known = async (
-    requestId: string,
-    letterOf: (digits: string) => string | undefined,
+  /** One letter per recipient of the batch; null if the reports are about none of them. */
+  const lettersOf = async (
     located: Located,
-  ): Promise<KnownNotice | null> => {
-    const numbers = await numbersOf(located);
-    const letters = (numbers ?? []).map((number) => letterOf(number) ?? '-').join('');
-    return /[^-]/.test(letters) ? { requestId, located, letters } : null;
+    letterOf: (digits: string) => string | undefined,
+  ): Promise<string | null> => {
+    const numbers = (await numbersOf(located)) ?? [];
+    const letters = numbers.map((digits) => letterOf(digits) ?? '-').join('');
+    return /[^-]/.test(letters) ? letters : null;
   };
 
-  const remember = ({ requestId, located, letters }: KnownNotice): void => {
-    if (requestId === '' || !/^[TI]+$/.test(letters)) return;
-    lately.add(lane.name, requestId, located);
-  };
-
-  /** What is not final tells nothing of a request that is settled. */
-  const isStale = ({ requestId, letters }: Gathered): boolean =>
-    settledAt(requestId) !== undefined && [...letters.values()].every((letter) => letter === 'N');
+  /** A status that is not final changes nothing of a request that is settled. */
+  const isStale = ({ requestId, letters }: MergedReports): boolean =>
+    settledBatch(requestId) !== undefined && [...letters.values()].every((letter) => letter === 'N');
 
   return {
-    async reports(reports) {
-      let open = gather(reports);
-      let [requests, tooMany] = [0, 0];
-      let stands: Notified | null = null;
-      for (let pass = 0; pass < PASSES && open.length > 0; pass += 1) {
-        const places = await locate(open);
-        const notices: KnownNotice[] = [];
-        const early: EarlyNotice[] = [];
-        for (const [at, one] of open.entries()) {
+    async burst(reports) {
+      let open = mergeReports(reports);
+      let [requests, discarded] = [0, 0];
+      let last: SettleResult | null = null;
+      for (let pass = 0; pass < MAX_PASSES && open.length > 0; pass += 1) {
+        const places = await locateAll(open);
+        const known: RequestReports[] = [];
+        const early: EarlyReports[] = [];
+        for (const [at, merged] of open.entries()) {
+          if (isStale(merged)) continue;
+          const { requestId } = merged;
           const located = places[at] ?? null;
-          if (isStale(one)) continue;
           if (located === null) {
-            if (one.requestId !== '') early.push(nameless(one));
+            if (requestId !== '') early.push(earlyReports(merged));
             continue;
           }
-          const notice = await known(one.requestId, (digits) => one.letters.get(`+${digits}`), located);
-          if (notice !== null) notices.push(notice);
+          const letters = await lettersOf(located, (digits) => merged.letters.get(`+${digits}`));
+          if (letters !== null) known.push({ requestId, located, letters });
         }
-        if (notices.length + early.length === 0) break;
-        stands = await answered(() => store.settle(notices, early));
-        lane.tell(stands.events);
-        for (const notice of notices) remember(notice);
-        requests += stands.changes;
-        tooMany += stands.tooMany;
-        const again = new Set(stands.again);
-        open = open.filter(({ requestId }) => again.has(requestId));
+        if (known.length + early.length === 0) break;
+        last = await settle(known, early);
+        for (const { requestId, located, letters } of known) {
+          if (requestId !== '' && /^[TI]+$/.test(letters)) recentlySettled.add(lane.name, requestId, located);
+        }
+        requests += last.changed;
+        discarded += last.discarded;
+        const nowKnown = new Set(last.nowKnown);
+        open = open.filter(({ requestId }) => nowKnown.has(requestId));
       }
-      return { requests, tooMany, stands };
+      return { requests, discarded, last };
     },
 
     async waiting(waiting) {
-      const places = await answered(() => store.locate(waiting.map(({ requestId }) => requestId)));
-      const notices: KnownNotice[] = [];
-      for (const [at, { requestId, letters, text }] of waiting.entries()) {
+      const places = await locate(waiting.map(({ requestId }) => requestId));
+      const known: RequestReports[] = [];
+      for (const [at, { requestId, letters: byDigits, stored }] of waiting.entries()) {
         const located = places[at] ?? null;
         if (located === null) continue;
-        const byDigits = new Map(Object.entries(letters));
-        const notice = await known(requestId, (digits) => byDigits.get(digits), located);
-        if (notice !== null) notices.push({ ...notice, waited: text });
+        const letters = await lettersOf(located, (digits) => byDigits[digits]);
+        if (letters !== null) known.push({ requestId, located, letters, stored });
       }
-      // With none it tells how the lane stands.
-      let stands = await answered(() => store.settle(notices.slice(0, TOGETHER), []));
-      lane.tell(stands.events);
-      for (let from = TOGETHER; from < notices.length; from += TOGETHER) {
-        stands = await answered(() => store.settle(notices.slice(from, from + TOGETHER), []));
-        lane.tell(stands.events);
+      // Without entries the script still returns the counts.
+      let last = await settle(known.slice(0, REPORTS_PER_CALL), []);
+      for (let from = REPORTS_PER_CALL; from < known.length; from += REPORTS_PER_CALL) {
+        last = await settle(known.slice(from, from + REPORTS_PER_CALL), []);
       }
-      return { stands, unknown: waiting.filter((_, at) => (places[at] ?? null) === null) };
+      return { last, unknown: waiting.filter((_, at) => (places[at] ?? null) === null) };
     },
   };
 }
 
-function nameless({ requestId, sender, correlator, letters }: Gathered): EarlyNotice {
+function earlyReports({ requestId, sender, correlator, letters }: MergedReports): EarlyReports {
   const byDigits = Object.fromEntries([...letters].map(([number, letter]) => [number.slice(1), letter]));
-  const own = correlator !== null && ownBatch(correlator) !== null ? { correlator } : {};
+  const own = correlator !== null && batchOfCorrelator(correlator) !== null ? { correlator } : {};
   return { requestId, sender, letters: byDigits, ...own };
 }

@@ -1,146 +1,142 @@
 import pLimit from 'p-limit';
 import { type Alarm, pause } from '../clock.js';
-import type { Events } from '../events/events.js';
-import type { CallbackState, CallbackStore } from './callback-state.js';
-import type { Subscribed, SubscriptionDesk } from './subscription.js';
+import type { Events, VolleyEvent } from '../events/events.js';
+import type { SubscribeOutcome, SubscriptionService } from './subscription-service.js';
+import type {
+  SubscriptionState,
+  SubscriptionStatus,
+  SubscriptionStatusStore,
+} from './subscription-status.js';
 
-/** A lane whose subscription is kept. */
-export interface KeptLane {
+/** A lane whose subscription is reconciled. */
+export interface ReconciledLane {
   readonly name: string;
-  readonly desk: SubscriptionDesk;
-  readonly store: CallbackStore;
+  readonly subscription: SubscriptionService;
+  readonly status: SubscriptionStatusStore;
 }
 
-/** What {@link keepSubscriptions} goes by. */
-export interface KeeperOptions {
-  readonly lanes: readonly KeptLane[];
+/** What {@link reconcileSubscriptions} works with. */
+export interface ReconcilerOptions {
+  readonly lanes: readonly ReconciledLane[];
   readonly events: Events;
   readonly alarm: Alarm;
   /** A name that no other process has. */
-  readonly me: string;
-  /** How often a subscription is looked at that gives no cause, in ms. */
-  readonly everyMs: number;
-  /** After so long without a notification, while requests await reports, it is looked at. */
-  readonly silentMs: number;
-  /** Longer than looking at it and renewing it takes. */
+  readonly process: string;
+  /** How often a healthy subscription is checked, in ms. */
+  readonly intervalMs: number;
+  /** A check is due after this long without a notification while requests await reports, in ms. */
+  readonly silenceMs: number;
+  /** Longer than a check takes, in ms. */
   readonly leaseMs: number;
 }
 
+/** `stop` waits this long for a running check. */
 const STOP_MS = 1_000;
-
-/** Lanes whose service is asked at a time. */
-const AT_ONCE = 10;
+/** Lanes that are checked at a time. */
+const CONCURRENCY = 10;
 
 /**
- * Keeps the subscriptions of these lanes: made where there is none, renewed where it is of an earlier address or token
- * of ours, told of where it is somebody else's. Looked at when a process starts, every few minutes, and when no
- * notification has come for a while though some should; by one process at a time.
+ * Reconciles the subscriptions of these lanes: creates one where there is none, replaces one with an earlier address or token
+ * of ours, and reports a foreign one. It checks when the process starts, at intervals, and when notifications fall silent; one
+ * process at a time.
  */
-export function keepSubscriptions(options: KeeperOptions): { stop(): Promise<void> } {
-  const { lanes, events, alarm, silentMs } = options;
-  const told = new Map<string, string>();
-  /** Lanes that this process has looked at. */
-  const looked = new Set<string>();
+export function reconcileSubscriptions(options: ReconcilerOptions): { stop(): Promise<void> } {
+  const { lanes, events, alarm, silenceMs } = options;
+  /** The problem that was reported last, by lane: the same problem is reported once. */
+  const problems = new Map<string, string>();
+  /** Lanes that this process has checked. */
+  const checked = new Set<string>();
   let isStopped = false;
-  let silence = (): void => {};
+  let cancel = (): void => {};
   let running: Promise<unknown> = Promise.resolve();
 
-  const tell = (lane: string, about: string, emit: () => void): void => {
-    if (told.get(lane) === about) return;
-    told.set(lane, about);
-    emit();
+  const reportProblem = (lane: string, problem: string, event: VolleyEvent): void => {
+    if (problems.get(lane) !== problem) events.emit(event);
+    problems.set(lane, problem);
   };
-  const look = async ({ name, desk, store }: KeptLane, isFirst: boolean): Promise<void> => {
-    const seen = await store.read();
-    // What others have found says nothing of the address that this process has brought along.
-    const isNews = seen.mark !== desk.mark && !looked.has(name);
-    if (!isNews && !(await isDue(seen, () => store.awaiting(), options, isFirst))) return;
-    if (!(await store.lease(options.me, options.leaseMs))) return;
-    const subscribed = await desk.create();
-    looked.add(name);
-    await store.write({ ...stateOf(subscribed), mark: desk.mark });
-    await store.release(options.me);
-    switch (subscribed.outcome) {
-      case 'already':
-        told.delete(name);
-        return;
-      case 'created': {
-        told.delete(name);
-        const { replaced } = subscribed;
-        return events.emit({
-          type: 'subscription.created',
-          lane: name,
-          reason: replaced === 'foreign' ? 'forced' : replaced,
-        });
-      }
-      case 'foreign': {
-        const { url } = subscribed;
-        return tell(name, url, () => events.emit({ type: 'subscription.foreign', lane: name, url }));
-      }
-      case 'refused':
-      case 'unanswered': {
-        const { reason } = subscribed;
-        return tell(name, reason, () => events.emit({ type: 'subscription.failed', lane: name, reason }));
-      }
-      default:
-        subscribed satisfies never;
-    }
+
+  const check = async ({ name, subscription, status }: ReconciledLane, isFirst: boolean): Promise<void> => {
+    const { fingerprint } = subscription;
+    const last = await status.read();
+    // The last check may have been for another address or token than this process was started with.
+    const isNew = last.fingerprint !== fingerprint && !checked.has(name);
+    if (!isNew && !(await isDue(last, () => status.awaitingReports(), options, isFirst))) return;
+    if (!(await status.acquireLease(options.process, options.leaseMs))) return;
+    const outcome = await subscription.create();
+    checked.add(name);
+    const { state, detail, event } = resultOf(name, outcome);
+    await status.write({ state, detail, fingerprint });
+    await status.releaseLease(options.process);
+    if (state !== 'ours' && event !== undefined) return reportProblem(name, detail, event);
+    problems.delete(name);
+    if (event !== undefined) events.emit(event);
   };
-  const round = async (isFirst: boolean): Promise<void> => {
-    const limit = pLimit(AT_ONCE);
-    await limit.map(lanes, async (lane) => {
+
+  const checkAll = async (isFirst: boolean): Promise<void> => {
+    await pLimit(CONCURRENCY).map(lanes, async (lane) => {
       if (isStopped) return;
-      await look(lane, isFirst).catch((error: unknown) => {
+      await check(lane, isFirst).catch((error: unknown) => {
         const reason = error instanceof Error ? error.message : String(error);
-        tell(lane.name, reason, () => events.emit({ type: 'subscription.failed', lane: lane.name, reason }));
+        reportProblem(lane.name, reason, { type: 'subscription.failed', lane: lane.name, reason });
       });
     });
   };
-  const next = (inMs: number, isFirst: boolean): void => {
+  const schedule = (inMs: number, isFirst: boolean): void => {
     if (isStopped) return;
-    silence = alarm(inMs, () => {
-      running = round(isFirst).then(() => next(silentMs / 2, false));
+    cancel = alarm(inMs, () => {
+      running = checkAll(isFirst).then(() => schedule(silenceMs / 2, false));
     });
   };
-  next(0, true);
+  schedule(0, true);
 
   return {
     async stop() {
       isStopped = true;
-      silence();
-      // A call that is under way may be broken off: the next process finds what became of it.
+      cancel();
+      // The next process finds out what became of a call that is cut off here.
       await Promise.race([running, pause(alarm, STOP_MS)]);
     },
   };
 }
 
-/** Whether a subscription is to be looked at now. */
+/** Whether a check is due. `isFirst`: this process has just started. */
 export async function isDue(
-  { state, checkedAt, heardAt, now }: CallbackState,
-  awaiting: () => Promise<number>,
-  { everyMs, silentMs }: Pick<KeeperOptions, 'everyMs' | 'silentMs'>,
+  { state, checkedAt, heardAt, now }: SubscriptionStatus,
+  awaitingReports: () => Promise<number>,
+  { intervalMs, silenceMs }: Pick<ReconcilerOptions, 'intervalMs' | 'silenceMs'>,
   isFirst: boolean,
 ): Promise<boolean> {
   const sinceMs = now - checkedAt;
-  // It was looked at in what is the future now: the clock has gone back, or another server's counts since a failover.
-  if (checkedAt === 0 || sinceMs >= everyMs || sinceMs < 0) return true;
-  // Processes that start together need not all look.
-  if (isFirst) return sinceMs >= silentMs / 10;
-  if (state !== 'ours') return sinceMs >= silentMs;
-  return now - Math.max(heardAt, checkedAt) >= silentMs && (await awaiting()) > 0;
+  // Redis time runs backwards after its clock was set back, or after a failover to another server.
+  if (checkedAt === 0 || sinceMs >= intervalMs || sinceMs < 0) return true;
+  // Of the processes that start together, one checks.
+  if (isFirst) return sinceMs >= silenceMs / 10;
+  if (state !== 'ours') return sinceMs >= silenceMs;
+  return now - Math.max(heardAt, checkedAt) >= silenceMs && (await awaitingReports()) > 0;
 }
 
-function stateOf(subscribed: Subscribed): Pick<CallbackState, 'state' | 'about'> {
-  switch (subscribed.outcome) {
+function resultOf(
+  lane: string,
+  outcome: SubscribeOutcome,
+): { state: SubscriptionState; detail: string; event?: VolleyEvent } {
+  switch (outcome.outcome) {
     case 'already':
-    case 'created':
-      return { state: 'ours', about: subscribed.url };
-    case 'foreign':
-      return { state: 'foreign', about: subscribed.url };
+      return { state: 'ours', detail: outcome.url };
+    case 'created': {
+      const { url, replaced } = outcome;
+      const reason = replaced === 'foreign' ? 'forced' : replaced;
+      return { state: 'ours', detail: url, event: { type: 'subscription.created', lane, reason } };
+    }
+    case 'foreign': {
+      const { url } = outcome;
+      return { state: 'foreign', detail: url, event: { type: 'subscription.foreign', lane, url } };
+    }
     case 'refused':
-    case 'unanswered':
-      return { state: subscribed.outcome, about: subscribed.reason };
+    case 'unanswered': {
+      const { outcome: state, reason } = outcome;
+      return { state, detail: reason, event: { type: 'subscription.failed', lane, reason } };
+    }
     default:
-      return subscribed satisfies never;
+      return outcome satisfies never;
   }
 }

@@ -1,118 +1,189 @@
 import { createHash } from 'node:crypto';
 import { type CallbackSettings, laneCallback } from '../config/index.js';
-import type { SubscriptionClient } from '../gateway/subscriptions.js';
+import type {
+  SubscriptionClient,
+  SubscriptionCreated,
+  SubscriptionFound,
+  SubscriptionRemoved,
+} from '../gateway/subscriptions.js';
 import type { TokenSource } from '../lane/token-source.js';
-import { shown } from './callback-address.js';
-import type { Subscribed, Subscription, SubscriptionDesk } from './subscription.js';
-import { subscriptionCalls } from './subscription-calls.js';
-import { whose } from './subscription-owner.js';
+import { ownerOf, redactedUrl } from './subscription-owner.js';
 
-/** What {@link subscriptionDesk} goes by. */
+/** Why a call had no effect. `refused`: a retry will not help. `unanswered`: what the service did is not known; a retry may help. */
+interface Failure {
+  readonly kind: 'refused' | 'unanswered';
+  readonly reason: string;
+}
+
+/** What the service holds for a lane; it allows one subscription per key. Every `url` is redacted. */
+export type Subscription =
+  /** Notifications reach this Volley. */
+  | { readonly state: 'ours'; readonly url: string }
+  /** It has an earlier address or security token of ours, so notifications get lost or fail the check of their token. */
+  | { readonly state: 'outdated'; readonly url: string }
+  /** It belongs to another system. */
+  | { readonly state: 'foreign'; readonly url: string }
+  | { readonly state: 'none' }
+  | { readonly state: Failure['kind']; readonly reason: string };
+
+/** Result of `create`. `replaced`: what the service held before. */
+export type SubscribeOutcome =
+  | { readonly outcome: 'already'; readonly url: string }
+  | { readonly outcome: 'created'; readonly url: string; readonly replaced: 'none' | 'outdated' | 'foreign' }
+  /** A foreign subscription exists and was not changed. */
+  | { readonly outcome: 'foreign'; readonly url: string }
+  | { readonly outcome: Failure['kind']; readonly reason: string };
+
+/** Result of `remove`. */
+export type UnsubscribeOutcome =
+  | { readonly outcome: 'deleted'; readonly url: string }
+  | { readonly outcome: 'none' }
+  /** A foreign subscription exists and was not changed. */
+  | { readonly outcome: 'foreign'; readonly url: string }
+  | { readonly outcome: Failure['kind']; readonly reason: string };
+
+/** The subscription of one lane at the service. Its calls take no permit, because the service does not count them. */
+export interface SubscriptionService {
+  /** A digest of our address and token that reveals neither; '' without `CALLBACK_URL`. */
+  readonly fingerprint: string;
+  get(): Promise<Subscription>;
+  /**
+   * Creates the subscription or replaces an outdated one; with `force`, a foreign one too. A subscription that this process has
+   * seen as ours and that is outdated now counts as foreign: another installation with the same secret has taken it, and two
+   * that replace each other's would never stop.
+   */
+  create(options?: { force?: boolean }): Promise<SubscribeOutcome>;
+  /** Deletes our subscription; with `force`, a foreign one too. */
+  remove(options?: { force?: boolean }): Promise<UnsubscribeOutcome>;
+}
+
+/** What {@link subscriptionService} works with. */
 export interface SubscriptionOptions {
   readonly lane: string;
   readonly client: SubscriptionClient;
   readonly tokenSource: TokenSource;
-  /** Undefined: what is there can be looked at and ended, and nothing is ours. */
+  /** Undefined without `CALLBACK_URL`: then every subscription counts as foreign, and `create` refuses. */
   readonly callback: CallbackSettings | undefined;
 }
 
-/**
- * Looks after the subscription of one lane; nothing is asked of the service before somebody asks. Rejects while Redis, which
- * has the token of an account, is away.
- */
-export function subscriptionDesk({
-  lane,
-  client,
-  tokenSource,
-  callback,
-}: SubscriptionOptions): SubscriptionDesk {
-  const own = callback === undefined ? undefined : laneCallback(callback, lane);
-  const calls = subscriptionCalls(client, tokenSource);
-  /** It was seen to be ours, or made. */
-  let wasOurs = false;
+type Reply = SubscriptionFound | SubscriptionCreated | SubscriptionRemoved;
+type FailedReply = Exclude<Reply, { kind: 'found' | 'none' | 'created' | 'removed' }>;
 
-  const get = async (): Promise<Subscription> => {
-    const found = await calls.get();
-    switch (found.kind) {
-      case 'found': {
-        const state =
-          own === undefined || callback === undefined ? 'foreign' : whose(found, own, callback, wasOurs);
-        if (state === 'ours') wasOurs = true;
-        return { state, url: shown(found.url) };
-      }
-      case 'none':
-        return { state: 'none' };
-      case 'notDone':
-        return { state: 'unanswered', reason: found.reason, final: found.final };
-      default:
-        return found satisfies never;
+/** Opens the subscription of one lane without calling the service. The methods reject while Redis, which holds the tokens, is away. */
+export function subscriptionService(options: SubscriptionOptions): SubscriptionService {
+  const { lane, client, tokenSource, callback } = options;
+  const own = callback === undefined ? undefined : laneCallback(callback, lane);
+  /** This process has seen the subscription as ours, or created it. */
+  let wasOurs = false;
+  /** The service refused a token that was just renewed, so it refuses these calls and not the token. */
+  let refusesNewTokens = false;
+
+  /**
+   * Calls with a token, and once more with a newer one after a 401. A 401 has no effect on the lane: a token that may not
+   * subscribe may still be good for sending.
+   */
+  const call = async <Answer extends Reply>(send: (token: string) => Promise<Answer>) => {
+    const token = await tokenSource.get();
+    if (token.kind !== 'token') return withoutToken(token);
+    let reply = await send(token.token);
+    if (reply.kind === 'unauthorised' && !refusesNewTokens) {
+      const newer = await tokenSource.newerThan(token.generation);
+      if (newer.kind === 'stopped') return withoutToken(newer);
+      if (newer.kind === 'later' || newer.generation === token.generation) return reply;
+      reply = await send(newer.token);
     }
+    refusesNewTokens = reply.kind === 'unauthorised';
+    return reply;
   };
 
-  const create = async (replaced: 'none' | 'outdated' | 'foreign'): Promise<Subscribed> => {
-    if (own === undefined)
-      return { outcome: 'refused', reason: 'CALLBACK_URL is not set: there is nothing to subscribe.' };
-    const { url, securityToken } = own;
-    const created = await calls.create({ url, securityToken });
-    switch (created.kind) {
-      case 'created':
-        wasOurs = true;
-        return { outcome: 'created', url: shown(url), replaced };
-      case 'malformed':
-        return { outcome: 'refused', reason: created.reason };
-      case 'notDone': {
-        // It may have been done all the same, or somebody was quicker.
-        const now = await get();
-        if (now.state === 'ours') return { outcome: 'created', url: now.url, replaced };
-        if (now.state === 'foreign') return { outcome: 'foreign', url: now.url };
-        return failed(created);
-      }
-      default:
-        return created satisfies never;
+  const get = async (): Promise<Subscription> => {
+    const reply = await call((token) => client.get(token));
+    if (reply.kind === 'none') return { state: 'none' };
+    if (reply.kind !== 'found') {
+      const { kind: state, reason } = failureOf(reply);
+      return { state, reason };
     }
+    const url = redactedUrl(reply.url);
+    if (callback === undefined) return { state: 'foreign', url };
+    const state = ownerOf(reply, { callback, lane, wasOurs });
+    wasOurs ||= state === 'ours';
+    return { state, url };
+  };
+
+  const createInPlaceOf = async (replaced: 'none' | 'outdated' | 'foreign'): Promise<SubscribeOutcome> => {
+    if (own === undefined) return { outcome: 'refused', reason: 'CALLBACK_URL is not set.' };
+    const { url, securityToken } = own;
+    const reply = await call((token) => client.create({ url, securityToken }, token));
+    if (reply.kind === 'created') {
+      wasOurs = true;
+      return { outcome: 'created', url: redactedUrl(url), replaced };
+    }
+    // The service may have created it all the same, or another process was faster.
+    const now = await get();
+    if (now.state === 'ours') return { outcome: 'created', url: now.url, replaced };
+    if (now.state === 'foreign') return { outcome: 'foreign', url: now.url };
+    const { kind: outcome, reason } = failureOf(reply);
+    return { outcome, reason };
+  };
+
+  /** Undefined once the service holds no subscription. */
+  const removeAny = async () => {
+    const reply = await call((token) => client.remove(token));
+    if (reply.kind === 'removed' || reply.kind === 'none') return undefined;
+    const { kind: outcome, reason } = failureOf(reply);
+    return { outcome, reason };
   };
 
   return {
-    mark:
-      own === undefined
-        ? ''
-        : createHash('sha256').update(`${own.url} ${own.securityToken}`).digest('base64url').slice(0, 11),
+    fingerprint: own === undefined ? '' : fingerprintOf(`${own.url} ${own.securityToken}`),
     get,
     async create({ force = false } = {}) {
-      const isHeld = wasOurs;
       const found = await get();
       switch (found.state) {
         case 'ours':
           return { outcome: 'already', url: found.url };
         case 'none':
-          return create('none');
-        case 'foreign':
-          if (!force) return { outcome: 'foreign', url: found.url };
-          break;
+          return createInPlaceOf('none');
         case 'outdated':
-          if (isHeld && !force) return { outcome: 'foreign', url: found.url };
-          break;
+        case 'foreign':
+          if (!force && (found.state === 'foreign' || wasOurs)) return { outcome: 'foreign', url: found.url };
+          return (own && (await removeAny())) ?? createInPlaceOf(found.state);
+        case 'refused':
         case 'unanswered':
-          return failed(found);
+          return { outcome: found.state, reason: found.reason };
         default:
           return found satisfies never;
       }
-      if (own === undefined) return create(found.state);
-      const removed = await calls.remove();
-      return removed.kind === 'removed' ? create(found.state) : failed(removed);
     },
     async remove({ force = false } = {}) {
       const found = await get();
       if (found.state === 'none') return { outcome: 'none' };
-      if (found.state === 'unanswered') return failed(found);
+      if ('reason' in found) return { outcome: found.state, reason: found.reason };
       if (found.state === 'foreign' && !force) return { outcome: 'foreign', url: found.url };
-      const removed = await calls.remove();
-      return removed.kind === 'removed' ? { outcome: 'deleted', url: found.url } : failed(removed);
+      return (await removeAny()) ?? { outcome: 'deleted', url: found.url };
     },
   };
 }
 
-/** What was not done, as an outcome: a clear no, or nobody knows. */
-function failed({ reason, final }: { readonly reason: string; readonly final: boolean }) {
-  return { outcome: final ? 'refused' : 'unanswered', reason } as const;
+const withoutToken = ({ kind, reason }: { kind: 'stopped' | 'later'; reason: string }) =>
+  ({ kind: kind === 'stopped' ? 'stopped' : 'unanswered', reason }) as const;
+
+function failureOf(reply: FailedReply): Failure {
+  switch (reply.kind) {
+    case 'unauthorised':
+    case 'stopped':
+    case 'malformed':
+    case 'notAccepted':
+      return { kind: 'refused', reason: reply.reason };
+    case 'throttled':
+      return { kind: 'unanswered', reason: 'The service answered 429: too many requests for now.' };
+    case 'unanswered':
+      return { kind: 'unanswered', reason: reply.reason };
+    default:
+      return reply satisfies never;
+  }
+}
+
+function fingerprintOf(text: string): string {
+  return createHash('sha256').update(text).digest('base64url').slice(0, 11);
 }

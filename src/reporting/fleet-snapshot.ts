@@ -6,10 +6,10 @@ import type { LaneView } from '../lane/lane-status.js';
 import type { Depth, Queues, Stage } from '../lane/queues.js';
 import { coalesced } from '../lane/single-flight.js';
 import {
-  callbackState,
   SUBSCRIPTION_STATES,
   type SubscriptionState,
-} from '../notifications/callback-state.js';
+  subscriptionStatusStore,
+} from '../notifications/subscription-status.js';
 import { ROLES, type Role, type Roster } from '../recovery/heartbeats.js';
 import { sweptAgoMs } from '../recovery/sweep.js';
 import type { Redis } from '../redis/connection.js';
@@ -127,7 +127,7 @@ function rateLimited<Result>(run: () => Promise<Result>, monotonic: Clock): () =
 
 async function notificationSnapshot(redis: Redis, keys: Keys, lane: string): Promise<NotificationSnapshot> {
   const [{ state, heardAt, now }, unmatched] = await Promise.all([
-    callbackState(redis, keys, lane).read(),
+    subscriptionStatusStore(redis, keys, lane).read(),
     redis.zcard(keys.lane(lane, 'waiting')),
   ]);
   return {

@@ -109,8 +109,8 @@ function laneOf(sent: number, awaitingReports: number): Pick<LaneStatus, 'quota'
 
 const looked = {
   state: 'ours',
-  about: '',
-  mark: '',
+  detail: '',
+  fingerprint: '',
   checkedAt: 9_000_000,
   oursSince: 8_000_000,
   heardAt: 0,
@@ -124,8 +124,8 @@ test.each([
   ['ours and silent for long', { heardAt: 60_000 }, 'warn', /none has come for 2h 30m, though/],
   ['ours and heard of', { heardAt: 9_030_000 }, 'ok', /the last came 30s ago/],
   ['not looked at any more', { now: 19_000_000 }, 'warn', /ago/],
-  ['somebody else’s', { state: 'foreign' as const, about: 'https://a.example/…' }, 'fail', /a\.example/],
-  ['refused', { state: 'refused' as const, about: 'The service answered 406.' }, 'fail', /406/],
+  ['somebody else’s', { state: 'foreign' as const, detail: 'https://a.example/…' }, 'fail', /a\.example/],
+  ['refused', { state: 'refused' as const, detail: 'The service answered 406.' }, 'fail', /406/],
 ])('the doctor on one that is %s', (_, change, level, found) => {
   const check = judgeSubscription('main', { ...looked, ...change }, laneOf(3, 3));
   expect([check.level, check.found]).toEqual([level, expect.stringMatching(found)]);

@@ -101,7 +101,7 @@ test('Lost, doubled, late, shuffled and forged notifications leave every recipie
   expect(summary.notificationsLost).toBeGreaterThan(50);
   expect(summary.notificationsForged).toBeGreaterThan(20);
   expect(summary.polls).toBeLessThan(400);
-  expect(receiver.log.join('\n')).toContain('without the security token');
+  expect(receiver.log.join('\n')).toContain('without a valid security token');
 });
 
 test('What was accepted without an answer is found by its notification, and nobody is sent to twice', {

@@ -183,6 +183,6 @@ test('whatever comes to the address is answered, and nothing of it is a fault of
 
 test('the log has neither address, token nor number, and tells of what was refused', () => {
   const lines = log.join('\n');
-  expect(lines).toContain('without the security token');
+  expect(lines).toContain('without a valid security token');
   for (const secret of [segment, securityToken, TOKEN, NUMBER]) expect(lines).not.toContain(secret);
 });

@@ -3,10 +3,10 @@ import { monotonicClock, systemAlarm } from '../../src/clock.js';
 import type { DeliveryReport } from '../../src/gateway/notification.js';
 import { importCampaign } from '../../src/import/import-campaign.js';
 import { readMeta, readState } from '../../src/lane/campaigns.js';
-import { createInbox, type Inbox, type Room } from '../../src/notifications/inbox.js';
+import { recentlySettled } from '../../src/notifications/batch-lookup.js';
+import { createInbox, type Inbox } from '../../src/notifications/inbox.js';
 import { matchStore } from '../../src/notifications/match-store.js';
 import { type NotificationStore, notificationStore } from '../../src/notifications/notification-store.js';
-import { settledLately } from '../../src/notifications/recently-settled.js';
 import { ordinalNumbers } from '../../src/recipients/slices.js';
 import type { SendClaim } from '../../src/sending/claims.js';
 import { laneSettlements } from '../../src/sending/settlements.js';
@@ -16,8 +16,8 @@ import { testRedis } from '../redis/test-redis.js';
 const { redis, prefix } = testRedis('inbox');
 let fixtures = 0;
 
-/** A lane with notifications and a receiver of them. */
-function receiving(room: Room = { left: 10_000 }) {
+/** A lane with notifications, and a way to open inboxes for it. */
+function receiving(capacity = { left: 10_000 }) {
   fixtures += 1;
   const fixture = importFixture(redis, `${prefix}-${fixtures}`, {
     CALLBACK_URL: 'https://volley.example/in',
@@ -43,9 +43,9 @@ function receiving(room: Room = { left: 10_000 }) {
       senderOf: async (of, campaign) => (await readMeta(redis, keys, of, campaign))?.sender ?? null,
       alarm: systemAlarm,
       monotonic: monotonicClock,
-      room,
-      lately: settledLately(1_000),
-      roundMs: 50,
+      capacity,
+      recentlySettled: recentlySettled(1_000),
+      lookMs: 50,
     });
     inbox.start();
     onTestFinished(() => inbox.stop());
@@ -57,7 +57,7 @@ function receiving(room: Room = { left: 10_000 }) {
     lane,
     store,
     open,
-    /** Resolves when what waits has been looked at twice, from beginning to end. */
+    /** Resolves after at least two complete looks at the waiting reports. */
     async looked(): Promise<void> {
       const from = looks;
       await vi.waitFor(() => expect(looks).toBeGreaterThanOrEqual(from + 3), 15_000);
@@ -89,7 +89,7 @@ const report = (
   status: DeliveryReport['status'] = 'DeliveredToTerminal',
 ): DeliveryReport => ({ requestId, sender: '12345', correlator: null, number: mobile(number), status });
 
-test('a burst is settled in one go, whatever its order', async () => {
+test('A burst is settled in one call, whatever its order', async () => {
   const it = receiving();
   const id = await it.campaign([0, 1, 2, 3], 'burst');
   const claims = await it.claim(4);
@@ -103,7 +103,7 @@ test('a burst is settled in one go, whatever its order', async () => {
   expect(it.happened('campaign.completed')).toHaveLength(1);
 });
 
-test('one that is earlier than the answer that names its request waits for it', async () => {
+test('A report that comes before the response that names its request waits for it', async () => {
   const it = receiving();
   const id = await it.campaign([0], 'early');
   const [claim] = await it.claim(1);
@@ -115,7 +115,7 @@ test('one that is earlier than the answer that names its request waits for it', 
   await vi.waitFor(async () => expect(await it.states(id)).toMatchObject({ deliveredToTerminal: 1 }), 5_000);
 });
 
-test('one that comes while those that wait are looked at is looked at next', {
+test('A report that comes during a look at the waiting reports is found by the next look', {
   timeout: 60_000,
 }, async () => {
   const it = receiving();
@@ -124,7 +124,7 @@ test('one that comes while those that wait are looked at is looked at next', {
   if (first === undefined || second === undefined) throw new Error('nothing to send');
   let inbox: Inbox | undefined;
   let isFirstLook = true;
-  // The second one is put by after the look has been told that nothing waits, and before it is over.
+  // The second report begins to wait after the look got its counts, and before the look is over.
   const settle: NotificationStore['settle'] = async (known, early, now) => {
     const done = await it.store.settle(known, early, now);
     if (known.length === 0 || !isFirstLook) return done;
@@ -139,11 +139,11 @@ test('one that comes while those that wait are looked at is looked at next', {
   await it.accept(first, 'r0');
   await vi.waitFor(() => expect(it.happened('notifications.settled')).toHaveLength(2), 20_000);
   await it.accept(second, 'r1');
-  // A look that took long, as on a busy machine, is followed by a long rest.
+  // A long rest follows a look that took long, as on a busy machine.
   await vi.waitFor(async () => expect(await it.states(id)).toMatchObject({ deliveredToTerminal: 2 }), 20_000);
 });
 
-test('what waits is taken up by the process that comes next', async () => {
+test('The next process settles the reports that wait', async () => {
   const it = receiving();
   const id = await it.campaign([0], 'next');
   const [claim] = await it.claim(1);
@@ -156,7 +156,7 @@ test('what waits is taken up by the process that comes next', async () => {
   await vi.waitFor(async () => expect(await it.states(id)).toMatchObject({ deliveredToTerminal: 1 }), 5_000);
 });
 
-test('what was taken before it stops is settled', async () => {
+test('Reports that were accepted before the inbox stops are settled', async () => {
   const it = receiving();
   const id = await it.campaign([0], 'stop');
   const [claim] = await it.claim(1);
@@ -169,11 +169,11 @@ test('what was taken before it stops is settled', async () => {
   expect(inbox.offer([report('r0', 0)])).toBe(false);
 });
 
-test('all that was taken is settled before it stops, as long as Redis answers', {
+test('The inbox stops only after it has settled everything, as long as Redis responds', {
   timeout: 20_000,
 }, async () => {
   const it = receiving({ left: 100_000 });
-  // A server that takes its time: what is left after two seconds is not given up while it goes on.
+  // A slow server: what is left after two seconds is not given up while reports get settled.
   const settle: NotificationStore['settle'] = async (known, early, now) => {
     await new Promise((later) => setTimeout(later, 300));
     return it.store.settle(known, early, now);
@@ -186,7 +186,9 @@ test('all that was taken is settled before it stops, as long as Redis answers', 
   expect(it.happened('notifications.failed')).toEqual([]);
 });
 
-test('what Redis does not answer while it stops is told of as lost', { timeout: 20_000 }, async () => {
+test('Reports that Redis does not settle before the inbox stops are emitted as lost', {
+  timeout: 20_000,
+}, async () => {
   const it = receiving();
   const settle = () => new Promise<never>(() => {});
   const inbox = it.open(it.lane, { settle });
@@ -195,7 +197,7 @@ test('what Redis does not answer while it stops is told of as lost', { timeout: 
   expect(it.happened('notifications.failed')).toMatchObject([{ reports: 1_200 }]);
 });
 
-test('a batch of unknown outcome is asked about as the request that fits it and nothing else', async () => {
+test('An unknown outcome is matched to the one request that fits it', async () => {
   const it = receiving();
   await it.campaign([0, 1], 'unknown');
   const claims = await it.claim(2);
@@ -213,7 +215,7 @@ test('a batch of unknown outcome is asked about as the request that fits it and 
   ]);
 });
 
-test('of two batches of unknown outcome to one number our correlator names the right one', async () => {
+test('Of two unknown outcomes with the same number, our correlator selects the right one', async () => {
   const it = receiving();
   const ids: string[] = [];
   for (const text of ['one', 'two']) {
@@ -232,7 +234,7 @@ test('of two batches of unknown outcome to one number our correlator names the r
   );
 });
 
-test('what comes late of a request that is settled is not taken for a batch of unknown outcome', async () => {
+test('A late report of a settled request is not matched to an unknown outcome', async () => {
   const it = receiving();
   const first = await it.campaign([0], 'first');
   const [claim] = await it.claim(1);
@@ -248,7 +250,7 @@ test('what comes late of a request that is settled is not taken for a batch of u
     again.map((other) => ({ claim: other, as: 'unknown', reason: 'no answer' }) as const),
     0,
   );
-  // Another process, which remembers nothing of the first one's.
+  // Another process, which does not remember what the first one settled.
   const inbox = it.open();
   inbox.offer([report('r0', 0, 'DeliveredToNetwork')]);
   await vi.waitFor(() => expect(it.happened('notifications.settled').at(-1)).toMatchObject({ waiting: 1 }));
@@ -257,7 +259,7 @@ test('what comes late of a request that is settled is not taken for a batch of u
   expect((await it.lane.commands.unknown()).map(({ suspect }) => suspect)).toEqual([null]);
 });
 
-test('what comes of a request that was accepted before there were notifications is not taken for a batch of unknown outcome', async () => {
+test('A report of a request that was accepted while notifications were off is not matched to an unknown outcome', async () => {
   const it = receiving();
   await it.campaign([0], 'before');
   const [claim] = await it.claim(1);
@@ -278,7 +280,7 @@ test('what comes of a request that was accepted before there were notifications 
   expect(it.happened('request.matched')).toEqual([]);
 });
 
-test('a request whose answer is still to come is not taken for a batch of unknown outcome to the same number', async () => {
+test('A request whose send is still in flight is not matched to an unknown outcome with the same number', async () => {
   const it = receiving();
   await it.campaign([0], 'unknown one');
   await it.lane.settlements.send(
@@ -300,7 +302,7 @@ test('a request whose answer is still to come is not taken for a batch of unknow
   expect((await it.lane.commands.unknown()).map(({ suspect }) => suspect)).toEqual([null]);
 });
 
-test('a request that one batch is asked about as is not taken for another to the same number', async () => {
+test('A request that is matched to one batch is not matched to another one with the same number', async () => {
   const it = receiving();
   const unknown = async (text: string) => {
     await it.campaign([0], text);
@@ -315,14 +317,14 @@ test('a request that one batch is asked about as is not taken for another to the
   const inbox = it.open();
   inbox.offer([report('x', 0)]);
   await vi.waitFor(() => expect(it.happened('request.matched')).toHaveLength(1), 5_000);
-  // Long before the first one may be asked about.
+  // Long before the first match can be polled.
   await (await unknown('two'))();
   await it.looked();
   expect(it.happened('request.matched')).toHaveLength(1);
   expect((await it.lane.commands.unknown()).map(({ suspect }) => suspect).sort()).toEqual([null, 'x'].sort());
 });
 
-test('a notification is not of a batch that was claimed after it had come', async () => {
+test('A report is not matched to a batch that was claimed after it came', async () => {
   const it = receiving();
   const inbox = it.open();
   inbox.offer([report('x', 0)]);
@@ -337,7 +339,7 @@ test('a notification is not of a batch that was claimed after it had come', asyn
 });
 
 test.each(['abandon', 'accepted', 'resend'] as const)(
-  'what comes late of a batch that was resolved (%s) is not taken for another of unknown outcome',
+  'A late report of a batch that was resolved with %s is not matched to another unknown outcome',
   async (word) => {
     const it = receiving();
     const unknown = async (text: string) => {
@@ -357,7 +359,7 @@ test.each(['abandon', 'accepted', 'resend'] as const)(
   },
 );
 
-test('nor is what comes of a request that was accepted without an id', async () => {
+test('A report of a request that was accepted without an id is not matched to another unknown outcome', async () => {
   const it = receiving();
   await it.campaign([0], 'without an id');
   const unnamed = await it.claim(1);
@@ -377,7 +379,7 @@ test('nor is what comes of a request that was accepted without an id', async () 
   expect(it.happened('request.matched')).toEqual([]);
 });
 
-test('a batch that was sent again and is unknown again is found by what comes of either request', async () => {
+test('A batch that was resent and is unknown again is matched by a report of either request', async () => {
   const it = receiving();
   await it.campaign([0], 'twice');
   const fail = async () => {
@@ -393,23 +395,23 @@ test('a batch that was sent again and is unknown again is found by what comes of
   await vi.waitFor(() => expect(it.happened('request.matched')).toMatchObject([{ requestId: 'x' }]), 5_000);
 });
 
-test('a send that nobody has ended is waited for, however long that takes', async () => {
+test('No match is made while a send is in flight, however old it is', async () => {
   const it = receiving({ left: 10_000 });
   await it.campaign([0], 'unknown one');
   await it.lane.settlements.send(
     (await it.claim(1)).map((claim) => ({ claim, as: 'unknown', reason: 'no answer' }) as const),
     0,
   );
-  await it.campaign([0], 'left in flight, and no worker lives to sweep it');
+  await it.campaign([0], 'left in flight without a worker');
   await it.claim(1);
-  // Its time is over by far, as the lane's rules have it.
+  // By these rules it is long overdue.
   const inbox = it.open({ ...it.lane, rules: { ...it.lane.rules, timeout: -10_000 } });
   inbox.offer([report('x', 0)]);
   await it.looked();
   expect(it.happened('request.matched')).toEqual([]);
 });
 
-test('a contradiction that comes after the request was settled is counted', async () => {
+test('A contradiction that comes after the request was settled is counted', async () => {
   const it = receiving();
   const id = await it.campaign([0], 'contradicted');
   const [claim] = await it.claim(1);
@@ -423,31 +425,31 @@ test('a contradiction that comes after the request was settled is counted', asyn
   expect(await it.states(id)).toMatchObject({ deliveredToTerminal: 1 });
 });
 
-test('what was settled lately is remembered of so many requests, over all lanes', () => {
-  const lately = settledLately(2);
+test('The requests that were settled last are remembered, up to a maximum over all lanes', () => {
+  const settled = recentlySettled(2);
   const [one, two, three] = [1, 2, 3].map((first) => ({ campaign: 'c', first, count: 1 }));
   if (one === undefined || two === undefined || three === undefined) throw new Error('three were made');
-  lately.add('a', 'x', one);
-  lately.add('b', 'x', two);
-  expect([lately.find('a', 'x'), lately.find('b', 'x'), lately.find('c', 'x')]).toEqual([
+  settled.add('a', 'x', one);
+  settled.add('b', 'x', two);
+  expect([settled.find('a', 'x'), settled.find('b', 'x'), settled.find('c', 'x')]).toEqual([
     one,
     two,
     undefined,
   ]);
-  lately.add('a', 'x', one);
-  lately.add('a', 'y', three);
-  expect([lately.find('a', 'x'), lately.find('b', 'x'), lately.find('a', 'y')]).toEqual([
+  settled.add('a', 'x', one);
+  settled.add('a', 'y', three);
+  expect([settled.find('a', 'x'), settled.find('b', 'x'), settled.find('a', 'y')]).toEqual([
     one,
     undefined,
     three,
   ]);
 });
 
-test('where too many wait, that is told of once in a while, and not with every burst', async () => {
+test('Discarded reports are emitted at most once a minute, and not for every burst', async () => {
   const it = receiving();
   const settle: NotificationStore['settle'] = async (known, early, now) => ({
     ...(await it.store.settle(known, early, now)),
-    tooMany: early.length,
+    discarded: early.length,
   });
   const inbox = it.open(it.lane, { settle });
   for (let burst = 1; burst <= 5; burst += 1) {
@@ -457,13 +459,13 @@ test('where too many wait, that is told of once in a while, and not with every b
   expect(it.happened('notifications.refused')).toMatchObject([{ reason: 'overload', notifications: 1 }]);
 });
 
-test('where there is no room nothing is taken, and there is room again when it is settled', async () => {
-  const room = { left: 2 };
-  const it = receiving(room);
+test('Reports beyond the capacity are not accepted until others are settled', async () => {
+  const capacity = { left: 2 };
+  const it = receiving(capacity);
   const inbox = it.open();
   expect(inbox.offer([report('a', 0), report('b', 1), report('c', 2)])).toBe(false);
   expect(inbox.offer([report('a', 0), report('b', 1)])).toBe(true);
   expect(inbox.offer([report('c', 2)])).toBe(false);
-  await vi.waitFor(() => expect(room.left).toBe(2));
+  await vi.waitFor(() => expect(capacity.left).toBe(2));
   expect(inbox.offer([report('c', 2)])).toBe(true);
 });

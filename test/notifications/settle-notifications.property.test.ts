@@ -9,11 +9,11 @@ const { redis, prefix } = testRedis('notify-property');
 const EARLY_MS = 120_000;
 const letters = fc.array(fc.constantFrom('N', 'N', 'T', 'T', 'I', '-'), { minLength: 4, maxLength: 4 });
 
-/** What may happen next; `pick` chooses among what there is. */
+/** The next step; `pick` chooses the claim that it applies to. */
 const step = fc.record({
   what: fc.constantFrom(
     ...(['claim', 'settle', 'settle', 'notify', 'notify', 'notify', 'notify', 'again'] as const),
-    ...(['round', 'poll', 'told', 'wait'] as const),
+    ...(['round', 'poll', 'polled', 'wait'] as const),
   ),
   pick: fc.nat(997),
   as: fc.constantFrom('accepted', 'accepted', 'accepted', 'unknown', 'released'),
@@ -26,7 +26,7 @@ const isFinal = (letter: string | undefined): boolean => letter === 'T' || lette
 const digitsOf = (ordinal: number): string => String(358_400_000_000 + ordinal);
 let lanes = 0;
 
-/** A lane, and beside it the lattice: what each recipient must be, and how many reports contradicted that. */
+/** A lane and its model: the status that each recipient must have, and the number of contradictions. */
 async function ledgerOf(size: number, most: number) {
   lanes += 1;
   const name = `l${lanes}`;
@@ -49,7 +49,7 @@ async function ledgerOf(size: number, most: number) {
   let last: { id: string; letters: string } | undefined;
 
   const ordinals = ({ first, count }: SendClaim) => Array.from({ length: count }, (_, at) => first + at);
-  /** A report is the lattice's join, whoever brings it. */
+  /** Joins a report into the model, whatever its source. */
   const report = (ordinal: number, letter: string): void => {
     const old = bytes.get(ordinal);
     if (!isFinal(letter) || old === undefined || old === 'U') return;
@@ -66,7 +66,7 @@ async function ledgerOf(size: number, most: number) {
   const isAwaited = (claim: SendClaim) =>
     ordinals(claim).some((ordinal) => /[NC]/.test(bytes.get(ordinal) ?? ''));
 
-  /** As the receiver does it: looked up, then applied or put by. */
+  /** Like the receiver: look the request up, then settle the report or let it wait. */
   const notify = async (id: string, claim: SendClaim, all: string): Promise<void> => {
     const [found] = await lane.notifications.locate([id]);
     const known = requests.get(id);
@@ -77,14 +77,14 @@ async function ledgerOf(size: number, most: number) {
       if (!isAwaited(claim)) early.delete(id);
       return;
     }
-    const told = Object.fromEntries(
+    const byDigits = Object.fromEntries(
       ordinals(claim).flatMap((ordinal, at) => {
         const letter = all[at] ?? '-';
         return letter === '-' ? [] : [[digitsOf(ordinal), letter]];
       }),
     );
-    if (Object.keys(told).length === 0) return;
-    await lane.notifications.settle([], [{ requestId: id, sender: null, letters: told }], now);
+    if (Object.keys(byDigits).length === 0) return;
+    await lane.notifications.settle([], [{ requestId: id, sender: null, letters: byDigits }], now);
     expire();
     const held = early.get(id) ?? { letters: new Map<number, string>(), until: now + EARLY_MS };
     for (const [at, ordinal] of ordinals(claim).entries()) {
@@ -143,7 +143,7 @@ async function ledgerOf(size: number, most: number) {
         expect(place).toEqual(located(claim));
         const all = ordinals(claim).map((ordinal) => one.letters[digitsOf(ordinal)] ?? '-');
         await lane.notifications.settle(
-          [{ requestId: one.requestId, located: place, letters: all.join(''), waited: one.text }],
+          [{ requestId: one.requestId, located: place, letters: all.join(''), stored: one.stored }],
           [],
           now,
         );
@@ -158,7 +158,7 @@ async function ledgerOf(size: number, most: number) {
       const reply = await lane.claims.poll({ turn: `p${call}`, call: 1, want: 1 + (pick % 4), seen: 0, now });
       polls.push(...reply.claims);
     },
-    async told({ pick, letters: all }) {
+    async polled({ pick, letters: all }) {
       const claim = polls[pick % polls.length];
       const send = sends.find(({ first }) => first === claim?.first);
       if (claim === undefined || send === undefined) return;
@@ -202,7 +202,7 @@ async function ledgerOf(size: number, most: number) {
       const indexed = await redis.hexists(indexKey(lane.keys, name, digest), digest.field);
       expect([id, indexed === 1]).toEqual([id, isAwaited(claim)]);
     }
-    // Those whose time is over go with the next call; until then they may be there or not.
+    // Expired reports are removed by the next call; until then they may be there or not.
     const waiting = await redis.zrange(lane.keys.lane(name, 'waiting'), '0', '-1');
     expect(waiting).toEqual(
       expect.arrayContaining([...early].filter(([, { until }]) => until > now).map(([id]) => id)),
@@ -218,7 +218,7 @@ async function ledgerOf(size: number, most: number) {
   };
 }
 
-test('whatever tells of a recipient, in whatever order and however often, the lattice holds, and what is settled is asked about no more', async () => {
+test('Whatever the source, order, and repetition of reports, each status only moves forward, and settled requests are not polled any more', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.integer({ min: 1, max: 16 }),

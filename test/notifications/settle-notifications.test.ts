@@ -15,7 +15,7 @@ const NOTIFIED = {
   inFlight: 500,
 } as const;
 
-/** A lane with so many accepted requests of one campaign, their ids `r` and the claim's number. */
+/** A lane with one campaign of so many accepted recipients; a request's id is `r` and its claim's number. */
 async function accepted(name: string, recipients: number, change = {}) {
   const lane = laneFixture(redis, prefix, name, { ...NOTIFIED, ...change });
   await lane.campaign('c', recipients);
@@ -29,12 +29,12 @@ async function accepted(name: string, recipients: number, change = {}) {
     const digest = digestOf(id);
     return (await redis.hexists(indexKey(lane.keys, name, digest), digest.field)) === 1;
   };
-  const said = (claim: SendClaim, letters: string) => ({
+  const reports = (claim: SendClaim, letters: string) => ({
     requestId: `r${claim.number}`,
     located: { campaign: claim.campaign, first: claim.first, count: claim.count },
     letters,
   });
-  return { lane, claims, due, isIndexed, said };
+  return { lane, claims, due, isIndexed, reports };
 }
 
 type Lane = ReturnType<typeof laneFixture>;
@@ -48,9 +48,9 @@ function nth<Item>(items: readonly Item[], at: number): Item {
   return item;
 }
 
-test('an accepted request is found by its id, with its place and its recipients', async () => {
+test('An accepted request is found by its id, with its first ordinal and its number of recipients', async () => {
   const { lane, claims } = await accepted('find', 5, { maxRecipients: 2 });
-  expect(await lane.notifications.locate(['r1', 'r2', 'r3', 'nobody'])).toEqual([
+  expect(await lane.notifications.locate(['r1', 'r2', 'r3', 'other'])).toEqual([
     { campaign: 'c', first: 0, count: 2 },
     { campaign: 'c', first: 2, count: 2 },
     { campaign: 'c', first: 4, count: 1 },
@@ -59,10 +59,10 @@ test('an accepted request is found by its id, with its place and its recipients'
   expect(claims).toHaveLength(3);
 });
 
-test('what a notification finishes is not asked about any more, nor looked up', async () => {
-  const { lane, claims, due, isIndexed, said } = await accepted('finish', 2);
-  const done = await lane.notifications.settle([said(nth(claims, 0), 'T')], [], START + 200);
-  expect(done).toMatchObject({ changes: 1, again: [], waiting: 0 });
+test('A request that a notification completes is not polled any more and leaves the index', async () => {
+  const { lane, claims, due, isIndexed, reports } = await accepted('finish', 2);
+  const done = await lane.notifications.settle([reports(nth(claims, 0), 'T')], [], START + 200);
+  expect(done).toMatchObject({ changed: 1, nowKnown: [], waiting: 0 });
   expect(await due()).toEqual(['c:1']);
   expect([await isIndexed('r1'), await isIndexed('r2')]).toEqual([false, true]);
   const { claims: polls } = await lane.claims.poll({
@@ -75,29 +75,29 @@ test('what a notification finishes is not asked about any more, nor looked up', 
   expect(polls.map(({ first }) => first)).toEqual([1]);
 });
 
-test('the last report of a campaign completes it', async () => {
-  const { lane, claims, said } = await accepted('end', 1);
-  const { events } = await lane.notifications.settle([said(nth(claims, 0), 'I')], [], START + 200);
+test('The last report of a campaign completes it', async () => {
+  const { lane, claims, reports } = await accepted('end', 1);
+  const { events } = await lane.notifications.settle([reports(nth(claims, 0), 'I')], [], START + 200);
   expect(events).toEqual([{ type: 'ended', campaign: 'c', state: 'completed', recipients: 1, tookMs: 200 }]);
   expect(await lane.state('c')).toMatchObject({ s: 'completed', n: { deliveryImpossible: 1 } });
 });
 
-test('a request of several is asked about until the last of them is final', async () => {
-  const { lane, claims, due, said } = await accepted('several', 3, { maxRecipients: 3 });
-  await lane.notifications.settle([said(nth(claims, 0), 'T-I')], [], START + 200);
+test('A request of several recipients is polled until the last of them is final', async () => {
+  const { lane, claims, due, reports } = await accepted('several', 3, { maxRecipients: 3 });
+  await lane.notifications.settle([reports(nth(claims, 0), 'T-I')], [], START + 200);
   expect(await due()).toEqual(['c:0']);
-  await lane.notifications.settle([said(nth(claims, 0), '-T-')], [], START + 300);
+  await lane.notifications.settle([reports(nth(claims, 0), '-T-')], [], START + 300);
   expect(await due()).toEqual([]);
 });
 
-test('a report that comes twice changes nothing, one that contradicts a final one is counted and told', async () => {
-  const { lane, claims, said } = await accepted('contradicted', 1);
-  const once = said(nth(claims, 0), 'T');
-  await lane.notifications.settle([once], [], START + 200);
-  expect((await lane.notifications.settle([once, said(nth(claims, 0), 'N')], [], START + 210)).changes).toBe(
-    0,
-  );
-  const { events } = await lane.notifications.settle([said(nth(claims, 0), 'I')], [], START + 220);
+test('A repeated report changes nothing, and a contradiction of a final status is counted and emitted', async () => {
+  const { lane, claims, reports } = await accepted('contradicted', 1);
+  const report = reports(nth(claims, 0), 'T');
+  await lane.notifications.settle([report], [], START + 200);
+  expect(
+    (await lane.notifications.settle([report, reports(nth(claims, 0), 'N')], [], START + 210)).changed,
+  ).toBe(0);
+  const { events } = await lane.notifications.settle([reports(nth(claims, 0), 'I')], [], START + 220);
   expect(events).toEqual([
     {
       type: 'contradicted',
@@ -110,31 +110,34 @@ test('a report that comes twice changes nothing, one that contradicts a final on
   expect(await lane.state('c')).toMatchObject({ contradictions: 1, n: { deliveredToTerminal: 1 } });
 });
 
-test('a report that names another request than the record does changes nothing', async () => {
-  const { lane, claims, said, due } = await accepted('stale', 1);
-  const other = { ...said(nth(claims, 0), 'T'), requestId: 'somebody-else' };
-  expect((await lane.notifications.settle([other], [], START + 200)).changes).toBe(0);
-  const longer = said(nth(claims, 0), 'TT');
-  expect((await lane.notifications.settle([longer], [], START + 200)).changes).toBe(0);
+test('A report of another request than the recorded one changes nothing', async () => {
+  const { lane, claims, reports, due } = await accepted('stale', 1);
+  const other = { ...reports(nth(claims, 0), 'T'), requestId: 'other' };
+  expect((await lane.notifications.settle([other], [], START + 200)).changed).toBe(0);
+  const longer = reports(nth(claims, 0), 'TT');
+  expect((await lane.notifications.settle([longer], [], START + 200)).changed).toBe(0);
   expect(await due()).toEqual(['c:0']);
 });
 
-test('one that comes before its request is known waits, and is told when it has become so meanwhile', async () => {
+test('A report that comes before its request is known waits, and the script says when the request is known by now', async () => {
   const lane = laneFixture(redis, prefix, 'early', NOTIFIED);
   await lane.campaign('c', 1);
   const { claims } = await lane.claims.send({ turn: 't', call: 1, want: 1, seen: 0, now: START });
   const early = { requestId: 'r1', sender: 'ACME', letters: { '358401234567': 'T' } };
-  expect(await lane.notifications.settle([], [early], START + 10)).toMatchObject({ waiting: 1, again: [] });
+  expect(await lane.notifications.settle([], [early], START + 10)).toMatchObject({
+    waiting: 1,
+    nowKnown: [],
+  });
   const [waiting] = await lane.notifications.waiting(NOTIFIED.early);
-  expect(waiting).toMatchObject({ ...early, cameAt: START + 10 });
+  expect(waiting).toMatchObject({ ...early, receivedAt: START + 10 });
   await lane.settlements.send(claims.map(taken), 0, START + 100);
-  expect((await lane.notifications.settle([], [early], START + 110)).again).toEqual(['r1']);
+  expect((await lane.notifications.settle([], [early], START + 110)).nowKnown).toEqual(['r1']);
   const located = { campaign: 'c', first: 0, count: 1 };
   const done = await lane.notifications.settle([{ requestId: 'r1', located, letters: 'T' }], [], START + 120);
-  expect(done).toMatchObject({ changes: 1, waiting: 0 });
+  expect(done).toMatchObject({ changed: 1, waiting: 0 });
 });
 
-test('what is put by after what waits was read is not let go of with it', async () => {
+test('Reports that began to wait after the others were read are not dropped with them', async () => {
   const lane = laneFixture(redis, prefix, 'grown', NOTIFIED);
   await lane.campaign('c', 1);
   const { claims } = await lane.claims.send({ turn: 't', call: 1, want: 1, seen: 0, now: START });
@@ -144,19 +147,22 @@ test('what is put by after what waits was read is not let go of with it', async 
       [{ requestId: 'r1', sender: null, letters: { '358401234567': letter } }],
       START,
     );
-  const read = async () => nth(await lane.notifications.waiting(NOTIFIED.early), 0).text;
+  const read = async () => nth(await lane.notifications.waiting(NOTIFIED.early), 0).stored;
   const located = { campaign: 'c', first: 0, count: 1 };
   await say('N');
   const before = await read();
   await say('T');
   await lane.settlements.send(claims.map(taken), 0, START + 100);
-  const told = { requestId: 'r1', located, letters: 'N', waited: before };
-  expect(await lane.notifications.settle([told], [], START + 110)).toMatchObject({ changes: 0, waiting: 1 });
-  const now = { requestId: 'r1', located, letters: 'N', waited: await read() };
+  const outdated = { requestId: 'r1', located, letters: 'N', stored: before };
+  expect(await lane.notifications.settle([outdated], [], START + 110)).toMatchObject({
+    changed: 0,
+    waiting: 1,
+  });
+  const now = { requestId: 'r1', located, letters: 'N', stored: await read() };
   expect(await lane.notifications.settle([now], [], START + 120)).toMatchObject({ waiting: 0 });
 });
 
-test('what waits of one request is put together, a final status before others, and the first of two', async () => {
+test('Waiting reports of one request are merged: a final status replaces others, and the first of two is kept', async () => {
   const lane = laneFixture(redis, prefix, 'together', NOTIFIED);
   const say = (letters: Record<string, string>, sender: string | null = null) =>
     lane.notifications.settle([], [{ requestId: 'x', sender, letters }], START);
@@ -164,11 +170,11 @@ test('what waits of one request is put together, a final status before others, a
   await say({ '1001': 'T', '1003': 'I' }, 'ACME');
   await say({ '1001': 'I', '1002': 'N' });
   expect(await lane.notifications.waiting(NOTIFIED.early)).toMatchObject([
-    { requestId: 'x', sender: 'ACME', letters: { '1001': 'T', '1002': 'T', '1003': 'I' }, cameAt: START },
+    { requestId: 'x', sender: 'ACME', letters: { '1001': 'T', '1002': 'T', '1003': 'I' }, receivedAt: START },
   ]);
 });
 
-test('what waits is let go of after its time', async () => {
+test('Waiting reports expire', async () => {
   const lane = laneFixture(redis, prefix, 'old', NOTIFIED);
   await lane.notifications.settle([], [{ requestId: 'x', sender: null, letters: { '1001': 'T' } }], START);
   expect((await lane.notifications.settle([], [], START + NOTIFIED.early - 1)).waiting).toBe(1);
@@ -176,7 +182,7 @@ test('what waits is let go of after its time', async () => {
   expect(await redis.exists(lane.keys.lane('old', 'early'), lane.keys.lane('old', 'waiting'))).toBe(0);
 });
 
-test('so many wait and no more: what is not final is turned away, and what is takes the place of the oldest', async () => {
+test('At most 10,000 requests wait: reports that are not final are discarded, and final ones replace the oldest', async () => {
   const lane = laneFixture(redis, prefix, 'full', NOTIFIED);
   const some = (from: number, count: number, letter: string) =>
     Array.from({ length: count }, (_, at) => ({
@@ -189,19 +195,19 @@ test('so many wait and no more: what is not final is turned away, and what is ta
   }
   expect(await lane.notifications.settle([], some(10_000, 3, 'N'), START + 10_000)).toMatchObject({
     waiting: 10_000,
-    tooMany: 3,
+    discarded: 3,
   });
   expect(await lane.notifications.settle([], some(20_000, 2, 'T'), START + 10_001)).toMatchObject({
     waiting: 10_000,
-    tooMany: 2,
+    discarded: 2,
   });
   const waiting = await lane.notifications.waiting(NOTIFIED.early);
   expect(waiting.slice(0, 1).map(({ requestId }) => requestId)).toEqual(['x10']);
   expect(waiting.filter(({ letters }) => letters['1001'] === 'T')).toHaveLength(2);
 });
 
-test('a final report after the deadline still replaces `unconfirmed`', async () => {
-  const { lane, claims, isIndexed, said } = await accepted('late', 1);
+test('A final report after the deadline still replaces `unconfirmed`', async () => {
+  const { lane, claims, isIndexed, reports } = await accepted('late', 1);
   const now = START + lane.rules.deadline + 60_000;
   const { claims: polls } = await lane.claims.poll({ turn: 'p', call: 1, want: 1, seen: 0, now });
   await lane.settlements.poll(
@@ -211,7 +217,7 @@ test('a final report after the deadline still replaces `unconfirmed`', async () 
   );
   expect(await lane.state('c')).toMatchObject({ s: 'completed', n: { unconfirmed: 1 } });
   expect(await isIndexed('r1')).toBe(true);
-  await lane.notifications.settle([said(nth(claims, 0), 'T')], [], now + 1);
+  await lane.notifications.settle([reports(nth(claims, 0), 'T')], [], now + 1);
   expect(await lane.state('c')).toMatchObject({
     s: 'completed',
     n: { unconfirmed: 0, deliveredToTerminal: 1 },
@@ -219,7 +225,7 @@ test('a final report after the deadline still replaces `unconfirmed`', async () 
   expect(await isIndexed('r1')).toBe(false);
 });
 
-test('of a campaign that is removed nothing is looked up any more', async () => {
+test('Removing a campaign removes its requests from the index', async () => {
   const { lane, isIndexed } = await accepted('removed', 2);
   const now = START + lane.rules.deadline + 60_000;
   const { claims: polls } = await lane.claims.poll({ turn: 'p', call: 1, want: 2, seen: 0, now });
@@ -235,7 +241,7 @@ test('of a campaign that is removed nothing is looked up any more', async () => 
   expect(names.filter((name) => /campaign:c|requests/.test(name))).toEqual([]);
 });
 
-test('a poll that finishes a request takes it out of the index', async () => {
+test('A poll that completes a request removes it from the index', async () => {
   const { lane, isIndexed } = await accepted('polled', 1);
   const now = START + 60_000;
   const { claims: polls } = await lane.claims.poll({ turn: 'p', call: 1, want: 1, seen: 0, now });
@@ -245,7 +251,7 @@ test('a poll that finishes a request takes it out of the index', async () => {
   expect(await isIndexed('r1')).toBe(false);
 });
 
-test('every id that was accepted is known for ever, and hardly one that never was', async () => {
+test('Every accepted id is recognised for as long as its campaign is kept, and almost no other id is', async () => {
   const { lane } = await accepted('ever', 500);
   const own = Array.from({ length: 500 }, (_, at) => `r${at + 1}`);
   const others = Array.from({ length: 1_000 }, (_, at) => `other-${at}`);
@@ -253,8 +259,8 @@ test('every id that was accepted is known for ever, and hardly one that never wa
   expect((await lane.matches.everAccepted(others)).size).toBeLessThanOrEqual(2);
 });
 
-test('a batch of unknown outcome is asked about as the request that it may be, once, until that is cleared', async () => {
-  const lane = laneFixture(redis, prefix, 'suspect', NOTIFIED);
+test('An unknown outcome is matched to one request at a time, which is polled, until the match is cleared', async () => {
+  const lane = laneFixture(redis, prefix, 'match', NOTIFIED);
   await lane.campaign('c', 1);
   const { claims } = await lane.claims.send({ turn: 't', call: 1, want: 1, seen: 0, now: START });
   await lane.settlements.send(
@@ -264,7 +270,7 @@ test('a batch of unknown outcome is asked about as the request that it may be, o
   );
   const batch = { number: 1, campaign: 'c', first: 0 };
   const early = { requestId: 'x', sender: 'ACME', letters: { '1001': 'N' } };
-  expect((await lane.notifications.settle([], [early], START + 200)).unknown).toBe(1);
+  expect((await lane.notifications.settle([], [early], START + 200)).unknownOutcomes).toBe(1);
   expect(await lane.matches.match({ ...batch, requestId: 'x' }, START + 300)).toBe(true);
   expect(await lane.matches.match({ ...batch, requestId: 'y' }, START + 300)).toBe(false);
   expect(await lane.matches.match({ ...batch, first: 7, requestId: 'x' }, START + 300)).toBe(false);
@@ -284,21 +290,18 @@ test('a batch of unknown outcome is asked about as the request that it may be, o
   const [claim] = polls;
   if (claim === undefined) throw new Error('nothing was due');
   await lane.settlements.poll([{ claim, as: 'missing', requestId: 'x' }], 0, START + 400);
-  expect(await redis.exists(lane.keys.lane('suspect', 'unpolled'))).toBe(0);
+  expect(await redis.exists(lane.keys.lane('match', 'unpolled'))).toBe(0);
   expect((await lane.state('c')).n).toMatchObject({ unknown: 1 });
 });
 
 test.each([
+  ['`resolve`', (lane: Lane, claim: SendClaim) => lane.commands.resolve('abandon', 'given up', [claim])],
   [
-    'an operator’s word',
-    (lane: Lane, claim: SendClaim) => lane.commands.resolve('abandon', 'given up', [claim]),
-  ],
-  [
-    'the word of who sent it',
+    'the worker that sent it',
     (lane: Lane, claim: SendClaim) =>
       lane.settlements.send([{ claim, as: 'accepted', letters: 'T', requestId: 'x' }], 0, START + 400),
   ],
-])('a batch that is settled by %s is not asked about any more', async (_, settle) => {
+])('A matched batch that is settled by %s is not polled any more', async (_, settle) => {
   const name = `settled-${_.length}`;
   const lane = laneFixture(redis, prefix, name, NOTIFIED);
   await lane.campaign('c', 1);
@@ -311,7 +314,7 @@ test.each([
   expect(await redis.exists(lane.keys.lane(name, 'unpolled'))).toBe(0);
 });
 
-test('while notifications come, what is accepted is asked about later, and again less often', async () => {
+test('While notifications come, requests are first polled later, and then less often', async () => {
   const lane = laneFixture(redis, prefix, 'patient', NOTIFIED);
   await lane.campaign('c', 3);
   const due = async (set: string, first: number) =>
@@ -344,7 +347,7 @@ test('while notifications come, what is accepted is asked about later, and again
   expect(await due('unpolled', 2)).toBeLessThan(silent + 150_000);
 });
 
-test('a lane without notifications keeps nothing of them', async () => {
+test('A lane without notifications stores nothing for them', async () => {
   const lane = laneFixture(redis, prefix, 'off');
   await lane.campaign('c', 3);
   const { claims } = await lane.claims.send({ turn: 't', call: 1, want: 3, seen: 0, now: START });
@@ -354,7 +357,7 @@ test('a lane without notifications keeps nothing of them', async () => {
   expect(names.filter((name) => /requests|accepted|early|waiting|callback/.test(name))).toEqual([]);
 });
 
-test('the oldest send in flight is told, and of one that was put back after it was forgotten no time is known', async () => {
+test('The oldest send in flight has a time, unless its claim was replayed after a data loss', async () => {
   const lane = laneFixture(redis, prefix, 'since', NOTIFIED);
   expect(await lane.matches.oldestSend()).toBe(Number.POSITIVE_INFINITY);
   await lane.campaign('c', 3);
@@ -368,19 +371,19 @@ test('the oldest send in flight is told, and of one that was put back after it w
   expect(await lane.matches.oldestSend()).toBe(0);
 });
 
-test('the lane’s policy leaves alone what the service is being asked about, until it has answered', async () => {
+test('The lane’s policy does not resolve a matched batch until the service has answered the poll', async () => {
   const lane = laneFixture(redis, prefix, 'policy', { ...NOTIFIED, resolveAfter: 60_000 });
   await lane.campaign('c', 1);
   const { claims } = await lane.claims.send({ turn: 't', call: 1, want: 1, seen: 0, now: START });
   const unknown = claims.map((claim) => ({ claim, as: 'unknown', reason: 'no answer' }) as const);
   await lane.settlements.send(unknown, 0, START + 100);
-  const suspicion = { number: 1, campaign: 'c', first: 0, requestId: 'x' };
+  const match = { number: 1, campaign: 'c', first: 0, requestId: 'x' };
   const resolvable = async () => (await lane.views.tend(1_000, START + 61_000)).resolvable.length;
   expect(await resolvable()).toBe(1);
-  await lane.matches.match(suspicion, START + 200);
+  await lane.matches.match(match, START + 200);
   expect(await resolvable()).toBe(0);
   const off = laneFixture(redis, prefix, 'policy', { resolveAfter: 60_000 });
   expect((await off.views.tend(1_000, START + 61_000)).resolvable).toHaveLength(1);
-  await lane.matches.clear(suspicion);
+  await lane.matches.clear(match);
   expect(await resolvable()).toBe(1);
 });

@@ -2,7 +2,7 @@ import { afterEach, beforeEach } from 'vitest';
 import { type CallbackSettings, laneCallback } from '../../src/config/index.js';
 import { createSubscriptionClient } from '../../src/gateway/subscriptions.js';
 import { laneTokenSource } from '../../src/lane/token-source.js';
-import { subscriptionDesk } from '../../src/notifications/subscription-service.js';
+import { subscriptionService } from '../../src/notifications/subscription-service.js';
 import { type Simulator, startSimulator } from '../../src/simulator/index.js';
 
 export const CALLBACK: CallbackSettings = {
@@ -16,7 +16,7 @@ export const OWN = laneCallback(CALLBACK, 'main');
 export const tokenSource = laneTokenSource('main', { kind: 'apiKey', apiKey: 'key' }, undefined);
 export const clientOf = (baseUrl: string) => createSubscriptionClient({ baseUrl, timeoutMs: 10_000 });
 
-/** A simulator for each test of a file, and desks at it. */
+/** Starts a simulator for each test of the file. */
 export function atSimulator() {
   let simulator: Simulator;
   beforeEach(async () => {
@@ -24,10 +24,11 @@ export function atSimulator() {
   });
   afterEach(() => simulator.close());
   return {
-    /** The one of the test that runs. */
+    /** The simulator of the current test. */
     simulator: () => simulator,
-    deskOf: (callback: CallbackSettings | undefined = CALLBACK, baseUrl = simulator.messagingBaseUrl) =>
-      subscriptionDesk({ lane: 'main', client: clientOf(baseUrl), tokenSource, callback }),
-    there: () => clientOf(simulator.messagingBaseUrl).get('key'),
+    serviceOf: (callback: CallbackSettings | undefined = CALLBACK, baseUrl = simulator.messagingBaseUrl) =>
+      subscriptionService({ lane: 'main', client: clientOf(baseUrl), tokenSource, callback }),
+    /** What the simulator holds. */
+    held: () => clientOf(simulator.messagingBaseUrl).get('key'),
   };
 }

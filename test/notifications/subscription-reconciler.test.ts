@@ -2,56 +2,50 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import { systemAlarm } from '../../src/clock.js';
 import type { CallbackSettings } from '../../src/config/index.js';
 import { createEvents, type VolleyEvent } from '../../src/events/events.js';
-import { callbackState } from '../../src/notifications/callback-state.js';
-import { isDue, keepSubscriptions } from '../../src/notifications/subscription-reconciler.js';
+import { isDue, reconcileSubscriptions } from '../../src/notifications/subscription-reconciler.js';
+import { subscriptionStatusStore } from '../../src/notifications/subscription-status.js';
 import { keyNames } from '../../src/redis/keys.js';
 import { testRedis } from '../redis/test-redis.js';
 import { atSimulator, CALLBACK, clientOf, FOREIGN, OWN } from './subscribing.js';
 
 const { redis, prefix } = testRedis('keep-subscription');
-const { simulator, deskOf, there } = atSimulator();
-/** Waits for what comes by itself, also on a machine that has much else to do. */
+const { simulator, serviceOf, held } = atSimulator();
+/** Waits long enough for a busy machine. */
 const until = (check: () => unknown) => vi.waitFor(check, 20_000);
 
-const TIMES = { everyMs: 300_000, silentMs: 60_000 };
-const seen = {
+const TIMES = { intervalMs: 300_000, silenceMs: 60_000 };
+const CHECKED = {
   state: 'ours',
-  about: '',
-  mark: '',
+  detail: '',
+  fingerprint: '',
   checkedAt: 1_000_000,
   oursSince: 0,
   heardAt: 0,
   now: 1_000_000,
 } as const;
 const some = async () => 3;
-const nothing = async () => 0;
+const none = async () => 0;
 
 test.each([
-  ['never looked at', { checkedAt: 0 }, nothing, false, true],
-  ['ours, looked at just now', { now: 1_010_000 }, some, false, false],
-  ['ours, looked at long ago', { now: 1_300_000 }, nothing, false, true],
-  ['ours, looked at in what is the future since the clock went back', { now: 400_000 }, nothing, false, true],
-  ['ours and silent, though reports are awaited', { now: 1_060_000 }, some, false, true],
-  ['ours and silent, with nothing to tell of', { now: 1_060_000 }, nothing, false, false],
-  ['ours and heard of lately', { now: 1_060_000, heardAt: 1_050_000 }, some, false, false],
-  ['somebody else’s', { now: 1_060_000, state: 'foreign' as const }, nothing, false, true],
-  [
-    'somebody else’s, looked at just now',
-    { now: 1_010_000, state: 'foreign' as const },
-    nothing,
-    false,
-    false,
-  ],
-  ['found by a process that has just started', { now: 1_010_000 }, nothing, true, true],
-  ['found by one of many that have just started', { now: 1_001_000 }, nothing, true, false],
-])('whether it is looked at: %s', async (_, change, awaiting, isFirst, due) => {
-  expect(await isDue({ ...seen, ...change }, awaiting, TIMES, isFirst)).toBe(due);
+  ['it was never checked', { checkedAt: 0 }, none, false, true],
+  ['it is ours and was just checked', { now: 1_010_000 }, some, false, false],
+  ['it is ours and the interval has passed', { now: 1_300_000 }, none, false, true],
+  ['the clock was set back to before the last check', { now: 400_000 }, none, false, true],
+  ['no notification came although requests await reports', { now: 1_060_000 }, some, false, true],
+  ['no notification came and no request awaits a report', { now: 1_060_000 }, none, false, false],
+  ['a notification came recently', { now: 1_060_000, heardAt: 1_050_000 }, some, false, false],
+  ['it is foreign', { now: 1_060_000, state: 'foreign' as const }, none, false, true],
+  ['it is foreign and was just checked', { now: 1_010_000, state: 'foreign' as const }, none, false, false],
+  ['the process has just started', { now: 1_010_000 }, none, true, true],
+  ['another process that has just started checked it', { now: 1_001_000 }, none, true, false],
+])('Whether a check is due if %s', async (_, change, awaiting, isFirst, due) => {
+  expect(await isDue({ ...CHECKED, ...change }, awaiting, TIMES, isFirst)).toBe(due);
 });
 
-test('how long a subscription has been ours is kept until it is not, however often it is looked at', async () => {
-  const store = callbackState(redis, keyNames(prefix), 'since');
+test('The status says since when the subscription has been ours without a break', async () => {
+  const store = subscriptionStatusStore(redis, keyNames(prefix), 'since');
   const found = async (state: 'ours' | 'foreign') => {
-    await store.write({ state, about: '', mark: '' });
+    await store.write({ state, detail: '', fingerprint: '' });
     return store.read();
   };
   const first = await found('ours');
@@ -62,89 +56,89 @@ test('how long a subscription has been ours is kept until it is not, however oft
   expect((await found('ours')).oursSince).toBeGreaterThan(first.oursSince);
 });
 
-/** Keeps the simulator's subscription of a lane, looking at it all the time. */
-function keeping(lane: string, me: string, told: VolleyEvent[]) {
+/** Reconciles a lane's subscription at the simulator, with checks in quick succession. */
+function reconciling(lane: string, process: string, emitted: VolleyEvent[]) {
   const events = createEvents({ level: 'silent' });
-  events.onAny((event) => told.push(event));
-  const store = callbackState(redis, keyNames(prefix), lane);
-  const keeper = keepSubscriptions({
-    lanes: [{ name: lane, desk: deskOf(), store }],
+  events.onAny((event) => emitted.push(event));
+  const status = subscriptionStatusStore(redis, keyNames(prefix), lane);
+  const reconciler = reconcileSubscriptions({
+    lanes: [{ name: lane, subscription: serviceOf(), status }],
     events,
     alarm: systemAlarm,
-    me,
-    everyMs: 100,
-    silentMs: 50,
+    process,
+    intervalMs: 100,
+    silenceMs: 50,
     leaseMs: 60,
   });
-  return { keeper, store };
+  return { reconciler, status };
 }
 
-test('another address is subscribed by the process that brings it along, however lately the old one was seen', async () => {
-  const store = callbackState(redis, keyNames(prefix), 'moved');
-  const kept = (me: string, callback: CallbackSettings) => {
-    const keeper = keepSubscriptions({
-      lanes: [{ name: 'moved', desk: deskOf(callback), store }],
+test('A process with a new CALLBACK_URL subscribes it, even right after a check of the old one', async () => {
+  const store = subscriptionStatusStore(redis, keyNames(prefix), 'moved');
+  const reconcile = (process: string, callback: CallbackSettings) => {
+    const reconciler = reconcileSubscriptions({
+      lanes: [{ name: 'moved', subscription: serviceOf(callback), status: store }],
       events: createEvents({ level: 'silent' }),
       alarm: systemAlarm,
-      me,
-      everyMs: 300_000,
-      silentMs: 60_000,
+      process,
+      intervalMs: 300_000,
+      silenceMs: 60_000,
       leaseMs: 60_000,
     });
-    onTestFinished(() => keeper.stop());
+    onTestFinished(() => reconciler.stop());
   };
-  const isThere = async (url: string) =>
-    until(async () => expect(await there()).toMatchObject({ url: expect.stringContaining(url) }));
-  kept('before', { ...CALLBACK, url: 'https://old.example/in' });
-  await isThere('https://old.example/in/');
-  await until(async () => expect(await store.lease('test', 60_000)).toBe(true));
-  await store.release('test');
-  kept('after', CALLBACK);
-  await isThere(OWN.url);
+  const isHeld = async (url: string) =>
+    until(async () => expect(await held()).toMatchObject({ url: expect.stringContaining(url) }));
+  reconcile('before', { ...CALLBACK, url: 'https://old.example/in' });
+  await isHeld('https://old.example/in/');
+  await until(async () => expect(await store.acquireLease('test', 60_000)).toBe(true));
+  await store.releaseLease('test');
+  reconcile('after', CALLBACK);
+  await isHeld(OWN.url);
 });
 
-test('it is made by itself, made again when it is lost, and not taken from somebody else', async () => {
-  const told: VolleyEvent[] = [];
-  const { keeper, store } = keeping('kept', 'me', told);
+test('The reconciler creates the subscription, creates it again after a loss, and leaves a foreign one alone', async () => {
+  const emitted: VolleyEvent[] = [];
+  const { reconciler, status } = reconciling('kept', 'a', emitted);
   try {
-    await until(async () => expect(await there()).toMatchObject({ url: OWN.url }));
+    await until(async () => expect(await held()).toMatchObject({ url: OWN.url }));
     await clientOf(simulator().messagingBaseUrl).remove('key');
-    await until(async () => expect(await there()).toMatchObject({ url: OWN.url }));
-    // The service has it before the keeper has heard so, and it was ours before.
+    await until(async () => expect(await held()).toMatchObject({ url: OWN.url }));
+    // The service holds it before the reconciler gets the response.
     await until(() =>
-      expect(told.map(({ type }) => type)).toEqual(['subscription.created', 'subscription.created']),
+      expect(emitted.map(({ type }) => type)).toEqual(['subscription.created', 'subscription.created']),
     );
-    expect(await store.read()).toMatchObject({ state: 'ours' });
+    expect(await status.read()).toMatchObject({ state: 'ours' });
 
     const client = clientOf(simulator().messagingBaseUrl);
     await until(async () => {
       await client.remove('key');
       expect(await client.create(FOREIGN, 'key')).toEqual({ kind: 'created' });
     });
-    await until(async () => expect(await store.read()).toMatchObject({ state: 'foreign' }));
+    await until(async () => expect(await status.read()).toMatchObject({ state: 'foreign' }));
     await until(async () => {
-      const { now, checkedAt } = await store.read();
+      const { now, checkedAt } = await status.read();
       expect(now - checkedAt).toBeGreaterThan(0);
-      expect(told.filter(({ type }) => type === 'subscription.foreign')).toHaveLength(1);
+      expect(emitted.filter(({ type }) => type === 'subscription.foreign')).toHaveLength(1);
     });
-    expect(await there()).toMatchObject(FOREIGN);
+    expect(await held()).toMatchObject(FOREIGN);
   } finally {
-    await keeper.stop();
+    await reconciler.stop();
   }
 });
 
-test('of several processes one at a time sees to it', async () => {
-  const told: VolleyEvent[] = [];
-  const all = ['a', 'b', 'c', 'd'].map((me) => keeping('shared', me, told));
-  const store = callbackState(redis, keyNames(prefix), 'shared');
+test('Of several processes, one at a time reconciles a lane', async () => {
+  const emitted: VolleyEvent[] = [];
+  const all = ['a', 'b', 'c', 'd'].map((process) => reconciling('shared', process, emitted));
+  const store = subscriptionStatusStore(redis, keyNames(prefix), 'shared');
   try {
-    await until(async () => expect(await there()).toMatchObject({ url: OWN.url }));
-    await until(() => expect(told.length).toBeGreaterThan(0));
-    // They go on looking, and there is nothing more to tell.
+    await until(async () => expect(await held()).toMatchObject({ url: OWN.url }));
+    await until(() => expect(emitted.length).toBeGreaterThan(0));
+    // The checks go on and find nothing to report.
     const { checkedAt } = await store.read();
     await until(async () => expect((await store.read()).checkedAt).toBeGreaterThan(checkedAt + 300));
-    expect(told.map(({ type }) => type)).toEqual(['subscription.created']);
+    expect(emitted.map(({ type }) => type)).toEqual(['subscription.created']);
   } finally {
-    await Promise.all(all.map(({ keeper }) => keeper.stop()));
+    await Promise.all(all.map(({ reconciler }) => reconciler.stop()));
   }
 });

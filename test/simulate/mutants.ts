@@ -1,6 +1,6 @@
 import { followUpTurn } from '../../src/follow-up/follow-up.js';
 import { createInbox } from '../../src/notifications/inbox.js';
-import { openCallbacks } from '../../src/notifications/receiver.js';
+import { openReceiver } from '../../src/notifications/receiver.js';
 import { sweepLane } from '../../src/recovery/sweep.js';
 import { sendTurn } from '../../src/sending/send.js';
 import type { Parts } from './process.js';
@@ -94,7 +94,7 @@ export const MUTANTS: readonly Mutant[] = [
     invariant: 4,
     why: 'anyone who knows the callback address can report deliveries that never happened',
     parts: {
-      callbacks: (options) => openCallbacks({ ...options, callback: { ...options.callback, proof: 'path' } }),
+      receiver: (options) => openReceiver({ ...options, callback: { ...options.callback, proof: 'path' } }),
     },
   },
   {

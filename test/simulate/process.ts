@@ -8,11 +8,11 @@ import { type Lane, openLane } from '../../src/lane/lane.js';
 import type { Stage } from '../../src/lane/queues.js';
 import { laneTokenSource, type TokenSource } from '../../src/lane/token-source.js';
 import type { TurnEnd } from '../../src/lane/turn.js';
-import { createInbox, type Inbox, type Room } from '../../src/notifications/inbox.js';
+import { recentlySettled } from '../../src/notifications/batch-lookup.js';
+import { createInbox, type Inbox } from '../../src/notifications/inbox.js';
 import { type MatchStore, matchStore } from '../../src/notifications/match-store.js';
 import { notificationStore } from '../../src/notifications/notification-store.js';
-import { type Callbacks, openCallbacks } from '../../src/notifications/receiver.js';
-import { settledLately } from '../../src/notifications/recently-settled.js';
+import { openReceiver, type Receiver } from '../../src/notifications/receiver.js';
 import { ordinalNumbers } from '../../src/recipients/slices.js';
 import { suppression } from '../../src/recipients/suppression.js';
 import { reassert } from '../../src/recovery/replay-claims.js';
@@ -56,7 +56,7 @@ const TURN_MS = 20_000;
 const WAIT_HERE_MS = 500;
 const DEAD_AFTER_MS = 10_000;
 /** How often waiting notifications are retried. Rare, because each retry takes steps. */
-const ROUND_MS = 4_000;
+const LOOK_MS = 4_000;
 
 /** A worker process: the code under test on the world's machine, Redis connection, and service. */
 export class Process implements Owner, Transport {
@@ -72,7 +72,7 @@ export class Process implements Owner, Transport {
   readonly #tokens = new Map<string, TokenCache>();
   readonly #suppression: ReturnType<typeof suppression>;
   readonly #inboxes: ReadonlyMap<string, Inbox>;
-  readonly #callbacks: Callbacks | undefined;
+  readonly #receiver: Receiver | undefined;
   #joined: Promise<unknown> = Promise.resolve();
   #link: Link;
   #downUntil = 0;
@@ -124,8 +124,7 @@ export class Process implements Owner, Transport {
         ];
       }),
     );
-    const room: Room = { left: 1_000 };
-    const lately = settledLately(100);
+    const shared = { capacity: { left: 1_000 }, recentlySettled: recentlySettled(100) };
     const numbers = ordinalNumbers(this.redis, keys);
     this.#inboxes = new Map(
       [...this.#lanes].map(([lane, served]) => {
@@ -139,9 +138,8 @@ export class Process implements Owner, Transport {
           senderOf,
           alarm,
           monotonic,
-          room,
-          lately,
-          roundMs: ROUND_MS,
+          ...shared,
+          lookMs: LOOK_MS,
         };
         return [lane, world.parts.inbox(served.lane, options)];
       }),
@@ -150,13 +148,13 @@ export class Process implements Owner, Transport {
     if (callback !== undefined) {
       const { monotonic } = this.machine;
       const options = { callback, inboxes: this.#inboxes, events: this.#events, monotonic };
-      this.#callbacks = world.parts.callbacks(options);
+      this.#receiver = world.parts.receiver(options);
     }
   }
 
   /** Joins the workers of its lanes, as worker.ts does, and accepts notifications. */
   start(): void {
-    if (this.#callbacks !== undefined) for (const inbox of this.#inboxes.values()) inbox.start();
+    if (this.#receiver !== undefined) for (const inbox of this.#inboxes.values()) inbox.start();
     this.#joined = Promise.allSettled(
       [...this.#lanes.values()].map(({ lane, memory }) => lane.crew.join(memory.hand)),
     );
@@ -225,7 +223,7 @@ export class Process implements Owner, Transport {
 
   /** A notification arrives at this process. */
   notified(segment: string, notification: Notification): void {
-    const received = this.#callbacks?.receive(segment, notification);
+    const received = this.#receiver?.receive(segment, notification);
     if (this.#world.trace.isWanted)
       this.#world.trace.add(this.name, `notified, ${received}: ${notification.body}`);
   }
@@ -394,6 +392,6 @@ export const PARTS = {
   followUp: followUpTurn,
   sweep: sweepLane,
   inbox: createInbox,
-  callbacks: openCallbacks,
+  receiver: openReceiver,
 };
 export type Parts = typeof PARTS;

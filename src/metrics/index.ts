@@ -1,4 +1,3 @@
-export type { HttpRequest, HttpWatch } from './http.js';
+export type { HttpObserver, HttpRequest } from './http-metrics.js';
 export { createMetrics, type Metrics, type MetricsOptions } from './metrics.js';
-export { type MetricsServer, serveMetrics } from './server.js';
-export { type StartMetricsOptions, startMetrics } from './start.js';
+export { type MetricsServer, type StartMetricsOptions, serveMetrics, startMetrics } from './server.js';

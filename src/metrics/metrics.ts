@@ -2,9 +2,9 @@ import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import type { Events } from '../events/events.js';
 import type { FleetReader } from '../reporting/fleet-snapshot.js';
 import { version } from '../version.js';
-import { countEvents } from './counted.js';
-import { fleetMetrics } from './fleet.js';
-import { countRequests, type HttpWatch } from './http.js';
+import { countEvents } from './event-counters.js';
+import { fleetMetrics } from './fleet-metrics.js';
+import { countRequests, type HttpObserver } from './http-metrics.js';
 
 /** What metrics are made from; a `Volley` is one. */
 export interface MetricsSource extends FleetReader {
@@ -20,48 +20,48 @@ export interface MetricsOptions {
   readonly role: string;
 }
 
-/** The metrics of a process, in the text format of Prometheus; docs/metrics.md is their catalogue. */
+/** Metrics in the text format of Prometheus. docs/metrics.md lists them. */
 export interface Metrics {
   readonly contentType: string;
-  /** What this process has done since it began, and how it is. */
+  /** What this process has done since it started, and its use of resources. */
   process(): Promise<string>;
-  /** How lanes, campaigns and workers stand, wherever they are: asked of Redis when it is called. */
+  /** The state of all lanes, campaigns, and workers. Each call reads it from Redis. */
   fleet(): Promise<string>;
-  /** Adds what only a process has that serves HTTP. Returns what is told of each request. */
-  http(): HttpWatch;
-  /** Counts no more. */
+  /** Adds the metrics of the HTTP API. Returns the function to call for each request. */
+  http(): HttpObserver;
+  /** Stops counting. */
   close(): void;
 }
 
-/** Of Node. It watches the garbage collector and the event loop, and cannot be ended: a process has one. */
-let node: Registry | undefined;
+/** The metrics of Node. They observe the event loop and cannot be removed, so a process has only one registry of them. */
+let nodeRegistry: Registry | undefined;
 
-function ofNode(): Registry {
-  if (node === undefined) {
-    node = new Registry();
-    collectDefaultMetrics({ register: node });
+function nodeMetrics(): Registry {
+  if (nodeRegistry === undefined) {
+    nodeRegistry = new Registry();
+    collectDefaultMetrics({ register: nodeRegistry });
   }
-  return node;
+  return nodeRegistry;
 }
 
-/** Counts from now on. */
+/** Creates the metrics and starts counting. */
 export function createMetrics({ volley, lanes, role }: MetricsOptions): Metrics {
   const registry = new Registry();
-  const common = ofNode();
+  const node = nodeMetrics();
   const info = new Gauge({
     name: 'volley_info',
-    help: 'Always 1; the labels say what runs.',
+    help: 'Always 1. The labels show the version and the role of the process.',
     labelNames: ['version', 'role'],
     registers: [registry],
   });
   info.set({ version, role }, 1);
-  const end = countEvents(registry, volley.events, lanes);
+  const stop = countEvents(registry, volley.events, lanes);
   const fleet = fleetMetrics(() => volley.fleetSnapshot());
   return {
     contentType: registry.contentType,
-    process: async () => `${await registry.metrics()}\n${await common.metrics()}`,
+    process: async () => `${await registry.metrics()}\n${await node.metrics()}`,
     fleet: () => fleet.text(),
     http: () => countRequests(registry),
-    close: end,
+    close: stop,
   };
 }

@@ -1,36 +1,68 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Metrics } from './metrics.js';
+import { createMetrics, type Metrics, type MetricsSource } from './metrics.js';
 
-/** What {@link serveMetrics} goes by. */
+/** Options of {@link serveMetrics}. */
 export interface ServeMetricsOptions {
   readonly host: string;
-  /** 0: any free one. */
+  /** 0 selects a free port. */
   readonly port: number;
 }
 
-/** A port at which Prometheus asks. */
+/** A server for Prometheus. */
 export interface MetricsServer {
   /** Such as `http://127.0.0.1:9464`. */
   readonly url: string;
   close(): Promise<void>;
 }
 
+/** Options of {@link startMetrics}. */
+export interface StartMetricsOptions {
+  readonly volley: MetricsSource;
+  readonly config: {
+    readonly lanes: readonly { readonly name: string }[];
+    readonly metrics?: { readonly host: string; readonly port: number } | undefined;
+  };
+  /** What this process does, such as `send`. */
+  readonly role: string;
+}
+
 /**
- * Serves `/metrics`, what this process counts, and `/metrics/fleet`, what Redis knows. Plain HTTP without a key: it is
- * meant for a network of one's own. Rejects if the port is not to be had.
+ * Serves the metrics of a process if the configuration has a port. If the port cannot be opened, it emits
+ * `metrics.failed`, and the process continues. Returns a function that stops the server.
+ */
+export async function startMetrics(options: StartMetricsOptions): Promise<() => Promise<void>> {
+  const { volley, config, role } = options;
+  if (config.metrics === undefined) return async () => {};
+  const metrics = createMetrics({ volley, lanes: config.lanes.map(({ name }) => name), role });
+  try {
+    const server = await serveMetrics(metrics, config.metrics);
+    volley.events.emit({ type: 'metrics.served', url: server.url });
+    return async () => {
+      metrics.close();
+      await server.close();
+    };
+  } catch (error) {
+    volley.events.emit({ type: 'metrics.failed', error });
+    return async () => metrics.close();
+  }
+}
+
+/**
+ * Serves `/metrics`, the metrics of this process, and `/metrics/fleet`, those of the fleet. Plain HTTP without a key,
+ * for private networks only. Rejects if the port cannot be opened.
  */
 export async function serveMetrics(
   metrics: Metrics,
   { host, port }: ServeMetricsOptions,
 ): Promise<MetricsServer> {
   const server = createServer((request, response) => {
-    answer(metrics, request, response).catch(() => response.destroy());
+    respond(metrics, request, response).catch(() => response.destroy());
   });
   server.listen(port, host);
   await once(server, 'listening');
-  // A process that is done must not wait for whoever asks every 15 seconds.
+  // A scraper with an open connection must not keep a finished process alive.
   server.unref();
   const { address, family, port: bound } = server.address() as AddressInfo;
   return {
@@ -44,19 +76,21 @@ export async function serveMetrics(
   };
 }
 
-async function answer(metrics: Metrics, request: IncomingMessage, response: ServerResponse): Promise<void> {
-  const parts: Readonly<Record<string, () => Promise<string>>> = {
+async function respond(metrics: Metrics, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const pages: Readonly<Record<string, () => Promise<string>>> = {
     '/metrics': metrics.process,
     '/metrics/fleet': metrics.fleet,
   };
   const [path = ''] = (request.url ?? '').split('?');
-  const part = parts[path];
-  if (part === undefined) {
-    response.writeHead(404, { 'content-type': 'text/plain' }).end('There are /metrics and /metrics/fleet.\n');
+  const page = pages[path];
+  if (page === undefined) {
+    response
+      .writeHead(404, { 'content-type': 'text/plain' })
+      .end('Not found. Use /metrics or /metrics/fleet.\n');
   } else if (request.method !== 'GET' && request.method !== 'HEAD') {
     response.writeHead(405, { allow: 'GET, HEAD' }).end();
   } else {
-    const text = await part();
+    const text = await page();
     response.writeHead(200, { 'content-type': metrics.contentType });
     response.end(request.method === 'HEAD' ? undefined : `${text}\n`);
   }

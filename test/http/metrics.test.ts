@@ -50,7 +50,7 @@ test('Requests are counted by the pattern of their address, never by the address
 });
 
 test('Who follows events is an open request until he goes', async () => {
-  const open = async () => sumOf(await scrape(), 'volley_http_open_requests', { route: '/v1/events' });
+  const open = async () => sumOf(await scrape(), 'volley_http_requests_in_flight', { route: '/v1/events' });
   const following = get(`${origin}/v1/events`, { agent: false, headers: { authorization: `Bearer ${key}` } });
   const [reply] = await once(following, 'response');
   expect(reply.statusCode).toBe(200);

@@ -19,15 +19,15 @@ const lanes = [
   { name: 'known', apiKey: 'key', hourlyQuota: 100_000 },
   { name: 'found', account, hourlyQuota: 'auto' },
 ];
-/** Given back after a 429; nobody knows; refused. */
+/** Magic recipients: a 429 first, an unknown outcome, a refusal. */
 const ENDINGS = ['13', '22', '40'].map((ending) => ({ to: `+47955501${ending}` }));
 
-/** Of another program that has the same key; only one can be. */
+/** The subscription of another program with the same key. The service allows only one. */
 const FOREIGN = { callback: { url: 'https://elsewhere.example/notify', securityToken: 'a token of theirs' } };
 
 /**
- * A worker, an API and a service, while two campaigns go on: one that has it all, on a lane whose subscription is
- * somebody else's, and one that is notified and held up by its quota.
+ * Starts a worker, an API, and the simulator, and sends two campaigns: one with every kind of outcome, on a lane with a
+ * foreign subscription, and one that receives notifications and waits for its quota.
  */
 async function traffic() {
   const settings = {
@@ -53,12 +53,12 @@ async function traffic() {
     },
   });
   const { messagingBaseUrl } = fleet.simulator;
-  const theirs = await fetch(`${messagingBaseUrl}/outbound/subscriptions`, {
+  const subscribed = await fetch(`${messagingBaseUrl}/outbound/subscriptions`, {
     method: 'POST',
     headers: { authorization: 'Bearer key', 'content-type': 'application/json' },
     body: JSON.stringify(FOREIGN),
   });
-  expect(theirs.status).toBe(201);
+  expect(subscribed.status).toBe(201);
   const environment = {
     REDIS_URL: url,
     REDIS_PREFIX: prefix,
@@ -78,8 +78,8 @@ async function traffic() {
   await fleet.ready();
   await vi.waitUntil(
     async () => {
-      const { lanes: counted, sweptAgoMs } = await volley.fleetSnapshot();
-      return counted.every(isLookedAt) && sweptAgoMs !== null;
+      const { lanes: snapshots, sweptAgoMs } = await volley.fleetSnapshot();
+      return snapshots.every(isChecked) && sweptAgoMs !== null;
     },
     { timeout: 20_000 },
   );
@@ -93,11 +93,11 @@ async function traffic() {
   await vi.waitUntil(
     async () => {
       const [one, other] = [await volley.status(outcome.id), await volley.status(held)];
-      const heard = (await volley.fleetSnapshot()).lanes.some(
+      const isNotified = (await volley.fleetSnapshot()).lanes.some(
         ({ notifications }) => notifications.lastReceivedMsAgo !== null,
       );
       const isThrottled = other.requests.throttled > 0 && other.quota.limit !== null;
-      return one.waitingFor === 'resolve' && isThrottled && heard;
+      return one.waitingFor === 'resolve' && isThrottled && isNotified;
     },
     { timeout: 30_000, interval: 200 },
   );
@@ -126,17 +126,17 @@ async function traffic() {
   };
 }
 
-function isLookedAt({ notifications }: LaneSnapshot): boolean {
+function isChecked({ notifications }: LaneSnapshot): boolean {
   return notifications.subscription !== null;
 }
 
-test('What is exposed after real traffic is what docs/metrics.md says, and counts what has happened', {
+test('The metrics after real traffic are those in docs/metrics.md, with correct values', {
   timeout: 90_000,
 }, async () => {
   const { fleet, volley, known, pages } = await traffic();
   const [worker, shared, api] = [await pages.worker(), await pages.shared(), await pages.api()];
 
-  // Nothing that is not on the page, nothing on it that is not there, and no name twice at one address.
+  // The page and the endpoints have the same metrics, and no endpoint has one twice.
   const documented = documentedMetrics();
   expect(new Set(documented.map(({ name }) => name)).size).toBe(documented.length);
   const exposed = new Map([...api, ...worker, ...shared].map((metric) => [metric.name, metric]));
@@ -148,20 +148,20 @@ test('What is exposed after real traffic is what docs/metrics.md says, and count
     if (meaning !== '') expect(metric?.help, name).toBe(meaning);
     const samples = [...worker, ...shared, ...api].filter((one) => one.name === name);
     const shown = samples.flatMap(({ samples: all }) => all.map((sample) => Object.keys(sample.labels)));
-    // What Node has none of just now has no samples.
+    // Some metrics of Node have no samples at the moment.
     if (meaning !== '') expect(shown.length, name).toBeGreaterThan(0);
     for (const keys of shown) {
       expect(keys.filter((key) => key !== 'le' || labels.includes('le')).sort(), name).toEqual([...labels]);
     }
   }
 
-  // Every lane is one of the configuration.
+  // Every lane is in the configuration.
   const named = [...worker, ...shared, ...api].flatMap(({ samples }) =>
     samples.flatMap(({ labels }) => labels['lane'] ?? []),
   );
   expect([...new Set(named)].sort()).toEqual(['found', 'known']);
 
-  // The worker has counted what came to the service.
+  // The worker has counted the requests that the service received.
   const accepted = (await fleet.simulator.ledger()).length;
   const sent = sumOf(worker, 'volley_sends_total', { outcome: 'accepted' });
   const ofKnown = { lane: 'known' };
@@ -171,39 +171,39 @@ test('What is exposed after real traffic is what docs/metrics.md says, and count
   expect(sumOf(worker, 'volley_sends_total', { ...ofKnown, outcome: 'unknown' })).toBe(1);
   expect(sumOf(worker, 'volley_sends_total', { ...ofKnown, outcome: 'refused' })).toBe(1);
   expect(sumOf(worker, 'volley_polls_total', { ...ofKnown, outcome: 'infos' })).toBeGreaterThanOrEqual(31);
-  expect(sumOf(worker, 'volley_batches_unknown_total', ofKnown)).toBe(1);
-  expect(sumOf(worker, 'volley_tokens_total', { lane: 'found', result: 'loggedIn' })).toBe(1);
+  expect(sumOf(worker, 'volley_unknown_outcomes_total', ofKnown)).toBe(1);
+  expect(sumOf(worker, 'volley_token_requests_total', { lane: 'found', result: 'loggedIn' })).toBe(1);
   expect(sumOf(worker, 'volley_info', { role: 'send+follow-up' })).toBe(1);
   expect(sumOf(worker, 'volley_redis_up')).toBe(1);
   expect(sumOf(api, 'volley_recipients_imported_total')).toBe(33);
-  expect(sumOf(api, 'volley_notified_reports_total', { lane: 'found' })).toBeGreaterThan(0);
-  expect(sumOf(api, 'volley_notified_reports_total', ofKnown)).toBe(0);
+  expect(sumOf(api, 'volley_notification_reports_total', { lane: 'found' })).toBeGreaterThan(0);
+  expect(sumOf(api, 'volley_notification_reports_total', ofKnown)).toBe(0);
 
-  // Redis knows the rest, from whichever process it is asked; counts of campaigns may be a little older than the rest.
+  // The fleet is the same at every endpoint. The counts of campaigns may be a little older.
   const status = await volley.status(known);
-  for (const ask of [pages.shared, pages.api]) {
+  for (const read of [pages.shared, pages.api]) {
     await vi.waitFor(async () => {
-      const page = await ask();
+      const page = await read();
       for (const [state, count] of Object.entries(status.recipients)) {
         if (state !== 'total') expect(sumOf(page, 'volley_recipients', { ...ofKnown, state })).toBe(count);
       }
       const { send } = status.requests;
       expect(sumOf(page, 'volley_campaign_requests', { ...ofKnown, kind: 'send' })).toBe(send);
     }, 10_000);
-    const page = await ask();
+    const page = await read();
     expect(sumOf(page, 'volley_campaigns', { state: 'running' })).toBe(2);
-    expect(sumOf(page, 'volley_lane_unknown_batches', ofKnown)).toBe(1);
+    expect(sumOf(page, 'volley_lane_unknown_outcomes', ofKnown)).toBe(1);
     expect(sumOf(page, 'volley_lane_throttled_total', ofKnown)).toBe(1);
-    // A 429 although there was room: somebody else is taken to use the key, for a while.
+    // After a 429 below the quota, Volley assumes for a while that another program uses the key.
     expect(sumOf(page, 'volley_lane_quota_limit', ofKnown)).toBeGreaterThan(20_000);
     expect(sumOf(page, 'volley_lane_quota_limit', ofKnown)).toBeLessThanOrEqual(100_000);
     expect(sumOf(page, 'volley_lane_state', { lane: 'known', state: 'open' })).toBe(1);
-    expect(sumOf(page, 'volley_lane_closed', ofKnown)).toBe(0);
+    expect(sumOf(page, 'volley_lane_pause_cause', ofKnown)).toBe(0);
     expect(sumOf(page, 'volley_lane_subscription', { lane: 'known', state: 'foreign' })).toBe(1);
     expect(sumOf(page, 'volley_lane_subscription', { lane: 'found', state: 'ours' })).toBe(1);
     expect(sumOf(page, 'volley_workers', { role: 'send' })).toBe(1);
     expect(sumOf(page, 'volley_workers', { role: 'follow-up' })).toBe(1);
-    expect(sumOf(page, 'volley_sweep_age_seconds')).toBeLessThan(10);
-    expect(sumOf(page, 'volley_jobs', { stage: 'send' })).toBeGreaterThanOrEqual(1);
+    expect(sumOf(page, 'volley_last_sweep_age_seconds')).toBeLessThan(10);
+    expect(sumOf(page, 'volley_jobs', { kind: 'send' })).toBeGreaterThanOrEqual(1);
   }
 });

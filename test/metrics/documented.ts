@@ -1,15 +1,15 @@
 import { readFileSync } from 'node:fs';
 
-/** A metric as docs/metrics.md has it. */
+/** A metric as docs/metrics.md describes it. */
 export interface Documented {
   readonly name: string;
   readonly type: string;
   readonly labels: readonly string[];
-  /** Empty for those of Node, whose words are the library's. */
+  /** Empty for metrics of Node, whose help texts come from prom-client. */
   readonly meaning: string;
 }
 
-/** The rows of a page's tables of metrics, in their order. */
+/** The metrics in the tables of the page, in their order. */
 export function documentedMetrics(page = readFileSync('docs/metrics.md', 'utf8')): Documented[] {
   return [...page.matchAll(/^\| `(\w+)` \| (\w+) \| ([^|]+) \|(?: (.+) \|)?$/gm)].map(
     ([, name = '', type = '', labels = '', meaning = '']) => ({

@@ -2,13 +2,13 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 
-/** Runs a program that has the package installed; what it prints. */
+/** Runs a program that imports the package, and returns its output. */
 async function run(program: string): Promise<string> {
   const args = ['--input-type=module', '-e', program];
   return (await promisify(execFile)(process.execPath, args)).stdout;
 }
 
-test('The library loads no prom-client; who wants metrics asks for them by name', async () => {
+test('Importing the library does not load prom-client; importing volley/metrics does', async () => {
   const loads = (module: string) =>
     run(`import { createRequire } from 'node:module';
       await import('${module}');
@@ -17,11 +17,11 @@ test('The library loads no prom-client; who wants metrics asks for them by name'
   expect([await loads('volley'), await loads('volley/metrics')]).toEqual(['false', 'true']);
 });
 
-test('A program that embeds Volley has its metrics', async () => {
+test('A program that embeds Volley can expose its metrics', async () => {
   const page = await run(`import { createEvents } from 'volley';
     import { createMetrics } from 'volley/metrics';
     const events = createEvents({ level: 'silent' });
-    const volley = { events, fleetSnapshot: () => Promise.reject(new Error('there is no Redis here')) };
+    const volley = { events, fleetSnapshot: () => Promise.reject(new Error('no Redis in this test')) };
     const metrics = createMetrics({ volley, lanes: ['acme'], role: 'shop' });
     events.emit({ type: 'request.ended', lane: 'acme', kind: 'send', outcome: 'accepted', tookMs: 12 });
     process.stdout.write(await metrics.process() + await metrics.fleet());

@@ -1,4 +1,4 @@
-/** A metric as Prometheus reads it from a page. */
+/** A metric as Prometheus parses it. */
 export interface Exposed {
   readonly name: string;
   readonly type: string;
@@ -7,13 +7,13 @@ export interface Exposed {
 }
 
 export interface Sample {
-  /** With `_bucket`, `_sum` and `_count` where it is one of a histogram's. */
+  /** For a histogram with `_bucket`, `_sum`, or `_count`. */
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly value: number;
 }
 
-/** Reads a page in the text format, line by line; throws at whatever does not belong there. */
+/** Parses the text format line by line. Throws if a line is invalid. */
 export function readExposition(page: string): Exposed[] {
   const metrics = new Map<string, { name: string; type: string; help: string; samples: Sample[] }>();
   const metricOf = (name: string) => {
@@ -39,7 +39,7 @@ export function readExposition(page: string): Exposed[] {
   return [...metrics.values()];
 }
 
-/** The sum of a metric's samples that have these labels. */
+/** The sum of the samples of a metric with these labels. */
 export function sumOf(
   metrics: readonly Exposed[],
   name: string,

@@ -8,7 +8,7 @@ import { readExposition, sumOf } from './exposition.js';
 
 const redis = await privateRedis();
 
-test('Without Redis the metrics say so and nothing else of the fleet, and come back with it', {
+test('While Redis is down, the fleet has only volley_fleet_up 0; the other metrics return with Redis', {
   timeout: 60_000,
 }, async () => {
   const config = loadConfig({
@@ -29,20 +29,21 @@ test('Without Redis the metrics say so and nothing else of the fleet, and come b
   await lost;
   expect((await fleet()).map(({ name }) => name)).toEqual(['volley_fleet_up']);
   expect(sumOf(await fleet(), 'volley_fleet_up')).toBe(0);
-  expect([sumOf(await own(), 'volley_redis_up'), sumOf(await own(), 'volley_redis_lost_total')]).toEqual([
-    0, 1,
-  ]);
+  expect([
+    sumOf(await own(), 'volley_redis_up'),
+    sumOf(await own(), 'volley_redis_disconnects_total'),
+  ]).toEqual([0, 1]);
 
   await redis.restart();
   await restored;
   expect(sumOf(await own(), 'volley_redis_up')).toBe(1);
-  expect(sumOf(await own(), 'volley_redis_restored_total')).toBe(1);
+  expect(sumOf(await own(), 'volley_redis_reconnects_total')).toBe(1);
   expect(sumOf(await own(), 'volley_redis_down_seconds_total')).toBeGreaterThan(0);
   await expect.poll(async () => sumOf(await fleet(), 'volley_fleet_up'), { timeout: 20_000 }).toBe(1);
   expect((await fleet()).length).toBeGreaterThan(10);
 });
 
-test('A lane that is not known to have a limit shows none, rather than nought', async () => {
+test('A lane without a known limit has no limit metric, rather than 0', async () => {
   const config = loadConfig({
     API_KEY: 'key',
     MESSAGING_BASE_URL: 'http://127.0.0.1:9',
@@ -55,10 +56,10 @@ test('A lane that is not known to have a limit shows none, rather than nought', 
   onTestFinished(() => metrics.close());
   const fleet = readExposition(await metrics.fleet());
   const samplesOf = (name: string) => fleet.find((one) => one.name === name)?.samples;
-  for (const name of ['quota_limit', 'quota_learned', 'permits']) {
+  for (const name of ['quota_limit', 'quota_learned', 'permits_available']) {
     expect(samplesOf(`volley_lane_${name}`), name).toEqual([]);
   }
   expect(samplesOf('volley_lane_in_flight')).toMatchObject([{ value: 0 }]);
-  // Nobody has ever swept, which no number of seconds says.
-  expect(sumOf(fleet, 'volley_sweep_age_seconds')).toBe(Number.POSITIVE_INFINITY);
+  // There was no sweep yet.
+  expect(sumOf(fleet, 'volley_last_sweep_age_seconds')).toBe(Number.POSITIVE_INFINITY);
 });

@@ -27,7 +27,7 @@ const runbook = readFileSync('docs/runbook.md', 'utf8');
 const sections = runbook.split(/^## /m).slice(1);
 
 describe('a query', () => {
-  test('is found wrong where it names a metric or a label that there is not', () => {
+  test('is rejected if it uses an unknown metric or label', () => {
     expect(faultsOf('sum by (lane) (rate(volley_sends_total{outcome="accepted"}[5m])) > 0', metrics)).toEqual(
       [],
     );
@@ -39,50 +39,52 @@ describe('a query', () => {
 });
 
 describe('an alert', () => {
-  test.each(alerts)('$alert asks for what is exposed', ({ expr, annotations }) => {
+  test.each(alerts)('$alert uses documented metrics and labels', ({ expr, annotations }) => {
     expect(faultsOf(expr, metrics)).toEqual([]);
     const named = [...annotations.summary.matchAll(/\$labels\.(\w+)/g)].map(([, label = '']) => label);
     const kept = [...expr.matchAll(/by \(([^)]*)\)/g)].flatMap(([, list = '']) => list.split(/,\s*/));
-    // A label that the query sums away is empty in the message.
+    // A label that the query aggregates away would be empty in the summary.
     if (kept.length > 0) expect(named.filter((label) => !kept.includes(label))).toEqual([]);
   });
 
-  test.each(alerts)('$alert leads to a paragraph of its own', ({ alert, annotations }) => {
+  test.each(alerts)('$alert links to its section of the runbook', ({ alert, annotations }) => {
     expect(annotations.runbook).toBe(`docs/runbook.md#${alert.toLowerCase()}`);
   });
 });
 
 const promtool = spawnSync('promtool', ['--version']).status === 0;
 
-test.skipIf(!promtool)('Prometheus takes the rules, and raises what it should (where promtool is)', () => {
-  for (const [word, path] of [
-    ['check', 'docs/alerts.yml'],
-    ['test', 'test/metrics/alerts.promtool.yml'],
-  ] as const) {
-    const { status, stdout, stderr } = spawnSync('promtool', [word, 'rules', path], { encoding: 'utf8' });
-    expect([status, status === 0 ? '' : stdout + stderr]).toEqual([0, '']);
-  }
-});
+test.skipIf(!promtool)(
+  'Prometheus accepts the rules and raises the expected alerts (requires promtool)',
+  () => {
+    for (const [command, path] of [
+      ['check', 'docs/alerts.yml'],
+      ['test', 'test/metrics/alerts.promtool.yml'],
+    ] as const) {
+      const { status, stdout, stderr } = spawnSync('promtool', [command, 'rules', path], {
+        encoding: 'utf8',
+      });
+      expect([status, status === 0 ? '' : stdout + stderr]).toEqual([0, '']);
+    }
+  },
+);
 
 describe('the runbook', () => {
-  test('has a paragraph for each alert, in their order, and no others', () => {
+  test('has one section for each alert, in the same order', () => {
     expect(sections.map((section) => section.split('\n', 1)[0])).toEqual(alerts.map(({ alert }) => alert));
   });
 
-  test.each(sections)(
-    'says what it means, where it comes from, what to look at, and the command: %#',
-    (section) => {
-      for (const word of ['**Means**', '**Cause**']) expect(section).toContain(word);
-      expect(section.replaceAll('\n', ' ')).toContain('**Look at**');
-      expect(printedCommands(section)).not.toEqual([]);
-    },
-  );
+  test.each(sections)('describes meaning, cause, what to look at, and commands in section %#', (section) => {
+    for (const label of ['**Means**', '**Cause**']) expect(section).toContain(label);
+    expect(section.replaceAll('\n', ' ')).toContain('**Look at**');
+    expect(printedCommands(section)).not.toEqual([]);
+  });
 
-  test.each(printedCommands(runbook))('prints a command that there is, with all its options: %s', (line) => {
+  test.each(printedCommands(runbook))('prints only existing commands and options: %s', (line) => {
     expect(unknownIn(line)).toEqual([]);
   });
 
-  test('a command that there is not is found', () => {
+  test('an unknown command or option is detected', () => {
     expect(unknownIn('volley restart')).toEqual(['no command: restart']);
     expect(unknownIn('volley lanes --all')).toEqual(['--all']);
   });
@@ -102,12 +104,12 @@ describe('the dashboard', () => {
     .parse(JSON.parse(readFileSync('docs/grafana/volley.json', 'utf8')));
   const shown = dashboard.panels.filter(({ type }) => type !== 'row');
 
-  test.each(shown)('$title asks for what is exposed', ({ targets }) => {
+  test.each(shown)('$title uses documented metrics and labels', ({ targets }) => {
     expect(targets.length).toBeGreaterThan(0);
     expect(targets.flatMap(({ expr }) => faultsOf(expr, metrics))).toEqual([]);
   });
 
-  test('has panels with ids of their own, side by side', () => {
+  test('has panels with unique ids that do not overlap', () => {
     const { panels } = dashboard;
     expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);
     const overlapping = panels.flatMap(({ title, gridPos: a }, at) =>
@@ -120,11 +122,13 @@ describe('the dashboard', () => {
     expect(panels.filter(({ gridPos: { x, w } }) => x + w > 24)).toEqual([]);
   });
 
-  test('shows each metric of Volley at least once', () => {
+  test('shows every Volley metric that no alert uses', () => {
     const queries = shown.flatMap(({ targets }) => targets.map(({ expr }) => expr)).join(' ');
-    const asked = alerts.map(({ expr }) => expr).join(' ');
+    const alerted = alerts.map(({ expr }) => expr).join(' ');
     const own = metrics.map(({ name }) => name).filter((name) => name.startsWith('volley_'));
-    const nowhere = own.filter((name) => !new RegExp(`\\b${name}(_bucket)?\\b`).test(`${queries} ${asked}`));
+    const nowhere = own.filter(
+      (name) => !new RegExp(`\\b${name}(_bucket)?\\b`).test(`${queries} ${alerted}`),
+    );
     expect(nowhere).toEqual([]);
   });
 });

@@ -1,14 +1,14 @@
 import type { Documented } from './documented.js';
 
-/** Words of the query language that our queries use; another one is taken for a metric, and is not found. */
+/** Keywords of PromQL that our queries use. Any other word counts as a metric. */
 const WORDS = new Set(
   'sum max min by on and or unless offset rate increase changes delta histogram_quantile deriv'.split(' '),
 );
-/** What Prometheus itself adds to each series. */
+/** Labels that Prometheus adds to every series. */
 const OF_PROMETHEUS = ['job', 'instance'];
 const UP: Documented = { name: 'up', type: 'gauge', labels: [], meaning: '' };
 
-/** Metrics and labels that a query names and that there are not, in words. `metrics`: those that are exposed. */
+/** The unknown metrics and labels in a query, as messages. */
 export function faultsOf(query: string, metrics: readonly Documented[]): string[] {
   const known = new Map([...metrics, UP].map((metric) => [metric.name, metric]));
   for (const { name, type, ...rest } of metrics) {

@@ -17,7 +17,7 @@ async function served() {
   return server;
 }
 
-test('What the process counts and what Redis knows have an address each', async () => {
+test('The process and the fleet have separate endpoints', async () => {
   const { url } = await served();
   const own = await fetch(`${url}/metrics`);
   expect([own.status, own.headers.get('content-type'), await own.text()]).toEqual([
@@ -30,7 +30,7 @@ test('What the process counts and what Redis knows have an address each', async 
   expect([head.status, await head.text()]).toEqual([200, '']);
 });
 
-test('Other addresses and methods are turned away', async () => {
+test('Other paths return 404 and other methods 405', async () => {
   const { url } = await served();
   for (const path of ['/', '/metrics/', '/metrics/process']) {
     expect((await fetch(url + path)).status, path).toBe(404);
@@ -38,7 +38,7 @@ test('Other addresses and methods are turned away', async () => {
   expect((await fetch(`${url}/metrics`, { method: 'POST', body: 'x' })).status).toBe(405);
 });
 
-test('Metrics that cannot be had cost the one who asks his connection, and nobody else anything', async () => {
+test('If metrics cannot be read, only that connection is closed', async () => {
   const broken = { ...metrics, process: () => Promise.reject(new Error('no')) };
   const server = await serveMetrics(broken, { host: '127.0.0.1', port: 0 });
   onTestFinished(() => server.close());
@@ -46,7 +46,7 @@ test('Metrics that cannot be had cost the one who asks his connection, and nobod
   expect(await (await fetch(`${server.url}/metrics/fleet`)).text()).toBe('b 2\n');
 });
 
-test('Closing does not wait for whoever keeps a connection open', async () => {
+test('Closing does not wait for idle connections', async () => {
   const server = await serveMetrics(metrics, { host: '127.0.0.1', port: 0 });
   const idle = request(`${server.url}/metrics`, { headers: { connection: 'keep-alive' } });
   const broken = new Promise((resolve) => idle.on('error', resolve));
@@ -55,12 +55,12 @@ test('Closing does not wait for whoever keeps a connection open', async () => {
   await broken;
 });
 
-test('A port that somebody else has is told of, and keeps nobody from sending', async () => {
+test('A port in use is reported, and the process continues', async () => {
   const { url } = await served();
   const events = createEvents({ level: 'silent' });
   const failed = events.next('metrics.failed');
   const stop = await startMetrics({
-    volley: { events, fleetSnapshot: () => Promise.reject(new Error('not asked')) },
+    volley: { events, fleetSnapshot: () => Promise.reject(new Error('not called')) },
     config: { lanes: [{ name: 'acme' }], metrics: { host: '127.0.0.1', port: Number(new URL(url).port) } },
     role: 'send',
   });

@@ -247,7 +247,7 @@ test('Streams that are queued on a connection end with it', async () => {
     expect(follow.mock.calls.map(([options]) => options?.signal?.aborted)).toEqual([true, true, true]),
   );
   const { said } = await other.ask('GET', '/metrics');
-  expect(said).toContain('volley_http_open_requests{route="/v1/events"} 0\n');
+  expect(said).toContain('volley_http_requests_in_flight{route="/v1/events"} 0\n');
 });
 
 test('Who takes nothing in is let go', async () => {

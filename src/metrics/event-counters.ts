@@ -1,105 +1,113 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { Events, VolleyEvent } from '../events/events.js';
 
-/** From a local service to one that takes all of `REQUEST_TIMEOUT_MS`. */
-const SECONDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
+/** Buckets in seconds, from a local service to a request that takes the whole `REQUEST_TIMEOUT_MS`. */
+const BUCKETS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
 /**
- * Counts what this process tells of itself, into `registry`. Labels are names of lanes and words of closed sets, so
- * that their number is known beforehand. Returns what ends the counting.
+ * Counts the events of this process in `registry`. Every label is the name of a lane or one of a closed set, so that the
+ * number of series is limited. Returns a function that stops counting.
  */
 export function countEvents(registry: Registry, events: Events, lanes: readonly string[]): () => void {
   const counter = <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
     new Counter({ name, help, labelNames, registers: [registry] });
 
-  const sends = counter('volley_sends_total', 'Send requests by how they ended.', 'lane', 'outcome');
-  const polls = counter(
-    'volley_polls_total',
-    'Questions after delivery by how they ended.',
-    'lane',
-    'outcome',
-  );
+  const sends = counter('volley_sends_total', 'Send requests by outcome.', 'lane', 'outcome');
+  const polls = counter('volley_polls_total', 'Polls of the delivery status by outcome.', 'lane', 'outcome');
   const duration = new Histogram({
     name: 'volley_request_duration_seconds',
-    help: 'From the start of a request to the service to its outcome.',
+    help: 'Time from the start of a request to the service to its outcome.',
     labelNames: ['kind'],
-    buckets: SECONDS,
+    buckets: BUCKETS,
     registers: [registry],
   });
-  const unknown = counter('volley_batches_unknown_total', 'Batches whose outcome became unknown.', 'lane');
-  const overdue = counter('volley_claims_overdue_total', 'Claims that their owner never settled.', 'lane');
-  const contradictions = counter(
-    'volley_contradictions_total',
-    'Reports that contradicted a final one; they were not applied.',
+  const unknown = counter('volley_unknown_outcomes_total', 'Requests whose outcome became unknown.', 'lane');
+  const claimsOverdue = counter(
+    'volley_claims_overdue_total',
+    'Claims that their worker did not settle in time.',
     'lane',
   );
-  const pauses = counter('volley_lane_pauses_total', 'Pauses of a lane that began here.', 'lane');
-  const turns = counter('volley_turns_total', 'Turns of lanes that ended well.', 'kind');
-  const turnsFailed = counter('volley_turns_failed_total', 'Turns of lanes that broke off.', 'kind');
-  const imported = counter('volley_campaigns_imported_total', 'Campaigns imported here.', 'lane');
+  const contradictions = counter(
+    'volley_contradictions_total',
+    'Reports that contradicted a final report and were not applied.',
+    'lane',
+  );
+  const pauses = counter('volley_lane_pauses_total', 'Pauses of a lane that this process started.', 'lane');
+  const turns = counter('volley_turns_total', 'Turns that ended without an error.', 'kind');
+  const turnsFailed = counter('volley_turns_failed_total', 'Turns that failed and were retried.', 'kind');
+  const imported = counter(
+    'volley_campaigns_imported_total',
+    'Campaigns that this process imported.',
+    'lane',
+  );
   const importedRecipients = counter(
     'volley_recipients_imported_total',
-    'Recipients of the campaigns imported here.',
+    'Recipients of the campaigns that this process imported.',
     'lane',
   );
   const completed = counter(
     'volley_campaigns_completed_total',
-    'Campaigns whose last recipient was settled here.',
+    'Campaigns whose last recipient this process settled.',
     'lane',
   );
-  const tokens = counter('volley_tokens_total', 'Logins and refreshes by how they ended.', 'lane', 'result');
-  const notified = counter(
-    'volley_notified_reports_total',
-    'Reports that notifications brought, settled here.',
+  const tokens = counter(
+    'volley_token_requests_total',
+    'Logins and token refreshes by result.',
+    'lane',
+    'result',
+  );
+  const reports = counter(
+    'volley_notification_reports_total',
+    'Reports from notifications that this process applied.',
     'lane',
   );
   const refused = counter(
     'volley_notifications_refused_total',
-    'Notifications that were not taken here, by why.',
+    'Notifications that this process rejected, by reason.',
     'lane',
     'reason',
   );
-  const unsettled = counter(
-    'volley_notifications_failed_total',
-    'Reports that notifications brought and that could not be settled; polls make up for them.',
+  const reportsFailed = counter(
+    'volley_notification_reports_failed_total',
+    'Reports from notifications that could not be applied; polls find the delivery status instead.',
     'lane',
   );
-  const found = counter(
-    'volley_batches_found_total',
-    'Unknown batches that turned out to be accepted, by a notification and a poll.',
+  const confirmed = counter(
+    'volley_unknown_outcomes_confirmed_total',
+    'Unknown outcomes that a notification and a poll confirmed as accepted.',
     'lane',
   );
-  const forgot = counter(
-    'volley_redis_forgot_total',
+  const dataLoss = counter(
+    'volley_redis_data_loss_total',
     'Times that Redis may have lost its last writes.',
     'lane',
   );
   const redisUp = new Gauge({
     name: 'volley_redis_up',
-    help: '1 while this process has its connection to Redis.',
+    help: '1 while this process is connected to Redis, otherwise 0.',
     registers: [registry],
   });
-  const redisLost = counter(
-    'volley_redis_lost_total',
-    'Connections to Redis lost, or not had to begin with.',
+  const redisLost = counter('volley_redis_disconnects_total', 'Lost or failed connections to Redis.');
+  const redisRestored = counter('volley_redis_reconnects_total', 'Restored connections to Redis.');
+  const redisDown = counter(
+    'volley_redis_down_seconds_total',
+    'Time without a connection to Redis, counted when the connection is restored.',
   );
-  const redisRestored = counter('volley_redis_restored_total', 'Connections to Redis restored.');
-  const redisDown = counter('volley_redis_down_seconds_total', 'Time without Redis, as it came back.');
-  const sweepsFailed = counter('volley_sweeps_failed_total', 'Sweeps that failed, and were tried again.');
+  const sweepsFailed = counter('volley_sweeps_failed_total', 'Sweeps that failed and were retried.');
 
   redisUp.set(1);
-  // Alerts look for what grows: a series that begins with its first event has not grown.
+  // Alerts watch for an increase. A series that starts with its first event would show none, so each starts at 0.
   const byLane = [
-    ...[unknown, overdue, contradictions, pauses, forgot, imported, importedRecipients, completed],
-    ...[notified, unsettled, found],
+    ...[unknown, claimsOverdue, contradictions, pauses, dataLoss, imported, importedRecipients, completed],
+    ...[reports, reportsFailed, confirmed],
   ];
   for (const lane of lanes) {
-    for (const one of byLane) one.inc({ lane }, 0);
+    for (const each of byLane) each.inc({ lane }, 0);
     for (const result of ['refused', 'unanswered']) tokens.inc({ lane, result }, 0);
     for (const reason of ['token', 'unreadable', 'overload']) refused.inc({ lane, reason }, 0);
   }
   for (const kind of ['send', 'poll']) {
-    for (const one of [turns, turnsFailed]) one.inc({ kind }, 0);
+    for (const each of [turns, turnsFailed]) each.inc({ kind }, 0);
     duration.zero({ kind });
   }
 
@@ -115,7 +123,7 @@ export function countEvents(registry: Registry, events: Events, lanes: readonly 
         unknown.inc({ lane: event.lane });
         break;
       case 'claim.overdue':
-        overdue.inc({ lane: event.lane });
+        claimsOverdue.inc({ lane: event.lane });
         break;
       case 'recipient.contradicted':
         contradictions.inc({ lane: event.lane });
@@ -149,19 +157,19 @@ export function countEvents(registry: Registry, events: Events, lanes: readonly 
         tokens.inc({ lane: event.account, result: 'unanswered' });
         break;
       case 'notifications.settled':
-        notified.inc({ lane: event.lane }, event.reports);
+        reports.inc({ lane: event.lane }, event.reports);
         break;
       case 'notifications.refused':
         refused.inc({ lane: event.lane, reason: event.reason }, event.notifications);
         break;
       case 'notifications.failed':
-        unsettled.inc({ lane: event.lane }, event.reports);
+        reportsFailed.inc({ lane: event.lane }, event.reports);
         break;
       case 'request.confirmed':
-        found.inc({ lane: event.lane });
+        confirmed.inc({ lane: event.lane });
         break;
       case 'redis.dataLoss':
-        forgot.inc({ lane: event.lane });
+        dataLoss.inc({ lane: event.lane });
         break;
       case 'redis.lost':
         redisUp.set(0);
@@ -176,7 +184,7 @@ export function countEvents(registry: Registry, events: Events, lanes: readonly 
         sweepsFailed.inc();
         break;
       default:
-      // The log has the rest.
+      // Other events are only logged.
     }
   };
   return events.onAny(count);

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type { Lane } from '../lane/lane.js';
 import type { Located } from '../recipients/request-index.js';
 import { DamagedError, type OrdinalNumbers } from '../recipients/slices.js';
@@ -38,17 +39,12 @@ export interface RecentlySettled {
   add(lane: string, requestId: string, located: Located): void;
 }
 
-/** Remembers at most `max` requests, over all lanes. */
+/** Remembers at most `max` requests, over all lanes; the one added first is forgotten first. */
 export function recentlySettled(max: number): RecentlySettled {
-  const batches = new Map<string, Located>();
+  const batches = new LRUCache<string, Located>({ max });
   return {
-    find: (lane, requestId) => batches.get(`${lane} ${requestId}`),
-    add(lane, requestId, located) {
-      const name = `${lane} ${requestId}`;
-      batches.delete(name);
-      batches.set(name, located);
-      const oldest = batches.size > max ? batches.keys().next().value : undefined;
-      if (oldest !== undefined) batches.delete(oldest);
-    },
+    // A lookup does not make a request more recent.
+    find: (lane, requestId) => batches.peek(`${lane} ${requestId}`),
+    add: (lane, requestId, located) => void batches.set(`${lane} ${requestId}`, located),
   };
 }

@@ -5,7 +5,7 @@ import type { SubscriptionClient } from '../gateway/subscriptions.js';
 import { readMeta } from '../lane/campaigns.js';
 import { type Lane, noSuchLane } from '../lane/lane.js';
 import type { TokenSource } from '../lane/token-source.js';
-import { atHand } from '../recipients/lru-cache.js';
+import { createReadCache } from '../recipients/read-cache.js';
 import { ordinalNumbers } from '../recipients/slices.js';
 import type { Redis } from '../redis/connection.js';
 import type { Keys } from '../redis/keys.js';
@@ -60,7 +60,7 @@ export function notificationService(
   const { callback } = config;
   let opened: Receiver | undefined;
 
-  const senders = atHand<string | null>(MAX_SENDERS);
+  const senders = createReadCache<string | null>(MAX_SENDERS);
   const senderOf = (lane: string, campaign: string): Promise<string | null> =>
     senders(`${lane} ${campaign}`, async () => (await readMeta(redis, keys, lane, campaign))?.sender ?? null);
   const requireLane = (lane: string): void => {

@@ -1,7 +1,7 @@
 import type { Redis } from '../redis/connection.js';
 import type { Keys } from '../redis/keys.js';
 import { slicesKey } from './campaign-keys.js';
-import { atHand } from './lru-cache.js';
+import { createReadCache } from './read-cache.js';
 import { SLICE, type StoredRecipient, unpackNumbers, unpackSlice } from './slice-blob.js';
 
 export { SLICE, type StoredRecipient, unpackNumbers } from './slice-blob.js';
@@ -11,19 +11,19 @@ export class DamagedError extends Error {
   override readonly name = 'DamagedError';
 }
 
-/** A lane sends a few campaigns in turn, and polls go through the list behind the sends. */
-const SLICES_AT_HAND = 16;
+/** A lane sends a few campaigns in turn, and its polls go through the same lists behind the sends. */
+const CACHED_SLICES = 16;
 
-/** Reads a lane's recipients by their ordinals, whose slices it goes through in order. */
+/** Reads the recipients of a lane's campaigns by their ordinals. Sends and polls go through the slices in order. */
 export function sliceReader(redis: Redis, keys: Keys, lane: string) {
-  const lately = atHand<readonly StoredRecipient[]>(SLICES_AT_HAND);
+  const cached = createReadCache<readonly StoredRecipient[]>(CACHED_SLICES);
   const slice = (campaign: string, number: number): Promise<readonly StoredRecipient[]> => {
     const key = slicesKey(keys, lane, campaign, 'slices');
-    return lately(`${key} ${number}`, () => readSlice(redis, key, number, unpackSlice));
+    return cached(`${key} ${number}`, () => readSlice(redis, key, number, unpackSlice));
   };
 
   return {
-    /** `count` recipients from ordinal `from` on, both integers from 0. Throws an Error where there are none. */
+    /** Reads `count` recipients from the ordinal `from` on. Throws a {@link DamagedError} if any of them is missing. */
     async recipients(campaign: string, from: number, count: number): Promise<readonly StoredRecipient[]> {
       const first = Math.floor(from / SLICE);
       const last = Math.floor((from + count - 1) / SLICE);
@@ -36,21 +36,20 @@ export function sliceReader(redis: Redis, keys: Keys, lane: string) {
   };
 }
 
-/** Numbers alone take 2 kB a slice: those of a million recipients some 9 MB. */
-const NUMBERS_AT_HAND = 4_096;
+/** Notifications arrive in any order, so more slices are cached. Numbers take 2 kB a slice: 9 MB for a million recipients. */
+const CACHED_NUMBER_SLICES = 4_096;
 
 /**
- * Reads recipients' numbers by their ordinals, on any lane: the digits of `count` of them from ordinal `from` on, all of
- * one slice. Throws a DamagedError where there are none. Reports come in no order at all, so more is kept at hand than by
- * who goes through a list.
+ * Reads phone numbers by ordinals, on any lane: the digits of `count` recipients from the ordinal `from` on, which must lie
+ * in one slice. Throws a {@link DamagedError} if any of them is missing.
  */
 export function ordinalNumbers(redis: Redis, keys: Keys) {
-  const lately = atHand<readonly number[]>(NUMBERS_AT_HAND);
+  const cached = createReadCache<readonly number[]>(CACHED_NUMBER_SLICES);
   return async (lane: string, campaign: string, from: number, count: number): Promise<readonly number[]> => {
     const key = slicesKey(keys, lane, campaign, 'slices');
     const slice = Math.floor(from / SLICE);
     const within = from - slice * SLICE;
-    const numbers = await lately(`${key} ${slice}`, () => readSlice(redis, key, slice, unpackNumbers));
+    const numbers = await cached(`${key} ${slice}`, () => readSlice(redis, key, slice, unpackNumbers));
     return exactly(count, numbers.slice(within, within + count));
   };
 }
@@ -60,16 +59,16 @@ export type OrdinalNumbers = ReturnType<typeof ordinalNumbers>;
 
 function exactly<Recipient>(count: number, found: readonly Recipient[]): readonly Recipient[] {
   if (found.length !== count)
-    throw new DamagedError(`${count} recipients were asked for where there are ${found.length}`);
+    throw new DamagedError(`expected ${count} recipients, but only ${found.length} are stored`);
   return found;
 }
 
-async function readSlice<Read>(
+async function readSlice<Slice>(
   redis: Redis,
   key: string,
   number: number,
-  unpack: (blob: Buffer) => Read,
-): Promise<Read> {
+  unpack: (blob: Buffer) => Slice,
+): Promise<Slice> {
   const blob = await redis.hgetBuffer(key, String(number));
   if (blob === null) throw new DamagedError(`there is no slice ${number} in ${key}`);
   try {

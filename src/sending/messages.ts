@@ -3,7 +3,7 @@ import type { SendRequest } from '../gateway/messaging.js';
 import { type CampaignMeta, readMeta } from '../lane/campaigns.js';
 import type { Lane } from '../lane/lane.js';
 import { statusesKey } from '../recipients/campaign-keys.js';
-import { atHand } from '../recipients/lru-cache.js';
+import { createReadCache } from '../recipients/read-cache.js';
 import { readRecord } from '../recipients/records.js';
 import { DamagedError, sliceReader } from '../recipients/slices.js';
 import type { Redis } from '../redis/connection.js';
@@ -42,10 +42,10 @@ const CAMPAIGNS_AT_HAND = 200;
 /** Turns claims into what goes on the wire. Texts and slices are kept at hand, because a lane goes through them in order. */
 export function manuscripts(redis: Redis, keys: Keys, lane: Lane) {
   const slices = sliceReader(redis, keys, lane.name);
-  const lately = atHand<Campaign>(CAMPAIGNS_AT_HAND);
+  const cached = createReadCache<Campaign>(CAMPAIGNS_AT_HAND);
 
   const campaign = (id: string): Promise<Campaign> =>
-    lately(id, async () => {
+    cached(id, async () => {
       const meta = await readMeta(redis, keys, lane.name, id);
       if (meta === null) throw new DamagedError(`campaign ${id} has a state but no text`);
       const compiled = compileTemplate(meta.text, meta.placeholders);

@@ -100,7 +100,7 @@ describe('a reader', () => {
   test('refuses a range that there is not', async () => {
     await stored('short', 300);
     const reader = sliceReader(redis, keys, 'main');
-    await expect(reader.recipients('short', 299, 2)).rejects.toThrow('2 recipients were asked for');
+    await expect(reader.recipients('short', 299, 2)).rejects.toThrow('expected 2 recipients');
     await expect(reader.recipients('short', 512, 1)).rejects.toThrow('there is no slice 2');
   });
 

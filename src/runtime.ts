@@ -19,7 +19,7 @@ import { wakeLane } from './recovery/sweep.js';
 import { connect } from './redis/connection.js';
 import { fixedDurability, watchDurability } from './redis/durability.js';
 import { keyNames } from './redis/keys.js';
-import { saysUnavailable } from './redis/unavailable.js';
+import { withUnavailableErrors } from './redis/unavailable.js';
 import { untilAnswered } from './redis/until-answered.js';
 import { watchConnection } from './redis/watch.js';
 import { createEventFeed } from './reporting/event-feed.js';
@@ -136,7 +136,7 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
   });
   const working = new Set<Workers>();
 
-  return saysUnavailable<Volley>({
+  return withUnavailableErrors<Volley>({
     events,
     enqueue: async (input) => (await import('./import/import-campaign.js')).importCampaign(deps, input),
     preview: async (input) => (await import('./import/import-campaign.js')).previewCampaign(deps, input),
@@ -154,16 +154,16 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
     resumeLane: (name) => desk().resumeLane(name),
     report: (id, options) => reportRows(redis, keys, id, options),
     find: (number, options) => findRecipients(deps, number, options),
-    suppression: saysUnavailable(openSuppressionList(deps)),
+    suppression: withUnavailableErrors(openSuppressionList(deps)),
     follow: (options) => feed.follow(options),
-    keys: saysUnavailable(apiKeyService(deps)),
-    notifications: saysUnavailable({
+    keys: withUnavailableErrors(apiKeyService(deps)),
+    notifications: withUnavailableErrors({
       ...notifications,
-      subscription: (lane: string) => saysUnavailable(notifications.subscription(lane)),
+      subscription: (lane: string) => withUnavailableErrors(notifications.subscription(lane)),
     }),
     token(lane) {
       const cache = tokenSources.cacheOf(lane);
-      return cache === null ? null : saysUnavailable(cache);
+      return cache === null ? null : withUnavailableErrors(cache);
     },
     workers: () => roster.alive(),
     fleetSnapshot: () => fleet().fleetSnapshot(),

@@ -51,7 +51,7 @@ test('Where Redis is away, every call says so in words of its own', async () => 
       return [name, error instanceof RedisUnavailableError, String(error)];
     }),
   );
-  const words = 'RedisUnavailableError: Redis does not answer: check that it runs, and REDIS_URL';
+  const words = 'RedisUnavailableError: Redis does not answer: check that it is running, and check REDIS_URL';
   expect(said).toEqual(Object.keys(CALLS).map((name) => [name, true, words]));
 });
 

@@ -4,7 +4,7 @@ import type { Redis } from '../redis/connection.js';
 import type { Keys } from '../redis/keys.js';
 import { loadScript } from '../redis/script.js';
 import { serverTime } from '../redis/server-time.js';
-import { type Patience, untilAnswered } from '../redis/until-answered.js';
+import { type RetryOptions, untilAnswered } from '../redis/until-answered.js';
 import { type LoginOutcome, STOP_CODES, type StopCode } from './outcome.js';
 
 /** Attempts that may count. The service blocks an account after several failed logins; how many is not documented. */
@@ -42,7 +42,7 @@ interface LoginBudgetOptions {
   attemptMs: number;
   /** Waits after the first, second, … unanswered attempt of a proven password, in ms. */
   retryAfterMs: readonly number[];
-  patience: Patience;
+  retry: RetryOptions;
   /** Fires when this process ends: a refusal that Redis has not received by then is lost with it. */
   closing: AbortSignal;
   /** Replaces the server's time, ms. */
@@ -68,10 +68,10 @@ const FIELDS = [
  * sent, so an attempt whose process dies has been counted.
  */
 export function loginBudget(options: LoginBudgetOptions) {
-  const { redis, keys, attemptMs, retryAfterMs, patience } = options;
+  const { redis, keys, attemptMs, retryAfterMs, retry } = options;
   const key = async (): Promise<string> => keys.token(`login:${await options.credentialId()}`);
-  const answered = <Answer>(run: () => Promise<Answer>): Promise<Answer> => untilAnswered(run, patience);
-  const untilClosing = { ...patience, tries: Number.POSITIVE_INFINITY, signal: options.closing };
+  const answered = <Answer>(run: () => Promise<Answer>): Promise<Answer> => untilAnswered(run, retry);
+  const untilClosing = { ...retry, tries: Number.POSITIVE_INFINITY, signal: options.closing };
 
   const attempt = (
     budgetKey: string,

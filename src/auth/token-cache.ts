@@ -70,15 +70,15 @@ export function createTokenCache(options: TokenCacheOptions): TokenCache {
   const { machine = systemMachine, freshMs = MINUTE_MS, compareEveryMs = 30_000 } = options;
   const { clock, monotonic, alarm } = machine;
   const closing = new AbortController();
-  const patience = { answerWithinMs: Math.min(ANSWER_WITHIN_MS, requestTimeoutMs), tries: TRIES, alarm };
-  const record = tokenRecord(redis, keys, accountId(account), createSeal(options.secretsKey), patience);
+  const retry = { answerWithinMs: Math.min(ANSWER_WITHIN_MS, requestTimeoutMs), tries: TRIES, alarm };
+  const record = tokenRecord(redis, keys, accountId(account), createSeal(options.secretsKey), retry);
   const budget = loginBudget({
     redis,
     keys,
     credentialId: () => credentialId(account),
     attemptMs: 2 * requestTimeoutMs,
     retryAfterMs: options.retryAfterMs ?? RETRY_AFTER_MS,
-    patience,
+    retry,
     closing: closing.signal,
   });
   const fetchToken = tokenFetcher({

@@ -3,7 +3,7 @@ import type { Redis } from '../redis/connection.js';
 import type { Keys } from '../redis/keys.js';
 import { loadScript } from '../redis/script.js';
 import { serverTime } from '../redis/server-time.js';
-import { type Patience, untilAnswered } from '../redis/until-answered.js';
+import { type RetryOptions, untilAnswered } from '../redis/until-answered.js';
 import type { Lifetime } from './lifetime.js';
 import { STOP_CODES, type StopCode } from './outcome.js';
 import type { Seal } from './seal.js';
@@ -53,10 +53,10 @@ const claimScript = loadScript(import.meta.url, './claim-token.lua', (reply) =>
 const endScript = loadScript(import.meta.url, './end-fetch.lua', (reply) => reply === 1);
 
 /** The token of one account in Redis. Each call retries until Redis answers, as it may safely run twice. */
-export function tokenRecord(redis: Redis, keys: Keys, id: string, seal: Seal, patience: Patience) {
+export function tokenRecord(redis: Redis, keys: Keys, id: string, seal: Seal, retry: RetryOptions) {
   const tokenKey = keys.token(id);
   const leaseKey = `${tokenKey}:lease`;
-  const answered = <Answer>(run: () => Promise<Answer>): Promise<Answer> => untilAnswered(run, patience);
+  const answered = <Answer>(run: () => Promise<Answer>): Promise<Answer> => untilAnswered(run, retry);
 
   return {
     /** The current token, or the right to fetch the next one. */

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { planOfCountry } from '../campaign/numbering-plan.js';
 import { checkSender } from '../campaign/sender.js';
 import { DURATION_FORM, parseDuration } from '../duration.js';
-import { parseRedisUrl } from '../redis/connection.js';
+import { parseRedisUrl } from '../redis/redis-url.js';
 import { isLoopback } from './loopback.js';
 
 /** A format with this metadata has values that never appear in an error message. */

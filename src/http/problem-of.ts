@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { InputError, NotFoundError } from '../campaign/errors.js';
 import { bodyWanted, type Taken, tooMuchJson } from './consumed-body.js';
 import { Problem } from './problem.js';
-import { isUnanswered } from './redis-unavailable.js';
+import { isUnavailable } from './redis-unavailable.js';
 
 /** Whatever a route may throw, as an answer. What nobody foresaw is `failed`, and tells nothing of itself. */
 export function problemOf(error: unknown, taken: Taken): Problem {
@@ -14,7 +14,7 @@ export function problemOf(error: unknown, taken: Taken): Problem {
     const errors = field === undefined ? [] : [{ pointer: `/${field}`, message }];
     return new Problem('badInput', message, { errors });
   }
-  if (isUnanswered(error)) {
+  if (isUnavailable(error)) {
     return new Problem('unavailable', 'Redis does not answer: ask again in a moment', {
       headers: { 'retry-after': '2' },
     });

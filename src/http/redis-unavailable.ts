@@ -1,2 +1,2 @@
-// For the doors, which know nothing of Redis but that it may be away.
-export { isUnanswered } from '../redis/unanswered.js';
+// The HTTP API knows nothing about Redis except that it may be unavailable.
+export { isUnavailable } from '../redis/unavailable.js';

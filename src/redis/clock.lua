@@ -1,8 +1,8 @@
 --[[
-  clock: what time it is. The server's clock, unless the caller gives one (tests and simulations do).
+  clock: the server's time in ms, unless the caller passes a time (tests and simulations do).
 ]]
-local function clock(given)
-  if given ~= '' then return tonumber(given) end
+local function clock(now)
+  if now ~= '' then return tonumber(now) end
   local time = redis.call('TIME')
   return time[1] * 1000 + math.floor(time[2] / 1000)
 end

@@ -1,38 +1,38 @@
-import { Cluster, Redis as SingleRedis } from 'ioredis';
-import { ProtocolCluster } from './protocol-cluster.js';
+import { Cluster, type Command, Redis as SingleRedis } from 'ioredis';
+import { parseRedisUrl } from './redis-url.js';
 
 /** A connection to one server (found directly or through Sentinel) or to a cluster. */
 export type Redis = SingleRedis | Cluster;
 
 /**
- * How a connection behaves when it breaks while commands are under way.
- * - `protocol`: rejects what was sent and not answered, so that a script never runs twice behind its caller's
- *   back, and what is asked while the server cannot be reached; whoever must have an answer asks again.
- * - `blocking`: what BullMQ's workers need: commands wait for as long as the server is away.
+ * How a connection behaves when it breaks while commands are in flight.
+ * - `protocol`: rejects commands that were sent and not answered, so that a script never runs twice without its caller's
+ *   knowledge, and commands issued while the server cannot be reached. Callers that need an answer retry.
+ * - `blocking`: what BullMQ's workers need: commands wait while the server is down.
  */
-export type ConnectionKind = 'protocol' | 'blocking';
+type ConnectionKind = 'protocol' | 'blocking';
 
 const RECONNECT_AFTER_MS = (attempt: number): number => Math.min(50 * 2 ** Math.min(attempt, 5), 1000);
 
 /**
  * Connects to `redis://` or `rediss://` (one server), `redis+sentinel://host:26379,host:26379/master-name` (also
- * `rediss+sentinel:`), or `redis+cluster://host:7000,host:7001` (also `rediss+cluster:`). User, password and,
- * outside a cluster, `/database` or `?db=` are taken from the URL; Sentinels are asked without a password. A `protocol`
- * connection connects on the first command, a `blocking` one at once. Certificates are checked against those that Node
- * trusts (`NODE_EXTRA_CA_CERTS` adds to them).
+ * `rediss+sentinel:`), or `redis+cluster://host:7000,host:7001` (also `rediss+cluster:`). The URL may contain a user, a password,
+ * and, outside a cluster, `/database` or `?db=`; Sentinels are used without a password. A `protocol` connection connects on the
+ * first command, a `blocking` one immediately. Certificates are verified against those that Node trusts (`NODE_EXTRA_CA_CERTS`
+ * adds to them). Throws a `TypeError` if the URL is not valid.
  */
 export function connect(url: string, kind: ConnectionKind = 'protocol'): Redis {
   const { scheme, tls, nodes, username, password, path, db } = parseRedisUrl(url);
-  // One that has not begun to connect, BullMQ connects itself: once, and a server that is away or goes in that moment
-  // ends its worker, and with it the process. One that is connecting it waits for.
+  // BullMQ connects an unconnected connection itself, with a single attempt; if that fails, its worker and the process end. If
+  // the connection is already connecting, BullMQ waits for it.
   const connectsAtOnce = kind === 'blocking';
   const common = {
     lazyConnect: !connectsAtOnce,
     enableReadyCheck: true,
     connectTimeout: 5_000,
     retryStrategy: RECONNECT_AFTER_MS,
-    // With 0 everything that waits is rejected whenever the connection closes. With null, and nothing resent, ioredis
-    // would drop what was on the wire without a word.
+    // With 0, ioredis rejects all waiting commands whenever the connection closes. With null and no resending, it would silently
+    // drop the commands in flight.
     ...(kind === 'blocking'
       ? { maxRetriesPerRequest: null }
       : { maxRetriesPerRequest: 0, autoResendUnfulfilledCommands: false }),
@@ -52,7 +52,7 @@ export function connect(url: string, kind: ConnectionKind = 'protocol'): Redis {
           sentinels: nodes,
           name: path || 'mymaster',
           db: db ?? 0,
-          // A master that Sentinel has replaced, and that cannot be told so, would go on answering us.
+          // Without it, a replaced master that Sentinel cannot reach would keep answering this connection.
           failoverDetector: true,
           ...(tls ? { enableTLSForSentinelMode: true, sentinelTLS: {} } : {}),
         }),
@@ -68,46 +68,40 @@ export function connect(url: string, kind: ConnectionKind = 'protocol'): Redis {
   }
 }
 
-/** ioredis prints errors that nobody listens to; the callers of each command hear of them anyway. */
+/** ioredis prints errors that have no listener. The callers of each command receive them anyway. */
 function quiet<Connection extends Redis>(connection: Connection): Connection {
   connection.on('error', () => {});
   return connection;
 }
 
-interface RedisAddress {
-  scheme: 'single' | 'sentinel' | 'cluster';
-  tls: boolean;
-  nodes: { host: string; port: number }[];
-  username: string | undefined;
-  password: string | undefined;
-  path: string;
-  db: number | undefined;
-}
+type SendCommand = Cluster['sendCommand'];
 
-const REDIS_URL =
-  /^(?<protocol>rediss?)(?:\+(?<kind>sentinel|cluster))?:\/\/(?:(?<user>[^:@/]*)(?::(?<password>[^@/]*))?@)?(?<hosts>[^/?]+)(?:\/(?<path>[^?]*))?(?:\?db=(?<db>\d+))?$/;
+/**
+ * A cluster that behaves as a `protocol` connection. By default ioredis resends a command that was in flight when a node's
+ * connection broke, and lets commands wait for ever while no node can be reached. This class rejects the former at once and the
+ * latter as soon as an attempt to connect fails; neither is sent later. Commands that a node has certainly not run (MOVED, ASK,
+ * CLUSTERDOWN) are still sent to the right node.
+ */
+class ProtocolCluster extends Cluster {
+  readonly #waiting = new Set<Command>();
 
-/** Reads a Redis URL. Throws a `TypeError` that says which forms there are; it never repeats the password. */
-export function parseRedisUrl(url: string): RedisAddress {
-  const groups = REDIS_URL.exec(url)?.groups;
-  const [protocol, kind, hosts] = [groups?.['protocol'], groups?.['kind'], groups?.['hosts']];
-  if (protocol === undefined || hosts === undefined) {
-    throw new TypeError(
-      'not a Redis URL: use redis://host:6379, rediss://user:password@host:6379/0, redis+sentinel://host:26379,host:26379/master-name or redis+cluster://host:7000,host:7001',
-    );
+  constructor(...args: ConstructorParameters<typeof Cluster<'legacy'>>) {
+    super(...args);
+    this.options.retryDelayOnFailover = 0;
+    this.on('close', () => {
+      for (const command of this.#waiting) command.reject(new Error('no node of the cluster can be reached'));
+      this.#waiting.clear();
+    });
   }
-  const decode = (text: string | undefined): string | undefined =>
-    text === undefined || text === '' ? undefined : decodeURIComponent(text);
-  return {
-    scheme: kind === 'sentinel' || kind === 'cluster' ? kind : 'single',
-    tls: protocol === 'rediss',
-    nodes: hosts.split(',').map((host) => {
-      const [, name = host, port] = /^(.*?)(?::(\d+))?$/.exec(host) ?? [];
-      return { host: name, port: Number(port ?? (kind === 'sentinel' ? 26379 : 6379)) };
-    }),
-    username: decode(groups?.['user']),
-    password: decode(groups?.['password']),
-    path: groups?.['path'] ?? '',
-    db: groups?.['db'] === undefined ? undefined : Number(groups['db']),
-  };
+
+  override sendCommand(...[command, stream, node]: Parameters<SendCommand>): ReturnType<SendCommand> {
+    // The command was rejected while it waited, but ioredis still has it in its queue.
+    if (command.isSettled) return command.promise;
+    if (this.status !== 'ready') {
+      this.#waiting.add(command);
+      const settled = (): boolean => this.#waiting.delete(command);
+      command.promise.then(settled, settled);
+    }
+    return super.sendCommand(command, stream, node);
+  }
 }

@@ -1,42 +1,42 @@
 import type { Redis } from './connection.js';
 import { onConnected } from './watch.js';
 
-/** A server that writes its file once a second may lose up to two; so may a replica that takes over. */
+/** A server that syncs its file once a second may lose up to two seconds; so may a failover to a replica. */
 const MAY_LOSE_MS = 2_000;
-const ASK_AGAIN_MS = 30_000;
+const CHECK_EVERY_MS = 30_000;
 
-/** How much of what a server has answered it may lose. */
+/** How much acknowledged data a server may lose. */
 export interface Durability {
-  /** Milliseconds; 0 where what was answered is on disk and no replica could take over without it. */
+  /** Milliseconds of writes; 0 if acknowledged writes are on disk and no replica could take over without them. */
   readonly lossMs: number;
-  /** Resolves when the server was asked for the first time, or could not be. */
+  /** Resolves after the first check, whether or not the server answered. */
   readonly known: Promise<void>;
   stop(): void;
 }
 
-/** What is set and not asked for. */
+/** A configured value; the server is not checked. */
 export function fixedDurability(lossMs: number): Durability {
   return { lossMs, known: Promise.resolve(), stop: () => {} };
 }
 
 /**
- * Asks the server, now and then, because replicas come and go, and at each new connection. One that does not tell
- * (providers forbid CONFIG) counts as one that may lose its last writes, and so does a cluster with such a node.
+ * Checks the server's settings every 30 s, because replicas come and go, and on each new connection. A server that does not
+ * reveal them (providers forbid CONFIG) counts as one that may lose its last writes; so does a cluster with such a node.
  */
 export function watchDurability(redis: Redis): Durability {
   let lossMs = MAY_LOSE_MS;
-  const ask = async (): Promise<void> => {
-    const kept = await each(redis).catch(() => [false]);
+  const check = async (): Promise<void> => {
+    const kept = await nodesKeepAll(redis).catch(() => [false]);
     lossMs = kept.length > 0 && kept.every(Boolean) ? 0 : MAY_LOSE_MS;
   };
-  const again = (): void => void ask();
-  const timer = setInterval(again, ASK_AGAIN_MS).unref();
-  const unwatch = onConnected(redis, again);
+  const checkAgain = (): void => void check();
+  const timer = setInterval(checkAgain, CHECK_EVERY_MS).unref();
+  const unwatch = onConnected(redis, checkAgain);
   return {
     get lossMs() {
       return lossMs;
     },
-    known: ask(),
+    known: check(),
     stop() {
       clearInterval(timer);
       unwatch();
@@ -44,8 +44,8 @@ export function watchDurability(redis: Redis): Durability {
   };
 }
 
-async function each(redis: Redis): Promise<boolean[]> {
-  // A cluster knows its nodes only when it has connected.
+async function nodesKeepAll(redis: Redis): Promise<boolean[]> {
+  // A cluster client knows its nodes only once it is connected.
   await redis.ping();
   const nodes = 'nodes' in redis ? redis.nodes('master') : [redis];
   return Promise.all(nodes.map(keepsAll));
@@ -67,7 +67,7 @@ async function keepsAll(node: Node): Promise<boolean> {
   );
 }
 
-/** CONFIG GET answers name and value. */
+/** CONFIG GET returns name and value. */
 function settingOf(reply: unknown): unknown {
   return Array.isArray(reply) ? reply[1] : undefined;
 }

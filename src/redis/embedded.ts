@@ -7,74 +7,76 @@ import { freePort, type PrivateRedis, startPrivateRedis } from './private-server
 
 const FOLDER = '.volley';
 const ADDRESS_FILE = 'redis.json';
-/** A server on the same machine answers in a millisecond, or is loading its data and says so as fast. */
+/** A server on the same machine answers within a millisecond, even while it loads its data. */
 const ANSWERS_WITHIN_MS = 1_000;
-/** A server told to end may still answer this long; see {@link startEmbedded}. */
+/** A server that is shutting down may still answer this long; see {@link startEmbedded}. */
 const ENDING_TAKES_MS = 500;
 
-/** The embedded Redis of a folder, as every command finds it. */
+/** The running embedded Redis of a folder. */
 export interface EmbeddedRedis {
-  /** Holds a password: not for logs. The same from run to run, so that whoever was connected finds it again. */
+  /** Contains a password: not for logs. The same on every run, so that connected processes find it again. */
   readonly url: string;
   readonly pid: number;
   /** The folder of its data. */
   readonly dir: string;
 }
 
-/** What became of starting it: it is ours now, or it runs already and belongs to another `volley up`. */
+/** The result of a start: this process owns the server, or it is already running for another `volley up`. */
 export type StartedEmbedded =
   | { kind: 'started'; url: string; dir: string; server: PrivateRedis }
   | ({ kind: 'running' } & EmbeddedRedis);
 
 /**
- * Starts the Redis that `volley up` brings along, in the `.volley` folder found from `cwd` upward, or a new one in
- * `cwd`. It writes every change to disk before it answers, and ends when this process does.
+ * Starts the Redis of `volley up`, in the nearest `.volley` folder from `cwd` upwards, or in a new one in `cwd`. It writes every
+ * change to disk before it answers, and ends with this process.
  *
- * There is no lock file to go stale. A folder keeps one port and one password for good; the system lets one server
- * listen on the port, before it opens the data; and who knows the password is the one. Throws when another program has
- * taken the port, or there is no Redis program here; `announce` is told in a line when one is installed (as root).
+ * There is no lock file that could go stale. A folder keeps its port and password for good; only one server can listen on the
+ * port, which it does before it opens the data; and the password identifies it. Throws if another program uses the port, or if
+ * there is no Redis program on this machine; `announce` receives one line when one is installed (as root).
  */
 export async function startEmbedded(cwd: string, announce: (line: string) => void): Promise<StartedEmbedded> {
   const dir = (await findFolder(cwd)) ?? resolve(cwd, FOLDER);
   await mkdir(dir, { recursive: true, mode: 0o700 });
   const { port, password } = await addressOf(dir);
   const url = urlOf(port, password);
-  // One whose `volley up` was killed a moment ago is on its way out and answers still: looked at twice.
-  if ((await lifeOf(url)) !== undefined) {
+  // If its `volley up` was killed a moment ago, the server may still answer while it shuts down, so check twice.
+  if ((await pidOf(url)) !== undefined) {
     await new Promise((done) => setTimeout(done, ENDING_TAKES_MS));
-    const pid = await lifeOf(url);
+    const pid = await pidOf(url);
     if (pid !== undefined) return { kind: 'running', url, pid, dir };
   }
   const program = (await findServer()) ?? (await installServer(announce));
   if (program === undefined) {
-    throw new Error('No Redis on this machine: install redis-server or valkey-server, or set REDIS_URL.');
+    throw new Error(
+      'There is no Redis on this machine: install redis-server or valkey-server, or set REDIS_URL.',
+    );
   }
   try {
     const server = await startPrivateRedis({ dir, port, password, program, appendfsync: 'always' });
     return { kind: 'started', url, dir, server };
   } catch (error) {
-    // Of two commands given at the same moment the other was first.
-    const pid = await lifeOf(url);
+    // Another command may have started it at the same moment.
+    const pid = await pidOf(url);
     if (pid !== undefined) return { kind: 'running', url, pid, dir };
     throw new Error(
-      `The Redis in ${dir} did not start: ${error instanceof Error ? error.message : String(error)}. If another program has taken port ${port}, end it, or delete ${join(dir, ADDRESS_FILE)} (the data stays).`,
+      `The Redis in ${dir} did not start: ${error instanceof Error ? error.message : String(error)}. If another program uses port ${port}, stop it, or delete ${join(dir, ADDRESS_FILE)} (the data stays).`,
       { cause: error },
     );
   }
 }
 
-/** The embedded Redis that runs for `cwd`: of the nearest `.volley` folder upward. `undefined` when none answers. */
+/** The running embedded Redis of the nearest `.volley` folder from `cwd` upwards; `undefined` if none answers. */
 export async function findEmbedded(cwd: string): Promise<EmbeddedRedis | undefined> {
   const dir = await findFolder(cwd);
   if (dir === undefined) return undefined;
   const address = await readAddress(dir);
   if (address === undefined) return undefined;
   const url = urlOf(address.port, address.password);
-  const pid = await lifeOf(url);
+  const pid = await pidOf(url);
   return pid === undefined ? undefined : { url, pid, dir };
 }
 
-/** The nearest `.volley` from `cwd` upward. One that belongs to another user is passed over, as it may be a trap. */
+/** The nearest `.volley` from `cwd` upwards. Ignores a folder that belongs to another user, because it may be a trap. */
 async function findFolder(cwd: string): Promise<string | undefined> {
   for (let at = resolve(cwd); ; at = dirname(at)) {
     const folder = join(at, FOLDER);
@@ -104,7 +106,7 @@ async function readAddress(dir: string): Promise<Address | undefined> {
   return { port, password };
 }
 
-/** The folder's address, chosen at the first call. Linking makes the file whole or not at all, and once. */
+/** The folder's address, chosen on the first call. Linking creates the file atomically and only once. */
 async function addressOf(dir: string): Promise<Address> {
   const known = await readAddress(dir);
   if (known !== undefined) return known;
@@ -118,7 +120,7 @@ async function addressOf(dir: string): Promise<Address> {
   return (await readAddress(dir)) ?? chosen;
 }
 
-/** A free port below those that systems lend to outgoing connections, one of which could hold it next time. */
+/** A free port below the range for outgoing connections, one of which could use it next time. */
 async function lastingPort(): Promise<number> {
   for (let tries = 0; tries < 20; tries += 1) {
     const port = await freePort(20_000 + (randomBytes(2).readUInt16BE() % 12_000)).catch(() => undefined);
@@ -127,11 +129,8 @@ async function lastingPort(): Promise<number> {
   return freePort();
 }
 
-/**
- * The process id of the server that answers to this URL and its password; also while it loads its data, which
- * Redis tells in `INFO` and which the connections of the commands wait for.
- */
-async function lifeOf(url: string): Promise<number | undefined> {
+/** The process id of the server that answers at this URL with its password, even while it loads its data. */
+async function pidOf(url: string): Promise<number | undefined> {
   const redis = new Redis(url, {
     lazyConnect: true,
     enableReadyCheck: false,

@@ -5,12 +5,12 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 
-/** Where package managers put servers that are not always on the PATH of a service or an editor. */
-const USUAL_PLACES = ['/usr/bin', '/usr/local/bin', '/usr/sbin', '/opt/homebrew/bin', '/opt/local/bin'];
+/** Where package managers install servers; not always on the PATH of a service or an editor. */
+const USUAL_FOLDERS = ['/usr/bin', '/usr/local/bin', '/usr/sbin', '/opt/homebrew/bin', '/opt/local/bin'];
 
 const SERVERS = ['redis-server', 'valkey-server'];
 
-/** What each package manager is told to install a server without asking. The first one found is used. */
+/** The commands that install a server without prompts. The first package manager found is used. */
 const PACKAGE_MANAGERS: readonly { program: string; commands: readonly (readonly string[])[] }[] = [
   {
     program: 'apt-get',
@@ -32,16 +32,15 @@ export function findServer(): Promise<string | undefined> {
 }
 
 /**
- * Installs a Redis server with the system's package manager and returns its path; `announce` is told in one line
- * before anything happens. `undefined` when this process is not root or there is no package manager it knows.
- * Throws what the package manager said when it fails.
+ * Installs a Redis server with the system's package manager and returns its path; `announce` receives one line before anything
+ * happens. `undefined` if this process is not root or there is no known package manager. Throws if the package manager fails.
  */
 export async function installServer(announce: (line: string) => void): Promise<string | undefined> {
   if (process.getuid?.() !== 0) return undefined;
   for (const { program, commands } of PACKAGE_MANAGERS) {
     const path = await findProgram([program]);
     if (path === undefined) continue;
-    announce(`No Redis found: installing one with ${program}, as this runs as root.`);
+    announce(`No Redis found: installing one with ${program}, because this process runs as root.`);
     for (const args of commands) {
       await run(path, [...args], { env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' } });
     }
@@ -51,7 +50,7 @@ export async function installServer(announce: (line: string) => void): Promise<s
 }
 
 async function findProgram(names: readonly string[]): Promise<string | undefined> {
-  const folders = [...(process.env['PATH'] ?? '').split(delimiter), ...USUAL_PLACES].filter(Boolean);
+  const folders = [...(process.env['PATH'] ?? '').split(delimiter), ...USUAL_FOLDERS].filter(Boolean);
   for (const name of names) {
     for (const folder of folders) {
       const path = join(folder, name);

@@ -1,35 +1,34 @@
 /**
- * The names of all keys, in one place; those of a campaign are made of them in `recipients/campaign-keys.ts`. What one script
- * touches together shares a hash tag, so that a cluster keeps it on one node: all of a lane under `{prefix:lane}`, all of
- * an account's token under `{prefix:token:id}`.
+ * The names of all keys; `recipients/campaign-keys.ts` derives those of a campaign. Keys that a script uses together share a hash
+ * tag, so that a cluster keeps them on one node: a lane's under `{prefix:lane}`, an account's under `{prefix:token:id}`.
  */
 export function keyNames(prefix: string) {
   return {
     /** One key of a lane: `lane('acme', 'claims')`. */
     lane: (lane: string, key: string): string => `{${prefix}:${lane}}:${key}`,
-    /** The token of one account. `id` is a digest, never the credentials themselves. */
+    /** The token of one account, or a login budget. `id` is a digest, never the credentials themselves. */
     token: (id: string): string => `{${prefix}:token:${id}}`,
     /** Sorted set, all scores 0: `campaignId lane`, so that ids, which begin with their time, list in order. */
     campaigns: `${prefix}:campaigns`,
-    /** Set: the lanes that have ever had a campaign and whose data is not gone yet. */
+    /** Set: the lanes that have had a campaign and still have data. */
     lanes: `${prefix}:lanes`,
-    /** Stream: what happened lately to campaigns and lanes, for those who follow it. */
+    /** Stream: the latest events of campaigns and lanes, for followers. */
     events: `${prefix}:events`,
-    /** Hash: keys to the HTTP API by their ids. */
+    /** Hash: the keys of the HTTP API by id. */
     apiKeys: `${prefix}:apiKeys`,
-    /** Hash: when each of them was used last, ms. */
+    /** Hash: when each of them was last used, ms. */
     apiKeysUsed: `${prefix}:apiKeys:used`,
     /** Set: suppressed numbers, packed. */
     suppressed: `${prefix}:suppressed`,
-    /** String with a lifetime: the campaign that an idempotency key made. */
+    /** String with a lifetime: the campaign that an idempotency key created. */
     idempotency: (digest: string): string => `${prefix}:idempotency:${digest}`,
-    /** Sorted set: worker processes by the time of their last sign of life. */
+    /** Sorted set: worker processes by the time of their last heartbeat. */
     workers: `${prefix}:workers`,
-    /** String with a lifetime: who sweeps these lanes now. Processes that know other lanes sweep those themselves. */
+    /** String with a lifetime: the process that sweeps these lanes. Processes with other lanes sweep those themselves. */
     sweeper: (lanes: string): string => `${prefix}:sweeper:${lanes}`,
-    /** String with a lifetime, by which one tells its age: these lanes have been swept. */
+    /** String with a lifetime, which shows its age: when these lanes were last swept. */
     swept: (lanes: string): string => `${prefix}:swept:${lanes}`,
-    /** BullMQ's own prefix; each queue gets a hash tag of its own. */
+    /** BullMQ's own prefix; each queue has its own hash tag. */
     queue: (name: string): string => `{${prefix}-${name}}`,
   };
 }

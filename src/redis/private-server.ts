@@ -8,15 +8,15 @@ import { within } from '../clock.js';
 import { connect } from './connection.js';
 import { findServer } from './find-server.js';
 
-/** How a private server is run. */
-export interface PrivateRedisOptions {
-  /** Folder of the append-only files and the log; made if it is not there. What is in it is loaded first. */
+/** How to run a private server. */
+interface PrivateRedisOptions {
+  /** Folder of the append-only files and the log; created if it does not exist. Existing data is loaded first. */
   dir: string;
-  /** `always`: what was answered is on disk. `everysec`: up to a second of it may be lost. */
+  /** `always`: acknowledged writes are on disk. `everysec`: up to a second of them may be lost. */
   appendfsync: 'always' | 'everysec';
   /** TCP port on the loopback interface; default: a free one. */
   port?: number;
-  /** Password; default: a new random one, which only `url` tells. */
+  /** Password; default: a new random one, which only `url` contains. */
   password?: string;
   /** The server program; default: the one found on this machine. */
   program?: string;
@@ -26,26 +26,26 @@ export interface PrivateRedisOptions {
 
 /** A Redis server that belongs to this process. */
 export interface PrivateRedis {
-  /** With the password: not for logs. */
+  /** Contains the password: not for logs. */
   readonly url: string;
   readonly port: number;
   readonly pid: number;
-  /** Resolves when the server has ended, whoever ended it. */
+  /** Resolves when the server has ended, for whatever reason. */
   readonly ended: Promise<void>;
-  /** Ends the server in good order and waits for it; nothing happens when it has ended already. */
+  /** Shuts the server down and waits for it; does nothing if it has already ended. */
   stop(): Promise<void>;
-  /** Ends the server as a power cut would, and waits for it. */
+  /** Kills the server, as a power cut would, and waits for it. */
   kill(): Promise<void>;
 }
 
-/** A server that loads a large append-only file takes its time; one that says nothing this long never will. */
+/** Loading a large append-only file takes a while; a server that has not answered after this time never will. */
 const READY_WITHIN_MS = 60_000;
 
 /**
- * Starts a Redis server for this process alone: loopback only, append-only file, no eviction, and waits until it
- * has loaded its data and answers. It runs in a session of its own, so that Ctrl-C reaches the workers and not the
- * Redis they still need to settle; and it ends by itself when this process is gone, however that went.
- * Throws when there is no server program, or when the server ends before it answers, with the end of its log.
+ * Starts a Redis server for this process only (loopback, append-only file, no eviction) and waits until it has loaded its data
+ * and answers. It runs in its own session, so that Ctrl-C reaches the workers and not the Redis that they still need to settle;
+ * and it ends when this process ends, for whatever reason. Throws if there is no server program, or if the server ends before it
+ * answers, with the end of its log.
  */
 export async function startPrivateRedis(options: PrivateRedisOptions): Promise<PrivateRedis> {
   const program = options.program ?? (await findServer());
@@ -62,7 +62,7 @@ export async function startPrivateRedis(options: PrivateRedisOptions): Promise<P
   });
   await once(server, 'spawn');
   const pid = pidOf(server);
-  // By standard input: the password then shows in no list of processes and lies in no file.
+  // Through standard input, so that the password appears in no process list and no file.
   server.stdin?.on('error', () => {});
   server.stdin?.end(settings({ port, password, appendfsync: options.appendfsync }, options.settings));
   endWithThisProcess(pid, ended);
@@ -86,7 +86,7 @@ export async function startPrivateRedis(options: PrivateRedisOptions): Promise<P
   return { url, port, pid, ended, stop: () => end('SIGTERM'), kill: () => end('SIGKILL') };
 }
 
-/** A TCP port of the loopback interface that nobody listens on at this moment; given one, throws if it is taken. */
+/** A free TCP port of the loopback interface. With `wanted`, that port; rejects if it is in use. */
 export async function freePort(wanted = 0): Promise<number> {
   const probe = createServer().listen(wanted, '127.0.0.1');
   await once(probe, 'listening');
@@ -121,8 +121,8 @@ function pidOf(child: ChildProcess): number {
 }
 
 /**
- * A shell that waits for the end of a pipe this process holds open, which the system closes even after `kill -9`,
- * and then ends the server. It goes with the server, before the process id could be given to another.
+ * Starts a shell that waits for the end of a pipe from this process, which the system closes even after `kill -9`, and then ends
+ * the server. The shell is killed when the server ends, before its process id could be reused.
  */
 function endWithThisProcess(pid: number, ended: Promise<void>): void {
   const guard = spawn('/bin/sh', ['-c', 'read -r _; kill "$1" 2>/dev/null', 'volley-redis-guard', `${pid}`], {
@@ -135,9 +135,9 @@ function endWithThisProcess(pid: number, ended: Promise<void>): void {
   void ended.then(() => guard.kill('SIGKILL'));
 }
 
-/** A server that lost the race for the port would otherwise take the winner's answers for its own. */
+/** Checks the process id too: if the server lost a race for the port, another server answers. */
 async function answers(url: string, pid: number, ended: Promise<void>): Promise<void> {
-  // The kind that waits: the server may take a while to load its data.
+  // A blocking connection waits while the server loads its data.
   const redis = connect(url, 'blocking');
   const endedAtOnce = ended.then(() => Promise.reject(new Error('it ended at once')));
   try {

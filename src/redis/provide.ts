@@ -6,42 +6,41 @@ import { connect } from './connection.js';
 import { findServer, installServer } from './find-server.js';
 import { startPrivateRedis } from './private-server.js';
 
-/** A Redis that a test run or a demo may fill and forget. */
+/** A temporary Redis for a test run or a demo. */
 export interface ProvidedRedis {
-  /** May hold a password: not for logs. */
+  /** May contain a password: not for logs. */
   readonly url: string;
-  /** Where it comes from, for people. */
+  /** Its origin, for people. */
   readonly origin: string;
-  /** Ends what was started for it; a Redis given by its URL is left alone. */
+  /** Stops it if it was started here; a Redis given by URL keeps running. */
   stop(): Promise<void>;
 }
 
-/** What {@link provideRedis} goes by. */
-export interface ProvideOptions {
-  /** `REDIS_URL` of the environment proper, never of a `.env` file. */
+interface ProvideOptions {
+  /** `REDIS_URL` of the environment itself, never of a `.env` file. */
   url: string | undefined;
   /** The image that Docker runs. */
   image: string;
-  /** Told, in one line each, what is tried in vain and what is done to the machine. */
+  /** Receives one line for each failed attempt and each change to the machine. */
   announce: (line: string) => void;
 }
 
-/** A daemon that is there answers at once; one that hangs must not hold up a run that needs none. */
+/** A running daemon answers at once; one that hangs must not delay a run that can do without it. */
 const DOCKER_ANSWERS_WITHIN_MS = 5_000;
-/** Long enough to pull the image once over a slow line. */
+/** Long enough to pull the image over a slow connection. */
 const CONTAINER_UP_WITHIN_MS = 90_000;
-/** Also for one that is reached through Sentinel or a cluster. */
+/** Long enough for a connection through Sentinel or to a cluster. */
 const REDIS_ANSWERS_WITHIN_MS = 10_000;
 
 /**
- * Finds or makes a Redis for tests and demos: the URL given; else a container, if a Docker daemon answers and the
- * image can be had; else a private server of a program found on the machine; else, as root, one installed by the
- * system's package manager. Throws with one line that says what to install when there is no way.
+ * Finds or starts a Redis for tests and demos: the given URL; otherwise a container, if Docker runs and the image is available;
+ * otherwise a private server with the program found on this machine; otherwise, as root, one installed by the system's package
+ * manager. If none of this works, throws an error that says what to install.
  */
 export async function provideRedis({ url, image, announce }: ProvideOptions): Promise<ProvidedRedis> {
   if (url !== undefined && url !== '') {
     await answers(url).catch((error: unknown) => {
-      throw new Error('The Redis that REDIS_URL names does not answer.', { cause: error });
+      throw new Error('The Redis at REDIS_URL does not answer.', { cause: error });
     });
     return { url, origin: 'REDIS_URL', stop: async () => {} };
   }
@@ -50,7 +49,7 @@ export async function provideRedis({ url, image, announce }: ProvideOptions): Pr
   const program = (await findServer()) ?? (await installServer(announce));
   if (program === undefined) {
     throw new Error(
-      'No Redis to be had: start Docker, install redis-server (apt install redis-server, brew install redis), or set REDIS_URL.',
+      'No Redis is available: start Docker, install redis-server (apt install redis-server, brew install redis), or set REDIS_URL.',
     );
   }
   const dir = await mkdtemp(join(tmpdir(), 'volley-redis-'));
@@ -69,7 +68,7 @@ async function inContainer(
   image: string,
   announce: (line: string) => void,
 ): Promise<ProvidedRedis | undefined> {
-  // A development dependency: an installed package does without, and goes on to the next way.
+  // A development dependency: an installed package skips this step.
   const testcontainers = await import('testcontainers').catch(() => undefined);
   if (testcontainers === undefined) return undefined;
   const { GenericContainer, Wait, getContainerRuntimeClient } = testcontainers;
@@ -79,7 +78,7 @@ async function inContainer(
     const container = await within(
       CONTAINER_UP_WITHIN_MS,
       new GenericContainer(image)
-        // The port is published to this machine; without a password Redis would answer its own loopback only.
+        // Without a password, protected mode would only answer the container's own loopback.
         .withCommand(['redis-server', '--protected-mode', 'no', '--appendonly', 'yes', '--save', ''])
         .withExposedPorts(6379)
         .withWaitStrategy(Wait.forLogMessage(/Ready to accept connections/))
@@ -98,12 +97,12 @@ async function inContainer(
     return { url, origin: `a container of ${image}`, stop };
   } catch (error) {
     const reason = error instanceof Error ? error.message.split('\n')[0] : String(error);
-    announce(`Docker answers but does not run ${image} (${reason}): looking for a Redis on this machine.`);
+    announce(`Docker is running but cannot start ${image} (${reason}): looking for a Redis on this machine.`);
     return undefined;
   }
 }
 
-/** Rejects when nothing answers there as a Redis does. */
+/** Rejects if no Redis answers at this URL. */
 async function answers(url: string): Promise<void> {
   const redis = connect(url, 'blocking');
   try {

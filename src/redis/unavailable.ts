@@ -1,55 +1,77 @@
-import { isPassing, isUnanswered } from './unanswered.js';
+/** Replies of a server that is starting, full, or changing its role. It has not run the command. */
+const TRANSIENT =
+  /^(LOADING|READONLY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|NOREPLICAS|OOM|BUSY|MISCONF|UNKILLABLE)\b/;
+
+/** Messages of ioredis and `untilAnswered` when no server answered. */
+const NO_ANSWER = /^(Connection is closed|Redis did not answer|Stream isn't writeable)/;
 
 /**
- * Redis is away, or cannot do for now what it is asked: it starts, is full, or changes its role. Whether what was asked
- * was done before the connection broke is not known; every call may be repeated, `enqueue` with an idempotency key.
- * `cause`: what the connection said.
+ * Redis cannot be reached, or cannot run commands for now because it is starting, full, or changing its role. Whether the command
+ * ran before the connection broke is unknown. Every call may be repeated, `enqueue` with an idempotency key. `cause` is the
+ * connection's error.
  */
 export class RedisUnavailableError extends Error {
   override readonly name = 'RedisUnavailableError';
 }
 
+/** Whether a server's reply means that it may run the command later. */
+export function isTransient({ name, message }: Error): boolean {
+  return name === 'ReplyError' && TRANSIENT.test(message);
+}
+
+/** Whether an error means that Redis is unavailable, rather than that a command failed. */
+export function isUnavailable(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  if (error.name === 'RedisUnavailableError') return true;
+  if (error.name === 'MaxRetriesPerRequestError' || error.name === 'ClusterAllFailedError') return true;
+  // A transaction fails because of the errors of its commands.
+  if ('previousErrors' in error && Array.isArray(error.previousErrors) && error.previousErrors.length > 0) {
+    return error.previousErrors.every(isUnavailable);
+  }
+  return isTransient(error) || (error.name !== 'ReplyError' && NO_ANSWER.test(error.message));
+}
+
 /**
- * The same object, whose methods reject with a {@link RedisUnavailableError} where the connection's own words would tell
- * a caller nothing: promises, and what is gone through step by step.
+ * The same object, but its methods reject with a {@link RedisUnavailableError} in place of the connection's own errors. Covers
+ * promises and async iterables.
  */
-export function saysUnavailable<Desk extends object>(desk: Desk): Desk {
-  return new Proxy(desk, {
+export function withUnavailableErrors<Service extends object>(service: Service): Service {
+  return new Proxy(service, {
     get(target, name): unknown {
       const member: unknown = Reflect.get(target, name, target);
       if (typeof member !== 'function') return member;
-      return (...given: unknown[]): unknown => worded(Reflect.apply(member, target, given));
+      return (...args: unknown[]): unknown => translated(Reflect.apply(member, target, args));
     },
   });
 }
 
-function worded(answer: unknown): unknown {
-  if (answer instanceof Promise) return answer.catch(raise);
-  return isIterable(answer) ? wordedRows(answer) : answer;
+function translated(result: unknown): unknown {
+  if (result instanceof Promise) return result.catch(rethrow);
+  return isIterable(result) ? translatedRows(result) : result;
 }
 
-/** Step by step as it was: a generator around it would let nobody end it while a step is waited for. */
-function wordedRows(rows: AsyncIterable<unknown>): AsyncIterable<unknown> {
+/** Forwards each step. A generator in between would prevent callers from returning while a step is pending. */
+function translatedRows(rows: AsyncIterable<unknown>): AsyncIterable<unknown> {
   return {
     [Symbol.asyncIterator]() {
       const steps = rows[Symbol.asyncIterator]();
       return {
-        next: () => steps.next().catch(raise),
+        next: () => steps.next().catch(rethrow),
         return: async () => (await steps.return?.()) ?? { done: true, value: undefined },
       };
     },
   };
 }
 
-function isIterable(answer: unknown): answer is AsyncIterable<unknown> {
-  return typeof answer === 'object' && answer !== null && Symbol.asyncIterator in answer;
+function isIterable(result: unknown): result is AsyncIterable<unknown> {
+  return typeof result === 'object' && result !== null && Symbol.asyncIterator in result;
 }
 
-function raise(error: unknown): never {
-  if (!isUnanswered(error) || error instanceof RedisUnavailableError) throw error;
+function rethrow(error: unknown): never {
+  if (!isUnavailable(error) || error instanceof RedisUnavailableError) throw error;
   const message =
-    error instanceof Error && isPassing(error)
+    error instanceof Error && isTransient(error)
       ? `Redis cannot do that now: ${error.message}`
-      : 'Redis does not answer: check that it runs, and REDIS_URL';
+      : 'Redis does not answer: check that it is running, and check REDIS_URL';
   throw new RedisUnavailableError(message, { cause: error });
 }

@@ -1,27 +1,26 @@
 import { type Alarm, pause, systemAlarm, within } from '../clock.js';
-import { isPassing } from './unanswered.js';
+import { isTransient } from './unavailable.js';
 
 const PAUSE_MS = (tries: number): number => Math.min(25 * 2 ** tries, 800);
 const ANSWER_WITHIN_MS = 5_000;
 
-/** How long something is asked again. */
-export interface Patience {
-  /** A server that is stopped keeps the connection and says nothing: after so many ms the question is put again. Default 5 s. */
+/** How long to retry. */
+export interface RetryOptions {
+  /** A stopped server keeps the connection open and does not answer: after so many ms, retry. Default 5 s. */
   readonly answerWithinMs?: number;
-  /** Tries altogether; without it there is no end to them. */
+  /** Tries in total; default: unlimited. */
   readonly tries?: number;
   /** Ends the waiting when it fires. */
   readonly signal?: AbortSignal;
   readonly alarm?: Alarm;
 }
 
-/** Names of errors that no waiting mends: data that is not as it was written, or a fault of the code. */
-const OWN = new Set(['DamagedError', 'ZodError', 'TypeError', 'RangeError', 'SyntaxError']);
+/** Names of errors that retrying cannot fix: damaged data or a bug. */
+const PERMANENT = new Set(['DamagedError', 'ZodError', 'TypeError', 'RangeError', 'SyntaxError']);
 
 /**
- * Runs something on Redis that may safely run twice, until it is answered: a connection that breaks takes the answer
- * with it, and nobody can tell whether the script ran. An error of the script itself, or of this program, is thrown at
- * once; those of the connection after the last try.
+ * Retries something on Redis that may safely run twice until Redis answers: when a connection breaks, it is unknown whether the
+ * script ran. Throws errors of the script or of this program at once, and connection errors after the last try.
  */
 export async function untilAnswered<Answer>(
   run: () => Promise<Answer>,
@@ -30,7 +29,7 @@ export async function untilAnswered<Answer>(
     tries = Number.POSITIVE_INFINITY,
     signal,
     alarm = systemAlarm,
-  }: Patience = {},
+  }: RetryOptions = {},
 ): Promise<Answer> {
   for (let done = 1; ; done += 1) {
     try {
@@ -40,13 +39,13 @@ export async function untilAnswered<Answer>(
       });
     } catch (error) {
       signal?.throwIfAborted();
-      if (done >= tries || !mayPass(error)) throw error;
+      if (done >= tries || !isRetryable(error)) throw error;
       await pause(alarm, PAUSE_MS(done - 1), signal);
     }
   }
 }
 
-function mayPass(error: unknown): boolean {
+function isRetryable(error: unknown): boolean {
   if (!(error instanceof Error)) return true;
-  return error.name === 'ReplyError' ? isPassing(error) : !OWN.has(error.name);
+  return error.name === 'ReplyError' ? isTransient(error) : !PERMANENT.has(error.name);
 }

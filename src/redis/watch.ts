@@ -1,32 +1,33 @@
 import { Cluster, type Redis as SingleRedis } from 'ioredis';
 import type { Redis } from './connection.js';
 
-/** Among the names of servers that are gone: all of a cluster. */
+/** The name under which a whole cluster is listed as lost. */
 const CLUSTER = 'all';
 
-/** Who wants to know when a connection breaks and comes back; `downMs` is how long it was away. */
-export interface ConnectionWatcher {
+/** `onLost` and `onRestored` are called when a connection breaks and is restored; `downMs` is how long it was down. */
+interface ConnectionWatcher {
   onLost(error: Error): void;
   onRestored(downMs: number): void;
 }
 
 /**
- * Watches a connection; tells of each break once, however often reconnecting fails, and so of a server that cannot be
- * reached to begin with. A cluster's is broken from when one of its nodes is gone until every such node is back or has
- * been replaced. Returns what ends it.
+ * Watches a connection and reports each break once, however often reconnecting fails; a server that cannot be reached from the
+ * start counts as a break. A cluster's connection is broken from the loss of a node until every lost node is back or has been
+ * replaced. Returns a function that stops watching.
  */
 export function watchConnection(redis: Redis, { onLost, onRestored }: ConnectionWatcher): () => void {
-  const gone = new Set<string>();
+  const lostServers = new Set<string>();
   let lostAt = 0;
   const lost = (server: string, error: Error): void => {
-    const isFirst = gone.size === 0;
-    gone.add(server);
+    const isFirst = lostServers.size === 0;
+    lostServers.add(server);
     if (!isFirst) return;
     lostAt = performance.now();
     onLost(error);
   };
-  const back = (server: string): void => {
-    if (gone.delete(server) && gone.size === 0) onRestored(Math.round(performance.now() - lostAt));
+  const restored = (server: string): void => {
+    if (lostServers.delete(server) && lostServers.size === 0)
+      onRestored(Math.round(performance.now() - lostAt));
   };
   const unwatch = onEachServer(redis, (server) => {
     const name = nameOf(server);
@@ -36,29 +37,29 @@ export function watchConnection(redis: Redis, { onLost, onRestored }: Connection
       last = error;
     };
     const onClose = (): void => {
-      // A node that was never there is not missed by the cluster, and one that it has let go of is closed by us.
+      // Ignores a node that was never connected, and one that the cluster client itself has removed.
       if (!(redis instanceof Cluster) || (wasReady && redis.nodes().includes(server))) lost(name, last);
     };
     const onReady = (): void => {
       wasReady = true;
-      back(name);
+      restored(name);
     };
     server.on('error', onError).on('close', onClose).on('ready', onReady);
     return () => server.off('error', onError).off('close', onClose).off('ready', onReady);
   });
   if (!(redis instanceof Cluster)) return unwatch;
-  // Who is a node is told anew; one that is gone and no node any more has been replaced.
+  // The list of nodes was refreshed: a lost node that is no longer in it has been replaced.
   const onRefresh = (): void => {
     const nodes = new Set(redis.nodes().map(nameOf));
-    for (const name of gone) if (!nodes.has(name)) back(name);
+    for (const name of lostServers) if (!nodes.has(name)) restored(name);
   };
-  // None of its nodes can be reached, maybe from the beginning.
+  // No node can be reached, perhaps from the start.
   let last = new Error('no node can be reached');
   const onError = (error: Error): void => {
     last = error;
   };
   const onClose = (): void => lost(CLUSTER, last);
-  const onReady = (): void => back(CLUSTER);
+  const onReady = (): void => restored(CLUSTER);
   redis.on('refresh', onRefresh).on('error', onError).on('close', onClose).on('ready', onReady);
   return () => {
     unwatch();
@@ -67,17 +68,17 @@ export function watchConnection(redis: Redis, { onLost, onRestored }: Connection
 }
 
 /**
- * Calls back whenever a server can be spoken to that may not be the one it was, or may have lost what it was told last:
- * after every connecting, of each node of a cluster. Returns what ends it.
+ * Calls back after every connect, for each node of a cluster: the server may have been replaced, or may have lost its last
+ * writes. Returns a function that stops it.
  */
-export function onConnected(redis: Redis, callBack: () => void): () => void {
+export function onConnected(redis: Redis, callback: () => void): () => void {
   return onEachServer(redis, (server) => {
-    server.on('ready', callBack);
-    return () => server.off('ready', callBack);
+    server.on('ready', callback);
+    return () => server.off('ready', callback);
   });
 }
 
-/** Attaches to the server, or to each node of a cluster that there is or will be. Returns what detaches from all. */
+/** Attaches to the server, or to each present and future node of a cluster. Returns a function that detaches from all. */
 function onEachServer(redis: Redis, attach: (server: SingleRedis) => () => unknown): () => void {
   if (!(redis instanceof Cluster)) return attach(redis);
   const attached = new Map<SingleRedis, () => unknown>();

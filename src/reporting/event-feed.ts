@@ -2,7 +2,7 @@ import { InputError } from '../campaign/errors.js';
 import { unlessAborted } from '../clock.js';
 import type { EventOf, EventType, VolleyEvent } from '../events/events.js';
 import type { Redis } from '../redis/connection.js';
-import { type Patience, untilAnswered } from '../redis/until-answered.js';
+import { type RetryOptions, untilAnswered } from '../redis/until-answered.js';
 import { EVENT_ID, type EventLog, isAfter, type LoggedEvent } from './event-log.js';
 import { createFollower, type Follower, startTail, type Tail } from './feed-tail.js';
 
@@ -84,7 +84,7 @@ export function createEventFeed({ log, connect, waitMs = WAIT_MS }: FeedOptions)
   let tail: Tail | undefined;
   let isClosed = false;
 
-  const readLog = async (follower: Follower, last: string, waiting: Patience) => {
+  const readLog = async (follower: Follower, last: string, waiting: RetryOptions) => {
     // Reset before reading: a follower that falls behind during the read has to read again.
     follower.isBehind = false;
     const events = await untilAnswered(() => log.after(last, READ_AT_ONCE), waiting);
@@ -110,7 +110,7 @@ export function createEventFeed({ log, connect, waitMs = WAIT_MS }: FeedOptions)
       tail ??= startTail(log, connect(), followers, waitMs);
       const follower = createFollower();
       const wake = (): void => follower.wake();
-      const waiting: Patience = signal === undefined ? {} : { signal };
+      const waiting: RetryOptions = signal === undefined ? {} : { signal };
       const hasEnded = (): boolean => isClosed || signal?.aborted === true;
       followers.add(follower);
       signal?.addEventListener('abort', wake, { once: true });

@@ -24,7 +24,7 @@ beforeEach(() => {
     credentialId: async () => id,
     attemptMs: MINUTE,
     retryAfterMs: [1, 5, 15, 60].map((minutes) => minutes * MINUTE),
-    patience: {},
+    retry: {},
     closing: new AbortController().signal,
     now: () => now,
   });

@@ -18,7 +18,7 @@ const budget = loginBudget({
   credentialId: async () => 'credential',
   attemptMs: MINUTE,
   retryAfterMs: [MINUTE],
-  patience: { tries: 2 },
+  retry: { tries: 2 },
   closing: closing.signal,
   now: () => 1_700_000_000_000,
 });

@@ -86,7 +86,7 @@ test('another program on the port is named as the fault, with what to do', async
   await once(stranger, 'listening');
   onTestFinished(() => void stranger.close());
   await expect(startEmbedded(folder, () => {})).rejects.toThrow(
-    `If another program has taken port ${first.port}, end it, or delete`,
+    `If another program uses port ${first.port}, stop it, or delete`,
   );
 });
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { OF_NO_EPOCH } from '../lane/commands.js';
 import { everAccepted } from '../recipients/ever-accepted.js';
-import { digestOf, indexKey, type Located, locatedIn } from '../recipients/request-index.js';
+import { digestOf, indexKey, type Located, parseLocated } from '../recipients/request-index.js';
 import type { Redis } from '../redis/connection.js';
 import type { Keys } from '../redis/keys.js';
 import { loadScript } from '../redis/script.js';
@@ -57,7 +57,7 @@ export function matchStore(redis: Redis, keys: Keys, lane: string) {
     /** Settled batches whose request id Volley never received. A report with an unknown id may belong to one of them. */
     async withoutId(): Promise<Located[]> {
       const members = await redis.zrange(keys.lane(lane, 'unnamed'), '0', '-1');
-      return members.map(locatedIn).filter((located) => located !== null);
+      return members.map(parseLocated).filter((located) => located !== null);
     },
 
     /** Which of these ids belong to a request of a stored campaign. It may name an id that does not (1 in 20,000). */

@@ -5,20 +5,22 @@ import { acceptedKey, RECORDS_IN_A_HASH, recordsKey } from './campaign-keys.js';
 import { parseRecord } from './records.js';
 import { digestOf } from './request-index.js';
 
-const BITS_AN_ID = 8;
-/** Hashes of records that are asked for in one go. */
-const AT_ONCE = 100;
+/** As in request-index.lua, which writes the filter. */
+const BLOOM_HASHES = 8;
+/** Hashes of records that are read at a time. */
+const READ_AT_ONCE = 100;
 
-/** Of a campaign's state: its ordinals, requests that were accepted of it, and those of them that its filter has seen. */
-const counted = z.object({
+/** Of a campaign's state: its ordinals, the requests that were accepted, and how many of those are in its filter. */
+const campaignState = z.object({
   end: z.number(),
   accepted: z.number().default(0),
   remembered: z.number().default(0),
 });
 
 /**
- * Which of these ids the service has ever given to a request of a campaign that is still kept; a few too many. A campaign's
- * filter tells. What was accepted while notifications were not on is in no filter: then the records tell, one after the other.
+ * Which of these ids the service has ever given to a request of a stored campaign. The campaigns' Bloom filters say so, and
+ * may name an id too many. Requests that were accepted while notifications were off are in no filter: of such a campaign, the
+ * records are read, one after the other.
  */
 export async function everAccepted(
   redis: Redis,
@@ -29,17 +31,17 @@ export async function everAccepted(
   const states = await redis.hgetall(keys.lane(lane, 'states'));
   const found = new Set<string>();
   for (const [campaign, json] of Object.entries(states)) {
-    const { end, accepted, remembered } = counted.parse(JSON.parse(json));
+    const { end, accepted, remembered } = campaignState.parse(JSON.parse(json));
     const bits = 64 + 24 * end;
     const reads = requestIds.flatMap((id) => {
       const [start, step] = digestOf(id).hashes;
-      return Array.from({ length: BITS_AN_ID }, (_, at) => ['GET', 'u1', (start + at * step) % bits]).flat();
+      const places = Array.from({ length: BLOOM_HASHES }, (_, at) => (start + at * step) % bits);
+      return places.flatMap((place) => ['GET', 'u1', place]);
     });
-    const answers = z
-      .array(z.number())
-      .parse(await redis.call('BITFIELD_RO', acceptedKey(keys, lane, campaign), ...reads));
+    const reply = await redis.call('BITFIELD_RO', acceptedKey(keys, lane, campaign), ...reads);
+    const set = z.array(z.number()).parse(reply);
     for (const [at, id] of requestIds.entries()) {
-      if (answers.slice(at * BITS_AN_ID, (at + 1) * BITS_AN_ID).every((bit) => bit === 1)) found.add(id);
+      if (set.slice(at * BLOOM_HASHES, (at + 1) * BLOOM_HASHES).every((bit) => bit === 1)) found.add(id);
     }
     if (accepted <= remembered) continue;
     for await (const id of recordedIds(redis, keys, lane, campaign, end)) {
@@ -49,7 +51,6 @@ export async function everAccepted(
   return found;
 }
 
-/** The ids in the records of a campaign. */
 async function* recordedIds(
   redis: Redis,
   keys: Keys,
@@ -57,11 +58,11 @@ async function* recordedIds(
   campaign: string,
   end: number,
 ): AsyncGenerator<string> {
-  for (let from = 0; from < end; from += AT_ONCE * RECORDS_IN_A_HASH) {
-    const hashes = Math.min(AT_ONCE, Math.ceil((end - from) / RECORDS_IN_A_HASH));
-    const asked = Array.from({ length: hashes }, (_, at) =>
+  for (let from = 0; from < end; from += READ_AT_ONCE * RECORDS_IN_A_HASH) {
+    const hashes = Math.min(READ_AT_ONCE, Math.ceil((end - from) / RECORDS_IN_A_HASH));
+    const reads = Array.from({ length: hashes }, (_, at) =>
       redis.hvals(recordsKey(keys, lane, campaign, from + at * RECORDS_IN_A_HASH)),
     );
-    for (const text of (await Promise.all(asked)).flat()) yield parseRecord(text).requestId;
+    for (const text of (await Promise.all(reads)).flat()) yield parseRecord(text).requestId;
   }
 }

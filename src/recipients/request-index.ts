@@ -2,17 +2,17 @@ import { createHash } from 'node:crypto';
 import type { Redis } from '../redis/connection.js';
 import type { Keys } from '../redis/keys.js';
 
-/** The service's id of a request, as request-index.lua keeps it. */
+/** A digest of the service's id of a request, as request-index.lua stores it. */
 export interface RequestDigest {
-  /** Which of the lane's small hashes it is in. */
+  /** The bucket of the index that holds it. */
   readonly bucket: number;
   /** Its field there. */
   readonly field: string;
-  /** Two 32-bit numbers from which the places in a campaign's filter follow. */
+  /** Two 32-bit numbers from which its bits in a campaign's Bloom filter follow. */
   readonly hashes: readonly [number, number];
 }
 
-/** Where a request lies: its campaign, its first ordinal and its recipients. */
+/** The batch of a request: its campaign, the ordinal of its first recipient, and the number of recipients. */
 export interface Located {
   readonly campaign: string;
   readonly first: number;
@@ -20,12 +20,12 @@ export interface Located {
 }
 
 /**
- * So many that the 100,000 open requests of a busy lane lie some 100 to a hash, which Redis then stores as a list: about
- * 40 bytes a request, where one large hash takes 90.
+ * Buckets of a lane's index. With 100,000 open requests, each holds about 100, and Redis still stores it as a list: about 40
+ * bytes per request, where a single large hash takes 90.
  */
 export const BUCKETS = 1_024;
 
-/** The digest of an id. Two ids of one digest cost no more than a poll: the record names the id in full. */
+/** The digest of an id. If two ids have the same one, a report of the second is not found, and a poll makes up for it. */
 export function digestOf(requestId: string): RequestDigest {
   const bytes = createHash('sha256').update(requestId).digest();
   return {
@@ -35,18 +35,18 @@ export function digestOf(requestId: string): RequestDigest {
   };
 }
 
-/** The hash that a digest is in. */
+/** The key of the bucket that holds a digest. */
 export function indexKey(keys: Keys, lane: string, { bucket }: RequestDigest): string {
   return keys.lane(lane, `requests:${bucket}`);
 }
 
-/** Reads `campaign:first` or `campaign:first:count`; null for anything else. */
-export function locatedIn(text: string | null): Located | null {
+/** Parses `campaign:first` or `campaign:first:count`; null for anything else. */
+export function parseLocated(text: string | null): Located | null {
   const [, campaign, first, count = '1'] = /^([^:]+):(\d+)(?::(\d+))?$/.exec(text ?? '') ?? [];
   return campaign === undefined ? null : { campaign, first: Number(first), count: Number(count) };
 }
 
-/** Where each of these requests lies; null for one that is not known, or of which nothing is open any more. */
+/** The batch of each request; null if its id is not known, or no report can change anything of it any more. */
 export async function locateRequests(
   redis: Redis,
   keys: Keys,
@@ -54,15 +54,15 @@ export async function locateRequests(
   requestIds: readonly string[],
 ): Promise<(Located | null)[]> {
   if (requestIds.length === 0) return [];
-  const asked = redis.pipeline();
+  const pipeline = redis.pipeline();
   for (const id of requestIds) {
     const digest = digestOf(id);
-    asked.hget(indexKey(keys, lane, digest), digest.field);
+    pipeline.hget(indexKey(keys, lane, digest), digest.field);
   }
-  const answers = (await asked.exec()) ?? [];
+  const replies = (await pipeline.exec()) ?? [];
   return requestIds.map((_, at) => {
-    const [error, text] = answers[at] ?? [new Error('the server left out an answer')];
+    const [error, text] = replies[at] ?? [new Error('Redis did not answer every command of a pipeline')];
     if (error !== null) throw error;
-    return locatedIn(typeof text === 'string' ? text : null);
+    return parseLocated(typeof text === 'string' ? text : null);
   });
 }

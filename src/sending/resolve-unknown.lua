@@ -53,7 +53,7 @@ for i, number in ipairs(cjson.decode(numbersJson)) do
   elseif batch then
     local statusesKey, recordsKey = KEYS[7 + 2 * i], KEYS[8 + 2 * i]
     -- Nobody knows the id of its request, if there was one: what comes of it later must not be taken for another batch.
-    if rules.notify then request_unnamed(unnamedKey, rules, batch.c, batch.f, batch.k, now) end
+    if rules.notify then request_without_id(unnamedKey, rules, batch.c, batch.f, batch.k, now) end
     -- The service need not be asked any more which request it may be.
     if batch.s then redis.call('ZREM', unpolledKey, string.format('%s:%.0f', batch.c, batch.f)) end
     campaigns[batch.c] = campaigns[batch.c] or campaigns_load(statesKey, { batch.c })[batch.c]

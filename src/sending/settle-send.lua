@@ -227,7 +227,7 @@ for i, entry in ipairs(entries) do
         request_remember(KEYS[place + 4], c['end'], entry.h)
         if isOpen then request_index(KEYS[place + 3], entry.d, id, claim.f, claim.k) end
       elseif rules.notify then
-        request_unnamed(KEYS[base], rules, id, claim.f, claim.k, now)
+        request_without_id(KEYS[base], rules, id, claim.f, claim.k, now)
       end
       -- Fewer than were accepted: some were so while there were no notifications, and only their records name their ids.
       if rules.notify then c.remembered = (c.remembered or 0) + 1 end

@@ -98,8 +98,9 @@ test('A burst is settled in one call, whatever its order', async () => {
   for (const at of [2, 0, 3, 1]) {
     expect(inbox.offer([report(`r${at}`, at), report(`r${at}`, at, 'DeliveredToNetwork')])).toBe(true);
   }
-  await vi.waitFor(async () => expect(await it.states(id)).toMatchObject({ deliveredToTerminal: 4 }));
-  expect(it.happened('notifications.settled')).toMatchObject([{ reports: 8, requests: 4, waiting: 0 }]);
+  const settled = [{ reports: 8, requests: 4, waiting: 0 }];
+  await vi.waitFor(() => expect(it.happened('notifications.settled')).toMatchObject(settled));
+  expect(await it.states(id)).toMatchObject({ deliveredToTerminal: 4 });
   expect(it.happened('campaign.completed')).toHaveLength(1);
 });
 

@@ -1,127 +1,151 @@
 import rateLimit from '@fastify/rate-limit';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import { NotFoundError } from '../campaign/errors.js';
 import type { ApiKey, ApiScope } from '../campaign/views.js';
 import type { Volley } from '../volley.js';
-import { countAtOnce } from './counter.js';
-import { onceOver } from './on-close.js';
+import { onClose } from './connections.js';
 import { Problem } from './problem.js';
 import type { HttpOptions } from './routes.js';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Whose request it is; null before the key was checked. */
+    /** The API key of the request; null until it has been checked. */
     apiKey: ApiKey | null;
   }
   interface FastifyContextConfig {
-    /** What a key must be allowed to, to come here. Every route behind the keys has one. */
+    /** The scope that the route requires. Every route that requires a key has one. */
     scope?: ApiScope;
-    /** Takes a form with a list, beside JSON. */
-    takesUpload?: boolean;
+    /** Whether the route accepts a form with a list as well as JSON. */
+    acceptsUpload?: boolean;
   }
 }
 
 const MINUTE_MS = 60_000;
-/** Wrong keys that an address may try in a minute. Right ones are not held up by it. */
-const WRONG_KEYS_A_MINUTE = 60;
-/** Lists of a key that may be on their way at once: each may take its time, and holds something here and in Redis. */
-const LISTS_AT_ONCE = 200;
+/** Invalid keys that one address may try in a minute. Valid keys are not limited by it. */
+const MAX_INVALID_KEYS_PER_MINUTE = 60;
+/** Uploads of one key in progress: each may take a long time and holds resources here and in Redis. */
+const MAX_UPLOADS_PER_KEY = 200;
 
 /**
- * Lets nobody in without a key that may do what the route does, and no key more often than it may. It looks at the
- * headers alone, so that a stranger's body is never read.
+ * Requires a valid API key with the route's scope for every route of `scope`, and limits the requests of each key. The hook
+ * runs before the body is read, so the body of an unauthorised request never is.
  */
-export async function guard(scope: FastifyInstance, { volley, config }: HttpOptions): Promise<void> {
+export async function requireApiKey(scope: FastifyInstance, { volley, config }: HttpOptions): Promise<void> {
   await scope.register(rateLimit, { global: false });
-  const ofKey = scope.createRateLimit({
+  const countRequest = scope.createRateLimit({
     max: config.http.requestsPerMinute,
     timeWindow: MINUTE_MS,
-    keyGenerator: (request) => keyOf(request).id,
+    keyGenerator: (request) => apiKeyOf(request).id,
   });
-  const ofStranger = scope.createRateLimit({ max: WRONG_KEYS_A_MINUTE, timeWindow: MINUTE_MS });
-  const lists = countAtOnce();
+  const countInvalidKey = scope.createRateLimit({ max: MAX_INVALID_KEYS_PER_MINUTE, timeWindow: MINUTE_MS });
+  const uploads = new Map<string, number>();
   scope.decorateRequest('apiKey', null);
   scope.addHook('onRoute', ({ url, config: own }) => {
-    if (own?.scope === undefined) throw new TypeError(`the route ${url} says nothing of its scope`);
+    if (own?.scope === undefined) throw new TypeError(`the route ${url} declares no scope`);
   });
   scope.addHook('onRequest', async (request, reply) => {
-    const given = /^Bearer +(\S+) *$/i.exec(request.headers.authorization ?? '')?.[1];
-    const key = given === undefined ? null : await volley.keys.check(given);
+    const token = /^Bearer +(\S+) *$/i.exec(request.headers.authorization ?? '')?.[1];
+    const key = token === undefined ? null : await volley.keys.check(token);
     if (key === null) {
-      mustBeWithin(await ofStranger(request));
+      rejectExcess(await countInvalidKey(request));
       throw new Problem(
         'unauthorised',
-        given === undefined
-          ? 'send a key as `Authorization: Bearer vk_…`; `volley keys create` makes one'
-          : 'this key is not known here, or was revoked; `volley keys list` shows those there are',
+        token === undefined
+          ? 'Send an API key as `Authorization: Bearer vk_…`. `volley keys create` creates one.'
+          : 'The API key is unknown or revoked. `volley keys list` lists the valid keys.',
         { headers: { 'www-authenticate': 'Bearer' } },
       );
     }
     request.apiKey = key;
-    const used = await ofKey(request);
-    if (!used.isAllowed) {
-      reply.headers({ 'x-ratelimit-limit': used.max, 'x-ratelimit-remaining': used.remaining });
-      mustBeWithin(used);
+    const counted = await countRequest(request);
+    if (!counted.isAllowed) {
+      reply.headers({ 'x-ratelimit-limit': counted.max, 'x-ratelimit-remaining': counted.remaining });
+      rejectExcess(counted);
     }
-    const needed = request.routeOptions.config.scope;
-    if (needed !== undefined && !key.scopes.includes(needed)) {
+    const { scope: required, acceptsUpload } = request.routeOptions.config;
+    if (required !== undefined && !key.scopes.includes(required)) {
       throw new Problem(
         'forbidden',
-        `this needs a key with the scope ${needed}; this one has ${key.scopes.join(', ')}`,
+        `This request requires the scope ${required}; the key has ${key.scopes.join(', ')}.`,
       );
     }
-    if (request.routeOptions.config.takesUpload !== true) return;
-    if (lists.of(key.id) >= LISTS_AT_ONCE) {
+    if (acceptsUpload !== true) return;
+    const inProgress = uploads.get(key.id) ?? 0;
+    if (inProgress >= MAX_UPLOADS_PER_KEY) {
       throw new Problem(
-        'tooMany',
-        `${LISTS_AT_ONCE} lists of this key are on their way; again when one is in`,
-        {
-          headers: { 'retry-after': '1' },
-        },
+        'tooManyRequests',
+        `${MAX_UPLOADS_PER_KEY} uploads of this key are in progress. Retry when one of them has finished.`,
+        { headers: { 'retry-after': '1' } },
       );
     }
-    onceOver(request, reply, lists.begin(key.id));
+    uploads.set(key.id, inProgress + 1);
+    onClose(request, reply, () => {
+      const left = (uploads.get(key.id) ?? 0) - 1;
+      if (left > 0) uploads.set(key.id, left);
+      else uploads.delete(key.id);
+    });
   });
 }
 
 type Counted = Awaited<ReturnType<ReturnType<FastifyInstance['createRateLimit']>>>;
 
-function mustBeWithin(counted: Counted): void {
+function rejectExcess(counted: Counted): void {
   if (counted.isAllowed || !counted.isExceeded) return;
   const { ttlInSeconds, max } = counted;
-  throw new Problem('tooMany', `no more than ${max} requests a minute; again in ${ttlInSeconds} s`, {
+  throw new Problem('tooManyRequests', `The limit is ${max} requests a minute. Retry in ${ttlInSeconds} s.`, {
     headers: { 'retry-after': String(ttlInSeconds) },
   });
 }
 
-/** The key of a request that was let in. */
-export function keyOf({ apiKey }: FastifyRequest): ApiKey {
-  if (apiKey === null) throw new TypeError('the request has not been let in by a key');
+/** The API key of a request that passed {@link requireApiKey}. */
+export function apiKeyOf({ apiKey }: FastifyRequest): ApiKey {
+  if (apiKey === null) throw new TypeError('the route requires no API key');
   return apiKey;
 }
 
-/** Throws if the key of a request that was let in has been revoked since. */
-export async function mustStillStand(volley: Volley, request: FastifyRequest): Promise<void> {
-  if (await volley.keys.isActive(keyOf(request).id)) return;
-  throw new Problem('unauthorised', 'this key was revoked while the request was under way');
+/** Throws if the API key was revoked after the request began. */
+export async function requireActiveKey(volley: Volley, request: FastifyRequest): Promise<void> {
+  if (await volley.keys.isActive(apiKeyOf(request).id)) return;
+  throw new Problem('unauthorised', 'The API key was revoked while the request was in progress.');
 }
 
-/** Whether a key may see a lane. */
-export function maySee({ lanes }: ApiKey, lane: string): boolean {
+/** Whether a key may use a lane. */
+export function allowsLane({ lanes }: ApiKey, lane: string): boolean {
   return lanes === null || lanes.includes(lane);
 }
 
-/** Throws for a lane that the key may not see, in words that tell nothing of it. */
-export function mustSee(key: ApiKey, lane: string): void {
-  if (maySee(key, lane)) return;
+/** Throws for a lane that the key may not use. The error is the same whether or not the lane exists. */
+export function requireLane(key: ApiKey, lane: string): void {
+  if (allowsLane(key, lane)) return;
   const own = key.lanes?.join(', ') ?? '';
-  throw new Problem('forbidden', `this key may not use lane ${lane}; it may use ${own}`);
+  throw new Problem('forbidden', `This key may not use the lane ${lane}. It may use ${own}.`);
 }
 
-/** Throws unless the key is one of the whole house: what it asks for belongs to all lanes. */
-export function mustSeeAll(key: ApiKey, what: string): void {
+/** Throws if the key is limited to lanes: what `subject` names belongs to all of them. */
+export function requireAllLanes(key: ApiKey, subject: string): void {
   if (key.lanes === null) return;
   throw new Problem(
     'forbidden',
-    `${what} belongs to all lanes, and this key is limited to ${key.lanes.join(', ')}`,
+    `${subject} cover all lanes, and this key is limited to ${key.lanes.join(', ')}.`,
   );
+}
+
+/** The path parameters of a campaign. */
+export const campaignId = z.strictObject({ id: z.string().min(1).max(40) });
+
+/** Throws for a campaign that does not exist, with the same error as for one on a lane that the key may not use. */
+export async function requireCampaign(volley: Volley, request: FastifyRequest, id: string): Promise<void> {
+  if (await allowsCampaign(volley, apiKeyOf(request), id)) return;
+  throw new Problem('notFound', `There is no campaign ${id}.`);
+}
+
+/** Whether a campaign exists on a lane that the key may use. */
+export async function allowsCampaign(volley: Volley, key: ApiKey, id: string): Promise<boolean> {
+  try {
+    return allowsLane(key, await volley.laneOf(id));
+  } catch (error) {
+    if (error instanceof NotFoundError) return false;
+    throw error;
+  }
 }

@@ -1,63 +1,59 @@
 import type { ServerResponse } from 'node:http';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { serializerCompiler } from 'fastify-type-provider-zod';
-import { guard } from './access.js';
+import { requireApiKey } from './access.js';
 import { callbacks } from './callbacks.js';
 import { campaigns } from './campaigns.js';
-import { commands } from './commands.js';
-import { endInGoodOrder, hearOut, refuseNoise } from './connections.js';
-import { bodyTaken } from './consumed-body.js';
-import { document } from './document/document.js';
-import { collectDocument } from './document/openapi.js';
-import { live } from './events/live.js';
+import { discardBody, drainConnections, rejectNonHttp } from './connections.js';
+import { campaignCreation } from './create-campaign.js';
+import { docs } from './docs.js';
+import { errorToProblem } from './error-to-problem.js';
+import { liveEvents } from './events.js';
 import { health } from './health.js';
-import { takeJson } from './json-body.js';
 import { lanes } from './lanes.js';
-import { measured } from './metrics.js';
-import { phoneNumbers } from './numbers.js';
-import { nothingHere, Problem } from './problem.js';
-import { problemOf } from './problem-of.js';
-import { report } from './report.js';
-import { type HttpOptions, type Routes, typed } from './routes.js';
-import { takeUploads } from './upload.js';
-import { validator } from './validation.js';
+import { measureRequests } from './metrics.js';
+import { collectOpenApi } from './openapi.js';
+import { noRoute, Problem } from './problem.js';
+import { acceptedBody, parseJsonBodies, rejectCompressed } from './request-body.js';
+import { type HttpOptions, type Routes, STALL_TIMEOUT_MS, withZod } from './routes.js';
+import { suppressions } from './suppressions.js';
+import { acceptUploads } from './upload.js';
+import { validateByZod } from './validation.js';
 
-/** The app, with schemas of zod. */
+/** The HTTP API as a Fastify app. */
 export type HttpApp = FastifyInstance;
 
-/** Below `/v1`, each with a scope, and nobody comes in without a key. */
-const BEHIND_KEYS: readonly Routes[] = [campaigns, commands, report, live, lanes, phoneNumbers];
-/** For everybody who reaches the port. */
-const OPEN: readonly Routes[] = [health, document, callbacks];
+/** Below `/v1`; each requires an API key with a scope. */
+const KEYED_ROUTES: readonly Routes[] = [campaignCreation, campaigns, liveEvents, lanes, suppressions];
+const PUBLIC_ROUTES: readonly Routes[] = [health, docs, callbacks];
 
-/** Long enough for what is nearly there. Process shells end ten seconds after their longest request, and drain before it. */
+/** Worker processes stop ten seconds after their longest request, and the API has to drain before that. */
 const CLOSE_GRACE_MS = 5_000;
 const LINGER_MS = 30_000;
-const PATIENCE_MS = 60_000;
-/** The longest that a request may take to come in: a list of a gigabyte over a slow line. */
-const REQUEST_WITHIN_MS = 3_600_000;
+/** The longest time that a request may take to arrive: a list of a gigabyte over a slow connection. */
+const REQUEST_TIMEOUT_MS = 3_600_000;
 
 /**
- * Puts the HTTP API together; it listens when it is told to: `await createHttp(…).listen({ host, port })`.
- * Every error is answered as `application/problem+json`. What nobody foresaw is told as `http.failed`, by the route's
- * pattern: addresses, headers and bodies hold numbers and keys, and are never logged.
+ * Builds the HTTP API. It does not listen yet: `await createHttp(…).listen({ host, port })`.
+ * Every error is answered with `application/problem+json`. An unexpected error is logged as `http.failed` with the pattern of
+ * the route only: addresses, headers, and bodies contain numbers and keys and are never logged.
  */
 export function createHttp(options: HttpOptions): HttpApp {
   const {
     config,
     volley,
     lingerMs = LINGER_MS,
-    patienceMs = PATIENCE_MS,
+    stallTimeoutMs = STALL_TIMEOUT_MS,
     closeGraceMs = CLOSE_GRACE_MS,
   } = options;
-  const refuse = (error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
-    const problem = problemOf(error, { body: bodyTaken(request), maxJsonBytes: config.http.maxJsonBytes });
+  const sendProblem = (error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
+    const problem = errorToProblem(error, acceptedBody(request), config.http.maxJsonBytes);
     if (problem.code === 'failed') {
       const { method, routeOptions } = request;
       volley.events.emit({ type: 'http.failed', method, route: routeOptions.url ?? 'none', error });
     }
-    hearOut(request.raw, lingerMs);
-    // With it Fastify would close on a body that is too large, which takes the answer along before it is read.
+    discardBody(request.raw, lingerMs);
+    // Fastify would close the connection after a body that is too large, before the client has read the response.
     if (!request.raw.complete) reply.removeHeader('connection');
     return reply
       .code(problem.status)
@@ -69,60 +65,52 @@ export function createHttp(options: HttpOptions): HttpApp {
   const app = Fastify({
     logger: false,
     bodyLimit: config.http.maxJsonBytes,
-    // A body's members must not become those of its prototype; such a body is refused.
     onProtoPoisoning: 'error',
     onConstructorPoisoning: 'error',
-    requestTimeout: REQUEST_WITHIN_MS,
-    // What is under way is seen through; live streams are ended by their own room.
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    // Requests in progress finish; event streams end by themselves.
     forceCloseConnections: 'idle',
-    frameworkErrors: refuse,
-    clientErrorHandler: refuseNoise,
+    frameworkErrors: sendProblem,
+    clientErrorHandler: rejectNonHttp,
   });
-  app.setValidatorCompiler(validator);
+  app.setValidatorCompiler(validateByZod);
   app.setSerializerCompiler(serializerCompiler);
   app.removeContentTypeParser('text/plain');
-  takeJson(app);
-  app.setErrorHandler(refuse);
+  parseJsonBodies(app);
+  app.setErrorHandler(sendProblem);
   app.setNotFoundHandler((request) => {
-    throw nothingHere(request);
+    throw noRoute(request);
   });
-  collectDocument(app);
-  endInGoodOrder(app, closeGraceMs);
+  collectOpenApi(app);
+  drainConnections(app, closeGraceMs);
   app.server.on('checkExpectation', (_request, response: ServerResponse) => {
-    const body = JSON.stringify(new Problem('expectation', 'expect nothing, or `100-continue`'));
+    const body = JSON.stringify(new Problem('expectation', 'The only value accepted is `100-continue`.'));
     response.writeHead(417, { 'content-type': 'application/problem+json' }).end(body);
   });
-  const metrics = measured(app, options);
+  const metrics = measureRequests(app, options);
   app.addHook('onRequest', async (request) => {
-    // Before a body is read that nobody wants.
-    if (request.is404) throw nothingHere(request);
+    // Checked here so that the body of a request without a route is never read.
+    if (request.is404) throw noRoute(request);
   });
-  // Live streams have a patience of their own.
+  // Event streams do not pass this hook; they have a timeout of their own.
   app.addHook('onSend', async (_request, { raw }) => {
-    raw.setTimeout(patienceMs, () => raw.destroy());
+    raw.setTimeout(stallTimeoutMs, () => raw.destroy());
   });
-  // A body that nobody asked for may still be on its way when the answer is out.
-  app.addHook('onResponse', async ({ raw }) => hearOut(raw, lingerMs));
-  // Each in a room of its own: what one does to bodies is nothing to the others.
-  for (const routes of OPEN) app.register(async (scope) => routes(typed(scope), options));
+  // A request may have a body that its route did not read.
+  app.addHook('onResponse', async ({ raw }) => discardBody(raw, lingerMs));
+  // Each in a scope of its own, so that hooks and body parsers stay apart.
+  for (const routes of PUBLIC_ROUTES) app.register(async (scope) => routes(withZod(scope), options));
   app.register(async (scope) => {
-    await guard(scope, options);
-    metrics(typed(scope), options);
+    await requireApiKey(scope, options);
+    metrics(withZod(scope), options);
     scope.register(
       async (v1) => {
-        v1.addHook('onRequest', mustBePlain);
-        await takeUploads(v1);
-        for (const routes of BEHIND_KEYS) routes(typed(v1), { ...options, patienceMs });
+        v1.addHook('onRequest', rejectCompressed);
+        await acceptUploads(v1);
+        for (const routes of KEYED_ROUTES) routes(withZod(v1), options);
       },
       { prefix: '/v1' },
     );
   });
   return app;
-}
-
-/** Nothing here unpacks a body: what came out of a small one could be without end. */
-async function mustBePlain({ method, headers }: FastifyRequest): Promise<void> {
-  const encoding = headers['content-encoding'] ?? 'identity';
-  if (method !== 'POST' || encoding.toLowerCase() === 'identity') return;
-  throw new Problem('unsupported', 'no body is taken that is compressed: send it without `Content-Encoding`');
 }

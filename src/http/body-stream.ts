@@ -1,59 +1,55 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
 import type { Volley } from '../volley.js';
-import { mustStillStand } from './access.js';
+import { requireActiveKey } from './access.js';
 
-/** Large enough that a long answer is few writes, small enough that one watcher of a slow line holds little. */
-const PIECE_LETTERS = 32 * 1024;
-const LOOK_AT_KEY_EVERY_MS = 1_000;
+/** Large enough that a long response takes few writes, small enough that a slow client holds little memory. */
+const CHUNK_LENGTH = 32 * 1024;
+const CHECK_KEY_EVERY_MS = 1_000;
 
 /**
- * Answers with a long text, made no faster than it is read. If the text breaks off, or the key is revoked, so does the
- * answer: its status has long been told, so that `http.brokeOff` is all that says why.
+ * Sends a long text no faster than the client reads it. If the text fails or the API key is revoked midway, the response
+ * ends without its last chunk; its status has been sent long before, so only the event `http.brokeOff` gives the reason.
  */
-export function answerInPieces(
-  reply: FastifyReply,
-  text: AsyncIterable<string>,
-  volley: Volley,
-): FastifyReply {
-  if (reply.request.method === 'HEAD') return answerHead(reply);
-  const told = async function* (): AsyncGenerator<string> {
+export function sendStream(reply: FastifyReply, text: AsyncIterable<string>, volley: Volley): FastifyReply {
+  if (reply.request.method === 'HEAD') return sendHead(reply);
+  const body = async function* (): AsyncGenerator<string> {
     try {
-      let lookedAt = performance.now();
-      for await (const piece of joined(text)) {
-        if (performance.now() - lookedAt > LOOK_AT_KEY_EVERY_MS) {
-          await mustStillStand(volley, reply.request);
-          lookedAt = performance.now();
+      let checkedAt = performance.now();
+      for await (const chunk of inChunks(text)) {
+        if (performance.now() - checkedAt > CHECK_KEY_EVERY_MS) {
+          await requireActiveKey(volley, reply.request);
+          checkedAt = performance.now();
         }
-        yield piece;
+        yield chunk;
       }
     } catch (error) {
       const { method, routeOptions } = reply.request;
-      // Before the first piece it is an answer like any other, and refused as one.
+      // Before the first chunk the error handler still sends a problem document.
       if (reply.raw.headersSent) {
         volley.events.emit({ type: 'http.brokeOff', method, route: routeOptions.url ?? 'none', error });
       }
       throw error;
     }
   };
-  return reply.send(Readable.from(told(), { objectMode: false, highWaterMark: PIECE_LETTERS }));
+  return reply.send(Readable.from(body(), { objectMode: false, highWaterMark: CHUNK_LENGTH }));
 }
 
 /**
- * Answers HEAD where GET is answered with a stream, of which nothing is made: Fastify would read the whole of it to throw
- * it away. It must be a stream all the same, or its length would be told as none.
+ * Answers HEAD for a route whose GET sends a stream. Fastify would generate the whole stream to discard it. The body has to
+ * be an empty stream: an empty string would add `Content-Length: 0`.
  */
-export function answerHead(reply: FastifyReply): FastifyReply {
+export function sendHead(reply: FastifyReply): FastifyReply {
   return reply.send(Readable.from([]));
 }
 
-async function* joined(text: AsyncIterable<string>): AsyncGenerator<string> {
-  let piece = '';
+async function* inChunks(text: AsyncIterable<string>): AsyncGenerator<string> {
+  let chunk = '';
   for await (const part of text) {
-    piece += part;
-    if (piece.length < PIECE_LETTERS) continue;
-    yield piece;
-    piece = '';
+    chunk += part;
+    if (chunk.length < CHUNK_LENGTH) continue;
+    yield chunk;
+    chunk = '';
   }
-  if (piece !== '') yield piece;
+  if (chunk !== '') yield chunk;
 }

@@ -1,42 +1,41 @@
 import type { ReceiveOutcome } from '../notifications/receiver.js';
-import { nothingHere, Problem } from './problem.js';
+import { noRoute, Problem } from './problem.js';
 import type { Routes } from './routes.js';
 
-/** Longer than a notification of the largest request. */
-const MOST_BYTES = 1024 * 1024;
+/** More than a notification about the largest request. */
+const MAX_BODY_BYTES = 1024 * 1024;
 
-/** Where a proxy that strips the public path may hand notifications on. */
+/** For a proxy that strips the public path. */
 const SHORT_PATH = '/callbacks';
 
 /**
- * Where the service's notifications come in: below the path of `CALLBACK_URL`, and below `/callbacks`. No key opens
- * them; the secret part of the address and the security token do. Nothing is there while `CALLBACK_URL` is not set.
+ * Receives the service's notifications below the path of `CALLBACK_URL` and below `/callbacks`. These routes require no API
+ * key, but the secret segment of the address and the security token. Without `CALLBACK_URL` they do not exist.
  */
 export const callbacks: Routes = (app, { volley }) => {
-  const inside = volley.notifications.receiver();
-  if (inside === null) return;
-  // Whatever the body is said to be, even what is no type at all, it is read as text here and judged where its token is.
+  const receiver = volley.notifications.receiver();
+  if (receiver === null) return;
   app.addHook<{ Params: { segment: string } }>('onRequest', async (request) => {
     const { raw, params } = request;
+    // The body is read as text whatever its content type is, even an invalid one: the receiver parses it.
     delete raw.headers['content-type'];
-    // Before the body of somebody is read who knows no address.
-    if (!inside.isAddress(params.segment)) throw nothingHere(request);
+    // Checked before the body is read, so the body of a client without the secret address never is.
+    if (!receiver.isAddress(params.segment)) throw noRoute(request);
   });
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser('*', { parseAs: 'string', bodyLimit: MOST_BYTES }, (_request, body, done) => {
+  app.addContentTypeParser('*', { parseAs: 'string', bodyLimit: MAX_BODY_BYTES }, (_request, body, done) => {
     done(null, body);
   });
   const schema = { hide: true };
-  for (const path of new Set([patternOf(inside.path), SHORT_PATH])) {
+  for (const path of new Set([routePattern(receiver.path), SHORT_PATH])) {
     app.post<{ Params: { segment: string } }>(`${path}/:segment`, { schema }, async (request, reply) => {
       const { headers, params, body, url } = request;
       const query = url.includes('?') ? url.slice(url.indexOf('?') + 1) : '';
       const text = typeof body === 'string' ? body : '';
-      const received = inside.receive(params.segment, { headers, query, body: text });
-      judge(received, request);
+      requireAccepted(receiver.receive(params.segment, { headers, query, body: text }), request);
       return reply.code(204).send();
     });
-    // A service may try the address before it takes it.
+    // A service may probe the address before it accepts a subscription.
     app.route({
       method: ['GET', 'HEAD'],
       url: `${path}/:segment`,
@@ -46,30 +45,30 @@ export const callbacks: Routes = (app, { volley }) => {
   }
 };
 
-/** The path as the router knows it: it compares addresses decoded, and takes a colon for the name of a part. */
-function patternOf(path: string): string {
+/** The path as a route pattern: the router compares decoded addresses, and a colon begins a parameter. */
+function routePattern(path: string): string {
   try {
     return decodeURI(path).replaceAll(':', '::');
   } catch {
-    // Nothing can be asked for at an address that cannot be decoded; the short one is left.
+    // No request can match a path that cannot be decoded.
     return SHORT_PATH;
   }
 }
 
-/** Throws for what was not taken. The service does not send it again, whatever it is answered. */
-function judge(received: ReceiveOutcome, request: { readonly method: string }): void {
-  switch (received) {
+/** Throws for a notification that was not accepted. The service does not send it again, whatever the response is. */
+function requireAccepted(outcome: ReceiveOutcome, request: { readonly method: string }): void {
+  switch (outcome) {
     case 'accepted':
       return;
     case 'noSuchAddress':
-      throw nothingHere(request);
+      throw noRoute(request);
     case 'forged':
-      throw new Problem('unauthorised', 'the notification does not carry the security token');
+      throw new Problem('unauthorised', 'The notification does not contain the security token.');
     case 'unreadable':
-      throw new Problem('badInput', 'the body holds no delivery information');
+      throw new Problem('badInput', 'The body contains no delivery information.');
     case 'full':
-      throw new Problem('unavailable', 'too many notifications wait to be settled');
+      throw new Problem('unavailable', 'Too many notifications are waiting to be settled.');
     default:
-      received satisfies never;
+      outcome satisfies never;
   }
 }

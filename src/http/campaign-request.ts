@@ -1,109 +1,172 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { readMoment } from '../campaign/moment.js';
-import { type InvalidRow, invalidRow } from '../campaign/views.js';
 import { DURATION_FORM, parseDuration } from '../duration.js';
 import type { CampaignInput } from '../import/campaign-input.js';
-import { MOST_MEMBERS } from './validation.js';
+import { allowsLane, apiKeyOf, requireLane } from './access.js';
+import { abortOnClose } from './connections.js';
+import { invalidMember, Problem } from './problem.js';
+import type { HttpOptions } from './routes.js';
+import { readUpload } from './upload.js';
+import { MAX_MEMBERS } from './validation.js';
 
-/** A campaign as it is asked for over HTTP: the words of the command line and the library. */
+/*
+ * A campaign as a client requests it, and its translation into the input of the library. The members have the names of the
+ * command line's options.
+ */
 
-const filled = z.string().trim().min(1).max(200);
+const text = z.string().trim().min(1).max(200);
 
-/** Whose national spelling is meant, in letters of either case. */
+/** The country of nationally written numbers, in upper or lower case. */
 export const country = z
   .string()
-  .regex(/^[A-Za-z]{2}$/, 'must be two letters of ISO 3166, such as GB')
+  .regex(/^[A-Za-z]{2}$/, 'Use two letters of ISO 3166, such as GB')
   .optional()
-  .describe('Country whose national spelling numbers may be in; default: DEFAULT_COUNTRY');
+  .describe('The country (ISO 3166) of numbers that are written nationally. Default: DEFAULT_COUNTRY.');
 
-const order = {
+const details = {
   message: z
     .string()
     .min(1)
     .max(20_000)
-    .describe('The text, with placeholders such as `{{name}}` that are columns of the list'),
-  sender: filled
+    .describe('The text. Placeholders such as `{{name}}` are replaced by the values of each recipient.'),
+  sender: text
     .optional()
-    .describe('A number of up to 15 digits, or a text of up to 11 letters; default: SENDER_ADDRESS'),
-  senderName: filled.optional().describe('A name for the sending application; default: SENDER_NAME'),
-  lane: filled.optional().describe('Default: the first lane, or the only one of the key'),
-  name: filled.optional().describe('For people; default: the time'),
+    .describe('A number of up to 15 digits, or a name of up to 11 characters. Default: SENDER_ADDRESS.'),
+  senderName: text.optional().describe('A name for the sending application. Default: SENDER_NAME.'),
+  lane: text.optional().describe('Default: the first lane, or the only lane of the key.'),
+  name: text.optional().describe('A name for people to read. Default: the time.'),
   country,
   at: z
     .string()
-    .refine((text) => readMoment(text).kind === 'moment', {
-      error: 'must be an ISO 8601 time with its zone, such as 2030-05-01T09:00+01:00',
+    .refine((time) => readMoment(time).kind === 'moment', {
+      error: 'Use ISO 8601 with a time zone, such as 2030-05-01T09:00+01:00',
     })
     .optional()
-    .describe('When sending begins, ISO 8601 with its zone; default: now'),
+    .describe('When sending starts, in ISO 8601 with a time zone. Default: now.'),
   priority: z.enum(['high', 'normal']).optional(),
   validFor: z
     .string()
-    .refine((text) => (parseDuration(text) ?? 0) > 0, `must be longer than nothing, and ${DURATION_FORM}`)
+    .refine((time) => (parseDuration(time) ?? 0) > 0, `Use a duration greater than zero: ${DURATION_FORM}`)
     .optional()
-    .describe('After this long from its beginning what was not sent lapses, such as `24h`'),
-  skipInvalid: z.boolean().optional().describe('Leave bad rows out; without it one of them refuses the list'),
-  again: z.boolean().optional().describe('Allow what equals a campaign of the last 24 hours'),
+    .describe('Messages that have not been sent this long after the start lapse. For example: `24h`.'),
+  skipInvalid: z
+    .boolean()
+    .optional()
+    .describe('Leave out invalid rows. Otherwise one invalid row rejects the whole list.'),
+  again: z
+    .boolean()
+    .optional()
+    .describe('Allow a campaign that equals one of the last 24 hours (same list, text, and sender).'),
 };
 
-const MOST_LETTERS = 5_000;
+const MAX_VALUE_LENGTH = 5_000;
 const value = z.union(
-  [z.string().max(MOST_LETTERS), z.number(), z.null()],
-  `must be a number, or a text of up to ${MOST_LETTERS} letters`,
+  [z.string().max(MAX_VALUE_LENGTH), z.number(), z.null()],
+  `Use a number, null, or a string of up to ${MAX_VALUE_LENGTH} characters`,
 );
-/** Only what is no row is refused here. A row whose number or value is missing is a bad row, in JSON as in a CSV. */
+/** The schema rejects only what is not a row. A row without a number or a value is an invalid row, as in a CSV. */
 const recipient = z
-  .object({ to: value.optional().describe('The number, in any spelling; a row without one is a bad row') })
-  .catchall(value.describe('A value for the placeholder of that name; null is none'))
+  .object({
+    to: value.optional().describe('The number, in any common spelling. A row without one is an invalid row.'),
+  })
+  .catchall(value.describe('The value for the placeholder with this name. null means no value.'))
   .meta({
-    description:
-      'A number, and a value for each placeholder of the text: `{ "to": "+447700900123", "name": "Ada" }`',
-    maxProperties: MOST_MEMBERS,
+    description: 'A number and the values for the placeholders: `{ "to": "+447700900123", "name": "Ada" }`',
+    maxProperties: MAX_MEMBERS,
   });
 
-/** A campaign whole: `POST /v1/campaigns` with `application/json`. */
+/** A campaign with its recipients: `application/json`. */
 export const campaignRequest = z
-  .strictObject({ recipients: z.array(recipient).min(1, 'must hold a recipient at least'), ...order })
+  .strictObject({ recipients: z.array(recipient).min(1), ...details })
   .meta({ id: 'CampaignRequest' });
 
-/** A campaign whose list follows as a CSV: the part `campaign` of `multipart/form-data`. */
-export const campaignOrder = z
+/** A campaign whose recipients follow as CSV: the part `campaign` of `multipart/form-data`. */
+export const campaignDetails = z
   .strictObject({
-    ...order,
-    toColumn: filled.optional().describe('The column of the numbers; default: found by its name and values'),
+    ...details,
+    toColumn: text.optional().describe('The column of the numbers. Default: found by its name and values.'),
   })
-  .meta({ id: 'CampaignOrder' });
+  .meta({ id: 'CampaignDetails' });
 
-/** See {@link campaignOrder}. */
-export type CampaignOrder = z.output<typeof campaignOrder>;
+type CampaignDetails = z.output<typeof campaignDetails>;
 
-/** A bad row, without the row itself: whoever asks has it. */
-export const badRow = z.object({
-  line: invalidRow.unwrap().shape.line,
-  column: invalidRow.unwrap().shape.column,
-  reason: invalidRow.unwrap().shape.reason,
-});
+/** A request that creates or previews a campaign. */
+export type CampaignRequest = FastifyRequest<{ Body: z.output<typeof campaignRequest> | null }>;
 
-/** See {@link badRow}. */
-export function badRows(rows: readonly InvalidRow[]): z.output<typeof badRow>[] {
-  return rows.map(({ line, column, reason }) => ({ line, column, reason }));
+/** Reads the requested campaign: all of it from JSON, or from a form as far as its list. */
+export async function readCampaign(
+  request: CampaignRequest,
+  reply: FastifyReply,
+  { config }: HttpOptions,
+): Promise<CampaignInput> {
+  const signal = abortOnClose(request, reply);
+  if (request.isMultipart()) {
+    const { campaign, list } = await readUpload(request, campaignDetails, config.http.maxUploadBytes);
+    return { ...inputOf(request, campaign, config), recipients: list, signal };
+  }
+  if (request.body === null) throw new Problem('badInput', 'The body is empty. Send a campaign.');
+  const { recipients, ...campaign } = request.body;
+  return { ...inputOf(request, campaign, config), recipients: rowsOf(recipients), signal };
 }
 
-/** The order in the library's words. */
-export function inputOf(
-  { at, validFor, country, ...rest }: CampaignOrder,
-  recipients: CampaignInput['recipients'],
-): CampaignInput {
+function inputOf(
+  request: CampaignRequest,
+  { at, validFor, country, ...campaign }: CampaignDetails,
+  config: HttpOptions['config'],
+): Omit<CampaignInput, 'recipients'> {
+  if (campaign.sender === undefined && config.senderAddress === undefined) {
+    throw invalidMember(
+      'sender',
+      'It is missing, and there is no default (SENDER_ADDRESS). Use a number, or a name of up to 11 characters',
+    );
+  }
+  const moment = at === undefined ? undefined : readMoment(at);
   return {
-    ...rest,
-    recipients,
+    ...campaign,
+    lane: laneOf(request, campaign.lane, config),
     country: country?.toUpperCase(),
-    at: at === undefined ? undefined : momentOf(at),
+    at: moment?.kind === 'moment' ? moment.at : undefined,
     validForMs: validFor === undefined ? undefined : parseDuration(validFor),
   };
 }
 
-function momentOf(text: string): number | undefined {
-  const read = readMoment(text);
-  return read.kind === 'moment' ? read.at : undefined;
+/** The requested lane, or the only one of the key. An error names no lanes that the key may not use. */
+function laneOf(
+  request: CampaignRequest,
+  requested: string | undefined,
+  { lanes }: HttpOptions['config'],
+): string | undefined {
+  const key = apiKeyOf(request);
+  if (requested === undefined && key.lanes === null) return undefined;
+  if (requested !== undefined) requireLane(key, requested);
+  // The lanes of a key may have been removed from the configuration since the key was created.
+  const names = lanes.map(({ name }) => name).filter((name) => allowsLane(key, name));
+  if (requested !== undefined) {
+    if (names.includes(requested)) return requested;
+    throw invalidMember('lane', `There is no lane ${requested}. The lanes are: ${names.join(', ')}`);
+  }
+  const [only] = names;
+  if (only === undefined) throw invalidMember('lane', 'The lanes of this key no longer exist');
+  if (names.length === 1) return only;
+  throw invalidMember('lane', `Name a lane: this key may use ${names.join(', ')}`);
+}
+
+type JsonRow = Readonly<Record<string, string | number | null | undefined>>;
+
+/**
+ * The recipients of a JSON body as the library takes them. The library takes the members of the first row as the columns,
+ * but here any row may lack members without a value, so the first row is given the members of all.
+ */
+function* rowsOf(recipients: readonly JsonRow[]): Generator<JsonRow & { readonly to: string }> {
+  const names = new Set<string>();
+  for (const row of recipients) {
+    for (const name of Object.keys(row)) names.add(name);
+    // A million rows with members of their own would otherwise result in a million columns.
+    if (names.size > MAX_MEMBERS) break;
+  }
+  const columns = Object.fromEntries([...names].slice(0, MAX_MEMBERS).map((name) => [name, '']));
+  for (const [at, row] of recipients.entries()) {
+    yield { ...(at === 0 ? columns : {}), ...row, to: String(row['to'] ?? '') };
+  }
 }

@@ -1,148 +1,60 @@
 import { z } from 'zod';
 import { CAMPAIGN_ID } from '../campaign/campaign-id.js';
-import { CAMPAIGN_STATES, campaignStatus, preview } from '../campaign/views.js';
-import { systemClock } from '../clock.js';
-import { keyOf, mustStillStand } from './access.js';
-import { campaignId, mustSeeCampaign } from './campaign-id.js';
-import { badRow, badRows, campaignRequest } from './campaign-request.js';
-import { ownIdempotencyKey, refusalOf } from './enqueue.js';
-import { campaignAsked } from './parse-campaign.js';
-import { waitedForAtTheEnd } from './pending-requests.js';
+import { InputError } from '../campaign/errors.js';
+import { RECIPIENT_STATES } from '../campaign/recipient.js';
+import { CAMPAIGN_STATES, campaignStatus } from '../campaign/views.js';
+import { formatReport } from '../reporting/report-file.js';
+import { parseReportedStatus } from '../reporting/reported-status.js';
+import { apiKeyOf, campaignId, requireCampaign } from './access.js';
+import { sendStream } from './body-stream.js';
 import { Problem } from './problem.js';
-import { answered, refused } from './responses.js';
-import type { Routes } from './routes.js';
-
-const count = z.int().min(0);
-
-/** What became of a campaign that was asked for: the members of `volley send --json`. */
-const created = z
-  .object({
-    id: z.string(),
-    recipients: count,
-    duplicates: count,
-    invalid: count,
-    suppressed: count,
-    existing: z.boolean().describe('It was made before with this idempotency key; nothing was added'),
-    problems: z.array(badRow).describe('The first 20 bad rows that were left out'),
-  })
-  .meta({ id: 'CampaignCreated' });
-
-const idempotency = z.looseObject({
-  'idempotency-key': z
-    .string()
-    .min(1)
-    .max(255)
-    .optional()
-    .describe(
-      'The same key makes no second campaign while the first is kept: the same content is answered with that, other content is refused',
-    ),
-});
+import { count, jsonResponse, problemResponses, type Routes } from './routes.js';
 
 const page = z.object({
   campaigns: z.array(campaignStatus),
-  nextCursor: z.string().nullable().describe('Give it as `cursor` for those that follow; null at the end'),
+  nextCursor: z.string().nullable().describe('The `cursor` of the next page; null on the last page'),
 });
 
-/** Making campaigns, seeing what they would come to, and how they stand. */
-export const campaigns: Routes = (app, options) => {
-  const { volley, clock = systemClock } = options;
-  const seenThrough = waitedForAtTheEnd(app);
+const REPORT_TYPES = {
+  csv: 'text/csv; charset=utf-8; header=present',
+  ndjson: 'application/x-ndjson',
+} as const;
 
-  app.post(
-    '/campaigns',
-    {
-      config: { scope: 'send', takesUpload: true },
-      schema: {
-        operationId: 'createCampaign',
-        summary: 'Make a campaign',
-        description:
-          'From JSON, or from a form whose second part is the list as CSV, which is imported as it comes in, however long it is. Nothing is sent before all of it is there; of a list that breaks off nothing is kept. 201 for a new campaign, 200 for one that was made before with the same idempotency key.',
-        tags: ['Campaigns'],
-        headers: idempotency,
-        body: campaignRequest.nullable(),
-        response: {
-          200: answered('The campaign that was made before with this idempotency key', created),
-          201: answered('The campaign that was made; `location` is its address', created),
-          ...refused('repeated', 'invalidRows', 'conflict'),
-        },
-      },
-    },
-    async (request, reply) => {
-      const input = await campaignAsked(request, reply, options);
-      const { at } = input;
-      const mustBeToCome = (): void => {
-        if (at !== undefined && at <= clock()) throw new Problem('badInput', 'at: it has passed', PASSED);
-      };
-      const given = request.headers['idempotency-key'];
-      // What is asked for again may by now be past, and is answered all the same.
-      if (given === undefined) mustBeToCome();
-      const outcome = await seenThrough(
-        volley.enqueue({
-          ...input,
-          idempotencyKey: ownIdempotencyKey(keyOf(request), input, given),
-          repeatsWithin: keyOf(request).lanes === null ? undefined : 'lane',
-          async confirm() {
-            // A list may take an hour to come in.
-            await mustStillStand(volley, request);
-            mustBeToCome();
-            return true;
-          },
-        }),
-      );
-      if (!('recipients' in outcome))
-        throw await refusalOf(volley, keyOf(request), outcome, request.isMultipart());
-      const { id, recipients, duplicates, invalid, suppressed } = outcome;
-      const existing = outcome.kind === 'existing';
-      const problems = badRows(outcome.preview.problems);
-      return reply
-        .code(existing ? 200 : 201)
-        .header('location', `/v1/campaigns/${id}`)
-        .send({ id, recipients, duplicates, invalid, suppressed, existing, problems });
-    },
-  );
+/** Accepts every spelling that {@link parseReportedStatus} accepts; the OpenAPI document lists the states. */
+const reportedStatus = z.preprocess(
+  (text) => (typeof text === 'string' ? (parseReportedStatus(text) ?? text) : text),
+  z.enum(RECIPIENT_STATES),
+);
 
-  app.post(
-    '/preview',
-    {
-      config: { scope: 'send', takesUpload: true },
-      schema: {
-        operationId: 'previewCampaign',
-        summary: 'See what a campaign would come to',
-        description: 'Takes what makes a campaign; nothing is stored and nothing is sent.',
-        tags: ['Campaigns'],
-        body: campaignRequest.nullable(),
-        response: { 200: answered('What it would come to', preview) },
-      },
-    },
-    async (request, reply) => {
-      return volley.preview(await campaignAsked(request, reply, options));
-    },
-  );
+const commandProblems = problemResponses('notFound', 'invalidState');
 
+/** Lists campaigns, shows their status and report, and pauses, resumes, cancels, and resolves them. */
+export const campaigns: Routes = (app, { volley }) => {
   app.get(
     '/campaigns',
     {
       config: { scope: 'read' },
       schema: {
         operationId: 'listCampaigns',
-        summary: 'List campaigns, the newest first',
-        description: 'A page may be short, or empty, before the end: go on until `nextCursor` is null.',
+        summary: 'List campaigns',
+        description:
+          'The newest come first. A page may be short or empty before the last one: continue until `nextCursor` is null.',
         tags: ['Campaigns'],
         querystring: z.strictObject({
           state: z.enum(CAMPAIGN_STATES).optional(),
-          limit: z.coerce.number().int().min(1).max(200).default(50).describe('How many at most'),
+          limit: z.coerce.number().int().min(1).max(200).default(50).describe('The page size'),
           cursor: z
             .string()
-            .regex(CAMPAIGN_ID, 'is none that was given: take `nextCursor` of the page before')
+            .regex(CAMPAIGN_ID, 'Use the `nextCursor` of the previous page')
             .optional()
-            .describe('`nextCursor` of the page before'),
+            .describe('The `nextCursor` of the previous page'),
         }),
-        response: { 200: answered('A page of them, the newest first', page) },
+        response: { 200: jsonResponse('A page of campaigns, newest first', page) },
       },
     },
     async (request) => {
       const { state, limit, cursor } = request.query;
-      const lanes = keyOf(request).lanes ?? undefined;
+      const lanes = apiKeyOf(request).lanes ?? undefined;
       const found = await volley.page({ state, limit, after: cursor, lanes });
       return { campaigns: found.campaigns, nextCursor: found.next };
     },
@@ -154,17 +66,205 @@ export const campaigns: Routes = (app, options) => {
       config: { scope: 'read' },
       schema: {
         operationId: 'getCampaign',
-        summary: 'See how a campaign stands',
+        summary: 'Get the status of a campaign',
         tags: ['Campaigns'],
         params: campaignId,
-        response: { 200: answered('How it stands now', campaignStatus), ...refused('notFound') },
+        response: {
+          200: jsonResponse('The current status', campaignStatus),
+          ...problemResponses('notFound'),
+        },
       },
     },
     async (request) => {
-      await mustSeeCampaign(volley, request, request.params.id);
+      await requireCampaign(volley, request, request.params.id);
       return volley.status(request.params.id);
+    },
+  );
+
+  app.get(
+    '/campaigns/:id/report',
+    {
+      config: { scope: 'read' },
+      schema: {
+        operationId: 'getReport',
+        summary: 'Get the report of a campaign',
+        description:
+          'Streams one line for each recipient, in the order of the list; recipients suppressed during the import come last. An incomplete response ends without its last chunk, which HTTP clients report as an error. In CSV, a reason or id that a spreadsheet would read as a formula is preceded by an apostrophe.',
+        tags: ['Campaigns'],
+        params: campaignId,
+        querystring: z.strictObject({
+          format: z
+            .enum(['csv', 'ndjson'])
+            .default('csv')
+            .describe('CSV with a header line, or one JSON object per line'),
+          status: reportedStatus
+            .optional()
+            .describe(
+              'Only recipients with this status. `delivered` is short for `deliveredToTerminal`, and the spelling of the messaging interface (`DeliveredToTerminal`) is accepted, too.',
+            ),
+        }),
+        response: {
+          200: {
+            description: 'The report',
+            content: { 'text/csv': { schema: z.string() }, 'application/x-ndjson': { schema: z.string() } },
+          },
+          ...problemResponses('notFound'),
+        },
+      },
+    },
+    async (request, reply) => {
+      const { id } = request.params;
+      await requireCampaign(volley, request, id);
+      const { format, status } = request.query;
+      const rows = volley.report(id, status === undefined ? {} : { status });
+      reply
+        .type(REPORT_TYPES[format])
+        .header('content-disposition', `attachment; filename="${id}.${format}"`);
+      return sendStream(reply, formatReport(rows, format), volley);
+    },
+  );
+
+  app.post(
+    '/campaigns/:id/pause',
+    {
+      config: { scope: 'operate' },
+      schema: {
+        operationId: 'pauseCampaign',
+        summary: 'Pause a campaign',
+        description:
+          'After the response, no request of the campaign starts. `inFlight` requests are still in flight.',
+        tags: ['Campaigns'],
+        params: campaignId,
+        response: {
+          200: jsonResponse(
+            'The campaign is paused',
+            z.object({ id: z.string(), state: z.literal('paused'), inFlight: count }),
+          ),
+          ...commandProblems,
+        },
+      },
+    },
+    async (request) => {
+      const { id } = request.params;
+      await requireCampaign(volley, request, id);
+      const { inFlight } = await inValidState(volley.pause(id));
+      return { id, state: 'paused' as const, inFlight };
+    },
+  );
+
+  app.post(
+    '/campaigns/:id/resume',
+    {
+      config: { scope: 'operate' },
+      schema: {
+        operationId: 'resumeCampaign',
+        summary: 'Resume a paused campaign',
+        tags: ['Campaigns'],
+        params: campaignId,
+        response: {
+          200: jsonResponse(
+            'The campaign and its new state',
+            z.object({ id: z.string(), state: z.string() }),
+          ),
+          ...commandProblems,
+        },
+      },
+    },
+    async (request) => {
+      const { id } = request.params;
+      await requireCampaign(volley, request, id);
+      await inValidState(volley.resume(id));
+      const { state } = await volley.status(id);
+      return { id, state };
+    },
+  );
+
+  app.post(
+    '/campaigns/:id/cancel',
+    {
+      config: { scope: 'operate' },
+      schema: {
+        operationId: 'cancelCampaign',
+        summary: 'Cancel a campaign permanently',
+        description:
+          'After the response, no request of the campaign starts. Delivery reports of messages already sent still arrive.',
+        tags: ['Campaigns'],
+        params: campaignId,
+        response: {
+          200: jsonResponse(
+            'The campaign is cancelled',
+            z.object({
+              id: z.string(),
+              state: z.literal('cancelled'),
+              cancelled: count.describe('Recipients that receive no message'),
+              inFlight: count.describe('Requests still in flight'),
+            }),
+          ),
+          ...commandProblems,
+        },
+      },
+    },
+    async (request) => {
+      const { id } = request.params;
+      await requireCampaign(volley, request, id);
+      const { cancelled, inFlight } = await inValidState(volley.cancel(id));
+      return { id, state: 'cancelled' as const, cancelled, inFlight };
+    },
+  );
+
+  app.post(
+    '/campaigns/:id/resolve',
+    {
+      config: { scope: 'operate' },
+      schema: {
+        operationId: 'resolveCampaign',
+        summary: 'Resolve requests with an unknown outcome',
+        description:
+          'Decides what happens to requests that may or may not have been accepted. `resend` sends the messages again, at the risk that recipients receive them twice; `abandon` gives them up; `accepted` counts them as accepted. Without `request`, all of the campaign are resolved.',
+        tags: ['Campaigns'],
+        params: campaignId,
+        body: z.strictObject({
+          as: z.enum(['resend', 'abandon', 'accepted']),
+          request: z
+            .string()
+            .min(1)
+            .max(100)
+            .optional()
+            .describe('Only this request, by the reference that the status of the campaign shows'),
+        }),
+        response: {
+          200: jsonResponse(
+            'The requests and recipients that were resolved',
+            z.object({
+              requests: count,
+              recipients: count,
+              tooEarly: z
+                .object({ requests: count, until: z.string() })
+                .readonly()
+                .nullable()
+                .describe(
+                  'Requests that were not resolved because a worker may still be sending them, and when that can no longer be',
+                ),
+            }),
+          ),
+          ...commandProblems,
+        },
+      },
+    },
+    async (request) => {
+      const { id } = request.params;
+      await requireCampaign(volley, request, id);
+      return inValidState(volley.resolve(id, request.body));
     },
   );
 };
 
-const PASSED = { errors: [{ pointer: '/at', message: 'it has passed; leave it out to send at once' }] };
+/** The input of these commands has been validated, so what the library rejects is the state of the campaign. */
+async function inValidState<Result>(command: Promise<Result>): Promise<Result> {
+  try {
+    return await command;
+  } catch (error) {
+    if (error instanceof InputError) throw new Problem('invalidState', error.message);
+    throw error;
+  }
+}

@@ -1,69 +1,106 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Problem } from './problem.js';
 
 const CLOSE_IDLE_EVERY_MS = 100;
 
 /**
- * Answers under way are seen through to their last byte, and then their connections closed, which their callers would
- * keep for the next. Node would cut those off whose end is written but not yet taken in, and wait for connections on
- * which nothing was ever asked; clients make some beforehand. A request that has not come in whole after a while is cut
- * off: its caller may have stopped midway, and would have an hour.
+ * Closes connections in an orderly way when the app closes: responses finish to their last byte, idle connections are
+ * closed, and requests that are still incomplete after `graceMs` are cut off. Node alone would cut off a response that is
+ * written but not yet received, would wait for connections that never carried a request, and would give an upload that
+ * stopped halfway an hour.
  */
-export function endInGoodOrder(app: FastifyInstance, graceMs: number): void {
+export function drainConnections(app: FastifyInstance, graceMs: number): void {
   const { server } = app;
-  const underWay = new Map<Socket, Set<IncomingMessage>>();
+  const requestsOf = new Map<Socket, Set<IncomingMessage>>();
   server.on('connection', (socket: Socket) => {
-    underWay.set(socket, new Set());
-    socket.once('close', () => underWay.delete(socket));
+    requestsOf.set(socket, new Set());
+    socket.once('close', () => requestsOf.delete(socket));
   });
-  server.on('request', (request, answer) => {
-    const own = underWay.get(request.socket);
-    own?.add(request);
-    answer.once('close', () => own?.delete(request));
+  server.on('request', (request, response) => {
+    const requests = requestsOf.get(request.socket);
+    requests?.add(request);
+    response.once('close', () => requests?.delete(request));
   });
-  // What Node and Fastify call, too, when they close.
+  // Node and Fastify call this, too, when they close.
   server.closeIdleConnections = () => {
-    for (const [socket, requests] of underWay) if (requests.size === 0) socket.destroy();
+    for (const [socket, requests] of requestsOf) if (requests.size === 0) socket.destroy();
   };
-  const cutOff = (): void => {
-    for (const [socket, requests] of underWay) {
-      if ([...requests].some(({ complete }) => !complete)) socket.destroy();
-    }
-  };
-  const closing: NodeJS.Timeout[] = [];
+  const timers: NodeJS.Timeout[] = [];
   app.addHook('preClose', async () => {
-    closing.push(setInterval(() => server.closeIdleConnections(), CLOSE_IDLE_EVERY_MS));
-    closing.push(setTimeout(cutOff, graceMs));
+    timers.push(setInterval(() => server.closeIdleConnections(), CLOSE_IDLE_EVERY_MS));
+    timers.push(
+      setTimeout(() => {
+        for (const [socket, requests] of requestsOf) {
+          if ([...requests].some(({ complete }) => !complete)) socket.destroy();
+        }
+      }, graceMs),
+    );
   });
   app.addHook('onClose', async () => {
-    for (const timer of closing) clearInterval(timer);
+    for (const timer of timers) clearInterval(timer);
   });
 }
 
 /**
- * Whoever is answered while he still sends is heard out for a while: a connection that is closed at once would take the
- * answer with it. But not for as long as he likes. What comes is thrown away: of a body that somebody began to read the
- * rest would stay where it is, and his next request behind it.
+ * Reads and discards the rest of a body after its response, so that the client receives the response and can send its next
+ * request. After `lingerMs` the connection is closed.
  */
-export function hearOut(request: IncomingMessage, ms: number): void {
+export function discardBody(request: IncomingMessage, lingerMs: number): void {
   if (request.destroyed) return;
   request.unpipe().resume();
   if (request.complete) return;
-  const letGo = setTimeout(() => request.destroy(), ms);
-  const hold = (): void => clearTimeout(letGo);
-  request.once('end', hold).once('close', hold);
+  const timer = setTimeout(() => request.destroy(), lingerMs);
+  const stop = (): void => clearTimeout(timer);
+  request.once('end', stop).once('close', stop);
 }
 
-/** What is no HTTP, or comes too slowly, is answered once and let go. */
-export function refuseNoise(error: Error & { code?: string }, socket: Socket): void {
+/** Answers bytes that are not HTTP, or that arrive too slowly, with one 400 and closes the connection. */
+export function rejectNonHttp(error: Error & { code?: string }, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
     return;
   }
-  const body = JSON.stringify(new Problem('badInput', 'this is no HTTP request, or came too slowly'));
+  const body = JSON.stringify(
+    new Problem('badInput', 'This is not a valid HTTP request, or it arrived too slowly.'),
+  );
   socket.end(
     `HTTP/1.1 400 Bad Request\r\ncontent-type: application/problem+json\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
   );
+}
+
+/**
+ * Calls back once when the response or its connection is closed; immediately if the connection already is. A response that
+ * is queued behind another on the same connection (pipelining) emits no event of its own when the connection breaks.
+ */
+export function onClose(
+  { raw: { socket } }: FastifyRequest,
+  { raw }: FastifyReply,
+  callback: () => void,
+): void {
+  if (socket.destroyed) {
+    callback();
+    return;
+  }
+  let isClosed = false;
+  const close = (): void => {
+    // Node emits one of the two events from within the other.
+    if (isClosed) return;
+    isClosed = true;
+    raw.off('close', close);
+    socket.off('close', close);
+    callback();
+  };
+  // One listener for each response in the queue.
+  socket.setMaxListeners(0);
+  raw.on('close', close);
+  socket.on('close', close);
+}
+
+/** Aborts when the client disconnects: the result would reach no client. */
+export function abortOnClose(request: FastifyRequest, reply: FastifyReply): AbortSignal {
+  const controller = new AbortController();
+  onClose(request, reply, () => controller.abort(new Problem('badInput', 'The client disconnected.')));
+  return controller.signal;
 }

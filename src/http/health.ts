@@ -1,25 +1,24 @@
 import { z } from 'zod';
 import { Problem } from './problem.js';
-import { answered, refused } from './responses.js';
-import type { Routes } from './routes.js';
+import { jsonResponse, problemResponses, type Routes } from './routes.js';
 
-/** Longer than a slow answer, shorter than whoever asks is patient. */
-const REDIS_ANSWERS_WITHIN_MS = 2_000;
+/** Longer than a slow response, shorter than the usual timeout of a health check. */
+const PING_WITHIN_MS = 2_000;
 
-const fine = z.object({ status: z.literal('ok') });
+const ok = z.object({ status: z.literal('ok') });
 
-/** Whether the process lives, and whether it is of any use now. Both need no key, and tell nothing else. */
+/** The health checks. They require no key and reveal nothing else. */
 export const health: Routes = (app, { volley }) => {
   app.get(
     '/healthz',
     {
       schema: {
         operationId: 'isAlive',
-        summary: 'Whether the process lives',
-        description: 'Says nothing of Redis: a process that cannot reach it is not mended by ending it.',
+        summary: 'Check that the process is alive',
+        description: 'Does not depend on Redis: restarting the process would not bring Redis back.',
         tags: ['Operation'],
         security: [],
-        response: { 200: answered('It lives', fine) },
+        response: { 200: jsonResponse('The process is alive', ok) },
       },
     },
     async () => ({ status: 'ok' as const }),
@@ -29,18 +28,18 @@ export const health: Routes = (app, { volley }) => {
     {
       schema: {
         operationId: 'isReady',
-        summary: 'Whether requests can be served',
-        description: 'Asks Redis. 503 while it does not answer within two seconds.',
+        summary: 'Check that the process can serve requests',
+        description: 'Returns 503 if Redis does not respond within two seconds.',
         tags: ['Operation'],
         security: [],
-        response: { 200: answered('Redis answers', fine), ...refused('unavailable') },
+        response: { 200: jsonResponse('Redis responds', ok), ...problemResponses('unavailable') },
       },
     },
     async () => {
       try {
-        await volley.ping(REDIS_ANSWERS_WITHIN_MS);
+        await volley.ping(PING_WITHIN_MS);
       } catch {
-        throw new Problem('unavailable', 'Redis does not answer', { headers: { 'retry-after': '2' } });
+        throw new Problem('unavailable', 'Redis does not respond.', { headers: { 'retry-after': '2' } });
       }
       return { status: 'ok' as const };
     },

@@ -1,21 +1,19 @@
+import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { type LaneStatus, laneStatus } from '../campaign/views.js';
-import { keyOf, maySee, mustSee } from './access.js';
+import { allowsLane, apiKeyOf, requireLane } from './access.js';
 import { Problem } from './problem.js';
-import { answered, refused } from './responses.js';
-import type { Routes } from './routes.js';
+import { jsonResponse, problemResponses, type Routes } from './routes.js';
 
 const laneName = z.strictObject({ name: z.string().min(1).max(100) });
-const commanded = z.object({ lane: z.string(), state: z.string() });
+const laneState = z.object({ lane: z.string(), state: z.string() });
 
-/** The lanes that a key may see. */
+/** Shows the status of lanes, and pauses and resumes them. */
 export const lanes: Routes = (app, { volley }) => {
-  const lanesOf = async (request: Parameters<typeof keyOf>[0]): Promise<LaneStatus[]> =>
-    (await volley.lanes()).filter(({ name }) => maySee(keyOf(request), name));
-  const laneOf = async (request: Parameters<typeof keyOf>[0], wanted: string): Promise<LaneStatus> => {
-    mustSee(keyOf(request), wanted);
+  const requireStatus = async (request: FastifyRequest, wanted: string): Promise<LaneStatus> => {
+    requireLane(apiKeyOf(request), wanted);
     const found = (await volley.lanes()).find(({ name }) => name === wanted);
-    if (found === undefined) throw new Problem('notFound', `there is no lane ${wanted}`);
+    if (found === undefined) throw new Problem('notFound', `There is no lane ${wanted}.`);
     return found;
   };
 
@@ -25,12 +23,16 @@ export const lanes: Routes = (app, { volley }) => {
       config: { scope: 'read' },
       schema: {
         operationId: 'listLanes',
-        summary: 'See how the lanes stand',
+        summary: 'List the lanes and their status',
+        description: 'Only the lanes that the key may use.',
         tags: ['Lanes'],
-        response: { 200: answered('How each lane stands now', z.object({ lanes: z.array(laneStatus) })) },
+        response: { 200: jsonResponse('The lanes', z.object({ lanes: z.array(laneStatus) })) },
       },
     },
-    async (request) => ({ lanes: await lanesOf(request) }),
+    async (request) => {
+      const key = apiKeyOf(request);
+      return { lanes: (await volley.lanes()).filter(({ name }) => allowsLane(key, name)) };
+    },
   );
 
   app.get(
@@ -39,13 +41,13 @@ export const lanes: Routes = (app, { volley }) => {
       config: { scope: 'read' },
       schema: {
         operationId: 'getLane',
-        summary: 'See how a lane stands',
+        summary: 'Get the status of a lane',
         tags: ['Lanes'],
         params: laneName,
-        response: { 200: answered('How it stands now', laneStatus), ...refused('notFound') },
+        response: { 200: jsonResponse('The current status', laneStatus), ...problemResponses('notFound') },
       },
     },
-    async (request) => laneOf(request, request.params.name),
+    async (request) => requireStatus(request, request.params.name),
   );
 
   app.post(
@@ -54,15 +56,15 @@ export const lanes: Routes = (app, { volley }) => {
       config: { scope: 'operate' },
       schema: {
         operationId: 'pauseLane',
-        summary: 'Hold a lane',
-        description: 'None of its requests starts before it is resumed.',
+        summary: 'Pause a lane',
+        description: 'No request of the lane starts until you resume it. Its state becomes `held`.',
         tags: ['Lanes'],
         params: laneName,
-        response: { 200: answered('It is held', commanded), ...refused('notFound') },
+        response: { 200: jsonResponse('The lane is held', laneState), ...problemResponses('notFound') },
       },
     },
     async (request) => {
-      const { name } = await laneOf(request, request.params.name);
+      const { name } = await requireStatus(request, request.params.name);
       await volley.pauseLane(name);
       return { lane: name, state: 'held' };
     },
@@ -74,17 +76,20 @@ export const lanes: Routes = (app, { volley }) => {
       config: { scope: 'operate' },
       schema: {
         operationId: 'resumeLane',
-        summary: 'Open a lane that was held, paused or stopped',
-        description: 'What stopped it should be mended first.',
+        summary: 'Resume a held, paused, or stopped lane',
+        description: 'If an error stopped the lane, fix its cause first.',
         tags: ['Lanes'],
         params: laneName,
-        response: { 200: answered('What it is in now', commanded), ...refused('notFound') },
+        response: {
+          200: jsonResponse('The lane and its new state', laneState),
+          ...problemResponses('notFound'),
+        },
       },
     },
     async (request) => {
-      const { name } = await laneOf(request, request.params.name);
+      const { name } = await requireStatus(request, request.params.name);
       await volley.resumeLane(name);
-      const { state } = await laneOf(request, name);
+      const { state } = await requireStatus(request, name);
       return { lane: name, state };
     },
   );

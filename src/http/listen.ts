@@ -3,7 +3,7 @@ import type { LocalConfig } from '../config/index.js';
 import type { Events } from '../events/events.js';
 import type { HttpApp } from './app.js';
 
-/** Listens as it is set, and returns the address. Rejects with an InputError for a place that cannot be had. */
+/** Listens on HTTP_HOST and HTTP_PORT, and returns the address. Throws an InputError if the port cannot be used. */
 export async function listen(app: HttpApp, { http }: LocalConfig, events: Events): Promise<string> {
   const { host, port } = http;
   try {
@@ -15,15 +15,15 @@ export async function listen(app: HttpApp, { http }: LocalConfig, events: Events
     switch (code) {
       case 'EADDRINUSE':
         throw new InputError(
-          `port ${port} of ${host} is taken: set HTTP_PORT to another, or to 0 for any that is free`,
+          `port ${port} of ${host} is in use: set HTTP_PORT to another port, or to 0 for any free one`,
         );
       case 'EACCES':
         throw new InputError(
-          `port ${port} of ${host} may not be used by this user: set HTTP_PORT to one above 1023`,
+          `this user may not use port ${port} of ${host}: set HTTP_PORT to 1024 or higher`,
         );
       case 'EADDRNOTAVAIL':
       case 'ENOTFOUND':
-        throw new InputError(`${host} is no address of this machine: mend HTTP_HOST`);
+        throw new InputError(`${host} is not an address of this machine: correct HTTP_HOST`);
       default:
         throw error;
     }

@@ -1,36 +1,38 @@
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { createMetrics } from '../metrics/index.js';
-import { keyOf, mustSeeAll } from './access.js';
-import { onceOver } from './on-close.js';
+import { apiKeyOf, requireAllLanes } from './access.js';
+import { onClose } from './connections.js';
 import type { HttpOptions, Routes } from './routes.js';
 
 /**
- * Counts the requests of the whole app, whoever registers their routes. Returns the route at which Prometheus asks for
- * it, and for the fleet; docs/metrics.md is the catalogue.
+ * Measures every request of the app, and returns the route from which Prometheus scrapes these metrics and those of the
+ * fleet; docs/metrics.md lists them.
  */
-export function measured(whole: FastifyInstance, { volley, config }: HttpOptions): Routes {
+export function measureRequests(app: FastifyInstance, { volley, config }: HttpOptions): Routes {
   const metrics = createMetrics({ volley, lanes: config.lanes.map(({ name }) => name), role: 'http' });
-  const begin = metrics.http();
-  whole.addHook('onClose', async () => metrics.close());
-  whole.addHook('onRequest', async (request, reply) => {
+  const beginRequest = metrics.http();
+  app.addHook('onClose', async () => metrics.close());
+  app.addHook('onRequest', async (request, reply) => {
     const { method, routeOptions } = request;
-    const end = begin({ method, route: routeOptions.url ?? 'none' });
-    const began = performance.now();
-    // Unlike an answer, this comes also where whoever asked has gone.
-    onceOver(request, reply, () => {
-      end(reply.raw.headersSent ? reply.raw.statusCode : 'none', performance.now() - began);
+    const endRequest = beginRequest({ method, route: routeOptions.url ?? 'none' });
+    const startedAt = performance.now();
+    // Unlike `onResponse`, this also runs if the client disconnects.
+    onClose(request, reply, () => {
+      const status = reply.raw.headersSent ? reply.raw.statusCode : 'none';
+      endRequest(status, performance.now() - startedAt);
     });
   });
-  return (app) => {
-    app.get(
+  return (scope) => {
+    scope.get(
       '/metrics',
       {
         config: { scope: 'read' },
         schema: {
           operationId: 'getMetrics',
-          summary: 'Metrics for Prometheus',
-          description: 'In its text format. How the fleet stands is asked of Redis at each call.',
+          summary: 'Get metrics for Prometheus',
+          description:
+            'In the Prometheus text format. Each request reads the state of the fleet from Redis. The metrics cover all lanes, so the key must not be limited to lanes.',
           tags: ['Operation'],
           response: {
             200: { description: 'The metrics', content: { 'text/plain': { schema: z.string() } } },
@@ -38,7 +40,7 @@ export function measured(whole: FastifyInstance, { volley, config }: HttpOptions
         },
       },
       async (request, reply) => {
-        mustSeeAll(keyOf(request), 'what is counted');
+        requireAllLanes(apiKeyOf(request), 'Metrics');
         const parts = await Promise.all([metrics.fleet(), metrics.process()]);
         return reply.type(metrics.contentType).send(`${parts.join('\n')}\n`);
       },

@@ -1,77 +1,186 @@
 import { z } from 'zod';
-import { PROBLEM_CODES, type ProblemCode, problemKind } from './problem-kinds.js';
 
-/** One thing that is wrong, and where. */
-export const problemItem = z.looseObject({
+/*
+ * Every error response is a problem document (RFC 9457). This file is the catalogue of the kinds and their format.
+ */
+
+/** The kinds of problems in the order of their statuses: status, title, and when it occurs and what to do about it. */
+const KINDS = {
+  badInput: [
+    400,
+    'The request is invalid',
+    'A member, a header, or a part of the address is missing, invalid, or unknown; `errors` says which. Fix it before you retry: the same request fails again.',
+  ],
+  unauthorised: [
+    401,
+    'The API key is missing or invalid',
+    'Send `Authorization: Bearer vk_…` with a key that `volley keys create` printed and that has not been revoked.',
+  ],
+  forbidden: [
+    403,
+    'The API key does not allow this request',
+    'The key lacks the scope that the request requires, or it is limited to other lanes; `detail` says which. Create another key: the scopes and lanes of a key never change.',
+  ],
+  notFound: [
+    404,
+    'Not found',
+    'The campaign, lane, request, or address does not exist, or it belongs to a lane that the key may not use. A campaign is removed at the end of its retention period.',
+  ],
+  invalidState: [
+    409,
+    'The state of the campaign does not allow this',
+    'For example, you cannot pause a cancelled campaign. Nothing was changed. Read the `state` of the campaign.',
+  ],
+  repeated: [
+    409,
+    'The same campaign was created within the last 24 hours',
+    'It has the same list, text, and sender; `campaign` names it. If you retried because a response was lost, it is the campaign that you wanted. Send an `Idempotency-Key` to make retries safe. To send the messages once more, set `again`.',
+  ],
+  tooLarge: [
+    413,
+    'The body is too large',
+    'The JSON exceeds HTTP_MAX_JSON_MB, or the list exceeds HTTP_MAX_UPLOAD_MB. Nothing was stored. Upload a long list as CSV in a form, or split it into several campaigns.',
+  ],
+  unsupported: [
+    415,
+    'The content type or encoding of the body is not supported',
+    'Send JSON with `Content-Type: application/json`. To create or preview a campaign you can also send `multipart/form-data`. Compressed bodies are not supported. Some clients, such as curl, send another content type by default.',
+  ],
+  expectation: [
+    417,
+    'The `Expect` header is not supported',
+    'The only value that the server accepts is `100-continue`. Leave the header out.',
+  ],
+  invalidRows: [
+    422,
+    'The list contains invalid rows',
+    'Nothing was sent or stored. `errors` lists the first 20 rows with line, column, and reason; `invalid` counts them all. Fix the rows, or set `skipInvalid` to leave them out.',
+  ],
+  conflict: [
+    422,
+    'The idempotency key belongs to a different campaign',
+    'The list, text, sender, sender name, lane, time, validity, or priority differs; `campaign` names the existing campaign. Use a new key for a new campaign, and the same key only to retry the same request.',
+  ],
+  tooManyRequests: [
+    429,
+    'Too many requests',
+    'The key sent too many requests, its uploads in progress reached their limit, or this address tried too many invalid keys. `Retry-After` says after how many seconds you can retry.',
+  ],
+  failed: [
+    500,
+    'Internal error',
+    'The server has a fault and logged it as `http.failed`. The request may have taken effect: retry with the same `Idempotency-Key`.',
+  ],
+  unavailable: [
+    503,
+    'Temporarily unavailable',
+    'Redis does not respond, the process is shutting down, or it has reached its limit of event streams. Retry after a few seconds. To create a campaign, use the same `Idempotency-Key`.',
+  ],
+} as const satisfies Record<string, readonly [status: number, title: string, advice: string]>;
+
+/** The stable code of a problem, for programs. */
+export type ProblemCode = keyof typeof KINDS;
+
+/** A kind of problem, as people read about it. */
+interface ProblemKind {
+  readonly code: ProblemCode;
+  readonly status: number;
+  readonly title: string;
+  /** When it occurs, and what to do about it. */
+  readonly advice: string;
+}
+
+const CODES = Object.keys(KINDS) as [ProblemCode, ...ProblemCode[]];
+
+/** Every kind of problem, in the order of their statuses. */
+export const PROBLEMS: readonly ProblemKind[] = CODES.map((code) => {
+  const [status, title, advice] = KINDS[code];
+  return { code, status, title, advice };
+});
+
+const problemItem = z.looseObject({
   pointer: z
     .string()
     .describe(
-      'JSON pointer into the body (RFC 6901), or `query/…`, `header/…`, `path/…`; of a list, its row',
+      'A JSON pointer into the body (RFC 6901), or `query/…`, `header/…`, or `path/…`. For a CSV: `/recipients`.',
     ),
   message: z.string(),
-  line: z.int().optional().describe('Of a list: the line of the file, or the place in the array from 1'),
-  column: z.string().nullable().optional().describe("Of a list; null if the fault is the row's as a whole"),
+  line: z.int().optional().describe('In a CSV: the line of the file. In an array: the position, from 1.'),
+  column: z.string().nullable().optional().describe('The column of a row; null if the whole row is invalid'),
 });
-/** See {@link problemItem}. */
+/** One invalid part of a request. */
 export type ProblemItem = z.output<typeof problemItem>;
 
-/** The body of every answer that is an error (RFC 9457), as `application/problem+json`. */
+/** The body of every error response, as `application/problem+json` (RFC 9457). */
 export const problemBody = z
   .looseObject({
-    type: z.string().describe('Address of the description of this kind of problem, on this server'),
+    type: z.string().describe('The address of the description of this kind of problem, on this server'),
     title: z.string(),
     status: z.int(),
-    code: z.enum(PROBLEM_CODES).describe('Stable, for programs'),
-    detail: z.string().describe('What is wrong, and what would be right'),
-    errors: z.array(problemItem).optional().describe('What is wrong, and where: the first 20'),
+    code: z.enum(CODES).describe('Stable, for programs'),
+    detail: z.string().describe('What is wrong with this request, for people'),
+    errors: z.array(problemItem).optional().describe('The invalid parts of the request: the first 20'),
   })
   .meta({ id: 'Problem' });
 
-const ERRORS_SHOWN = 20;
+const MAX_ERRORS = 20;
 
-interface ProblemMore {
+interface ProblemOptions {
   readonly errors?: readonly ProblemItem[];
-  /** Further members of the answer. */
-  readonly more?: Readonly<Record<string, unknown>>;
+  /** Further members of the body. */
+  readonly members?: Readonly<Record<string, unknown>>;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Refuses a request, with words for whoever made it. */
+/** An error response. Throw it anywhere while a request is handled. */
 export class Problem extends Error {
   override readonly name = 'Problem';
   readonly code: ProblemCode;
-  readonly errors: readonly ProblemItem[];
-  readonly more: Readonly<Record<string, unknown>>;
+  readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
+  readonly #errors: readonly ProblemItem[];
+  readonly #members: Readonly<Record<string, unknown>>;
 
-  constructor(code: ProblemCode, detail: string, { errors = [], more = {}, headers = {} }: ProblemMore = {}) {
+  constructor(
+    code: ProblemCode,
+    detail: string,
+    { errors = [], members = {}, headers = {} }: ProblemOptions = {},
+  ) {
     super(detail);
     this.code = code;
-    this.errors = errors;
-    this.more = more;
+    this.status = KINDS[code][0];
     this.headers = headers;
+    this.#errors = errors;
+    this.#members = members;
   }
 
-  get status(): number {
-    return problemKind(this.code).status;
-  }
-
-  /** The body of the answer. */
+  /** The body of the response. */
   toJSON(): z.output<typeof problemBody> {
-    const { status, title } = problemKind(this.code);
     return {
       type: `/docs#problem-${this.code}`,
-      title,
-      status,
+      title: KINDS[this.code][1],
+      status: this.status,
       code: this.code,
-      detail: this.message,
-      ...(this.errors.length === 0 ? {} : { errors: this.errors.slice(0, ERRORS_SHOWN) }),
-      ...this.more,
+      detail: sentence(this.message),
+      ...(this.#errors.length === 0 ? {} : { errors: this.#errors.slice(0, MAX_ERRORS) }),
+      ...this.#members,
     };
   }
 }
 
-/** What an address is answered that leads nowhere, or that whoever asks must not know to lead somewhere. */
-export function nothingHere({ method }: { readonly method: string }): Problem {
-  return new Problem('notFound', `there is nothing to ${method} at this address; /docs lists what there is`);
+/** A request whose body has one invalid member. `message` is a sentence without its full stop. */
+export function invalidMember(member: string, message: string): Problem {
+  const pointer = `/${member}`;
+  return new Problem('badInput', `\`${pointer}\` is invalid. ${message}`, { errors: [{ pointer, message }] });
+}
+
+/** The response to a path or method that has no route, or that must look like it to this client. */
+export function noRoute({ method }: { readonly method: string }): Problem {
+  return new Problem('notFound', `There is nothing to ${method} at this address. See /docs.`);
+}
+
+/** The library words its errors for the command line: without a capital letter and a full stop. */
+function sentence(message: string): string {
+  const capital = message.replace(/^[a-z]+(?=[ ,])/, (word) => word.charAt(0).toUpperCase() + word.slice(1));
+  return /[.!?]$/.test(capital) ? capital : `${capital}.`;
 }

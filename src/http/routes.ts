@@ -1,27 +1,58 @@
 import type { FastifyInstance } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
+import { z } from 'zod';
 import type { Clock } from '../clock.js';
 import type { Config, LocalConfig } from '../config/index.js';
 import type { Volley } from '../volley.js';
+import { PROBLEMS, type ProblemCode, problemBody } from './problem.js';
 
-/** What the doors of the house are hung on. Whoever makes it closes both: first this, then the Volley. */
+/** What the HTTP API needs. The caller closes both, first the app and then the Volley. */
 export interface HttpOptions {
   readonly volley: Volley;
   readonly config: Config | LocalConfig;
-  /** Tests pass their own. */
+  /** For tests. */
   readonly clock?: Clock | undefined;
-  /** How long whoever was answered may go on sending, ms; tests shorten it. */
+  /** How long the rest of a body is read after the response, in ms; default 30 s. */
   readonly lingerMs?: number | undefined;
-  /** How long somebody may take nothing in of what he is answered, ms, before he is let go; tests shorten it. */
-  readonly patienceMs?: number | undefined;
-  /** How long a request may still come in when the app closes, ms; tests shorten it. */
+  /** A client that reads nothing of its response for this long, in ms, is disconnected; default 60 s. */
+  readonly stallTimeoutMs?: number | undefined;
+  /** How long an incomplete request may continue after the app begins to close, in ms; default 5 s. */
   readonly closeGraceMs?: number | undefined;
-  /** Streams of events at once; tests take fewer. */
-  readonly mostStreams?: number | undefined;
+  /** Event streams of the process at a time; default 5,000. */
+  readonly maxStreams?: number | undefined;
 }
 
-/** A room of the app: registers its routes on it. */
-export type Routes = (app: ReturnType<typeof typed>, options: HttpOptions) => void;
+/** The default of `stallTimeoutMs`. */
+export const STALL_TIMEOUT_MS = 60_000;
 
-/** The app as its routes see it, with schemas of zod. */
-export const typed = (app: FastifyInstance) => app.withTypeProvider<ZodTypeProvider>();
+/** Registers the routes of a resource. */
+export type Routes = (app: ReturnType<typeof withZod>, options: HttpOptions) => void;
+
+/** The app as routes use it: their schemas are zod's. */
+export const withZod = (app: FastifyInstance) => app.withTypeProvider<ZodTypeProvider>();
+
+/** A number of things. */
+export const count = z.int().min(0);
+
+/** Describes a JSON response for the OpenAPI document. */
+export function jsonResponse<Schema extends z.ZodType>(description: string, schema: Schema) {
+  return { description, content: { 'application/json': { schema } } };
+}
+
+interface ProblemResponse {
+  readonly description: string;
+  readonly content: { readonly 'application/problem+json': { readonly schema: typeof problemBody } };
+}
+
+/** Describes error responses, by status. Several problems may share a status. */
+export function problemResponses(...codes: readonly ProblemCode[]): Record<number, ProblemResponse> {
+  const content = { 'application/problem+json': { schema: problemBody } };
+  const described = PROBLEMS.filter(({ code }) => codes.includes(code));
+  return Object.fromEntries(
+    described.map(({ status }) => {
+      const same = described.filter((problem) => problem.status === status);
+      const description = same.map(({ code, title }) => `\`${code}\`: ${title}`).join('; ');
+      return [status, { description, content }];
+    }),
+  );
+}

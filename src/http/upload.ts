@@ -2,122 +2,126 @@ import { isUtf8 } from 'node:buffer';
 import { Readable } from 'node:stream';
 import multipart, { type MultipartFile } from '@fastify/multipart';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { z } from 'zod';
 import type { CsvStream } from '../import/campaign-input.js';
-import { type CampaignOrder, campaignOrder } from './campaign-request.js';
-import { bodyTaken, bodyWanted } from './consumed-body.js';
-import { Problem } from './problem.js';
-import { readBy } from './validation.js';
+import { invalidMember, Problem } from './problem.js';
+import { acceptedBody, expectedBody } from './request-body.js';
 
-/** Far more than a campaign without its list takes. */
-const MOST_ORDER_BYTES = 100_000;
+/** The part `campaign` has no list, so it is far shorter than this. */
+const MAX_CAMPAIGN_BYTES = 100_000;
 
-/** Lets forms in at the routes that take them; their bodies are left to be read there. */
-export async function takeUploads(scope: FastifyInstance): Promise<void> {
+/** Accepts forms on the routes with `acceptsUpload`, which read the body themselves. */
+export async function acceptUploads(scope: FastifyInstance): Promise<void> {
   await scope.register(multipart, { throwFileSizeLimit: true });
   scope.addHook('preValidation', async (request) => {
-    if (!request.isMultipart() || request.routeOptions.config.takesUpload === true) return;
-    throw new Problem('unsupported', bodyWanted({ body: bodyTaken(request) }));
+    if (!request.isMultipart() || request.routeOptions.config.acceptsUpload === true) return;
+    throw new Problem('unsupported', expectedBody(acceptedBody(request)));
   });
 }
 
-/** A campaign whose list is on its way. */
-export interface Upload {
-  readonly order: CampaignOrder;
+interface Upload<Campaign> {
+  readonly campaign: Campaign;
   /**
-   * A CSV that is taken no faster than it is imported. It ends when the form has come whole, and breaks off with a Problem
-   * otherwise: what was read of it until then is not the list.
+   * The list, read from the connection no faster than it is imported. The stream ends only when the whole form has arrived;
+   * otherwise it fails with a Problem, and what was read so far has to be discarded.
    */
-  readonly recipients: CsvStream;
+  readonly list: CsvStream;
 }
 
 /**
- * Reads `multipart/form-data` as far as its list: first the part `campaign`, a JSON object, then the part `recipients`,
- * a CSV. Throws a Problem for a form that is none such.
+ * Reads `multipart/form-data` as far as its list: first the part `campaign`, a JSON object that matches the schema, then the
+ * part `recipients`, a CSV. Throws a Problem or a ZodError for any other form.
  */
-export async function readUpload(request: FastifyRequest, maxBytes: number): Promise<Upload> {
+export async function readUpload<Campaign>(
+  request: FastifyRequest,
+  schema: z.ZodType<Campaign>,
+  maxBytes: number,
+): Promise<Upload<Campaign>> {
   const parts = request.parts({
-    // One more than there may be: at a limit the reader breaks off, and does not say at which part.
+    // One more than a form may have: at its limit the parser stops without naming the part.
     limits: { parts: 3, fileSize: maxBytes },
-    // Whatever it is called, so that nobody has to give file names, and its bytes are seen as they came: of a field
-    // those that are not UTF-8 are replaced without a word.
+    // Treat every part as a file: clients need not send file names, and the bytes arrive as sent. In a field, the parser
+    // silently replaces bytes that are not UTF-8.
     isPartAFile: () => true,
   });
-  const next = async () => {
+  const nextPart = async () => {
     try {
-      return await parts.next();
+      const { done, value } = await parts.next();
+      return done === true || value.type !== 'file' ? undefined : value;
     } catch (error) {
-      throw broken(error);
+      throw formError(error);
     }
   };
-  const first = await next();
-  if (first.done === true || first.value.type !== 'file' || first.value.fieldname !== 'campaign') {
-    throw wrong(
-      'campaign',
-      'the first part of the form must be `campaign`, a JSON object; the list comes after it',
+  const first = await nextPart();
+  if (first?.fieldname !== 'campaign') {
+    throw invalidMember('campaign', 'The first part of the form must be `campaign`, a JSON object');
+  }
+  const campaign = schema.parse(await readJson(first.file));
+  const second = await nextPart();
+  if (second?.fieldname !== 'recipients') {
+    throw invalidMember(
+      'recipients',
+      'The second part of the form must be `recipients`, a CSV with a header',
     );
   }
-  const order = readBy(campaignOrder, await jsonOf(first.value.file));
-  const second = await next();
-  if (second.done === true || second.value.type !== 'file' || second.value.fieldname !== 'recipients') {
-    throw wrong('recipients', 'the second part of the form must be `recipients`, a CSV with a header line');
-  }
-  const { file } = second.value;
-  const rest = async (): Promise<void> => {
-    if (file.truncated) throw tooLong(maxBytes);
-    const third = await next();
-    if (third.done === true) return;
-    const { fieldname } = third.value;
-    throw wrong(
+  const { file } = second;
+  const requireEnd = async (): Promise<void> => {
+    if (file.truncated) {
+      const limit = `The limit for a list is ${maxBytes / 1_000_000} MB (HTTP_MAX_UPLOAD_MB).`;
+      throw new Problem('tooLarge', limit);
+    }
+    const third = await nextPart();
+    if (third === undefined) return;
+    const { fieldname } = third;
+    throw invalidMember(
       fieldname,
       fieldname === 'campaign' || fieldname === 'recipients'
-        ? 'is in the form twice'
-        : 'the form takes no such part, only `campaign` and `recipients`',
+        ? 'The form has this part twice'
+        : 'The form may have only the parts `campaign` and `recipients`',
     );
   };
-  return { order, recipients: { csv: Readable.from(wholeList(file, rest), { objectMode: false }) } };
+  return { campaign, list: { csv: Readable.from(wholeFile(file, requireEnd), { objectMode: false }) } };
 }
 
-/** The bytes of the list, and after the last of them whatever is wrong with what follows. */
-async function* wholeList(file: MultipartFile['file'], rest: () => Promise<void>): AsyncGenerator<Buffer> {
+/** The bytes of a file, and after the last of them any error in the rest of the form. */
+async function* wholeFile(
+  file: MultipartFile['file'],
+  requireEnd: () => Promise<void>,
+): AsyncGenerator<Buffer> {
   try {
-    for await (const piece of file) yield piece;
+    for await (const chunk of file) yield chunk;
   } catch (error) {
-    throw broken(error);
+    throw formError(error);
   }
-  await rest();
+  await requireEnd();
 }
 
-/** What the reader of forms throws, which has a status only where a limit was met. */
-function broken(error: unknown): unknown {
+/** An error of the parser. Only its limits have a status of their own. */
+function formError(error: unknown): unknown {
   if (error instanceof Problem || !(error instanceof Error) || 'statusCode' in error) return error;
-  return new Problem('badInput', `the form: ${error.message}`);
+  return new Problem('badInput', `The form is invalid. ${error.message}`);
 }
 
-async function jsonOf(part: MultipartFile['file']): Promise<unknown> {
-  const pieces: Buffer[] = [];
+async function readJson(part: MultipartFile['file']): Promise<unknown> {
+  const chunks: Buffer[] = [];
   let length = 0;
   try {
-    for await (const piece of part) {
-      pieces.push(piece);
-      length += piece.length;
-      if (length > MOST_ORDER_BYTES) throw wrong('campaign', `is longer than ${MOST_ORDER_BYTES} bytes`);
+    for await (const chunk of part) {
+      chunks.push(chunk);
+      length += chunk.length;
+      if (length > MAX_CAMPAIGN_BYTES) {
+        throw invalidMember('campaign', `It is longer than ${MAX_CAMPAIGN_BYTES} bytes`);
+      }
     }
   } catch (error) {
-    throw broken(error);
+    throw formError(error);
   }
-  const bytes = Buffer.concat(pieces);
-  if (!isUtf8(bytes)) throw wrong('campaign', 'is not UTF-8, as JSON must be: encode it as that');
+  const bytes = Buffer.concat(chunks);
+  if (!isUtf8(bytes)) throw invalidMember('campaign', 'It is not UTF-8. Encode JSON as UTF-8');
   try {
+    // Unlike `toString`, this removes a byte order mark.
     return JSON.parse(new TextDecoder().decode(bytes));
   } catch {
-    throw wrong('campaign', 'is no JSON');
+    throw invalidMember('campaign', 'It is not valid JSON');
   }
-}
-
-function wrong(part: string, message: string): Problem {
-  return new Problem('badInput', `${part}: ${message}`, { errors: [{ pointer: `/${part}`, message }] });
-}
-
-function tooLong(maxBytes: number): Problem {
-  return new Problem('tooLarge', `the list is longer than ${maxBytes / 1_000_000} MB (HTTP_MAX_UPLOAD_MB)`);
 }

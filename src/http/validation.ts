@@ -1,70 +1,68 @@
 import type { FastifySchemaCompiler } from 'fastify';
 import { z } from 'zod';
 import { Problem } from './problem.js';
-import { inWords } from './wording.js';
 
-/** Members that an item of a list may have: each is a column, of which every other item has a field. */
-export const MOST_MEMBERS = 200;
+/** Members that an item of a list may have. Each becomes a column, for which every other row has a field. */
+export const MAX_MEMBERS = 200;
 
-/** A fault takes a hundred times the memory of what it is told of. */
-const ITEMS_AT_ONCE = 1_000;
-
-/** Reads what came in by a schema, or throws what is wrong with it, in words for whoever sent it. */
-export function readBy<Schema extends z.ZodType>(schema: Schema, given: unknown): z.output<Schema> {
-  return z.parse(schema, given, { error: inWords });
-}
+/** A validation error takes a hundred times the memory of the item that it is about. */
+const ITEMS_AT_A_TIME = 1_000;
 
 /**
- * Validates by the schema of the route. Of a body with a long list it looks at one part after the other, and no further
- * than the first with a fault: whoever sends a million faults is told of some, and fills no memory with them.
+ * Validates each part of a request by the schema of its route. It validates a long list in a body piece by piece and stops
+ * at the first piece with an error: a million invalid items must not fill the memory with a million errors.
  */
-export const validator: FastifySchemaCompiler<z.ZodType> = ({ schema, httpPart }) => {
-  const parse = (part: unknown): unknown => readBy(schema, part);
-  return (given: unknown) => {
-    try {
-      return { value: httpPart === 'body' ? inParts(parse, given) : parse(given) };
-    } catch (error) {
-      if (error instanceof z.ZodError || error instanceof Problem) return { error };
-      throw error;
+export const validateByZod: FastifySchemaCompiler<z.ZodType> = ({ schema, httpPart }) => {
+  const validate = (part: unknown): { value: unknown } | { error: Error } => {
+    const { data, error } = schema.safeParse(part);
+    return error === undefined ? { value: data } : { error };
+  };
+  if (httpPart !== 'body') return validate;
+  return (body: unknown) => {
+    const lists = listsOf(body);
+    for (const [name, items] of lists) {
+      const error = tooManyMembers(name, items);
+      if (error !== undefined) return { error };
     }
+    const [long, ...others] = lists.filter(([, items]) => items.length > ITEMS_AT_A_TIME);
+    if (long === undefined) return validate(body);
+    const [name, items] = long;
+    // No schema has two lists, so the first piece reports any other one as unrecognised.
+    const rest = Object.fromEntries(others.map(([other]) => [other, []]));
+    let whole: object = {};
+    const valid: unknown[] = [];
+    for (let from = 0; from < items.length; from += ITEMS_AT_A_TIME) {
+      const piece = items.slice(from, from + ITEMS_AT_A_TIME);
+      const { data, error } = schema.safeParse(Object.assign({}, body, rest, { [name]: piece }));
+      if (error !== undefined) return { error: shifted(error, name, from) };
+      whole = Object(data);
+      for (const [, parsed] of listsOf(data)) for (const item of parsed) valid.push(item);
+    }
+    return { value: Object.assign(whole, { [name]: valid }) };
   };
 };
-
-/** The body as it is parsed. Throws what is wrong with it. */
-function inParts(parse: (body: unknown) => unknown, body: unknown): unknown {
-  const lists = listsOf(body);
-  for (const [name, items] of lists) mustBeRoomy(name, items);
-  const long = lists.filter(([, items]) => items.length > ITEMS_AT_ONCE);
-  const cut = (from: number, end: number): object =>
-    Object.assign({}, body, ...long.map(([name, items]) => ({ [name]: items.slice(from, end) })));
-  if (long.length === 0) return parse(body);
-  // No schema has two lists: what else is one is refused here.
-  const parsed = parse(cut(0, ITEMS_AT_ONCE));
-  const [name = '', all = []] = long[0] ?? [];
-  const good: unknown[] = [];
-  for (let from = 0; from < all.length; from += ITEMS_AT_ONCE) {
-    const end = from + ITEMS_AT_ONCE;
-    try {
-      for (const [, items] of listsOf(parse(cut(from, end)))) good.push(...items);
-    } catch {
-      // Once more with all before it, so that each fault is told by its place in the whole.
-      parse(cut(0, end));
-    }
-  }
-  return Object.assign({}, parsed, { [name]: good });
-}
 
 function listsOf(body: unknown): (readonly [string, readonly unknown[]])[] {
   if (typeof body !== 'object' || body === null) return [];
   return Object.entries(body).flatMap(([name, value]) => (Array.isArray(value) ? [[name, value]] : []));
 }
 
-function mustBeRoomy(name: string, items: readonly unknown[]): void {
-  const at = items.findIndex(
-    (item) => typeof item === 'object' && item !== null && Object.keys(item).length > MOST_MEMBERS,
+/** The errors of a piece of the list `name`, with their places in the whole list. */
+function shifted(error: z.ZodError, name: string, from: number): z.ZodError {
+  return new z.ZodRealError(
+    error.issues.map((issue) => {
+      const [list, at, ...path] = issue.path;
+      return list === name && typeof at === 'number' ? { ...issue, path: [list, from + at, ...path] } : issue;
+    }),
   );
-  if (at === -1) return;
+}
+
+function tooManyMembers(name: string, items: readonly unknown[]): Problem | undefined {
+  const at = items.findIndex(
+    (item) => typeof item === 'object' && item !== null && Object.keys(item).length > MAX_MEMBERS,
+  );
+  if (at === -1) return undefined;
   const pointer = `/${name}/${at}`;
-  const message = `has more than ${MOST_MEMBERS} members`;
-  throw new Problem('badInput', `${pointer}: ${message}`, { errors: [{ pointer, message }] });
+  const message = `It has more than ${MAX_MEMBERS} members`;
+  return new Problem('badInput', `\`${pointer}\` is invalid. ${message}`, { errors: [{ pointer, message }] });
 }

@@ -1,7 +1,7 @@
 import { afterAll, expect, test } from 'vitest';
 import type { CampaignStatus } from '../../src/campaign/views.js';
 import { magicNumber } from '../../src/simulator/index.js';
-import { type Answer, served } from '../http/api.js';
+import { type ApiResponse, serveApi } from '../http/api.js';
 import { testRedis } from '../redis/test-redis.js';
 import { startFleet } from './fleet.js';
 
@@ -13,16 +13,16 @@ const fleet = await startFleet({
   simulator: { keys: [{ key: 'key' }], magicRecipients: 'first' },
 });
 afterAll(() => fleet.close());
-const { ask, log } = await served({ REDIS_URL: url, REDIS_PREFIX: prefix });
+const { call, log } = await serveApi({ REDIS_URL: url, REDIS_PREFIX: prefix });
 
-/** A campaign of one whose request left and was never answered; a number strikes once. */
+/** A campaign with one recipient whose request has an unknown outcome. Each number causes it only once. */
 async function unknownCampaign(number: string): Promise<CampaignStatus> {
-  const made = await ask('POST', '/v1/campaigns', {
+  const created = await call('POST', '/v1/campaigns', {
     body: { message: 'Hello', recipients: [{ to: number }] },
   });
-  expect(made.status).toBe(201);
-  const { id } = made.said as { id: string };
-  const status = async () => (await ask('GET', `/v1/campaigns/${id}`)).said as CampaignStatus;
+  expect(created.status).toBe(201);
+  const { id } = created.json as { id: string };
+  const status = async () => (await call('GET', `/v1/campaigns/${id}`)).json as CampaignStatus;
   await expect.poll(async () => (await status()).waitingFor, { timeout: 30_000 }).toBe('resolve');
   return status();
 }
@@ -33,27 +33,27 @@ test('A request with an unknown outcome can be abandoned over HTTP by the refere
   await fleet.ready();
   const { id, recipients, unknownOutcomes } = await unknownCampaign(magicNumber('resetAfter'));
   expect(recipients).toMatchObject({ total: 1, unknown: 1 });
-  const resolve = (body: object) => ask('POST', `/v1/campaigns/${id}/resolve`, { body });
+  const resolve = (body: object) => call('POST', `/v1/campaigns/${id}/resolve`, { body });
   const other = await resolve({ as: 'abandon', request: 'nothing-1' });
-  expect([other.status, other.said]).toMatchObject([404, { code: 'notFound' }]);
+  expect([other.status, other.json]).toMatchObject([404, { code: 'notFound' }]);
   const done = await resolve({ as: 'abandon', request: unknownOutcomes[0]?.request });
-  expect([done.status, done.said]).toEqual([200, { requests: 1, recipients: 1, tooEarly: null }]);
-  const ended = (await ask('GET', `/v1/campaigns/${id}`)).said;
+  expect([done.status, done.json]).toEqual([200, { requests: 1, recipients: 1, tooEarly: null }]);
+  const ended = (await call('GET', `/v1/campaigns/${id}`)).json;
   expect(ended).toMatchObject({ state: 'completed', recipients: { abandoned: 1 }, unknownOutcomes: [] });
 });
 
-test('It is sent once more when that is asked for, and no sooner than its worker may have sent it', {
+test('A request with an unknown outcome can be resent over HTTP, once its worker can no longer send it', {
   timeout: 60_000,
 }, async () => {
   const number = magicNumber('resetAfter', '+191');
   const { id } = await unknownCampaign(number);
-  let done: Answer;
+  let done: ApiResponse;
   do {
-    done = await ask('POST', `/v1/campaigns/${id}/resolve`, { body: { as: 'resend' } });
+    done = await call('POST', `/v1/campaigns/${id}/resolve`, { body: { as: 'resend' } });
     expect(done.status).toBe(200);
-  } while ((done.said as { requests: number }).requests === 0);
+  } while ((done.json as { requests: number }).requests === 0);
   await expect
-    .poll(async () => (await ask('GET', `/v1/campaigns/${id}`)).said, { timeout: 30_000 })
+    .poll(async () => (await call('GET', `/v1/campaigns/${id}`)).json, { timeout: 30_000 })
     .toMatchObject({ state: 'completed', recipients: { deliveredToTerminal: 1 } });
   expect(log.join('')).not.toContain(number.slice(-8));
 });

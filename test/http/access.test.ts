@@ -5,13 +5,13 @@ import { join } from 'node:path';
 import type { OpenAPIV3_1 } from 'openapi-types';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { testRedis } from '../redis/test-redis.js';
-import { served } from './api.js';
+import { serveApi } from './api.js';
 
 const { url, prefix } = testRedis('http-access');
 const lanesFile = join(mkdtempSync(join(tmpdir(), 'volley-lanes-')), 'lanes.json');
 writeFileSync(lanesFile, JSON.stringify(['main', 'other'].map((name) => ({ name, apiKey: `key-${name}` }))));
 const settings = { REDIS_URL: url, REDIS_PREFIX: prefix, API_KEY: '', LANES_FILE: lanesFile };
-const { ask, key, volley, origin } = await served(settings);
+const { call, key, volley, origin } = await serveApi(settings);
 
 const campaign = (lane: string) => ({
   recipients: [{ to: '+447700900123' }],
@@ -43,47 +43,47 @@ test.each([
   'Bearer ',
   'Bearer vk_0123456789ab_short',
   `Bearer vk_${'0'.repeat(12)}_${'A'.repeat(43)}`,
-])('What is no key opens nothing: %s', async (authorization) => {
-  const { status, said } = await ask('GET', '/v1/lanes', { headers: { authorization } });
-  expect([status, said]).toMatchObject([401, { code: 'unauthorised' }]);
+])('An invalid key is rejected: %s', async (authorization) => {
+  const { status, json } = await call('GET', '/v1/lanes', { headers: { authorization } });
+  expect([status, json]).toMatchObject([401, { code: 'unauthorised' }]);
 });
 
-test('A key does what its scopes say and nothing else', async () => {
+test('A key allows only the requests of its scopes', async () => {
   const [read, send, operate] = [await key(['read']), await key(['send']), await key(['operate'])];
   const status = async (given: string, method: string, path: string, body?: object) =>
-    (await ask(method, path, { key: given, body })).status;
+    (await call(method, path, { key: given, body })).status;
   expect(await status(read, 'GET', '/v1/lanes')).toBe(200);
   expect(await status(send, 'GET', '/v1/lanes')).toBe(403);
   expect(await status(send, 'POST', '/v1/preview', campaign('main'))).toBe(200);
   expect(await status(read, 'POST', '/v1/preview', campaign('main'))).toBe(403);
   expect(await status(operate, 'POST', '/v1/lanes/main/resume')).toBe(200);
   expect(await status(send, 'POST', '/v1/lanes/main/resume')).toBe(403);
-  const { said } = await ask('POST', '/v1/lanes/main/pause', { key: read });
-  expect(said).toMatchObject({
+  const { json } = await call('POST', '/v1/lanes/main/pause', { key: read });
+  expect(json).toMatchObject({
     code: 'forbidden',
-    detail: 'this needs a key with the scope operate; this one has read',
+    detail: 'This request requires the scope operate; the key has read.',
   });
 });
 
-test('A key that is limited to a lane sees and touches nothing of another', async () => {
+test('A key that is limited to a lane cannot see or change another lane', async () => {
   const own = await key(['read', 'send', 'operate'], ['main']);
   const made = async (lane: string) => {
-    const { said } = await ask('POST', '/v1/campaigns', { body: campaign(lane) });
-    return (said as { id: string }).id;
+    const { json } = await call('POST', '/v1/campaigns', { body: campaign(lane) });
+    return (json as { id: string }).id;
   };
   const [mine, theirs] = [await made('main'), await made('other')];
-  const listed = await ask('GET', '/v1/campaigns', { key: own });
-  expect((listed.said as { campaigns: { id: string }[] }).campaigns.map(({ id }) => id)).toEqual([mine]);
-  expect((await ask('GET', '/v1/lanes', { key: own })).said).toMatchObject({ lanes: [{ name: 'main' }] });
-  expect((await ask('GET', `/v1/campaigns/${mine}`, { key: own })).status).toBe(200);
+  const listed = await call('GET', '/v1/campaigns', { key: own });
+  expect((listed.json as { campaigns: { id: string }[] }).campaigns.map(({ id }) => id)).toEqual([mine]);
+  expect((await call('GET', '/v1/lanes', { key: own })).json).toMatchObject({ lanes: [{ name: 'main' }] });
+  expect((await call('GET', `/v1/campaigns/${mine}`, { key: own })).status).toBe(200);
 
   const paths = ['', '/report', '/events'].map((path) => ['GET', `/v1/campaigns/${theirs}${path}`] as const);
-  const orders = ['pause', 'resume', 'cancel'].map(
-    (word) => ['POST', `/v1/campaigns/${theirs}/${word}`] as const,
+  const commands = ['pause', 'resume', 'cancel'].map(
+    (command) => ['POST', `/v1/campaigns/${theirs}/${command}`] as const,
   );
-  for (const [method, path] of [...paths, ...orders]) {
-    const { status, said } = await ask(method, path, { key: own });
-    expect([path, status, said]).toMatchObject([path, 404, { detail: `there is no campaign ${theirs}` }]);
+  for (const [method, path] of [...paths, ...commands]) {
+    const { status, json } = await call(method, path, { key: own });
+    expect([path, status, json]).toMatchObject([path, 404, { detail: `There is no campaign ${theirs}.` }]);
   }
   for (const [method, path] of [
     ['GET', '/v1/lanes/other'],
@@ -92,15 +92,15 @@ test('A key that is limited to a lane sees and touches nothing of another', asyn
     ['GET', '/v1/events?lane=other'],
     ['GET', '/v1/suppressions'],
   ] as const) {
-    expect([path, (await ask(method, path, { key: own })).status]).toEqual([path, 403]);
+    expect([path, (await call(method, path, { key: own })).status]).toEqual([path, 403]);
   }
-  expect((await ask('POST', '/v1/campaigns', { key: own, body: campaign('other') })).status).toBe(403);
-  const found = await ask('POST', '/v1/find', { key: own, body: { number: '+447700900123' } });
-  expect(found.said).toMatchObject({ found: [{ campaign: mine }] });
+  expect((await call('POST', '/v1/campaigns', { key: own, body: campaign('other') })).status).toBe(403);
+  const found = await call('POST', '/v1/find', { key: own, body: { number: '+447700900123' } });
+  expect(found.json).toMatchObject({ found: [{ campaign: mine }] });
   expect((await volley.status(theirs)).state).toBe('scheduled');
 });
 
-test('A number is searched in the lanes of the key alone, and while whoever asked is there', async () => {
+test('A search for a number covers only the lanes of the key, and stops when the client disconnects', async () => {
   const own = await key(['read'], ['main']);
   const find = vi.spyOn(volley, 'find');
   onTestFinished(() => find.mockRestore());
@@ -115,32 +115,32 @@ test('A number is searched in the lanes of the key alone, and while whoever aske
   await vi.waitUntil(() => options?.signal?.aborted === true);
 });
 
-test('A key that is limited to one lane sends on it without naming it', async () => {
+test('A key that is limited to one lane uses it by default', async () => {
   const own = await key(['send'], ['other']);
   const { lane: _, ...unnamed } = campaign('other');
-  const { said } = await ask('POST', '/v1/campaigns', { key: own, body: { ...unnamed, again: true } });
-  expect(await volley.laneOf((said as { id: string }).id)).toBe('other');
+  const { json } = await call('POST', '/v1/campaigns', { key: own, body: { ...unnamed, again: true } });
+  expect(await volley.laneOf((json as { id: string }).id)).toBe('other');
 });
 
-test('A key whose lane is gone is not told which there are', async () => {
-  const before = await served({ ...settings, LANES_FILE: '', API_KEY: 'key' });
+test('A key whose lane no longer exists does not learn the names of other lanes', async () => {
+  const before = await serveApi({ ...settings, LANES_FILE: '', API_KEY: 'key' });
   const own = await before.key(['send'], ['default']);
   const { lane: _, ...unnamed } = campaign('main');
   for (const body of [unnamed, { ...unnamed, lane: 'default' }]) {
-    const { status, said } = await ask('POST', '/v1/campaigns', { key: own, body });
-    expect([status, said]).toMatchObject([400, { errors: [{ pointer: '/lane' }] }]);
-    expect(JSON.stringify(said)).not.toMatch(/main|other/);
+    const { status, json } = await call('POST', '/v1/campaigns', { key: own, body });
+    expect([status, json]).toMatchObject([400, { errors: [{ pointer: '/lane' }] }]);
+    expect(JSON.stringify(json)).not.toMatch(/main|other/);
   }
 });
 
-test('A key of several lanes has to name the one that is meant', async () => {
+test('A key with several lanes has to name one', async () => {
   const own = await key(['send'], ['main', 'other']);
   const { lane: _, ...unnamed } = campaign('main');
-  const { status, said } = await ask('POST', '/v1/campaigns', { key: own, body: unnamed });
-  expect([status, said]).toMatchObject([400, { errors: [{ pointer: '/lane' }] }]);
+  const { status, json } = await call('POST', '/v1/campaigns', { key: own, body: unnamed });
+  expect([status, json]).toMatchObject([400, { errors: [{ pointer: '/lane' }] }]);
 });
 
-test('Idempotency keys of parties that know nothing of each other do not meet', async () => {
+test('Keys that are limited to different lanes may use the same idempotency key', async () => {
   const [one, two] = [await key(['send'], ['main']), await key(['send'], ['other'])];
   const headers = { 'idempotency-key': 'order-1' };
   const body = (text: string) => ({
@@ -148,62 +148,63 @@ test('Idempotency keys of parties that know nothing of each other do not meet', 
     message: text,
     at: '2999-01-01T00:00:00Z',
   });
-  const first = await ask('POST', '/v1/campaigns', { key: one, headers, body: body('one') });
-  const second = await ask('POST', '/v1/campaigns', { key: two, headers, body: body('two') });
+  const first = await call('POST', '/v1/campaigns', { key: one, headers, body: body('one') });
+  const second = await call('POST', '/v1/campaigns', { key: two, headers, body: body('two') });
   expect([first.status, second.status]).toEqual([201, 201]);
   const same = body('one');
-  // Neither learns what the other has sent, nor keeps him from sending it.
-  expect((await ask('POST', '/v1/campaigns', { key: two, body: same })).status).toBe(201);
-  const repeated = await ask('POST', '/v1/campaigns', { key: two, body: same });
-  expect(repeated).toMatchObject({ status: 409, said: { code: 'repeated' } });
+  // Nor does a campaign of one of them count as repeated for the other.
+  expect((await call('POST', '/v1/campaigns', { key: two, body: same })).status).toBe(201);
+  const repeated = await call('POST', '/v1/campaigns', { key: two, body: same });
+  expect(repeated).toMatchObject({ status: 409, json: { code: 'repeated' } });
 });
 
-test('A key that is revoked opens nothing from that moment on', async () => {
+test('A revoked key is rejected immediately', async () => {
   const own = await key(['read']);
   const id = own.split('_')[1] ?? '';
-  expect((await ask('GET', '/v1/lanes', { key: own })).status).toBe(200);
+  expect((await call('GET', '/v1/lanes', { key: own })).status).toBe(200);
   await volley.keys.revoke(id);
-  expect((await ask('GET', '/v1/lanes', { key: own })).status).toBe(401);
+  expect((await call('GET', '/v1/lanes', { key: own })).status).toBe(401);
 });
 
-test('A key that asks too often is told when to come back, and no other is held up', async () => {
-  const strict = await served({ ...settings, HTTP_REQUESTS_PER_MINUTE: '3' });
+test('A key that exceeds its rate limit is told when to retry, and other keys are not limited', async () => {
+  const strict = await serveApi({ ...settings, HTTP_REQUESTS_PER_MINUTE: '3' });
   const [busy, other] = [await strict.key(), await strict.key()];
-  const asked: number[] = [];
-  for (let at = 0; at < 5; at += 1) asked.push((await strict.ask('GET', '/v1/lanes', { key: busy })).status);
-  expect(asked).toEqual([200, 200, 200, 429, 429]);
-  const { headers, said } = await strict.ask('GET', '/v1/lanes', { key: busy });
+  const statuses: number[] = [];
+  for (let at = 0; at < 5; at += 1)
+    statuses.push((await strict.call('GET', '/v1/lanes', { key: busy })).status);
+  expect(statuses).toEqual([200, 200, 200, 429, 429]);
+  const { headers, json } = await strict.call('GET', '/v1/lanes', { key: busy });
   expect(Number(headers.get('retry-after'))).toBeGreaterThan(0);
-  expect(said).toMatchObject({
-    code: 'tooMany',
-    detail: expect.stringMatching(/^no more than 3 requests a minute; again in \d+ s$/),
+  expect(json).toMatchObject({
+    code: 'tooManyRequests',
+    detail: expect.stringMatching(/^The limit is 3 requests a minute. Retry in \d+ s.$/),
   });
-  expect((await strict.ask('GET', '/v1/lanes', { key: other })).status).toBe(200);
+  expect((await strict.call('GET', '/v1/lanes', { key: other })).status).toBe(200);
 });
 
-test('Whoever tries keys is slowed down, and those who have one are not', async () => {
-  const strict = await served(settings);
+test('An address that tries many invalid keys is limited, and valid keys are not', async () => {
+  const strict = await serveApi(settings);
   const tried: number[] = [];
   for (let at = 0; at < 65; at += 1) {
     tried.push(
-      (await strict.ask('GET', '/v1/lanes', { key: `vk_${'1'.repeat(12)}_${'A'.repeat(43)}` })).status,
+      (await strict.call('GET', '/v1/lanes', { key: `vk_${'1'.repeat(12)}_${'A'.repeat(43)}` })).status,
     );
   }
   expect(tried.slice(0, 60)).toEqual(Array.from({ length: 60 }, () => 401));
   expect(tried.slice(60)).toEqual(Array.from({ length: 5 }, () => 429));
-  expect((await strict.ask('GET', '/v1/lanes')).status).toBe(200);
+  expect((await strict.call('GET', '/v1/lanes')).status).toBe(200);
 });
 
-test('A key has so many lists on their way and no more', async () => {
+test('A key can have 200 uploads in progress', async () => {
   const [slow, quick] = [await key(['send']), await key(['send'])];
-  const begun: Socket[] = [];
+  const sockets: Socket[] = [];
   onTestFinished(() => {
-    for (const socket of begun) socket.destroy();
+    for (const socket of sockets) socket.destroy();
   });
   const begin = async (): Promise<void> => {
     const socket = connect(Number(new URL(origin).port), '127.0.0.1').on('error', () => {});
-    begun.push(socket);
-    // One that meets the looking below is refused, and comes again.
+    sockets.push(socket);
+    // The previews below may take its place; it then tries again.
     socket.once('data', () => void begin());
     const head = `POST /v1/preview HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${slow}\r\n`;
     await new Promise<void>((done) =>
@@ -211,10 +212,10 @@ test('A key has so many lists on their way and no more', async () => {
     );
   };
   const preview = async (own: string) =>
-    (await ask('POST', '/v1/preview', { key: own, body: campaign('main') })).status;
+    (await call('POST', '/v1/preview', { key: own, body: campaign('main') })).status;
   await Promise.all(Array.from({ length: 200 }, begin));
   await expect.poll(() => preview(slow), { timeout: 15_000 }).toBe(429);
   expect(await preview(quick)).toBe(200);
-  begun[0]?.destroy();
+  sockets[0]?.destroy();
   await expect.poll(() => preview(slow), { timeout: 15_000 }).toBe(200);
 });

@@ -7,66 +7,66 @@ import { createEvents } from '../../src/events/events.js';
 import { createHttp, type HttpApp } from '../../src/http/index.js';
 import { createVolley, type Volley } from '../../src/runtime.js';
 
-/** An API that listens on a port of its own, over a Volley that speaks with Redis alone. */
-export interface Served {
+/** An HTTP API on a port of its own, with a Volley that connects only to Redis. */
+export interface ApiServer {
   readonly app: HttpApp;
   readonly volley: Volley;
   /** `http://127.0.0.1:port`. */
   readonly origin: string;
-  /** Everything that was logged, at the level `trace`. */
+  /** All log lines, at the level `trace`. */
   readonly log: readonly string[];
-  /** A key of the API: default all scopes on all lanes. */
+  /** Creates an API key; default: all scopes on all lanes. */
   key(scopes?: readonly ApiScope[], lanes?: readonly string[]): Promise<string>;
-  /** Asks with a key of all scopes and lanes unless another is given; `body` is sent as JSON. */
-  ask(method: string, path: string, options?: Asking): Promise<Answer>;
+  /** Sends a request; default key: all scopes on all lanes. `body` is sent as JSON. */
+  call(method: string, path: string, options?: CallOptions): Promise<ApiResponse>;
 }
 
-export interface Asking {
+export interface CallOptions {
   readonly key?: string | undefined;
   readonly body?: unknown;
   readonly form?: FormData;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** An answer; `said` is its JSON, or its text where it is none. */
-export interface Answer {
+/** A response; `json` is its parsed body, or its text if it is not JSON. */
+export interface ApiResponse {
   readonly status: number;
   readonly headers: Headers;
-  readonly said: unknown;
+  readonly json: unknown;
 }
 
-export interface ServedOptions {
+export interface ApiServerOptions {
   readonly clock?: Clock;
   readonly lingerMs?: number;
-  readonly patienceMs?: number;
+  readonly stallTimeoutMs?: number;
   readonly closeGraceMs?: number;
-  readonly mostStreams?: number;
-  /** Adds routes. */
+  readonly maxStreams?: number;
+  /** Adds routes to the app. */
   readonly also?: (app: HttpApp) => void;
 }
 
-/** Serves until the file's last test is over. `settings` are those of the environment. */
-export async function served(
+/** Serves the API until the last test of the file. `settings` are environment variables. */
+export async function serveApi(
   settings: Record<string, string>,
-  { clock, lingerMs, patienceMs, closeGraceMs, mostStreams, also }: ServedOptions = {},
-): Promise<Served> {
+  { clock, lingerMs, stallTimeoutMs, closeGraceMs, maxStreams, also }: ApiServerOptions = {},
+): Promise<ApiServer> {
   const log: string[] = [];
   const config = loadLocalConfig({ API_KEY: 'key', SENDER_ADDRESS: 'ACME', ...settings });
   const events = createEvents({ level: 'trace', destination: { write: (line) => void log.push(line) } });
   const volley = createVolley({ config, events });
-  const app = createHttp({ volley, config, clock, lingerMs, patienceMs, closeGraceMs, mostStreams });
+  const app = createHttp({ volley, config, clock, lingerMs, stallTimeoutMs, closeGraceMs, maxStreams });
   also?.(app);
   afterAll(async () => {
     await app.close();
     await volley.close();
   });
   const origin = await app.listen({ host: '127.0.0.1', port: 0 });
-  const key: Served['key'] = async (scopes = API_SCOPES, lanes) =>
+  const key: ApiServer['key'] = async (scopes = API_SCOPES, lanes) =>
     (await volley.keys.create({ name: 'a test', scopes, lanes })).key;
-  let whole: Promise<string> | undefined;
-  const ofAll = (): Promise<string> => {
-    whole ??= key();
-    return whole;
+  let shared: Promise<string> | undefined;
+  const defaultKey = (): Promise<string> => {
+    shared ??= key();
+    return shared;
   };
   return {
     app,
@@ -74,11 +74,11 @@ export async function served(
     origin,
     log,
     key,
-    async ask(method, path, { key: given, body, form, headers } = {}) {
+    async call(method, path, { key: own, body, form, headers } = {}) {
       const reply = await fetch(`${origin}${path}`, {
         method,
         headers: {
-          authorization: `Bearer ${given ?? (await ofAll())}`,
+          authorization: `Bearer ${own ?? (await defaultKey())}`,
           ...(body === undefined ? {} : { 'content-type': 'application/json' }),
           ...headers,
         },
@@ -87,13 +87,13 @@ export async function served(
       });
       const text = await reply.text();
       const isJson = /^application\/(problem\+)?json/.test(reply.headers.get('content-type') ?? '');
-      return { status: reply.status, headers: reply.headers, said: isJson ? JSON.parse(text) : text };
+      return { status: reply.status, headers: reply.headers, json: isJson ? JSON.parse(text) : text };
     },
   };
 }
 
-/** A form with a campaign and its list. */
-export function formOf(campaign: object, csv: string | Blob): FormData {
+/** A form that uploads a campaign and its list. */
+export function campaignForm(campaign: object, csv: string | Blob): FormData {
   const form = new FormData();
   form.append('campaign', JSON.stringify(campaign));
   form.append('recipients', typeof csv === 'string' ? new Blob([csv]) : csv, 'list.csv');

@@ -10,35 +10,35 @@ import { createEvents } from '../../src/events/events.js';
 import { createHttp, type HttpApp } from '../../src/http/index.js';
 import { createVolley } from '../../src/runtime.js';
 import { testRedis } from '../redis/test-redis.js';
-import { served } from './api.js';
+import { serveApi } from './api.js';
 
 const { url, prefix } = testRedis('http-app');
-const { origin, app, log } = await served({ REDIS_URL: url, REDIS_PREFIX: prefix });
+const { origin, app, log } = await serveApi({ REDIS_URL: url, REDIS_PREFIX: prefix });
 
-let tellEnd = (): void => {};
+let onEnd = (): void => {};
 const ended = new Promise<void>((resolve) => {
-  tellEnd = resolve;
+  onEnd = resolve;
 });
 async function* endless(): AsyncGenerator<Buffer> {
   try {
     for (;;) yield Buffer.alloc(64 * 1024);
   } finally {
-    tellEnd();
+    onEnd();
   }
 }
 
-test('a process that lives says so, and one that reaches Redis is ready', async () => {
+test('A process is alive, and ready while Redis responds', async () => {
   for (const path of ['/healthz', '/readyz']) {
     const reply = await fetch(`${origin}${path}`);
     expect([reply.status, await reply.json()]).toEqual([200, { status: 'ok' }]);
   }
 });
 
-test('a process whose Redis says nothing lives, and is not ready', async () => {
+test('A process whose Redis does not respond is alive but not ready', async () => {
   const silent = createServer(() => {}).listen(0, '127.0.0.1');
   await once(silent, 'listening');
   const address = silent.address();
-  if (address === null || typeof address === 'string') throw new Error('it does not listen');
+  if (address === null || typeof address === 'string') throw new Error('the server does not listen');
   const config = loadLocalConfig({ API_KEY: 'key', REDIS_URL: `redis://127.0.0.1:${address.port}` });
   const volley = createVolley({ config, events: createEvents({ level: 'silent' }) });
   const other = createHttp({ volley, config });
@@ -56,50 +56,54 @@ test('a process whose Redis says nothing lives, and is not ready', async () => {
   }
 });
 
-test('what is not there is a problem in the words of RFC 9457', async () => {
+test('An unknown address returns a problem document', async () => {
   const reply = await fetch(`${origin}/nowhere?number=%2B447700900123`);
   expect(reply.status).toBe(404);
   expect(reply.headers.get('content-type')).toBe('application/problem+json');
   expect(await reply.json()).toEqual({
     type: '/docs#problem-notFound',
-    title: 'There is no such thing',
+    title: 'Not found',
     status: 404,
     code: 'notFound',
-    detail: 'there is nothing to GET at this address; /docs lists what there is',
+    detail: 'There is nothing to GET at this address. See /docs.',
   });
-  // There is something to GET there.
+  // This address has other methods.
   const deleted = await fetch(`${origin}/v1/campaigns`, { method: 'DELETE' });
   expect(await deleted.json()).toMatchObject({ status: 404, detail: expect.stringContaining('to DELETE') });
 });
 
-test('what nobody foresaw is told to the log and not to the caller', async () => {
+test('An unexpected error is logged and not revealed to the client', async () => {
   const also = (one: HttpApp): void => {
     one.get('/fails/:number', async () => {
       throw new Error('the reason');
     });
   };
-  const { origin: own, log: told } = await served({ REDIS_URL: url, REDIS_PREFIX: prefix }, { also });
+  const { origin: own, log: lines } = await serveApi({ REDIS_URL: url, REDIS_PREFIX: prefix }, { also });
   const reply = await fetch(`${own}/fails/447700900123`);
   expect(reply.status).toBe(500);
   expect(await reply.text()).not.toContain('the reason');
-  expect(told.join('')).toContain('GET /fails/:number failed: the reason');
-  expect(told.join('')).not.toContain('447700900123');
+  expect(lines.join('')).toContain('GET /fails/:number failed: the reason');
+  expect(lines.join('')).not.toContain('447700900123');
 });
 
-test('whoever is refused while he sends hears the answer, and is let go', async () => {
-  const { origin: own } = await served({ REDIS_URL: url, REDIS_PREFIX: prefix }, { lingerMs: 300 });
+test('A client that is rejected while it sends its body receives the response, and is later disconnected', async () => {
+  const { origin: own } = await serveApi({ REDIS_URL: url, REDIS_PREFIX: prefix }, { lingerMs: 300 });
   const socket = connect(Number(new URL(own).port), '127.0.0.1');
   await once(socket, 'connect');
   socket.write('POST /v1/campaigns HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000\r\n\r\nsome');
   const [answer] = await once(socket, 'data');
   expect(String(answer)).toMatch(/^HTTP\/1\.1 401 /);
-  // What he goes on sending is thrown away, until he has had his time.
+  // The rest of the body is discarded until the time is up.
   socket.on('error', () => {}).write('and more');
   await once(socket, 'close');
 });
 
-test('whoever reads nothing before he has sent all of a body that is too large hears why', async () => {
-  const { origin: own, key } = await served({ REDIS_URL: url, REDIS_PREFIX: prefix, HTTP_MAX_JSON_MB: '1' });
+test('A client that reads only after sending a body that is too large receives the response', async () => {
+  const { origin: own, key } = await serveApi({
+    REDIS_URL: url,
+    REDIS_PREFIX: prefix,
+    HTTP_MAX_JSON_MB: '1',
+  });
   const socket = connect(Number(new URL(own).port), '127.0.0.1');
   onTestFinished(() => void socket.destroy());
   await once(socket, 'connect');
@@ -117,21 +121,21 @@ test('whoever reads nothing before he has sent all of a body that is too large h
 });
 
 test.each(['POST /nowhere', 'POST /v1/nowhere', 'POST /healthz', 'PUT /v1/campaigns'])(
-  'a body for an address where nothing is, is not read: %s',
-  async (asked) => {
+  'The body of a request to an unknown address is not read: %s',
+  async (requestLine) => {
     const socket = connect(Number(new URL(origin).port), '127.0.0.1');
     onTestFinished(() => void socket.destroy());
     await once(socket, 'connect');
     socket.write(
-      `${asked} HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 1000000\r\n\r\n{`,
+      `${requestLine} HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 1000000\r\n\r\n{`,
     );
     const [answer] = await once(socket, 'data');
     expect(String(answer)).toMatch(/^HTTP\/1\.1 404 /);
   },
 );
 
-test('whoever goes on sending what nobody asked for is let go', async () => {
-  const { origin: own } = await served({ REDIS_URL: url, REDIS_PREFIX: prefix }, { lingerMs: 300 });
+test('A client that keeps sending an unneeded body is disconnected', async () => {
+  const { origin: own } = await serveApi({ REDIS_URL: url, REDIS_PREFIX: prefix }, { lingerMs: 300 });
   const socket = connect(Number(new URL(own).port), '127.0.0.1');
   await once(socket, 'connect');
   socket.write('GET /healthz HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000\r\n\r\nsome');
@@ -143,11 +147,14 @@ test('whoever goes on sending what nobody asked for is let go', async () => {
   );
 });
 
-test('whoever takes nothing in of a long answer is let go', async () => {
+test('A client that does not read a long response is disconnected', async () => {
   const also = (one: HttpApp): void => {
     one.get('/much', async (_request, reply) => reply.send(Readable.from(endless(), { objectMode: false })));
   };
-  const { origin: own } = await served({ REDIS_URL: url, REDIS_PREFIX: prefix }, { also, patienceMs: 300 });
+  const { origin: own } = await serveApi(
+    { REDIS_URL: url, REDIS_PREFIX: prefix },
+    { also, stallTimeoutMs: 300 },
+  );
   const socket = connect(Number(new URL(own).port), '127.0.0.1');
   await once(socket, 'connect');
   socket.pause().write('GET /much HTTP/1.1\r\nHost: a\r\n\r\n');
@@ -155,20 +162,20 @@ test('whoever takes nothing in of a long answer is let go', async () => {
   socket.destroy();
 });
 
-test('an answer that is slowly taken in is seen through when the server ends', async () => {
+test('A response that is read slowly finishes when the server closes', async () => {
   const bytes = 20_000_000;
   const also = (one: HttpApp): void => {
     one.get('/long', async () => Buffer.alloc(bytes));
   };
-  // It has been asked for whole, so that it is no matter how long it takes.
-  const ending = await served({ REDIS_URL: url, REDIS_PREFIX: prefix }, { also, closeGraceMs: 100 });
+  // The grace period is for incomplete requests; a response may take longer.
+  const ending = await serveApi({ REDIS_URL: url, REDIS_PREFIX: prefix }, { also, closeGraceMs: 100 });
   const socket = connect(Number(new URL(ending.origin).port), '127.0.0.1').on('error', () => {});
   await once(socket, 'connect');
   socket.write('GET /long HTTP/1.1\r\nHost: a\r\n\r\n');
   let [{ length }] = await once(socket, 'data');
   socket.pause();
   const closed = ending.app.close();
-  // Time for it to be cut off.
+  // Longer than the grace period.
   await delay(500);
   socket.on('data', (piece) => {
     length += piece.length;
@@ -179,11 +186,11 @@ test('an answer that is slowly taken in is seen through when the server ends', a
   expect(length).toBeGreaterThan(bytes);
 });
 
-test('whoever has gone is not waited for', async () => {
+test('The server does not wait for a client that has disconnected', async () => {
   const lingerMs = 123_456;
   const timers = vi.spyOn(globalThis, 'setTimeout');
   onTestFinished(() => timers.mockRestore());
-  const ending = await served({ REDIS_URL: url, REDIS_PREFIX: prefix }, { lingerMs });
+  const ending = await serveApi({ REDIS_URL: url, REDIS_PREFIX: prefix }, { lingerMs });
   const socket = connect(Number(new URL(ending.origin).port), '127.0.0.1').on('error', () => {});
   await once(socket, 'connect');
   const head = `POST /v1/preview HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${await ending.key()}\r\n`;
@@ -200,7 +207,7 @@ test('whoever has gone is not waited for', async () => {
   expect(timers.mock.calls.filter(([, ms]) => ms === lingerMs)).toEqual([]);
 });
 
-test('the library loads no Fastify, the HTTP API does', async () => {
+test('The HTTP API loads Fastify, the library does not', async () => {
   const script = (module: string): string =>
     `import { createRequire } from 'node:module';
      await import('${module}');
@@ -211,7 +218,7 @@ test('the library loads no Fastify, the HTTP API does', async () => {
   expect([app.server.listening, log]).toEqual([true, []]);
 });
 
-test('closing waits for no connection on which nothing was ever asked', async () => {
+test('Closing does not wait for a connection that never carried a request', async () => {
   const config = loadLocalConfig({ API_KEY: 'key', REDIS_URL: url, REDIS_PREFIX: prefix });
   const volley = createVolley({ config, events: createEvents({ level: 'silent' }) });
   const other = createHttp({ volley, config });

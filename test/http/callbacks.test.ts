@@ -8,7 +8,7 @@ import { readState } from '../../src/lane/campaigns.js';
 import { openLane } from '../../src/lane/lane.js';
 import { keyNames } from '../../src/redis/keys.js';
 import { testRedis } from '../redis/test-redis.js';
-import { served } from './api.js';
+import { serveApi } from './api.js';
 
 const TOKEN = 'a-token-of-some-length';
 const CALLBACK = { url: 'https://volley.example/sms/in', securityToken: TOKEN, proof: 'token' } as const;
@@ -19,13 +19,13 @@ const settings = {
   CALLBACK_URL: CALLBACK.url,
   CALLBACK_SECURITY_TOKEN: TOKEN,
 };
-const { app, origin, volley, log } = await served(settings);
-const off = await served({ REDIS_URL: url, REDIS_PREFIX: `${prefix}-off` });
-const trusting = await served({ ...settings, REDIS_PREFIX: `${prefix}-path`, CALLBACK_PROOF: 'path' });
+const { app, origin, volley, log } = await serveApi(settings);
+const off = await serveApi({ REDIS_URL: url, REDIS_PREFIX: `${prefix}-off` });
+const trusting = await serveApi({ ...settings, REDIS_PREFIX: `${prefix}-path`, CALLBACK_PROOF: 'path' });
 const { segment, securityToken } = laneCallback(CALLBACK, 'default');
 
 const NUMBER = '+447700900123';
-const told = (requestId: string, status = 'DeliveredToTerminal') =>
+const notification = (requestId: string, status = 'DeliveredToTerminal') =>
   JSON.stringify({
     deliveryInfoList: {
       resourceURL: `https://messaging.example/smsmessaging/v1/outbound/ACME/requests/${requestId}/deliveryInfos`,
@@ -42,10 +42,10 @@ function post(
   return fetch(`${at}${path}`, { method: 'POST', body, headers });
 }
 
-/** A campaign of one recipient whose request was accepted under that id. */
+/** Creates a campaign with one recipient whose request was accepted with this id; returns a reader of its counts. */
 async function accepted(requestId: string): Promise<() => Promise<Record<string, number | undefined>>> {
   const outcome = await volley.enqueue({ recipients: [{ to: NUMBER }], message: requestId, again: true });
-  if (outcome.kind !== 'created') throw new Error(`it was ${outcome.kind}`);
+  if (outcome.kind !== 'created') throw new Error(`the campaign is ${outcome.kind}`);
   const keys = keyNames(prefix);
   const config = loadLocalConfig({ ...settings, HOURLY_QUOTA: '1000' });
   const [own] = config.lanes;
@@ -60,7 +60,7 @@ async function accepted(requestId: string): Promise<() => Promise<Record<string,
 }
 
 test.each<[string, (body: string) => { path?: string; headers?: Record<string, string>; body?: string }]>([
-  ['as a bearer', () => ({ headers: { authorization: `Bearer ${securityToken}` } })],
+  ['as a bearer token', () => ({ headers: { authorization: `Bearer ${securityToken}` } })],
   ['in a header', () => ({ headers: { securityToken } })],
   ['in the query', () => ({ path: `?securityToken=${securityToken}` })],
   ['in the body', (body) => ({ body: JSON.stringify({ ...JSON.parse(body), securityToken }) })],
@@ -70,12 +70,12 @@ test.each<[string, (body: string) => { path?: string; headers?: Record<string, s
       headers: { 'x-signature': createHmac('sha256', securityToken).update(body).digest('hex') },
     }),
   ],
-  ['of a subscription made by hand', () => ({ headers: { securityToken: TOKEN } })],
-])('a notification that carries the token %s settles its request', async (name, make) => {
+  ['of a manual subscription', () => ({ headers: { securityToken: TOKEN } })],
+])('A notification with the security token %s settles its request', async (name, make) => {
   const id = `r-${name.replaceAll(' ', '-')}`;
   const states = await accepted(id);
-  const made = make(told(id));
-  const reply = await post(`/sms/in/${segment}${made.path ?? ''}`, made.body ?? told(id), {
+  const made = make(notification(id));
+  const reply = await post(`/sms/in/${segment}${made.path ?? ''}`, made.body ?? notification(id), {
     'content-type': 'application/json',
     ...made.headers,
   });
@@ -83,17 +83,17 @@ test.each<[string, (body: string) => { path?: string; headers?: Record<string, s
   await vi.waitFor(async () => expect(await states()).toMatchObject({ deliveredToTerminal: 1 }));
 });
 
-test('it is taken behind a proxy that strips the path, and whatever type the body says it is', async () => {
+test('A notification is accepted below /callbacks, and with any content type', async () => {
   const states = await accepted('stripped');
   const headers = { securityToken, 'content-type': 'text/plain' };
-  expect((await post(`/callbacks/${segment}`, told('stripped'), headers)).status).toBe(204);
+  expect((await post(`/callbacks/${segment}`, notification('stripped'), headers)).status).toBe(204);
   await vi.waitFor(async () => expect(await states()).toMatchObject({ deliveredToTerminal: 1 }));
 });
 
-test('a forged one changes nothing, whether it has the address or the token, but not both', async () => {
+test('A forged notification with only the secret address or only the token changes nothing', async () => {
   const states = await accepted('forged');
   const headers = { 'content-type': 'application/json' };
-  const body = told('forged', 'DeliveryImpossible');
+  const body = notification('forged', 'DeliveryImpossible');
   expect((await post(`/sms/in/${segment}`, body, headers)).status).toBe(401);
   const wrong = { ...headers, securityToken: `${securityToken.slice(1)}x`, authorization: 'Bearer x' };
   expect((await post(`/sms/in/${segment}`, body, wrong)).status).toBe(401);
@@ -102,12 +102,12 @@ test('a forged one changes nothing, whether it has the address or the token, but
   for (const path of ['/sms/in/guess', `/sms/in/${other.segment}`, '/sms/in/', '/sms/in', `/${segment}`]) {
     expect([path, (await post(path, body, right)).status]).toEqual([path, 404]);
   }
-  await post(`/sms/in/${segment}`, told('forged'), { ...headers, securityToken });
+  await post(`/sms/in/${segment}`, notification('forged'), { ...headers, securityToken });
   await vi.waitFor(async () => expect(await states()).toMatchObject({ deliveredToTerminal: 1 }));
   expect(await states()).not.toHaveProperty('deliveryImpossible');
 });
 
-test('what holds no delivery information is a problem, and an empty one is an address that is tried', async () => {
+test('A notification without delivery information is rejected, and a probe of the address succeeds', async () => {
   const headers = { 'content-type': 'application/json', securityToken };
   for (const body of ['{}', '{', '"x"', '[]']) {
     const reply = await post(`/sms/in/${segment}`, body, headers);
@@ -119,19 +119,19 @@ test('what holds no delivery information is a problem, and an empty one is an ad
   expect((await fetch(`${origin}/sms/in/guess`)).status).toBe(404);
 });
 
-test('where the path is proof enough it is taken without a token, and without the path it is not', async () => {
+test('With CALLBACK_PROOF=path, a notification needs the secret path and no token', async () => {
   const headers = { 'content-type': 'application/json' };
-  expect((await post(`/sms/in/${segment}`, told('any'), headers, trusting.origin)).status).toBe(204);
-  expect((await post('/sms/in/guess', told('any'), headers, trusting.origin)).status).toBe(404);
+  expect((await post(`/sms/in/${segment}`, notification('any'), headers, trusting.origin)).status).toBe(204);
+  expect((await post('/sms/in/guess', notification('any'), headers, trusting.origin)).status).toBe(404);
 });
 
-test('where there is no callback there is no address', async () => {
+test('Without CALLBACK_URL there is no address for notifications', async () => {
   for (const path of [`/sms/in/${segment}`, `/callbacks/${segment}`]) {
-    expect((await post(path, told('any'), { securityToken }, off.origin)).status).toBe(404);
+    expect((await post(path, notification('any'), { securityToken }, off.origin)).status).toBe(404);
   }
 });
 
-test('nobody is heard out who knows no address', async () => {
+test('The body of a request to a wrong callback address is not read', async () => {
   const socket = connect(Number(new URL(origin).port), '127.0.0.1');
   onTestFinished(() => void socket.destroy());
   await once(socket, 'connect');
@@ -140,16 +140,20 @@ test('nobody is heard out who knows no address', async () => {
   expect(String(answer)).toMatch(/^HTTP\/1\.1 404 /);
 });
 
-test.each(['/caf%C3%A9', '/a%20b', '/a:b', '/a%E0'])('a public path may be spelled %s', async (path) => {
-  const given = { ...CALLBACK, url: `https://volley.example${path}` };
-  const one = await served({ ...settings, CALLBACK_URL: given.url });
-  const short = `/callbacks/${laneCallback(given, 'default').segment}`;
-  // What cannot be decoded no request can name.
-  const own = path === '/a%E0' ? short : `${path}/${segment}`;
-  for (const at of [own, short]) expect([at, (await fetch(`${one.origin}${at}`)).status]).toEqual([at, 204]);
-});
+test.each(['/caf%C3%A9', '/a%20b', '/a:b', '/a%E0'])(
+  'The public path may contain encoded and special characters: %s',
+  async (path) => {
+    const given = { ...CALLBACK, url: `https://volley.example${path}` };
+    const one = await serveApi({ ...settings, CALLBACK_URL: given.url });
+    const short = `/callbacks/${laneCallback(given, 'default').segment}`;
+    // No request can match a path that cannot be decoded.
+    const own = path === '/a%E0' ? short : `${path}/${segment}`;
+    for (const at of [own, short])
+      expect([at, (await fetch(`${one.origin}${at}`)).status]).toEqual([at, 204]);
+  },
+);
 
-test('whatever comes to the address is answered, and nothing of it is a fault of ours', async () => {
+test('Every request to the callback address is answered without a server error', async () => {
   const text = fc.string({ unit: fc.constantFrom(...'abz019%/?#&=:;,.{}[]"\\\u00e9\u2028 ') });
   await fc.assert(
     fc.asyncProperty(
@@ -181,7 +185,7 @@ test('whatever comes to the address is answered, and nothing of it is a fault of
   );
 });
 
-test('the log has neither address, token nor number, and tells of what was refused', () => {
+test('The log contains no address, token, or number, and reports rejected notifications', () => {
   const lines = log.join('\n');
   expect(lines).toContain('without a valid security token');
   for (const secret of [segment, securityToken, TOKEN, NUMBER]) expect(lines).not.toContain(secret);

@@ -13,21 +13,18 @@ export interface FuzzOptions {
   readonly count: number;
 }
 
-export interface Fuzzed {
-  /** How many were answered with each status. */
+export interface FuzzResult {
+  /** The number of responses with each status. */
   readonly statuses: ReadonlyMap<number, number>;
-  /** Answers that must not be: a status of the server's, an error that is no problem, no answer at all. */
+  /** Responses that must not occur: a server error, an error without a problem document, or no response. */
   readonly wrong: readonly string[];
 }
 
-const AT_ONCE = 16;
-/** Far longer than any of them takes. */
-const PATIENCE_MS = 20_000;
+const CONCURRENCY = 16;
+/** Far longer than any request takes. */
+const TIMEOUT_MS = 20_000;
 
-/** What the library of schemas says where nothing else is said. */
-const SCHEMA_WORDS = /: (Invalid (input|option|string|type|key)|Too (small|big)|Unrecognized)/;
-
-/** Bytes that are no HTTP. */
+/** Bytes that are not HTTP. */
 const NOISE = [
   '\r\n\r\n',
   'GET\r\n\r\n',
@@ -41,40 +38,41 @@ const NOISE = [
   '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03',
 ];
 
-/** Sends malformed requests, drawn from the document that the server gives of itself; the same seed draws the same. */
-export async function fuzz({ origin, keys, ids, seed, count }: FuzzOptions): Promise<Fuzzed> {
+/** Sends malformed requests that are derived from the server's OpenAPI document; the same seed sends the same requests. */
+export async function fuzz({ origin, keys, ids, seed, count }: FuzzOptions): Promise<FuzzResult> {
   const document = (await (await fetch(`${origin}/openapi.json`)).json()) as OpenAPIV3_1.Document;
   const drawn = fc.sample(malformedRequests(document, keys, ids), { numRuns: count, seed });
-  const agent = new Agent({ keepAlive: true, maxSockets: AT_ONCE });
+  const agent = new Agent({ keepAlive: true, maxSockets: CONCURRENCY });
   const statuses = new Map<number, number>();
   const wrong: string[] = [];
   let next = 0;
   const one = async (): Promise<void> => {
     for (let at = next++; at < drawn.length; at = next++) {
-      const given = drawn[at];
-      if (given === undefined) return;
+      const drawnRequest = drawn[at];
+      if (drawnRequest === undefined) return;
       const isNoise = at % 100 === 99;
-      const answer = isNoise
+      const response = isNoise
         ? await noise(origin, NOISE[((at / 100) % NOISE.length) | 0] ?? '')
-        : await send(origin, given, agent);
-      statuses.set(answer.status, (statuses.get(answer.status) ?? 0) + 1);
-      const fault = faultOf(answer) ?? (isNoise ? undefined : untoldOf(document, given, answer));
-      if (fault !== undefined)
+        : await send(origin, drawnRequest, agent);
+      statuses.set(response.status, (statuses.get(response.status) ?? 0) + 1);
+      const error =
+        errorOf(response) ?? (isNoise ? undefined : undocumentedStatus(document, drawnRequest, response));
+      if (error !== undefined)
         wrong.push(
-          `${fault}: ${given.method} ${given.path} -> ${answer.status} ${answer.body.slice(0, 300)}`,
+          `${error}: ${drawnRequest.method} ${drawnRequest.path} -> ${response.status} ${response.body.slice(0, 300)}`,
         );
     }
   };
-  await Promise.all(Array.from({ length: AT_ONCE }, one));
+  await Promise.all(Array.from({ length: CONCURRENCY }, one));
   agent.destroy();
   return { statuses, wrong };
 }
 
-/** What an address answers that the document does not say it may. */
-function untoldOf(
+/** A status that the document does not list for the operation. */
+function undocumentedStatus(
   { paths = {} }: OpenAPIV3_1.Document,
   { method, path }: Malformed,
-  { status }: Answered,
+  { status }: FuzzResponse,
 ): string | undefined {
   const [address = ''] = path.split('?');
   const pattern = Object.keys(paths).find((one) =>
@@ -85,36 +83,39 @@ function untoldOf(
   );
   if (operation === undefined) return undefined;
   const { responses = {} } = operation[1] as OpenAPIV3_1.OperationObject;
-  return status in responses ? undefined : 'a status that the document does not tell';
+  return status in responses ? undefined : 'a status that the document does not list';
 }
 
-interface Answered {
+interface FuzzResponse {
   readonly status: number;
   readonly type: string;
   readonly body: string;
 }
 
-function faultOf({ status, type, body }: Answered): string | undefined {
-  if (status === 0) return 'no answer';
-  if (status >= 500) return 'a fault of the server';
+function errorOf({ status, type, body }: FuzzResponse): string | undefined {
+  if (status === 0) return 'no response';
+  if (status >= 500) return 'a server error';
   if (status < 400) return undefined;
-  if (!type.startsWith('application/problem+json')) return 'an error that is no problem';
-  const said: Record<string, unknown> = JSON.parse(body);
-  const isWhole =
-    said['status'] === status &&
-    ['type', 'title', 'code', 'detail'].every((name) => typeof said[name] === 'string');
-  if (!isWhole) return 'a problem that lacks something';
-  return SCHEMA_WORDS.test(String(said['detail'])) ? "a problem in a library's words" : undefined;
+  if (!type.startsWith('application/problem+json')) return 'an error without a problem document';
+  const json: Record<string, unknown> = JSON.parse(body);
+  const isComplete =
+    json['status'] === status &&
+    ['type', 'title', 'code', 'detail'].every((name) => typeof json[name] === 'string');
+  return isComplete ? undefined : 'a problem document that lacks a member';
 }
 
-function send(origin: string, { method, path, headers, body }: Malformed, agent: Agent): Promise<Answered> {
+function send(
+  origin: string,
+  { method, path, headers, body }: Malformed,
+  agent: Agent,
+): Promise<FuzzResponse> {
   return new Promise((resolve) => {
-    const none = (why: string): void => resolve({ status: 0, type: '', body: why });
+    const none = (reason: string): void => resolve({ status: 0, type: '', body: reason });
     const { hostname, port } = new URL(origin);
-    const sent = request({ hostname, port, method, path, headers, agent, timeout: PATIENCE_MS }, (reply) => {
+    const sent = request({ hostname, port, method, path, headers, agent, timeout: TIMEOUT_MS }, (reply) => {
       const { statusCode: status = 0 } = reply;
       const type = reply.headers['content-type'] ?? '';
-      // A stream of events has no end; that it began is all there is to see.
+      // An event stream has no end, so its beginning suffices.
       if (type.startsWith('text/event-stream')) {
         resolve({ status, type, body: '' });
         sent.destroy();
@@ -134,7 +135,7 @@ function send(origin: string, { method, path, headers, body }: Malformed, agent:
       reply.on('error', ({ message }) => none(message));
     });
     sent.on('timeout', () => {
-      none('too late');
+      none('timeout');
       sent.destroy();
     });
     sent.on('error', ({ message }) => none(message));
@@ -142,17 +143,17 @@ function send(origin: string, { method, path, headers, body }: Malformed, agent:
   });
 }
 
-/** An answer to HEAD has no body to look at. */
+/** The response to HEAD has no body: a document that passes the check. */
 function headless(status: number): string {
   return JSON.stringify({ status, type: '', title: '', code: '', detail: '' });
 }
 
-async function noise(origin: string, bytes: string): Promise<Answered> {
+async function noise(origin: string, bytes: string): Promise<FuzzResponse> {
   const socket = connect(Number(new URL(origin).port), '127.0.0.1');
   await once(socket, 'connect');
   let text = '';
   const over = new Promise<void>((resolve) => {
-    socket.setTimeout(PATIENCE_MS, () => resolve());
+    socket.setTimeout(TIMEOUT_MS, () => resolve());
     socket.on('data', (piece) => {
       text += piece;
       resolve();
@@ -164,7 +165,7 @@ async function noise(origin: string, bytes: string): Promise<Answered> {
   socket.destroy();
   const [head = '', ...rest] = text.split('\r\n\r\n');
   const type = /content-type: (\S+)/i.exec(head)?.[1] ?? '';
-  // Some noise is so short that nobody would answer it: then the connection is closed.
+  // The server closes the connection without a response if the bytes are too short to be a request.
   if (text === '') return { status: 400, type: 'application/problem+json', body: headless(400) };
   return { status: Number(head.split(' ')[1]), type, body: rest.join('\r\n\r\n') };
 }

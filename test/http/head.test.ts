@@ -3,9 +3,9 @@ import { text } from 'node:stream/consumers';
 import type { OpenAPIV3_1 } from 'openapi-types';
 import { expect, onTestFinished, test } from 'vitest';
 import { laneCallback } from '../../src/config/index.js';
-import { answerInPieces } from '../../src/http/body-stream.js';
+import { sendStream } from '../../src/http/body-stream.js';
 import { testRedis } from '../redis/test-redis.js';
-import { served } from './api.js';
+import { serveApi } from './api.js';
 
 const CALLBACK = { url: 'https://volley.example/sms/in', securityToken: 'a-token-of-some-length' } as const;
 const { url, prefix } = testRedis('http-head');
@@ -16,21 +16,21 @@ async function* long(): AsyncGenerator<string> {
     yield `piece ${made}, `;
   }
 }
-const { app, ask, key, origin, volley } = await served(
+const { app, call, key, origin, volley } = await serveApi(
   {
     REDIS_URL: url,
     REDIS_PREFIX: prefix,
     CALLBACK_URL: CALLBACK.url,
     CALLBACK_SECURITY_TOKEN: CALLBACK.securityToken,
   },
-  { also: (api) => void api.get('/long', (_request, reply) => answerInPieces(reply, long(), volley)) },
+  { also: (api) => void api.get('/long', (_request, reply) => sendStream(reply, long(), volley)) },
 );
 const document = (await (await fetch(`${origin}/openapi.json`)).json()) as OpenAPIV3_1.Document;
 const body = { recipients: [{ to: '+447700900123' }], message: 'Hi', at: '2999-01-01T00:00:00Z' };
-const { id } = (await ask('POST', '/v1/campaigns', { body })).said as { id: string };
+const { id } = (await call('POST', '/v1/campaigns', { body })).json as { id: string };
 const own = await key();
 
-/** The head of an answer, less what counts up from one to the next. */
+/** The head of a response, without the headers that change from one response to the next. */
 async function headOf(method: string, path: string, headers: Record<string, string> = {}) {
   const over = new AbortController();
   const reply = await fetch(`${origin}${path}`, {
@@ -38,16 +38,16 @@ async function headOf(method: string, path: string, headers: Record<string, stri
     headers: { authorization: `Bearer ${own}`, ...headers },
     signal: over.signal,
   });
-  const said = method === 'HEAD' ? await reply.text() : '';
+  const json = method === 'HEAD' ? await reply.text() : '';
   over.abort();
   const told = [...reply.headers].filter(([name]) => !/^(date|x-ratelimit-remaining)$/.test(name));
-  return { status: reply.status, said, headers: Object.fromEntries(told) };
+  return { status: reply.status, json, headers: Object.fromEntries(told) };
 }
 
-/** What of a head is about the connection, or about a body that is sent in pieces. */
-const OF_THE_WIRE = { connection: undefined, 'keep-alive': undefined, 'transfer-encoding': undefined };
+/** Headers about the connection, or about a chunked body. */
+const CONNECTION_HEADERS = { connection: undefined, 'keep-alive': undefined, 'transfer-encoding': undefined };
 
-test('Whatever can be asked for with GET answers HEAD with the same head, and no body', async () => {
+test('HEAD returns the headers of GET and no body', async () => {
   const described = Object.entries(document.paths ?? {})
     .filter(([, item]) => item?.get !== undefined)
     .map(([path]) => path.replace('{id}', id).replace('{name}', 'default'));
@@ -55,17 +55,17 @@ test('Whatever can be asked for with GET answers HEAD with the same head, and no
   for (const path of [...described, '/docs', '/openapi.json']) {
     const get = await headOf('GET', path);
     const head = await headOf('HEAD', path);
-    expect([path, head.status, head.said]).toEqual([path, 200, '']);
-    // How long they are changes with what is counted.
+    expect([path, head.status, head.json]).toEqual([path, 200, '']);
+    // The length of the metrics changes with their values.
     const own = path === '/metrics' ? { 'content-length': expect.any(String) } : {};
-    expect([path, { ...head.headers, ...OF_THE_WIRE }]).toEqual([
+    expect([path, { ...head.headers, ...CONNECTION_HEADERS }]).toEqual([
       path,
-      { ...get.headers, ...own, ...OF_THE_WIRE },
+      { ...get.headers, ...own, ...CONNECTION_HEADERS },
     ]);
   }
 });
 
-test('Whatever refuses GET refuses HEAD', async () => {
+test('HEAD is rejected where GET is', async () => {
   for (const path of ['/v1/campaigns/nowhere/report', '/v1/campaigns/nowhere/events', '/v1/lanes/other']) {
     expect([path, (await headOf('HEAD', path)).status]).toEqual([path, 404]);
   }
@@ -74,16 +74,16 @@ test('Whatever refuses GET refuses HEAD', async () => {
   expect((await headOf('HEAD', '/v1/find')).status).toBe(404);
 });
 
-test('Of a long answer that HEAD asks for nothing is made', async () => {
+test('HEAD does not generate a long response', async () => {
   expect((await headOf('HEAD', '/long')).status).toBe(200);
-  // The next answer comes after whatever was begun.
+  // By the time of the next response, a body would have been started.
   expect((await headOf('GET', '/healthz')).status).toBe(200);
   expect(made).toBe(0);
-  expect(await ask('GET', '/long')).toMatchObject({ status: 200, said: 'piece 1, piece 2, ' });
+  expect(await call('GET', '/long')).toMatchObject({ status: 200, json: 'piece 1, piece 2, ' });
   expect(made).toBe(2);
 });
 
-test('HEAD begins no stream of events: the connection is free for what comes next', async () => {
+test('HEAD starts no event stream, so the connection can carry the next request', async () => {
   const socket = connect(Number(new URL(origin).port), '127.0.0.1');
   onTestFinished(() => void socket.destroy());
   const asked = `HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${own}\r\n`;
@@ -95,7 +95,7 @@ test('HEAD begins no stream of events: the connection is free for what comes nex
   ]);
 });
 
-test('The address of notifications answers HEAD as GET, without a length', async () => {
+test('The callback address answers HEAD without a length', async () => {
   const { segment } = laneCallback({ ...CALLBACK, proof: 'token' }, 'default');
   for (const path of ['/sms/in', '/callbacks']) {
     const reply = await app.inject({ method: 'HEAD', url: `${path}/${segment}` });

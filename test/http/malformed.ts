@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import type { OpenAPIV3_1 } from 'openapi-types';
 
-/** One request, well formed as HTTP, and as wrong as can be otherwise. */
+/** A request that is valid HTTP and may otherwise be invalid in any way. */
 export interface Malformed {
   readonly method: string;
   readonly path: string;
@@ -11,8 +11,8 @@ export interface Malformed {
 
 type Schema = OpenAPIV3_1.SchemaObject | OpenAPIV3_1.ReferenceObject | boolean | undefined;
 
-/** What must never be in a log line, and stands in many of the requests. */
-export const GIVEN_AWAY = ['447700900123', 'hunter2'] as const;
+/** Values in many of the requests that must never appear in the log. */
+export const SECRETS = ['447700900123', 'hunter2'] as const;
 
 const NASTY = [
   '',
@@ -43,7 +43,7 @@ const NASTY = [
   '\u202e',
 ];
 
-/** What a member of such a name usually holds. */
+/** Valid values by the name of the member. */
 const USUAL: Readonly<Record<string, readonly string[]>> = {
   at: ['2999-01-01T00:00:00Z', '2999-01-01T00:00:00+01:00'],
   country: ['GB'],
@@ -72,28 +72,36 @@ const anything = fc.oneof(
   fc.jsonValue({ maxDepth: 4 }),
 );
 
-/** Values that a schema describes, mostly; here and there something else stands in their place. */
-function valueBy(document: OpenAPIV3_1.Document, given: Schema, depth = 0, name = ''): fc.Arbitrary<unknown> {
+/** Mostly values that match a schema, and sometimes others. */
+function valueFor(
+  document: OpenAPIV3_1.Document,
+  schema: Schema,
+  depth = 0,
+  name = '',
+): fc.Arbitrary<unknown> {
   const wrong = { arbitrary: anything, weight: 1 };
   const right = (arbitrary: fc.Arbitrary<unknown>) => fc.oneof({ arbitrary, weight: 25 }, wrong);
-  if (given === undefined || typeof given === 'boolean' || depth > 6) return anything;
-  if ('$ref' in given) {
-    const referred = given.$ref.split('/').at(-1) ?? '';
-    return valueBy(document, document.components?.schemas?.[referred], depth + 1);
+  if (schema === undefined || typeof schema === 'boolean' || depth > 6) return anything;
+  if ('$ref' in schema) {
+    const referred = schema.$ref.split('/').at(-1) ?? '';
+    return valueFor(document, document.components?.schemas?.[referred], depth + 1);
   }
-  const some = given.anyOf ?? given.oneOf;
-  if (some !== undefined) return fc.oneof(...some.map((one) => valueBy(document, one, depth + 1)), anything);
-  if (given.enum !== undefined) return right(fc.constantFrom(...given.enum));
-  if (given.const !== undefined) return right(fc.constant(given.const));
-  if ('items' in given) {
-    return right(fc.array(valueBy(document, given.items, depth + 1), { maxLength: 5 }));
+  const some = schema.anyOf ?? schema.oneOf;
+  if (some !== undefined) return fc.oneof(...some.map((one) => valueFor(document, one, depth + 1)), anything);
+  if (schema.enum !== undefined) return right(fc.constantFrom(...schema.enum));
+  if (schema.const !== undefined) return right(fc.constant(schema.const));
+  if ('items' in schema) {
+    return right(fc.array(valueFor(document, schema.items, depth + 1), { maxLength: 5 }));
   }
-  if (given.properties !== undefined) {
+  if (schema.properties !== undefined) {
     const members = Object.fromEntries(
-      Object.entries(given.properties).map(([of, member]) => [of, valueBy(document, member, depth + 1, of)]),
+      Object.entries(schema.properties).map(([of, member]) => [
+        of,
+        valueFor(document, member, depth + 1, of),
+      ]),
     );
     const more = fc.dictionary(nastyText, anything, { maxKeys: 2 });
-    const own = fc.record(members, { requiredKeys: given.required ?? [] });
+    const own = fc.record(members, { requiredKeys: schema.required ?? [] });
     return right(
       fc.oneof(
         { arbitrary: own, weight: 4 },
@@ -102,7 +110,7 @@ function valueBy(document: OpenAPIV3_1.Document, given: Schema, depth = 0, name 
       ),
     );
   }
-  switch (given.type) {
+  switch (schema.type) {
     case 'string':
       return right(
         fc.oneof({ arbitrary: fc.constantFrom(...(USUAL[name] ?? OTHERS)), weight: 30 }, nastyText),
@@ -117,9 +125,9 @@ function valueBy(document: OpenAPIV3_1.Document, given: Schema, depth = 0, name 
   }
 }
 
-/** JSON text, sometimes cut off, sometimes not JSON at all. */
+/** JSON text, sometimes truncated, sometimes not JSON. */
 function jsonText(value: fc.Arbitrary<unknown>): fc.Arbitrary<Buffer> {
-  const text = value.map((given) => Buffer.from(JSON.stringify(given) ?? 'null'));
+  const text = value.map((json) => Buffer.from(JSON.stringify(json) ?? 'null'));
   return fc.oneof(
     { arbitrary: text, weight: 8 },
     {
@@ -132,7 +140,7 @@ function jsonText(value: fc.Arbitrary<unknown>): fc.Arbitrary<Buffer> {
     {
       arbitrary: fc
         .constantFrom('{"__proto__":{"a":1}}', `${'['.repeat(5_000)}`, '{"a":1,"a":2}', '"', '\ufeff{}')
-        .map((given) => Buffer.from(given)),
+        .map((json) => Buffer.from(json)),
       weight: 1,
     },
   );
@@ -157,7 +165,7 @@ const csvText = fc.oneof(
     .map((lines) => lines.join('\n')),
 );
 
-/** A form with the right parts or others, whole or not. */
+/** A form with valid or other parts, complete or not. */
 function formText(order: fc.Arbitrary<Buffer>): fc.Arbitrary<Buffer> {
   const part = fc.tuple(
     fc.oneof(fc.constantFrom('campaign', 'recipients', '__proto__', 'toString', ''), nastyText),
@@ -190,12 +198,12 @@ function formText(order: fc.Arbitrary<Buffer>): fc.Arbitrary<Buffer> {
     });
 }
 
-/** What fits into a header of a request; Node lets no others out. */
+/** The characters that Node allows in a request header. */
 const headerText = fc.oneof(nastyText, fc.string()).map((text) => text.replace(/[^\t\x20-\x7e]/g, '?'));
 
 /**
- * Requests to the operations of a document: right in most, wrong in something. `keys` are keys of the API that may be
- * sent along, `ids` campaigns that there are.
+ * Requests to the operations of an OpenAPI document, each invalid in some way. They use the API keys `keys` and the campaigns
+ * `ids`.
  */
 export function malformedRequests(
   document: OpenAPIV3_1.Document,
@@ -215,7 +223,7 @@ export function malformedRequests(
       operation.requestBody !== undefined && 'content' in operation.requestBody
         ? operation.requestBody.content
         : {};
-    const json = jsonText(valueBy(document, body['application/json']?.schema as Schema));
+    const json = jsonText(valueFor(document, body['application/json']?.schema as Schema));
     const names = parameters.filter((one) => one.in === 'query').map(({ name }) => name);
     const query = fc.array(fc.tuple(fc.oneof(fc.constantFrom('limit', ...names), nastyText), nastyText), {
       maxLength: 3,
@@ -275,10 +283,10 @@ export function malformedRequests(
         const step = drawn.raw ? drawn.segment.replace(/[^\x21-\x7e]|[?#]/g, '%') : encoded(drawn.segment);
         const search = drawn.query.map(([name, value]) => `${encoded(name)}=${encoded(value)}`).join('&');
         const takesBody = drawn.hasBody && !['GET', 'HEAD', 'OPTIONS'].includes(drawn.method);
-        // A body is mostly of the type that it is said to be.
+        // Most bodies match their content type.
         const isForm = drawn.bytes.subarray(0, 6).toString() === '--edge';
         const usual = isForm ? 'multipart/form-data; boundary=edge' : 'application/json';
-        const said = drawn.raw ? drawn.type : usual;
+        const contentType = drawn.raw ? drawn.type : usual;
         return {
           method: drawn.method,
           path: `${path.replace(/\{\w+\}/, step)}${search === '' ? '' : `?${search}`}`,
@@ -286,7 +294,7 @@ export function malformedRequests(
             authorization: drawn.key,
             ...drawn.extra,
             ...(drawn.expects ? { expect: drawn.segment.replace(/[^\x20-\x7e]/g, '?') } : {}),
-            ...(takesBody && said !== '' ? { 'content-type': said } : {}),
+            ...(takesBody && contentType !== '' ? { 'content-type': contentType } : {}),
           },
           body: takesBody ? drawn.bytes : undefined,
         };
@@ -294,7 +302,7 @@ export function malformedRequests(
   });
 }
 
-/** A lone surrogate has no place in an address. */
+/** An address cannot contain a lone surrogate. */
 function encoded(text: string): string {
   return encodeURIComponent(text.replace(/[\ud800-\udfff]/g, '?'));
 }

@@ -3,10 +3,10 @@ import { get } from 'node:http';
 import { expect, test } from 'vitest';
 import { readExposition, sumOf } from '../metrics/exposition.js';
 import { testRedis } from '../redis/test-redis.js';
-import { served } from './api.js';
+import { serveApi } from './api.js';
 
 const { url, prefix } = testRedis('http-metrics');
-const { origin, volley } = await served({ REDIS_URL: url, REDIS_PREFIX: prefix });
+const { origin, volley } = await serveApi({ REDIS_URL: url, REDIS_PREFIX: prefix });
 const { key } = await volley.keys.create({ name: 'prometheus', scopes: ['read'] });
 
 async function scrape() {
@@ -18,7 +18,7 @@ async function scrape() {
   return readExposition(await reply.text());
 }
 
-test('The API shows the fleet and itself, each name once', async () => {
+test('/metrics returns the metrics of the fleet and of the process, each name once', async () => {
   const metrics = await scrape();
   const names = metrics.map(({ name }) => name);
   expect(names.filter((name, at) => names.indexOf(name) !== at)).toEqual([]);
@@ -27,7 +27,7 @@ test('The API shows the fleet and itself, each name once', async () => {
   expect(sumOf(metrics, 'volley_info', { role: 'http' })).toBe(1);
 });
 
-test('It wants a key that may read, and of the whole house: lanes are counted together', async () => {
+test('/metrics requires a key with the scope read for all lanes', async () => {
   const status = async (authorization?: string) =>
     (await fetch(`${origin}/metrics`, { headers: authorization === undefined ? {} : { authorization } }))
       .status;
@@ -39,7 +39,7 @@ test('It wants a key that may read, and of the whole house: lanes are counted to
   expect(await status(`Bearer ${key}`)).toBe(200);
 });
 
-test('Requests are counted by the pattern of their address, never by the address', async () => {
+test('Requests are counted by the pattern of their route, never by their address', async () => {
   await fetch(`${origin}/healthz`);
   await fetch(`${origin}/nothing/+447700900123`);
   const metrics = await scrape();
@@ -49,7 +49,7 @@ test('Requests are counted by the pattern of their address, never by the address
   expect(JSON.stringify(metrics)).not.toContain('447700900123');
 });
 
-test('Who follows events is an open request until he goes', async () => {
+test('An event stream counts as a request in flight until the client disconnects', async () => {
   const open = async () => sumOf(await scrape(), 'volley_http_requests_in_flight', { route: '/v1/events' });
   const following = get(`${origin}/v1/events`, { agent: false, headers: { authorization: `Bearer ${key}` } });
   const [reply] = await once(following, 'response');

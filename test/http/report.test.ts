@@ -6,44 +6,44 @@ import { slicesKey } from '../../src/recipients/campaign-keys.js';
 import { keyNames } from '../../src/redis/keys.js';
 import { formatReport } from '../../src/reporting/report-file.js';
 import { testRedis } from '../redis/test-redis.js';
-import { formOf, served } from './api.js';
+import { campaignForm, serveApi } from './api.js';
 
 const { url, redis, prefix } = testRedis('http-report');
-const { ask, key, log, origin, volley } = await served({ REDIS_URL: url, REDIS_PREFIX: prefix });
+const { call, key, log, origin, volley } = await serveApi({ REDIS_URL: url, REDIS_PREFIX: prefix });
 const COUNT = 20_000;
 
 await volley.suppression.add(['+447700000007']);
 const csv = Array.from({ length: COUNT }, (_, at) => `+447700${String(at).padStart(6, '0')}`).join('\n');
-const made = await ask('POST', '/v1/campaigns', {
-  form: formOf({ message: 'Hi', at: '2999-01-01T00:00:00Z' }, `phone\n${csv}\n`),
+const made = await call('POST', '/v1/campaigns', {
+  form: campaignForm({ message: 'Hi', at: '2999-01-01T00:00:00Z' }, `phone\n${csv}\n`),
 });
-expect(made).toMatchObject({ status: 201, said: { recipients: COUNT } });
-const { id } = made.said as { id: string };
+expect(made).toMatchObject({ status: 201, json: { recipients: COUNT } });
+const { id } = made.json as { id: string };
 
-test.each(['csv', 'ndjson'] as const)('A report is written as the command line does: %s', async (format) => {
-  const { status, headers, said } = await ask('GET', `/v1/campaigns/${id}/report?format=${format}`);
+test.each(['csv', 'ndjson'] as const)('A report equals the one of the command line: %s', async (format) => {
+  const { status, headers, json } = await call('GET', `/v1/campaigns/${id}/report?format=${format}`);
   expect(status).toBe(200);
   expect(headers.get('content-type')).toContain(format === 'csv' ? 'text/csv' : 'application/x-ndjson');
   expect(headers.get('transfer-encoding')).toBe('chunked');
   let whole = '';
   for await (const piece of formatReport(volley.report(id), format)) whole += piece;
-  expect(said).toBe(whole);
+  expect(json).toBe(whole);
   expect(whole.trimEnd().split('\n')).toHaveLength(COUNT + (format === 'csv' ? 1 : 0));
 });
 
-test('Only those of a status are reported when it is named', async () => {
-  const { said } = await ask('GET', `/v1/campaigns/${id}/report?format=ndjson&status=suppressed`);
-  expect(JSON.parse(String(said))).toMatchObject({ recipient: '+447700000007', status: 'suppressed' });
-  const wrong = await ask('GET', `/v1/campaigns/${id}/report?status=arrived`);
-  expect([wrong.status, wrong.said]).toMatchObject([400, { errors: [{ pointer: 'query/status' }] }]);
-  expect((await ask('GET', '/v1/campaigns/nowhere/report')).status).toBe(404);
+test('A report can be limited to a status', async () => {
+  const { json } = await call('GET', `/v1/campaigns/${id}/report?format=ndjson&status=suppressed`);
+  expect(JSON.parse(String(json))).toMatchObject({ recipient: '+447700000007', status: 'suppressed' });
+  const wrong = await call('GET', `/v1/campaigns/${id}/report?status=arrived`);
+  expect([wrong.status, wrong.json]).toMatchObject([400, { errors: [{ pointer: 'query/status' }] }]);
+  expect((await call('GET', '/v1/campaigns/nowhere/report')).status).toBe(404);
 });
 
-test('A report that cannot go on breaks off, so that nobody takes it for whole, and the log says why', async () => {
-  const other = await ask('POST', '/v1/campaigns', {
-    form: formOf({ message: 'Hello', at: '2999-01-01T00:00:00Z' }, `phone\n${csv}\n`),
+test('A report that fails midway ends as an incomplete response, and the log gives the reason', async () => {
+  const other = await call('POST', '/v1/campaigns', {
+    form: campaignForm({ message: 'Hello', at: '2999-01-01T00:00:00Z' }, `phone\n${csv}\n`),
   });
-  const { id: broken } = other.said as { id: string };
+  const { id: broken } = other.json as { id: string };
   await redis.hset(slicesKey(keyNames(prefix), 'default', broken, 'slices'), 30, 'damaged');
   const reply = await fetch(`${origin}/v1/campaigns/${broken}/report`, {
     headers: { authorization: `Bearer ${await key()}` },
@@ -55,22 +55,22 @@ test('A report that cannot go on breaks off, so that nobody takes it for whole, 
   expect(told[0]).toContain('/v1/campaigns/:id/report');
 });
 
-test('A report breaks off when its key is revoked', { timeout: 60_000 }, async () => {
-  // More than the system holds for a reader who does not read.
+test('A report ends as an incomplete response when its key is revoked', { timeout: 60_000 }, async () => {
+  // More than the socket buffers hold while the client does not read.
   const numbers = Array.from({ length: 400_000 }, (_, at) => `+4477${String(10_000_000 + at)}`);
-  const long = await ask('POST', '/v1/campaigns', {
-    form: formOf({ message: 'Hi all', at: '2999-01-01T00:00:00Z' }, `phone\n${numbers.join('\n')}\n`),
+  const long = await call('POST', '/v1/campaigns', {
+    form: campaignForm({ message: 'Hi all', at: '2999-01-01T00:00:00Z' }, `phone\n${numbers.join('\n')}\n`),
   });
   const own = await key(['read']);
   const socket = connect(Number(new URL(origin).port), '127.0.0.1');
-  const path = `/v1/campaigns/${(long.said as { id: string }).id}/report?format=ndjson`;
+  const path = `/v1/campaigns/${(long.json as { id: string }).id}/report?format=ndjson`;
   socket.write(
     `GET ${path} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${own}\r\nConnection: close\r\n\r\n`,
   );
   const [head] = await once(socket, 'data');
   socket.pause();
   await volley.keys.revoke(own.split('_')[1] ?? '');
-  // The key is looked at once a second.
+  // The key is checked once a second.
   await delay(1_100);
   let told = String(head);
   for await (const piece of socket) told += String(piece);

@@ -1,18 +1,19 @@
 import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import type { OpenAPIV3_1 } from 'openapi-types';
 import { describe, expect, test } from 'vitest';
-import { PROBLEMS } from '../../../src/http/problem-kinds.js';
-import { BROADCAST_EVENTS } from '../../../src/reporting/event-feed.js';
-import { blocks, printedCommands, unknownIn } from '../../house/commands.js';
-import { testRedis } from '../../redis/test-redis.js';
-import { served } from '../api.js';
+import { PROBLEMS } from '../../src/http/problem.js';
+import { BROADCAST_EVENTS } from '../../src/reporting/event-feed.js';
+import { blocks, printedCommands, unknownIn } from '../house/commands.js';
+import { testRedis } from '../redis/test-redis.js';
+import { serveApi } from './api.js';
 
 const { url, prefix } = testRedis('http-document');
-const { origin, ask, key } = await served({ REDIS_URL: url, REDIS_PREFIX: prefix });
+const { origin, call, key } = await serveApi({ REDIS_URL: url, REDIS_PREFIX: prefix });
 const document = (await (await fetch(`${origin}/openapi.json`)).json()) as OpenAPIV3_1.Document;
 const page = await fetch(`${origin}/docs`);
 const html = await page.text();
@@ -26,7 +27,7 @@ const operations = Object.entries(document.paths ?? {}).flatMap(([path, item]) =
   })),
 );
 
-test('The document is OpenAPI 3.1 by its own schema, and every reference in it leads somewhere', async () => {
+test('The document is valid OpenAPI 3.1, and every reference in it resolves', async () => {
   expect(document.openapi).toBe('3.1.0');
   expect(await new Validator().validate({ ...document })).toMatchObject({ valid: true });
   const references = [...JSON.stringify(document).matchAll(/"\$ref":"([^"]+)"/g)].map(([, to = '']) => to);
@@ -39,7 +40,7 @@ test('The document is OpenAPI 3.1 by its own schema, and every reference in it l
   expect(lost).toEqual([]);
 });
 
-test('Each operation says what it does, what its key must be allowed to, and what it may refuse', () => {
+test('Each operation has a summary, the scope that it requires, and its error responses', () => {
   expect(operations.length).toBeGreaterThan(18);
   for (const { path, operation } of operations) {
     expect(operation.summary, path).toMatch(/^[A-Z].{8,}[^.]$/);
@@ -59,7 +60,7 @@ test('Each operation says what it does, what its key must be allowed to, and wha
   }
 });
 
-test('A client made of it has a name for each operation and for what is answered, and nothing to spare', () => {
+test('Operations and schemas have the names that a generated client needs, and no schema is unused', () => {
   const names = operations.map(({ operation }) => operation.operationId ?? '');
   expect(names.filter((name) => !/^[a-z]+[A-Z][A-Za-z]+$/.test(name))).toEqual([]);
   expect(new Set(names).size).toBe(operations.length);
@@ -71,7 +72,7 @@ test('A client made of it has a name for each operation and for what is answered
   expect(shapes.filter((name) => !text.includes(`"#/components/schemas/${name}"`))).toEqual([]);
 });
 
-test('A campaign is described as JSON and as a form', () => {
+test('The document describes the creation of a campaign as JSON and as a form', () => {
   const body = document.paths?.['/v1/campaigns']?.post?.requestBody;
   expect(body).toMatchObject({
     required: true,
@@ -82,7 +83,7 @@ test('A campaign is described as JSON and as a form', () => {
   });
 });
 
-test('Each answer is described in words, and a refusal by what it may be at that address', () => {
+test('Each response has a description, and an error response lists the codes of its address', () => {
   for (const { path, method, operation } of operations) {
     for (const [status, response] of Object.entries(operation.responses ?? {})) {
       const words = 'description' in response ? response.description : undefined;
@@ -97,25 +98,51 @@ test('Each answer is described in words, and a refusal by what it may be at that
   }
   const at = (path: string) => document.paths?.[path]?.post?.responses ?? {};
   expect(at('/v1/campaigns')).toMatchObject({
-    409: { description: '`repeated`: The same campaign was made within 24 hours' },
+    409: { description: '`repeated`: The same campaign was created within the last 24 hours' },
     422: { description: expect.stringMatching(/^`invalidRows`: .*; `conflict`: /) },
   });
   expect(at('/v1/campaigns/{id}/pause')).toMatchObject({
-    409: { description: expect.stringMatching(/^`notNow`/) },
+    409: { description: expect.stringMatching(/^`invalidState`/) },
   });
 });
 
-test('The page shows what bounds a member, what it is by default, and that rows carry values', () => {
-  const rowOf = (name: string) =>
-    html.split('<tr>').find((row) => row.startsWith(`<td><code>${name}</code>`));
-  expect(rowOf('limit (query)')).toContain('integer, 1 to 200, default 50');
-  expect(rowOf('format (query)')).toContain('default csv');
-  expect(rowOf('message')).toContain('up to 20000 letters');
-  expect(rowOf('recipients[].…')).toContain('A value for the placeholder of that name');
-  expect(html).toContain('The campaign that was made before with this idempotency key');
+test('The document states the bounds and defaults of parameters and members', () => {
+  const parameters = document.paths?.['/v1/campaigns']?.get?.parameters;
+  const limit = { type: 'integer', minimum: 1, maximum: 200, default: 50 };
+  expect(parameters).toContainEqual(expect.objectContaining({ name: 'limit', in: 'query', schema: limit }));
+  const request = document.components?.schemas?.['CampaignRequest'];
+  expect(request).toMatchObject({
+    properties: {
+      message: { maxLength: 20_000 },
+      recipients: {
+        items: { additionalProperties: { description: expect.stringContaining('placeholder') } },
+      },
+    },
+  });
 });
 
-test('The page says of each error when it comes and what to do, not its title alone', () => {
+test('The page loads only scripts of its own server, and its policy allows no others', async () => {
+  expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8');
+  const policy = page.headers.get('content-security-policy') ?? '';
+  expect(policy).toContain("default-src 'none'");
+  expect(policy).toContain("connect-src 'self'");
+  expect(policy).not.toMatch(/https?:|\*|unsafe-eval|script-src[^;]*unsafe-inline/);
+  const [, inline = ''] = /<script>(.*?)<\/script>/s.exec(html) ?? [];
+  const digest = createHash('sha256').update(inline).digest('base64');
+  expect(policy).toContain(`script-src 'self' 'sha256-${digest}'`);
+  const loaded = [...html.matchAll(/(?:src|href|url)="([^"]+)"/g)].map(([, to = '']) => to);
+  expect(loaded.sort()).toEqual(['/docs/openapi-explorer.js', '/openapi.json', '/openapi.json', 'data:,']);
+  const script = await fetch(`${origin}/docs/openapi-explorer.js`);
+  expect([script.status, script.headers.get('content-type')]).toEqual([
+    200,
+    'text/javascript; charset=utf-8',
+  ]);
+  expect(await script.text()).toContain('openapi-explorer');
+});
+
+test('The page describes each error, its cause, and its remedy at the address that is its type', async () => {
+  const { json } = await call('GET', '/v1/campaigns/nowhere');
+  expect(json).toMatchObject({ type: '/docs#problem-notFound' });
   for (const { code, title } of PROBLEMS) {
     const [, row = ''] = html.split(`<tr id="problem-${code}">`);
     const words = row.slice(0, row.indexOf('</tr>')).replace(/<[^>]+>/g, '');
@@ -123,41 +150,24 @@ test('The page says of each error when it comes and what to do, not its title al
   }
 });
 
-test('The page shows every operation and every error, and loads nothing from anywhere', () => {
-  expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8');
-  expect(page.headers.get('content-security-policy')).toContain("default-src 'none'");
-  for (const { path, method } of operations)
-    expect(html).toContain(`<h3><b>${method.toUpperCase()}</b> ${path}</h3>`);
-  expect(html).not.toMatch(/<script|\bsrc=|@import|url\(|<link/);
-  const links = [...html.matchAll(/href="#([^"]+)"/g)].map(([, to = '']) => to);
-  expect(links.filter((to) => !html.includes(`id="${to}"`))).toEqual([]);
-});
-
-test('The address that a problem gives as its type is on that page', async () => {
-  const { said } = await ask('GET', '/v1/campaigns/nowhere');
-  const { type } = said as { type: string };
-  expect(type).toMatch(/^\/docs#/);
-  expect(html).toContain(`id="${type.split('#')[1]}"`);
-});
-
 describe('docs/http.md', () => {
-  const text = readFileSync(new URL('../../../docs/http.md', import.meta.url), 'utf8');
+  const text = readFileSync(new URL('../../docs/http.md', import.meta.url), 'utf8');
 
-  test('lists every problem with its status', () => {
+  test('lists every error code with its status', () => {
     const listed = [...text.matchAll(/^\| (\d{3}) \| `(\w+)` \|/gm)].map(
       ([, status, code]) => `${status} ${code}`,
     );
     expect(listed).toEqual(PROBLEMS.map(({ status, code }) => `${status} ${code}`));
   });
 
-  test('lists every event that is told', () => {
-    const [, table = ''] = text.split('| event | |');
+  test('lists every event of the stream', () => {
+    const [, table = ''] = text.split('| event | meaning |');
     const rows = table.split('\n\n')[0] ?? '';
     const listed = [...rows.matchAll(/`(\w+\.\w+)`/g)].map(([, type]) => type);
     expect(listed.sort()).toEqual([...BROADCAST_EVENTS].sort());
   });
 
-  test('names addresses that there are', () => {
+  test('names only addresses that exist', () => {
     const named = [...text.matchAll(/(?<=[`\s]|8080)(\/v1\/[\w/]*\w)/g)].map(([, path = '']) =>
       path.replace('/ID', '/{id}'),
     );
@@ -165,24 +175,24 @@ describe('docs/http.md', () => {
     expect(named.filter((path) => document.paths?.[path] === undefined)).toEqual([]);
   });
 
-  test('prints lines that can be copied, from the key on', async () => {
-    // What is asked of the program itself is answered with a key of this server; streams are followed for a second.
+  test('prints shell commands that run as they are', async () => {
+    // `volley keys create` prints a key of this server, other `volley` commands do nothing, and streams end after two seconds.
     const beside = `
       set -e
-      npx() { if [ "$*" = "volley keys create --name shop --scope read,send" ]; then echo "$GIVEN"; fi; }
+      npx() { if [ "$*" = "volley keys create --name shop --scope read,send" ]; then echo "$TEST_KEY"; fi; }
       curl() { command curl -sS --fail --max-time 2 "$@" || [ $? = 28 ]; }
     `;
     const lines = blocks(text, 'sh').join('').replaceAll('http://127.0.0.1:8080', origin);
     const { stdout } = await promisify(execFile)('bash', ['-c', `${beside}${lines}`], {
-      cwd: fileURLToPath(new URL('../../../', import.meta.url)),
-      env: { ...process.env, GIVEN: await key(['read', 'send']) },
+      cwd: fileURLToPath(new URL('../../', import.meta.url)),
+      env: { ...process.env, TEST_KEY: await key(['read', 'send']) },
     });
     expect(stdout.match(/"existing":false/g)).toHaveLength(2);
     expect(stdout).toMatch(/"recipients":\d{3},/);
     expect(stdout).toContain('event: campaign.status');
   });
 
-  test.each(printedCommands(text))('prints a command that there is: %s', (line) => {
+  test.each(printedCommands(text))('prints only commands that exist: %s', (line) => {
     expect(unknownIn(line)).toEqual([]);
   });
 });

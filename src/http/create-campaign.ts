@@ -1,0 +1,204 @@
+import type { FastifyInstance } from 'fastify';
+import { z } from 'zod';
+import { type ApiKey, type InvalidRow, invalidRow, preview } from '../campaign/views.js';
+import { systemClock } from '../clock.js';
+import type { EnqueueOutcome } from '../import/campaign-input.js';
+import type { Volley } from '../volley.js';
+import { allowsCampaign, apiKeyOf, requireActiveKey } from './access.js';
+import { campaignRequest, readCampaign } from './campaign-request.js';
+import { invalidMember, Problem, type ProblemItem } from './problem.js';
+import { count, jsonResponse, problemResponses, type Routes } from './routes.js';
+
+/** An invalid row without its values, which the client has. */
+const rejectedRow = z.object({
+  line: invalidRow.unwrap().shape.line,
+  column: invalidRow.unwrap().shape.column,
+  reason: invalidRow.unwrap().shape.reason,
+});
+
+/** A created campaign: the members of `volley send --json`. */
+const createdCampaign = z
+  .object({
+    id: z.string(),
+    recipients: count,
+    duplicates: count,
+    invalid: count,
+    suppressed: count,
+    existing: z
+      .boolean()
+      .describe('An earlier request with the same idempotency key created it; this request changed nothing'),
+    problems: z.array(rejectedRow).describe('The first 20 invalid rows that were left out'),
+  })
+  .meta({ id: 'CampaignCreated' });
+
+const idempotencyHeader = z.looseObject({
+  'idempotency-key': z
+    .string()
+    .min(1)
+    .max(255)
+    .optional()
+    .describe(
+      'A unique key for this campaign. A retry with the same key and content returns the existing campaign; other content is rejected.',
+    ),
+});
+
+/** Creating campaigns, and previewing them. */
+export const campaignCreation: Routes = (app, options) => {
+  const { volley, clock = systemClock } = options;
+  const untilClosed = finishBeforeClose(app);
+
+  app.post(
+    '/campaigns',
+    {
+      config: { scope: 'send', acceptsUpload: true },
+      schema: {
+        operationId: 'createCampaign',
+        summary: 'Create a campaign',
+        description:
+          'Send JSON, or a form whose second part is the list as CSV. The CSV is imported while it arrives, so it can be of any length. Nothing is sent until the whole list has arrived, and an incomplete upload is discarded. The status is 201 for a new campaign, and 200 for an existing one with the same idempotency key.',
+        tags: ['Campaigns'],
+        headers: idempotencyHeader,
+        body: campaignRequest.nullable(),
+        response: {
+          200: jsonResponse('The existing campaign with this idempotency key', createdCampaign),
+          201: jsonResponse('The new campaign. `Location` is its address.', createdCampaign),
+          ...problemResponses('repeated', 'invalidRows', 'conflict'),
+        },
+      },
+    },
+    async (request, reply) => {
+      const input = await readCampaign(request, reply, options);
+      const key = apiKeyOf(request);
+      const requireFuture = (): void => {
+        if (input.at !== undefined && input.at <= clock()) {
+          throw invalidMember('at', 'The time is in the past. Leave it out to start sending now');
+        }
+      };
+      const idempotencyKey = request.headers['idempotency-key'];
+      // A retry may arrive after the start time and still receives the existing campaign.
+      if (idempotencyKey === undefined) requireFuture();
+      const outcome = await untilClosed(
+        volley.enqueue({
+          ...input,
+          // Keys that are limited to lanes belong to parties that do not know each other and may both use `order-1`.
+          idempotencyKey:
+            idempotencyKey === undefined || key.lanes === null
+              ? idempotencyKey
+              : `${input.lane}/${idempotencyKey}`,
+          repeatsWithin: key.lanes === null ? undefined : 'lane',
+          async confirm() {
+            // The list may have taken an hour to arrive.
+            await requireActiveKey(volley, request);
+            requireFuture();
+            return true;
+          },
+        }),
+      );
+      if (!('recipients' in outcome)) throw await rejection(volley, key, outcome, request.isMultipart());
+      const { id, recipients, duplicates, invalid, suppressed } = outcome;
+      const existing = outcome.kind === 'existing';
+      const problems = outcome.preview.problems.map(({ line, column, reason }) => ({ line, column, reason }));
+      return reply
+        .code(existing ? 200 : 201)
+        .header('location', `/v1/campaigns/${id}`)
+        .send({ id, recipients, duplicates, invalid, suppressed, existing, problems });
+    },
+  );
+
+  app.post(
+    '/preview',
+    {
+      config: { scope: 'send', acceptsUpload: true },
+      schema: {
+        operationId: 'previewCampaign',
+        summary: 'Preview a campaign',
+        description:
+          'Takes the same request as creating a campaign, and returns its recipients, segments, requests, and duration. Nothing is stored or sent.',
+        tags: ['Campaigns'],
+        body: campaignRequest.nullable(),
+        response: { 200: jsonResponse('The preview', preview) },
+      },
+    },
+    async (request, reply) => volley.preview(await readCampaign(request, reply, options)),
+  );
+};
+
+/** Longer than it takes to discard an import. The app does not wait longer for a Redis that does not respond. */
+const CLOSE_WAIT_MS = 3_000;
+
+/**
+ * Makes the app wait for work when it closes, even if the client that requested it has disconnected: an import must leave
+ * nothing behind. The returned function returns the promise it is given.
+ */
+function finishBeforeClose(app: FastifyInstance): <Result>(work: Promise<Result>) => Promise<Result> {
+  const pending = new Set<Promise<unknown>>();
+  app.addHook('onClose', async () => {
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, CLOSE_WAIT_MS);
+    });
+    await Promise.race([Promise.allSettled(pending), late]);
+    clearTimeout(timer);
+  });
+  return (work) => {
+    pending.add(work);
+    const remove = (): void => void pending.delete(work);
+    work.then(remove, remove);
+    return work;
+  };
+}
+
+type Rejection = Exclude<EnqueueOutcome, { recipients: number }>;
+
+/** The response to a campaign that was not created. */
+async function rejection(
+  volley: Volley,
+  key: ApiKey,
+  outcome: Rejection,
+  isUpload: boolean,
+): Promise<Problem> {
+  /** Names the existing campaign if the key may see it. */
+  const existing = async (id: string) =>
+    (await allowsCampaign(volley, key, id)) ? { members: { campaign: id } } : {};
+  switch (outcome.kind) {
+    case 'invalidRows':
+      return invalidRows(outcome.preview, isUpload);
+    case 'repeated':
+      return new Problem(
+        'repeated',
+        'A campaign of the last 24 hours has the same list, text, and sender. To send it once more, set `again`.',
+        await existing(outcome.id),
+      );
+    case 'conflict':
+      return new Problem(
+        'conflict',
+        'The idempotency key belongs to a campaign with another list, text, sender, sender name, lane, time, validity, or priority. Repeat the original request, or use another key.',
+        await existing(outcome.id),
+      );
+    case 'declined':
+      return new Problem('failed', 'The campaign was not created.');
+    default:
+      return outcome satisfies never;
+  }
+}
+
+interface RowErrors {
+  readonly invalid: number;
+  readonly rows: number;
+  readonly problems: readonly InvalidRow[];
+}
+
+function invalidRows({ invalid, rows, problems }: RowErrors, isUpload: boolean): Problem {
+  const errors = problems.map(({ line, column, reason }): ProblemItem => {
+    // In a CSV the line is the place; in JSON a pointer can name it.
+    const pointer = isUpload
+      ? '/recipients'
+      : `/recipients/${line - 1}${column === null ? '' : `/${column}`}`;
+    return { pointer, message: reason, line, column };
+  });
+  const detail =
+    invalid === rows
+      ? 'Every row of the list is invalid. Nothing was sent. Fix the rows.'
+      : `${invalid} of ${rows} rows are invalid. Nothing was sent. Fix them, or set \`skipInvalid\` to leave them out.`;
+  return new Problem('invalidRows', detail, { errors, members: { invalid, rows } });
+}

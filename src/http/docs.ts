@@ -1,0 +1,84 @@
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { openApiDocument } from './openapi.js';
+import { PROBLEMS } from './problem.js';
+import type { Routes } from './routes.js';
+
+/** The npm package openapi-explorer in one file. The build copies it here. */
+const EXPLORER = new URL('./explorer/openapi-explorer.min.js', import.meta.url);
+
+/** The explorer renders the errors too late for the browser to scroll to one, and then scrolls to the top itself. */
+const SCROLL = `const id = location.hash.slice(1);
+document.querySelector('openapi-explorer').addEventListener('spec-loaded', () => {
+  setTimeout(() => document.getElementById(id)?.scrollIntoView(), 200);
+});`;
+
+/** The page may run these two scripts and call this server, and nothing else. The explorer adds styles inline. */
+const POLICY = [
+  "default-src 'none'",
+  `script-src 'self' 'sha256-${createHash('sha256').update(SCROLL).digest('base64')}'`,
+  "style-src 'unsafe-inline'",
+  "connect-src 'self'",
+  'img-src data:',
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+/** The OpenAPI document, and a page at `/docs` that shows it. Neither requires a key, and the page needs no other server. */
+export const docs: Routes = (app) => {
+  const schema = { hide: true };
+  app.get('/openapi.json', { schema }, async (_request, reply) =>
+    reply.type('application/json; charset=utf-8').send(JSON.stringify(openApiDocument(app))),
+  );
+  app.get('/docs', { schema }, async (_request, reply) =>
+    reply.type('text/html; charset=utf-8').header('content-security-policy', POLICY).send(PAGE),
+  );
+  app.get('/docs/openapi-explorer.js', { schema }, async (_request, reply) =>
+    reply
+      .type('text/javascript; charset=utf-8')
+      .header('cache-control', 'public, max-age=3600')
+      .send(await readFile(EXPLORER)),
+  );
+};
+
+/** The `type` of a problem document leads to its row in the table. */
+const ERRORS = PROBLEMS.map(
+  ({ code, status, title, advice }) =>
+    `<tr id="problem-${code}"><td>${status}</td><td><code>${code}</code></td><td><b>${html(title)}.</b> ${html(advice)}</td></tr>`,
+).join('\n');
+
+const PAGE = `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Volley: HTTP API</title>
+<link rel="icon" href="data:,">
+<style>
+  body { margin: 0; }
+  openapi-explorer { --font-regular: system-ui, sans-serif; font: 16px/1.5 system-ui, sans-serif; }
+  td { padding: 0.4rem 1rem 0.4rem 0; border-top: 1px solid #8884; vertical-align: top; }
+  table { border-collapse: collapse; font-size: 0.9rem; }
+</style>
+<script type="module" src="/docs/openapi-explorer.js"></script>
+</head>
+<body>
+<openapi-explorer spec-url="/openapi.json" hide-server-selection>
+<section slot="overview-footer">
+<h2>Errors</h2>
+<table>
+${ERRORS}
+</table>
+<p>For programs: <a href="/openapi.json">openapi.json</a></p>
+</section>
+</openapi-explorer>
+<script>${SCROLL}</script>
+</body>
+</html>
+`;
+
+/** Our own text, which needs no escaping, with its `code` marked up. */
+function html(text: string): string {
+  return text.replace(/`([^`]+)`/g, '<code>$1</code>');
+}

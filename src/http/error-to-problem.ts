@@ -1,0 +1,70 @@
+import { z } from 'zod';
+import { InputError, NotFoundError } from '../campaign/errors.js';
+import { isUnavailable } from '../redis/unavailable.js';
+import { Problem } from './problem.js';
+import { type BodyFormat, bodyLimitExceeded, expectedBody } from './request-body.js';
+
+/** Maps any error that a route throws to an error response. An unexpected error becomes `failed` and reveals nothing. */
+export function errorToProblem(error: unknown, accepted: BodyFormat, maxJsonBytes: number): Problem {
+  if (error instanceof Problem) return error;
+  if (error instanceof z.ZodError) return ofSchema(error);
+  if (error instanceof NotFoundError) return new Problem('notFound', error.message);
+  if (error instanceof InputError) {
+    const { message, field } = error;
+    const errors = field === undefined ? [] : [{ pointer: `/${field}`, message }];
+    return new Problem('badInput', message, { errors });
+  }
+  if (isUnavailable(error)) {
+    return new Problem('unavailable', 'Redis does not respond. Retry in a moment.', {
+      headers: { 'retry-after': '2' },
+    });
+  }
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
+    return new Problem('tooLarge', bodyLimitExceeded(accepted, maxJsonBytes));
+  }
+  if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') return new Problem('unsupported', expectedBody(accepted));
+  return ofFramework(error);
+}
+
+const PARTS: Readonly<Record<string, string>> = { querystring: 'query', headers: 'header', params: 'path' };
+
+/** Fastify notes on the error of a schema which part of the request it validated. */
+function ofSchema(error: z.ZodError & { readonly validationContext?: unknown }): Problem {
+  const part = PARTS[String(error.validationContext)] ?? '';
+  const pointerTo = (path: readonly PropertyKey[]): string =>
+    [part, ...path.map((step) => String(step).replaceAll('~', '~0').replaceAll('/', '~1'))].join('/');
+  const errors = error.issues.flatMap((issue) => {
+    const { message } = issue;
+    const paths =
+      issue.code === 'unrecognized_keys' ? issue.keys.map((key) => [...issue.path, key]) : [issue.path];
+    return paths.map((path) => ({ pointer: pointerTo(path), message }));
+  });
+  const [first = { pointer: '', message: 'It does not match the schema' }] = errors;
+  const where = first.pointer === '' ? 'The body' : `\`${first.pointer}\``;
+  return new Problem('badInput', `${where} is invalid. ${first.message}`, { errors });
+}
+
+/** What Fastify and its plugins reject by themselves. */
+function ofFramework(error: unknown): Problem {
+  const status = error instanceof Error && 'statusCode' in error ? Number(error.statusCode) : 500;
+  const detail = error instanceof Error ? error.message : '';
+  switch (status) {
+    case 404:
+      return new Problem('notFound', detail);
+    case 413:
+      return new Problem('tooLarge', detail);
+    case 406:
+    case 415:
+      return new Problem('unsupported', detail);
+    case 429:
+      return new Problem('tooManyRequests', detail);
+    default:
+      return status >= 400 && status < 500
+        ? new Problem('badInput', detail)
+        : new Problem(
+            'failed',
+            'The server has a fault, which it logged. The request may have taken effect.',
+          );
+  }
+}

@@ -1,0 +1,87 @@
+import { z } from 'zod';
+import { BROADCAST_EVENTS } from '../reporting/event-feed.js';
+import { allowsLane, apiKeyOf, campaignId, requireCampaign, requireLane } from './access.js';
+import { openEventStreams } from './event-streams.js';
+import { Problem } from './problem.js';
+import { problemResponses, type Routes } from './routes.js';
+
+const streamResponse = {
+  200: {
+    description: 'An endless stream of server-sent events',
+    content: { 'text/event-stream': { schema: z.string() } },
+  },
+  ...problemResponses('unavailable'),
+};
+
+const resumeHeader = z.looseObject({
+  'last-event-id': z
+    .string()
+    .regex(
+      /^(\d{1,15}-\d{1,10})?$/,
+      'Use the id of an event, such as 1795300343076-0, or 0-0 for all stored events',
+    )
+    .optional()
+    .describe('The `id` of the last event you received. The stream continues after it.'),
+});
+
+/** Streams live events: all that a key may see, and those of one campaign. */
+export const liveEvents: Routes = (app, options) => {
+  const { volley, config } = options;
+  const streams = openEventStreams(options);
+  app.addHook('preClose', async () => streams.close());
+
+  app.get(
+    '/events',
+    {
+      config: { scope: 'read' },
+      schema: {
+        operationId: 'followEvents',
+        summary: 'Follow all events',
+        description: `Server-sent events of the campaigns and lanes that the key may use. Each has an \`id\`; send the last one as \`Last-Event-ID\` to resume after it. A \`gap\` event says that some events are no longer stored. The events are ${BROADCAST_EVENTS.map((type) => `\`${type}\``).join(', ')}.`,
+        tags: ['Events'],
+        headers: resumeHeader,
+        querystring: z.strictObject({
+          lane: z.string().min(1).max(100).optional().describe('Only events of this lane'),
+        }),
+        response: { ...streamResponse, ...problemResponses('notFound') },
+      },
+    },
+    async (request, reply) => {
+      const { lane } = request.query;
+      const key = apiKeyOf(request);
+      if (lane !== undefined) {
+        requireLane(key, lane);
+        if (!config.lanes.some(({ name }) => name === lane)) {
+          throw new Problem('notFound', `There is no lane ${lane}.`);
+        }
+      }
+      return streams.send(
+        request,
+        reply,
+        (event) => allowsLane(key, event.lane) && (lane === undefined || event.lane === lane),
+      );
+    },
+  );
+
+  app.get(
+    '/campaigns/:id/events',
+    {
+      config: { scope: 'read' },
+      schema: {
+        operationId: 'followCampaign',
+        summary: 'Follow a campaign',
+        description:
+          'Server-sent events of one campaign. `campaign.status` has the status of the campaign: it comes first, and again after each change, at most once a second. The stream does not end with the campaign: close it when `endedAt` is set.',
+        tags: ['Events'],
+        params: campaignId,
+        headers: resumeHeader,
+        response: { ...streamResponse, ...problemResponses('notFound') },
+      },
+    },
+    async (request, reply) => {
+      const { id } = request.params;
+      await requireCampaign(volley, request, id);
+      return streams.send(request, reply, (event) => 'campaign' in event && event.campaign === id, id);
+    },
+  );
+};

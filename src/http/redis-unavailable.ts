@@ -1,2 +1,0 @@
-// The HTTP API knows nothing about Redis except that it may be unavailable.
-export { isUnavailable } from '../redis/unavailable.js';

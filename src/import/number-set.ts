@@ -1,28 +1,28 @@
-/** What an empty slot holds; no phone number is 0. */
+/** The value of an empty slot; no phone number is 0. */
 const EMPTY = 0;
 
-/** Slots of a new set: 32 KB, enough for some 3,000 numbers before it first grows. */
-const FIRST_CAPACITY = 4096;
+/** Slots of a new set: 32 KB, enough for 3,000 numbers before it grows. */
+const INITIAL_CAPACITY = 4096;
 
-/** Share of slots in use at which the set doubles: probes stay short, and a million numbers take 16 MB. */
-const FULLEST = 0.75;
+/** Load factor at which the set doubles: probes stay short, and a million numbers take 16 MB. */
+const MAX_LOAD = 0.75;
 
 /**
- * A set of E.164 numbers that costs 11 to 21 bytes a number, where a `Set` of strings costs about 100.
- * E.164 allows 15 digits, and a double holds every integer of 15 digits exactly: an open-addressing table of doubles.
+ * A set of E.164 numbers that takes 11 to 21 bytes per number; a `Set` of strings takes about 100. It is an open-addressing
+ * table of doubles, which hold every integer of 15 digits exactly; E.164 allows no more.
  */
 export class NumberSet {
-  #slots = new Float64Array(FIRST_CAPACITY);
+  #slots = new Float64Array(INITIAL_CAPACITY);
   #size = 0;
 
-  /** How many different numbers were added. */
+  /** How many different numbers the set holds. */
   get size(): number {
     return this.#size;
   }
 
   /**
-   * Adds a number: `+` and at most 15 digits. True if it was not there before.
-   * Anything else throws a RangeError: that is a fault of the caller, who must normalise first.
+   * Adds a number, `+` and at most 15 digits. Returns true if it is new. Throws a RangeError for anything else: the caller
+   * must normalise numbers first.
    */
   add(number: string): boolean {
     const key = Number(number);
@@ -31,11 +31,11 @@ export class NumberSet {
     if (this.#slots[slot] === key) return false;
     this.#slots[slot] = key;
     this.#size += 1;
-    if (this.#size > this.#slots.length * FULLEST) this.#grow();
+    if (this.#size > this.#slots.length * MAX_LOAD) this.#grow();
     return true;
   }
 
-  /** True if the number was added before. */
+  /** Whether the set holds the number. */
   has(number: string): boolean {
     const key = Number(number);
     return this.#slots[slotOf(this.#slots, key)] === key;
@@ -58,7 +58,7 @@ function slotOf(slots: Float64Array, key: number): number {
   return slot;
 }
 
-/** Mixes all bits of the integer: numbers of one list differ in few digits, often by one. */
+/** Mixes all bits of the integer, because numbers of one list differ in few digits, often by one. */
 function hash(key: number): number {
   const low = key >>> 0;
   const high = Math.floor(key / 0x1_0000_0000);

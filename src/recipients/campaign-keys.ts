@@ -1,37 +1,37 @@
 import type { Keys } from '../redis/keys.js';
 
 /*
- * The names of a campaign's keys, all under its lane's hash tag. What grows with the list lies apart from what every claim
- * reads, and goes away with the campaign.
+ * The names of a campaign's keys, all under its lane's hash tag. Data that grows with the list is kept apart from the state
+ * that every claim reads.
  */
 
-/** Requests of so many consecutive ordinals have their records in one hash, small enough to be stored as a list. */
-export const RECORDS_IN_A_HASH = 128;
+/** Ordinals per hash of records: few enough that Redis stores the hash in its compact form. */
+export const RECORDS_PER_HASH = 128;
 
-/** `slices`: recipients that are sent to; `suppressed`: those that already were so when the list was imported. */
+/** `slices`: recipients to send to; `suppressed`: recipients that were suppressed when the list was imported. */
 export type Series = 'slices' | 'suppressed';
 
-/** String: what never changes of it, and what is known of one that is being imported. */
+/** String: the part of the campaign that never changes after its import, JSON. */
 export function metaKey(keys: Keys, lane: string, campaign: string): string {
   return keys.lane(lane, `campaign:${campaign}`);
 }
 
-/** Hash: slice number → recipients. The ordinal is slice × `SLICE` + place. */
+/** Hash: slice number → packed recipients. The ordinal of a recipient is slice number × `SLICE` + its position. */
 export function slicesKey(keys: Keys, lane: string, campaign: string, series: Series): string {
   return keys.lane(lane, `campaign:${campaign}:${series}`);
 }
 
-/** String: a byte an ordinal. */
+/** String: the state letter of each recipient, one byte per ordinal. */
 export function statusesKey(keys: Keys, lane: string, campaign: string): string {
   return keys.lane(lane, `campaign:${campaign}:statuses`);
 }
 
-/** Hash: the records that the request of a batch beginning at `first` is among. */
+/** Hash: first ordinal of a batch → the record of its request. This is the hash of the batch that begins at `first`. */
 export function recordsKey(keys: Keys, lane: string, campaign: string, first: number): string {
-  return keys.lane(lane, `campaign:${campaign}:records:${Math.floor(first / RECORDS_IN_A_HASH)}`);
+  return keys.lane(lane, `campaign:${campaign}:records:${Math.floor(first / RECORDS_PER_HASH)}`);
 }
 
-/** String: a filter of the ids that were accepted of it. */
+/** String: a Bloom filter of the ids of the campaign's accepted requests. */
 export function acceptedKey(keys: Keys, lane: string, campaign: string): string {
   return keys.lane(lane, `campaign:${campaign}:accepted`);
 }

@@ -3,7 +3,7 @@ import type { Keys } from '../redis/keys.js';
 import {
   acceptedKey,
   metaKey,
-  RECORDS_IN_A_HASH,
+  RECORDS_PER_HASH,
   recordsKey,
   slicesKey,
   statusesKey,
@@ -38,10 +38,10 @@ export async function deleteCampaign(redis: Redis, keys: Keys, deleted: DeletedC
   await redis.zrem(keys.campaigns, `${campaign} ${lane}`);
   if (idempotency !== undefined)
     await releaseReservation(redis, keys.idempotency(idempotency), { campaign, lane });
-  for (let first = 0; first < ordinals; first += KEYS_PER_COMMAND * RECORDS_IN_A_HASH) {
-    const hashes = Math.min(KEYS_PER_COMMAND, Math.ceil((ordinals - first) / RECORDS_IN_A_HASH));
+  for (let first = 0; first < ordinals; first += KEYS_PER_COMMAND * RECORDS_PER_HASH) {
+    const hashes = Math.min(KEYS_PER_COMMAND, Math.ceil((ordinals - first) / RECORDS_PER_HASH));
     const names = Array.from({ length: hashes }, (_, at) =>
-      recordsKey(keys, lane, campaign, first + at * RECORDS_IN_A_HASH),
+      recordsKey(keys, lane, campaign, first + at * RECORDS_PER_HASH),
     );
     await redis.unlink(...names);
   }
@@ -63,7 +63,7 @@ export async function deleteIndexedRequests(
   { lane, campaign, ordinals }: Pick<DeletedCampaign, 'lane' | 'campaign' | 'ordinals'>,
 ): Promise<void> {
   if ((await redis.exists(acceptedKey(keys, lane, campaign))) === 0) return;
-  for (let first = 0; first < ordinals; first += RECORDS_IN_A_HASH) {
+  for (let first = 0; first < ordinals; first += RECORDS_PER_HASH) {
     const records = await redis.hvals(recordsKey(keys, lane, campaign, first));
     const digests = records.map((text) => digestOf(parseRecord(text).requestId));
     await Promise.all(digests.map((digest) => redis.hdel(indexKey(keys, lane, digest), digest.field)));

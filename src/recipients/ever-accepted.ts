@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Redis } from '../redis/connection.js';
 import type { Keys } from '../redis/keys.js';
-import { acceptedKey, RECORDS_IN_A_HASH, recordsKey } from './campaign-keys.js';
+import { acceptedKey, RECORDS_PER_HASH, recordsKey } from './campaign-keys.js';
 import { parseRecord } from './records.js';
 import { digestOf } from './request-index.js';
 
@@ -58,10 +58,10 @@ async function* recordedIds(
   campaign: string,
   end: number,
 ): AsyncGenerator<string> {
-  for (let from = 0; from < end; from += READ_AT_ONCE * RECORDS_IN_A_HASH) {
-    const hashes = Math.min(READ_AT_ONCE, Math.ceil((end - from) / RECORDS_IN_A_HASH));
+  for (let from = 0; from < end; from += READ_AT_ONCE * RECORDS_PER_HASH) {
+    const hashes = Math.min(READ_AT_ONCE, Math.ceil((end - from) / RECORDS_PER_HASH));
     const reads = Array.from({ length: hashes }, (_, at) =>
-      redis.hvals(recordsKey(keys, lane, campaign, from + at * RECORDS_IN_A_HASH)),
+      redis.hvals(recordsKey(keys, lane, campaign, from + at * RECORDS_PER_HASH)),
     );
     for (const text of (await Promise.all(reads)).flat()) yield parseRecord(text).requestId;
   }

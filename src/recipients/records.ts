@@ -2,20 +2,21 @@ import type { Redis } from '../redis/connection.js';
 import type { Keys } from '../redis/keys.js';
 import { recordsKey } from './campaign-keys.js';
 
-/** What is kept of the request that a batch went out with. Times in ms. */
+/** The record of the request that a batch was sent with. Times in ms. */
 export interface RequestRecord {
+  /** Recipients of the batch. */
   readonly count: number;
   readonly sentAt: number;
   readonly updatedAt: number;
   readonly reason: string;
-  /** Empty while nobody knows one. */
+  /** The service's id of the request; empty while it is not known. */
   readonly requestId: string;
 }
 
-/** Reads `count,sentAt,updatedAt-sentAt,reason,requestId`, as settle.lua writes it. */
+/** Reads `count,sentAt,updatedAt-sentAt,reason,requestId`, the form that the scripts write. */
 export function parseRecord(text: string): RequestRecord {
   const [, count, sentAt, delta, reason, requestId] = /^(\d+),(\d+),(\d+),([^,]*),(.*)$/s.exec(text) ?? [];
-  if (count === undefined || requestId === undefined) throw new Error(`not a request's record: ${text}`);
+  if (count === undefined || requestId === undefined) throw new Error(`not the record of a request: ${text}`);
   return {
     count: Number(count),
     sentAt: Number(sentAt),
@@ -25,7 +26,7 @@ export function parseRecord(text: string): RequestRecord {
   };
 }
 
-/** The record of the request of a campaign's batch that begins at `first`; null if there is none. */
+/** Reads the record of the batch that begins at `first`; null if it has none. */
 export async function readRecord(
   redis: Redis,
   keys: Keys,

@@ -1,9 +1,9 @@
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
 
-/** Recipients in a blob; a range that is claimed never reaches beyond one. */
+/** Recipients per slice. A batch never spans two slices. */
 export const SLICE = 256;
 
-/** A recipient as it is stored: the number, and a value for each placeholder of the text, in the text's order. */
+/** A recipient as it is stored: its number, and a value per placeholder, in the order of the message. */
 export interface StoredRecipient {
   /** E.164 with its plus. */
   readonly number: string;
@@ -11,46 +11,50 @@ export interface StoredRecipient {
 }
 
 /*
- * A blob is: the count less one and the number of values, a byte each; then the numbers, each as the difference from the
- * one before, zigzag, in base 128: lists come sorted or share their leading digits, and five bytes do where eight would.
- * Then, deflated, column by column, because like stands beside like: the values' lengths in UTF-16 units, and the values.
- * Numbers are not deflated: that saves nothing and takes longer than everything else.
+ * The format of a slice:
+ *   1 byte   number of recipients less one
+ *   1 byte   number of values per recipient
+ *   numbers  each the zigzag difference from the previous one, as a base-128 varint: lists are sorted or share their leading
+ *            digits, so five bytes are usually enough instead of eight
+ *   values   deflated, column by column, because similar values compress best next to each other: the lengths in UTF-16
+ *            units, then the values
+ * The numbers are not deflated: that saves nothing and takes longer than everything else.
  */
 
 /**
- * Measured on 256 names and towns a slice, 22 bytes a recipient: level 1 leaves 7.1 of them in 70 µs, level 6 leaves 6.6
- * in 140 µs, level 9 no less. Half a second for a million recipients saves half a megabyte for as long as they are kept.
+ * Measured with 256 names and towns per slice, 22 bytes per recipient: level 1 compresses them to 7.1 bytes in 70 µs, level 6
+ * to 6.6 in 140 µs, level 9 no further. Half a second per million recipients saves half a megabyte as long as they are stored.
  */
-const LEVEL = 6;
+const DEFLATE_LEVEL = 6;
 
 const HEADER_BYTES = 2;
-/** Of a difference between two numbers of 15 digits, zigzag. */
-const MOST_NUMBER_BYTES = 8;
+/** The varint of a zigzag difference between two numbers of 15 digits. */
+const MAX_NUMBER_BYTES = 8;
 
-/** Packs 1 to {@link SLICE} recipients, all with equally many values, at most 255. Throws a RangeError for others. */
+/** Packs 1 to {@link SLICE} recipients, all with the same number of values, at most 255. Throws a RangeError otherwise. */
 export function packSlice(recipients: readonly StoredRecipient[]): Buffer {
   const columns = recipients[0]?.values.length ?? 0;
   if (recipients.length === 0 || recipients.length > SLICE || columns > 255) {
     throw new RangeError(`not a slice: ${recipients.length} recipients with ${columns} values`);
   }
-  const numbers = Buffer.allocUnsafe(HEADER_BYTES + recipients.length * MOST_NUMBER_BYTES);
+  const numbers = Buffer.allocUnsafe(HEADER_BYTES + recipients.length * MAX_NUMBER_BYTES);
   numbers[0] = recipients.length - 1;
   numbers[1] = columns;
   let end = HEADER_BYTES;
-  let before = 0;
+  let previous = 0;
   for (const { number } of recipients) {
     const value = Number(number);
-    const difference = value - before;
+    const difference = value - previous;
     end = writeVarint(numbers, end, difference < 0 ? -2 * difference - 1 : 2 * difference);
-    before = value;
+    previous = value;
   }
   const head = numbers.subarray(0, end);
   return columns === 0
     ? Buffer.from(head)
-    : Buffer.concat([head, deflateRawSync(packValues(recipients, columns), { level: LEVEL })]);
+    : Buffer.concat([head, deflateRawSync(packValues(recipients, columns), { level: DEFLATE_LEVEL })]);
 }
 
-/** What {@link packSlice} packed. */
+/** Unpacks what {@link packSlice} packed. Throws a RangeError if the slice is cut short. */
 export function unpackSlice(blob: Buffer): StoredRecipient[] {
   const columns = blob[1] ?? 0;
   const { numbers, end } = readNumbers(blob);
@@ -59,7 +63,7 @@ export function unpackSlice(blob: Buffer): StoredRecipient[] {
   return numbers.map((number, at) => ({ number: `+${number}`, values: values[at] ?? [] }));
 }
 
-/** The numbers alone, without their plus: what a search needs. */
+/** Unpacks only the numbers, without their plus. */
 export function unpackNumbers(blob: Buffer): number[] {
   return readNumbers(blob).numbers;
 }
@@ -68,12 +72,12 @@ function readNumbers(blob: Buffer): { numbers: number[]; end: number } {
   const count = (blob[0] ?? 0) + 1;
   const numbers: number[] = [];
   let end = HEADER_BYTES;
-  let before = 0;
+  let previous = 0;
   while (numbers.length < count) {
     const [zigzag, next] = readVarint(blob, end);
     end = next;
-    before += zigzag % 2 === 0 ? zigzag / 2 : -(zigzag + 1) / 2;
-    numbers.push(before);
+    previous += zigzag % 2 === 0 ? zigzag / 2 : -(zigzag + 1) / 2;
+    numbers.push(previous);
   }
   return { numbers, end };
 }
@@ -85,7 +89,8 @@ function packValues(recipients: readonly StoredRecipient[], columns: number): Bu
     let text = '';
     for (const { values } of recipients) {
       const value = values[column];
-      if (value === undefined || values.length !== columns) throw new RangeError('not equally many values');
+      if (value === undefined || values.length !== columns)
+        throw new RangeError('recipients of a slice need the same number of values');
       lengths.push(value.length);
       text += value;
     }
@@ -124,15 +129,15 @@ function varints(values: readonly number[]): Buffer {
   return bytes.subarray(0, end);
 }
 
-/** Base 128, least first, the top bit set on all but the last; by division, because bits beyond 32 are no integers here. */
+/** Base 128, least significant digit first, top bit set on all but the last. Bit operators would cut values to 32 bits. */
 function writeVarint(bytes: Buffer, at: number, value: number): number {
-  let rest = value;
+  let remaining = value;
   let end = at;
-  while (rest >= 0x80) {
-    bytes[end++] = (rest % 0x80) + 0x80;
-    rest = Math.floor(rest / 0x80);
+  while (remaining >= 0x80) {
+    bytes[end++] = (remaining % 0x80) + 0x80;
+    remaining = Math.floor(remaining / 0x80);
   }
-  bytes[end++] = rest;
+  bytes[end++] = remaining;
   return end;
 }
 

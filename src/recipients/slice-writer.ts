@@ -1,27 +1,27 @@
 import { packSlice, SLICE, type StoredRecipient } from './slice-blob.js';
 
-/** Bytes of blobs that go in one command. */
+/** Bytes of slices per command. */
 const COMMAND_BYTES = 64 * 1024;
-/** Commands that may be under way: Redis writes one while the next is packed, and no more lies in memory. */
-const UNDER_WAY = 2;
+/** Commands that may be pending: Redis runs one while the next is packed, and no more is kept in memory. */
+const MAX_PENDING = 2;
 
-/** Packs recipients as they come and writes the slices, a bounded number ahead. */
+/** Packs recipients into slices and writes them, with a bounded number of writes pending. */
 export class SliceWriter {
-  /** Recipients added. */
+  /** Recipients added so far. */
   count = 0;
   #slice: StoredRecipient[] = [];
   #slices = 0;
   #command: (string | Buffer)[] = [];
   #bytes = 0;
-  readonly #underWay: Promise<void>[] = [];
+  readonly #pending: Promise<void>[] = [];
   readonly #write: (slices: readonly (string | Buffer)[]) => Promise<void>;
 
-  /** `write` is given slice numbers and blobs in turn. */
+  /** `write` receives slice numbers and blobs in turn. */
   constructor(write: (slices: readonly (string | Buffer)[]) => Promise<void>) {
     this.#write = write;
   }
 
-  /** True if {@link flushed} should be awaited before more is added. */
+  /** Adds a recipient. Returns true if {@link flushed} should be awaited before the next one. */
   add(recipient: StoredRecipient): boolean {
     this.count += 1;
     this.#slice.push(recipient);
@@ -29,17 +29,17 @@ export class SliceWriter {
     return this.#bytes >= COMMAND_BYTES;
   }
 
-  /** Sends what is packed on its way. Rejects with the error of an earlier write. */
+  /** Writes what is packed. Rejects with the error of an earlier write. */
   async flushed(): Promise<void> {
     this.#send();
-    while (this.#underWay.length > UNDER_WAY) await this.#underWay.shift();
+    while (this.#pending.length > MAX_PENDING) await this.#pending.shift();
   }
 
-  /** Resolves when everything is written. */
+  /** Writes everything that is left; resolves when it is written. */
   async end(): Promise<void> {
     if (this.#slice.length > 0) this.#pack();
     this.#send();
-    while (this.#underWay.length > 0) await this.#underWay.shift();
+    while (this.#pending.length > 0) await this.#pending.shift();
   }
 
   #pack(): void {
@@ -53,9 +53,9 @@ export class SliceWriter {
   #send(): void {
     if (this.#command.length === 0) return;
     const writing = this.#write(this.#command);
-    // It is awaited later; until then its failure must not count as one that nobody sees.
+    // It is awaited later; until then a failure must not count as an unhandled rejection.
     writing.catch(() => {});
-    this.#underWay.push(writing);
+    this.#pending.push(writing);
     this.#command = [];
     this.#bytes = 0;
   }

@@ -1,11 +1,11 @@
 import type { Redis } from '../redis/connection.js';
 import type { Keys } from '../redis/keys.js';
 
-/** Numbers in one command: large enough that a list of a million takes seconds, small enough to hold nobody up. */
-const AT_ONCE = 1000;
+/** Numbers per command: enough to add a million in seconds, few enough not to block Redis. */
+const NUMBERS_PER_COMMAND = 1000;
 const PACKED_BYTES = 8;
 
-/** The numbers that nothing is ever sent to. All numbers here are E.164 with their plus. */
+/** The stored set of suppressed numbers, which are never sent to. All numbers are E.164 with their plus. */
 export function suppression(redis: Redis, keys: Keys) {
   const key = keys.suppressed;
   const inBatches = async (
@@ -17,19 +17,19 @@ export function suppression(redis: Redis, keys: Keys) {
     return changed;
   };
   return {
-    /** Returns how many were not there before. */
+    /** Returns how many numbers are new. */
     add: (numbers: Iterable<string>): Promise<number> =>
       inBatches(numbers, (batch) => redis.sadd(key, ...batch)),
-    /** Returns how many were there. */
+    /** Returns how many of the numbers were in the set. */
     remove: (numbers: Iterable<string>): Promise<number> =>
       inBatches(numbers, (batch) => redis.srem(key, ...batch)),
     count: (): Promise<number> => redis.scard(key),
-    /** Each once, in no order. What is added or removed meanwhile may or may not appear. */
+    /** Every number once, in no particular order. A number added or removed meanwhile may or may not appear. */
     async *list(): AsyncGenerator<string> {
-      // A scan may give a number twice while the set is being resized.
+      // A scan may return a number twice while Redis resizes the set.
       const seen = new Set<number>();
       for (let cursor = '0'; ; ) {
-        const [next, members] = await redis.sscanBuffer(key, cursor, 'COUNT', AT_ONCE);
+        const [next, members] = await redis.sscanBuffer(key, cursor, 'COUNT', NUMBERS_PER_COMMAND);
         for (const member of members) {
           const number = member.readDoubleBE();
           if (seen.size !== seen.add(number).size) yield `+${number}`;
@@ -38,7 +38,7 @@ export function suppression(redis: Redis, keys: Keys) {
         if (cursor === '0') return;
       }
     },
-    /** Of each number whether it is suppressed now. */
+    /** Whether each number is suppressed now. */
     async areSuppressed(numbers: readonly string[]): Promise<boolean[]> {
       const found: boolean[] = [];
       for (const batch of batches(numbers)) {
@@ -52,7 +52,7 @@ export function suppression(redis: Redis, keys: Keys) {
 /** See {@link suppression}. */
 export type Suppression = ReturnType<typeof suppression>;
 
-/** A double holds every integer of 15 digits exactly, and E.164 allows no more. */
+/** Packs each number into a double, which holds every integer of 15 digits exactly; E.164 allows no more. */
 function packed(numbers: readonly string[]): Buffer[] {
   const bytes = Buffer.allocUnsafe(numbers.length * PACKED_BYTES);
   return numbers.map((number, at) => {
@@ -66,7 +66,7 @@ function* batches(numbers: Iterable<string>): Generator<string[]> {
   let batch: string[] = [];
   for (const number of numbers) {
     batch.push(number);
-    if (batch.length < AT_ONCE) continue;
+    if (batch.length < NUMBERS_PER_COMMAND) continue;
     yield batch;
     batch = [];
   }

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { RecipientState } from '../campaign/recipient.js';
 import { parseState, readState } from '../lane/campaigns.js';
 import {
-  RECORDS_IN_A_HASH,
+  RECORDS_PER_HASH,
   recordsKey,
   type Series,
   slicesKey,
@@ -130,8 +130,8 @@ export function recipientReader(redis: Redis, keys: Keys, lane: string, campaign
   const readRequests = async (ordinals: readonly number[]): Promise<Map<number, RequestRecord>> => {
     const slices = new Set(ordinals.map((ordinal) => Math.floor(ordinal / SLICE)));
     const names = [...slices].flatMap((slice) =>
-      Array.from({ length: SLICE / RECORDS_IN_A_HASH }, (_, at) =>
-        recordsKey(keys, lane, campaign, slice * SLICE + at * RECORDS_IN_A_HASH),
+      Array.from({ length: SLICE / RECORDS_PER_HASH }, (_, at) =>
+        recordsKey(keys, lane, campaign, slice * SLICE + at * RECORDS_PER_HASH),
       ),
     );
     const hashes = await Promise.all(names.map((name) => redis.hgetall(name)));

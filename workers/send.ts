@@ -1,3 +1,5 @@
-import { runWorker } from './worker.js';
+import { loadConfig } from '../src/config/index.js';
+import { servingLanes } from '../src/lifecycle.js';
+import { run } from './run.js';
 
-await runWorker(['send']);
+await run('send', loadConfig, servingLanes(['send']));

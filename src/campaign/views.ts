@@ -1,6 +1,11 @@
 import { z } from 'zod';
+import type { ApiScope } from './api-scopes.js';
+import { CAMPAIGN_STATES } from './campaign-states.js';
 import { perName } from './per-name.js';
 import { RECIPIENT_STATES } from './recipient.js';
+
+export { API_SCOPES, type ApiScope } from './api-scopes.js';
+export { CAMPAIGN_STATES, type CampaignState } from './campaign-states.js';
 
 /*
  * The public form of campaigns and lanes. The library's types, `--json` on the command line, HTTP responses, and the
@@ -11,18 +16,6 @@ const time = z.string().describe('ISO 8601, UTC');
 const count = z.int().min(0);
 /** A number of permits. It need not be whole, because deductions from a quota fade over time. */
 const amount = z.number();
-
-/** A `cancelled` campaign stays cancelled, even while delivery reports for earlier requests arrive. */
-export const CAMPAIGN_STATES = [
-  'importing',
-  'scheduled',
-  'running',
-  'paused',
-  'cancelled',
-  'completed',
-] as const;
-/** See {@link CAMPAIGN_STATES}. */
-export type CampaignState = (typeof CAMPAIGN_STATES)[number];
 
 const inState = perName(RECIPIENT_STATES, () => count);
 
@@ -193,11 +186,6 @@ export const preview = z
   .meta({ id: 'Preview' });
 /** See {@link preview}. */
 export type Preview = z.output<typeof preview>;
-
-/** What a key of the HTTP API allows. `read`: read; `send`: create campaigns; `operate`: pause, cancel, resolve, and the like. */
-export const API_SCOPES = ['read', 'send', 'operate'] as const;
-/** See {@link API_SCOPES}. */
-export type ApiScope = (typeof API_SCOPES)[number];
 
 /** A key of the HTTP API without its secret, which is shown only once. */
 export interface ApiKey {

@@ -1,9 +1,20 @@
-import { createInterface } from 'node:readline/promises';
-import type { Surroundings } from './cli-io.js';
-import { EXIT, type ExitCode, endingOf } from './exit.js';
-import { type Paint, paintFor } from './paint.js';
+import type { Clock } from '../clock.js';
+import { EXIT, type ExitCode } from '../exit-codes.js';
+import { failureOf } from './errors.js';
+import { type Paint, paintFor } from './terminal.js';
 
-/** What a command has to say: to programs, and to people. */
+/** What a command uses of its process; tests pass their own. */
+export interface CliIo {
+  /** The real environment, without `.env`. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly cwd: string;
+  readonly stdin: NodeJS.ReadStream;
+  readonly stdout: NodeJS.WriteStream;
+  readonly stderr: NodeJS.WriteStream;
+  readonly clock: Clock;
+}
+
+/** The result of a command: for programs, and for people. */
 export interface Answer {
   /** The one object on standard output under `--json`. */
   readonly json: object;
@@ -13,40 +24,41 @@ export interface Answer {
   readonly exit?: ExitCode;
 }
 
-/** One run of the command line. Standard output is for the answer; whatever is said on the way goes to standard error. */
-export interface Context extends Surroundings {
+/** One run of the command line. Standard output is for the answer; notes and questions go to standard error. */
+export interface Context extends CliIo {
   readonly json: boolean;
   /** For standard output. */
   readonly paint: Paint;
   /** For standard error. */
   readonly paintErr: Paint;
-  /** Whether somebody can be asked. */
+  /** Whether the command may ask questions. */
   readonly interactive: boolean;
-  /** A line on standard error. */
-  say(line: string): void;
-  /** A yes-or-no question; anything but a clear yes is a no. */
-  ask(question: string): Promise<boolean>;
-  deliver(answer: Answer | undefined): void;
+  /** Prints a line on standard error. */
+  note(line: string): void;
+  /** Asks a yes-or-no question. Anything but `y` or `yes` is a no. */
+  confirm(question: string): Promise<boolean>;
+  print(answer: Answer | undefined): void;
   fail(error: unknown): void;
-  /** How it ends, as far as it has come. */
+  /** The exit code so far. */
   exit(): ExitCode;
 }
 
 /** The context of one run; `json`: whether its answer is for programs. */
-export function createContext(surroundings: Surroundings, json: boolean): Context {
-  const { env, stdin, stdout, stderr } = surroundings;
+export function createContext(io: CliIo, json: boolean): Context {
+  const { env, stdin, stdout, stderr } = io;
   const paintErr = paintFor(stderr, env);
   let exit: ExitCode = EXIT.done;
-  const say = (line: string): void => void stderr.write(`${line}\n`);
+  const note = (line: string): void => void stderr.write(`${line}\n`);
   return {
-    ...surroundings,
+    ...io,
     json,
     paint: paintFor(stdout, env),
     paintErr,
     interactive: stdin.isTTY === true && stderr.isTTY === true && !json,
-    say,
-    async ask(question) {
-      // On standard error, so that the answer on standard output can be sent to a file.
+    note,
+    async confirm(question) {
+      const { createInterface } = await import('node:readline/promises');
+      // On standard error, so that the answer on standard output can be redirected to a file.
       const terminal = createInterface({ input: stdin, output: stderr });
       try {
         const closed = new Promise<string>((resolve) => terminal.once('close', () => resolve('')));
@@ -56,20 +68,20 @@ export function createContext(surroundings: Surroundings, json: boolean): Contex
         terminal.close();
       }
     },
-    deliver(answer) {
+    print(answer) {
       if (answer === undefined) return;
       exit = answer.exit ?? EXIT.done;
       if (json) stdout.write(`${JSON.stringify(answer.json)}\n`);
       else for (const line of answer.lines) stdout.write(`${line}\n`);
     },
     fail(error) {
-      const ending = endingOf(error);
-      exit = ending.exit;
-      if (ending.exit === EXIT.done) return;
-      if (ending.message !== undefined) say(`${paintErr('red', 'volley:')} ${ending.message}`);
-      const message = ending.message ?? (error instanceof Error ? error.message : String(error));
+      const failure = failureOf(error);
+      exit = failure.exit;
+      if (failure.exit === EXIT.done) return;
+      if (failure.message !== undefined) note(`${paintErr('red', 'volley:')} ${failure.message}`);
+      const message = failure.message ?? (error instanceof Error ? error.message : String(error));
       if (json)
-        stdout.write(`${JSON.stringify({ error: { code: ending.code, message, ...ending.details } })}\n`);
+        stdout.write(`${JSON.stringify({ error: { code: failure.code, message, ...failure.details } })}\n`);
     },
     exit: () => exit,
   };

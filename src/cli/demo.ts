@@ -1,16 +1,15 @@
-import { systemClock } from '../clock.js';
+import { EXIT } from '../exit-codes.js';
+import { listenForStop } from '../lifecycle.js';
 import { createContext } from './context.js';
 import { runDemo } from './demo/run.js';
-import { EXIT } from './exit.js';
-import { listenForInterrupt } from './interrupt.js';
 
 const { env, stdin, stdout, stderr } = process;
-const context = createContext({ env, cwd: process.cwd(), stdin, stdout, stderr, clock: systemClock }, false);
-const interrupt = listenForInterrupt();
+const context = createContext({ env, cwd: process.cwd(), stdin, stdout, stderr, clock: Date.now }, false);
+const stop = listenForStop();
 try {
-  await runDemo(context, interrupt.signal);
+  await runDemo(context, stop.signal);
 } catch (error) {
-  if (!interrupt.signal.aborted) context.fail(error);
+  if (!stop.signal.aborted) context.fail(error);
 }
-interrupt.dispose();
-process.exitCode = interrupt.signal.aborted ? EXIT.interrupted : context.exit();
+stop.dispose();
+process.exitCode = stop.signal.aborted ? EXIT.interrupted : context.exit();

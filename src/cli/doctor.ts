@@ -1,32 +1,19 @@
-import type { Command } from 'commander';
 import { type Config, ConfigError, configHints, type LocalConfig, loadDotEnv } from '../config/index.js';
+import { EXIT } from '../exit-codes.js';
 import { connect } from '../redis/connection.js';
-import { action, examples } from './action.js';
 import type { Answer, Context } from './context.js';
-import { type Check, fail, ok, warn } from './doctor-check.js';
-import { judgeLane } from './doctor-lanes.js';
-import { judgeRedis, redisFacts } from './doctor-redis.js';
-import { checkCredentials, checkServices, checkSubscriptions } from './doctor-service.js';
-import { judgeWorkers } from './doctor-workers.js';
-import { EXIT } from './exit.js';
-import { eventsOf, findLocal, findService, openVolley, type Setting, whyNoAnswer } from './open.js';
-import type { Paint } from './paint.js';
+import { type Check, fail, ok, warn } from './doctor/check.js';
+import { checkLane } from './doctor/lane.js';
+import { checkSubscriptions } from './doctor/notifications.js';
+import { checkRedis, redisFacts } from './doctor/redis.js';
+import { checkCredentials, checkServices } from './doctor/service.js';
+import { checkWorkers } from './doctor/workers.js';
+import { findLocal, findService, openVolley, type Setting, whyNoAnswer } from './open.js';
+import type { Paint } from './terminal.js';
 import { counted, padded } from './text.js';
 
-/** Adds `volley doctor`. */
-export function addDoctor(program: Command, context: Context): void {
-  program
-    .command('doctor')
-    .summary('look at everything Volley depends on')
-    .description(
-      'Looks at everything Volley depends on, and says what to do about what it finds. It sends nothing and logs in nowhere. Exit code 1 if something does not work.',
-    )
-    .option('--json', 'print one JSON object')
-    .addHelpText('after', examples('doctor'))
-    .action(action(context, () => doctor(context)));
-}
-
-async function doctor(context: Context): Promise<Answer> {
+/** `volley doctor` */
+export async function doctor(context: Context): Promise<Answer> {
   const checks: Check[] = [];
   for await (const check of examine(context)) {
     checks.push(check);
@@ -36,23 +23,27 @@ async function doctor(context: Context): Promise<Answer> {
   return { json: { ok: !failed, checks }, lines: [], exit: failed ? EXIT.failed : EXIT.done };
 }
 
-/** A line each: told as they come, because an address that does not answer takes its time. */
+/** Yields each check as it completes, because an address that does not answer takes seconds. */
 async function* examine(context: Context): AsyncGenerator<Check> {
   for (const hint of configHints(loadDotEnv(context.cwd, context.env))) {
-    yield warn('settings', hint, 'Correct its name, or leave it to the program it belongs to.');
+    yield warn(
+      'settings',
+      hint,
+      'Correct its name, or ignore this if the setting belongs to another program.',
+    );
   }
   const full = await settings(() => findService(context));
   if ('problems' in full) yield* full.problems;
   else {
     yield ok('settings', `complete; ${counted(full.config.lanes.length, 'lane')}`);
     if (full.simulator !== undefined)
-      yield ok('service', 'a simulator of `volley up --simulator`: no text is sent');
+      yield ok('service', 'the simulator of `volley up --simulator`: no message is sent');
   }
-  // Settings that only the service needs do not keep Redis from being looked at.
+  // Redis is checked even if settings that only the service needs are missing.
   const local = 'problems' in full ? await settings(() => findLocal(context)) : full;
   if ('problems' in local) {
-    const told = 'problems' in full ? full.problems.map(({ found }) => found) : [];
-    yield* local.problems.filter(({ found }) => !told.includes(found));
+    const shown = 'problems' in full ? full.problems.map(({ found }) => found) : [];
+    yield* local.problems.filter(({ found }) => !shown.includes(found));
     return;
   }
   yield* examineRedis(context, local);
@@ -69,7 +60,7 @@ async function settings<Configuration extends Config | LocalConfig>(
       return { problems: error.problems.map((problem) => fail('settings', problem, 'See .env.example.')) };
     }
     const found = error instanceof Error ? error.message : String(error);
-    return { problems: [fail('Redis', found, 'On a single machine `volley up` brings one along.')] };
+    return { problems: [fail('Redis', found, 'On a single machine, `volley up` starts one.')] };
   }
 }
 
@@ -79,16 +70,20 @@ async function* examineRedis(
 ): AsyncGenerator<Check> {
   const reason = await whyNoAnswer(config.redisUrl);
   if (reason !== null) {
-    yield fail('Redis', `does not answer: ${reason}`, 'Check that it runs, and REDIS_URL.');
+    yield fail(
+      'Redis',
+      `does not answer: ${reason}`,
+      'Check that it is running and that REDIS_URL is correct.',
+    );
     return;
   }
   const redis = connect(config.redisUrl);
-  const volley = await openVolley(config, eventsOf(context, config));
+  const volley = await openVolley(context, config);
   try {
-    yield* judgeRedis(await redisFacts(redis, context.clock));
-    yield* judgeWorkers(await volley.workers());
+    yield* checkRedis(await redisFacts(redis, context.clock));
+    yield* checkWorkers(await volley.workers());
     const lanes = await volley.lanes();
-    yield* lanes.flatMap((lane) => judgeLane(lane, context.clock()));
+    yield* lanes.flatMap((lane) => checkLane(lane, context.clock()));
     if ('messagingBaseUrl' in config) {
       yield* await checkCredentials(config, volley);
       yield* await checkSubscriptions(config, volley, lanes);

@@ -3,30 +3,30 @@ import { stringify } from 'csv-stringify/sync';
 import type { InvalidRow } from '../campaign/views.js';
 import { spreadsheetSafe } from '../reporting/report-file.js';
 
-/** The file that takes the rows which cannot be sent to. It comes into being with the first of them. */
+/** The file for the invalid rows of a list. It is created with the first of them. */
 export interface InvalidFile {
   add(row: InvalidRow): void;
-  /** Closes it. Undefined if there was no bad row. */
+  /** Closes the file. Undefined if there was no invalid row. */
   end(): { path: string; rows: number } | undefined;
-  /** Takes it away again, as nothing came of the campaign. */
+  /** Deletes the file, because no campaign was created. */
   discard(): void;
 }
 
-const PIECE_BYTES = 64 * 1024;
+const CHUNK_BYTES = 64 * 1024;
 
 /**
- * `list.invalid.csv` beside `list.csv`, or `list.invalid-2.csv` if that exists: nothing is ever overwritten. Line, column
- * and reason stand before the row as the list has it, where a row with too few or too many fields cannot shift them.
- * Once the rows are mended the file can be sent as it is.
+ * `list.invalid.csv` beside `list.csv`, or `list.invalid-2.csv` if that exists: nothing is ever overwritten. Line, column,
+ * and reason come before the row's own fields, so that a row with too few or too many fields cannot shift them. Once the
+ * rows are fixed, the file can be sent as it is.
  */
 export function invalidFile(list: string, columns: readonly string[]): InvalidFile {
   const stem = list.replace(/\.csv$/i, '');
   let file: { path: string; descriptor: number } | undefined;
   let rows = 0;
-  let piece = '';
+  let chunk = '';
   const flush = (): void => {
-    if (file !== undefined && piece !== '') writeSync(file.descriptor, piece);
-    piece = '';
+    if (file !== undefined && chunk !== '') writeSync(file.descriptor, chunk);
+    chunk = '';
   };
   const end = (): { path: string; rows: number } | undefined => {
     if (file === undefined) return undefined;
@@ -40,11 +40,11 @@ export function invalidFile(list: string, columns: readonly string[]): InvalidFi
     add({ line, column, reason, row }) {
       if (file === undefined) {
         file = create(stem);
-        piece += stringify([[...added(columns), ...columns]]);
+        chunk += stringify([[...newColumns(columns), ...columns]]);
       }
-      piece += stringify([[String(line), column ?? '', spreadsheetSafe(reason), ...row]]);
+      chunk += stringify([[String(line), column ?? '', spreadsheetSafe(reason), ...row]]);
       rows += 1;
-      if (piece.length > PIECE_BYTES) flush();
+      if (chunk.length > CHUNK_BYTES) flush();
     },
     end,
     discard() {
@@ -54,8 +54,8 @@ export function invalidFile(list: string, columns: readonly string[]): InvalidFi
   };
 }
 
-/** Names for our columns that the list does not have already, or the file could not be read as a list. */
-function added(columns: readonly string[]): string[] {
+/** Names for our columns that the list does not use, so that the file can be read as a list again. */
+function newColumns(columns: readonly string[]): string[] {
   return ['line', 'column', 'reason'].map((name) => {
     let free = name;
     while (columns.includes(free)) free = `invalid ${free}`;

@@ -1,46 +1,81 @@
-import type { Command } from 'commander';
-import { action, examples } from './action.js';
+import type { LaneStatus } from '../campaign/views.js';
 import type { Answer, Context } from './context.js';
 import { withLocalVolley } from './open.js';
+import { bar, quotaUse } from './progress.js';
+import type { Paint } from './terminal.js';
+import { counted, grouped, oneLine, padded, until } from './text.js';
 
-/** Adds `volley lane`. */
-export function addLane(program: Command, context: Context): void {
-  const lane = program
-    .command('lane')
-    .summary('pause a lane, or let it go on')
-    .description('Pauses a lane, or lets it go on.');
-  lane
-    .command('pause')
-    .description('Holds a whole lane: none of its requests starts before `lane resume`.')
-    .argument('<name>', 'the lane')
-    .option('--json', 'print one JSON object')
-    .addHelpText('after', examples('lane pause default'))
-    .action(action(context, (name: string) => pause(context, name)));
-  lane
-    .command('resume')
-    .description('Opens a lane that was held, paused or stopped; what stopped it should be mended first.')
-    .argument('<name>', 'the lane')
-    .option('--json', 'print one JSON object')
-    .addHelpText('after', examples('lane resume default'))
-    .action(action(context, (name: string) => resume(context, name)));
+const BAR_WIDTH = 24;
+const STEPS_SHOWN = 4;
+
+/** `volley lanes` */
+export function list(context: Context): Promise<Answer> {
+  return withLocalVolley(context, async (volley) => {
+    const lanes = await volley.lanes();
+    const now = context.clock();
+    return { json: { lanes }, lines: lanes.flatMap((lane) => renderLane(lane, now, context.paint)) };
+  });
 }
 
-function pause(context: Context, name: string): Promise<Answer> {
+/** `volley lane pause` */
+export function pause(context: Context, name: string): Promise<Answer> {
   return withLocalVolley(context, async (volley) => {
     await volley.pauseLane(name);
     return {
       json: { lane: name, state: 'held' },
-      lines: [`Lane ${name} is held. Go on with: volley lane resume ${name}`],
+      lines: [`Lane ${name} is held. To resume it: volley lane resume ${name}`],
     };
   });
 }
 
-function resume(context: Context, name: string): Promise<Answer> {
+/** `volley lane resume` */
+export function resume(context: Context, name: string): Promise<Answer> {
   return withLocalVolley(context, async (volley) => {
     await volley.resumeLane(name);
     const state = (await volley.lanes()).find((lane) => lane.name === name)?.state ?? 'open';
     const how =
-      state === 'open' ? '' : ' with one request, and with the rest as soon as the service takes that';
-    return { json: { lane: name, state }, lines: [`Lane ${name} goes on${how}.`] };
+      state === 'open' ? '' : ' It sends one request first, and the rest when the service accepts that one.';
+    return { json: { lane: name, state }, lines: [`Lane ${name} is resumed.${how}`] };
   });
+}
+
+const INK = { open: 'green', paused: 'yellow', probing: 'yellow', stopped: 'red', held: 'yellow' } as const;
+const MEANING = {
+  open: 'open',
+  paused: 'paused',
+  probing: 'probing: one request tests whether the service accepts more',
+  stopped: 'stopped until you fix the reason and resume it',
+  held: 'held by an operator',
+} as const;
+
+/** A lane in a few lines. */
+export function renderLane(lane: LaneStatus, now: number, paint: Paint): string[] {
+  const { name, state, quota, pause: pauseOf, campaigns } = lane;
+  const label = (text: string): string => `  ${paint('dim', padded(text, 9))} `;
+  const used = quota.used.send + quota.used.poll + quota.inFlight;
+  const filledBar =
+    quota.limit === null ? '' : `${padded(paint('cyan', bar(used / quota.limit, BAR_WIDTH)), BAR_WIDTH)} `;
+  const learned = quota.learned === null ? '' : `, ${grouped(quota.learned)} learned`;
+  const permits = quota.permitsToCome
+    .slice(0, STEPS_SHOWN)
+    .map(
+      (step) =>
+        `${grouped(step.permits)} ${Date.parse(step.at) <= now ? 'now' : `at ${until(step.at, now)}`}`,
+    )
+    .join(', ');
+  const howToResume =
+    state === 'stopped' || state === 'held' ? `. To resume it: volley lane resume ${name}` : '';
+  const reason =
+    pauseOf === null
+      ? []
+      : [
+          `${label('reason')}${oneLine(pauseOf.reason).replace(/\.$/, '')}${pauseOf.until === null ? '' : `, until ${until(pauseOf.until, now)}`}${howToResume}`,
+        ];
+  return [
+    `${paint('bold', name)}  ${paint(INK[state], MEANING[state])}`,
+    ...reason,
+    `${label('quota')}${filledBar}${quotaUse(used, quota.limit)} (${grouped(quota.used.send)} sent, ${grouped(quota.used.poll)} polls, ${grouped(quota.inFlight)} in flight); configured: ${quota.configured}${learned}`,
+    ...(permits === '' ? [] : [`${label('permits')}${permits}`]),
+    `${label('work')}${counted(campaigns.running, 'campaign')} running, ${grouped(campaigns.scheduled)} scheduled; ${counted(lane.awaitingReports, 'request awaits', 'requests await')} reports, ${grouped(lane.unknownOutcomes)} with an unknown outcome; ${counted(lane.throttled, '429 response')} so far`,
+  ];
 }

@@ -1,20 +1,19 @@
 #!/usr/bin/env node
-import { systemClock } from '../clock.js';
-import { run } from './program.js';
+import { version } from '../version.js';
 
-const { env, stdin, stdout, stderr } = process;
+const { argv, env, stdin, stdout, stderr } = process;
+const args = argv.slice(2);
 
-// Whoever reads may have enough before the end: `volley report … | head`.
+// A reader may close the pipe before the end: `volley report … | head`.
 stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error;
   process.exit(process.exitCode);
 });
 
-process.exitCode = await run(process.argv.slice(2), {
-  env,
-  cwd: process.cwd(),
-  stdin,
-  stdout,
-  stderr,
-  clock: systemClock,
-});
+if (args.length === 1 && (args[0] === '--version' || args[0] === '-V')) {
+  // Needs none of the commands, so it does not load them.
+  stdout.write(`${version}\n`);
+} else {
+  const { run } = await import('./program.js');
+  process.exitCode = await run(args, { env, cwd: process.cwd(), stdin, stdout, stderr, clock: Date.now });
+}

@@ -9,36 +9,37 @@ import {
   secretsOf,
 } from '../config/index.js';
 import { createEvents, type Events } from '../events/events.js';
+import { EXIT } from '../exit-codes.js';
 import { connect } from '../redis/connection.js';
 import { findEmbedded } from '../redis/embedded.js';
 import type { Volley } from '../volley.js';
-import type { Surroundings } from './cli-io.js';
-import { EXIT, Refusal } from './exit.js';
+import type { CliIo } from './context.js';
+import { CliError } from './errors.js';
 import { type RunningSimulator, readSimulatorFile, simulatedConfig } from './simulator-file.js';
 
-/** A server that is there answers at once; without a limit a command would wait for ever for one that is not. */
+/** A server that runs answers at once; without a limit, a command would wait forever for one that does not. */
 const REDIS_ANSWERS_WITHIN_MS = 5_000;
 
-/** What a command works with. */
+/** What a command found. */
 export interface Setting<Configuration extends Config | LocalConfig> {
-  /** With the URL of the Redis that is used, wherever it was found. */
+  /** With the URL of the Redis server to use, from REDIS_URL or from `volley up`. */
   readonly config: Configuration & { redisUrl: string };
-  /** Set while `volley up --simulator` stands in for the service: no text is sent. */
+  /** Set while `volley up --simulator` stands in for the service: no message is sent. */
   readonly simulator: RunningSimulator | undefined;
 }
 
-/** Finds the Redis and reads the settings of a command that speaks with the service, or has workers that do. */
-export function findService(given: Surroundings): Promise<Setting<Config>> {
-  return find(given, (env) => loadConfig(env));
+/** Finds Redis and loads the settings for a command that sends requests to the service. */
+export function findService(io: CliIo): Promise<Setting<Config>> {
+  return find(io, (env) => loadConfig(env));
 }
 
-/** The same for a command that needs no credentials. */
-export function findLocal(given: Surroundings): Promise<Setting<LocalConfig>> {
-  return find<Config | LocalConfig>(given, (env) => loadLocalConfig(env));
+/** Finds Redis and loads the settings for a command that needs no credentials. */
+export function findLocal(io: CliIo): Promise<Setting<LocalConfig>> {
+  return find<Config | LocalConfig>(io, (env) => loadLocalConfig(env));
 }
 
 async function find<Configuration extends Config | LocalConfig>(
-  { env: real, cwd }: Surroundings,
+  { env: real, cwd }: CliIo,
   load: (env: Environment) => Configuration,
 ): Promise<Setting<Configuration | Config>> {
   const env = loadDotEnv(cwd, real);
@@ -46,7 +47,7 @@ async function find<Configuration extends Config | LocalConfig>(
   const simulator = embedded === undefined ? undefined : await readSimulatorFile(embedded);
   const isUrlSet = Boolean(env['REDIS_URL']?.trim());
   if (embedded !== undefined && simulator !== undefined) {
-    if (isUrlSet) throw simulatorOrRedis('end `volley up --simulator`, or unset REDIS_URL');
+    if (isUrlSet) throw simulatorOrRedis('Stop `volley up --simulator`, or unset REDIS_URL.');
     return {
       config: { ...simulatedConfig(env, simulator, embedded.url), redisUrl: embedded.url },
       simulator,
@@ -55,48 +56,44 @@ async function find<Configuration extends Config | LocalConfig>(
   const config = load(env);
   const redisUrl = config.redisUrl ?? embedded?.url;
   if (redisUrl === undefined) {
-    throw new Refusal(
+    throw new CliError(
       EXIT.badInput,
       'noRedis',
-      'No Redis: start one with `volley up` in this folder or above it, or set REDIS_URL.',
+      'There is no Redis. Start one with `volley up` in this folder or a folder above it, or set REDIS_URL.',
     );
   }
   return { config: { ...config, redisUrl }, simulator: undefined };
 }
 
-/** Which of the two is meant must not be a guess: one of them sends real texts. */
-export function simulatorOrRedis(what: string): Refusal {
-  return new Refusal(
+/** Refuses to guess whether the simulator or REDIS_URL is meant: one of them sends real messages. */
+export function simulatorOrRedis(todo: string): CliError {
+  return new CliError(
     EXIT.badInput,
     'simulatorOrRedis',
-    `A simulator and REDIS_URL together: real campaigns must not be sent to a simulator, nor trials to real people; ${what}.`,
+    `A simulator runs and REDIS_URL is set. Real campaigns must not go to a simulator, nor tests to real people. ${todo}`,
   );
 }
 
-/** The events of a command: as quiet as can be, unless `LOG_LEVEL` asks for more. Workers log as they are told. */
-export function eventsOf(given: Surroundings, config: Config | LocalConfig, role?: string): Events {
-  const asked = loadDotEnv(given.cwd, given.env)['LOG_LEVEL']?.trim();
-  return createEvents({
-    level: role !== undefined || asked ? config.logLevel : 'silent',
-    secrets: secretsOf(config),
-    ...(role === undefined ? {} : { role }),
-  });
+/** The events of a command: silent unless `LOG_LEVEL` is set. */
+function eventsOf(io: CliIo, config: Config | LocalConfig): Events {
+  const isLevelSet = Boolean(loadDotEnv(io.cwd, io.env)['LOG_LEVEL']?.trim());
+  return createEvents({ level: isLevelSet ? config.logLevel : 'silent', secrets: secretsOf(config) });
 }
 
-/** Puts everything together; loaded only now, because it takes longer than all else a command does before its work. */
-export async function openVolley(config: Config | LocalConfig, events: Events): Promise<Volley> {
+/** Opens Volley. Its code loads only now, because that takes longer than finding Redis and reading the settings. */
+export async function openVolley(io: CliIo, config: Config | LocalConfig): Promise<Volley> {
   const { createVolley } = await import('../runtime.js');
-  return createVolley({ config, events });
+  return createVolley({ config, events: eventsOf(io, config) });
 }
 
-/** Runs `use` with what was found, and lets go of it. Rejects first if Redis does not answer. */
+/** Runs `use` with an open Volley and closes it. Rejects if Redis does not answer. */
 export async function withVolley<Configuration extends Config | LocalConfig, Result>(
-  given: Surroundings,
+  io: CliIo,
   setting: Setting<Configuration>,
   use: (volley: Volley) => Promise<Result>,
 ): Promise<Result> {
   await mustAnswer(setting.config.redisUrl);
-  const volley = await openVolley(setting.config, eventsOf(given, setting.config));
+  const volley = await openVolley(io, setting.config);
   try {
     return await use(volley);
   } finally {
@@ -104,27 +101,27 @@ export async function withVolley<Configuration extends Config | LocalConfig, Res
   }
 }
 
-/** The usual way: a command that needs no credentials, with whatever Redis there is. */
+/** {@link withVolley} for a command that needs no credentials. */
 export async function withLocalVolley<Result>(
-  given: Surroundings,
+  io: CliIo,
   use: (volley: Volley, setting: Setting<LocalConfig>) => Promise<Result>,
 ): Promise<Result> {
-  const setting = await findLocal(given);
-  return withVolley(given, setting, (volley) => use(volley, setting));
+  const setting = await findLocal(io);
+  return withVolley(io, setting, (volley) => use(volley, setting));
 }
 
-/** Rejects, with words for an operator, if nothing answers there as a Redis does. */
+/** Rejects if no Redis server answers at this URL. */
 export async function mustAnswer(url: string): Promise<void> {
   const reason = await whyNoAnswer(url);
   if (reason === null) return;
-  throw new Refusal(
+  throw new CliError(
     EXIT.failed,
     'redisDown',
-    `Redis does not answer (${reason}): check that it runs, and REDIS_URL; \`volley doctor\` tells more.`,
+    `Redis does not answer (${reason}). Check that it is running and that REDIS_URL is correct. For details: volley doctor`,
   );
 }
 
-/** Why nothing answers there as a Redis does; null if something does. */
+/** Why no Redis server answers at this URL; null if one does. */
 export async function whyNoAnswer(url: string): Promise<string | null> {
   const redis = connect(url);
   const reasons: string[] = [];

@@ -1,33 +1,101 @@
-import type { Command } from 'commander';
-import { action, examples } from './action.js';
+import type { InvalidRow, Preview } from '../campaign/views.js';
+import { formatDuration } from '../duration.js';
+import type { CampaignInput } from '../import/campaign-input.js';
+import type { ListOptions } from './commands/list-options.js';
 import type { Answer, Context } from './context.js';
-import { campaignInput, type ListOptions, mustBeToCome, withListOptions } from './list-options.js';
+import { badInput } from './errors.js';
 import { withLocalVolley } from './open.js';
-import { renderInvalid, renderPreview } from './show-preview.js';
-import { counted } from './text.js';
+import type { Paint } from './terminal.js';
+import { counted, grouped, oneLine, padded } from './text.js';
 
-/** Adds `volley preview`. */
-export function addPreview(program: Command, context: Context): void {
-  withListOptions(program.command('preview').summary('what a list and a text come to'), context.clock)
-    .description(
-      'Shows what a list and a text come to: recipients, segments, requests, time and samples. Nothing is stored and nothing is sent.',
-    )
-    .option('--json', 'print one JSON object')
-    .addHelpText('after', examples('preview spring.csv --sender ACME --message "Hi {{name}}"'))
-    .action(action(context, (file: string, options: ListOptions) => preview(context, file, options)));
-}
-
-function preview(context: Context, file: string, options: ListOptions): Promise<Answer> {
-  mustBeToCome(options.at, context.clock());
+/** `volley preview` */
+export function preview(context: Context, file: string, options: ListOptions): Promise<Answer> {
+  mustBeInFuture(options.at, context.clock());
   return withLocalVolley(context, async (volley) => {
     const seen = await volley.preview(campaignInput(file, options));
     const bad =
       seen.invalid === 0
         ? []
         : [
-            context.paint('red', `${counted(seen.invalid, 'row')} cannot be sent to:`),
+            context.paint('red', `${counted(seen.invalid, 'invalid row')}:`),
             ...renderInvalid(seen.problems, seen.invalid),
           ];
     return { json: seen, lines: [...renderPreview(seen, context.paint), ...bad] };
   });
+}
+
+/** Refuses a start time that has passed. */
+export function mustBeInFuture(at: number | undefined, now: number): void {
+  if (at === undefined || at > now) return;
+  throw badInput(
+    `option '--at <time>': the time has passed (it is ${new Date(now).toISOString()} now). Leave out --at to send immediately.`,
+  );
+}
+
+/** The library's input for a list and its options. */
+export function campaignInput(file: string, { validFor, ...options }: ListOptions): CampaignInput {
+  const { message, sender, senderName, lane, name, toColumn, country, at, priority } = options;
+  return {
+    recipients: file,
+    validForMs: validFor,
+    message,
+    sender,
+    senderName,
+    lane,
+    name,
+    toColumn,
+    country,
+    at,
+    priority,
+  };
+}
+
+/** A preview in a few lines. */
+export function renderPreview(seen: Preview, paint: Paint): string[] {
+  const { segments, requests } = seen;
+  const label = (text: string): string => paint('dim', padded(text, 12));
+  const left = leftOut(seen);
+  const range = segments.min === segments.max ? `${segments.min}` : `${segments.min} to ${segments.max}`;
+  const forcing = seen.ucs2Characters.map((character) => oneLine(character)).join(', ');
+  return [
+    `${label('recipients')}${paint('bold', grouped(seen.recipients))} of ${counted(seen.rows, 'row')}, numbers in column ${JSON.stringify(oneLine(seen.numberColumn))}`,
+    ...(left === '' ? [] : [`${label('left out')}${left}`]),
+    `${label('text')}${seen.encoding}, ${range} ${segments.max === 1 ? 'segment' : 'segments'} per message, ${grouped(segments.total)} in total`,
+    ...(forcing === '' ? [] : [`${label('')}UCS-2 because of ${forcing}`]),
+    `${label('requests')}${grouped(requests.total)}: ${grouped(requests.send)} to send, about ${grouped(requests.poll)} to poll delivery status`,
+    `${label('time')}${timeText(seen)}`,
+    ...seen.samples.flatMap(({ recipient, text }, at) => [
+      `${label(at === 0 ? 'samples' : '')}${paint('dim', recipient)}  ${oneLine(text)}`,
+    ]),
+    ...seen.warnings.map((warning) => `${paint('yellow', padded('warning', 12))}${oneLine(warning)}`),
+  ];
+}
+
+/** `1 duplicate, 2 invalid rows`: rows that get no message; empty if there are none. */
+export function leftOut(counts: Pick<Preview, 'duplicates' | 'invalid' | 'suppressed'>): string {
+  const parts = [
+    [counts.duplicates, 'duplicate', 'duplicates'],
+    [counts.invalid, 'invalid row', 'invalid rows'],
+    [counts.suppressed, 'suppressed', 'suppressed'],
+  ] as const;
+  return parts
+    .filter(([count]) => count > 0)
+    .map(([count, one, many]) => counted(count, one, many))
+    .join(', ');
+}
+
+function timeText({ sentAfterMs, finishedAfterMs }: Preview): string {
+  if (sentAfterMs === null || finishedAfterMs === null)
+    return "unknown: the lane's quota has not been learned yet";
+  const spelled = (ms: number): string => (ms === 0 ? 'immediately' : `in about ${formatDuration(ms)}`);
+  return `sent ${spelled(sentAfterMs)}, delivery status known ${spelled(finishedAfterMs)}, if the quota is the only limit`;
+}
+
+/** The listed invalid rows, one per line, and how many more there are. */
+export function renderInvalid(problems: readonly InvalidRow[], count: number): string[] {
+  const lines = problems.map(({ line, column, reason }) => {
+    const where = column === null ? '' : `, column ${JSON.stringify(oneLine(column))}`;
+    return `  line ${line}${where}: ${oneLine(reason)}`;
+  });
+  return count > problems.length ? [...lines, `  … and ${grouped(count - problems.length)} more`] : lines;
 }

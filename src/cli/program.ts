@@ -1,30 +1,25 @@
 import { Command } from 'commander';
+import type { ExitCode } from '../exit-codes.js';
 import { version } from '../version.js';
-import { examples } from './action.js';
-import { addCancel } from './cancel.js';
-import type { Surroundings } from './cli-io.js';
-import { type Context, createContext } from './context.js';
-import { addDoctor } from './doctor.js';
-import type { ExitCode } from './exit.js';
-import { addFind } from './find.js';
-import { addKeys } from './keys.js';
-import { addLane } from './lane.js';
-import { addLanes } from './lanes.js';
-import { addList } from './list.js';
-import { addPause } from './pause.js';
-import { addPreview } from './preview.js';
-import { addReport } from './report.js';
-import { addResolve } from './resolve.js';
-import { addResume } from './resume.js';
-import { addSend } from './send.js';
-import { addServe } from './serve.js';
-import { addSimulator } from './simulator.js';
-import { addStatus } from './status.js';
-import { addSubscription } from './subscription.js';
-import { addSuppress } from './suppress.js';
-import { addToken } from './token.js';
-import { addUp } from './up.js';
-import { addWork } from './work.js';
+import { examples } from './commands/action.js';
+import {
+  addCancel,
+  addFind,
+  addList,
+  addPause,
+  addPreview,
+  addReport,
+  addResolve,
+  addResume,
+  addSend,
+  addStatus,
+} from './commands/campaign.js';
+import { addLane, addLanes } from './commands/lane.js';
+import { addDoctor, addKeys, addServe, addSimulator, addUp, addWork } from './commands/process.js';
+import { addSubscription } from './commands/subscription.js';
+import { addSuppress } from './commands/suppression.js';
+import { addToken } from './commands/token.js';
+import { type CliIo, type Context, createContext } from './context.js';
 
 /** In the order in which help lists them. */
 const COMMANDS = {
@@ -41,13 +36,16 @@ const COMMANDS = {
     addFind,
   ],
   'Lanes and numbers:': [addLanes, addLane, addToken, addSubscription, addSuppress],
-  'Running it:': [addUp, addWork, addServe, addKeys, addSimulator, addDoctor],
+  'Running Volley:': [addUp, addWork, addServe, addKeys, addSimulator, addDoctor],
 };
 
-/** Every command, its options and its help. */
+/**
+ * Every command with its options and help. The files in `commands/` only define them: they import commander and
+ * constants, so that help is quick. What a command does loads when the command is called.
+ */
 export function createProgram(context: Context): Command {
   const program = new Command('volley')
-    .description('Bulk SMS campaigns through a rate-limited messaging interface.')
+    .description('Sends bulk SMS campaigns through a rate-limited messaging API.')
     .version(version)
     .exitOverride()
     .configureOutput({
@@ -55,14 +53,14 @@ export function createProgram(context: Context): Command {
       writeErr: (text) => context.stderr.write(text),
       outputError: (text, write) => write(text.replace(/^error: /, `${context.paintErr('red', 'volley:')} `)),
     })
-    .showHelpAfterError('Add --help to see what there is, with an example.')
+    .showHelpAfterError('Add --help for the options and an example.')
     .addHelpText(
       'after',
       `${examples('up --simulator', 'send examples/spring-sale.csv --country GB --sender ACME --message "Hi {{name}}" --wait')}
 
-Each command has an example of its own: volley send --help
-Settings come from the environment and .env; .env.example explains them.
-Exit codes: 0 done, 1 failed, 2 bad input, 3 waits for an operator, 130 interrupted.`,
+The help of each command has an example: volley send --help
+Settings come from the environment and from .env. For a list, see .env.example.
+Exit codes: 0 done, 1 failed, 2 bad input, 3 an operator must act, 130 interrupted.`,
     );
   for (const [group, commands] of Object.entries(COMMANDS)) {
     program.commandsGroup(group);
@@ -71,9 +69,9 @@ Exit codes: 0 done, 1 failed, 2 bad input, 3 waits for an operator, 130 interrup
   return program;
 }
 
-/** Runs one command line, without the program's own name, and answers how it ended. Never throws. */
-export async function run(argv: readonly string[], surroundings: Surroundings): Promise<ExitCode> {
-  const context = createContext(surroundings, argv.includes('--json'));
+/** Runs one command line (without the program's name) and returns its exit code. Never rejects. */
+export async function run(argv: readonly string[], io: CliIo): Promise<ExitCode> {
+  const context = createContext(io, argv.includes('--json'));
   try {
     await createProgram(context).parseAsync(argv, { from: 'user' });
   } catch (error) {

@@ -1,10 +1,10 @@
 import { RECIPIENT_STATES, type RecipientState, SETTLED_STATES } from '../campaign/recipient.js';
 import type { CampaignStatus } from '../campaign/views.js';
-import type { Ink, Paint } from './paint.js';
-import { standing } from './standing.js';
+import { campaignSentence } from './sentence.js';
+import type { Ink, Paint } from './terminal.js';
 import { cut, grouped, moment, oneLine, padded, until, widthOf } from './text.js';
 
-/** How a picture is drawn. */
+/** How to draw a picture. */
 export interface Look {
   /** ms since the epoch. */
   readonly now: number;
@@ -15,20 +15,20 @@ export interface Look {
   readonly compact?: boolean;
 }
 
-/** Each state has a colour and a glyph of its own, so that the picture can be read without colours. */
-const SHOWN: Readonly<Record<RecipientState, { word: string; glyph: string; ink: Ink }>> = {
-  deliveredToTerminal: { word: 'delivered', glyph: '█', ink: 'green' },
-  deliveredToNetwork: { word: 'on network', glyph: '▓', ink: 'cyan' },
-  sending: { word: 'sending', glyph: '▒', ink: 'yellow' },
-  unknown: { word: 'unknown', glyph: '?', ink: 'magenta' },
-  deliveryImpossible: { word: 'impossible', glyph: '×', ink: 'red' },
-  rejected: { word: 'rejected', glyph: '!', ink: 'red' },
-  abandoned: { word: 'abandoned', glyph: '!', ink: 'red' },
-  unconfirmed: { word: 'unconfirmed', glyph: '~', ink: 'gray' },
-  lapsed: { word: 'lapsed', glyph: '-', ink: 'gray' },
-  cancelled: { word: 'cancelled', glyph: '-', ink: 'gray' },
-  suppressed: { word: 'suppressed', glyph: '-', ink: 'gray' },
-  planned: { word: 'planned', glyph: '░', ink: 'gray' },
+/** Each state has its own colour and glyph, so that the picture is readable without colours. */
+const SHOWN: Readonly<Record<RecipientState, { label: string; glyph: string; ink: Ink }>> = {
+  deliveredToTerminal: { label: 'delivered', glyph: '█', ink: 'green' },
+  deliveredToNetwork: { label: 'on network', glyph: '▓', ink: 'cyan' },
+  sending: { label: 'sending', glyph: '▒', ink: 'yellow' },
+  unknown: { label: 'unknown', glyph: '?', ink: 'magenta' },
+  deliveryImpossible: { label: 'impossible', glyph: '×', ink: 'red' },
+  rejected: { label: 'rejected', glyph: '!', ink: 'red' },
+  abandoned: { label: 'abandoned', glyph: '!', ink: 'red' },
+  unconfirmed: { label: 'unconfirmed', glyph: '~', ink: 'gray' },
+  lapsed: { label: 'lapsed', glyph: '-', ink: 'gray' },
+  cancelled: { label: 'cancelled', glyph: '-', ink: 'gray' },
+  suppressed: { label: 'suppressed', glyph: '-', ink: 'gray' },
+  planned: { label: 'planned', glyph: '░', ink: 'gray' },
 };
 const ORDER = Object.keys(SHOWN) as RecipientState[];
 const ALWAYS_SHOWN: readonly RecipientState[] = [
@@ -38,18 +38,18 @@ const ALWAYS_SHOWN: readonly RecipientState[] = [
   'planned',
 ];
 
-const WORD_WIDTH = 11;
+const LABEL_WIDTH = 11;
 const WIDEST = 100;
 const EIGHTHS = ['', '▏', '▎', '▍', '▌', '▋', '▊', '▉'];
 
-/** A bar that fills `share` (0 to 1) of `width` columns, to an eighth of a column; anything above nothing shows. */
+/** A bar that fills `share` (0 to 1) of `width` columns, to an eighth of a column. Any share above 0 is visible. */
 export function bar(share: number, width: number): string {
   const eighths = Math.round(Math.min(1, Math.max(0, share)) * width * 8);
   const shown = share > 0 ? Math.max(1, eighths) : 0;
   return '█'.repeat(Math.floor(shown / 8)) + EIGHTHS[shown % 8];
 }
 
-/** Whole columns for counts that add up to `width`; each count above nothing has one if there is room. */
+/** Whole columns for counts, `width` in total. Each count above 0 gets at least one, if there is room. */
 export function shares(counts: readonly number[], width: number): number[] {
   const total = counts.reduce((sum, count) => sum + count, 0);
   if (total === 0) return counts.map(() => 0);
@@ -60,18 +60,18 @@ export function shares(counts: readonly number[], width: number): number[] {
   return columns;
 }
 
-/** Recipients of whom nothing more is expected. */
+/** Recipients in a final state. */
 export function settledOf({ recipients }: CampaignStatus): number {
   return SETTLED_STATES.reduce((sum, state) => sum + recipients[state], 0);
 }
 
 function percentOf(status: CampaignStatus): string {
   const { total } = status.recipients;
-  // Rounded down: 100 % is said only when it is.
+  // Rounded down, so that 100 % means all of them.
   return `${total === 0 ? 0 : Math.floor((settledOf(status) / total) * 100)} %`;
 }
 
-/** The picture of a campaign: what became of its recipients, what its lane's quota leaves, and what comes next. */
+/** The picture of a campaign: the states of its recipients, its lane's quota, and what happens next. */
 export function renderCampaign(status: CampaignStatus, look: Look): string[] {
   const { paint, now } = look;
   const width = Math.max(40, Math.min(look.width, WIDEST)) - 2;
@@ -91,35 +91,35 @@ export function renderCampaign(status: CampaignStatus, look: Look): string[] {
   );
 
   const states = look.compact ? [legend(recipients, paint)] : stateLines(recipients, width, paint);
-  const label = (text: string): string => `  ${paint('dim', padded(text, WORD_WIDTH + 2))} `;
-  const sentence = standing(status, now);
+  const label = (text: string): string => `  ${paint('dim', padded(text, LABEL_WIDTH + 2))} `;
+  const sentence = campaignSentence(status, now);
   return [
     heading,
     `${picture.join('')}${percent}`,
     ...states,
     label('requests') +
       `${grouped(requests.send)} sent, ${grouped(requests.poll)} polls, ${grouped(requests.throttled)} throttled (429)`,
-    label('quota') + quotaWords(quota, now),
+    label('quota') + quotaText(quota, now),
     `  ${paint(sentence.ink, sentence.text)}`,
   ];
 }
 
-/** A line with a bar for each state that somebody is in. */
+/** A line with a bar for each state that has recipients. */
 function stateLines(recipients: CampaignStatus['recipients'], width: number, paint: Paint): string[] {
-  const most = grouped(recipients.total).length;
-  const room = Math.min(40, width - WORD_WIDTH - most - 6);
+  const digits = grouped(recipients.total).length;
+  const room = Math.min(40, width - LABEL_WIDTH - digits - 6);
   return shownOf(recipients).map((state) => {
-    const { word, glyph, ink } = SHOWN[state];
+    const { label, glyph, ink } = SHOWN[state];
     const count = recipients[state];
     const line = bar(recipients.total === 0 ? 0 : count / recipients.total, room);
-    return `  ${paint(ink, glyph)} ${padded(word, WORD_WIDTH)} ${grouped(count).padStart(most)}  ${paint(ink, line)}`.trimEnd();
+    return `  ${paint(ink, glyph)} ${padded(label, LABEL_WIDTH)} ${grouped(count).padStart(digits)}  ${paint(ink, line)}`.trimEnd();
   });
 }
 
 function legend(recipients: CampaignStatus['recipients'], paint: Paint): string {
   const entries = shownOf(recipients).map((state) => {
-    const { word, glyph, ink } = SHOWN[state];
-    return `${paint(ink, glyph)} ${word} ${grouped(recipients[state])}`;
+    const { label, glyph, ink } = SHOWN[state];
+    return `${paint(ink, glyph)} ${label} ${grouped(recipients[state])}`;
   });
   return `  ${entries.join('  ')}`;
 }
@@ -128,26 +128,29 @@ function shownOf(recipients: CampaignStatus['recipients']): RecipientState[] {
   return ORDER.filter((state) => recipients[state] > 0 || ALWAYS_SHOWN.includes(state));
 }
 
-/** How much of the quota is used; more than all of it where that was just learned from requests that were refused. */
-export function usedWords(used: number, limit: number): string {
+/**
+ * How much of the quota is used. A limit that was just learned from refused requests may be lower than the use; then all
+ * of it is used.
+ */
+export function quotaUse(used: number, limit: number | null): string {
+  if (limit === null) return `${grouped(used)} used; the limit is not known yet`;
   return used > limit ? `all ${grouped(limit)} used` : `${grouped(used)} of ${grouped(limit)} used`;
 }
 
-function quotaWords({ used, limit, nextPermitAt }: CampaignStatus['quota'], now: number): string {
+function quotaText({ used, limit, nextPermitAt }: CampaignStatus['quota'], now: number): string {
   const next =
     nextPermitAt === null || Date.parse(nextPermitAt) <= now
       ? ''
       : `, next permit ${until(nextPermitAt, now)}`;
-  if (limit === null) return `${grouped(used)} used; the limit is not known yet${next}`;
-  return `${usedWords(used, limit)}${next}`;
+  return `${quotaUse(used, limit)}${next}`;
 }
 
-/** The same in one plain line, for logs and pipes. */
+/** The campaign in one plain line, for logs and pipes. */
 export function campaignLine(status: CampaignStatus, now: number): string {
   const { recipients } = status;
   const counts = RECIPIENT_STATES.filter((state) => recipients[state] > 0).map(
-    (state) => `${SHOWN[state].word} ${grouped(recipients[state])}`,
+    (state) => `${SHOWN[state].label} ${grouped(recipients[state])}`,
   );
   const settled = `${grouped(settledOf(status))} of ${grouped(recipients.total)} settled`;
-  return `${moment(now, now)} ${status.id} ${status.state}: ${settled} (${percentOf(status)}); ${counts.join(', ')}. ${standing(status, now).text}`;
+  return `${moment(now, now)} ${status.id} ${status.state}: ${settled} (${percentOf(status)}); ${counts.join(', ')}. ${campaignSentence(status, now).text}`;
 }

@@ -1,21 +1,18 @@
-import type { Command } from 'commander';
-import type { CampaignInput, EnqueueOutcome } from '../import/campaign-input.js';
+import { EXIT } from '../exit-codes.js';
+import type { EnqueueOutcome } from '../import/campaign-input.js';
 import { readCsv } from '../import/csv/read-csv.js';
-import { action, examples } from './action.js';
+import type { Volley } from '../volley.js';
+import type { ListOptions } from './commands/list-options.js';
 import type { Answer, Context } from './context.js';
-import { badInput } from './exit.js';
+import { badInput, CliError } from './errors.js';
 import { type InvalidFile, invalidFile } from './invalid-file.js';
-import { campaignInput, type ListOptions, mustBeToCome, withListOptions } from './list-options.js';
 import { withLocalVolley } from './open.js';
-import { filled } from './parsed.js';
-import { created } from './send-created.js';
-import { refusalOf } from './send-refused.js';
-import { renderPreview } from './show-preview.js';
-import { testInput } from './test-sample.js';
-import { counted } from './text.js';
+import { campaignInput, leftOut, mustBeInFuture, renderInvalid, renderPreview } from './preview.js';
+import { sampleInput } from './sample.js';
+import { counted, grouped } from './text.js';
+import { noteIfNoWorkers, watchCampaign } from './watch.js';
 
-/** The options of `volley send`. */
-export interface SendOptions extends ListOptions {
+interface SendOptions extends ListOptions {
   idempotencyKey?: string;
   skipInvalid?: boolean;
   testTo?: string;
@@ -24,110 +21,143 @@ export interface SendOptions extends ListOptions {
   wait?: boolean;
 }
 
-/** Adds `volley send`. */
-export function addSend(program: Command, context: Context): void {
-  withListOptions(program.command('send').summary('send a text to everybody in a list'), context.clock)
-    .description(
-      'Sends a text to everybody in a list. On a terminal it shows what that comes to and asks first. Exit code 3 with --wait: an operator must act.',
-    )
-    .option(
-      '--idempotency-key <key>',
-      'the same key makes no second campaign while the first is kept',
-      filled,
-    )
-    .option(
-      '--skip-invalid',
-      'leave bad rows out, and write them to a file beside the list: spring.invalid.csv',
-    )
-    .option('--test-to <number>', 'send one sample, of the first good row, to this number instead', filled)
-    .option('-y, --yes', 'do not ask')
-    .option('--again', 'allow what equals a campaign of the last 24 hours')
-    .option('-w, --wait', 'show progress until it is completed')
-    .option('--json', 'print one JSON object; does not ask')
-    .addHelpText(
-      'after',
-      examples(
-        'send spring.csv --sender ACME --message "Hi {{name}}, 20 % off with {{voucher}}"',
-        'send spring.csv --sender 447700900123 --message @spring.txt --country GB --at 2030-05-01T09:00+01:00 --yes',
-        'send spring.csv --sender ACME --message @spring.txt --test-to +447700900123',
-      ),
-    )
-    .action(action(context, (file: string, options: SendOptions) => send(context, file, options)));
-}
-
-async function send(context: Context, file: string, options: SendOptions): Promise<Answer> {
-  mustFitTogether(options);
-  // Asked for again with its key it is answered all the same, as what was made then.
-  if (options.idempotencyKey === undefined) mustBeToCome(options.at, context.clock());
-  const mayAsk = !(options.yes || context.json);
-  if (mayAsk && !context.interactive) {
+/** `volley send` */
+export async function send(context: Context, file: string, options: SendOptions): Promise<Answer> {
+  refuseConflicts(options);
+  // With an idempotency key, a repeated command returns the first campaign even if its time has passed.
+  if (options.idempotencyKey === undefined) mustBeInFuture(options.at, context.clock());
+  const asks = !(options.yes || context.json);
+  if (asks && !context.interactive) {
     throw badInput(
-      'This is no terminal to ask on: give --yes to send without being asked, or look first with `volley preview`.',
+      'This is not a terminal, so Volley cannot ask for confirmation. Add --yes to send without a question, or check first with `volley preview`.',
     );
   }
   if (options.message.endsWith('\n')) {
-    context.say('The text ends with a line break, which is sent too.');
+    context.note('The text ends with a line break, which is sent too.');
   }
   return withLocalVolley(context, async (volley, { config, simulator }) => {
-    if (simulator !== undefined) context.say('A simulator stands in for the service: no text is sent.');
-    const written = options.skipInvalid ? await invalidFileOf(file) : undefined;
+    if (simulator !== undefined) context.note('A simulator stands in for the service: no message is sent.');
+    const input = campaignInput(file, options);
+    const bad = options.skipInvalid ? await invalidFileFor(file) : undefined;
     let outcome: EnqueueOutcome;
     try {
       outcome = await volley.enqueue({
         ...(options.testTo === undefined
-          ? campaignInput(file, options)
-          : await testInput(campaignInput(file, options), file, options.testTo, config.defaultCountry)),
-        ...orders(context, options, mayAsk, written),
+          ? input
+          : await sampleInput(input, file, options.testTo, config.defaultCountry)),
+        idempotencyKey: options.idempotencyKey,
+        again: options.again === true || options.testTo !== undefined,
+        ...(bad === undefined ? {} : { skipInvalid: true, onInvalid: (row) => bad.add(row) }),
+        async confirm(preview) {
+          mustBeInFuture(options.at, context.clock());
+          if (!asks) return true;
+          for (const line of renderPreview(preview, context.paintErr)) context.note(line);
+          return context.confirm(`Send to ${counted(preview.recipients, 'recipient')}?`);
+        },
       });
     } catch (error) {
-      written?.discard();
+      bad?.discard();
       throw error;
     }
-    // The bad rows of a campaign that was there before have their file already.
-    if (outcome.kind !== 'created') written?.discard();
+    // If the campaign existed before, so does the file of its invalid rows.
+    if (outcome.kind !== 'created') bad?.discard();
     if (!('recipients' in outcome)) throw refusalOf(outcome);
-    return created(context, volley, options, outcome, written);
+    return created(context, volley, options.wait === true, outcome, bad);
   });
 }
 
-/** Options that contradict each other say so by name, before anything is read. */
-function mustFitTogether(options: SendOptions): void {
+/** Refuses options that contradict each other, before anything is read. */
+function refuseConflicts(options: SendOptions): void {
   if (options.testTo === undefined) return;
-  const given = [
+  const conflicting = [
     ['--idempotency-key', options.idempotencyKey],
     ['--skip-invalid', options.skipInvalid],
     ['--at', options.at],
   ] as const;
-  for (const [name, value] of given) {
-    if (value !== undefined) {
-      throw badInput(
-        `--test-to and ${name} do not go together: a sample is sent now, to one number; leave ${name} out.`,
-      );
-    }
+  for (const [name, value] of conflicting) {
+    if (value === undefined) continue;
+    throw badInput(
+      `--test-to and ${name} do not go together: a sample is sent now, to one number. Leave out ${name}.`,
+    );
   }
 }
 
-async function invalidFileOf(file: string): Promise<InvalidFile> {
+async function invalidFileFor(file: string): Promise<InvalidFile> {
   const list = await readCsv(file);
   list.close();
   return invalidFile(file, list.columns);
 }
 
-function orders(
+/** Why no campaign was created, and what to do. */
+function refusalOf(outcome: Exclude<EnqueueOutcome, { recipients: number }>): CliError {
+  switch (outcome.kind) {
+    case 'invalidRows': {
+      const { invalid, rows, problems } = outcome.preview;
+      const todo = invalid === rows ? 'Fix them.' : 'Fix them, or leave them out with --skip-invalid.';
+      return badInput(
+        [
+          `${grouped(invalid)} of ${counted(rows, 'row')} ${invalid === 1 ? 'is' : 'are'} invalid; nothing was sent. ${todo}`,
+          ...renderInvalid(problems, invalid),
+        ].join('\n'),
+        {
+          reason: 'invalidRows',
+          invalid,
+          rows,
+          problems: problems.map(({ line, column, reason }) => ({ line, column, reason })),
+        },
+      );
+    }
+    case 'repeated':
+      return badInput(
+        `Campaign ${outcome.id} has the same file, text, and sender and was created less than 24 hours ago. See \`volley status ${outcome.id}\`. To send it again, add --again.`,
+        { reason: 'repeated', id: outcome.id },
+      );
+    case 'conflict':
+      return badInput(
+        `Campaign ${outcome.id} was created with this --idempotency-key, but with another list, text, sender, sender name, lane, time, validity, or priority. Use the same values, or another key.`,
+        { reason: 'conflict', id: outcome.id },
+      );
+    case 'declined':
+      return new CliError(EXIT.failed, 'declined', 'Nothing was sent.');
+    default:
+      return outcome satisfies never;
+  }
+}
+
+/** Describes the campaign. With `wait` it follows the campaign to its end and shows progress. */
+async function created(
   context: Context,
-  options: SendOptions,
-  mayAsk: boolean,
-  written: InvalidFile | undefined,
-): Partial<CampaignInput> {
-  return {
-    idempotencyKey: options.idempotencyKey,
-    again: options.again === true || options.testTo !== undefined,
-    ...(written === undefined ? {} : { skipInvalid: true, onInvalid: (row) => written.add(row) }),
-    async confirm(preview) {
-      mustBeToCome(options.at, context.clock());
-      if (!mayAsk) return true;
-      for (const line of renderPreview(preview, context.paintErr)) context.say(line);
-      return context.ask(`Send to ${counted(preview.recipients, 'recipient')}?`);
-    },
+  volley: Volley,
+  wait: boolean,
+  outcome: Extract<EnqueueOutcome, { recipients: number }>,
+  bad: InvalidFile | undefined,
+): Promise<Answer> {
+  const { id, recipients, duplicates, invalid, suppressed } = outcome;
+  const existing = outcome.kind === 'existing';
+  const file = bad?.end();
+  const json = {
+    id,
+    recipients,
+    duplicates,
+    invalid,
+    suppressed,
+    existing,
+    ...(file === undefined ? {} : { invalidFile: file.path }),
   };
+  const left = leftOut(outcome);
+  const lines = [
+    existing
+      ? `Campaign ${id} was already created with this idempotency key; nothing was added.`
+      : `Campaign ${context.paint('bold', id)}: ${counted(recipients, 'recipient')}${left === '' ? '' : `; left out: ${left}`}.`,
+    ...(file === undefined ? [] : [`The invalid rows are in ${file.path}.`]),
+    `To see its progress: volley status ${id} --watch`,
+  ];
+  await noteIfNoWorkers(context, volley);
+  if (!wait) return { json, lines };
+  if (!context.json) for (const line of lines.slice(0, -1)) context.note(line);
+  const { status, exit } = await watchCampaign(context, volley, id);
+  if (exit === EXIT.done && status.state === 'cancelled') {
+    throw new CliError(EXIT.failed, 'cancelled', `Campaign ${id} was cancelled.`, { ...json, status });
+  }
+  return { json: { ...json, status }, lines: [`${id} ${status.state}`], exit };
 }

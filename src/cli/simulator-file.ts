@@ -19,22 +19,22 @@ const shape = z.object({
   redisPid: z.number(),
 });
 
-/** The simulator of a running `volley up --simulator`, as the other commands find it beside its Redis. */
+/** A running `volley up --simulator`, from the file beside its Redis data that other commands read. */
 export type RunningSimulator = z.output<typeof shape>;
 
-/** Tells the other commands of a simulator, beside its Redis. */
+/** Writes the file by which other commands find the simulator. */
 export async function writeSimulatorFile(dir: string, running: RunningSimulator): Promise<void> {
   await writeFile(join(dir, FILE), `${JSON.stringify(running)}\n`, { mode: 0o600 });
 }
 
-/** Takes that away again; nothing happens where there is none. */
+/** Deletes that file, if there is one. */
 export async function removeSimulatorFile(dir: string): Promise<void> {
   await rm(join(dir, FILE), { force: true });
 }
 
 /**
- * The simulator that runs beside this Redis. The file is believed only if it names the very process of that Redis,
- * which ends with its `volley up`: what a killed one left behind misleads nobody.
+ * The simulator that runs beside this Redis. The file counts only if it names that Redis process, which ends with its
+ * `volley up`, so a file that a killed process left behind has no effect.
  */
 export async function readSimulatorFile(redis: {
   dir: string;
@@ -42,11 +42,11 @@ export async function readSimulatorFile(redis: {
 }): Promise<RunningSimulator | undefined> {
   const text = await readFile(join(redis.dir, FILE), 'utf8').catch(() => undefined);
   if (text === undefined) return undefined;
-  const read = shape.safeParse(parsed(text));
-  return read.success && read.data.redisPid === redis.pid ? read.data : undefined;
+  const parsed = shape.safeParse(parseJson(text));
+  return parsed.success && parsed.data.redisPid === redis.pid ? parsed.data : undefined;
 }
 
-function parsed(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
@@ -54,23 +54,16 @@ function parsed(text: string): unknown {
   }
 }
 
-/** Campaigns of the simulator lie apart from real ones, so that neither can ever be sent by the other's workers. */
-export function simulatorPrefix(prefix: string): string {
-  return `${prefix}-simulator`;
-}
-
-/**
- * The configuration with the simulator in place of the service. Lanes and quotas are the user's own; the credentials
- * are made up, because real ones have no business there.
- */
+/** The configuration with the simulator instead of the service: the user's lanes and quotas, with invented credentials. */
 export function simulatedConfig(env: Environment, address: SimulatorAddress, redisUrl: string): Config {
   const { callback, ...config } = loadConfig(env, { simulator: address });
   return {
     ...config,
-    // A public address leads to where real notifications are taken.
+    // Real notifications arrive at a public address.
     callback: callback !== undefined && isLoopback(callback.url) ? callback : undefined,
     redisUrl,
-    redisPrefix: simulatorPrefix(config.redisPrefix),
+    // Keeps simulated campaigns apart from real ones, so that neither can be sent by the other's workers.
+    redisPrefix: `${config.redisPrefix}-simulator`,
     lanes: config.lanes.map((lane) => ({
       ...lane,
       credentials:
@@ -81,7 +74,7 @@ export function simulatedConfig(env: Environment, address: SimulatorAddress, red
   };
 }
 
-/** What makes a simulator know the lanes of such a configuration; a lane on `auto` meets no quota. */
+/** Simulator options for the lanes of such a configuration; a lane with quota `auto` has no quota there. */
 export function simulatorLanes({ lanes, quotaWindowMs }: Config): SimulatorOptions {
   const quotaOf = (quota: number | 'auto') => ({
     quota: quota === 'auto' ? null : quota,

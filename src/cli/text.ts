@@ -6,12 +6,12 @@ const WIDE =
   /\p{Emoji_Presentation}|\ufe0f|[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]/u;
 const graphemes = new Intl.Segmenter('en');
 
-/** A text from a list, a name or the service in one line: it cannot move the cursor, colour or hide anything. */
+/** Untrusted text on one line, without characters that move the cursor, colour, or hide anything. */
 export function oneLine(text: string): string {
   return text.replace(/\r\n|\r|\n/g, '⏎').replace(CONTROL, '·');
 }
 
-/** Columns that a text takes on a terminal, its colours not counted. */
+/** Columns that a text takes on a terminal, without its colours. */
 export function widthOf(text: string): number {
   let width = 0;
   for (const { segment } of graphemes.segment(stripVTControlCharacters(text)))
@@ -19,18 +19,18 @@ export function widthOf(text: string): number {
   return width;
 }
 
-/** Cuts an uncoloured text to `width` columns, the last of them an ellipsis if something is missing. */
+/** Cuts an uncoloured text to `width` columns; the last column is an ellipsis if something was cut. */
 export function cut(text: string, width: number): string {
   if (widthOf(text) <= width) return text;
-  let taken = '';
+  let kept = '';
   for (const { segment } of graphemes.segment(text)) {
-    if (widthOf(taken + segment) > width - 1) break;
-    taken += segment;
+    if (widthOf(kept + segment) > width - 1) break;
+    kept += segment;
   }
-  return `${taken}…`;
+  return `${kept}…`;
 }
 
-/** Puts spaces behind a text until it is `width` columns wide. */
+/** Pads a text with spaces to `width` columns. */
 export function padded(text: string, width: number): string {
   return text + ' '.repeat(Math.max(0, width - widthOf(text)));
 }
@@ -57,7 +57,7 @@ export function table(heading: readonly string[], rows: readonly (readonly strin
   );
 }
 
-/** A moment in this machine's time: `14:03:20` today, else `2 May 14:03`, with the year if it is another one. */
+/** A time in this machine's time zone: `14:03:20` today, else `2 May 14:03`, with the year if it is another one. */
 export function moment(ms: number, now: number): string {
   const [at, today] = [new Date(ms), new Date(now)];
   if (at.toDateString() === today.toDateString()) return at.toTimeString().slice(0, 8);
@@ -66,7 +66,7 @@ export function moment(ms: number, now: number): string {
   return `${at.getDate()} ${month}${year} ${at.toTimeString().slice(0, 5)}`;
 }
 
-/** `14:03:20 (in 12s)`, of an ISO time; `now` once it has come. */
+/** `14:03:20 (in 12s)` for an ISO time, or `now` if it has passed. */
 export function until(iso: string, now: number): string {
   const ms = Date.parse(iso);
   return ms <= now ? 'now' : `${moment(ms, now)} (in ${formatDuration(ms - now)})`;

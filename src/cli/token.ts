@@ -1,12 +1,10 @@
-import type { Command } from 'commander';
 import type { Config } from '../config/index.js';
 import { formatDuration } from '../duration.js';
+import { EXIT, type ExitCode } from '../exit-codes.js';
 import type { Volley } from '../volley.js';
-import { action, examples } from './action.js';
 import type { Answer, Context } from './context.js';
-import { badInput, EXIT, type ExitCode } from './exit.js';
+import { badInput } from './errors.js';
 import { findService, withVolley } from './open.js';
-import { filled } from './parsed.js';
 import { moment } from './text.js';
 
 type Token = NonNullable<ReturnType<Volley['token']>>;
@@ -18,46 +16,26 @@ interface TokenOptions {
   again?: boolean;
 }
 
-/** Adds `volley token`. */
-export function addToken(program: Command, context: Context): void {
-  const token = program
-    .command('token')
-    .summary("look after an account's token")
-    .description(
-      'Looks after the token of a lane that sends by an account. It is shared by all processes, and never printed.',
-    );
-  const common = (command: Command): Command =>
-    command
-      .option('-l, --lane <name>', 'the lane (default: the only one with an account)', filled)
-      .option('--json', 'print one JSON object');
-  common(
-    token.command('show').description('Shows how the token stands: its age, its end, and the logins left.'),
-  )
-    .addHelpText('after', examples('token show'))
-    .action(action(context, (options: TokenOptions) => withToken(context, options, show)));
-  common(
-    token.command('login').description('Logs in anew. Exit code 3: the service refuses until somebody acts.'),
-  )
-    .option('--again', 'also after logins were stopped, once the reason is mended')
-    .addHelpText('after', examples('token login --again'))
-    .action(
-      action(context, (options: TokenOptions) =>
-        withToken(context, options, async (cache, lane) =>
-          outcomeAnswer(await cache.login({ again: options.again === true }), lane, 'Logged in', context),
-        ),
-      ),
-    );
-  common(
-    token.command('refresh').description('Has the token renewed now, by the refresh token if there is one.'),
-  )
-    .addHelpText('after', examples('token refresh'))
-    .action(
-      action(context, (options: TokenOptions) =>
-        withToken(context, options, async (cache, lane) =>
-          outcomeAnswer(await cache.refreshNow(), lane, 'Refreshed', context),
-        ),
-      ),
-    );
+/** `volley token show` */
+export function show(context: Context, options: TokenOptions): Promise<Answer> {
+  return withToken(context, options, async (token, lane) => {
+    const state = await token.show();
+    return { json: { lane, ...state }, lines: renderToken(lane, state) };
+  });
+}
+
+/** `volley token login` */
+export function login(context: Context, options: TokenOptions): Promise<Answer> {
+  return withToken(context, options, async (token, lane) =>
+    tokenAnswer(await token.login({ again: options.again === true }), lane, 'Logged in', context),
+  );
+}
+
+/** `volley token refresh` */
+export function refresh(context: Context, options: TokenOptions): Promise<Answer> {
+  return withToken(context, options, async (token, lane) =>
+    tokenAnswer(await token.refreshNow(), lane, 'Refreshed', context),
+  );
 }
 
 async function withToken(
@@ -69,8 +47,7 @@ async function withToken(
   const lane = options.lane ?? onlyAccountLane(setting.config);
   return withVolley(context, setting, async (volley) => {
     const token = volley.token(lane);
-    if (token === null)
-      throw badInput(`Lane ${lane} sends with an API key: there is no token to look after.`);
+    if (token === null) throw badInput(`Lane ${lane} sends with an API key, so it has no token.`);
     return use(token, lane);
   });
 }
@@ -79,36 +56,30 @@ function onlyAccountLane({ lanes }: Config): string {
   const names = lanes.filter(({ credentials }) => credentials.kind === 'account').map(({ name }) => name);
   const [only] = names;
   if (only === undefined)
-    throw badInput('No lane sends by an account: with API keys there is no token to look after.');
+    throw badInput('No lane sends with an account. Lanes with an API key have no token.');
   if (names.length > 1)
-    throw badInput(`Several lanes send by an account: name one with --lane (${names.join(', ')}).`);
+    throw badInput(`Several lanes send with an account. Choose one with --lane (${names.join(', ')}).`);
   return only;
 }
 
-async function show(token: Token, lane: string): Promise<Answer> {
-  const state = await token.show();
-  return { json: { lane, ...state }, lines: renderToken(lane, state) };
-}
-
-/** How a token stands, for people. */
-export function renderToken(lane: string, state: State): string[] {
+function renderToken(lane: string, state: State): string[] {
   const life = [
     ...(state.ageMs === null ? [] : [`${formatDuration(state.ageMs)} old`]),
     ...(state.expiresInMs === null
       ? []
-      : [state.expiresInMs > 0 ? `good for ${formatDuration(state.expiresInMs)}` : 'expired']),
-    ...(state.fetching ? ['the next one is being fetched'] : []),
+      : [state.expiresInMs > 0 ? `valid for ${formatDuration(state.expiresInMs)}` : 'expired']),
+    ...(state.fetching ? ['a process is fetching the next one'] : []),
   ];
   const { attemptsLeft, proven, retryInMs } = state.login;
   return [
     `Lane ${lane}: token ${state.state}${life.length === 0 ? '' : `, ${life.join(', ')}`}.`,
-    `Refresh token: ${state.refreshToken}. Stored ${state.encrypted ? 'encrypted' : 'in the clear; set SECRETS_KEY to encrypt it'}.`,
-    `Logins left before it stops: ${attemptsLeft}${proven ? '; this password has worked before' : ''}${retryInMs === null ? '' : `; the next one may be tried in ${formatDuration(retryInMs)}`}.`,
+    `Refresh token: ${state.refreshToken}. Stored ${state.encrypted ? 'encrypted' : 'unencrypted; set SECRETS_KEY to encrypt it'}.`,
+    `Logins left before Volley stops trying: ${attemptsLeft}${proven ? '; this password has worked before' : ''}${retryInMs === null ? '' : `; the next one is allowed in ${formatDuration(retryInMs)}`}.`,
     ...(state.blockedReason === null ? [] : [state.blockedReason]),
   ];
 }
 
-function outcomeAnswer(outcome: Outcome, lane: string, done: string, { clock }: Context): Answer {
+function tokenAnswer(outcome: Outcome, lane: string, done: string, { clock }: Context): Answer {
   const answer = (exit: ExitCode, line: string, more: object = {}): Answer => ({
     json: { lane, outcome: outcome.kind, ...more },
     lines: [line],
@@ -116,7 +87,7 @@ function outcomeAnswer(outcome: Outcome, lane: string, done: string, { clock }: 
   });
   switch (outcome.kind) {
     case 'token':
-      return answer(EXIT.done, `${done}: lane ${lane} has token number ${outcome.generation}.`, {
+      return answer(EXIT.done, `${done}: lane ${lane} uses token number ${outcome.generation}.`, {
         generation: outcome.generation,
       });
     case 'later':

@@ -1,4 +1,3 @@
-import type { Command } from 'commander';
 import {
   type Config,
   type Environment,
@@ -6,16 +5,14 @@ import {
   loadDotEnv,
   type SimulatorAddress,
 } from '../config/index.js';
-import { ROLES } from '../recovery/heartbeats.js';
+import { EXIT } from '../exit-codes.js';
+import { listenForStop, servingHttp, servingLanes } from '../lifecycle.js';
+import { ROLES } from '../recovery/roles.js';
 import { findEmbedded, type StartedEmbedded, startEmbedded } from '../redis/embedded.js';
-import { startSimulator } from '../simulator/index.js';
-import { action, examples } from './action.js';
 import type { Context } from './context.js';
-import { EXIT, Refusal } from './exit.js';
-import { listenForInterrupt } from './interrupt.js';
+import { CliError } from './errors.js';
 import { mustAnswer, simulatorOrRedis } from './open.js';
-import { wholeNumber } from './parsed.js';
-import { type LifeOptions, lanesWords, liveUntilTold, serving, working } from './process-lifecycle.js';
+import { laneNames, untilStopped } from './process.js';
 import {
   readSimulatorFile,
   removeSimulatorFile,
@@ -30,92 +27,82 @@ interface UpOptions {
   concurrency?: number;
 }
 
-/** Only for checking the settings before anything is started. */
+/** Lets the settings be checked before the simulator has an address. */
 const ANY_ADDRESS: SimulatorAddress = {
   messagingBaseUrl: 'http://127.0.0.1:9',
   accountBaseUrl: 'http://127.0.0.1:9',
 };
 
-/** Adds `volley up`. */
-export function addUp(program: Command, context: Context): void {
-  program
-    .command('up')
-    .summary('run everything on this machine')
-    .description(
-      'Runs everything on this machine: workers, the HTTP API and, unless REDIS_URL is set, a Redis of its own with its data in .volley/. The other commands find it by themselves, from that folder or below it.',
-    )
-    .option('--simulator', 'with a stand-in for the service: no account is needed, and no text is sent')
-    .option('--concurrency <lanes>', 'lanes served at a time (default: 50)', wholeNumber(1, 10_000))
-    .option('--no-http', 'without the HTTP API')
-    .addHelpText('after', examples('up --simulator', 'up'))
-    .action(action(context, (options: UpOptions) => up(context, options)));
-}
-
-async function up(context: Context, { simulator, concurrency, http }: UpOptions): Promise<undefined> {
+/** `volley up` */
+export async function up(context: Context, { simulator, concurrency, http }: UpOptions): Promise<undefined> {
   const env = loadDotEnv(context.cwd, context.env);
   const redisUrl = env['REDIS_URL']?.trim() || undefined;
-  if (simulator && redisUrl !== undefined)
-    throw simulatorOrRedis('unset REDIS_URL, or leave --simulator out');
+  if (simulator && redisUrl !== undefined) {
+    throw simulatorOrRedis('Unset REDIS_URL, or leave out --simulator.');
+  }
   const running = redisUrl === undefined ? await findEmbedded(context.cwd) : undefined;
   if (running !== undefined) throw await alreadyUp(running);
   const config = simulator ? simulatedConfig(env, ANY_ADDRESS, '') : loadConfig(env);
-  const interrupt = listenForInterrupt();
-  // The API first: a port that is taken is told before anything is sent.
-  const parts = [...(http ? [serving] : []), working(ROLES, concurrency)];
-  const common = { role: ROLES.join('+'), parts, interrupt };
+  const stop = listenForStop();
+  const run: Run = (started, where, { note, lost } = {}) =>
+    untilStopped(
+      context,
+      {
+        config: started,
+        role: ROLES.join('+'),
+        // The API comes first: if its port is in use, the command fails before anything is sent.
+        parts: [...(http ? [servingHttp] : []), servingLanes(ROLES, concurrency)],
+        lost,
+        onReady: (messages) => {
+          context.note(`Running with ${where} and ${laneNames(started)}. Ctrl-C ends it.`);
+          for (const message of messages) context.note(message);
+          if (note !== undefined) context.note(note);
+        },
+      },
+      stop,
+    );
   try {
-    if (redisUrl !== undefined) await withRedisOfOthers(context, { ...config, redisUrl }, common);
-    else await withEmbeddedRedis(context, env, simulator ? undefined : config, common);
+    if (redisUrl === undefined) await withEmbeddedRedis(context, env, simulator ? undefined : config, run);
+    else {
+      await mustAnswer(redisUrl);
+      await run({ ...config, redisUrl }, 'the Redis at REDIS_URL');
+    }
   } finally {
-    interrupt.dispose();
+    stop.dispose();
   }
 }
 
-type Common = Pick<LifeOptions<Config>, 'role' | 'parts' | 'interrupt'>;
+/** Runs everything until it is stopped. `where`: the Redis, for people. */
+type Run = (
+  config: Config,
+  where: string,
+  more?: { readonly note?: string; readonly lost?: Promise<Error> },
+) => Promise<void>;
 
-async function withRedisOfOthers(
-  context: Context,
-  config: Config & { redisUrl: string },
-  common: Common,
-): Promise<void> {
-  await mustAnswer(config.redisUrl);
-  await liveUntilTold(context, {
-    config,
-    ...common,
-    onReady: (said) => {
-      context.say(`Up, with the Redis of REDIS_URL and ${lanesWords(config)}. Ctrl-C ends it.`);
-      for (const line of said) context.say(line);
-    },
-  });
-}
-
-/** `config`: undefined with a simulator, whose address is only known once it runs. */
+/** `config` is undefined with a simulator, whose address is only known once it runs. */
 async function withEmbeddedRedis(
   context: Context,
   env: Environment,
   config: Config | undefined,
-  common: Common,
+  run: Run,
 ): Promise<void> {
-  const started = await startEmbedded(context.cwd, context.say);
+  const started = await startEmbedded(context.cwd, context.note);
   if (started.kind === 'running') throw await alreadyUp(started);
   const { server, url, dir } = started;
-  const lost = server.ended.then(() => `The Redis in ${dir} has ended; its log is ${dir}/redis.log.`);
+  const where = `its own Redis in ${dir}`;
+  const lost = server.ended.then(
+    () =>
+      new CliError(EXIT.failed, 'lost', `The Redis server in ${dir} has ended. Its log is ${dir}/redis.log.`),
+  );
   try {
     if (config === undefined) {
-      await withSimulator(context, env, started, { ...common, lost });
+      await withSimulator(context, env, started, (simulated, note) =>
+        run(simulated, `${where}, a simulator,`, { note, lost }),
+      );
       return;
     }
     await removeSimulatorFile(dir);
-    const own = { ...config, redisUrl: url };
-    await liveUntilTold(context, {
-      config: own,
-      ...common,
-      lost,
-      onReady: (said) => {
-        context.say(`Up, with a Redis of its own in ${dir} and ${lanesWords(own)}. Ctrl-C ends it.`);
-        for (const line of said) context.say(line);
-      },
-    });
+    await run({ ...config, redisUrl: url }, where, { lost });
   } finally {
     await server.stop();
   }
@@ -125,8 +112,9 @@ async function withSimulator(
   context: Context,
   env: Environment,
   { dir, url, server }: Extract<StartedEmbedded, { kind: 'started' }>,
-  common: Common & { lost: Promise<string> },
+  run: (config: Config, note: string) => Promise<void>,
 ): Promise<void> {
+  const { startSimulator } = await import('../simulator/index.js');
   const simulator = await startSimulator();
   try {
     const { messagingBaseUrl, accountBaseUrl } = simulator;
@@ -138,19 +126,12 @@ async function withSimulator(
       pid: process.pid,
       redisPid: server.pid,
     });
-    await liveUntilTold(context, {
+    await run(
       config,
-      ...common,
-      onReady: (said) => {
-        context.say(`Up, with a Redis of its own in ${dir}, ${lanesWords(config)}, and a simulator.`);
-        for (const line of said) context.say(line);
-        context.say(
-          `${context.paintErr('green', 'No text is sent.')} In another terminal: volley send list.csv --sender ACME --message "Hi {{name}}" --wait`,
-        );
-      },
-    });
+      `${context.paintErr('green', 'No message is sent.')} In another terminal: volley send list.csv --sender ACME --message "Hi {{name}}" --wait`,
+    );
     const { requests, recipients, duplicates, throttled } = simulator.summary();
-    context.say(
+    context.note(
       `The simulator accepted ${requests} requests for ${recipients} recipients, ${duplicates} of them twice, and answered ${throttled} with 429.`,
     );
   } finally {
@@ -159,13 +140,13 @@ async function withSimulator(
   }
 }
 
-async function alreadyUp(running: { dir: string; pid: number }): Promise<Refusal> {
+async function alreadyUp(running: { dir: string; pid: number }): Promise<CliError> {
   const simulator = await readSimulatorFile(running);
   const which =
     simulator === undefined ? '`volley up`' : `\`volley up --simulator\` (process ${simulator.pid})`;
-  return new Refusal(
+  return new CliError(
     EXIT.failed,
     'alreadyUp',
-    `It is up already: the Redis in ${running.dir} (process ${running.pid}) belongs to another ${which}. For more workers: volley work.`,
+    `Volley is already running: the Redis server in ${running.dir} (process ${running.pid}) belongs to another ${which}. To add workers: volley work`,
   );
 }

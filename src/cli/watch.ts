@@ -1,41 +1,41 @@
 import type { CampaignStatus } from '../campaign/views.js';
+import { EXIT, type ExitCode } from '../exit-codes.js';
+import { listenForStop } from '../lifecycle.js';
 import type { Volley } from '../volley.js';
 import type { Context } from './context.js';
-import { EXIT, type ExitCode } from './exit.js';
-import { listenForInterrupt } from './interrupt.js';
-import { createLive } from './live.js';
 import { campaignLine, renderCampaign } from './progress.js';
-import { standing } from './standing.js';
+import { campaignSentence } from './sentence.js';
+import { createLivePicture } from './terminal.js';
 
 const DRAW_EVERY_MS = 250;
-/** Into a log or a pipe: when something changes, and once in a while as a sign of life. */
+/** In a log or a pipe, a line appears when something changes, and at least this often. */
 const LINE_EVERY_MS = 10_000;
 
-/** How watching ended. */
-export interface Watched {
+/** How watching a campaign ended. */
+export interface WatchEnd {
   readonly status: CampaignStatus;
   readonly exit: ExitCode;
 }
 
 /**
- * Shows a campaign's progress on standard error until nothing of it is open, or nothing more can happen before an
- * operator acts, or Ctrl-C, which only ends the watching.
+ * Shows a campaign's progress on standard error until the campaign has ended, an operator must act, or Ctrl-C, which ends
+ * only the watching.
  */
-export async function watchCampaign(context: Context, volley: Volley, id: string): Promise<Watched> {
-  const interrupt = listenForInterrupt();
-  const stop = new AbortController();
-  const signal = AbortSignal.any([interrupt.signal, stop.signal]);
+export async function watchCampaign(context: Context, volley: Volley, id: string): Promise<WatchEnd> {
+  const interrupt = listenForStop();
+  const blocked = new AbortController();
+  const signal = AbortSignal.any([interrupt.signal, blocked.signal]);
   const show = createShow(context);
   let last: CampaignStatus | undefined;
-  let asking: Promise<void> = Promise.resolve();
+  let checking: Promise<void> = Promise.resolve();
   const onProgress = (status: CampaignStatus): void => {
     last = status;
     show.status(status);
-    asking = asking.then(async () => {
-      if (await needsOperator(volley, status)) stop.abort();
+    checking = checking.then(async () => {
+      if (await needsOperator(volley, status)) blocked.abort();
     });
-    // Whatever is wrong with asking is wrong with `finished`, which says so.
-    asking = asking.catch(() => {});
+    // If this request fails, so does `finished`, which reports it.
+    checking = checking.catch(() => {});
   };
   try {
     const status = await volley.finished(id, { signal, onProgress, everyMs: DRAW_EVERY_MS });
@@ -43,13 +43,13 @@ export async function watchCampaign(context: Context, volley: Volley, id: string
     return { status, exit: EXIT.done };
   } catch (error) {
     if (!signal.aborted || last === undefined) throw error;
-    if (!stop.signal.aborted) {
+    if (!blocked.signal.aborted) {
       show.end();
-      context.say(`No longer watched; the campaign goes on: volley status ${id} --watch`);
+      context.note(`The campaign continues. To watch it again: volley status ${id} --watch`);
       return { status: last, exit: EXIT.interrupted };
     }
     show.end();
-    context.say(`Waits for an operator. ${standing(last, context.clock()).text}`);
+    context.note(`An operator must act. ${campaignSentence(last, context.clock()).text}`);
     return { status: last, exit: EXIT.waits };
   } finally {
     show.end();
@@ -57,7 +57,7 @@ export async function watchCampaign(context: Context, volley: Volley, id: string
   }
 }
 
-/** True when nothing goes on by itself: a pause that ends in time does, and workers may yet be started. */
+/** Whether the campaign waits for an operator. A pause that ends by itself, or a worker that is yet to start, does not count. */
 export async function needsOperator(volley: Pick<Volley, 'lanes'>, status: CampaignStatus): Promise<boolean> {
   if (status.waitingFor === 'operator' || status.waitingFor === 'resolve') return true;
   if (status.waitingFor !== 'lane') return false;
@@ -65,37 +65,37 @@ export async function needsOperator(volley: Pick<Volley, 'lanes'>, status: Campa
   return lane?.state === 'stopped' || lane?.state === 'held';
 }
 
-function createShow({ stderr, paintErr, clock, say }: Context): {
+function createShow({ stderr, paintErr, clock, note }: Context): {
   status(status: CampaignStatus): void;
   end(): void;
 } {
   if (stderr.isTTY === true) {
-    const live = createLive(stderr);
+    const live = createLivePicture(stderr);
     return {
       status: (status) =>
         live.draw(renderCampaign(status, { now: clock(), width: stderr.columns, paint: paintErr })),
       end: () => live.end(),
     };
   }
-  let saidAt = Number.NEGATIVE_INFINITY;
-  let said = '';
+  let shownAt = Number.NEGATIVE_INFINITY;
+  let shown = '';
   return {
     status(status) {
       const now = clock();
       const state = `${status.state} ${status.waitingFor} ${status.blockedBy?.reason} ${status.endedAt}`;
-      if (state === said && now - saidAt < LINE_EVERY_MS) return;
-      saidAt = now;
-      said = state;
-      say(campaignLine(status, now));
+      if (state === shown && now - shownAt < LINE_EVERY_MS) return;
+      shownAt = now;
+      shown = state;
+      note(campaignLine(status, now));
     },
     end: () => {},
   };
 }
 
-/** Says so if nobody is there to do the work. */
-export async function sayIfNoWorkers(context: Context, volley: Pick<Volley, 'workers'>): Promise<void> {
+/** Warns if no worker is running. */
+export async function noteIfNoWorkers(context: Context, volley: Pick<Volley, 'workers'>): Promise<void> {
   if ((await volley.workers()).length > 0) return;
-  context.say(
-    `${context.paintErr('yellow', 'No worker runs')}, so nothing is sent: start some with \`volley up\` or \`volley work\`.`,
+  context.note(
+    `${context.paintErr('yellow', 'No worker is running')}, so nothing is sent. Start one with \`volley up\` or \`volley work\`.`,
   );
 }

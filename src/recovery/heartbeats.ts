@@ -4,11 +4,9 @@ import type { Clock } from '../clock.js';
 import type { Redis } from '../redis/connection.js';
 import type { Keys } from '../redis/keys.js';
 import { serverTime } from '../redis/server-time.js';
+import type { Role } from './roles.js';
 
-/** What a worker process does. Each sweeps as well. */
-export type Role = 'send' | 'follow-up';
-/** Every role. */
-export const ROLES: readonly Role[] = ['send', 'follow-up'];
+export { ROLES, type Role } from './roles.js';
 
 /** A worker process that has given a sign of life lately. */
 export interface WorkerProcess {

@@ -17,8 +17,8 @@ writeFileSync(messy, `name,phone\nAnna,+447700900101\n${rows.join('\n')}\n`);
 
 const { volley } = commandLine(cwd, { REDIS_URL: url, REDIS_PREFIX: prefix });
 
-/** What is stored of campaigns, numbers and tokens. That a lane has been asked about, and a queue opened, is no trace. */
-async function traces(): Promise<string[]> {
+/** Keys that hold campaigns, numbers, or tokens. The records of lanes and queues do not count. */
+async function storedKeys(): Promise<string[]> {
   return (await keysOf(redis, prefix)).filter((key) => key !== `${prefix}:lanes` && !key.endsWith(':meta'));
 }
 
@@ -33,20 +33,24 @@ const send = (...args: readonly string[]): readonly string[] => [
   ...args,
 ];
 
-const wrong: readonly (readonly [args: readonly string[], says: RegExp])[] = [
+const wrong: readonly (readonly [args: readonly string[], message: RegExp])[] = [
   [['send', list, '--yes'], /--message .* not specified/],
   [['send', '-m', 'Hi'], /missing required argument 'file'/],
-  [['send', list, '-m', 'Hi', '-s', 'ACME'], /give --yes .*volley preview/s],
+  [['send', list, '-m', 'Hi', '-s', 'ACME'], /Add --yes .*volley preview/s],
   [['send', list, '-m', '@nowhere.txt', '--yes'], /--message.*"nowhere.txt" cannot be read/],
   [['send', list, '-m', 'Hi {{nmae}}', '-s', 'ACME', '--yes'], /\{\{nmae\}\}.*Did you mean \{\{name\}\}/],
   [['send', join(cwd, 'missing.csv'), '-m', 'Hi', '-s', 'ACME', '--yes'], /There is no file .*missing\.csv/],
   [['send', list, '-m', 'Hi', '-s', 'A name that is far too long', '--yes'], /sender/i],
-  [send('--at', '2001-01-01T00:00Z'), /--at.*it has passed: now it is .* Leave it out to send at once/],
+  [
+    send('--at', '2001-01-01T00:00Z'),
+    /--at.*the time has passed \(it is .* now\)\. Leave out --at to send immediately/,
+  ],
   [send('--at', '2030-05-01T09:00'), /--at.*no time zone/],
-  [send('--at', 'soon'), /--at.*It is no time/],
+  [send('--at', 'soon'), /--at.*It is not a valid time/],
   [send('--valid-for', '24'), /--valid-for.*72h/],
   [send('--priority', 'urgent'), /--priority.*high, normal/],
-  [send('--country', 'UK'), /--country.*use GB/],
+  [send('--country', 'UK'), /--country.*'UK' is invalid.*use GB/],
+  [['find', '07700 900123', '--country', 'Britain'], /--country.*not a country code/],
   [send('--lane', 'nowhere'), /lane.*nowhere.*default/],
   [send('--to-column', 'mobile'), /mobile.*"phone"/],
   [send('--test-to', '12'), /--test-to.*"12"/],
@@ -78,9 +82,9 @@ const wrong: readonly (readonly [args: readonly string[], says: RegExp])[] = [
     ['work'],
     /MESSAGING_BASE_URL must be set.*API_KEY must be set|API_KEY must be set.*MESSAGING_BASE_URL must be set/s,
   ],
-  [['up', '--simulator'], /simulator and REDIS_URL together.*unset REDIS_URL/],
+  [['up', '--simulator'], /simulator runs and REDIS_URL is set.*Unset REDIS_URL/],
   [['simulator', '--port', '70000'], /--port.*65535/],
-  [['simulator', '--options', '{'], /--options.*Give JSON/],
+  [['simulator', '--options', '{'], /--options.*Use JSON/],
   [['simulator', '--options', '{"quota":1}'], /quota/],
   [['token', 'show'], /API_KEY must be set/],
   [['tokn'], /unknown command 'tokn'.*token/s],
@@ -88,17 +92,17 @@ const wrong: readonly (readonly [args: readonly string[], says: RegExp])[] = [
 ];
 
 test.each(wrong)(
-  'volley %j says what is wrong and what is right, ends with 2, and leaves no trace',
-  async (args, says) => {
+  'volley %j explains what is wrong, exits with 2, and stores nothing',
+  async (args, message) => {
     const { exit, stdout, stderr } = await volley(...args);
-    expect(stderr).toMatch(says);
+    expect(stderr).toMatch(message);
     expect(stdout).toBe('');
     expect(exit).toBe(2);
-    expect(await traces()).toEqual([]);
+    expect(await storedKeys()).toEqual([]);
   },
 );
 
-test('a port of the simulator that is taken is named, and what to give instead', async () => {
+test('The simulator names a port that is in use and suggests another', async () => {
   const taken = createServer().listen(0, '127.0.0.1');
   onTestFinished(() => void taken.close());
   await once(taken, 'listening');
@@ -106,45 +110,45 @@ test('a port of the simulator that is taken is named, and what to give instead',
   const { exit, stderr } = await volley('simulator', '--port', String(port));
   expect([exit, stderr]).toEqual([
     2,
-    expect.stringContaining(`port ${port} is taken: give another with --port`),
+    expect.stringContaining(`Port ${port} is in use. Choose another with --port`),
   ]);
 });
 
-test('a list with bad rows is refused whole: the first 20 by line, column and reason, and how many more', async () => {
+test('A list with invalid rows is refused as a whole, and the first 20 rows are listed by line, column, and reason', async () => {
   const { exit, stderr } = await volley('send', messy, '-m', 'Hi', '-s', 'ACME', '--yes');
   expect(exit).toBe(2);
-  expect(stderr).toContain('30 of 31 rows cannot be sent to');
+  expect(stderr).toContain('30 of 31 rows are invalid; nothing was sent.');
   expect(stderr).toMatch(/^ {2}line 3, column "phone": .*120/m);
   expect(stderr.match(/^ {2}line /gm)).toHaveLength(20);
   expect(stderr).toContain('… and 10 more');
   expect(stderr).toContain('--skip-invalid');
-  expect(await traces()).toEqual([]);
+  expect(await storedKeys()).toEqual([]);
 });
 
-test('a list of bad rows alone has nobody to leave them out for, and names them all the same', async () => {
+test('A list with only invalid rows is refused even with --skip-invalid, and the rows are listed', async () => {
   const file = join(cwd, 'bad.csv');
   writeFileSync(file, 'phone\n12\n13\n');
-  const asked = ['-m', 'Hi', '-s', 'ACME', '--to-column', 'phone', '--skip-invalid', '--yes'];
-  const { exit, stderr } = await volley('send', file, ...asked);
+  const options = ['-m', 'Hi', '-s', 'ACME', '--to-column', 'phone', '--skip-invalid', '--yes'];
+  const { exit, stderr } = await volley('send', file, ...options);
   expect(exit).toBe(2);
-  expect(stderr).toContain('2 of 2 rows cannot be sent to');
+  expect(stderr).toContain('2 of 2 rows are invalid; nothing was sent.');
   expect(stderr).toMatch(/^ {2}line 3, column "phone": .*13/m);
   expect(stderr).not.toContain('leave them out');
 });
 
-test('under --json an error is one object on standard output, and words on standard error', async () => {
+test('With --json, an error is one object on standard output and a message on standard error', async () => {
   const { exit, stdout, stderr } = await volley('send', messy, '-m', 'Hi', '-s', 'ACME', '--json');
   expect(exit).toBe(2);
   expect(JSON.parse(stdout)).toMatchObject({
     error: { code: 'badInput', reason: 'invalidRows', invalid: 30, rows: 31, problems: { length: 20 } },
   });
   expect(stdout.trimEnd().split('\n')).toHaveLength(1);
-  expect(stderr).toContain('cannot be sent to');
+  expect(stderr).toContain('rows are invalid');
   const parsed = await volley('list', '--limit', 'x', '--json');
   expect(JSON.parse(parsed.stdout)).toMatchObject({ error: { code: 'commander.invalidArgument' } });
 });
 
-test('every command has help with an example', async () => {
+test('Every command has help with an example', async () => {
   const { stdout } = await volley('--help');
   const commands = [...stdout.matchAll(/^ {2}([a-z]+) (?:\[options\]|\[command\]| )/gm)].map(
     ([, name = '']) => name,
@@ -153,7 +157,7 @@ test('every command has help with an example', async () => {
   for (const name of commands.filter((command) => command !== 'help')) {
     const help = await volley(name, '--help');
     expect(help.exit).toBe(0);
-    expect(help.stdout, `${name}: a default that is told as code`).not.toContain('(default: [');
+    expect(help.stdout, `${name}: a default shown as code`).not.toContain('(default: [');
     const subcommands = [...help.stdout.matchAll(/^ {2}([a-z]+) \[options\]/gm)].map(([, sub = '']) => sub);
     if (subcommands.length === 0) expect(help.stdout, name).toMatch(new RegExp(`\\$ volley ${name}`));
     for (const sub of subcommands) {

@@ -1,7 +1,7 @@
 import { RECIPIENT_STATES, type RecipientState } from '../../src/campaign/recipient.js';
 import type { CampaignStatus } from '../../src/campaign/views.js';
 
-/** Noon, so that all times of a test are of one day. */
+/** Noon, so that all times of a test fall on one day. */
 export const NOON = new Date(2026, 4, 2, 12, 0, 0).getTime();
 export const isoAt = (ms: number): string => new Date(NOON + ms).toISOString();
 
@@ -9,7 +9,7 @@ type Changes = Partial<Omit<CampaignStatus, 'recipients'>> & {
   recipients?: Partial<Record<RecipientState, number>>;
 };
 
-/** A running campaign with nothing in its way, changed as the test says; the total follows from the states. */
+/** A running campaign that nothing blocks, with changes; the total is the sum of the states. */
 export function statusWith({ recipients = {}, ...changes }: Changes = {}): CampaignStatus {
   const counts = Object.fromEntries(
     RECIPIENT_STATES.map((state) => [state, recipients[state] ?? 0]),

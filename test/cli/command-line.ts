@@ -6,9 +6,9 @@ import { fileURLToPath } from 'node:url';
 import { expect, vi } from 'vitest';
 import { run } from '../../src/cli/program.js';
 
-/** The program as it is shipped: `npm test` builds it first. */
+/** The built program; `npm test` builds it first. */
 const MAIN = fileURLToPath(new URL('../../dist/src/cli/main.js', import.meta.url));
-const SAID_WITHIN = { timeout: 30_000, interval: 50 };
+const PRINTED_WITHIN = { timeout: 30_000, interval: 50 };
 
 /** How a command ended. */
 export interface Ended {
@@ -17,7 +17,7 @@ export interface Ended {
   stderr: string;
 }
 
-/** A command that goes on. */
+/** A command that keeps running. */
 export interface Running extends Ended {
   pid: number;
   /** Presses Ctrl-C and waits for the end. */
@@ -25,11 +25,11 @@ export interface Running extends Ended {
 }
 
 export interface CommandLine {
-  /** Runs a command to its end, in this process: starting one takes longer than most commands. */
+  /** Runs a command to its end in this process, which is faster than starting one. */
   volley(...args: readonly string[]): Promise<Ended>;
   /** The same with `--json`: the one object on standard output, whatever the exit code. */
-  json(...args: readonly string[]): Promise<{ exit: number | null; said: unknown }>;
-  /** Starts the program itself, and waits until it has said `text`. */
+  json(...args: readonly string[]): Promise<{ exit: number | null; output: unknown }>;
+  /** Starts the program itself, and waits until it has printed `text`. */
   start(text: string | RegExp, ...args: readonly string[]): Promise<Running>;
 }
 
@@ -38,11 +38,11 @@ export function commandLine(cwd: string, env: Readonly<Record<string, string>> =
   async function volley(...args: readonly string[]): Promise<Ended> {
     const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
     const ended: Ended = { exit: null, stdout: '', stderr: '' };
-    stdout.setEncoding('utf8').on('data', (piece: string) => {
-      ended.stdout += piece;
+    stdout.setEncoding('utf8').on('data', (text: string) => {
+      ended.stdout += text;
     });
-    stderr.setEncoding('utf8').on('data', (piece: string) => {
-      ended.stderr += piece;
+    stderr.setEncoding('utf8').on('data', (text: string) => {
+      ended.stderr += text;
     });
     ended.exit = await run(args, {
       env,
@@ -61,27 +61,29 @@ export function commandLine(cwd: string, env: Readonly<Record<string, string>> =
     async json(...args) {
       const { exit, stdout } = await volley(...args, '--json');
       expect(stdout.trimEnd().split('\n')).toHaveLength(1);
-      return { exit, said: JSON.parse(stdout) };
+      return { exit, output: JSON.parse(stdout) };
     },
     async start(text, ...args) {
       if (!existsSync(MAIN)) throw new Error('build first: npm run build');
       const { PATH = '' } = process.env;
       const child = spawn(process.execPath, [MAIN, ...args], { cwd, env: { PATH, ...env } });
       const ended: Ended = { exit: null, stdout: '', stderr: '' };
-      child.stdout.on('data', (piece) => {
-        ended.stdout += piece;
+      child.stdout.on('data', (chunk) => {
+        ended.stdout += chunk;
       });
-      child.stderr.on('data', (piece) => {
-        ended.stderr += piece;
+      child.stderr.on('data', (chunk) => {
+        ended.stderr += chunk;
       });
-      const over = once(child, 'close').then(([exit]) => Object.assign(ended, { exit }));
-      const gone = over.then(() => Promise.reject(new Error(`it ended: ${ended.stdout}${ended.stderr}`)));
-      gone.catch(() => {});
-      const said = vi.waitFor(() => expect(ended.stdout + ended.stderr).toMatch(text), SAID_WITHIN);
-      await Promise.race([said, gone]);
+      const closed = once(child, 'close').then(([exit]) => Object.assign(ended, { exit }));
+      const failed = closed.then(() =>
+        Promise.reject(new Error(`the command ended: ${ended.stdout}${ended.stderr}`)),
+      );
+      failed.catch(() => {});
+      const printed = vi.waitFor(() => expect(ended.stdout + ended.stderr).toMatch(text), PRINTED_WITHIN);
+      await Promise.race([printed, failed]);
       const stop = (): Promise<Ended> => {
         child.kill('SIGINT');
-        return over;
+        return closed;
       };
       return Object.assign(ended, { pid: child.pid ?? 0, stop });
     },

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { LaneStatus } from '../../src/campaign/views.js';
-import { missing, type Outcome } from '../../src/cli/demo/judge.js';
+import { brokenPromises, type Outcome } from '../../src/cli/demo/judge.js';
 import { statusWith } from './campaign-status.js';
 
 const done = statusWith({
@@ -56,7 +56,7 @@ const good: Outcome = {
 };
 const [window] = good.summary.maxPerWindow;
 
-test('a run that showed everything misses nothing', () => expect(missing(good)).toEqual([]));
+test('A demo that keeps all promises passes', () => expect(brokenPromises(good)).toEqual([]));
 
 const flawed: readonly (readonly [string, Partial<Outcome>, RegExp])[] = [
   [
@@ -79,16 +79,12 @@ const flawed: readonly (readonly [string, Partial<Outcome>, RegExp])[] = [
     { reported: new Map([['deliveredToTerminal', 19]]) },
     /has 19 lines/,
   ],
-  ['a text sent twice', { summary: { ...good.summary, duplicates: 1 } }, /1 texts were accepted twice/],
+  ['a message sent twice', { summary: { ...good.summary, duplicates: 1 } }, /1 messages were accepted twice/],
+  ['a recipient that the service never got', { summary: { ...good.summary, recipients: 19 } }, /accepted 19/],
   [
-    'a recipient the service knows nothing of',
-    { summary: { ...good.summary, recipients: 19 } },
-    /accepted 19/,
-  ],
-  [
-    'a request over the known quota, even a refused one',
+    'a request over the known quota, even if it was refused',
     { summary: { ...good.summary, maxPerWindow: window === undefined ? [] : [{ ...window, arrived: 251 }] } },
-    /put 251 requests into one window of 250/,
+    /sent 251 requests within a window of 250/,
   ],
   ['a service that never answered 429', { summary: { ...good.summary, throttled: 0 } }, /never answered 429/],
   [
@@ -102,9 +98,9 @@ const flawed: readonly (readonly [string, Partial<Outcome>, RegExp])[] = [
     { summary: { ...good.summary, reusedRefreshTokens: 1 } },
     /presented twice/,
   ],
-  ['a single worker', { workers: 1 }, /1 workers were there/],
+  ['a single worker', { workers: 1 }, /1 workers ran/],
 ];
 
-test.each(flawed)('%s fails the demo', (_flaw, change, says) => {
-  expect(missing({ ...good, ...change }).join('; ')).toMatch(says);
+test.each(flawed)('The demo fails with %s', (_flaw, change, message) => {
+  expect(brokenPromises({ ...good, ...change }).join('; ')).toMatch(message);
 });

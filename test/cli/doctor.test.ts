@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { LaneStatus } from '../../src/campaign/views.js';
-import { judgeLane } from '../../src/cli/doctor-lanes.js';
-import { renderLane } from '../../src/cli/lanes.js';
+import { checkLane } from '../../src/cli/doctor/lane.js';
+import { renderLane } from '../../src/cli/lane.js';
 
 const lane: LaneStatus = {
   name: 'main',
@@ -34,28 +34,32 @@ test.each([
   ['probing', { state: 'probing', pause: { reason: 'a probe is on its way', until: null } }, ['ok']],
   ['held', { state: 'held', pause: { reason: 'held by an operator', until: null } }, ['warn']],
   ['stopped', { state: 'stopped', pause: { reason, until: null } }, ['fail']],
-  ['open, with batches in doubt', { unknownOutcomes: 2 }, ['ok', 'warn']],
-] as const)('the doctor on a lane that is %s', (_, change, levels) => {
-  const checks = judgeLane({ ...lane, ...change }, 0);
+  ['open, with unknown outcomes', { unknownOutcomes: 2 }, ['ok', 'warn']],
+] as const)('The doctor checks a lane that is %s', (_, change, levels) => {
+  const checks = checkLane({ ...lane, ...change }, 0);
   expect(checks.map(({ level }) => level)).toEqual(levels);
   for (const { level, todo } of checks) if (level !== 'ok') expect(todo).toContain('volley');
 });
 
-test('the doctor says why a lane was stopped, and the command that lets it go on', () => {
-  const [check] = judgeLane({ ...lane, state: 'stopped', pause: { reason, until: null } }, 0);
+test('The doctor shows why a lane is stopped and the command that resumes it', () => {
+  const [check] = checkLane({ ...lane, state: 'stopped', pause: { reason, until: null } }, 0);
   expect(check).toMatchObject({
     found: `stopped: ${reason}`,
-    todo: 'Mend that, then: volley lane resume main',
+    todo: 'Fix the reason, then: volley lane resume main',
   });
 });
 
-test('a reason that is a sentence is not ended before what to do', () => {
-  const stopped: LaneStatus = { ...lane, state: 'stopped', pause: { reason: 'Mend it.', until: null } };
+test('A reason that ends with a full stop is followed by one full stop only', () => {
+  const stopped: LaneStatus = {
+    ...lane,
+    state: 'stopped',
+    pause: { reason: 'Replace the key.', until: null },
+  };
   const lines = renderLane(stopped, 0, (_ink, text) => text);
-  expect(lines.join('\n')).toContain('Mend it; go on with: volley lane resume main');
+  expect(lines.join('\n')).toContain('Replace the key. To resume it: volley lane resume main');
 });
 
-test('permits of a lane that are to come say how many at which moment, and one request awaits its report', () => {
+test('A lane shows how many permits come when, and how many requests await reports', () => {
   const permitsToCome = [{ at: new Date(90_000).toISOString(), permits: 5 }];
   const waiting: LaneStatus = { ...lane, awaitingReports: 1, quota: { ...lane.quota, permitsToCome } };
   const lines = renderLane(waiting, 0, (_ink, text) => text).join('\n');

@@ -67,47 +67,53 @@ interface Sent {
 }
 
 describe('without workers', () => {
-  test('a preview tells what it comes to, and stores nothing', async () => {
-    const { exit, said } = await cli.json('preview', list, '-s', 'ACME', '-m', 'Hi {{name}}');
+  test('preview shows the counts and stores nothing', async () => {
+    const { exit, output } = await cli.json('preview', list, '-s', 'ACME', '-m', 'Hi {{name}}');
     expect(exit).toBe(0);
-    expect(said).toMatchObject({ rows: 4, recipients: 3, duplicates: 1, invalid: 0, numberColumn: 'phone' });
-    expect((await cli.json('list')).said).toEqual({ campaigns: [] });
+    expect(output).toMatchObject({
+      rows: 4,
+      recipients: 3,
+      duplicates: 1,
+      invalid: 0,
+      numberColumn: 'phone',
+    });
+    expect((await cli.json('list')).output).toEqual({ campaigns: [] });
   });
 
-  test('sending says that nobody works, and where the campaign is', async () => {
+  test('send warns that no worker is running and prints the campaign id', async () => {
     const { exit, stdout, stderr } = await cli.volley(...send('--yes', '--idempotency-key', 'first'));
-    expect(stderr).toContain('No worker runs');
+    expect(stderr).toContain('No worker is running');
     expect(stdout).toMatch(/^Campaign \w+: 3 recipients; left out: 1 duplicate\.\n/);
     expect(exit).toBe(0);
   });
 
-  test('the same idempotency key makes no second campaign, and another text under it is an error', async () => {
+  test('The same idempotency key creates no second campaign, and another text with it is an error', async () => {
     const again = await cli.json(...send('--idempotency-key', 'first'));
-    expect(again.said).toMatchObject({ existing: true, recipients: 3 });
+    expect(again.output).toMatchObject({ existing: true, recipients: 3 });
     const other = await cli.json('send', list, '-s', 'ACME', '-m', 'Bye', '--idempotency-key', 'first');
-    expect(other).toMatchObject({ exit: 2, said: { error: { reason: 'conflict' } } });
+    expect(other).toMatchObject({ exit: 2, output: { error: { reason: 'conflict' } } });
   });
 
-  test('the same file, text and sender needs --again', async () => {
+  test('The same file, text, and sender need --again', async () => {
     const { exit, stderr } = await cli.volley(...send('--yes'));
-    expect(stderr).toMatch(/same file, text and sender.*--again/);
+    expect(stderr).toMatch(/same file, text, and sender.*--again/);
     expect(exit).toBe(2);
   });
 
-  test('a paused campaign waits for an operator: --watch ends with 3 and says what to do', async () => {
-    const { said } = await cli.json(...send('--again'));
-    const { id } = said as Sent;
+  test('status --watch on a paused campaign exits with 3 and shows what to do', async () => {
+    const { output } = await cli.json(...send('--again'));
+    const { id } = output as Sent;
     expect((await cli.volley('pause', id)).stdout).toContain(`volley resume ${id}`);
     const watched = await cli.volley('status', id, '--watch');
     expect(watched.exit).toBe(3);
     expect(watched.stderr).toContain(`volley resume ${id}`);
-    expect((await cli.json('resume', id)).said).toMatchObject({ id, state: 'running' });
-    expect((await cli.json('cancel', id)).said).toMatchObject({ cancelled: 3, inFlight: 0 });
+    expect((await cli.json('resume', id)).output).toMatchObject({ id, state: 'running' });
+    expect((await cli.json('cancel', id)).output).toMatchObject({ cancelled: 3, inFlight: 0 });
   });
 
-  test('the doctor says that nobody works and looks at everything else', async () => {
-    const { said } = await cli.json('doctor');
-    const { checks } = said as { checks: { name: string; level: string }[] };
+  test('The doctor warns that no worker is running and checks everything else', async () => {
+    const { output } = await cli.json('doctor');
+    const { checks } = output as { checks: { name: string; level: string }[] };
     const levels = Object.fromEntries(checks.map(({ name, level }) => [name, level]));
     expect(levels).toMatchObject({
       settings: 'ok',
@@ -122,7 +128,7 @@ describe('without workers', () => {
     expect(levels).toHaveProperty('clock of Redis');
   });
 
-  test('a lane with an API key has no token, and says so', async () => {
+  test('token show explains that a lane with an API key has no token', async () => {
     const { exit, stderr } = await cli.volley('token', 'show', '--lane', 'default');
     expect(stderr).toContain('Lane default sends with an API key');
     expect(exit).toBe(2);
@@ -134,16 +140,16 @@ describe('with a worker', () => {
     worker = await cli.start(/Working \(send, follow-up\) for 1 lane/, 'work');
   });
 
-  test('send --wait ends when every recipient is final, and the report has each of them', async () => {
-    const { exit, said } = await cli.json(...send('--again', '--wait', '--name', 'Waited for'));
+  test('send --wait ends when every recipient is in a final state, and the report lists each of them', async () => {
+    const { exit, output } = await cli.json(...send('--again', '--wait', '--name', 'Waited for'));
     expect(exit).toBe(0);
-    expect(said).toMatchObject({
+    expect(output).toMatchObject({
       recipients: 3,
       duplicates: 1,
       invalid: 0,
       status: { state: 'completed', recipients: { total: 3, deliveredToTerminal: 3 } },
     });
-    const { id } = said as Sent;
+    const { id } = output as Sent;
     const report = await cli.volley('report', id);
     expect(report.exit).toBe(0);
     const lines = report.stdout.trimEnd().split('\n');
@@ -166,10 +172,10 @@ describe('with a worker', () => {
     ).toHaveLength(1);
   });
 
-  test('a status is one object of the documented shape, and a picture for people', async () => {
-    const { said } = await cli.json('list', '--limit', '1');
-    const [newest] = (said as { campaigns: { id: string }[] }).campaigns;
-    const { said: status } = await cli.json('status', newest?.id ?? '');
+  test('status prints one documented object, or a picture for people', async () => {
+    const { output } = await cli.json('list', '--limit', '1');
+    const [newest] = (output as { campaigns: { id: string }[] }).campaigns;
+    const { output: status } = await cli.json('status', newest?.id ?? '');
     expect(status).toMatchObject({
       id: newest?.id,
       name: 'Waited for',
@@ -184,54 +190,54 @@ describe('with a worker', () => {
     expect((await cli.volley('status', newest?.id ?? '')).stdout).toMatch(/█ delivered +3 /);
   });
 
-  test('a number is found in its campaigns, however it is spelled', async () => {
-    const { said } = await cli.json('find', '07700 900103');
-    const { found } = said as { found: { status: string; name: string }[] };
+  test('find finds a number in its campaigns, in any format', async () => {
+    const { output } = await cli.json('find', '07700 900103');
+    const { found } = output as { found: { status: string; name: string }[] };
     expect(found.map(({ name }) => name)).toContain('Waited for');
-    expect((await cli.volley('find', '+447700999999')).stdout).toContain('No campaign has this number');
+    expect((await cli.volley('find', '+447700999999')).stdout).toContain('No campaign contains this number');
   });
 
-  test('a suppressed number is left out, and can come back', async () => {
-    expect((await cli.json('suppress', 'add', '07700 900102', '+447700900102')).said).toEqual({ added: 1 });
-    expect((await cli.json('suppress', 'list')).said).toEqual({ numbers: ['+447700900102'] });
-    const { said } = await cli.json('preview', list, '-s', 'ACME', '-m', 'Hi');
-    expect(said).toMatchObject({ suppressed: 1 });
-    expect((await cli.json('suppress', 'remove', '07700900102')).said).toEqual({ removed: 1 });
+  test('A suppressed number is left out until it is removed from the list', async () => {
+    expect((await cli.json('suppress', 'add', '07700 900102', '+447700900102')).output).toEqual({ added: 1 });
+    expect((await cli.json('suppress', 'list')).output).toEqual({ numbers: ['+447700900102'] });
+    const { output } = await cli.json('preview', list, '-s', 'ACME', '-m', 'Hi');
+    expect(output).toMatchObject({ suppressed: 1 });
+    expect((await cli.json('suppress', 'remove', '07700900102')).output).toEqual({ removed: 1 });
     const imported = await cli.json(
       'suppress',
       'import',
       file('opt-outs.csv', 'phone\n07700900199\nnobody\n'),
     );
-    expect(imported).toMatchObject({ exit: 2, said: { error: { added: 1, rows: 2, invalid: 1 } } });
+    expect(imported).toMatchObject({ exit: 2, output: { error: { added: 1, rows: 2, invalid: 1 } } });
   });
 
-  test('a number of another country than the default one is found and suppressed with --country', async () => {
+  test('find and suppress accept national numbers of the country in --country', async () => {
     const french = ['06 12 34 56 78', '--country', 'fr'];
-    expect((await cli.json('suppress', 'add', ...french)).said).toEqual({ added: 1 });
+    expect((await cli.json('suppress', 'add', ...french)).output).toEqual({ added: 1 });
     expect((await cli.volley('suppress', 'list')).stdout).toContain('+33612345678\n');
-    expect((await cli.json('suppress', 'remove', ...french)).said).toEqual({ removed: 1 });
-    expect((await cli.json('find', ...french)).said).toEqual({ found: [] });
+    expect((await cli.json('suppress', 'remove', ...french)).output).toEqual({ removed: 1 });
+    expect((await cli.json('find', ...french)).output).toEqual({ found: [] });
     expect((await cli.json('find', '07700 900103', '--country', 'US')).exit).toBe(2);
   });
 
-  test('what `suppress list` prints can be imported again, the first line too', async () => {
+  test('The output of `suppress list` can be imported again, including its first line', async () => {
     await cli.volley('suppress', 'add', '+447700900197', '+447700900198');
     const printed = (await cli.volley('suppress', 'list')).stdout;
-    const { said } = await cli.json('suppress', 'import', file('printed.csv', printed));
-    expect(said).toMatchObject({ added: 0, rows: printed.trimEnd().split('\n').length });
+    const { output } = await cli.json('suppress', 'import', file('printed.csv', printed));
+    expect(output).toMatchObject({ added: 0, rows: printed.trimEnd().split('\n').length });
   });
 
-  test('--skip-invalid sends to the good rows, and keeps the bad ones in a file', async () => {
+  test('--skip-invalid sends to the valid rows and writes the invalid ones to a file', async () => {
     const bad = file('bad.csv', 'name,phone\nAnna,07700900105\nBo,12\n');
-    const { exit, said } = await cli.json('send', bad, '-s', 'ACME', '-m', 'Hello', '--skip-invalid');
+    const { exit, output } = await cli.json('send', bad, '-s', 'ACME', '-m', 'Hello', '--skip-invalid');
     expect(exit).toBe(0);
-    expect(said).toMatchObject({ recipients: 1, invalid: 1, invalidFile: join(cwd, 'bad.invalid.csv') });
+    expect(output).toMatchObject({ recipients: 1, invalid: 1, invalidFile: join(cwd, 'bad.invalid.csv') });
     expect(readFileSync(join(cwd, 'bad.invalid.csv'), 'utf8')).toMatch(
       /^line,column,reason,name,phone\n3,phone,.*,Bo,12\n$/,
     );
   });
 
-  test('what was asked for with a key is answered again though its time has passed', async () => {
+  test('A repeated send with an idempotency key returns its campaign even if --at has passed', async () => {
     const at = new Date(Date.now() + 6_000).toISOString();
     const timed = send('-m', 'At its time, {{name}}', '--at', at, '--idempotency-key', 'timed');
     const first = await cli.json(...timed);
@@ -239,65 +245,65 @@ describe('with a worker', () => {
     await expect.poll(() => Date.now() > Date.parse(at), { timeout: 10_000 }).toBe(true);
     expect(await cli.json(...timed)).toMatchObject({
       exit: 0,
-      said: { existing: true },
+      output: { existing: true },
     });
     expect((await cli.json(...send('--at', at, '--again'))).exit).toBe(2);
   });
 
-  test('--test-to sends one sample, with the values of the first good row', async () => {
-    const { exit, said } = await cli.json(...send('--test-to', '07700 900999', '--wait'));
+  test('--test-to sends one sample with the values of the first valid row', async () => {
+    const { exit, output } = await cli.json(...send('--test-to', '07700 900999', '--wait'));
     expect(exit).toBe(0);
-    expect(said).toMatchObject({ recipients: 1, status: { recipients: { deliveredToTerminal: 1 } } });
+    expect(output).toMatchObject({ recipients: 1, status: { recipients: { deliveredToTerminal: 1 } } });
     const origin = simulator.stdout.match(/^ACCOUNT_BASE_URL=(.*)$/m)?.[1];
     const ledger = await (await fetch(`${origin}/_simulator/ledger`)).text();
     expect(ledger).toMatch(/"\+447700900999".*Hi O'Brien & Søn in Wells, Somerset/);
   });
 
-  test('an unknown outcome makes --wait end with 3, and resolve lets it complete', async () => {
+  test('send --wait exits with 3 on an unknown outcome, and resolve lets the campaign complete', async () => {
     const unknown = file('unknown.csv', `phone\n${magicNumber('resetAfter')}\n`);
-    const { exit, said } = await cli.json('send', unknown, '-s', 'ACME', '-m', 'Hello', '--wait');
+    const { exit, output } = await cli.json('send', unknown, '-s', 'ACME', '-m', 'Hello', '--wait');
     expect(exit).toBe(3);
-    const { id } = said as Sent;
-    expect(said).toMatchObject({ status: { waitingFor: 'resolve', recipients: { unknown: 1 } } });
+    const { id } = output as Sent;
+    expect(output).toMatchObject({ status: { waitingFor: 'resolve', recipients: { unknown: 1 } } });
     expect((await cli.volley('status', id)).stdout).toContain(`volley resolve ${id}`);
     const resolved = await cli.json('resolve', id, '--abandon');
-    expect(resolved.said).toMatchObject({ id, as: 'abandon', recipients: 1, tooEarly: null });
-    expect((await cli.json('status', id, '--watch')).said).toMatchObject({
+    expect(resolved.output).toMatchObject({ id, as: 'abandon', recipients: 1, tooEarly: null });
+    expect((await cli.json('status', id, '--watch')).output).toMatchObject({
       state: 'completed',
       recipients: { abandoned: 1 },
     });
   });
 
-  test('a lane can be held and go on', async () => {
+  test('A lane can be paused and resumed', async () => {
     expect((await cli.volley('lane', 'pause', 'default')).stdout).toContain('volley lane resume default');
     const held = await cli.json('lanes');
-    expect(held.said).toMatchObject({ lanes: [{ name: 'default', state: 'held' }] });
+    expect(held.output).toMatchObject({ lanes: [{ name: 'default', state: 'held' }] });
     const { exit, stderr } = await cli.volley(...send('--again', '--yes', '--wait'));
     expect(exit).toBe(3);
-    expect(stderr).toContain('Waits for an operator');
-    expect((await cli.json('lane', 'resume', 'default')).said).toEqual({ lane: 'default', state: 'open' });
+    expect(stderr).toContain('An operator must act');
+    expect((await cli.json('lane', 'resume', 'default')).output).toEqual({ lane: 'default', state: 'open' });
     expect((await cli.volley('lanes')).stdout).toMatch(/^default {2}open\n.*of 500 used/s);
   });
 
-  test('a worker that is told to end ends in good order', async () => {
+  test('A worker that gets SIGINT drains and exits with 0', async () => {
     const second = await cli.start(/Working \(send\)/, 'work', '--roles', 'send');
     const { exit } = await second.stop();
     expect(exit).toBe(0);
   });
 });
 
-test('a Redis that does not answer is said so, and nothing waits for it', async () => {
+test('A command fails at once if Redis does not answer', async () => {
   const nowhere = commandLine(cwd, { REDIS_URL: 'redis://127.0.0.1:1' });
   const { exit, stderr } = await nowhere.volley('list');
   expect(stderr).toMatch(/Redis does not answer \(.*ECONNREFUSED.*volley doctor/);
   expect(exit).toBe(1);
-  // The doctor does not send to himself.
+  // The doctor does not refer to itself.
   const { stdout } = await nowhere.volley('doctor');
   expect(stdout).toMatch(/Redis: does not answer: .*ECONNREFUSED/);
   expect(stdout).not.toMatch(/volley doctor/);
 });
 
-test('without any Redis the way to one is named', async () => {
+test('Without Redis, a command shows how to start one', async () => {
   const { exit, stderr } = await commandLine(mkdtempSync(join(tmpdir(), 'volley-none-'))).volley('list');
   expect(stderr).toMatch(/volley up.*REDIS_URL/);
   expect(exit).toBe(2);

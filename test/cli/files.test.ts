@@ -5,14 +5,14 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { invalidFile } from '../../src/cli/invalid-file.js';
 import { formatReport, forSpreadsheet, spreadsheetSafe } from '../../src/reporting/report-file.js';
 
-describe('the file of bad rows', () => {
+describe('The file of invalid rows', () => {
   let list: string;
   beforeEach(() => {
     list = join(mkdtempSync(join(tmpdir(), 'volley-invalid-')), 'list.csv');
   });
   const bad = { line: 3, column: 'phone', reason: 'is no number', row: ["O'Brien, Søn", '12'] };
 
-  test('holds line, column and reason before each row as the list has it', () => {
+  test('has the line, column, and reason before the fields of each row', () => {
     const file = invalidFile(list, ['name', 'phone']);
     file.add(bad);
     file.add({ line: 5, column: null, reason: '=1+1', row: ['only one'] });
@@ -23,12 +23,12 @@ describe('the file of bad rows', () => {
     );
   });
 
-  test('is not made when there is nothing to put into it', () => {
+  test('is not created if there are no invalid rows', () => {
     expect(invalidFile(list, ['phone']).end()).toBeUndefined();
     expect(readdirSync(join(list, '..'))).toEqual([]);
   });
 
-  test('never overwrites what is there', () => {
+  test('never overwrites an existing file', () => {
     const first = list.replace('.csv', '.invalid.csv');
     writeFileSync(first, 'mine');
     const file = invalidFile(list, ['name', 'phone']);
@@ -37,14 +37,14 @@ describe('the file of bad rows', () => {
     expect(readFileSync(first, 'utf8')).toBe('mine');
   });
 
-  test('is taken away when nothing comes of the campaign', () => {
+  test('is deleted if no campaign is created', () => {
     const file = invalidFile(list, ['name', 'phone']);
     file.add(bad);
     file.discard();
     expect(readdirSync(join(list, '..'))).toEqual([]);
   });
 
-  test('names its own columns apart from the list’s, so that it can be read as a list again', () => {
+  test('has column names that differ from the list’s, so that it can be read as a list again', () => {
     const file = invalidFile(list, ['line', 'phone']);
     file.add(bad);
     expect(readFileSync(file.end()?.path ?? '', 'utf8').split('\n')[0]).toBe(

@@ -13,17 +13,17 @@ test('A key is shown once, listed without its secret, and revoked', async () => 
   const made = await volley('keys', 'create', '--name', 'shop', '--scope', 'send,read', '--lane', 'default');
   expect(made.exit).toBe(0);
   expect(made.stdout).toMatch(/^vk_[0-9a-f]{12}_[\w-]{43}\n$/);
-  expect(made.stderr).toMatch(/of shop: read, send on lane default\. It is shown this once:/);
+  expect(made.stderr).toMatch(/for shop: read, send on lane default\. It is shown only once:/);
   const [, id = '', secret = ''] = /^vk_([^_]+)_(.+)\n$/.exec(made.stdout) ?? [];
 
   const listed = await json('keys', 'list');
   const key = { id, name: 'shop', scopes: ['read', 'send'], lanes: ['default'], lastUsedAt: null };
-  expect(listed.said).toMatchObject({ keys: [key] });
-  expect(JSON.stringify(listed.said)).not.toContain(secret);
+  expect(listed.output).toMatchObject({ keys: [key] });
+  expect(JSON.stringify(listed.output)).not.toContain(secret);
   expect((await volley('keys', 'list')).stdout).toMatch(/shop +read,send +default .* never/);
 
-  expect((await volley('keys', 'revoke', id)).stdout).toBe(`Key ${id} opens nothing any more.\n`);
-  expect((await json('keys', 'list')).said).toEqual({ keys: [] });
+  expect((await volley('keys', 'revoke', id)).stdout).toBe(`Key ${id} is revoked.\n`);
+  expect((await json('keys', 'list')).output).toEqual({ keys: [] });
 });
 
 test.each([
@@ -34,8 +34,8 @@ test.each([
   [['create', '--name', 'shop', '--scope', ','], /--scope.*It is empty/],
   [['create', '--name', 'shop', '--scope', 'read', '--lane', 'nowhere'], /there is no lane nowhere/],
   [['revoke', '0123456789ab'], /there is no key 0123456789ab/],
-])('keys %j is refused in one line', async (args, says) => {
+])('volley keys %j is refused with a message', async (args, message) => {
   const { exit, stderr, stdout } = await volley('keys', ...args);
   expect([exit, stdout]).toEqual([2, '']);
-  expect(stderr).toMatch(says);
+  expect(stderr).toMatch(message);
 });

@@ -1,13 +1,13 @@
 import { stripVTControlCharacters } from 'node:util';
 import { expect, test } from 'vitest';
-import { type Paint, unpainted } from '../../src/cli/paint.js';
 import { bar, campaignLine, renderCampaign, shares } from '../../src/cli/progress.js';
+import { type Paint, unpainted } from '../../src/cli/terminal.js';
 import { widthOf } from '../../src/cli/text.js';
 import { isoAt, NOON, statusWith } from './campaign-status.js';
 
 const look = { now: NOON, width: 82, paint: unpainted };
 
-test('a bar is exact to an eighth of a column, and anything above nothing shows', () => {
+test('A bar is exact to an eighth of a column, and any share above 0 is visible', () => {
   expect(bar(0, 10)).toBe('');
   expect(bar(1, 10)).toBe('█'.repeat(10));
   expect(bar(0.5, 10)).toBe('█████');
@@ -16,7 +16,7 @@ test('a bar is exact to an eighth of a column, and anything above nothing shows'
   expect(bar(7, 10)).toBe('█'.repeat(10));
 });
 
-test('shares fill the width exactly, and the smallest count above nothing has a column', () => {
+test('Shares fill the width exactly, and the smallest count above 0 gets a column', () => {
   expect(shares([1, 1], 10)).toEqual([5, 5]);
   expect(shares([999_999, 1, 0], 20)).toEqual([19, 1, 0]);
   expect(shares([0, 0], 20)).toEqual([0, 0]);
@@ -24,7 +24,7 @@ test('shares fill the width exactly, and the smallest count above nothing has a 
   expect(columns.reduce((sum, count) => sum + count, 0)).toBe(40);
 });
 
-test('a campaign is shown with its states, its quota and what comes next', () => {
+test('A campaign is drawn with its states, its quota, and what happens next', () => {
   const status = statusWith({
     recipients: {
       deliveredToTerminal: 20,
@@ -47,23 +47,23 @@ test('a campaign is shown with its states, its quota and what comes next', () =>
     '  ░ planned      64  █████████████████████████▋',
     '  requests      36 sent, 20 polls, 1 throttled (429)',
     '  quota         56 of 1,000 used',
-    '  Sending. Last text about 12:01:30 (in 1m 30s).',
+    '  Sending. Last message about 12:01:30 (in 1m 30s).',
   ]);
 });
 
-test('a quota that was learned from refusals is used up, and not more than that', () => {
+test('A quota that was just learned from refusals is shown as used up, not as exceeded', () => {
   const quota = { used: 115, limit: 110, nextPermitAt: null };
   expect(renderCampaign(statusWith({ quota }), look)).toContain('  quota         all 110 used');
 });
 
-test('on a terminal of few lines the states stand in one', () => {
+test('On a terminal with few rows, the states share one line', () => {
   const status = statusWith({ recipients: { deliveredToTerminal: 1, planned: 1 } });
   const lines = renderCampaign(status, { ...look, compact: true });
   expect(lines).toHaveLength(6);
   expect(lines[2]).toBe('  █ delivered 1  ▓ on network 0  ▒ sending 0  ░ planned 1');
 });
 
-test('the picture keeps to the width it is given', () => {
+test('The picture is never wider than its width', () => {
   const status = statusWith({
     name: 'A name that is far longer than the terminal is wide, with 🎂 in it and more',
     recipients: { deliveredToTerminal: 1_234_567, planned: 7_654_321 },
@@ -75,23 +75,23 @@ test('the picture keeps to the width it is given', () => {
   }
 });
 
-test('a hundred per cent is said only when every recipient is settled', () => {
+test('100 % means that every recipient is settled', () => {
   const almost = statusWith({ recipients: { deliveredToTerminal: 999_999, deliveredToNetwork: 1 } });
   expect(renderCampaign(almost, look)[1]).toMatch(/ 99 %$/);
   const all = statusWith({ recipients: { deliveredToTerminal: 999_999, rejected: 1 } });
   expect(renderCampaign(all, look)[1]).toMatch(/ 100 %$/);
 });
 
-test('an empty campaign is no division by nothing', () => {
+test('An empty campaign shows 0 %', () => {
   expect(renderCampaign(statusWith(), look)[1]).toBe('   0 %');
 });
 
-test('a name cannot bring escape sequences into the picture', () => {
+test('A campaign name cannot put escape sequences into the picture', () => {
   const [heading] = renderCampaign(statusWith({ name: 'x\u001b[2J' }), look);
   expect(heading).toContain('x·[2J');
 });
 
-test('colours change nothing but colours', () => {
+test('Colours change nothing else', () => {
   const status = statusWith({ recipients: { deliveredToTerminal: 5, planned: 5 } });
   const loud: Paint = (_ink, text) => `\u001b[31m${text}\u001b[39m`;
   const bare = renderCampaign(status, { ...look, paint: loud }).map((line) =>
@@ -100,7 +100,7 @@ test('colours change nothing but colours', () => {
   expect(bare).toEqual(renderCampaign(status, look).map((line) => line.trimEnd()));
 });
 
-test('the plain line tells the states that somebody is in, and what comes next', () => {
+test('The plain line lists the states with recipients, and what happens next', () => {
   const status = statusWith({ recipients: { planned: 3, deliveredToTerminal: 1 } });
   expect(campaignLine(status, NOON)).toBe(
     '12:00:00 c1 running: 1 of 4 settled (25 %); planned 3, delivered 1. Sending.',

@@ -11,9 +11,9 @@ const { url, prefix } = testRedis('cli-serve');
 const cwd = mkdtempSync(join(tmpdir(), 'volley-serve-'));
 const settings = { REDIS_URL: url, REDIS_PREFIX: prefix, API_KEY: 'key' };
 
-test('volley serve answers until it is told to end, and needs no account', async () => {
+test('volley serve responds until it gets a signal, and needs no credentials', async () => {
   const serving = await commandLine(cwd, { ...settings, API_KEY: '', HTTP_PORT: '0' }).start(
-    /For 1 lane/,
+    /It serves 1 lane/,
     'serve',
   );
   const address = /HTTP API is at (\S+),/.exec(serving.stderr)?.[1] ?? '';
@@ -24,7 +24,7 @@ test('volley serve answers until it is told to end, and needs no account', async
   expect((await serving.stop()).exit).toBe(0);
 });
 
-test('A port that is taken is told of, with the setting to mend', async () => {
+test('volley serve names a port that is in use and the setting to change', async () => {
   const other = createServer().listen(0, '127.0.0.1');
   await once(other, 'listening');
   onTestFinished(() => void other.close());

@@ -15,11 +15,11 @@ const address = {
   accountBaseUrl: 'http://127.0.0.1:1',
 };
 
-describe('the simulator beside an embedded Redis', () => {
+describe('The file of the simulator beside an embedded Redis', () => {
   const dir = mkdtempSync(join(tmpdir(), 'volley-simulator-'));
   const running = { ...address, pid: 1, redisPid: 77 };
 
-  test('is found while that very Redis runs, and only then', async () => {
+  test('counts only while that Redis process runs', async () => {
     expect(await readSimulatorFile({ dir, pid: 77 })).toBeUndefined();
     await writeSimulatorFile(dir, running);
     expect(await readSimulatorFile({ dir, pid: 77 })).toEqual(running);
@@ -29,24 +29,25 @@ describe('the simulator beside an embedded Redis', () => {
     expect(await readSimulatorFile({ dir, pid: 77 })).toBeUndefined();
   });
 
-  test('is none when its file is damaged', async () => {
+  test('does not count if it is damaged', async () => {
     writeFileSync(join(dir, 'simulator.json'), '{"messagingBaseUrl":');
     expect(await readSimulatorFile({ dir, pid: 77 })).toBeUndefined();
   });
 });
 
-describe('the configuration of a simulator', () => {
+describe('The configuration for a simulator', () => {
   const env = { API_KEY: 'the-real-key', HOURLY_QUOTA: '50', MESSAGING_BASE_URL: 'https://real.example' };
   const config = simulatedConfig(env, address, 'redis://127.0.0.1:9');
 
-  test('knows no real address and no real credential', () => {
+  test('has no real address and no real credentials', () => {
     expect(JSON.stringify(config)).not.toMatch(/real/);
     expect(config.messagingBaseUrl).toBe(address.messagingBaseUrl);
   });
 
-  test('keeps its campaigns apart from real ones', () => expect(config.redisPrefix).toBe('volley-simulator'));
+  test('keeps simulated campaigns apart from real ones', () =>
+    expect(config.redisPrefix).toBe('volley-simulator'));
 
-  test('makes an account of an account, so that logins and refreshes can be seen', () => {
+  test('keeps accounts, so that logins and refreshes happen', () => {
     const account = simulatedConfig(
       { ACCOUNT_USERNAME: 'real-user', ACCOUNT_PASSWORD: 'real-password' },
       address,
@@ -66,7 +67,7 @@ describe('the configuration of a simulator', () => {
     });
   });
 
-  test('refuses a simulator that is not on this machine', () => {
+  test('refuses a simulator on another machine', () => {
     expect(() => simulatedConfig(env, { ...address, messagingBaseUrl: 'https://real.example' }, '')).toThrow(
       /on this machine/,
     );

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeEach, expect, test } from 'vitest';
 import type { LaneStatus } from '../../src/campaign/views.js';
-import { judgeOff, judgeSubscription } from '../../src/cli/doctor-service.js';
+import { checkOff, checkSubscription } from '../../src/cli/doctor/notifications.js';
 import { createSubscriptionClient } from '../../src/gateway/subscriptions.js';
 import { startSimulator } from '../../src/simulator/index.js';
 import { testRedis } from '../redis/test-redis.js';
@@ -32,54 +32,54 @@ beforeEach(async () => {
   await client.remove('key');
 });
 
-test('a subscription is made, shown and ended, without a secret in what is said', async () => {
+test('A subscription is created, shown, and deleted, and no output contains a secret', async () => {
   expect(await json('subscription', 'get')).toEqual({
     exit: 0,
-    said: { lane: 'default', state: 'none', lastNotificationAt: null },
+    output: { lane: 'default', state: 'none', lastNotificationAt: null },
   });
   const made = await volley('subscription', 'create');
   expect([made.exit, made.stdout]).toEqual([0, 'Lane default: subscribed at https://volley.example/in/….\n']);
   const shown = await volley('subscription', 'get');
   expect(shown.stdout).toBe(
-    'Lane default: notifications come to https://volley.example/in/…. No notification has come yet.\n',
+    'Lane default: the service sends notifications to https://volley.example/in/…. No notification has arrived yet.\n',
   );
   const there = await client.get('key');
-  if (there.kind !== 'found') throw new Error(`it is ${there.kind}`);
+  if (there.kind !== 'found') throw new Error(`unexpected: ${there.kind}`);
   expect(there.url).toMatch(/^https:\/\/volley\.example\/in\/[\w-]{43}$/);
   expect(made.stdout + shown.stdout).not.toContain(there.url.slice(-43));
-  expect(await json('subscription', 'create')).toMatchObject({ exit: 0, said: { outcome: 'already' } });
-  expect(await json('subscription', 'delete')).toMatchObject({ exit: 0, said: { outcome: 'deleted' } });
-  expect(await json('subscription', 'delete')).toMatchObject({ exit: 0, said: { outcome: 'none' } });
+  expect(await json('subscription', 'create')).toMatchObject({ exit: 0, output: { outcome: 'already' } });
+  expect(await json('subscription', 'delete')).toMatchObject({ exit: 0, output: { outcome: 'deleted' } });
+  expect(await json('subscription', 'delete')).toMatchObject({ exit: 0, output: { outcome: 'none' } });
 });
 
-test('somebody else’s is left alone, with exit code 3 and the way to replace it', async () => {
+test('Another system’s subscription is left alone, with exit code 3 and the command to replace it', async () => {
   await client.create(FOREIGN, 'key');
-  expect(await json('subscription', 'get')).toMatchObject({ exit: 0, said: { state: 'foreign' } });
+  expect(await json('subscription', 'get')).toMatchObject({ exit: 0, output: { state: 'foreign' } });
   const refused = await volley('subscription', 'create');
   expect(refused.exit).toBe(3);
-  expect(refused.stdout).toMatch(/somebody else’s .*https:\/\/other\.example\/hook\/….*--force/);
+  expect(refused.stdout).toMatch(/another system’s .*https:\/\/other\.example\/hook\/….*--force/);
   expect(refused.stdout).not.toContain('their-secret');
   expect((await volley('subscription', 'delete')).exit).toBe(3);
   expect(await client.get('key')).toMatchObject(FOREIGN);
   expect(await json('subscription', 'create', '--force')).toMatchObject({
     exit: 0,
-    said: { outcome: 'created', replaced: 'foreign' },
+    output: { outcome: 'created', replaced: 'foreign' },
   });
 });
 
-test('without CALLBACK_URL nobody says whose subscription is there', async () => {
+test('Without CALLBACK_URL, the owner of a subscription is unknown', async () => {
   await volley('subscription', 'create');
   const without = commandLine(cwd, service);
   const shown = await without.volley('subscription', 'get');
   expect([shown.exit, shown.stdout]).toEqual([
     0,
-    'Lane default: notifications go to https://volley.example/in/…. CALLBACK_URL is not set here, so whether that is ours cannot be told. No notification has come yet.\n',
+    'Lane default: the service sends notifications to https://volley.example/in/…. CALLBACK_URL is not set here, so Volley cannot tell whether it owns that subscription. No notification has arrived yet.\n',
   ]);
   const kept = await without.volley('subscription', 'delete');
-  expect([kept.exit, kept.stdout]).toEqual([3, expect.stringMatching(/left alone.*cannot be told/)]);
+  expect([kept.exit, kept.stdout]).toEqual([3, expect.stringMatching(/left alone.*cannot tell/)]);
 });
 
-test('what is wrong is said in one line', async () => {
+test('A failed subscription command explains what is wrong', async () => {
   const without = commandLine(cwd, service);
   const unset = await without.volley('subscription', 'create');
   expect([unset.exit, unset.stderr]).toEqual([2, expect.stringMatching(/CALLBACK_URL is not set/)]);
@@ -90,7 +90,7 @@ test('what is wrong is said in one line', async () => {
   const wrongKey = commandLine(cwd, { ...service, ...callback, API_KEY: 'another' });
   expect(await wrongKey.json('subscription', 'create')).toMatchObject({
     exit: 1,
-    said: { outcome: 'refused', reason: expect.stringContaining('401') },
+    output: { outcome: 'refused', reason: expect.stringContaining('401') },
   });
 });
 
@@ -107,7 +107,7 @@ function laneOf(sent: number, awaitingReports: number): Pick<LaneStatus, 'quota'
   return { quota, awaitingReports };
 }
 
-const looked = {
+const checked = {
   state: 'ours',
   detail: '',
   fingerprint: '',
@@ -117,33 +117,33 @@ const looked = {
   now: 9_060_000,
 } as const;
 test.each([
-  ['never looked at', { checkedAt: 0, state: '' as const }, 'warn', /not subscribed yet/],
-  ['ours', {}, 'warn', /subscribed 17m 40s ago, but none has come yet, though requests were sent/],
-  ['ours only just, of requests before it', { oursSince: 9_046_000 }, 'ok', /none has come yet$/],
-  ['ours, nobody knows since when', { oursSince: 0 }, 'warn', /subscribed, but none has come yet/],
-  ['ours and silent for long', { heardAt: 60_000 }, 'warn', /none has come for 2h 30m, though/],
-  ['ours and heard of', { heardAt: 9_030_000 }, 'ok', /the last came 30s ago/],
-  ['not looked at any more', { now: 19_000_000 }, 'warn', /ago/],
-  ['somebody else’s', { state: 'foreign' as const, detail: 'https://a.example/…' }, 'fail', /a\.example/],
+  ['never checked', { checkedAt: 0, state: '' as const }, 'warn', /not subscribed yet/],
+  ['ours', {}, 'warn', /subscribed 17m 40s ago, but none has arrived yet, although requests were sent/],
+  ['ours, but newer than the requests', { oursSince: 9_046_000 }, 'ok', /none has arrived yet$/],
+  ['ours, since an unknown time', { oursSince: 0 }, 'warn', /subscribed, but none has arrived yet/],
+  ['ours, but silent for long', { heardAt: 60_000 }, 'warn', /none has arrived for 2h 30m, although/],
+  ['ours, with a recent notification', { heardAt: 9_030_000 }, 'ok', /the last arrived 30s ago/],
+  ['no longer checked', { now: 19_000_000 }, 'warn', /ago/],
+  ['of another system', { state: 'foreign' as const, detail: 'https://a.example/…' }, 'fail', /a\.example/],
   ['refused', { state: 'refused' as const, detail: 'The service answered 406.' }, 'fail', /406/],
-])('the doctor on one that is %s', (_, change, level, found) => {
-  const check = judgeSubscription('main', { ...looked, ...change }, laneOf(3, 3));
+])('The doctor checks a subscription that is %s', (_, change, level, found) => {
+  const check = checkSubscription('main', { ...checked, ...change }, laneOf(3, 3));
   expect([check.level, check.found]).toEqual([level, expect.stringMatching(found)]);
   if (level !== 'ok') expect(check.todo).toContain('volley');
 });
 
-test('the doctor without CALLBACK_URL tells of lanes that workers with one have subscribed', () => {
-  expect(judgeOff([])).toMatchObject({ level: 'ok', found: expect.stringContaining('off') });
-  expect(judgeOff(['main', 'reminders'])).toMatchObject({
+test('Without CALLBACK_URL, the doctor names lanes that other workers have subscribed', () => {
+  expect(checkOff([])).toMatchObject({ level: 'ok', found: expect.stringContaining('off') });
+  expect(checkOff(['main', 'reminders'])).toMatchObject({
     level: 'warn',
     found: 'CALLBACK_URL is not set here, but workers have subscribed lanes main, reminders',
   });
 });
 
-test('the doctor expects no notification where nothing was sent, nor where all is reported', () => {
-  expect(judgeSubscription('main', looked, laneOf(0, 0))).toMatchObject({ level: 'ok' });
-  expect(judgeSubscription('main', { ...looked, heardAt: 60_000 }, laneOf(3, 0))).toMatchObject({
+test('The doctor expects no notification if nothing was sent or every report has arrived', () => {
+  expect(checkSubscription('main', checked, laneOf(0, 0))).toMatchObject({ level: 'ok' });
+  expect(checkSubscription('main', { ...checked, heardAt: 60_000 }, laneOf(3, 0))).toMatchObject({
     level: 'ok',
-    found: expect.stringContaining('the last came 2h 30m ago'),
+    found: expect.stringContaining('the last arrived 2h 30m ago'),
   });
 });

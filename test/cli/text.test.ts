@@ -2,13 +2,13 @@ import { describe, expect, test } from 'vitest';
 import { counted, cut, moment, oneLine, padded, table, until, widthOf } from '../../src/cli/text.js';
 import { NOON } from './campaign-status.js';
 
-test('a text from a list cannot move the cursor, colour, hide or turn anything', () => {
+test('Untrusted text cannot move the cursor, colour, hide, or reverse anything', () => {
   expect(oneLine('a\u001b[31mb\u0007c\u009bd\u202ee')).toBe('a·[31mb·c·d·e');
   expect(oneLine('one\r\ntwo\nthree\ttab')).toBe('one⏎two⏎three·tab');
   expect(oneLine("O'Brien & Søn 🎂")).toBe("O'Brien & Søn 🎂");
 });
 
-test('width counts what a terminal shows: no colours, emoji and East Asian letters twice', () => {
+test('Width counts columns: none for colours, two for emoji and East Asian letters', () => {
   expect(widthOf('abc')).toBe(3);
   expect(widthOf('\u001b[31mabc\u001b[39m')).toBe(3);
   expect(widthOf('🎂')).toBe(2);
@@ -17,13 +17,13 @@ test('width counts what a terminal shows: no colours, emoji and East Asian lette
   expect(widthOf('é')).toBe(1);
 });
 
-test('a text is cut between letters, with an ellipsis in the last column', () => {
+test('Text is cut between letters, with an ellipsis in the last column', () => {
   expect(cut('abcdef', 6)).toBe('abcdef');
   expect(cut('abcdef', 4)).toBe('abc…');
   expect(cut('🎂🎂🎂', 4)).toBe('🎂…');
 });
 
-test('columns of a table stand below each other whatever is in them', () => {
+test('The columns of a table are aligned for any content', () => {
   expect(
     table(
       ['ID', 'NAME'],
@@ -36,22 +36,22 @@ test('columns of a table stand below each other whatever is in them', () => {
   expect(padded('🎂', 4)).toBe('🎂  ');
 });
 
-test('counts agree with their nouns and are grouped by thousands', () => {
+test('Counts agree with their nouns and are grouped by thousands', () => {
   expect(counted(1, 'recipient')).toBe('1 recipient');
   expect(counted(12_345, 'recipient')).toBe('12,345 recipients');
   expect(counted(2, 'process', 'processes')).toBe('2 processes');
 });
 
-describe('a moment', () => {
-  test('of today is a time', () => expect(moment(NOON + 90_000, NOON)).toBe('12:01:30'));
-  test('of another day is a day and a time', () => {
+describe('A time', () => {
+  test('of today has only the time', () => expect(moment(NOON + 90_000, NOON)).toBe('12:01:30'));
+  test('of another day has the day', () => {
     expect(moment(NOON + 86_400_000, NOON)).toBe('3 May 12:00');
   });
-  test('of another year names it', () => {
+  test('of another year has the year', () => {
     expect(moment(new Date(2027, 0, 5, 9, 30).getTime(), NOON)).toBe('5 Jan 2027 09:30');
   });
-  test('to come says in how long', () => {
+  test('in the future shows how far away it is', () => {
     expect(until(new Date(NOON + 12_000).toISOString(), NOON)).toBe('12:00:12 (in 12s)');
   });
-  test('that has come is now', () => expect(until(new Date(NOON).toISOString(), NOON)).toBe('now'));
+  test('that has passed is now', () => expect(until(new Date(NOON).toISOString(), NOON)).toBe('now'));
 });

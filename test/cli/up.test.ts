@@ -17,7 +17,7 @@ describe.skipIf(server === undefined)('volley up --simulator', () => {
     mkdirSync(below, { recursive: true });
     writeFileSync(list, 'name,phone\nAnna,+447700900101\nBo,+447700900102\n');
     up = await commandLine(folder, { FOLLOW_UP_FIRST_MS: '1500', HTTP_PORT: '0' }).start(
-      /No text is sent/,
+      /No message is sent/,
       'up',
       '--simulator',
     );
@@ -26,8 +26,8 @@ describe.skipIf(server === undefined)('volley up --simulator', () => {
     await up?.stop();
   });
 
-  test('serves commands from below its folder, without an account and without any setting', async () => {
-    const { exit, said } = await commandLine(below).json(
+  test('is found by commands in folders below, without credentials or settings', async () => {
+    const { exit, output } = await commandLine(below).json(
       'send',
       list,
       '-s',
@@ -37,12 +37,12 @@ describe.skipIf(server === undefined)('volley up --simulator', () => {
       '--wait',
     );
     expect(exit).toBe(0);
-    expect(said).toMatchObject({
+    expect(output).toMatchObject({
       status: { state: 'completed', recipients: { total: 2, deliveredToTerminal: 2 } },
     });
   });
 
-  test('serves the HTTP API too, for keys that the command line makes', async () => {
+  test('serves the HTTP API for keys created on the command line', async () => {
     const address = /HTTP API is at (http:\/\/127\.0\.0\.1:\d+)/.exec(up.stderr)?.[1] ?? '';
     expect((await fetch(`${address}/readyz`)).status).toBe(200);
     const made = await commandLine(below).volley('keys', 'create', '--name', 'a test', '--scope', 'read');
@@ -51,33 +51,33 @@ describe.skipIf(server === undefined)('volley up --simulator', () => {
     expect([reply.status, await reply.json()]).toMatchObject([200, { campaigns: [{ name: 'list' }] }]);
   });
 
-  test('says so when it is up already', async () => {
+  test('refuses to run twice', async () => {
     const { exit, stderr } = await commandLine(below).volley('up');
-    expect(stderr).toMatch(new RegExp(`up already.*\`volley up --simulator\` \\(process ${up.pid}\\)`));
+    expect(stderr).toMatch(new RegExp(`already running.*\`volley up --simulator\` \\(process ${up.pid}\\)`));
     expect(exit).toBe(1);
   });
 
-  test('leaves no doubt which of it and REDIS_URL is meant', async () => {
+  test('does not guess between its Redis and REDIS_URL', async () => {
     const { exit, stderr } = await commandLine(below, { REDIS_URL: 'redis://127.0.0.1:1' }).volley('list');
-    expect(stderr).toMatch(/simulator and REDIS_URL together/);
+    expect(stderr).toMatch(/simulator runs and REDIS_URL is set/);
     expect(exit).toBe(2);
   });
 
-  test('lets nobody send to a real service by accident', async () => {
+  test('never uses a real service, even if one is configured', async () => {
     const real = { MESSAGING_BASE_URL: 'https://real.example', API_KEY: 'real-key' };
-    const { said } = await commandLine(below, real).json('doctor');
-    const text = JSON.stringify(said);
-    expect(text).toContain('no text is sent');
+    const { output } = await commandLine(below, real).json('doctor');
+    const text = JSON.stringify(output);
+    expect(text).toContain('no message is sent');
     expect(text).not.toContain('real.example');
   });
 
-  test('ends in good order, and what it stored is there the next time', async () => {
+  test('drains on SIGINT, and the next run finds its data', async () => {
     const { exit, stderr } = await up.stop();
     expect(exit).toBe(0);
     expect(stderr).toContain('The simulator accepted 2 requests for 2 recipients, 0 of them twice');
     expect((await commandLine(below).volley('list')).exit).toBe(2);
-    up = await commandLine(folder, { HTTP_PORT: '0' }).start(/No text is sent/, 'up', '--simulator');
-    const { said } = await commandLine(below).json('list');
-    expect(said).toMatchObject({ campaigns: [{ name: 'list', state: 'completed' }] });
+    up = await commandLine(folder, { HTTP_PORT: '0' }).start(/No message is sent/, 'up', '--simulator');
+    const { output } = await commandLine(below).json('list');
+    expect(output).toMatchObject({ campaigns: [{ name: 'list', state: 'completed' }] });
   });
 });

@@ -24,9 +24,9 @@ export function printedCommands(page: string): string[] {
 /** What of a command line the program does not know: the command, the lack of a subcommand, options. Empty if it does. */
 export function unknownIn(line: string): string[] {
   const { stdin, stdout, stderr } = process;
-  const surroundings = { env: {}, cwd: process.cwd(), stdin, stdout, stderr, clock: () => 0 };
+  const io = { env: {}, cwd: process.cwd(), stdin, stdout, stderr, clock: () => 0 };
   const words = line.trim().split(/\s+/).slice(1);
-  let command: Command = createProgram(createContext(surroundings, false));
+  let command: Command = createProgram(createContext(io, false));
   for (const word of words) {
     const next = command.commands.find((one) => one.name() === word);
     if (next === undefined) break;

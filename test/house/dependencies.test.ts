@@ -7,6 +7,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   clock: [],
   duration: [],
   version: [],
+  'exit-codes': [],
   campaign: ['clock'],
   redis: ['clock'],
   config: ['clock', 'duration', 'version', 'campaign', 'redis'],
@@ -100,6 +101,18 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'volley',
     'runtime',
   ],
+  // Runs a process: `volley up`, `work`, and `serve`, and the shells in workers/.
+  lifecycle: [
+    'version',
+    'exit-codes',
+    'config',
+    'events',
+    'recovery',
+    'volley',
+    'runtime',
+    'http',
+    'metrics',
+  ],
   metrics: ['clock', 'version', 'config', 'events', 'reporting'],
   http: [
     'clock',
@@ -120,6 +133,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'clock',
     'duration',
     'version',
+    'exit-codes',
     'campaign',
     'config',
     'events',
@@ -130,11 +144,10 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'reporting',
     'volley',
     'runtime',
-    'http',
-    'metrics',
+    'lifecycle',
     'simulator',
   ],
-  workers: ['version', 'config', 'events', 'recovery', 'volley', 'runtime', 'index', 'http', 'metrics'],
+  workers: ['exit-codes', 'config', 'lifecycle', 'index'],
   // The simulator implements the interface on its own, so that it cannot share a misreading with the client.
   simulator: ['clock'],
 };

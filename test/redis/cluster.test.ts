@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis';
 import { afterAll, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { judgeRedis, redisFacts } from '../../src/cli/doctor-redis.js';
+import { checkRedis, redisFacts } from '../../src/cli/doctor/redis.js';
 import { removeCampaign } from '../../src/recovery/retention.js';
 import { connect } from '../../src/redis/connection.js';
 import { findServer } from '../../src/redis/find-server.js';
@@ -175,12 +175,12 @@ describe.runIf(isServerHere)('on a cluster of three nodes', async () => {
   });
 
   test('doctor looks at every node, and names the one that may lose what it has answered', async () => {
-    expect(judgeRedis(await redisFacts(redis, Date.now)).map(({ level }) => level)).not.toContain('fail');
+    expect(checkRedis(await redisFacts(redis, Date.now)).map(({ level }) => level)).not.toContain('fail');
     const { url = '', port } = cluster.nodes[2] ?? {};
     const operator = new Redis(url);
     onTestFinished(() => operator.disconnect());
     await operator.config('SET', 'appendfsync', 'everysec');
-    const told = judgeRedis(await redisFacts(redis, Date.now)).filter(({ name }) => name === 'Redis fsync');
+    const told = checkRedis(await redisFacts(redis, Date.now)).filter(({ name }) => name === 'Redis fsync');
     await operator.config('SET', 'appendfsync', 'always');
     expect(told).toMatchObject([
       { level: 'warn', found: expect.stringContaining(`127.0.0.1:${port}: everysec`) },

@@ -2,19 +2,19 @@ import type { CampaignStatus, LaneStatus } from '../../campaign/views.js';
 import type { Summary } from '../../simulator/index.js';
 import { MAIN_KEY, WORKERS } from './plan.js';
 
-/** What a run of the demo left behind. */
+/** What a run of the demo left behind, to compare with its promises. */
 export interface Outcome {
   readonly statuses: readonly CampaignStatus[];
-  /** Lines of the report by status. */
+  /** Lines of the report per status. */
   readonly reported: ReadonlyMap<string, number>;
-  /** What the service itself says. */
+  /** What the simulator counted. */
   readonly summary: Summary;
   readonly lanes: readonly LaneStatus[];
   readonly workers: number;
 }
 
-/** Everything the demo promises and this run did not show, in a sentence each: none, or it has failed. */
-export function missing({ statuses, reported, summary, lanes, workers }: Outcome): string[] {
+/** The promises of the demo that this run did not keep, a sentence each. None means success. */
+export function brokenPromises({ statuses, reported, summary, lanes, workers }: Outcome): string[] {
   const total = statuses.reduce((sum, { recipients }) => sum + recipients.total, 0);
   const lines = [...reported.values()].reduce((sum, count) => sum + count, 0);
   const final = (reported.get('deliveredToTerminal') ?? 0) + (reported.get('deliveryImpossible') ?? 0);
@@ -30,16 +30,16 @@ export function missing({ statuses, reported, summary, lanes, workers }: Outcome
       `${final} of ${total} recipients are final; the report has ${lines} lines`,
     ],
     [summary.recipients === total, `the service accepted ${summary.recipients} recipients, not ${total}`],
-    [summary.duplicates === 0, `${summary.duplicates} texts were accepted twice`],
+    [summary.duplicates === 0, `${summary.duplicates} messages were accepted twice`],
     [
       main !== undefined && main.quota !== null && main.arrived <= main.quota,
-      `lane main put ${main?.arrived} requests into one window of ${main?.quota}`,
+      `lane main sent ${main?.arrived} requests within a window of ${main?.quota}`,
     ],
     [summary.throttled > 0, 'the service never answered 429'],
     [(auto?.quota.learned ?? null) !== null, 'lane auto has not learned its quota'],
     [summary.refreshesGranted > 0, 'no token was refreshed'],
     [summary.reusedRefreshTokens === 0, `${summary.reusedRefreshTokens} refresh tokens were presented twice`],
-    [workers >= WORKERS, `${workers} workers were there, not ${WORKERS}`],
+    [workers >= WORKERS, `${workers} workers ran, not ${WORKERS}`],
   ];
   return promises.filter(([kept]) => !kept).map(([, sentence]) => sentence);
 }

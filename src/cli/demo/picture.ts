@@ -1,24 +1,24 @@
 import type { CampaignStatus } from '../../campaign/views.js';
 import { formatDuration } from '../../duration.js';
 import type { Summary } from '../../simulator/index.js';
-import type { Paint } from '../paint.js';
 import { renderCampaign } from '../progress.js';
+import type { Paint } from '../terminal.js';
 import { counted, cut, grouped, oneLine, padded } from '../text.js';
 import type { Outcome } from './judge.js';
 import { MAIN_KEY } from './plan.js';
 
-/** What is shown while it runs. */
+/** What the demo shows while it runs. */
 export interface Scene {
   readonly statuses: readonly CampaignStatus[];
-  /** The latest of what the workers told. */
-  readonly told: readonly string[];
+  /** The latest log lines of the workers. */
+  readonly log: readonly string[];
   readonly elapsedMs: number;
 }
 
-/** Below so many lines of terminal each campaign is shown in fewer. */
-const ROOMY = 34;
+/** On terminals with fewer rows, each campaign is shown in fewer lines. */
+const ROOMY_ROWS = 34;
 
-/** The picture of a moment: both campaigns, and what the workers told last. */
+/** Both campaigns, and the workers' latest log lines. */
 export function renderScene(
   scene: Scene,
   look: { now: number; width: number; rows: number; paint: Paint },
@@ -27,19 +27,19 @@ export function renderScene(
   return [
     paint(
       'dim',
-      `No text is sent: a simulator stands in for the service, and its hour takes 10 s. ${formatDuration(scene.elapsedMs)} gone.`,
+      `No message is sent: a simulator stands in for the service, and its hour takes 10 s. ${formatDuration(scene.elapsedMs)} elapsed.`,
     ),
     ...scene.statuses.flatMap((status) => [
       '',
-      ...renderCampaign(status, { ...look, compact: rows < ROOMY }),
+      ...renderCampaign(status, { ...look, compact: rows < ROOMY_ROWS }),
     ]),
     '',
-    ...scene.told.map((line) => paint('dim', cut(oneLine(line), Math.max(20, width - 1)))),
+    ...scene.log.map((line) => paint('dim', cut(oneLine(line), Math.max(20, width - 1)))),
   ];
 }
 
-/** A worker's log line as it is shown: time, and what happened. */
-export function toldBy(line: string): string {
+/** A worker's log line for people: time and message. */
+export function logLine(line: string): string {
   try {
     const { time, msg } = JSON.parse(line) as { time: string; msg: string };
     return `${new Date(time).toTimeString().slice(0, 8)} ${msg}`;
@@ -48,7 +48,7 @@ export function toldBy(line: string): string {
   }
 }
 
-/** What it came to. */
+/** The results of the demo. */
 export function renderSummary(
   outcome: Outcome,
   files: { report: string; log: string },
@@ -62,20 +62,20 @@ export function renderSummary(
   const auto = lanes.find(({ name }) => name === 'auto');
   return [
     `${label('recipients')}${paint('bold', grouped(total))}: ${counts}`,
-    `${label('duplicates')}${grouped(summary.duplicates)}, as the service's own ledger says`,
+    `${label('duplicates')}${grouped(summary.duplicates)}, according to the simulator`,
     ...summary.maxPerWindow.map(
-      (window) => `${label(window.key === MAIN_KEY ? 'lane main' : 'lane auto')}${windowWords(window)}`,
+      (window) => `${label(window.key === MAIN_KEY ? 'lane main' : 'lane auto')}${windowText(window)}`,
     ),
-    `${label('429s met')}${grouped(summary.throttled)}`,
-    `${label('learned')}lane auto takes its quota to be ${auto?.quota.learned ?? 'nothing yet'} requests an hour`,
-    `${label('tokens')}${counted(summary.loginsGranted, 'login')}, ${counted(summary.refreshesGranted, 'refresh', 'refreshes')}, for ${counted(workers, 'worker process', 'worker processes')} together`,
+    `${label('429s')}${grouped(summary.throttled)}`,
+    `${label('learned')}${auto?.quota.learned ?? 'no'} requests per hour, the quota of lane auto`,
+    `${label('tokens')}${counted(summary.loginsGranted, 'login')}, ${counted(summary.refreshesGranted, 'refresh', 'refreshes')}, shared by ${counted(workers, 'worker process', 'worker processes')}`,
     `${label('took')}${formatDuration(tookMs)}`,
     `${label('report')}${files.report}`,
     `${label('log')}${files.log}`,
   ];
 }
 
-function windowWords({ arrived, admitted, quota }: Summary['maxPerWindow'][number]): string {
+function windowText({ arrived, admitted, quota }: Summary['maxPerWindow'][number]): string {
   const refused = arrived > admitted ? `, ${grouped(arrived - admitted)} more were refused` : '';
-  return `at most ${grouped(admitted)} requests in any hour of ${quota === null ? 'any number' : grouped(quota)}${refused}`;
+  return `at most ${grouped(admitted)} requests in any hour, quota ${quota === null ? 'unlimited' : grouped(quota)}${refused}`;
 }

@@ -2,37 +2,37 @@ import type { Environment } from '../../config/index.js';
 import type { SimulatorOptions } from '../../simulator/index.js';
 
 /**
- * The demo in numbers. An hour takes ten seconds, so that within half a minute a quota is used up and waited for, the
- * service answers 429, its hidden quota is learned, and tokens end and are refreshed.
+ * The demo in numbers. An hour takes ten seconds. Within half a minute, Volley uses up a quota and waits, gets a 429,
+ * learns the hidden quota, and refreshes expired tokens.
  */
 const HOUR_MS = 10_000;
-/** Requests an hour of the lane whose quota is known. */
+/** Requests per hour of the lane with a known quota. */
 const MAIN_QUOTA = 250;
-/** Of the lane that has to find it out; nobody but the simulator knows. */
+/** Of the lane that has to learn it; only the simulator knows it. */
 const HIDDEN_QUOTA = 110;
 const TOKEN_LIFE_MS = 8_000;
 const SEED = 20_26;
 
-/** The API key of the lane whose quota is known. */
+/** The API key of the lane with a known quota. */
 export const MAIN_KEY = 'demo-main';
 const AUTO_ACCOUNT = { username: 'demo-auto', password: 'demo' };
-/** One number in so many goes to the lane that learns its quota. */
+/** One in this many numbers goes to the lane that learns its quota. */
 export const AUTO_SHARE_OF = 3;
 
 /** Worker processes. */
 export const WORKERS = 2;
-/** With what comes before and after, the demo ends within a minute whatever happens. */
+/** With its start and end, the demo takes less than a minute in any case. */
 export const FINISHED_WITHIN_MS = 48_000;
 
-/** Who the texts are from. */
-export const SENDER = 'ACME';
-/** The country that the list writes its numbers in. */
+/** The sender of the messages. */
+const SENDER = 'ACME';
+/** The country of the national numbers in the list. */
 export const COUNTRY = 'GB';
-/** The text of both campaigns. */
+/** The message of both campaigns. */
 export const MESSAGE =
   'Hi {{name}}, spring is here: 20 % off in {{city}} with {{voucher}}. Reply STOP to opt out.';
 
-/** The service that the demo runs against. */
+/** The simulated service. */
 export const SIMULATOR: SimulatorOptions = {
   seed: SEED,
   keys: [
@@ -46,13 +46,13 @@ export const SIMULATOR: SimulatorOptions = {
   impossible: 0.03,
 };
 
-/** Contents of the lanes file: all made up, so it may lie where it lies. */
+/** The lanes file. Its credentials are invented. */
 export const LANES = [
   { name: 'main', apiKey: MAIN_KEY, hourlyQuota: MAIN_QUOTA },
   { name: 'auto', account: AUTO_ACCOUNT, hourlyQuota: 'auto' },
 ];
 
-/** The settings of the workers and of the demo itself, and nothing of the user's. */
+/** The settings of the workers and of the demo, without any of the user's. */
 export function demoEnvironment(of: {
   redisUrl: string;
   prefix: string;

@@ -15,27 +15,27 @@ const addresses = z.object({ messagingBaseUrl: z.string(), accountBaseUrl: z.str
 /** A process of the demo. */
 export interface Started {
   readonly pid: number;
-  /** Resolves when it has ended; with what it said last on standard error if that was not asked of it. */
+  /** Resolves when it has ended, with its last line on standard error. */
   readonly ended: Promise<string>;
-  /** Asks it to end, and makes sure of it. */
+  /** Stops it; after some seconds, kills it. */
   stop(): Promise<void>;
 }
 
-/** Starts the simulator; its addresses are on this machine or it is an error. */
+/** Starts the simulator. Rejects if its addresses are not on this machine. */
 export async function startSimulatorProcess(cwd: string): Promise<Started & z.output<typeof addresses>> {
   const child = start([SIMULATOR_MAIN, '--options', JSON.stringify(SIMULATOR)], {}, cwd);
   const started = watched(child, () => {});
   const line = await Promise.race([
     firstLine(child),
-    started.ended.then((said) => Promise.reject(new Error(said))),
+    started.ended.then((message) => Promise.reject(new Error(message))),
   ]);
-  const found = addresses.parse(JSON.parse(line));
-  assertLoopback(found.messagingBaseUrl);
-  assertLoopback(found.accountBaseUrl);
-  return { ...started, ...found };
+  const parsed = addresses.parse(JSON.parse(line));
+  assertLoopback(parsed.messagingBaseUrl);
+  assertLoopback(parsed.accountBaseUrl);
+  return { ...started, ...parsed };
 }
 
-/** Starts a worker. `cwd` holds no `.env`; the environment is this alone. `onLog` gets each line of its log. */
+/** Starts a worker with only this environment; `cwd` has no `.env`. `onLog` gets each line of its log. */
 export function startWorkerProcess(env: Environment, cwd: string, onLog: (line: string) => void): Started {
   return watched(start([WORKER_MAIN], env, cwd), onLog);
 }
@@ -75,12 +75,12 @@ function watched(child: ChildProcess, onLine: (line: string) => void): Started {
 }
 
 async function firstLine(child: ChildProcess): Promise<string> {
-  if (child.stdout === null) throw new Error('no standard output to read');
+  if (child.stdout === null) throw new Error('the process has no standard output');
   for await (const line of createInterface({ input: child.stdout })) return line;
-  throw new Error('it said nothing');
+  throw new Error('the process printed nothing');
 }
 
-/** A pipe that the system closes even when this process is killed tells a shell to end the child. */
+/** Ends the child with this process. The system closes the pipe to a shell even if this process is killed; then the shell ends the child. */
 function endWithThisProcess(child: ChildProcess): void {
   if (child.pid === undefined) return;
   const guard = spawn(

@@ -6,30 +6,33 @@ import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { numberReader } from '../../campaign/number.js';
 import type { ReportRow } from '../../campaign/views.js';
 import { assertLoopback, type Environment, loadLocalConfig } from '../../config/index.js';
 import { createEvents } from '../../events/events.js';
+import { EXIT } from '../../exit-codes.js';
+import { readCsv } from '../../import/csv/read-csv.js';
+import type { RecipientInput } from '../../import/read-objects.js';
+import { connect } from '../../redis/connection.js';
 import { provideRedis } from '../../redis/provide.js';
 import { formatReport } from '../../reporting/report-file.js';
 import { createVolley } from '../../runtime.js';
 import type { Summary } from '../../simulator/index.js';
 import type { Volley } from '../../volley.js';
 import type { Context } from '../context.js';
-import { EXIT, Refusal } from '../exit.js';
-import { deleteKeys } from './delete-keys.js';
-import { missing, type Outcome } from './judge.js';
-import { renderSummary, toldBy } from './picture.js';
-import { demoEnvironment, LANES, MESSAGE, WORKERS } from './plan.js';
+import { CliError } from '../errors.js';
+import { brokenPromises, type Outcome } from './judge.js';
+import { logLine, renderSummary } from './picture.js';
+import { AUTO_SHARE_OF, COUNTRY, demoEnvironment, LANES, MESSAGE, WORKERS } from './plan.js';
 import { type Started, startSimulatorProcess, startWorkerProcess } from './processes.js';
-import { partOf } from './split.js';
 import { endings, watch } from './watch.js';
 
 const LIST = fileURLToPath(new URL('../../../../examples/spring-sale.csv', import.meta.url));
 const READY_WITHIN_MS = 10_000;
 
 /**
- * The whole path of a campaign on this machine, against a simulator: see `plan.ts`. Everything that was started is ended,
- * whatever happens; the report and the workers' log are kept. Rejects with what was missing.
+ * Runs two campaigns from import to report on this machine, against a simulator (see `plan.ts`). It always stops what it
+ * started, and keeps the report and the workers' log. Rejects with the promises that the run did not keep.
  */
 export async function runDemo(context: Context, signal: AbortSignal): Promise<void> {
   refuseRealService(context.env);
@@ -40,7 +43,7 @@ export async function runDemo(context: Context, signal: AbortSignal): Promise<vo
     const redis = await provideRedis({
       url: context.env['REDIS_URL'],
       image: context.env['VOLLEY_TEST_REDIS_IMAGE'] ?? 'redis:7',
-      announce: context.say,
+      announce: context.note,
     });
     closing.push(() => redis.stop());
     const prefix = `volley-demo-${randomBytes(6).toString('hex')}`;
@@ -51,14 +54,14 @@ export async function runDemo(context: Context, signal: AbortSignal): Promise<vo
     await writeFile(lanesFile, JSON.stringify(LANES));
     const env = demoEnvironment({ ...simulator, redisUrl: redis.url, prefix, lanesFile });
     const files = { report: join(dir, 'report.csv'), log: join(dir, 'workers.log') };
-    const told: string[] = [];
+    const logged: string[] = [];
     const onLog = (line: string): void => {
       appendFileSync(files.log, `${line}\n`);
-      told.push(toldBy(line));
+      logged.push(logLine(line));
     };
     const workers = Array.from({ length: WORKERS }, () => startWorkerProcess(env, dir, onLog));
     closing.push(() => Promise.all(workers.map((worker) => worker.stop())));
-    context.say(
+    context.note(
       `Redis: ${redis.origin}. Simulator: process ${simulator.pid}. Workers: ${workers.map(({ pid }) => pid).join(', ')}.`,
     );
 
@@ -66,7 +69,7 @@ export async function runDemo(context: Context, signal: AbortSignal): Promise<vo
     closing.push(() => volley.close());
     await workersReady(volley, [simulator, ...workers]);
     const ids = await launch(volley);
-    const statuses = await watch(context, volley, ids, told, began, signal, [simulator, ...workers]);
+    const statuses = await watch(context, volley, ids, logged, began, signal, [simulator, ...workers]);
     const reported = await writeReport(volley, ids, files.report);
     const summary = await fetchSummary(simulator.accountBaseUrl);
     const outcome: Outcome = {
@@ -78,19 +81,16 @@ export async function runDemo(context: Context, signal: AbortSignal): Promise<vo
     };
     const lines = renderSummary(outcome, files, performance.now() - began, context.paint);
     context.stdout.write(`\n${lines.join('\n')}\n`);
-    const lacking = missing(outcome);
-    if (lacking.length > 0)
-      throw new Refusal(
-        EXIT.failed,
-        'demo',
-        `The demo did not show what it should:\n  ${lacking.join('\n  ')}`,
-      );
+    const broken = brokenPromises(outcome);
+    if (broken.length > 0) {
+      throw new CliError(EXIT.failed, 'demo', `The demo failed:\n  ${broken.join('\n  ')}`);
+    }
   } finally {
     for (const close of closing.reverse()) await close();
   }
 }
 
-/** Its own simulator is all it speaks with; who has set up a real service should know that, and loses nothing. */
+/** The demo only uses its own simulator. If a real service is configured, it refuses to run, to avoid any doubt. */
 function refuseRealService(env: Environment): void {
   for (const name of ['MESSAGING_BASE_URL', 'ACCOUNT_BASE_URL']) {
     const url = env[name];
@@ -102,14 +102,19 @@ async function workersReady(volley: Volley, processes: readonly Started[]): Prom
   const late = AbortSignal.timeout(READY_WITHIN_MS);
   const all = async (): Promise<void> => {
     while ((await volley.workers()).length < WORKERS && !late.aborted) await delay(100);
-    if (late.aborted) throw new Refusal(EXIT.failed, 'demo', 'The workers did not come up.');
+    if (late.aborted)
+      throw new CliError(
+        EXIT.failed,
+        'demo',
+        `The workers did not start within ${READY_WITHIN_MS / 1_000} s.`,
+      );
   };
   await Promise.race([all(), ...endings(processes)]);
 }
 
 async function launch(volley: Volley): Promise<string[]> {
   const names = { main: 'Spring sale', auto: 'Spring sale, second lane' } as const;
-  const made = (['main', 'auto'] as const).map(async (lane) => {
+  const creating = (['main', 'auto'] as const).map(async (lane) => {
     const outcome = await volley.enqueue({
       recipients: partOf(LIST, lane),
       toColumn: 'to',
@@ -118,12 +123,12 @@ async function launch(volley: Volley): Promise<string[]> {
       name: names[lane],
     });
     if (outcome.kind === 'created') return outcome.id;
-    throw new Refusal(EXIT.failed, 'demo', `The list could not be imported: ${outcome.kind}.`);
+    throw new CliError(EXIT.failed, 'demo', `The list could not be imported (${outcome.kind}).`);
   });
-  return Promise.all(made);
+  return Promise.all(creating);
 }
 
-/** One file for both campaigns. Answers how many lines there are of each status. */
+/** Writes one report for both campaigns. Returns the number of lines per status. */
 async function writeReport(
   volley: Volley,
   ids: readonly string[],
@@ -145,4 +150,42 @@ async function writeReport(
 async function fetchSummary(origin: string): Promise<Summary> {
   const response = await fetch(`${origin}/_simulator/summary`);
   return (await response.json()) as Summary;
+}
+
+/** The rows that one lane sends. The number decides the lane, so that no spelling of it reaches both lanes. */
+async function* partOf(file: string, lane: 'main' | 'auto'): AsyncGenerator<RecipientInput> {
+  const list = await readCsv(file);
+  const read = numberReader(COUNTRY);
+  const column = list.columns.indexOf('phone');
+  for await (const batch of list.batches) {
+    for (const { fields } of batch) {
+      const to = fields[column] ?? '';
+      const number = read(to);
+      const isAuto = number.ok && Number(number.number.slice(-4)) % AUTO_SHARE_OF === 0;
+      if (isAuto !== (lane === 'auto')) continue;
+      const values = Object.fromEntries(list.columns.map((name, index) => [name, fields[index] ?? '']));
+      yield { ...values, to };
+    }
+  }
+}
+
+/** Deletes every key that starts with the prefix, with or without a hash tag, on every node of a cluster. */
+async function deleteKeys(url: string, prefix: string): Promise<void> {
+  const redis = connect(url);
+  try {
+    await redis.ping();
+    for (const node of 'nodes' in redis ? redis.nodes('master') : [redis]) {
+      for (const pattern of [`${prefix}*`, `{${prefix}*`]) {
+        let cursor = '0';
+        do {
+          const [next, keys] = await node.scan(cursor, 'MATCH', pattern, 'COUNT', 1_000);
+          cursor = next;
+          // One by one: a cluster accepts no command with keys of several slots.
+          await Promise.all(keys.map((key) => redis.unlink(key)));
+        } while (cursor !== '0');
+      }
+    }
+  } finally {
+    redis.disconnect();
+  }
 }

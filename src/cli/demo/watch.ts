@@ -1,30 +1,31 @@
 import type { CampaignStatus } from '../../campaign/views.js';
+import { EXIT } from '../../exit-codes.js';
 import type { Volley } from '../../volley.js';
 import type { Context } from '../context.js';
-import { EXIT, Refusal } from '../exit.js';
-import { createLive } from '../live.js';
+import { CliError } from '../errors.js';
 import { campaignLine } from '../progress.js';
+import { createLivePicture } from '../terminal.js';
 import { renderScene } from './picture.js';
 import { FINISHED_WITHIN_MS } from './plan.js';
 import type { Started } from './processes.js';
 
-const TOLD = 5;
+const LOG_LINES = 5;
 const DRAW_EVERY_MS = 200;
 const LINE_EVERY_MS = 4_000;
 
-/** Each rejects when its process ends, which none should before it is asked to. */
+/** Each rejects when its process ends, because none may end before the demo stops it. */
 export function endings(processes: readonly Started[]): Promise<never>[] {
   return processes.map(({ ended }) =>
-    ended.then((said) => Promise.reject(new Refusal(EXIT.failed, 'demo', said))),
+    ended.then((message) => Promise.reject(new CliError(EXIT.failed, 'demo', message))),
   );
 }
 
-/** Draws until both campaigns are completed. Rejects when that takes too long, or a process ends before. */
+/** Draws until both campaigns are completed. Rejects if that takes too long or a process ends early. */
 export async function watch(
-  { clock, stderr, paintErr, say }: Context,
+  { clock, stderr, paintErr, note }: Context,
   volley: Volley,
   ids: readonly string[],
-  told: readonly string[],
+  logged: readonly string[],
   began: number,
   interrupted: AbortSignal,
   processes: readonly Started[],
@@ -34,17 +35,17 @@ export async function watch(
   const done = new AbortController();
   const signal = AbortSignal.any([interrupted, late.signal, done.signal]);
   const latest = new Map<string, CampaignStatus>();
-  const live = createLive(stderr);
-  let saidAt = 0;
+  const live = createLivePicture(stderr);
+  let shownAt = 0;
   const show = (): void => {
     const now = clock();
     const statuses = ids.flatMap((id) => latest.get(id) ?? []);
     if (stderr.isTTY === true) {
-      const scene = { statuses, told: told.slice(-TOLD), elapsedMs: performance.now() - began };
+      const scene = { statuses, log: logged.slice(-LOG_LINES), elapsedMs: performance.now() - began };
       live.draw(renderScene(scene, { now, width: stderr.columns, rows: stderr.rows, paint: paintErr }));
-    } else if (now - saidAt >= LINE_EVERY_MS) {
-      saidAt = now;
-      for (const status of statuses) say(campaignLine(status, now));
+    } else if (now - shownAt >= LINE_EVERY_MS) {
+      shownAt = now;
+      for (const status of statuses) note(campaignLine(status, now));
     }
   };
   const finished = ids.map((id) =>
@@ -58,15 +59,15 @@ export async function watch(
   try {
     const statuses = await Promise.race([Promise.all(finished), ...endings(processes)]);
     for (const status of statuses) latest.set(status.id, status);
-    saidAt = 0;
+    shownAt = 0;
     show();
     return statuses;
   } catch (error) {
     if (late.signal.aborted) {
-      throw new Refusal(
+      throw new CliError(
         EXIT.failed,
         'demo',
-        `The campaigns are not completed after ${FINISHED_WITHIN_MS / 1_000} s.`,
+        `The campaigns did not complete within ${FINISHED_WITHIN_MS / 1_000} s.`,
       );
     }
     throw error;

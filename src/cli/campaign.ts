@@ -1,0 +1,199 @@
+import { randomBytes } from 'node:crypto';
+import { createWriteStream } from 'node:fs';
+import { rename, rm } from 'node:fs/promises';
+import { pipeline } from 'node:stream/promises';
+import type { RecipientState } from '../campaign/recipient.js';
+import type { CampaignState, CampaignStatus, FoundRecipient } from '../campaign/views.js';
+import { EXIT } from '../exit-codes.js';
+import type { Resolution } from '../volley.js';
+import type { Answer, Context } from './context.js';
+import { badInput } from './errors.js';
+import { withLocalVolley } from './open.js';
+import { renderCampaign, settledOf } from './progress.js';
+import { counted, cut, grouped, moment, oneLine, table, until } from './text.js';
+import { noteIfNoWorkers, watchCampaign } from './watch.js';
+
+/** Requests with an unknown outcome that people see; `--json` has up to 100. */
+const UNKNOWN_SHOWN = 10;
+
+/** `volley list` */
+export function list(
+  context: Context,
+  { state, limit }: { state?: CampaignState; limit: number },
+): Promise<Answer> {
+  return withLocalVolley(context, async (volley) => {
+    const campaigns = await volley.list({ limit, state });
+    const now = context.clock();
+    const rows = campaigns.map((campaign) => [
+      campaign.id,
+      cut(oneLine(campaign.name), 30),
+      campaign.lane,
+      campaign.state,
+      grouped(campaign.recipients.total),
+      grouped(settledOf(campaign)),
+      moment(Date.parse(campaign.createdAt), now),
+    ]);
+    const heading = ['ID', 'NAME', 'LANE', 'STATE', 'RECIPIENTS', 'SETTLED', 'CREATED'];
+    const none =
+      state === undefined ? 'No campaigns yet. Create one with `volley send`.' : `No campaign is ${state}.`;
+    return { json: { campaigns }, lines: rows.length === 0 ? [none] : table(heading, rows) };
+  });
+}
+
+/** `volley status` */
+export function status(context: Context, id: string, { watch }: { watch?: boolean }): Promise<Answer> {
+  return withLocalVolley(context, async (volley) => {
+    const seen = await volley.status(id);
+    if (seen.waitingFor !== null && seen.waitingFor !== 'workers') await noteIfNoWorkers(context, volley);
+    if (!watch) {
+      const { clock, paint, stdout } = context;
+      const picture = renderCampaign(seen, { now: clock(), width: stdout.columns ?? 80, paint });
+      return { json: seen, lines: [...picture, ...unknownLines(context, seen)] };
+    }
+    const { status: last, exit } = await watchCampaign(context, volley, id);
+    return { json: last, lines: unknownLines(context, last), exit };
+  });
+}
+
+function unknownLines({ clock }: Context, { unknownOutcomes }: CampaignStatus): string[] {
+  if (unknownOutcomes.length === 0) return [];
+  const lines = unknownOutcomes
+    .slice(0, UNKNOWN_SHOWN)
+    .map(
+      ({ request, recipients, since, reason }) =>
+        `  ${request}  ${counted(recipients, 'recipient')}, since ${moment(Date.parse(since), clock())}: ${oneLine(reason)}`,
+    );
+  const more = unknownOutcomes.length > UNKNOWN_SHOWN ? ['  … and more; --json shows up to 100'] : [];
+  return ['Requests with an unknown outcome:', ...lines, ...more];
+}
+
+/** `volley pause` */
+export function pause(context: Context, id: string): Promise<Answer> {
+  return withLocalVolley(context, async (volley) => {
+    const { inFlight } = await volley.pause(id);
+    const rest =
+      inFlight === 0
+        ? 'No requests are in flight'
+        : `${counted(inFlight, 'request')} in flight will be finished`;
+    return {
+      json: { id, state: 'paused', inFlight },
+      lines: [`Campaign ${id} is paused. ${rest}. To resume it: volley resume ${id}`],
+    };
+  });
+}
+
+/** `volley resume` */
+export function resume(context: Context, id: string): Promise<Answer> {
+  return withLocalVolley(context, async (volley) => {
+    await volley.resume(id);
+    const { state } = await volley.status(id);
+    await noteIfNoWorkers(context, volley);
+    return { json: { id, state }, lines: [`Campaign ${id} is resumed. It is ${state}.`] };
+  });
+}
+
+/** `volley cancel` */
+export function cancel(context: Context, id: string): Promise<Answer> {
+  return withLocalVolley(context, async (volley) => {
+    const { cancelled, inFlight } = await volley.cancel(id);
+    return {
+      json: { id, state: 'cancelled', cancelled, inFlight },
+      lines: [
+        `Campaign ${id} is cancelled. ${counted(cancelled, 'recipient')} will get no message; ${counted(inFlight, 'request')} in flight.`,
+      ],
+    };
+  });
+}
+
+interface ReportOptions {
+  format: 'csv' | 'ndjson';
+  status?: RecipientState;
+  out?: string;
+}
+
+/** `volley report` */
+export async function report(context: Context, id: string, options: ReportOptions): Promise<undefined> {
+  const { format, status: only, out } = options;
+  const { formatReport } = await import('../reporting/report-file.js');
+  await withLocalVolley(context, async (volley) => {
+    // Rejects for an unknown campaign before an empty report is written.
+    await volley.status(id);
+    const rows = formatReport(volley.report(id, { status: only }), format);
+    if (out === undefined) await pipeline(rows, context.stdout, { end: false });
+    else await writeWhole(out, rows);
+  });
+}
+
+/** Writes under another name first: readers never see half a report, and an earlier report stays until the end. */
+async function writeWhole(path: string, text: AsyncIterable<string>): Promise<void> {
+  const draft = `${path}.${randomBytes(4).toString('hex')}.part`;
+  try {
+    await pipeline(text, createWriteStream(draft, { flags: 'wx' }));
+    await rename(draft, path);
+  } catch (error) {
+    await rm(draft, { force: true });
+    throw error;
+  }
+}
+
+const RESOLVED = {
+  resend: 'will be sent again',
+  abandon: 'given up',
+  accepted: 'counted as accepted',
+} as const satisfies Record<Resolution['as'], string>;
+
+type ResolveOptions = { readonly [As in Resolution['as']]?: boolean } & { readonly request?: string };
+
+/** `volley resolve` */
+export function resolve(context: Context, id: string, options: ResolveOptions): Promise<Answer> {
+  const as = (['resend', 'abandon', 'accepted'] as const).find((name) => options[name]);
+  if (as === undefined) {
+    throw badInput(
+      'Choose how to settle them: --resend (at the risk of a second message), --abandon, or --accepted.',
+    );
+  }
+  return withLocalVolley(context, async (volley) => {
+    const outcome = await volley.resolve(id, { as, request: options.request });
+    const { requests, recipients, tooEarly } = outcome;
+    if (as === 'resend') await noteIfNoWorkers(context, volley);
+    const done =
+      requests === 0
+        ? `No request of campaign ${id} was settled.`
+        : `Campaign ${id}: ${counted(requests, 'request')} with ${counted(recipients, 'recipient')} ${RESOLVED[as]}.`;
+    const later =
+      tooEarly === null
+        ? []
+        : [
+            `A worker may still be about to send ${counted(tooEarly.requests, 'request')}. Try again at ${until(tooEarly.until, context.clock())}.`,
+          ];
+    return {
+      json: { id, as, ...outcome },
+      lines: [done, ...later],
+      exit: tooEarly === null ? EXIT.done : EXIT.waits,
+    };
+  });
+}
+
+/** `volley find` */
+export function find(context: Context, number: string, options: { country?: string }): Promise<Answer> {
+  return withLocalVolley(context, async (volley) => {
+    const found: FoundRecipient[] = [];
+    for await (const recipient of volley.find(number, options)) found.push(recipient);
+    const now = context.clock();
+    const time = (iso: string): string => (iso === '' ? '' : moment(Date.parse(iso), now));
+    const rows = found.map((recipient) => [
+      recipient.campaign,
+      cut(oneLine(recipient.name), 24),
+      recipient.status,
+      oneLine(recipient.requestId),
+      time(recipient.sentAt),
+      time(recipient.updatedAt),
+      oneLine(recipient.reason),
+    ]);
+    const heading = ['CAMPAIGN', 'NAME', 'STATUS', 'REQUEST', 'SENT', 'UPDATED', 'REASON'];
+    return {
+      json: { found },
+      lines: rows.length === 0 ? ['No campaign contains this number.'] : table(heading, rows),
+    };
+  });
+}

@@ -1,0 +1,21 @@
+import type { Answer, Context } from '../context.js';
+
+type Verb = (context: Context, ...args: never[]) => Promise<Answer | undefined>;
+
+/** The action of a command: loads the command's own code, runs the function `name` of it, and prints the answer. */
+export function action<Name extends string>(
+  context: Context,
+  load: () => Promise<Readonly<Record<Name, Verb>>>,
+  name: Name,
+): (...args: unknown[]) => Promise<void> {
+  return async (...args) => {
+    const { [name]: verb } = await load();
+    context.print(await verb(context, ...(args as never[])));
+  };
+}
+
+/** The help text below a command's options. The first example shows the most. */
+export function examples(...lines: readonly string[]): string {
+  const title = lines.length === 1 ? 'Example' : 'Examples';
+  return `\n${title}:\n${lines.map((line) => `  $ volley ${line}`).join('\n')}`;
+}

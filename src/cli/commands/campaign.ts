@@ -1,0 +1,184 @@
+import { type Command, Option } from 'commander';
+import { CAMPAIGN_STATES } from '../../campaign/campaign-states.js';
+import { RECIPIENT_STATES } from '../../campaign/recipient.js';
+import { parseReportedStatus } from '../../reporting/reported-status.js';
+import type { Context } from '../context.js';
+import { action, examples } from './action.js';
+import { withCountry } from './country.js';
+import { withListOptions } from './list-options.js';
+import { filled, oneOf, wholeNumber } from './option-values.js';
+
+const verbs = () => import('../campaign.js');
+
+/** `volley send` */
+export function addSend(program: Command, context: Context): void {
+  withListOptions(program.command('send').summary('send a message to every number in a list'), context.clock)
+    .description(
+      'Sends a message to every number in a list. On a terminal it shows a preview and asks first. Exit code 3 with --wait: an operator must act.',
+    )
+    .option(
+      '--idempotency-key <key>',
+      'a campaign created with the same key is returned, not repeated',
+      filled,
+    )
+    .option(
+      '--skip-invalid',
+      'leave out invalid rows and write them to a file beside the list: spring.invalid.csv',
+    )
+    .option('--test-to <number>', 'send one sample, with the first valid row, to this number instead', filled)
+    .option('-y, --yes', 'do not ask')
+    .option('--again', 'allow a campaign that equals one of the last 24 hours')
+    .option('-w, --wait', 'show progress until the campaign is completed')
+    .option('--json', 'print one JSON object; does not ask')
+    .addHelpText(
+      'after',
+      examples(
+        'send spring.csv --sender ACME --message "Hi {{name}}, 20 % off with {{voucher}}"',
+        'send spring.csv --sender 447700900123 --message @spring.txt --country GB --at 2030-05-01T09:00+01:00 --yes',
+        'send spring.csv --sender ACME --message @spring.txt --test-to +447700900123',
+      ),
+    )
+    .action(action(context, () => import('../send.js'), 'send'));
+}
+
+/** `volley preview` */
+export function addPreview(program: Command, context: Context): void {
+  withListOptions(
+    program.command('preview').summary('show what a campaign would send, and when'),
+    context.clock,
+  )
+    .description(
+      'Shows what a campaign would send: recipients, segments, requests, time, and samples. It stores nothing and sends nothing.',
+    )
+    .option('--json', 'print one JSON object')
+    .addHelpText('after', examples('preview spring.csv --sender ACME --message "Hi {{name}}"'))
+    .action(action(context, () => import('../preview.js'), 'preview'));
+}
+
+/** `volley list` */
+export function addList(program: Command, context: Context): void {
+  program
+    .command('list')
+    .summary('list campaigns, newest first')
+    .description('Lists campaigns, newest first.')
+    .option(
+      '--state <state>',
+      `only campaigns that are ${CAMPAIGN_STATES.join(', ')}`,
+      oneOf(CAMPAIGN_STATES),
+    )
+    .option('--limit <count>', 'the most to show', wholeNumber(1, 10_000), 20)
+    .option('--json', 'print one JSON object')
+    .addHelpText('after', examples('list --state running'))
+    .action(action(context, verbs, 'list'));
+}
+
+/** `volley status` */
+export function addStatus(program: Command, context: Context): void {
+  program
+    .command('status')
+    .summary("show a campaign's status")
+    .description("Shows a campaign's status. Exit code 3 with --watch: an operator must act.")
+    .argument('<id>', 'the campaign')
+    .option('-w, --watch', 'show progress until the campaign is completed')
+    .option('--json', 'print one JSON object; with --watch, at the end')
+    .addHelpText('after', examples('status 1a2b3c4d5e6f7 --watch'))
+    .action(action(context, verbs, 'status'));
+}
+
+/** `volley pause` */
+export function addPause(program: Command, context: Context): void {
+  program
+    .command('pause')
+    .summary('pause a campaign')
+    .description('Pauses a campaign: no more of its requests start. Polling for delivery reports continues.')
+    .argument('<id>', 'the campaign')
+    .option('--json', 'print one JSON object')
+    .addHelpText('after', examples('pause 1a2b3c4d5e6f7'))
+    .action(action(context, verbs, 'pause'));
+}
+
+/** `volley resume` */
+export function addResume(program: Command, context: Context): void {
+  program
+    .command('resume')
+    .summary('resume a paused campaign')
+    .description('Resumes a paused campaign.')
+    .argument('<id>', 'the campaign')
+    .option('--json', 'print one JSON object')
+    .addHelpText('after', examples('resume 1a2b3c4d5e6f7'))
+    .action(action(context, verbs, 'resume'));
+}
+
+/** `volley cancel` */
+export function addCancel(program: Command, context: Context): void {
+  program
+    .command('cancel')
+    .summary('cancel a campaign for good')
+    .description(
+      'Cancels a campaign for good: nothing more of it is sent. Delivery reports for sent messages still arrive.',
+    )
+    .argument('<id>', 'the campaign')
+    .option('--json', 'print one JSON object')
+    .addHelpText('after', examples('cancel 1a2b3c4d5e6f7'))
+    .action(action(context, verbs, 'cancel'));
+}
+
+/** `volley report` */
+export function addReport(program: Command, context: Context): void {
+  program
+    .command('report')
+    .summary('write the status of each recipient')
+    .description(
+      'Writes a line for each recipient: number, status, reason, request id, sent at, updated at. In CSV, a reason or id that a spreadsheet could read as a formula starts with an apostrophe.',
+    )
+    .argument('<id>', 'the campaign')
+    .option('--format <csv|ndjson>', 'the format', oneOf(['csv', 'ndjson'] as const), 'csv')
+    .option(
+      '--status <status>',
+      `only recipients with this status: delivered (short for deliveredToTerminal), ${RECIPIENT_STATES.join(', ')}`,
+      (text) => parseReportedStatus(text) ?? oneOf(RECIPIENT_STATES)(text),
+    )
+    .option('--out <file>', 'write to this file, all or nothing (default: standard output)', filled)
+    .addHelpText('after', examples('report 1a2b3c4d5e6f7 --status deliveryImpossible --out undelivered.csv'))
+    .action(action(context, verbs, 'report'));
+}
+
+/** `volley resolve` */
+export function addResolve(program: Command, context: Context): void {
+  const option = (flag: string, description: string, ...conflicts: string[]): Option =>
+    new Option(flag, description).conflicts(conflicts);
+  program
+    .command('resolve')
+    .summary('settle requests with an unknown outcome')
+    .description(
+      'Settles requests of a campaign with an unknown outcome. Exit code 3: some cannot be settled yet.',
+    )
+    .argument('<id>', 'the campaign')
+    .addOption(option('--resend', 'send them again, at the risk of a second message', 'abandon', 'accepted'))
+    .addOption(option('--abandon', 'give them up', 'resend', 'accepted'))
+    .addOption(option('--accepted', 'count them as accepted by the service', 'resend', 'abandon'))
+    .option('--request <reference>', 'only this request, as `volley status` names it (default: all)')
+    .option('--json', 'print one JSON object')
+    .addHelpText(
+      'after',
+      examples(
+        'resolve 1a2b3c4d5e6f7 --abandon',
+        'resolve 1a2b3c4d5e6f7 --resend --request 1a2b3c4d5e6f7-12',
+      ),
+    )
+    .action(action(context, verbs, 'resolve'));
+}
+
+/** `volley find` */
+export function addFind(program: Command, context: Context): void {
+  withCountry(
+    program
+      .command('find')
+      .summary('find a number in every campaign')
+      .description('Finds a number in every campaign, with its status and times.')
+      .argument('<number>', 'in any format'),
+  )
+    .option('--json', 'print one JSON object')
+    .addHelpText('after', examples('find "+44 7700 900123"'))
+    .action(action(context, verbs, 'find'));
+}

@@ -1,0 +1,85 @@
+import { readFileSync } from 'node:fs';
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import type { Clock } from '../../clock.js';
+import { withCountry } from './country.js';
+import { duration, filled, moment, oneOf } from './option-values.js';
+
+/** The options that define a campaign; `send` and `preview` take the same ones. */
+export interface ListOptions {
+  sender?: string;
+  senderName?: string;
+  message: string;
+  lane?: string;
+  name?: string;
+  toColumn?: string;
+  country?: string;
+  at?: number;
+  priority?: 'high' | 'normal';
+  validFor?: number;
+}
+
+/** Adds these options to a command. */
+export function withListOptions(command: Command, clock: Clock): Command {
+  command
+    .argument('<file>', 'CSV file with a header line, in UTF-8; commas, semicolons, or tabs', filled)
+    .addOption(
+      new Option(
+        '-m, --message <text|@file>',
+        'the text, with {{column}} placeholders; @file reads it from a file, unchanged; write @@ to start a text with @',
+      )
+        .makeOptionMandatory()
+        .argParser(messageText),
+    )
+    .option('-s, --sender <number|name>', 'the sender (default: SENDER_ADDRESS)', filled)
+    .option('--sender-name <name>', 'name of the sending application (default: SENDER_NAME)', filled)
+    .option('-l, --lane <name>', 'the lane to send through (default: the first one)', filled)
+    .option('--name <name>', "the campaign's name, for people (default: the file name)", filled)
+    .option(
+      '--to-column <column>',
+      'the column with the numbers (default: found by name and content)',
+      filled,
+    );
+  return withCountry(command)
+    .option(
+      '--at <time>',
+      'when sending starts, ISO 8601 with a time zone: 2030-05-01T09:00+02:00',
+      (text: string) => moment(text, clock),
+    )
+    .option(
+      '--priority <high|normal>',
+      'high gets a larger share of the lane',
+      oneOf(['high', 'normal'] as const),
+    )
+    .option(
+      '--valid-for <duration>',
+      'messages not sent within this time after the start lapse: 90m, 24h',
+      duration,
+    );
+}
+
+/** The text itself, or for `@file` the content of the file, unchanged except that a byte order mark is removed. */
+export function messageText(value: string): string {
+  if (value.startsWith('@@')) return value.slice(1);
+  if (!value.startsWith('@')) return notEmpty(value);
+  const path = value.slice(1);
+  let bytes: Buffer;
+  try {
+    bytes = readFileSync(path);
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'error';
+    throw new InvalidArgumentError(
+      `The file ${JSON.stringify(path)} cannot be read (${code}). To start a text with @, write @@.`,
+    );
+  }
+  try {
+    return notEmpty(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+  } catch (error) {
+    if (error instanceof InvalidArgumentError) throw error;
+    throw new InvalidArgumentError(`The file ${JSON.stringify(path)} is not UTF-8. Save it as UTF-8.`);
+  }
+}
+
+function notEmpty(text: string): string {
+  if (text.trim() === '') throw new InvalidArgumentError('The text is empty.');
+  return text;
+}

@@ -1,0 +1,107 @@
+import { InvalidArgumentError } from 'commander';
+import { readMoment } from '../../campaign/moment.js';
+import { nearest } from '../../campaign/nearest.js';
+import type { Clock } from '../../clock.js';
+import { DURATION_FORM, parseDuration } from '../../duration.js';
+
+/** Parsers for option values. Each throws an error that says what is valid; commander adds the option's name. */
+
+/** A time, in ms since the epoch. */
+export function moment(text: string, clock: Clock): number {
+  const read = readMoment(text);
+  switch (read.kind) {
+    case 'moment':
+      return read.at;
+    case 'noTime':
+      throw new InvalidArgumentError(
+        `It is not a valid time. Use an ISO 8601 time with a time zone, such as ${example(clock())}.`,
+      );
+    case 'noSuchTime':
+      throw new InvalidArgumentError('This day or hour does not exist.');
+    case 'noZone': {
+      const { spelled } = read;
+      throw new InvalidArgumentError(
+        `It has no time zone. Write ${spelled}${offset(new Date(`${spelled}`))} for this machine's time, or ${spelled}Z for UTC.`,
+      );
+    }
+    case 'noSuchZone':
+      throw new InvalidArgumentError(
+        `This time zone does not exist. Use an ISO 8601 time with a time zone, such as ${example(clock())}.`,
+      );
+    default:
+      return read satisfies never;
+  }
+}
+
+function example(now: number): string {
+  const tomorrow = new Date(now + 86_400_000);
+  tomorrow.setHours(9, 0, 0, 0);
+  const two = (part: number): string => String(part).padStart(2, '0');
+  const date = `${tomorrow.getFullYear()}-${two(tomorrow.getMonth() + 1)}-${two(tomorrow.getDate())}`;
+  return `${date}T09:00${offset(tomorrow)}`;
+}
+
+/** This machine's offset from UTC at that time, `+02:00`. */
+function offset(at: Date): string {
+  const minutes = -at.getTimezoneOffset();
+  const two = (part: number): string => String(Math.floor(part)).padStart(2, '0');
+  return `${minutes < 0 ? '-' : '+'}${two(Math.abs(minutes) / 60)}:${two(Math.abs(minutes) % 60)}`;
+}
+
+/** A duration longer than zero, in ms. */
+export function duration(text: string): number {
+  const ms = parseDuration(text);
+  if (ms === undefined || ms === 0) throw new InvalidArgumentError(`Use ${DURATION_FORM}.`);
+  return ms;
+}
+
+/** A parser for whole numbers in a range. */
+export function wholeNumber(from: number, to: number): (text: string) => number {
+  return (text) => {
+    const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
+    if (value >= from && value <= to) return value;
+    throw new InvalidArgumentError(`Use a whole number from ${from} to ${to}.`);
+  };
+}
+
+/** A parser for one of a few names, in any case. */
+export function oneOf<Name extends string>(names: readonly Name[]): (text: string) => Name {
+  return (text) => {
+    const found = names.find((name) => name.toLowerCase() === text.toLowerCase());
+    if (found !== undefined) return found;
+    const meant = nearest(text, names);
+    throw new InvalidArgumentError(
+      `${meant === null ? '' : `Did you mean ${meant}? `}Use one of ${names.join(', ')}.`,
+    );
+  };
+}
+
+/** A parser for some of a few names, separated by commas; each counts once. */
+export function someOf<Name extends string>(names: readonly Name[]): (text: string) => readonly Name[] {
+  return (text) => {
+    const parts = commaSeparated(text);
+    if (parts.length === 0)
+      throw new InvalidArgumentError(`It is empty. Use one or more of ${names.join(', ')}.`);
+    return [...new Set(parts.map(oneOf(names)))];
+  };
+}
+
+/** At least one name; several are separated by commas. */
+export function someNames(text: string): readonly string[] {
+  const parts = commaSeparated(text);
+  if (parts.length === 0) throw new InvalidArgumentError('It is empty.');
+  return parts;
+}
+
+function commaSeparated(text: string): readonly string[] {
+  return text
+    .split(',')
+    .map((part) => part.trim())
+    .filter(Boolean);
+}
+
+/** A text that is not empty. */
+export function filled(text: string): string {
+  if (text.trim() === '') throw new InvalidArgumentError('It is empty.');
+  return text;
+}

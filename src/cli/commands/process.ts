@@ -1,0 +1,137 @@
+import { readFileSync } from 'node:fs';
+import { type Command, InvalidArgumentError } from 'commander';
+import { API_SCOPES } from '../../campaign/api-scopes.js';
+import { ROLES } from '../../recovery/roles.js';
+import type { SimulatorOptions } from '../../simulator/index.js';
+import type { Context } from '../context.js';
+import { action, examples } from './action.js';
+import { filled, someNames, someOf, wholeNumber } from './option-values.js';
+
+const verbs = () => import('../process.js');
+const CONCURRENCY = ['--concurrency <lanes>', 'lanes served at a time (default: 50)'] as const;
+
+/** `volley up` */
+export function addUp(program: Command, context: Context): void {
+  program
+    .command('up')
+    .summary('run everything on this machine')
+    .description(
+      'Runs everything on this machine: workers, the HTTP API, and, unless REDIS_URL is set, a Redis server with its data in .volley/. Other commands find that server from the same folder or below it.',
+    )
+    .option('--simulator', 'use a simulator instead of the service: needs no account and sends no messages')
+    .option(...CONCURRENCY, wholeNumber(1, 10_000))
+    .option('--no-http', 'without the HTTP API')
+    .addHelpText('after', examples('up --simulator', 'up'))
+    .action(action(context, () => import('../up.js'), 'up'));
+}
+
+/** `volley work` */
+export function addWork(program: Command, context: Context): void {
+  program
+    .command('work')
+    .summary('run a worker')
+    .description('Runs a worker in this process until you stop it. Any number of workers share the lanes.')
+    .option(
+      '--roles <roles>',
+      `what it does, separated by commas (default: ${ROLES.join(',')})`,
+      someOf(ROLES),
+    )
+    .option(...CONCURRENCY, wholeNumber(1, 10_000))
+    .addHelpText('after', examples('work', 'work --roles send --concurrency 200'))
+    .action(action(context, verbs, 'work'));
+}
+
+/** `volley serve` */
+export function addServe(program: Command, context: Context): void {
+  program
+    .command('serve')
+    .summary('serve the HTTP API')
+    .description(
+      'Serves the HTTP API at HTTP_HOST and HTTP_PORT until you stop it. It sends no messages; workers do. Clients need a key: see `volley keys`.',
+    )
+    .addHelpText('after', examples('serve'))
+    .action(action(context, verbs, 'serve'));
+}
+
+/** `volley keys create`, `list`, and `revoke` */
+export function addKeys(program: Command, context: Context): void {
+  const load = () => import('../keys.js');
+  const keys = program
+    .command('keys')
+    .summary('create and revoke keys for the HTTP API')
+    .description('Creates, lists, and revokes keys for the HTTP API. Only a digest of each key is stored.');
+  keys
+    .command('create')
+    .description('Creates a key and prints it. It is shown only once.')
+    .requiredOption('--name <name>', 'who uses it, for people', filled)
+    .requiredOption(
+      '--scope <scopes>',
+      'what it may do, separated by commas: read (view), send (create campaigns), operate (pause, cancel, resolve)',
+      someOf(API_SCOPES),
+    )
+    .option('--lane <lanes>', 'the only lanes it may use, separated by commas (default: all)', someNames)
+    .option('--json', 'print one JSON object')
+    .addHelpText('after', examples('keys create --name shop --scope read,send --lane default'))
+    .action(action(context, load, 'create'));
+  keys
+    .command('list')
+    .description('Lists the keys.')
+    .option('--json', 'print one JSON object')
+    .addHelpText('after', examples('keys list'))
+    .action(action(context, load, 'list'));
+  keys
+    .command('revoke')
+    .description('Revokes a key. Requests with it are refused from then on.')
+    .argument('<id>', 'as `keys list` shows it', filled)
+    .option('--json', 'print one JSON object')
+    .addHelpText('after', examples('keys revoke 0123456789ab'))
+    .action(action(context, load, 'revoke'));
+}
+
+/** `volley simulator` */
+export function addSimulator(program: Command, context: Context): void {
+  program
+    .command('simulator')
+    .summary('run a simulator of the service')
+    .description(
+      'Runs a simulator of the messaging and account services, to try things out: quotas, faults, and numbers that lead to each outcome. It sends no messages. Ctrl-C ends it with a summary.',
+    )
+    .option('--port <port>', 'the port to listen on (default: a free one)', wholeNumber(0, 65_535))
+    .option('--host <address>', 'the address to listen on (default: 127.0.0.1)', filled)
+    .option(
+      '--options <json|@file>',
+      'quotas, accounts, faults, and more; the README says where each option is described',
+      parseSimulatorOptions,
+      {},
+    )
+    .option('--json', 'print only the addresses, as one JSON object')
+    .addHelpText(
+      'after',
+      examples(`simulator --port 8090 --options '{"keys":[{"key":"demo","quota":100,"windowMs":60000}]}'`),
+    )
+    .action(action(context, verbs, 'simulate'));
+}
+
+function parseSimulatorOptions(value: string): SimulatorOptions {
+  try {
+    const text = value.startsWith('@') ? readFileSync(value.slice(1), 'utf8') : value;
+    return JSON.parse(text) as SimulatorOptions;
+  } catch (error) {
+    throw new InvalidArgumentError(
+      `Use JSON, or @ and the name of a JSON file: ${error instanceof Error ? error.message : error}.`,
+    );
+  }
+}
+
+/** `volley doctor` */
+export function addDoctor(program: Command, context: Context): void {
+  program
+    .command('doctor')
+    .summary('check everything Volley depends on')
+    .description(
+      'Checks everything Volley depends on and says how to fix what it finds. It sends nothing and does not log in. Exit code 1 if something does not work.',
+    )
+    .option('--json', 'print one JSON object')
+    .addHelpText('after', examples('doctor'))
+    .action(action(context, () => import('../doctor.js'), 'doctor'));
+}

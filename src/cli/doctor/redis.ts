@@ -1,0 +1,159 @@
+import type { Clock } from '../../clock.js';
+import { formatDuration } from '../../duration.js';
+import type { Redis } from '../../redis/connection.js';
+import { type Check, fail, ok, warn } from './check.js';
+
+/** BullMQ needs Redis 6.2. */
+const MIN_VERSION = [6, 2] as const;
+/** Clocks synchronised by NTP differ by less. */
+const MAX_SKEW_MS = 1_000;
+const MEMORY_NEARLY_FULL = 0.8;
+
+/** The facts about a Redis server that Volley depends on. */
+export interface RedisFacts {
+  /** Which node of a cluster it is. */
+  readonly node?: string;
+  readonly version: string;
+  /** Undefined if the server does not report it. */
+  readonly appendonly: string | undefined;
+  readonly appendfsync: string | undefined;
+  readonly eviction: string | undefined;
+  readonly usedMemory: number;
+  /** 0 means no limit. */
+  readonly maxMemory: number;
+  /** How far its clock is ahead of this machine's. */
+  readonly skewMs: number;
+}
+
+/** Reads the facts from the server, or from each master of a cluster. */
+export async function redisFacts(connection: Redis, clock: Clock): Promise<RedisFacts[]> {
+  if (!('nodes' in connection)) return [await factsOf(connection, clock)];
+  // A cluster client learns its nodes with the first command.
+  await connection.ping();
+  return Promise.all(
+    connection.nodes('master').map(async (node) => ({
+      ...(await factsOf(node, clock)),
+      node: `${node.options.host}:${node.options.port}`,
+    })),
+  );
+}
+
+async function factsOf(redis: Exclude<Redis, { nodes: unknown }>, clock: Clock): Promise<RedisFacts> {
+  const before = clock();
+  const [seconds, micros] = await redis.time();
+  const after = clock();
+  const info = String(await redis.info());
+  const field = (name: string): string | undefined => new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1];
+  const setting = async (name: string): Promise<string | undefined> => {
+    // Redis providers often forbid CONFIG.
+    const reply: unknown = await redis.config('GET', name).catch(() => []);
+    return Array.isArray(reply) && reply.length > 1 ? String(reply[1]) : undefined;
+  };
+  const aof = field('aof_enabled');
+  return {
+    version: field('redis_version') ?? '',
+    appendonly: aof === undefined ? await setting('appendonly') : aof === '1' ? 'yes' : 'no',
+    appendfsync: await setting('appendfsync'),
+    eviction: field('maxmemory_policy') ?? (await setting('maxmemory-policy')),
+    usedMemory: Number(field('used_memory') ?? 0),
+    maxMemory: Number(field('maxmemory') ?? 0),
+    skewMs: Math.round(Number(seconds) * 1_000 + Number(micros) / 1_000 - (before + after) / 2),
+  };
+}
+
+/** Checks the facts. For a cluster, each check shows its worst node. */
+export function checkRedis(nodes: readonly RedisFacts[]): Check[] {
+  return CHECKS.map((check) => {
+    const results = nodes.map((facts) => {
+      const result = check(facts);
+      return result.level === 'ok' || facts.node === undefined
+        ? result
+        : { ...result, found: `${facts.node}: ${result.found}` };
+    });
+    return (
+      results.find(({ level }) => level === 'fail') ??
+      results.find(({ level }) => level === 'warn') ??
+      results[0] ??
+      fail('Redis', 'no node answers', 'Check that the cluster is running.')
+    );
+  });
+}
+
+const CHECKS = [version, appendOnly, fsync, eviction, memory, clockSkew];
+
+function version({ version: found }: RedisFacts): Check {
+  const [major = 0, minor = 0] = found.split('.').map(Number);
+  const isEnough = major > MIN_VERSION[0] || (major === MIN_VERSION[0] && minor >= MIN_VERSION[1]);
+  return isEnough
+    ? ok('Redis version', found)
+    : fail('Redis version', found || 'not reported', `Upgrade to ${MIN_VERSION.join('.')} or later.`);
+}
+
+function appendOnly({ appendonly: found }: RedisFacts): Check {
+  const name = 'Redis append-only file';
+  if (found === 'yes') return ok(name, 'on');
+  if (found === undefined)
+    return warn(name, 'not reported by the server', 'Ask its provider. It must be on (appendonly yes).');
+  return warn(
+    name,
+    'off: after a restart, Redis has lost campaigns and the record of sent messages',
+    'Set appendonly yes, and run CONFIG REWRITE.',
+  );
+}
+
+function fsync({ appendonly, appendfsync: found }: RedisFacts): Check {
+  const name = 'Redis fsync';
+  if (found === 'always' && appendonly !== 'no')
+    return ok(name, 'always: everything that Redis confirmed is on disk');
+  if (found === undefined)
+    return warn(
+      name,
+      'not reported by the server',
+      'Ask its provider. Only appendfsync always loses nothing.',
+    );
+  if (appendonly === 'no')
+    return warn(name, 'nothing is written to disk', 'Set appendonly yes and appendfsync always.');
+  const lost = found === 'everysec' ? 'the last second' : 'what the system had not yet written';
+  return warn(
+    name,
+    `${found}: a power cut may lose ${lost}; requests that no surviving worker can replay get an unknown outcome`,
+    'Set appendfsync always.',
+  );
+}
+
+function eviction({ eviction: found }: RedisFacts): Check {
+  const name = 'Redis eviction';
+  if (found === 'noeviction') return ok(name, found);
+  if (found === undefined)
+    return warn(name, 'not reported by the server', 'Ask its provider. It must be noeviction.');
+  return fail(
+    name,
+    `${found}: a full server deletes keys, and messages may be sent twice`,
+    'Set maxmemory-policy noeviction.',
+  );
+}
+
+function memory({ usedMemory, maxMemory }: RedisFacts): Check {
+  const name = 'Redis memory';
+  const megabytes = (bytes: number): string => `${Math.ceil(bytes / 1_048_576)} MB`;
+  if (maxMemory === 0) return ok(name, `${megabytes(usedMemory)} used, no limit`);
+  const found = `${megabytes(usedMemory)} of ${megabytes(maxMemory)} used`;
+  return usedMemory / maxMemory < MEMORY_NEARLY_FULL
+    ? ok(name, found)
+    : warn(name, found, 'Raise maxmemory: a full server accepts no campaigns and settles no requests.');
+}
+
+function clockSkew({ skewMs }: RedisFacts): Check {
+  return skewCheck('clock of Redis', skewMs, MAX_SKEW_MS);
+}
+
+/** Checks how far another clock is ahead of this machine's. */
+export function skewCheck(name: string, skewMs: number, maxMs: number): Check {
+  const size = formatDuration(Math.abs(skewMs));
+  if (Math.abs(skewMs) <= maxMs) return ok(name, `within ${size} of this machine's`);
+  return warn(
+    name,
+    `${size} ${skewMs > 0 ? 'ahead of' : 'behind'} this machine's`,
+    'Synchronise both clocks with NTP: start times and quota windows depend on them.',
+  );
+}

@@ -1,0 +1,53 @@
+import { CommanderError } from 'commander';
+import { InputError, NotFoundError } from '../campaign/errors.js';
+import { ConfigError } from '../config/environment.js';
+import { EXIT, type ExitCode } from '../exit-codes.js';
+
+/** Ends a command. People read its message; `--json` adds `details`. */
+export class CliError extends Error {
+  override readonly name = 'CliError';
+  readonly exit: ExitCode;
+  /** Stable, for programs. */
+  readonly code: string;
+  readonly details: object;
+
+  constructor(exit: ExitCode, code: string, message: string, details: object = {}) {
+    super(message);
+    this.exit = exit;
+    this.code = code;
+    this.details = details;
+  }
+}
+
+/** An error in what was entered on the command line, or in a file it names. */
+export function badInput(message: string, details: object = {}): CliError {
+  return new CliError(EXIT.badInput, 'badInput', message, details);
+}
+
+/** How a failed command ends. */
+export interface Failure {
+  readonly exit: ExitCode;
+  readonly code: string;
+  /** Undefined if it has been printed already. */
+  readonly message: string | undefined;
+  readonly details: object;
+}
+
+/** The exit code and message for anything a command throws. Unexpected errors get exit code 1. */
+export function failureOf(error: unknown): Failure {
+  if (error instanceof CliError) return error;
+  if (error instanceof CommanderError) {
+    // Commander throws for --help and --version too, with exit code 0. It has printed its message itself.
+    const exit = error.exitCode === 0 ? EXIT.done : EXIT.badInput;
+    return { exit, code: error.code, message: undefined, details: {} };
+  }
+  const message = error instanceof Error ? error.message : String(error);
+  if (error instanceof NotFoundError) return { exit: EXIT.badInput, code: 'notFound', message, details: {} };
+  if (error instanceof ConfigError) {
+    return { exit: EXIT.badInput, code: 'config', message, details: { problems: error.problems } };
+  }
+  if (error instanceof InputError) {
+    return { exit: EXIT.badInput, code: 'badInput', message, details: {} };
+  }
+  return { exit: EXIT.failed, code: 'failed', message, details: {} };
+}

@@ -1,0 +1,114 @@
+import type { Config, LocalConfig } from '../config/index.js';
+import { loadDotEnv } from '../config/index.js';
+import { EXIT } from '../exit-codes.js';
+import { listenForStop, type ProcessOptions, runProcess, servingHttp, servingLanes } from '../lifecycle.js';
+import { ROLES, type Role } from '../recovery/roles.js';
+import type { SimulatorOptions } from '../simulator/index.js';
+import type { Context } from './context.js';
+import { badInput } from './errors.js';
+import { findLocal, findService, mustAnswer } from './open.js';
+import type { RunningSimulator } from './simulator-file.js';
+import { counted } from './text.js';
+
+/** How long requests in flight may take once the simulator is told to stop. */
+const SIMULATOR_DRAIN_MS = 2_000;
+
+/** `volley work` */
+export async function work(
+  context: Context,
+  { roles = ROLES, concurrency }: { roles?: readonly Role[]; concurrency?: number },
+): Promise<undefined> {
+  const { config, simulator } = await findService(context);
+  await mustAnswer(config.redisUrl);
+  await untilStopped(context, {
+    config,
+    role: roles.join('+'),
+    parts: [servingLanes(roles, concurrency)],
+    onReady: () =>
+      context.note(`Working (${roles.join(', ')}) for ${laneNames(config)}${simulated(simulator)}.`),
+  });
+}
+
+/** `volley serve` */
+export async function serve(context: Context): Promise<undefined> {
+  const { config, simulator } = await findLocal(context);
+  await mustAnswer(config.redisUrl);
+  await untilStopped(context, {
+    config,
+    role: 'http',
+    parts: [servingHttp],
+    onReady: (messages) => {
+      for (const message of messages) context.note(message);
+      context.note(`It serves ${laneNames(config)}${simulated(simulator)}.`);
+    },
+  });
+}
+
+const simulated = (simulator: RunningSimulator | undefined): string =>
+  simulator === undefined ? '' : '; a simulator stands in for the service, so no message is sent';
+
+/** Runs a process until Ctrl-C or SIGTERM, with its messages on standard error. */
+export async function untilStopped<Configuration extends Config | LocalConfig>(
+  context: Context,
+  options: Omit<ProcessOptions<Configuration>, 'environment' | 'stop'>,
+  stop = listenForStop(),
+): Promise<void> {
+  try {
+    await runProcess({
+      ...options,
+      environment: loadDotEnv(context.cwd, context.env),
+      stop,
+      onDraining: () => context.note('Stopping: finishing in-flight requests. Ctrl-C again stops at once.'),
+      onAbandoned: (error) => context.fail(error),
+    });
+  } finally {
+    stop.dispose();
+  }
+}
+
+/** `2 lanes (main, auto)` */
+export function laneNames({ lanes }: Config | LocalConfig): string {
+  return `${counted(lanes.length, 'lane')} (${lanes.map(({ name }) => name).join(', ')})`;
+}
+
+/** `volley simulator` */
+export async function simulate(
+  context: Context,
+  { host, port, options }: { host?: string; port?: number; options: SimulatorOptions },
+): Promise<undefined> {
+  const { SimulatorOptionsError, startSimulator } = await import('../simulator/index.js');
+  const stop = listenForStop();
+  try {
+    const simulator = await startSimulator({
+      ...options,
+      ...(host === undefined ? {} : { host }),
+      ...(port === undefined ? {} : { port }),
+    }).catch((error: unknown) => {
+      if (error instanceof SimulatorOptionsError) throw badInput(error.message);
+      if (!(error instanceof Error) || !('code' in error) || error.code !== 'EADDRINUSE') throw error;
+      throw badInput(
+        `Port ${port ?? options.port} is in use. Choose another with --port, or leave out --port to use a free one.`,
+      );
+    });
+    const { messagingBaseUrl, accountBaseUrl } = simulator;
+    context.print({
+      json: { messagingBaseUrl, accountBaseUrl },
+      lines: [`MESSAGING_BASE_URL=${messagingBaseUrl}`, `ACCOUNT_BASE_URL=${accountBaseUrl}`],
+      exit: EXIT.done,
+    });
+    const keys = (options.keys ?? [{ key: 'simulator-key' }]).flatMap((entry) =>
+      'key' in entry ? [entry.key] : [],
+    );
+    context.note(
+      `The simulator is running and sends no messages. Keys: ${keys.join(', ') || 'none'}. Ctrl-C ends it.`,
+    );
+    await stop.received;
+    await simulator.close(SIMULATOR_DRAIN_MS);
+    const { requests, recipients, duplicates, throttled } = simulator.summary();
+    context.note(
+      `Accepted ${requests} requests for ${recipients} recipients, ${duplicates} of them twice; answered ${throttled} with 429.`,
+    );
+  } finally {
+    stop.dispose();
+  }
+}

@@ -1,0 +1,89 @@
+import type { CampaignStatus } from '../campaign/views.js';
+import { formatDuration } from '../duration.js';
+import type { Ink } from './terminal.js';
+import { grouped, oneLine, until } from './text.js';
+
+/** What a campaign is doing, in a sentence, and what an operator has to do, if anything. */
+export function campaignSentence(status: CampaignStatus, now: number): { text: string; ink: Ink } {
+  const { id, blockedBy, recipients } = status;
+  switch (status.state) {
+    case 'importing':
+      return { text: 'Importing its list.', ink: 'dim' };
+    case 'completed':
+      return { text: `Completed${tookOf(status)}: every recipient is accounted for.`, ink: 'green' };
+    case 'cancelled':
+      if (status.endedAt !== null) return { text: 'Cancelled.', ink: 'yellow' };
+      break;
+    case 'scheduled':
+    case 'running':
+    case 'paused':
+      break;
+    default:
+      return status.state satisfies never;
+  }
+  const blocked = reasonText(blockedBy, now);
+  switch (status.waitingFor) {
+    case 'start':
+      return {
+        text: `Starts ${status.launchAt === null ? 'later' : until(status.launchAt, now)}.`,
+        ink: 'dim',
+      };
+    case 'workers':
+      return {
+        text: 'No worker is running, so nothing happens. Start one with `volley up` or `volley work`.',
+        ink: 'yellow',
+      };
+    case 'operator':
+      return {
+        text: `Paused${blocked === '' || blocked === 'paused' ? '' : `: ${blocked}`}. To resume it: volley resume ${id}`,
+        ink: 'yellow',
+      };
+    case 'resolve':
+      return {
+        text: `${recipients.unknown === 1 ? 'One recipient has' : `${grouped(recipients.unknown)} recipients have`} an unknown outcome. To settle them: volley resolve ${id} --abandon (or --accepted, --resend)`,
+        ink: 'magenta',
+      };
+    case 'lane':
+      return { text: laneText(status, blocked), ink: 'yellow' };
+    case 'permits':
+      return {
+        text: `Waiting for permits${blocked === '' ? '' : `: ${blocked}`}.${etaOf(status, now)}`,
+        ink: 'cyan',
+      };
+    case 'reports':
+      return { text: 'Everything is sent. Waiting for delivery reports.', ink: 'cyan' };
+    case null:
+      return {
+        text: `${status.state === 'cancelled' ? 'Cancelled. Finishing in-flight requests.' : 'Sending.'}${etaOf(status, now)}`,
+        ink: 'cyan',
+      };
+    default:
+      return status.waitingFor satisfies never;
+  }
+}
+
+function laneText({ lane, blockedBy }: CampaignStatus, blocked: string): string {
+  if (blockedBy === null) return `Lane ${lane} is paused. See: volley lanes`;
+  // A pause without an end lasts until an operator resumes the lane.
+  if (blockedBy.until !== null) return `Lane ${lane} is paused: ${blocked}.`;
+  return `Lane ${lane} is stopped: ${blocked.replace(/\.$/, '')}. To resume it: volley lane resume ${lane}`;
+}
+
+function reasonText(blockedBy: CampaignStatus['blockedBy'], now: number): string {
+  if (blockedBy === null) return '';
+  const { reason, until: end } = blockedBy;
+  const text = oneLine(reason);
+  // A pause may have ended a moment ago, before a worker has resumed the lane.
+  return end === null || Date.parse(end) <= now ? text : `${text}, until ${until(end, now)}`;
+}
+
+function etaOf({ eta }: CampaignStatus, now: number): string {
+  return eta === null
+    ? ''
+    : ` Last message ${Date.parse(eta) <= now ? 'at any moment' : `about ${until(eta, now)}`}.`;
+}
+
+function tookOf({ launchAt, endedAt }: CampaignStatus): string {
+  if (launchAt === null || endedAt === null) return '';
+  return ` in ${formatDuration(Date.parse(endedAt) - Date.parse(launchAt))}`;
+}

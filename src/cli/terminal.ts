@@ -1,0 +1,59 @@
+import { styleText } from 'node:util';
+
+/** A colour, or a weight. */
+export type Ink = Parameters<typeof styleText>[0];
+
+/** Colours a text, or leaves it as it is. */
+export type Paint = (ink: Ink, text: string) => string;
+
+/** Leaves every text as it is. */
+export const unpainted: Paint = (_ink, text) => text;
+
+/** Colours for a stream: only on a terminal that has them, and not under `NO_COLOR` (https://no-color.org). */
+export function paintFor(
+  stream: NodeJS.WriteStream,
+  env: Readonly<Record<string, string | undefined>>,
+): Paint {
+  if (stream.isTTY !== true || env['NO_COLOR'] || env['TERM'] === 'dumb') return unpainted;
+  return (ink, text) => (text === '' ? '' : styleText(ink, text, { validateStream: false }));
+}
+
+/** The part of a terminal's stream that drawing needs. */
+export interface Canvas {
+  readonly rows?: number;
+  write(text: string): unknown;
+}
+
+/** A picture that is drawn over itself. */
+export interface LivePicture {
+  draw(lines: readonly string[]): void;
+  /** Leaves the last picture on the screen and shows the cursor again. */
+  end(): void;
+}
+
+const HIDE_CURSOR = '\u001b[?25l';
+const SHOW_CURSOR = '\u001b[?25h';
+/** The terminal cuts a line that is too long; a wrapped line would push the picture down at each drawing. */
+const NO_WRAP = '\u001b[?7l';
+const WRAP = '\u001b[?7h';
+const CLEAR_REST_OF_LINE = '\u001b[K';
+const CLEAR_BELOW = '\u001b[J';
+
+/** Draws on a terminal. Lines beyond its height are left out, because the cursor cannot move above the first row. */
+export function createLivePicture(canvas: Canvas): LivePicture {
+  let height = 0;
+  return {
+    draw(lines) {
+      const shown = lines.slice(0, Math.max(1, (canvas.rows ?? 24) - 1));
+      const up = height === 0 ? '' : `\u001b[${height}A\r`;
+      const text = shown.map((line) => `${line}${CLEAR_REST_OF_LINE}\n`).join('');
+      // In one write, so that the terminal never shows half a picture.
+      canvas.write(`${HIDE_CURSOR}${NO_WRAP}${up}${text}${CLEAR_BELOW}${WRAP}`);
+      height = shown.length;
+    },
+    end() {
+      if (height > 0) canvas.write(SHOW_CURSOR);
+      height = 0;
+    },
+  };
+}

@@ -1,0 +1,4 @@
+/** What a worker does: `send` sends requests, `follow-up` polls their delivery status. */
+export type Role = 'send' | 'follow-up';
+/** Every role, in the order of a campaign. */
+export const ROLES: readonly Role[] = ['send', 'follow-up'];

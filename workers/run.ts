@@ -1,0 +1,34 @@
+import { type Config, type Environment, type LocalConfig, loadDotEnv } from '../src/config/index.js';
+import { EXIT } from '../src/exit-codes.js';
+import { InputError } from '../src/index.js';
+import { listenForStop, type Part, runProcess } from '../src/lifecycle.js';
+
+/**
+ * Runs one part as a process of its own. Exit codes: 0 after a drain, 2 for an invalid configuration, 1 for any other
+ * failure or when a second signal ends the drain.
+ */
+export async function run<Configuration extends Config | LocalConfig>(
+  role: string,
+  load: (environment: Environment) => Configuration,
+  part: Part<Configuration>,
+): Promise<void> {
+  const environment = loadDotEnv(process.cwd());
+  let config: Configuration;
+  try {
+    config = load(environment);
+  } catch (error) {
+    return refuse(error instanceof Error ? error.message : String(error));
+  }
+  const stop = listenForStop(() => process.exit(EXIT.failed));
+  try {
+    await runProcess({ config, environment, role, parts: [part], stop });
+  } catch (error) {
+    if (!(error instanceof InputError)) throw error;
+    refuse(error.message);
+  }
+}
+
+function refuse(message: string): void {
+  process.stderr.write(`${message}\n`);
+  process.exitCode = EXIT.badInput;
+}

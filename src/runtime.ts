@@ -6,27 +6,32 @@ import { createEvents, type Events } from './events/events.js';
 import { createSubscriptionClient } from './gateway/subscriptions.js';
 import { discardImport } from './import/discard-import.js';
 import { openSuppressionList } from './import/suppression-list.js';
+import { campaignCommands } from './lane/campaign-commands.js';
 import { openTokenSources } from './lane/credentials.js';
 import { type Lane, openLane } from './lane/lane.js';
-import { createDesk } from './lane/lane-service.js';
+import { laneCommands } from './lane/lane-commands.js';
+import { laneFinder } from './lane/lane-finder.js';
 import type { Queues } from './lane/queues.js';
 import { coalesced } from './lane/single-flight.js';
+import { wakeLane } from './lane/wake.js';
 import { notificationService } from './notifications/notification-service.js';
 import { suppression as openSuppression } from './recipients/suppression.js';
 import { roster as openRoster } from './recovery/heartbeats.js';
 import { removeCampaign } from './recovery/retention.js';
-import { wakeLane } from './recovery/sweep.js';
 import { connect } from './redis/connection.js';
 import { fixedDurability, watchDurability } from './redis/durability.js';
 import { keyNames } from './redis/keys.js';
 import { withUnavailableErrors } from './redis/unavailable.js';
 import { untilAnswered } from './redis/until-answered.js';
 import { watchConnection } from './redis/watch.js';
+import { createCampaignReader } from './reporting/campaign-reader.js';
 import { createEventFeed } from './reporting/event-feed.js';
 import { eventLog } from './reporting/event-log.js';
 import { findRecipients } from './reporting/find-recipient.js';
 import { createFleetReader } from './reporting/fleet-snapshot.js';
 import { reportRows } from './reporting/report.js';
+import { laneStatus } from './reporting/status.js';
+import { resolveUnknown } from './sending/resolve-unknown.js';
 import type { Volley, Workers } from './volley.js';
 
 export { RedisUnavailableError } from './redis/unavailable.js';
@@ -124,7 +129,13 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
     removeCampaign: (lane: string, id: string) => removeCampaign(redis, keys, lane, id),
   };
   const deps = { redis, keys, config, lanes, events, suppression, launched, clock: systemClock, random };
-  const desk = lazily(() => createDesk({ redis, keys, lanes, wakers, roster, events }));
+  const finder = laneFinder(redis, keys, lanes);
+  const statuses = createCampaignReader({ redis, keys, lanes, finder, roster });
+  const commands = lazily(() => ({
+    ...campaignCommands(finder, wakers, events),
+    ...laneCommands(finder, wakers, events),
+    resolve: resolveUnknown(redis, keys, finder, wakers),
+  }));
   const fleet = lazily(() =>
     createFleetReader({ redis, keys, lanes, wakers, roster, monotonic: monotonicClock }),
   );
@@ -140,18 +151,18 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
     events,
     enqueue: async (input) => (await import('./import/import-campaign.js')).importCampaign(deps, input),
     preview: async (input) => (await import('./import/import-campaign.js')).previewCampaign(deps, input),
-    status: (id) => desk().status(id),
-    list: (listed) => desk().list(listed),
-    page: (wanted) => desk().page(wanted),
-    laneOf: (id) => desk().laneOf(id),
-    pause: (id) => desk().pause(id),
-    resume: (id) => desk().resume(id),
-    cancel: (id) => desk().cancel(id),
-    resolve: (id, resolution) => desk().resolve(id, resolution),
-    finished: (id, finished) => desk().finished(id, finished),
-    lanes: () => desk().lanes(),
-    pauseLane: (name) => desk().pauseLane(name),
-    resumeLane: (name) => desk().resumeLane(name),
+    status: (id) => statuses.status(id),
+    list: (listed) => statuses.list(listed),
+    page: (wanted) => statuses.page(wanted),
+    laneOf: async (id) => (await finder.of(id)).name,
+    pause: (id) => commands().pause(id),
+    resume: (id) => commands().resume(id),
+    cancel: (id) => commands().cancel(id),
+    resolve: (id, resolution) => commands().resolve(id, resolution),
+    finished: (id, finished) => statuses.finished(id, finished),
+    lanes: () => Promise.all([...lanes.values()].map(async (lane) => laneStatus(lane, await lane.look()))),
+    pauseLane: (name) => commands().pauseLane(name),
+    resumeLane: (name) => commands().resumeLane(name),
     report: (id, options) => reportRows(redis, keys, id, options),
     find: (number, options) => findRecipients(deps, number, options),
     suppression: withUnavailableErrors(openSuppressionList(deps)),

@@ -11,24 +11,11 @@ import type { RecipientFinder } from './reporting/find-recipient.js';
 import type { FleetReader } from './reporting/fleet-snapshot.js';
 import type { Reports } from './reporting/report.js';
 
+import type { Resolution, ResolveOutcome } from './sending/resolve-unknown.js';
+
 export type { TokenCache } from './auth/token-cache.js';
 export type { TokenState } from './auth/token-state.js';
-
-/** How to settle requests with an unknown outcome. */
-export interface Resolution {
-  /** `resend` them at the risk of sending a message twice, `abandon` them, or treat them as `accepted`. */
-  readonly as: 'resend' | 'abandon' | 'accepted';
-  /** Only this request, by the reference that the status and the report show; default all of the campaign. */
-  readonly request?: string | undefined;
-}
-
-/** How many requests, and recipients of them, were settled. */
-export interface ResolveOutcome {
-  readonly requests: number;
-  readonly recipients: number;
-  /** Requests left unchanged because a worker may still be about to send them, and until when; null if there are none. */
-  readonly tooEarly: { readonly requests: number; readonly until: string } | null;
-}
+export type { Resolution, ResolveOutcome } from './sending/resolve-unknown.js';
 
 /** Worker stages running in this process. */
 export interface Workers {

@@ -2,22 +2,26 @@ import type { Clock } from './clock.js';
 import { type Config, sharedSettings } from './config/index.js';
 import type { Events } from './events/events.js';
 import { followUpTurn } from './follow-up/follow-up.js';
+import { openRequests } from './follow-up/requests.js';
 import type { MessagingClient } from './gateway/messaging.js';
 import { timed } from './gateway/timed-client.js';
+import { campaignContent } from './lane/campaign-content.js';
 import type { Lane } from './lane/lane.js';
 import { type Stage, startStageWorker, type Wakers } from './lane/queues.js';
 import type { TokenSource } from './lane/token-source.js';
 import type { TurnEnd, TurnOptions } from './lane/turn.js';
+import { wakeLane } from './lane/wake.js';
 import { matchStore } from './notifications/match-store.js';
 import { ROLES, type Role, type Roster } from './recovery/heartbeats.js';
-import { reassert } from './recovery/replay-claims.js';
-import { type SweepOptions, startSweep, wakeLane } from './recovery/sweep.js';
+import { laneCrew } from './recovery/recovery-barrier.js';
+import { replayClaims } from './recovery/replay-claims.js';
+import { type SweepOptions, startSweep } from './recovery/sweep.js';
 import type { Redis } from './redis/connection.js';
 import type { Durability } from './redis/durability.js';
 import type { Keys } from './redis/keys.js';
 import { onConnected } from './redis/watch.js';
-import { manuscripts } from './sending/messages.js';
-import { createMemory } from './sending/recent-claims.js';
+import { openMessages } from './sending/messages.js';
+import { recentClaims } from './sending/recent-claims.js';
 import { sendTurn } from './sending/send.js';
 import type { Workers } from './volley.js';
 
@@ -53,22 +57,24 @@ export function work(options: WorkOptions): Workers {
   const { durability } = options;
   const self = { process: options.roster.name(), lossMs: () => durability.lossMs };
   const perLane = new Map(
-    [...lanes.values()].map((lane) => [
-      lane.name,
-      {
-        lane,
-        messaging: timed(options.messaging, lane.name, events, monotonic),
-        memory: createMemory(monotonic, self),
-        manuscripts: manuscripts(redis, keys, lane),
-        matches: matchStore(redis, keys, lane.name),
-      },
-    ]),
+    [...lanes.values()].map((lane) => {
+      const content = campaignContent(lane);
+      return [
+        lane.name,
+        {
+          lane,
+          client: timed(options.messaging, lane.name, events, monotonic),
+          recent: recentClaims(monotonic, self, (recent) => replayClaims(lane, recent)),
+          messages: openMessages(lane, content, options.areSuppressed),
+          requests: openRequests(lane, content),
+          matches: matchStore(redis, keys, lane.name),
+        },
+      ];
+    }),
   );
-  const crews = [...perLane.values()].map(({ lane, memory }) => ({
-    lane,
-    memory,
+  const crews = [...perLane.values()].map(({ lane, recent }) => ({
     async say(word: 'join' | 'attend' | 'leave'): Promise<void> {
-      lane.tell(await lane.crew[word](memory.hand));
+      lane.tell(await laneCrew(lane)[word](recent.self));
     },
   }));
   const entry = roles.includes('send') ? 'join' : 'attend';
@@ -81,32 +87,17 @@ export function work(options: WorkOptions): Workers {
     (stage: Stage) =>
     async (name: string, signal: AbortSignal): Promise<TurnEnd> => {
       const own = perLane.get(name);
-      const tokenSource = tokenSources.get(name);
+      const tokens = tokenSources.get(name);
       // Another process of the fleet may know lanes that this one does not; its job is left for that one.
-      if (own === undefined || tokenSource === undefined)
+      if (own === undefined || tokens === undefined)
         return { kind: 'later', inMs: 5_000, why: 'waiting', requests: 0 };
-      const { lane, messaging, memory, matches, manuscripts: texts } = own;
-      const turn: TurnOptions = {
-        monotonic,
-        turnMs: TURN_MS,
-        waitHereMs: WAIT_HERE_MS,
-        inFlight: lane.rules.inFlight,
-        signal,
-      };
-      if (stage === 'poll')
-        return followUpTurn({ messaging, events, matches }, lane, tokenSource, texts, memory, turn);
+      const { lane } = own;
+      const turn: TurnOptions = { turnMs: TURN_MS, waitHereMs: WAIT_HERE_MS, signal };
+      if (stage === 'poll') return followUpTurn(lane, { ...own, tokens, events }, turn);
       await joined;
-      const { areSuppressed } = options;
       const failed = (of: string, error: Error): void =>
         events.emit({ type: 'turn.failed', lane: of, kind: stage, error });
-      const end = await sendTurn(
-        { messaging, monotonic, areSuppressed, failed },
-        lane,
-        tokenSource,
-        texts,
-        memory,
-        turn,
-      );
+      const end = await sendTurn(lane, { ...own, tokens, failed }, turn);
       // What was sent wants to be followed up; the sweep would see to it too, only later.
       if (end.requests > 0) await wakeLane(lane, wakers);
       return end;
@@ -120,7 +111,7 @@ export function work(options: WorkOptions): Workers {
   const leave = options.roster.enter(self.process, roles, sharedSettings(options.config));
   // A connection that comes back may be to a server that has lost what it was told last.
   const onReady = (): void => {
-    for (const { lane, memory } of crews) memory.telling(reassert(lane, memory));
+    for (const { recent } of perLane.values()) recent.replay();
   };
   const unwatch = onConnected(redis, onReady);
 

@@ -27,3 +27,10 @@ export type RecipientState = (typeof RECIPIENT_STATES)[number];
 export function isDeliveryStatus(text: unknown): text is DeliveryStatus {
   return DELIVERY_STATUSES.some((status) => status === text);
 }
+
+/** The letter of each status that the service reports; campaign.lua knows them by their states. */
+export const STATUS_LETTER: Readonly<Record<DeliveryStatus, string>> = {
+  DeliveredToNetwork: 'N',
+  DeliveredToTerminal: 'T',
+  DeliveryImpossible: 'I',
+};

@@ -2,44 +2,29 @@
   claim-poll: takes the requests of a lane that are due to be asked about, each with a permit. Those never asked about
   go first, the oldest foremost. What is taken is pushed forward, so that a poller's death only repeats the poll.
 
-  KEYS[1] laneKey       hash: gate and ledger
-  KEYS[2] windowKey     string: ring of the window
-  KEYS[3] claimsKey     hash: claim number -> send in flight
-  KEYS[4] pollsKey      hash: claim number -> poll in flight
-  KEYS[5] runningKey    sorted set: campaigns that have something to send
-  KEYS[6] unpolledKey   sorted set: request never polled -> when it is due, ms
-  KEYS[7] polledKey     sorted set: request polled before -> when it is due, ms
-  ARGV[1] rulesJson     the lane's rules
-  ARGV[2] turn          name of the turn
-  ARGV[3] call          number of the call in the turn, from 1
-  ARGV[4] want          at most so many requests
-  ARGV[5] seen          the highest claim number that the caller knows of this lane
-  ARGV[6] process       who claims, or '' for nobody in particular
-  ARGV[7] given         time in ms, or '' for the server's
-  Returns               why there is no more now, when to ask again (ms; 0: when woken), the time, events, claims…
+  KEYS  lane       hash: gate and ledger
+        window     string: ring of the window
+        claims     hash: claim number -> send in flight
+        polls      hash: claim number -> poll in flight
+        running    sorted set: campaigns that have something to send
+        unpolled   sorted set: request never polled -> when it is due, ms
+        polled     sorted set: request polled before -> when it is due, ms
+  ARGV  rules      JSON: the lane's rules
+        turn       name of the turn
+        call       number: number of the call in the turn, from 1
+        want       number: at most so many requests
+        seen       number: the highest claim number that the caller knows of this lane
+        process    who claims, or '' for nobody in particular
+        time       ms, or '' for the server's
+  Returns  why there is no more now, when to ask again (ms; 0: when woken), the time, events, claims…
 ]]
 -- @include ../redis/clock.lua
 -- @include ../lane/ledger.lua
 -- @include ../lane/gate.lua
 -- @include ../lane/turn.lua
 -- @include ../lane/workers.lua
-local laneKey = KEYS[1]
-local windowKey = KEYS[2]
-local claimsKey = KEYS[3]
-local pollsKey = KEYS[4]
-local runningKey = KEYS[5]
-local unpolledKey = KEYS[6]
-local polledKey = KEYS[7]
-local rulesJson = ARGV[1]
-local turn = ARGV[2]
-local call = tonumber(ARGV[3])
-local want = tonumber(ARGV[4])
-local seen = tonumber(ARGV[5])
-local process = ARGV[6]
-local given = ARGV[7]
 
-local rules = cjson.decode(rulesJson)
-local lane, now = lane_load(laneKey, given)
+local lane, now = lane_load(laneKey, time)
 local events = {}
 
 local inFlight = { send = redis.call('HLEN', claimsKey), poll = redis.call('HLEN', pollsKey) }

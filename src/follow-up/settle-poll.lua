@@ -2,46 +2,32 @@
   settle-poll: what polls have told. A final status beats what is not final, whatever the order; what contradicts a
   final one is counted and not applied. After the deadline a poll that was answered ends the follow-up: `unconfirmed`.
 
-  KEYS[1] laneKey       hash: gate and ledger
-  KEYS[2] windowKey     string: ring of the window
-  KEYS[3] claimsKey     hash: claim number -> send in flight
-  KEYS[4] pollsKey      hash: claim number -> poll in flight
-  KEYS[5] statesKey     hash: campaign -> its mutable part, JSON
-  KEYS[6] unpolledKey   sorted set: request never polled -> when it is due, ms
-  KEYS[7] polledKey     sorted set: request polled before -> when it is due, ms
-  KEYS[8] endedKey      sorted set: campaign -> when it ended, ms
-  KEYS[9] lapsingKey    sorted set: campaign -> when what is planned lapses, ms
-  KEYS[10..] entryKeys  two an entry: statuses of its campaign, records of its request; with notifications first how these
-                        stand, and a third an entry: where its request's id is looked up
-  ARGV[1] rulesJson     the lane's rules
-  ARGV[2] entriesJson   [{ n, c, f, as, letters, id, reason, retryAfter, d }, …]; a letter '-' tells nothing; id: what was
-                        asked about; d: digest of it, with notifications
-  ARGV[3] jitter        chance, 0 to 1
-  ARGV[4] given         time in ms, or '' for the server's
-  Returns               the number of entries that were settled, events
+  KEYS  lane         hash: gate and ledger
+        window       string: ring of the window
+        claims       hash: claim number -> send in flight
+        polls        hash: claim number -> poll in flight
+        states       hash: campaign -> its mutable part, JSON
+        unpolled     sorted set: request never polled -> when it is due, ms
+        polled       sorted set: request polled before -> when it is due, ms
+        ended        sorted set: campaign -> when it ended, ms
+        lapsing      sorted set: campaign -> when what is planned lapses, ms
+        callback   hash: state of the notifications
+  KEYS+ entries    per settlement: statuses of its campaign, records of its request; with notifications also the index of
+                   its request id
+  ARGV  rules        JSON: the lane's rules
+        entries      JSON: [{ n, c, f, as, letters, id, reason, retryAfter, d }, …]; a letter '-' tells nothing; id: what was
+                     asked about; d: digest of it, with notifications
+        jitter       number: chance, 0 to 1
+        time         ms, or '' for the server's
+  Returns  the number of entries that were settled, events
 ]]
 -- @include ../redis/clock.lua
 -- @include ../lane/ledger.lua
 -- @include ../lane/gate.lua
 -- @include ../lane/campaign.lua
 -- @include ../lane/settle.lua
-local laneKey = KEYS[1]
-local windowKey = KEYS[2]
-local claimsKey = KEYS[3]
-local pollsKey = KEYS[4]
-local statesKey = KEYS[5]
-local unpolledKey = KEYS[6]
-local polledKey = KEYS[7]
-local endedKey = KEYS[8]
-local lapsingKey = KEYS[9]
-local rulesJson = ARGV[1]
-local entriesJson = ARGV[2]
-local jitter = tonumber(ARGV[3])
-local given = ARGV[4]
 
-local rules = cjson.decode(rulesJson)
-local lane, now = lane_load(laneKey, given)
-local entries = cjson.decode(entriesJson)
+local lane, now = lane_load(laneKey, time)
 local events, numbers = {}, {}
 for i, entry in ipairs(entries) do numbers[i] = string.format('%.0f', entry.n) end
 local claims = redis.call('HMGET', pollsKey, unpack(numbers))
@@ -62,15 +48,15 @@ for i, raw in ipairs(claims) do
   end
 end
 local campaigns = campaigns_load(statesKey, ids)
-local settled, base, each = 0, rules.notify and 10 or 9, rules.notify and 3 or 2
-local isHeard = rules.notify and notifications_are_heard(KEYS[base], rules, now)
+local settled, each = 0, rules.notify and 3 or 2
+local isHeard = rules.notify and notifications_are_heard(callbackKey, rules, now)
 
 for i, entry in ipairs(entries) do
   local claim = claims[i]
   local c = claim and campaigns[claim.c]
   if c then
-    local place = base + each * (i - 1)
-    local id, statusesKey, recordsKey = claim.c, KEYS[place + 1], KEYS[place + 2]
+    local place = each * (i - 1)
+    local id, statusesKey, recordsKey = claim.c, entry_key(place + 1), entry_key(place + 2)
     local member = string.format('%s:%.0f', id, claim.f)
     local before, as, spent = gate_note(lane), entry.as, 1
     local count, sentAt, reason, requestId = record_read(recordsKey, claim.f)
@@ -93,7 +79,7 @@ for i, entry in ipairs(entries) do
           record_write(recordsKey, claim.f, count, sentAt, now, why ~= '' and why or reason, requestId)
         end
       end
-      if rules.notify and entry.d and isOf and not isAwaited then redis.call('HDEL', KEYS[place + 3], entry.d) end
+      if rules.notify and entry.d and isOf and not isAwaited then redis.call('HDEL', entry_key(place + 3), entry.d) end
       local wasFirst = redis.call('ZREM', unpolledKey, member) == 1
       if wasFirst then
         -- The first poll is moved to where four in five requests are final when it asks. Only one that asked at about that

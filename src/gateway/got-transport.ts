@@ -11,9 +11,9 @@ export interface HttpRequest {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
   /** Nothing is written after this moment of `performance.now()`, nor after the timeout. */
-  readonly latest?: number;
+  readonly notAfter?: number;
 }
 
 /** Puts each request on the wire at most once and says how it ended; `exchange` never throws. */
@@ -62,8 +62,8 @@ export function gotTransport({ timeoutMs, maxSockets }: TransportSettings): Tran
   });
 
   return {
-    async exchange({ method, url, headers, body, signal, latest = Number.POSITIVE_INFINITY }) {
-      const until = Math.min(latest, performance.now() + timeoutMs);
+    async exchange({ method, url, headers, body, signal, notAfter = Number.POSITIVE_INFINITY }) {
+      const until = Math.min(notAfter, performance.now() + timeoutMs);
       let begun: Request | undefined;
       try {
         if (signal?.aborted) throw new AbortedError();

@@ -2,6 +2,7 @@ import { checkSender } from '../campaign/sender.js';
 import { type Clock, systemClock } from '../clock.js';
 import { senderSegment, telAddress } from './address.js';
 import { type PollOutcome, pollOutcome, type SendOutcome, sendOutcome } from './outcome.js';
+import type { Permit } from './permit.js';
 import { createTransport } from './transport.js';
 
 /** One text to several numbers (interface page, OutboundRequest). */
@@ -24,25 +25,19 @@ interface MessagingSettings {
   readonly maxSockets?: number;
 }
 
-/** When a request must leave at the latest, and a signal that ends it early. */
-export interface RequestDeadline {
-  /** Nothing is written after this moment of `performance.now()`, nor after the timeout. */
-  readonly latest?: number;
-  readonly signal?: AbortSignal;
-}
-
 /**
  * The messaging area of the interface. Network and service errors are returned as outcomes; nothing throws. Each call puts at
  * most one request on the wire. Aborting the signal ends it as `notSent` or `unknown`, whichever is true.
  */
 export interface MessagingClient {
-  send(request: SendRequest, token: string, deadline?: RequestDeadline): Promise<SendOutcome>;
+  send(request: SendRequest, token: string, permit: Permit, signal?: AbortSignal): Promise<SendOutcome>;
   /** `sender` exactly as passed to `send`; `requestId` from its outcome. */
   deliveryInfos(
     sender: string,
     requestId: string,
     token: string,
-    deadline?: RequestDeadline,
+    permit: Permit,
+    signal?: AbortSignal,
   ): Promise<PollOutcome>;
   /** Closes the idle connections. */
   close(): void;
@@ -56,7 +51,7 @@ export function createMessagingClient({
   const transport = createTransport(settings);
 
   return {
-    async send(request, token, deadline) {
+    async send(request, token, permit, signal) {
       const sender = checkSender(request.sender);
       if (sender.kind === 'invalid') return { kind: 'refused', reason: sender.reason };
       const exchange = await transport.exchange({
@@ -64,16 +59,18 @@ export function createMessagingClient({
         path: `/outbound/${senderSegment(request.sender)}/requests`,
         headers: { authorization: `Bearer ${token}` },
         body: sendBody(request),
-        ...deadline,
+        notAfter: permit.notAfter,
+        signal,
       });
       return sendOutcome(exchange, request.recipients, { now: clock(), secrets: [token, request.text] });
     },
-    async deliveryInfos(sender, requestId, token, deadline) {
+    async deliveryInfos(sender, requestId, token, permit, signal) {
       const exchange = await transport.exchange({
         method: 'GET',
         path: `/outbound/${senderSegment(sender)}/requests/${encodeURIComponent(requestId)}/deliveryInfos`,
         headers: { authorization: `Bearer ${token}` },
-        ...deadline,
+        notAfter: permit.notAfter,
+        signal,
       });
       return pollOutcome(exchange, { now: clock(), secrets: [token] });
     },

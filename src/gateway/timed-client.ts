@@ -21,9 +21,8 @@ export function timed(
     return outcome;
   };
   return {
-    send: (request, token, deadline) => measured('send', messaging.send(request, token, deadline)),
-    deliveryInfos: (sender, id, token, deadline) =>
-      measured('poll', messaging.deliveryInfos(sender, id, token, deadline)),
+    send: (...request) => measured('send', messaging.send(...request)),
+    deliveryInfos: (...poll) => measured('poll', messaging.deliveryInfos(...poll)),
     close: () => messaging.close(),
   };
 }

@@ -12,9 +12,9 @@ interface HttpRequest {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
   /** Nothing is written after this moment of `performance.now()`, nor after the timeout. */
-  readonly latest?: number;
+  readonly notAfter?: number;
 }
 
 /** Puts each request on the wire at most once and returns how it ended; `exchange` never throws. */
@@ -71,8 +71,8 @@ export function createTransport({
   });
 
   return {
-    async exchange({ method, path, headers, body, signal, latest = Number.POSITIVE_INFINITY }) {
-      const until = Math.min(latest, performance.now() + timeoutMs);
+    async exchange({ method, path, headers, body, signal, notAfter = Number.POSITIVE_INFINITY }) {
+      const until = Math.min(notAfter, performance.now() + timeoutMs);
       let begun: Request | undefined;
       let certificateExpiredOn: string | undefined;
       try {

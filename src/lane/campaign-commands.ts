@@ -1,15 +1,20 @@
 import { InputError, NotFoundError } from '../campaign/errors.js';
 import type { Events } from '../events/events.js';
-import { wakeLane } from '../recovery/sweep.js';
-import type { Volley } from '../volley.js';
 import type { LaneFinder } from './lane-finder.js';
 import type { Wakers } from './queues.js';
+import { wakeLane } from './wake.js';
 
 /** What an operator orders of a campaign as a whole. */
-export type CampaignOrders = Pick<Volley, 'pause' | 'resume' | 'cancel'>;
+export interface CampaignCommands {
+  /** After it returns, no request of the campaign starts but those it counts as in flight. */
+  pause(id: string): Promise<{ inFlight: number }>;
+  resume(id: string): Promise<void>;
+  /** After it returns, no request of the campaign starts but those it counts as in flight. `cancelled`: recipients. */
+  cancel(id: string): Promise<{ inFlight: number; cancelled: number }>;
+}
 
 /** Takes orders; they are kept by every process, because they are given to Redis. */
-export function campaignOrders(finder: LaneFinder, wakers: Wakers, events: Events): CampaignOrders {
+export function campaignCommands(finder: LaneFinder, wakers: Wakers, events: Events): CampaignCommands {
   const command = async (id: string, word: 'pause' | 'resume' | 'cancel') => {
     const lane = await finder.of(id);
     const done = await lane.commands.campaign(word, id);

@@ -1,41 +1,29 @@
 --[[
   command-campaign: an operator's word on a campaign: pause, resume or cancel. Once it has returned, no claim takes
   anything of a campaign that is paused or cancelled.
-  KEYS[1] laneKey       hash: gate and ledger
-  KEYS[2] claimsKey     hash: claim number -> send in flight
-  KEYS[3] runningKey    sorted set: campaign -> virtual start
-  KEYS[4] scheduledKey  sorted set: campaign -> time of its launch, ms
-  KEYS[5] statesKey     hash: campaign -> its mutable part, JSON
-  KEYS[6] endedKey      sorted set: campaign -> when it ended, ms
-  KEYS[7] lapsingKey    sorted set: campaign -> when what is planned lapses, ms
-  ARGV[1] rulesJson     the lane's rules
-  ARGV[2] command       pause, resume or cancel
-  ARGV[3] id            the campaign
-  ARGV[4] reason        why it is paused, for people
-  ARGV[5] given         time in ms, or '' for the server's
-  Returns               done, missing, or the state that forbids it; sends in flight; recipients cancelled; events;
-                        1 if it is in another state now than before
+
+  KEYS  lane       hash: gate and ledger
+        claims     hash: claim number -> send in flight
+        running    sorted set: campaign -> virtual start
+        scheduled  sorted set: campaign -> time of its launch, ms
+        states     hash: campaign -> its mutable part, JSON
+        ended      sorted set: campaign -> when it ended, ms
+        lapsing    sorted set: campaign -> when what is planned lapses, ms
+  ARGV  rules      JSON: the lane's rules
+        command    pause, resume or cancel
+        id         the campaign
+        reason     why it is paused, for people
+        time       ms, or '' for the server's
+  Returns  done, missing, or the state that forbids it; sends in flight; recipients cancelled; events;
+           1 if it is in another state now than before
 ]]
 -- @include ../redis/clock.lua
 -- @include ./ledger.lua
 -- @include ./gate.lua
 -- @include ./campaign.lua
 -- @include ./workers.lua
-local laneKey = KEYS[1]
-local claimsKey = KEYS[2]
-local runningKey = KEYS[3]
-local scheduledKey = KEYS[4]
-local statesKey = KEYS[5]
-local endedKey = KEYS[6]
-local lapsingKey = KEYS[7]
-local rulesJson = ARGV[1]
-local command = ARGV[2]
-local id = ARGV[3]
-local reason = ARGV[4]
-local given = ARGV[5]
 
-local rules = cjson.decode(rulesJson)
-local lane, now = lane_load(laneKey, given)
+local lane, now = lane_load(laneKey, time)
 local campaigns = campaigns_load(statesKey, { id })
 local c = campaigns[id]
 local events, cancelled = {}, 0

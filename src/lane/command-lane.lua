@@ -1,23 +1,19 @@
 --[[
   command-lane: a word on a whole lane. `hold` and `resume` are an operator's; `stop` is for what no waiting mends, such
   as an account without a token.
-  KEYS[1] laneKey  hash: gate and ledger
-  ARGV[1] command  hold, resume or stop
-  ARGV[2] reason   for people
-  ARGV[3] epoch    of stop: the lane's before its cause was looked at
-  ARGV[4] given    time in ms, or '' for the server's
-  Returns          1; 0 when the lane stands so already, or an operator has opened it since that epoch
+
+  KEYS  lane     hash: gate and ledger
+  ARGV  command  hold, resume or stop
+        reason   for people
+        epoch    number: of stop: the lane's before its cause was looked at
+        time     ms, or '' for the server's
+  Returns  1; 0 when the lane stands so already, or an operator has opened it since that epoch
 ]]
 -- @include ../redis/clock.lua
 -- @include ./ledger.lua
 -- @include ./gate.lua
-local laneKey = KEYS[1]
-local command = ARGV[1]
-local reason = ARGV[2]
-local epoch = tonumber(ARGV[3])
-local given = ARGV[4]
 
-local lane, isNews = lane_load(laneKey, given), true
+local lane, isNews = lane_load(laneKey, time), true
 if command == 'hold' then
   isNews = lane.held == ''
   lane.held = reason

@@ -2,18 +2,14 @@
   confirm-claim: whether a claim still stands. Its owner asks when some time has passed since it was made, because a
   process that was stopped in between must not send what others have taken for unknown meanwhile, nor what was paused or
   cancelled, nor ask without a permit.
-  KEYS[1] claimsKey  hash: claim number -> request in flight
-  KEYS[2] statesKey  hash: campaign -> its mutable part, JSON
-  ARGV[1] number     the claim
-  ARGV[2] turn       the turn that made it
-  ARGV[3] kind       send or poll; polls go on while their campaign is paused
-  Returns            1 if it stands, else 0
+
+  KEYS  claims  hash: claim number -> request in flight
+        states  hash: campaign -> its mutable part, JSON
+  ARGV  number  the claim
+        turn    the turn that made it
+        kind    send or poll; polls go on while their campaign is paused
+  Returns  1 if it stands, else 0
 ]]
-local claimsKey = KEYS[1]
-local statesKey = KEYS[2]
-local number = ARGV[1]
-local turn = ARGV[2]
-local kind = ARGV[3]
 
 local raw = redis.call('HGET', claimsKey, number)
 local claim = raw and cjson.decode(raw)

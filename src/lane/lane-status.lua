@@ -1,37 +1,26 @@
 --[[
   lane-status: how a lane stands, for people and for the sweep. Changes nothing.
-  KEYS[1] laneKey       hash: gate and ledger
-  KEYS[2] windowKey     string: ring of the window
-  KEYS[3] claimsKey     hash: claim number -> send in flight
-  KEYS[4] pollsKey      hash: claim number -> poll in flight
-  KEYS[5] runningKey    sorted set: campaign -> virtual start
-  KEYS[6] scheduledKey  sorted set: campaign -> time of its launch, ms
-  KEYS[7] unpolledKey   sorted set: request never polled -> when it is due, ms
-  KEYS[8] polledKey     sorted set: request polled before -> when it is due, ms
-  KEYS[9] unknownKey    hash: claim number -> batch of whose outcome nobody knows
-  ARGV[1] rulesJson     the lane's rules
-  ARGV[2] given         time in ms, or '' for the server's
-  Returns               JSON; times in ms; sendAt and pollAt are when a turn can do something, -1 for never;
-                        pollDueAt is when the earliest request is to be asked about, 0 where there is none
+
+  KEYS  lane       hash: gate and ledger
+        window     string: ring of the window
+        claims     hash: claim number -> send in flight
+        polls      hash: claim number -> poll in flight
+        running    sorted set: campaign -> virtual start
+        scheduled  sorted set: campaign -> time of its launch, ms
+        unpolled   sorted set: request never polled -> when it is due, ms
+        polled     sorted set: request polled before -> when it is due, ms
+        unknown    hash: claim number -> batch of whose outcome nobody knows
+  ARGV  rules      JSON: the lane's rules
+        time       ms, or '' for the server's
+  Returns  JSON; times in ms; sendAt and pollAt are when a turn can do something, -1 for never;
+           pollDueAt is when the earliest request is to be asked about, 0 where there is none
 ]]
 -- @include ../redis/clock.lua
 -- @include ./ledger.lua
 -- @include ./gate.lua
-local laneKey = KEYS[1]
-local windowKey = KEYS[2]
-local claimsKey = KEYS[3]
-local pollsKey = KEYS[4]
-local runningKey = KEYS[5]
-local scheduledKey = KEYS[6]
-local unpolledKey = KEYS[7]
-local polledKey = KEYS[8]
-local unknownKey = KEYS[9]
-local rulesJson = ARGV[1]
-local given = ARGV[2]
 local STEPS = 12
 
-local rules = cjson.decode(rulesJson)
-local lane, now = lane_load(laneKey, given)
+local lane, now = lane_load(laneKey, time)
 local running, scheduled = redis.call('ZCARD', runningKey), redis.call('ZCARD', scheduledKey)
 local unpolled, polled = redis.call('ZCARD', unpolledKey), redis.call('ZCARD', polledKey)
 local inFlight = { send = redis.call('HLEN', claimsKey), poll = redis.call('HLEN', pollsKey) }

@@ -1,8 +1,9 @@
 import type { TokenOutcome } from '../auth/outcome.js';
 import type { TokenCache } from '../auth/token-cache.js';
 import type { Credentials } from '../config/index.js';
-import type { ClaimReply, Why } from '../sending/claims.js';
+import type { ClaimReply, Why } from './claims.js';
 import type { Lane } from './lane.js';
+import { NO_PERMIT } from './permit.js';
 
 /** How long a lane waits before it asks Redis for a token again, after Redis did not answer. */
 const RETRY_MS = 1_000;
@@ -68,7 +69,7 @@ export async function turnCredentials(lane: Lane, tokens: TokenSource): Promise<
   let isRefused = false;
 
   const closedFor = (why: Why, againInMs: number | null): ClaimReply<never> => {
-    return { claims: [], why, againInMs, now: lane.clock(), events: [] };
+    return { claims: [], permit: NO_PERMIT, why, againInMs, now: lane.clock(), events: [] };
   };
   return {
     current: () => (token.kind === 'token' ? token : undefined),
@@ -91,7 +92,7 @@ export async function turnCredentials(lane: Lane, tokens: TokenSource): Promise<
       if (token.kind === 'stopped') {
         // Read the lane's epoch first and the token again afterwards: a lane whose credentials an operator corrects before
         // resuming it must not be stopped once more.
-        const { epoch } = await lane.answered(() => lane.views.look());
+        const { epoch } = await lane.answered(() => lane.status());
         token = await tokens.get();
         if (token.kind === 'stopped') {
           const { reason } = token;

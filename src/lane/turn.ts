@@ -1,32 +1,40 @@
 import pLimit from 'p-limit';
-import { type Alarm, type Clock, systemAlarm } from '../clock.js';
-import type { ClaimReply, Why } from '../sending/claims.js';
+import type { Alarm } from '../clock.js';
+import type { ClaimReply, Why } from './claims.js';
+import type { Lane } from './lane.js';
+import type { GrantedPermit } from './permit.js';
 
 /** What a turn's lane does next: it is done until it is woken, or it goes on after `inMs`. */
 export type TurnEnd =
   | { readonly kind: 'idle'; readonly why: Why; readonly requests: number }
   | { readonly kind: 'later'; readonly inMs: number; readonly why: Why; readonly requests: number };
 
-/** The four steps of a turn; `Entry` is what became of a claim. */
-export interface TurnSteps<Claim, Entry> {
-  /** Repeats itself until it is answered, or rejects when the signal fires. Call numbers begin at 1. */
-  claim(call: number, want: number): Promise<ClaimReply<Claim>>;
-  /** Begins the requests of these claims: one promise a claim. One that rejects ends the turn, and leaves its claim to the sweep. */
-  deliver(claims: readonly Claim[]): Promise<readonly (() => Promise<Entry>)[]>;
-  /** Repeats itself until it is answered. */
-  settle(entries: readonly Entry[]): Promise<void>;
+/** A call of a turn: its number, from 1, and how many claims it wants. */
+export interface TurnCall {
+  readonly call: number;
+  readonly want: number;
 }
 
-/** How long a turn goes on, with how much in flight. */
+/** The steps of a turn; a `Settlement` is what became of a claim. */
+export interface TurnSteps<Claim, Settlement> {
+  /** Repeats itself until it is answered, or rejects when the signal fires. */
+  claim(call: TurnCall): Promise<ClaimReply<Claim>>;
+  /**
+   * Prepares the requests of these claims: one function per claim, which makes the request if the permit allows it. One that
+   * rejects ends the turn, and leaves its claim to the sweep.
+   */
+  requests(claims: readonly Claim[], permit: GrantedPermit): Promise<readonly (() => Promise<Settlement>)[]>;
+  /** Repeats itself until it is answered. */
+  settle(settlements: readonly Settlement[]): Promise<void>;
+}
+
+/** How long a turn goes on. */
 export interface TurnOptions {
-  readonly monotonic: Clock;
-  readonly alarm?: Alarm;
   /** After this long nothing more is claimed, so that other lanes get their turn, ms. */
   readonly turnMs: number;
   /** A lane that may go on within this time waits for it here: that is cheaper than another turn. */
   readonly waitHereMs: number;
-  readonly inFlight: number;
-  /** Fires when the process drains or has lost the lane. What is in flight is settled all the same. */
+  /** Fires when the process drains or has lost the lane. Requests in flight are settled all the same. */
   readonly signal: AbortSignal;
 }
 
@@ -38,13 +46,15 @@ const OTHERS_IN_FLIGHT_MS = 250;
  * together with the next claim in one round trip. The more is answered during a round trip, the more goes into the
  * next one, so a fast service is met with few, large scripts and a slow one with small, prompt ones.
  */
-export async function runTurn<Claim, Entry>(
-  steps: TurnSteps<Claim, Entry>,
-  { monotonic, alarm = systemAlarm, turnMs, waitHereMs, inFlight, signal }: TurnOptions,
+export async function runTurn<Claim, Settlement>(
+  { monotonic, alarm, rules }: Pick<Lane, 'monotonic' | 'alarm' | 'rules'>,
+  steps: TurnSteps<Claim, Settlement>,
+  { turnMs, waitHereMs, signal }: TurnOptions,
 ): Promise<TurnEnd> {
+  const { inFlight } = rules;
   const limit = pLimit(inFlight);
   const endAt = monotonic() + turnMs;
-  const answered: Entry[] = [];
+  const answered: Settlement[] = [];
   let [call, requests, claimAgainAt] = [0, 0, 0];
   let why: Why = 'more';
   let againAt: number | null = 0;
@@ -56,8 +66,8 @@ export async function runTurn<Claim, Entry>(
   const ring = bell.ring;
   signal.addEventListener('abort', ring);
 
-  const begin = async (claims: readonly Claim[]): Promise<void> => {
-    for (const request of await steps.deliver(claims)) {
+  const begin = async (claims: readonly Claim[], permit: GrantedPermit): Promise<void> => {
+    for (const request of await steps.requests(claims, permit)) {
       requests += 1;
       limit(request)
         .then((entry) => answered.push(entry))
@@ -77,13 +87,13 @@ export async function runTurn<Claim, Entry>(
       if (mayClaim() && want > 0 && monotonic() >= claimAgainAt) {
         call += 1;
         // A claim that breaks off must not take along what is in flight: that is still answered, and settled.
-        const [reply] = await Promise.all([steps.claim(call, want).catch(breakOff), settling]);
+        const [reply] = await Promise.all([steps.claim({ call, want }).catch(breakOff), settling]);
         if (reply === undefined) continue;
         ({ why } = reply);
         againAt = reply.againInMs === null ? null : monotonic() + reply.againInMs;
         claimAgainAt = why === 'more' || why === 'again' ? 0 : (againAt ?? Number.POSITIVE_INFINITY);
         claimed = reply.claims.length;
-        await begin(reply.claims).catch(breakOff);
+        await begin(reply.claims, reply.permit).catch(breakOff);
         if (why === 'inFlight') {
           // Our own answers make room; what others have left in flight is seen to by the sweep.
           againAt = monotonic() + OTHERS_IN_FLIGHT_MS;

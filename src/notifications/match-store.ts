@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { OF_NO_EPOCH } from '../lane/commands.js';
 import { everAccepted } from '../recipients/ever-accepted.js';
 import { digestOf, indexKey, type Located, parseLocated } from '../recipients/request-index.js';
 import type { Redis } from '../redis/connection.js';
 import type { Keys } from '../redis/keys.js';
 import { loadScript } from '../redis/script.js';
+import { OF_NO_EPOCH } from '../sending/unknown.js';
 
 /** A batch with an unknown outcome, and the service's id of the request that it may be. */
 export interface Match {

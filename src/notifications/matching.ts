@@ -3,6 +3,7 @@ import type { Events } from '../events/events.js';
 import { plainSender } from '../gateway/notification.js';
 import type { Lane } from '../lane/lane.js';
 import type { Located } from '../recipients/request-index.js';
+import { listUnknown } from '../sending/unknown.js';
 import { type BatchNumbers, batchOfCorrelator } from './batch-lookup.js';
 import type { MatchStore } from './match-store.js';
 import type { WaitingReports } from './notification-store.js';
@@ -49,7 +50,7 @@ export function notificationMatching(
   };
 
   const candidates = async (): Promise<CandidateBatch[]> => {
-    const unknown = await answered(() => lane.commands.unknown());
+    const unknown = await answered(() => listUnknown(lane));
     if (unknown.length === 0) return [];
     const settled = await answered(() => matches.withoutId());
     // A batch that was resent and is unknown again is one candidate: a report of either request is a report of the batch.

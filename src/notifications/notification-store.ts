@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import type { Lane } from '../lane/lane.js';
 import { type ScriptEvent, scriptEvents } from '../lane/script-events.js';
+import type { Letters } from '../lane/settlements.js';
 import { recordsKey, statusesKey } from '../recipients/campaign-keys.js';
 import { digestOf, indexKey, type Located, locateRequests } from '../recipients/request-index.js';
 import type { Redis } from '../redis/connection.js';
 import type { Keys } from '../redis/keys.js';
 import { loadScript } from '../redis/script.js';
-import type { Letters } from '../sending/settlements.js';
 
 /** Reports of a request whose batch is known. */
 export interface RequestReports {

@@ -1,7 +1,7 @@
+import { STATUS_LETTER } from '../campaign/recipient.js';
 import type { DeliveryReport } from '../gateway/notification.js';
 import type { Lane } from '../lane/lane.js';
 import type { Located } from '../recipients/request-index.js';
-import { STATUS_LETTER } from '../sending/settlements.js';
 import { type BatchNumbers, batchOfCorrelator, type RecentlySettled } from './batch-lookup.js';
 import type {
   EarlyReports,

@@ -2,46 +2,31 @@
   recovery-barrier: a process joins a lane's crew (`attend`: only to poll), leaves it, or says that it has told all that it remembers. When everybody who
   may have claimed has told, claiming goes on at once, and what was claimed for nobody meanwhile is given back: none of it
   had left.
-  KEYS[1] laneKey     hash: gate and ledger
-  KEYS[2] windowKey   string: ring of the window
-  KEYS[3] claimsKey   hash: claim number -> send in flight
-  KEYS[4] runningKey  sorted set: campaign -> virtual start
-  KEYS[5] statesKey   hash: campaign -> its mutable part, JSON
-  KEYS[6] endedKey    sorted set: campaign -> when it ended, ms
-  KEYS[7] lapsingKey  sorted set: campaign -> when what is planned lapses, ms
-  ARGV[1] rulesJson   the lane's rules
-  ARGV[2] word        join, attend, leave or told
-  ARGV[3] process     who says so
-  ARGV[4] seen        the highest claim number that it knows of this lane
-  ARGV[5] restored    claims that it has just restored
-  ARGV[6] polls       polls that it has made in the last seconds
-  ARGV[7] loss        ms of answered writes that the server may lose
-  ARGV[8] given       time in ms, or '' for the server's
-  Returns             events
+
+  KEYS  lane       hash: gate and ledger
+        window     string: ring of the window
+        claims     hash: claim number -> send in flight
+        running    sorted set: campaign -> virtual start
+        states     hash: campaign -> its mutable part, JSON
+        ended      sorted set: campaign -> when it ended, ms
+        lapsing    sorted set: campaign -> when what is planned lapses, ms
+  ARGV  rules      JSON: the lane's rules
+        word       join, attend, leave or told
+        process    who says so
+        seen       number: the highest claim number that it knows of this lane
+        restored   number: claims that it has just restored
+        polls      number: polls that it has made in the last seconds
+        loss       number: ms of answered writes that the server may lose
+        time       ms, or '' for the server's
+  Returns  events
 ]]
 -- @include ../redis/clock.lua
 -- @include ../lane/ledger.lua
 -- @include ../lane/gate.lua
 -- @include ../lane/campaign.lua
 -- @include ../lane/workers.lua
-local laneKey = KEYS[1]
-local windowKey = KEYS[2]
-local claimsKey = KEYS[3]
-local runningKey = KEYS[4]
-local statesKey = KEYS[5]
-local endedKey = KEYS[6]
-local lapsingKey = KEYS[7]
-local rulesJson = ARGV[1]
-local word = ARGV[2]
-local process = ARGV[3]
-local seen = tonumber(ARGV[4])
-local restored = tonumber(ARGV[5])
-local polls = tonumber(ARGV[6])
-local loss = tonumber(ARGV[7])
-local given = ARGV[8]
 
-local rules = cjson.decode(rulesJson)
-local lane, now = lane_load(laneKey, given)
+local lane, now = lane_load(laneKey, time)
 local events = {}
 
 -- Those that have become unknown already stay so: an operator may have seen them. So will what an earlier request may have

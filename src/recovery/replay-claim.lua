@@ -3,48 +3,40 @@
   campaign's cursor and the claim were claimed by somebody too: they are put under claims of nobody, which become unknown
   in time unless their owner speaks up as well. A claim that is known, or whose range is settled, is left alone.
 
-  KEYS[1] laneKey     hash: gate and ledger
-  KEYS[2] claimsKey   hash: claim number -> send in flight
-  KEYS[3] statesKey   hash: campaign -> its mutable part, JSON
-  KEYS[4] unknownKey  hash: claim number -> batch of whose outcome nobody knows
-  ARGV[1] number      the claim
-  ARGV[2] id          its campaign
-  ARGV[3] first       its first ordinal
-  ARGV[4] count       its recipients
-  ARGV[5] doubt       its doubt, or ''
-  ARGV[6] given       time in ms, or '' for the server's
-  Returns             known, restored, settled or missing
+  KEYS  lane     hash: gate and ledger
+        claims   hash: claim number -> send in flight
+        states   hash: campaign -> its mutable part, JSON
+        unknown  hash: claim number -> batch of whose outcome nobody knows
+  ARGV  number   the claim
+        id       its campaign
+        first    number: its first ordinal
+        count    number: its recipients
+        doubt    its doubt, or ''
+        time     ms, or '' for the server's
+  Returns  known, restored, settled or missing
 ]]
 -- @include ../redis/clock.lua
 -- @include ../lane/ledger.lua
 -- @include ../lane/gate.lua
 -- @include ../lane/campaign.lua
-local laneKey = KEYS[1]
-local claimsKey = KEYS[2]
-local statesKey = KEYS[3]
-local unknownKey = KEYS[4]
-local number = ARGV[1]
-local id = ARGV[2]
-local first = tonumber(ARGV[3])
-local count = tonumber(ARGV[4])
-local doubt = tonumber(ARGV[5])
-local given = ARGV[6]
 
 if redis.call('HEXISTS', claimsKey, number) == 1 or redis.call('HEXISTS', unknownKey, number) == 1 then return 'known' end
 local campaigns = campaigns_load(statesKey, { id })
 local c = campaigns[id]
 if not c then return 'missing' end
-local lane, now = lane_load(laneKey, given)
+local lane, now = lane_load(laneKey, time)
 if lane.seq < tonumber(number) then lane_skip_numbers(lane, tonumber(number)) end
 
 -- A range that was given back is lost only if Redis has forgotten something since: the numbers have skipped, or will.
 local run = string.match(redis.call('INFO', 'server'), 'run_id:(%x+)')
 local hasForgotten = math.floor(tonumber(number) / 1e9) < math.floor(lane.seq / 1e9) or lane.run ~= run
 
+local maybeAccepted = tonumber(doubt)
+
 -- Of no epoch: what is told of the claim says nothing of how the lane stands now. One of nobody's hinders nobody.
 local function put(claimNumber, from, length, gap)
   if gap then lane.sendLeft = lane.sendLeft + 1 end
-  local claim = { c = id, f = from, k = length, at = now, t = 'reasserted', q = 0, e = -1, g = gap, u = not gap and doubt or nil }
+  local claim = { c = id, f = from, k = length, at = now, t = 'reasserted', q = 0, e = -1, g = gap, u = not gap and maybeAccepted or nil }
   redis.call('HSET', claimsKey, string.format('%.0f', claimNumber), cjson.encode(claim))
 end
 

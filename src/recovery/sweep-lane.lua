@@ -1,50 +1,36 @@
 --[[
   sweep-lane: what a lane needs now and then, whatever its jobs do: launches what is due, lapses what is too late, and names
   what others must see to.
-  KEYS[1] laneKey       hash: gate and ledger
-  KEYS[2] claimsKey     hash: claim number -> send in flight
-  KEYS[3] pollsKey      hash: claim number -> poll in flight
-  KEYS[4] runningKey    sorted set: campaign -> virtual start
-  KEYS[5] scheduledKey  sorted set: campaign -> time of its launch, ms
-  KEYS[6] statesKey     hash: campaign -> its mutable part, JSON
-  KEYS[7] unknownKey    hash: claim number -> batch of whose outcome nobody knows
-  KEYS[8] endedKey      sorted set: campaign -> when it ended, ms
-  KEYS[9] lapsingKey    sorted set: campaign -> when what is planned lapses, ms
-  KEYS[10] importingKey sorted set: campaign -> end of its import's lease, ms
-  ARGV[1] rulesJson     the lane's rules
-  ARGV[2] retention     ms that an ended campaign is kept
-  ARGV[3] aliveJson     the processes that give signs of life
-  ARGV[4] given         time in ms, or '' for the server's
-  Returns               JSON { overdueSends, overduePolls, resolvable: claims with their numbers; deadImports, expired: ids }, events
+
+  KEYS  lane       hash: gate and ledger
+        claims     hash: claim number -> send in flight
+        polls      hash: claim number -> poll in flight
+        running    sorted set: campaign -> virtual start
+        scheduled  sorted set: campaign -> time of its launch, ms
+        states     hash: campaign -> its mutable part, JSON
+        unknown    hash: claim number -> batch of whose outcome nobody knows
+        ended      sorted set: campaign -> when it ended, ms
+        lapsing    sorted set: campaign -> when what is planned lapses, ms
+        importing  sorted set: campaign -> end of its import's lease, ms
+  ARGV  rules      JSON: the lane's rules
+        retention  number: ms that an ended campaign is kept
+        alive      JSON: the processes that give signs of life
+        time       ms, or '' for the server's
+  Returns  JSON { overdueSends, overduePolls, resolvable: claims with their numbers; deadImports, expired: ids }, events
 ]]
 -- @include ../redis/clock.lua
 -- @include ../lane/ledger.lua
 -- @include ../lane/gate.lua
 -- @include ../lane/campaign.lua
 -- @include ../lane/workers.lua
-local laneKey = KEYS[1]
-local claimsKey = KEYS[2]
-local pollsKey = KEYS[3]
-local runningKey = KEYS[4]
-local scheduledKey = KEYS[5]
-local statesKey = KEYS[6]
-local unknownKey = KEYS[7]
-local endedKey = KEYS[8]
-local lapsingKey = KEYS[9]
-local importingKey = KEYS[10]
-local rulesJson = ARGV[1]
-local retention = tonumber(ARGV[2])
-local aliveJson = ARGV[3]
-local given = ARGV[4]
 
-local rules = cjson.decode(rulesJson)
-local lane, now = lane_load(laneKey, given)
+local lane, now = lane_load(laneKey, time)
 local events = {}
 
 crew_recognise(lane, rules, 0, now, events)
 campaigns_launch(scheduledKey, statesKey, runningKey, lane, now, events)
 if redis.call('ZCARD', runningKey) == 0 then crew_end_idle(lane, now) end
-crew_prune(lane, cjson.decode(aliveJson))
+crew_prune(lane, alive)
 
 local lapsing = redis.call('ZRANGEBYSCORE', lapsingKey, '-inf', now, 'LIMIT', 0, 1000)
 local campaigns = campaigns_load(statesKey, lapsing)

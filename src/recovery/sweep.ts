@@ -2,10 +2,15 @@ import { createHash } from 'node:crypto';
 import { hostname } from 'node:os';
 import pLimit from 'p-limit';
 import type { Events } from '../events/events.js';
+import { settlePolls } from '../follow-up/settlements.js';
 import type { Lane } from '../lane/lane.js';
 import type { Wakers } from '../lane/queues.js';
+import { wakeLane } from '../lane/wake.js';
 import type { Redis } from '../redis/connection.js';
 import type { Keys } from '../redis/keys.js';
+import { settleSends } from '../sending/settlements.js';
+import { resolveBatches } from '../sending/unknown.js';
+import { sweepLaneState } from './sweep-lane.js';
 
 /** Whoever lives sweeps; one at a time is enough. */
 const EVERY_MS = 2_000;
@@ -92,38 +97,31 @@ export async function sweepLane(
   options: SweepOptions,
   alive: readonly string[] = [],
 ): Promise<void> {
-  const found = await lane.views.tend(options.retentionMs, undefined, alive);
+  const found = await sweepLaneState(lane, options.retentionMs, alive);
   lane.tell(found.events);
   if (found.overdueSends.length > 0) {
     const reason = 'its worker died or lost Redis before it could say';
     const entries = found.overdueSends.map(
       (claim) => ({ claim, as: 'unknown', reason, overdue: true }) as const,
     );
-    lane.tell((await lane.settlements.send(entries, lane.random())).events);
+    lane.tell((await settleSends(lane, entries, lane.random())).events);
   }
   if (found.overduePolls.length > 0) {
     const entries = found.overduePolls.map((claim) => ({ claim, as: 'unanswered', overdue: true }) as const);
-    lane.tell((await lane.settlements.poll(entries, lane.random())).events);
+    lane.tell((await settlePolls(lane, entries, lane.random())).events);
   }
   const { unknownOutcome } = lane.settings;
   if (found.resolvable.length > 0 && unknownOutcome.action !== 'hold') {
     const reason = `${unknownOutcome.action === 'abandon' ? 'abandoned' : 'sent again'} by the lane's policy`;
     const others = found.resolvable.filter(({ isSuppressed }) => !isSuppressed);
-    lane.tell((await lane.commands.resolve(unknownOutcome.action, reason, others)).events);
+    lane.tell((await resolveBatches(lane, unknownOutcome.action, reason, others)).events);
     // They can never be sent to again: they would come back each time, and their campaign would not end.
     const suppressed = found.resolvable.filter(({ isSuppressed }) => isSuppressed);
     const givenUp = "suppressed before it was sent again by the lane's policy";
-    lane.tell((await lane.commands.resolve('abandon', givenUp, suppressed)).events);
+    lane.tell((await resolveBatches(lane, 'abandon', givenUp, suppressed)).events);
   }
   for (const id of found.deadImports) await options.discardImport(lane.name, id);
   const limit = pLimit(REMOVED_AT_A_TIME);
   await limit.map(found.expired, (id) => options.removeCampaign(lane.name, id));
   await wakeLane(lane, options.wakers);
-}
-
-/** Gives a lane that has something to do its jobs, at the time when it may. */
-export async function wakeLane(lane: Lane, wakers: Wakers): Promise<void> {
-  const { now, sendAt, pollAt } = await lane.look();
-  if (sendAt >= 0) await wakers.wake('send', lane.name, Math.max(0, sendAt - now));
-  if (pollAt >= 0) await wakers.wake('poll', lane.name, Math.max(0, pollAt - now));
 }

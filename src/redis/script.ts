@@ -2,24 +2,93 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { Redis } from './connection.js';
 
-/** What a script takes as an argument; numbers are sent in decimal. */
+/** A value that a script takes as an argument; numbers are sent in decimal. */
 export type ScriptArgument = string | number | Buffer;
+
+/** Keys or arguments by the names in the script's header, or in the header's order. */
+type Named<Value> = Readonly<Record<string, Value>> | readonly Value[];
 
 /**
  * A Lua script that runs on the server, loaded once by its hash.
- * `parse` turns the raw reply into the script's typed answer; a reply that does not fit throws there.
+ * `parse` turns the raw reply into the script's typed answer; it throws on a reply that does not fit.
  */
 export interface Script<Answer> {
   readonly name: string;
   readonly source: string;
-  run(redis: Redis, keys: readonly string[], args: readonly ScriptArgument[]): Promise<Answer>;
+  /** The names of its keys and arguments, in the order of its header. */
+  readonly header: ScriptHeader;
+  /** `entryKeys` follow the named keys, where the header has a group `KEYS+`. */
+  run(
+    redis: Redis,
+    keys: Named<string>,
+    args: Named<ScriptArgument>,
+    entryKeys?: readonly string[],
+  ): Promise<Answer>;
+}
+
+/** What a script's header declares. The header is the only place that defines the order of keys and arguments. */
+export interface ScriptHeader {
+  readonly keys: readonly string[];
+  readonly args: readonly { readonly name: string; readonly type: 'text' | 'number' | 'json' }[];
+  /** Whether a group of further keys follows. */
+  readonly entryKeys: boolean;
 }
 
 const INCLUDE = /^-- @include (\S+)$/gm;
+const HEADER = /^--\[\[\n(.*?)\n\]\]\n/s;
 
 /**
- * A cluster runs a script only if all its keys lie in one slot, which keys with one hash tag do. Said of every server, so
- * that a script that a cluster would refuse is found by whatever test runs it first. Throws a TypeError.
+ * Reads the header of a script:
+ *
+ *     KEYS  lane    hash: the lane's record
+ *           window  string: ring of the window
+ *     KEYS+ entries two per settlement
+ *     ARGV  rules   JSON: the lane's rules
+ *           want    number: batches at most
+ *
+ * The text after an argument's name begins with its type, `JSON:` or `number:`; without one it is a text.
+ */
+export function readHeader(text: string): ScriptHeader {
+  const keys: string[] = [];
+  const args: ScriptHeader['args'][number][] = [];
+  let entryKeys = false;
+  let section = '';
+  let column = 0;
+  for (const line of (HEADER.exec(text)?.[1] ?? '').split('\n')) {
+    const [, start = '', title = '', gap = '', name = '', about = ''] =
+      /^(\s*)(KEYS\+|KEYS|ARGV|Returns|)(\s+)(\w+)\s\s*(\S.*)$/.exec(line) ?? [];
+    if (title !== '') column = start.length + title.length + gap.length;
+    if (title !== '') section = title;
+    else if (start.length + gap.length !== column) continue;
+    if (section === 'KEYS') keys.push(name);
+    if (section === 'KEYS+' && title !== '') entryKeys = true;
+    if (section !== 'ARGV' || name === '') continue;
+    args.push({
+      name,
+      type: about.startsWith('JSON:') ? 'json' : about.startsWith('number:') ? 'number' : 'text',
+    });
+  }
+  return { keys, args, entryKeys };
+}
+
+const READ = {
+  text: (value: string) => value,
+  number: (value: string) => `tonumber(${value})`,
+  json: (value: string) => `cjson.decode(${value})`,
+};
+
+/** The locals that a script's header promises: `laneKey` for the key `lane`, `want` for the argument `want`. */
+function localsOf({ keys, args, entryKeys }: ScriptHeader): string {
+  return [
+    ...keys.map((name, at) => `local ${name}Key = KEYS[${at + 1}]\n`),
+    ...args.map(({ name, type }, at) => `local ${name} = ${READ[type](`ARGV[${at + 1}]`)}\n`),
+    entryKeys ? `local function entry_key(at) return KEYS[${keys.length} + at] end\n` : '',
+  ].join('');
+}
+
+/**
+ * A cluster runs a script only if all its keys lie in one slot, which keys with one hash tag do. This is checked on every
+ * server, so that the first test that runs a script finds one that a cluster would refuse. Throws a TypeError.
  */
 function mustShareSlot(script: string, keys: readonly string[]): void {
   const [first = ''] = keys;
@@ -29,43 +98,75 @@ function mustShareSlot(script: string, keys: readonly string[]): void {
   throw new TypeError(`${script}: its keys lie in different hash slots: ${first}, ${other}`);
 }
 
-/** What decides a key's slot: what is between its first brace and the next closing one, or all of it. */
+/** The part of a key that decides its slot: the text between its first brace and the next closing one, or all of it. */
 function hashTag(key: string): string {
   const open = key.indexOf('{');
   const close = key.indexOf('}', open + 1);
   return open === -1 || close <= open + 1 ? key : key.slice(open + 1, close);
 }
 
-/** Reads a Lua file and puts the text of each `-- @include ./other.lua` line in its place, each file once. */
+/**
+ * Reads a Lua file: its header becomes locals, and the text of each `-- @include ./other.lua` line takes the line's place,
+ * each file once.
+ */
 export function readLua(url: URL, seen = new Set<string>()): string {
   seen.add(url.href);
-  return readFileSync(url, 'utf8').replace(INCLUDE, (_line, path: string) => {
-    const included = new URL(path, url);
-    return seen.has(included.href) ? '' : readLua(included, seen);
+  const text = readFileSync(url, 'utf8');
+  return text
+    .replace(HEADER, (header) => header + localsOf(readHeader(text)))
+    .replace(INCLUDE, (_line, path: string) => {
+      const included = new URL(path, url);
+      return seen.has(included.href) ? '' : readLua(included, seen);
+    });
+}
+
+/** Values in the order of the header. A missing or unknown name throws a TypeError; `time` may be left out. */
+function inOrder<Value>(
+  script: string,
+  names: readonly string[],
+  values: Named<Value>,
+  absent: (name: string) => Value | undefined = () => undefined,
+): readonly Value[] {
+  if (Array.isArray(values)) return values;
+  const named = values as Readonly<Record<string, Value>>;
+  const unknown = Object.keys(named).find((name) => !names.includes(name));
+  if (unknown !== undefined) throw new TypeError(`${script}: its header does not declare ${unknown}`);
+  return names.map((name) => {
+    const value = named[name] ?? absent(name);
+    if (value === undefined) throw new TypeError(`${script}: ${name} is missing`);
+    return value;
   });
 }
 
 /**
- * Loads the Lua file beside the module that asks: `loadScript(import.meta.url, './claim.lua', parse)`.
- * The script is sent by hash; only a server that does not know it yet is sent the text.
+ * Loads the Lua file beside the calling module: `loadScript(import.meta.url, './claim.lua', parse)`.
+ * The script is sent by hash; only a server that does not know it yet receives the text.
  */
 export function loadScript<Answer>(
   moduleUrl: string,
   path: string,
   parse: (reply: unknown) => Answer,
 ): Script<Answer> {
-  const source = readLua(new URL(path, moduleUrl));
+  const url = new URL(path, moduleUrl);
+  const source = readLua(url);
+  const header = readHeader(readFileSync(url, 'utf8'));
+  const argNames = header.args.map(({ name }) => name);
   const sha = createHash('sha1').update(source).digest('hex');
   return {
     name: path.replace(/^.*\/|\.lua$/g, ''),
     source,
-    async run(redis, keys, args) {
-      mustShareSlot(path, keys);
+    header,
+    async run(redis, keys, args, entryKeys = []) {
+      const allKeys = [...inOrder(path, header.keys, keys), ...entryKeys];
+      const values = inOrder<ScriptArgument>(path, argNames, args, (name) =>
+        name === 'time' ? '' : undefined,
+      );
+      mustShareSlot(path, allKeys);
       try {
-        return parse(await redis.evalsha(sha, keys.length, ...keys, ...args));
+        return parse(await redis.evalsha(sha, allKeys.length, ...allKeys, ...values));
       } catch (error) {
         if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) throw error;
-        return parse(await redis.eval(source, keys.length, ...keys, ...args));
+        return parse(await redis.eval(source, allKeys.length, ...allKeys, ...values));
       }
     },
   };

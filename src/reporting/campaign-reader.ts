@@ -7,6 +7,7 @@ import type { LaneFinder } from '../lane/lane-finder.js';
 import type { Roster } from '../recovery/heartbeats.js';
 import type { Redis } from '../redis/connection.js';
 import type { Keys } from '../redis/keys.js';
+import { listUnknown } from '../sending/unknown.js';
 import { inBatches } from './in-batches.js';
 import { campaignStatus } from './status.js';
 
@@ -79,7 +80,7 @@ export function createCampaignReader({
 }: CampaignReaderOptions): CampaignReader {
   /** The parts of a campaign's status that come from its lane. */
   const readLane = (lane: Lane) => {
-    const read = Promise.all([lane.look(), lane.commands.unknown()]).then(([view, unknown]) => ({
+    const read = Promise.all([lane.look(), listUnknown(lane)]).then(([view, unknown]) => ({
       view,
       unknown,
     }));
@@ -106,7 +107,7 @@ export function createCampaignReader({
     let unknownOutcomes = ofCampaign(unknown);
     // A request may have become unknown after the lane was read. The counts include it, so the list must, too.
     if (unknownOutcomes.length === 0 && (state.n.unknown ?? 0) > 0) {
-      unknownOutcomes = ofCampaign(await lane.commands.unknown());
+      unknownOutcomes = ofCampaign(await listUnknown(lane));
     }
     return campaignStatus({ meta, state, lane, view, unknownOutcomes, hasWorkers });
   };

@@ -5,9 +5,9 @@ import { perName } from '../campaign/per-name.js';
 import { RECIPIENT_STATES, type RecipientState } from '../campaign/recipient.js';
 import type { CampaignStatus, LaneStatus } from '../campaign/views.js';
 import type { CampaignMeta, StoredState } from '../lane/campaigns.js';
-import type { UnknownBatch } from '../lane/commands.js';
 import type { Lane } from '../lane/lane.js';
 import type { LaneView } from '../lane/lane-status.js';
+import type { UnknownBatch } from '../sending/unknown.js';
 
 const MAX_UNKNOWN_OUTCOMES = 100;
 const iso = (ms: number): string => new Date(ms).toISOString();

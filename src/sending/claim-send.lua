@@ -3,26 +3,26 @@
   open, what the window still holds, whose campaign's turn it is and which batch comes next are decided together.
   What is claimed is in state `sending`, durably, before its first byte leaves.
 
-  KEYS[1] laneKey       hash: gate and ledger
-  KEYS[2] windowKey     string: ring of the window
-  KEYS[3] claimsKey     hash: claim number -> send in flight
-  KEYS[4] pollsKey      hash: claim number -> poll in flight
-  KEYS[5] runningKey    sorted set: campaign -> virtual start; the least is served next
-  KEYS[6] scheduledKey  sorted set: campaign -> time of its launch, ms
-  KEYS[7] statesKey     hash: campaign -> its mutable part, JSON
-  KEYS[8] unpolledKey   sorted set: request never polled -> when it is due, ms
-  KEYS[9] polledKey     sorted set: request polled before -> when it is due, ms
-  KEYS[10] endedKey     sorted set: campaign -> when it ended, ms
-  KEYS[11] lapsingKey   sorted set: campaign -> when what is planned lapses, ms
-  ARGV[1] rulesJson     the lane's rules
-  ARGV[2] turn          name of the turn
-  ARGV[3] call          number of the call in the turn, from 1
-  ARGV[4] want          at most so many batches
-  ARGV[5] seen          the highest claim number that the caller knows of this lane
-  ARGV[6] process       who claims, or '' for nobody in particular
-  ARGV[7] loss          ms of answered writes that the server may lose
-  ARGV[8] given         time in ms, or '' for the server's
-  Returns               why there is no more now, when to ask again (ms; 0: when woken), the time, events, claims…
+  KEYS  lane       hash: gate and ledger
+        window     string: ring of the window
+        claims     hash: claim number -> send in flight
+        polls      hash: claim number -> poll in flight
+        running    sorted set: campaign -> virtual start; the least is served next
+        scheduled  sorted set: campaign -> time of its launch, ms
+        states     hash: campaign -> its mutable part, JSON
+        unpolled   sorted set: request never polled -> when it is due, ms
+        polled     sorted set: request polled before -> when it is due, ms
+        ended      sorted set: campaign -> when it ended, ms
+        lapsing    sorted set: campaign -> when what is planned lapses, ms
+  ARGV  rules      JSON: the lane's rules
+        turn       name of the turn
+        call       number: number of the call in the turn, from 1
+        want       number: at most so many batches
+        seen       number: the highest claim number that the caller knows of this lane
+        process    who claims, or '' for nobody in particular
+        loss       number: ms of answered writes that the server may lose
+        time       ms, or '' for the server's
+  Returns  why there is no more now, when to ask again (ms; 0: when woken), the time, events, claims…
 ]]
 -- @include ../redis/clock.lua
 -- @include ../lane/ledger.lua
@@ -30,32 +30,12 @@
 -- @include ../lane/campaign.lua
 -- @include ../lane/turn.lua
 -- @include ../lane/workers.lua
-local laneKey = KEYS[1]
-local windowKey = KEYS[2]
-local claimsKey = KEYS[3]
-local pollsKey = KEYS[4]
-local runningKey = KEYS[5]
-local scheduledKey = KEYS[6]
-local statesKey = KEYS[7]
-local unpolledKey = KEYS[8]
-local polledKey = KEYS[9]
-local endedKey = KEYS[10]
-local lapsingKey = KEYS[11]
-local rulesJson = ARGV[1]
-local turn = ARGV[2]
-local call = tonumber(ARGV[3])
-local want = tonumber(ARGV[4])
-local seen = tonumber(ARGV[5])
-local process = ARGV[6]
-local loss = tonumber(ARGV[7])
-local given = ARGV[8]
 
 local NOBODY_AT_ONCE = 256
 -- Campaigns that are looked at in one go for some that may be claimed of.
 local MOST_LOOKED_AT, MOST_FOR_NOBODY = 1000, 10000
 
-local rules = cjson.decode(rulesJson)
-local lane, now = lane_load(laneKey, given)
+local lane, now = lane_load(laneKey, time)
 local events = {}
 
 local inFlight = { send = redis.call('HLEN', claimsKey), poll = redis.call('HLEN', pollsKey) }

@@ -1,6 +1,7 @@
 import type { Clock } from '../clock.js';
-import type { Hand } from '../recovery/recovery-barrier.js';
-import type { PollClaim, SendClaim } from './claims.js';
+import type { ClaimingProcess } from '../lane/claims.js';
+import type { ScriptEvent } from '../lane/script-events.js';
+import type { SendClaim } from './claims.js';
 import type { SendSettlement } from './settlements.js';
 
 /** What this process remembers of a claim: with `settlement` what became of it, without that it is in flight. */
@@ -14,25 +15,49 @@ export interface Remembered {
 const REMEMBER_MS = 60_000;
 const REMEMBER_CLAIMS = 50_000;
 /** Longer than what a server may lose. */
-const ASKED_MS = 10_000;
+const POLLS_MS = 10_000;
 
 /** Who remembers, and how much of what was answered the server may lose, ms. */
-export interface Self {
+interface Self {
   readonly process: string;
   lossMs(): number;
 }
 
-const NOBODY: Self = { process: '', lossMs: () => 0 };
+const NO_PROCESS: Self = { process: '', lossMs: () => 0 };
 
 /**
- * What a process remembers of a lane's last claims, in case Redis turns out to have forgotten them: a replica that took
- * over, or a file that lost its tail. Pure but for the clock.
+ * The last claims of a process on a lane, in case Redis turns out to have lost them: a replica that took over, or a file
+ * that lost its tail.
  */
-export function createMemory(monotonic: Clock, self: Self = NOBODY) {
+export interface RecentClaims {
+  /** How the lane's scripts know this process. */
+  readonly self: ClaimingProcess;
+  claimed(claims: readonly SendClaim[]): void;
+  /** Of polls only the time is kept: a lost one is made again, but its permit is spent. */
+  polled(claims: readonly { readonly number: number }[]): void;
+  /** Polls of the last seconds that had some, however long Redis was away since: as many permits may be lost. */
+  readonly polls: number;
+  settled(settlement: SendSettlement): void;
+  /** Replays the claims to Redis. */
+  replay(): void;
+  /** The same, where a script's events say that Redis has lost data: at once, for the grace in which claims wait is short. */
+  replayAfterLoss(events: readonly ScriptEvent[]): void;
+  /** Resolves when no replay is running; until then this process claims nothing. */
+  readonly replayed: Promise<unknown>;
+  /** In the order they were claimed. */
+  all(): Remembered[];
+}
+
+/** Opens an empty memory of claims; `replay` brings them back to Redis. */
+export function recentClaims(
+  monotonic: Clock,
+  self: Self = NO_PROCESS,
+  replay: (recent: RecentClaims) => Promise<unknown> = async () => {},
+): RecentClaims {
   const claims = new Map<number, Remembered>();
   let seen = 0;
-  let asked: number[] = [];
-  let told: Promise<unknown> = Promise.resolve();
+  let polls: number[] = [];
+  let replayed: Promise<unknown> = Promise.resolve();
   const forget = (): void => {
     const before = monotonic() - REMEMBER_MS;
     for (const [number, { at, settlement }] of claims) {
@@ -40,16 +65,11 @@ export function createMemory(monotonic: Clock, self: Self = NOBODY) {
       claims.delete(number);
     }
   };
-  return {
-    /** The highest claim number ever seen. */
-    get seen(): number {
-      return seen;
-    },
-    /** How the lane's crew knows this process. */
-    get hand(): Hand {
+  const recent: RecentClaims = {
+    get self() {
       return { process: self.process, seen, loss: self.lossMs() };
     },
-    claimed(list: readonly SendClaim[]): void {
+    claimed(list) {
       const at = monotonic();
       for (const claim of list) {
         seen = Math.max(seen, claim.number);
@@ -57,38 +77,33 @@ export function createMemory(monotonic: Clock, self: Self = NOBODY) {
       }
       forget();
     },
-    /** Of polls only their number is kept: one that is forgotten is made again, but its permit is spent. */
-    asked(list: readonly PollClaim[]): void {
+    polled(list) {
       if (list.length === 0) return;
       const now = monotonic();
-      asked = asked.filter((at) => at >= now - ASKED_MS);
+      polls = polls.filter((at) => at >= now - POLLS_MS);
       for (const { number } of list) {
         seen = Math.max(seen, number);
-        asked.push(now);
+        polls.push(now);
       }
     },
-    /** Polls of the last seconds that had some, however long Redis was away since: as many permits may be forgotten. */
-    get polls(): number {
-      const last = asked.at(-1) ?? 0;
-      return asked.filter((at) => at >= last - ASKED_MS).length;
+    get polls() {
+      const last = polls.at(-1) ?? 0;
+      return polls.filter((at) => at >= last - POLLS_MS).length;
     },
-    settled(settlement: SendSettlement): void {
+    settled(settlement) {
       const remembered = claims.get(settlement.claim.number);
       if (remembered !== undefined) remembered.settlement = settlement;
     },
-    /** While this process tells Redis what it remembers, it claims nothing: `told` resolves when it may again. */
-    get told(): Promise<unknown> {
-      return told;
+    get replayed() {
+      return replayed;
     },
-    telling(promise: Promise<unknown>): void {
-      told = promise.catch(() => {});
+    replay() {
+      replayed = replay(recent).catch(() => {});
     },
-    /** In the order they were claimed. */
-    all(): Remembered[] {
-      return [...claims.values()];
+    replayAfterLoss(events) {
+      if (events.some(({ type }) => type === 'forgot')) recent.replay();
     },
+    all: () => [...claims.values()],
   };
+  return recent;
 }
-
-/** See {@link createMemory}. */
-export type Memory = ReturnType<typeof createMemory>;

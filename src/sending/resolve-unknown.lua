@@ -2,22 +2,23 @@
   resolve-unknown: settles batches of whose outcome nobody knows, by an operator's word or the lane's policy. Sending
   again is refused while the process that claimed the batch may still act on it. Where its campaign was cancelled or has
   lapsed meanwhile, it is given up instead.
-  KEYS[1] laneKey       hash: gate and ledger
-  KEYS[2] runningKey    sorted set: campaign -> virtual start
-  KEYS[3] statesKey     hash: campaign -> its mutable part, JSON
-  KEYS[4] unknownKey    hash: claim number -> batch of whose outcome nobody knows
-  KEYS[5] endedKey      sorted set: campaign -> when it ended, ms
-  KEYS[6] lapsingKey    sorted set: campaign -> when what is planned lapses, ms
-  KEYS[7] unnamedKey    sorted set: campaign:first:count of a batch whose request has an id that nobody knows -> until when
-                        something may be told of it, ms
-  KEYS[8] unpolledKey   sorted set: request never polled -> when it is due, ms
-  KEYS[9..] entryKeys   two a batch: statuses of its campaign, records of its request
-  ARGV[1] as            resend, abandon or accepted
-  ARGV[2] reason        kept with the recipients
-  ARGV[3] numbersJson   claim numbers, as texts
-  ARGV[4] rulesJson     the lane's rules
-  ARGV[5] given         time in ms, or '' for the server's
-  Returns               batches and recipients settled; batches it was too early for, until when (ms); events
+
+  KEYS  lane         hash: gate and ledger
+        running      sorted set: campaign -> virtual start
+        states       hash: campaign -> its mutable part, JSON
+        unknown      hash: claim number -> batch of whose outcome nobody knows
+        ended        sorted set: campaign -> when it ended, ms
+        lapsing      sorted set: campaign -> when what is planned lapses, ms
+        unnamed      sorted set: campaign:first:count of a batch whose request has an id that nobody knows -> until when
+                     something may be told of it, ms
+        unpolled     sorted set: request never polled -> when it is due, ms
+  KEYS+ entries      two a batch: statuses of its campaign, records of its request
+  ARGV  as           resend, abandon or accepted
+        reason       kept with the recipients
+        numbers      JSON: claim numbers, as texts
+        rules        JSON: the lane's rules
+        time         ms, or '' for the server's
+  Returns  batches and recipients settled; batches it was too early for, until when (ms); events
 ]]
 -- @include ../redis/clock.lua
 -- @include ../lane/ledger.lua
@@ -25,33 +26,19 @@
 -- @include ../lane/campaign.lua
 -- @include ../lane/settle.lua
 -- @include ../recipients/request-index.lua
-local laneKey = KEYS[1]
-local runningKey = KEYS[2]
-local statesKey = KEYS[3]
-local unknownKey = KEYS[4]
-local endedKey = KEYS[5]
-local lapsingKey = KEYS[6]
-local unnamedKey = KEYS[7]
-local unpolledKey = KEYS[8]
-local as = ARGV[1]
-local reason = ARGV[2]
-local numbersJson = ARGV[3]
-local rulesJson = ARGV[4]
-local given = ARGV[5]
 local LETTER = { resend = '\0', abandon = 'A', accepted = 'C' }
 
-local rules = cjson.decode(rulesJson)
-local lane, now = lane_load(laneKey, given)
+local lane, now = lane_load(laneKey, time)
 local events, campaigns, gone = {}, {}, {}
 local batches, recipients, early, safeAt = 0, 0, 0, 0
 
-for i, number in ipairs(cjson.decode(numbersJson)) do
+for i, number in ipairs(numbers) do
   local raw = redis.call('HGET', unknownKey, number)
   local batch = raw and cjson.decode(raw)
   if batch and as == 'resend' and batch.safe > now then
     early, safeAt = early + 1, math.max(safeAt, batch.safe)
   elseif batch then
-    local statusesKey, recordsKey = KEYS[7 + 2 * i], KEYS[8 + 2 * i]
+    local statusesKey, recordsKey = entry_key(2 * i - 1), entry_key(2 * i)
     -- Nobody knows the id of its request, if there was one: what comes of it later must not be taken for another batch.
     if rules.notify then request_without_id(unnamedKey, rules, batch.c, batch.f, batch.k, now) end
     -- The service need not be asked any more which request it may be.
@@ -68,7 +55,7 @@ for i, number in ipairs(cjson.decode(numbersJson)) do
       local why = c.rest == 'lapsed' and 'it has lapsed' or 'its campaign was cancelled'
       record_write(recordsKey, batch.f, batch.k, batch.at, now, 'not sent again: ' .. why, '')
     elseif as == 'resend' then
-      -- Recipients that were suppressed at the claim are not unknown: only the runs between them are given back.
+      -- Recipients that were suppressed at the claim are not unknown: only the runs between them are time back.
       for _, run in ipairs(unknown_runs(statusesKey, batch.f, batch.k)) do
         campaign_release(c, 'unknown', run[1], run[2], nil, 2)
       end

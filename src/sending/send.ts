@@ -1,113 +1,106 @@
-import { isDeliveryStatus } from '../campaign/recipient.js';
-import type { Clock } from '../clock.js';
+import { isDeliveryStatus, STATUS_LETTER } from '../campaign/recipient.js';
 import type { MessagingClient } from '../gateway/messaging.js';
 import type { SendOutcome } from '../gateway/outcome.js';
 import type { Lane } from '../lane/lane.js';
-import { lastDeparture } from '../lane/send-deadline.js';
+import { confirmPermit, type GrantedPermit } from '../lane/permit.js';
 import { type TokenSource, turnCredentials } from '../lane/token-source.js';
 import { runTurn, type TurnEnd, type TurnOptions } from '../lane/turn.js';
 import { DamagedError } from '../recipients/slices.js';
-import { tellAgain } from '../recovery/replay-claims.js';
-import type { SendClaim } from './claims.js';
-import type { Manuscripts, Message } from './messages.js';
-import type { Memory } from './recent-claims.js';
-import { type SendSettlement, STATUS_LETTER } from './settlements.js';
+import { type SendClaim, type SendClaims, sendClaims } from './claims.js';
+import type { Message, Messages } from './messages.js';
+import type { RecentClaims } from './recent-claims.js';
+import { type SendSettlement, settleSends } from './settlements.js';
 
 /*
- *   claim ──► suppressed? ──► still ours? ──► POST ──► outcome ──► settle
- *   (durable: `sending`)      (if old)                             (retried until answered)
+ *   claim ──► render ──► all suppressed? ──► permit still good? ──► POST ──► outcome ──► settle
+ *   (durable: `sending`)                     (confirmed if old)              (retried until answered)
  *
- * Whatever dies after the claim leaves `sending` behind, which the sweep turns into `unknown`; nothing claims it again.
+ * A process that dies after the claim leaves `sending` behind, which the sweep turns into `unknown`. No one claims it again.
  */
 
-/** What sending needs beside its lane. */
-export interface SendStage {
-  readonly messaging: MessagingClient;
-  readonly monotonic: Clock;
-  /** Whether these numbers have been suppressed since they were imported. */
-  areSuppressed(numbers: readonly string[]): Promise<readonly boolean[]>;
-  /** Tells of a fault that keeps a campaign from being sent. */
+/** What sending on a lane needs. */
+export interface Sending {
+  readonly client: MessagingClient;
+  readonly tokens: TokenSource;
+  readonly messages: Messages;
+  readonly recent: RecentClaims;
+  /** Default: the claims of the lane in Redis. */
+  readonly claims?: SendClaims;
+  /** Reports an error that keeps a campaign from being sent. */
   failed(lane: string, error: Error): void;
 }
 
-/** One turn of a lane's sends. Rejects only for what is wrong with the code or the data, never for the weather. */
-export async function sendTurn(
-  stage: SendStage,
-  lane: Lane,
-  tokenSource: TokenSource,
-  manuscripts: Manuscripts,
-  memory: Memory,
-  options: TurnOptions,
-): Promise<TurnEnd> {
-  const turn = lane.nonce();
+/** One turn of a lane's sends. Rejects only on a defect in the code or the data, never because Redis or the service is down. */
+export async function sendTurn(lane: Lane, sending: Sending, options: TurnOptions): Promise<TurnEnd> {
+  const { client, tokens, messages, recent, claims = sendClaims(lane) } = sending;
   const { signal } = options;
-  const credentials = await turnCredentials(lane, tokenSource);
-  let askedAt = stage.monotonic();
+  const turn = lane.nonce();
+  const credentials = await turnCredentials(lane, tokens);
 
-  const settle = async (entries: readonly SendSettlement[]): Promise<void> => {
-    for (const entry of entries) memory.settled(entry);
-    const { events } = await lane.answered(() => lane.settlements.send(entries, lane.random()));
-    lane.tell(events);
-  };
-
-  const attempt = async (claim: SendClaim, claimedAt: number, message: Message): Promise<SendSettlement> => {
+  const send = async (
+    claim: SendClaim,
+    message: Message,
+    granted: GrantedPermit,
+  ): Promise<SendSettlement> => {
     const letters = message.suppressed.map((is) => (is ? 'S' : '-')).join('');
     if (message.recipients.length === 0) return { claim, as: 'suppressed' };
     if (claim.doubt !== undefined && letters.includes('S')) return { claim, as: 'divided', letters };
     if (signal.aborted || credentials.current() === undefined) return { claim, as: 'unsent' };
-    const confirm = () => lane.claims.confirm(claim, turn);
-    const latest = await lastDeparture(lane, stage.monotonic, claimedAt, confirm);
-    const used = credentials.current();
-    if (latest === undefined || used === undefined) return { claim, as: 'unsent' };
-    const outcome = await stage.messaging.send(message, used.token, { latest });
-    const settlement = toSettlement(claim, message, letters, outcome);
+    const permit = await confirmPermit(lane, granted, () => claims.confirm(claim, turn));
+    const token = credentials.current();
+    if (permit === undefined || token === undefined) return { claim, as: 'unsent' };
+    const outcome = await client.send(message, token.token, permit);
+    const settlement = settlementOf(claim, message, letters, outcome);
     if (outcome.kind !== 'unauthorised') return settlement;
-    const reason = await credentials.replaceRefused(used);
+    const reason = await credentials.replaceRefused(token);
     return reason === undefined ? settlement : { ...settlement, as: 'stopped', reason };
   };
 
-  /** A campaign that cannot be read waits for the operator; the others of its lane go on. */
+  /** Pauses a campaign that cannot be read, for an operator to look at; the others of its lane go on. */
   const setAside = async (claim: SendClaim, damaged: DamagedError): Promise<SendSettlement> => {
     const reason = `what is stored of it is damaged: ${damaged.message}`;
     const { outcome } = await lane.answered(() => lane.commands.campaign('pause', claim.campaign, reason));
-    if (outcome === 'done') stage.failed(lane.name, damaged);
+    if (outcome === 'done') sending.failed(lane.name, damaged);
     return { claim, as: 'unsent' };
   };
 
   return runTurn<SendClaim, SendSettlement>(
+    lane,
     {
-      async claim(call, want) {
+      async claim({ call, want }) {
         const closed = await credentials.closed();
         if (closed !== undefined) return closed;
-        await memory.told;
-        // Its age counts from when it was asked for: the process may be stopped before it reads the answer.
-        askedAt = stage.monotonic();
+        await recent.replayed;
+        const askedAt = lane.monotonic();
         const reply = await lane.answered(
-          () => lane.claims.send({ turn, call, want, ...memory.hand }),
+          () => claims.take({ turn, call, want, askedAt, ...recent.self }),
           signal,
         );
-        memory.claimed(reply.claims);
+        recent.claimed(reply.claims);
         lane.tell(reply.events);
-        tellAgain(lane, memory, reply.events);
+        recent.replayAfterLoss(reply.events);
         return reply;
       },
-      async deliver(claims) {
-        const claimedAt = askedAt;
-        const messages = await lane.answered(() => manuscripts.messages(claims, stage.areSuppressed));
-        return claims.map((claim, at) => async () => {
-          const message = messages[at];
+      async requests(claimed, permit) {
+        const rendered = await lane.answered(() => messages.render(claimed));
+        return claimed.map((claim, at) => async () => {
+          const message = rendered[at];
           if (message instanceof DamagedError) return setAside(claim, message);
-          return message === undefined ? { claim, as: 'unsent' } : attempt(claim, claimedAt, message);
+          return message === undefined ? { claim, as: 'unsent' } : send(claim, message, permit);
         });
       },
-      settle,
+      async settle(settlements) {
+        for (const settlement of settlements) recent.settled(settlement);
+        const { events } = await lane.answered(() => settleSends(lane, settlements, lane.random()));
+        lane.tell(events);
+      },
     },
     options,
   );
 }
 
 /** What an outcome means for the batch. */
-function toSettlement(
+function settlementOf(
   claim: SendClaim,
   message: Message,
   letters: string,
@@ -139,7 +132,7 @@ function toSettlement(
   }
 }
 
-/** Without a request id nothing can be asked about what is not final yet: it stays unconfirmed. */
+/** Without a request id a recipient whose status is not final cannot be followed up: it becomes `unconfirmed`. */
 function acceptedLetters(message: Message, outcome: SendOutcome & { kind: 'accepted' }): string {
   const open = outcome.requestId === null ? 'C' : 'N';
   let next = 0;

@@ -2,25 +2,26 @@
   settle-send: what became of send requests. Each entry names its claim; a claim that is settled already is left alone,
   so a call may be repeated. One that had become unknown meanwhile is settled all the same: its owner's word is evidence.
 
-  KEYS[1] laneKey       hash: gate and ledger
-  KEYS[2] windowKey     string: ring of the window
-  KEYS[3] claimsKey     hash: claim number -> send in flight
-  KEYS[4] pollsKey      hash: claim number -> poll in flight
-  KEYS[5] runningKey    sorted set: campaign -> virtual start
-  KEYS[6] statesKey     hash: campaign -> its mutable part, JSON
-  KEYS[7] unpolledKey   sorted set: request never polled -> when it is due, ms
-  KEYS[8] unknownKey    hash: claim number -> batch of whose outcome nobody knows
-  KEYS[9] endedKey      sorted set: campaign -> when it ended, ms
-  KEYS[10] lapsingKey   sorted set: campaign -> when what is planned lapses, ms
-  KEYS[11..] entryKeys  two an entry: statuses of its campaign, records of its request; with notifications first how these
-                        stand, then the batches whose request has an id that nobody knows, and two more an entry: where its
-                        request's id is looked up, which ids its campaign has had
-  ARGV[1] rulesJson     the lane's rules
-  ARGV[2] entriesJson   [{ n, c, f, k, as, letters, id, reason, retryAfter, overdue, told, d, h }, …]; told: by somebody
-                        else than its owner, who knows nothing of how it went; d, h: digests of the id
-  ARGV[3] jitter        chance, 0 to 1
-  ARGV[4] given         time in ms, or '' for the server's
-  Returns               the number of entries that were settled, events
+  KEYS  lane         hash: gate and ledger
+        window       string: ring of the window
+        claims       hash: claim number -> send in flight
+        polls        hash: claim number -> poll in flight
+        running      sorted set: campaign -> virtual start
+        states       hash: campaign -> its mutable part, JSON
+        unpolled     sorted set: request never polled -> when it is due, ms
+        unknown      hash: claim number -> batch of whose outcome nobody knows
+        ended        sorted set: campaign -> when it ended, ms
+        lapsing      sorted set: campaign -> when what is planned lapses, ms
+        callback     hash: state of the notifications
+        unnamed      sorted set: batch accepted without a request id -> until when a notification may name it, ms
+  KEYS+ entries      per settlement: statuses of its campaign, records of its request; with notifications also the index of
+                     its request id and the filter of its campaign's accepted ids
+  ARGV  rules        JSON: the lane's rules
+        entries      JSON: [{ n, c, f, k, as, letters, id, reason, retryAfter, overdue, told, d, h }, …]; told: by somebody
+                     else than its owner, who knows nothing of how it went; d, h: digests of the id
+        jitter       number: chance, 0 to 1
+        time         ms, or '' for the server's
+  Returns  the number of entries that were settled, events
 ]]
 -- @include ../redis/clock.lua
 -- @include ../lane/ledger.lua
@@ -28,25 +29,9 @@
 -- @include ../lane/campaign.lua
 -- @include ../lane/settle.lua
 -- @include ../recipients/request-index.lua
-local laneKey = KEYS[1]
-local windowKey = KEYS[2]
-local claimsKey = KEYS[3]
-local pollsKey = KEYS[4]
-local runningKey = KEYS[5]
-local statesKey = KEYS[6]
-local unpolledKey = KEYS[7]
-local unknownKey = KEYS[8]
-local endedKey = KEYS[9]
-local lapsingKey = KEYS[10]
-local rulesJson = ARGV[1]
-local entriesJson = ARGV[2]
-local jitter = tonumber(ARGV[3])
-local given = ARGV[4]
 local REFUSALS_TO_PAUSE = 5
 
-local rules = cjson.decode(rulesJson)
-local lane, now = lane_load(laneKey, given)
-local entries = cjson.decode(entriesJson)
+local lane, now = lane_load(laneKey, time)
 local events, numbers = {}, {}
 for i, entry in ipairs(entries) do numbers[i] = string.format('%.0f', entry.n) end
 local claims = redis.call('HMGET', claimsKey, unpack(numbers))
@@ -71,8 +56,8 @@ for i = 1, #entries do
   end
 end
 local campaigns = campaigns_load(statesKey, ids)
-local settled, fresh, base, each = 0, {}, rules.notify and 12 or 10, rules.notify and 4 or 2
-local isHeard = rules.notify and notifications_are_heard(KEYS[base - 1], rules, now)
+local settled, fresh, each = 0, {}, rules.notify and 4 or 2
+local isHeard = rules.notify and notifications_are_heard(callbackKey, rules, now)
 
 -- Recipients move to the states of their letters. Late evidence touches only those that are still unknown.
 local function apply(c, claim, letters, statusesKey)
@@ -207,8 +192,8 @@ for i, entry in ipairs(entries) do
   local claim = claims[i]
   local c = claim and campaigns[claim.c]
   if c then
-    local place = base + each * (i - 1)
-    local id, statusesKey, recordsKey = claim.c, KEYS[place + 1], KEYS[place + 2]
+    local place = each * (i - 1)
+    local id, statusesKey, recordsKey = claim.c, entry_key(place + 1), entry_key(place + 2)
     local before, spent = gate_note(lane), 1
     inFlight = inFlight - (claim.late and 0 or 1)
     settled = settled + 1
@@ -224,10 +209,10 @@ for i, entry in ipairs(entries) do
         redis.call('ZADD', unpolledKey, now + math.ceil(first), string.format('%s:%.0f', id, claim.f))
       end
       if rules.notify and entry.d then
-        request_remember(KEYS[place + 4], c['end'], entry.h)
-        if isOpen then request_index(KEYS[place + 3], entry.d, id, claim.f, claim.k) end
+        request_remember(entry_key(place + 4), c['end'], entry.h)
+        if isOpen then request_index(entry_key(place + 3), entry.d, id, claim.f, claim.k) end
       elseif rules.notify then
-        request_without_id(KEYS[base], rules, id, claim.f, claim.k, now)
+        request_without_id(unnamedKey, rules, id, claim.f, claim.k, now)
       end
       -- Fewer than were accepted: some were so while there were no notifications, and only their records name their ids.
       if rules.notify then c.remembered = (c.remembered or 0) + 1 end

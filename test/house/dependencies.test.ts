@@ -15,24 +15,11 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   // `gateway` and `auth` do not know each other: the token cache receives the login function as a parameter.
   gateway: ['clock', 'campaign', 'config', 'events'],
   auth: ['clock', 'campaign', 'config', 'events', 'redis'],
-  recipients: ['redis'],
-  // The stages of a campaign, in their order.
-  lane: [
-    'clock',
-    'campaign',
-    'config',
-    'events',
-    'redis',
-    'gateway',
-    'auth',
-    'recipients',
-    'sending',
-    'recovery',
-    'reporting',
-    'volley',
-  ],
+  recipients: ['campaign', 'redis'],
+  // The current state of a lane, then the stages of a campaign, in their order.
+  lane: ['clock', 'campaign', 'config', 'events', 'redis', 'gateway', 'auth', 'recipients'],
   import: ['clock', 'campaign', 'config', 'events', 'redis', 'recipients', 'lane'],
-  sending: ['clock', 'campaign', 'redis', 'gateway', 'recipients', 'lane', 'follow-up', 'recovery', 'volley'],
+  sending: ['clock', 'campaign', 'redis', 'gateway', 'recipients', 'lane'],
   notifications: [
     'clock',
     'campaign',
@@ -44,8 +31,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'lane',
     'sending',
   ],
-  'follow-up': ['campaign', 'events', 'redis', 'gateway', 'lane', 'sending', 'notifications', 'recovery'],
-  recovery: ['clock', 'events', 'redis', 'recipients', 'lane', 'sending'],
+  'follow-up': ['campaign', 'events', 'redis', 'gateway', 'recipients', 'lane', 'sending', 'notifications'],
+  recovery: ['clock', 'events', 'redis', 'recipients', 'lane', 'sending', 'follow-up'],
   reporting: [
     'clock',
     'campaign',
@@ -54,11 +41,22 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'redis',
     'recipients',
     'lane',
+    'sending',
     'notifications',
     'recovery',
   ],
   access: ['clock', 'campaign', 'redis', 'lane', 'volley'],
-  volley: ['auth', 'campaign', 'events', 'import', 'notifications', 'recovery', 'reporting'],
+  volley: [
+    'auth',
+    'campaign',
+    'events',
+    'import',
+    'lane',
+    'sending',
+    'notifications',
+    'recovery',
+    'reporting',
+  ],
   worker: [
     'clock',
     'config',
@@ -83,6 +81,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'recipients',
     'lane',
     'import',
+    'sending',
     'notifications',
     'recovery',
     'reporting',
@@ -217,10 +216,7 @@ test('campaign/ imports no Node module, because its rules are pure', () => {
 });
 
 test('the folders import each other in one direction, without a cycle', () => {
-  const found = cycles(Object.keys(MAY_IMPORT), (folder) => MAY_IMPORT[folder] ?? []);
-  // Sorting the code by stage has left cycles between these folders; they are to be cut.
-  const left = ['lane', 'sending', 'recovery', 'notifications', 'follow-up', 'reporting', 'volley', 'import'];
-  expect(found.filter((cycle) => cycle.split(' -> ').some((folder) => !left.includes(folder)))).toEqual([]);
+  expect(cycles(Object.keys(MAY_IMPORT), (folder) => MAY_IMPORT[folder] ?? [])).toEqual([]);
 });
 
 test('no file imports itself through other files, not even for a type', () => {

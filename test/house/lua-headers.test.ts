@@ -1,5 +1,6 @@
 import { basename } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { readHeader as readScriptHeader } from '../../src/redis/script.js';
 import { importsOf, type SourceFile, sourceFiles } from './sources.js';
 
 interface Header {
@@ -41,7 +42,40 @@ const files = sourceFiles(['src'], ['.lua']);
 const included = new Set(files.flatMap(importsOf));
 const scripts = files.filter(({ path }) => !included.has(path));
 
-describe.each(files)('$path', (file) => {
+/** Scripts whose keys and arguments the loader names by the header; the others read them by index. */
+const named = files.filter(({ text }) => !/^ +(KEYS|ARGV)\[1\]/m.test(text));
+const indexed = files.filter((file) => !named.includes(file));
+
+describe.each(named)('The header of $path', (file) => {
+  const { name, purpose, body } = readHeader(file);
+  const { keys, args, entryKeys } = readScriptHeader(file.text);
+  const code = body.replace(/--.*$/gm, '');
+
+  test('begins with the script’s name and purpose', () => {
+    expect(name).toBe(basename(file.path, '.lua'));
+    expect(purpose).toBeTypeOf('string');
+  });
+
+  test('is the only place that knows the order of keys and arguments', () => {
+    expect(code.match(/\b(KEYS|ARGV)\b/g)).toBeNull();
+  });
+
+  test('declares no key or argument that the script does not use', () => {
+    const declared = [...keys.map((key) => `${key}Key`), ...args.map((arg) => arg.name)];
+    expect(declared.filter((local) => !new RegExp(`\\b${local}\\b`).test(code))).toEqual([]);
+    expect(/\bentry_key\(/.test(code)).toBe(entryKeys);
+  });
+
+  test('declares every key: the script builds none', () => {
+    const calls = code.matchAll(/redis\.p?call\(\s*'(\w+)',\s*([^,)]+)/g);
+    const built = [...calls].filter(
+      ([, command = '', key = '']) => !KEYLESS.has(command) && /^['"]|\.\./.test(key),
+    );
+    expect(built.map(([call]) => call)).toEqual([]);
+  });
+});
+
+describe.each(indexed)('$path', (file) => {
   const header = readHeader(file);
 
   test('begins with its name and what it is for', () => {

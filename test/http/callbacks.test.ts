@@ -7,6 +7,8 @@ import { laneCallback, loadLocalConfig } from '../../src/config/index.js';
 import { readState } from '../../src/lane/campaigns.js';
 import { openLane } from '../../src/lane/lane.js';
 import { keyNames } from '../../src/redis/keys.js';
+import { sendClaims } from '../../src/sending/claims.js';
+import { settleSends } from '../../src/sending/settlements.js';
 import { testRedis } from '../redis/test-redis.js';
 import { serveApi } from './api.js';
 
@@ -51,8 +53,9 @@ async function accepted(requestId: string): Promise<() => Promise<Record<string,
   const [own] = config.lanes;
   if (own === undefined) throw new Error('no lane');
   const lane = openLane(redis, keys, config, own, volley.events, Math.random);
-  const { claims } = await lane.claims.send({ turn: requestId, call: 1, want: 1, seen: 0 });
-  await lane.settlements.send(
+  const { claims } = await sendClaims(lane).take({ turn: requestId, call: 1, want: 1, seen: 0 });
+  await settleSends(
+    lane,
     claims.map((claim) => ({ claim, as: 'accepted', letters: 'N', requestId }) as const),
     0,
   );

@@ -5,7 +5,7 @@ import tls, { createServer as createTlsServer } from 'node:tls';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createMessagingClient, type MessagingClient } from '../../src/gateway/messaging.js';
 import { EXPIRED, SELF_SIGNED } from './certificate.js';
-import { closedPort, rawServer, reply } from './raw-server.js';
+import { closedPort, PERMIT, rawServer, reply } from './raw-server.js';
 
 const MESSAGE = { sender: 'ACME', recipients: ['+358401234567'], text: 'Hello' };
 const CREATED = reply(['HTTP/1.1 201 Created', 'Location: http://h/outbound/ACME/requests/r1']);
@@ -20,10 +20,9 @@ function clientOf(
   return client;
 }
 
-const send = (client: MessagingClient, signal?: AbortSignal) =>
-  client.send(MESSAGE, 'KEY-1', signal && { signal });
+const send = (client: MessagingClient, signal?: AbortSignal) => client.send(MESSAGE, 'KEY-1', PERMIT, signal);
 const poll = (client: MessagingClient, signal?: AbortSignal) =>
-  client.deliveryInfos('ACME', 'r1', 'KEY-1', signal && { signal });
+  client.deliveryInfos('ACME', 'r1', 'KEY-1', PERMIT, signal);
 const reset = (socket: Socket) => socket.resetAndDestroy();
 const hang = () => {};
 
@@ -99,10 +98,10 @@ describe('a request that certainly did not leave', () => {
   it('is not written if its deadline passed before it started', async () => {
     const server = await rawServer([CREATED]);
     const client = clientOf(server.origin);
-    const late = { latest: performance.now() - 1 };
+    const late = { notAfter: performance.now() - 1 };
     expect(await client.send(MESSAGE, 'KEY-1', late)).toMatchObject({ kind: 'notSent' });
     expect(await client.deliveryInfos('ACME', 'r1', 'KEY-1', late)).toMatchObject({ kind: 'notSent' });
-    expect(await client.send(MESSAGE, 'KEY-1', { latest: performance.now() + 2_000 })).toMatchObject({
+    expect(await client.send(MESSAGE, 'KEY-1', { notAfter: performance.now() + 2_000 })).toMatchObject({
       kind: 'accepted',
     });
     expect(server.requests).toHaveLength(1);
@@ -190,7 +189,7 @@ describe('a request that certainly did not leave', () => {
 
   it('stops the lane if the key cannot be a header value, without repeating the key', async () => {
     const server = await rawServer(CREATED);
-    const outcome = await clientOf(server.origin).send(MESSAGE, 'SECRET\r\nX: 1');
+    const outcome = await clientOf(server.origin).send(MESSAGE, 'SECRET\r\nX: 1', PERMIT);
     expect(outcome.kind).toBe('stopped');
     expect(JSON.stringify(outcome)).not.toContain('SECRET');
     expect(server.connections()).toBe(0);
@@ -217,7 +216,7 @@ describe('a request that may have left', () => {
   it('is unknown if only part of it could be written', async () => {
     const server = await rawServer(hang, (socket) => void socket.pause());
     const client = clientOf(server.origin, { timeoutMs: 500 });
-    const outcome = await client.send({ ...MESSAGE, text: 'x'.repeat(20_000_000) }, 'KEY-1');
+    const outcome = await client.send({ ...MESSAGE, text: 'x'.repeat(20_000_000) }, 'KEY-1', PERMIT);
     expect(outcome.kind).toBe('unknown');
   });
 

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createMessagingClient, type MessagingClient } from '../../src/gateway/messaging.js';
-import { type Answer, partsOf, type RawServer, rawServer, reply } from './raw-server.js';
+import { type Answer, PERMIT, partsOf, type RawServer, rawServer, reply } from './raw-server.js';
 
 /** Written by hand from the interface page: area A, send message; OutboundRequest. */
 const SENT = `{"outboundSMSMessageRequest": {
@@ -55,13 +55,13 @@ function clientOf(server: RawServer, path = '/smsmessaging/v1'): MessagingClient
 
 async function sent(answer: Answer, message: Parameters<MessagingClient['send']>[0] = MESSAGE) {
   const server = await rawServer(answer);
-  const outcome = await clientOf(server).send(message, 'KEY-1');
+  const outcome = await clientOf(server).send(message, 'KEY-1', PERMIT);
   return { server, outcome };
 }
 
 async function polled(answer: Answer) {
   const server = await rawServer(answer);
-  const outcome = await clientOf(server).deliveryInfos('ACME', 'b2c3-d4', 'KEY-1');
+  const outcome = await clientOf(server).deliveryInfos('ACME', 'b2c3-d4', 'KEY-1', PERMIT);
   return { server, outcome };
 }
 
@@ -132,8 +132,8 @@ describe('a send, as on the interface page', () => {
   it('sends two requests over one connection', async () => {
     const server = await rawServer(reply(CREATED, SENT));
     const client = clientOf(server);
-    await client.send(MESSAGE, 'KEY-1');
-    await client.send(MESSAGE, 'KEY-2');
+    await client.send(MESSAGE, 'KEY-1', PERMIT);
+    await client.send(MESSAGE, 'KEY-2', PERMIT);
     expect(server.connections()).toBe(1);
     expect(server.requests.map((request) => /Bearer (\S+)/.exec(request)?.[1])).toEqual(['KEY-1', 'KEY-2']);
   });
@@ -146,7 +146,9 @@ describe('a send, as on the interface page', () => {
     const server = await rawServer(echo);
     const client = clientOf(server);
     const texts = Array.from({ length: 20 }, (_, index) => `text${index}`);
-    const outcomes = await Promise.all(texts.map((text) => client.send({ ...MESSAGE, text }, 'KEY-1')));
+    const outcomes = await Promise.all(
+      texts.map((text) => client.send({ ...MESSAGE, text }, 'KEY-1', PERMIT)),
+    );
     expect(outcomes.map((outcome) => outcome.kind === 'accepted' && outcome.requestId)).toEqual(texts);
   });
 });
@@ -306,8 +308,8 @@ describe('delivery infos, as on the interface page', () => {
     async (sender) => {
       const server = await rawServer([reply(CREATED, SENT), reply(OK, INFOS)]);
       const client = clientOf(server);
-      await client.send({ ...MESSAGE, sender }, 'KEY-1');
-      await client.deliveryInfos(sender, 'b2c3-d4', 'KEY-1');
+      await client.send({ ...MESSAGE, sender }, 'KEY-1', PERMIT);
+      await client.deliveryInfos(sender, 'b2c3-d4', 'KEY-1', PERMIT);
       const [send = '', poll = ''] = server.requests.map(
         (request) => partsOf(request).line.split(' ')[1] ?? '',
       );
@@ -320,16 +322,16 @@ describe('delivery infos, as on the interface page', () => {
     const answer = SENT.replaceAll('https://messaging.example', elsewhere.origin);
     const server = await rawServer([reply(CREATED, answer), reply(OK, INFOS)]);
     const client = clientOf(server);
-    const outcome = await client.send(MESSAGE, 'KEY-1');
+    const outcome = await client.send(MESSAGE, 'KEY-1', PERMIT);
     if (outcome.kind !== 'accepted' || outcome.requestId === null) throw new Error('not accepted');
-    await client.deliveryInfos('ACME', outcome.requestId, 'KEY-1');
+    await client.deliveryInfos('ACME', outcome.requestId, 'KEY-1', PERMIT);
     expect(server.requests).toHaveLength(2);
     expect(elsewhere.connections()).toBe(0);
   });
 
   it('encodes special characters in a request id', async () => {
     const server = await rawServer(reply(OK, INFOS));
-    await clientOf(server).deliveryInfos('ACME', 'a b/c?d', 'KEY-1');
+    await clientOf(server).deliveryInfos('ACME', 'a b/c?d', 'KEY-1', PERMIT);
     expect(partsOf(server.requests[0] ?? '').line).toContain('/requests/a%20b%2Fc%3Fd/deliveryInfos');
   });
 

@@ -107,3 +107,6 @@ function endOfRequest(text: string): number | null {
   const end = head + 4 + length;
   return text.length >= end ? end : null;
 }
+
+/** A permit without a deadline. */
+export const PERMIT = { notAfter: Number.POSITIVE_INFINITY };

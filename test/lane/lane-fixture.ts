@@ -1,12 +1,17 @@
+import { pollClaims } from '../../src/follow-up/claims.js';
+import { type PollSettlement, settlePolls } from '../../src/follow-up/settlements.js';
 import { laneCommands } from '../../src/lane/commands.js';
-import { laneViews } from '../../src/lane/lane-status.js';
+import type { LaneStore } from '../../src/lane/lane-script.js';
+import { readLaneStatus } from '../../src/lane/lane-status.js';
 import type { ScriptRules } from '../../src/lane/rules.js';
 import { matchStore } from '../../src/notifications/match-store.js';
 import { notificationStore } from '../../src/notifications/notification-store.js';
+import { sweepLaneState } from '../../src/recovery/sweep-lane.js';
 import type { Redis } from '../../src/redis/connection.js';
 import { keyNames } from '../../src/redis/keys.js';
-import { laneClaims } from '../../src/sending/claims.js';
-import { laneSettlements } from '../../src/sending/settlements.js';
+import { sendClaims } from '../../src/sending/claims.js';
+import { type SendSettlement, settleSends } from '../../src/sending/settlements.js';
+import { listUnknown, resolveBatches } from '../../src/sending/unknown.js';
 
 /** Rules of a lane of 100 requests an hour; a test changes what it is about. */
 export const RULES: ScriptRules = {
@@ -34,17 +39,41 @@ export const START = 1_800_000_000_000;
 export function laneFixture(redis: Redis, prefix: string, lane: string, change: Partial<ScriptRules> = {}) {
   const keys = keyNames(prefix);
   const rules = { ...RULES, ...change };
-  const json = JSON.stringify(rules);
+  const store: LaneStore = { redis, keys, name: lane, rules };
   return {
     keys,
     lane,
     rules,
-    claims: laneClaims(redis, keys, lane, json),
-    settlements: laneSettlements(redis, keys, lane, json, rules.notify),
-    notifications: notificationStore(redis, keys, { name: lane, rules }),
+    store,
+    claims: {
+      send: sendClaims(store).take,
+      confirm: sendClaims(store).confirm,
+      poll: pollClaims(store).take,
+      confirmPoll: pollClaims(store).confirm,
+    },
+    settlements: {
+      send: (settlements: readonly SendSettlement[], jitter: number, now?: number) =>
+        settleSends(store, settlements, jitter, now),
+      poll: (settlements: readonly PollSettlement[], jitter: number, now?: number) =>
+        settlePolls(store, settlements, jitter, now),
+    },
+    notifications: notificationStore(redis, keys, store),
     matches: matchStore(redis, keys, lane),
-    commands: laneCommands(redis, keys, lane, json),
-    views: laneViews(redis, keys, lane, json),
+    commands: {
+      ...laneCommands(store),
+      unknown: () => listUnknown(store),
+      resolve: (
+        as: 'resend' | 'abandon' | 'accepted',
+        reason: string,
+        batches: Parameters<typeof resolveBatches>[3],
+        now?: number,
+      ) => resolveBatches(store, as, reason, batches, now),
+    },
+    views: {
+      look: (now?: number) => readLaneStatus(store, now),
+      tend: (retentionMs: number, now?: number, alive: readonly string[] = []) =>
+        sweepLaneState(store, retentionMs, alive, now),
+    },
     /** A running campaign of so many planned recipients. */
     async campaign(id: string, recipients: number, change: Record<string, unknown> = {}): Promise<void> {
       const state = {

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { PollClaim, SendClaim } from '../../src/sending/claims.js';
+import type { PollClaim } from '../../src/follow-up/claims.js';
+import type { SendClaim } from '../../src/sending/claims.js';
 import { testRedis } from '../redis/test-redis.js';
 import { laneFixture, START } from './lane-fixture.js';
 

@@ -8,8 +8,8 @@ import { createMessagingClient } from '../../src/gateway/messaging.js';
 import { openLane } from '../../src/lane/lane.js';
 import { laneTokenSource } from '../../src/lane/token-source.js';
 import { keyNames } from '../../src/redis/keys.js';
-import type { Manuscripts } from '../../src/sending/messages.js';
-import { createMemory } from '../../src/sending/recent-claims.js';
+import type { Messages } from '../../src/sending/messages.js';
+import { recentClaims } from '../../src/sending/recent-claims.js';
 import { sendTurn } from '../../src/sending/send.js';
 import { testRedis } from '../redis/test-redis.js';
 import { laneFixture } from './lane-fixture.js';
@@ -25,10 +25,9 @@ const server = createServer((request, response) => {
 beforeAll(() => new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve)));
 afterAll(() => new Promise((resolve) => void server.close(resolve)));
 
-const texts: Manuscripts = {
-  messages: async (claims) =>
+const messages: Messages = {
+  render: async (claims) =>
     claims.map(() => ({ sender: 'ACME', recipients: ['+4915700000001'], text: 'Hi', suppressed: [false] })),
-  followed: async () => [],
 };
 
 async function refuseOne(): Promise<void> {
@@ -44,31 +43,31 @@ test('A 401 to what was sent before the operator opened the lane again does not 
   const [settings] = config.lanes;
   if (settings === undefined) throw new Error('no lane');
   const lane = openLane(redis, keyNames(prefix), config, settings, events, () => 0.5);
-  const tokenSource = laneTokenSource('default', { kind: 'apiKey', apiKey: 'k' }, undefined);
+  const tokens = laneTokenSource('default', { kind: 'apiKey', apiKey: 'k' }, undefined);
   const port = (server.address() as AddressInfo).port;
-  const messaging = createMessagingClient({ baseUrl: `http://127.0.0.1:${port}`, timeoutMs: 20_000 });
-  const monotonic = () => performance.now();
-  const stage = { messaging, monotonic, areSuppressed: async () => [], failed: () => {} };
+  const client = createMessagingClient({ baseUrl: `http://127.0.0.1:${port}`, timeoutMs: 20_000 });
   const options = {
-    monotonic,
     turnMs: 20_000,
     waitHereMs: 0,
-    inFlight: 3,
     signal: new AbortController().signal,
   };
   await fixture.campaign('c', 3, { batch: 1 });
-  const turn = sendTurn(stage, lane, tokenSource, texts, createMemory(monotonic), options);
+  const turn = sendTurn(
+    lane,
+    { client, tokens, messages, recent: recentClaims(lane.monotonic), failed: () => {} },
+    options,
+  );
 
   await vi.waitUntil(() => waiting.length === 3, PATIENCE);
   await refuseOne();
-  await vi.waitUntil(async () => (await lane.views.look()).stopped !== '', PATIENCE);
+  await vi.waitUntil(async () => (await lane.status()).stopped !== '', PATIENCE);
   await lane.commands.lane('resume');
   await refuseOne();
-  await vi.waitUntil(async () => (await lane.views.look()).inFlightSends === 1, PATIENCE);
+  await vi.waitUntil(async () => (await lane.status()).inFlightSends === 1, PATIENCE);
   await refuseOne();
   await turn;
-  expect((await lane.views.look()).stopped).toBe('');
-  messaging.close();
+  expect((await lane.status()).stopped).toBe('');
+  client.close();
 });
 
 test('What stops a lane is no news once an operator has opened it', async () => {

@@ -1,9 +1,12 @@
 import { expect, test } from 'vitest';
+import { systemMachine } from '../../src/clock.js';
+import type { ClaimReply } from '../../src/lane/claims.js';
 import { runTurn, type TurnSteps } from '../../src/lane/turn.js';
-import type { ClaimReply } from '../../src/sending/claims.js';
+import { RULES } from './lane-fixture.js';
 
 const reply = (claims: readonly number[]): ClaimReply<number> => ({
   claims,
+  permit: { heldAt: 0, notAfter: Number.POSITIVE_INFINITY },
   why: 'more',
   againInMs: null,
   now: 0,
@@ -14,13 +17,13 @@ test('what is in flight is answered and settled although the next claim breaks o
   const settled: number[] = [];
   let answer: (entry: number) => void = () => {};
   const steps: TurnSteps<number, number> = {
-    async claim(call) {
+    async claim({ call }) {
       if (call === 1) return reply([7]);
       // Redis is away, and the process is told to drain.
       setTimeout(() => answer(7), 20);
       throw new Error('aborted');
     },
-    deliver: async (claims) =>
+    requests: async (claims) =>
       claims.map(
         () => () =>
           new Promise<number>((resolve) => {
@@ -32,12 +35,12 @@ test('what is in flight is answered and settled although the next claim breaks o
     },
   };
   const options = {
-    monotonic: () => performance.now(),
     turnMs: 5_000,
     waitHereMs: 100,
-    inFlight: 2,
     signal: new AbortController().signal,
   };
-  await expect(runTurn(steps, options)).rejects.toThrow('aborted');
+  await expect(
+    runTurn({ ...systemMachine, rules: { ...RULES, inFlight: 2 } }, steps, options),
+  ).rejects.toThrow('aborted');
   expect(settled).toEqual([7]);
 });

@@ -9,7 +9,9 @@ import { matchStore } from '../../src/notifications/match-store.js';
 import { type NotificationStore, notificationStore } from '../../src/notifications/notification-store.js';
 import { ordinalNumbers } from '../../src/recipients/slices.js';
 import type { SendClaim } from '../../src/sending/claims.js';
-import { laneSettlements } from '../../src/sending/settlements.js';
+import { sendClaims } from '../../src/sending/claims.js';
+import { settleSends } from '../../src/sending/settlements.js';
+import { listUnknown, resolveBatches } from '../../src/sending/unknown.js';
 import { importFixture, mobile } from '../import/import-fixture.js';
 import { testRedis } from '../redis/test-redis.js';
 
@@ -70,11 +72,11 @@ function receiving(capacity = { left: 10_000 }) {
     },
     async claim(want: number): Promise<readonly SendClaim[]> {
       turns += 1;
-      return (await lane.claims.send({ turn: `t${turns}`, call: 1, want, seen: 0 })).claims;
+      return (await sendClaims(lane).take({ turn: `t${turns}`, call: 1, want, seen: 0 })).claims;
     },
     async accept(claim: SendClaim, requestId: string): Promise<void> {
       const entry = { claim, as: 'accepted', letters: 'N'.repeat(claim.count), requestId } as const;
-      await lane.settlements.send([entry], 0);
+      await settleSends(lane, [entry], 0);
     },
     async states(id: string): Promise<Record<string, number | undefined>> {
       return (await readState(redis, keys, 'default', id))?.n ?? {};
@@ -202,14 +204,15 @@ test('An unknown outcome is matched to the one request that fits it', async () =
   const it = receiving();
   await it.campaign([0, 1], 'unknown');
   const claims = await it.claim(2);
-  await it.lane.settlements.send(
+  await settleSends(
+    it.lane,
     claims.map((claim) => ({ claim, as: 'unknown', reason: 'no answer' }) as const),
     0,
   );
   const inbox = it.open();
   inbox.offer([report('x', 1, 'DeliveredToNetwork'), { ...report('y', 0), sender: 'OTHER' }, report('z', 7)]);
   await vi.waitFor(() => expect(it.happened('request.matched')).toMatchObject([{ requestId: 'x' }]), 5_000);
-  const unknown = await it.lane.commands.unknown();
+  const unknown = await listUnknown(it.lane);
   expect(unknown.map(({ first, suspect }) => [first, suspect]).sort()).toEqual([
     [0, null],
     [1, 'x'],
@@ -222,7 +225,8 @@ test('Of two unknown outcomes with the same number, our correlator selects the r
   for (const text of ['one', 'two']) {
     ids.push(await it.campaign([0], text));
     const claims = await it.claim(1);
-    await it.lane.settlements.send(
+    await settleSends(
+      it.lane,
       claims.map((claim) => ({ claim, as: 'unknown', reason: 'no answer' }) as const),
       0,
     );
@@ -247,7 +251,8 @@ test('A late report of a settled request is not matched to an unknown outcome', 
 
   await it.campaign([0], 'second');
   const again = await it.claim(1);
-  await it.lane.settlements.send(
+  await settleSends(
+    it.lane,
     again.map((other) => ({ claim: other, as: 'unknown', reason: 'no answer' }) as const),
     0,
   );
@@ -257,7 +262,7 @@ test('A late report of a settled request is not matched to an unknown outcome', 
   await vi.waitFor(() => expect(it.happened('notifications.settled').at(-1)).toMatchObject({ waiting: 1 }));
   await it.looked();
   expect(it.happened('request.matched')).toEqual([]);
-  expect((await it.lane.commands.unknown()).map(({ suspect }) => suspect)).toEqual([null]);
+  expect((await listUnknown(it.lane)).map(({ suspect }) => suspect)).toEqual([null]);
 });
 
 test('A report of a request that was accepted while notifications were off is not matched to an unknown outcome', async () => {
@@ -266,12 +271,13 @@ test('A report of a request that was accepted while notifications were off is no
   const [claim] = await it.claim(1);
   if (claim === undefined) throw new Error('nothing to send');
   const { notify: _, ...before } = it.lane.rules;
-  const unheard = laneSettlements(redis, it.keys, 'default', JSON.stringify(before), undefined);
-  await unheard.send([{ claim, as: 'accepted', letters: 'N', requestId: 'r0' }], 0);
+  const unheard = { redis, keys: it.keys, name: 'default', rules: before };
+  await settleSends(unheard, [{ claim, as: 'accepted', letters: 'N', requestId: 'r0' }], 0);
 
   await it.campaign([0], 'after');
   const again = await it.claim(1);
-  await it.lane.settlements.send(
+  await settleSends(
+    it.lane,
     again.map((other) => ({ claim: other, as: 'unknown', reason: 'no answer' }) as const),
     0,
   );
@@ -284,7 +290,8 @@ test('A report of a request that was accepted while notifications were off is no
 test('A request whose send is still in flight is not matched to an unknown outcome with the same number', async () => {
   const it = receiving();
   await it.campaign([0], 'unknown one');
-  await it.lane.settlements.send(
+  await settleSends(
+    it.lane,
     (await it.claim(1)).map((claim) => ({ claim, as: 'unknown', reason: 'no answer' }) as const),
     0,
   );
@@ -300,7 +307,7 @@ test('A request whose send is still in flight is not matched to an unknown outco
     async () => expect(await it.states(second)).toMatchObject({ deliveredToTerminal: 1 }),
     5_000,
   );
-  expect((await it.lane.commands.unknown()).map(({ suspect }) => suspect)).toEqual([null]);
+  expect((await listUnknown(it.lane)).map(({ suspect }) => suspect)).toEqual([null]);
 });
 
 test('A request that is matched to one batch is not matched to another one with the same number', async () => {
@@ -309,7 +316,8 @@ test('A request that is matched to one batch is not matched to another one with 
     await it.campaign([0], text);
     const claims = await it.claim(1);
     return () =>
-      it.lane.settlements.send(
+      settleSends(
+        it.lane,
         claims.map((claim) => ({ claim, as: 'unknown', reason: 'no answer' }) as const),
         0,
       );
@@ -322,7 +330,7 @@ test('A request that is matched to one batch is not matched to another one with 
   await (await unknown('two'))();
   await it.looked();
   expect(it.happened('request.matched')).toHaveLength(1);
-  expect((await it.lane.commands.unknown()).map(({ suspect }) => suspect).sort()).toEqual([null, 'x'].sort());
+  expect((await listUnknown(it.lane)).map(({ suspect }) => suspect).sort()).toEqual([null, 'x'].sort());
 });
 
 test('A report is not matched to a batch that was claimed after it came', async () => {
@@ -331,7 +339,8 @@ test('A report is not matched to a batch that was claimed after it came', async 
   inbox.offer([report('x', 0)]);
   await vi.waitFor(() => expect(it.happened('notifications.settled')).toHaveLength(1));
   await it.campaign([0], 'later');
-  await it.lane.settlements.send(
+  await settleSends(
+    it.lane,
     (await it.claim(1)).map((claim) => ({ claim, as: 'unknown', reason: 'no answer' }) as const),
     0,
   );
@@ -347,10 +356,10 @@ test.each(['abandon', 'accepted', 'resend'] as const)(
       await it.campaign([0], text);
       const claims = await it.claim(1);
       const entries = claims.map((claim) => ({ claim, as: 'unknown', reason: 'no answer' }) as const);
-      await it.lane.settlements.send(entries, 0);
+      await settleSends(it.lane, entries, 0);
     };
     await unknown('first');
-    await it.lane.commands.resolve(word, 'by hand', await it.lane.commands.unknown());
+    await resolveBatches(it.lane, word, 'by hand', await listUnknown(it.lane));
     if (word === 'resend') await it.accept((await it.claim(1))[0] ?? expect.unreachable(), 'r0');
     await unknown('second');
     const inbox = it.open();
@@ -364,13 +373,15 @@ test('A report of a request that was accepted without an id is not matched to an
   const it = receiving();
   await it.campaign([0], 'without an id');
   const unnamed = await it.claim(1);
-  await it.lane.settlements.send(
+  await settleSends(
+    it.lane,
     unnamed.map((claim) => ({ claim, as: 'accepted', letters: 'C', requestId: '' }) as const),
     0,
   );
   await it.campaign([0], 'unknown');
   const claims = await it.claim(1);
-  await it.lane.settlements.send(
+  await settleSends(
+    it.lane,
     claims.map((claim) => ({ claim, as: 'unknown', reason: 'no answer' }) as const),
     0,
   );
@@ -386,10 +397,10 @@ test('A batch that was resent and is unknown again is matched by a report of eit
   const fail = async () => {
     const claims = await it.claim(1);
     const entries = claims.map((claim) => ({ claim, as: 'unknown', reason: 'no answer' }) as const);
-    await it.lane.settlements.send(entries, 0);
+    await settleSends(it.lane, entries, 0);
   };
   await fail();
-  await it.lane.commands.resolve('resend', 'by hand', await it.lane.commands.unknown());
+  await resolveBatches(it.lane, 'resend', 'by hand', await listUnknown(it.lane));
   await fail();
   const inbox = it.open();
   inbox.offer([report('x', 0)]);
@@ -399,7 +410,8 @@ test('A batch that was resent and is unknown again is matched by a report of eit
 test('No match is made while a send is in flight, however old it is', async () => {
   const it = receiving({ left: 10_000 });
   await it.campaign([0], 'unknown one');
-  await it.lane.settlements.send(
+  await settleSends(
+    it.lane,
     (await it.claim(1)).map((claim) => ({ claim, as: 'unknown', reason: 'no answer' }) as const),
     0,
   );

@@ -1,14 +1,18 @@
 import { expect, test } from 'vitest';
 import { followUpTurn } from '../../src/follow-up/follow-up.js';
+import { openRequests } from '../../src/follow-up/requests.js';
 import { createMessagingClient } from '../../src/gateway/messaging.js';
 import { importCampaign } from '../../src/import/import-campaign.js';
+import { campaignContent } from '../../src/lane/campaign-content.js';
 import { readState } from '../../src/lane/campaigns.js';
 import type { Lane } from '../../src/lane/lane.js';
 import { laneTokenSource } from '../../src/lane/token-source.js';
 import { matchStore } from '../../src/notifications/match-store.js';
 import { notificationStore } from '../../src/notifications/notification-store.js';
-import { manuscripts } from '../../src/sending/messages.js';
-import { createMemory } from '../../src/sending/recent-claims.js';
+import { sendClaims } from '../../src/sending/claims.js';
+import { recentClaims } from '../../src/sending/recent-claims.js';
+import { settleSends } from '../../src/sending/settlements.js';
+import { listUnknown, resolveBatches } from '../../src/sending/unknown.js';
 import { importFixture, mobile } from '../import/import-fixture.js';
 import { partsOf, rawServer, reply } from '../interface/raw-server.js';
 import { testRedis } from '../redis/test-redis.js';
@@ -39,31 +43,27 @@ async function asked(
     return outcome.id;
   };
   const id = await send('Sale');
-  const { claims } = await lane.claims.send({ turn: 't', call: 1, want: 1, seen: 0 });
+  const { claims } = await sendClaims(lane).take({ turn: 't', call: 1, want: 1, seen: 0 });
   const [claim] = claims;
   if (claim === undefined) throw new Error('nothing to send');
-  await lane.settlements.send([{ claim, as: 'unknown', reason: 'no answer' }], 0);
+  await settleSends(lane, [{ claim, as: 'unknown', reason: 'no answer' }], 0);
   const matches = matchStore(redis, keys, lane.name);
   await matches.match({ number: claim.number, campaign: id, first: 0, requestId: 'x' });
 
   const server = await rawServer((socket) => {
     void meanwhile(lane, send).then(() => socket.write(answer));
   });
-  const messaging = createMessagingClient({ baseUrl: server.origin, timeoutMs: 1_000 });
-  const monotonic = () => performance.now();
-  await followUpTurn(
-    { messaging, events: deps.events, matches },
-    lane,
-    laneTokenSource('default', { kind: 'apiKey', apiKey: 'key' }, undefined),
-    manuscripts(redis, keys, lane),
-    createMemory(monotonic),
-    { monotonic, turnMs: 2_000, waitHereMs: 0, inFlight: 4, signal: new AbortController().signal },
-  );
-  messaging.close();
+  const client = createMessagingClient({ baseUrl: server.origin, timeoutMs: 1_000 });
+  const tokens = laneTokenSource('default', { kind: 'apiKey', apiKey: 'key' }, undefined);
+  const requests = openRequests(lane, campaignContent(lane));
+  const recent = recentClaims(lane.monotonic);
+  const options = { turnMs: 2_000, waitHereMs: 0, signal: new AbortController().signal };
+  await followUpTurn(lane, { client, tokens, requests, recent, events: deps.events, matches }, options);
+  client.close();
   return {
     lines: server.requests.map((request) => partsOf(request).line),
     state: await readState(redis, keys, 'default', id),
-    suspects: (await lane.commands.unknown()).map(({ suspect }) => suspect),
+    suspects: (await listUnknown(lane)).map(({ suspect }) => suspect),
     due: await redis.zrange(keys.lane('default', 'unpolled'), '0', '-1'),
     polled: await redis.zrange(keys.lane('default', 'polled'), '0', '-1'),
     found: told.filter(({ type }) => type === 'request.confirmed').length,
@@ -155,17 +155,17 @@ const BOTH_FINAL = infos({ [mobile(0)]: 'DeliveredToTerminal', [mobile(1)]: 'Del
 
 test('what the service tells of it is nothing to the batch, if that was resolved while it was asked', async () => {
   const it = await asked(BOTH_FINAL, async (lane) =>
-    lane.commands.resolve('accepted', 'by hand', await lane.commands.unknown()),
+    resolveBatches(lane, 'accepted', 'by hand', await listUnknown(lane)),
   );
   expect(it.state?.n).toMatchObject({ unconfirmed: 2, unknown: 0 });
 });
 
 test('nor if that was sent again meanwhile, and accepted under another id', async () => {
   const it = await asked(BOTH_FINAL, async (lane) => {
-    await lane.commands.resolve('resend', 'by hand', await lane.commands.unknown());
-    const { claims } = await lane.claims.send({ turn: 'again', call: 1, want: 1, seen: 0 });
+    await resolveBatches(lane, 'resend', 'by hand', await listUnknown(lane));
+    const { claims } = await sendClaims(lane).take({ turn: 'again', call: 1, want: 1, seen: 0 });
     const again = claims.map((claim) => ({ claim, as: 'accepted', letters: 'NN', requestId: 'y' }) as const);
-    await lane.settlements.send(again, 0);
+    await settleSends(lane, again, 0);
   });
   expect(it.state?.n).toMatchObject({ deliveredToNetwork: 2 });
   expect([...it.due, ...it.polled]).toEqual([`${it.id}:0`]);
@@ -175,11 +175,11 @@ test('a request that has turned out to be another batch meanwhile is not this on
   let other = '';
   const it = await asked(BOTH_FINAL, async (lane, send) => {
     other = await send('Another');
-    const { claims } = await lane.claims.send({ turn: 'other', call: 1, want: 1, seen: 0 });
+    const { claims } = await sendClaims(lane).take({ turn: 'other', call: 1, want: 1, seen: 0 });
     const entries = claims.map(
       (claim) => ({ claim, as: 'accepted', letters: 'NI', requestId: 'x' }) as const,
     );
-    await lane.settlements.send(entries, 0);
+    await settleSends(lane, entries, 0);
   });
   expect(it.state?.n).toMatchObject({ unknown: 2 });
   expect([it.found, it.suspects]).toEqual([0, [null]]);

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import type { PollClaim } from '../../src/follow-up/claims.js';
 import { digestOf, indexKey } from '../../src/recipients/request-index.js';
-import type { PollClaim, SendClaim } from '../../src/sending/claims.js';
+import type { SendClaim } from '../../src/sending/claims.js';
 import { laneFixture, START } from '../lane/lane-fixture.js';
 import { testRedis } from '../redis/test-redis.js';
 

@@ -2,10 +2,13 @@ import { expect, test } from 'vitest';
 import { loadLocalConfig } from '../../src/config/index.js';
 import { createEvents } from '../../src/events/events.js';
 import { openLane } from '../../src/lane/lane.js';
-import { reassert } from '../../src/recovery/replay-claims.js';
+import { replayClaims } from '../../src/recovery/replay-claims.js';
 import { keyNames } from '../../src/redis/keys.js';
 import type { SendClaim } from '../../src/sending/claims.js';
-import { createMemory } from '../../src/sending/recent-claims.js';
+import { sendClaims } from '../../src/sending/claims.js';
+import { recentClaims } from '../../src/sending/recent-claims.js';
+import { settleSends } from '../../src/sending/settlements.js';
+import { listUnknown, resolveBatches } from '../../src/sending/unknown.js';
 import { laneFixture } from '../lane/lane-fixture.js';
 import { keysOf, testRedis } from '../redis/test-redis.js';
 
@@ -23,7 +26,7 @@ async function forgetful(name: string, recipients: number, most = 1) {
   const [settings] = config.lanes;
   if (settings === undefined) throw new Error('no lane');
   const lane = openLane(redis, keys, config, settings, createEvents({ level: 'silent' }), () => 0.5);
-  const memory = createMemory(() => performance.now());
+  const memory = recentClaims(() => performance.now());
   await fixture.campaign('c', recipients);
   let [call, backup] = [0, new Map<string, Buffer>()];
   return {
@@ -31,12 +34,12 @@ async function forgetful(name: string, recipients: number, most = 1) {
     lane,
     memory,
     /** The memory of another process that serves the lane. */
-    another: () => createMemory(() => performance.now()),
+    another: () => recentClaims(() => performance.now()),
     /** Batches of at most so many recipients. */
     async claim(want: number, most = 1, by = memory): Promise<readonly SendClaim[]> {
       call += 1;
       await redis.hset(keys.lane('default', 'lane'), 'maxRecipients', most);
-      const reply = await lane.claims.send({ turn: `t${call}`, call: 1, want, seen: by.seen });
+      const reply = await sendClaims(lane).take({ turn: `t${call}`, call: 1, want, seen: by.self.seen });
       by.claimed(reply.claims);
       return reply.claims;
     },
@@ -45,7 +48,7 @@ async function forgetful(name: string, recipients: number, most = 1) {
         (claim) => ({ claim, as: 'accepted', letters: 'N', requestId: 'r' }) as const,
       );
       for (const entry of entries) by.settled(entry);
-      await lane.settlements.send(entries, 0.5);
+      await settleSends(lane, entries, 0.5);
     },
     async remember(): Promise<void> {
       backup = new Map();
@@ -70,7 +73,7 @@ test('claims that Redis has forgotten are restored with what became of them, and
   const inFlight = await it.claim(2);
   await it.forget();
   expect((await it.state()).n).toMatchObject({ planned: 10 });
-  expect(await reassert(it.lane, it.memory)).toBe(5);
+  expect(await replayClaims(it.lane, it.memory)).toBe(5);
   expect((await it.state()).n).toMatchObject({ planned: 5, sending: 2, deliveredToNetwork: 3 });
   expect((await it.claim(10)).map((claim) => claim.first)).toEqual([5, 6, 7, 8, 9]);
   await it.accept(inFlight);
@@ -80,16 +83,16 @@ test('claims that Redis has forgotten are restored with what became of them, and
 test('what somebody else has claimed in between and nobody remembers becomes unknown in time, and is never sent again', async () => {
   const it = await forgetful('gap', 10);
   await it.remember();
-  const other = createMemory(() => 0);
-  const reply = await it.lane.claims.send({ turn: 't', call: 1, want: 4, seen: 0 });
+  const other = recentClaims(() => 0);
+  const reply = await sendClaims(it.lane).take({ turn: 't', call: 1, want: 4, seen: 0 });
   other.claimed(reply.claims);
-  const mine = await it.lane.claims.send({ turn: 'u', call: 1, want: 2, seen: 0 });
+  const mine = await sendClaims(it.lane).take({ turn: 'u', call: 1, want: 2, seen: 0 });
   it.memory.claimed(mine.claims);
   await it.forget();
-  expect(await reassert(it.lane, it.memory)).toBe(2);
+  expect(await replayClaims(it.lane, it.memory)).toBe(2);
   // Two claims of mine, one of nobody over the four that only the other knows.
   expect((await it.state()).n).toMatchObject({ planned: 4, sending: 6 });
-  expect(await reassert(it.lane, other)).toBe(4);
+  expect(await replayClaims(it.lane, other)).toBe(4);
   expect((await it.state()).n).toMatchObject({ planned: 4, sending: 6 });
   const claims = await redis.hgetall(it.fixture.keys.lane('default', 'claims'));
   expect(Object.values(claims).filter((json) => JSON.parse(json).g === true)).toHaveLength(0);
@@ -99,7 +102,7 @@ test('where nothing was forgotten nothing changes', async () => {
   const it = await forgetful('nothing', 10);
   await it.accept(await it.claim(4));
   const before = await it.state();
-  expect(await reassert(it.lane, it.memory)).toBe(0);
+  expect(await replayClaims(it.lane, it.memory)).toBe(0);
   expect(await it.state()).toEqual(before);
 });
 
@@ -108,7 +111,7 @@ test('a lane stops claiming for a while when its sequence has gone back', async 
   await it.remember();
   await it.claim(3);
   await it.forget();
-  const reply = await it.lane.claims.send({ turn: 'u', call: 1, want: 1, seen: it.memory.seen });
+  const reply = await sendClaims(it.lane).take({ turn: 'u', call: 1, want: 1, seen: it.memory.self.seen });
   expect(reply.why).toBe('recovering');
   expect(reply.events).toMatchObject([{ type: 'forgot', sign: 'sequence' }]);
 });
@@ -126,7 +129,7 @@ test.each([
     const other = it.another();
     const refused = { claim: whole, as: 'refused', reason: 'x' } as const;
     it.memory.settled(refused);
-    await it.lane.settlements.send([refused], 0.5);
+    await settleSends(it.lane, [refused], 0.5);
     const halves = await it.claim(2, 1, other);
     expect(halves.map(({ first, count }) => [first, count])).toEqual([
       [0, 1],
@@ -134,7 +137,7 @@ test.each([
     ]);
     await it.accept(halves.slice(1), other);
     await it.forget();
-    for (const at of order) await reassert(it.lane, at === 0 ? it.memory : other);
+    for (const at of order) await replayClaims(it.lane, at === 0 ? it.memory : other);
     expect((await it.state()).n).toMatchObject({ deliveredToNetwork: 1, sending: 1, planned: 0 });
   },
 );
@@ -147,11 +150,11 @@ test('the later of two claims of one batch has the last word, whoever tells firs
   const other = it.another();
   const released = { claim: early, as: 'released', reason: 'x' } as const;
   it.memory.settled(released);
-  await it.lane.settlements.send([released], 0.5);
+  await settleSends(it.lane, [released], 0.5);
   await it.accept(await it.claim(1, 1, other), other);
   await it.forget();
-  await reassert(it.lane, other);
-  await reassert(it.lane, it.memory);
+  await replayClaims(it.lane, other);
+  await replayClaims(it.lane, it.memory);
   expect((await it.state()).n).toMatchObject({ deliveredToNetwork: 1, planned: 0, sending: 0 });
 });
 
@@ -159,16 +162,16 @@ test('of a claim that is restored it is still known that an earlier request may 
   const it = await forgetful('doubt', 1);
   const [early] = await it.claim(1);
   if (early === undefined) throw new Error('nothing was claimed');
-  await it.lane.settlements.send([{ claim: early, as: 'unknown', reason: 'x' }], 0.5);
-  await it.lane.commands.resolve('resend', 'x', await it.lane.commands.unknown());
+  await settleSends(it.lane, [{ claim: early, as: 'unknown', reason: 'x' }], 0.5);
+  await resolveBatches(it.lane, 'resend', 'x', await listUnknown(it.lane));
   await it.remember();
   const [again] = await it.claim(1, 1, it.another());
   if (again === undefined) throw new Error('nothing was claimed again');
   const other = it.another();
   other.claimed([again]);
   await it.forget();
-  await reassert(it.lane, other);
-  await it.lane.settlements.send([{ claim: again, as: 'notSent', reason: 'x' }], 0.5);
+  await replayClaims(it.lane, other);
+  await settleSends(it.lane, [{ claim: again, as: 'notSent', reason: 'x' }], 0.5);
   await it.lane.commands.campaign('cancel', 'c');
   expect((await it.state()).n).toMatchObject({ planned: 0, sending: 1 });
 });

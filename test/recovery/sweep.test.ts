@@ -6,6 +6,9 @@ import { removeCampaign } from '../../src/recovery/retention.js';
 import { sweepLane } from '../../src/recovery/sweep.js';
 import { connect } from '../../src/redis/connection.js';
 import { keyNames } from '../../src/redis/keys.js';
+import { sendClaims } from '../../src/sending/claims.js';
+import { settleSends } from '../../src/sending/settlements.js';
+import { listUnknown, resolveBatches } from '../../src/sending/unknown.js';
 import { importFixture, mobile } from '../import/import-fixture.js';
 import { laneFixture } from '../lane/lane-fixture.js';
 import { keysOf, testRedis } from '../redis/test-redis.js';
@@ -52,20 +55,22 @@ test('what is to be sent again by policy is given up once it is suppressed: it w
   const lane = openLane(redis, keyNames(`${prefix}-policy`), deps.config, policy, deps.events, () => 0.5);
   await campaign('c', 1);
   const claim = async (call: number, now: number) => {
-    const { claims } = await lane.claims.send({ turn: 't', call, want: 1, seen: 0, now });
+    const { claims } = await sendClaims(lane).take({ turn: 't', call, want: 1, seen: 0, now });
     expect(claims).toHaveLength(1);
     return claims;
   };
   const began = Date.now() - 3_600_000;
   const first = await claim(1, began);
-  await lane.settlements.send(
+  await settleSends(
+    lane,
     first.map((it) => ({ claim: it, as: 'unknown', reason: 'timed out' }) as const),
     0,
     began,
   );
-  await lane.commands.resolve('resend', 'x', await lane.commands.unknown(), began);
+  await resolveBatches(lane, 'resend', 'x', await listUnknown(lane), began);
   const again = await claim(2, began);
-  await lane.settlements.send(
+  await settleSends(
+    lane,
     again.map((it) => ({ claim: it, as: 'suppressed' }) as const),
     0,
     began,

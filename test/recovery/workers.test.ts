@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest';
+import type { ClaimReply } from '../../src/lane/claims.js';
 import { toEvents } from '../../src/lane/lane-events.js';
 import type { ScriptRules } from '../../src/lane/rules.js';
 import { laneCrew } from '../../src/recovery/recovery-barrier.js';
-import type { ClaimReply, SendClaim } from '../../src/sending/claims.js';
+import type { SendClaim } from '../../src/sending/claims.js';
 import { laneFixture, START } from '../lane/lane-fixture.js';
 import { keysOf, testRedis } from '../redis/test-redis.js';
 
@@ -12,7 +13,7 @@ const LOSS = 2_000;
 /** A lane with processes that may die, on a server that may forget what it was told since `remember`. */
 async function crewed(name: string, recipients: number, change: Partial<ScriptRules> = {}, loss = LOSS) {
   const lane = laneFixture(redis, `${prefix}-${name}`, 'default', change);
-  const crew = laneCrew(redis, lane.keys, 'default', JSON.stringify(lane.rules));
+  const crew = laneCrew(lane.store);
   await lane.campaign('c', recipients);
   const laneKey = lane.keys.lane('default', 'lane');
   const seen = new Map<string, number>();

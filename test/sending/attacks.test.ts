@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { laneReassertion } from '../../src/recovery/replay-claim.js';
+import { replayClaim } from '../../src/recovery/replay-claim.js';
 import type { SendClaim } from '../../src/sending/claims.js';
 import { laneFixture, START } from '../lane/lane-fixture.js';
 import { testRedis } from '../redis/test-redis.js';
@@ -387,11 +387,10 @@ test('a batch that was given back is not taken again by who remembers it, unless
   const [claim] = claims;
   if (claim === undefined) throw new Error('nothing was claimed');
   await lane.settlements.send([{ claim, as: 'throttled', retryAfterMs: 1_000 }], 0, START + 1);
-  const tell = laneReassertion(redis, lane.keys, 'given-back');
-  expect(await tell(claim, START + 2)).toBe('settled');
+  expect(await replayClaim(lane.store, claim, START + 2)).toBe('settled');
   const { epoch } = await lane.views.look(START + 3);
   await redis.hset(lane.keys.lane('given-back', 'lane'), 'run', 'another');
-  expect(await tell(claim, START + 4)).toBe('restored');
+  expect(await replayClaim(lane.store, claim, START + 4)).toBe('restored');
   // That it was refused a minute ago is no reason to pause the lane again.
   await lane.settlements.send([{ claim, as: 'throttled', retryAfterMs: 1_000 }], 0, START + 5);
   expect((await lane.views.look(START + 6)).epoch).toBe(epoch);

@@ -1,7 +1,9 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { PollClaim, SendClaim } from '../../src/sending/claims.js';
-import type { PollSettlement, SendSettlement } from '../../src/sending/settlements.js';
+import type { PollClaim } from '../../src/follow-up/claims.js';
+import type { PollSettlement } from '../../src/follow-up/settlements.js';
+import type { SendClaim } from '../../src/sending/claims.js';
+import type { SendSettlement } from '../../src/sending/settlements.js';
 import { laneFixture, START } from '../lane/lane-fixture.js';
 import { testRedis } from '../redis/test-redis.js';
 

@@ -7,8 +7,8 @@ import { createMessagingClient } from '../../src/gateway/messaging.js';
 import { openLane } from '../../src/lane/lane.js';
 import { laneTokenSource } from '../../src/lane/token-source.js';
 import { keyNames } from '../../src/redis/keys.js';
-import type { Manuscripts } from '../../src/sending/messages.js';
-import { createMemory } from '../../src/sending/recent-claims.js';
+import type { Messages } from '../../src/sending/messages.js';
+import { recentClaims } from '../../src/sending/recent-claims.js';
 import { sendTurn } from '../../src/sending/send.js';
 import { laneFixture } from '../lane/lane-fixture.js';
 import { testRedis } from '../redis/test-redis.js';
@@ -25,8 +25,8 @@ beforeAll(() => new Promise<void>((resolve) => void server.listen(0, '127.0.0.1'
 afterAll(() => new Promise((resolve) => void server.close(resolve)));
 
 /** The second of the two is suppressed once the first request has been made. */
-const texts: Manuscripts = {
-  messages: async (claims) =>
+const messages: Messages = {
+  render: async (claims) =>
     claims.map(() => {
       const isOne = asked > 0;
       const recipients = ['+4915700000001', ...(isOne ? [] : ['+4915700000002'])];
@@ -38,7 +38,6 @@ const texts: Manuscripts = {
         suppressed: [false, isOne],
       };
     }),
-  followed: async () => [],
 };
 
 test('What may have been accepted is not sent again under its correlator without those who are suppressed by then', async () => {
@@ -54,15 +53,17 @@ test('What may have been accepted is not sent again under its correlator without
   const events = createEvents({ level: 'silent' });
   const known = { ...settings, clientCorrelator: 'deduplicates' } as const;
   const lane = openLane(redis, keyNames(prefix), config, known, events, () => 0.5);
-  const tokenSource = laneTokenSource('default', { kind: 'apiKey', apiKey: 'k' }, undefined);
+  const tokens = laneTokenSource('default', { kind: 'apiKey', apiKey: 'k' }, undefined);
   const port = (server.address() as AddressInfo).port;
-  const messaging = createMessagingClient({ baseUrl: `http://127.0.0.1:${port}`, timeoutMs: 20_000 });
-  const monotonic = () => performance.now();
-  const stage = { messaging, monotonic, areSuppressed: async () => [], failed: () => {} };
+  const client = createMessagingClient({ baseUrl: `http://127.0.0.1:${port}`, timeoutMs: 20_000 });
   const signal = new AbortController().signal;
-  const options = { monotonic, turnMs: 20_000, waitHereMs: 0, inFlight: 1, signal };
-  await sendTurn(stage, lane, tokenSource, texts, createMemory(monotonic), options);
-  messaging.close();
+  const options = { turnMs: 20_000, waitHereMs: 0, signal };
+  await sendTurn(
+    lane,
+    { client, tokens, messages, recent: recentClaims(lane.monotonic), failed: () => {} },
+    options,
+  );
+  client.close();
   expect(asked).toBe(1);
   expect((await fixture.state('c')).n).toMatchObject({ unknown: 2, planned: 0, sending: 0 });
 });

@@ -1,16 +1,16 @@
 import { expect, test } from 'vitest';
-import { createMemory } from '../../src/sending/recent-claims.js';
+import { recentClaims } from '../../src/sending/recent-claims.js';
 
 const polls = (from: number, count: number) =>
   Array.from({ length: count }, (_, at) => ({ number: from + at, campaign: 'c', first: at }));
 
-test('polls that were made right before Redis went away are told of, however long it was away', () => {
+test('Polls made right before Redis went away are counted, however long it was away', () => {
   let now = 0;
-  const memory = createMemory(() => now);
-  memory.asked(polls(1, 5));
+  const recent = recentClaims(() => now);
+  recent.polled(polls(1, 5));
   now = 60_000;
-  memory.asked(polls(6, 7));
+  recent.polled(polls(6, 7));
   now = 120_000;
-  memory.asked([]);
-  expect(memory.polls).toBe(7);
+  recent.polled([]);
+  expect(recent.polls).toBe(7);
 });

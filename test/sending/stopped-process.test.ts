@@ -1,18 +1,25 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { systemMachine } from '../../src/clock.js';
 import { loadLocalConfig } from '../../src/config/index.js';
 import { createEvents } from '../../src/events/events.js';
+import { pollClaims } from '../../src/follow-up/claims.js';
 import { followUpTurn } from '../../src/follow-up/follow-up.js';
+import type { FollowedRequests } from '../../src/follow-up/requests.js';
+import { settlePolls } from '../../src/follow-up/settlements.js';
 import { createMessagingClient } from '../../src/gateway/messaging.js';
+import type { ClaimCall } from '../../src/lane/claims.js';
 import { openLane } from '../../src/lane/lane.js';
 import { laneTokenSource } from '../../src/lane/token-source.js';
 import { DamagedError } from '../../src/recipients/slices.js';
 import { keyNames } from '../../src/redis/keys.js';
 import { untilAnswered } from '../../src/redis/until-answered.js';
-import type { Manuscripts } from '../../src/sending/messages.js';
-import { createMemory } from '../../src/sending/recent-claims.js';
+import { sendClaims } from '../../src/sending/claims.js';
+import type { Messages } from '../../src/sending/messages.js';
+import { recentClaims } from '../../src/sending/recent-claims.js';
 import { sendTurn } from '../../src/sending/send.js';
+import { settleSends } from '../../src/sending/settlements.js';
 import { laneFixture } from '../lane/lane-fixture.js';
 import { testRedis } from '../redis/test-redis.js';
 
@@ -26,15 +33,18 @@ const server = createServer((_request, response) => {
 beforeAll(() => new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve)));
 afterAll(() => new Promise((resolve) => void server.close(resolve)));
 
-const texts: Manuscripts = {
-  messages: async (claims) =>
+const messages: Messages = {
+  render: async (claims) =>
     claims.map(({ count }) => ({
       sender: 'ACME',
       recipients: Array.from({ length: count }, () => '+4915700000001'),
       text: 'Hi',
       suppressed: Array.from({ length: count }, () => false),
     })),
-  followed: async (claims) =>
+};
+
+const followed: FollowedRequests = {
+  find: async (claims) =>
     claims.map(() => ({ sender: 'ACME', requestId: 'r', recipients: ['+4915700000001'] })),
 };
 
@@ -49,77 +59,70 @@ function stoppedProcess(name: string) {
   });
   const [settings] = config.lanes;
   if (settings === undefined) throw new Error('no lane');
-  const lane = openLane(redis, keyNames(own), config, settings, events, () => 0.5);
   const control = new AbortController();
   let stoppedMs = 0;
-  const sweep = async (
-    kind: 'send' | 'poll',
-    list: readonly { number: number; campaign: string; first: number }[],
-  ) => {
+  const machine = { ...systemMachine, monotonic: () => performance.now() + stoppedMs };
+  const lane = openLane(redis, keyNames(own), config, settings, events, () => 0.5, machine);
+  const stop = (claims: readonly unknown[]): void => {
     stoppedMs += 60_000;
-    if (list.length === 0) control.abort();
-    if (kind === 'poll') {
-      await lane.settlements.poll(
-        list.map((claim) => ({ claim, as: 'unanswered', overdue: true }) as const),
-        0,
-      );
-    } else {
-      const claims = list.map((claim) => ({ ...claim, count: 1 }));
-      await lane.settlements.send(
-        claims.map((claim) => ({ claim, as: 'unknown', overdue: true }) as const),
-        0,
-      );
-    }
+    if (claims.length === 0) control.abort();
   };
-  const stopped: typeof lane = {
-    ...lane,
-    claims: {
-      ...lane.claims,
-      async send(call) {
-        const reply = await lane.claims.send(call);
-        await sweep('send', reply.claims);
+  const [sends, polls] = [sendClaims(lane), pollClaims(lane)];
+  const claims = {
+    send: {
+      ...sends,
+      async take(call: ClaimCall) {
+        const reply = await sends.take(call);
+        stop(reply.claims);
+        const overdue = reply.claims.map((claim) => ({ claim, as: 'unknown', overdue: true }) as const);
+        await settleSends(lane, overdue, 0);
         return reply;
       },
-      async poll(call) {
-        const reply = await lane.claims.poll(call);
-        await sweep('poll', reply.claims);
+    },
+    poll: {
+      ...polls,
+      async take(call: ClaimCall) {
+        const reply = await polls.take(call);
+        stop(reply.claims);
+        const overdue = reply.claims.map((claim) => ({ claim, as: 'unanswered', overdue: true }) as const);
+        await settlePolls(lane, overdue, 0);
         return reply;
       },
     },
   };
-  const monotonic = () => performance.now() + stoppedMs;
-  const options = { monotonic, turnMs: 100_000, waitHereMs: 0, inFlight: 4, signal: control.signal };
-  return { fixture, lane: stopped, options, memory: createMemory(monotonic) };
+  const options = { turnMs: 100_000, waitHereMs: 0, signal: control.signal };
+  return { fixture, lane, claims, options, recent: recentClaims(machine.monotonic) };
 }
 
-const client = () =>
+const openClient = () =>
   createMessagingClient({
     baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     timeoutMs: 1_000,
   });
-const tokenSource = laneTokenSource('default', { kind: 'apiKey', apiKey: 'k' }, undefined);
+const tokens = laneTokenSource('default', { kind: 'apiKey', apiKey: 'k' }, undefined);
 
 test('a process that was stopped before it read the answer to its claim sends nothing of it', async () => {
-  const { fixture, lane, options, memory } = stoppedProcess('send');
+  const { fixture, lane, claims, options, recent } = stoppedProcess('send');
   await fixture.campaign('c', 2);
-  const messaging = client();
+  const client = openClient();
   requests = 0;
-  const stage = { messaging, monotonic: options.monotonic, areSuppressed: async () => [], failed: () => {} };
-  await sendTurn(stage, lane, tokenSource, texts, memory, options);
+  const failed = () => {};
+  await sendTurn(lane, { client, tokens, messages, recent, claims: claims.send, failed }, options);
   expect(requests).toBe(0);
-  messaging.close();
+  client.close();
 });
 
 test('a process that was stopped before it read the answer to its claim of a poll does not ask without a permit', async () => {
-  const { fixture, lane, options, memory } = stoppedProcess('poll');
+  const { fixture, lane, claims, options, recent } = stoppedProcess('poll');
   await fixture.campaign('c', 1, { n: { deliveredToNetwork: 1 }, cursor: 1 });
   await redis.zadd(fixture.keys.lane('default', 'unpolled'), 1, 'c:0');
-  const messaging = client();
+  const client = openClient();
   requests = 0;
   const { matches } = fixture;
-  await followUpTurn({ messaging, events, matches }, lane, tokenSource, texts, memory, options);
+  const found = { claims: claims.poll, client, tokens, requests: followed, recent, events, matches };
+  await followUpTurn(lane, found, options);
   expect(requests).toBe(0);
-  messaging.close();
+  client.close();
 });
 
 test('what no waiting mends is not waited for', async () => {

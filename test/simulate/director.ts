@@ -1,3 +1,4 @@
+import { listUnknown, resolveBatches } from '../../src/sending/unknown.js';
 import type { LaneState } from './lane-state.js';
 import type { Process } from './process.js';
 import type { CampaignPlan } from './scenario.js';
@@ -169,9 +170,9 @@ export class Director {
   async #resolve(lane: string): Promise<void> {
     const { random } = this.#world;
     const as = random.pick(['resend', 'abandon', 'accepted'] as const);
-    await this.#world.direct(lane, async ({ commands }) => {
-      const unknown = await commands.unknown();
-      if (unknown.length > 0) await commands.resolve(as, 'the operator', unknown);
+    await this.#world.direct(lane, async (of) => {
+      const unknown = await listUnknown(of);
+      if (unknown.length > 0) await resolveBatches(of, as, 'the operator', unknown);
     });
   }
 

@@ -2,7 +2,9 @@ import { followUpTurn } from '../../src/follow-up/follow-up.js';
 import { createInbox } from '../../src/notifications/inbox.js';
 import { openReceiver } from '../../src/notifications/receiver.js';
 import { sweepLane } from '../../src/recovery/sweep.js';
+import { sendClaims } from '../../src/sending/claims.js';
 import { sendTurn } from '../../src/sending/send.js';
+import { settleSends } from '../../src/sending/settlements.js';
 import type { Parts } from './process.js';
 import type { LuaChange } from './scripts.js';
 
@@ -66,14 +68,15 @@ export const MUTANTS: readonly Mutant[] = [
     invariant: 3,
     why: 'the request leaves without a claim in Redis',
     parts: {
-      send: (stage, lane, ...rest) => {
-        const send: typeof lane.claims.send = async (call) => {
-          const reply = await lane.claims.send(call);
-          const entries = reply.claims.map((claim) => ({ claim, as: 'unsent' }) as const);
-          if (entries.length > 0) await lane.settlements.send(entries, 0);
+      send: (lane, sending, options) => {
+        const claims = sendClaims(lane);
+        const take: typeof claims.take = async (call) => {
+          const reply = await claims.take(call);
+          const released = reply.claims.map((claim) => ({ claim, as: 'unsent' }) as const);
+          if (released.length > 0) await settleSends(lane, released, 0);
           return reply;
         };
-        return sendTurn(stage, { ...lane, claims: { ...lane.claims, send } }, ...rest);
+        return sendTurn(lane, { ...sending, claims: { ...claims, take } }, options);
       },
     },
   },
@@ -105,8 +108,8 @@ export const MUTANTS: readonly Mutant[] = [
     parts: {
       inbox: (lane, options) =>
         createInbox(lane, { ...options, matches: { ...options.matches, everAccepted } }),
-      followUp: (stage, ...rest) =>
-        followUpTurn({ ...stage, matches: { ...stage.matches, everAccepted } }, ...rest),
+      followUp: (lane, followUp, options) =>
+        followUpTurn(lane, { ...followUp, matches: { ...followUp.matches, everAccepted } }, options),
     },
   },
   {
@@ -238,14 +241,15 @@ export const MUTANTS: readonly Mutant[] = [
     invariant: 9,
     why: 'it does not know that an operator has resumed the lane since its request was claimed',
     parts: {
-      send: (stage, lane, tokenSource, ...rest) => {
-        const replaceRefused: typeof tokenSource.replaceRefused = async (generation) => {
-          const outcome = await tokenSource.replaceRefused(generation);
-          const { epoch } = await lane.views.look();
+      send: (lane, sending, options) => {
+        const { tokens } = sending;
+        const replaceRefused: typeof tokens.replaceRefused = async (generation) => {
+          const outcome = await tokens.replaceRefused(generation);
+          const { epoch } = await lane.status();
           if (outcome.kind === 'stopped') await lane.commands.stop(outcome.reason, epoch);
           return outcome;
         };
-        return sendTurn(stage, lane, { ...tokenSource, replaceRefused }, ...rest);
+        return sendTurn(lane, { ...sending, tokens: { ...tokens, replaceRefused } }, options);
       },
     },
   },

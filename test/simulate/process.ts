@@ -4,10 +4,13 @@ import { createTokenCache, type TokenCache } from '../../src/auth/token-cache.js
 import type { Machine } from '../../src/clock.js';
 import type { Events } from '../../src/events/events.js';
 import { followUpTurn } from '../../src/follow-up/follow-up.js';
+import { type FollowedRequests, openRequests } from '../../src/follow-up/requests.js';
+import { campaignContent } from '../../src/lane/campaign-content.js';
 import { type Lane, openLane } from '../../src/lane/lane.js';
 import type { Stage } from '../../src/lane/queues.js';
 import { laneTokenSource, type TokenSource } from '../../src/lane/token-source.js';
 import type { TurnEnd } from '../../src/lane/turn.js';
+import { wakeLane } from '../../src/lane/wake.js';
 import { recentlySettled } from '../../src/notifications/batch-lookup.js';
 import { createInbox, type Inbox } from '../../src/notifications/inbox.js';
 import { type MatchStore, matchStore } from '../../src/notifications/match-store.js';
@@ -15,11 +18,12 @@ import { notificationStore } from '../../src/notifications/notification-store.js
 import { openReceiver, type Receiver } from '../../src/notifications/receiver.js';
 import { ordinalNumbers } from '../../src/recipients/slices.js';
 import { suppression } from '../../src/recipients/suppression.js';
-import { reassert } from '../../src/recovery/replay-claims.js';
+import { laneCrew } from '../../src/recovery/recovery-barrier.js';
+import { replayClaims } from '../../src/recovery/replay-claims.js';
 import { removeCampaign } from '../../src/recovery/retention.js';
-import { sweepLane, wakeLane } from '../../src/recovery/sweep.js';
-import { type Manuscripts, manuscripts } from '../../src/sending/messages.js';
-import { createMemory, type Memory } from '../../src/sending/recent-claims.js';
+import { sweepLane } from '../../src/recovery/sweep.js';
+import { type Messages, openMessages } from '../../src/sending/messages.js';
+import { type RecentClaims, recentClaims } from '../../src/sending/recent-claims.js';
 import { sendTurn } from '../../src/sending/send.js';
 import { SimulatedConnection, type Transport } from './connection.js';
 import { nameOf, type Reply, START } from './server.js';
@@ -46,10 +50,11 @@ export interface Notification {
 
 interface Served {
   readonly lane: Lane;
-  readonly memory: Memory;
-  readonly texts: Manuscripts;
+  readonly recent: RecentClaims;
+  readonly messages: Messages;
+  readonly requests: FollowedRequests;
   readonly matches: MatchStore;
-  readonly tokenSource: TokenSource;
+  readonly tokens: TokenSource;
 }
 
 const TURN_MS = 20_000;
@@ -109,17 +114,21 @@ export class Process implements Owner, Transport {
           random.next,
           this.machine,
         );
+        const content = campaignContent(lane);
+        const areSuppressed = (numbers: readonly string[]) => this.#suppression.areSuppressed(numbers);
         return [
           settings.name,
           {
             lane,
-            memory: world.parts.memory(this.machine.monotonic, {
-              process: name,
-              lossMs: () => scenario.lossMs,
-            }),
-            texts: manuscripts(this.redis, keys, lane),
+            recent: world.parts.recentClaims(
+              this.machine.monotonic,
+              { process: name, lossMs: () => scenario.lossMs },
+              (recent) => replayClaims(lane, recent),
+            ),
+            messages: openMessages(lane, content, areSuppressed),
+            requests: openRequests(lane, content),
             matches: matchStore(this.redis, keys, lane.name),
-            tokenSource: this.#tokenSourceOf(settings),
+            tokens: this.#tokenSourceOf(settings),
           },
         ];
       }),
@@ -156,7 +165,7 @@ export class Process implements Owner, Transport {
   start(): void {
     if (this.#receiver !== undefined) for (const inbox of this.#inboxes.values()) inbox.start();
     this.#joined = Promise.allSettled(
-      [...this.#lanes.values()].map(({ lane, memory }) => lane.crew.join(memory.hand)),
+      [...this.#lanes.values()].map(({ lane, recent }) => laneCrew(lane).join(recent.self)),
     );
   }
 
@@ -172,31 +181,15 @@ export class Process implements Owner, Transport {
 
   /** Runs a turn of a lane, as worker.ts does. */
   async serve(stage: Stage, name: string, signal: AbortSignal): Promise<TurnEnd> {
-    const { lane, memory, texts, matches, tokenSource } = this.#served(name);
-    const { monotonic, alarm } = this.machine;
-    const messaging = this.#world.serviceOf(name).clientOf(this);
-    const turn = {
-      monotonic,
-      alarm,
-      turnMs: TURN_MS,
-      waitHereMs: WAIT_HERE_MS,
-      inFlight: lane.rules.inFlight,
-      signal,
-    };
+    const served = this.#served(name);
+    const { lane } = served;
+    const client = this.#world.serviceOf(name).clientOf(this);
+    const turn = { turnMs: TURN_MS, waitHereMs: WAIT_HERE_MS, signal };
     const { followUp, send } = this.#world.parts;
-    if (stage === 'poll')
-      return followUp({ messaging, events: this.#events, matches }, lane, tokenSource, texts, memory, turn);
+    if (stage === 'poll') return followUp(lane, { ...served, client, events: this.#events }, turn);
     await this.#joined;
-    const areSuppressed = (numbers: readonly string[]) => this.#suppression.areSuppressed(numbers);
     const failed = (_lane: string, error: Error): void => this.#world.fail(error);
-    const end = await send(
-      { messaging, monotonic, areSuppressed, failed },
-      lane,
-      tokenSource,
-      texts,
-      memory,
-      turn,
-    );
+    const end = await send(lane, { ...served, client, failed }, turn);
     if (end.requests > 0) await wakeLane(lane, this.#world.jobs);
     return end;
   }
@@ -312,9 +305,7 @@ export class Process implements Owner, Transport {
 
   #connected(): void {
     if (this.#world.clock.now < this.#downUntil) return;
-    for (const { lane, memory } of this.#lanes.values()) {
-      memory.telling(reassert(lane, memory));
-    }
+    for (const { recent } of this.#lanes.values()) recent.replay();
   }
 
   #served(name: string): Served {
@@ -387,7 +378,7 @@ function shown(reply: Reply): string {
 
 /** The parts of the code under test that a mutant may replace. */
 export const PARTS = {
-  memory: createMemory,
+  recentClaims,
   send: sendTurn,
   followUp: followUpTurn,
   sweep: sweepLane,

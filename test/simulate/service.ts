@@ -1,6 +1,7 @@
 import type { Exchange, Failure, Reply } from '../../src/gateway/exchange.js';
-import type { MessagingClient, RequestDeadline, SendRequest } from '../../src/gateway/messaging.js';
+import type { MessagingClient, SendRequest } from '../../src/gateway/messaging.js';
 import { type PollOutcome, pollOutcome, type SendOutcome, sendOutcome } from '../../src/gateway/outcome.js';
+import type { Permit } from '../../src/gateway/permit.js';
 import { createQuotaModel, type QuotaModel } from '../../src/simulator/quota-models.js';
 import { Notifier } from './notifier.js';
 import type { Process } from './process.js';
@@ -36,8 +37,7 @@ const failure = (cause: Failure['cause'], code: string, left: boolean): Failure 
 /** The failure of a request whose send deadline has passed. */
 const TOO_LATE = failure('timeout', 'ERR_LATE', false);
 
-const isLate = ({ machine }: Process, deadline: RequestDeadline = {}): boolean =>
-  machine.monotonic() > (deadline.latest ?? Number.POSITIVE_INFINITY);
+const isLate = ({ machine }: Process, permit: Permit): boolean => machine.monotonic() > permit.notAfter;
 
 /** The messaging service for one lane, in virtual time, with every outcome that the network may produce. */
 export class Service {
@@ -77,8 +77,8 @@ export class Service {
   clientOf(process: Process): MessagingClient {
     const reading = { now: START + this.#world.clock.now, secrets: [] };
     return {
-      send: async (request, token, deadline) => {
-        if (isLate(process, deadline)) return sendOutcome(TOO_LATE, request.recipients, reading);
+      send: async (request, token, permit) => {
+        if (isLate(process, permit)) return sendOutcome(TOO_LATE, request.recipients, reading);
         const attempt: Attempt = {
           campaign: request.text,
           recipients: request.recipients,
@@ -100,8 +100,8 @@ export class Service {
         this.#traceOutcome(process, 'send', outcome.kind, request.recipients.join(' '));
         return outcome;
       },
-      deliveryInfos: async (_sender, requestId, token, deadline) => {
-        if (isLate(process, deadline)) return pollOutcome(TOO_LATE, reading);
+      deliveryInfos: async (_sender, requestId, token, permit) => {
+        if (isLate(process, permit)) return pollOutcome(TOO_LATE, reading);
         const exchange = await this.#exchange(process, 'poll', () => this.#answerPoll(requestId, token));
         const outcome: PollOutcome = pollOutcome(exchange, reading);
         this.#traceOutcome(process, 'poll', outcome.kind, requestId);

@@ -1,9 +1,9 @@
 import { beginImport } from '../../src/import/import-session.js';
 import type { CampaignMeta } from '../../src/lane/campaigns.js';
+import { wakeLane } from '../../src/lane/wake.js';
 import { recordsKey } from '../../src/recipients/campaign-keys.js';
 import { parseRecord, type RequestRecord } from '../../src/recipients/records.js';
 import { suppression } from '../../src/recipients/suppression.js';
-import { wakeLane } from '../../src/recovery/sweep.js';
 import { type Keys, keyNames } from '../../src/redis/keys.js';
 import { Accounts } from './accounts.js';
 import { Checker } from './checker.js';
@@ -280,7 +280,7 @@ export class World {
   /** Runs an operator's command at once, without latency or faults, and wakes the lane. */
   async direct<Answer>(
     lane: string,
-    what: (of: Pick<ReturnType<Process['laneNamed']>, 'commands' | 'views'>) => Promise<Answer>,
+    what: (of: ReturnType<Process['laneNamed']>) => Promise<Answer>,
   ): Promise<Answer> {
     const own = this.#operatorProcess.laneNamed(lane);
     const answer = await what(own);

@@ -1,9 +1,15 @@
 import { afterAll, expect, test } from 'vitest';
 import { importCampaign } from '../../src/import/import-campaign.js';
-import { createDesk } from '../../src/lane/lane-service.js';
+import { campaignCommands } from '../../src/lane/campaign-commands.js';
+import { laneCommands } from '../../src/lane/lane-commands.js';
+import { laneFinder } from '../../src/lane/lane-finder.js';
 import { createWakers } from '../../src/lane/queues.js';
 import { roster } from '../../src/recovery/heartbeats.js';
 import { connect } from '../../src/redis/connection.js';
+import { createCampaignReader } from '../../src/reporting/campaign-reader.js';
+import { sendClaims } from '../../src/sending/claims.js';
+import { resolveUnknown } from '../../src/sending/resolve-unknown.js';
+import { settleSends } from '../../src/sending/settlements.js';
 import { importFixture, mobile } from '../import/import-fixture.js';
 import { testRedis } from '../redis/test-redis.js';
 
@@ -21,41 +27,42 @@ async function claimed(message: string) {
   if (lane === undefined) throw new Error('no lane');
   const made = await importCampaign(deps, { recipients: [{ to: mobile(1) }], message });
   if (made.kind !== 'created') throw new Error(made.kind);
-  const { claims } = await lane.claims.send({ turn: message, call: 1, want: 1, seen: 0 });
+  const { claims } = await sendClaims(lane).take({ turn: message, call: 1, want: 1, seen: 0 });
   expect(claims).toHaveLength(1);
   const unanswered = claims.map((claim) => ({ claim, as: 'unknown' as const, reason: 'x' }));
-  return { id: made.id, lane, becomesUnknown: () => lane.settlements.send(unanswered, 0) };
+  return { id: made.id, lane, becomesUnknown: () => settleSends(lane, unanswered, 0) };
 }
 
 test('what is unknown of a cancelled campaign cannot be sent again, and says what can be done with it', async () => {
   const { id, lane, becomesUnknown } = await claimed('Hello');
   await lane.commands.campaign('cancel', id);
   await becomesUnknown();
-  const { lanes, events } = deps;
-  const desk = createDesk({ redis, keys, lanes, wakers, roster: roster(redis, keys, Date.now), events });
-  await expect(desk.resolve(id, { as: 'resend' })).rejects.toThrow(/is cancelled.*given up or counted/);
-  expect(await desk.resolve(id, { as: 'abandon' })).toMatchObject({ requests: 1, recipients: 1 });
+  const resolve = resolveUnknown(redis, keys, laneFinder(redis, keys, deps.lanes), wakers);
+  await expect(resolve(id, { as: 'resend' })).rejects.toThrow(/is cancelled.*given up or counted/);
+  expect(await resolve(id, { as: 'abandon' })).toMatchObject({ requests: 1, recipients: 1 });
 });
 
 test('a status that counts somebody as unknown names the batch, also when it became so in between', async () => {
   const { id, lane, becomesUnknown } = await claimed('Hello again');
-  const { events } = deps;
   let first: Promise<unknown> | undefined;
-  const unknown: typeof lane.commands.unknown = () => {
-    const batches = lane.commands.unknown();
-    first ??= batches;
-    return batches;
-  };
-  const lanes = new Map([[name, { ...lane, commands: { ...lane.commands, unknown } }]]);
+  const read: typeof redis = Object.assign(Object.create(redis), {
+    hgetall(key: string) {
+      const batches = redis.hgetall(key);
+      first ??= batches;
+      return batches;
+    },
+  });
+  const lanes = new Map([[name, { ...lane, redis: read }]]);
   const workers = roster(redis, keys, Date.now);
   const alive: typeof workers.alive = async () => {
     await first;
     await becomesUnknown();
     return workers.alive();
   };
-  const desk = createDesk({ redis, keys, lanes, wakers, roster: { ...workers, alive }, events });
-  const status = await desk.status(id);
-  expect(await first).toEqual([]);
+  const finder = laneFinder(redis, keys, lanes);
+  const statuses = createCampaignReader({ redis, keys, lanes, finder, roster: { ...workers, alive } });
+  const status = await statuses.status(id);
+  expect(await first).toEqual({});
   expect([status.recipients.unknown, status.unknownOutcomes.length]).toEqual([1, 1]);
 });
 
@@ -66,12 +73,14 @@ test('an order that is repeated is told once, for it changes nothing', async () 
   const untell = events.onAny(({ type }) => {
     if (/^(campaign|lane)\./.test(type)) told.push(type);
   });
-  const desk = createDesk({ redis, keys, lanes, wakers, roster: roster(redis, keys, Date.now), events });
-  for (const order of [desk.pause, desk.resume, desk.cancel]) {
+  const finder = laneFinder(redis, keys, lanes);
+  const { pause, resume, cancel } = campaignCommands(finder, wakers, events);
+  for (const order of [pause, resume, cancel]) {
     await order(id);
     await order(id);
   }
-  for (const order of [desk.pauseLane, desk.resumeLane]) {
+  const { pauseLane, resumeLane } = laneCommands(finder, wakers, events);
+  for (const order of [pauseLane, resumeLane]) {
     await order('default');
     await order('default');
   }

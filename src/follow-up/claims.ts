@@ -1,0 +1,42 @@
+import { type ClaimCall, type ClaimReply, claimReply, confirmClaim } from '../lane/claims.js';
+import { type LaneStore, laneScript } from '../lane/lane-script.js';
+import { grantPermit } from '../lane/permit.js';
+
+/** A request that may be polled, with a permit: the one whose batch begins at `first`. */
+export interface PollClaim {
+  /** Ever growing; names the claim. */
+  readonly number: number;
+  readonly campaign: string;
+  readonly first: number;
+}
+
+const claimPoll = laneScript(
+  import.meta.url,
+  './claim-poll.lua',
+  claimReply(({ n, c, f }): PollClaim => ({ number: n, campaign: c, first: f })),
+);
+
+/** The claims of a lane's polls. Each call is safe to repeat. */
+export function pollClaims(store: LaneStore) {
+  return {
+    /** Takes the requests that are due for a poll. */
+    take: async ({
+      turn,
+      call,
+      want,
+      askedAt = 0,
+      seen = 0,
+      process = '',
+      now,
+    }: ClaimCall): Promise<ClaimReply<PollClaim>> => ({
+      ...(await claimPoll(store, { turn, call, want, seen, process, time: now })),
+      permit: grantPermit(store.rules, askedAt),
+    }),
+    /** Whether the claim, and so its permit, still holds. */
+    confirm: ({ number }: PollClaim, turn: string): Promise<boolean> =>
+      confirmClaim(store, 'poll', number, turn),
+  };
+}
+
+/** See {@link pollClaims}. */
+export type PollClaims = ReturnType<typeof pollClaims>;

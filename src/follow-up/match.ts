@@ -1,0 +1,59 @@
+import { requestReference } from '../campaign/campaign-id.js';
+import type { Events } from '../events/events.js';
+import type { PollOutcome } from '../gateway/outcome.js';
+import type { Lane } from '../lane/lane.js';
+import type { MatchStore } from '../notifications/match-store.js';
+import { settleSends } from '../sending/settlements.js';
+import type { PollClaim } from './claims.js';
+import { type DeliveryInfos, lettersOf } from './letters.js';
+import type { FollowedRequest, MatchedBatch } from './requests.js';
+
+/** What deciding on a match needs. */
+export interface MatchContext {
+  readonly lane: Lane;
+  readonly events: Events;
+  readonly matches: Pick<MatchStore, 'everAccepted' | 'clear'>;
+}
+
+/**
+ * A notification has named a request that may be that of a batch with an unknown outcome: the answer to this poll decides. Only
+ * when it covers exactly the recipients of the batch, and the request is not known as another batch's, the batch is accepted.
+ */
+export async function settleMatch(
+  { lane, events, matches }: MatchContext,
+  { campaign, first }: PollClaim,
+  request: FollowedRequest,
+  { number, sent }: MatchedBatch,
+  outcome: PollOutcome,
+): Promise<void> {
+  const { requestId } = request;
+  const isOthers = async () => (await lane.answered(() => matches.everAccepted([requestId]))).has(requestId);
+  if (outcome.kind === 'infos' && covers(request.recipients, sent, outcome) && !(await isOthers())) {
+    const letters = lettersOf(request, outcome).replaceAll('-', 'S');
+    const claim = { number, campaign, first, count: sent.length };
+    const reason = 'found by a notification';
+    const settlement = { claim, as: 'accepted', letters, requestId, reason, told: true } as const;
+    const { settled, events: scriptEvents } = await lane.answered(() => settleSends(lane, [settlement], 0));
+    lane.tell(scriptEvents);
+    if (settled === 0) return;
+    const reference = requestReference(campaign, number);
+    const recipients = sent.length;
+    events.emit({ type: 'request.confirmed', lane: lane.name, campaign, request: reference, recipients });
+    return;
+  }
+  if (outcome.kind === 'infos' || outcome.kind === 'missing') {
+    await lane.answered(() => matches.clear({ number, campaign, first, requestId }));
+  }
+}
+
+/** Whether the answer covers all recipients that the batch went out to, and no others. */
+function covers(
+  recipients: readonly string[],
+  sent: readonly boolean[],
+  { statuses, unlisted, unread }: DeliveryInfos,
+): boolean {
+  // An unlisted status may belong to a number that is not ours.
+  if (unlisted.length > 0 || unread === true) return false;
+  const own = recipients.filter((_, at) => sent[at] === true);
+  return own.length > 0 && statuses.size === own.length && own.every((number) => statuses.has(number));
+}

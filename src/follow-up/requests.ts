@@ -1,0 +1,75 @@
+import { type CampaignContent, orDamaged } from '../lane/campaign-content.js';
+import type { Lane } from '../lane/lane.js';
+import { statusesKey } from '../recipients/campaign-keys.js';
+import { readRecord } from '../recipients/records.js';
+import { DamagedError } from '../recipients/slices.js';
+import { listUnknown } from '../sending/unknown.js';
+import type { PollClaim } from './claims.js';
+
+/** A request that is polled. */
+export interface FollowedRequest {
+  readonly sender: string;
+  readonly requestId: string;
+  /** E.164, in the order of the batch. */
+  readonly recipients: readonly string[];
+  /** Set where a notification has named this request, and it may be that of a batch with an unknown outcome. */
+  readonly unknown?: MatchedBatch;
+}
+
+/** A batch with an unknown outcome that may be the polled request. */
+export interface MatchedBatch {
+  /** Its claim. */
+  readonly number: number;
+  /** Of each recipient whether the request went out to it. */
+  readonly sent: readonly boolean[];
+}
+
+/** Finds the requests of claims. */
+export interface FollowedRequests {
+  /** Undefined where the request is not known any more: its campaign is removed, or is being removed. */
+  find(claims: readonly PollClaim[]): Promise<(FollowedRequest | undefined)[]>;
+}
+
+/** Finds a lane's requests by the records of their batches. */
+export function openRequests(
+  lane: Pick<Lane, 'redis' | 'keys' | 'name' | 'rules'>,
+  content: CampaignContent,
+): FollowedRequests {
+  const { redis, keys, name, rules } = lane;
+
+  /** The request that a notification has named for the batch with an unknown outcome that begins at `first`. */
+  const matched = async (id: string, first: number) => {
+    if (rules.notify !== true) return undefined;
+    const found = (await listUnknown(lane)).find((batch) => batch.campaign === id && batch.first === first);
+    if (found === undefined || found.suspect === null) return undefined;
+    const bytes = await redis.getrange(statusesKey(keys, name, id), first, first + found.count - 1);
+    const sent = Array.from({ length: found.count }, (_, at) => bytes[at] === 'U');
+    return { requestId: found.suspect, unknown: { number: found.number, sent } };
+  };
+
+  const find = async ({ campaign: id, first }: PollClaim): Promise<FollowedRequest | undefined> => {
+    const record = await readRecord(redis, keys, name, id, first);
+    if (record === null) return undefined;
+    const match = record.requestId === '' ? await matched(id, first) : undefined;
+    const requestId = match?.requestId ?? record.requestId;
+    if (requestId === '') return undefined;
+    const { meta } = await content.text(id);
+    const recipients = await content.recipients(id, first, record.count);
+    return {
+      sender: meta.sender,
+      requestId,
+      recipients: recipients.map(({ number }) => number),
+      ...(match === undefined ? {} : { unknown: match.unknown }),
+    };
+  };
+
+  return {
+    find: (claims) =>
+      Promise.all(
+        claims.map(async (claim) => {
+          const found = await orDamaged(() => find(claim));
+          return found instanceof DamagedError ? undefined : found;
+        }),
+      ),
+  };
+}

@@ -1,0 +1,54 @@
+import { type LaneStore, laneScript } from '../lane/lane-script.js';
+import {
+  type Letters,
+  NOTHING_SETTLED,
+  type Settled,
+  settledReply,
+  settlementEntry,
+} from '../lane/settlements.js';
+import { recordsKey, statusesKey } from '../recipients/campaign-keys.js';
+import { digestOf, indexKey } from '../recipients/request-index.js';
+import type { PollClaim } from './claims.js';
+
+/** What a poll told. */
+export interface PollSettlement {
+  readonly claim: PollClaim;
+  readonly as:
+    | 'infos'
+    | 'missing'
+    | 'throttled'
+    | 'released'
+    | 'stopped'
+    | 'notSent'
+    | 'unanswered'
+    | 'unsent'
+    /** Was not asked about, because it is not there any more, and never will be. */
+    | 'gone';
+  readonly letters?: Letters;
+  /** The request that was asked about; needed where it may end, on lanes with notifications. */
+  readonly requestId?: string;
+  readonly reason?: string;
+  readonly retryAfterMs?: number;
+  readonly overdue?: boolean;
+}
+
+const settlePoll = laneScript(import.meta.url, './settle-poll.lua', settledReply);
+
+/** Settles a lane's polls, many together. A call may be repeated until it is answered; see `settleSends`. */
+export async function settlePolls(
+  store: LaneStore,
+  settlements: readonly PollSettlement[],
+  jitter: number,
+  now?: number,
+): Promise<Settled> {
+  if (settlements.length === 0) return NOTHING_SETTLED;
+  const { keys, name, rules } = store;
+  const notify = rules.notify === true;
+  const entryKeys = settlements.flatMap(({ claim: { campaign, first }, requestId = '' }) => [
+    statusesKey(keys, name, campaign),
+    recordsKey(keys, name, campaign, first),
+    ...(notify ? [indexKey(keys, name, digestOf(requestId))] : []),
+  ]);
+  const entries = JSON.stringify(settlements.map((settlement) => settlementEntry(settlement, notify)));
+  return settlePoll(store, { entries, jitter, time: now }, entryKeys);
+}

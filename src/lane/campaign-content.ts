@@ -1,0 +1,45 @@
+import { compileTemplate, type Template } from '../campaign/template.js';
+import { createReadCache } from '../recipients/read-cache.js';
+import { DamagedError, sliceReader } from '../recipients/slices.js';
+import { type CampaignMeta, readMeta } from './campaigns.js';
+import type { LaneStore } from './lane-script.js';
+
+/** A campaign's text, which never changes, and its compiled template. */
+export interface CampaignText {
+  readonly meta: CampaignMeta;
+  readonly template: Template;
+}
+
+const CACHED_CAMPAIGNS = 200;
+
+/** Reads the texts and recipients of a lane's campaigns; both are cached, because a lane goes through them in order. */
+export function campaignContent({ redis, keys, name }: Pick<LaneStore, 'redis' | 'keys' | 'name'>) {
+  const slices = sliceReader(redis, keys, name);
+  const cached = createReadCache<CampaignText>(CACHED_CAMPAIGNS);
+  return {
+    /** Rejects with a {@link DamagedError} where the stored text is missing or cannot be compiled. */
+    text: (id: string): Promise<CampaignText> =>
+      cached(id, async () => {
+        const meta = await readMeta(redis, keys, name, id);
+        if (meta === null) throw new DamagedError(`campaign ${id} has a state but no text`);
+        const compiled = compileTemplate(meta.text, meta.placeholders);
+        if (!compiled.ok) throw new DamagedError(`campaign ${id}: ${compiled.reason}`);
+        return { meta, template: compiled.template };
+      }),
+    /** Rejects with a {@link DamagedError} where a slice is missing or cannot be read. */
+    recipients: (id: string, first: number, count: number) => slices.recipients(id, first, count),
+  };
+}
+
+/** See {@link campaignContent}. */
+export type CampaignContent = ReturnType<typeof campaignContent>;
+
+/** The value that `read` resolves with, or its {@link DamagedError}: one damaged campaign does not stop the others. */
+export async function orDamaged<Value>(read: () => Promise<Value>): Promise<Value | DamagedError> {
+  try {
+    return await read();
+  } catch (error) {
+    if (error instanceof DamagedError) return error;
+    throw error;
+  }
+}

@@ -1,0 +1,67 @@
+import { z } from 'zod';
+import { digestOf } from '../recipients/request-index.js';
+import { type ScriptEvent, scriptEvents } from './script-events.js';
+
+/** One letter per recipient of the batch: N, T, I as reported; S for a suppressed one; - for no news. */
+export type Letters = string;
+
+/** How many settlements took effect; the others were made before. */
+export interface Settled {
+  readonly settled: number;
+  readonly events: readonly ScriptEvent[];
+}
+
+/** The reply to a call without settlements. */
+export const NOTHING_SETTLED: Settled = { settled: 0, events: [] };
+
+/** Of a reason that is stored: enough for a sentence and what to do. */
+const REASON_CHARACTERS = 240;
+
+const reply = z.tuple([z.number(), z.string()]);
+
+/** Reads the reply of a settle script. */
+export function settledReply(raw: unknown): Settled {
+  const [settled, events] = reply.parse(raw);
+  return { settled, events: scriptEvents(events) };
+}
+
+/** What the settlements of sends and polls have in common. */
+export interface Settlement {
+  readonly claim: {
+    readonly number: number;
+    readonly campaign: string;
+    readonly first: number;
+    readonly count?: number;
+  };
+  readonly as: string;
+  readonly letters?: Letters | undefined;
+  /** The service's id of the request. */
+  readonly requestId?: string | undefined;
+  readonly reason?: string | undefined;
+  readonly retryAfterMs?: number | undefined;
+  /** Its owner never settled it. */
+  readonly overdue?: boolean | undefined;
+  readonly told?: boolean | undefined;
+}
+
+/** A settlement as the scripts read it. `notify`: the lane keeps what finds a request by its id. */
+export function settlementEntry(settlement: Settlement, notify: boolean): object {
+  const { claim, as, letters, requestId = '', reason = '', retryAfterMs = 0, overdue, told } = settlement;
+  const { field, hashes } =
+    notify && requestId !== '' ? digestOf(requestId) : { field: undefined, hashes: undefined };
+  return {
+    n: claim.number,
+    c: claim.campaign,
+    f: claim.first,
+    k: claim.count,
+    as,
+    letters: letters ?? '-'.repeat(claim.count ?? 0),
+    id: requestId,
+    reason: reason.slice(0, REASON_CHARACTERS),
+    retryAfter: retryAfterMs,
+    overdue: overdue === true ? true : undefined,
+    told: told === true ? true : undefined,
+    d: field,
+    h: hashes,
+  };
+}

@@ -1,0 +1,56 @@
+import { expect, test } from 'vitest';
+import { confirmPermit, grantPermit } from '../../src/lane/permit.js';
+
+/** With a margin of 500 ms a claim is confirmed from that age, and is overdue 3,500 ms after it was made. */
+const LANE = { rules: { timeout: 3_000, margin: 500 } };
+
+/** A lane's clock and its Redis: each confirmation takes so long, and says so. */
+function world(now: number, confirmations: readonly { takesMs: number; holds: boolean | Error }[]) {
+  const left = [...confirmations];
+  let time = now;
+  return {
+    left,
+    monotonic: () => time,
+    async confirm() {
+      const next = left.shift();
+      if (next === undefined) throw new RangeError('unexpected confirmation');
+      time += next.takesMs;
+      if (next.holds instanceof Error) throw next.holds;
+      return next.holds;
+    },
+  };
+}
+
+const notAfter = async ({ monotonic, confirm }: ReturnType<typeof world>, askedAt: number) =>
+  (await confirmPermit({ ...LANE, monotonic }, grantPermit(LANE.rules, askedAt), confirm))?.notAfter;
+
+test('A young permit is not confirmed, and ends when its claim is overdue', async () => {
+  expect(await notAfter(world(1_500, []), 1_000)).toBe(4_500);
+});
+
+test('An older permit is confirmed, and still ends when its claim is overdue', async () => {
+  const confirmed = world(1_501, [{ takesMs: 40, holds: true }]);
+  expect(await notAfter(confirmed, 1_000)).toBe(4_500);
+  expect(confirmed.left).toEqual([]);
+});
+
+test('A confirmation that is read too late is asked for again', async () => {
+  const stopped = [
+    { takesMs: 8_000, holds: true },
+    { takesMs: 501, holds: true },
+    { takesMs: 5, holds: true },
+  ];
+  const it = world(2_000, stopped);
+  expect(await notAfter(it, 1_000)).toBe(4_500);
+  expect(it.left).toEqual([]);
+});
+
+test('A claim that does not hold, or cannot be confirmed, gets no permit', async () => {
+  expect(await notAfter(world(2_000, [{ takesMs: 5, holds: false }]), 1_000)).toBeUndefined();
+  expect(await notAfter(world(2_000, [{ takesMs: 5, holds: new Error('closed') }]), 1_000)).toBeUndefined();
+  const lost = [
+    { takesMs: 8_000, holds: true },
+    { takesMs: 5, holds: false },
+  ];
+  expect(await notAfter(world(2_000, lost), 1_000)).toBeUndefined();
+});

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Random } from '../clock.js';
 import { type AccountFault, createFaultDraw } from './faults.js';
 import type { AccountSettings, Settings } from './options.js';
-import type { Session, TokenOffice } from './tokens.js';
+import type { Session, TokenIssuer } from './tokens.js';
 import { type Answer, failure, type Incoming, isJson, json, RESET, SILENCE, unreadable } from './wire.js';
 
 const loginSchema = z.strictObject({
@@ -13,36 +13,36 @@ const loginSchema = z.strictObject({
 
 type LoginRequest = z.infer<typeof loginSchema>;
 
-/** The result codes of area B. */
+/** The result codes of the account interface (area B). */
 const BAD_CREDENTIAL = 10126;
 const WRONG_TARGET = 10117;
 const BLOCKED = 11044;
 
-/** Area B: logins and refreshes. Its requests count against no quota. */
+/** The account interface (area B): logins and refreshes. Its requests do not count against a quota. */
 export class Accounts {
-  readonly #tokens: TokenOffice;
+  readonly #tokens: TokenIssuer;
   readonly #random: Random;
   readonly #failures = new Map<string, number>();
   #settings: Settings;
   #drawFault: () => AccountFault | undefined;
-  /** Login requests and those of them that got a pair; refresh requests likewise. */
+  /** Login and refresh requests, and how many of each were granted a token pair. */
   readonly counts = { logins: 0, loginsGranted: 0, refreshes: 0, refreshesGranted: 0 };
 
-  constructor(settings: Settings, tokens: TokenOffice, random: Random) {
+  constructor(settings: Settings, tokens: TokenIssuer, random: Random) {
     this.#tokens = tokens;
     this.#random = random;
     this.#settings = settings;
     this.#drawFault = createFaultDraw(settings.accountFaults, random);
   }
 
-  /** Takes new settings; `accounts` given anew are unblocked, as by a forgot-password reset. */
+  /** Applies new settings. */
   configure(settings: Settings): void {
     this.#settings = settings;
     this.#drawFault = createFaultDraw(settings.accountFaults, this.#random);
     this.#tokens.configure(settings.tokens);
   }
 
-  /** Forgets the failed logins of everyone: what a forgot-password reset does for one. */
+  /** Resets the failed logins of all accounts, as a forgot-password reset does for one. */
   unblock(): void {
     this.#failures.clear();
   }
@@ -52,17 +52,18 @@ export class Accounts {
     const { method, path, headers } = request;
     const isLogin = path === '/api/login';
     if (!isLogin && path !== '/api/RefreshToken') return failure(404, 'no such resource');
-    if (method !== (isLogin ? 'POST' : 'GET')) return failure(405, 'login is a POST, RefreshToken a GET');
+    if (method !== (isLogin ? 'POST' : 'GET'))
+      return failure(405, 'use POST for login and GET for RefreshToken');
     if (isLogin) this.counts.logins += 1;
     else this.counts.refreshes += 1;
     if (!isJson(headers)) return failure(400, 'Content-Type must be application/json');
     if (headers['x-requested-with'] !== 'XMLHttpRequest')
       return failure(400, 'X-Requested-With must be XMLHttpRequest');
     const serve = () => (isLogin ? this.#login(request, now) : this.#refresh(request, now));
-    return this.#befallen(this.#drawFault(), isLogin, serve);
+    return this.#withFault(this.#drawFault(), isLogin, serve);
   }
 
-  async #befallen(
+  async #withFault(
     fault: AccountFault | undefined,
     isLogin: boolean,
     serve: () => Promise<Answer>,
@@ -93,7 +94,7 @@ export class Accounts {
 
   async #login({ body }: Incoming, now: number): Promise<Answer> {
     const request = readLogin(body);
-    if (request === undefined) return failure(400, 'the body must hold username and password');
+    if (request === undefined) return failure(400, 'the body must contain username and password');
     const account = this.#settings.accounts.find(({ username }) => username === request.username);
     const failures = this.#failures.get(request.username) ?? 0;
     const { lockoutAfter } = this.#settings.tokens;
@@ -107,25 +108,25 @@ export class Accounts {
     const accountId = accountOf(account, request);
     if (accountId === undefined) return this.#result(WRONG_TARGET, 'incorrect value in targetAccountId');
     this.counts.loginsGranted += 1;
-    return this.#pair(this.#tokens.openSession(account.username, accountId), now);
+    return this.#grant(this.#tokens.openSession(account.username, accountId), now);
   }
 
   async #refresh({ headers }: Incoming, now: number): Promise<Answer> {
     const authorization = headers['x-authorization'];
     if (typeof authorization !== 'string' || !authorization.startsWith('Bearer ')) {
-      return failure(401, 'X-Authorization must be Bearer and the refresh token');
+      return failure(401, 'X-Authorization must be "Bearer" followed by the refresh token');
     }
     const redemption = this.#tokens.redeem(authorization.slice('Bearer '.length), now);
     if (redemption.kind !== 'redeemed') return failure(401, `refresh token ${redemption.kind}`);
     this.counts.refreshesGranted += 1;
-    return this.#pair(redemption.session, now);
+    return this.#grant(redemption.session, now);
   }
 
-  async #pair(session: Session, now: number): Promise<Answer> {
+  async #grant(session: Session, now: number): Promise<Answer> {
     return json(200, await this.#tokens.issue(session, now));
   }
 
-  /** A result code, placed as the options say. */
+  /** A reply with a result code, in the place that the options choose. */
   #result(code: number, message: string): Answer {
     const { placement, status } = this.#settings.resultCode;
     switch (placement) {
@@ -141,7 +142,7 @@ export class Accounts {
   }
 }
 
-/** The account a login is for: a target only a reseller may name, and only one of its own. */
+/** The account of a login; undefined for an invalid target. Only a reseller may name a target, and only one of its own. */
 function accountOf(account: AccountSettings, { targetAccountId }: LoginRequest): string | undefined {
   if (targetAccountId === undefined) return account.accountId ?? account.username;
   return account.reseller && account.targetAccountIds.includes(targetAccountId) ? targetAccountId : undefined;

@@ -1,11 +1,11 @@
 import { Column } from './columns.js';
 
-/** What a request to area A is for. */
+/** The purpose of a request to the messaging interface (area A). */
 export const ARRIVAL_KINDS = ['send', 'poll', 'subscription', 'other'] as const;
 /** See {@link ARRIVAL_KINDS}. */
 export type ArrivalKind = (typeof ARRIVAL_KINDS)[number];
 
-/** How an area A request ended on the server's side; `repeated` is a known clientCorrelator. */
+/** The outcome of a messaging request on the server's side; `repeated` means a known clientCorrelator. */
 export const OUTCOMES = [
   'accepted',
   'repeated',
@@ -25,16 +25,16 @@ export const OUTCOMES = [
 /** See {@link OUTCOMES}. */
 export type Outcome = (typeof OUTCOMES)[number];
 
-/** What a request was about, as far as it could be read; kept only where `wholeArrivals` asks for it. */
+/** The content of a request, as far as it could be parsed. Recorded only with the option `wholeArrivals`. */
 export interface Subject {
-  /** Of a send: its text and its recipients, E.164 with the plus. */
+  /** For a send: its text and recipients, E.164 with the plus. */
   text?: string;
   recipients?: string[];
-  /** Of a poll. */
+  /** For a poll. */
   requestId?: string;
 }
 
-/** One area A request. `key` is empty when the request named none that is known. */
+/** One messaging request. `key` is empty when the request had no known credentials. */
 export interface Arrival extends Subject {
   at: number;
   key: string;
@@ -42,7 +42,7 @@ export interface Arrival extends Subject {
   outcome: Outcome;
 }
 
-/** The most of a key in any rolling window of its quota: requests that were let in by the quota, and all that arrived. */
+/** The largest number of a key's requests in any rolling window of its quota: those that the quota admitted, and all. */
 export interface WindowMaximum {
   key: string;
   quota: number | null;
@@ -53,11 +53,11 @@ export interface WindowMaximum {
 
 const NO_KEY = 0xffff;
 
-/** The history of area A, every request in the order of arrival: what the quota invariant is checked against. */
+/** Every messaging request in order of arrival. The quota is checked against this log. */
 export class ArrivalLog {
   #at = new Column(Float64Array);
   #key = new Column(Uint16Array);
-  #what = new Column(Uint16Array);
+  #code = new Column(Uint16Array);
   #counts: number[] = [];
   #subjects: Subject[] = [];
   readonly #keyNames: string[] = [];
@@ -78,19 +78,19 @@ export class ArrivalLog {
     this.#at.push(at);
     this.#key.push(key?.index ?? NO_KEY);
     const what = codeOf(kind, outcome);
-    this.#what.push(what);
+    this.#code.push(what);
     this.#counts[what] = (this.#counts[what] ?? 0) + 1;
   }
 
   *entries(): Generator<Arrival> {
     for (let row = 0; row < this.#at.length; row += 1) {
-      const { kind, outcome } = this.#whatAt(row);
+      const { kind, outcome } = this.#codeAt(row);
       const key = this.#keyNames[this.#key.at(row)] ?? '';
       yield { at: this.#at.at(row), key, kind, outcome, ...this.#subjects[row] };
     }
   }
 
-  /** How many requests of that kind (or of any) ended so. */
+  /** How many requests of this kind (default: of any kind) had this outcome. */
   count(outcome: Outcome, kind?: ArrivalKind): number {
     let sum = 0;
     for (const each of ARRIVAL_KINDS) {
@@ -99,15 +99,12 @@ export class ArrivalLog {
     return sum;
   }
 
-  /**
-   * The largest number of sends and polls of a key whose arrivals lie less than `windowMs` apart: all of them, and those
-   * that passed the quota.
-   */
+  /** The largest number of a key's sends and polls within `windowMs`: all that arrived, and those that the quota admitted. */
   maxInWindow(keyIndex: number, windowMs: number): { admitted: number; arrived: number } {
     const arrived = rollingMaximum(windowMs);
     const admitted = rollingMaximum(windowMs);
     for (let row = 0; row < this.#at.length; row += 1) {
-      const { kind, outcome } = this.#whatAt(row);
+      const { kind, outcome } = this.#codeAt(row);
       if (this.#key.at(row) !== keyIndex || (kind !== 'send' && kind !== 'poll')) continue;
       arrived.add(this.#at.at(row));
       if (outcome !== 'quotaExceeded') admitted.add(this.#at.at(row));
@@ -118,13 +115,13 @@ export class ArrivalLog {
   clear(): void {
     this.#at = new Column(Float64Array);
     this.#key = new Column(Uint16Array);
-    this.#what = new Column(Uint16Array);
+    this.#code = new Column(Uint16Array);
     this.#counts = [];
     this.#subjects = [];
   }
 
-  #whatAt(row: number): { kind: ArrivalKind; outcome: Outcome } {
-    const what = this.#what.at(row);
+  #codeAt(row: number): { kind: ArrivalKind; outcome: Outcome } {
+    const what = this.#code.at(row);
     const outcome = what % OUTCOMES.length;
     return {
       kind: ARRIVAL_KINDS[(what - outcome) / OUTCOMES.length] ?? 'other',

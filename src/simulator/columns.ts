@@ -4,8 +4,8 @@ const CHUNK_BITS = 16;
 const CHUNK_MASK = (1 << CHUNK_BITS) - 1;
 
 /**
- * A growing column of numbers, kept outside the JavaScript heap. It grows by chunks of 65,536 cells and never copies, so
- * that millions of rows cost their bytes and no pause.
+ * A growing column of numbers outside the JavaScript heap. It grows by chunks of 65,536 cells without copying, so that
+ * millions of rows cause no pauses.
  */
 export class Column {
   readonly #allocate: (cells: number) => Cells;
@@ -32,7 +32,7 @@ export class Column {
     this.#length += 1;
   }
 
-  /** The cell of that row; 0 for a row that does not exist. */
+  /** The value in a row; 0 for a row that does not exist. */
   at(row: number): number {
     return this.#chunks[row >>> CHUNK_BITS]?.[row & CHUNK_MASK] ?? 0;
   }

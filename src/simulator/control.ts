@@ -4,9 +4,9 @@ import type { Arrival } from './arrivals.js';
 import type { LedgerEntry } from './ledger.js';
 import type { SimulatorOptions } from './options.js';
 import type { Summary } from './summary.js';
-import { carryOut, failure, type Incoming, json } from './wire.js';
+import { failure, type Incoming, json, sendAnswer } from './wire.js';
 
-/** What can be asked of and told to a simulator, by a test beside it or over HTTP. */
+/** The operations of a simulator for tests, in the same process or over HTTP. */
 export interface Controls {
   entries(): Iterable<LedgerEntry>;
   arrivals(): Iterable<Arrival>;
@@ -15,13 +15,13 @@ export interface Controls {
   clear(): void;
 }
 
-/** Lines of NDJSON that are written in one piece. */
-const LINES_AT_ONCE = 500;
+/** Lines of NDJSON per write. */
+const LINES_PER_CHUNK = 500;
 
 /**
- * Serves the paths below `/_simulator/`, which are no part of the interface page:
+ * Serves the paths below `/_simulator/`, which are not part of the interface:
  * `GET ledger` and `GET arrivals` (NDJSON, oldest first), `GET summary`, `POST configure` (a part of the options),
- * `DELETE ledger` (forgets what was accepted, the arrivals, and which magic recipients have struck).
+ * `DELETE ledger` (clears the ledger, the arrivals, and the list of magic recipients that have already been used).
  */
 export function control(
   { method, path, body }: Incoming,
@@ -36,26 +36,26 @@ export function control(
       stream(controls.arrivals(), response);
       break;
     case 'GET /_simulator/summary':
-      carryOut(json(200, controls.summary()), response);
+      sendAnswer(json(200, controls.summary()), response);
       break;
     case 'DELETE /_simulator/ledger':
       controls.clear();
-      carryOut({ kind: 'reply', status: 204, headers: [], body: '' }, response);
+      sendAnswer({ kind: 'reply', status: 204, headers: [], body: '' }, response);
       break;
     case 'POST /_simulator/configure':
       configure(body, response, controls);
       break;
     default:
-      carryOut(failure(404, 'there are ledger, arrivals, summary and configure'), response);
+      sendAnswer(failure(404, 'use ledger, arrivals, summary, or configure'), response);
   }
 }
 
 function configure(body: string, response: ServerResponse, controls: Controls): void {
   try {
     controls.configure(JSON.parse(body));
-    carryOut(json(200, {}), response);
+    sendAnswer(json(200, {}), response);
   } catch (error) {
-    carryOut(failure(400, error instanceof Error ? error.message : String(error)), response);
+    sendAnswer(failure(400, error instanceof Error ? error.message : String(error)), response);
   }
 }
 
@@ -65,14 +65,14 @@ function stream(entries: Iterable<object>, response: ServerResponse): void {
 }
 
 function* lines(entries: Iterable<object>): Generator<string> {
-  let piece = '';
+  let chunk = '';
   let count = 0;
   for (const entry of entries) {
-    piece += `${JSON.stringify(entry)}\n`;
+    chunk += `${JSON.stringify(entry)}\n`;
     count += 1;
-    if (count % LINES_AT_ONCE !== 0) continue;
-    yield piece;
-    piece = '';
+    if (count % LINES_PER_CHUNK !== 0) continue;
+    yield chunk;
+    chunk = '';
   }
-  if (piece !== '') yield piece;
+  if (chunk !== '') yield chunk;
 }

@@ -2,15 +2,15 @@ import type { Random } from '../clock.js';
 import { type Distribution, sample } from './distribution.js';
 import type { MagicName } from './magic-recipients.js';
 
-/** What becomes of one recipient, decided when its request is accepted: no timer runs for it. */
+/** What happens to one recipient. It is drawn when the request is accepted, so that no timer is needed. */
 export interface Fate {
-  /** From acceptance to the final status. */
+  /** The time from acceptance to the final status, ms. */
   readonly delayMs: number;
-  /** `unlisted`: reported with a word on no list; `never`: DeliveredToNetwork for ever. */
+  /** `unlisted`: polls report an undocumented status; `never`: the status stays DeliveredToNetwork. */
   readonly final: 'delivered' | 'impossible' | 'impossibleAtOnce' | 'unlisted' | 'never';
 }
 
-/** A status word the interface page does not list. */
+/** A status that the interface page does not document. */
 export const UNLISTED_STATUS = 'MessageWaiting';
 
 /** Draws the fate of a recipient; `impossible` is the share of ordinary recipients that cannot be reached. */
@@ -39,18 +39,18 @@ export function drawFate(
   }
 }
 
-/** The final status of a fate; null where polls never report one. */
+/** The final status of a fate; null if there is none. */
 export function finalStatus(final: Fate['final']): string | null {
   const status = statusAfter({ delayMs: 0, final }, 0);
   return status === 'DeliveredToTerminal' || status === 'DeliveryImpossible' ? status : null;
 }
 
-/** The status in the reply to the send request: DeliveredToNetwork, as the page's example lists it. */
+/** The status in the reply to the send request, as in the example of the interface page. */
 export function statusOnAcceptance(fate: Fate): string {
   return fate.final === 'impossibleAtOnce' ? 'DeliveryImpossible' : 'DeliveredToNetwork';
 }
 
-/** The status a poll reports, so many ms after acceptance. */
+/** The status that a poll reports `elapsedMs` after acceptance. */
 export function statusAfter(fate: Fate, elapsedMs: number): string {
   switch (fate.final) {
     case 'impossibleAtOnce':

@@ -14,16 +14,16 @@ const shape = z.discriminatedUnion('kind', [
   }),
 ]);
 
-/** How long something takes: in an options object either a number (fixed, ms) or one of the three kinds. */
+/** A duration in the options: a number (fixed, ms) or one of three kinds of distribution. */
 export const distributionSchema = z.preprocess(
-  (given) => (typeof given === 'number' ? { kind: 'fixed', ms: given } : given),
+  (value) => (typeof value === 'number' ? { kind: 'fixed', ms: value } : value),
   shape,
 );
 
-/** A distribution of times; all times in ms. `sigma` is the standard deviation of the logarithm. */
+/** A distribution of durations in ms. `sigma` is the standard deviation of the logarithm. */
 export type Distribution = z.output<typeof shape>;
 
-/** One time drawn from the distribution, in whole ms, 0 or more. A fixed time draws nothing from `random`. */
+/** Draws a duration in whole ms, at least 0. A fixed one draws nothing from `random`. */
 export function sample(distribution: Distribution, random: Random): number {
   switch (distribution.kind) {
     case 'fixed':
@@ -39,7 +39,7 @@ export function sample(distribution: Distribution, random: Random): number {
   }
 }
 
-/** Box-Muller; 1 - u keeps the logarithm away from zero. */
+/** Box-Muller transform; 1 - u avoids the logarithm of zero. */
 function standardNormal(random: Random): number {
   return Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
 }

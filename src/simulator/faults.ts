@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Random } from '../clock.js';
 
-/** What may befall a send request besides being answered; the magic recipients choose from the same set. */
+/** The faults of send requests. Magic recipients use the same set. */
 export const SEND_FAULTS = [
   'throttle',
   'throttleSeconds',
@@ -18,7 +18,7 @@ export const SEND_FAULTS = [
   'withoutRequestId',
 ] as const;
 
-/** What may befall a request for delivery infos. */
+/** The faults of polls. */
 export const POLL_FAULTS = [
   'throttle',
   'throttleSeconds',
@@ -33,8 +33,8 @@ export const POLL_FAULTS = [
 ] as const;
 
 /**
- * What may befall a login or refresh: `resetAfter` does the work and loses the reply; `loginTimeout` (logins only)
- * answers 10126 with a message that speaks of a timeout and counts as no failed attempt.
+ * The faults of logins and refreshes. `resetAfter` processes the request and loses the reply; `loginTimeout` (logins only)
+ * answers 10126 with a message about a timeout and does not count as a failed login.
  */
 export const ACCOUNT_FAULTS = [
   'loginTimeout',
@@ -54,34 +54,37 @@ export type AccountFault = (typeof ACCOUNT_FAULTS)[number];
 
 const sendFaults: ReadonlySet<string> = new Set(SEND_FAULTS);
 
-/** Whether a name, such as that of a magic ending, is that of a fault of sends. */
+/** Whether a name, such as that of a magic ending, is a fault of sends. */
 export function isSendFault(name: string): name is SendFault {
   return sendFaults.has(name);
 }
 
-/** The schema of `{ fault: probability }` for these faults: each 0..1, absent = 0, together at most 1. */
+/** The schema of `{ fault: probability }`: each from 0 to 1 (default 0), in sum at most 1. */
 export function probabilitiesSchema<Fault extends string>(faults: readonly [Fault, ...Fault[]]) {
   return z
     .partialRecord(z.enum(faults), z.number().min(0).max(1))
-    .refine((given) => total(given) <= 1 + 1e-9, 'the probabilities together must be at most 1')
+    .refine(
+      (probabilities) => total(probabilities) <= 1 + 1e-9,
+      'the sum of the probabilities must be at most 1',
+    )
     .default({});
 }
 
 /**
- * Draws which fault befalls a request, or none. One random number a request whatever the probabilities are (and none
- * while all are zero), so a seed strikes the same requests again.
+ * Draws the fault of each request, if any. It draws one random number per request, whatever the probabilities are (none if
+ * all are zero), so that a seed hits the same requests every time.
  */
 export function createFaultDraw<Fault extends string>(
   probabilities: Partial<Record<Fault, number>>,
   random: Random,
 ): () => Fault | undefined {
-  const likely = entries(probabilities).filter(([, probability]) => probability > 0);
-  if (likely.length === 0) return () => undefined;
+  const possible = entries(probabilities).filter(([, probability]) => probability > 0);
+  if (possible.length === 0) return () => undefined;
   return () => {
-    let rest = random();
-    for (const [fault, probability] of likely) {
-      if (rest < probability) return fault;
-      rest -= probability;
+    let remainder = random();
+    for (const [fault, probability] of possible) {
+      if (remainder < probability) return fault;
+      remainder -= probability;
     }
     return undefined;
   };

@@ -1,13 +1,13 @@
 import type { KeySettings } from './options.js';
 import { createQuotaModel, type QuotaModel } from './quota-models.js';
 
-/** One quota and who it belongs to, for as long as the simulator runs. */
+/** A quota and its owner. It exists until the simulator stops. */
 export interface KeyState {
   readonly index: number;
-  /** The API key, or `account:` and the account's id. */
+  /** The API key, or `account:` followed by the account's id. */
   readonly name: string;
   settings: Omit<KeySettings, 'key' | 'account'>;
-  /** null: unlimited. */
+  /** null means unlimited. */
   quota: QuotaModel | null;
 }
 
@@ -18,7 +18,7 @@ const UNLIMITED: KeyState['settings'] = {
   forbidden: false,
 };
 
-/** Finds the quota of a bearer: an API key it was told of, or the access token of an account. */
+/** Finds the quota of a bearer token: a configured API key, or the access token of an account. */
 export class KeyRing {
   readonly #states = new Map<string, KeyState>();
   readonly #accountOf: (accessToken: string, now: number) => string | undefined;
@@ -29,7 +29,7 @@ export class KeyRing {
     this.#accountOf = accountOf;
   }
 
-  /** Takes new settings. A quota whose settings stay as they were goes on counting; a changed one starts anew. */
+  /** Applies new settings. A quota with unchanged settings keeps its count; a changed one starts from zero. */
   configure(keys: readonly KeySettings[]): void {
     this.#apiKeys = new Map();
     this.#accounts = new Map();
@@ -41,7 +41,7 @@ export class KeyRing {
     }
   }
 
-  /** The state of a bearer at `now`; undefined when nobody knows it. An account without an entry is unlimited. */
+  /** The state of a bearer token at `now`; undefined if it is unknown or expired. Unlisted accounts are unlimited. */
   resolve(bearer: string, now: number): KeyState | undefined {
     const byKey = this.#apiKeys.get(bearer);
     if (byKey !== undefined) return byKey;
@@ -54,7 +54,7 @@ export class KeyRing {
     return state;
   }
 
-  /** Every key and account that was ever known. */
+  /** Every key and account seen so far. */
   states(): Iterable<KeyState> {
     return this.#states.values();
   }

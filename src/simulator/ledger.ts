@@ -3,17 +3,17 @@ import { type Fate, finalStatus } from './deliveries.js';
 import { RowIndex } from './row-index.js';
 import { StringTable } from './string-table.js';
 
-/** How an accepted request was answered. */
+/** The replies to accepted requests. */
 export const ANSWERS = ['answered', 'withoutRequestId', 'unreadable', 'error500', 'reset', 'never'] as const;
 /** See {@link ANSWERS}. */
 export type Answered = (typeof ANSWERS)[number];
 
 const FINALS = ['delivered', 'impossible', 'impossibleAtOnce', 'unlisted', 'never'] as const;
 
-/** A send request about to be accepted. Recipients are E.164 digits without the plus, each with its fate. */
+/** A send request to accept. Recipients are E.164 digits without the plus, each with a fate. */
 export interface Acceptance {
   readonly at: number;
-  /** The number and the name of the quota key. */
+  /** The index and the name of the quota key. */
   readonly key: { readonly index: number; readonly name: string };
   readonly sender: string;
   readonly senderName: string | undefined;
@@ -25,7 +25,7 @@ export interface Acceptance {
   readonly fates: readonly Fate[];
 }
 
-/** An accepted request as the ledger tells it. */
+/** An accepted request. */
 export interface LedgerEntry {
   at: number;
   key: string;
@@ -36,11 +36,11 @@ export interface LedgerEntry {
   text: string;
   correlator: string | null;
   answered: Answered;
-  /** The final status that is reported of each recipient in the end, or null where none ever is. */
+  /** The final status of each recipient, or null if it never gets one. */
   finals: (string | null)[];
 }
 
-/** What a poll needs to know of an accepted request. */
+/** The data of an accepted request that a poll needs. */
 export interface KeptRequest {
   readonly at: number;
   readonly keyIndex: number;
@@ -51,8 +51,8 @@ export interface KeptRequest {
 }
 
 /**
- * Everything that was accepted: what a test asks in the end. Kept in columns outside the heap (about 60 bytes a
- * request of one recipient, and each different text once), so millions fit.
+ * The accepted requests, for tests to check. Stored in columns outside the heap (about 60 bytes per request with one
+ * recipient; equal texts are stored once), so that millions fit.
  */
 export class Ledger {
   readonly #idPrefix: string;
@@ -60,7 +60,7 @@ export class Ledger {
   #firstNumber = 0;
   #rows = emptyRows();
 
-  /** Request ids are this prefix, a hyphen and a number in base 36. */
+  /** A request id is this prefix, a hyphen, and a number in base 36. */
   constructor(idPrefix: string) {
     this.#idPrefix = idPrefix;
   }
@@ -78,7 +78,7 @@ export class Ledger {
     return this.#rows.duplicates;
   }
 
-  /** Writes the request down and names it: its request id. */
+  /** Records the request and returns its id. */
   accept(request: Acceptance): string {
     const rows = this.#rows;
     const row = rows.at.length;
@@ -104,14 +104,14 @@ export class Ledger {
     return this.#idOf(row);
   }
 
-  /** The id of the request that key sent first with that correlator, if any. */
+  /** The id of the first request with this key and correlator, if any. */
   findCorrelator(keyIndex: number, correlator: string): string | undefined {
     const { correlators, firstWithCorrelator } = this.#rows;
     const known = correlators.find(correlatorName(keyIndex, correlator));
     return known === undefined ? undefined : this.#idOf(firstWithCorrelator.at(known));
   }
 
-  /** The request of that id, or undefined. */
+  /** The request with this id, or undefined. */
   find(requestId: string): KeptRequest | undefined {
     const row = this.#rowOf(requestId);
     if (row === undefined) return undefined;
@@ -138,7 +138,7 @@ export class Ledger {
     for (let row = 0; row < this.#rows.at.length; row += 1) yield this.#entry(row);
   }
 
-  /** Forgets everything; the ids given out before stay unknown for ever. */
+  /** Clears the ledger. Ids of cleared requests stay unknown. */
   clear(): void {
     this.#firstNumber += this.#rows.at.length;
     this.#rows = emptyRows();
@@ -217,7 +217,7 @@ function emptyRows() {
     firstRecipient: new Column(Uint32Array),
     answered: new Column(Uint8Array),
     pollable: new Column(Uint8Array),
-    // A row each recipient. 15 digits fit a double exactly.
+    // One row per recipient. A double holds 15 digits exactly.
     number: new Column(Float64Array),
     requestOf: new Column(Uint32Array),
     delay: new Column(Uint32Array),
@@ -231,12 +231,12 @@ function emptyRows() {
   };
 }
 
-/** Correlators are a client's own: two keys may use the same one. */
+/** Correlators belong to a client: two keys may use the same one. */
 function correlatorName(keyIndex: number, correlator: string): string {
   return `${keyIndex}:${correlator}`;
 }
 
-/** 0 is nothing, so that a column of numbers can hold it. */
+/** Encodes an optional string as a number; 0 means undefined. */
 function optional(strings: StringTable, text: string | undefined): number {
   return text === undefined ? 0 : strings.intern(text) + 1;
 }

@@ -1,86 +1,94 @@
 /**
- * Numbers that bring about a given ending, so that anyone can try each of them.
+ * Phone numbers that produce a specific outcome, so that anyone can try each of them.
  *
- * The rule: the last eight digits of the number are `955501NN`, and NN chooses. 555-01NN is the range set aside for
- * fiction, and the 9 before it makes valid mobile numbers of many countries (+47 9555 01 NN, +1 919 555 01 NN): one
- * random number in four million hits an ending, so even large random lists hit none.
+ * The last eight digits of such a number are `955501NN`, and NN selects the outcome. 555-01NN is the range reserved for
+ * fiction, and the 9 before it makes valid mobile numbers in many countries (+47 9555 01 NN, +1 919 555 01 NN). One random
+ * number in four million matches, so even large random lists contain none.
  *
- * Endings marked "the first request" strike the first request that holds the number and let later ones pass, as trouble
- * of the line does; otherwise nobody could see a client recover (option `magicRecipients: 'always'` makes them lasting).
+ * Outcomes marked "the first request" affect only the first request with that number, like a temporary fault, so that you
+ * can see the client recover. The option `magicRecipients: 'always'` makes them permanent.
  */
 export const MAGIC_RECIPIENTS = [
   {
     ending: '01',
     name: 'deliveredAtOnce',
-    sentence: 'Delivered at once: the first poll says DeliveredToTerminal.',
+    description: 'Delivered at once: the first poll returns DeliveredToTerminal.',
   },
-  { ending: '02', name: 'delivered', sentence: 'Delivered after the usual time, as any ordinary number.' },
-  { ending: '03', name: 'impossible', sentence: 'Accepted, and after the usual time DeliveryImpossible.' },
+  {
+    ending: '02',
+    name: 'delivered',
+    description: 'Delivered after the usual time, like any ordinary number.',
+  },
+  {
+    ending: '03',
+    name: 'impossible',
+    description: 'Accepted, then DeliveryImpossible after the usual time.',
+  },
   {
     ending: '04',
     name: 'neverFinal',
-    sentence: 'Accepted, and DeliveredToNetwork for ever: no final report comes.',
+    description: 'Accepted, then DeliveredToNetwork for ever, without a final status.',
   },
   {
     ending: '05',
     name: 'impossibleAtOnce',
-    sentence: 'DeliveryImpossible already in the reply to the send request.',
+    description: 'DeliveryImpossible already in the reply to the send request.',
   },
   {
     ending: '06',
     name: 'unlistedStatus',
-    sentence: 'Polls report a status word that is on no list, MessageWaiting, for ever.',
+    description: 'Polls always return the undocumented status MessageWaiting.',
   },
   {
     ending: '07',
     name: 'pollNotFound',
-    sentence: 'Accepted, but every poll of its request is answered 404.',
+    description: 'Accepted, but every poll of its request gets a 404.',
   },
   {
     ending: '11',
     name: 'throttleSeconds',
-    sentence: 'The first request is answered 429 with Retry-After in seconds.',
+    description: 'The first request gets a 429 with Retry-After in seconds.',
   },
   {
     ending: '12',
     name: 'throttleDate',
-    sentence: 'The first request is answered 429 with Retry-After as a date.',
+    description: 'The first request gets a 429 with Retry-After as a date.',
   },
-  { ending: '13', name: 'throttle', sentence: 'The first request is answered 429 without Retry-After.' },
-  { ending: '20', name: 'error500', sentence: 'The first request is answered 500 and not accepted.' },
-  { ending: '21', name: 'error503', sentence: 'The first request is answered 503 and not accepted.' },
-  { ending: '22', name: 'error500After', sentence: 'The first request is accepted and yet answered 500.' },
+  { ending: '13', name: 'throttle', description: 'The first request gets a 429 without Retry-After.' },
+  { ending: '20', name: 'error500', description: 'The first request gets a 500 and is not accepted.' },
+  { ending: '21', name: 'error503', description: 'The first request gets a 503 and is not accepted.' },
+  { ending: '22', name: 'error500After', description: 'The first request is accepted but gets a 500.' },
   {
     ending: '30',
     name: 'resetBefore',
-    sentence: 'The connection of the first request is reset, and it is not accepted.',
+    description: 'The connection of the first request is reset, and it is not accepted.',
   },
   {
     ending: '31',
     name: 'resetAfter',
-    sentence: 'The first request is accepted, then its connection is reset.',
+    description: 'The first request is accepted, then its connection is reset.',
   },
-  { ending: '32', name: 'acceptAndHang', sentence: 'The first request is accepted and never answered.' },
-  { ending: '33', name: 'hang', sentence: 'The first request is not accepted and never answered.' },
+  { ending: '32', name: 'acceptAndHang', description: 'The first request is accepted and never answered.' },
+  { ending: '33', name: 'hang', description: 'The first request is not accepted and never answered.' },
   {
     ending: '40',
     name: 'badRequest',
-    sentence: 'A bad number: every request that holds it is answered 400, the whole batch with it.',
+    description: 'An invalid number: every request that contains it gets a 400 for the whole batch.',
   },
-  { ending: '43', name: 'forbid', sentence: 'The first request is answered 403.' },
+  { ending: '43', name: 'forbid', description: 'The first request gets a 403.' },
   {
     ending: '50',
     name: 'unreadable',
-    sentence: 'The first request is accepted and answered 201 with a body nobody can read.',
+    description: 'The first request is accepted and gets a 201 with an invalid body.',
   },
   {
     ending: '51',
     name: 'withoutRequestId',
-    sentence: 'The first request is accepted and answered 201 without a request id anywhere.',
+    description: 'The first request is accepted and gets a 201 without a request id.',
   },
 ] as const;
 
-/** The name of one magic ending. */
+/** The name of a magic outcome. */
 export type MagicName = (typeof MAGIC_RECIPIENTS)[number]['name'];
 
 const PREFIX = 955_501;
@@ -90,13 +98,13 @@ const byEnding: readonly (MagicName | undefined)[] = Array.from(
   (_, nn) => MAGIC_RECIPIENTS.find(({ ending }) => Number(ending) === nn)?.name,
 );
 
-/** The ending of a number, given as its digits without the plus; undefined for an ordinary number. */
+/** The outcome of a number (digits without the plus); undefined for an ordinary number. */
 export function magicOf(digits: number): MagicName | undefined {
   if (Math.floor(digits / 100) % 1_000_000 !== PREFIX) return undefined;
   return byEnding[digits % 100];
 }
 
-/** A magic number under the given country code and leading digits: `magicNumber('hang')` is +4795550133. */
+/** The magic number with these leading digits: `magicNumber('hang')` is +4795550133. */
 export function magicNumber(name: MagicName, leading = '+47'): string {
   return `${leading}${PREFIX}${MAGIC_RECIPIENTS.find((entry) => entry.name === name)?.ending}`;
 }

@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 import { startSimulator } from './server.js';
 
-/** How long replies under way may take once the process was asked to end. */
+/** How long pending replies may take after a signal. */
 const DRAIN_MS = 5_000;
 
 const { values } = parseArgs({

@@ -8,7 +8,7 @@ import type { Sends } from './sends.js';
 import type { Subscriptions } from './subscriptions.js';
 import { type Answer, failure, type Incoming } from './wire.js';
 
-/** What area A consists of. */
+/** The handlers and state of the messaging interface (area A). */
 export interface MessagingParts {
   readonly keys: KeyRing;
   readonly sends: Sends;
@@ -24,8 +24,8 @@ type Route =
   | { readonly kind: 'other' };
 
 /**
- * The door of area A: who is asking, within which quota, for what; and the log of every arrival. Sends and polls of a
- * known key count against its quota before anything else is looked at: one that ends in 400 or a reset was made, too.
+ * The entry point of the messaging interface (area A): it authenticates, applies the quota, routes, and logs every arrival.
+ * Sends and polls count against the quota before they are parsed, so requests that end in a 400 or a reset count too.
  */
 export class Messaging {
   readonly #parts: MessagingParts;
@@ -48,7 +48,7 @@ export class Messaging {
     this.#parts.subscriptions.configure(settings.notifications);
   }
 
-  /** Serves a request whose path begins with `BASE_PATH`, arriving at `now` (ms). */
+  /** Serves a request whose path begins with `BASE_PATH` and that arrives at `now` (ms). */
   handle(request: Incoming, now: number): Answer {
     const route = routeOf(request);
     const key = this.#keyOf(request.headers.authorization, now);
@@ -90,7 +90,7 @@ export class Messaging {
   }
 }
 
-/** Read apart from serving it: one that the quota turned away is not read at all. */
+/** Parsed separately, because the handlers never parse a request that exceeds the quota. */
 function subjectOf(route: Route, { body }: Incoming): Subject | undefined {
   if (route.kind === 'poll') return { requestId: route.requestId };
   const send = route.kind === 'send' ? readSendBody(body, null) : '';
@@ -98,7 +98,7 @@ function subjectOf(route: Route, { body }: Incoming): Subject | undefined {
   return { text: send.text, recipients: send.recipients.map((number) => `+${number}`) };
 }
 
-/** By hand rather than by a router: it runs for every request, and the sender's spelling must reach the handlers. */
+/** Written by hand for speed, and because the handlers need the sender exactly as spelled in the path. */
 function routeOf({ method, path }: Incoming): Route & { kind: ArrivalKind } {
   const [outbound, sender, requests, requestId, deliveryInfos, ...rest] = path
     .slice(BASE_PATH.length + 1)

@@ -1,4 +1,4 @@
-/** Shapes that a notification may have: the documented list first, then what writers of such services make of it. */
+/** The shapes of a notification's body: the documented list first, then plausible variants. */
 export const NOTIFICATION_SHAPES = [
   'list',
   'unwrapped',
@@ -12,7 +12,7 @@ export const NOTIFICATION_SHAPES = [
 /** See {@link NOTIFICATION_SHAPES}. */
 export type NotificationShape = (typeof NOTIFICATION_SHAPES)[number];
 
-/** Where the security token may stand; `signature` is the body's HMAC-SHA-256 under it. */
+/** Where the security token is placed; `signature` sends the HMAC-SHA-256 of the body instead. */
 export const TOKEN_PLACES = ['header', 'xHeader', 'bearer', 'basic', 'query', 'body', 'signature'] as const;
 /** See {@link TOKEN_PLACES}. */
 export type TokenPlace = (typeof TOKEN_PLACES)[number];

@@ -10,13 +10,13 @@ import {
 } from './notification-faults.js';
 import type { Settings } from './options.js';
 
-/** Where a key's notifications go (interface page, Callback). */
+/** The callback of a key (interface page, Callback). */
 export interface Target {
   readonly url: string;
   readonly securityToken: string;
 }
 
-/** What one notification tells: a recipient's status. */
+/** The content of a notification: the status of one recipient. */
 export interface Notice {
   readonly resourceUrl: string;
   /** E.164 digits. */
@@ -25,21 +25,21 @@ export interface Notice {
   readonly correlator: string | undefined;
 }
 
-/** A notification, ready to be sent. */
+/** A notification request. */
 export interface Composed {
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 }
 
-/** How long a callback may take before it is given up. */
+/** The timeout of a callback. */
 const CALLBACK_TIMEOUT_MS = 10_000;
-/** Callbacks under way at a time; more wait for a connection. */
+/** The maximum number of concurrent callbacks per protocol. */
 const CONNECTIONS = 64;
 
 /**
- * Composes a notification. Neither its shape nor where the token stands is shown (interface page, Events, rules 4 and 5):
- * the settings choose, or chance where they say `mixed`.
+ * Composes a notification. The interface documents neither its shape nor the place of the token (interface page, Events,
+ * rules 4 and 5), so the settings choose them; `mixed` chooses at random.
  */
 export function compose(
   target: Target,
@@ -47,15 +47,15 @@ export function compose(
   { securityTokenIn, shape }: Pick<Settings['notifications'], 'securityTokenIn' | 'shape'>,
   random: Random,
 ): Composed {
-  const place = securityTokenIn === 'mixed' ? picked(TOKEN_PLACES, random) : securityTokenIn;
-  const told = shaped(notice, shape === 'mixed' ? picked(NOTIFICATION_SHAPES, random) : shape);
+  const place = securityTokenIn === 'mixed' ? pick(TOKEN_PLACES, random) : securityTokenIn;
+  const document = bodyOf(notice, shape === 'mixed' ? pick(NOTIFICATION_SHAPES, random) : shape);
   const { securityToken: token } = target;
   const body = JSON.stringify(
-    place === 'body' && !Array.isArray(told) ? { ...told, securityToken: token } : told,
+    place === 'body' && !Array.isArray(document) ? { ...document, securityToken: token } : document,
   );
   const url = new URL(target.url);
-  // A list has no place for a field beside it.
-  if (place === 'query' || (place === 'body' && Array.isArray(told)))
+  // A top-level array has no field for the token.
+  if (place === 'query' || (place === 'body' && Array.isArray(document)))
     url.searchParams.set('securityToken', token);
   return { url, headers: { 'content-type': 'application/json', ...headersOf(place, token, body) }, body };
 }
@@ -81,8 +81,8 @@ function headersOf(place: TokenPlace | 'none', token: string, body: string): Rec
   }
 }
 
-/** One status in each of the shapes that it may have. */
-function shaped({ resourceUrl, number, status, correlator }: Notice, shape: NotificationShape): object {
+/** The notification's body in the given shape. */
+function bodyOf({ resourceUrl, number, status, correlator }: Notice, shape: NotificationShape): object {
   const deliveryInfo = [{ address: `tel:+${number}`, deliveryStatus: status }];
   const resourceURL = `${resourceUrl}/deliveryInfos`;
   switch (shape) {
@@ -124,18 +124,18 @@ function shaped({ resourceUrl, number, status, correlator }: Notice, shape: Noti
   }
 }
 
-function picked<Item>(items: readonly [Item, ...Item[]], random: Random): Item {
+function pick<Item>(items: readonly [Item, ...Item[]], random: Random): Item {
   return items[Math.floor(random() * items.length)] ?? items[0];
 }
 
-/** Puts notifications on the wire, each once. */
+/** Sends notifications, each once. */
 export class Notifier {
   readonly #agents = {
     'http:': new HttpAgent({ keepAlive: true, maxSockets: CONNECTIONS }),
     'https:': new HttpsAgent({ keepAlive: true, maxSockets: CONNECTIONS }),
   };
 
-  /** By the page's first rule of events one that fails is not sent again, so nobody waits for it. */
+  /** Does not wait for the response, because a failed notification is never repeated (interface page, Events, rule 1). */
   send({ url, headers, body }: Composed): void {
     const isSecure = url.protocol === 'https:';
     const request = (isSecure ? httpsRequest : httpRequest)(url, {

@@ -7,15 +7,15 @@ import { QUOTA_MODELS } from './quota-models.js';
 const wholeMs = z.int().min(1);
 
 const quotaFields = {
-  /** Requests a window; null = unlimited. */
+  /** Requests per window; null means unlimited. */
   quota: z.int().min(0).max(10_000_000).nullable().default(null),
   model: z.enum(QUOTA_MODELS).default('sliding'),
   windowMs: wholeMs.default(3_600_000),
-  /** The service knows the key but does not let it be used: 403. */
+  /** The service knows the key but answers 403. */
   forbidden: z.boolean().default(false),
 };
 
-/** One quota: that of an API key, or that of an account, whose access tokens are accepted in place of a key. */
+/** The quota of an API key, or of an account, whose access tokens are accepted like a key. */
 const keySchema = z.union(
   [
     z.strictObject({ key: z.string().min(1), ...quotaFields }),
@@ -23,7 +23,7 @@ const keySchema = z.union(
   ],
   {
     error:
-      'must be { key or account, quota, model, windowMs, forbidden }, quota a whole number or null, model one of ' +
+      'must be { key or account, quota, model, windowMs, forbidden } with quota a whole number or null and model one of ' +
       QUOTA_MODELS.join(', '),
   },
 );
@@ -31,23 +31,23 @@ const keySchema = z.union(
 const accountSchema = z.strictObject({
   username: z.string().min(1),
   password: z.string().min(1),
-  /** The account a login without `targetAccountId` is for; default: the username. */
+  /** The account of a login without `targetAccountId`; default: the username. */
   accountId: z.string().min(1).optional(),
   reseller: z.boolean().default(false),
-  /** Child accounts a reseller may log in for. */
+  /** The child accounts for which a reseller may log in. */
   targetAccountIds: z.array(z.string().min(1)).default([]),
 });
 
 const tokensSchema = z.strictObject({
   accessLifetimeMs: wholeMs.default(15 * 60_000),
   refreshLifetimeMs: wholeMs.default(30 * 24 * 3_600_000),
-  /** Whether the tokens say when they expire; without it they expire all the same. */
+  /** Whether the tokens state their expiry. They expire in any case. */
   withExp: z.boolean().default(true),
-  /** Failed logins, added up and never forgiven by a success, after which the account is blocked; null = never. */
+  /** Failed logins in total, regardless of successes, after which the account is blocked; null means never. */
   lockoutAfter: z.int().min(1).nullable().default(5),
 });
 
-/** Where a result code of area B stands in a reply: the interface page does not show it. */
+/** Where a reply of the account interface contains its result code; the interface page does not document it. */
 const resultCodeSchema = z.strictObject({
   placement: z.enum(['resultCode', 'error.code', 'message']).default('resultCode'),
   status: z.union([z.literal(200), z.literal(400), z.literal(401)]).default(401),
@@ -56,7 +56,7 @@ const resultCodeSchema = z.strictObject({
 const schema = z.strictObject({
   host: z.string().min(1).default('127.0.0.1'),
   port: z.int().min(0).max(65_535).default(0),
-  /** Everything left to chance is drawn from one generator with this seed. */
+  /** The seed of the random generator that makes all random choices. */
   seed: z.int().min(0).max(0xffff_ffff).default(1),
 
   keys: z.array(keySchema).default([{ key: 'simulator-key', ...defaultsOf(quotaFields) }]),
@@ -64,13 +64,13 @@ const schema = z.strictObject({
   tokens: tokensSchema.prefault({}),
   resultCode: resultCodeSchema.prefault({}),
 
-  /** From a request's arrival to its reply. */
+  /** The time from a request's arrival to its reply. */
   latency: distributionSchema.prefault(0),
-  /** From the last byte of a request to its arrival, when it is counted and served: the delay of the network. */
+  /** The network delay: from a request's last byte to its arrival, when it is counted and served. */
   arrivalDelay: distributionSchema.prefault(0),
-  /** Keeps of every send what it would have sent, and of every poll what it asked about: some 200 bytes a request. */
+  /** Records the content of every send and poll, at about 200 bytes per request. */
   wholeArrivals: z.boolean().default(false),
-  /** From acceptance to the final status. */
+  /** The time from acceptance to the final status. */
   deliveryTime: distributionSchema.prefault(1_000),
   /** The share of ordinary recipients that end in DeliveryImpossible. */
   impossible: z.number().min(0).max(1).default(0),
@@ -78,62 +78,62 @@ const schema = z.strictObject({
   faults: probabilitiesSchema(SEND_FAULTS),
   pollFaults: probabilitiesSchema(POLL_FAULTS),
   accountFaults: probabilitiesSchema(ACCOUNT_FAULTS),
-  /** `first`: an ending that is a fault strikes the first request with that number; `always`: each; `off`: no magic. */
+  /** `first`: a magic fault affects the first request with its number; `always`: every request; `off`: none. */
   magicRecipients: z.enum(['first', 'always', 'off']).default('first'),
 
-  /** Retry-After of a 429 that the quota caused: the time until a request would be admitted, or nothing. */
+  /** Retry-After of a 429 caused by the quota: the time until a request would be admitted, or no header. */
   quotaRetryAfter: z.enum(['none', 'seconds', 'date']).default('none'),
-  /** Retry-After of a 429 that a fault or a magic recipient caused. */
+  /** Retry-After of a 429 caused by a fault or a magic recipient. */
   faultRetryAfterSeconds: z.int().min(0).default(2),
 
-  /** The most addresses of one request; more is answered 400. null = no limit. */
+  /** The maximum number of addresses per request; more get a 400. null means no limit. */
   maxRecipients: z.int().min(1).nullable().default(null),
-  /** Whether a send reply has its request id in the Location header, in the body, in both or in neither. */
+  /** Where a send reply contains its request id: the Location header, the body, both, or neither. */
   requestIdIn: z.enum(['both', 'location', 'body', 'none']).default('both'),
-  /** Scheme and host of resourceURLs. Not this server's on purpose: no client may follow them. */
+  /** Scheme and host of resourceURLs. They differ from this server on purpose, because no client may follow them. */
   resourceHost: z
     .string()
     .regex(/^https?:\/\/[^/]+$/)
     .default('https://messaging.example'),
-  /** A repeated clientCorrelator returns the first reply and sends nothing again. */
+  /** A repeated clientCorrelator returns the first reply again and sends nothing. */
   deduplicates: z.boolean().default(false),
 
   notifications: z
     .strictObject({
-      /** `mixed`: each in another place, by chance. */
+      /** `mixed`: a random place for each notification. */
       securityTokenIn: z.enum([...TOKEN_PLACES, 'none', 'mixed']).default('header'),
       shape: z.enum([...NOTIFICATION_SHAPES, 'mixed']).default('list'),
-      /** From the change of state to its notification. */
+      /** The time from a status change to its notification. */
       delay: distributionSchema.prefault(0),
-      /** Half of the DeliveredToNetwork notifications come after DeliveredToTerminal. */
+      /** Half of the DeliveredToNetwork notifications arrive after the final one. */
       shuffle: z.boolean().default(false),
-      /** The share of notifications that never arrive, and of those that do the share that arrives twice. */
+      /** The share of notifications that are lost, and the share of the others that arrive twice. */
       loss: z.number().min(0).max(1).default(0),
       duplicates: z.number().min(0).max(1).default(0),
-      /** The share of notifications before which a forged one comes: the other final status, without the right token. */
+      /** The share of notifications preceded by a forged one, with another final status and a wrong token. */
       forged: z.number().min(0).max(1).default(0),
     })
     .prefault({}),
 });
 
-/** What a simulator may be told; everything has a default. All times in ms. */
+/** The options of a simulator; each has a default. All times are in ms. */
 export type SimulatorOptions = z.input<typeof schema>;
 
 /** The options with every default filled in. */
 export type Settings = z.output<typeof schema>;
 
-/** One quota, with its defaults filled in. */
+/** One entry of `keys` with its defaults filled in. */
 export type KeySettings = Settings['keys'][number];
-/** One account, with its defaults filled in. */
+/** One entry of `accounts` with its defaults filled in. */
 export type AccountSettings = Settings['accounts'][number];
 
-/** Options that cannot be used; the message has one line for each fault, naming the option. */
+/** Invalid options. The message has one line per problem, which names the option. */
 export class SimulatorOptionsError extends Error {
   override readonly name = 'SimulatorOptionsError';
   readonly code = 'SIMULATOR_OPTIONS';
 }
 
-/** Fills in the defaults. Throws a `SimulatorOptionsError` that lists every fault at once. */
+/** Validates the options and fills in the defaults. Throws a `SimulatorOptionsError` that lists every problem. */
 export function parseOptions(options: unknown): Settings {
   const parsed = schema.safeParse(options);
   if (parsed.success) return parsed.data;
@@ -142,8 +142,8 @@ export function parseOptions(options: unknown): Settings {
 }
 
 /**
- * The options after a change at run time: the three tables of probabilities, `tokens`, `resultCode` and
- * `notifications` are merged, anything else is replaced. `host`, `port` and `seed` are fixed at the start.
+ * The options after a change at run time: the three tables of probabilities, `tokens`, `resultCode`, and `notifications`
+ * are merged; everything else is replaced. `host`, `port`, and `seed` cannot be changed.
  */
 export function mergeOptions(options: SimulatorOptions, change: SimulatorOptions): SimulatorOptions {
   for (const fixed of ['host', 'port', 'seed'] as const) {

@@ -8,7 +8,7 @@ import { deliveryInfoList, noSuchMessage, resourceUrl, type Served, servedFault 
 import { decodeSender } from './sender.js';
 import { json, RESET, unreadable } from './wire.js';
 
-/** Answers requests for delivery infos. */
+/** Answers polls (requests for delivery infos). */
 export class Polls {
   readonly #ledger: Ledger;
   readonly #random: Random;
@@ -27,7 +27,7 @@ export class Polls {
     this.#drawFault = createFaultDraw(settings.pollFaults, this.#random);
   }
 
-  /** Serves a poll of that key; `segment` is the sender as the path spells it. */
+  /** Serves a poll; `segment` is the sender as spelled in the path. */
   handle(segment: string, requestId: string, key: KeyState, now: number): Served {
     const fault = this.#drawFault();
     switch (fault) {
@@ -44,7 +44,7 @@ export class Polls {
     }
   }
 
-  /** Strict: the sender must read, once decoded, as in the send request, `tel:` included; another key sees nothing. */
+  /** The decoded sender must equal that of the send request, including `tel:`. Another key gets a 404. */
   #infos(segment: string, requestId: string, key: KeyState, now: number): Served {
     const kept = this.#ledger.find(requestId);
     if (kept === undefined || !kept.pollable || kept.keyIndex !== key.index) return noSuchMessage();

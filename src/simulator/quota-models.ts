@@ -1,11 +1,11 @@
 /**
- * How the service may count "requests in the last hour" (its page does not show which): five models.
+ * Five models of how the service may count "requests in the last hour", which the interface page does not define:
  *
- * - `clock`             windows aligned to the clock; the count starts anew at every full hour
- * - `first`             a window starts with the first request after the last window ended
+ * - `clock`             windows aligned to the clock; the count restarts at every full hour
+ * - `first`             a window starts with the first request after the previous window
  * - `sliding`           at most N admitted requests in any rolling window
- * - `sliding-rejected`  the same, but rejected requests count too: who keeps knocking stays outside
- * - `bucket`            a token bucket of capacity N, refilled with N tokens a window, full at the start
+ * - `sliding-rejected`  the same, but rejected requests count too, so a client that keeps trying stays blocked
+ * - `bucket`            a token bucket of capacity N, refilled with N tokens per window, full at the start
  */
 export const QUOTA_MODELS = ['clock', 'first', 'sliding', 'sliding-rejected', 'bucket'] as const;
 
@@ -15,13 +15,13 @@ export type QuotaModelName = (typeof QUOTA_MODELS)[number];
 /** Counts the requests of one key. */
 export interface QuotaModel {
   /**
-   * Counts one request that arrives at `now` (ms, whole). Answers 0 when it is admitted, else the ms until a request
-   * would be, provided none comes before. A `now` earlier than the last one counts as the last one.
+   * Counts a request that arrives at `now` (whole ms). Returns 0 if it is admitted, otherwise the ms until a request would
+   * be admitted if none arrives before. A `now` earlier than the previous one counts as the previous one.
    */
   arrive(now: number): number;
 }
 
-/** A model that admits `limit` requests (0 or more) a window of `windowMs`; every arrival costs O(1). */
+/** A model that admits `limit` requests (0 or more) per window of `windowMs`. Each arrival takes O(1). */
 export function createQuotaModel(model: QuotaModelName, limit: number, windowMs: number): QuotaModel {
   if (limit === 0) return { arrive: () => windowMs };
   return forwardOnly(modelOf(model, limit, windowMs));
@@ -61,8 +61,8 @@ function fixedWindow(limit: number, windowMs: number, startFor: (now: number) =>
 }
 
 /**
- * The window (now - windowMs, now] holds `limit` requests exactly when the `limit`-th last one is inside it, so a ring of
- * the last `limit` counted times is all there is to look at.
+ * The window (now - windowMs, now] contains `limit` requests exactly if the `limit`-th last one is inside it, so a ring
+ * buffer of the last `limit` counted times is enough.
  */
 function rollingWindow(limit: number, windowMs: number, countRejected: boolean): QuotaModel {
   const times = new Float64Array(limit).fill(Number.NEGATIVE_INFINITY);
@@ -85,7 +85,7 @@ function rollingWindow(limit: number, windowMs: number, countRejected: boolean):
   };
 }
 
-/** The level is kept in token-milliseconds (one token = `windowMs` of them), so whole ms stay exact. */
+/** The level is in token-milliseconds (one token = `windowMs` of them), so that whole ms stay exact. */
 function tokenBucket(limit: number, windowMs: number): QuotaModel {
   const full = limit * windowMs;
   let level = full;

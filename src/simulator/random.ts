@@ -1,8 +1,8 @@
 import type { Random } from '../clock.js';
 
 /**
- * A seeded generator (mulberry32): the same seed gives the same run, so a fault found once can be found again.
- * Quick and even enough for faults and latencies; nothing secret is drawn from it.
+ * A seeded generator (mulberry32): the same seed gives the same sequence, so that a run can be reproduced. It is fast and
+ * uniform enough for faults and latencies, but not secure.
  */
 export function seededRandom(seed: number): Random {
   let state = seed >>> 0;

@@ -2,16 +2,16 @@ import type { Outcome } from './arrivals.js';
 import type { Fate } from './deliveries.js';
 import { type Answer, failure, json } from './wire.js';
 
-/** The path before `/outbound`: the segments a resourceURL has by the interface page. */
+/** The path before `/outbound`, as in the resourceURLs of the interface page. */
 export const BASE_PATH = '/smsmessaging/v1';
 
-/** How an area A request was served: what goes on the wire and what the arrival log says. */
+/** The reply to a messaging request and the outcome for the arrival log. */
 export interface Served {
   readonly answer: Answer;
   readonly outcome: Outcome;
 }
 
-/** The faults that sends and polls share and that are told by a status alone. */
+/** The faults that sends and polls share. */
 export type PlainFault =
   | 'throttle'
   | 'throttleSeconds'
@@ -21,7 +21,7 @@ export type PlainFault =
   | 'forbid'
   | 'hang';
 
-/** Serves a request that meets one of the shared faults. */
+/** The reply and outcome of a request with a shared fault. */
 export function servedFault(fault: PlainFault, now: number, retryAfterSeconds: number): Served {
   switch (fault) {
     case 'throttle':
@@ -49,27 +49,27 @@ export function servedFault(fault: PlainFault, now: number, retryAfterSeconds: n
   }
 }
 
-/** 400, saying what is wrong with the request. */
+/** A 400 with the problem of the request. */
 export function badRequest(message: string): Served {
   return { answer: failure(400, message), outcome: 'badRequest' };
 }
 
-/** 404 of a poll. */
+/** The 404 of a poll. */
 export function noSuchMessage(): Served {
   return { answer: failure(404, 'no such message'), outcome: 'notFound' };
 }
 
-/** 403. */
+/** The 403 of a key that may not send. */
 export function forbidden(): Answer {
   return failure(403, 'the service cannot be used with this API key');
 }
 
-/** 429, with a `Retry-After` if one is given. */
+/** A 429 with these headers. */
 export function tooManyRequests(headers: readonly string[]): Answer {
   return failure(429, 'more requests in the last hour than the API key permits', headers);
 }
 
-/** A Retry-After header in one of its two forms, or none. A date is rounded up to the second it can express. */
+/** A Retry-After header in one of its two forms, or none. A date is rounded up to whole seconds. */
 export function retryAfter(
   form: 'none' | 'seconds' | 'date',
   now: number,
@@ -87,20 +87,20 @@ export function retryAfter(
   }
 }
 
-/** A request with an id, and the words it was sent with: what a 201 repeats. */
+/** An accepted request: its id and the fields that the 201 repeats. */
 export interface Created {
   readonly addresses: readonly string[];
   readonly senderAddress: string;
   readonly senderName: string | undefined;
   readonly text: string;
   readonly correlator: string | undefined;
-  /** The sender as the path had it, decoded. */
+   /** The sender from the path, decoded. */
   readonly sender: string;
   readonly requestId: string;
   readonly statuses: readonly string[];
 }
 
-/** The 201 of a send request, with its id in the places named by `idIn`. */
+/** The 201 of a send request; `idIn` selects where it contains the request id. */
 export function created(
   request: Created,
   resourceHost: string,
@@ -126,7 +126,7 @@ export function created(
   return json(201, body, idIn === 'both' || idIn === 'location' ? ['Location', resourceURL] : []);
 }
 
-/** A DeliveryInfoList: the body of a poll's reply, and of a notification. */
+/** A DeliveryInfoList, the body of a poll's reply. */
 export function deliveryInfoList(
   request: { resourceUrl: string; recipients: readonly number[]; fates: readonly Fate[] },
   statusOf: (fate: Fate) => string,
@@ -138,7 +138,7 @@ export function deliveryInfoList(
   return { deliveryInfoList: { resourceURL: `${request.resourceUrl}/deliveryInfos`, deliveryInfo } };
 }
 
-/** The address that a reply names a request by. */
+/** The resourceURL of a request. */
 export function resourceUrl(resourceHost: string, sender: string, requestId: string): string {
   return `${resourceHost}${BASE_PATH}/outbound/${encodeURIComponent(sender)}/requests/${requestId}`;
 }

@@ -1,13 +1,13 @@
 /**
- * A hash index from 32-bit hashes to row numbers (open addressing, at most 3/5 full, 8 bytes a slot). What makes two
- * rows equal is the caller's business; a million rows cost some 17 to 27 MB instead of the 100 of a Map of strings.
+ * A hash index from 32-bit hashes to row numbers (open addressing, at most 3/5 full, 8 bytes per slot). The caller compares
+ * the rows. A million rows take 17 to 27 MB, compared with about 100 MB for a Map of strings.
  */
 export class RowIndex {
   #rows = new Uint32Array(1024);
   #hashes = new Uint32Array(1024);
   #size = 0;
 
-  /** The row added under this hash for which `matches` holds, or undefined. */
+  /** The row with this hash for which `matches` returns true, or undefined. */
   find(hash: number, matches: (row: number) => boolean): number | undefined {
     const mask = this.#rows.length - 1;
     for (let slot = hash & mask; ; slot = (slot + 1) & mask) {
@@ -17,7 +17,7 @@ export class RowIndex {
     }
   }
 
-  /** Adds a row that `find` has not found. */
+  /** Adds a row. Call `find` first: rows are not checked for duplicates. */
   add(hash: number, row: number): void {
     if (this.#size * 5 >= this.#rows.length * 3) this.#grow();
     this.#place(hash >>> 0, row + 1);

@@ -1,4 +1,4 @@
-/** The body of a send request that is in order. Recipients are the digits of their numbers. */
+/** The body of a valid send request. Recipients are numbers: their digits without the plus. */
 export interface SendBody {
   readonly addresses: readonly string[];
   readonly recipients: readonly number[];
@@ -21,14 +21,13 @@ const ADDRESS = /^tel:\+[1-9]\d{4,14}$/;
 type Fields = Record<string, unknown>;
 
 /**
- * Reads a send request strictly, so that a client's mistake is seen: no field may be missing, misspelled or of another
- * type, and none that only a response carries. Answers the first fault in words. By hand, not by schema: this runs for
- * every send.
+ * Parses a send request strictly, so that client mistakes show: fields must not be missing, misspelled, of a wrong type, or
+ * response-only. Returns the first problem as a message. It uses no schema, for speed, because it runs for every send.
  */
 export function readSendBody(body: string, maxRecipients: number | null): SendBody | string {
   const request = unwrap(body);
   if (typeof request === 'string') return request;
-  for (const field in request) if (!REQUEST_FIELDS.has(field)) return `${field} is no field of a request`;
+  for (const field in request) if (!REQUEST_FIELDS.has(field)) return `${field} is not a field of a request`;
   const { address, senderAddress, senderName, outboundSMSTextMessage, clientCorrelator } =
     request as Fields & {
       address?: unknown;
@@ -40,11 +39,11 @@ export function readSendBody(body: string, maxRecipients: number | null): SendBo
   if (!Array.isArray(address) || address.length === 0)
     return 'address must be an array of at least one number';
   if (maxRecipients !== null && address.length > maxRecipients)
-    return `address holds more than ${maxRecipients} numbers`;
+    return `address contains more than ${maxRecipients} numbers`;
   const recipients: number[] = [];
   for (const entry of address) {
     if (typeof entry !== 'string' || !ADDRESS.test(entry))
-      return `address ${JSON.stringify(entry)} is not tel:+ and a number`;
+      return `address ${JSON.stringify(entry)} must be "tel:+" followed by a number`;
     recipients.push(Number(entry.slice(5)));
   }
   if (typeof senderAddress !== 'string') return 'senderAddress must be a string';
@@ -52,7 +51,8 @@ export function readSendBody(body: string, maxRecipients: number | null): SendBo
   if (clientCorrelator !== undefined && typeof clientCorrelator !== 'string')
     return 'clientCorrelator must be a string';
   const text = isObject(outboundSMSTextMessage) ? outboundSMSTextMessage['message'] : undefined;
-  if (typeof text !== 'string' || text === '') return 'outboundSMSTextMessage.message must be a text';
+  if (typeof text !== 'string' || text === '')
+    return 'outboundSMSTextMessage.message must be a non-empty string';
   return { addresses: address, recipients, senderAddress, senderName, text, correlator: clientCorrelator };
 }
 
@@ -64,7 +64,7 @@ function unwrap(body: string): Fields | string {
     return 'the body is not JSON';
   }
   const request = isObject(parsed) ? parsed['outboundSMSMessageRequest'] : undefined;
-  return isObject(request) ? request : 'the body must be an object outboundSMSMessageRequest';
+  return isObject(request) ? request : 'the body must be an object with outboundSMSMessageRequest';
 }
 
 function isObject(value: unknown): value is Fields {

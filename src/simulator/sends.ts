@@ -11,7 +11,7 @@ import { decodeSender, senderFault } from './sender.js';
 import type { Subscriptions } from './subscriptions.js';
 import { failure, type Incoming, isJson, RESET, SILENCE, unreadable } from './wire.js';
 
-/** A send request that is in order. */
+/** A valid send request. */
 interface Send {
   readonly body: SendBody;
   readonly sender: string;
@@ -20,12 +20,12 @@ interface Send {
   readonly now: number;
 }
 
-/** Takes send requests in, or does to them what their recipients or chance ask for. */
+/** Accepts send requests, or applies the faults that magic recipients or random draws select. */
 export class Sends {
   readonly #ledger: Ledger;
   readonly #subscriptions: Subscriptions;
   readonly #random: Random;
-  readonly #struck = new Set<number>();
+  readonly #usedMagicNumbers = new Set<number>();
   #settings: Settings;
   #drawFault: () => SendFault | undefined;
 
@@ -42,12 +42,12 @@ export class Sends {
     this.#drawFault = createFaultDraw(settings.faults, this.#random);
   }
 
-  /** Lets the magic recipients that have struck strike again. */
-  forgetStrikes(): void {
-    this.#struck.clear();
+  /** Lets magic recipients that have been used take effect again. */
+  resetMagicRecipients(): void {
+    this.#usedMagicNumbers.clear();
   }
 
-  /** Serves a send request of that key; `segment` is the sender as the path spells it. */
+  /** Serves a send request; `segment` is the sender as spelled in the path. */
   handle(request: Incoming, segment: string, key: KeyState, now: number): Served {
     if (!isJson(request.headers)) return badRequest('Content-Type must be application/json');
     const body = readSendBody(request.body, this.#settings.maxRecipients);
@@ -59,12 +59,12 @@ export class Sends {
     if (withoutTel(body.senderAddress) !== withoutTel(sender))
       return badRequest('senderAddress of path and body differ');
     const magic = this.#settings.magicRecipients === 'off' ? [] : body.recipients.map(magicOf);
-    if (magic.includes('badRequest')) return badRequest('address holds a number that cannot be used');
+    if (magic.includes('badRequest')) return badRequest('address contains an invalid number');
     const send = { body, sender, magic, key, now };
-    return this.#repeated(send) ?? this.#finish(this.#strike(send) ?? this.#drawFault(), send);
+    return this.#repeated(send) ?? this.#finish(this.#magicFault(send) ?? this.#drawFault(), send);
   }
 
-  /** The first reply again, if the correlator is known and the service deduplicates by it. */
+  /** The first reply again if the service deduplicates and the correlator is known. */
   #repeated({ body, sender, key }: Send): Served | undefined {
     if (!this.#settings.deduplicates || body.correlator === undefined) return undefined;
     const requestId = this.#ledger.findCorrelator(key.index, body.correlator);
@@ -74,13 +74,13 @@ export class Sends {
     return { answer: this.#reply({ ...body, sender, requestId, statuses }), outcome: 'repeated' };
   }
 
-  /** The fault of the first recipient that has one and may strike. */
-  #strike({ body, magic }: Send): SendFault | undefined {
+  /** The fault of the first magic recipient that takes effect. */
+  #magicFault({ body, magic }: Send): SendFault | undefined {
     for (const [index, name] of magic.entries()) {
       const number = body.recipients[index];
       if (number === undefined || name === undefined || !isSendFault(name)) continue;
-      if (this.#settings.magicRecipients === 'first' && this.#struck.has(number)) continue;
-      this.#struck.add(number);
+      if (this.#settings.magicRecipients === 'first' && this.#usedMagicNumbers.has(number)) continue;
+      this.#usedMagicNumbers.add(number);
       return name;
     }
     return undefined;
@@ -111,7 +111,7 @@ export class Sends {
     }
   }
 
-  /** Writes the request into the ledger; answers the 201 it would get. */
+  /** Records the request in the ledger and returns the 201 reply. */
   #accept({ body, sender, magic, key, now }: Send, answered: Answered) {
     const { deliveryTime, impossible, resourceHost } = this.#settings;
     const fates = body.recipients.map((_, index) =>

@@ -14,54 +14,55 @@ import { seededRandom } from './random.js';
 import { BASE_PATH } from './replies.js';
 import { Sends } from './sends.js';
 import { Subscriptions } from './subscriptions.js';
-import { type Books, type Summary, summarise } from './summary.js';
+import { type Summary, type SummarySources, summarise } from './summary.js';
 import { Timers } from './timers.js';
-import { TokenOffice } from './tokens.js';
-import { type Answer, carryOut, failure, type Incoming, readBody } from './wire.js';
+import { TokenIssuer } from './tokens.js';
+import { type Answer, failure, type Incoming, readBody, sendAnswer } from './wire.js';
 
-/** Connections that wait to be taken: a fleet opens thousands at once, and the system resets those beyond it. */
+/** The listen backlog. A fleet opens thousands of connections at once, and the system resets those beyond it. */
 const BACKLOG = 4_096;
 
-/** A running stand-in for the messaging service. */
+/** A running simulator of the messaging service. */
 export interface Simulator {
   /** The part before `/outbound`, such as `http://127.0.0.1:41234/smsmessaging/v1`. */
   readonly messagingBaseUrl: string;
   /** The part before `/api/login`: the origin. */
   readonly accountBaseUrl: string;
-  /** What was accepted, oldest first: `requests`, `recipients`, `duplicates`, `entries()`, `clear()`. */
+  /** The accepted requests. */
   readonly ledger: Ledger;
-  /** Every area A request, oldest first. */
+  /** Every messaging request, oldest first. */
   arrivals(): Iterable<Arrival>;
   summary(): Summary;
   /**
-   * Changes options at run time: tables of faults and other objects are merged, anything else (keys, accounts, …) is
-   * replaced; accounts given anew are unblocked. Throws a `SimulatorOptionsError` and changes nothing if they are wrong.
+   * Changes options at run time: tables of faults and other objects are merged; everything else (keys, accounts, …) is
+   * replaced. A change of `accounts` unblocks all accounts. Throws a `SimulatorOptionsError` without any change if the
+   * options are invalid.
    */
   configure(change: SimulatorOptions): void;
-  /** Forgets what was accepted, what arrived, and which magic recipients have struck. Quotas go on counting. */
+  /** Clears the ledger, the arrivals, and the list of used magic recipients. Quotas keep their counts. */
   clear(): void;
-  /** Stops: takes no new request, waits up to `drainMs` (default 0) for replies under way, then breaks what is left. */
+  /** Stops accepting requests, waits up to `drainMs` (default 0) for pending replies, then closes all connections. */
   close(drainMs?: number): Promise<void>;
 }
 
-/** Time and chance, for those who want to own them. */
-export interface SimulatorSurroundings {
+/** The clock and the source of randomness, for tests. */
+export interface SimulatorDependencies {
   clock?: Clock;
   random?: Random;
 }
 
 /**
- * Starts a simulator of areas A and B on its own port. Throws a `SimulatorOptionsError` naming every option that is
- * wrong, or the error of the port that cannot be bound.
+ * Starts a simulator of the messaging and account interfaces (areas A and B). Throws a `SimulatorOptionsError` that names
+ * every invalid option, or the error from binding the port.
  */
 export async function startSimulator(
   options: SimulatorOptions = {},
-  { clock = systemClock, random }: SimulatorSurroundings = {},
+  { clock = systemClock, random }: SimulatorDependencies = {},
 ): Promise<Simulator> {
   const settings = parseOptions(options);
   const service = new Service(options, settings, clock, random ?? seededRandom(settings.seed));
   const server = createServer(service.listener);
-  // Nobody but the options decides when a connection ends: idle ones stay, hanging ones hang.
+  // Only the options close connections: idle ones stay open, and hanging ones hang.
   server.keepAliveTimeout = 0;
   server.requestTimeout = 0;
   server.headersTimeout = 0;
@@ -71,7 +72,7 @@ export async function startSimulator(
   return {
     messagingBaseUrl: `${origin}${BASE_PATH}`,
     accountBaseUrl: origin,
-    ledger: service.books.ledger,
+    ledger: service.sources.ledger,
     arrivals: service.arrivals,
     summary: service.summary,
     configure: service.configure,
@@ -80,9 +81,9 @@ export async function startSimulator(
   };
 }
 
-/** Puts the parts together and takes each request from its last byte to its answer. */
+/** Wires the parts together and handles each request from its last byte to its reply. */
 class Service implements Controls {
-  readonly books: Books;
+  readonly sources: SummarySources;
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #timers = new Timers();
@@ -90,16 +91,16 @@ class Service implements Controls {
   readonly #sends: Sends;
   #options: SimulatorOptions;
   #settings: Settings;
-  #underWay = 0;
+  #pending = 0;
 
   constructor(options: SimulatorOptions, settings: Settings, clock: Clock, random: Random) {
     this.#options = options;
     this.#settings = settings;
     this.#clock = clock;
     this.#random = random;
-    const tokens = new TokenOffice(settings.tokens, random);
+    const tokens = new TokenIssuer(settings.tokens, random);
     const keys = new KeyRing((token, now) => tokens.accountOf(token, now));
-    // The start is part of every id: a restarted simulator must not take an old id for one of its own.
+    // Ids contain the start time, so that a restarted simulator does not recognise old ids.
     const ledger = new Ledger(Math.floor(clock()).toString(36));
     const arrivals = new ArrivalLog();
     const subscriptions = new Subscriptions(settings.notifications, this.#timers, random);
@@ -107,12 +108,12 @@ class Service implements Controls {
     this.#sends = new Sends(settings, ledger, subscriptions, random);
     const polls = new Polls(settings, ledger, random);
     this.#messaging = new Messaging(settings, { keys, sends: this.#sends, polls, subscriptions, arrivals });
-    this.books = { ledger, arrivals, keys, accounts, tokens, subscriptions };
+    this.sources = { ledger, arrivals, keys, accounts, tokens, subscriptions };
   }
 
-  readonly entries = () => this.books.ledger.entries();
-  readonly arrivals = () => this.books.arrivals.entries();
-  readonly summary = () => summarise(this.books);
+  readonly entries = () => this.sources.ledger.entries();
+  readonly arrivals = () => this.sources.arrivals.entries();
+  readonly summary = () => summarise(this.sources);
 
   readonly configure = (change: SimulatorOptions): void => {
     const options = mergeOptions(this.#options, change);
@@ -120,24 +121,24 @@ class Service implements Controls {
     this.#options = options;
     this.#settings = settings;
     this.#messaging.configure(settings);
-    this.books.accounts.configure(settings);
-    if (change.accounts !== undefined) this.books.accounts.unblock();
+    this.sources.accounts.configure(settings);
+    if (change.accounts !== undefined) this.sources.accounts.unblock();
   };
 
   readonly clear = (): void => {
-    this.books.ledger.clear();
-    this.books.arrivals.clear();
-    this.#sends.forgetStrikes();
+    this.sources.ledger.clear();
+    this.sources.arrivals.clear();
+    this.#sends.resetMagicRecipients();
   };
 
   readonly listener = (request: IncomingMessage, response: ServerResponse): void => {
-    this.#underWay += 1;
+    this.#pending += 1;
     response.once('close', () => {
-      this.#underWay -= 1;
+      this.#pending -= 1;
     });
     readBody(request, (body) => {
-      if (body === undefined) carryOut(failure(413, 'the body is too long'), response);
-      else this.#received(whole(request, body), response);
+      if (body === undefined) sendAnswer(failure(413, 'the body is too large'), response);
+      else this.#received(incomingOf(request, body), response);
     });
   };
 
@@ -146,7 +147,7 @@ class Service implements Controls {
       control(request, response, this);
       return;
     }
-    // The request arrives even if its client has given up by then: its bytes are on the way.
+    // The request arrives even if its client disconnects in the meantime.
     this.#timers.after(sample(this.#settings.arrivalDelay, this.#random), () =>
       this.#arrived(request, response),
     );
@@ -160,29 +161,29 @@ class Service implements Controls {
 
   #serve(request: Incoming, now: number): Answer | Promise<Answer> {
     if (request.path.startsWith(`${BASE_PATH}/`)) return this.#messaging.handle(request, now);
-    if (request.path.startsWith('/api/')) return this.books.accounts.handle(request, now);
+    if (request.path.startsWith('/api/')) return this.sources.accounts.handle(request, now);
     return failure(404, 'no such resource');
   }
 
   #answer(answer: Answer, response: ServerResponse): void {
-    this.#timers.after(sample(this.#settings.latency, this.#random), () => carryOut(answer, response));
+    this.#timers.after(sample(this.#settings.latency, this.#random), () => sendAnswer(answer, response));
   }
 
   async close(server: Server, drainMs: number): Promise<void> {
     const closed = new Promise<void>((resolve) => server.close(() => resolve()));
     const deadline = performance.now() + drainMs;
-    while (this.#underWay > 0 && performance.now() < deadline) {
+    while (this.#pending > 0 && performance.now() < deadline) {
       server.closeIdleConnections();
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
     this.#timers.cancelAll();
-    this.books.subscriptions.close();
+    this.sources.subscriptions.close();
     server.closeAllConnections();
     await closed;
   }
 }
 
-function whole({ method = '', url = '', headers }: IncomingMessage, body: string): Incoming {
+function incomingOf({ method = '', url = '', headers }: IncomingMessage, body: string): Incoming {
   const query = url.indexOf('?');
   return { method, path: query < 0 ? url : url.slice(0, query), headers, body };
 }
@@ -197,7 +198,7 @@ function listen(server: Server, { host, port }: Settings): Promise<void> {
   });
 }
 
-/** Where clients on this machine reach a server bound to that host. */
+/** The host at which clients on this machine reach a server bound to `host`. */
 function hostToReach(host: string): string {
   if (host === '0.0.0.0' || host === '::') return '127.0.0.1';
   return host.includes(':') ? `[${host}]` : host;

@@ -3,7 +3,7 @@ import { RowIndex } from './row-index.js';
 
 const CHUNK_BYTES = 4 * 1024 * 1024;
 
-/** Strings kept once each, as UTF-8 outside the heap, and named by a small whole number. */
+/** Stores each distinct string once, as UTF-8 outside the heap, under a small whole number. */
 export class StringTable {
   readonly #chunks: Buffer[] = [Buffer.allocUnsafeSlow(CHUNK_BYTES)];
   readonly #starts = new Column(Float64Array);
@@ -15,17 +15,17 @@ export class StringTable {
     return this.#starts.length;
   }
 
-  /** The number of this string if it was interned. */
+  /** The number of this string if it is stored. */
   find(text: string): number | undefined {
     const bytes = Buffer.from(text);
     return this.#index.find(hashOf(bytes, 0, bytes.length), (row) => this.#bytes(row).equals(bytes));
   }
 
-  /** The number of this string, a new one (equal to the former `size`) if it was never seen. At most 1 Mi characters. */
+  /** Stores the string if it is new and returns its number. At most 1 Mi characters. */
   intern(text: string): number {
     const chunk = this.#roomFor(text);
     const start = this.#tail;
-    // Written at the tail first: what turns out to be known is simply overwritten by the next string.
+    // Write at the tail first. If the string is already stored, the next one overwrites it.
     const end = start + chunk.write(text, start);
     const hash = hashOf(chunk, start, end);
     const known = this.#index.find(hash, (row) => this.#bytes(row).equals(chunk.subarray(start, end)));
@@ -38,7 +38,7 @@ export class StringTable {
     return row;
   }
 
-  /** The string of that number; empty for a number never given out. */
+  /** The string with this number; empty for an unknown number. */
   at(row: number): string {
     return row < this.size ? this.#bytes(row).toString() : '';
   }
@@ -52,10 +52,11 @@ export class StringTable {
   }
 
   #roomFor(text: string): Buffer {
-    const most = text.length * 3;
-    if (most > CHUNK_BYTES) throw new RangeError(`a string of ${text.length} characters is too long to keep`);
+    const maxBytes = text.length * 3;
+    if (maxBytes > CHUNK_BYTES)
+      throw new RangeError(`a string of ${text.length} characters is too long to store`);
     const last = this.#chunks.at(-1);
-    if (last !== undefined && this.#tail + most <= CHUNK_BYTES) return last;
+    if (last !== undefined && this.#tail + maxBytes <= CHUNK_BYTES) return last;
     const fresh = Buffer.allocUnsafeSlow(CHUNK_BYTES);
     this.#chunks.push(fresh);
     this.#tail = 0;

@@ -15,25 +15,25 @@ const callbackSchema = z.strictObject({
 
 type Callback = z.infer<typeof callbackSchema>;
 
-/** An accepted request, as far as its notifications go. */
-export interface Announced {
+/** The data of an accepted request that its notifications need. */
+export interface AcceptedRequest {
   readonly resourceUrl: string;
   readonly recipients: readonly number[];
   readonly fates: readonly Fate[];
   readonly correlator: string | undefined;
 }
 
-/** A forged notification carries it, or one of its length, or none. */
+/** The wrong security token of forged notifications. */
 const NO_TOKEN = 'this-is-not-the-security-token';
 
-/** The one callback each key may have, and what is sent to it. */
+/** The callback of each key and the notifications that are sent to it. */
 export class Subscriptions {
   readonly #callbacks = new Map<number, Callback>();
   readonly #timers: Timers;
   readonly #random: () => number;
   readonly #notifier = new Notifier();
   #settings: Settings['notifications'];
-  /** Notifications sent, whether or not anybody took them; what was lost, was sent twice or was forged is not among them. */
+  /** Notifications sent, without lost, repeated, and forged ones. They count even if the callback fails. */
   sent = 0;
   lost = 0;
   duplicated = 0;
@@ -49,7 +49,10 @@ export class Subscriptions {
     this.#settings = settings;
   }
 
-  /** Creates, shows or deletes the key's subscription. Why the service answers 406 is not shown; here: there is one. */
+  /**
+   * Creates, returns, or deletes the key's subscription. The interface page does not say when the service answers 406; the
+   * simulator does so when a subscription exists.
+   */
   handle(request: Incoming, key: KeyState): Served {
     const existing = this.#callbacks.get(key.index);
     switch (request.method) {
@@ -62,18 +65,18 @@ export class Subscriptions {
         if (!this.#callbacks.delete(key.index)) return noSubscription();
         return { answer: { kind: 'reply', status: 204, headers: [], body: '' }, outcome: 'done' };
       default:
-        return { answer: failure(405, 'use POST, GET or DELETE'), outcome: 'badRequest' };
+        return { answer: failure(405, 'use POST, GET, or DELETE'), outcome: 'badRequest' };
     }
   }
 
   /**
-   * Sends the notifications of an accepted request: each recipient's DeliveredToNetwork at once and final status when it
-   * is reached; of a text in several segments only the last. Each once, and never again if it fails.
+   * Schedules the notifications of an accepted request: DeliveredToNetwork at once and the final status when it is reached.
+   * Messages with several segments get only the final one. Failed notifications are not repeated.
    */
-  announce(key: KeyState, text: string, request: Announced): void {
+  announce(key: KeyState, text: string, request: AcceptedRequest): void {
     const callback = this.#callbacks.get(key.index);
     if (callback === undefined) return;
-    const inParts = text.length > (isGsm(text) ? 160 : 70);
+    const hasSegments = text.length > (isGsm(text) ? 160 : 70);
     for (const [index, fate] of request.fates.entries()) {
       const number = request.recipients[index];
       if (number === undefined) continue;
@@ -81,14 +84,15 @@ export class Subscriptions {
       const final = statusAfter(fate, fate.delayMs);
       const isFinal = final === 'DeliveredToTerminal' || final === 'DeliveryImpossible';
       const late = this.#settings.shuffle && isFinal && this.#random() < 0.5;
-      if (!inParts) this.#notify(callback, one, 'DeliveredToNetwork', late ? fate.delayMs + 50 : 0);
+      if (!hasSegments) this.#notify(callback, one, 'DeliveredToNetwork', late ? fate.delayMs + 50 : 0);
       if (isFinal) this.#notify(callback, one, final, fate.delayMs);
     }
   }
 
   #create(request: Incoming, key: KeyState, existing: Callback | undefined): Served {
     const callback = isJson(request.headers) ? readCallback(request.body) : undefined;
-    if (callback === undefined) return badRequest('the body must be callback with url and securityToken');
+    if (callback === undefined)
+      return badRequest('the body must contain callback with url and securityToken');
     if (existing !== undefined) {
       return { answer: failure(406, 'only one subscription can exist'), outcome: 'notAcceptable' };
     }
@@ -127,7 +131,7 @@ export class Subscriptions {
     });
   }
 
-  /** Lets go of the connections to callbacks. */
+  /** Closes the connections to callbacks. */
   close(): void {
     this.#notifier.close();
   }

@@ -3,48 +3,55 @@ import type { ArrivalLog, WindowMaximum } from './arrivals.js';
 import type { KeyRing } from './key-ring.js';
 import type { Ledger } from './ledger.js';
 import type { Subscriptions } from './subscriptions.js';
-import type { TokenOffice } from './tokens.js';
+import type { TokenIssuer } from './tokens.js';
 
-/** The counts of a run. */
+/** The counts since the start or the last `clear()`. */
 export interface Summary {
   /** Accepted send requests and their recipients. */
   requests: number;
   recipients: number;
-  /** Different (number, text) pairs accepted more than once. */
+  /** Distinct (number, text) pairs that were accepted more than once. */
   duplicates: number;
-  /** Sends and polls answered 429: because the quota was used up, and by a fault or magic recipient. */
+  /** Sends and polls answered 429: because of the quota, and because of a fault or magic recipient. */
   throttled: number;
   throttledByFault: number;
-  /** Every area A request, and those for delivery infos that got them. */
+  /** All messaging requests, and the successful polls. */
   arrivals: number;
   polls: number;
-  /** Area B requests, those that got a pair, and refresh tokens that were presented although used. */
+  /** Logins and refreshes, those that were granted, and refresh tokens that were presented a second time. */
   logins: number;
   loginsGranted: number;
   refreshes: number;
   refreshesGranted: number;
   reusedRefreshTokens: number;
-  /** Notifications sent, of these those that were sent twice, and besides them those lost and forged. */
+  /** Notifications sent; the repeated ones among them; and the lost and forged ones, which are not included. */
   notifications: number;
   notificationsTwice: number;
   notificationsLost: number;
   notificationsForged: number;
-  /** For each key: the most sends and polls in any rolling window of its quota. */
+  /** For each key: the largest number of sends and polls in any rolling window of its quota. */
   maxPerWindow: WindowMaximum[];
 }
 
-/** What a summary is made from. */
-export interface Books {
+/** The data from which a summary is computed. */
+export interface SummarySources {
   readonly ledger: Ledger;
   readonly arrivals: ArrivalLog;
   readonly keys: KeyRing;
   readonly accounts: Accounts;
-  readonly tokens: TokenOffice;
+  readonly tokens: TokenIssuer;
   readonly subscriptions: Subscriptions;
 }
 
-/** Adds the books up. The window maxima read the whole arrival log, so ask at the end, not in a loop. */
-export function summarise({ ledger, arrivals, keys, accounts, tokens, subscriptions }: Books): Summary {
+/** Computes the summary. The window maxima read the whole arrival log, so do not call it in a loop. */
+export function summarise({
+  ledger,
+  arrivals,
+  keys,
+  accounts,
+  tokens,
+  subscriptions,
+}: SummarySources): Summary {
   return {
     requests: ledger.requests,
     recipients: ledger.recipients,

@@ -1,8 +1,8 @@
-/** Everything that is to happen later, so that closing can call it off. */
+/** The scheduled actions of a simulator, so that closing can cancel them. */
 export class Timers {
   readonly #pending = new Set<NodeJS.Timeout>();
 
-  /** Runs `action` in `ms` milliseconds; right away, in the caller's turn, if that is 0. */
+  /** Runs `action` in `ms` milliseconds; synchronously if that is 0. */
   after(ms: number, action: () => void): void {
     if (ms <= 0) {
       action();

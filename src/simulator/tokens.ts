@@ -3,20 +3,20 @@ import { SignJWT } from 'jose';
 import type { Random } from '../clock.js';
 import type { Settings } from './options.js';
 
-/** The pair as area B spells it. */
+/** A token pair, with the field names of the interface. */
 export interface TokenPair {
   AccessToken: string;
   RefreshToken: string;
 }
 
-/** Whom a session belongs to; its tokens, however often refreshed, are one family and are revoked together. */
+/** A login session. All tokens of a session, including refreshed ones, form a family and are revoked together. */
 export interface Session {
   readonly username: string;
   readonly accountId: string;
   readonly family: number;
 }
 
-/** What came of presenting a refresh token. `reused` revokes the family. */
+/** The result of presenting a refresh token. `reused` revokes the family. */
 export type Redemption =
   | { readonly kind: 'redeemed'; readonly session: Session }
   | { readonly kind: 'unknown' | 'expired' | 'revoked' | 'reused' };
@@ -28,10 +28,10 @@ interface Issued {
 }
 
 /**
- * Issues JSON Web Tokens (RFC 7519, HS256) and knows every one it issued, so looking at a bearer on the way to a send
- * costs one map lookup and no signature check.
+ * Issues JSON Web Tokens (RFC 7519, HS256) and stores them, so that checking a token takes a map lookup instead of a
+ * signature check.
  */
-export class TokenOffice {
+export class TokenIssuer {
   readonly #key;
   readonly #access = new Map<string, Issued>();
   readonly #refresh = new Map<string, Issued>();
@@ -46,7 +46,7 @@ export class TokenOffice {
     this.#key = createSecretKey(Uint8Array.from({ length: 32 }, () => Math.floor(random() * 256)));
   }
 
-  /** Changes lifetimes from the next token on. */
+  /** Applies new settings to tokens issued from now on. */
   configure(settings: Settings['tokens']): void {
     this.#settings = settings;
   }
@@ -56,9 +56,9 @@ export class TokenOffice {
     return { username, accountId, family: this.#families };
   }
 
-  /** A new pair for the session. `now` in ms; the lifetimes run from it. */
+  /** Issues a token pair for the session. Its lifetimes start at `now` (ms). */
   async issue(session: Session, now: number): Promise<TokenPair> {
-    this.#forgetExpired(now);
+    this.#removeExpired(now);
     const { accessLifetimeMs, refreshLifetimeMs } = this.#settings;
     const [AccessToken, RefreshToken] = await Promise.all([
       this.#sign(session, 'access', now, accessLifetimeMs),
@@ -69,7 +69,7 @@ export class TokenOffice {
     return { AccessToken, RefreshToken };
   }
 
-  /** The account of a valid access token. */
+  /** The account of a valid access token; undefined for any other. */
   accountOf(accessToken: string, now: number): string | undefined {
     const issued = this.#access.get(accessToken);
     if (issued === undefined || now >= issued.expiresAt || this.#revoked.has(issued.session.family))
@@ -77,7 +77,7 @@ export class TokenOffice {
     return issued.session.accountId;
   }
 
-  /** Uses a refresh token up. */
+  /** Uses up a refresh token. */
   redeem(refreshToken: string, now: number): Redemption {
     const issued = this.#refresh.get(refreshToken);
     if (issued === undefined) return { kind: 'unknown' };
@@ -101,13 +101,13 @@ export class TokenOffice {
       .setSubject(username)
       .setJti(String(this.#issued))
       .setIssuedAt(issuedAt);
-    // A NumericDate may have a fraction; compressed lifetimes need it.
+    // A NumericDate may have a fraction, which short test lifetimes need.
     if (this.#settings.withExp) token.setExpirationTime(issuedAt + lifetimeMs / 1000);
     return token.sign(this.#key);
   }
 
-  /** Once in a while, so that days of compressed lifetimes do not fill the memory. */
-  #forgetExpired(now: number): void {
+  /** Removes expired tokens now and then, so that long runs with short lifetimes do not fill the memory. */
+  #removeExpired(now: number): void {
     if (this.#issued % 1000 !== 0) return;
     for (const tokens of [this.#access, this.#refresh]) {
       for (const [token, { expiresAt }] of tokens) if (now >= expiresAt) tokens.delete(token);

@@ -1,18 +1,18 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 
-/** The most bytes of a request body that are read; a longer one is answered 413. */
+/** The maximum size of a request body in bytes; larger ones get a 413. */
 export const MAX_BODY_BYTES = 1024 * 1024;
 
-/** A request, whole. */
+/** A complete request. */
 export interface Incoming {
   readonly method: string;
-  /** The path as it was spelled on the wire, without the query. */
+  /** The path exactly as received, without the query. */
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
   readonly body: string;
 }
 
-/** What happens on the wire in the end: a reply, a reset connection, or nothing for as long as the client waits. */
+/** The outcome for the client: a reply, a reset connection, or no answer at all. */
 export type Answer =
   | {
       readonly kind: 'reply';
@@ -28,7 +28,7 @@ export const RESET: Answer = { kind: 'reset' };
 /** No reply at all. */
 export const SILENCE: Answer = { kind: 'silence' };
 
-/** A JSON reply; `headers` are further ones, names and values in turn. */
+/** A JSON reply; `headers` are additional ones, as alternating names and values. */
 export function json(status: number, body: unknown, headers: readonly string[] = []): Answer {
   return {
     kind: 'reply',
@@ -38,12 +38,12 @@ export function json(status: number, body: unknown, headers: readonly string[] =
   };
 }
 
-/** A JSON reply that says what is wrong with the request. The page shows no error body; this one is for the reader. */
+/** A JSON error reply. The interface page documents no error body; the message helps the developer. */
 export function failure(status: number, message: string, headers: readonly string[] = []): Answer {
   return json(status, { message }, headers);
 }
 
-/** 201 with JSON that breaks off. */
+/** A reply with truncated JSON. */
 export function unreadable(status: number): Answer {
   return {
     kind: 'reply',
@@ -53,26 +53,26 @@ export function unreadable(status: number): Answer {
   };
 }
 
-/** Reads the body and calls back once with it, or with undefined if it is too long. An aborted upload never calls back. */
+/** Reads the body and passes it to `done`, or undefined if it is too large. An aborted upload never calls `done`. */
 export function readBody(request: IncomingMessage, done: (body: string | undefined) => void): void {
-  const parts: Buffer[] = [];
+  const chunks: Buffer[] = [];
   let bytes = 0;
-  request.on('data', (part: Buffer) => {
-    bytes += part.length;
-    if (bytes <= MAX_BODY_BYTES) parts.push(part);
+  request.on('data', (chunk: Buffer) => {
+    bytes += chunk.length;
+    if (bytes <= MAX_BODY_BYTES) chunks.push(chunk);
   });
   request.on('end', () => {
-    const [first] = parts;
+    const [first] = chunks;
     if (bytes > MAX_BODY_BYTES) done(undefined);
     else
       done(
-        first === undefined ? '' : parts.length === 1 ? first.toString() : Buffer.concat(parts).toString(),
+        first === undefined ? '' : chunks.length === 1 ? first.toString() : Buffer.concat(chunks).toString(),
       );
   });
 }
 
-/** Carries an answer out; a client that has gone away gets nothing. */
-export function carryOut(answer: Answer, response: ServerResponse): void {
+/** Sends an answer. Does nothing if the client has disconnected. */
+export function sendAnswer(answer: Answer, response: ServerResponse): void {
   switch (answer.kind) {
     case 'reply': {
       const length = String(Buffer.byteLength(answer.body));
@@ -90,7 +90,7 @@ export function carryOut(answer: Answer, response: ServerResponse): void {
   }
 }
 
-/** The application/json media type, with or without parameters. */
+/** Whether the content type is application/json, with or without parameters. */
 export function isJson(headers: IncomingHttpHeaders): boolean {
   return /^application\/json\s*(;|$)/i.test(headers['content-type'] ?? '');
 }

@@ -47,7 +47,9 @@ describe('the README', () => {
   });
 
   test('lists the magic recipients as the simulator has them', () => {
-    expect(tableUnder('NN')).toEqual(MAGIC_RECIPIENTS.map(({ ending, sentence }) => [ending, sentence]));
+    expect(tableUnder('NN')).toEqual(
+      MAGIC_RECIPIENTS.map(({ ending, description }) => [ending, description]),
+    );
   });
 
   test('lists the states as reports spell them, and prints those bold in which a recipient is settled', () => {

@@ -1,8 +1,8 @@
 import { afterAll } from 'vitest';
 import {
   type Simulator,
+  type SimulatorDependencies,
   type SimulatorOptions,
-  type SimulatorSurroundings,
   startSimulator,
 } from '../../src/simulator/index.js';
 import { exchange, type NoReply, type RawReply } from './raw-http.js';
@@ -10,7 +10,7 @@ import { exchange, type NoReply, type RawReply } from './raw-http.js';
 /** A simulator of its own for a test file, with the key `k`, and the few requests these tests make of it. */
 export async function simulatorUnderTest(
   options: SimulatorOptions = {},
-  surroundings: SimulatorSurroundings = {},
+  surroundings: SimulatorDependencies = {},
 ) {
   const simulator = await startSimulator({ keys: [{ key: 'k' }], ...options }, surroundings);
   afterAll(() => simulator.close());

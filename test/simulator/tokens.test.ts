@@ -1,7 +1,7 @@
 import { decodeJwt } from 'jose';
 import { expect, it } from 'vitest';
 import { seededRandom } from '../../src/simulator/random.js';
-import { TokenOffice } from '../../src/simulator/tokens.js';
+import { TokenIssuer } from '../../src/simulator/tokens.js';
 import { exchange } from './raw-http.js';
 import { simulatorUnderTest, statusOf } from './simulator.js';
 
@@ -9,7 +9,7 @@ const NOW = 1_800_000_000_000;
 const SETTINGS = { accessLifetimeMs: 2_500, refreshLifetimeMs: 10_000, withExp: true, lockoutAfter: null };
 
 it('says exp to the fraction of a second, so that compressed lifetimes can be told', async () => {
-  const office = new TokenOffice(SETTINGS, seededRandom(1));
+  const office = new TokenIssuer(SETTINGS, seededRandom(1));
   const { AccessToken } = await office.issue(office.openSession('acme', 'A-1'), NOW + 700);
   expect(decodeJwt(AccessToken)).toMatchObject({
     sub: 'acme',
@@ -20,7 +20,7 @@ it('says exp to the fraction of a second, so that compressed lifetimes can be to
 });
 
 it('lets a token without exp expire all the same', async () => {
-  const office = new TokenOffice({ ...SETTINGS, withExp: false }, seededRandom(1));
+  const office = new TokenIssuer({ ...SETTINGS, withExp: false }, seededRandom(1));
   const { AccessToken } = await office.issue(office.openSession('acme', 'A-1'), NOW);
   expect(decodeJwt(AccessToken)).not.toHaveProperty('exp');
   expect(office.accountOf(AccessToken, NOW + 2_499)).toBe('A-1');
@@ -28,7 +28,7 @@ it('lets a token without exp expire all the same', async () => {
 });
 
 it('revokes only the family whose refresh token was used twice', async () => {
-  const office = new TokenOffice(SETTINGS, seededRandom(1));
+  const office = new TokenIssuer(SETTINGS, seededRandom(1));
   const [session, other] = [office.openSession('acme', 'A-1'), office.openSession('acme', 'A-1')];
   const [pair, otherPair] = [await office.issue(session, NOW), await office.issue(other, NOW)];
   expect(office.redeem(pair.RefreshToken, NOW)).toEqual({ kind: 'redeemed', session });

@@ -94,7 +94,7 @@ export interface Created {
   readonly senderName: string | undefined;
   readonly text: string;
   readonly correlator: string | undefined;
-   /** The sender from the path, decoded. */
+  /** The sender from the path, decoded. */
   readonly sender: string;
   readonly requestId: string;
   readonly statuses: readonly string[];

@@ -1,6 +1,6 @@
 import { ConfigError, type Environment } from './environment.js';
 import type { LaneRules, LaneSettings } from './lane.js';
-import { readLanes, sharedCredentials } from './lanes.js';
+import { readLanes } from './lanes.js';
 import { assertLoopback } from './loopback.js';
 import { configHints, readSettings } from './read-settings.js';
 import type { Settings } from './settings.js';
@@ -63,7 +63,6 @@ export function loadConfig(environment: Environment, options: ConfigOptions = {}
   const lanes = readLanes(reading, options, environment).flatMap(({ credentials, ...rules }) =>
     credentials === undefined ? [] : [{ ...rules, credentials }],
   );
-  problems.push(...sharedCredentials(lanes));
   const messagingBaseUrl = simulator?.messagingBaseUrl ?? settings.MESSAGING_BASE_URL;
   if (messagingBaseUrl === undefined && !reading.isSet.has('MESSAGING_BASE_URL')) {
     problems.push(
@@ -126,6 +125,3 @@ function localConfig(settings: Settings) {
     },
   };
 }
-
-/** How the HTTP API is served. */
-export type HttpSettings = LocalConfig['http'];

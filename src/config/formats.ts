@@ -31,32 +31,27 @@ function format<Value>(
     .meta({ expected });
 }
 
-/** A text that matches `pattern`. */
 const matching = (pattern: RegExp, expected: string) =>
   format(expected, (text) => (pattern.test(text) ? text : undefined));
 
-/** The API key of a lane. */
 export const apiKey = matching(/^[\x21-\x7e]+$/, 'printable characters without spaces').meta(SECRET);
 
-/** The start of every Redis key. Braces would change the hash tag. */
+/** Braces would change the hash tag of the keys. */
 export const redisPrefix = matching(
   /^[A-Za-z0-9_.:-]{1,60}$/,
   'up to 60 letters, digits and _ . : - without spaces or braces',
 );
 
-/** A 32-byte key. */
 export const secretsKey = matching(
   /^(?:[0-9a-fA-F]{64}|[A-Za-z0-9+/_-]{43}=?)$/,
   '32 random bytes in base64 or hex; generate them with `openssl rand -base64 32`',
 ).meta(SECRET);
 
-/** The secret of the notification receiver. */
 export const securityToken = matching(
   /^[\x21-\x7e]{16,200}$/,
   '16 to 200 printable characters without spaces; generate one with `openssl rand -base64 32`',
 ).meta(SECRET);
 
-/** One of `values`. */
 export function oneOf<const Values extends readonly [string, ...string[]]>(...values: Values) {
   const list = values.map((value) => `"${value}"`).join(', ');
   const expected = list.replace(/, (?=[^,]*$)/, ' or ');
@@ -70,7 +65,7 @@ export function count(min: number, max: number, unit: string) {
     const ms = parseDuration(text);
     if (unit === 'milliseconds' && ms !== undefined)
       return reject(`must be ${expected}, without a unit: ${ms}`);
-    const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
+    const value = /^\d+$/.test(text) ? Number(text) : Number.NaN;
     return value >= min && value <= max ? value : undefined;
   });
 }
@@ -91,8 +86,6 @@ export const orAuto = (schema: z.ZodType<number, string>) => {
 };
 
 // URLs are secret because people put passwords into them.
-
-/** A URL that `connect` accepts. */
 export const redisUrl = format(
   'a Redis URL: redis://host:6379, rediss://user:password@host:6379/0, redis+sentinel://host:26379,host:26379/master-name or redis+cluster://host:7000,host:7001, with special characters in the password escaped (@ as %40, / as %2F)',
   (text) => {
@@ -142,7 +135,6 @@ export const callbackUrl = format(
   },
 ).meta(SECRET);
 
-/** A sender that the service accepts. */
 export const sender = format(
   'a number of up to 15 digits, or a text of up to 11 characters',
   (text, reject) => {
@@ -154,7 +146,6 @@ export const sender = format(
   },
 );
 
-/** An ISO 3166 code, in capitals. */
 export const country = format(
   'an ISO 3166 country code of two letters, such as GB, DK or US',
   (text, reject) => {
@@ -164,12 +155,10 @@ export const country = format(
   },
 );
 
-/** A TCP port. */
 export const port = format('a port from 0 to 65535; 0 picks any free port', (text) =>
   /^\d{1,5}$/.test(text) && Number(text) <= 65_535 ? Number(text) : undefined,
 );
 
-/** An address that a server listens on. */
 export const host = matching(
   /^[A-Za-z0-9_.:-]+$/,
   'an address of this machine, such as 127.0.0.1, or 0.0.0.0 for all of its addresses',

@@ -3,7 +3,6 @@ export {
   type CallbackSettings,
   type Config,
   type ConfigOptions,
-  type HttpSettings,
   type LocalConfig,
   loadConfig,
   loadLocalConfig,

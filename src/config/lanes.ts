@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { formatDuration } from '../duration.js';
 import type { Environment } from './environment.js';
-import { type Credentials, type LaneSettings, laneSchema } from './lane.js';
+import { type Credentials, laneSchema } from './lane.js';
 import { type LaneInFile, readLanesFile } from './lanes-file.js';
 import type { Reading } from './read-settings.js';
 
@@ -51,6 +51,7 @@ export function readLanes(
       `LANES_FILE, lane "${name}": unknownOutcome must wait longer than REQUEST_TIMEOUT_MS (${formatDuration(timeout)}), because a response may arrive until then`,
     );
   }
+  problems.push(...sharedCredentials(lanes));
   return lanes;
 }
 
@@ -82,9 +83,10 @@ function singleLaneCredentials(
 }
 
 /** One sentence for each lane that has the credentials of another: each of them would use the whole quota. */
-export function sharedCredentials(lanes: readonly LaneSettings[]): string[] {
+function sharedCredentials(lanes: readonly LaneInFile[]): string[] {
   const owners = new Map<string, string>();
   return lanes.flatMap(({ name, credentials }) => {
+    if (credentials === undefined) return [];
     const [identity, kind] =
       credentials.kind === 'apiKey'
         ? [JSON.stringify([credentials.apiKey]), 'API key']

@@ -5,8 +5,8 @@ import { readInternational, readLocal } from '../../src/campaign/national-number
 import { planOfCountry } from '../../src/campaign/numbering-plan.js';
 import { spelledNumber } from './spelled-number.js';
 
-/** Fewest digits that the library calls a number at all. */
-const FEWEST = 2;
+/** The library accepts no number with fewer digits. */
+const MIN_DIGITS = 2;
 
 function quick(country: string, digits: string) {
   const plan = planOfCountry(country);
@@ -14,7 +14,7 @@ function quick(country: string, digits: string) {
   return digits.startsWith('+') ? readInternational(digits) : readLocal(digits, plan);
 }
 
-it('reads digits as the library does, in every country', () => {
+it('Digits are read as libphonenumber reads them, in every country', () => {
   fc.assert(
     fc.property(spelledNumber, ({ country, digits }) => {
       const reading = quick(country, digits);
@@ -23,7 +23,7 @@ it('reads digits as the library does, in every country', () => {
       if (reading === 'noSuchCallingCode') {
         expect(parsed).toBeUndefined();
       } else if (parsed === undefined) {
-        expect(reading.national.length < FEWEST || reading.national.length > 17).toBe(true);
+        expect(reading.national.length < MIN_DIGITS || reading.national.length > 17).toBe(true);
       } else {
         expect(reading).toEqual({
           callingCode: parsed.countryCallingCode,
@@ -31,18 +31,18 @@ it('reads digits as the library does, in every country', () => {
         });
       }
     }),
-    // The prefix of calls abroad, and nothing after it.
+    // The prefix for calls abroad, and nothing after it.
     { numRuns: 5_000, examples: [[{ country: 'MU', digits: '020' }]] },
   );
 });
 
-it('is seldom unsure, or it would not be quick', () => {
+it('Few spellings are left to libphonenumber, which is slow', () => {
   const unsure = fc
     .sample(spelledNumber, 5_000)
     .filter(({ country, digits }) => quick(country, digits) === 'unsure');
   expect(unsure.length).toBeLessThan(500);
 });
 
-it('has a plan for every country of the library', () => {
+it('Every country of libphonenumber has a numbering plan', () => {
   expect(getCountries().filter((country) => planOfCountry(country) === undefined)).toEqual([]);
 });

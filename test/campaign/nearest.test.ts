@@ -8,11 +8,11 @@ it.each([
   ['first_name', 'first name'],
   ['citty', 'city'],
   ['cit', 'city'],
-])('takes %s for %s', (name, meant) => {
+])('The name %s is taken for %s', (name, meant) => {
   expect(nearest(name, ['to', 'name', 'first name', 'city'])).toBe(meant);
 });
 
-it('takes nothing for what is spelled otherwise', () => {
+it('A name that resembles no other is taken for none', () => {
   expect(nearest('zip code', ['to', 'name', 'city'])).toBeNull();
   expect(nearest('zip', ['to'])).toBeNull();
   expect(nearest('name', [])).toBeNull();

@@ -15,9 +15,9 @@ const danish = numberReader('DK');
 const american = numberReader('US');
 const anywhere = numberReader(undefined);
 
-const wanted = { ok: true, number: '+447700900123' };
+const expected = { ok: true, number: '+447700900123' };
 
-describe('spellings of one number', () => {
+describe('Spellings of one number', () => {
   it.each([
     '07700 900123',
     '+447700900123',
@@ -38,47 +38,47 @@ describe('spellings of one number', () => {
     '٠٧٧٠٠٩٠٠١٢٣',
     '+447700900123',
     '(07700) 900 123',
-  ])('reads %s in a British list', (spelling) => {
-    expect(british(spelling)).toEqual(wanted);
+  ])('include %s in a British list', (spelling) => {
+    expect(british(spelling)).toEqual(expected);
   });
 
   it.each(['+447700900123', '0044 7700 900123', '+44 (0)7700 900123', 'tel:+447700900123'])(
-    'reads %s in a list of any country',
+    'include %s in a list of any country',
     (spelling) => {
-      expect(danish(spelling)).toEqual(wanted);
-      expect(anywhere(spelling)).toEqual(wanted);
+      expect(danish(spelling)).toEqual(expected);
+      expect(anywhere(spelling)).toEqual(expected);
     },
   );
 
-  it('takes off a (0) also where the country has no trunk prefix', () => {
+  it('may contain (0) even if the country has no trunk prefix', () => {
     expect(danish('+45 (0)20 12 34 56')).toEqual({ ok: true, number: '+4520123456' });
   });
 
-  it('supplies a forgotten plus only for what is known to be a mobile number abroad', () => {
+  it('may lack the plus only if the result is a known mobile number abroad', () => {
     expect(danish('4791234567')).toMatchObject({ ok: false });
     expect(danish('447911123456')).toEqual({ ok: true, number: '+447911123456' });
     expect(danish('20123456201')).toMatchObject({ ok: false });
     expect(anywhere('447911123456')).toMatchObject({ ok: false });
   });
 
-  it('reads 00 as the way abroad although America dials 011', () => {
-    expect(american('011 44 7700 900123')).toEqual(wanted);
+  it('may begin with 00 in a country that dials 011', () => {
+    expect(american('011 44 7700 900123')).toEqual(expected);
   });
 });
 
-describe('what is taken', () => {
+describe('A number is accepted if it is', () => {
   it.each([
     ['+447700900123', 'a number for drama, which no range holds'],
     ['+4512345678', 'a number of the right length in no known range'],
     ['+12025550123', 'an American number, where mobile and fixed share ranges'],
     ['+393123456789', 'an Italian mobile number'],
     ['+881612345678', 'a satellite phone'],
-  ])('takes %s: %s', (number) => {
+  ])('%s: %s', (number) => {
     expect(british(number)).toEqual({ ok: true, number });
   });
 });
 
-describe('what is refused, with what would be right', () => {
+describe('A number is refused with advice', () => {
   it.each([
     ['', 'is empty; enter a number such as +447700900123'],
     ['   ', 'is empty; enter a number such as +447700900123'],
@@ -103,12 +103,12 @@ describe('what is refused, with what would be right', () => {
       '07700900123/07700900124',
       '"07700900123/07700900124" is not a phone number; write one number such as +447700900123',
     ],
-  ])('refuses %j', (spelling, reason) => {
+  ])('%j', (spelling, reason) => {
     expect(british(spelling)).toEqual({ ok: false, reason });
   });
 
   it.each(['4.47701E+11', '4,47701E+11', '4.47701e11'])(
-    'explains the scientific notation of Excel: %s',
+    'in the scientific notation of Excel: %s',
     (spelling) => {
       expect(british(spelling)).toMatchObject({
         ok: false,
@@ -117,26 +117,26 @@ describe('what is refused, with what would be right', () => {
     },
   );
 
-  it('refuses what would be another number if it were read again', () => {
+  it('if it would be another number when read again', () => {
     expect(numberReader('BG')('+359003000000')).toMatchObject({ ok: false });
   });
 
-  it('asks for a country where a national number could be anybody’s', () => {
+  it('if it is a national number and no country is known', () => {
     expect(anywhere('07700 900123')).toMatchObject({
       ok: false,
       reason: expect.stringContaining('no calling code'),
     });
   });
 
-  it('names the right code for a country that is none', () => {
+  it('if its country is unknown, with the right code', () => {
     expect(() => numberReader('UK')).toThrow('"UK" is not a country code; use GB');
     expect(noSuchCountry('dk')).toBe('"dk" is not a country code; use DK');
     expect(noSuchCountry('Denmark')).toContain('two capital letters');
   });
 });
 
-describe('every country', () => {
-  it('has its example of a mobile number taken, in both spellings', () => {
+describe('In every country', () => {
+  it('the example of a mobile number is accepted, in both spellings', () => {
     for (const code of getCountries()) {
       const example = getExampleNumber(code, examples);
       if (example === undefined) continue;
@@ -146,7 +146,7 @@ describe('every country', () => {
     }
   });
 
-  it('has no number refused that the library knows as a mobile one', () => {
+  it('every number that libphonenumber knows as mobile is accepted', () => {
     fc.assert(
       fc.property(spelledNumber, ({ country, digits }) => {
         const parsed = parsePhoneNumberFromString(digits, { defaultCountry: country, extract: false });
@@ -158,13 +158,13 @@ describe('every country', () => {
     );
   });
 
-  it('has no number taken that the library knows as a landline only, or as of no possible length', () => {
+  it('no number that libphonenumber knows as a landline, or as too long or short, is accepted', () => {
     fc.assert(
       fc.property(spelledNumber, ({ country, digits }) => {
         const read = numberReader(country)(digits);
         if (!read.ok) return;
         const taken = parsePhoneNumberFromString(read.number);
-        // Of a shared code the library asks one country only; a neighbour's numbers may be others.
+        // For a calling code shared by several countries, the library checks only one of them.
         const sharing = getCountries().filter(
           (code) => getCountryCallingCode(code) === taken?.countryCallingCode,
         );

@@ -7,7 +7,7 @@ import {
 } from 'libphonenumber-js/max';
 import examples from 'libphonenumber-js/mobile/examples';
 
-/** A country, and digits as someone there might write a number: right ones, and ones with digits changed, added or lost. */
+/** A country, and a number as people there might write it: correct, or with digits changed, added, or lost. */
 export const spelledNumber: fc.Arbitrary<{ country: CountryCode; digits: string }> = fc
   .constantFrom(...getCountries())
   .chain((country) => digitsIn(country).map((digits) => ({ country, digits })));

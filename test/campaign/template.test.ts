@@ -12,38 +12,38 @@ function compiled(text: string, names: readonly string[] = columns): Template {
 
 function refusal(text: string, names: readonly string[] = columns): string {
   const outcome = compileTemplate(text, names);
-  if (outcome.ok) throw new Error('the text was taken');
+  if (outcome.ok) throw new Error('the message was accepted');
   return outcome.reason;
 }
 
-describe('a rendered text', () => {
-  it('has the values of its row, byte for byte', () => {
+describe('A rendered message', () => {
+  it('contains the values of its row, byte for byte', () => {
     const values = ['+45', 'O\'Brien & Søn <"x">', 'Anna Lise', 'Århus {{name}}'];
     expect(compiled('Hi {{name}} / {{ first name }} of {{\tCity }}!').render(values)).toBe(
       'Hi O\'Brien & Søn <"x"> / Anna Lise of Århus {{name}}!',
     );
   });
 
-  it('keeps every space and line break of the text', () => {
+  it('keeps every space and line break of the template', () => {
     const text = '  \n{{name}}\n\n  {{name}}  \r\n\t';
     expect(compiled(text).render(['', 'A', '', ''])).toBe('  \nA\n\n  A  \r\n\t');
   });
 
-  it('finds a column whose name differs only in case', () => {
+  it('uses a column whose name differs only in case', () => {
     expect(compiled('{{NAME}} {{city}}').placeholders).toEqual(['name', 'City']);
   });
 
-  it('prefers the exact spelling', () => {
+  it('prefers a column with exactly the same name', () => {
     expect(compiled('{{Name}}', ['name', 'Name']).placeholders).toEqual(['Name']);
   });
 
-  it('is the same for everybody if there are no placeholders', () => {
+  it('is the same for all recipients if there are no placeholders', () => {
     const template = compiled('20 % off { today } }} only');
     expect(template.placeholders).toEqual([]);
     expect(template.render([])).toBe('20 % off { today } }} only');
   });
 
-  it('is whatever was put together, for any pieces', () => {
+  it('joins its pieces and values, whatever they are', () => {
     const plain = fc.string({ unit: 'grapheme' }).filter((text) => !text.includes('{'));
     fc.assert(
       fc.property(
@@ -60,8 +60,8 @@ describe('a rendered text', () => {
   });
 });
 
-describe('a missing value', () => {
-  it('is named by its column', () => {
+describe('A missing value', () => {
+  it('is reported by its column', () => {
     const template = compiled('Hi {{name}} of {{city}}');
     expect(template.missing(['', 'Anna', '', 'Ry'])).toBeNull();
     expect(template.missing(['', 'Anna', '', ''])).toBe('City');
@@ -70,13 +70,13 @@ describe('a missing value', () => {
     expect(() => template.render(['', 'Anna', '', ''])).toThrow('No value for {{City}}');
   });
 
-  it('does not matter in a column that the text does not use', () => {
+  it('does not matter in a column that the message does not use', () => {
     expect(compiled('Hi {{name}}').render(['', 'Anna', '', ''])).toBe('Hi Anna');
   });
 });
 
-describe('a text that is refused', () => {
-  it('names the columns there are, and the likely one', () => {
+describe('A message is refused if it', () => {
+  it('uses an unknown column, and the error lists the columns and the likely one', () => {
     expect(refusal('Hi {{nmae}}')).toBe(
       'The message has, at character 4, {{nmae}}, but the list has no such column. Did you mean {{name}}? The columns are "to", "name", "first name", "City".',
     );
@@ -85,7 +85,7 @@ describe('a text that is refused', () => {
     );
   });
 
-  it('asks which of two columns is meant that differ only in case', () => {
+  it('could mean two columns that differ only in case', () => {
     expect(refusal('{{NAME}}', ['name', 'Name'])).toContain('{{NAME}}, which could mean "name", "Name"');
   });
 
@@ -98,19 +98,19 @@ describe('a text that is refused', () => {
     ['{{> footer}}', 'a partial'],
     ['{{! note }}', 'a comment'],
     ['{{=<% %>=}}', 'a change of delimiters'],
-  ])('has %s: %s', (tag, meaning) => {
+  ])('contains %s: %s', (tag, meaning) => {
     expect(refusal(`😀 ${tag}`)).toBe(
       `The message has, at character 3, ${meaning}; use only {{name}} placeholders, whose values are never escaped.`,
     );
   });
 
-  it('has half of a letter, which no phone shows as what was meant', () => {
+  it('contains half of a surrogate pair', () => {
     expect(refusal('😀 \ud83d!')).toBe(
       'The message has, at character 3, half of a surrogate pair, which is not a character.',
     );
   });
 
-  it('has a placeholder that is not closed, or has no name', () => {
+  it('contains a placeholder that is not closed, or has no name', () => {
     expect(refusal('Hi {{name}} and {{name')).toBe(
       'The message has, at character 17, a placeholder that is not closed with }}.',
     );

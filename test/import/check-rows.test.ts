@@ -12,7 +12,7 @@ function csv(text: string): Promise<Rows> {
   return readCsv(Readable.from([Buffer.from(text)]));
 }
 
-/** A list too long to be read to its end by the way: being let go of ends it. */
+/** A list that is too long to be read to its end: only closing it ends it. */
 function longCsv(start: string): Readable {
   return Readable.from(
     (function* () {
@@ -32,8 +32,8 @@ async function check(list: Rows, options: CheckOptions & { text?: string } = {})
   return { rows, counts: checked.counts(), column: checked.numberColumn };
 }
 
-describe('a checked list', () => {
-  it('has each row as recipient, duplicate or invalid, with its line and why', async () => {
+describe('Checking a list', () => {
+  it('classifies each row as a recipient, a duplicate, or invalid, with its line and a reason', async () => {
     const list = await csv(
       'name;phone\nAnna;07700 900123\nBo;+44 7700 900123\nCy;12345\n;07700 900124\nDi;07700 900125;x\nEli;0044 7700 900126\n',
     );
@@ -67,24 +67,24 @@ describe('a checked list', () => {
     expect(counts).toEqual({ rows: 6, recipients: 2, duplicates: 1, invalid: 3 });
   });
 
-  it('keeps the good row of a number whose first row was invalid', async () => {
+  it('keeps the valid row of a number whose first row was invalid', async () => {
     const list = await csv('name,phone\n,07700900123\nAnna,07700900123\n');
     const { rows } = await check(list, { text: 'Hi {{name}}' });
     expect(rows.map((row) => row.kind)).toEqual(['invalid', 'recipient']);
   });
 
-  it('needs no values that the text does not use', async () => {
+  it('does not need values that the message does not use', async () => {
     const { counts } = await check(await csv('name,phone\n,07700900123\n'), { text: 'Hi all' });
     expect(counts.recipients).toBe(1);
   });
 
-  it('may hold nobody', async () => {
+  it('accepts a list without rows', async () => {
     const { rows, counts } = await check(await csv('phone\n'));
     expect(rows).toEqual([]);
     expect(counts).toEqual({ rows: 0, recipients: 0, duplicates: 0, invalid: 0 });
   });
 
-  it('accounts for every row of any list, and for every number once', async () => {
+  it('accounts for every row of any list, and accepts every number once', async () => {
     const number = fc.integer({ min: 0, max: 40 }).map((n) => `0770090${String(1000 + n)}`);
     const phone = fc.oneof({ weight: 5, arbitrary: number }, fc.constantFrom('', '123', 'x', '+4520123456'));
     const lines = fc.array(fc.tuple(fc.constantFrom('Anna', ''), phone), {
@@ -109,7 +109,7 @@ describe('a checked list', () => {
     );
   });
 
-  it('lets go of the file when its column or country is refused', async () => {
+  it('closes the file if the column or the country is refused', async () => {
     const source = longCsv('a,b\nx,y\n');
     await expect(checkRows(await readCsv(source))).rejects.toThrow(
       'The column with the phone numbers is not clear',
@@ -119,7 +119,7 @@ describe('a checked list', () => {
   });
 });
 
-describe('the column of numbers', () => {
+describe('The column with the phone numbers', () => {
   it.each([
     'to',
     'Phone',
@@ -131,28 +131,28 @@ describe('the column of numbers', () => {
     'Mobile Phone',
     'phone_number',
     'Tlf.',
-  ])('is found by its name: %s', async (name) => {
+  ])('is found by its usual name: %s', async (name) => {
     const { column } = await check(await csv(`id,${name},other\n07700900001,07700900123,07700900124\n`));
     expect(column).toBe(name);
   });
 
-  it('is found by its values where no name tells', async () => {
+  it('is found by its values if no column has a usual name', async () => {
     expect((await check(await csv('who,reach\nAnna,07700 900123\nBo,\n'))).column).toBe('reach');
   });
 
-  it('is found by its values where two names would do', async () => {
+  it('is found by its values if two columns have usual names', async () => {
     expect((await check(await csv('number,mobile\n17,07700 900123\n18,+447700900124\n'))).column).toBe(
       'mobile',
     );
   });
 
-  it('is the one asked for, in any case of letters', async () => {
+  it('is the requested one, in upper or lower case', async () => {
     const text = 'phone,work\n07700900123,07700900124\n';
     expect((await check(await csv(text), { toColumn: 'work' })).column).toBe('work');
     expect((await check(await csv(text), { toColumn: ' WORK' })).column).toBe('work');
   });
 
-  it('is asked for, naming the columns, where it is not clear', async () => {
+  it('is requested in an error that names the columns, if it is not clear', async () => {
     await expect(check(await csv('home,work\n07700900123,07700900124\n'))).rejects.toThrow(
       'The column with the phone numbers is not clear: several columns could contain them ("home", "work"). Name it with --to-column (or toColumn). The columns are "home", "work".',
     );
@@ -165,26 +165,26 @@ describe('the column of numbers', () => {
   });
 });
 
-describe('a list without a header', () => {
+describe('A list without a header', () => {
   it.each(['+447700900123\n+447700900124\n', '07700 900123\n07700 900124\n'])(
-    'is refused, so that nobody is taken for the name of a column: %j',
+    'is refused, so that no recipient is taken for a column name: %j',
     async (text) => {
       await expect(check(await csv(text))).rejects.toThrow(/The header is missing.*such as phone\./s);
     },
   );
 
-  it('is refused whichever place the number has', async () => {
+  it('is refused if the number is in the second column', async () => {
     await expect(check(await csv('Anna,+447700900123\nBo,+447700900124\n'))).rejects.toThrow(
       'The header is missing: line 1 contains the number +447700900123. Add a line above it that names the columns, such as phone,name.',
     );
   });
 
-  it('is not one whose columns are years, or whose number column has a name', async () => {
+  it('is not assumed if column names are years, or one of them is a usual name', async () => {
     expect((await check(await csv('reach,2024-2025\n07700900123,x\n'))).column).toBe('reach');
     expect((await check(await csv('phone,447700900123\n07700900124,x\n'))).column).toBe('phone');
   });
 
-  it('is taken where it can only be numbers: those never sent to', async () => {
+  it('is accepted for a suppression list, which may consist of numbers only', async () => {
     const list = withOptionalHeader(await csv('+447700900123\n+447700900124\n'));
     expect((await check(list)).counts).toMatchObject({ rows: 2, recipients: 2 });
     const named = withOptionalHeader(await csv('phone\n+447700900124\n'));
@@ -192,7 +192,7 @@ describe('a list without a header', () => {
   });
 });
 
-describe('recipients handed over by code', () => {
+describe('Recipients passed by code', () => {
   const people: RecipientInput[] = [
     { to: '07700 900123', name: 'Anna', visits: 3 },
     { name: 'Bo', to: '+447700900123', visits: 0 },
@@ -200,7 +200,7 @@ describe('recipients handed over by code', () => {
     { to: '07700 900124', name: undefined, visits: 1 },
   ];
 
-  it('are checked like the rows of a file, their line being their place', async () => {
+  it('are checked like the rows of a file; their line is their position', async () => {
     const { rows, counts, column } = await check(await rowsOfObjects(people), {
       text: '{{name}}: {{visits}}',
     });
@@ -215,12 +215,12 @@ describe('recipients handed over by code', () => {
     expect(counts).toEqual({ rows: 4, recipients: 1, duplicates: 1, invalid: 2 });
   });
 
-  it('may come one by one, and are taken no further than they are read', async () => {
-    let given = 0;
+  it('may come from an async generator, which is read no further than needed and then closed', async () => {
+    let yielded = 0;
     let ended = false;
     async function* endless(): AsyncGenerator<RecipientInput> {
       try {
-        for (;;) yield { to: `0770${String(9_000_000 + given++)}` };
+        for (;;) yield { to: `0770${String(9_000_000 + yielded++)}` };
       } finally {
         ended = true;
       }
@@ -230,11 +230,11 @@ describe('recipients handed over by code', () => {
       expect(batch).toHaveLength(1000);
       break;
     }
-    expect(given).toBe(1000);
+    expect(yielded).toBe(1000);
     expect(ended).toBe(true);
   });
 
-  it('are let go of by whoever leaves them early', async () => {
+  it('come from a generator that is closed when the loop is left early', async () => {
     let ended = false;
     function* endless(): Generator<RecipientInput> {
       try {
@@ -250,7 +250,7 @@ describe('recipients handed over by code', () => {
     expect(ended).toBe(true);
   });
 
-  it('must be some', async () => {
-    await expect(rowsOfObjects([])).rejects.toThrow('There are no recipients.');
+  it('must not be empty', async () => {
+    await expect(rowsOfObjects([])).rejects.toThrow('There are no recipients');
   });
 });

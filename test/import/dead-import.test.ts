@@ -19,7 +19,7 @@ const LEASE_MS = 1_500;
 let out = '';
 
 beforeAll(async () => {
-  // Below node_modules, so that what was compiled finds its packages.
+  // Below node_modules, so that the compiled files find their packages.
   const cache = join(root, 'node_modules', '.cache');
   await mkdir(cache, { recursive: true });
   out = await mkdtemp(join(cache, 'volley-dying-import-'));
@@ -33,7 +33,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(out, { recursive: true, force: true }));
 
-/** Kills a process in the middle of an import that holds the key; the id of what it leaves. */
+/** Kills a process in the middle of an import that holds the key; returns the id of the import. */
 async function killedImport(idempotencyKey: string): Promise<string> {
   const child = spawn(
     process.execPath,
@@ -52,7 +52,7 @@ async function killedImport(idempotencyKey: string): Promise<string> {
   return id;
 }
 
-test('an import whose process was killed is discarded after its lease with its idempotency key, not before', async () => {
+test('An import whose process was killed is discarded with its idempotency key once its lease expires, not before', async () => {
   const id = await killedImport('killed');
   expect(await readState(redis, keys, lane, id)).toMatchObject({ s: 'importing', total: 0 });
   expect(await discardImport(redis, keys, lane, id)).toBe(false);
@@ -60,11 +60,11 @@ test('an import whose process was killed is discarded after its lease with its i
     timeout: 2 * LEASE_MS,
   });
   expect(await findLane(redis, keys, id)).toBeNull();
-  // The set of lanes stays: it names those whose data a retention has to look at.
+  // The set of lanes stays: retention visits the lanes in it.
   expect(await keysOf(redis, prefix)).toEqual([keys.lanes]);
 });
 
-test('whoever comes with the key of a killed import waits for its lease and then makes the campaign', async () => {
+test('A request with the key of a killed import waits for its lease to expire, and then creates the campaign', async () => {
   const id = await killedImport('again');
   const outcome = await importCampaign(deps, {
     recipients: [{ to: mobile(1), name: 'Anna' }],

@@ -2,7 +2,7 @@ import { importCampaign } from '../../src/import/import-campaign.js';
 import { connect } from '../../src/redis/connection.js';
 import { importFixture, mobile } from './import-fixture.js';
 
-/** A process that is killed in the middle of an import: its list never ends. Given: url, prefix, idempotency key, lease. */
+/** A process to be killed in the middle of an import: its list never ends. Arguments: url, prefix, idempotency key, lease. */
 const [, , url = '', prefix = '', idempotencyKey = '', lease = ''] = process.argv;
 const { deps } = importFixture(connect(url), prefix);
 

@@ -15,7 +15,7 @@ async function check(path: string, text: string) {
   return { columns: list.columns, faults, ...checked.counts() };
 }
 
-it('examples/spring-sale.csv is a list that can be sent as it is, with semicolons and duplicates', async () => {
+it('examples/spring-sale.csv has semicolons and duplicates, and can be sent as it is', async () => {
   expect(
     await check('examples/spring-sale.csv', 'Hi {{name}} in {{city}}: your code is {{voucher}}'),
   ).toEqual({
@@ -28,7 +28,7 @@ it('examples/spring-sale.csv is a list that can be sent as it is, with semicolon
   });
 });
 
-it('examples/messy.csv has a row with each fault that lists have', async () => {
+it('examples/messy.csv has a row with each kind of fault', async () => {
   const {
     faults,
     columns: _columns,

@@ -8,7 +8,7 @@ import type { Redis } from '../../src/redis/connection.js';
 import { testRedis } from '../redis/test-redis.js';
 import { importFixture, mobile } from './import-fixture.js';
 
-const { prefix, redis } = testRedis('once');
+const { prefix, redis } = testRedis('idempotency');
 const { deps, keys, lane } = importFixture(redis, prefix);
 
 function to(first: number, count: number): RecipientInput[] {
@@ -30,7 +30,7 @@ async function campaigns(): Promise<string[]> {
   return ids;
 }
 
-/** A list whose rest comes when it is told to. */
+/** A list that yields two recipients, and the last one when `go` is called. */
 function halting(first: number) {
   let go = (): void => {};
   const gate = new Promise<void>((resolve) => {
@@ -52,8 +52,8 @@ async function importing(): Promise<string> {
   });
 }
 
-describe('an idempotency key', () => {
-  test('with the same content gives the campaign that it has made', async () => {
+describe('An idempotency key', () => {
+  test('with the same content returns the campaign that it created', async () => {
     const change = { message: 'Same', idempotencyKey: 'same', recipients: to(10, 3) };
     const first = await enqueue(change);
     expect(first).toMatchObject({ kind: 'created', recipients: 3 });
@@ -69,22 +69,22 @@ describe('an idempotency key', () => {
     ['another time', { at: Date.parse('2999-01-01T00:00:00Z') }],
     ['another end', { validForMs: 3_600_000 }],
     ['another priority', { priority: 'high' as const }],
-  ])('with %s is a conflict, and makes nothing', async (what, change) => {
-    const given = { message: `Conflict: ${what}`, idempotencyKey: what, recipients: to(20, 3) };
-    const id = idOf(await enqueue(given));
+  ])('with %s is a conflict and creates nothing', async (what, change) => {
+    const request = { message: `Conflict: ${what}`, idempotencyKey: what, recipients: to(20, 3) };
+    const id = idOf(await enqueue(request));
     const before = await campaigns();
-    expect(await enqueue({ ...given, ...change })).toEqual({ kind: 'conflict', id });
+    expect(await enqueue({ ...request, ...change })).toEqual({ kind: 'conflict', id });
     expect(await campaigns()).toEqual(before);
   });
 
-  test('with another name, which is for people, is the campaign that it has made', async () => {
+  test('with another name for people still returns the campaign that it created', async () => {
     const change = { message: 'Named', idempotencyKey: 'named', recipients: to(90, 1) };
     const id = idOf(await enqueue(change));
     expect(await enqueue({ ...change, name: 'spring' })).toMatchObject({ kind: 'existing', id });
   });
 
-  test('is free again where nobody heard that it was taken', async () => {
-    const deaf: Redis = new Proxy(redis, {
+  test('is released if the reply to its reservation was lost', async () => {
+    const losingReplies: Redis = new Proxy(redis, {
       get(target, name) {
         const value: unknown = Reflect.get(target, name);
         if (name !== 'set') return typeof value === 'function' ? value.bind(target) : value;
@@ -95,11 +95,13 @@ describe('an idempotency key', () => {
       },
     });
     const change = { message: 'Unheard', idempotencyKey: 'unheard', recipients: to(95, 1) };
-    await expect(importCampaign({ ...deps, redis: deaf }, change)).rejects.toThrow('Connection is closed');
+    await expect(importCampaign({ ...deps, redis: losingReplies }, change)).rejects.toThrow(
+      'Connection is closed',
+    );
     expect(await enqueue(change)).toMatchObject({ kind: 'created' });
   });
 
-  test('of several imports at the same moment makes one campaign', async () => {
+  test('used by several imports at the same time creates one campaign', async () => {
     const before = (await campaigns()).length;
     const outcomes = await Promise.all(
       Array.from({ length: 6 }, () =>
@@ -111,18 +113,18 @@ describe('an idempotency key', () => {
     expect(await campaigns()).toHaveLength(before + 1);
   });
 
-  test('waits for an import that holds it, and is free when that comes to nothing', async () => {
+  test('waits for the import that holds it, and is released if that import is declined', async () => {
     const slow = halting(1_000);
     const change = { message: 'Slow', idempotencyKey: 'slow' };
     const first = enqueue({ ...change, ...slow, confirm: async () => false });
     const id = await importing();
-    const asked = vi.spyOn(redis, 'hget');
+    const reads = vi.spyOn(redis, 'hget');
     let isAnswered = false;
     const second = enqueue({ ...change, recipients: to(1_000, 3) }).finally(() => {
       isAnswered = true;
     });
     await vi.waitFor(() => {
-      expect(asked.mock.calls.filter(([, field]) => field === id).length).toBeGreaterThan(2);
+      expect(reads.mock.calls.filter(([, field]) => field === id).length).toBeGreaterThan(2);
     });
     expect(isAnswered).toBe(false);
     slow.go();
@@ -130,10 +132,10 @@ describe('an idempotency key', () => {
     expect(await second).toMatchObject({ kind: 'created' });
   });
 
-  test('of an import whose process died is taken over once its lease is over', async () => {
+  test('held by an import whose process died is released once the lease expires', async () => {
     const slow = halting(2_000);
     const change = { message: 'Dead', idempotencyKey: 'dead' };
-    // As if its process had been stopped: it renews nothing for the length of the test, and then it comes back.
+    // As if its process were stopped: it does not renew its lease during the test, and then continues.
     const dead = importCampaign(
       { ...deps, importLeaseMs: 100_000 },
       { ...change, recipients: slow.recipients, again: true },
@@ -155,8 +157,8 @@ describe('an idempotency key', () => {
   });
 });
 
-describe('a content', () => {
-  test('is not sent again within a day unless that is asked for', async () => {
+describe('The same content', () => {
+  test('is not sent again within 24 hours, except with `again`', async () => {
     const change = { message: 'Repeated', recipients: to(40, 3) };
     const id = idOf(await enqueue(change));
     const before = await campaigns();
@@ -168,7 +170,7 @@ describe('a content', () => {
     expect(await enqueue(change)).toEqual({ kind: 'repeated', id: idOf(again) });
   });
 
-  test('of two imports at the same moment is sent by one', async () => {
+  test('of two imports at the same time is sent by one of them', async () => {
     const outcomes = await Promise.all(
       [1, 2].map(() => enqueue({ message: 'Twice', recipients: to(50, 600) })),
     );
@@ -176,21 +178,21 @@ describe('a content', () => {
     expect(new Set(outcomes.map(idOf)).size).toBe(1);
   });
 
-  test('is another where only the cut between two values differs', async () => {
+  test('does not include messages that differ only in where one value ends and the next begins', async () => {
     const message = 'Hi {{a}} {{b}}';
     const first = await enqueue({ message, recipients: [{ to: mobile(60), a: 'x:,y', b: 'z' }] });
     const second = await enqueue({ message, recipients: [{ to: mobile(60), a: 'x', b: 'y:,z' }] });
     expect([first.kind, second.kind]).toEqual(['created', 'created']);
   });
 
-  test('is the same where only what the text does not use differs', async () => {
+  test('may differ in columns that the message does not use', async () => {
     const message = 'Hi {{a}}';
     const id = idOf(await enqueue({ message, recipients: [{ to: mobile(61), a: 'x', note: '1' }] }));
     const outcome = await enqueue({ message, recipients: [{ to: mobile(61), a: 'x', note: '2' }] });
     expect(outcome).toEqual({ kind: 'repeated', id });
   });
 
-  test('whose campaign is gone is free', async () => {
+  test('can be sent again once its campaign is gone', async () => {
     const change = { message: 'Gone', recipients: to(70, 3) };
     const id = idOf(await enqueue(change));
     await redis.hdel(keys.lane(lane, 'states'), id);
@@ -198,7 +200,7 @@ describe('a content', () => {
   });
 });
 
-test('a campaign that is alive or committed cannot be discarded as dead', async () => {
+test('An import whose process is alive, or that is committed, cannot be discarded as expired', async () => {
   const slow = halting(3_000);
   const alive = enqueue({ message: 'Alive', recipients: slow.recipients });
   const id = await importing();

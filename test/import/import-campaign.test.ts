@@ -12,13 +12,13 @@ import { keysOf, testRedis } from '../redis/test-redis.js';
 import { importFixture, mobile } from './import-fixture.js';
 
 const { prefix, redis } = testRedis('import');
-const { deps, keys, lane, told, woken } = importFixture(redis, prefix);
+const { deps, keys, lane, emitted, woken } = importFixture(redis, prefix);
 
-/** A text that no other test has, so that no test repeats another's campaign. */
-let texts = 0;
+/** Each message is unique, so that no test repeats the campaign of another. */
+let messages = 0;
 function input(change: Partial<CampaignInput> = {}): CampaignInput {
-  texts += 1;
-  return { recipients: to(0, 3), message: `Sale no. ${texts}`, ...change };
+  messages += 1;
+  return { recipients: to(0, 3), message: `Sale no. ${messages}`, ...change };
 }
 
 function to(first: number, count: number): RecipientInput[] {
@@ -46,7 +46,7 @@ async function keysLeftBy<Result>(run: () => Promise<Result>): Promise<{ result:
   return { result, left: (await keysOf(redis, prefix)).filter((key) => !before.has(key)) };
 }
 
-test('a campaign for now is running, with everything that a claim needs', async () => {
+test('A campaign without a time is running at once, with everything that a claim needs', async () => {
   const { id, state } = await created({ recipients: to(0, 300), priority: 'high' });
   expect(state).toMatchObject({
     s: 'running',
@@ -65,21 +65,21 @@ test('a campaign for now is running, with everything that a claim needs', async 
   expect(await redis.zscore(keys.lane(lane, 'importing'), id)).toBeNull();
   expect(await findLane(redis, keys, id)).toBe(lane);
   expect(woken).toContain(lane);
-  expect(told.map(({ type }) => type)).toEqual(
+  expect(emitted.map(({ type }) => type)).toEqual(
     expect.arrayContaining(['campaign.imported', 'campaign.launched']),
   );
   const read = await sliceReader(redis, keys, lane).recipients(id, 250, 20);
   expect(read).toEqual(to(250, 20).map(({ to: number }) => ({ number, values: [] })));
 });
 
-test('a newcomer begins five requests before where the lane is', async () => {
+test('A new campaign starts five requests before the virtual time of its lane', async () => {
   await redis.hset(keys.lane(lane, 'lane'), 'virtual', '1234.5');
   onTestFinished(async () => void (await redis.hdel(keys.lane(lane, 'lane'), 'virtual')));
   const { id } = await created({});
   expect(await redis.zscore(keys.lane(lane, 'running'), id)).toBe('1229.5');
 });
 
-test('a campaign for later is scheduled, and lapses so long after its launch', async () => {
+test('A campaign with a time is scheduled, and its validity counts from its launch', async () => {
   const at = Date.now() + 3_600_000;
   const { id, state } = await created({ at, validForMs: 60_000 });
   expect(state).toMatchObject({ s: 'scheduled', launch: at, lapse: at + 60_000 });
@@ -88,7 +88,7 @@ test('a campaign for later is scheduled, and lapses so long after its launch', a
   expect(await redis.zscore(keys.lane(lane, 'running'), id)).toBeNull();
 });
 
-test('a personalised text is kept with the values that it uses, and sent one by one', async () => {
+test('A personalised message is stored with the values that it uses, and takes one recipient per request', async () => {
   const recipients = await csv(
     `\ufeffphone;name;note\n${mobile(1)};O'Brien & Søn;"x; y"\n${mobile(2)};王小明 🌷;z\n`,
   );
@@ -108,7 +108,7 @@ test('a personalised text is kept with the values that it uses, and sent one by 
   });
 });
 
-test('the suppressed get no ordinal, and are counted and kept', async () => {
+test('Suppressed recipients get no ordinal, but are counted and stored', async () => {
   await deps.suppression.add([mobile(901), mobile(903)]);
   const { id, state, ...outcome } = await created({ recipients: to(900, 5) });
   expect(outcome).toMatchObject({ recipients: 5, suppressed: 2 });
@@ -117,7 +117,7 @@ test('the suppressed get no ordinal, and are counted and kept', async () => {
   expect(read.map(({ number }) => number)).toEqual([mobile(900), mobile(902), mobile(904)]);
 });
 
-test('a campaign whose recipients are all suppressed is completed at once', async () => {
+test('A campaign whose recipients are all suppressed is completed at once', async () => {
   await deps.suppression.add([mobile(950)]);
   const { id, state } = await created({ recipients: to(950, 1), at: Date.now() + 60_000 });
   expect(state).toMatchObject({ s: 'completed', total: 1, end: 0 });
@@ -126,7 +126,7 @@ test('a campaign whose recipients are all suppressed is completed at once', asyn
   expect(await redis.zscore(keys.lane(lane, 'scheduled'), id)).toBeNull();
 });
 
-test('a list with bad rows is refused whole: the first twenty are named, all are counted, nothing is kept', async () => {
+test('A list with invalid rows is refused: the first twenty are listed, all are counted, and nothing is stored', async () => {
   const rows = Array.from({ length: 30 }, (_, at) => `12${at}`);
   const recipients = await csv(`phone\n${mobile(1)}\n${rows.join('\n')}\n${mobile(2)}\n`);
   const { result, left } = await keysLeftBy(() =>
@@ -139,7 +139,7 @@ test('a list with bad rows is refused whole: the first twenty are named, all are
   expect(left).toEqual([]);
 });
 
-test('recipients of code are sent to at `to`, whatever else of theirs looks like a number', async () => {
+test('Recipients passed by code are sent to at `to`, whatever other number they have', async () => {
   const preview = (...recipients: readonly object[]) =>
     previewCampaign(deps, input({ recipients: recipients as RecipientInput[] }));
   const ada = { to: mobile(960), phone: mobile(961) };
@@ -149,24 +149,24 @@ test('recipients of code are sent to at `to`, whatever else of theirs looks like
     recipients: 0,
     problems: [{ column: 'to' }],
   });
-  const asked = input({ recipients: [ada], toColumn: 'phone' });
-  expect(await previewCampaign(deps, asked)).toMatchObject({ samples: [{ recipient: ada.phone }] });
+  const byPhone = input({ recipients: [ada], toColumn: 'phone' });
+  expect(await previewCampaign(deps, byPhone)).toMatchObject({ samples: [{ recipient: ada.phone }] });
 });
 
-test('with skipInvalid the bad rows are left out and handed over', async () => {
+test('With skipInvalid, invalid rows are left out and passed to onInvalid', async () => {
   const recipients = await csv(`phone\n${mobile(1)}\n12\n${mobile(2)}\n${mobile(1)}\n13\n`);
-  const handed: number[] = [];
+  const reported: number[] = [];
   const { state, ...outcome } = await created({
     recipients,
     skipInvalid: true,
-    onInvalid: ({ line }) => handed.push(line),
+    onInvalid: ({ line }) => reported.push(line),
   });
   expect(outcome).toMatchObject({ recipients: 2, duplicates: 1, invalid: 2 });
   expect(state.total).toBe(2);
-  expect(handed).toEqual([3, 6]);
+  expect(reported).toEqual([3, 6]);
 });
 
-test('with skipInvalid a list of bad rows alone is refused with their reasons, and nothing is kept', async () => {
+test('With skipInvalid, a list of invalid rows only is refused with their reasons, and nothing is stored', async () => {
   const recipients = await csv('phone\n12\n13\n');
   const { result, left } = await keysLeftBy(() =>
     importCampaign(deps, input({ recipients, toColumn: 'phone', skipInvalid: true })),
@@ -178,7 +178,7 @@ test('with skipInvalid a list of bad rows alone is refused with their reasons, a
   expect(left).toEqual([]);
 });
 
-test('what is not confirmed leaves nothing, and may be asked for again', async () => {
+test('A declined import leaves nothing behind and can be requested again', async () => {
   const same = input({ idempotencyKey: 'declined' });
   const { result, left } = await keysLeftBy(() =>
     importCampaign(deps, { ...same, confirm: async ({ recipients }) => recipients !== 3 }),
@@ -188,7 +188,7 @@ test('what is not confirmed leaves nothing, and may be asked for again', async (
   expect(await importCampaign(deps, same)).toMatchObject({ kind: 'created' });
 });
 
-test('a list that breaks off leaves nothing', async () => {
+test('A list that fails while it is read leaves nothing behind', async () => {
   async function* broken() {
     yield* to(0, 5_000);
     throw new Error('the source is gone');
@@ -201,7 +201,7 @@ test('a list that breaks off leaves nothing', async () => {
   expect(left).toEqual([]);
 });
 
-test('an aborted import leaves nothing', async () => {
+test('An aborted import leaves nothing behind', async () => {
   const abort = new AbortController();
   async function* endless() {
     for (let number = 0; ; number++) {
@@ -218,30 +218,37 @@ test('an aborted import leaves nothing', async () => {
 });
 
 test.each([
-  ['no sender that the interface takes', { sender: 'MUCH TOO LONG A NAME' }, /at most 11/],
+  ['a sender that the interface refuses', { sender: 'MUCH TOO LONG A NAME' }, /at most 11/],
   ['no message', { message: ' ' }, /message is empty/],
   ['a placeholder without a column', { message: 'Hi {{name}}' }, /no such column/],
   ['a country that does not exist', { country: 'UK' }, /use GB/],
   ['no file', { recipients: '/nowhere/list.csv' }, /There is no file/],
   ['no recipients', { recipients: [] }, /no recipients/],
   ['an empty idempotency key', { idempotencyKey: '' }, /idempotency key is empty/],
-  ['half a letter in the name of the sender', { senderName: 'ACME \ud83d' }, /senderName contains half/],
-  ['half a letter in its own name', { name: '\udc4d Sale' }, /name contains half/],
-  ['a validity of nothing', { validForMs: 0 }, /valid/],
-] as const)('%s is bad input', async (_what, change, message) => {
-  const { left } = await keysLeftBy(async () => {
-    const refused = importCampaign(deps, input(change as Partial<CampaignInput>));
-    await expect(refused).rejects.toThrow(message);
-    await expect(refused).rejects.toBeInstanceOf(InputError);
-  });
-  expect(left).toEqual([]);
-});
+  [
+    'half a surrogate pair in the name of the sender',
+    { senderName: 'ACME \ud83d' },
+    /senderName contains half/,
+  ],
+  ['half a surrogate pair in its name', { name: '\udc4d Sale' }, /name contains half/],
+  ['a validity of 0', { validForMs: 0 }, /valid/],
+] as const)(
+  'An import with %s is refused as invalid input and leaves nothing behind',
+  async (_what, change, message) => {
+    const { left } = await keysLeftBy(async () => {
+      const refused = importCampaign(deps, input(change as Partial<CampaignInput>));
+      await expect(refused).rejects.toThrow(message);
+      await expect(refused).rejects.toBeInstanceOf(InputError);
+    });
+    expect(left).toEqual([]);
+  },
+);
 
-test('a lane that does not exist is not found', async () => {
+test('An unknown lane is reported as not found', async () => {
   await expect(importCampaign(deps, input({ lane: 'nowhere' }))).rejects.toBeInstanceOf(NotFoundError);
 });
 
-test('a preview tells what the import will, and stores nothing', async () => {
+test('A preview equals that of the import, and stores nothing', async () => {
   const recipients = await csv(
     `phone,name\n${mobile(1)},Ann\n${mobile(2)},Zoë\n${mobile(2)},Bo\n12,Cy\n${mobile(3)},Dee 🌷\n`,
   );
@@ -273,7 +280,7 @@ test('a preview tells what the import will, and stores nothing', async () => {
   expect(outcome.preview).toEqual(preview);
 });
 
-test('Where notifications come, next to nothing is foretold to follow up', async () => {
+test('A preview expects few polls on a lane that receives notifications', async () => {
   const polls = async (environment: Record<string, string>): Promise<number> => {
     const { deps } = importFixture(redis, `${prefix}-polls`, environment);
     const recipients = Array.from({ length: 100 }, (_, at) => ({ to: mobile(at), name: `n${at}` }));

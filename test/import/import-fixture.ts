@@ -6,7 +6,7 @@ import { suppression } from '../../src/recipients/suppression.js';
 import type { Redis } from '../../src/redis/connection.js';
 import { keyNames } from '../../src/redis/keys.js';
 
-/** Everything an import needs, on a real Redis, with one lane of 100 requests an hour. */
+/** Everything an import needs, on a real Redis, with one lane of 100 requests per hour. */
 export function importFixture(redis: Redis, prefix: string, environment: Record<string, string> = {}) {
   const keys = keyNames(prefix);
   const config = loadLocalConfig({
@@ -16,10 +16,10 @@ export function importFixture(redis: Redis, prefix: string, environment: Record<
     DEFAULT_COUNTRY: 'GB',
     ...environment,
   });
-  const told: VolleyEvent[] = [];
+  const emitted: VolleyEvent[] = [];
   const woken: string[] = [];
   const events = createEvents({ level: 'silent' });
-  events.onAny((event) => told.push(event));
+  events.onAny((event) => emitted.push(event));
   const lanes = new Map(
     config.lanes.map((settings) => [
       settings.name,
@@ -39,10 +39,10 @@ export function importFixture(redis: Redis, prefix: string, environment: Record<
       woken.push(lane);
     },
   };
-  return { keys, config, deps, told, woken, lane: 'default' };
+  return { keys, config, deps, emitted, woken, lane: 'default' };
 }
 
-/** Valid British mobile numbers, as many as there are integers from 0 to 9,999,999. */
+/** A valid British mobile number for each integer from 0 to 9,999,999. */
 export function mobile(number: number): string {
   return `+4477${String(10_000_000 + number)}`;
 }

@@ -35,21 +35,21 @@ async function lost(id: string) {
   return session;
 }
 
-test('an import that was discarded behind its back can write nothing more', async () => {
+test('An import that was discarded as expired can write nothing more', async () => {
   const session = await lost('writes');
   session.recipients.add({ number: '+447700900123', values: [] });
   await expect(session.recipients.end()).rejects.toBeInstanceOf(ImportLostError);
   expect((await keysOf(redis, prefix)).filter((key) => key.includes('campaign:writes'))).toEqual([]);
 });
 
-test('an import that was discarded behind its back can never be committed', async () => {
+test('An import that was discarded as expired can never be committed', async () => {
   const session = await lost('commits');
   await expect(session.commit(draft('commits'))).rejects.toBeInstanceOf(ImportLostError);
   expect(await readState(redis, keys, lane, 'commits')).toBeNull();
   expect(await redis.zscore(keys.lane(lane, 'running'), 'commits')).toBeNull();
 });
 
-test('a commit whose answer was lost can be repeated', async () => {
+test('A commit whose reply was lost can be repeated', async () => {
   const session = await beginImport(redis, keys, draft('again'));
   session.recipients.add({ number: '+447700900123', values: [] });
   const first = await session.commit(draft('again'));
@@ -59,7 +59,7 @@ test('a commit whose answer was lost can be repeated', async () => {
   expect(await readState(redis, keys, lane, 'again')).toEqual(state);
 });
 
-test('a committed campaign outlives the discarding of its import', async () => {
+test('A committed campaign survives the discarding of its import', async () => {
   const session = await beginImport(redis, keys, draft('kept'));
   session.recipients.add({ number: '+447700900123', values: [] });
   await session.commit(draft('kept'));

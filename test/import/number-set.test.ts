@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { NumberSet } from '../../src/import/number-set.js';
 
-it('tells new numbers from known ones as a Set of strings does, also while it grows', () => {
+it('A number set tells new numbers from known ones as a Set does, also while it grows', () => {
   const digits = fc.oneof(
     fc.integer({ min: 1, max: 3_000 }),
     fc.integer({ min: 1, max: 999_999_999_999_999 }),
@@ -19,12 +19,12 @@ it('tells new numbers from known ones as a Set of strings does, also while it gr
       expect(wrong).toEqual([]);
       expect(compact.size).toBe(plain.size);
     }),
-    // Shrinking thousands of numbers would take longer than anyone waits.
+    // Shrinking thousands of numbers would take too long.
     { numRuns: 20, endOnFailure: true },
   );
 });
 
-it('keeps a hundred thousand neighbouring numbers of 15 digits apart', () => {
+it('A number set keeps a hundred thousand consecutive numbers of 15 digits apart', () => {
   const set = new NumberSet();
   const numbers = Array.from({ length: 100_000 }, (_, i) => `+${999_999_999_900_000 + i}`);
   expect(numbers.filter((number) => !set.add(number))).toEqual([]);
@@ -33,7 +33,7 @@ it('keeps a hundred thousand neighbouring numbers of 15 digits apart', () => {
   expect(set.has('+999999999800000')).toBe(false);
 });
 
-it('refuses what is not a normalised number', () => {
+it('A number set refuses a number that is not normalised', () => {
   const set = new NumberSet();
   expect(() => set.add('07700 900123')).toThrow(RangeError);
   expect(() => set.add('')).toThrow(RangeError);

@@ -9,10 +9,10 @@ import { readCsv } from '../../src/import/csv/read-csv.js';
 import type { Row, Rows } from '../../src/import/rows.js';
 import { ListError } from '../../src/import/rows.js';
 
-/** A first row so long that all of the file behind it comes in chunks, after what is read to find the dialect. */
+/** A first row so long that the rest of the file comes in chunks, after the part that is read to detect the dialect. */
 const LONG = 'x'.repeat(70_000);
 
-/** The bytes in chunks of a size; the first one reaches to the end of the long row, if there is one. */
+/** The bytes in chunks of the given size; the first one reaches to the end of the long row, if there is one. */
 function streamOf(bytes: string | Buffer, chunk = 1 << 16): Readable {
   const whole = Buffer.from(bytes);
   const first = Math.max(chunk, whole.indexOf(LONG) + LONG.length);
@@ -35,7 +35,7 @@ async function read(
   return { columns: list.columns, rows: await all(list) };
 }
 
-/** The message that reading ends with. */
+/** The message of the ListError that reading ends with. */
 async function fault(bytes: string | Buffer, chunk?: number): Promise<string> {
   const error: unknown = await read(bytes, chunk).catch((reason: unknown) => reason);
   if (!(error instanceof ListError)) throw new Error(`no ListError, but ${String(error)}`);
@@ -46,7 +46,7 @@ function good(line: number, ...fields: string[]): Row {
   return { line, fields, fault: null };
 }
 
-describe('the dialects of a list', () => {
+describe('Reading a CSV file', () => {
   const expected = { columns: ['phone', 'name'], rows: [good(2, '07700 900123', "O'Brien & Søn, Århus")] };
 
   it.each([
@@ -54,42 +54,42 @@ describe('the dialects of a list', () => {
     ['semicolons', "phone;name\n07700 900123;O'Brien & Søn, Århus\n"],
     ['tabs', "phone\tname\n07700 900123\tO'Brien & Søn, Århus\n"],
     ['a byte order mark', '\ufeffphone,name\n07700 900123,"O\'Brien & Søn, Århus"\n'],
-    ['line ends of Windows', 'phone,name\r\n07700 900123,"O\'Brien & Søn, Århus"\r\n'],
-    ['line ends of old Macs', 'phone,name\r07700 900123,"O\'Brien & Søn, Århus"\r'],
-    ['no line end at the end', 'phone,name\n07700 900123,"O\'Brien & Søn, Århus"'],
-    ['quoted names with other delimiters in them', '"phone";"name"\n07700 900123;"O\'Brien & Søn, Århus"\n'],
-    ['spaces around the names', ' phone , name\n07700 900123,"O\'Brien & Søn, Århus"\n'],
-  ])('may be %s', async (_name, bytes) => {
+    ['line ends of Windows (CRLF)', 'phone,name\r\n07700 900123,"O\'Brien & Søn, Århus"\r\n'],
+    ['line ends of old Macs (CR)', 'phone,name\r07700 900123,"O\'Brien & Søn, Århus"\r'],
+    ['a last line without a line end', 'phone,name\n07700 900123,"O\'Brien & Søn, Århus"'],
+    ['quoted column names with semicolons', '"phone";"name"\n07700 900123;"O\'Brien & Søn, Århus"\n'],
+    ['spaces around the column names', ' phone , name\n07700 900123,"O\'Brien & Søn, Århus"\n'],
+  ])('accepts %s', async (_name, bytes) => {
     expect(await read(bytes)).toEqual(expected);
   });
 
-  it('are told by the header alone, outside its quotes', async () => {
+  it('detects the delimiter from the header alone, outside its quotes', async () => {
     expect((await read('"a,b,c";d\n1;2\n')).columns).toEqual(['a,b,c', 'd']);
     expect((await read('"say ""a,b,c""";d\n1;2\n')).columns).toEqual(['say "a,b,c"', 'd']);
     expect((await read('size (");a,b;c\n1;2;3\n')).columns).toEqual(['size (")', 'a,b', 'c']);
     expect((await read('phone\n1,2\n')).rows[0]?.fault).toContain('has 2 fields');
   });
 
-  it("are told by Excel's sep line, if there is one", async () => {
+  it("takes the delimiter from Excel's sep line, if there is one", async () => {
     expect(await read('\ufeffsep=;\r\nphone;a,b,c,d\r\n1;2\r\n')).toEqual({
       columns: ['phone', 'a,b,c,d'],
       rows: [good(3, '1', '2')],
     });
   });
 
-  it('keep emoji, doubled quotes, line breaks and spaces of a field as they are', async () => {
+  it('keeps emoji, doubled quotes, line breaks, and spaces of a field as they are', async () => {
     expect((await read('a,b\n" x ","He said ""hi"" 🎉\r\nbye"\n  y,z  \n')).rows).toEqual([
       good(2, ' x ', 'He said "hi" 🎉\r\nbye'),
       good(4, '  y', 'z  '),
     ]);
   });
 
-  it('take a quote within a field for itself', async () => {
+  it('keeps a quote inside an unquoted field', async () => {
     expect((await read('a,b\n12" pizza,x\n')).rows).toEqual([good(2, '12" pizza', 'x')]);
   });
 });
 
-describe('the lines of rows', () => {
+describe('The line numbers of rows', () => {
   it('are those of the file, whatever blank lines and line breaks come before', async () => {
     const bytes = '\n\na,b\r\n\r\n1,2\n"x\ny\r\nz",3\n,\n  \n4,5\r\n\n6,7';
     expect((await read(bytes)).rows.map((row) => [row.line, row.fields.at(-1)])).toEqual([
@@ -100,7 +100,7 @@ describe('the lines of rows', () => {
     ]);
   });
 
-  it('are right for any table, in any dialect, cut into any chunks', async () => {
+  it('are right for any table, in any dialect, in chunks of any size', async () => {
     const field = fc.string({ unit: 'grapheme', maxLength: 8 }).map((text) => text.replaceAll('\ufeff', ''));
     const special = fc.constantFrom(
       '',
@@ -144,7 +144,7 @@ describe('the lines of rows', () => {
     );
   });
 
-  it('go on over the borders of batches', async () => {
+  it('continue from batch to batch', async () => {
     const rows = Array.from({ length: 2_500 }, (_, i) => `${i},x`);
     const list = await readCsv(streamOf(`a,b\n${rows.join('\n')}\n`));
     const sizes: number[] = [];
@@ -158,8 +158,8 @@ describe('the lines of rows', () => {
   });
 });
 
-describe('a bad row', () => {
-  it('has too few or too many fields, and its neighbours are none the worse', async () => {
+describe('A row with a fault', () => {
+  it('has too few or too many fields, and does not affect its neighbours', async () => {
     expect((await read('a,b\n1\n2,3\n4,5,6\n')).rows).toEqual([
       { line: 2, fields: ['1'], fault: 'has 1 field, but the header has 2' },
       good(3, '2', '3'),
@@ -172,7 +172,7 @@ describe('a bad row', () => {
   });
 });
 
-describe('a file that is refused', () => {
+describe('A file is refused if it', () => {
   it.each([
     ['is empty', '', 'The file is empty. It needs a header line and at least one row.'],
     ['holds blank lines only', '\n\n  \n', 'The file is empty. It needs a header line and at least one row.'],
@@ -201,19 +201,19 @@ describe('a file that is refused', () => {
     expect(await fault(bytes)).toBe(message);
   });
 
-  it('has an unclosed quote, and is not read on to the end', async () => {
-    let given = 0;
+  it('has an unclosed quote, without being read to the end', async () => {
+    let chunks = 0;
     const long = Readable.from(
       (function* () {
         yield Buffer.from('a,b\n1,"');
-        for (; ; given++) yield Buffer.from('x\n'.repeat(50_000));
+        for (; ; chunks++) yield Buffer.from('x\n'.repeat(50_000));
       })(),
     );
     await expect(readCsv(long)).rejects.toThrow('Line 2: a quoted field is never closed');
-    expect(given).toBeLessThan(100);
+    expect(chunks).toBeLessThan(100);
   });
 
-  it('is not UTF-8, and the line is named', async () => {
+  it('is not UTF-8, and the error names the line', async () => {
     const latin1 = Buffer.from('name\nAnna\n"two\nlines"\nSøren\nÅse\n', 'latin1');
     const message = 'Line 5 is not valid UTF-8. Save the file as "CSV UTF-8" and try again.';
     for (const chunk of [1, 2, 7, 1000]) {
@@ -228,14 +228,14 @@ describe('a file that is refused', () => {
     expect(await fault(Buffer.from('name\nSø').subarray(0, -1))).toContain('Line 2 is not valid');
   });
 
-  // Such files have zero bytes soon after their beginning, as UTF-16 has.
+  // Such files contain zero bytes near their start, as UTF-16 does.
   it.each([
     ['a workbook', 'UEsDBBQABgAIAAAAIQA=', 'This is an Excel workbook'],
-    ['a workbook of old', '0M8R4KGxGuEAAAAAAAAAAA==', 'This is an Excel workbook'],
-    ['packed', 'H4sIAAAAAAAAA0vLBAA=', 'This file is compressed with gzip. Decompress it'],
+    ['an old workbook', '0M8R4KGxGuEAAAAAAAAAAA==', 'This is an Excel workbook'],
+    ['compressed with gzip', 'H4sIAAAAAAAAA0vLBAA=', 'This file is compressed with gzip. Decompress it'],
     ['a PDF', Buffer.from('%PDF-1.7\n\0').toString('base64'), 'This is a PDF'],
-  ])('is %s', async (_what, bytes, says) => {
-    expect(await fault(Buffer.from(bytes, 'base64'))).toContain(says);
+  ])('is %s', async (_what, bytes, message) => {
+    expect(await fault(Buffer.from(bytes, 'base64'))).toContain(message);
   });
 
   it.each(['utf16le', 'utf16be'] as const)('is %s', async (encoding) => {
@@ -246,7 +246,7 @@ describe('a file that is refused', () => {
   });
 });
 
-describe('a file on disk', () => {
+describe('A file on disk', () => {
   let folder = '';
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'volley-rows-'));
@@ -259,18 +259,18 @@ describe('a file on disk', () => {
     expect(await all(await readCsv(path))).toEqual([good(2, '+4520123456', 'Åse')]);
   });
 
-  it('is no folder', async () => {
+  it('must not be a folder', async () => {
     await expect(readCsv(folder)).rejects.toThrow(
       `${folder} is a folder. Give the path of the CSV file itself.`,
     );
   });
 
-  it('is missed by name', async () => {
+  it('is named in the error if it does not exist', async () => {
     const path = join(folder, 'nowhere.csv');
     await expect(readCsv(path)).rejects.toThrow(`There is no file ${path}.`);
   });
 
-  it('is closed when its reader leaves early, and when nobody reads it', async () => {
+  it('is closed if the reader leaves early, and if it is never read', async () => {
     const path = join(folder, 'long.csv');
     await writeFile(path, `a,b\n${'1,2\n'.repeat(200_000)}`);
     const left = createReadStream(path);

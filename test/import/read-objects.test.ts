@@ -3,7 +3,7 @@ import { compileTemplate } from '../../src/campaign/template.js';
 import { checkRows } from '../../src/import/check-rows.js';
 import { type RecipientInput, rowsOfObjects } from '../../src/import/read-objects.js';
 
-test('what an object inherits is no value of it, and null is none either', async () => {
+test('Inherited properties of an object and null are not values', async () => {
   const recipients: RecipientInput[] = [
     { to: '+447700900123', toString: 'Anna', constructor: 7, name: null },
     { to: '+447700900124' },
@@ -20,16 +20,16 @@ test('what an object inherits is no value of it, and null is none either', async
 
 test.each([
   [
-    'a number of more digits than it keeps',
+    'a number with more digits than JavaScript keeps',
     12_345_678_901_234_567_000,
     /^is the number 12345678901234567000,/,
   ],
-  ['a number in powers of ten', 1e21, /^is the number 1e\+21,/],
-  ['a number near nothing', 1e-7, /^is the number 1e-7,/],
-  ['what is no number', Number.NaN, /^is the number NaN,/],
-  ['half of a pair', 'A\ud83d', /^contains half of a surrogate pair/],
+  ['a number in scientific notation', 1e21, /^is the number 1e\+21,/],
+  ['a tiny number', 1e-7, /^is the number 1e-7,/],
+  ['not a number', Number.NaN, /^is the number NaN,/],
+  ['half of a surrogate pair', 'A\ud83d', /^contains half of a surrogate pair/],
 ])(
-  'a value that would reach its owner as another is a bad row where the text uses it: %s',
+  'A row is invalid if the message uses a value that would change on the way: %s',
   async (_what, code, reason) => {
     const recipients = [
       { to: '+447700900123', code: 1 },
@@ -53,7 +53,7 @@ test.each([
   },
 );
 
-test('whoever goes through a long list lets others have their turn', async () => {
+test('Reading a long array lets other work of the process run', async () => {
   let turns = 0;
   const count = (): void => {
     turns += 1;

@@ -26,7 +26,7 @@ function receiving(capacity = { left: 10_000 }) {
     CALLBACK_SECURITY_TOKEN: 'a-token-of-some-length',
     HOURLY_QUOTA: '10000',
   });
-  const { deps, keys, told } = fixture;
+  const { deps, keys, emitted: told } = fixture;
   const lane = deps.lanes.get('default');
   if (lane === undefined) throw new Error('no lane');
   let looks = 0;

@@ -29,7 +29,11 @@ async function asked(
   meanwhile: (lane: Lane, send: (text: string) => Promise<string>) => Promise<unknown> = async () => {},
 ) {
   fixtures += 1;
-  const { deps, keys, told } = importFixture(redis, `${prefix}-${fixtures}`, {
+  const {
+    deps,
+    keys,
+    emitted: told,
+  } = importFixture(redis, `${prefix}-${fixtures}`, {
     CALLBACK_URL: 'https://volley.example/in',
     CALLBACK_SECURITY_TOKEN: 'a-token-of-some-length',
     MAX_RECIPIENTS_PER_REQUEST: '2',

@@ -31,8 +31,8 @@ function shared(count: number, first = 447_700_900_000): StoredRecipient[] {
   return Array.from({ length: count }, (_, at) => ({ number: `+${first + at * 7_919}`, values: [] }));
 }
 
-describe('a slice', () => {
-  test('comes out as it went in, whatever numbers and values it holds', () => {
+describe('A slice', () => {
+  test('is unpacked as it was packed, whatever numbers and values it holds', () => {
     fc.assert(
       fc.property(slice, (recipients) => {
         const blob = packSlice(recipients);
@@ -42,13 +42,13 @@ describe('a slice', () => {
     );
   });
 
-  test('keeps the longest and the shortest numbers beside each other', () => {
+  test('can hold the longest and the shortest numbers next to each other', () => {
     const numbers = ['+999999999999999', '+1', '+999999999999998', '+2', '+100000000000000'];
     const recipients = numbers.map((each) => ({ number: each, values: [] }));
     expect(unpackSlice(packSlice(recipients))).toEqual(recipients);
   });
 
-  test('of a shared text takes at most 5 bytes a recipient where numbers of one country come in no order', () => {
+  test('of a shared message takes at most 5 bytes per recipient if the numbers are of one country, in any order', () => {
     const recipients = Array.from({ length: SLICE }, (_, at) => ({
       number: `+4477${10_000_000 + ((at * 7_654_321) % 10_000_000)}`,
       values: [],
@@ -56,7 +56,7 @@ describe('a slice', () => {
     expect(packSlice(recipients).length).toBeLessThanOrEqual(5 * SLICE);
   });
 
-  test('is refused with nobody in it, with too many, and with unequal values', () => {
+  test('cannot be packed without recipients, with too many, or with unequal numbers of values', () => {
     expect(() => packSlice([])).toThrow(RangeError);
     expect(() => packSlice(shared(SLICE + 1))).toThrow(RangeError);
     const unequal = [
@@ -66,13 +66,13 @@ describe('a slice', () => {
     expect(() => packSlice(unequal)).toThrow(RangeError);
   });
 
-  test('that is cut short is not taken for a smaller one', () => {
+  test('that is cut short is not read as a smaller one', () => {
     const blob = packSlice(shared(10));
     expect(() => unpackSlice(blob.subarray(0, blob.length - 1))).toThrow('cut short');
   });
 });
 
-describe('a reader', () => {
+describe('A slice reader', () => {
   async function stored(campaign: string, count: number): Promise<StoredRecipient[]> {
     const all = shared(count);
     for (let first = 0; first < count; first += SLICE) {
@@ -97,14 +97,14 @@ describe('a reader', () => {
     }
   });
 
-  test('refuses a range that there is not', async () => {
+  test('refuses a range that is not stored', async () => {
     await stored('short', 300);
     const reader = sliceReader(redis, keys, 'main');
     await expect(reader.recipients('short', 299, 2)).rejects.toThrow('expected 2 recipients');
     await expect(reader.recipients('short', 512, 1)).rejects.toThrow('there is no slice 2');
   });
 
-  test('asks Redis once for a slice, however many batches are read of it at a time', async () => {
+  test('reads a slice from Redis once for all its batches', async () => {
     const all = await stored('once', SLICE);
     const reader = sliceReader(redis, keys, 'main');
     const first = await Promise.all([reader.recipients('once', 0, 1), reader.recipients('once', 1, 1)]);
@@ -113,7 +113,7 @@ describe('a reader', () => {
     expect(await reader.recipients('once', 2, 1)).toEqual(all.slice(2, 3));
   });
 
-  test('lets go of what was not used for longest, and asks again after a failure', async () => {
+  test('evicts the least recently used slice, and reads again after a failure', async () => {
     const all = await stored('many', 70 * SLICE);
     const reader = sliceReader(redis, keys, 'main');
     for (let at = 0; at < 70; at++) await reader.recipients('many', at * SLICE, 1);

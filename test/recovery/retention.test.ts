@@ -10,7 +10,7 @@ const { prefix, redis } = testRedis('retention');
 const { deps, keys, lane } = importFixture(redis, prefix);
 const RECIPIENTS = 1_000;
 
-/** A campaign with all that one can have. */
+/** A campaign with every kind of data that campaigns have. */
 async function campaign(message: string): Promise<string> {
   const recipients = Array.from({ length: RECIPIENTS }, (_, at) => ({ to: mobile(at) }));
   await deps.suppression.add([mobile(RECIPIENTS - 1)]);
@@ -30,7 +30,7 @@ async function end(id: string): Promise<void> {
   await redis.zadd(keys.lane(lane, 'ended'), 5, id);
 }
 
-test('of a campaign that has ended nothing is left, and others are not touched', async () => {
+test('Removing an ended campaign leaves nothing of it, and does not touch other campaigns', async () => {
   const [id, other] = [await campaign('Removed'), await campaign('Kept')];
   await end(id);
   const kept = (await keysOf(redis, prefix)).filter((key) => key.includes(other)).length;
@@ -48,7 +48,7 @@ test('of a campaign that has ended nothing is left, and others are not touched',
   await removeCampaign(redis, keys, lane, id);
 });
 
-test('a campaign that has not ended is left alone', async () => {
+test('A campaign that has not ended is not removed', async () => {
   const id = await campaign('Open');
   const before = await keysOf(redis, prefix);
   await removeCampaign(redis, keys, lane, id);
@@ -56,10 +56,10 @@ test('a campaign that has not ended is left alone', async () => {
   expect(await readMeta(redis, keys, lane, id)).not.toBeNull();
 });
 
-test('a removal that broke off is taken up again', async () => {
+test('A removal that was interrupted can be continued', async () => {
   const id = await campaign('Broken off');
   await end(id);
-  // As it stands when the index, the reservations and the data are gone, and what the sweep goes by is not.
+  // The index entry and the data are gone; the state and the entry that the sweep reads are not.
   await redis.zrem(keys.campaigns, `${id} ${lane}`);
   await redis.unlink(keys.lane(lane, `campaign:${id}`));
   await removeCampaign(redis, keys, lane, id);

@@ -20,7 +20,7 @@ const amount = z.number();
 const inState = perName(RECIPIENT_STATES, () => count);
 
 /** The number of recipients in total and in each state. The states add up to the total. */
-export const recipientCounts = z.object({ total: count, ...inState }).readonly();
+const recipientCounts = z.object({ total: count, ...inState }).readonly();
 /** See {@link recipientCounts}. */
 export type RecipientCounts = z.output<typeof recipientCounts>;
 

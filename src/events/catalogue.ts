@@ -189,9 +189,10 @@ export const CATALOGUE = {
   ),
   'recipient.contradicted': entry(
     'warn',
-    { lane: id, campaign: id, recipient: phone, kept: id, ignored: id },
+    // `position`: of the recipient in the list, starting at 1.
+    { lane: id, campaign: id, position: number, kept: id, ignored: id },
     (e) =>
-      `campaign ${e.campaign}: ${e.recipient} stays ${e.kept}; ignoring a later report that says ${e.ignored}`,
+      `campaign ${e.campaign}: recipient ${e.position} of the list stays ${e.kept}; ignoring a later report that says ${e.ignored}`,
   ),
   'claim.overdue': entry(
     'warn',

@@ -11,7 +11,7 @@ export interface LogDestination {
 }
 
 /** How the log is written. */
-export interface LogOptions {
+interface LogOptions {
   level: LogLevel;
   /** `json` for programs; `lines` for people: only time, level, and message. */
   format: 'json' | 'lines';

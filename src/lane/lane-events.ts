@@ -63,7 +63,7 @@ export function toEvents(lane: string, event: ScriptEvent): VolleyEvent[] {
           type: 'recipient.contradicted',
           lane,
           campaign: event.campaign,
-          recipient: `no. ${event.ordinal + 1}`,
+          position: event.ordinal + 1,
           kept: event.kept,
           ignored: event.ignored,
         },

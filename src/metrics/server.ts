@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { createMetrics, type Metrics, type MetricsSource } from './metrics.js';
 
 /** Options of {@link serveMetrics}. */
-export interface ServeMetricsOptions {
+interface ServeMetricsOptions {
   readonly host: string;
   /** 0 selects a free port. */
   readonly port: number;

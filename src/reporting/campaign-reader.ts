@@ -12,14 +12,14 @@ import { inBatches } from './in-batches.js';
 import { campaignStatus } from './status.js';
 
 /** Which campaigns {@link CampaignReader.list} returns. */
-export interface ListOptions {
+interface ListOptions {
   readonly state?: CampaignState | undefined;
   /** Default 50. */
   readonly limit?: number | undefined;
 }
 
 /** Which campaigns {@link CampaignReader.page} returns. */
-export interface PageOptions extends ListOptions {
+interface PageOptions extends ListOptions {
   /** Only campaigns of these lanes; default all. */
   readonly lanes?: readonly string[] | undefined;
   /** `next` of the page before. */
@@ -27,13 +27,13 @@ export interface PageOptions extends ListOptions {
 }
 
 /** Some campaigns; `next` is the `after` of the next page, null on the last one. */
-export interface CampaignPage {
+interface CampaignPage {
   readonly campaigns: CampaignStatus[];
   readonly next: string | null;
 }
 
 /** Options of {@link CampaignReader.finished}. */
-export interface WaitOptions {
+interface WaitOptions {
   readonly signal?: AbortSignal | undefined;
   /** Called with every status that was read. */
   readonly onProgress?: ((status: CampaignStatus) => void) | undefined;
@@ -56,7 +56,7 @@ export interface CampaignReader {
 }
 
 /** What {@link createCampaignReader} needs. */
-export interface CampaignReaderOptions {
+interface CampaignReaderOptions {
   readonly redis: Redis;
   readonly keys: Keys;
   readonly lanes: ReadonlyMap<string, Lane>;

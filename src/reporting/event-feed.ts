@@ -40,7 +40,7 @@ export type FeedItem =
   | { readonly kind: 'event'; readonly id: string; readonly at: string; readonly event: BroadcastEvent };
 
 /** Options of {@link EventFollower.follow}. */
-export interface FollowOptions {
+interface FollowOptions {
   /** The id of the last event that you have received; default: the newest event. */
   readonly after?: string | undefined;
   readonly signal?: AbortSignal | undefined;
@@ -57,7 +57,7 @@ export interface EventFollower {
 }
 
 /** The feed of events, for any number of followers over one connection. */
-export interface EventFeed extends EventFollower {
+interface EventFeed extends EventFollower {
   /** Appends an event for all followers. Never throws: an event that cannot be stored is lost; the status remains. */
   publish(event: VolleyEvent): void;
   /** Ends all followers, and resolves when published events are stored or cannot be stored. */
@@ -65,7 +65,7 @@ export interface EventFeed extends EventFollower {
 }
 
 /** What {@link createEventFeed} needs. */
-export interface FeedOptions {
+interface FeedOptions {
   readonly log: EventLog;
   /** Opens the connection that waits for events, when the first follower arrives. */
   connect(): Redis;

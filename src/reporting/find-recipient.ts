@@ -10,7 +10,7 @@ import { recipientReader } from './recipient-reader.js';
 import { reportRow, suppressedRow } from './report.js';
 
 /** Where and how to search for a number. */
-export interface FindOptions {
+interface FindOptions {
   /** Country of a number in national format; default `DEFAULT_COUNTRY`. */
   readonly country?: string | undefined;
   /** Only campaigns of these lanes; default all. */
@@ -28,7 +28,7 @@ export interface RecipientFinder {
 }
 
 /** What {@link findRecipients} needs. */
-export interface FindDeps {
+interface FindDeps {
   readonly redis: Redis;
   readonly keys: Keys;
   readonly config: Pick<LocalConfig, 'defaultCountry'>;

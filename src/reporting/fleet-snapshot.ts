@@ -24,7 +24,7 @@ import { laneStatus } from './status.js';
  */
 export const PAUSE_CAUSES = ['throttled', 'unreachable', 'recovery', 'operator', 'stopped'] as const;
 /** See {@link PAUSE_CAUSES}. */
-export type PauseCause = (typeof PAUSE_CAUSES)[number];
+type PauseCause = (typeof PAUSE_CAUSES)[number];
 
 /** The status of a lane and the totals of its campaigns. */
 export interface LaneSnapshot extends CampaignCounts {
@@ -37,7 +37,7 @@ export interface LaneSnapshot extends CampaignCounts {
 }
 
 /** The state of a lane's notifications. */
-export interface NotificationSnapshot {
+interface NotificationSnapshot {
   /** The subscription at the last check; null before the first check. */
   readonly subscription: SubscriptionState | null;
   /** Time since the last notification; null before the first one. */
@@ -66,7 +66,7 @@ export interface FleetReader {
 }
 
 /** What {@link createFleetReader} needs. */
-export interface FleetReaderOptions {
+interface FleetReaderOptions {
   readonly redis: Redis;
   readonly keys: Keys;
   readonly lanes: ReadonlyMap<string, Lane>;

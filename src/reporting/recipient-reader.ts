@@ -29,7 +29,7 @@ export interface OrdinalRecord {
 }
 
 /** The wanted recipients of a range of ordinals, and the ordinal after the range. */
-export interface Chunk {
+interface Chunk {
   readonly records: readonly OrdinalRecord[];
   readonly next: number;
 }

@@ -9,7 +9,7 @@ import { type OrdinalRecord, recipientReader } from './recipient-reader.js';
 import { parseReportedStatus } from './reported-status.js';
 
 /** Which recipients a report contains. */
-export interface ReportOptions {
+interface ReportOptions {
   /** Only recipients with this status, in any spelling that `parseReportedStatus` accepts; default all. */
   readonly status?: string | undefined;
 }

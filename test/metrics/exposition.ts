@@ -24,7 +24,7 @@ export function readExposition(page: string): Exposed[] {
   for (const line of page.split('\n').filter((text) => text !== '')) {
     const [, kind, of, rest] = /^# (HELP|TYPE) (\w+) (.*)$/.exec(line) ?? [];
     if (kind === 'HELP' && of !== undefined && rest !== undefined) {
-      if (metrics.has(of)) throw new Error(`told twice: ${of}`);
+      if (metrics.has(of)) throw new Error(`metric appears twice: ${of}`);
       metrics.set(of, { name: of, type: '', help: rest, samples: [] });
     } else if (kind === 'TYPE' && of !== undefined && rest !== undefined) {
       metricOf(of).type = rest;

@@ -31,9 +31,9 @@ export function faultsOf(query: string, metrics: readonly Documented[]): string[
       continue;
     }
     for (const label of metric.labels) labels.add(label);
-    const asked = [...matchers.matchAll(/(\w+)\s*[=!]/g)].map(([, label = '']) => label);
+    const used = [...matchers.matchAll(/(\w+)\s*[=!]/g)].map(([, label = '']) => label);
     const own = [...metric.labels, ...OF_PROMETHEUS];
-    faults.push(...asked.filter((label) => !own.includes(label)).map((label) => `${name} has no ${label}`));
+    faults.push(...used.filter((label) => !own.includes(label)).map((label) => `${name} has no ${label}`));
   }
   const grouped = [...bare.matchAll(/\b(?:by|on|group_left)\s*\(([^)]*)\)/g)].flatMap(([, list = '']) =>
     list.split(',').map((label) => label.trim()),

@@ -178,7 +178,7 @@ test('A number is found in every campaign that has it, newest first, even where 
     }),
   ]);
   for await (const each of findRecipients(deps, mobile(9_999))) expect.unreachable(each.campaign);
-  await expect(findRecipients(deps, 'nobody').next()).rejects.toBeInstanceOf(InputError);
+  await expect(findRecipients(deps, 'not a number').next()).rejects.toBeInstanceOf(InputError);
 });
 
 const allOf = async (found: AsyncIterable<FoundRecipient>): Promise<string[]> => {
@@ -216,19 +216,19 @@ test('A search ends when its signal fires', async () => {
 
 test('Suppressed numbers are read with the given country, and an error names the position of the number', async () => {
   const config = { ...deps.config, defaultCountry: undefined };
-  const desk = openSuppressionList({ config, suppression: deps.suppression });
+  const list = openSuppressionList({ config, suppression: deps.suppression });
   const national = mobile(2_200).replace('+44', '0');
-  await expect(desk.add([mobile(2_201), national])).rejects.toMatchObject({
+  await expect(list.add([mobile(2_201), national])).rejects.toMatchObject({
     field: 'numbers/1',
     message: expect.stringMatching(/^number 2: "0\d+" has no calling code/),
   });
-  expect(await desk.add([mobile(2_201), national], { country: 'GB' })).toBe(2);
-  await expect(desk.remove([national], { country: 'ZZ' })).rejects.toMatchObject({ field: 'country' });
-  expect(await desk.remove([mobile(2_201), national], { country: 'GB' })).toBe(2);
+  expect(await list.add([mobile(2_201), national], { country: 'GB' })).toBe(2);
+  await expect(list.remove([national], { country: 'ZZ' })).rejects.toMatchObject({ field: 'country' });
+  expect(await list.remove([mobile(2_201), national], { country: 'GB' })).toBe(2);
 });
 
 test('Reading many numbers does not block the event loop', async () => {
-  const desk = openSuppressionList({ config: deps.config, suppression: deps.suppression });
+  const list = openSuppressionList({ config: deps.config, suppression: deps.suppression });
   let turns = 0;
   const count = (): void => {
     turns += 1;
@@ -237,7 +237,7 @@ test('Reading many numbers does not block the event loop', async () => {
   let ticking = setImmediate(count);
   const numbers = Array.from({ length: 20_000 }, (_, at) => mobile(at));
   // The last one is invalid, so that nothing is written and the call waits for nothing else.
-  await expect(desk.add([...numbers, 'none'])).rejects.toMatchObject({ field: 'numbers/20000' });
+  await expect(list.add([...numbers, 'none'])).rejects.toMatchObject({ field: 'numbers/20000' });
   clearImmediate(ticking);
   expect(turns).toBeGreaterThanOrEqual(19);
 });

@@ -1,13 +1,13 @@
-// A shop tells its customers that their orders can be fetched, and keeps for each order what became of the text.
+// A shop texts its customers that their orders are ready, and stores the delivery status of each message.
 //
-//   npx volley up --simulator                                # in another terminal; no text is sent
+//   npx volley up --simulator                                # in another terminal; sends no real messages
 //   export VOLLEY_KEY=$(npx volley keys create --name shop --scope send,read)
-//   node examples/platform/app.js                            # VOLLEY_URL: where the API is, default this machine
+//   node examples/platform/app.js                            # VOLLEY_URL: the address of the API, default this machine
 //
-// In a folder of its own it needs `npm install` first.
+// If you copy it to a folder of its own, run `npm install` there first.
 //
-// It may be killed at any moment and started again: the campaign is not made twice, because it is asked for with the
-// same Idempotency-Key; and no event is missed, because the id of the last one is kept together with what it changed.
+// You can kill it at any time and start it again. The campaign is not created twice, because every attempt uses the same
+// Idempotency-Key. No event is missed, because the id of the last event is saved together with its effect.
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { connectVolley } from './volley.js';
 
@@ -18,48 +18,48 @@ const volley = connectVolley(VOLLEY_URL, VOLLEY_KEY);
 const orders = JSON.parse(await readFile(new URL('./orders.json', import.meta.url), 'utf8'));
 const shop = await load();
 
-// The orders of a day are one campaign. The key is the day's, so that the day cannot have two.
+// One campaign a day: the idempotency key contains the date.
 if (shop.campaign === undefined) {
   const { id, existing } = await volley.createCampaign(
     {
-      name: 'ready to fetch',
+      name: 'orders ready',
       sender: 'SHOP',
       message: 'Hi {{name}}, order {{order}} is on shelf {{shelf}}.',
       recipients: orders.map(({ phone, ...order }) => ({ to: phone, ...order })),
     },
     'ready-2030-05-01',
   );
-  console.log(`campaign ${id} ${existing ? 'was there already' : 'made'}`);
+  console.log(`campaign ${id} ${existing ? 'exists already' : 'created'}`);
   shop.campaign = id;
   await save();
 }
 
-if (!shop.isOver) {
+if (!shop.isCompleted) {
   for await (const { id, type, campaign } of volley.events(shop.lastEvent)) {
-    // What Volley does not keep any more is not told; how the campaign stands says it all the same.
-    if (type === 'gap') shop.isOver = (await volley.campaign(shop.campaign)).endedAt !== null;
-    if (type === 'campaign.completed' && campaign === shop.campaign) shop.isOver = true;
+    // After a gap, events are missing, but the status of the campaign is always correct.
+    if (type === 'gap') shop.isCompleted = (await volley.campaign(shop.campaign)).endedAt !== null;
+    if (type === 'campaign.completed' && campaign === shop.campaign) shop.isCompleted = true;
     shop.lastEvent = id;
     await save();
     if (campaign === shop.campaign) console.log(type);
-    if (shop.isOver) break;
+    if (shop.isCompleted) break;
   }
 }
 
 for await (const { recipient, status } of volley.report(shop.campaign)) {
   const order = orders.find(({ phone }) => phone.replaceAll(' ', '') === recipient);
-  shop.told[order.order] = status;
+  shop.statuses[order.order] = status;
 }
 await save();
-console.log(JSON.stringify(shop.told));
+console.log(JSON.stringify(shop.statuses));
 
-/** `0-0` comes before every event: at first it hears of everything that is kept. */
+/** A new shop starts with the id `0-0`, before all stored events. */
 async function load() {
-  const text = await readFile(SHOP_FILE, 'utf8').catch(() => '{"lastEvent":"0-0","told":{}}');
+  const text = await readFile(SHOP_FILE, 'utf8').catch(() => '{"lastEvent":"0-0","statuses":{}}');
   return JSON.parse(text);
 }
 
-/** Whole or not at all: a kill in the middle leaves what was there before. */
+/** Replaces the file in one step, so a kill leaves either the old or the new content. */
 async function save() {
   await writeFile(`${SHOP_FILE}.new`, JSON.stringify(shop));
   await rename(`${SHOP_FILE}.new`, SHOP_FILE);

@@ -53,7 +53,7 @@ test('examples/library reminds of appointments, once, and says who is to be call
   expect((await simulator.summary()).recipients).toBe(4);
 });
 
-test('examples/platform enqueues over HTTP and follows the events; killed in the middle it goes on', {
+test('examples/platform creates a campaign over HTTP, follows its events, and continues after a kill', {
   timeout: 90_000,
 }, async () => {
   const simulator = await startService({ latency: 1_500 });
@@ -80,33 +80,33 @@ test('examples/platform enqueues over HTTP and follows the events; killed in the
   };
 
   const first = startShop(environment);
-  await first.says(/^campaign \w+ made$/);
+  await first.says(/^campaign \w+ created$/);
   await first.says(/^campaign\.launched$/);
   first.kill();
   await first.ended;
   const kept = JSON.parse(await readFile(environment.SHOP_FILE, 'utf8'));
-  expect(kept).toMatchObject({ told: {}, lastEvent: expect.stringMatching(/^[1-9]\d+-\d+$/) });
+  expect(kept).toMatchObject({ statuses: {}, lastEvent: expect.stringMatching(/^[1-9]\d+-\d+$/) });
 
   const second = startShop(environment);
   expect(await second.ended).toBe(0);
-  // What it had heard before it was killed is not told again.
+  // Events from before the kill are not received again.
   expect(second.lines).toEqual([
     'campaign.completed',
     JSON.stringify({
-      10041: 'DeliveredToTerminal',
-      10042: 'DeliveredToTerminal',
-      10043: 'DeliveredToTerminal',
+      10041: 'deliveredToTerminal',
+      10042: 'deliveredToTerminal',
+      10043: 'deliveredToTerminal',
     }),
   ]);
-  // One that has forgotten everything asks for the same campaign, and gets it.
+  // A shop without its file requests the same campaign and receives the existing one.
   const third = startShop({ ...environment, SHOP_FILE: join(folder, 'another.json') });
   expect(await third.ended).toBe(0);
-  expect(third.lines[0]).toBe(`campaign ${kept.campaign} was there already`);
+  expect(third.lines[0]).toBe(`campaign ${kept.campaign} exists already`);
   expect(third.lines.slice(-2)).toEqual(second.lines);
   expect((await simulator.summary()).recipients).toBe(3);
 });
 
-/** Where the API listens, as it says in its log. */
+/** The address of the API, from its log. */
 async function listening(log: readonly string[]): Promise<string> {
   let address: string | undefined;
   await expect
@@ -122,7 +122,7 @@ async function listening(log: readonly string[]): Promise<string> {
   return address;
 }
 
-/** The example as a process, and what it says line by line. */
+/** Starts the example as a process and reads its output line by line. */
 function startShop(environment: Record<string, string>) {
   const child = spawn(process.execPath, [resolve('examples/platform/app.js')], {
     env: { PATH, HOME, ...environment },

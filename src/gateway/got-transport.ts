@@ -5,10 +5,11 @@ import { TLSSocket } from 'node:tls';
 import { got, Options, type PlainResponse, type Request } from 'got';
 import { AbortedError, type Exchange, exchangeOf, LateError, OverdueError } from './exchange.js';
 
-/** One HTTP request, ready to be written. Header names in lower case; `body` already serialised. */
-export interface HttpRequest {
+/** One HTTP request. Header names in lower case; `body` already serialised. */
+interface HttpRequest {
   readonly method: 'GET' | 'POST' | 'DELETE';
-  readonly url: string;
+  /** Follows the base URL; begins with a slash. */
+  readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
   readonly signal?: AbortSignal | undefined;
@@ -16,24 +17,26 @@ export interface HttpRequest {
   readonly notAfter?: number;
 }
 
-/** Puts each request on the wire at most once and says how it ended; `exchange` never throws. */
+/** Puts each request on the wire at most once and returns how it ended; `exchange` never throws. */
 export interface Transport {
   exchange(request: HttpRequest): Promise<Exchange>;
-  /** Closes the idle connections; those of requests under way follow within seconds of their end. */
+  /** Closes the idle connections; those of requests in flight close within seconds after they end. */
   close(): void;
 }
 
-/** How long a request may take, and how many at a time. */
+/** Where requests go, how long they may take, and how many run at a time. */
 export interface TransportSettings {
-  /** From the start of a request to the last byte of its reply, in milliseconds. */
+  /** Without a trailing slash. */
+  readonly baseUrl: string;
+  /** From the start of a request to the last byte of its response, in milliseconds. */
   readonly timeoutMs: number;
-  /** Connections at a time; more requests than that wait for one. */
-  readonly maxSockets: number;
+  /** Connections at a time; more requests than that wait for one. Default: unlimited. */
+  readonly maxSockets?: number;
 }
 
 /**
- * An idle connection is closed after 3 s, before a server would (Node's own closes after 5 s, most later): a request
- * that is written while the other side closes ends without an answer, and nobody knows whether it was read.
+ * Idle connections are closed after 3 s, before a server closes them (Node's own after 5 s, most later): a request written while
+ * the other side closes ends without a response, and its outcome is unknown.
  */
 const IDLE_MS = 3000;
 
@@ -45,15 +48,20 @@ const HEADERS = {
 };
 
 /**
- * HTTP by got, with everything switched off that could put a request on the wire a second time or on another host.
+ * Sends HTTP requests with got. Everything that could put a request on the wire a second time or on another host is disabled.
  *
- * It costs some two thirds of a plain `got.post(url, { json }).json()`: got copies one prepared Options instead of
- * merging and checking those of each call; it answers with a stream, without a promise's events around it, which also
- * leaves its retries no one to ask; and Node is handed the three options it needs instead of a list of some thirty.
+ * It takes about two thirds of the time of `got.post(url, { json }).json()`: got copies one prepared Options object instead of
+ * merging and checking options per call; it returns a stream, without the events of a promise and without its retries; and Node
+ * receives the three options it needs instead of some thirty.
  */
-export function gotTransport({ timeoutMs, maxSockets }: TransportSettings): Transport {
+export function gotTransport({
+  baseUrl,
+  timeoutMs,
+  maxSockets = Number.POSITIVE_INFINITY,
+}: TransportSettings): Transport {
+  const { host, protocol } = new URL(baseUrl);
   const sockets = { keepAlive: true, maxSockets, maxFreeSockets: 4_096, timeout: IDLE_MS };
-  const agents = { http: new HttpAgent(sockets), https: new HttpsAgent(sockets) };
+  const agent = protocol === 'https:' ? new HttpsAgent(sockets) : new HttpAgent(sockets);
   const options = new Options(undefined, {
     retry: { limit: 0, enforceRetryRules: true },
     followRedirect: false,
@@ -62,45 +70,49 @@ export function gotTransport({ timeoutMs, maxSockets }: TransportSettings): Tran
   });
 
   return {
-    async exchange({ method, url, headers, body, signal, notAfter = Number.POSITIVE_INFINITY }) {
+    async exchange({ method, path, headers, body, signal, notAfter = Number.POSITIVE_INFINITY }) {
       const until = Math.min(notAfter, performance.now() + timeoutMs);
       let begun: Request | undefined;
+      let certificateExpiredOn: string | undefined;
       try {
         if (signal?.aborted) throw new AbortedError();
         options.method = method;
-        options.url = url;
+        options.url = baseUrl + path;
         options.headers = { ...HEADERS, ...headers };
-        // Of a DELETE, which may have a body, got would wait for one to be written into its stream.
+        // A DELETE may have a body, and without one got would wait for data on its stream.
         options.body = method === 'DELETE' ? (body ?? '') : body;
         // got copies the options before it returns, so the next request may overwrite them.
         const request = got(undefined, undefined, options);
-        if (!('options' in request)) throw new TypeError('got was asked for a stream');
+        if (!('options' in request)) throw new TypeError('got did not return a stream');
         begun = request;
-        request.once('request', (native) => writeUntil(until, native));
-        const agent = url.startsWith('https:') ? agents.https : agents.http;
+        request.once('request', (native) => {
+          writeUntil(until, native, (day) => {
+            certificateExpiredOn = day;
+          });
+        });
         Object.assign(request.options, {
           createNativeRequestOptions: () => ({ method, headers: request.options.headers, agent }),
         });
-        return await answerTo(request, timeoutMs, signal);
+        return await responseTo(request, timeoutMs, signal);
       } catch (error) {
-        return exchangeOf(error, begun);
+        const exchange = exchangeOf(error, begun);
+        if (exchange.kind === 'reply') return exchange;
+        return { ...exchange, host, ...(certificateExpiredOn !== undefined && { certificateExpiredOn }) };
       }
     },
     close() {
-      for (const { freeSockets } of [agents.http, agents.https]) {
-        for (const socket of Object.values(freeSockets).flat()) socket?.destroy();
-      }
+      for (const socket of Object.values(agent.freeSockets).flat()) socket?.destroy();
     },
   };
 }
 
 /**
- * A process may be stopped between the start of a request and its first byte, most likely while a connection is being
- * made. When it goes on, the request has long been given up by others, and must not leave: the time is looked at again
- * when there is a socket, and what is to be written on a new one is kept back until it stands, and then let go only if
- * that was in time. `until` as `performance.now()` has it.
+ * A process may be stopped between the start of a request and its first byte, most likely while it connects. By the time it
+ * goes on, other processes have given up the request, so it must not leave. The time is therefore checked again when there is a
+ * socket; and what is written to a new socket is held back until it is connected, and released only in time. `until` is on the
+ * clock of `performance.now()`. `onCertificate` receives the day on which the certificate of a new TLS connection expires.
  */
-function writeUntil(until: number, native: ClientRequest): void {
+function writeUntil(until: number, native: ClientRequest, onCertificate: (day: string) => void): void {
   const isLate = () => performance.now() > until;
   // Node writes right after this event.
   native.once('socket', (socket: Socket) => {
@@ -111,17 +123,23 @@ function writeUntil(until: number, native: ClientRequest): void {
       if (isLate()) native.destroy(new LateError());
       else socket.uncork();
     });
+    if (!(socket instanceof TLSSocket)) return;
+    // Node emits `secure` after the handshake and before it rejects a certificate; afterwards the certificate is gone.
+    socket.prependOnceListener('secure', () => {
+      const expiry = Date.parse(socket.getPeerCertificate().valid_to);
+      if (!Number.isNaN(expiry)) onCertificate(new Date(expiry).toISOString().slice(0, 10));
+    });
   });
 }
 
-/** Waits for a request's whole reply; throws what ended it otherwise. */
-function answerTo(request: Request, timeoutMs: number, signal: AbortSignal | undefined): Promise<Exchange> {
+/** Waits for a request's whole response; otherwise throws what ended the request. */
+function responseTo(request: Request, timeoutMs: number, signal: AbortSignal | undefined): Promise<Exchange> {
   return new Promise((resolve, reject) => {
     let response: PlainResponse | undefined;
     let body = '';
     const abort = () => request.destroy(new AbortedError());
     const giveUp = () => request.destroy(new OverdueError());
-    // A process that was busy for too long may have the reply waiting: it is read before the request is given up.
+    // A response may be waiting in a process that was busy for too long: it is read before the request is given up.
     const overdue = setTimeout(() => setImmediate(giveUp), timeoutMs);
     signal?.addEventListener('abort', abort, { once: true });
     request.setEncoding('utf8');
@@ -141,7 +159,7 @@ function answerTo(request: Request, timeoutMs: number, signal: AbortSignal | und
     request.once('close', () => {
       clearTimeout(overdue);
       signal?.removeEventListener('abort', abort);
-      if (!request.readableEnded) reject(new Error('The request was closed without an answer.'));
+      if (!request.readableEnded) reject(new Error('The request was closed without a response.'));
     });
   });
 }

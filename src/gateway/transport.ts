@@ -1,109 +1,29 @@
-import { type ClientRequest, Agent as HttpAgent } from 'node:http';
-import { Agent as HttpsAgent } from 'node:https';
-import type { Socket } from 'node:net';
-import { TLSSocket } from 'node:tls';
-import { got, Options, type PlainResponse, type Request } from 'got';
-import { AbortedError, type Exchange, exchangeOf, LateError, OverdueError } from './exchange.js';
+import type { Transport, TransportSettings } from './got-transport.js';
 
-/** One HTTP request. Header names in lower case; `body` already serialised. */
-interface HttpRequest {
-  readonly method: 'GET' | 'POST' | 'DELETE';
-  /** Follows the base URL; begins with a slash. */
-  readonly path: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body?: string;
-  readonly signal?: AbortSignal | undefined;
-  /** Nothing is written after this moment of `performance.now()`, nor after the timeout. */
-  readonly notAfter?: number;
-}
-
-/** Puts each request on the wire at most once and returns how it ended; `exchange` never throws. */
-export interface Transport {
-  exchange(request: HttpRequest): Promise<Exchange>;
-  /** Closes the idle connections; those of requests in flight close within seconds after they end. */
-  close(): void;
-}
-
-/** Where requests go, how long they may take, and how many run at a time. */
-interface TransportSettings {
-  readonly baseUrl: string;
-  /** From the start of a request to the last byte of its response, in milliseconds. */
-  readonly timeoutMs: number;
-  /** Connections at a time; more requests than that wait for one. Default: unlimited. */
-  readonly maxSockets?: number;
-}
+let gotTransport: ((settings: TransportSettings) => Transport) | undefined;
 
 /**
- * Idle connections are closed after 3 s, before a server closes them (Node's own after 5 s, most later): a request written while
- * the other side closes ends without a response, and its outcome is unknown.
+ * A transport that uses got (see `got-transport.ts`). Loading got takes a tenth of a second, and most commands and users of the
+ * library send no request, so it is loaded when the first transport is created. Throws a TypeError if the base URL is not valid.
  */
-const IDLE_MS = 3000;
-
-const HEADERS = {
-  'user-agent': 'volley',
-  accept: 'application/json',
-  'accept-encoding': 'identity',
-  'content-type': 'application/json',
-};
-
-/**
- * Sends HTTP requests with got. Everything that could put a request on the wire a second time or on another host is disabled.
- * Throws a TypeError if the base URL is not valid.
- *
- * It takes about two thirds of the time of `got.post(url, { json }).json()`: got copies one prepared Options object instead of
- * merging and checking options per call; it returns a stream, without the events of a promise and without its retries; and Node
- * receives the three options it needs instead of some thirty.
- */
-export function createTransport({
-  baseUrl,
-  timeoutMs,
-  maxSockets = Number.POSITIVE_INFINITY,
-}: TransportSettings): Transport {
-  const base = baseOf(baseUrl);
-  const { host, protocol } = new URL(base);
-  const sockets = { keepAlive: true, maxSockets, maxFreeSockets: 4_096, timeout: IDLE_MS };
-  const agent = protocol === 'https:' ? new HttpsAgent(sockets) : new HttpAgent(sockets);
-  const options = new Options(undefined, {
-    retry: { limit: 0, enforceRetryRules: true },
-    followRedirect: false,
-    throwHttpErrors: false,
-    isStream: true,
+export function createTransport({ baseUrl, ...limits }: TransportSettings): Transport {
+  const settings = { baseUrl: baseOf(baseUrl), ...limits };
+  if (gotTransport !== undefined) return gotTransport(settings);
+  const opening = import('./got-transport.js').then((loaded) => {
+    gotTransport = loaded.gotTransport;
+    return loaded.gotTransport(settings);
   });
-
+  let opened: Transport | undefined;
   return {
-    async exchange({ method, path, headers, body, signal, notAfter = Number.POSITIVE_INFINITY }) {
-      const until = Math.min(notAfter, performance.now() + timeoutMs);
-      let begun: Request | undefined;
-      let certificateExpiredOn: string | undefined;
-      try {
-        if (signal?.aborted) throw new AbortedError();
-        options.method = method;
-        options.url = base + path;
-        options.headers = { ...HEADERS, ...headers };
-        // A DELETE may have a body, and without one got would wait for data on its stream.
-        options.body = method === 'DELETE' ? (body ?? '') : body;
-        // got copies the options before it returns, so the next request may overwrite them.
-        const request = got(undefined, undefined, options);
-        if (!('options' in request)) throw new TypeError('got did not return a stream');
-        begun = request;
-        request.once('request', (native) => {
-          writeUntil(until, native, (day) => {
-            certificateExpiredOn = day;
-          });
-        });
-        Object.assign(request.options, {
-          createNativeRequestOptions: () => ({ method, headers: request.options.headers, agent }),
-        });
-        return await responseTo(request, timeoutMs, signal);
-      } catch (error) {
-        const exchange = exchangeOf(error, begun);
-        if (exchange.kind === 'reply') return exchange;
-        return { ...exchange, host, ...(certificateExpiredOn !== undefined && { certificateExpiredOn }) };
-      }
+    async exchange(request) {
+      if (opened !== undefined) return opened.exchange(request);
+      // The time to load got counts towards the request's timeout.
+      const { notAfter = Number.POSITIVE_INFINITY } = request;
+      const until = Math.min(notAfter, performance.now() + settings.timeoutMs);
+      opened = await opening;
+      return opened.exchange({ ...request, notAfter: until });
     },
-    close() {
-      for (const socket of Object.values(agent.freeSockets).flat()) socket?.destroy();
-    },
+    close: () => opened?.close(),
   };
 }
 
@@ -122,62 +42,4 @@ function baseOf(text: string): string {
     );
   }
   return url.href.replace(/\/+$/, '');
-}
-
-/**
- * A process may be stopped between the start of a request and its first byte, most likely while it connects. By the time it
- * goes on, other processes have given up the request, so it must not leave. The time is therefore checked again when there is a
- * socket; and what is written to a new socket is held back until it is connected, and released only in time. `until` is on the
- * clock of `performance.now()`. `onCertificate` receives the day on which the certificate of a new TLS connection expires.
- */
-function writeUntil(until: number, native: ClientRequest, onCertificate: (day: string) => void): void {
-  const isLate = () => performance.now() > until;
-  // Node writes right after this event.
-  native.once('socket', (socket: Socket) => {
-    if (isLate()) return void native.destroy(new LateError());
-    if (!socket.connecting) return;
-    socket.cork();
-    socket.once(socket instanceof TLSSocket ? 'secureConnect' : 'connect', () => {
-      if (isLate()) native.destroy(new LateError());
-      else socket.uncork();
-    });
-    if (!(socket instanceof TLSSocket)) return;
-    // Node emits `secure` after the handshake and before it rejects a certificate; afterwards the certificate is gone.
-    socket.prependOnceListener('secure', () => {
-      const expiry = Date.parse(socket.getPeerCertificate().valid_to);
-      if (!Number.isNaN(expiry)) onCertificate(new Date(expiry).toISOString().slice(0, 10));
-    });
-  });
-}
-
-/** Waits for a request's whole response; otherwise throws what ended the request. */
-function responseTo(request: Request, timeoutMs: number, signal: AbortSignal | undefined): Promise<Exchange> {
-  return new Promise((resolve, reject) => {
-    let response: PlainResponse | undefined;
-    let body = '';
-    const abort = () => request.destroy(new AbortedError());
-    const giveUp = () => request.destroy(new OverdueError());
-    // A response may be waiting in a process that was busy for too long: it is read before the request is given up.
-    const overdue = setTimeout(() => setImmediate(giveUp), timeoutMs);
-    signal?.addEventListener('abort', abort, { once: true });
-    request.setEncoding('utf8');
-    request.on('error', reject);
-    request.once('response', (head: PlainResponse) => {
-      response = head;
-    });
-    request.on('data', (text: string) => {
-      body += text;
-    });
-    request.once('end', () => {
-      if (response === undefined) return;
-      const { statusCode: status, statusMessage: statusText = '', headers } = response;
-      resolve({ kind: 'reply', status, statusText, headers, body });
-      request.destroy();
-    });
-    request.once('close', () => {
-      clearTimeout(overdue);
-      signal?.removeEventListener('abort', abort);
-      if (!request.readableEnded) reject(new Error('The request was closed without a response.'));
-    });
-  });
 }

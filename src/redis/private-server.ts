@@ -73,13 +73,13 @@ export async function startPrivateRedis(options: PrivateRedisOptions): Promise<P
     await ended;
   };
   try {
-    await answers(url, pid, ended);
+    await isReady(url, pid, ended);
   } catch (error) {
     await end('SIGKILL');
     const log = await readFile(join(dir, 'redis.log'), 'utf8').catch(() => '');
     const reason = error instanceof Error ? error.message : String(error);
     const lastLines = log.trim().split('\n').slice(-3).join(' | ');
-    throw new Error(`${program} did not come up on port ${port}: ${reason}. Its log ends: ${lastLines}`, {
+    throw new Error(`${program} did not start on port ${port}: ${reason}. Its log ends: ${lastLines}`, {
       cause: error,
     });
   }
@@ -136,12 +136,12 @@ function endWithThisProcess(pid: number, ended: Promise<void>): void {
 }
 
 /** Checks the process id too: if the server lost a race for the port, another server answers. */
-async function answers(url: string, pid: number, ended: Promise<void>): Promise<void> {
+async function isReady(url: string, pid: number, ended: Promise<void>): Promise<void> {
   // A blocking connection waits while the server loads its data.
   const redis = connect(url, 'blocking');
-  const endedAtOnce = ended.then(() => Promise.reject(new Error('it ended at once')));
+  const endedEarly = ended.then(() => Promise.reject(new Error('it ended immediately')));
   try {
-    const info = await within(READY_WITHIN_MS, Promise.race([redis.info('server'), endedAtOnce]));
+    const info = await within(READY_WITHIN_MS, Promise.race([redis.info('server'), endedEarly]));
     if (!info.includes(`process_id:${pid}\r\n`)) throw new Error('another server answers on its port');
   } finally {
     redis.disconnect();

@@ -26,7 +26,7 @@ describe.runIf(isServerHere)('on a cluster of three nodes', async () => {
   /** A lane on each node. */
   const names = await Promise.all([0, 1, 2].map((node) => laneOn(node)));
 
-  test('lanes on all nodes are imported, sent, followed up, ordered about, reported and removed', async () => {
+  test('campaigns of lanes on all nodes are imported, sent, followed up, controlled, reported, and removed', async () => {
     const [first = '', second = '', third = ''] = names;
     const fleet = await startedFleet({
       redisUrl: cluster.url,
@@ -105,7 +105,7 @@ describe.runIf(isServerHere)('on a cluster of three nodes', async () => {
     expect(await redis.zcard(keys.campaigns)).toBe(0);
   });
 
-  test('what was on the wire when a connection broke is rejected, and never sent again behind the caller’s back', async () => {
+  test('a command in flight when a connection breaks is rejected and never resent', async () => {
     const [node] = cluster.nodes;
     const operator = new Redis(node?.url ?? '');
     onTestFinished(() => operator.disconnect());
@@ -122,14 +122,14 @@ describe.runIf(isServerHere)('on a cluster of three nodes', async () => {
     expect(await vi.waitUntil(() => redis.get(counter).catch(() => null))).toBe('0');
   });
 
-  test('what is asked of a cluster that cannot be reached is rejected, by the second question too', async () => {
+  test('every command to an unreachable cluster is rejected', async () => {
     const nowhere = connect('redis+cluster://127.0.0.1:1,127.0.0.1:2');
     onTestFinished(() => nowhere.disconnect());
     await expect(nowhere.set('key', '1')).rejects.toThrow('no node of the cluster can be reached');
     await expect(nowhere.set('key', '2')).rejects.toThrow('no node of the cluster can be reached');
   });
 
-  test('a script whose keys lie in several slots is refused on any server, before it is sent', async () => {
+  test('a script with keys in several slots is rejected before it is sent, on any server', async () => {
     const script = loadScript(
       import.meta.url,
       '../../src/recipients/release-reservation.lua',
@@ -141,7 +141,7 @@ describe.runIf(isServerHere)('on a cluster of three nodes', async () => {
     );
   });
 
-  test('a node that is killed amidst a campaign and comes back loses nothing, and nobody is sent to twice', {
+  test('a node that is killed during a campaign and comes back loses nothing, and no message is sent twice', {
     timeout: 45_000,
   }, async () => {
     const [, lane = ''] = names;
@@ -168,26 +168,26 @@ describe.runIf(isServerHere)('on a cluster of three nodes', async () => {
     const summary = await simulator.summary();
     expect(summary.duplicates).toBe(0);
     expect(summary.recipients).toBeGreaterThanOrEqual(outcome.deliveredToTerminal ?? 0);
-    const told = fleet.logged('redis.lost');
-    expect(told.length).toBeGreaterThan(0);
-    // Each process tells of its own connection, and the last of them perhaps a moment later.
-    await vi.waitFor(() => expect(fleet.logged('redis.restored')).toHaveLength(told.length), 10_000);
+    const lost = fleet.logged('redis.lost');
+    expect(lost.length).toBeGreaterThan(0);
+    // Each process reports its own connection, the last one perhaps a moment later.
+    await vi.waitFor(() => expect(fleet.logged('redis.restored')).toHaveLength(lost.length), 10_000);
   });
 
-  test('doctor looks at every node, and names the one that may lose what it has answered', async () => {
+  test('doctor checks every node and names the one that may lose acknowledged writes', async () => {
     expect(checkRedis(await redisFacts(redis, Date.now)).map(({ level }) => level)).not.toContain('fail');
     const { url = '', port } = cluster.nodes[2] ?? {};
     const operator = new Redis(url);
     onTestFinished(() => operator.disconnect());
     await operator.config('SET', 'appendfsync', 'everysec');
-    const told = checkRedis(await redisFacts(redis, Date.now)).filter(({ name }) => name === 'Redis fsync');
+    const checks = checkRedis(await redisFacts(redis, Date.now)).filter(({ name }) => name === 'Redis fsync');
     await operator.config('SET', 'appendfsync', 'always');
-    expect(told).toMatchObject([
+    expect(checks).toMatchObject([
       { level: 'warn', found: expect.stringContaining(`127.0.0.1:${port}: everysec`) },
     ]);
   });
 
-  /** A lane whose keys lie on that node. */
+  /** A lane whose keys are on that node. */
   async function laneOn(node: number): Promise<string> {
     const key = await nameOn(node, (number) => keys.lane(`lane-${number}`, 'states'));
     return /:(lane-\d+)}/.exec(key)?.[1] ?? '';

@@ -7,15 +7,15 @@ import { freePort, type PrivateRedis, startPrivateRedis } from '../../src/redis/
 
 /** A cluster of three masters on this machine, without replicas. */
 export interface PrivateCluster {
-  /** With the password: not for logs. */
+  /** Contains the password: not for logs. */
   readonly url: string;
   /** One node each, in the order of their slots. */
   readonly nodes: readonly PrivateRedis[];
-  /** The place in `nodes` of the node that holds this key. */
+  /** The index in `nodes` of the node with this key. */
   nodeOf(key: string): Promise<number>;
-  /** Ends a node as a power cut would. */
+  /** Kills a node as a power cut would. */
   kill(node: number): Promise<void>;
-  /** Starts a node that was ended, on its port and its data. */
+  /** Restarts a killed node on its port and data. */
   restart(node: number): Promise<void>;
   stop(): Promise<void>;
 }
@@ -29,13 +29,13 @@ export interface PrivateClusterOptions {
 const NODES = 3;
 const SLOTS = 16_384;
 const PASSWORD = 'private-cluster';
-/** A node speaks with the others on its port and 10,000. */
+/** A node's cluster bus listens on its port + 10,000. */
 const BUS = 10_000;
 const LAST_PORT = 65_535;
-/** A node that starts says nothing is well for its first two seconds. */
-const WELL_WITHIN_MS = 20_000;
+/** A node reports `cluster_state:fail` for its first two seconds. */
+const READY_WITHIN_MS = 20_000;
 
-/** Starts the nodes, gives each a third of the slots, and waits until each says that all is well. */
+/** Starts the nodes, assigns each a third of the slots, and waits until each reports the cluster as ready. */
 export async function startCluster(options: PrivateClusterOptions): Promise<PrivateCluster> {
   const dir = await mkdtemp(join(tmpdir(), 'volley-cluster-'));
   const start = async (node: number, port: number): Promise<PrivateRedis> =>
@@ -49,7 +49,7 @@ export async function startCluster(options: PrivateClusterOptions): Promise<Priv
   const nodes: PrivateRedis[] = [];
   try {
     for (let node = 0; node < NODES; node++) nodes.push(await start(node, await portWithBus()));
-    await introduce(nodes);
+    await formCluster(nodes);
   } catch (error) {
     await Promise.all(nodes.map((node) => node.kill()));
     await rm(dir, { recursive: true, force: true });
@@ -59,7 +59,7 @@ export async function startCluster(options: PrivateClusterOptions): Promise<Priv
     url: `redis+cluster://:${PASSWORD}@${nodes.map(({ port }) => `127.0.0.1:${port}`).join(',')}`,
     nodes,
     async nodeOf(key) {
-      const [slot] = await askEach(nodes.slice(0, 1), (redis) => redis.cluster('KEYSLOT', key));
+      const [slot] = await onEach(nodes.slice(0, 1), (redis) => redis.cluster('KEYSLOT', key));
       return Math.floor((Number(slot) * NODES) / SLOTS);
     },
     async kill(node) {
@@ -68,7 +68,7 @@ export async function startCluster(options: PrivateClusterOptions): Promise<Priv
     async restart(node) {
       const { port = 0 } = nodes[node] ?? {};
       nodes[node] = await start(node, port);
-      await allWell(nodes);
+      await allReady(nodes);
     },
     async stop() {
       await Promise.all(nodes.map((node) => node.stop()));
@@ -77,36 +77,36 @@ export async function startCluster(options: PrivateClusterOptions): Promise<Priv
   };
 }
 
-async function introduce(nodes: readonly PrivateRedis[]): Promise<void> {
-  await askEach(nodes, async (redis, node) => {
-    // The first slot of a node is the first whose share reaches it: what nodeOf reckons with.
+async function formCluster(nodes: readonly PrivateRedis[]): Promise<void> {
+  await onEach(nodes, async (redis, node) => {
+    // Node n has the slots from n thirds up to n + 1 thirds, as in nodeOf.
     const [from, to] = [node, node + 1].map((share) => Math.ceil((share * SLOTS) / NODES));
     await redis.call('CLUSTER', 'ADDSLOTSRANGE', `${from}`, `${(to ?? 0) - 1}`);
     await redis.call('CLUSTER', 'SET-CONFIG-EPOCH', `${node + 1}`);
   });
-  await askEach(nodes.slice(0, 1), async (redis) => {
+  await onEach(nodes.slice(0, 1), async (redis) => {
     for (const { port } of nodes.slice(1)) await redis.call('CLUSTER', 'MEET', '127.0.0.1', `${port}`);
   });
-  await allWell(nodes);
+  await allReady(nodes);
 }
 
-async function allWell(nodes: readonly PrivateRedis[]): Promise<void> {
-  const patience = Date.now() + WELL_WITHIN_MS;
+async function allReady(nodes: readonly PrivateRedis[]): Promise<void> {
+  const deadline = Date.now() + READY_WITHIN_MS;
   for (;;) {
-    const told = await askEach(nodes, async (redis) => String(await redis.cluster('INFO')));
-    const areWell = told.map(
+    const infos = await onEach(nodes, async (redis) => String(await redis.cluster('INFO')));
+    const areReady = infos.map(
       (info) =>
         info.includes('cluster_state:ok') &&
         info.includes(`cluster_slots_ok:${SLOTS}`) &&
         info.includes(`cluster_known_nodes:${NODES}`),
     );
-    if (!areWell.includes(false)) return;
-    if (Date.now() > patience) throw new Error(`the cluster does not come up:\n${told.join('\n')}`);
+    if (!areReady.includes(false)) return;
+    if (Date.now() > deadline) throw new Error(`the cluster does not become ready:\n${infos.join('\n')}`);
     await delay(50);
   }
 }
 
-async function askEach<Answer>(
+async function onEach<Answer>(
   nodes: readonly PrivateRedis[],
   ask: (redis: Redis, node: number) => Promise<Answer>,
 ): Promise<Answer[]> {

@@ -9,12 +9,12 @@ import { connect } from '../../src/redis/connection.js';
 import { findEmbedded, type StartedEmbedded, startEmbedded } from '../../src/redis/embedded.js';
 import { findServer } from '../../src/redis/find-server.js';
 
-// `volley up` brings a program of the machine to life; tests of it need one, whatever Redis the others have.
+// `volley up` starts a program of this machine, so these tests need one, whichever Redis the other tests use.
 const test = anyTest.skipIf((await findServer()) === undefined);
 
 async function emptyFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'volley-embedded-'));
-  // A server that ends by itself may still be putting its files away.
+  // A server that is shutting down may still be writing its files.
   onTestFinished(() => rm(folder, { recursive: true, force: true, maxRetries: 30, retryDelay: 100 }));
   return folder;
 }
@@ -26,11 +26,11 @@ async function start(cwd: string): Promise<StartedEmbedded> {
 }
 
 function serverOf(outcome: StartedEmbedded) {
-  if (outcome.kind !== 'started') throw new Error('it ran already');
+  if (outcome.kind !== 'started') throw new Error('it was already running');
   return outcome.server;
 }
 
-test('a folder below finds the embedded Redis, and nothing once it has stopped', async () => {
+test('the embedded Redis is found from a subfolder while it runs', async () => {
   const folder = await emptyFolder();
   const below = join(folder, 'lists', 'spring');
   await mkdir(below, { recursive: true });
@@ -45,7 +45,7 @@ test('a folder below finds the embedded Redis, and nothing once it has stopped',
   expect(await findEmbedded(below)).toBeUndefined();
 });
 
-test('a second start says that it runs already, also from a folder below', async () => {
+test('a second start reports that the embedded Redis is already running, also from a subfolder', async () => {
   const folder = await emptyFolder();
   const { url, pid } = serverOf(await start(folder));
   const below = join(folder, 'lists');
@@ -53,14 +53,14 @@ test('a second start says that it runs already, also from a folder below', async
   expect(await start(below)).toEqual({ kind: 'running', url, pid, dir: join(folder, '.volley') });
 });
 
-test('of several starts at the same moment one starts it and the others find it', async () => {
+test('one of several simultaneous starts starts the embedded Redis, and the others find it', async () => {
   const folder = await emptyFolder();
   const outcomes = await Promise.all([start(folder), start(folder), start(folder)]);
   expect(outcomes.map(({ kind }) => kind).sort()).toEqual(['running', 'running', 'started']);
   expect(new Set(outcomes.map(({ url }) => url)).size).toBe(1);
 });
 
-test('the data and the address outlive a stop', async () => {
+test('the embedded Redis keeps its data and address across a restart', async () => {
   const folder = await emptyFolder();
   const first = serverOf(await start(folder));
   const redis = connect(first.url);
@@ -72,13 +72,13 @@ test('the data and the address outlive a stop', async () => {
   expect(await redis.get('kept')).toBe('yes');
 });
 
-test('the file with the password is for its owner alone', async () => {
+test('only its owner can read the file with the password of the embedded Redis', async () => {
   const folder = await emptyFolder();
   await start(folder);
   expect((await stat(join(folder, '.volley', 'redis.json'))).mode & 0o777).toBe(0o600);
 });
 
-test('another program on the port is named as the fault, with what to do', async () => {
+test('a port in use by another program is reported with what to do', async () => {
   const folder = await emptyFolder();
   const first = serverOf(await start(folder));
   await first.stop();
@@ -90,7 +90,7 @@ test('another program on the port is named as the fault, with what to do', async
   );
 });
 
-test('it ends by itself when the process that started it is killed', async () => {
+test('the embedded Redis ends when the process that started it is killed', async () => {
   const folder = await emptyFolder();
   const module = new URL('../../dist/src/redis/embedded.js', import.meta.url).href;
   const owner = spawn(

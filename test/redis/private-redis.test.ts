@@ -2,14 +2,14 @@ import { once } from 'node:events';
 import { createConnection } from 'node:net';
 import { afterAll, expect, inject, onTestFinished, test } from 'vitest';
 import { connect } from '../../src/redis/connection.js';
-import { mortalContainer } from './mortal-container.js';
+import { killableContainer } from './killable-container.js';
 import { privateRedis } from './private-redis.js';
 
 const server = await privateRedis();
 const redis = connect(server.url);
 afterAll(() => redis.disconnect());
 
-test('what a private Redis has answered is there again after a kill and a restart', async () => {
+test('a private Redis keeps every acknowledged write across a kill and a restart', async () => {
   await redis.set('answered', 'yes');
   await server.kill();
   await server.restart();
@@ -17,9 +17,9 @@ test('what a private Redis has answered is there again after a kill and a restar
 });
 
 test.runIf(inject('redisIsContainer'))(
-  'a container does as well for tests that end their Redis',
+  'a container keeps every acknowledged write across a kill and a restart',
   async () => {
-    const container = await mortalContainer(inject('redisImage'));
+    const container = await killableContainer(inject('redisImage'));
     onTestFinished(() => container.stop());
     const other = connect(container.url);
     onTestFinished(() => other.disconnect());

@@ -4,31 +4,31 @@ import { join } from 'node:path';
 import { afterAll, inject } from 'vitest';
 import { findServer } from '../../src/redis/find-server.js';
 import { startPrivateRedis } from '../../src/redis/private-server.js';
-import { mortalContainer } from './mortal-container.js';
+import { killableContainer } from './killable-container.js';
 
-/** A Redis of a test file's own, which the test may end and start again. */
-export interface MortalRedis {
+/** A test file's own Redis, which the test may kill and restart. */
+export interface KillableRedis {
   /** The same after every restart. */
   readonly url: string;
-  /** As a power cut would; resolves when the process is gone. */
+  /** Kills it as a power cut would; resolves when the process has ended. */
   kill(): Promise<void>;
-  /** On the same port and data; resolves when everything is loaded and it answers. */
+  /** Restarts it on the same port and data; resolves when it has loaded its data and answers. */
   restart(): Promise<void>;
 }
 
 /**
- * Starts a Redis that has every answered write on disk (`appendfsync always`): a server of this machine, or else a
- * container. Call it at a file's top level, with `await`: after the last test the server and its data go.
+ * Starts a Redis that has every acknowledged write on disk (`appendfsync always`): a program of this machine, or a container.
+ * Call it at a file's top level, with `await`: after the last test the server and its data are removed.
  */
-export async function privateRedis(): Promise<MortalRedis> {
+export async function privateRedis(): Promise<KillableRedis> {
   const program = await findServer();
   const { stop, ...redis } =
-    program === undefined ? await mortalContainer(inject('redisImage')) : await mortalServer(program);
+    program === undefined ? await killableContainer(inject('redisImage')) : await killableServer(program);
   afterAll(stop);
   return redis;
 }
 
-async function mortalServer(program: string): Promise<MortalRedis & { stop(): Promise<void> }> {
+async function killableServer(program: string): Promise<KillableRedis & { stop(): Promise<void> }> {
   const dir = await mkdtemp(join(tmpdir(), 'volley-test-redis-'));
   let server = await startPrivateRedis({ dir, appendfsync: 'always', program });
   const { port, url } = server;

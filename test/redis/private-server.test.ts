@@ -8,7 +8,7 @@ import { type PrivateRedis, startPrivateRedis } from '../../src/redis/private-se
 
 const program = await findServer();
 
-describe.skipIf(program === undefined)('a private server of this machine', () => {
+describe.skipIf(program === undefined)('a private server', () => {
   let dir: string;
   let server: PrivateRedis;
   let redis: Redis;
@@ -23,7 +23,7 @@ describe.skipIf(program === undefined)('a private server of this machine', () =>
     await rm(dir, { recursive: true, force: true });
   });
 
-  test('has what it answered on disk, evicts nothing and listens on the loopback interface alone', async () => {
+  test('has every acknowledged write on disk, evicts nothing, and listens only on the loopback interface', async () => {
     const names = ['appendonly', 'appendfsync', 'maxmemory-policy', 'bind', 'save'];
     const settings = await Promise.all(names.map((name) => redis.config('GET', name)));
     expect(Object.fromEntries(settings as [string, string][])).toEqual({
@@ -35,7 +35,7 @@ describe.skipIf(program === undefined)('a private server of this machine', () =>
     });
   });
 
-  test('answers nobody without its password', async () => {
+  test('rejects clients without its password', async () => {
     const stranger = connect(server.url.replace(/:[0-9a-f]+@/, ':wrong@'));
     const refusal = new Promise((resolve) => stranger.once('error', resolve));
     stranger.ping().catch(() => {});
@@ -43,17 +43,17 @@ describe.skipIf(program === undefined)('a private server of this machine', () =>
     stranger.disconnect();
   });
 
-  test('shows its password in no list of processes and leaves it in no file', async () => {
+  test('exposes its password neither in the process list nor in its log', async () => {
     const { password } = new URL(server.url);
     const shown = await readFile(`/proc/${server.pid}/cmdline`, 'utf8').catch(() => '');
     expect(shown).not.toContain(password);
     expect(await readFile(join(dir, 'redis.log'), 'utf8')).not.toContain(password);
   });
 
-  test('says on which port and why it did not come up', async () => {
+  test('reports the port and the reason if it does not start', async () => {
     const { port } = server;
     await expect(startPrivateRedis({ dir, appendfsync: 'always', port })).rejects.toThrow(
-      new RegExp(`did not come up on port ${port}: (NOAUTH|WRONGPASS|it ended).*Its log ends: .`),
+      new RegExp(`did not start on port ${port}: (NOAUTH|WRONGPASS|it ended).*Its log ends: .`),
     );
   });
 });

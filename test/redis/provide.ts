@@ -1,19 +1,19 @@
 import type { TestProject } from 'vitest/node';
 import { provideRedis } from '../../src/redis/provide.js';
-import { watchDescendants } from './left-behind.js';
+import { watchDescendants } from './leaked-processes.js';
 
 declare module 'vitest' {
   interface ProvidedContext {
     redisUrl: string;
-    /** What Docker runs where a machine has no Redis of its own. */
+    /** The image for machines without a Redis program. */
     redisImage: string;
     redisIsContainer: boolean;
   }
 }
 
 /**
- * One Redis for the whole run, before the first test; each test file keeps to a prefix of its own in it. After the
- * last test, whatever the tests started must be gone: a process left behind fails the run.
+ * Provides one Redis for the whole run, in which each test file uses its own key prefix. All processes that the tests start must
+ * have ended after the last test; one that is still running fails the run.
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const image = process.env['VOLLEY_TEST_REDIS_IMAGE'] ?? 'redis:7';
@@ -34,8 +34,8 @@ export default async function setup(project: TestProject): Promise<() => Promise
     const processes = await endDescendants();
     await redis.stop();
     if (processes.length === 0) return;
-    // Vitest reports an error of a teardown and still ends with 0.
+    // Vitest reports an error of a teardown but still exits with 0.
     process.exitCode = 1;
-    throw new Error(`left behind by the tests, and now ended:\n${processes.join('\n')}`);
+    throw new Error(`processes that the tests left running, now killed:\n${processes.join('\n')}`);
   };
 }

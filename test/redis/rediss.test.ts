@@ -15,7 +15,7 @@ import { SELF_SIGNED } from '../interface/certificate.js';
 
 const isServerHere = (await findServer()) !== undefined;
 
-describe.runIf(isServerHere)('a Redis that speaks TLS, with a certificate signed by itself', () => {
+describe.runIf(isServerHere)('a Redis with TLS and a self-signed certificate', () => {
   let dir: string;
   let server: PrivateRedis;
   let environment: Record<string, string>;
@@ -43,7 +43,7 @@ describe.runIf(isServerHere)('a Redis that speaks TLS, with a certificate signed
     await rm(dir, { recursive: true, force: true });
   });
 
-  test('a worker that trusts it sends a campaign through it', { timeout: 45_000 }, async () => {
+  test('a worker that trusts the certificate sends a campaign', { timeout: 45_000 }, async () => {
     const simulator = await startSimulatorProcess({ deliveryTime: 10 });
     onTestFinished(() => simulator.stop());
     const shared = {
@@ -56,7 +56,7 @@ describe.runIf(isServerHere)('a Redis that speaks TLS, with a certificate signed
     onTestFinished(async () => {
       await worker.end('SIGTERM');
     });
-    // The same server, without TLS: this process trusts only what it has trusted since its start.
+    // The same server without TLS, because NODE_EXTRA_CA_CERTS only takes effect when a process starts.
     const config = loadConfig({ ...shared, REDIS_URL: server.url });
     const volley = createVolley({ config, events: createEvents({ level: 'silent' }) });
     onTestFinished(() => volley.close());
@@ -66,7 +66,7 @@ describe.runIf(isServerHere)('a Redis that speaks TLS, with a certificate signed
     expect(final.recipients.deliveredToTerminal).toBe(20);
   });
 
-  test('a command that does not trust it says so', async () => {
+  test('a command that does not trust the certificate reports that', async () => {
     const { REDIS_URL = '' } = environment;
     const command = startProgram('src/cli/main.js', { REDIS_URL }, ['list']);
     expect(await command.ended).toBe(1);

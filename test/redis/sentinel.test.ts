@@ -28,7 +28,7 @@ describe.runIf(program !== undefined)('a Redis with a replica, watched by Sentin
   afterAll(() => replica.stop());
   const url = await startSentinel(program ?? '', dir, master.port);
 
-  test('a campaign goes on when the master is killed and the replica takes over, and nobody is sent to twice', {
+  test('a campaign continues after the master is killed and the replica takes over, and sends no message twice', {
     timeout: 90_000,
   }, async () => {
     const operator = new Redis(replica.url);
@@ -56,7 +56,7 @@ describe.runIf(program !== undefined)('a Redis with a replica, watched by Sentin
     );
     expect(await operator.role()).toContain('master');
     expect((await simulator.summary()).duplicates).toBe(0);
-    // A server that has just become master may let a connection go once more.
+    // A server that has just become master may close connections once more.
     const lost = fleet.logged('redis.lost').length;
     expect(lost).toBeGreaterThan(0);
     await vi.waitFor(
@@ -66,11 +66,11 @@ describe.runIf(program !== undefined)('a Redis with a replica, watched by Sentin
   });
 });
 
-/** A single Sentinel, whose word is enough; the server's own program is one when it is told so. Its URL. */
+/** Starts a single Sentinel, which is a quorum of one, with the server's own program. Returns its URL. */
 async function startSentinel(server: string, dir: string, masterPort: number): Promise<string> {
   const port = await freePort();
   const file = join(dir, 'sentinel.conf');
-  // It writes what it finds out into this file.
+  // Sentinel writes its state to this file.
   await writeFile(
     file,
     [
@@ -92,11 +92,11 @@ async function startSentinel(server: string, dir: string, masterPort: number): P
   });
   const operator = new Redis({ port, lazyConnect: true });
   operator.on('error', () => {});
-  // Only a Sentinel that knows of the replica can let it take over.
+  // Sentinel can only promote a replica that it knows.
   await vi.waitUntil(
     async () => {
-      const told: unknown = await operator.call('SENTINEL', 'REPLICAS', 'main').catch(() => []);
-      return Array.isArray(told) && told.length === 1;
+      const replicas: unknown = await operator.call('SENTINEL', 'REPLICAS', 'main').catch(() => []);
+      return Array.isArray(replicas) && replicas.length === 1;
     },
     { timeout: 20_000, interval: 100 },
   );

@@ -3,7 +3,7 @@ import { keysOf, testRedis } from './test-redis.js';
 
 const { prefix, redis } = testRedis('test-redis');
 
-test('a test file finds its own keys, plain and tagged, and nobody else’s', async () => {
+test('a test file finds its own keys, plain and tagged, and no others', async () => {
   await redis.set(`${prefix}:plain`, '1');
   await redis.set(`{${prefix}:lane}:tagged`, '1');
   const other = `other-${prefix}`;

@@ -2,19 +2,19 @@ import { randomBytes } from 'node:crypto';
 import { afterAll, inject } from 'vitest';
 import { connect, type Redis } from '../../src/redis/connection.js';
 
-/** What a test file has of the run's Redis. */
+/** A test file's part of the run's Redis. */
 export interface TestRedis {
-  /** For what connects by itself: BullMQ, worker processes. */
+  /** For code that opens its own connection: BullMQ, worker processes. */
   url: string;
-  /** All of the file's keys begin with it, plainly or as a hash tag: `prefix…` or `{prefix…`. */
+  /** All keys of the file begin with it, plain or as a hash tag: `prefix…` or `{prefix…`. */
   prefix: string;
   redis: Redis;
 }
 
 /**
- * A corner of the run's Redis for the test file that calls this at its top level. `name`, of small letters, digits
- * and hyphens, begins the prefix, so that a key left behind tells whose it is. After the file's last test its keys
- * are deleted and the connection is closed.
+ * A key prefix in the run's Redis for the test file that calls this at its top level. The prefix begins with `name` (lower-case
+ * letters, digits, and hyphens), so that a leftover key shows its owner. After the file's last test its keys are deleted and the
+ * connection is closed.
  */
 export function testRedis(name: string): TestRedis {
   if (!/^[a-z0-9-]+$/.test(name)) throw new TypeError(`not a name for a prefix: ${name}`);
@@ -28,7 +28,7 @@ export function testRedis(name: string): TestRedis {
   return { url, prefix, redis };
 }
 
-/** Every key that begins with the prefix, plainly or as a hash tag. A cluster is asked node by node. */
+/** Every key that begins with the prefix, plain or as a hash tag. Scans each node of a cluster. */
 export async function keysOf(redis: Redis, prefix: string): Promise<string[]> {
   const nodes = 'nodes' in redis ? redis.nodes('master') : [redis];
   const found: string[] = [];

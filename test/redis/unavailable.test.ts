@@ -8,20 +8,20 @@ function error(name: string, message: string, more: object = {}): Error {
 const LOADING = error('ReplyError', 'LOADING Redis is loading the dataset in memory');
 const WRONG_TYPE = error('ReplyError', 'WRONGTYPE Operation against a key holding the wrong kind of value');
 
-describe('a server that', () => {
+describe('a reply of a server that', () => {
   test.each(['LOADING', 'READONLY', 'OOM', 'BUSY', 'MISCONF', 'UNKILLABLE'])(
-    'says %s may do it later',
-    (word) => {
-      const told = error('ReplyError', `${word} and why`);
-      expect([isTransient(told), isUnavailable(told)]).toEqual([true, true]);
+    'answers %s is transient',
+    (code) => {
+      const reply = error('ReplyError', `${code} and why`);
+      expect([isTransient(reply), isUnavailable(reply)]).toEqual([true, true]);
     },
   );
 
-  test('finds a fault has answered', () => {
+  test('rejects the command is an answer', () => {
     expect([isTransient(WRONG_TYPE), isUnavailable(WRONG_TYPE)]).toEqual([false, false]);
   });
 
-  test('refuses a transaction is away if it was for each of its commands', () => {
+  test('discards a transaction means unavailable only if every command failed for that reason', () => {
     const refused = (...previousErrors: Error[]): Error =>
       error('ReplyError', 'EXECABORT Transaction discarded because of previous errors.', { previousErrors });
     expect(isUnavailable(refused(LOADING, LOADING))).toBe(true);
@@ -29,7 +29,7 @@ describe('a server that', () => {
   });
 });
 
-test('silence is told apart from a fault of our own', () => {
+test('a missing answer is distinguished from a bug', () => {
   expect(isUnavailable(error('Error', 'Connection is closed.'))).toBe(true);
   expect(isUnavailable(error('Error', 'Redis did not answer within 3000 ms'))).toBe(true);
   expect(isUnavailable(error('TypeError', 'Cannot read properties of undefined'))).toBe(false);

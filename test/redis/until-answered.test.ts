@@ -19,12 +19,12 @@ function failing(...errors: Error[]) {
   return { run, calls: () => calls };
 }
 
-test('what a broken connection or a server in transition rejects is asked again', async () => {
+test('a command is retried after a broken connection or a transient error', async () => {
   const { run } = failing(new Error('Connection is closed.'), replyError('LOADING Redis is loading'));
   expect(await untilAnswered(run)).toBe('answer');
 });
 
-test('what never settles is asked again', async () => {
+test('a command that never gets an answer is retried', async () => {
   let calls = 0;
   const run = (): Promise<string> => {
     calls += 1;
@@ -33,13 +33,13 @@ test('what never settles is asked again', async () => {
   expect(await untilAnswered(run, { answerWithinMs: 20 })).toBe('answer');
 });
 
-test('an error of the script itself is thrown at once', async () => {
+test('an error of the script is thrown without a retry', async () => {
   const { run, calls } = failing(replyError('ERR user_script:1: a bug'));
   await expect(untilAnswered(run)).rejects.toThrow('a bug');
   expect(calls()).toBe(1);
 });
 
-test('a connection that stays broken is given up, with its own error', async () => {
+test('the error of a connection that stays broken is thrown after the last try', async () => {
   const { run, calls } = failing(...Array.from({ length: 20 }, () => new Error('Connection is closed.')));
   await expect(untilAnswered(run, { tries: 6 })).rejects.toThrow('Connection is closed.');
   expect(calls()).toBe(6);

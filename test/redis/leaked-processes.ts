@@ -2,25 +2,24 @@ import { mkdtemp, readdir, readFile, readlink, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** What was told to end in the last test may take this long. */
+/** How long processes that are ending may take. */
 const GONE_WITHIN_MS = 3_000;
 
 /**
- * Gives the run a temporary folder of its own, and returns what ends the run: it waits a little for processes that are
- * ending, ends those started since then that still live, deletes the folder, and names them as `pid command`.
+ * Gives the run its own temporary folder, and returns a function that ends the run: it waits briefly for processes that are
+ * ending, kills those that the tests started and that still run, deletes the folder, and returns them as `pid command`.
  *
- * A descendant is told by the folder's name in its environment, or, as Redis overwrites its own, by working below
- * it. A test that gives a process an environment of its own hands on `process.env` with it. Linux tells both in
- * /proc; elsewhere nothing is found.
+ * A process is recognised by the folder's name in its environment or, as Redis overwrites its environment, by its working
+ * directory. A test that passes its own environment to a process includes `process.env`. Works on Linux (/proc) only.
  */
 export async function watchDescendants(): Promise<() => Promise<string[]>> {
   const folder = await mkdtemp(join(tmpdir(), 'volley-tests-'));
   process.env['TMPDIR'] = folder;
   return async () => {
-    const patience = Date.now() + GONE_WITHIN_MS;
+    const deadline = Date.now() + GONE_WITHIN_MS;
     for (;;) {
       const alive = await descendants(folder);
-      if (alive.length > 0 && Date.now() < patience) {
+      if (alive.length > 0 && Date.now() < deadline) {
         await new Promise((done) => setTimeout(done, 100));
         continue;
       }
@@ -35,7 +34,7 @@ function end(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL');
   } catch {
-    // It ended at this very moment.
+    // It has just ended.
   }
 }
 
@@ -49,7 +48,7 @@ async function descendants(folder: string): Promise<string[]> {
     const command = (await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => ''))
       .replaceAll('\0', ' ')
       .trim();
-    // Vitest's own it keeps for its next run, and ends itself. One without a command has ended.
+    // Vitest ends its own processes. A process without a command has ended.
     if (command !== '' && !command.includes('vitest')) found.push(`${pid} ${command}`);
   }
   return found;

@@ -1,11 +1,11 @@
 import { GenericContainer, getContainerRuntimeClient, Wait } from 'testcontainers';
 import { connect } from '../../src/redis/connection.js';
 import { freePort } from '../../src/redis/private-server.js';
-import type { MortalRedis } from './private-redis.js';
+import type { KillableRedis } from './private-redis.js';
 
-/** As {@link MortalRedis}, with the end of it, for machines that have Docker and no Redis of their own. */
-export async function mortalContainer(image: string): Promise<MortalRedis & { stop(): Promise<void> }> {
-  // A port of our choice: one of Docker's choice would be another after a restart.
+/** A {@link KillableRedis} in a container, for machines with Docker and without a Redis program. */
+export async function killableContainer(image: string): Promise<KillableRedis & { stop(): Promise<void> }> {
+  // A fixed port: Docker would choose another one after a restart.
   const port = await freePort();
   const started = await new GenericContainer(image)
     .withCommand('redis-server --protected-mode no --appendonly yes --appendfsync always'.split(' '))
@@ -18,7 +18,7 @@ export async function mortalContainer(image: string): Promise<MortalRedis & { st
   const kill = async (): Promise<void> => {
     if (!(await isRunning())) return;
     await container.kill({ signal: 'SIGKILL' });
-    // Docker answers when the signal is sent; to a container that has ended already, that it has.
+    // Docker answers as soon as the signal is sent.
     await container.wait();
   };
   return {

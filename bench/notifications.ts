@@ -96,8 +96,8 @@ async function staged<Result>(
 }
 
 async function subscribed({ volley }: Fleet): Promise<void> {
-  const desk = volley.notifications.subscription('default');
-  for (const patience = Date.now() + 30_000; (await desk.get()).state !== 'ours'; ) {
+  const subscription = volley.notifications.subscription('default');
+  for (const patience = Date.now() + 30_000; (await subscription.get()).state !== 'ours'; ) {
     if (Date.now() > patience) throw new Error('the lane was not subscribed');
     await new Promise((later) => setTimeout(later, 100));
   }

@@ -10,7 +10,7 @@ import { finished, launch, startedFleet } from './started.js';
 const { url, prefix } = testRedis('notifications');
 let fleets = 0;
 
-/** Workers, a service that notifies, and the process that takes its notifications; the lane is subscribed. */
+/** Workers, a service that sends notifications, and a process that receives them. The lane is subscribed. */
 async function notifiedFleet(
   notifications: SimulatorOptions['notifications'],
   simulator: SimulatorOptions = {},
@@ -40,12 +40,12 @@ async function notifiedFleet(
     simulator: { keys: [{ key: 'key' }], ...simulator, ...(notifications ? { notifications } : {}) },
     settings: callback,
   });
-  const desk = fleet.volley.notifications.subscription('default');
-  await vi.waitFor(async () => expect(await desk.get()).toMatchObject({ state: 'ours' }), 10_000);
+  const subscription = fleet.volley.notifications.subscription('default');
+  await vi.waitFor(async () => expect(await subscription.get()).toMatchObject({ state: 'ours' }), 10_000);
   return { fleet, receiver };
 }
 
-/** What the service says became of each number, and what the campaign's report says. */
+/** The final status of each number according to the service, and according to the campaign's report. */
 async function bothSides({ volley, simulator }: Fleet, id: string) {
   const service = new Map<string, string | null>();
   for (const { recipients: numbers, finals } of await simulator.ledger()) {
@@ -56,7 +56,7 @@ async function bothSides({ volley, simulator }: Fleet, id: string) {
   return { service, reported };
 }
 
-test('With every notification delivered nothing is asked about', { timeout: 120_000 }, async () => {
+test('If every notification arrives, nothing is polled', { timeout: 120_000 }, async () => {
   const { fleet } = await notifiedFleet(
     { shape: 'mixed', securityTokenIn: 'mixed', shuffle: true },
     { deliveryTime: { kind: 'uniform', minMs: 0, maxMs: 300 }, impossible: 0.2 },
@@ -73,7 +73,7 @@ test('With every notification delivered nothing is asked about', { timeout: 120_
   expect(status.requests.poll).toBe(polls);
 });
 
-test('Lost, doubled, late, shuffled and forged notifications leave every recipient as the service has it', {
+test('Lost, repeated, late, shuffled, and forged notifications leave every recipient with the status that the service has', {
   timeout: 120_000,
 }, async () => {
   const { fleet, receiver } = await notifiedFleet(
@@ -104,7 +104,7 @@ test('Lost, doubled, late, shuffled and forged notifications leave every recipie
   expect(receiver.log.join('\n')).toContain('without a valid security token');
 });
 
-test('What was accepted without an answer is found by its notification, and nobody is sent to twice', {
+test('A request whose response was lost is found by its notification, and no message is sent twice', {
   timeout: 120_000,
 }, async () => {
   const { fleet } = await notifiedFleet(
@@ -114,7 +114,7 @@ test('What was accepted without an answer is found by its notification, and nobo
   const id = await launch(fleet, { recipients: recipients(300), message: 'Sale' });
   const status = await finished(fleet.volley, id, 60_000);
   const unknown = fleet.logged('request.unknown');
-  // What a worker has logged may be read a moment after what it has written to Redis.
+  // A worker's log may be read a moment after its write to Redis.
   const found = await vi.waitUntil(() => {
     const lines = fleet.logged('request.confirmed');
     return lines.length < unknown.length ? undefined : lines;
@@ -128,7 +128,9 @@ test('What was accepted without an answer is found by its notification, and nobo
   expect((await fleet.simulator.summary()).duplicates).toBe(0);
 });
 
-test('A text of several parts is settled by its single notification', { timeout: 120_000 }, async () => {
+test('A message of several segments is settled by its single notification', {
+  timeout: 120_000,
+}, async () => {
   const { fleet } = await notifiedFleet({}, { deliveryTime: 200 }, { FOLLOW_UP_FIRST_MS: '15000' });
   const id = await launch(fleet, { recipients: recipients(20), message: 'x'.repeat(300) });
   const { recipients: counts } = await finished(fleet.volley, id, 60_000);
@@ -137,7 +139,7 @@ test('A text of several parts is settled by its single notification', { timeout:
   expect([notifications, polls]).toEqual([20, 0]);
 });
 
-test('A receiver that is killed loses what it held, and polls make up for it', {
+test('A killed receiver loses the reports it held, and polls make up for them', {
   timeout: 120_000,
 }, async () => {
   const { fleet, receiver } = await notifiedFleet(

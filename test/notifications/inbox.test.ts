@@ -67,7 +67,7 @@ function receiving(capacity = { left: 10_000 }) {
     async campaign(numbers: readonly number[], text: string): Promise<string> {
       const recipients = numbers.map((number) => ({ to: mobile(number) }));
       const outcome = await importCampaign(deps, { recipients, message: text, again: true });
-      if (outcome.kind !== 'created') throw new Error(`it was ${outcome.kind}`);
+      if (outcome.kind !== 'created') throw new Error(`the import was ${outcome.kind}`);
       return outcome.id;
     },
     async claim(want: number): Promise<readonly SendClaim[]> {

@@ -17,23 +17,19 @@ import { importFixture, mobile } from '../import/import-fixture.js';
 import { partsOf, rawServer, reply } from '../interface/raw-server.js';
 import { testRedis } from '../redis/test-redis.js';
 
-const { redis, prefix } = testRedis('suspected');
+const { redis, prefix } = testRedis('matching');
 let fixtures = 0;
 
 /**
- * A batch of two whose outcome nobody knows, and which may be request `x`; the service answers so when it is asked.
- * `meanwhile`: what happens while it is.
+ * A batch of two recipients with an unknown outcome is matched to request `x`. The service gives this answer to the poll.
+ * `meanwhile` runs before it answers.
  */
-async function asked(
+async function polled(
   answer: string,
   meanwhile: (lane: Lane, send: (text: string) => Promise<string>) => Promise<unknown> = async () => {},
 ) {
   fixtures += 1;
-  const {
-    deps,
-    keys,
-    emitted: told,
-  } = importFixture(redis, `${prefix}-${fixtures}`, {
+  const { deps, keys, emitted } = importFixture(redis, `${prefix}-${fixtures}`, {
     CALLBACK_URL: 'https://volley.example/in',
     CALLBACK_SECURITY_TOKEN: 'a-token-of-some-length',
     MAX_RECIPIENTS_PER_REQUEST: '2',
@@ -43,7 +39,7 @@ async function asked(
   const send = async (message: string): Promise<string> => {
     const recipients = [{ to: mobile(0) }, { to: mobile(1) }];
     const outcome = await importCampaign(deps, { recipients, message, again: true });
-    if (outcome.kind !== 'created') throw new Error(`it was ${outcome.kind}`);
+    if (outcome.kind !== 'created') throw new Error(`the import was ${outcome.kind}`);
     return outcome.id;
   };
   const id = await send('Sale');
@@ -67,11 +63,11 @@ async function asked(
   return {
     lines: server.requests.map((request) => partsOf(request).line),
     state: await readState(redis, keys, 'default', id),
-    suspects: (await listUnknown(lane)).map(({ suspect }) => suspect),
+    matchedTo: (await listUnknown(lane)).map(({ suspect }) => suspect),
     due: await redis.zrange(keys.lane('default', 'unpolled'), '0', '-1'),
     polled: await redis.zrange(keys.lane('default', 'polled'), '0', '-1'),
-    found: told.filter(({ type }) => type === 'request.confirmed').length,
-    stopped: told.filter(({ type }) => type === 'lane.stopped').length,
+    confirmed: emitted.filter(({ type }) => type === 'request.confirmed').length,
+    stopped: emitted.filter(({ type }) => type === 'lane.stopped').length,
     located: await notificationStore(redis, keys, lane).locate(['x']),
     id,
   };
@@ -90,25 +86,25 @@ const infos = (statuses: Record<string, string>): string =>
     }),
   );
 
-test('a request that has the recipients of the batch is that batch, and is followed up as any other', async () => {
-  const it = await asked(infos({ [mobile(1)]: 'DeliveredToNetwork', [mobile(0)]: 'DeliveredToTerminal' }));
+test('A matched request with exactly the recipients of the batch confirms the match and is followed up like any other', async () => {
+  const it = await polled(infos({ [mobile(1)]: 'DeliveredToNetwork', [mobile(0)]: 'DeliveredToTerminal' }));
   expect(it.lines).toEqual(['GET /outbound/12345/requests/x/deliveryInfos HTTP/1.1']);
   expect(it.state?.n).toMatchObject({ deliveredToTerminal: 1, deliveredToNetwork: 1, unknown: 0 });
-  expect([it.found, it.suspects, it.due, it.polled]).toEqual([1, [], [], [`${it.id}:0`]]);
+  expect([it.confirmed, it.matchedTo, it.due, it.polled]).toEqual([1, [], [], [`${it.id}:0`]]);
   expect(it.located).toEqual([{ campaign: it.id, first: 0, count: 2 }]);
   expect(it.state).toMatchObject({ accepted: 1, poll: 1 });
 });
 
-test('one of which both are final completes the campaign', async () => {
-  const it = await asked(infos({ [mobile(0)]: 'DeliveredToTerminal', [mobile(1)]: 'DeliveryImpossible' }));
+test('A confirmed match whose recipients are all final completes the campaign', async () => {
+  const it = await polled(infos({ [mobile(0)]: 'DeliveredToTerminal', [mobile(1)]: 'DeliveryImpossible' }));
   expect(it.state).toMatchObject({ s: 'completed', n: { deliveredToTerminal: 1, deliveryImpossible: 1 } });
   expect([it.due, it.polled, it.located]).toEqual([[], [], [null]]);
 });
 
 test.each([
-  ['speaks of one of them only', infos({ [mobile(0)]: 'DeliveredToTerminal' })],
+  ['reports one of the recipients only', infos({ [mobile(0)]: 'DeliveredToTerminal' })],
   [
-    'speaks of another besides',
+    'reports another recipient as well',
     infos({
       [mobile(0)]: 'DeliveredToTerminal',
       [mobile(1)]: 'DeliveredToTerminal',
@@ -116,11 +112,11 @@ test.each([
     }),
   ],
   [
-    'speaks of somebody else',
+    'reports a different recipient',
     infos({ [mobile(0)]: 'DeliveredToTerminal', [mobile(2)]: 'DeliveredToTerminal' }),
   ],
   [
-    'speaks of another besides, in a word that is on no list',
+    'reports another recipient as well, with an unlisted status',
     infos({
       [mobile(0)]: 'DeliveredToTerminal',
       [mobile(1)]: 'DeliveredToTerminal',
@@ -128,44 +124,44 @@ test.each([
     }),
   ],
   [
-    'speaks of another besides, whose number cannot be read',
+    'reports another recipient as well, with an unreadable number',
     infos({
       [mobile(0)]: 'DeliveredToTerminal',
       [mobile(1)]: 'DeliveredToTerminal',
       x: 'DeliveredToTerminal',
     }),
   ],
-  ['is not known to the service', reply(['HTTP/1.1 404 Not Found'])],
-  ['is not for this key to see', reply(['HTTP/1.1 403 Forbidden'])],
-  ['has an id that the service cannot take', reply(['HTTP/1.1 414 URI Too Long'])],
+  ['is unknown to the service', reply(['HTTP/1.1 404 Not Found'])],
+  ['is forbidden to this key', reply(['HTTP/1.1 403 Forbidden'])],
+  ['has an id that the service rejects', reply(['HTTP/1.1 414 URI Too Long'])],
 ])(
-  'a request that %s is not that batch, which stays unknown and is not asked about again',
+  'A matched request that %s clears the match: the batch stays unknown and is not polled again',
   async (_, answer) => {
-    const it = await asked(answer);
+    const it = await polled(answer);
     expect(it.lines).toHaveLength(1);
     expect(it.state?.n).toMatchObject({ unknown: 2 });
-    expect([it.found, it.suspects, it.due, it.polled, it.located]).toEqual([0, [null], [], [], [null]]);
+    expect([it.confirmed, it.matchedTo, it.due, it.polled, it.located]).toEqual([0, [null], [], [], [null]]);
     expect(it.stopped).toBe(0);
   },
 );
 
-test('a service that does not answer is asked again later', async () => {
-  const it = await asked(reply(['HTTP/1.1 500 Internal Server Error']));
+test('A matched request is polled again later if the service fails', async () => {
+  const it = await polled(reply(['HTTP/1.1 500 Internal Server Error']));
   expect(it.state?.n).toMatchObject({ unknown: 2 });
-  expect([it.found, it.suspects, it.due]).toEqual([0, ['x'], [`${it.id}:0`]]);
+  expect([it.confirmed, it.matchedTo, it.due]).toEqual([0, ['x'], [`${it.id}:0`]]);
 });
 
 const BOTH_FINAL = infos({ [mobile(0)]: 'DeliveredToTerminal', [mobile(1)]: 'DeliveryImpossible' });
 
-test('what the service tells of it is nothing to the batch, if that was resolved while it was asked', async () => {
-  const it = await asked(BOTH_FINAL, async (lane) =>
+test('A poll changes nothing of a batch that was resolved in the meantime', async () => {
+  const it = await polled(BOTH_FINAL, async (lane) =>
     resolveBatches(lane, 'accepted', 'by hand', await listUnknown(lane)),
   );
   expect(it.state?.n).toMatchObject({ unconfirmed: 2, unknown: 0 });
 });
 
-test('nor if that was sent again meanwhile, and accepted under another id', async () => {
-  const it = await asked(BOTH_FINAL, async (lane) => {
+test('A poll changes nothing of a batch that was resent and accepted under another id in the meantime', async () => {
+  const it = await polled(BOTH_FINAL, async (lane) => {
     await resolveBatches(lane, 'resend', 'by hand', await listUnknown(lane));
     const { claims } = await sendClaims(lane).take({ turn: 'again', call: 1, want: 1, seen: 0 });
     const again = claims.map((claim) => ({ claim, as: 'accepted', letters: 'NN', requestId: 'y' }) as const);
@@ -175,9 +171,9 @@ test('nor if that was sent again meanwhile, and accepted under another id', asyn
   expect([...it.due, ...it.polled]).toEqual([`${it.id}:0`]);
 });
 
-test('a request that has turned out to be another batch meanwhile is not this one', async () => {
+test('A request that turns out to be another batch in the meantime clears the match', async () => {
   let other = '';
-  const it = await asked(BOTH_FINAL, async (lane, send) => {
+  const it = await polled(BOTH_FINAL, async (lane, send) => {
     other = await send('Another');
     const { claims } = await sendClaims(lane).take({ turn: 'other', call: 1, want: 1, seen: 0 });
     const entries = claims.map(
@@ -186,7 +182,7 @@ test('a request that has turned out to be another batch meanwhile is not this on
     await settleSends(lane, entries, 0);
   });
   expect(it.state?.n).toMatchObject({ unknown: 2 });
-  expect([it.found, it.suspects]).toEqual([0, [null]]);
-  // What is notified of the other one still finds it.
+  expect([it.confirmed, it.matchedTo]).toEqual([0, [null]]);
+  // Reports of the other batch still find it.
   expect(it.located).toEqual([{ campaign: other, first: 0, count: 2 }]);
 });

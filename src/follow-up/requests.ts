@@ -41,10 +41,10 @@ export function openRequests(
   const matched = async (id: string, first: number) => {
     if (rules.notify !== true) return undefined;
     const found = (await listUnknown(lane)).find((batch) => batch.campaign === id && batch.first === first);
-    if (found === undefined || found.suspect === null) return undefined;
+    if (found === undefined || found.matchedRequestId === null) return undefined;
     const bytes = await redis.getrange(statusesKey(keys, name, id), first, first + found.count - 1);
     const sent = Array.from({ length: found.count }, (_, at) => bytes[at] === 'U');
-    return { requestId: found.suspect, unknown: { number: found.number, sent } };
+    return { requestId: found.matchedRequestId, unknown: { number: found.number, sent } };
   };
 
   const find = async ({ campaign: id, first }: PollClaim): Promise<FollowedRequest | undefined> => {

@@ -58,7 +58,7 @@ export function notificationMatching(
     const others = settled.filter(({ campaign, first }) => !isUnknown.has(`${campaign} ${first}`));
     const found = await Promise.all([
       ...unknown.map((batch) => {
-        const { number, suspect: matchedRequestId } = batch;
+        const { number, matchedRequestId } = batch;
         // The time of a replayed claim is not known.
         const claimedAt = batch.isRestored ? 0 : batch.claimedAt;
         return candidate(batch, { number, claimedAt, matchedRequestId, isSettled: false });

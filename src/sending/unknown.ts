@@ -22,7 +22,7 @@ export interface UnknownBatch {
   readonly since: number;
   readonly reason: string;
   /** The request that it may be, which is being asked about; null for none. */
-  readonly suspect: string | null;
+  readonly matchedRequestId: string | null;
   /** Redis had forgotten its claim, or it was claimed for nobody: when its request was sent is not known. */
   readonly isRestored: boolean;
 }
@@ -67,7 +67,7 @@ export async function listUnknown({
       claimedAt: at,
       since,
       reason: why,
-      suspect: s ?? null,
+      matchedRequestId: s ?? null,
       isRestored: e === OF_NO_EPOCH,
     };
   });

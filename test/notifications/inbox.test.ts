@@ -213,7 +213,7 @@ test('An unknown outcome is matched to the one request that fits it', async () =
   inbox.offer([report('x', 1, 'DeliveredToNetwork'), { ...report('y', 0), sender: 'OTHER' }, report('z', 7)]);
   await vi.waitFor(() => expect(it.happened('request.matched')).toMatchObject([{ requestId: 'x' }]), 5_000);
   const unknown = await listUnknown(it.lane);
-  expect(unknown.map(({ first, suspect }) => [first, suspect]).sort()).toEqual([
+  expect(unknown.map(({ first, matchedRequestId }) => [first, matchedRequestId]).sort()).toEqual([
     [0, null],
     [1, 'x'],
   ]);
@@ -262,7 +262,7 @@ test('A late report of a settled request is not matched to an unknown outcome', 
   await vi.waitFor(() => expect(it.happened('notifications.settled').at(-1)).toMatchObject({ waiting: 1 }));
   await it.looked();
   expect(it.happened('request.matched')).toEqual([]);
-  expect((await listUnknown(it.lane)).map(({ suspect }) => suspect)).toEqual([null]);
+  expect((await listUnknown(it.lane)).map(({ matchedRequestId }) => matchedRequestId)).toEqual([null]);
 });
 
 test('A report of a request that was accepted while notifications were off is not matched to an unknown outcome', async () => {
@@ -307,7 +307,7 @@ test('A request whose send is still in flight is not matched to an unknown outco
     async () => expect(await it.states(second)).toMatchObject({ deliveredToTerminal: 1 }),
     5_000,
   );
-  expect((await listUnknown(it.lane)).map(({ suspect }) => suspect)).toEqual([null]);
+  expect((await listUnknown(it.lane)).map(({ matchedRequestId }) => matchedRequestId)).toEqual([null]);
 });
 
 test('A request that is matched to one batch is not matched to another one with the same number', async () => {
@@ -330,7 +330,9 @@ test('A request that is matched to one batch is not matched to another one with 
   await (await unknown('two'))();
   await it.looked();
   expect(it.happened('request.matched')).toHaveLength(1);
-  expect((await listUnknown(it.lane)).map(({ suspect }) => suspect).sort()).toEqual([null, 'x'].sort());
+  expect((await listUnknown(it.lane)).map(({ matchedRequestId }) => matchedRequestId).sort()).toEqual(
+    [null, 'x'].sort(),
+  );
 });
 
 test('A report is not matched to a batch that was claimed after it came', async () => {

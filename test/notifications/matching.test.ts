@@ -63,7 +63,7 @@ async function polled(
   return {
     lines: server.requests.map((request) => partsOf(request).line),
     state: await readState(redis, keys, 'default', id),
-    matchedTo: (await listUnknown(lane)).map(({ suspect }) => suspect),
+    matchedTo: (await listUnknown(lane)).map(({ matchedRequestId }) => matchedRequestId),
     due: await redis.zrange(keys.lane('default', 'unpolled'), '0', '-1'),
     polled: await redis.zrange(keys.lane('default', 'polled'), '0', '-1'),
     confirmed: emitted.filter(({ type }) => type === 'request.confirmed').length,

@@ -274,7 +274,7 @@ test('An unknown outcome is matched to one request at a time, which is polled, u
   expect(await lane.matches.match({ ...batch, requestId: 'x' }, START + 300)).toBe(true);
   expect(await lane.matches.match({ ...batch, requestId: 'y' }, START + 300)).toBe(false);
   expect(await lane.matches.match({ ...batch, first: 7, requestId: 'x' }, START + 300)).toBe(false);
-  expect((await lane.commands.unknown()).map(({ suspect }) => suspect)).toEqual(['x']);
+  expect((await lane.commands.unknown()).map(({ matchedRequestId }) => matchedRequestId)).toEqual(['x']);
   const { claims: polls } = await lane.claims.poll({
     turn: 'p',
     call: 1,
@@ -285,7 +285,7 @@ test('An unknown outcome is matched to one request at a time, which is polled, u
   expect(polls.map(({ campaign, first }) => [campaign, first])).toEqual([['c', 0]]);
 
   await lane.matches.clear({ ...batch, requestId: 'x' });
-  expect((await lane.commands.unknown()).map(({ suspect }) => suspect)).toEqual([null]);
+  expect((await lane.commands.unknown()).map(({ matchedRequestId }) => matchedRequestId)).toEqual([null]);
   expect((await lane.notifications.settle([], [], START + 400)).waiting).toBe(0);
   const [claim] = polls;
   if (claim === undefined) throw new Error('nothing was due');

@@ -26,7 +26,7 @@ function receiving(capacity = { left: 10_000 }) {
     CALLBACK_SECURITY_TOKEN: 'a-token-of-some-length',
     HOURLY_QUOTA: '10000',
   });
-  const { deps, keys, emitted: told } = fixture;
+  const { deps, keys, emitted } = fixture;
   const lane = deps.lanes.get('default');
   if (lane === undefined) throw new Error('no lane');
   let looks = 0;
@@ -81,7 +81,7 @@ function receiving(capacity = { left: 10_000 }) {
     async states(id: string): Promise<Record<string, number | undefined>> {
       return (await readState(redis, keys, 'default', id))?.n ?? {};
     },
-    happened: (type: string) => told.filter((event) => event.type === type),
+    happened: (type: string) => emitted.filter((event) => event.type === type),
   };
 }
 

@@ -19,6 +19,7 @@ export {
 } from './events/events.js';
 export type * from './import/campaign-input.js';
 export type { RecipientInput } from './import/read-objects.js';
+export type { NumberOptions, SuppressionImport, SuppressionList } from './import/suppression-list.js';
 export type { NotificationService } from './notifications/notification-service.js';
 export type {
   SubscribeOutcome,

@@ -8,7 +8,7 @@ export const USUAL_POLLS_PER_REQUEST = 1.5;
 export const NOTIFIED_POLLS_PER_REQUEST = 0.1;
 
 /** What a lane may put on the wire, as far as an estimate needs it. */
-export interface EstimateQuota {
+interface EstimateQuota {
   /** Requests per window, sends and polls together; null while an `auto` lane has not learned it. */
   readonly limit: number | null;
   /** Milliseconds. */
@@ -20,7 +20,7 @@ export interface EstimateQuota {
 }
 
 /** The requests of a campaign, or of the rest of one, and how long they take under the quota. */
-export interface Estimate {
+interface Estimate {
   readonly requests: { readonly send: number; readonly poll: number; readonly total: number };
   /** Milliseconds until the last message is sent; 0 if the quota has room for all now, null if the quota is not known. */
   readonly sentAfterMs: number | null;

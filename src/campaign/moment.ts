@@ -1,5 +1,5 @@
 /** The result of reading a time. `spelled`: the date and time as written, without a zone. */
-export type Moment =
+type Moment =
   /** ms since the epoch. */
   | { readonly kind: 'moment'; readonly at: number }
   /** The text does not look like a time. */

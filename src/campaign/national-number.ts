@@ -2,7 +2,7 @@ import type { NumberingPlan } from './numbering-plan.js';
 import { planOfCallingCode } from './numbering-plan.js';
 
 /** The parts of a number: its calling code without plus, and the digits after it without the trunk prefix. */
-export interface ReadNumber {
+interface ReadNumber {
   readonly callingCode: string;
   readonly national: string;
 }

@@ -4,7 +4,7 @@ import { type Reading, readInternational, readLocal } from './national-number.js
 import { kindsOfCallingCode, type NumberingPlan, planOfCountry } from './numbering-plan.js';
 
 /** A number in E.164 with its plus, or why the text is not a number that can be sent to, and what would be right. */
-export type NumberOutcome =
+type NumberOutcome =
   | { readonly ok: true; readonly number: string }
   | { readonly ok: false; readonly reason: string };
 
@@ -45,7 +45,7 @@ export function numberReader(defaultCountry: string | undefined): NumberReader {
 }
 
 /** Says that `country` is not a country code, with the code that was probably meant. */
-export function noSuchCountry(country: string): string {
+function noSuchCountry(country: string): string {
   const upper = country.toUpperCase();
   const meant = upper === 'UK' ? 'GB' : upper;
   const hint = isSupportedCountry(meant) ? `use ${meant}` : 'use two capital letters such as GB, DK, or NO';

@@ -18,7 +18,7 @@ export interface NumberingPlan {
 }
 
 /** The kinds of numbers under one calling code, which several countries may share, such as +1 and +44. */
-export interface NumberKinds {
+interface NumberKinds {
   /** Mobile numbers, and ranges that mix mobile and fixed lines. */
   readonly mobile: RegExp;
   /** Numbers that cannot receive messages: landlines, premium rate, shared cost, voicemail. */

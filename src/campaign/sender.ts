@@ -7,7 +7,7 @@ const MAX_TEXT_LENGTH = 11;
 const TEL = 'tel:';
 
 /** The form of a sender that the interface accepts, or why it is invalid and what would be right. */
-export type SenderCheck = { kind: 'number' } | { kind: 'text' } | { kind: 'invalid'; reason: string };
+type SenderCheck = { kind: 'number' } | { kind: 'text' } | { kind: 'invalid'; reason: string };
 
 /** Checks a sender by the interface page's senderAddress rules. Never throws. */
 export function checkSender(sender: string): SenderCheck {

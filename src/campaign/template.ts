@@ -18,7 +18,7 @@ export interface Template {
 }
 
 /** A template, or why the message is invalid: the reason names the position and what would be right. */
-export type TemplateOutcome =
+type TemplateOutcome =
   | { readonly ok: true; readonly template: Template }
   | { readonly ok: false; readonly reason: string };
 

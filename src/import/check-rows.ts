@@ -31,7 +31,7 @@ export type CheckedRow =
     };
 
 /** Counts of the rows checked so far. `rows` is always the sum of the other three. */
-export interface RowCounts {
+interface RowCounts {
   readonly rows: number;
   readonly recipients: number;
   readonly duplicates: number;

@@ -10,7 +10,7 @@ const dropScript = loadScript(import.meta.url, './drop-import.lua', (reply) =>
 );
 
 /** Why an import is discarded: its own process gives it up, or its lease has expired because its process died. */
-export type DiscardReason = 'givenUp' | 'expired';
+type DiscardReason = 'givenUp' | 'expired';
 
 /**
  * Discards an import and releases its idempotency key. First the import becomes impossible to commit, then its data goes.

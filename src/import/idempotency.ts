@@ -20,7 +20,7 @@ const RETRY_MS = 100;
 const COMPARED = ['lane', 'at', 'validForMs', 'priority'] as const;
 
 /** The import that now holds its idempotency key, or the committed campaign that already held it. */
-export type KeyOutcome =
+type KeyOutcome =
   | { readonly kind: 'reserved'; readonly session: ImportSession }
   | { readonly kind: 'held'; readonly holder: Holder };
 

@@ -28,7 +28,7 @@ const commitScript = loadScript(import.meta.url, './commit-import.lua', (reply):
 });
 
 /** The result of a commit. */
-export interface ImportCommit {
+interface ImportCommit {
   /** When the campaign was or will be launched, ms. */
   readonly launchedAt: number;
   readonly events: readonly ScriptEvent[];

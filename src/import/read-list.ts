@@ -15,7 +15,7 @@ import { rowsOfObjects } from './read-objects.js';
 import type { Rows } from './rows.js';
 
 /** A list with known columns and the message compiled for them. It can be read once. */
-export interface OpenList {
+interface OpenList {
   readonly list: CheckedRows;
   readonly template: Template;
 }
@@ -49,7 +49,7 @@ function isCsv(recipients: CampaignInput['recipients']): recipients is string | 
 }
 
 /** How to read a list. */
-export interface ReadOptions {
+interface ReadOptions {
   readonly lane: Lane;
   readonly sender: Sender;
   readonly suppression: Suppression;

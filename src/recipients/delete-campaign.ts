@@ -19,7 +19,7 @@ const KEYS_PER_COMMAND = 500;
 const CAMPAIGN_SETS = ['running', 'scheduled', 'lapsing', 'importing', 'ended'] as const;
 
 /** A campaign whose data is deleted. */
-export interface DeletedCampaign {
+interface DeletedCampaign {
   readonly lane: string;
   readonly campaign: string;
   /** How many ordinals may have been sent to; 0 for an import that was never committed. */

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 
 /** Returns the value of a key, from the cache or by `read`. */
-export type ReadCache<Value> = (key: string, read: () => Promise<Value>) => Promise<Value>;
+type ReadCache<Value> = (key: string, read: () => Promise<Value>) => Promise<Value>;
 
 /**
  * Makes a cache of the `max` values used most recently, for values that never change. Calls for a key that is being read share

@@ -1,5 +1,5 @@
 /** How a CSV file is written, detected from its first lines. */
-export interface CsvDialect {
+interface CsvDialect {
   readonly delimiter: string;
   /** Bytes before the header: a byte order mark, Excel's `sep=` line. */
   readonly skipBytes: number;

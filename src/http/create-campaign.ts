@@ -199,6 +199,6 @@ function invalidRows({ invalid, rows, problems }: RowErrors, isUpload: boolean):
   const detail =
     invalid === rows
       ? 'Every row of the list is invalid. Nothing was sent. Fix the rows.'
-      : `${invalid} of ${rows} rows are invalid. Nothing was sent. Fix them, or set \`skipInvalid\` to leave them out.`;
+      : `Invalid rows: ${invalid} of ${rows}. Nothing was sent. Fix them, or set \`skipInvalid\` to leave them out.`;
   return new Problem('invalidRows', detail, { errors, members: { invalid, rows } });
 }

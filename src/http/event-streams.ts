@@ -19,7 +19,7 @@ const END_WITHIN_MS = 2_000;
 const HEARTBEAT_EVERY_MS = 15_000;
 
 /** The event streams of one process. */
-export interface EventStreams {
+interface EventStreams {
   /**
    * Sends the events that pass the filter, and the status of `campaign` if there is one, until either side closes the
    * stream. Throws a Problem, `unavailable`, if there are too many streams or Redis does not respond.

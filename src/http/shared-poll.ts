@@ -1,5 +1,5 @@
 /** Reads values that many subscribers need: once per tick and id, however many subscribers there are. */
-export interface SharedPoll<Value> {
+interface SharedPoll<Value> {
   /** Calls `onValue` soon and at every tick until the returned function is called. A failed read is skipped. */
   subscribe(id: string, onValue: (value: Value) => void): () => void;
   close(): void;

@@ -16,13 +16,17 @@ const apiKeys = apiKeyService({
 });
 
 test('A key is valid until it is revoked, and states its scopes and lanes', async () => {
-  const { key, ...made } = await apiKeys.create({ name: 'shop', scopes: ['send', 'read'], lanes: ['main'] });
-  expect(made).toMatchObject({ name: 'shop', scopes: ['read', 'send'], lanes: ['main'] });
-  expect(await apiKeys.check(key)).toEqual(made);
-  expect(await apiKeys.isActive(made.id)).toBe(true);
-  await apiKeys.revoke(made.id);
-  expect([await apiKeys.check(key), await apiKeys.isActive(made.id)]).toEqual([null, false]);
-  await expect(apiKeys.revoke(made.id)).rejects.toThrow(`there is no key ${made.id}`);
+  const { key, ...created } = await apiKeys.create({
+    name: 'shop',
+    scopes: ['send', 'read'],
+    lanes: ['main'],
+  });
+  expect(created).toMatchObject({ name: 'shop', scopes: ['read', 'send'], lanes: ['main'] });
+  expect(await apiKeys.check(key)).toEqual(created);
+  expect(await apiKeys.isActive(created.id)).toBe(true);
+  await apiKeys.revoke(created.id);
+  expect([await apiKeys.check(key), await apiKeys.isActive(created.id)]).toEqual([null, false]);
+  await expect(apiKeys.revoke(created.id)).rejects.toThrow(`there is no key ${created.id}`);
 });
 
 test('A text that differs from a key in any part is not a valid key', async () => {

@@ -50,8 +50,8 @@ test.each([
 
 test('A key allows only the requests of its scopes', async () => {
   const [read, send, operate] = [await key(['read']), await key(['send']), await key(['operate'])];
-  const status = async (given: string, method: string, path: string, body?: object) =>
-    (await call(method, path, { key: given, body })).status;
+  const status = async (own: string, method: string, path: string, body?: object) =>
+    (await call(method, path, { key: own, body })).status;
   expect(await status(read, 'GET', '/v1/lanes')).toBe(200);
   expect(await status(send, 'GET', '/v1/lanes')).toBe(403);
   expect(await status(send, 'POST', '/v1/preview', campaign('main'))).toBe(200);
@@ -67,11 +67,11 @@ test('A key allows only the requests of its scopes', async () => {
 
 test('A key that is limited to a lane cannot see or change another lane', async () => {
   const own = await key(['read', 'send', 'operate'], ['main']);
-  const made = async (lane: string) => {
+  const createOn = async (lane: string) => {
     const { json } = await call('POST', '/v1/campaigns', { body: campaign(lane) });
     return (json as { id: string }).id;
   };
-  const [mine, theirs] = [await made('main'), await made('other')];
+  const [mine, theirs] = [await createOn('main'), await createOn('other')];
   const listed = await call('GET', '/v1/campaigns', { key: own });
   expect((listed.json as { campaigns: { id: string }[] }).campaigns.map(({ id }) => id)).toEqual([mine]);
   expect((await call('GET', '/v1/lanes', { key: own })).json).toMatchObject({ lanes: [{ name: 'main' }] });

@@ -74,13 +74,13 @@ test.each<[string, (body: string) => { path?: string; headers?: Record<string, s
     }),
   ],
   ['of a manual subscription', () => ({ headers: { securityToken: TOKEN } })],
-])('A notification with the security token %s settles its request', async (name, make) => {
+])('A notification with the security token %s settles its request', async (name, withToken) => {
   const id = `r-${name.replaceAll(' ', '-')}`;
   const states = await accepted(id);
-  const made = make(notification(id));
-  const reply = await post(`/sms/in/${segment}${made.path ?? ''}`, made.body ?? notification(id), {
+  const sent = withToken(notification(id));
+  const reply = await post(`/sms/in/${segment}${sent.path ?? ''}`, sent.body ?? notification(id), {
     'content-type': 'application/json',
-    ...made.headers,
+    ...sent.headers,
   });
   expect([reply.status, await reply.text()]).toEqual([204, '']);
   await vi.waitFor(async () => expect(await states()).toMatchObject({ deliveredToTerminal: 1 }));
@@ -146,9 +146,9 @@ test('The body of a request to a wrong callback address is not read', async () =
 test.each(['/caf%C3%A9', '/a%20b', '/a:b', '/a%E0'])(
   'The public path may contain encoded and special characters: %s',
   async (path) => {
-    const given = { ...CALLBACK, url: `https://volley.example${path}` };
-    const one = await serveApi({ ...settings, CALLBACK_URL: given.url });
-    const short = `/callbacks/${laneCallback(given, 'default').segment}`;
+    const callback = { ...CALLBACK, url: `https://volley.example${path}` };
+    const one = await serveApi({ ...settings, CALLBACK_URL: callback.url });
+    const short = `/callbacks/${laneCallback(callback, 'default').segment}`;
     // No request can match a path that cannot be decoded.
     const own = path === '/a%E0' ? short : `${path}/${segment}`;
     for (const at of [own, short])

@@ -181,8 +181,8 @@ test.each([
 test('Without a default sender, a campaign without `sender` is rejected, as JSON and as a form', async () => {
   const bare = await serveApi({ REDIS_URL: url, REDIS_PREFIX: prefix, SENDER_ADDRESS: '' });
   const form = campaignForm({ message: 'Hi' }, 'phone\n+447700900123\n');
-  for (const given of [{ body: campaign() }, { form }]) {
-    const { status, json } = await bare.call('POST', '/v1/campaigns', given);
+  for (const options of [{ body: campaign() }, { form }]) {
+    const { status, json } = await bare.call('POST', '/v1/campaigns', options);
     expect([status, json]).toMatchObject([400, { errors: [{ pointer: '/sender' }] }]);
     const { detail } = json as { detail: string };
     expect(detail).toMatch(/^`\/sender` is invalid. It is missing.*SENDER_ADDRESS/);
@@ -417,7 +417,7 @@ test('A number can be found, suppressed, listed, and removed from the suppressio
 
   const add = (numbers: string[]) => call('POST', '/v1/suppressions', { body: { numbers } });
   expect((await add([number, '07700 900124', '+447700900199'])).json).toEqual({ added: 2 });
-  const wrong = await add(['+447700900198', 'nobody']);
+  const wrong = await add(['+447700900198', 'Anna']);
   expect([wrong.status, wrong.json]).toMatchObject([400, { code: 'badInput' }]);
   const list = async () =>
     ((await call('GET', '/v1/suppressions')).json as { numbers: string[] }).numbers.sort();

@@ -9,11 +9,11 @@ import { serveApi } from './api.js';
 
 const CALLBACK = { url: 'https://volley.example/sms/in', securityToken: 'a-token-of-some-length' } as const;
 const { url, prefix } = testRedis('http-head');
-let made = 0;
+let generated = 0;
 async function* long(): AsyncGenerator<string> {
-  while (made < 2) {
-    made += 1;
-    yield `piece ${made}, `;
+  while (generated < 2) {
+    generated += 1;
+    yield `piece ${generated}, `;
   }
 }
 const { app, call, key, origin, volley } = await serveApi(
@@ -40,8 +40,8 @@ async function headOf(method: string, path: string, headers: Record<string, stri
   });
   const json = method === 'HEAD' ? await reply.text() : '';
   over.abort();
-  const told = [...reply.headers].filter(([name]) => !/^(date|x-ratelimit-remaining)$/.test(name));
-  return { status: reply.status, json, headers: Object.fromEntries(told) };
+  const stable = [...reply.headers].filter(([name]) => !/^(date|x-ratelimit-remaining)$/.test(name));
+  return { status: reply.status, json, headers: Object.fromEntries(stable) };
 }
 
 /** Headers about the connection, or about a chunked body. */
@@ -78,16 +78,16 @@ test('HEAD does not generate a long response', async () => {
   expect((await headOf('HEAD', '/long')).status).toBe(200);
   // By the time of the next response, a body would have been started.
   expect((await headOf('GET', '/healthz')).status).toBe(200);
-  expect(made).toBe(0);
+  expect(generated).toBe(0);
   expect(await call('GET', '/long')).toMatchObject({ status: 200, json: 'piece 1, piece 2, ' });
-  expect(made).toBe(2);
+  expect(generated).toBe(2);
 });
 
 test('HEAD starts no event stream, so the connection can carry the next request', async () => {
   const socket = connect(Number(new URL(origin).port), '127.0.0.1');
   onTestFinished(() => void socket.destroy());
-  const asked = `HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${own}\r\n`;
-  socket.write(`HEAD /v1/events ${asked}\r\nGET /healthz ${asked}Connection: close\r\n\r\n`);
+  const head = `HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${own}\r\n`;
+  socket.write(`HEAD /v1/events ${head}\r\nGET /healthz ${head}Connection: close\r\n\r\n`);
   expect((await text(socket)).match(/^HTTP\/1\.1 .*|^\{.*/gm)).toEqual([
     'HTTP/1.1 200 OK',
     'HTTP/1.1 200 OK',

@@ -14,11 +14,11 @@ const COUNT = 20_000;
 
 await volley.suppression.add(['+447700000007']);
 const csv = Array.from({ length: COUNT }, (_, at) => `+447700${String(at).padStart(6, '0')}`).join('\n');
-const made = await call('POST', '/v1/campaigns', {
+const created = await call('POST', '/v1/campaigns', {
   form: campaignForm({ message: 'Hi', at: '2999-01-01T00:00:00Z' }, `phone\n${csv}\n`),
 });
-expect(made).toMatchObject({ status: 201, json: { recipients: COUNT } });
-const { id } = made.json as { id: string };
+expect(created).toMatchObject({ status: 201, json: { recipients: COUNT } });
+const { id } = created.json as { id: string };
 
 test.each(['csv', 'ndjson'] as const)('A report equals the one of the command line: %s', async (format) => {
   const { status, headers, json } = await call('GET', `/v1/campaigns/${id}/report?format=${format}`);
@@ -50,9 +50,9 @@ test('A report that fails midway ends as an incomplete response, and the log giv
   });
   expect(reply.status).toBe(200);
   await expect(reply.text()).rejects.toThrow();
-  const told = log.filter((line) => line.includes('"http.brokeOff"'));
-  expect(told).toHaveLength(1);
-  expect(told[0]).toContain('/v1/campaigns/:id/report');
+  const lines = log.filter((line) => line.includes('"http.brokeOff"'));
+  expect(lines).toHaveLength(1);
+  expect(lines[0]).toContain('/v1/campaigns/:id/report');
 });
 
 test('A report ends as an incomplete response when its key is revoked', { timeout: 60_000 }, async () => {
@@ -72,9 +72,9 @@ test('A report ends as an incomplete response when its key is revoked', { timeou
   await volley.keys.revoke(own.split('_')[1] ?? '');
   // The key is checked once a second.
   await delay(1_100);
-  let told = String(head);
-  for await (const piece of socket) told += String(piece);
-  expect(told).toMatch(/^HTTP\/1\.1 200 /);
-  expect(told).not.toContain(numbers.at(-1));
-  expect(told.endsWith('0\r\n\r\n')).toBe(false);
+  let body = String(head);
+  for await (const piece of socket) body += String(piece);
+  expect(body).toMatch(/^HTTP\/1\.1 200 /);
+  expect(body).not.toContain(numbers.at(-1));
+  expect(body.endsWith('0\r\n\r\n')).toBe(false);
 });

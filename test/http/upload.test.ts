@@ -150,24 +150,24 @@ test.each([
 );
 
 test('The part `campaign` is rejected if it is not UTF-8 or too long', async () => {
-  const form = (campaign: Buffer): FormData => {
-    const made = new FormData();
-    made.append('campaign', new Blob([new Uint8Array(campaign)]));
-    made.append('recipients', new Blob([rows(1)]));
-    return made;
+  const formWith = (campaign: Buffer): FormData => {
+    const form = new FormData();
+    form.append('campaign', new Blob([new Uint8Array(campaign)]));
+    form.append('recipients', new Blob([rows(1)]));
+    return form;
   };
-  const order = Buffer.from('{"message":"Hi José"}', 'latin1');
-  const { status, json } = await call('POST', '/v1/preview', { form: form(order) });
+  const latin1 = Buffer.from('{"message":"Hi José"}', 'latin1');
+  const { status, json } = await call('POST', '/v1/preview', { form: formWith(latin1) });
   expect([status, json]).toMatchObject([
     400,
     { errors: [{ pointer: '/campaign', message: expect.stringContaining('UTF-8') }] },
   ]);
-  const long = await call('POST', '/v1/preview', { form: form(Buffer.alloc(1_000_000, ' ')) });
+  const long = await call('POST', '/v1/preview', { form: formWith(Buffer.alloc(1_000_000, ' ')) });
   expect(long).toMatchObject({
     status: 400,
     json: { errors: [{ pointer: '/campaign', message: 'It is longer than 100000 bytes' }] },
   });
-  const marked = form(Buffer.from('\ufeff{"message":"Hi"}'));
+  const marked = formWith(Buffer.from('\ufeff{"message":"Hi"}'));
   expect((await call('POST', '/v1/preview', { form: marked })).status).toBe(200);
 });
 

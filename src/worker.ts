@@ -67,7 +67,7 @@ export function work(options: WorkOptions): Workers {
           recent: recentClaims(monotonic, self, (recent) => replayClaims(lane, recent)),
           messages: openMessages(lane, content, options.areSuppressed),
           requests: openRequests(lane, content),
-          matches: matchStore(redis, keys, lane.name),
+          matches: matchStore(lane),
         },
       ];
     }),

@@ -1,9 +1,7 @@
 import { z } from 'zod';
+import { type LaneStore, laneScript } from '../lane/lane-script.js';
 import { everAccepted } from '../recipients/ever-accepted.js';
 import { digestOf, indexKey, type Located, parseLocated } from '../recipients/request-index.js';
-import type { Redis } from '../redis/connection.js';
-import type { Keys } from '../redis/keys.js';
-import { loadScript } from '../redis/script.js';
 import { OF_NO_EPOCH } from '../sending/unknown.js';
 
 /** A batch with an unknown outcome, and the service's id of the request that it may be. */
@@ -16,23 +14,18 @@ export interface Match {
   readonly requestId: string;
 }
 
-const matchUnknown = loadScript(import.meta.url, './match-unknown.lua', (reply) => reply === 1);
-
-const MATCH_KEYS = ['lane', 'unknown', 'unpolled', 'early', 'waiting'] as const;
+const matchUnknown = laneScript(import.meta.url, './match-unknown.lua', (reply) => reply === 1);
 
 /** When a claim was made. A claim that a worker replayed after Redis lost it has `OF_NO_EPOCH` and no such time. */
 const sendClaim = z.object({ at: z.number(), e: z.number() });
 
 /** What matching a notification to an unknown outcome reads and writes. Every call is safe to repeat. */
-export function matchStore(redis: Redis, keys: Keys, lane: string) {
-  const matchKeys = MATCH_KEYS.map((name) => keys.lane(lane, name));
-  const run = (action: 'match' | 'clear', { number, campaign, first, requestId }: Match, now?: number) => {
+export function matchStore(lane: LaneStore) {
+  const { redis, keys, name } = lane;
+  const run = (action: 'match' | 'clear', { number, campaign, first, requestId }: Match, time?: number) => {
     const digest = digestOf(requestId);
-    return matchUnknown.run(
-      redis,
-      [...matchKeys, indexKey(keys, lane, digest)],
-      [action, number, campaign, first, requestId, digest.field, now ?? ''],
-    );
+    const args = { action, claim: number, campaign, first, requestId, digest: digest.field, time };
+    return matchUnknown(lane, args, [indexKey(keys, name, digest)]);
   };
   return {
     /** Records the match and makes a poll of the request due. False if the batch is settled, or the request is known by now. */
@@ -46,7 +39,7 @@ export function matchStore(redis: Redis, keys: Keys, lane: string) {
      * that came later. Infinity if none is in flight; 0 if a claim was replayed, because its time is not known.
      */
     async oldestSend(): Promise<number> {
-      const claims = await redis.hvals(keys.lane(lane, 'claims'));
+      const claims = await redis.hvals(keys.lane(name, 'claims'));
       const times = claims.map((json) => {
         const { at, e } = sendClaim.parse(JSON.parse(json));
         return e === OF_NO_EPOCH ? 0 : at;
@@ -56,13 +49,13 @@ export function matchStore(redis: Redis, keys: Keys, lane: string) {
 
     /** Settled batches whose request id Volley never received. A report with an unknown id may belong to one of them. */
     async withoutId(): Promise<Located[]> {
-      const members = await redis.zrange(keys.lane(lane, 'unnamed'), '0', '-1');
+      const members = await redis.zrange(keys.lane(name, 'unnamed'), '0', '-1');
       return members.map(parseLocated).filter((located) => located !== null);
     },
 
     /** Which of these ids belong to a request of a stored campaign. It may name an id that does not (1 in 20,000). */
     everAccepted: (requestIds: readonly string[]): Promise<ReadonlySet<string>> =>
-      everAccepted(redis, keys, lane, requestIds),
+      everAccepted(redis, keys, name, requestIds),
   };
 }
 

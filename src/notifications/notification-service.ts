@@ -87,10 +87,7 @@ export function notificationService(
         recentlySettled: recentlySettled(MAX_RECENTLY_SETTLED),
       };
       const inboxes = [...lanes.values()].map((lane) => {
-        const stores = {
-          store: notificationStore(redis, keys, lane),
-          matches: matchStore(redis, keys, lane.name),
-        };
+        const stores = { store: notificationStore(lane), matches: matchStore(lane) };
         return [lane.name, createInbox(lane, { ...shared, ...stores })] as const;
       });
       for (const [, inbox] of inboxes) inbox.start();

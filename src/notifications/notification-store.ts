@@ -1,12 +1,9 @@
 import { z } from 'zod';
-import type { Lane } from '../lane/lane.js';
+import { type LaneStore, laneScript } from '../lane/lane-script.js';
 import { type ScriptEvent, scriptEvents } from '../lane/script-events.js';
 import type { Letters } from '../lane/settlements.js';
 import { recordsKey, statusesKey } from '../recipients/campaign-keys.js';
 import { digestOf, indexKey, type Located, locateRequests } from '../recipients/request-index.js';
-import type { Redis } from '../redis/connection.js';
-import type { Keys } from '../redis/keys.js';
-import { loadScript } from '../redis/script.js';
 
 /** Reports of a request whose batch is known. */
 export interface RequestReports {
@@ -53,7 +50,7 @@ export interface SettleResult {
   readonly events: readonly ScriptEvent[];
 }
 
-const settleScript = loadScript(import.meta.url, './settle-notifications.lua', (reply): SettleResult => {
+const settleScript = laneScript(import.meta.url, './settle-notifications.lua', (reply): SettleResult => {
   const [changed, nowKnown, waiting, unknownOutcomes, discarded, events] = z
     .tuple([z.number(), z.string(), z.number(), z.number(), z.number(), z.string()])
     .parse(reply);
@@ -67,19 +64,6 @@ const settleScript = loadScript(import.meta.url, './settle-notifications.lua', (
   };
 });
 
-const SETTLE_KEYS = [
-  'lane',
-  'states',
-  'unpolled',
-  'polled',
-  'ended',
-  'lapsing',
-  'unknown',
-  'early',
-  'waiting',
-  'callback',
-] as const;
-
 /** Waiting reports that are read in one call. */
 const READ_AT_ONCE = 500;
 
@@ -91,18 +75,13 @@ const storedReports = z.object({
 });
 
 /** The notifications of one lane in Redis. Every call is safe to repeat. */
-export function notificationStore(
-  redis: Redis,
-  keys: Keys,
-  { name: lane, rules }: Pick<Lane, 'name' | 'rules'>,
-) {
-  const settleKeys = SETTLE_KEYS.map((name) => keys.lane(lane, name));
-  const rulesJson = JSON.stringify(rules);
-  const [earlyKey, waitingKey] = [keys.lane(lane, 'early'), keys.lane(lane, 'waiting')];
+export function notificationStore(lane: LaneStore) {
+  const { redis, keys, name } = lane;
+  const [earlyKey, waitingKey] = [keys.lane(name, 'early'), keys.lane(name, 'waiting')];
   return {
     /** The batch of each request; null if it is not known, or no report can change anything of it any more. */
     locate: (requestIds: readonly string[]): Promise<(Located | null)[]> =>
-      locateRequests(redis, keys, lane, requestIds),
+      locateRequests(redis, keys, name, requestIds),
 
     /** Settles the reports of known requests and stores the early ones: about 500 per call. With none, it returns the counts. */
     settle(
@@ -118,22 +97,18 @@ export function notificationStore(
         const field = requestId === '' ? undefined : digest.field;
         entries.push({ requestId, digest: field, campaign, first, letters, stored });
         entryKeys.push(
-          indexKey(keys, lane, digest),
-          statusesKey(keys, lane, campaign),
-          recordsKey(keys, lane, campaign, first),
+          indexKey(keys, name, digest),
+          statusesKey(keys, name, campaign),
+          recordsKey(keys, name, campaign, first),
         );
       }
       for (const { requestId, sender, correlator, letters } of early) {
         const digest = digestOf(requestId);
-        const key = indexKey(keys, lane, digest);
+        const key = indexKey(keys, name, digest);
         entries.push({ requestId, digest: digest.field, sender: sender ?? '', correlator, letters });
         entryKeys.push(key, key, key);
       }
-      return settleScript.run(
-        redis,
-        [...settleKeys, ...entryKeys],
-        [rulesJson, JSON.stringify(entries), now ?? ''],
-      );
+      return settleScript(lane, { entries: JSON.stringify(entries), time: now }, entryKeys);
     },
 
     /** The reports that wait, oldest first. `earlyMs`: how long reports may wait, as in the lane's rules. */

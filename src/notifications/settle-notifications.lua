@@ -4,50 +4,35 @@
   unknown request wait until it is known, for a limited time and in limited number: they came before the response that names
   the request, or that response was lost. A call may be repeated, and may be lost: polls make up for it.
 
-  KEYS[1] laneKey        hash: gate and ledger, for the time
-  KEYS[2] statesKey      hash: campaign -> its mutable part, JSON
-  KEYS[3] unpolledKey    sorted set: request never polled -> when it is due, ms
-  KEYS[4] polledKey      sorted set: request polled before -> when it is due, ms
-  KEYS[5] endedKey       sorted set: campaign -> when it ended, ms
-  KEYS[6] lapsingKey     sorted set: campaign -> when its planned recipients lapse, ms
-  KEYS[7] unknownKey     hash: claim number -> batch with an unknown outcome
-  KEYS[8] earlyKey       hash: request id -> its reports that wait, JSON { sender, correlator, letters, count }
-  KEYS[9] waitingKey     sorted set: request id -> until when its reports wait, ms
-  KEYS[10] callbackKey   hash: status of the subscription; heardAt: when the last notification came, ms
-  KEYS[11..] entryKeys   three per entry: the index that may hold its request, its campaign's statuses, its request's records
-  ARGV[1] rulesJson      the lane's rules
-  ARGV[2] entriesJson    for a known request { requestId, digest, campaign, first, letters, stored }: a letter per recipient;
-                         stored: the text of the waiting reports that these are. For an unknown request { requestId, digest,
-                         sender, correlator, letters }: letters by the digits of the number
-  ARGV[3] given          time in ms, or '' for the server's
-  Returns                requests changed; ids of unknown requests that are known by now, JSON; requests whose reports wait;
-                         batches with an unknown outcome; requests whose reports were discarded; events
+  KEYS  lane      hash: gate and ledger, for the time
+        states    hash: campaign -> its mutable part, JSON
+        unpolled  sorted set: request never polled -> when it is due, ms
+        polled    sorted set: request polled before -> when it is due, ms
+        ended     sorted set: campaign -> when it ended, ms
+        lapsing   sorted set: campaign -> when its planned recipients lapse, ms
+        unknown   hash: claim number -> batch with an unknown outcome
+        early     hash: request id -> its reports that wait, JSON { sender, correlator, letters, count }
+        waiting   sorted set: request id -> until when its reports wait, ms
+        callback  hash: status of the subscription; heardAt: when the last notification came, ms
+  KEYS+ entries   per entry: the index that may hold its request, its campaign's statuses, its request's records
+  ARGV  rules     JSON: the lane's rules
+        entries   JSON: for a known request { requestId, digest, campaign, first, letters, stored }: a letter per recipient;
+                  stored: the text of the waiting reports that these are. For an unknown request { requestId, digest, sender,
+                  correlator, letters }: letters by the digits of the number
+        time      ms, or '' for the server's
+  Returns  requests changed; ids of unknown requests that are known by now, JSON; requests whose reports wait; batches with an
+           unknown outcome; requests whose reports were discarded; events
 ]]
 -- @include ../redis/clock.lua
 -- @include ../lane/ledger.lua
 -- @include ../lane/gate.lua
 -- @include ../lane/campaign.lua
 -- @include ../lane/settle.lua
-local laneKey = KEYS[1]
-local statesKey = KEYS[2]
-local unpolledKey = KEYS[3]
-local polledKey = KEYS[4]
-local endedKey = KEYS[5]
-local lapsingKey = KEYS[6]
-local unknownKey = KEYS[7]
-local earlyKey = KEYS[8]
-local waitingKey = KEYS[9]
-local callbackKey = KEYS[10]
-local rulesJson = ARGV[1]
-local entriesJson = ARGV[2]
-local given = ARGV[3]
 local MAX_WAITING = 10000
 local MAX_WAITING_RECIPIENTS = 1000
 local EXPIRED_AT_ONCE = 500
 
-local rules = cjson.decode(rulesJson)
-local _, now = lane_load(laneKey, given)
-local entries = cjson.decode(entriesJson)
+local _, now = lane_load(laneKey, time)
 local events, nowKnown, changed, discarded = {}, {}, 0, 0
 
 local waiting = redis.call('ZCARD', waitingKey)
@@ -126,8 +111,8 @@ end
 
 local hasWaited = false
 for i, entry in ipairs(entries) do
-  local place = 10 + 3 * (i - 1)
-  local indexKey, statusesKey, recordsKey = KEYS[place + 1], KEYS[place + 2], KEYS[place + 3]
+  local at = 3 * (i - 1)
+  local indexKey, statusesKey, recordsKey = entry_key(at + 1), entry_key(at + 2), entry_key(at + 3)
   if entry.campaign then
     settle(entry, indexKey, statusesKey, recordsKey)
   elseif redis.call('HEXISTS', indexKey, entry.digest) == 1 then

@@ -57,8 +57,8 @@ export function laneFixture(redis: Redis, prefix: string, lane: string, change: 
       poll: (settlements: readonly PollSettlement[], jitter: number, now?: number) =>
         settlePolls(store, settlements, jitter, now),
     },
-    notifications: notificationStore(redis, keys, store),
-    matches: matchStore(redis, keys, lane),
+    notifications: notificationStore(store),
+    matches: matchStore(store),
     commands: {
       ...laneCommands(store),
       unknown: () => listUnknown(store),

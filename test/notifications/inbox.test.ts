@@ -30,8 +30,8 @@ function receiving(capacity = { left: 10_000 }) {
   const lane = deps.lanes.get('default');
   if (lane === undefined) throw new Error('no lane');
   let looks = 0;
-  const store = notificationStore(redis, keys, lane);
-  const matches = matchStore(redis, keys, lane.name);
+  const store = notificationStore(lane);
+  const matches = matchStore(lane);
   const open = (as = lane, change: Partial<NotificationStore> = {}): Inbox => {
     const waiting: NotificationStore['waiting'] = (earlyMs) => {
       looks += 1;

@@ -47,7 +47,7 @@ async function polled(
   const [claim] = claims;
   if (claim === undefined) throw new Error('nothing to send');
   await settleSends(lane, [{ claim, as: 'unknown', reason: 'no answer' }], 0);
-  const matches = matchStore(redis, keys, lane.name);
+  const matches = matchStore(lane);
   await matches.match({ number: claim.number, campaign: id, first: 0, requestId: 'x' });
 
   const server = await rawServer((socket) => {
@@ -68,7 +68,7 @@ async function polled(
     polled: await redis.zrange(keys.lane('default', 'polled'), '0', '-1'),
     confirmed: emitted.filter(({ type }) => type === 'request.confirmed').length,
     stopped: emitted.filter(({ type }) => type === 'lane.stopped').length,
-    located: await notificationStore(redis, keys, lane).locate(['x']),
+    located: await notificationStore(lane).locate(['x']),
     id,
   };
 }

@@ -127,7 +127,7 @@ export class Process implements Owner, Transport {
             ),
             messages: openMessages(lane, content, areSuppressed),
             requests: openRequests(lane, content),
-            matches: matchStore(this.redis, keys, lane.name),
+            matches: matchStore(lane),
             tokens: this.#tokenSourceOf(settings),
           },
         ];
@@ -140,7 +140,7 @@ export class Process implements Owner, Transport {
         const senderOf = async () => 'ACME';
         const { monotonic, alarm } = this.machine;
         const options = {
-          store: notificationStore(this.redis, keys, served.lane),
+          store: notificationStore(served.lane),
           matches: served.matches,
           events: this.#events,
           numbers,

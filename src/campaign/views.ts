@@ -168,7 +168,10 @@ export const preview = z
     invalid: count,
     problems: z.array(invalidRow).readonly().describe('The first 20 invalid rows'),
     encoding: z.enum(['GSM-7', 'UCS-2']),
-    ucs2Characters: z.array(z.string()).readonly().describe('Characters that force UCS-2, named'),
+    ucs2Characters: z
+      .array(z.string())
+      .readonly()
+      .describe('Characters that force UCS-2, by code point, such as `U+2019 ’`'),
     segments: z
       .object({ min: count, max: count, total: count })
       .readonly()

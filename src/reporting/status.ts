@@ -17,7 +17,7 @@ const isoOrNull = (ms: number): string | null => (ms > 0 ? iso(ms) : null);
 interface StatusInput {
   readonly meta: CampaignMeta;
   readonly state: StoredState;
-  readonly lane: Lane;
+  readonly lane: Pick<Lane, 'rules'>;
   readonly view: LaneView;
   readonly unknownOutcomes: readonly UnknownBatch[];
   readonly hasWorkers: boolean;
@@ -61,7 +61,7 @@ export function campaignStatus({
 }
 
 /** Computes the status of a lane. Pure. */
-export function laneStatus(lane: Lane, view: LaneView): LaneStatus {
+export function laneStatus(lane: Pick<Lane, 'name' | 'settings'>, view: LaneView): LaneStatus {
   const { settings } = lane;
   return {
     name: lane.name,
@@ -153,19 +153,19 @@ function isUsedUp(view: LaneView): boolean {
 function eta(
   state: StoredState,
   { planned }: Record<RecipientState, number>,
-  lane: Lane,
+  { rules }: Pick<Lane, 'rules'>,
   view: LaneView,
   isBlocked: boolean,
 ): string | null {
   if (planned === 0 || isBlocked || !['running', 'scheduled'].includes(state.s)) return null;
-  const sends = Math.ceil(planned / recipientsPerRequest(state.batch > 1, lane.rules.maxRecipients));
+  const sends = Math.ceil(planned / recipientsPerRequest(state.batch > 1, rules.maxRecipients));
   const { sentAfterMs } = estimateRemaining(sends, sends, {
     limit: view.limit,
-    windowMs: lane.rules.window,
+    windowMs: rules.window,
     used: usedOf(view),
-    pollShare: lane.rules.pollShare,
+    pollShare: rules.pollShare,
   });
   if (sentAfterMs === null) return null;
-  const byLatency = (sends * Math.max(1, view.latency)) / lane.rules.inFlight;
+  const byLatency = (sends * Math.max(1, view.latency)) / rules.inFlight;
   return iso(Math.max(view.now, state.launch) + Math.max(sentAfterMs, byLatency));
 }

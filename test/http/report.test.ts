@@ -34,6 +34,13 @@ test.each(['csv', 'ndjson'] as const)('A report equals the one of the command li
 test('A report can be limited to a status', async () => {
   const { json } = await call('GET', `/v1/campaigns/${id}/report?format=ndjson&status=suppressed`);
   expect(JSON.parse(String(json))).toMatchObject({ recipient: '+447700000007', status: 'suppressed' });
+  for (const status of ['deliveredToTerminal', 'DeliveredToTerminal', 'delivered']) {
+    const { status: code, json: rows } = await call(
+      'GET',
+      `/v1/campaigns/${id}/report?format=ndjson&status=${status}`,
+    );
+    expect([status, code, rows]).toEqual([status, 200, '']);
+  }
   const wrong = await call('GET', `/v1/campaigns/${id}/report?status=arrived`);
   expect([wrong.status, wrong.json]).toMatchObject([400, { errors: [{ pointer: 'query/status' }] }]);
   expect((await call('GET', '/v1/campaigns/nowhere/report')).status).toBe(404);

@@ -1,0 +1,195 @@
+import { describe, expect, test } from 'vitest';
+import { loadConfig } from '../../src/config/index.js';
+import type { CampaignMeta, StoredState } from '../../src/lane/campaigns.js';
+import type { LaneView } from '../../src/lane/lane-status.js';
+import { campaignStatus, laneStatus } from '../../src/reporting/status.js';
+import { RULES, START } from '../lane/lane-fixture.js';
+
+const LATER = START + 60_000;
+const at = (ms: number): string => new Date(ms).toISOString();
+
+const OPEN: LaneView = {
+  now: START,
+  sends: 0,
+  polls: 0,
+  inFlightSends: 0,
+  inFlightPolls: 0,
+  limit: 100,
+  learned: null,
+  nextPermitAt: 0,
+  permitsToCome: [],
+  stopped: '',
+  held: '',
+  paused: '',
+  pausedUntil: 0,
+  graceUntil: 0,
+  throttled: 0,
+  epoch: 0,
+  maxRecipients: 0,
+  running: 1,
+  scheduled: 0,
+  awaiting: 0,
+  unknown: 0,
+  sendAt: 0,
+  pollAt: -1,
+  sendBlocked: '',
+  pollBlocked: '',
+  latency: 100,
+  forgotten: 0,
+  pollDueAt: 0,
+};
+
+const META: CampaignMeta = {
+  id: 'c',
+  name: 'Spring',
+  lane: 'main',
+  sender: 'ACME',
+  text: 'Hello',
+  columns: ['phone'],
+  numberColumn: 'phone',
+  placeholders: [],
+  priority: 'normal',
+  created: START,
+  duplicates: 0,
+  invalid: 0,
+  suppressed: 0,
+  preview: null,
+};
+
+const RUNNING: StoredState = {
+  s: 'running',
+  total: 2,
+  end: 2,
+  cursor: 0,
+  batch: 1,
+  slice: 0,
+  released: [],
+  rest: 'planned',
+  lapse: 0,
+  weight: 1,
+  n: { planned: 2 },
+  send: 0,
+  poll: 0,
+  throttled: 0,
+  contradictions: 0,
+  refusals: 0,
+  accepted: 0,
+  created: START,
+  launch: START,
+  ended: 0,
+  blocked: '',
+};
+
+const { lanes } = loadConfig({
+  API_KEY: 'key',
+  MESSAGING_BASE_URL: 'http://127.0.0.1:9',
+  HOURLY_QUOTA: '100',
+});
+
+const statusOf = (state: Partial<StoredState>, view: Partial<LaneView> = {}, hasWorkers = true) =>
+  campaignStatus({
+    meta: META,
+    state: { ...RUNNING, ...state },
+    lane: { rules: RULES },
+    view: { ...OPEN, ...view },
+    unknownOutcomes: [],
+    hasWorkers,
+  });
+
+describe('a campaign', () => {
+  test.each<[string, Partial<StoredState>, Partial<LaneView>, boolean, object]>([
+    ['sends on an open lane', {}, {}, true, { blockedBy: null, waitingFor: null }],
+    ['waits for workers if there are none', {}, {}, false, { waitingFor: 'workers' }],
+    [
+      'waits for permits if the quota is used up',
+      {},
+      { sends: 100, nextPermitAt: LATER },
+      true,
+      { blockedBy: { reason: 'the quota is used up', until: at(LATER) }, waitingFor: 'permits' },
+    ],
+    [
+      'waits for its lane while that is paused',
+      {},
+      { paused: 'throttled', pausedUntil: LATER },
+      true,
+      { blockedBy: { reason: 'the service returned 429', until: at(LATER) }, waitingFor: 'lane' },
+    ],
+    [
+      'waits for its start if it is scheduled',
+      { s: 'scheduled', launch: LATER },
+      {},
+      true,
+      { blockedBy: { reason: 'scheduled for later', until: at(LATER) }, waitingFor: 'start' },
+    ],
+    [
+      'waits for an operator if it is paused',
+      { s: 'paused' },
+      {},
+      true,
+      { blockedBy: { reason: 'paused', until: null }, waitingFor: 'operator' },
+    ],
+    [
+      'waits for a decision if only unknown outcomes are left',
+      { n: { unknown: 2 } },
+      {},
+      true,
+      { blockedBy: null, waitingFor: 'resolve', eta: null },
+    ],
+    [
+      'waits for reports if everything is sent',
+      { n: { deliveredToNetwork: 2 } },
+      {},
+      true,
+      { blockedBy: null, waitingFor: 'reports' },
+    ],
+    [
+      'waits for nothing when it has ended',
+      { s: 'completed', n: { deliveredToTerminal: 2 }, ended: LATER },
+      {},
+      false,
+      { blockedBy: null, waitingFor: null, endedAt: at(LATER) },
+    ],
+  ])('%s', (_title, state, view, hasWorkers, expected) => {
+    expect(statusOf(state, view, hasWorkers)).toMatchObject(expected);
+  });
+});
+
+describe('a lane', () => {
+  test.each<[string, Partial<LaneView>, object]>([
+    ['is open', {}, { state: 'open', pause: null }],
+    [
+      'is paused while the service is unreachable',
+      { paused: 'unreachable', pausedUntil: LATER },
+      {
+        state: 'paused',
+        pause: { reason: 'the service is unreachable or does not respond', until: at(LATER) },
+      },
+    ],
+    [
+      'probes when its pause is over',
+      { paused: 'throttled', pausedUntil: START - 1 },
+      { state: 'probing', pause: null },
+    ],
+    [
+      'is paused while it recovers from data loss',
+      { graceUntil: LATER },
+      {
+        state: 'paused',
+        pause: {
+          reason: 'recovering: workers replay their recent claims after Redis may have lost data',
+          until: at(LATER),
+        },
+      },
+    ],
+    [
+      'is held by an operator',
+      { held: 'paused by the operator' },
+      { state: 'held', pause: { reason: 'paused by the operator', until: null } },
+    ],
+    ['is stopped', { stopped: 'HTTP 403' }, { state: 'stopped', pause: { reason: 'HTTP 403', until: null } }],
+  ])('%s', (_title, view, expected) => {
+    const [settings] = lanes;
+    if (settings === undefined) throw new Error('the configuration has no lane');
+    expect(laneStatus({ name: 'main', settings }, { ...OPEN, ...view })).toMatchObject(expected);
+  });
+});

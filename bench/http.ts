@@ -1,14 +1,13 @@
 /**
  * What the HTTP API takes: an upload of a million rows (time, peak memory of the server) beside the library's own import of
- * the same file, and server-sent events with five hundred watchers (how soon all have heard, memory, processor, commands to
- * Redis) beside as many who ask for the status every second.
+ * the same file, and server-sent events with five hundred watchers (delay until all have received an event, memory, CPU, commands to
+ * Redis) compared with the same number of clients that poll the status every second.
  *
  *   REDIS_URL=redis://127.0.0.1:6379 npm run -s bench:http -- [rows] [watchers] [rounds]
  *
- * On a Redis that nobody else uses: its commands are counted.
+ * Use a Redis without other clients, because its commands are counted.
  *
- * Each part has a server process of its own, which is what makes its peak memory its own; Linux tells it. What it stores
- * it removes.
+ * Each part has its own server process, so that Linux reports the peak memory of that part. The bench removes its data.
  */
 import { once } from 'node:events';
 import { openAsBlob } from 'node:fs';
@@ -69,7 +68,7 @@ async function uploads(): Promise<void> {
         median(found.map((round) => round[what])).toFixed(digits);
       say(
         `upload, ${name}`,
-        `${rows} rows, ${megabytes} MB in ${of('seconds', 1)} s (${of('ratio', 2)} of the library's own import); peak RSS of the server ${of('peakMb', 0)} MB (${of('beforeMb', 0)} before); medians of ${rounds}`,
+        `${rows} rows, ${megabytes} MB in ${of('seconds', 1)} s (${of('ratio', 2)} of the library's import); peak RSS of the server ${of('peakMb', 0)} MB (${of('beforeMb', 0)} before); medians of ${rounds}`,
       );
     }
   } finally {
@@ -77,7 +76,7 @@ async function uploads(): Promise<void> {
   }
 }
 
-/** Uploads the file to a server of its own. */
+/** Uploads the file to a new server process. */
 async function uploaded(path: string, message: string) {
   const server = await startServer(settings);
   const form = new FormData();
@@ -124,39 +123,39 @@ async function live(): Promise<void> {
   const asking = await askedEverySecond(() => ask('GET', `/v1/campaigns/${id}`), server);
   const took: number[] = [];
   for (let at = 1; at <= COMMANDS; at += 1) {
-    const word = at % 2 === 1 ? 'pause' : 'resume';
+    const command = at % 2 === 1 ? 'pause' : 'resume';
     const heard = all.map(async (one) => {
       const asked = performance.now();
-      await one.heard(`campaign.${word}d`, Math.ceil(at / 2));
+      await one.heard(`campaign.${command}d`, Math.ceil(at / 2));
       took.push(performance.now() - asked);
     });
-    await ask('POST', `/v1/campaigns/${id}/${word}`);
+    await ask('POST', `/v1/campaigns/${id}/${command}`);
     await Promise.all(heard);
   }
   took.sort((a, b) => a - b);
   const at = (share: number): string => (took[Math.floor(took.length * share)] ?? Number.NaN).toFixed(0);
   say(
     `${watchers} watchers`,
-    `all see the status ${joined} ms after the first asked; ${(((after.nowMb - before.nowMb) * 1024) / watchers).toFixed(0)} KB of the server's memory each`,
+    `all have the status ${joined} ms after the first connected; ${(((after.nowMb - before.nowMb) * 1024) / watchers).toFixed(0)} KB of the server's memory each`,
   );
-  say('nothing happens', `${alone} with one watcher; ${many} with ${watchers}`);
-  say(`${watchers} who ask`, `for the status every second: ${asking}`);
+  say('idle', `${alone} with one watcher; ${many} with ${watchers}`);
+  say(`${watchers} pollers`, `status every second: ${asking}`);
   say(
     'an event',
-    `from the command to a watcher's ear, ${took.length} of them: median ${at(0.5)} ms, p99 ${at(0.99)} ms, last ${at(0.999999)} ms`,
+    `from the command to a watcher, ${took.length} deliveries: median ${at(0.5)} ms, p99 ${at(0.99)} ms, max ${at(0.999999)} ms`,
   );
   for (const one of all) one.stop();
   await server.stop();
 }
 
-/** What it takes to have watchers while nothing happens. */
+/** The cost of watchers without events. */
 async function idle(server: Server, watching: readonly Watcher[]): Promise<string> {
   const spent = await spentDuring(server, () => delay(IDLE_MS));
-  if (watching.some((one) => one.isOver())) throw new Error('a watcher was let go');
+  if (watching.some((one) => one.isOver())) throw new Error('a watcher was disconnected');
   return spent;
 }
 
-/** What it takes when as many ask again and again instead. */
+/** The cost of the same number of clients that poll instead. */
 async function askedEverySecond(ask: () => Promise<Response>, server: Server): Promise<string> {
   const until = performance.now() + IDLE_MS;
   const one = async (_: unknown, at: number): Promise<void> => {
@@ -178,7 +177,7 @@ async function spentDuring(server: Server, run: () => Promise<void>): Promise<st
   const ms = performance.now() - began;
   const spent = server.meter().processorMs - meter.processorMs;
   const asked = (await commandsOf(redis)) - commands;
-  return `${((asked * 1_000) / ms).toFixed(0)} Redis commands a second, ${((100 * spent) / ms).toFixed(1)} % of a core`;
+  return `${((asked * 1_000) / ms).toFixed(0)} Redis commands per second, ${((100 * spent) / ms).toFixed(1)} % of a core`;
 }
 
 async function commandsOf(of: Redis): Promise<number> {
@@ -186,7 +185,7 @@ async function commandsOf(of: Redis): Promise<number> {
 }
 
 interface Watcher {
-  /** Resolves when it has heard so many events of a type. */
+  /** Resolves when it has received this many events of a type. */
   heard(type: string, count: number): Promise<void>;
   isOver(): boolean;
   stop(): void;
@@ -215,7 +214,7 @@ async function watch({ origin }: Server, id: string): Promise<Watcher> {
   return {
     async heard(type, count) {
       while ((counts.get(type) ?? 0) < count) {
-        if (isOver) throw new Error('a watcher was let go');
+        if (isOver) throw new Error('a watcher was disconnected');
         await new Promise<void>((resolve) => {
           more = resolve;
         });
@@ -226,7 +225,7 @@ async function watch({ origin }: Server, id: string): Promise<Watcher> {
   };
 }
 
-/** A key to the API; the server needs none to be made by itself. */
+/** Creates an API key. */
 async function makeKey(): Promise<string> {
   const volley = createVolley({
     config: loadLocalConfig(settings),
@@ -240,7 +239,7 @@ async function makeKey(): Promise<string> {
 function wholeNumber(text: string): number {
   if (/^[1-9]\d{0,7}$/.test(text)) return Number(text);
   process.stderr.write(
-    `no count: ${JSON.stringify(text)}; give rows, watchers and rounds, such as 1000000 500 3\n`,
+    `not a whole number: ${JSON.stringify(text)}; give rows, watchers, and rounds, such as 1000000 500 3\n`,
   );
   process.exit(2);
 }

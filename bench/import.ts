@@ -1,10 +1,10 @@
 /**
- * What importing a million rows takes from the file to the committed campaign: time, peak memory of the process, and
- * bytes of Redis for each recipient, shared text and personalised.
+ * The cost of importing a million rows, from the file to the committed campaign: time, peak memory of the process, and
+ * Redis bytes per recipient, with a shared and a personalised text.
  *
  *   REDIS_URL=redis://127.0.0.1:6379 npm run -s bench:import -- [rows]
  *
- * Each case runs in a process of its own, which is what makes its peak memory its own. What it stores it removes.
+ * Each case runs in its own process, so that the peak memory is that of the case. The bench removes its data.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -73,17 +73,17 @@ async function runOne(path: string, message: string): Promise<void> {
   const peak = Math.round(process.resourceUsage().maxRSS / 1024);
   const bytes = ((await usedMemory(redis)) - before) / outcome.recipients;
   process.stdout.write(
-    `${seconds} s, peak RSS ${peak} MB, ${bytes.toFixed(1)} bytes a recipient; ${outcome.recipients} recipients\n`,
+    `${seconds} s, peak RSS ${peak} MB, ${bytes.toFixed(1)} bytes per recipient; ${outcome.recipients} recipients\n`,
   );
-  // It has not ended, so only its own data may go: nothing works on this prefix.
+  // The campaign has not ended, but no worker uses this prefix, so its data can be removed.
   for (const key of await redis.keys(`*${prefix}*`)) await redis.unlink(key);
   redis.disconnect();
 }
 
-/** Without what its clients' buffers take. */
+/** The memory of Redis without client buffers. */
 async function usedMemory(redis: Redis): Promise<number> {
   const stats = await redis.call('MEMORY', 'STATS');
-  if (!Array.isArray(stats)) throw new TypeError('Redis tells nothing of its memory');
+  if (!Array.isArray(stats)) throw new TypeError('Redis returned no memory statistics');
   const at = (name: string): number => Number(stats[stats.indexOf(name) + 1]);
   return at('total.allocated') - at('clients.normal') - at('aof.buffer');
 }

@@ -1,6 +1,6 @@
 /**
- * Worker processes and now and then Redis are killed at random while four lanes send: every recipient accepted exactly
- * once or unknown, and how soon a lane is served again. The long mode of the fault harness, by itself.
+ * Kills worker processes, and now and then Redis, while four lanes send. Checks that every recipient is accepted exactly once
+ * or unknown, and measures how soon a lane is served again. The same as `test:faults -- --kills`.
  *
  *   npm run -s bench:kills -- [kills] [seed]
  */
@@ -10,7 +10,7 @@ import { runKills } from '../test/faults/kills.js';
 
 const [kills = 20, seed = 2026] = process.argv.slice(2).map(Number);
 if (!Number.isInteger(kills) || kills < 1 || !Number.isInteger(seed) || seed < 0) {
-  console.error('bench:kills takes a number of kills and a seed, whole numbers');
+  console.error('usage: bench:kills [kills] [seed], both whole numbers');
   process.exitCode = 2;
 } else {
   const path = join(tmpdir(), 'volley-faults', `kills-${seed}.ndjson`);

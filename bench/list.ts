@@ -1,4 +1,4 @@
-/** The list that benches import: names and places as people have them, numbers in no order. */
+/** The list that the benches import: realistic names and places, and numbers in random order. */
 import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
 
@@ -29,14 +29,14 @@ const LAST = [
 ];
 const CITIES = ['London', 'Leeds', 'Bristol', 'Wells, Somerset', 'Aberdeen', 'Cardiff', 'Belfast', 'York'];
 
-/** A text for all, and one of everybody's own. */
+/** One text for all recipients, and one with the recipient's name and city. */
 export const TEXTS = {
   'shared text': 'Spring sale: 20 % off everything until Sunday. Reply STOP to opt out.',
   personalised:
     'Hi {{name}}, the spring sale has come to {{city}}: 20 % off everything until Sunday. Reply STOP to opt out.',
 } as const;
 
-/** Name and city of the recipient at a place from 0. */
+/** Name and city of the recipient with this index. */
 export function personAt(at: number): { readonly name: string; readonly city: string } {
   return {
     name: `${FIRST[(at * 7) % FIRST.length]} ${LAST[(at * 13) % LAST.length]} ${at % 977}`,
@@ -44,12 +44,12 @@ export function personAt(at: number): { readonly name: string; readonly city: st
   };
 }
 
-/** Writes a CSV of so many rows: numbers in no order, as lists that were gathered over years have them, each once. */
+/** Writes a CSV with distinct numbers in random order, like a list that has grown over years. */
 export async function writeList(path: string, rows: number): Promise<void> {
   const out = createWriteStream(path);
   out.write('number,name,city\n');
   for (let row = 0; row < rows; row += 1) {
-    // Coprime with the ten million numbers there are: each comes once, far from the one before.
+    // A step that is coprime with the ten million numbers visits each number once, in a scattered order.
     const digits = String(10_000_000 + ((row * 7_654_321) % 10_000_000));
     const { name, city } = personAt(row);
     if (!out.write(`+4477${digits},${name},"${city}"\n`)) await once(out, 'drain');

@@ -1,12 +1,12 @@
 /**
- * What notifications are worth, and what they take: with real processes against the simulator.
+ * The benefit and the cost of notifications, with real processes and the simulator.
  *
  *   npm run -s bench:notifications
  *   … --only truth | polls | rate, --recipients 50000, --seconds 10, --seed 1
  *
- * truth: 100,000 notifications of 50,000 requests, shuffled, 20 % lost, 10 % twice, 1 % forged: every final state against
- * the service's own ledger. polls: the same campaign with notifications and without. rate: how many a second one process
- * takes and settles, and how long its answer takes, beside a bare node:http server that reads each and answers 204.
+ * truth: 100,000 notifications of 50,000 requests, shuffled, 20 % lost, 10 % twice, 1 % forged; compares every final state with
+ * the simulator's ledger. polls: the same campaign with and without notifications. rate: how many notifications per second
+ * one process accepts and settles, and its response times, compared with a bare node:http server that answers 204.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -25,7 +25,7 @@ import { recipients } from '../test/end-to-end/recipients.js';
 
 const WITHIN_MS = 600_000;
 const PREFIX = 'bench';
-/** Settings as they are by default, but for the quota. */
+/** Default settings except for the quota. */
 const SETTINGS = {
   HOURLY_QUOTA: '10000000',
   QUOTA_WINDOW_MS: '3600000',
@@ -33,9 +33,9 @@ const SETTINGS = {
   FOLLOW_UP_FIRST_MS: '15000',
 };
 
-/** Connections over which the notifications come. */
+/** The number of connections that carry the notifications. */
 const CONNECTIONS = 32;
-/** Of a busy service: 3.6 million an hour. */
+/** The rate of a busy service: 3.6 million per hour. */
 const PACED = 1_000;
 const WARMING = 2_000;
 
@@ -64,7 +64,7 @@ interface Stage {
   readonly environment: Readonly<Record<string, string>>;
 }
 
-/** Runs `use` with workers, a service and, where notifications are on, a receiver; clears up after it. */
+/** Runs `use` with workers, a simulator, and, with notifications, a receiver; stops them afterwards. */
 async function staged<Result>(
   simulator: SimulatorOptions,
   isOn: boolean,
@@ -103,7 +103,7 @@ async function subscribed({ volley }: Fleet): Promise<void> {
   }
 }
 
-/** Sends one campaign and waits until nothing of it is open any more. */
+/** Sends one campaign and waits until all its recipients are final. */
 async function campaign({ volley }: Fleet) {
   const outcome = await volley.enqueue({ recipients: recipients(count), message: 'Sale', sender: 'ACME' });
   if (outcome.kind !== 'created') throw new Error(`the import was ${outcome.kind}`);
@@ -139,7 +139,7 @@ async function truth(): Promise<void> {
     }
     const summary = await fleet.simulator.summary();
     line(
-      '| notifications sent | twice | lost | forged | recipients | other than the service has it | contradictions | polls | s |',
+      '| notifications sent | twice | lost | forged | recipients | wrong state | contradictions | polls | s |',
     );
     line('|---:|---:|---:|---:|---:|---:|---:|---:|---:|');
     line(
@@ -178,7 +178,7 @@ async function polls(): Promise<void> {
   if (on > off * 0.05) process.exitCode = 1;
 }
 
-/** Puts notifications to one receiver, at a pace and as fast as it takes them; each is of another accepted request. */
+/** Sends notifications to one receiver, at a fixed rate and at full speed; each belongs to another accepted request. */
 async function rate(): Promise<void> {
   await staged(
     { deliveryTime: 3_600_000, notifications: { loss: 1 } },
@@ -213,7 +213,7 @@ async function rate(): Promise<void> {
       });
       const settled = async () => (await fleet.volley.status(outcome.id)).recipients.deliveredToTerminal;
       line(
-        '| who | as fast as | answered | a second | p50 ms | p99 ms | most ms | other answers | settled a second |',
+        '| receiver | rate | answered | per second | p50 ms | p99 ms | max ms | other responses | settled per second |',
       );
       line('|---|---|---:|---:|---:|---:|---:|---:|---:|');
       const bare = await startBareServer();
@@ -223,7 +223,7 @@ async function rate(): Promise<void> {
         line(row('bare node:http', most, await pressed(bare.url, some, most)));
       }
       await bare.stop();
-      // A process that has just started is not what runs the whole day.
+      // Warm up, because a process that has just started is slower.
       let from = (await pressed(url, requests.slice(0, WARMING), PACED)).answered;
       for (const most of [PACED, undefined]) {
         const some = requests.slice(from, most === undefined ? undefined : from + most * seconds);
@@ -244,7 +244,7 @@ async function rate(): Promise<void> {
   );
 }
 
-/** What Redis pays to know a request by the id that the service gave it. */
+/** The Redis memory for finding a request by the service's id. */
 async function indexMemory(url: string): Promise<string> {
   const redis = connect(url);
   const bytes = { index: 0, filters: 0 };
@@ -255,7 +255,7 @@ async function indexMemory(url: string): Promise<string> {
   }
   redis.disconnect();
   const each = (what: keyof typeof bytes): string => (bytes[what] / count).toFixed(1);
-  return `${count} open requests of ${count} recipients: the index takes ${each('index')} bytes a request, the filter of ids ${each('filters')}`;
+  return `${count} open requests of ${count} recipients: the index takes ${each('index')} bytes per request, the filter of ids ${each('filters')}`;
 }
 
 function row(
@@ -265,12 +265,12 @@ function row(
   settled: number | '–' = '–',
 ): string {
   const { answered, tookMs, at, other } = load;
-  const speed = most === undefined ? 'it takes them' : `${most} a second`;
+  const speed = most === undefined ? 'full speed' : `${most} per second`;
   const aSecond = Math.round((answered * 1_000) / tookMs);
   return `| ${[who, speed, answered, aSecond, at(0.5), at(0.99), at(1), other, settled].join(' | ')} |`;
 }
 
-/** Reads what comes and answers 204, in a process of its own: the least that taking notifications can cost here. */
+/** A bare server process that reads each request and answers 204: the minimum cost of a notification on this machine. */
 async function startBareServer(): Promise<{ url: string; stop(): Promise<void> }> {
   const program = `require('node:http').createServer((request, response) => {
     let body = '';
@@ -290,7 +290,7 @@ async function startBareServer(): Promise<{ url: string; stop(): Promise<void> }
   };
 }
 
-/** A notification as it goes on the wire. Plain sockets, because a client of Node's takes as long as the server. */
+/** The raw HTTP request of a notification. Plain sockets, because Node's HTTP client would cost as much as the server. */
 function written(url: string, securityToken: string, body: string): Buffer {
   const { pathname, host } = new URL(url);
   const head = [
@@ -304,8 +304,8 @@ function written(url: string, securityToken: string, body: string): Buffer {
 }
 
 /**
- * Writes one request after another over some connections, each when the one before it was answered; no more than `most` a
- * second where that is given, and then each answer's time counts from when the request was due.
+ * Sends requests over several connections, each after the response to the previous one. With `most`, it sends at most that
+ * many per second, and response times count from when the request was due.
  */
 async function pressed(url: string, requests: readonly Buffer[], most: number | undefined) {
   const { hostname, port } = new URL(url);
@@ -358,7 +358,7 @@ function shuffled<Item>(items: readonly Item[]): Item[] {
 
 function wholeNumber(name: string, text: string): number {
   if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
-  return fail(`--${name} must be a whole number from 1, not ${JSON.stringify(text)}.`);
+  return fail(`--${name} must be a whole number of at least 1, not ${JSON.stringify(text)}.`);
 }
 
 function fail(message: string): never {

@@ -1,13 +1,13 @@
 /**
- * Volley and what one might use in its place, side by side: the same list, at the same service, in the same run.
+ * Compares Volley with alternatives: the same list, at the same service, in the same run.
  *
  *   npm run bench               all rounds, at most 15 minutes; writes docs/benchmarks.md and docs/images/peers-*.svg
  *   npm run bench -- --smoke    less than a minute, tiny; writes to a temporary folder
  *
- * In a round all contestants run at once, each on two worker processes, with an API key and a quota of its own at one
- * simulator, and a Redis of its own. So they meet the same moments of the machine; what holds them up is the quota, as the
- * load shows. Which of them starts first changes from round to round. Every figure is read from the simulator's books
- * (peers/record.ts) and from Redis's own statistics.
+ * In a round all contestants run at the same time, each with two worker processes, its own API key and quota at one
+ * simulator, and its own Redis. So they share the same conditions, and the quota is what limits them, as the load shows. The
+ * starting order changes from round to round. All figures come from the simulator's logs (peers/record.ts) and from the
+ * statistics of Redis.
  */
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { loadavg, tmpdir } from 'node:os';
@@ -27,7 +27,7 @@ if (isSmoke || given.length === 0) {
     process.exitCode = 1;
   }
 } else {
-  say(`There is only --smoke, not: ${given.join(' ')}`);
+  say(`unknown arguments: ${given.join(' ')}; the only option is --smoke`);
   process.exitCode = 2;
 }
 
@@ -58,7 +58,7 @@ async function play(): Promise<void> {
   const root = isSmoke ? await mkdtemp(join(tmpdir(), 'volley-peers-smoke-')) : process.cwd();
   const load = `Load average ${Math.min(...loads).toFixed(1)} to ${Math.max(...loads).toFixed(1)}.`;
   const text = await write(rounds, root, load);
-  process.stdout.write(`${text}\n\nwritten below ${join(root, 'docs')}\n`);
+  process.stdout.write(`${text}\n\nwritten to ${join(root, 'docs')}\n`);
 }
 
 function say(line: string): void {

@@ -1,6 +1,6 @@
 /**
- * How often a request is asked about that never becomes final, over the 72 h until its deadline: the scripts that
- * decide it, run under a time of its own, against asking every 60 s.
+ * Counts the polls of a request that never becomes final, over the 72 h until its deadline, compared with one poll every 60 s.
+ * The real scripts run under a simulated time.
  *
  *   npm run -s bench:polls
  */
@@ -29,14 +29,14 @@ try {
     line(`| ${name} | ${ages.filter((age) => age <= until).length} | ${Math.floor(until / EVERY_MS)} |`);
   }
   line(`${byTheMinute} / ${ages.length} = ${(byTheMinute / ages.length).toFixed(0)} times fewer`);
-  line(`asked at an age of ${ages.map((age) => `${Math.round(age / 1000)} s`).join(', ')}`);
+  line(`polled at ages of ${ages.map((age) => `${Math.round(age / 1000)} s`).join(', ')}`);
 } finally {
   redis.disconnect();
   await server.stop();
   await rm(folder, { recursive: true, force: true });
 }
 
-/** The ages at which it was asked about, ms, until its campaign had ended. */
+/** The ages at which the request was polled, ms, until its campaign ended. */
 async function pollsOfOneRequest(): Promise<number[]> {
   const lane = laneFixture(redis, 'bench', 'one');
   await lane.campaign('c', 1);
@@ -53,7 +53,7 @@ async function pollsOfOneRequest(): Promise<number[]> {
       ages.push(now - START);
       await lane.settlements.poll([{ claim: poll, as: 'infos', letters: 'N' }], 0, now);
     } else if (polls.againInMs === null) {
-      throw new Error(`it will never be asked about again: ${polls.why}`);
+      throw new Error(`the request will never be polled again: ${polls.why}`);
     } else now += Math.max(1, polls.againInMs);
   }
   return ages;

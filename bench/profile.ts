@@ -1,10 +1,10 @@
 /**
- * Where the time of one process goes that sends at full speed, beside a bare loop of got and p-limit that does the same
- * and keeps no account: processor time a request by owner, and a flame graph of Volley's worker.
+ * The CPU time per request of a worker that sends at full speed, by the code that uses it, compared with a bare loop of got and
+ * p-limit; and a flame graph of the worker.
  *
  *   npm run -s bench:profile -- [requests]
  *
- * Writes the table into docs/benchmarks.md and docs/images/profile-send.svg. V8's sampling itself takes some of the time.
+ * Writes the table to docs/benchmarks.md and the graph to docs/images/profile-send.svg. V8's sampling takes some time itself.
  */
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { loadavg, tmpdir } from 'node:os';
@@ -22,9 +22,9 @@ import { startContender, startSimulator } from './send/processes.js';
 
 const DOCUMENT = 'docs/benchmarks.md';
 const PICTURE = 'docs/images/profile-send.svg';
-/** A first, shorter round lets V8 compile what is hot. */
+/** The requests of a warm-up round, in which V8 compiles the hot code. */
 const WARM_UP = 2_000;
-/** Less than this of a request is not listed, µs. */
+/** Owners below this time per request are not listed, µs. */
 const WORTH_A_LINE = 4;
 
 const requests = Number(process.argv[2] ?? 30_000);
@@ -56,11 +56,11 @@ try {
   const table = tableOf(loop, volley);
   const load = `Load average ${(loadavg()[0] ?? Number.NaN).toFixed(1)}, Node ${process.version}, ${requests} requests, batches of one, appendfsync always.`;
   const picture = '![Flame graph of a worker that sends at full speed](images/profile-send.svg)';
-  const heading = 'One worker that sends at full speed: processor time, from the outermost call downwards';
+  const heading = 'One worker that sends at full speed: CPU time, outermost call at the top';
   await writeFile(PICTURE, flameGraph(volley, heading, requests));
   const text = `${load}\n\n${table}\n\n${picture}`;
   await writeFile(DOCUMENT, between(await readFile(DOCUMENT, 'utf8'), 'profile', text));
-  process.stdout.write(`${load}\n${table}\nwritten into ${DOCUMENT} and ${PICTURE}\n`);
+  process.stdout.write(`${load}\n${table}\nwritten to ${DOCUMENT} and ${PICTURE}\n`);
 } finally {
   await simulator.stop();
   await server.stop();
@@ -69,7 +69,7 @@ try {
 
 type Contender = ReturnType<typeof startContender>;
 
-/** Profiles a process while it sends, after a first round that is not counted. */
+/** Profiles a process while it sends, after a warm-up round. */
 async function profiled(
   name: string,
   program: string,
@@ -81,9 +81,9 @@ async function profiled(
   const file = join(folder, `${name}.cpuprofile`);
   try {
     await send(contender, WARM_UP);
-    await contender.told('profile', 'profiling');
+    await contender.request('profile', 'profiling');
     await send(contender, requests);
-    await contender.told({ profileTo: file }, 'profiled');
+    await contender.request({ profileTo: file }, 'profiled');
   } finally {
     await contender.stop();
   }
@@ -123,9 +123,9 @@ function tableOf(loop: Frame, volley: Frame): string {
     .filter((owner) => Math.max(own.get(owner) ?? 0, bare.get(owner) ?? 0) >= WORTH_A_LINE)
     .sort((a, b) => (own.get(b) ?? 0) - (own.get(a) ?? 0));
   return [
-    '| µs of processor a request, in the functions of | Volley | bare loop |',
+    '| CPU µs per request, in the functions of | Volley | bare loop |',
     '|---|---|---|',
     ...owners.map((owner) => `| ${owner} | ${shown(own.get(owner))} | ${shown(bare.get(owner))} |`),
-    `| **all** | **${shown(sum(own))}** | **${shown(sum(bare))}** |`,
+    `| **total** | **${shown(sum(own))}** | **${shown(sum(bare))}** |`,
   ].join('\n');
 }

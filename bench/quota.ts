@@ -65,7 +65,7 @@ try {
       if (outcome === 'quotaExceeded') window.refused += 1;
       else window.accepted += 1;
     }
-    // What an unknown quota is takes the first window to learn.
+    // An unknown quota is learned during the first window.
     const counted = kind === 'known' ? windows : windows.slice(1);
     const accepted = counted.reduce((sum, window) => sum + window.accepted, 0);
     const refused = windows.map((window) => window.refused);

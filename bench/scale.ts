@@ -1,10 +1,10 @@
 /**
- * Scale: a Redis Cluster of three nodes, 8 worker processes and 200 lanes; what a recipient costs from 10,000 to
- * 2,000,000 of them, and what 10,000 campaigns of one recipient cost. Prints the tables of docs/benchmarks.md.
+ * Scale: a Redis Cluster of three nodes, 8 worker processes and 200 lanes; the cost per recipient from 10,000 to
+ * 2,000,000 of them, and the cost of 10,000 campaigns with one recipient. Prints the tables of docs/benchmarks.md.
  *
  *   npm run -s bench:scale -- [--smoke] [--batch 10] [--workers 8] [--lanes 200] [--sizes 10000,100000] [--campaigns 10000]
  *
- * `--smoke` sees in half a minute that it works; its figures mean nothing.
+ * `--smoke` only shows within half a minute that the bench works.
  */
 import { loadavg } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -48,7 +48,7 @@ async function run({ lanes, workers, batch, sizes, campaigns }: Plan): Promise<v
   const setting = await startSetting({ lanes, workers, batch });
   try {
     await setting.startWorkers();
-    say(`${workers} workers, ${lanes} lanes, ${batch} recipients a request`);
+    say(`${workers} workers, ${lanes} lanes, ${batch} recipients per request`);
     const figures: SizeFigures[] = [];
     let from = 0;
     for (const recipients of sizes) {
@@ -74,7 +74,7 @@ async function run({ lanes, workers, batch, sizes, campaigns }: Plan): Promise<v
     const { recipients, duplicates } = await setting.fleet.simulator.summary();
     if (recipients !== from || duplicates !== 0) {
       throw new Error(
-        `the service accepted ${recipients} of ${from} recipients, ${duplicates} of them twice`,
+        `the service accepted ${recipients} of ${from} recipients, ${duplicates} of these twice`,
       );
     }
     say(`the service accepted each of ${from} recipients once`);
@@ -85,14 +85,14 @@ async function run({ lanes, workers, batch, sizes, campaigns }: Plan): Promise<v
   }
 }
 
-/** What lanes and workers that have nothing to do cost in a second. */
+/** The cost of idle lanes and workers. */
 async function idleCost(setting: Setting) {
   const before = await setting.read();
   await delay(IDLE_MS);
   return { seconds: IDLE_MS / 1000, cost: costBetween(before, await setting.read()) };
 }
 
-/** The plan, or what is wrong with what was asked for. */
+/** The parsed command line, or an error message. */
 function readPlan(): Plan | string {
   const number = { type: 'string' } as const;
   try {
@@ -125,6 +125,6 @@ function readPlan(): Plan | string {
 
 function wholeNumber(name: string, given: string): number {
   if (!/^[1-9]\d{0,6}$/.test(given))
-    throw new TypeError(`--${name}: ${given} is no whole number from 1 to 9999999`);
+    throw new TypeError(`--${name}: ${given} must be a whole number from 1 to 9999999`);
   return Number(given);
 }

@@ -1,16 +1,15 @@
 /**
- * Send requests a second, batch of one, of three contenders against the same simulator, and what they cost Redis:
+ * Send requests per second with one recipient each, of three contenders against the same simulator, and their cost in Redis:
  *
- *   bare loop           got and p-limit(32), no account kept of anything
+ *   bare loop           got and p-limit(32), without any bookkeeping
  *   volley              one worker process of the send stage, the campaign imported before
  *   job per recipient   a BullMQ worker of concurrency 32, the jobs added before
  *
  *   npm run -s bench:send -- [requests] [rounds] [always|everysec]
  *
- * Each contender is one process that stays for all rounds; a first round of each is not counted. The rounds alternate,
- * so that a change of the machine's load meets all three; what is shown are medians. A round lasts from the word to
- * begin (volley: the import is done and is about to be committed) to the last acceptance in the simulator's ledger,
- * which must hold each number once.
+ * Each contender is one process that runs all rounds, after a warm-up round. The rounds alternate, so that changes of the
+ * machine's load affect all three; the results are medians. A round lasts from the start command (volley: the import is done
+ * and about to be committed) to the last acceptance in the simulator's ledger, which must contain each number once.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { loadavg, tmpdir } from 'node:os';
@@ -43,7 +42,7 @@ const environment = {
   MESSAGING_BASE_URL: simulator.baseUrl,
   API_KEY,
   HOURLY_QUOTA: '10000000',
-  // Nobody polls here; what is open stays open.
+  // No polls in this bench: accepted requests never become final.
   FOLLOW_UP_FIRST_MS: '86400000',
   LOG_LEVEL: 'silent',
 };
@@ -61,7 +60,7 @@ const perRecipient = startContender(
 );
 await Promise.all([bareLoop.ready(), perRecipient.ready()]);
 
-/** Bytes of Redis for each recipient that waits, by how it is stored. */
+/** Redis bytes per pending recipient, for each way of storing it. */
 const pending = {
   'volley, shared text': await bytesEach(() => enqueue(TEXT, { at: LAUNCH_NEVER })),
   'volley, personalised': await bytesEach(() => enqueue(PERSONAL, { at: LAUNCH_NEVER })),
@@ -144,7 +143,7 @@ async function jobRound(): Promise<Round> {
   });
 }
 
-/** `run` resolves with the time it began, when everything is sent and settled. */
+/** `run` resolves with its start time once everything is sent and settled. */
 async function timed(contender: { meter(): Promise<Meter> }, run: () => Promise<number>): Promise<Round> {
   await simulator.clear();
   const [commandsBefore, meterBefore, redisBefore] = [
@@ -191,14 +190,14 @@ function report(): void {
     values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
   const median = (list: readonly Round[], of: keyof Round): number =>
     medianOf(list.map((round) => round[of]));
-  // Round against the round beside it: the machine's load drifts, and meets neighbours alike.
+  // Compare neighbouring rounds, because the machine's load drifts.
   const bare = figures['bare loop'];
   const line = (text: string): boolean => process.stdout.write(`${text}\n`);
   line(
-    `${requests} requests a round, median of ${rounds} rounds, appendfsync ${fsync}, Node ${process.version}`,
+    `${requests} requests per round, median of ${rounds} rounds, appendfsync ${fsync}, Node ${process.version}`,
   );
   line(
-    '| | requests/s | of the bare loop | processor ms a request: itself / Redis | commands sent to Redis a request | Redis commands run a request |',
+    '| | requests/s | ratio to the bare loop | CPU ms per request: worker / Redis | commands sent to Redis per request | commands run by Redis per request |',
   );
   line('|---|---|---|---|---|---|');
   for (const [name, list] of Object.entries(figures)) {
@@ -211,13 +210,13 @@ function report(): void {
       `| ${name} | ${of('perSecond', 0)} | ${ratio} | ${of('processorMs', 3)} / ${of('redisMs', 3)} | ${cost} |`,
     );
   }
-  line('| bytes of Redis | |');
+  line('| Redis bytes | |');
   line('|---|---|');
   for (const [name, bytes] of Object.entries(pending))
-    line(`| a pending recipient: ${name} | ${bytes.toFixed(1)} |`);
-  line(`| an open request, its recipient included: volley | ${(openBytes / requests).toFixed(1)} |`);
+    line(`| per pending recipient: ${name} | ${bytes.toFixed(1)} |`);
+  line(`| per open request, including its recipient: volley | ${(openBytes / requests).toFixed(1)} |`);
   const often = [...names].slice(0, 24).map(([name, calls]) => `${name} ${(calls / requests).toFixed(2)}`);
-  line(`volley's commands a request: ${often.join(', ')}`);
+  line(`volley's commands per request: ${often.join(', ')}`);
 }
 
 function pause(ms: number): Promise<void> {

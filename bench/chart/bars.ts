@@ -1,15 +1,15 @@
-/** Pure: some figures of each contestant side by side, a group of bars a figure, each group on its own scale from nought. */
+/** Pure: a chart with a group of bars per figure, one bar per contestant. Each group has its own scale from zero. */
 import { scaleLinear } from 'd3-scale';
 import { line, picture, rectangle, tag, text } from './svg.js';
 
 export interface Group {
   readonly title: string;
-  /** What the figure says, in a few words. */
+  /** A short explanation of the figure. */
   readonly note: string;
-  /** One a row of the chart; NaN where there is none. */
+  /** One value per row of the chart; NaN if there is none. */
   readonly values: readonly number[];
   readonly digits: number;
-  /** Where the quota lies on this scale. */
+  /** The quota on this scale. */
   readonly limit?: number;
 }
 

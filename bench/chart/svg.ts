@@ -1,6 +1,6 @@
-/** Pure: the little that a chart of ours needs of SVG, and how all of them look. Scales are d3-scale's. */
+/** Pure: the SVG elements and the style of the charts. Scales come from d3-scale. */
 
-/** An element with its attributes and what is in it; texts must have been through `escaped`. */
+/** An element with its attributes and content. Pass texts through `escaped` first. */
 export function tag(
   name: string,
   attributes: Readonly<Record<string, string | number>>,
@@ -23,7 +23,7 @@ export function rectangle(x: number, y: number, width: number, height: number, k
   return tag('rect', { x, y, width: Math.max(0, width), height, class: kind });
 }
 
-/** A whole picture. `says` is read out to those who do not see it. */
+/** A complete image. `says` is its text for screen readers. */
 export function picture(width: number, height: number, says: string, ...inside: string[]): string {
   const frame = {
     xmlns: 'http://www.w3.org/2000/svg',
@@ -37,8 +37,8 @@ export function picture(width: number, height: number, says: string, ...inside: 
 }
 
 /*
- * On light and on dark paper alike, as the reader's system has it. Colours from the palette of Okabe and Ito, which those tell
- * apart who do not see red or green; what differs in colour differs in brightness and in its label too.
+ * Follows the light or dark mode of the reader's system. The colours are from the palette of Okabe and Ito, which is safe for
+ * colour-blind readers; items that differ in colour also differ in brightness and label.
  */
 const STYLE = `
 text { font-family: -apple-system, "Segoe UI", "Noto Sans", "DejaVu Sans", Helvetica, Arial, sans-serif; font-size: 12px; fill: #1f2328; }
@@ -69,7 +69,7 @@ export function escaped(plain: string): string {
   return plain.replace(/[&<>"]/g, (letter) => `&#${letter.charCodeAt(0)};`);
 }
 
-/** Tenths of a pixel are enough. */
+/** Rounds to tenths of a pixel. */
 function tidy(value: string | number): string {
   return typeof value === 'number' ? String(Math.round(value * 10) / 10) : value;
 }

@@ -1,4 +1,4 @@
-/** Pure: for each contestant, how many requests came in the window that ended then, over time, against the quota. */
+/** Pure: a chart of each contestant's requests in the window that ends at each time, compared with the quota. */
 import { scaleLinear } from 'd3-scale';
 import { line, picture, rectangle, tag, text } from './svg.js';
 
@@ -6,7 +6,7 @@ export interface Panel {
   readonly title: string;
   /** A line beside the title. */
   readonly note: string;
-  /** Times of arrival, ms from the contestant's first request, in order; `refused`: answered 429. */
+  /** Arrival times in order, ms from the contestant's first request; `refused` means answered 429. */
   readonly arrivals: readonly { readonly at: number; readonly refused: boolean }[];
 }
 
@@ -51,7 +51,7 @@ export function windowsChart({ heading, quota, windowMs, panels }: WindowsChart)
   function legend(): string[] {
     return [
       rectangle(LEFT, 37, 12, 12, 'good'),
-      text('let in by the service', LEFT + 18, 47),
+      text('admitted by the service', LEFT + 18, 47),
       rectangle(LEFT + 160, 37, 12, 12, 'bad'),
       text('answered 429', LEFT + 178, 47),
       line(LEFT + 284, 43, LEFT + 306, 43, 'limit'),
@@ -94,7 +94,7 @@ interface Point {
   readonly all: number;
 }
 
-/** In steps; of each the moment at which most had come in the window that ended then, so that no peak is lost. */
+/** One point per step: the largest window within the step, so that no peak is lost. */
 function trailing(arrivals: Panel['arrivals'], windowMs: number): Point[] {
   const changes = arrivals
     .flatMap(({ at, refused }) => [

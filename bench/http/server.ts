@@ -1,11 +1,11 @@
-/** The HTTP API as it is shipped, in a process of its own, for bench/http.ts. */
+/** Starts the shipped HTTP API in its own process, for bench/http.ts. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 
-/** What a process has taken. Linux tells it. */
+/** Memory and CPU time of a process, from /proc. */
 export interface Meter {
   readonly peakMb: number;
   readonly nowMb: number;
@@ -21,7 +21,7 @@ export interface Server {
 /** `npm run bench:build` builds it first. */
 const PROGRAM = fileURLToPath(new URL('../../../../../dist/workers/http.js', import.meta.url));
 
-/** Starts it with these settings, at a port of its own. */
+/** Starts the server with these settings on a free port. */
 export async function startServer(settings: Readonly<Record<string, string>>): Promise<Server> {
   const child = spawn(process.execPath, [PROGRAM], {
     env: { PATH: process.env['PATH'], HTTP_PORT: '0', ...settings },
@@ -31,9 +31,9 @@ export async function startServer(settings: Readonly<Record<string, string>>): P
   const origin = await new Promise<string>((resolve, reject) => {
     child.once('exit', () => reject(new Error('the server has ended')));
     lines.on('line', (line) => {
-      const told: { event?: string; url?: string } = line.startsWith('{') ? JSON.parse(line) : {};
-      if (told.event === 'http.listening' && told.url !== undefined) resolve(told.url);
-      if (told.event === 'http.failed' || told.event === undefined) process.stderr.write(`${line}\n`);
+      const entry: { event?: string; url?: string } = line.startsWith('{') ? JSON.parse(line) : {};
+      if (entry.event === 'http.listening' && entry.url !== undefined) resolve(entry.url);
+      if (entry.event === 'http.failed' || entry.event === undefined) process.stderr.write(`${line}\n`);
     });
   });
   return {
@@ -42,7 +42,7 @@ export async function startServer(settings: Readonly<Record<string, string>>): P
       const status = readFileSync(`/proc/${child.pid}/status`, 'utf8');
       const megabytes = (name: string): number =>
         Math.round(Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(status)?.[1]) / 1024);
-      // After the name, which may hold anything: user and system time are the 14th and 15th field, in ticks of 10 ms.
+      // User and system time are the 14th and 15th field, in ticks of 10 ms. The name before them may contain spaces.
       const fields = readFileSync(`/proc/${child.pid}/stat`, 'utf8')
         .replace(/^.*\) /, '')
         .split(' ');

@@ -1,11 +1,11 @@
 /**
- * What one writes on a Friday: got and p-limit. Retries are got's own, told to wait as long as `Retry-After` of a 429 says
+ * A simple loop of got and p-limit. It uses got's retries, which wait as long as the `Retry-After` of a 429 says
  * (https://github.com/sindresorhus/got/blob/main/documentation/7-retry.md); p-limit bounds the requests in flight
- * (https://github.com/sindresorhus/p-limit#readme). It knows no quota and goes as fast as it may.
+ * (https://github.com/sindresorhus/p-limit#readme). It does not know the quota and sends as fast as it can.
  *
- * Each worker takes every second line of the list, sends it, and asks about each request until it is final. It keeps its
- * progress in a file, a line for what was accepted and one for what is final. Started again it leaves out what stands
- * there: what was in flight when it was killed has no line, and is sent again.
+ * Each worker takes every second line of the list, sends it, and polls each request until it is final. A progress file has a
+ * line for each accepted and each final request. After a restart it skips those; requests that were in flight at the kill have
+ * no line and are sent again.
  */
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';

@@ -1,10 +1,10 @@
 /**
- * bottleneck, clustered, as its documentation has it (https://github.com/SGrondin/bottleneck#clustering): limiters of one
+ * bottleneck, clustered, as its documentation recommends (https://github.com/SGrondin/bottleneck#clustering): limiters of one
  * `id` share their state in Redis; the quota is a reservoir that is refreshed (#reservoir-intervals), with `maxConcurrent`
- * beside it as advised there; every job has an expiration, "strongly recommended" because a killed client's jobs count as
- * running otherwise; a 429 is tried again through the `failed` event (#retries), which does not go through the queue anew.
- * Its queue is local to the process and lost with it, as it says: the list is list-in-redis.ts. A worker that is started again
- * sends what it had taken and not noted as accepted, and asks about what it had noted.
+ * as advised there; every job has an expiration, "strongly recommended" because a killed client's jobs would count as running
+ * otherwise; a 429 is retried through the `failed` event (#retries), which bypasses the queue. Its queue is local to the
+ * process, so the list is in list-in-redis.ts. A restarted worker resends what it had taken but not marked as accepted, and
+ * polls what it had marked.
  */
 import Bottleneck from 'bottleneck';
 import { Redis } from 'ioredis';

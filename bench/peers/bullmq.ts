@@ -1,13 +1,13 @@
 /**
- * The pattern of BullMQ's documentation for a service that answers 429: `limiter` with the known quota, and
+ * The pattern from BullMQ's documentation for a service that answers 429: `limiter` with the known quota, and
  * `worker.rateLimit()` with `Worker.RateLimitError()` for the time that a 429 names
  * (https://docs.bullmq.io/guide/rate-limiting). Asking again later is `moveToDelayed` with `DelayedError`
  * (https://docs.bullmq.io/patterns/process-step-jobs#delaying), and retries, removal and error listeners are as in
  * https://docs.bullmq.io/guide/going-to-production.
  *
- * One queue, because sends and polls share the quota: a job for each recipient, which adds a delayed job to ask about its
- * request. All of it lies in Redis, and a worker that is started again goes on with it. The jobs that a killed one held are
- * found stalled after its lock ran out (30 s by default), and run again.
+ * One queue, because sends and polls share the quota: a job per recipient, which adds a delayed job to poll its request. All
+ * state is in Redis, and a restarted worker continues with it. The jobs of a killed worker are found stalled after its lock has
+ * expired (30 s by default) and run again.
  */
 import { DelayedError, type Job, Queue, Worker } from 'bullmq';
 import { connect, type Redis } from '../../src/redis/connection.js';

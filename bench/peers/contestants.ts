@@ -1,4 +1,4 @@
-/** Who is compared: how each is given the list, what its worker processes are, and what it is told of the quota. */
+/** The contestants: how each gets the list, its worker program, and whether it knows the quota. */
 import { writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -10,21 +10,21 @@ import { addJobs } from './bullmq.js';
 import { fillList } from './list-in-redis.js';
 import { type Order, orderEnvironment, SENDER, TEXT } from './order.js';
 
-/** A contestant that has its list. */
+/** A contestant that is ready to start. */
 export interface Prepared {
-  /** Whether it waits for its operator, so that nothing more will come: asked only to know when to stop watching. */
+  /** Whether it waits for its operator. Used only to stop watching it. */
   isWaiting(): Promise<boolean>;
-  /** Recipients of whom it says that nobody knows whether they were sent to. */
+  /** Recipients that it reports with an unknown outcome. */
   unknown(): Promise<number>;
   close(): Promise<void>;
 }
 
 export interface Contestant {
-  /** Its API key as well. */
+  /** Also its API key. */
   readonly name: string;
   readonly title: string;
   readonly knowsQuota: boolean;
-  /** Null where it has no Redis; else as its documentation advises. */
+  /** As its documentation recommends; null without Redis. */
   readonly appendfsync: 'always' | 'everysec' | null;
   /** The worker's program. */
   readonly program: string;

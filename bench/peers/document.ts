@@ -1,6 +1,6 @@
-/** Pure: the part of a document that a program writes. */
+/** Pure: the generated part of a document. */
 
-/** Puts the text between `<!-- name -->` and `<!-- /name -->`. Throws where the document lacks one of them. */
+/** Replaces the text between `<!-- name -->` and `<!-- /name -->`. Throws if the document lacks one of them. */
 export function between(document: string, name: string, text: string): string {
   const [open, close] = [`<!-- ${name} -->`, `<!-- /${name} -->`];
   const [from, to] = [document.indexOf(open), document.indexOf(close)];

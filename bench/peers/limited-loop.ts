@@ -1,10 +1,10 @@
-/** The work around a limiter, the same for each library that only limits: numbers from a list, polls until final. */
+/** The loop around a limiter, shared by the libraries that only limit: numbers from a list, polls until final. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ListInRedis } from './list-in-redis.js';
 import type { Order } from './order.js';
 import type { Service, Throttled } from './service.js';
 
-/** Makes a request when the limiter lets it, and again after a 429; answers what it came to in the end. */
+/** Makes a request when the limiter admits it, retries after a 429, and returns the final reply. */
 export type Limited = <Reply extends { kind: string }>(
   ask: () => Promise<Reply | Throttled>,
 ) => Promise<Reply>;
@@ -16,7 +16,7 @@ export async function workThrough(
   service: Service,
   limited: Limited,
 ): Promise<void> {
-  const following = (await list.takeUp()).map(follow);
+  const following = (await list.recover()).map(follow);
   await Promise.all(Array.from({ length: inFlight }, sendAll));
   await Promise.all(following);
 

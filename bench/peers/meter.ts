@@ -1,7 +1,7 @@
 /**
- * Loaded with `--import` into each worker process that is compared, Volley's too. It names the worker in a header of each
- * request, so that the bench can kill the one that is busy; it counts the commands sent to Redis (../send/meter.ts); and the
- * process ends with the bench.
+ * Preloaded with `--import` into every worker process, including Volley's. It adds the worker's name as a header to each
+ * request, so that the bench can kill a busy one; counts the commands sent to Redis (../send/meter.ts); and ends the process
+ * with the bench.
  */
 import http from 'node:http';
 import { syncBuiltinESMExports } from 'node:module';

@@ -1,19 +1,19 @@
-/** What every worker process of bench/peers.ts is told: where the service is, what its quota is, which worker it is. */
+/** The input of a worker process of bench/peers.ts: the service's address, the quota, and the worker's index. */
 export interface Order {
   readonly baseUrl: string;
   readonly apiKey: string;
   readonly redisUrl: string;
-  /** A file with a number a line. */
+  /** A file with one number per line. */
   readonly listFile: string;
-  /** Requests a window, as the operator of the API tells them. */
+  /** Requests per window, as the API's operator states them. */
   readonly quota: number;
   readonly windowMs: number;
-  /** This worker, from 0, and how many there are. */
+  /** The index of this worker, from 0, and the number of workers. */
   readonly worker: number;
   readonly workers: number;
-  /** Requests in flight at a time, of one worker. */
+  /** The number of requests that a worker keeps in flight. */
   readonly inFlight: number;
-  /** A request is asked about so long after it was accepted, and again after as long until it is final. */
+  /** The interval of polls, from the acceptance until the status is final. */
   readonly pollMs: number;
 }
 
@@ -22,12 +22,12 @@ export const TEXT = 'Spring sale: 20 % off everything until Sunday. Reply STOP t
 
 const NAME = 'PEER_ORDER';
 
-/** The environment that hands the order to a process. */
+/** The environment that passes the order to a process. */
 export function orderEnvironment(order: Order): Record<string, string> {
   return { [NAME]: JSON.stringify(order) };
 }
 
-/** The order of this process. Throws in a process that nobody gave one. */
+/** The order of this process. Throws if there is none. */
 export function readOrder(): Order {
   const text = process.env[NAME];
   if (text === undefined) throw new Error('this program is started by bench/peers.ts');

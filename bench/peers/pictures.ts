@@ -24,14 +24,14 @@ export function windowsPicture(rows: readonly Row[], round: Rounds[number], scen
     panels: rows.flatMap(({ name, title }) => {
       const result = round.get(name);
       if (result === undefined) return [];
-      const { books, tookMs, throttled, worstWindow, notSent, notFinal } = result;
+      const { logs, tookMs, throttled, worstWindow, notSent, notFinal } = result;
       const left = notSent + notFinal;
       const end = left === 0 ? 'all final' : `${left} not final`;
-      const begin = books.arrivals[0]?.at ?? 0;
+      const begin = logs.arrivals[0]?.at ?? 0;
       return {
         title,
         note: `${end} after ${(tookMs / 1000).toFixed(1)} s, ${throttled} × 429, at most ${worstWindow} in any ${windowMs / 1000} s`,
-        arrivals: books.arrivals.map(({ at, outcome }) => ({
+        arrivals: logs.arrivals.map(({ at, outcome }) => ({
           at: at - begin,
           refused: outcome === 'quotaExceeded',
         })),
@@ -40,7 +40,7 @@ export function windowsPicture(rows: readonly Row[], round: Rounds[number], scen
   });
 }
 
-/** The medians of the columns in which contestants differ the most. */
+/** The medians of the columns in which contestants differ most. */
 export function barsPicture(
   rows: readonly Row[],
   { undisturbed, killed }: { undisturbed: Rounds; killed: Rounds },
@@ -79,20 +79,20 @@ export function barsPicture(
         limit: quota,
       },
       {
-        title: 'Texts sent twice',
+        title: 'Messages sent twice',
         note: 'after one kill -9',
         values: medians(killed, ({ duplicates }) => duplicates),
         digits: 0,
       },
       {
         title: 'Without a final status',
-        note: 'after one kill -9; Volley names them',
+        note: 'after one kill -9; Volley reports them',
         values: medians(killed, ({ notSent, notFinal }) => notSent + notFinal),
         digits: 0,
       },
       {
-        title: 'Redis commands a recipient',
-        note: 'run by Redis, those in scripts counted',
+        title: 'Redis commands per recipient',
+        note: 'run by Redis, including those in scripts',
         values: medians(undisturbed, ({ commandsRun }) => commandsRun),
         digits: 1,
       },

@@ -1,9 +1,9 @@
 /**
- * rate-limiter-flexible, as its documentation has it for requests to somebody else's API: a `RateLimiterQueue` over a
+ * rate-limiter-flexible, as its documentation recommends for requests to a third-party API: a `RateLimiterQueue` over a
  * `RateLimiterRedis`, `removeTokens(1)` before each request
- * (https://github.com/animir/node-rate-limiter-flexible/wiki/RateLimiterQueue, .../wiki/Redis). A 429 is waited for as long as
- * it says, and tried again with a token of its own. The library keeps no list and no job: that is list-in-redis.ts. A worker
- * that is started again sends what it had taken and not noted as accepted, and asks about what it had noted.
+ * (https://github.com/animir/node-rate-limiter-flexible/wiki/RateLimiterQueue, .../wiki/Redis). After a 429 it waits as
+ * `Retry-After` says and retries with a new token. The library stores no list and no jobs; list-in-redis.ts does. A restarted
+ * worker resends what it had taken but not marked as accepted, and polls what it had marked.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { RateLimiterQueue, RateLimiterRedis } from 'rate-limiter-flexible';

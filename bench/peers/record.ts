@@ -1,48 +1,48 @@
-/** Pure: what a contestant's run came to, decided from the service's own books alone. All times in ms. */
+/** Pure: the result of a contestant, computed only from the simulator's logs. All times in ms. */
 import type { Arrival } from '../../src/simulator/arrivals.js';
 import type { LedgerEntry } from '../../src/simulator/ledger.js';
 import type { Scenario } from './scenario.js';
 
-/** The books of one contestant, both in order of time. */
-export interface Books {
-  /** Everything that came. */
+/** The logs of one contestant, in order of time. */
+export interface ServiceLogs {
+  /** All requests that arrived. */
   readonly arrivals: readonly Pick<Arrival, 'at' | 'kind' | 'outcome' | 'requestId'>[];
-  /** What was accepted. */
+  /** The accepted send requests. */
   readonly ledger: readonly Pick<LedgerEntry, 'at' | 'requestId' | 'recipients'>[];
 }
 
 export interface Figures {
-  /** From the first request to the poll that told the last recipient's final status, or to the last request. */
+  /** From the first request to the poll that returned the last final status, or to the last request. */
   readonly tookMs: number;
-  /** Requests that the quota let in. */
+  /** Requests that the quota admitted. */
   readonly sends: number;
   readonly polls: number;
   /** Requests answered 429. */
   readonly throttled: number;
-  /** Let in ÷ what the quota would have let in, over the windows before the last; NaN if there was but one. */
+  /** Admitted requests divided by the quota, over all windows but the last; NaN if there was only one. */
   readonly utilisation: number;
-  /** The most requests that came within a window, wherever it begins, those answered 429 included. */
+  /** The largest number of requests in any rolling window, including those answered 429. */
   readonly worstWindow: number;
-  /** Texts sent beyond the first to a number. */
+  /** Messages to a number beyond the first. */
   readonly duplicates: number;
-  /** Recipients never sent to. */
+  /** Recipients without any accepted request. */
   readonly notSent: number;
-  /** Recipients sent to, whose final status was never asked for late enough. */
+  /** Recipients whose final status was never returned by a poll. */
   readonly notFinal: number;
 }
 
 type Rules = Pick<Scenario, 'quota' | 'windowMs' | 'model' | 'deliveryMs'>;
 
-/** Throws where a number was accepted that is not on the list, or nothing came at all. */
-export function figuresOf(list: readonly string[], { arrivals, ledger }: Books, rules: Rules): Figures {
+/** Throws if a number was accepted that is not on the list, or if no request arrived. */
+export function figuresOf(list: readonly string[], { arrivals, ledger }: ServiceLogs, rules: Rules): Figures {
   const [first, last] = [arrivals[0], arrivals.at(-1)];
-  if (first === undefined || last === undefined) throw new Error('no request came');
-  const letIn = arrivals.filter(({ outcome }) => outcome !== 'quotaExceeded');
-  const told = toldFinal(letIn, ledger, rules.deliveryMs);
+  if (first === undefined || last === undefined) throw new Error('no request arrived');
+  const admitted = arrivals.filter(({ outcome }) => outcome !== 'quotaExceeded');
+  const reported = finalReports(admitted, ledger, rules.deliveryMs);
   const texts = new Map(list.map((number) => [number, 0]));
   const finalAt = new Map<string, number>();
   for (const { requestId, recipients } of ledger) {
-    const at = told.get(requestId);
+    const at = reported.get(requestId);
     for (const number of recipients) {
       const before = texts.get(number);
       if (before === undefined) throw new Error(`${number} is not on the list`);
@@ -56,11 +56,11 @@ export function figuresOf(list: readonly string[], { arrivals, ledger }: Books, 
   const endedAt = isComplete ? Math.max(...finalAt.values()) : last.at;
   return {
     tookMs: endedAt - first.at,
-    sends: letIn.filter(({ kind }) => kind === 'send').length,
-    polls: letIn.filter(({ kind }) => kind === 'poll').length,
-    throttled: arrivals.length - letIn.length,
+    sends: admitted.filter(({ kind }) => kind === 'send').length,
+    polls: admitted.filter(({ kind }) => kind === 'poll').length,
+    throttled: arrivals.length - admitted.length,
     utilisation: utilisation(
-      letIn.map(({ at }) => at),
+      admitted.map(({ at }) => at),
       [first.at, last.at],
       rules,
     ),
@@ -74,22 +74,23 @@ export function figuresOf(list: readonly string[], { arrivals, ledger }: Books, 
   };
 }
 
-/** When the final status of each request was first told: a poll that came `deliveryMs` after acceptance, or later. */
-function toldFinal(
-  letIn: Books['arrivals'],
-  ledger: Books['ledger'],
+/** When a poll first returned the final status of each request: at least `deliveryMs` after acceptance. */
+function finalReports(
+  admitted: ServiceLogs['arrivals'],
+  ledger: ServiceLogs['ledger'],
   deliveryMs: number,
 ): Map<string, number> {
   const acceptedAt = new Map(ledger.map(({ requestId, at }) => [requestId, at]));
-  const told = new Map<string, number>();
-  for (const { at, outcome, requestId } of letIn) {
-    if (outcome !== 'infos' || requestId === undefined || told.has(requestId)) continue;
-    if (at - (acceptedAt.get(requestId) ?? Number.POSITIVE_INFINITY) >= deliveryMs) told.set(requestId, at);
+  const reported = new Map<string, number>();
+  for (const { at, outcome, requestId } of admitted) {
+    if (outcome !== 'infos' || requestId === undefined || reported.has(requestId)) continue;
+    if (at - (acceptedAt.get(requestId) ?? Number.POSITIVE_INFINITY) >= deliveryMs)
+      reported.set(requestId, at);
   }
-  return told;
+  return reported;
 }
 
-/** The most of these times, in order, that lie in any (t − windowMs, t]. */
+/** The largest number of these ascending times in any (t − windowMs, t]. */
 export function mostWithin(times: readonly number[], windowMs: number): number {
   let [oldest, most] = [0, 0];
   for (const [at, time] of times.entries()) {
@@ -100,12 +101,12 @@ export function mostWithin(times: readonly number[], windowMs: number): number {
 }
 
 /**
- * The last window is left out: in it there was not enough left to do. Windows begin with the first request, or by the clock
- * where the service counts so. NaN where the first is the last.
+ * Excludes the last window, in which the list ran out. Windows begin with the first request, or by the clock if the service
+ * counts that way. NaN if there is only one window.
  */
-function utilisation(letIn: readonly number[], [first, last]: [number, number], rules: Rules): number {
+function utilisation(admitted: readonly number[], [first, last]: [number, number], rules: Rules): number {
   const { quota, windowMs, model } = rules;
   const begin = model === 'clock' ? first - (first % windowMs) : first;
   const windows = Math.floor((last - begin) / windowMs);
-  return letIn.filter((at) => at < begin + windows * windowMs).length / (quota * windows);
+  return admitted.filter((at) => at < begin + windows * windowMs).length / (quota * windows);
 }

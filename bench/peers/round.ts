@@ -1,4 +1,4 @@
-/** One round: all contestants at once, each with its own key at one service and its own Redis, until all are done. */
+/** One round: all contestants run at the same time, each with its own key and its own Redis, until all are done. */
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -7,32 +7,32 @@ import { startPrivateRedis } from '../../src/redis/private-server.js';
 import { bytesOfKeys, commandsRun, difference } from '../send/redis-figures.js';
 import type { Contestant } from './contestants.js';
 import type { Order } from './order.js';
-import { type Books, type Figures, figuresOf } from './record.js';
+import { type Figures, figuresOf, type ServiceLogs } from './record.js';
 import { numbers, type Scenario } from './scenario.js';
 import { startService } from './service-process.js';
 import { startTeam } from './team.js';
 import type { Sighting } from './witness.js';
 
-/** What a contestant came to in a round. */
+/** The result of a contestant in a round. */
 export interface Result extends Figures {
-  readonly books: Books;
-  /** Whether it was done, or broken off. */
+  readonly logs: ServiceLogs;
+  /** Whether it finished, rather than being aborted. */
   readonly isDone: boolean;
-  /** Of Redis, for each recipient: bytes before the first worker ran, commands sent to it and run by it; NaN without. */
+  /** Redis figures per recipient: bytes before the first worker ran, commands sent, and commands run; NaN without Redis. */
   readonly bytesPending: number;
   readonly commandsSent: number;
   readonly commandsRun: number;
-  /** Recipients that it names as unknown: the one thing taken from its own word. */
+  /** Recipients that the contestant reports as unknown: the only figure that does not come from the simulator. */
   readonly unknown: number;
-  /** ms from the first request; NaN where nobody was killed. */
+  /** ms from the first request; NaN without a kill. */
   readonly killedAfterMs: number;
 }
 
-/** The least sends in flight at the worker that is killed, or three quarters of the list accepted. */
+/** A worker is killed once it has this many sends in flight, or once three quarters of the list have been accepted. */
 const BUSY = 4;
 const TICK_MS = 100;
 
-/** Starts them in the order given. Resolves with the results by name. */
+/** Starts the contestants in this order. Resolves with the results by name. */
 export async function runRound(
   contestants: readonly Contestant[],
   scenario: Scenario,
@@ -49,7 +49,7 @@ export async function runRound(
     await beginOfWindow(scenario.windowMs);
     const running = entries.map((entry) => {
       const watch = watches.get(entry.contestant.name);
-      if (watch === undefined) throw new Error('nobody watches it');
+      if (watch === undefined) throw new Error('this contestant is not watched');
       const team = startTeam(entry.contestant, entry.order);
       closing.unshift(() => team.stop());
       watch.onKill((worker) => team.kill(worker));
@@ -74,14 +74,14 @@ export async function runRound(
       };
     });
     const parts = await Promise.all(ends);
-    const books = await service.books(parts.map(({ name }) => name));
+    const logs = await service.logs(parts.map(({ name }) => name));
     return new Map(
       parts.map(({ name, killedAt, ...part }) => {
-        const own = books.get(name) ?? { arrivals: [], ledger: [] };
+        const own = logs.get(name) ?? { arrivals: [], ledger: [] };
         const killedAfterMs = killedAt - (own.arrivals[0]?.at ?? Number.NaN);
-        if (own.arrivals.length === 0) throw new Error(`no request of ${name} came`);
+        if (own.arrivals.length === 0) throw new Error(`${name} made no request`);
         const figures = figuresOf(numbers(scenario.recipients), own, scenario);
-        return [name, { ...part, ...figures, books: own, killedAfterMs }];
+        return [name, { ...part, ...figures, logs: own, killedAfterMs }];
       }),
     );
   } finally {
@@ -123,12 +123,12 @@ export async function runRound(
   }
 }
 
-/** All begin within the same window of a service that counts by the clock. */
+/** With a service that counts by the clock, all start at the beginning of the same window. */
 async function beginOfWindow(windowMs: number): Promise<void> {
   await delay(windowMs - (Date.now() % windowMs) + TICK_MS);
 }
 
-/** Follows a contestant by what the service sees: kills when it is time, and knows when it is done. */
+/** Follows a contestant through the simulator's messages: triggers the kill and notices when it is done. */
 function createWatch({ kill, recipients, windowMs, silenceMs, patienceMs }: Scenario) {
   let [accepted, finals, lastAt, killedAt] = [0, 0, 0, Number.NaN];
   let killWorker = (_worker: number): void => {};
@@ -147,12 +147,12 @@ function createWatch({ kill, recipients, windowMs, silenceMs, patienceMs }: Scen
       killWorker(worker);
     },
     killedAt: () => killedAt,
-    /** Whether it was done in time. After a kill some may have been told twice, so all told is not yet the end. */
+    /** Whether it finished in time. After a kill, some final statuses may be returned twice, so their number is not enough. */
     async done(isWaiting: () => Promise<boolean>): Promise<boolean> {
       const began = Date.now();
       const quietMs = kill ? windowMs * 1.5 : windowMs / 3;
       for (;;) {
-        // A machine that is busy takes its time to start a worker.
+        // A busy machine may be slow to start a worker.
         const silence = lastAt === 0 ? 0 : Date.now() - lastAt;
         if (silence > silenceMs || (silence > quietMs && (finals >= recipients || (await isWaiting())))) {
           return true;

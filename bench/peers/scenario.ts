@@ -1,25 +1,25 @@
-/** What is put before every contestant alike. All times in ms. */
+/** The task that every contestant gets. All times in ms. */
 export interface Scenario {
   readonly recipients: number;
-  /** Requests a window. */
+  /** Requests per window. */
   readonly quota: number;
   readonly windowMs: number;
   /** How the service counts. */
   readonly model: 'sliding' | 'clock';
   /** Whether a worker is killed half-way. */
   readonly kill: boolean;
-  /** From a request's arrival to its answer, and what it takes to arrive: drawn evenly. */
+  /** The time from a request's arrival to its response, and the time until it arrives; both uniformly distributed. */
   readonly latencyMs: readonly [least: number, most: number];
   readonly arrivalMs: readonly [least: number, most: number];
-  /** From acceptance to the final status: one time for all, so that the books alone tell which poll reported it. */
+  /** From acceptance to the final status. It is fixed, so that the logs show which poll returned it. */
   readonly deliveryMs: number;
   readonly pollMs: number;
   readonly workers: number;
-  /** Of one worker. */
+  /** Per worker. */
   readonly inFlight: number;
-  /** Who has not got on for so long is taken to be done. */
+  /** A contestant without progress for this long counts as done. */
   readonly silenceMs: number;
-  /** A round is broken off after so long. */
+  /** A round is aborted after this time. */
   readonly patienceMs: number;
 }
 
@@ -34,7 +34,7 @@ const COMMON = {
   inFlight: 16,
 } as const;
 
-/** Longer than BullMQ's lock and its check for stalled jobs together, by their defaults. */
+/** Longer than the defaults of BullMQ's lock and of its check for stalled jobs together. */
 const LONGER_THAN_A_LOCK_MS = 65_000;
 
 const FULL: Scenario = {
@@ -45,7 +45,7 @@ const FULL: Scenario = {
   silenceMs: LONGER_THAN_A_LOCK_MS,
   patienceMs: 150_000,
 };
-/** bottleneck refreshes a clustered reservoir every 5 s at the soonest. */
+/** bottleneck refreshes a clustered reservoir at most every 5 s. */
 const TINY: Scenario = {
   ...COMMON,
   recipients: 40,
@@ -55,7 +55,7 @@ const TINY: Scenario = {
   patienceMs: 16_000,
 };
 
-/** The rounds of a whole run, in order: the same thing several times, for medians. */
+/** The rounds of a full run, in order. They repeat, so that medians can be taken. */
 export const FULL_ROUNDS: readonly Scenario[] = [
   FULL,
   { ...FULL, kill: true },
@@ -65,10 +65,10 @@ export const FULL_ROUNDS: readonly Scenario[] = [
   { ...FULL, kill: true },
   { ...FULL, model: 'clock' },
 ];
-/** Small enough to show within a minute that everything runs. */
+/** A small round that shows within a minute that everything works. */
 export const SMOKE_ROUNDS: readonly Scenario[] = [TINY, { ...TINY, kill: true }];
 
-/** So many different mobile numbers. */
+/** Distinct mobile numbers. */
 export function numbers(count: number): string[] {
   return Array.from({ length: count }, (_, at) => `+4670${String(at).padStart(7, '0')}`);
 }

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import type { Arrival } from '../../src/simulator/arrivals.js';
 import type { LedgerEntry } from '../../src/simulator/ledger.js';
 import type { SimulatorOptions } from '../../src/simulator/options.js';
-import type { Books } from './record.js';
+import type { ServiceLogs } from './record.js';
 import type { Scenario } from './scenario.js';
 import type { Sighting } from './witness.js';
 
@@ -15,12 +15,12 @@ const WITNESS = fileURLToPath(new URL('witness.js', import.meta.url));
 
 export interface ServiceProcess {
   readonly baseUrl: string;
-  /** Its books, by API key. */
-  books(keys: readonly string[]): Promise<Map<string, Books>>;
+  /** Its logs, by API key. */
+  logs(keys: readonly string[]): Promise<Map<string, ServiceLogs>>;
   stop(): Promise<void>;
 }
 
-/** Starts it with a key of its own, and a quota of its own, for each contestant. */
+/** Starts the simulator with a key and a quota for each contestant. */
 export async function startService(
   scenario: Scenario,
   keys: readonly string[],
@@ -55,7 +55,7 @@ export async function startService(
   };
   return {
     baseUrl,
-    async books(of) {
+    async logs(of) {
       const [arrivals, ledger] = [await lines<Arrival>('arrivals'), await lines<LedgerEntry>('ledger')];
       const own = <Entry extends { key: string }>(entries: Entry[], key: string): Entry[] =>
         entries.filter((entry) => entry.key === key);

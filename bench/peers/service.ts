@@ -1,9 +1,9 @@
-/** The service as the peers with a limiter see it: one request, and what came back. */
+/** The client that the peers with a limiter use: one request and its response. */
 import { got, type Response } from 'got';
 import pLimit from 'p-limit';
 import { type Order, SENDER, TEXT } from './order.js';
 
-/** 429, and how long it says to wait. */
+/** A 429 and the time to wait from its `Retry-After`. */
 export interface Throttled {
   readonly kind: 'throttled';
   readonly waitMs: number;
@@ -13,7 +13,7 @@ export interface Accepted {
   readonly requestId: string;
 }
 export interface Told {
-  readonly kind: 'told';
+  readonly kind: 'reported';
   readonly isFinal: boolean;
 }
 
@@ -22,7 +22,7 @@ export interface Service {
   ask(requestId: string): Promise<Told | Throttled>;
 }
 
-/** Keeps to the order's requests in flight; tries nothing again by itself. Throws on any answer not expected here. */
+/** Limits the requests in flight and never retries. Throws on any unexpected response. */
 export function openService({ baseUrl, apiKey, inFlight }: Order): Service {
   const limit = pLimit(inFlight);
   const client = got.extend({
@@ -39,7 +39,7 @@ export function openService({ baseUrl, apiKey, inFlight }: Order): Service {
     },
     async ask(requestId) {
       const response = await limit(() => client.get(`requests/${requestId}/deliveryInfos`));
-      if (response.statusCode === 200) return { kind: 'told', isFinal: isFinal(response.body) };
+      if (response.statusCode === 200) return { kind: 'reported', isFinal: isFinal(response.body) };
       return throttled(response);
     },
   };
@@ -49,7 +49,7 @@ export function isThrottled<Reply extends { kind: string }>(reply: Reply | Throt
   return reply.kind === 'throttled';
 }
 
-/** What a send request carries (interface page, OutboundRequest). */
+/** The body of a send request (interface page, OutboundRequest). */
 export function sendBody(to: string) {
   return {
     outboundSMSMessageRequest: {
@@ -60,7 +60,7 @@ export function sendBody(to: string) {
   };
 }
 
-/** Of a list of delivery infos of one recipient. */
+/** Whether a list of delivery infos with one recipient has a final status. */
 export function isFinal(body: string): boolean {
   return /DeliveredToTerminal|DeliveryImpossible/.test(body);
 }

@@ -1,7 +1,7 @@
 /** Pure: the results of several rounds as tables in Markdown. */
 import type { Result } from './round.js';
 
-/** The rounds of one kind; in each a result by contestant's name. */
+/** The rounds of one kind. Each maps contestants' names to results. */
 export type Rounds = readonly ReadonlyMap<string, Result>[];
 
 export interface Row {
@@ -10,7 +10,7 @@ export interface Row {
   readonly knowsQuota: boolean;
 }
 
-/** The middle one; of an even number, the mean of the two in the middle. NaN of none, and if any is none. */
+/** The median; the mean of the two middle values if their number is even. NaN without values or if any is NaN. */
 export function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b);
   const upper = sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
@@ -18,7 +18,7 @@ export function median(values: readonly number[]): number {
   return values.some(Number.isNaN) ? Number.NaN : (lower + upper) / 2;
 }
 
-/** What a cell shows of a round, and with how many digits. */
+/** A column and how to format its cells. */
 interface Column {
   readonly heading: string;
   cell(row: Row, rounds: Rounds): string;
@@ -38,19 +38,19 @@ function valuesOf(row: Row, rounds: Rounds, of: (result: Result) => number): num
   });
 }
 
-/** The median, and where rounds differ the least and the most. */
+/** The median, with minimum and maximum if the rounds differ. */
 function spread(values: readonly number[], digits = 0): string {
   const middle = shown(median(values), digits);
-  const least = shown(Math.min(...values), digits);
-  const most = shown(Math.max(...values), digits);
-  return values.length < 2 || least === most ? middle : `${middle} (${least}–${most})`;
+  const min = shown(Math.min(...values), digits);
+  const max = shown(Math.max(...values), digits);
+  return values.length < 2 || min === max ? middle : `${middle} (${min}–${max})`;
 }
 
 function column(heading: string, of: (result: Result) => number, digits = 0): Column {
   return { heading, cell: (row, rounds) => spread(valuesOf(row, rounds, of), digits) };
 }
 
-/** Time against that contestant's in the same round. */
+/** The time divided by that of another contestant in the same round. */
 function ratio(heading: string, against: string): Column {
   return {
     heading,
@@ -64,7 +64,7 @@ function ratio(heading: string, against: string): Column {
   };
 }
 
-/** Seconds; it says so where a round was broken off, or ended with recipients that are not final. */
+/** Seconds, with a note if a round was aborted or ended with recipients that are not final. */
 const TIME: Column = {
   heading: 'time to complete, s',
   cell: (row, rounds) => {
@@ -74,7 +74,7 @@ const TIME: Column = {
     );
     const open = valuesOf(row, rounds, ({ notSent, notFinal }) => notSent + notFinal);
     const notes = [
-      ...(rounds.every((round) => round.get(row.name)?.isDone !== false) ? [] : ['broken off']),
+      ...(rounds.every((round) => round.get(row.name)?.isDone !== false) ? [] : ['aborted']),
       ...(open.every((count) => count === 0) ? [] : [`${spread(open)} not final`]),
     ];
     return [seconds, ...notes].join(', ');
@@ -85,9 +85,9 @@ const KNOWS: Column = { heading: 'knows N', cell: ({ knowsQuota }) => (knowsQuot
 const THROTTLED = column('429s', ({ throttled }) => throttled);
 const UTILISATION = column('quota used, %', ({ utilisation }) => 100 * utilisation, 1);
 const worst = (windowMs: number): Column =>
-  column(`most requests in any ${windowMs / 1000} s`, ({ worstWindow }) => worstWindow);
+  column(`max requests in any ${windowMs / 1000} s`, ({ worstWindow }) => worstWindow);
 
-/** What the quota was and what became of it, nobody being killed. */
+/** Use of the quota and times, without a kill. */
 export function undisturbedTable(rows: readonly Row[], rounds: Rounds, windowMs: number): string {
   return table(rows, rounds, [
     KNOWS,
@@ -102,28 +102,28 @@ export function undisturbedTable(rows: readonly Row[], rounds: Rounds, windowMs:
   ]);
 }
 
-/** The same where the service counts by the clock. */
+/** The same with a service that counts by the clock. */
 export function clockTable(rows: readonly Row[], rounds: Rounds, windowMs: number): string {
   return table(rows, rounds, [KNOWS, TIME, THROTTLED, UTILISATION, worst(windowMs)]);
 }
 
-/** After one `kill -9`. */
+/** The outcome after one `kill -9`. */
 export function killTable(rows: readonly Row[], rounds: Rounds): string {
   return table(rows, rounds, [
-    column('texts sent twice', ({ duplicates }) => duplicates),
+    column('messages sent twice', ({ duplicates }) => duplicates),
     column('never sent', ({ notSent }) => notSent),
     column('sent, never final', ({ notFinal }) => notFinal),
-    column('of these two named as unknown', ({ unknown }) => unknown),
+    column('reported as unknown', ({ unknown }) => unknown),
     TIME,
   ]);
 }
 
-/** What Redis pays. */
+/** The cost in Redis. */
 export function costTable(rows: readonly Row[], rounds: Rounds): string {
   return table(rows, rounds, [
-    column('commands sent to Redis a recipient', ({ commandsSent }) => commandsSent, 1),
-    column('commands Redis ran a recipient', ({ commandsRun }) => commandsRun, 1),
-    column('bytes a pending recipient', ({ bytesPending }) => bytesPending),
+    column('commands sent to Redis per recipient', ({ commandsSent }) => commandsSent, 1),
+    column('commands run by Redis per recipient', ({ commandsRun }) => commandsRun, 1),
+    column('bytes per pending recipient', ({ bytesPending }) => bytesPending),
   ]);
 }
 

@@ -10,11 +10,11 @@ const METER = fileURLToPath(new URL('meter.js', import.meta.url));
 const ENDS_WITHIN_MS = 3_000;
 
 export interface Team {
-  /** Ends that worker as `kill -9` does, and starts another in its place, as a supervisor would. */
+  /** Kills the worker with SIGKILL and starts another in its place, as a supervisor would. */
   kill(worker: number): void;
-  /** Commands sent to Redis so far, by the workers that run. */
+  /** Commands sent to Redis so far by the running workers. */
   commandsSent(): Promise<number>;
-  /** What it wrote to standard error, and how its processes ended if they did so by themselves. */
+  /** The standard error output and unexpected exits of its processes. */
   readonly complaints: readonly string[];
   stop(): Promise<void>;
 }

@@ -1,19 +1,19 @@
 /**
- * Loaded with `--import` into the simulator: tells the bench, as it happens, how far each contestant is, so that it knows
- * when to kill and when all is done. No figure comes from here: those are read from the simulator's own books at the end.
+ * Preloaded into the simulator with `--import`: reports the progress of each contestant, so that the bench knows when to kill
+ * a worker and when all are done. The figures do not come from here but from the simulator's logs.
  */
 import diagnostics from 'node:diagnostics_channel';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { WORKER_HEADER } from './meter.js';
 import { isFinal } from './service.js';
 
-/** An answer that the service has just given. */
+/** A response that the simulator has just sent. */
 export interface Sighting {
   /** The API key, which is the contestant's name. */
   readonly key: string;
   readonly worker: number;
   readonly what: 'accepted' | 'final' | 'other';
-  /** Sends of this worker that have come and are not answered. */
+  /** Sends of this worker that have arrived but are not answered yet. */
   readonly sending: number;
 }
 
@@ -43,15 +43,15 @@ diagnostics.subscribe('http.server.request.start', (message) => {
   const end = response.end.bind(response);
   response.end = (body: unknown): ServerResponse => {
     const left = close();
-    const what = isSend ? (response.statusCode === 201 ? 'accepted' : 'other') : toldBy(response, body);
+    const what = isSend ? (response.statusCode === 201 ? 'accepted' : 'other') : resultOf(response, body);
     process.send?.({ key, worker, what, sending: left } satisfies Sighting);
     return end(body);
   };
 });
 
-// The bench is gone, however that came about.
+// The bench process has ended.
 process.on('disconnect', () => process.exit());
 
-function toldBy({ statusCode }: ServerResponse, body: unknown): Sighting['what'] {
+function resultOf({ statusCode }: ServerResponse, body: unknown): Sighting['what'] {
   return statusCode === 200 && isFinal(String(body)) ? 'final' : 'other';
 }

@@ -1,4 +1,4 @@
-/** What `npm run bench` leaves behind: its tables on the terminal, in the document, and two pictures. */
+/** The output of `npm run bench`: tables on the terminal and in the document, and two charts. */
 import { execFile } from 'node:child_process';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { cpus, totalmem } from 'node:os';
@@ -18,7 +18,7 @@ export interface Played {
 
 const DOCUMENT = 'docs/benchmarks.md';
 
-/** Writes below `root`, where the document is made if there is none. Answers the text that went into it. */
+/** Writes the document and charts below `root` (creates a missing document) and returns the generated text. */
 export async function write(rounds: readonly Played[], root: string, load: string): Promise<string> {
   const of = (model: Scenario['model'], kill: boolean): Rounds =>
     rounds
@@ -26,7 +26,7 @@ export async function write(rounds: readonly Played[], root: string, load: strin
       .map(({ results }) => results);
   const [undisturbed, killed, clock] = [of('sliding', false), of('sliding', true), of('clock', false)];
   const [first] = rounds;
-  if (first === undefined) throw new Error('no round was played');
+  if (first === undefined) throw new Error('no round was run');
   const { scenario } = first;
 
   const folder = join(root, dirname(DOCUMENT), 'images');
@@ -42,23 +42,23 @@ export async function write(rounds: readonly Played[], root: string, load: strin
 
   const recipients = scenario.recipients.toLocaleString('en-GB');
   const parts = [
-    `${await machine()} ${load} ${recipients} recipients, N = ${scenario.quota} requests in ${scenario.windowMs / 1000} s. Medians, in brackets the least and the most.`,
-    `Nobody killed, sliding window, ${counted(undisturbed)}:`,
+    `${await machine()} ${load} ${recipients} recipients, N = ${scenario.quota} requests in ${scenario.windowMs / 1000} s. Medians, with minimum and maximum in parentheses.`,
+    `No kill, sliding window, ${counted(undisturbed)}:`,
     undisturbedTable(CONTESTANTS, undisturbed, scenario.windowMs),
-    '![For each contestant the requests of the last window over time, against the quota](images/peers-windows.svg)',
+    '![Requests of each contestant in the last window over time, compared with the quota](images/peers-windows.svg)',
     `One worker killed with \`kill -9\` half-way, sliding window, ${counted(killed)}:`,
     killTable(CONTESTANTS, killed),
   ];
   if (clock.length > 0) {
     parts.push(
-      `The service counts by the clock, nobody killed, ${counted(clock)}:`,
+      `The service counts by the clock, no kill, ${counted(clock)}:`,
       clockTable(CONTESTANTS, clock, scenario.windowMs),
     );
   }
   parts.push(
-    'What Redis pays, from the undisturbed rounds:',
+    'Cost in Redis, from the rounds without a kill:',
     costTable(CONTESTANTS, undisturbed),
-    '![Bars of the figures in which the contestants differ the most](images/peers-figures.svg)',
+    '![Bars of the figures in which the contestants differ most](images/peers-figures.svg)',
   );
   const text = parts.join('\n\n');
   const path = join(root, DOCUMENT);

@@ -1,4 +1,4 @@
-/** Pure: a flame graph. Each box is a function, as wide as the time in it and in what it called, on top of its caller. */
+/** Pure: a flame graph. Each box is a function; its width is the time in it and its callees, and its caller is adjacent. */
 import { escaped, picture, rectangle, tag, text } from '../chart/svg.js';
 import type { Frame } from './read.js';
 
@@ -6,11 +6,11 @@ const WIDTH = 1200;
 const ROW = 17;
 const MARGIN = 10;
 const TOP = 62;
-/** What is narrower is not drawn. */
+/** Narrower boxes are not drawn. */
 const LEAST = 1.2;
 const LETTER = 6.3;
 
-/** Colours of Okabe and Ito; each family of owners has one. */
+/** Colours of Okabe and Ito, one per group of owners. */
 const FAMILIES: readonly (readonly [name: string, of: RegExp, colour: string])[] = [
   ['volley', /^volley/, '#0072b2'],
   [
@@ -25,7 +25,7 @@ const FAMILIES: readonly (readonly [name: string, of: RegExp, colour: string])[]
 ];
 const OTHER = ['other packages', '#f0e442'] as const;
 
-/** `requests`: how many were sent meanwhile; times are shown for one. */
+/** `requests` is the number sent during the profile; times are shown per request. */
 export function flameGraph(root: Frame, heading: string, requests: number): string {
   const boxes: string[] = [];
   let deepest = 0;
@@ -67,7 +67,7 @@ export function flameGraph(root: Frame, heading: string, requests: number): stri
     return tag(
       'g',
       {},
-      tag('title', {}, escaped(`${frame.name} (${frame.owner}): ${each} µs a request`)),
+      tag('title', {}, escaped(`${frame.name} (${frame.owner}): ${each} µs per request`)),
       tag('rect', { x, y, width, height: ROW - 1, fill: colour, class: 'box' }),
       room < 3 ? '' : text(frame.name.slice(0, room), x + 3, y + 12, isLight ? 'in dark' : 'in'),
     );

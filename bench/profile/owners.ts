@@ -1,9 +1,9 @@
-/** Pure: whose time it is, by where a function lies. */
+/** Pure: the owner of a function (package, folder, or part of Node), by its file. */
 
-/** Where a function lies, as a processor profile of V8 has it. */
+/** The location of a function in a CPU profile of V8. */
 export interface Place {
   readonly functionName: string;
-  /** A file's URL or path, `node:…`, or nothing for what is built in. */
+  /** A file's URL or path, `node:…`, or empty for built-in functions. */
   readonly url: string;
 }
 
@@ -33,7 +33,7 @@ const BUILT_IN = new Map([
   ['(program)', 'outside JavaScript'],
 ]);
 
-/** A package by its name, a room of ours, a part of Node, or what V8 does by itself. */
+/** A package, a folder of Volley, a part of Node, or an activity of V8. */
 export function ownerOf({ functionName, url }: Place): string {
   const builtIn = BUILT_IN.get(functionName);
   if (builtIn !== undefined) return builtIn;

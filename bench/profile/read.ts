@@ -1,4 +1,4 @@
-/** Pure: a processor profile of V8, as `node --cpu-prof` writes it, as a tree of times. */
+/** Pure: parses a CPU profile of V8 (`node --cpu-prof`) into a tree of times. */
 import { z } from 'zod';
 import { ownerOf } from './owners.js';
 
@@ -14,18 +14,18 @@ const profileShape = z.object({
   timeDeltas: z.array(z.number()),
 });
 
-/** A function within those that called it; times in µs. */
+/** A function in its call stack; times in µs. */
 export interface Frame {
   readonly name: string;
   readonly owner: string;
-  /** In the function itself. */
+  /** Time in the function itself. */
   own: number;
-  /** In it and in what it called. */
+  /** Time in the function and its callees. */
   total: number;
   readonly calls: Frame[];
 }
 
-/** The tree, without what was idle. Throws a ZodError for what is no profile. */
+/** The tree without idle time. Throws a ZodError if the input is not a profile. */
 export function readProfile(json: string): Frame {
   const { nodes, samples, timeDeltas } = profileShape.parse(JSON.parse(json));
   const spent = new Map<number, number>();
@@ -35,7 +35,7 @@ export function readProfile(json: string): Frame {
   const byId = new Map(nodes.map((node) => [node.id, node]));
   const frameOf = (id: number): Frame => {
     const node = byId.get(id);
-    if (node === undefined) throw new TypeError(`the profile names a node ${id} that it does not have`);
+    if (node === undefined) throw new TypeError(`the profile has no node ${id}`);
     const { functionName, url } = node.callFrame;
     const owner = ownerOf({ functionName, url });
     const calls = node.children.map(frameOf).filter(({ owner: of, total }) => of !== 'idle' && total > 0);
@@ -48,7 +48,7 @@ export function readProfile(json: string): Frame {
   return frameOf(root.id);
 }
 
-/** Time of each owner's functions themselves, the most first. */
+/** The time in each owner's functions, without callees, largest first. */
 export function byOwner(root: Frame): [owner: string, microseconds: number][] {
   const sums = new Map<string, number>();
   const add = (frame: Frame): void => {

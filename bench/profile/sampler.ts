@@ -1,6 +1,6 @@
 /**
- * Loaded with `--import` into a process that is profiled: begins when it is told `profile`, and writes what V8 found into the
- * file that it is told next. So neither the start of the process nor a first round that compiles what is hot is in it.
+ * Preloaded with `--import` into a process to profile. It starts on the message `profile` and writes the profile to the file
+ * named by the next message, so that the profile excludes start-up and warm-up.
  */
 import { writeFile } from 'node:fs/promises';
 import { Session } from 'node:inspector/promises';

@@ -1,4 +1,4 @@
-/** Very many campaigns of one recipient each, as platforms make them: what they cost, and what asking about them takes. */
+/** The cost of very many campaigns with one recipient each, as platforms create them, and of querying them. */
 import { setTimeout as delay } from 'node:timers/promises';
 import pLimit from 'p-limit';
 import { type Cost, costBetween, residentBytes } from './cost.js';
@@ -10,19 +10,19 @@ export interface CampaignsFigures {
   readonly lanes: number;
   readonly atATime: number;
   readonly enqueueS: number;
-  /** Of enqueuing alone: no worker runs. */
+  /** The cost of enqueuing alone, without workers. */
   readonly enqueue: Cost;
-  /** While all of them wait to be sent, ms. */
+  /** The duration of queries while all campaigns wait, ms. */
   readonly asking: Readonly<Record<'status' | 'list of 50' | 'list of all' | 'find' | 'lanes', number>>;
-  /** From when the lanes may send to the last acceptance, and to the last campaign's end. */
+  /** From the release of the lanes to the last acceptance, and to the end of the last campaign. */
   readonly acceptedS: number;
   readonly endedS: number;
   readonly send: Cost;
-  /** Of the largest worker process when all have ended. */
+  /** The memory of the largest worker process at the end. */
   readonly residentBytes: number;
 }
 
-/** Enqueues them with no worker running, asks about them, lets the workers send and waits for the end of all. */
+/** Enqueues the campaigns without workers, queries them, then starts the workers and waits until all campaigns have ended. */
 export async function runCampaigns(
   setting: Setting,
   { campaigns, lanes, atATime, from }: { campaigns: number; lanes: number; atATime: number; from: number },
@@ -68,7 +68,7 @@ export async function runCampaigns(
     lanes: await took(() => volley.lanes()),
   };
 
-  // The workers are there before the clock starts, and the lanes are held until then.
+  // The workers start before the measurement; the lanes are held until then.
   await Promise.all(names.map((lane) => volley.pauseLane(lane)));
   await setting.startWorkers();
   const beforeSending = await setting.read();

@@ -1,44 +1,44 @@
-/** What the nodes of Redis and the processes beside them tell of their work. */
+/** Work and memory of the Redis nodes and of other processes. */
 import { readFile } from 'node:fs/promises';
 import { Redis } from 'ioredis';
 import type { PrivateCluster } from '../../test/redis/cluster.js';
 
-/** Since the start of each server and process; memory and files as they are now. All nodes together, but `nodeMs`. */
+/** Totals since the start of each server and process; memory and files are current values. Sums of all nodes except `nodeMs`. */
 export interface Reading {
-  /** Commands run, each call within a script counted like one from outside. */
+  /** Commands run, including those within scripts. */
   readonly commands: ReadonlyMap<string, number>;
   readonly networkBytes: number;
   readonly memoryBytes: number;
   readonly fileBytes: number;
-  /** Processor time of each node, ms. */
+  /** CPU time of each node, ms. */
   readonly nodeMs: readonly number[];
-  /** Processor time of the processes that were named, ms. */
+  /** CPU time of the named processes, ms. */
   readonly processMs: Readonly<Record<string, number>>;
 }
 
-/** What was done between two readings. */
+/** The difference between two readings. */
 export interface Cost extends Omit<Reading, 'commands'> {
   readonly commands: number;
-  /** The most frequent commands, with their number. */
+  /** The most frequent commands and their counts. */
   readonly often: readonly (readonly [string, number])[];
 }
 
-/** Asks for figures and is never counted itself. */
+/** Commands that read the figures; they are not counted. */
 const OWN = new Set(['info', 'hello', 'auth', 'client|setname', 'client|setinfo', 'cluster|slots', 'ping']);
 const KERNEL_TICKS_PER_MS = 0.1;
 
-/** Reads the figures of a cluster, and of processes by their names; a name may stand for several. */
+/** Reads the figures of a cluster and of named groups of processes. */
 export function meter(cluster: PrivateCluster) {
   const nodes = cluster.nodes.map(({ url }) => new Redis(url));
   return {
     async read(processes: Readonly<Record<string, readonly number[]>> = {}): Promise<Reading> {
-      const told = await Promise.all(nodes.map((node) => node.info('everything')));
+      const infos = await Promise.all(nodes.map((node) => node.info('everything')));
       const commands = new Map<string, number>();
-      for (const [, name = '', calls] of told.join('\n').matchAll(/^cmdstat_(\S+?):calls=(\d+)/gm)) {
+      for (const [, name = '', calls] of infos.join('\n').matchAll(/^cmdstat_(\S+?):calls=(\d+)/gm)) {
         if (!OWN.has(name)) commands.set(name, (commands.get(name) ?? 0) + Number(calls));
       }
       const all = (...names: string[]): number =>
-        sum(told.map((info) => sum(names.map((name) => fieldOf(info, name)))));
+        sum(infos.map((info) => sum(names.map((name) => fieldOf(info, name)))));
       const processMs = Object.entries(processes).map(async ([name, pids]) => {
         const each = await Promise.all(pids.map(processorMs));
         return [name, sum(each)] as const;
@@ -48,7 +48,7 @@ export function meter(cluster: PrivateCluster) {
         networkBytes: all('total_net_input_bytes', 'total_net_output_bytes'),
         memoryBytes: all('used_memory'),
         fileBytes: all('aof_current_size'),
-        nodeMs: told.map((info) => 1000 * (fieldOf(info, 'used_cpu_user') + fieldOf(info, 'used_cpu_sys'))),
+        nodeMs: infos.map((info) => 1000 * (fieldOf(info, 'used_cpu_user') + fieldOf(info, 'used_cpu_sys'))),
         processMs: Object.fromEntries(await Promise.all(processMs)),
       };
     },
@@ -60,7 +60,7 @@ export function meter(cluster: PrivateCluster) {
 
 export type Meter = ReturnType<typeof meter>;
 
-/** `asked`: commands of the bench's own in between, by their names. */
+/** `asked`: the bench's own commands in between, by name. They are subtracted. */
 export function costBetween(
   before: Reading,
   after: Reading,
@@ -97,7 +97,7 @@ function fieldOf(info: string, name: string): number {
   return Number(new RegExp(`^${name}:([\\d.]+)`, 'm').exec(info)?.[1] ?? Number.NaN);
 }
 
-/** Linux counts a process's time in ticks of 10 ms, after its name, which may hold anything. */
+/** CPU time from /proc, in ticks of 10 ms. The process name before the fields may contain spaces. */
 async function processorMs(pid: number): Promise<number> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');

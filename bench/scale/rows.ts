@@ -8,18 +8,18 @@ const grouped = new Intl.NumberFormat('en-GB');
 const row = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
 const head = (cells: readonly string[]): string[] => [row(cells), `|${'---|'.repeat(cells.length)}`];
 
-/** What each recipient costs. */
+/** The cost per recipient. */
 export function sizeRows(figures: readonly SizeFigures[], idle: { seconds: number; cost: Cost }): string[] {
   const columns = [
     'recipients',
     'imported after, s',
     'all final after, s',
     'ms',
-    'commands of Redis',
-    'bytes of Redis’s network',
-    'bytes of its memory kept',
-    'bytes of its files',
-    'processor µs: Redis / workers / service',
+    'Redis commands',
+    'Redis network bytes',
+    'Redis memory kept, bytes',
+    'Redis file bytes',
+    'CPU µs: Redis / workers / service',
   ];
   const each = ({ recipients, importS, wholeS, cost }: SizeFigures): string => {
     const a = (value: number, digits: number): string => (value / recipients).toFixed(digits);
@@ -43,12 +43,12 @@ export function sizeRows(figures: readonly SizeFigures[], idle: { seconds: numbe
     ...head(columns),
     ...figures.map(each),
     '',
-    `With nothing to do: ${(cost.commands / seconds).toFixed(0)} commands a second, ${(sum(cost.nodeMs) / seconds).toFixed(0)} ms of processor a second in Redis, ${((cost.processMs['workers'] ?? 0) / seconds).toFixed(0)} ms in the workers.`,
-    `Commands a recipient, the largest: ${often.map(([name, calls]) => `${name} ${(calls / last).toFixed(2)}`).join(', ')}.`,
+    `Idle: ${(cost.commands / seconds).toFixed(0)} commands per second, ${(sum(cost.nodeMs) / seconds).toFixed(0)} ms of CPU per second in Redis, ${((cost.processMs['workers'] ?? 0) / seconds).toFixed(0)} ms in the workers.`,
+    `Most frequent commands per recipient: ${often.map(([name, calls]) => `${name} ${(calls / last).toFixed(2)}`).join(', ')}.`,
   ];
 }
 
-/** How busy each process was during the largest run, in cores. */
+/** The CPU use of each process during the largest run, in cores. */
 export function limitRows(figures: readonly SizeFigures[], { workers }: SettingOptions): string[] {
   const { wholeS = 1, cost, recipients = 0 } = figures.at(-1) ?? {};
   if (cost === undefined) return [];
@@ -56,25 +56,25 @@ export function limitRows(figures: readonly SizeFigures[], { workers }: SettingO
   const { workers: worked = 0, service = 0, importer = 0 } = cost.processMs;
   return [
     ...head([`cores in use, ${grouped.format(recipients)} recipients`, 'together', 'each']),
-    row(['nodes of Redis', cores(sum(cost.nodeMs)), cost.nodeMs.map(cores).join(', ')]),
+    row(['Redis nodes', cores(sum(cost.nodeMs)), cost.nodeMs.map(cores).join(', ')]),
     row([`${workers} workers`, cores(worked), cores(worked / workers)]),
     row(['service (simulator)', cores(service), cores(service)]),
     row(['importer', cores(importer), cores(importer)]),
   ];
 }
 
-/** What each campaign of one recipient costs. */
+/** The cost of each campaign with one recipient. */
 export function campaignRows(figures: readonly CampaignsFigures[]): string[] {
   const columns = [
-    'campaigns of one / lanes / enqueued at a time',
-    'enqueued a second',
-    'commands of Redis each',
-    'bytes of memory each',
+    'campaigns of one / lanes / concurrent enqueues',
+    'enqueued per second',
+    'Redis commands each',
+    'memory bytes each',
     'accepted after, s',
     'ended after, s',
-    'commands from claim to end each',
-    'status / list of 50 / of all / find / lanes, ms',
-    'MB of the largest worker',
+    'commands each, from claim to end',
+    'status / list of 50 / list of all / find / lanes, ms',
+    'largest worker, MB',
   ];
   return [
     ...head(columns),

@@ -1,4 +1,4 @@
-/** What bench/scale.ts runs on: a cluster of three nodes, the service, worker processes, and an operator. */
+/** The environment of bench/scale.ts: a cluster of three nodes, the simulator, worker processes, and a client. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { connect, type Redis } from '../../src/redis/connection.js';
 import { keyNames } from '../../src/redis/keys.js';
@@ -10,13 +10,13 @@ import { type Meter, meter, type Reading } from './cost.js';
 const PREFIX = 'scale';
 const QUOTA = 10_000_000;
 const ASK_EVERY_MS = 500;
-/** Longer than a request may take until it is unknown. */
+/** Longer than the request timeout. */
 const STUCK_AFTER_MS = 180_000;
 
 export interface SettingOptions {
   readonly lanes: number;
   readonly workers: number;
-  /** Recipients of a request. */
+  /** Recipients per request. */
   readonly batch: number;
 }
 
@@ -26,15 +26,15 @@ export interface Setting extends SettingOptions {
   readonly redis: Redis;
   readonly laneNames: readonly string[];
   read(): Promise<Reading>;
-  /** Starts worker processes until there are as many as there should be, and waits until they take work. */
+  /** Starts the missing worker processes and waits until all are ready. */
   startWorkers(): Promise<void>;
-  /** Ends all worker processes in good order. */
+  /** Stops all worker processes gracefully. */
   endWorkers(): Promise<void>;
-  /** Waits until so many campaigns of these lanes have ended in all; returns how many `ZCARD` that took. */
+  /** Waits until this many campaigns of these lanes have ended; returns the number of `ZCARD` commands used. */
   untilEnded(lanes: readonly string[], campaigns: number): Promise<number>;
-  /** Send requests of these lanes that were answered, by their ledgers: the service's own books are slow to ask. */
+  /** The answered send requests of these lanes, from their quota ledgers, because reading the simulator's ledger is slow. */
   sent(lanes: readonly string[]): Promise<number>;
-  /** Campaigns of these lanes that have ended. */
+  /** The number of campaigns of these lanes that have ended. */
   ended(lanes: readonly string[]): Promise<number>;
   close(): Promise<void>;
 }

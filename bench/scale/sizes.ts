@@ -1,20 +1,20 @@
-/** What a recipient costs, from few to many: the same lanes, a campaign each, from the list to the last final report. */
+/** The cost per recipient at several sizes: the same lanes with one campaign each, from the list to the last final status. */
 import pLimit from 'p-limit';
 import { type Cost, costBetween } from './cost.js';
 import type { Setting } from './setting.js';
 
-/** Lists that one process imports at a time. */
+/** How many lists one process imports at a time. */
 const IMPORTED_AT_A_TIME = 8;
 
 export interface SizeFigures {
   readonly recipients: number;
   readonly importS: number;
-  /** From the first import's beginning to the last campaign's end. */
+  /** From the start of the first import to the end of the last campaign. */
   readonly wholeS: number;
   readonly cost: Cost;
 }
 
-/** `from`: the first number that was used for nobody yet. */
+/** `from` is the first unused number. */
 export async function runSize(setting: Setting, recipients: number, from: number): Promise<SizeFigures> {
   const { fleet, laneNames } = setting;
   const each = Math.floor(recipients / laneNames.length);
@@ -44,7 +44,7 @@ export async function runSize(setting: Setting, recipients: number, from: number
 
 const NUMBERS = 10_000_000;
 
-/** British mobile numbers, each far from the one before, as lists that were gathered over years have them. */
+/** British mobile numbers in a scattered order, like a list that has grown over years. */
 export function* numbers(count: number, from: number): Generator<{ to: string }> {
   if (from + count > NUMBERS) throw new RangeError(`there are ${NUMBERS} numbers, not ${from + count}`);
   for (let at = from; at < from + count; at++) {

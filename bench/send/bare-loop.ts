@@ -1,6 +1,6 @@
 /**
- * The first contender of bench/send.ts: a loop of got and p-limit(32), as one writes it in ten lines. It keeps no
- * account of anything: what it had sent when it dies nobody knows.
+ * The first contender of bench/send.ts: a simple loop of got and p-limit(32). It records nothing, so after a crash it is unknown
+ * what was sent.
  */
 import { Agent } from 'node:http';
 import { got } from 'got';

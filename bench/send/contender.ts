@@ -1,6 +1,6 @@
-/** What the contenders of bench/send.ts have in common: the same requests, and a way to be told to begin. */
+/** The shared part of the contenders of bench/send.ts: the same requests and the same messages with the bench. */
 
-/** Requests in flight at a time, of each contender. */
+/** The number of requests that each contender keeps in flight. */
 export const IN_FLIGHT = 32;
 export const QUEUE = 'recipients';
 export const API_KEY = 'simulator-key';
@@ -13,12 +13,12 @@ export interface Order {
   readonly requests: number;
 }
 
-/** So many different numbers, each far from the one before, as lists that were gathered over years have them. */
+/** Distinct numbers in a scattered order, like a list that has grown over years. */
 export function* numbers(count: number): Generator<string> {
   for (let at = 0; at < count; at++) yield `+4477${10_000_000 + ((at * 7_654_321) % 10_000_000)}`;
 }
 
-/** Where a send goes and what it carries (interface page, OutboundRequest). */
+/** The path and body of a send request (interface page, OutboundRequest). */
 export function request(baseUrl: string) {
   return {
     url: `${baseUrl}/outbound/${SENDER}/requests`,
@@ -33,7 +33,7 @@ export function request(baseUrl: string) {
   };
 }
 
-/** Carries out each order that the parent process gives, and says when it is done; ends with the parent. */
+/** Runs each order of the parent process and reports when it is done; ends with the parent. */
 export async function serve(carryOut: (order: Order) => Promise<void>): Promise<void> {
   process.on('message', (message: Order | 'meter') => {
     if (message === 'meter') return;

@@ -1,6 +1,6 @@
 /**
- * The third contender of bench/send.ts: a BullMQ worker with a job for each recipient, as its documentation shows.
- * The jobs lie in the queue before the clock starts.
+ * The third contender of bench/send.ts: a BullMQ worker with a job per recipient, as its documentation shows. The jobs are in
+ * the queue before the measurement starts.
  */
 import { Agent } from 'node:http';
 import { Worker } from 'bullmq';

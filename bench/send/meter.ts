@@ -1,7 +1,6 @@
 /**
- * Loaded with `--import` into a process that is measured: tells, when asked, how many commands its connections have sent to
- * Redis and how much processor time it has taken. A script is one command here, whatever it calls; what it calls the
- * server's own statistics count.
+ * Preloaded with `--import` into a process to measure. On request it reports how many commands its connections have sent to
+ * Redis and its CPU time. A script counts as one command here; the server's statistics count the commands within it.
  */
 import { Redis } from 'ioredis';
 
@@ -17,5 +16,5 @@ process.on('message', (message) => {
   const { user, system } = process.cpuUsage();
   process.send?.({ commands: sent, processorMs: (user + system) / 1000 });
 });
-// The end of the channel is the end of the measurement, however that came about.
+// A closed channel means that the bench process has ended.
 process.on('disconnect', () => process.kill(process.pid, 'SIGTERM'));

@@ -1,9 +1,9 @@
-/** The processes of bench/send.ts: started with a channel, asked over it. */
+/** The processes of bench/send.ts, which communicate over IPC channels. */
 import { type ChildProcess, fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 
-/** Starts the simulator with options of its own and resolves with its base URL. */
+/** Starts the simulator with these options and resolves with its base URL. */
 export async function startSimulator(program: string, options: object) {
   const child = spawn(process.execPath, [program, '--options', JSON.stringify(options)], {
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -14,13 +14,13 @@ export async function startSimulator(program: string, options: object) {
   return {
     baseUrl,
     stop: () => end(child),
-    /** Forgets what was accepted. */
+    /** Clears the ledger. */
     clear: () => fetch(control('ledger'), { method: 'DELETE' }),
     async accepted(): Promise<number> {
       const summary = (await (await fetch(control('summary'))).json()) as { requests: number };
       return summary.requests;
     },
-    /** When the last request was accepted, ms since the epoch; throws unless there were so many, each number once. */
+    /** The time of the last acceptance, ms since the epoch. Throws unless each number was accepted exactly once. */
     async lastAcceptance(requests: number): Promise<number> {
       const text = await (await fetch(control('ledger'))).text();
       const entries = text
@@ -36,14 +36,14 @@ export async function startSimulator(program: string, options: object) {
   };
 }
 
-/** What a contender's process has done since its start: see meter.ts. */
+/** The counters of a contender's process since its start; see meter.ts. */
 export interface Meter {
-  /** Sent to Redis. */
+  /** Commands sent to Redis. */
   readonly commands: number;
   readonly processorMs: number;
 }
 
-/** Starts a contender, which stays for all rounds. */
+/** Starts a contender, which runs all rounds. */
 export function startContender(program: string, env: Record<string, string>, options: string[] = []) {
   const child = fork(program, [], {
     env: { ...process.env, ...env },
@@ -67,13 +67,13 @@ export function startContender(program: string, env: Record<string, string>, opt
       child.send(order);
       await done;
     },
-    /** Tells it something and waits for its word. */
-    async told(message: string | object, word: string): Promise<void> {
-      const done = answer((said) => said === word);
+    /** Sends a message and waits for the reply. */
+    async request(message: string | object, expected: string): Promise<void> {
+      const done = answer((said) => said === expected);
       child.send(message);
       await done;
     },
-    /** What it has done so far. */
+    /** The counters so far. */
     async meter(): Promise<Meter> {
       const read = answer((message) => typeof message === 'object');
       child.send('meter');

@@ -1,7 +1,7 @@
-/** What Redis itself tells of its work and its memory. */
+/** Statistics of Redis about its work and memory. */
 import type { Redis } from '../../src/redis/connection.js';
 
-/** Commands run since the server started, each call within a script counted like one from outside. */
+/** Commands run since the server started, including those within scripts. */
 export async function commandsRun(redis: Redis): Promise<Map<string, number>> {
   const stats = await redis.info('commandstats');
   return new Map(
@@ -12,7 +12,7 @@ export async function commandsRun(redis: Redis): Promise<Map<string, number>> {
   );
 }
 
-/** What lies between two of them; the statistics' own commands are left out. */
+/** The difference between two readings, without the commands that read the statistics. */
 export function difference(before: Map<string, number>, after: Map<string, number>): Map<string, number> {
   const own = ['info', 'memory|usage', 'keys'];
   return new Map(
@@ -23,7 +23,7 @@ export function difference(before: Map<string, number>, after: Map<string, numbe
   );
 }
 
-/** Processor time the server has taken, ms. */
+/** The server's CPU time, ms. */
 export async function processorMs(redis: Redis): Promise<number> {
   const info = await redis.info('cpu');
   return (
@@ -35,7 +35,7 @@ export async function processorMs(redis: Redis): Promise<number> {
   );
 }
 
-/** Bytes of all keys with their values. The server's own total also moves with buffers and caches. */
+/** Bytes of all keys with their values. (The server's total also includes buffers and caches.) */
 export async function bytesOfKeys(redis: Redis): Promise<number> {
   let bytes = 0;
   for (const key of await redis.keys('*')) bytes += (await redis.memory('USAGE', key, 'SAMPLES', 0)) ?? 0;

@@ -17,7 +17,7 @@ const RESULT: Result = {
   notSent: 0,
   notFinal: 0,
   unknown: 0,
-  books: { arrivals: [], ledger: [] },
+  logs: { arrivals: [], ledger: [] },
   isDone: true,
   bytesPending: 5,
   commandsSent: 1,
@@ -39,7 +39,7 @@ const cells = (table: string, line: number): string[] =>
     .slice(1, -1)
     .map((cell) => cell.trim());
 
-test('the median is the middle one, or between the two in the middle', () => {
+test('The median is the middle value, or the mean of the two middle values', () => {
   expect(median([9, 1, 5])).toBe(5);
   expect(median([4, 1, 9, 2])).toBe(3);
   expect(median([])).toBeNaN();
@@ -47,7 +47,7 @@ test('the median is the middle one, or between the two in the middle', () => {
 });
 
 describe('a table', () => {
-  test('shows the median of the rounds, and the least and the most where they differ', () => {
+  test('shows the median of the rounds, with minimum and maximum if they differ', () => {
     const rounds = [{ throttled: 3 }, { throttled: 1_200 }, { throttled: 7 }].map((loop) => round(loop, {}));
     const table = undisturbedTable(ROWS, rounds, 10_000);
     const at = cells(table, 0).indexOf('429s');
@@ -55,7 +55,7 @@ describe('a table', () => {
     expect(cells(table, 3)[at]).toBe('0');
   });
 
-  test('compares times within a round, and only then takes the median', () => {
+  test('divides times within a round before it takes the median', () => {
     const rounds = [
       round({ tookMs: 1_000 }, { tookMs: 2_000 }),
       round({ tookMs: 9_000 }, { tookMs: 9_000 }),
@@ -66,42 +66,42 @@ describe('a table', () => {
     expect(cells(table, 2)[cells(table, 0).indexOf('÷ Volley')]).toBe('0.50');
   });
 
-  test('says of whom a round was broken off, and shows nothing where there is nothing', () => {
+  test('marks an aborted round and shows a dash for missing values', () => {
     const rounds = [round({ isDone: false, utilisation: Number.NaN }, {})];
     const table = undisturbedTable(ROWS, rounds, 10_000);
-    expect(cells(table, 2)).toContain('1.0, broken off');
+    expect(cells(table, 2)).toContain('1.0, aborted');
     expect(cells(table, 2)[cells(table, 0).indexOf('quota used, %')]).toBe('–');
-    expect(cells(table, 3)).not.toContain('1.0, broken off');
+    expect(cells(table, 3)).not.toContain('1.0, aborted');
   });
 
-  test('says how many are not final where a round ended so', () => {
+  test('shows how many recipients are not final', () => {
     const table = undisturbedTable(ROWS, [round({ notFinal: 3, notSent: 1 }, {})], 10_000);
     expect(cells(table, 2)).toContain('1.0, 4 not final');
     expect(cells(table, 3)).toContain('1.0');
   });
 
-  test('after a kill has as many cells in each line, and what was sent twice first', () => {
+  test('of the kill round has complete rows and starts with the messages sent twice', () => {
     const table = killTable(ROWS, [round({ duplicates: 9 }, {})]);
     expect(new Set(table.split('\n').map((line) => line.split('|').length)).size).toBe(1);
     expect(cells(table, 2)[1]).toBe('9');
   });
 });
 
-describe('the part of a document between its marks', () => {
+describe('the generated part of a document', () => {
   const document = 'before\n<!-- peers -->\nold\n<!-- /peers -->\nafter\n';
 
-  test('is replaced, and nothing else', () => {
+  test('is replaced without changing anything else', () => {
     const once = between(document, 'peers', 'new\n\nlines');
     expect(once).toBe('before\n<!-- peers -->\nnew\n\nlines\n<!-- /peers -->\nafter\n');
     expect(between(once, 'peers', 'new\n\nlines')).toBe(once);
   });
 
-  test('is refused where a mark is missing', () => {
+  test('cannot be replaced if a marker is missing', () => {
     expect(() => between('before\n<!-- peers -->\n', 'peers', 'new')).toThrow('<!-- peers -->');
   });
 });
 
-test('the round that is shown is the one in the middle', () => {
+test('The chart shows the round with the median time', () => {
   const rounds = [{ tookMs: 9 }, { tookMs: 1 }, { tookMs: 5 }].map((volley) => round({}, volley));
   expect(middleRound(rounds, 'volley').get('volley')?.tookMs).toBe(5);
   expect(() => middleRound([], 'volley')).toThrow('no round');
@@ -113,7 +113,7 @@ describe('a chart', () => {
       .filter(([, , of]) => of === kind)
       .map(([, width]) => Number(width));
 
-  test('of bars draws them from nought in proportion, and prints each figure', () => {
+  test('of bars draws proportional bars from zero and prints each figure', () => {
     const svg = barsChart({
       heading: 'a < b',
       rows: [
@@ -128,12 +128,12 @@ describe('a chart', () => {
     expect(svg).not.toContain('a < b');
   });
 
-  test('of windows reaches as high as the worst window, refused ones included', () => {
+  test('of windows reaches as high as the largest window, including refused requests', () => {
     const arrivals = [0, 10, 20, 30, 5_000].map((at) => ({ at, refused: at === 30 }));
     const svg = windowsChart({
       heading: '',
       quota: 1,
-      // Shorter than a step of the picture: the peak lies within one.
+      // Shorter than a step of the chart, so the peak lies within one step.
       windowMs: 100,
       panels: [{ title: '', note: '', arrivals }],
     });
@@ -141,7 +141,7 @@ describe('a chart', () => {
       const [, path = ''] = new RegExp(`<path class="${kind}" d="([^"]*)"`).exec(svg) ?? [];
       return Math.min(...[...path.matchAll(/V([\d.]+)/g)].map(([, y]) => Number(y)));
     };
-    // The axis ends at 4, which is 0; three of the four were let in.
+    // The axis ends at 4; three of the four requests were admitted.
     expect(highest('bad')).toBe(0);
     expect(highest('good')).toBeCloseTo(80 / 4, 1);
   });

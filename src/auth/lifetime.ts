@@ -1,4 +1,4 @@
-import { decodeJwt } from 'jose';
+import { decodeJwt } from 'jose/jwt/decode';
 
 /** The last share of a token's life, in which it is renewed while still in use. */
 const MARGIN = 0.15;

@@ -1,12 +1,8 @@
 import { setImmediate as nextTick } from 'node:timers/promises';
 import { InputError } from '../campaign/errors.js';
-import { numberReader } from '../campaign/number.js';
 import type { InvalidRow } from '../campaign/views.js';
 import type { LocalConfig } from '../config/index.js';
 import type { Suppression } from '../recipients/suppression.js';
-import { checkRows } from './check-rows.js';
-import { readCsv } from './csv/read-csv.js';
-import { withOptionalHeader } from './number-column.js';
 
 /** How numbers are read. */
 export interface NumberOptions {
@@ -47,7 +43,10 @@ export interface SuppressionList {
 /** Reading a million numbers takes seconds; after this many, other work of the process gets a turn. */
 const NUMBERS_PER_TICK = 1_000;
 
-/** Opens the suppression list for callers, who write numbers in any spelling. */
+/**
+ * Opens the suppression list for callers, who write numbers in any spelling. The metadata of all numbering plans and the
+ * CSV parser load when a call needs them.
+ */
 export function openSuppressionList({
   config,
   suppression,
@@ -56,6 +55,7 @@ export function openSuppressionList({
   readonly suppression: Suppression;
 }): SuppressionList {
   const readAll = async (spellings: Iterable<string>, country = config.defaultCountry): Promise<string[]> => {
+    const { numberReader } = await import('../campaign/number.js');
     const read = numberReader(country);
     const numbers: string[] = [];
     for (const spelling of spellings) {
@@ -75,6 +75,11 @@ export function openSuppressionList({
     remove: async (numbers, { country } = {}) => suppression.remove(await readAll(numbers, country)),
     list: () => suppression.list(),
     async import(path, { toColumn, country } = {}) {
+      const [{ checkRows }, { readCsv }, { withOptionalHeader }] = await Promise.all([
+        import('./check-rows.js'),
+        import('./csv/read-csv.js'),
+        import('./number-column.js'),
+      ]);
       const list = await checkRows(withOptionalHeader(await readCsv(path)), {
         toColumn,
         defaultCountry: country ?? config.defaultCountry,

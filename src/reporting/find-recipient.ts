@@ -1,5 +1,4 @@
 import { InputError } from '../campaign/errors.js';
-import { numberReader } from '../campaign/number.js';
 import type { FoundRecipient } from '../campaign/views.js';
 import type { LocalConfig } from '../config/index.js';
 import { listCampaigns, readMeta } from '../lane/campaigns.js';
@@ -47,6 +46,7 @@ export async function* findRecipients(
   text: string,
   { country, lanes, signal }: FindOptions = {},
 ): AsyncGenerator<FoundRecipient> {
+  const { numberReader } = await import('../campaign/number.js');
   const parsed = numberReader(country ?? config.defaultCountry)(text);
   if (!parsed.ok) throw new InputError(parsed.reason, { field: 'number' });
   const { number } = parsed;

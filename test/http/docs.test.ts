@@ -180,7 +180,10 @@ describe('docs/http.md', () => {
     const beside = `
       set -e
       npx() { if [ "$*" = "volley keys create --name shop --scope read,send" ]; then echo "$TEST_KEY"; fi; }
-      curl() { command curl -sS --fail --max-time 2 "$@" || [ $? = 28 ]; }
+      curl() {
+        if [ "$1" = -N ]; then command curl -sS --fail --max-time 2 "$@" || [ $? = 28 ]
+        else command curl -sS --fail "$@"; fi
+      }
     `;
     const lines = blocks(text, 'sh').join('').replaceAll('http://127.0.0.1:8080', origin);
     const { stdout } = await promisify(execFile)('bash', ['-c', `${beside}${lines}`], {

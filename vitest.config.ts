@@ -4,12 +4,12 @@ export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     globalSetup: ['test/redis/provide.ts'],
-    // Only what hangs comes to them, also on a machine that has much else to do.
+    // Generous limits, so that only hanging tests time out, even on a busy machine.
     testTimeout: 60_000,
     hookTimeout: 60_000,
-    // Most of them wait for real time to pass; more files at once would make the tests of timing wait for each other.
+    // Most files wait for real time to pass. More workers would slow down the tests that measure time.
     maxWorkers: 3,
-    // Loading everything anew for each file took half of the processor time.
+    // Reloading the modules for each file would double the CPU time.
     isolate: false,
   },
 });

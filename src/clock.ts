@@ -1,37 +1,37 @@
 import { randomUUID } from 'node:crypto';
 
-/** Wall-clock time of this process, in milliseconds since the epoch. Passed in, so that tests and simulations own it. */
+/** Wall-clock time of this process, in milliseconds since the epoch. Passed in, so that tests control it. */
 export type Clock = () => number;
 
-/** A uniformly distributed number in [0, 1). Passed in wherever chance plays a part. */
+/** Returns a uniformly distributed number in [0, 1). Passed in, so that tests control it. */
 export type Random = () => number;
 
-/** Rings after so many ms, once; what it returns calls that off. Passed in with the clocks, because it goes by them. */
+/** Calls `ring` once after `ms` and returns a function that cancels it. Passed in together with the clocks. */
 export type Alarm = (ms: number, ring: () => void) => () => void;
 
-/** What a process has of the machine that it runs on. A simulation gives each of its processes one of its own. */
+/** The clocks, timers, and randomness of the machine. The simulation gives each process its own. */
 export interface Machine {
   readonly clock: Clock;
   readonly monotonic: Clock;
   readonly alarm: Alarm;
   readonly random: Random;
-  /** A name that nothing else has. */
+  /** Returns a unique name. */
   nonce(): string;
 }
 
-/** The clock of the machine. */
+/** The system's wall clock. */
 export const systemClock: Clock = () => Date.now();
 
-/** Milliseconds that never run backwards and do not jump with the wall clock; only differences mean anything. */
+/** A clock in ms that never runs backwards. Only differences are meaningful. */
 export const monotonicClock: Clock = () => performance.now();
 
-/** The timers of the machine; at most 2³¹ − 1 ms. */
+/** The system's timers; at most 2³¹ − 1 ms. */
 export const systemAlarm: Alarm = (ms, ring) => {
   const timer = setTimeout(ring, ms);
   return () => clearTimeout(timer);
 };
 
-/** The machine itself. */
+/** The real machine. */
 export const systemMachine: Machine = {
   clock: systemClock,
   monotonic: monotonicClock,
@@ -40,25 +40,24 @@ export const systemMachine: Machine = {
   nonce: randomUUID,
 };
 
-/** Resolves after so many ms; rejects with the signal's reason when that fires first. */
+/** Resolves after `ms`; rejects with the signal's reason if that fires first. */
 export function pause(alarm: Alarm, ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted === true) return reject(signal.reason);
-    const silence = alarm(ms, () => {
-      signal?.removeEventListener('abort', breakOff);
+    const cancel = alarm(ms, () => {
+      signal?.removeEventListener('abort', onAbort);
       resolve();
     });
-    const breakOff = (): void => {
-      silence();
+    const onAbort = (): void => {
+      cancel();
       reject(signal?.reason);
     };
-    signal?.addEventListener('abort', breakOff, { once: true });
+    signal?.addEventListener('abort', onAbort, { once: true });
   });
 }
 
 /**
- * The answer, or a rejection with an Error that says `late` when there is none after so many ms. What was asked goes on:
- * nobody waits for it any more.
+ * Resolves like `answer`, or rejects with an Error with the message `late` after `ms`. The operation itself is not cancelled.
  */
 export function within<Answer>(
   ms: number,
@@ -66,12 +65,12 @@ export function within<Answer>(
   { alarm = systemAlarm, late = `no answer within ${ms} ms` }: { alarm?: Alarm; late?: string } = {},
 ): Promise<Answer> {
   return new Promise((resolve, reject) => {
-    const silence = alarm(ms, () => reject(new Error(late)));
-    answer.then(resolve, reject).finally(silence);
+    const cancel = alarm(ms, () => reject(new Error(late)));
+    answer.then(resolve, reject).finally(cancel);
   });
 }
 
-/** The answer, or a rejection with the signal's reason when that fires first. What was asked goes on. */
+/** Resolves like `answer`, or rejects with the signal's reason if that fires first. The operation itself is not cancelled. */
 export function unlessAborted<Answer>(
   answer: Promise<Answer>,
   signal: AbortSignal | undefined,

@@ -6,7 +6,7 @@ const LIST = ['+461', '+462'];
 
 type Line = [at: number, outcome: 'accepted' | 'infos' | 'quotaExceeded', about?: string];
 
-/** ServiceLogs in a short form: of a send `about` is the number, of a poll the id, which is the number and time of the send. */
+/** Logs in a short form. `about` is the number of a send, or the id of a poll: the number and time of its send. */
 function logs(lines: readonly Line[]): ServiceLogs {
   return {
     arrivals: lines.map(([at, outcome, about]) => ({

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { expect, it } from 'vitest';
 import { simulatorUnderTest, statusOf } from './simulator.js';
 
-it('tells over HTTP what it accepted and what arrived, and forgets it on demand', async () => {
+it('The simulator serves its ledger and arrivals over HTTP and clears them on request', async () => {
   const { simulator, send } = await simulatorUnderTest({}, { clock: () => 1_800_000_000_000 });
   await send(['+4791234567', '+4791234568'], { text: 'Hi "you"\n🎉', correlator: 'c-1' });
   await send(['+4791234567'], { key: 'unknown' });
@@ -40,7 +40,7 @@ it('tells over HTTP what it accepted and what arrived, and forgets it on demand'
   expect((await at('nothing')).status).toBe(404);
 });
 
-it('keeps of every request what it was about, where it is asked to', async () => {
+it('The simulator records the content of every request with the option wholeArrivals', async () => {
   const { simulator, send, poll } = await simulatorUnderTest({
     wholeArrivals: true,
     keys: [{ key: 'k', quota: 1 }],
@@ -55,7 +55,7 @@ it('keeps of every request what it was about, where it is asked to', async () =>
   ]);
 });
 
-it('is configured over HTTP, and says what is wrong with a change', async () => {
+it('The simulator can be configured over HTTP and reports invalid options', async () => {
   const { simulator, send } = await simulatorUnderTest();
   const configure = (body: string) =>
     fetch(`${simulator.accountBaseUrl}/_simulator/configure`, { method: 'POST', body });
@@ -67,7 +67,7 @@ it('is configured over HTTP, and says what is wrong with a change', async () => 
   expect((await configure('{')).status).toBe(400);
 });
 
-it('streams a ledger of many requests whole', async () => {
+it('The simulator streams a large ledger completely', async () => {
   const { simulator } = await simulatorUnderTest();
   for (let index = 0; index < 5_000; index += 1) {
     simulator.ledger.accept({
@@ -97,7 +97,7 @@ it('streams a ledger of many requests whole', async () => {
   });
 });
 
-it('waits for replies under way when it closes, but for hanging ones no longer than it is told', async () => {
+it('Closing the simulator waits for pending replies, and for hanging ones up to the given time', async () => {
   const { simulator, send } = await simulatorUnderTest({ latency: 100 });
   const sent = send(['+4791234567']);
   await expect.poll(() => simulator.ledger.requests).toBe(1);
@@ -111,7 +111,7 @@ it('waits for replies under way when it closes, but for hanging ones no longer t
   expect(await hung).not.toBe('silence');
 });
 
-it('runs as a process of its own: one JSON line when it listens, the end at SIGTERM', async () => {
+it('The simulator process prints one JSON line when it listens and ends on SIGTERM', async () => {
   // `npm test` compiles the sources first.
   const main = new URL('../../dist/src/simulator/main.js', import.meta.url).pathname;
   const child = spawn(process.execPath, [

@@ -5,7 +5,7 @@ import { seededRandom } from '../../src/simulator/random.js';
 import { exchange } from './raw-http.js';
 import { idOf, simulatorUnderTest, statusOf } from './simulator.js';
 
-it('strikes as often as asked, exclusively, and the same requests for the same seed', () => {
+it('Faults occur with their probabilities, at most one per request, and at the same requests for the same seed', () => {
   const probabilities = { throttle: 0.1, hang: 0.05, resetAfter: 0.2 };
   const run = () => {
     const draw = createFaultDraw(probabilities, seededRandom(7));
@@ -19,12 +19,12 @@ it('strikes as often as asked, exclusively, and the same requests for the same s
   expect(createFaultDraw(probabilities, seededRandom(8))).not.toEqual(drawn);
 });
 
-it('draws nothing while no fault is likely', () => {
+it('No random number is drawn while all fault probabilities are zero', () => {
   const draw = createFaultDraw<string>({ throttle: 0 }, () => expect.fail('drew a random number'));
   expect(draw()).toBeUndefined();
 });
 
-it('meets sends with every fault there is, and the ledger tells which were accepted', async () => {
+it('Sends can meet every fault, and the ledger shows which of them were accepted', async () => {
   const { simulator, send } = await simulatorUnderTest();
   const ends: Record<string, unknown> = {};
   for (const fault of SEND_FAULTS) {
@@ -61,7 +61,7 @@ it.each([
   ['reset', 'reset'],
   ['hang', 'silence'],
   ['unreadable', 200],
-] as const)('meets polls with %s', async (fault, end) => {
+] as const)('A poll can meet the fault %s', async (fault, end) => {
   const { simulator, send, poll } = await simulatorUnderTest({ pollFaults: { [fault]: 1 } });
   const id = idOf(await send(['+4791234567']));
   expect(statusOf(await poll(id, end === 'silence' ? 200 : 5_000))).toBe(end);
@@ -76,7 +76,7 @@ it.each([
   ['hang', 'silence', 0],
   ['unreadable', 200, 1],
   ['loginTimeout', 401, 0],
-] as const)('meets logins with %s', async (fault, end, granted) => {
+] as const)('A login can meet the fault %s', async (fault, end, granted) => {
   const accounts = [{ username: 'acme', password: 'secret' }];
   const { simulator } = await simulatorUnderTest({
     accounts,
@@ -97,14 +97,14 @@ it.each([
   expect(statusOf(await login())).toBe(200);
 });
 
-it('accepts a request that arrives after its client has given up', async () => {
+it('A request that arrives after its client has disconnected is accepted', async () => {
   const { simulator, send } = await simulatorUnderTest({ arrivalDelay: 150 });
   expect(await send(['+4791234567'], { patienceMs: 50 })).toBe('silence');
   expect(simulator.ledger.requests).toBe(0);
   await expect.poll(() => simulator.ledger.requests).toBe(1);
 });
 
-it('accepts a request when it arrives and answers it after the latency', async () => {
+it('A request is accepted on arrival and answered after the latency', async () => {
   const { simulator, send } = await simulatorUnderTest({
     latency: { kind: 'uniform', minMs: 500, maxMs: 550 },
   });
@@ -119,7 +119,7 @@ it('accepts a request when it arrives and answers it after the latency', async (
   expect(performance.now() - started).toBeGreaterThanOrEqual(499);
 });
 
-it('refuses options that cannot be, naming each', async () => {
+it('Invalid options are rejected together, each by name', async () => {
   const options = {
     keys: [{ key: 'a', quota: -1 }],
     faults: { throttle: 0.7, hang: 0.7 },
@@ -132,7 +132,7 @@ it('refuses options that cannot be, naming each', async () => {
   expect(named).toEqual(['  keys[0].quota', '  latency.ms', '  faults', '  options']);
 });
 
-it('keeps its options if a change is wrong, and says so', async () => {
+it('An invalid change throws and leaves the options unchanged', async () => {
   const { simulator, send } = await simulatorUnderTest();
   expect(() => simulator.configure({ faults: { error500: 2 } })).toThrow('faults.error500');
   expect(() => simulator.configure({ port: 1 })).toThrow('port: cannot be changed');

@@ -20,7 +20,7 @@ function acceptance(numbers: readonly number[], text: string, correlator?: strin
   };
 }
 
-it('tells every accepted request again as it was, and counts the (number, text) pairs accepted more than once', () => {
+it('The ledger returns every accepted request unchanged and counts repeated (number, text) pairs', () => {
   const number = fc.integer({ min: 4_790_000_000, max: 4_790_000_020 });
   const text = fc.oneof(
     fc.constantFrom('Hi', 'Hej', 'Grüße 🎉'),
@@ -55,7 +55,7 @@ it('tells every accepted request again as it was, and counts the (number, text) 
   );
 });
 
-it('finds a request by its id only as it was given out', () => {
+it('The ledger finds a request only by its exact id', () => {
   const ledger = new Ledger('id');
   const id = ledger.accept(acceptance([4_790_000_001], 'Hi'));
   expect(ledger.find(id)).toMatchObject({ sender: 'ACME', recipients: [4_790_000_001] });
@@ -74,7 +74,7 @@ it('finds a request by its id only as it was given out', () => {
   }
 });
 
-it('never gives an id out again after it was cleared', () => {
+it('The ledger never reuses an id, even after it was cleared', () => {
   const ledger = new Ledger('id');
   const before = ledger.accept(acceptance([4_790_000_001], 'Hi'));
   ledger.clear();
@@ -85,7 +85,7 @@ it('never gives an id out again after it was cleared', () => {
   expect([ledger.requests, ledger.duplicates]).toEqual([1, 0]);
 });
 
-it('finds the first request of a correlator, for the key that used it', () => {
+it('The ledger finds the first request of a correlator, separately for each key', () => {
   const ledger = new Ledger('id');
   const first = ledger.accept(acceptance([4_790_000_001], 'Hi', 'c:1'));
   ledger.accept(acceptance([4_790_000_001], 'Hi', 'c:1'));
@@ -95,7 +95,7 @@ it('finds the first request of a correlator, for the key that used it', () => {
   expect(Array.from(ledger.entries(), ({ correlator }) => correlator)).toEqual(['c:1', 'c:1']);
 });
 
-it('keeps each different string once, over many chunks', () => {
+it('The string table stores each distinct string once, over many chunks', () => {
   const table = new StringTable();
   const text = (index: number) => `${index} ${'long text '.repeat(40)}`;
   for (let round = 0; round < 2; round += 1) {
@@ -121,7 +121,7 @@ function heldByBuffers(): number {
   return process.memoryUsage().arrayBuffers;
 }
 
-it('holds 100,000 requests with texts of their own in less than 300 bytes each', () => {
+it('The ledger stores 100,000 requests with different texts in less than 300 bytes each', () => {
   const before = heldByBuffers();
   const ledger = new Ledger('id');
   for (let index = 0; index < 100_000; index += 1) {

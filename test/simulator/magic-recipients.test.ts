@@ -22,7 +22,7 @@ beforeEach(async () => {
 });
 afterEach(() => simulator.close());
 
-describe('what a send request meets', () => {
+describe('a send request to a magic recipient', () => {
   const first: [MagicName, number | NoReply, accepted: number][] = [
     ['throttleSeconds', 429, 0],
     ['throttleDate', 429, 0],
@@ -40,7 +40,7 @@ describe('what a send request meets', () => {
   ];
 
   it.each(first)(
-    '%s: the first request ends in %s, accepted %i times; the next passes',
+    '%s: the first request ends in %s and is accepted %i times; the next one succeeds',
     async (name, status, accepted) => {
       const batch = [ORDINARY, magicNumber(name)];
       expect(statusOf(await requests.send(batch))).toBe(status);
@@ -52,7 +52,7 @@ describe('what a send request meets', () => {
     },
   );
 
-  it('lets an ending that is a fault strike every time, if asked to, and none when switched off', async () => {
+  it('meets its fault every time with "always", and never with "off"', async () => {
     simulator.configure({ magicRecipients: 'always' });
     for (let time = 0; time < 3; time += 1)
       expect(statusOf(await requests.send([magicNumber('error503')]))).toBe(503);
@@ -61,20 +61,20 @@ describe('what a send request meets', () => {
       expect(statusOf(await requests.send([magicNumber(name)]))).toBe(201);
   });
 
-  it('lets what has struck strike again once the ledger is cleared', async () => {
+  it('meets its fault again after the ledger was cleared', async () => {
     await requests.send([magicNumber('error503')]);
     simulator.clear();
     expect(statusOf(await requests.send([magicNumber('error503')]))).toBe(503);
   });
 
-  it('badRequest: fails its whole batch every time', async () => {
+  it('badRequest: the whole batch gets a 400 every time', async () => {
     for (let time = 0; time < 2; time += 1) {
       expect(statusOf(await requests.send([ORDINARY, magicNumber('badRequest')]))).toBe(400);
     }
     expect(simulator.ledger.requests).toBe(0);
   });
 
-  it('gives Retry-After as seconds, as a date, or not at all', async () => {
+  it('throttle…: Retry-After is in seconds, a date, or missing', async () => {
     const headers: (string | undefined)[] = [];
     for (const name of ['throttleSeconds', 'throttleDate', 'throttle'] as const) {
       const result = await requests.send([magicNumber(name)]);
@@ -83,7 +83,7 @@ describe('what a send request meets', () => {
     expect(headers).toEqual(['2', new Date(now + 2_000).toUTCString(), undefined]);
   });
 
-  it('unreadable: is 201 with JSON that breaks off; withoutRequestId: has neither Location nor resourceURL', async () => {
+  it('unreadable: a 201 with truncated JSON; withoutRequestId: neither Location nor resourceURL', async () => {
     const unreadable = await requests.send([magicNumber('unreadable')]);
     const nameless = await requests.send([magicNumber('withoutRequestId')]);
     if (typeof unreadable === 'string' || typeof nameless === 'string') expect.fail('both are answered');
@@ -94,7 +94,7 @@ describe('what a send request meets', () => {
   });
 });
 
-describe('what becomes of an accepted recipient', () => {
+describe('the delivery status of a magic recipient', () => {
   const endings: [MagicName, sent: string, atOnce: string, later: string][] = [
     ['deliveredAtOnce', 'DeliveredToNetwork', 'DeliveredToTerminal', 'DeliveredToTerminal'],
     ['delivered', 'DeliveredToNetwork', 'DeliveredToNetwork', 'DeliveredToTerminal'],
@@ -115,15 +115,15 @@ describe('what becomes of an accepted recipient', () => {
     },
   );
 
-  it('pollNotFound: the request is accepted and every poll answered 404', async () => {
+  it('pollNotFound: the request is accepted and every poll gets a 404', async () => {
     const reply = await requests.send([ORDINARY, magicNumber('pollNotFound')]);
     expect(statusOf(reply)).toBe(201);
     for (let time = 0; time < 2; time += 1) expect(statusOf(await requests.poll(idOf(reply)))).toBe(404);
   });
 });
 
-describe('which numbers are magic', () => {
-  it('is decided by the last eight digits, whatever comes before', () => {
+describe('a magic number', () => {
+  it('is recognised by its last eight digits, whatever comes before', () => {
     for (const { name, ending } of MAGIC_RECIPIENTS) {
       expect(magicOf(Number(`47955501${ending}`))).toBe(name);
       expect(magicOf(Number(`1919955501${ending}`))).toBe(name);
@@ -131,7 +131,7 @@ describe('which numbers are magic', () => {
     expect(magicOf(4795550199)).toBeUndefined();
   });
 
-  it('leaves every other number ordinary', () => {
+  it('is none of the ordinary numbers', () => {
     const ordinary = fc
       .integer({ min: 10_000, max: 999_999_999_999_999 })
       .filter((digits) => !String(digits).includes('955501'));

@@ -2,10 +2,10 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createQuotaModel, QUOTA_MODELS, type QuotaModelName } from '../../src/simulator/quota-models.js';
 
-/** What was asked so far: the time of each arrival and whether it was admitted. */
+/** The history: the time of each arrival and whether it was admitted. */
 type History = { at: number; admitted: boolean }[];
 
-/** The models as one would say them, slow and plain: may a request that arrives at `now` pass? */
+/** Slow reference implementations of the models: is a request that arrives at `now` admitted? */
 const plain: Record<
   QuotaModelName,
   (history: History, now: number, limit: number, windowMs: number) => boolean
@@ -51,7 +51,7 @@ const arrivals = fc
   });
 
 describe.each(QUOTA_MODELS)('the quota model %s', (name) => {
-  it('admits exactly what a plain count over the whole history admits', () => {
+  it('admits exactly what the reference implementation admits', () => {
     const limits = fc.integer({ min: 0, max: 8 });
     const windows = fc.integer({ min: 1, max: 120 });
     fc.assert(
@@ -67,7 +67,7 @@ describe.each(QUOTA_MODELS)('the quota model %s', (name) => {
     );
   });
 
-  it('says of a rejected request how long to wait: then it is admitted, a millisecond before it is not', () => {
+  it('returns the exact waiting time of a rejected request', () => {
     fc.assert(
       fc.property(
         arrivals,
@@ -91,7 +91,7 @@ describe.each(QUOTA_MODELS)('the quota model %s', (name) => {
     );
   });
 
-  it('counts a request whose clock runs backwards at the latest time known', () => {
+  it('counts a request with an earlier time at the latest known time', () => {
     const model = createQuotaModel(name, 1, 100);
     expect(model.arrive(5_000)).toBe(0);
     expect(model.arrive(1_000)).toBe(100);
@@ -99,7 +99,7 @@ describe.each(QUOTA_MODELS)('the quota model %s', (name) => {
   });
 });
 
-it('counts a million arrivals against a quota of 100,000 within a few seconds, in every model', () => {
+it('Every quota model counts a million arrivals against a quota of 100,000 within a few seconds', () => {
   for (const name of QUOTA_MODELS) {
     const model = createQuotaModel(name, 100_000, 3_600_000);
     let admitted = 0;

@@ -3,7 +3,7 @@ import { QUOTA_MODELS } from '../../src/simulator/quota-models.js';
 import { idOf, simulatorUnderTest, statusOf } from './simulator.js';
 
 it.each(QUOTA_MODELS)(
-  'keeps to a quota of 3 a minute in the model %s, whatever ends the requests meet',
+  'The simulator enforces a quota of 3 per minute in the model %s, however the requests end',
   async (model) => {
     let now = 1_800_000_000_000;
     const keys = [{ key: 'k', quota: 3, model, windowMs: 60_000 }];
@@ -32,7 +32,7 @@ it.each(QUOTA_MODELS)(
   },
 );
 
-it('starts a quota anew only if it is changed', async () => {
+it('A quota restarts its count only if its settings change', async () => {
   const { simulator, send } = await simulatorUnderTest({ keys: [{ key: 'k', quota: 1 }] });
   expect(statusOf(await send(['+4791234567']))).toBe(201);
   simulator.configure({ keys: [{ key: 'k', quota: 1 }, { key: 'another' }] });
@@ -43,7 +43,7 @@ it('starts a quota anew only if it is changed', async () => {
   expect(statusOf(await send(['+4791234567'], { key: 'another' }))).toBe(401);
 });
 
-it('says when to come back, in seconds or as a date, if asked to', async () => {
+it('The simulator sends Retry-After in seconds or as a date if configured', async () => {
   const now = 1_800_000_000_000;
   const keys = [{ key: 'k', quota: 1, windowMs: 90_500 }];
   const { simulator, send } = await simulatorUnderTest(
@@ -60,7 +60,7 @@ it('says when to come back, in seconds or as a date, if asked to', async () => {
   expect(await headerOf()).toBe(new Date(now + 91_000).toUTCString());
 });
 
-it('returns the first reply to a repeated correlator, and sends nothing again, if it deduplicates', async () => {
+it('A deduplicating simulator answers a repeated correlator with the first reply and sends nothing', async () => {
   const { simulator, send } = await simulatorUnderTest({ deduplicates: true, faults: { acceptAndHang: 1 } });
   expect(await send(['+4791234567'], { correlator: 'c-1', patienceMs: 1_000 })).toBe('silence');
   const again = await send(['+4791234567'], { correlator: 'c-1' });
@@ -76,15 +76,18 @@ it.each([
   ['location', true, false],
   ['body', false, true],
   ['none', false, false],
-] as const)('tells the request id in %s', async (requestIdIn, inHeader, inBody) => {
-  const { send } = await simulatorUnderTest({ requestIdIn });
-  const sent = await send(['+4791234567']);
-  if (typeof sent === 'string') expect.fail(sent);
-  expect(sent.headers.has('location')).toBe(inHeader);
-  expect(sent.body.includes('/requests/')).toBe(inBody);
-});
+] as const)(
+  'The reply contains the request id according to requestIdIn: %s',
+  async (requestIdIn, inHeader, inBody) => {
+    const { send } = await simulatorUnderTest({ requestIdIn });
+    const sent = await send(['+4791234567']);
+    if (typeof sent === 'string') expect.fail(sent);
+    expect(sent.headers.has('location')).toBe(inHeader);
+    expect(sent.body.includes('/requests/')).toBe(inBody);
+  },
+);
 
-it('answers 400 to more addresses than it is told to take', async () => {
+it('A request with more than maxRecipients addresses gets a 400', async () => {
   const { send } = await simulatorUnderTest({ maxRecipients: 2 });
   expect(statusOf(await send(['+4791234561', '+4791234562']))).toBe(201);
   expect(statusOf(await send(['+4791234561', '+4791234562', '+4791234563']))).toBe(400);

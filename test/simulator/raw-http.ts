@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
 
-/** A reply as it stood on the wire. Header names are in lower case. */
+/** A raw reply. Header names are in lower case. */
 export interface RawReply {
   statusLine: string;
   headers: Map<string, string>;
@@ -11,8 +11,8 @@ export interface RawReply {
 export type NoReply = 'reset' | 'closed' | 'silence';
 
 /**
- * Writes a request to a socket as it stands, with CRLF for its line ends and, where it says `Content-Length: *`, the length
- * of its body; reads one reply. No HTTP client takes part.
+ * Writes a request to a socket without an HTTP client and reads one reply. Line ends become CRLF, and `Content-Length: *` gets
+ * the length of the body.
  */
 export function exchange(origin: string, request: string, patienceMs = 5_000): Promise<RawReply | NoReply> {
   const { hostname, port } = new URL(origin);
@@ -36,7 +36,7 @@ export function exchange(origin: string, request: string, patienceMs = 5_000): P
   });
 }
 
-/** The same, where a reply must come. */
+/** The same, but throws if there is no reply. */
 export async function reply(origin: string, request: string): Promise<RawReply> {
   const result = await exchange(origin, request);
   if (typeof result === 'string') throw new Error(`no reply: ${result}`);

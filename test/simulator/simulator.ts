@@ -7,7 +7,7 @@ import {
 } from '../../src/simulator/index.js';
 import { exchange, type NoReply, type RawReply } from './raw-http.js';
 
-/** A simulator of its own for a test file, with the key `k`, and the few requests these tests make of it. */
+/** Starts a simulator with the key `k` for a test, with functions for its requests. */
 export async function simulatorUnderTest(
   options: SimulatorOptions = {},
   surroundings: SimulatorDependencies = {},
@@ -17,7 +17,7 @@ export async function simulatorUnderTest(
   return { simulator, ...requestsTo(simulator) };
 }
 
-/** Sends (under the API key given or `k`) and polls (under `k`) by raw HTTP. */
+/** Sends (with the given API key or `k`) and polls (with `k`) over raw HTTP. */
 export function requestsTo(simulator: Simulator) {
   const origin = simulator.accountBaseUrl;
   const send = (
@@ -42,7 +42,7 @@ export function requestsTo(simulator: Simulator) {
   return { send, poll };
 }
 
-/** The status of a reply, or how it failed to come. */
+/** The status of a reply, or how the connection ended without one. */
 export function statusOf(result: RawReply | NoReply): number | NoReply {
   return typeof result === 'string' ? result : Number(result.statusLine.split(' ')[1]);
 }

@@ -8,7 +8,7 @@ import { simulatorUnderTest, statusOf } from './simulator.js';
 const NOW = 1_800_000_000_000;
 const SETTINGS = { accessLifetimeMs: 2_500, refreshLifetimeMs: 10_000, withExp: true, lockoutAfter: null };
 
-it('says exp to the fraction of a second, so that compressed lifetimes can be told', async () => {
+it('Access tokens state exp with fractions of a second, for short test lifetimes', async () => {
   const office = new TokenIssuer(SETTINGS, seededRandom(1));
   const { AccessToken } = await office.issue(office.openSession('acme', 'A-1'), NOW + 700);
   expect(decodeJwt(AccessToken)).toMatchObject({
@@ -19,7 +19,7 @@ it('says exp to the fraction of a second, so that compressed lifetimes can be to
   });
 });
 
-it('lets a token without exp expire all the same', async () => {
+it('A token without exp expires too', async () => {
   const office = new TokenIssuer({ ...SETTINGS, withExp: false }, seededRandom(1));
   const { AccessToken } = await office.issue(office.openSession('acme', 'A-1'), NOW);
   expect(decodeJwt(AccessToken)).not.toHaveProperty('exp');
@@ -27,7 +27,7 @@ it('lets a token without exp expire all the same', async () => {
   expect(office.accountOf(AccessToken, NOW + 2_500)).toBeUndefined();
 });
 
-it('revokes only the family whose refresh token was used twice', async () => {
+it('A refresh token that is used twice revokes only its own family', async () => {
   const office = new TokenIssuer(SETTINGS, seededRandom(1));
   const [session, other] = [office.openSession('acme', 'A-1'), office.openSession('acme', 'A-1')];
   const [pair, otherPair] = [await office.issue(session, NOW), await office.issue(other, NOW)];
@@ -39,7 +39,7 @@ it('revokes only the family whose refresh token was used twice', async () => {
   expect(office.reused).toBe(1);
 });
 
-it('counts what the tokens of an account send against the one quota of that account', async () => {
+it('All tokens of an account share the quota of that account', async () => {
   const { simulator, send } = await simulatorUnderTest({
     keys: [{ account: 'A-1', quota: 2 }],
     accounts: [

@@ -1,8 +1,8 @@
-// Reminders of tomorrow's appointments: rows out of one's own data, followed to the end, and what became of each.
+// Reminds customers of tomorrow's appointments: sends rows from your own data, waits, and reports each delivery.
 //
 //   node examples/library/reminders.js 2030-05-01
 //
-// Settings come from the environment, as .env.example has them. Run it twice for the same day: it stays one campaign.
+// Settings come from the environment, see .env.example. If you run it twice for the same day, it is still one campaign.
 import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { createVolley, loadConfig } from 'volley';
@@ -11,7 +11,7 @@ const tomorrow = new Date(Date.now() + 24 * 3_600_000).toISOString().slice(0, 10
 const [day = tomorrow] = process.argv.slice(2);
 const appointments = new URL('./appointments.jsonl', import.meta.url);
 
-// Read as it is imported, so the list may be longer than memory is large.
+// Rows are read while they are imported, so the list may be larger than memory.
 async function* recipients() {
   for await (const line of createInterface({ input: createReadStream(appointments) })) {
     const { phone, name, time } = JSON.parse(line);
@@ -22,12 +22,12 @@ async function* recipients() {
 const volley = createVolley({ config: loadConfig(process.env) });
 const working = volley.work(); // or leave that to other processes: volley work
 
-// Everything that happens is told, with its fields: what an operator should see goes where operators look.
+// Volley emits an event for everything that happens. Show operators the ones they must act on.
 volley.events.on('lane.stopped', ({ lane, reason }) =>
-  console.error(`lane ${lane} needs somebody: ${reason}`),
+  console.error(`lane ${lane} needs an operator: ${reason}`),
 );
 
-// Who interrupts this interrupts the waiting alone: the campaign goes on with whoever works.
+// Ctrl-C ends only the waiting. Running workers continue the campaign.
 const interrupted = new AbortController();
 process.once('SIGINT', () => interrupted.abort());
 
@@ -38,7 +38,7 @@ try {
     message: 'Dear {{name}}, we expect you on {{day}} at {{time}}.',
     name: `reminders ${day}`,
     idempotencyKey: `reminders-${day}`,
-    validForMs: 12 * 3_600_000, // a reminder that could not leave within twelve hours is none any more
+    validForMs: 12 * 3_600_000, // a reminder not sent within twelve hours is useless
     skipInvalid: true,
     onInvalid: ({ line, reason }) => console.log(`line ${line} is left out: ${reason}`),
   });
@@ -51,7 +51,7 @@ try {
       throw new Error(`nothing was sent: ${outcome.kind}`);
   }
 } finally {
-  await working.drain(); // what is in flight is settled first
+  await working.drain(); // settles requests in flight first
   await volley.close();
 }
 

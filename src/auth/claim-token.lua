@@ -2,34 +2,24 @@
   claim-token: returns the current token if it is newer than the caller's; otherwise the right to fetch the next one. One
   holder at a time has that right, and claiming again extends it. A refresh token is marked as spent before its holder
   presents it; every other holder logs in instead.
-    KEYS[1] tokenKey     hash: generation, access and refresh (sealed), sealedWith (fingerprint of the key), receivedAt, renewAt,
-                         expiresAt (ms, '' if unknown), cause, spentBy (holder), stop (code), run (id of the server that stored
-                         the pair), hasExpiry ('1' or ''); for tokens without an expiry also refusedAge and life (ms)
-    KEYS[2] leaseKey     string with a lifetime: the holder that may fetch
-    ARGV[1] holder       random id of one fetch
-    ARGV[2] leaseMs      how long the right lasts
-    ARGV[3] after        the generation that the caller cannot use; 0 if it has none
-    ARGV[4] cause        'need', or 'refused' if the service answered 401 to generation `after`
-    ARGV[5] freshMs      a token fetched because of a 401 that gets a 401 at a younger age stops the account
-    ARGV[6] way          'any', or 'login' if the refresh token must not be used
-    ARGV[7] fingerprint  of the caller's sealing key, '' without one
-    ARGV[8] again        '1' if an operator overrides a stop or a token sealed with another key
-    Returns              JSON: {kind: 'current', generation, token, renewInMs?, expiresInMs?} | {kind: 'stopped', code} |
-                         {kind: 'wait', ms} (another holder is fetching, for at most that long) |
-                         {kind: 'refresh', base, refreshToken} | {kind: 'login', base} (the new pair is generation base + 1)
+
+  KEYS  token        hash: generation, access and refresh (sealed), sealedWith (fingerprint of the key), receivedAt, renewAt,
+                     expiresAt (ms, '' if unknown), cause, spentBy (holder), stop (code), run (id of the server that stored
+                     the pair), hasExpiry ('1' or ''); for tokens without an expiry also refusedAge and life (ms)
+        lease        string with a lifetime: the holder that may fetch
+  ARGV  holder       random id of one fetch
+        leaseMs      how long the right lasts
+        after        number: the generation that the caller cannot use; 0 if it has none
+        cause        'need', or 'refused' if the service answered 401 to generation `after`
+        freshMs      number: a token fetched because of a 401 that gets a 401 at a younger age stops the account
+        way          'any', or 'login' if the refresh token must not be used
+        fingerprint  of the caller's sealing key, '' without one
+        again        JSON: true if an operator overrides a stop or a token sealed with another key
+  Returns            JSON: {kind: 'current', generation, token, renewInMs?, expiresInMs?} | {kind: 'stopped', code} |
+                     {kind: 'wait', ms} (another holder is fetching, for at most that long) |
+                     {kind: 'refresh', base, refreshToken} | {kind: 'login', base} (the new pair is generation base + 1)
 ]]
 -- @include ../redis/clock.lua
-local tokenKey = KEYS[1]
-local leaseKey = KEYS[2]
-local holder = ARGV[1]
-local leaseMs = ARGV[2]
-local after = tonumber(ARGV[3])
-local cause = ARGV[4]
-local freshMs = tonumber(ARGV[5])
-local way = ARGV[6]
-local fingerprint = ARGV[7]
-local again = ARGV[8] == '1'
-
 local function field(name)
   return redis.call('HGET', tokenKey, name) or ''
 end

@@ -1,33 +1,24 @@
 --[[
   login-attempt: begins or settles a login attempt of one user and password. The fleet makes one attempt at a time, and each is
   counted before it is sent, so an attempt whose process dies has been counted.
-    KEYS[1] budgetKey  hash: counted (attempts that count), proven ('1' once a login succeeded), step (into the delays),
-                       retryAt (ms), reason (of the last unanswered attempt), stop (code), stopDetail, pending (nonce of the
-                       attempt in flight), pendingSince, pendingUntil (ms), overdue and settled (the last nonce that ended so)
-    ARGV[1] now        ms, or '' for the server's time
-    ARGV[2] nonce      random id of the attempt; repeating a call with the same nonce changes nothing
-    ARGV[3] phase      'begin', or how the attempt ended: 'proven', 'refused' (it counts), 'unanswered', 'blocked' (stops at
-                       once), 'uncounted' (never sent, or refused for another reason than the password)
-    ARGV[4] delays     ms to wait after the first, second, … unanswered attempt, comma-separated
-    ARGV[5] limit      attempts that may count before no further login is tried
-    ARGV[6] attemptMs  begin: how long the attempt may take before it counts as unanswered
-    ARGV[7] again      begin: '1' if an operator opens the budget again
-    ARGV[8] code       refused, blocked: the code to stop with
-    ARGV[9] detail     otherwise: what the service answered, or ''
-    Returns            JSON: {kind: 'stopped', code, detail} | {kind: 'later', ms, reason} | {kind: 'open'}; begin also
-                       {kind: 'go'} | {kind: 'ended'} (this attempt is over) | {kind: 'wait', ms} (another one is in flight)
+
+  KEYS  budget  hash: counted (attempts that count), proven ('1' once a login succeeded), step (into the delays), retryAt (ms),
+                reason (of the last unanswered attempt), stop (code), stopDetail, pending (nonce of the attempt in flight),
+                pendingSince, pendingUntil (ms), overdue and settled (the last nonce that ended so)
+  ARGV  time    ms, or '' for the server's time
+        nonce   random id of the attempt; repeating a call with the same nonce changes nothing
+        phase   'begin', or how the attempt ended: 'proven', 'refused' (it counts), 'unanswered', 'blocked' (stops at once),
+                'uncounted' (never sent, or refused for another reason than the password)
+        rules   JSON: {delays} (ms to wait after the first, second, … unanswered attempt), {limit} (attempts that may count
+                before no further login is tried), {attemptMs} (how long one may take before it counts as unanswered)
+        again   JSON: begin: true if an operator opens the budget again
+        code    refused, blocked: the code to stop with
+        detail  otherwise: what the service answered, or ''
+  Returns       JSON: {kind: 'stopped', code, detail} | {kind: 'later', ms, reason} | {kind: 'open'}; begin also
+                {kind: 'go'} | {kind: 'ended'} (this attempt is over) | {kind: 'wait', ms} (another one is in flight)
 ]]
 -- @include ../redis/clock.lua
-local budgetKey = KEYS[1]
-local now = clock(ARGV[1])
-local nonce = ARGV[2]
-local phase = ARGV[3]
-local delays = ARGV[4]
-local limit = tonumber(ARGV[5])
-local attemptMs = tonumber(ARGV[6])
-local again = ARGV[7] == '1'
-local code = ARGV[8]
-local detail = ARGV[9]
+local now = clock(time)
 
 local function field(name)
   return redis.call('HGET', budgetKey, name) or ''
@@ -56,13 +47,11 @@ end
 local function unanswered(since, reason)
   if field('proven') == '1' then
     uncount()
-  elseif counted() >= limit then
+  elseif counted() >= rules.limit then
     return stop('unanswered', reason)
   end
-  local waits = {}
-  for ms in string.gmatch(delays, '%d+') do waits[#waits + 1] = tonumber(ms) end
   local step = (tonumber(field('step')) or 0) + 1
-  set('step', step, 'retryAt', since + waits[math.min(step, #waits)], 'reason', reason)
+  set('step', step, 'retryAt', since + rules.delays[math.min(step, #rules.delays)], 'reason', reason)
 end
 
 local function status()
@@ -78,7 +67,7 @@ local function begin()
   local pending = field('pending')
   if nonce == field('settled') or nonce == field('overdue') then return { kind = 'ended' } end
   if pending == nonce then
-    set('pendingUntil', now + attemptMs)
+    set('pendingUntil', now + rules.attemptMs)
     return { kind = 'go' }
   end
   if pending ~= '' then
@@ -92,7 +81,7 @@ local function begin()
 
   local open = status()
   if open.kind ~= 'open' then return open end
-  set('counted', counted() + 1, 'pending', nonce, 'pendingSince', now, 'pendingUntil', now + attemptMs)
+  set('counted', counted() + 1, 'pending', nonce, 'pendingSince', now, 'pendingUntil', now + rules.attemptMs)
   return { kind = 'go' }
 end
 
@@ -113,7 +102,7 @@ local function settle()
   elseif phase == 'refused' then
     -- A late attempt of a proven password no longer counts, as it was taken for unanswered. A refusal counts again.
     if late and field('proven') == '1' then set('counted', counted() + 1) end
-    if (mine or late) and counted() >= limit then stop(code, detail) end
+    if (mine or late) and counted() >= rules.limit then stop(code, detail) end
   elseif phase == 'unanswered' then
     if mine then unanswered(now, detail) end
   elseif mine then

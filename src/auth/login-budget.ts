@@ -73,35 +73,34 @@ export function loginBudget(options: LoginBudgetOptions) {
   const answered = <Answer>(run: () => Promise<Answer>): Promise<Answer> => untilAnswered(run, retry);
   const untilClosing = { ...retry, tries: Number.POSITIVE_INFINITY, signal: options.closing };
 
-  const attempt = (
-    budgetKey: string,
-    nonce: string,
-    phase: string,
-    ...more: string[]
-  ): Promise<LoginStart> => {
-    const args = [options.now?.() ?? '', nonce, phase, retryAfterMs.join(), LOGIN_LIMIT, attemptMs, ...more];
-    return attemptScript.run(redis, [budgetKey], args);
+  const rules = JSON.stringify({ delays: retryAfterMs, limit: LOGIN_LIMIT, attemptMs });
+  const attempt = (budget: string, args: AttemptArguments): Promise<LoginStart> => {
+    const time = options.now?.() ?? '';
+    return attemptScript.run(
+      redis,
+      { budget },
+      { time, rules, again: 'false', code: '', detail: '', ...args },
+    );
   };
 
   return {
     /** Asks to send the attempt `nonce`. With `again`, an operator opens a budget that is used up. */
     async begin(nonce: string, again: boolean): Promise<LoginStart> {
       const budgetKey = await key();
-      return answered(() => attempt(budgetKey, nonce, 'begin', again ? '1' : ''));
+      return answered(() => attempt(budgetKey, { nonce, phase: 'begin', again: String(again) }));
     },
 
     /** Records how the attempt ended (`unsent`: nothing left this process). Returns whether another one may be tried. */
     async settle(nonce: string, outcome: LoginOutcome | { kind: 'unsent' }): Promise<LoginBudgetStatus> {
       const budgetKey = await key();
-      const { verdict, stop = '', detail = '' } = verdictOf(outcome);
-      const settle = async () =>
-        statusReply.parse(await attempt(budgetKey, nonce, verdict, '', stop, detail));
+      const verdict = verdictOf(outcome);
+      const settle = async () => statusReply.parse(await attempt(budgetKey, { nonce, ...verdict }));
       try {
         return await answered(settle);
       } catch (error) {
         // An uncounted refusal would let the fleet try the password once too often, so it is recorded as soon as Redis answers
         // again. Any other outcome that Redis does not receive counts as no answer.
-        if (verdict === 'refused') untilAnswered(settle, untilClosing).catch(() => {});
+        if (verdict.phase === 'refused') untilAnswered(settle, untilClosing).catch(() => {});
         throw error;
       }
     },
@@ -132,29 +131,35 @@ export type LoginBudget = ReturnType<typeof loginBudget>;
 export type LoginBudgetFacts = Awaited<ReturnType<LoginBudget['read']>>;
 
 interface Verdict {
-  verdict: 'proven' | 'refused' | 'unanswered' | 'blocked' | 'uncounted';
-  stop?: StopCode;
+  phase: 'proven' | 'refused' | 'unanswered' | 'blocked' | 'uncounted';
+  code?: StopCode;
   detail?: string;
+}
+
+interface AttemptArguments extends Omit<Verdict, 'phase'> {
+  nonce: string;
+  phase: 'begin' | Verdict['phase'];
+  again?: string;
 }
 
 /** What an outcome says about the user and the password. */
 function verdictOf(outcome: LoginOutcome | { kind: 'unsent' }): Verdict {
   switch (outcome.kind) {
     case 'pair':
-      return { verdict: 'proven' };
+      return { phase: 'proven' };
     case 'badCredential':
-      return { verdict: 'refused', stop: 'badCredential' };
+      return { phase: 'refused', code: 'badCredential' };
     case 'refused':
-      return { verdict: 'refused', stop: 'loginRefused', detail: outcome.reason };
+      return { phase: 'refused', code: 'loginRefused', detail: outcome.reason };
     case 'loginTimeout':
-      return { verdict: 'unanswered', detail: 'the account service reports a timeout (10126)' };
+      return { phase: 'unanswered', detail: 'the account service reports a timeout (10126)' };
     case 'noAnswer':
-      return { verdict: 'unanswered', detail: outcome.reason };
+      return { phase: 'unanswered', detail: outcome.reason };
     case 'blocked':
-      return { verdict: 'blocked', stop: 'blocked' };
+      return { phase: 'blocked', code: 'blocked' };
     case 'wrongTarget':
     case 'unsent':
-      return { verdict: 'uncounted' };
+      return { phase: 'uncounted' };
     default:
       return outcome satisfies never;
   }

@@ -55,15 +55,14 @@ const endScript = loadScript(import.meta.url, './end-fetch.lua', (reply) => repl
 /** The token of one account in Redis. Each call retries until Redis answers, as it may safely run twice. */
 export function tokenRecord(redis: Redis, keys: Keys, id: string, seal: Seal, retry: RetryOptions) {
   const tokenKey = keys.token(id);
-  const leaseKey = `${tokenKey}:lease`;
+  const scriptKeys = { token: tokenKey, lease: `${tokenKey}:lease` };
   const answered = <Answer>(run: () => Promise<Answer>): Promise<Answer> => untilAnswered(run, retry);
 
   return {
     /** The current token, or the right to fetch the next one. */
     async claim(request: ClaimRequest): Promise<TokenClaim> {
-      const { holder, leaseMs, after, cause, freshMs, way } = request;
-      const args = [holder, leaseMs, after, cause, freshMs, way, seal.fingerprint, request.again ? '1' : ''];
-      const claim = await answered(() => claimScript.run(redis, [tokenKey, leaseKey], args));
+      const args = { ...request, fingerprint: seal.fingerprint, again: String(request.again) };
+      const claim = await answered(() => claimScript.run(redis, scriptKeys, args));
       switch (claim.kind) {
         case 'current':
           return { ...claim, token: seal.open(claim.token, `${id} access`) };
@@ -83,19 +82,25 @@ export function tokenRecord(redis: Redis, keys: Keys, id: string, seal: Seal, re
       lifetime: Lifetime | undefined,
       ageMs: () => number,
     ): Promise<boolean> {
-      const access = seal.close(pair.accessToken, `${id} access`);
-      const refresh = seal.close(pair.refreshToken, `${id} refresh`);
-      const left = (ms: number | undefined) => (ms === undefined ? '' : Math.floor(ms - ageMs()));
+      const { holder, base, cause, accessToken, refreshToken } = pair;
+      const sealed = {
+        cause,
+        fingerprint: seal.fingerprint,
+        access: seal.close(accessToken, `${id} access`),
+        refresh: seal.close(refreshToken, `${id} refresh`),
+      };
+      const left = (ms: number | undefined) => (ms === undefined ? undefined : Math.floor(ms - ageMs()));
       return answered(() => {
-        const times = [left(lifetime?.renewAfterMs), left(lifetime?.expiresAfterMs)];
-        const args = [pair.holder, pair.base, '', access, refresh, seal.fingerprint, pair.cause, ...times];
-        return endScript.run(redis, [tokenKey, leaseKey], args);
+        const renewAfterMs = left(lifetime?.renewAfterMs);
+        const expiresAfterMs = left(lifetime?.expiresAfterMs);
+        const args = { ...sealed, renewAfterMs, expiresAfterMs };
+        return endScript.run(redis, scriptKeys, { holder, base, stop: '', pair: JSON.stringify(args) });
       });
     },
 
     /** Ends the lease without a pair. With `stop`, no process fetches again until an operator acts. */
     async release(holder: string, base: number, stop: StopCode | '' = ''): Promise<void> {
-      await answered(() => endScript.run(redis, [tokenKey, leaseKey], [holder, base, stop]));
+      await answered(() => endScript.run(redis, scriptKeys, { holder, base, stop, pair: 'false' }));
     },
 
     /** The stored generation; 0 if there is none. */
@@ -108,7 +113,7 @@ export function tokenRecord(redis: Redis, keys: Keys, id: string, seal: Seal, re
         Promise.all([
           redis.hmget(tokenKey, ...FIELDS),
           redis.hstrlen(tokenKey, 'refresh'),
-          redis.exists(leaseKey),
+          redis.exists(scriptKeys.lease),
           serverTime(redis),
         ]),
       );

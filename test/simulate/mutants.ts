@@ -145,8 +145,8 @@ export const MUTANTS: readonly Mutant[] = [
     lua: [
       {
         file: 'auth/login-attempt.lua',
-        from: '(mine or late) and counted() >= limit',
-        to: '(mine or late) and counted() > limit',
+        from: '(mine or late) and counted() >= rules.limit',
+        to: '(mine or late) and counted() > rules.limit',
       },
     ],
   },

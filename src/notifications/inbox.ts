@@ -34,7 +34,7 @@ const STOP_MS = 2_000;
 const STOP_WAITS = 5;
 
 /** What {@link createInbox} works with. */
-export interface InboxOptions {
+interface InboxOptions {
   readonly store: NotificationStore;
   readonly matches: MatchStore;
   readonly events: Events;

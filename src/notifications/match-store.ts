@@ -5,7 +5,7 @@ import { digestOf, indexKey, type Located, parseLocated } from '../recipients/re
 import { OF_NO_EPOCH } from '../sending/unknown.js';
 
 /** A batch with an unknown outcome, and the service's id of the request that it may be. */
-export interface Match {
+interface Match {
   /** The batch's claim. */
   readonly number: number;
   readonly campaign: string;

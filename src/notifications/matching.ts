@@ -19,7 +19,7 @@ import { type CandidateBatch, uniqueMatches } from './unique-matches.js';
 const MAX_MATCHES = 100;
 
 /** What {@link notificationMatching} works with. */
-export interface MatchingOptions {
+interface MatchingOptions {
   readonly lane: Lane;
   readonly matches: MatchStore;
   readonly events: Events;

@@ -28,7 +28,7 @@ const MAX_SENDERS = 1_000;
 const REQUESTS_PER_CHECK = 5;
 
 /** What {@link notificationService} works with. */
-export interface NotificationServiceOptions {
+interface NotificationServiceOptions {
   readonly redis: Redis;
   readonly keys: Keys;
   readonly config: Config | LocalConfig;

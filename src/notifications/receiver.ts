@@ -38,7 +38,7 @@ export interface Receiver {
 }
 
 /** What {@link openReceiver} works with. */
-export interface ReceiverOptions {
+interface ReceiverOptions {
   readonly callback: CallbackSettings;
   readonly inboxes: ReadonlyMap<string, Inbox>;
   readonly events: Events;

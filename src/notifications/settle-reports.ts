@@ -17,7 +17,7 @@ export const REPORTS_PER_CALL = 500;
 const MAX_PASSES = 3;
 
 /** The reports of one request. */
-export interface MergedReports {
+interface MergedReports {
   /** '' if no notification names an id. */
   readonly requestId: string;
   readonly correlator: string | null;
@@ -52,7 +52,7 @@ export function mergeReports(reports: readonly DeliveryReport[]): MergedReports[
 }
 
 /** What {@link reportSettler} works with. */
-export interface SettlerOptions {
+interface SettlerOptions {
   readonly lane: Lane;
   readonly store: NotificationStore;
   readonly numbersOf: BatchNumbers;
@@ -62,7 +62,7 @@ export interface SettlerOptions {
 }
 
 /** What settling a burst of reports came to. */
-export interface BurstResult {
+interface BurstResult {
   /** Requests of which something has changed. */
   readonly requests: number;
   /** Requests whose reports Redis discarded, because too many wait. */
@@ -72,7 +72,7 @@ export interface BurstResult {
 }
 
 /** Looks up the requests of reports and settles those that are known; the reports of the others wait in Redis. */
-export interface ReportSettler {
+interface ReportSettler {
   burst(reports: readonly DeliveryReport[]): Promise<BurstResult>;
   /** The same for reports that have waited. `unknown`: those whose request is still not known. */
   waiting(

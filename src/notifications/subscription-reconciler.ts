@@ -9,14 +9,14 @@ import type {
 } from './subscription-status.js';
 
 /** A lane whose subscription is reconciled. */
-export interface ReconciledLane {
+interface ReconciledLane {
   readonly name: string;
   readonly subscription: SubscriptionService;
   readonly status: SubscriptionStatusStore;
 }
 
 /** What {@link reconcileSubscriptions} works with. */
-export interface ReconcilerOptions {
+interface ReconcilerOptions {
   readonly lanes: readonly ReconciledLane[];
   readonly events: Events;
   readonly alarm: Alarm;

@@ -58,7 +58,7 @@ export interface SubscriptionService {
 }
 
 /** What {@link subscriptionService} works with. */
-export interface SubscriptionOptions {
+interface SubscriptionOptions {
   readonly lane: string;
   readonly client: SubscriptionClient;
   readonly tokenSource: TokenSource;

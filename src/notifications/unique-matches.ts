@@ -18,7 +18,7 @@ export interface CandidateBatch {
 }
 
 /** A request that was reported and whose id Volley does not know. */
-export interface UnknownRequest {
+interface UnknownRequest {
   readonly requestId: string;
   /** Without `tel:`; null if the notification names none. */
   readonly sender: string | null;

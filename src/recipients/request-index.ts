@@ -3,7 +3,7 @@ import type { Redis } from '../redis/connection.js';
 import type { Keys } from '../redis/keys.js';
 
 /** A digest of the service's id of a request, as request-index.lua stores it. */
-export interface RequestDigest {
+interface RequestDigest {
   /** The bucket of the index that holds it. */
   readonly bucket: number;
   /** Its field there. */

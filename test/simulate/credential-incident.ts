@@ -54,7 +54,7 @@ export class CredentialIncident {
     if (this.#world.isCalm || this.#rounds === 0) return undefined;
     this.#rounds -= 1;
     const { lane, status } = this.#plan;
-    this.#world.count('keys refused');
+    this.#world.count('credentials refused');
     this.#world.trace.add('fault', `the service refuses ${lane}`);
     if (this.#hasAccount) this.#world.accountsOf(lane).block();
     else this.#world.serviceOf(lane).refusalStatus = status;
@@ -81,7 +81,7 @@ export class CredentialIncident {
   async #resume(isFixed: boolean): Promise<void> {
     const { clock, random, scenario, trace } = this.#world;
     const { lane } = this.#plan;
-    trace.add('operator', `${isFixed ? 'has mended' : 'only opens'} ${lane}`);
+    trace.add('operator', `${isFixed ? 'resumes the fixed' : 'resumes without a fix'} ${lane}`);
     this.#isResuming = isFixed;
     await this.#world.direct(lane, ({ commands }) => commands.lane('resume'));
     this.#isResuming = false;

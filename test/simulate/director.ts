@@ -70,7 +70,7 @@ export class Director {
           [3, random.integer(3_000, 20_000)],
           [1, random.integer(20_000, 90_000)],
         ]);
-        this.#recordFault('stops', `${process.name} for ${ms} ms`);
+        this.#recordFault('processes suspended', `${process.name} for ${ms} ms`);
         process.stop(ms);
         if (ms > 6_000) jobs.stalled(process);
         return undefined;
@@ -107,7 +107,7 @@ export class Director {
 
   #kill(process: Process): void {
     const { clock, random, processes, jobs } = this.#world;
-    this.#recordFault('kills', process.name);
+    this.#recordFault('processes killed', process.name);
     process.kill();
     processes.splice(processes.indexOf(process), 1);
     jobs.stalled(process);
@@ -118,7 +118,7 @@ export class Director {
 
   async #loseData(lostMs: number): Promise<void> {
     const { random, server, checker, jobs, processes } = this.#world;
-    this.#recordFault('redis forgets', `its last ${lostMs} ms`);
+    this.#recordFault('redis data losses', `the last ${lostMs} ms`);
     checker.redisLostData();
     server.run += 1;
     for (const process of processes) process.cut(random.integer(1, 1_500));
@@ -179,7 +179,7 @@ export class Director {
   #calm(): undefined {
     const world = this.#world;
     world.isCalm = true;
-    world.trace.add('calm', 'nothing goes wrong any more');
+    world.trace.add('calm', 'the faults have ended');
     for (const { settings, isBlocked } of world.scenario.lanes) {
       world.serviceOf(settings.name).calm();
       world.accountsOf(settings.name).calm();
@@ -219,7 +219,7 @@ export class Director {
     if (state === undefined) return;
     const log = (what: string): void => trace.add('operator', `${what} in ${lane}`);
     if (state.stopped !== '' || state.held !== '') {
-      log(`reopens ${state.stopped}${state.held}`);
+      log(`resumes the lane (${state.stopped}${state.held})`);
       if (state.stopped !== '') {
         this.#world.accountsOf(lane).correctPassword();
         random.pick(this.#world.processes).logInAgain(lane);
@@ -236,7 +236,7 @@ export class Director {
       await this.#world.direct(lane, ({ commands }) => commands.campaign(command, id));
     }
     if (open === 0 && state.unknown.size > 0) {
-      log('resolves');
+      log('resolves unknown outcomes');
       await this.#resolve(lane);
     }
   }

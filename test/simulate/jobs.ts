@@ -124,13 +124,13 @@ export class Jobs implements Wakers {
       // A process that has lost its lock cannot change the job.
       if (job.token === token) this.#delay(job, inMs);
     };
-    this.#world.trace.add(process.name, `takes up ${name}`);
+    this.#world.trace.add(process.name, `starts a turn of ${name}`);
     process.serve(job.stage, job.lane, control.signal).then(
       (end) => {
         process.serving.delete(name);
         this.#world.trace.add(
           process.name,
-          `ends ${name}: ${end.why}, ${end.kind === 'later' ? `again in ${end.inMs} ms` : 'idle'}`,
+          `ends the turn of ${name}: ${end.why}, ${end.kind === 'later' ? `again in ${end.inMs} ms` : 'idle'}`,
         );
         if (end.kind === 'later') return again(end.inMs);
         if (job.token === token) {

@@ -336,8 +336,8 @@ export class Process implements Owner, Transport {
   readonly #events: Events = {
     emit: (event) => {
       const { trace } = this.#world;
-      if (event.type === 'request.matched') this.#world.count('asked because of a notification');
-      if (event.type === 'request.confirmed') this.#world.count('found by a notification');
+      if (event.type === 'request.matched') this.#world.count('requests matched by a notification');
+      if (event.type === 'request.confirmed') this.#world.count('requests confirmed after a notification');
       if (event.type === 'notifications.failed')
         this.#world.broken(`${this.name}: notifications`, event.error);
       if (trace.isWanted)

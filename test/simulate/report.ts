@@ -31,7 +31,7 @@ export function summaryOf(totals: Totals, seconds: number): string[] {
       .flatMap(violationOf),
     ...(violated.length > SHOWN_VIOLATIONS ? [`and ${violated.length - SHOWN_VIOLATIONS} more`] : []),
     `faults: ${happened.map(([what, times]) => `${what} ${times.toLocaleString('en')}`).join(', ') || 'none'}`,
-    `${seeds - violated.length} of ${seeds} seeds as promised, ${steps.toLocaleString('en')} steps, ${hours} virtual hours, ` +
+    `${seeds - violated.length} of ${seeds} seeds without violations, ${steps.toLocaleString('en')} steps, ${hours} virtual hours, ` +
       `${seconds.toFixed(0)} s, ${perSecond} seeds a second, mark ${mark}, traces ${traces}`,
   ];
 }

@@ -160,7 +160,7 @@ export class Service {
             `${lane} ${kind} ${attempt?.recipients.join(' ') ?? ''} ${reply.status}`,
           );
         }
-        if (fate === 'silence') return void this.#world.count('answers never given');
+        if (fate === 'silence') return void this.#world.count('missing responses');
         if (fate === 'resetAfter') {
           this.#world.count('resets after acceptance');
           return void after(random.integer(1, 50), failure('network', 'ECONNRESET', true));
@@ -204,7 +204,7 @@ export class Service {
   }
 
   #fault(status: number, headers: Reply['headers'] = {}): Reply {
-    this.#world.count(`answers ${status}`);
+    this.#world.count(`responses ${status}`);
     return reply(status, 'worse', headers);
   }
 

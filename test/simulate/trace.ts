@@ -15,7 +15,7 @@ export class Trace {
     return this.#hash !== undefined;
   }
 
-  /** `who` is a process, `redis`, `service`, `operator`, or `fault`. */
+  /** `who` is a process or another actor: `redis`, `service`, `accounts`, `operator`, `fault`, or `checker`. */
   add(who: string, what: string): void {
     if (this.#hash === undefined) return;
     const line = `${(this.#now() / 1000).toFixed(3).padStart(11)} s  ${who.padEnd(9)} ${what}`;

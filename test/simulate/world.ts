@@ -234,7 +234,7 @@ export class World {
   /** Called when a turn or a sweep throws. Only an injected fault may cause that. */
   broken(what: string, error: unknown): void {
     const message = error instanceof Error ? error.message : String(error);
-    this.trace.add('broken', `${what}: ${message}`);
+    this.trace.add('failed', `${what}: ${message}`);
     if (!/^(Connection is closed|Redis did not answer|OOM )/.test(message))
       this.fail(new Violation(0, `${what} failed: ${stackOf(error)}`));
   }

@@ -27,7 +27,7 @@ const claimReply = z.discriminatedUnion('kind', [
 ]);
 
 /** The result of a claim. */
-export type TokenClaim = z.infer<typeof claimReply>;
+type TokenClaim = z.infer<typeof claimReply>;
 /** The access token of a stored pair. */
 export type CurrentToken = Extract<TokenClaim, { kind: 'current' }>;
 

@@ -9,7 +9,7 @@ import { emitTokenEvent } from './token-events.js';
 import { laneTokenSource, type TokenSource } from './token-source.js';
 
 /** The token sources of a process's lanes. */
-export interface TokenSources {
+interface TokenSources {
   /** The token cache of a lane with an account, created on first use; null for a lane with an API key. Throws a NotFoundError. */
   cacheOf(lane: string): TokenCache | null;
   /** Throws a NotFoundError for an unknown lane. */

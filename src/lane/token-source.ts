@@ -48,10 +48,10 @@ export function laneTokenSource(
 }
 
 /** A token that a request may carry. `generation` identifies it if the service refuses it. */
-export type UsableToken = Extract<TokenOutcome, { kind: 'token' }>;
+type UsableToken = Extract<TokenOutcome, { kind: 'token' }>;
 
 /** The token that the requests of one turn carry, and what happens to the lane when there is none. */
-export interface TurnCredentials {
+interface TurnCredentials {
   /** Undefined: no request may be sent. */
   current(): UsableToken | undefined;
   /**

@@ -13,7 +13,7 @@ const ANSWERS_WITHIN_MS = 1_000;
 const ENDING_TAKES_MS = 500;
 
 /** The running embedded Redis of a folder. */
-export interface EmbeddedRedis {
+interface EmbeddedRedis {
   /** Contains a password: not for logs. The same on every run, so that connected processes find it again. */
   readonly url: string;
   readonly pid: number;

@@ -8,6 +8,7 @@
  * the simulator's ledger. polls: the same campaign with and without notifications. rate: how many notifications per second
  * one process accepts and settles, and its response times, compared with a bare node:http server that answers 204.
  */
+
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -18,6 +19,7 @@ import { parseArgs } from 'node:util';
 import { laneCallback } from '../src/config/index.js';
 import { connect } from '../src/redis/connection.js';
 import { startPrivateRedis } from '../src/redis/private-server.js';
+import { parseReportedStatus } from '../src/reporting/reported-status.js';
 import type { SimulatorOptions } from '../src/simulator/options.js';
 import { type Fleet, startFleet } from '../test/end-to-end/fleet.js';
 import { callbackSettings, startReceiver } from '../test/end-to-end/receiver.js';
@@ -128,9 +130,11 @@ async function truth(): Promise<void> {
   };
   await staged(simulator, true, async ({ fleet }) => {
     const { id, status, tookMs } = await campaign(fleet);
+    // The service spells the statuses with a capital.
     const service = new Map<string, string | null>();
     for (const { recipients: numbers, finals } of await fleet.simulator.ledger()) {
-      for (const [at, number] of numbers.entries()) service.set(number, finals[at] ?? null);
+      for (const [at, number] of numbers.entries())
+        service.set(number, parseReportedStatus(finals[at] ?? ''));
     }
     let [reported, different] = [0, 0];
     for await (const { recipient, status: final } of fleet.volley.report(id)) {

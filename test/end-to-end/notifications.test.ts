@@ -1,4 +1,5 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
+import { parseReportedStatus } from '../../src/reporting/reported-status.js';
 import type { SimulatorOptions } from '../../src/simulator/options.js';
 import { testRedis } from '../redis/test-redis.js';
 import type { Fleet } from './fleet.js';
@@ -47,9 +48,10 @@ async function notifiedFleet(
 
 /** The final status of each number according to the service, and according to the campaign's report. */
 async function bothSides({ volley, simulator }: Fleet, id: string) {
+  // The service spells the statuses with a capital.
   const service = new Map<string, string | null>();
   for (const { recipients: numbers, finals } of await simulator.ledger()) {
-    for (const [at, number] of numbers.entries()) service.set(number, finals[at] ?? null);
+    for (const [at, number] of numbers.entries()) service.set(number, parseReportedStatus(finals[at] ?? ''));
   }
   const reported = new Map<string, string>();
   for await (const { recipient, status } of volley.report(id)) reported.set(recipient, status);

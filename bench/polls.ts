@@ -43,15 +43,15 @@ async function pollsOfOneRequest(): Promise<number[]> {
   const sent = await lane.claims.send({ turn: 'send', call: 1, want: 1, seen: 0, now: START });
   const [claim] = sent.claims;
   if (claim === undefined) throw new Error(`nothing was claimed: ${sent.why}`);
-  await lane.settlements.send([{ claim, as: 'accepted', letters: 'N', requestId: 'r' }], 0, START);
+  await lane.settlements.send([{ claim, result: 'accepted', letters: 'N', requestId: 'r' }], 0, START);
   const ages: number[] = [];
   let now = START;
-  for (let call = 1; (await lane.state('c')).s !== 'completed'; call++) {
+  for (let call = 1; (await lane.state('c')).state !== 'completed'; call++) {
     const polls = await lane.claims.poll({ turn: 'poll', call, want: 1, seen: 0, now });
     const [poll] = polls.claims;
     if (poll !== undefined) {
       ages.push(now - START);
-      await lane.settlements.poll([{ claim: poll, as: 'infos', letters: 'N' }], 0, now);
+      await lane.settlements.poll([{ claim: poll, result: 'infos', letters: 'N' }], 0, now);
     } else if (polls.againInMs === null) {
       throw new Error(`the request will never be polled again: ${polls.why}`);
     } else now += Math.max(1, polls.againInMs);

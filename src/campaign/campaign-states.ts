@@ -1,11 +1,37 @@
-/** `cancelled` is kept while reports for messages that were already sent still arrive. */
-export const CAMPAIGN_STATES = [
-  'importing',
-  'scheduled',
-  'running',
-  'paused',
-  'cancelled',
-  'completed',
-] as const;
-/** See {@link CAMPAIGN_STATES}. */
-export type CampaignState = (typeof CAMPAIGN_STATES)[number];
+/*
+ *   importing ──commit──► scheduled ──launch──► running ──nothing open──► completed
+ *       │                     │ ▲                 │ ▲
+ *       ▼                     ▼ │ resume          ▼ │ resume
+ *   discarded               paused ◄──pause──── (running)
+ *                     scheduled, running, paused ──cancel──► cancelled
+ */
+
+/** One state of a campaign. */
+interface CampaignStateRules {
+  readonly next: readonly string[];
+  /** The operator's commands that it accepts. */
+  readonly commands: readonly ('pause' | 'resume' | 'cancel')[];
+}
+
+const ACTIVE = ['pause', 'resume', 'cancel'] as const;
+
+/**
+ * The campaign's state machine. A campaign is completed only when no recipient of it is in an open state. `cancelled` stays, while
+ * reports of earlier messages still come in. The Lua scripts use the same table (lane/campaign-states.lua, generated from
+ * this one).
+ */
+export const CAMPAIGN_STATE = {
+  importing: { next: ['scheduled', 'running', 'completed'], commands: [] },
+  scheduled: { next: ['running', 'paused', 'cancelled', 'completed'], commands: ACTIVE },
+  running: { next: ['paused', 'cancelled', 'completed'], commands: ACTIVE },
+  paused: { next: ['scheduled', 'running', 'cancelled', 'completed'], commands: ACTIVE },
+  // Cancelling again changes nothing.
+  cancelled: { next: [], commands: ['cancel'] },
+  completed: { next: [], commands: [] },
+} as const satisfies Record<string, CampaignStateRules>;
+
+/** A state of a campaign; see {@link CAMPAIGN_STATE}. */
+export type CampaignState = keyof typeof CAMPAIGN_STATE;
+
+/** All states of a campaign. */
+export const CAMPAIGN_STATES = Object.keys(CAMPAIGN_STATE) as [CampaignState, ...CampaignState[]];

@@ -1,36 +1,82 @@
-/** What the service reports of a recipient, spelled as it does (interface page, DeliveryInfo). */
-export const DELIVERY_STATUSES = ['DeliveredToNetwork', 'DeliveredToTerminal', 'DeliveryImpossible'] as const;
-/** See {@link DELIVERY_STATUSES}. */
-export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
+/*
+ *                     ┌────────────── released: 429, not sent, refused batch ──────────────┐
+ *                     ▼                                                                    │
+ *   planned ──claim──► sending ──accepted──► deliveredToNetwork ──report──► deliveredToTerminal, deliveryImpossible
+ *     │                  │  │                    │        ▲                      ▲
+ *     │                  │  └─refused─► rejected └─deadline─► unconfirmed ──late report
+ *     │                  └─no answer─► unknown ──resolve or late evidence──► any state after `sending`, planned, abandoned
+ *     └─► suppressed, lapsed, cancelled
+ */
 
-/** States in which something can still happen to a recipient by itself. */
-export const OPEN_STATES = ['planned', 'sending', 'unknown', 'deliveredToNetwork'] as const;
+/** One state of a recipient. */
+interface RecipientStateRules {
+  /** Its byte in Redis; null where the position of the batch decides (`planned`, `sending`, `lapsed`, `cancelled`). */
+  readonly letter: string | null;
+  /** Whether the campaign still waits for something to happen to the recipient. */
+  readonly open: boolean;
+  readonly next: readonly string[];
+}
 
-/** States in which a recipient is settled. Only `unconfirmed` may still be replaced, by a late final report. */
-export const SETTLED_STATES = [
-  'deliveredToTerminal',
-  'deliveryImpossible',
+const SETTLED_BY_SERVICE = ['deliveredToTerminal', 'deliveryImpossible'] as const;
+const AFTER_A_REQUEST = [
+  'planned',
+  'deliveredToNetwork',
+  ...SETTLED_BY_SERVICE,
   'rejected',
   'lapsed',
   'cancelled',
   'suppressed',
-  'abandoned',
   'unconfirmed',
 ] as const;
 
-/** A recipient is in exactly one of these; their counts add up to the campaign's total at every moment. */
-export const RECIPIENT_STATES = [...OPEN_STATES, ...SETTLED_STATES] as const;
-/** See {@link RECIPIENT_STATES}. */
-export type RecipientState = (typeof RECIPIENT_STATES)[number];
+/**
+ * The recipient's state machine: the only place that defines the states, their letters in Redis, and the allowed moves. A
+ * recipient is in exactly one state, and the counts of all states add up to the campaign's total at every moment. The Lua
+ * scripts use the same table (lane/recipient-states.lua, generated from this one), and refuse every other move.
+ */
+export const RECIPIENT_STATE = {
+  planned: { letter: null, open: true, next: ['sending', 'lapsed', 'cancelled', 'suppressed'] },
+  sending: { letter: null, open: true, next: [...AFTER_A_REQUEST, 'unknown'] },
+  unknown: { letter: 'U', open: true, next: [...AFTER_A_REQUEST, 'abandoned'] },
+  deliveredToNetwork: { letter: 'N', open: true, next: [...SETTLED_BY_SERVICE, 'unconfirmed'] },
+  deliveredToTerminal: { letter: 'T', open: false, next: [] },
+  deliveryImpossible: { letter: 'I', open: false, next: [] },
+  rejected: { letter: 'R', open: false, next: [] },
+  lapsed: { letter: null, open: false, next: [] },
+  cancelled: { letter: null, open: false, next: [] },
+  suppressed: { letter: 'S', open: false, next: [] },
+  abandoned: { letter: 'A', open: false, next: [] },
+  // A report that comes late still replaces it.
+  unconfirmed: { letter: 'C', open: false, next: SETTLED_BY_SERVICE },
+} as const satisfies Record<string, RecipientStateRules>;
+
+/** A state of a recipient; see {@link RECIPIENT_STATE}. */
+export type RecipientState = keyof typeof RECIPIENT_STATE;
+
+/** All states, in the order in which they are shown. */
+export const RECIPIENT_STATES = Object.keys(RECIPIENT_STATE) as [RecipientState, ...RecipientState[]];
+
+/** The states in which a recipient is settled. */
+export const SETTLED_STATES = RECIPIENT_STATES.filter((state) => !RECIPIENT_STATE[state].open);
+
+/** The statuses that the service reports, spelled as the interface page does (DeliveryInfo), and the states they lead to. */
+export const DELIVERY_STATUS = {
+  DeliveredToNetwork: 'deliveredToNetwork',
+  DeliveredToTerminal: 'deliveredToTerminal',
+  DeliveryImpossible: 'deliveryImpossible',
+} as const satisfies Record<string, RecipientState>;
+
+/** A status as the service reports it; see {@link DELIVERY_STATUS}. */
+export type DeliveryStatus = keyof typeof DELIVERY_STATUS;
 
 /** True for a string that is one of the interface's delivery statuses. */
 export function isDeliveryStatus(text: unknown): text is DeliveryStatus {
-  return DELIVERY_STATUSES.some((status) => status === text);
+  return typeof text === 'string' && Object.hasOwn(DELIVERY_STATUS, text);
 }
 
-/** The letter of each status that the service reports; campaign.lua knows them by their states. */
+/** The letter of each status that the service reports. */
 export const STATUS_LETTER: Readonly<Record<DeliveryStatus, string>> = {
-  DeliveredToNetwork: 'N',
-  DeliveredToTerminal: 'T',
-  DeliveryImpossible: 'I',
+  DeliveredToNetwork: RECIPIENT_STATE.deliveredToNetwork.letter,
+  DeliveredToTerminal: RECIPIENT_STATE.deliveredToTerminal.letter,
+  DeliveryImpossible: RECIPIENT_STATE.deliveryImpossible.letter,
 };

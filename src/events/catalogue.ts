@@ -1,18 +1,6 @@
 import { describePause } from '../campaign/pause-reason.js';
 import type { LogLevel } from '../config/settings.js';
-import {
-  count,
-  type Field,
-  failure,
-  id,
-  number,
-  oneOf,
-  optional,
-  phone,
-  prose,
-  span,
-  time,
-} from './field.js';
+import { count, type Field, failure, id, number, oneOf, optional, prose, span, time } from './field.js';
 
 /** One type of event: its log level, its fields, and its log message. */
 export interface Entry<Fields extends FieldTable> {
@@ -184,8 +172,8 @@ export const CATALOGUE = {
   ),
   'recipient.rejected': entry(
     'info',
-    { lane: id, campaign: id, recipient: phone, reason: prose },
-    (e) => `campaign ${e.campaign}: the service rejected ${e.recipient}: ${e.reason}`,
+    { lane: id, campaign: id, position: number, reason: prose },
+    (e) => `campaign ${e.campaign}: the service rejected recipient ${e.position}: ${e.reason}`,
   ),
   'recipient.contradicted': entry(
     'warn',
@@ -249,8 +237,14 @@ export const CATALOGUE = {
   // Lanes
   'lane.paused': entry(
     'warn',
-    { lane: id, reason: prose, until: optional(time, 'an operator resumes it'), epoch: number },
-    (e) => `lane ${e.lane} is paused until ${e.until}: ${describePause(e.reason)}`,
+    {
+      lane: id,
+      reason: prose,
+      cause: prose,
+      until: optional(time, 'an operator resumes it'),
+      epoch: number,
+    },
+    (e) => `lane ${e.lane} is paused until ${e.until}: ${describePause(e.reason, e.cause)}`,
   ),
   'lane.reopened': entry('info', { lane: id, epoch: number }, (e) => `lane ${e.lane} is open again`),
   'lane.stopped': entry(

@@ -13,7 +13,7 @@ export interface PollClaim {
 const claimPoll = laneScript(
   import.meta.url,
   './claim-poll.lua',
-  claimReply(({ n, c, f }): PollClaim => ({ number: n, campaign: c, first: f })),
+  claimReply(({ number, campaign, first }): PollClaim => ({ number, campaign, first })),
 );
 
 /** The claims of a lane's polls. Each call is safe to repeat. */

@@ -44,11 +44,11 @@ export async function followUpTurn(lane: Lane, followUp: FollowUp, options: Turn
     request: FollowedRequest,
     granted: GrantedPermit,
   ): Promise<PollSettlement> => {
-    if (signal.aborted || credentials.current() === undefined) return { claim, as: 'unsent' };
+    if (signal.aborted || credentials.current() === undefined) return { claim, result: 'released' };
     // A poll whose permit was given up meanwhile would exceed the quota.
     const permit = await confirmPermit(lane, granted, () => claims.confirm(claim, turn));
     const token = credentials.current();
-    if (permit === undefined || token === undefined) return { claim, as: 'unsent' };
+    if (permit === undefined || token === undefined) return { claim, result: 'released' };
     const answer = await client.deliveryInfos(request.sender, request.requestId, token.token, permit);
     // A request that only a notification has named may belong to another key: a 403 for it does not stop the lane.
     const isForeign = answer.kind === 'stopped' && request.unknown !== undefined;
@@ -68,7 +68,7 @@ export async function followUpTurn(lane: Lane, followUp: FollowUp, options: Turn
     const settlement = settlementOf(claim, request, outcome);
     if (outcome.kind !== 'unauthorised') return settlement;
     const reason = await credentials.replaceRefused(token);
-    return reason === undefined ? settlement : { ...settlement, as: 'stopped', reason };
+    return reason === undefined ? settlement : { ...settlement, result: 'stopped', reason };
   };
 
   return runTurn<PollClaim, PollSettlement>(
@@ -92,7 +92,7 @@ export async function followUpTurn(lane: Lane, followUp: FollowUp, options: Turn
         return claimed.map((claim, at) => async () => {
           const request = found[at];
           // Settling a request that is gone takes it off the list of due requests.
-          return request === undefined ? { claim, as: 'gone' } : poll(claim, request, permit);
+          return request === undefined ? { claim, result: 'gone' } : poll(claim, request, permit);
         });
       },
       async settle(settlements) {
@@ -109,19 +109,19 @@ function settlementOf(claim: PollClaim, request: FollowedRequest, outcome: PollO
   const { requestId } = request;
   switch (outcome.kind) {
     case 'infos':
-      return { claim, as: 'infos', letters: lettersOf(request, outcome), requestId };
+      return { claim, result: 'infos', letters: lettersOf(request, outcome), requestId };
     case 'missing':
-      return { claim, as: 'missing', requestId };
+      return { claim, result: 'missing', requestId };
     case 'throttled':
-      return { claim, as: 'throttled', retryAfterMs: outcome.retryAfterMs ?? 0 };
+      return { claim, result: 'throttled', retryAfterMs: outcome.retryAfterMs ?? 0 };
     case 'unauthorised':
-      return { claim, as: 'released', reason: outcome.reason };
+      return { claim, result: 'unauthorised', reason: outcome.reason };
     case 'stopped':
-      return { claim, as: 'stopped', reason: outcome.reason };
+      return { claim, result: 'stopped', reason: outcome.reason };
     case 'notSent':
-      return { claim, as: 'notSent', reason: outcome.reason };
+      return { claim, result: 'notSent', reason: outcome.reason };
     case 'unanswered':
-      return { claim, as: 'unanswered', reason: outcome.reason };
+      return { claim, result: 'unanswered', reason: outcome.reason };
     default:
       return outcome satisfies never;
   }

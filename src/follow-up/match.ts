@@ -32,7 +32,14 @@ export async function settleMatch(
     const letters = lettersOf(request, outcome).replaceAll('-', 'S');
     const claim = { number, campaign, first, count: sent.length };
     const reason = 'found by a notification';
-    const settlement = { claim, as: 'accepted', letters, requestId, reason, told: true } as const;
+    const settlement = {
+      claim,
+      result: 'accepted',
+      letters,
+      requestId,
+      reason,
+      byNotification: true,
+    } as const;
     const { settled, events: scriptEvents } = await lane.answered(() => settleSends(lane, [settlement], 0));
     lane.tell(scriptEvents);
     if (settled === 0) return;

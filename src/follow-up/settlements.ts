@@ -9,26 +9,19 @@ import {
 import { recordsKey, statusesKey } from '../recipients/campaign-keys.js';
 import { digestOf, indexKey } from '../recipients/request-index.js';
 import type { PollClaim } from './claims.js';
+import type { PollResult } from './effects.js';
 
-/** What a poll told. */
+/** How a claimed poll ended. */
 export interface PollSettlement {
   readonly claim: PollClaim;
-  readonly as:
-    | 'infos'
-    | 'missing'
-    | 'throttled'
-    | 'released'
-    | 'stopped'
-    | 'notSent'
-    | 'unanswered'
-    | 'unsent'
-    /** Was not asked about, because it is not there any more, and never will be. */
-    | 'gone';
+  readonly result: PollResult;
+  /** With `infos`: one letter per recipient. */
   readonly letters?: Letters;
-  /** The request that was asked about; needed where it may end, on lanes with notifications. */
+  /** The polled request; needed where it may end, on lanes with notifications. */
   readonly requestId?: string;
   readonly reason?: string;
   readonly retryAfterMs?: number;
+  /** Its owner never settled it. */
   readonly overdue?: boolean;
 }
 
@@ -49,6 +42,6 @@ export async function settlePolls(
     recordsKey(keys, name, campaign, first),
     ...(notify ? [indexKey(keys, name, digestOf(requestId))] : []),
   ]);
-  const entries = JSON.stringify(settlements.map((settlement) => settlementEntry(settlement, notify)));
-  return settlePoll(store, { entries, jitter, time: now }, entryKeys);
+  const stored = JSON.stringify(settlements.map((settlement) => settlementEntry(settlement, notify)));
+  return settlePoll(store, { settlements: stored, jitter, time: now }, entryKeys);
 }

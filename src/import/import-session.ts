@@ -132,33 +132,33 @@ export async function settledImport(
   id: string,
 ): Promise<'committed' | 'importing' | 'gone'> {
   const state = await readState(redis, keys, lane, id);
-  if (state !== null && state.s !== 'importing') return 'committed';
+  if (state !== null && state.state !== 'importing') return 'committed';
   return (await discardImport(redis, keys, lane, id)) || state === null ? 'gone' : 'importing';
 }
 
 function stateOf(meta: CampaignMeta, planned: number, suppressed: number): StoredState {
   return {
-    s: 'importing',
+    state: 'importing',
     total: planned + suppressed,
-    end: planned,
+    ordinals: planned,
     cursor: 0,
     // A shared message is limited by the lane's maximum instead, which may change.
     batch: meta.placeholders.length > 0 ? 1 : SLICE,
     slice: SLICE,
     released: [],
-    rest: 'planned',
-    lapse: 0,
+    remainder: 'planned',
+    lapseAt: 0,
     weight: meta.priority === 'high' ? 4 : 1,
-    n: { planned, suppressed },
-    send: 0,
-    poll: 0,
+    counts: { planned, suppressed },
+    sends: 0,
+    polls: 0,
     throttled: 0,
     contradictions: 0,
     refusals: 0,
     accepted: 0,
-    created: meta.created,
-    launch: 0,
-    ended: 0,
-    blocked: '',
+    createdAt: meta.created,
+    launchAt: 0,
+    endedAt: 0,
+    pauseReason: '',
   };
 }

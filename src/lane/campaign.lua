@@ -1,24 +1,23 @@
 --[[
-  campaign: the mutable part of campaigns, read and written whole, and the one place where counts of recipients move.
-  `n` holds the recipients of each state; they add up to `total` before and after every script.
-  `released` holds the ranges [from, count, parent, doubt] that were claimed and are to be sent (again); the cursor passes
-  over everything else once. `doubt` is there where an earlier request may have been accepted: 1 goes again whole, in one
-  request as it was, under the correlator of that; 2 by an operator's word. `rest` is what an ordinal is that was certainly
-  never accepted: planned, or cancelled or lapsed with all others.
+  campaign: the state of campaigns, read and written whole, and the only place that moves counts of recipients.
+  `counts` holds the number of recipients in each state; they add up to `total` before and after every script. `released` holds
+  ranges that were claimed and are to be sent (again): [first, count, parent, maybeAccepted]; the cursor passes over everything
+  else once. `maybeAccepted` is set where an earlier request may have been accepted: 1, the batch goes again whole and unchanged,
+  under the correlator of that request; 2, it goes again by an operator's command. `remainder` is the state of every ordinal
+  that was certainly never accepted: planned, cancelled, or lapsed.
 ]]
-local OPEN = { 'planned', 'sending', 'unknown', 'deliveredToNetwork' }
-local STATE_OF = {
-  U = 'unknown', N = 'deliveredToNetwork', T = 'deliveredToTerminal', I = 'deliveryImpossible', R = 'rejected',
-  S = 'suppressed', A = 'abandoned', C = 'unconfirmed',
-}
+-- @include ./policy.lua
+-- @include ./record.lua
+-- @include ./recipient-states.lua
+-- @include ./campaign-states.lua
 
--- Lua unpacks no more than some thousands.
-local AT_ONCE = 1000
+-- Lua unpacks at most some thousand values at once.
+local UNPACK_AT_ONCE = 1000
 
 local function campaigns_load(statesKey, ids)
   local campaigns = {}
-  for from = 1, #ids, AT_ONCE do
-    local some = { unpack(ids, from, math.min(#ids, from + AT_ONCE - 1)) }
+  for from = 1, #ids, UNPACK_AT_ONCE do
+    local some = { unpack(ids, from, math.min(#ids, from + UNPACK_AT_ONCE - 1)) }
     for i, raw in ipairs(redis.call('HMGET', statesKey, unpack(some))) do
       if raw then campaigns[some[i]] = cjson.decode(raw) end
     end
@@ -32,108 +31,130 @@ local function campaigns_save(statesKey, campaigns)
     fields[#fields + 1] = id
     fields[#fields + 1] = cjson.encode(c)
   end
-  for from = 1, #fields, AT_ONCE do
-    redis.call('HSET', statesKey, unpack(fields, from, math.min(#fields, from + AT_ONCE - 1)))
+  for from = 1, #fields, UNPACK_AT_ONCE do
+    redis.call('HSET', statesKey, unpack(fields, from, math.min(#fields, from + UNPACK_AT_ONCE - 1)))
   end
 end
 
+-- Moves a campaign to another state, if its state machine allows it.
+local function campaign_enter(c, state)
+  if c.state == state then return end
+  if not CAMPAIGN_MOVES[c.state][state] then error('campaign: no move from ' .. c.state .. ' to ' .. state) end
+  c.state = state
+end
+
+-- Moves recipients to another state, if their state machine allows it.
 local function campaign_move(c, from, to, count)
   if count == 0 or from == to then return end
-  c.n[from] = (c.n[from] or 0) - count
-  c.n[to] = (c.n[to] or 0) + count
-  if c.n[from] < 0 then error('campaign: more ' .. from .. ' moved than there are') end
+  if not RECIPIENT_MOVES[from][to] then error('campaign: no move of a recipient from ' .. from .. ' to ' .. to) end
+  c.counts[from] = (c.counts[from] or 0) - count
+  c.counts[to] = (c.counts[to] or 0) + count
+  if c.counts[from] < 0 then error('campaign: more recipients moved than there are in state ' .. from) end
 end
 
 local function campaign_is_open(c)
-  for _, state in ipairs(OPEN) do
-    if (c.n[state] or 0) > 0 then return true end
+  for _, state in ipairs(OPEN_STATES) do
+    if (c.counts[state] or 0) > 0 then return true end
   end
   return false
 end
 
--- Whether the campaign has something that a claim may take now.
+-- Whether a claim may take something of the campaign now.
 local function campaign_is_sendable(c)
-  return c.s == 'running' and c.rest == 'planned' and (c.n.planned or 0) > 0
+  return c.state == 'running' and c.remainder == 'planned' and (c.counts.planned or 0) > 0
 end
 
--- Ends the campaign when nothing of it is open any more. A cancelled one keeps its name.
+-- Recipients of a request, as learned by the lane, and at most as many as the campaign allows.
+local function campaign_batch_size(lane, rules, c)
+  local learned = lane.maxRecipients > 0 and lane.maxRecipients or rules.maxRecipients
+  return math.min(rules.maxRecipients, learned, c.batch)
+end
+
+-- Where a campaign joins the order: its virtual start.
+local function campaign_queue(runningKey, virtualTime, id)
+  redis.call('ZADD', runningKey, string.format('%.17g', math.max(0, virtualTime - POLICY.HEAD_START)), id)
+end
+
+-- Ends the campaign when none of its recipients is open. A cancelled one keeps its state.
 local function campaign_end(endedKey, lapsingKey, id, c, now, events)
-  if c.ended > 0 or c.s == 'importing' or campaign_is_open(c) then return end
-  if c.s ~= 'cancelled' then c.s = 'completed' end
-  c.ended = now
+  if c.endedAt > 0 or c.state == 'importing' or campaign_is_open(c) then return end
+  if c.state ~= 'cancelled' then campaign_enter(c, 'completed') end
+  c.endedAt = now
   redis.call('ZADD', endedKey, now, id)
   redis.call('ZREM', lapsingKey, id)
-  events[#events + 1] = { type = 'ended', campaign = id, state = c.s, recipients = c.total, tookMs = now - c.launch }
+  events[#events + 1] = { type = 'ended', campaign = id, state = c.state, recipients = c.total, tookMs = now - c.launchAt }
 end
 
--- What was never sent will never be: all of it becomes `rest` at once, whatever its number. Of what may have been accepted
--- before, a claim of nobody's is left behind with the reason, which the sweep makes unknown.
-local function campaign_give_up_rest(claimsKey, lane, id, c, rest, now)
-  local why = 'an earlier request may have been accepted; ' .. rest .. ' before it went again'
+-- The campaign sends no more: all unsent recipients become `remainder` at once, whatever their number. A batch that may have been
+-- accepted before becomes a placeholder claim with the reason, which the sweep turns into `unknown`.
+local function campaign_give_up(claimsKey, lane, id, c, remainder, now)
+  local reason = 'an earlier request may have been accepted; ' .. remainder .. ' before it was sent again'
   for _, range in ipairs(c.released) do
     if range[4] then
-      lane.seq, lane.sendLeft = lane.seq + 1, lane.sendLeft + 1
-      local claim = { c = id, f = range[1], k = range[2], at = now, t = 'nobody', q = 0, e = -1, w = why }
-      redis.call('HSET', claimsKey, string.format('%.0f', lane.seq), cjson.encode(claim))
+      lane.sendInherited = lane.sendInherited + 1
+      local claim = {
+        campaign = id, first = range[1], count = range[2], at = now, turn = 'placeholder', call = 0, epoch = -1, reason = reason,
+      }
+      redis.call('HSET', claimsKey, claim_field(lane_next_number(lane)), cjson.encode(claim))
       campaign_move(c, 'planned', 'sending', range[2])
     end
   end
-  campaign_move(c, 'planned', rest, c.n.planned or 0)
-  c.rest, c.released = rest, {}
+  campaign_move(c, 'planned', remainder, c.counts.planned or 0)
+  c.remainder, c.released = remainder, {}
 end
 
--- Gives a range back that was claimed, or was unknown, and was not accepted this time.
-local function campaign_release(c, from, first, count, parent, doubt)
-  campaign_move(c, from, c.rest, count)
-  if c.rest == 'planned' then c.released[#c.released + 1] = { first, count, parent or '', doubt } end
+-- Returns a range that was claimed, or unknown, and was not accepted.
+local function campaign_release(c, from, first, count, parent, maybeAccepted)
+  campaign_move(c, from, c.remainder, count)
+  if c.remainder == 'planned' then c.released[#c.released + 1] = { first, count, parent or '', maybeAccepted } end
 end
 
--- Takes the next range of at most `most` recipients: where it begins, how many, its parent and its doubt; nil if there is
--- none. A range stays within one slice.
+-- Takes the next range of at most `most` recipients: its first ordinal, count, parent, and maybeAccepted; nil if there is none. A
+-- range stays within one slice.
 local function campaign_next(c, most)
   local range = table.remove(c.released, 1)
   if range then
-    local first, count, parent, doubt = range[1], range[2], range[3] ~= '' and range[3] or nil, range[4]
+    local first, count, parent, maybeAccepted = range[1], range[2], range[3] ~= '' and range[3] or nil, range[4]
     local least = math.min(most, c.slice - first % c.slice)
-    if count > least and doubt ~= 1 then
-      table.insert(c.released, 1, { first + least, count - least, '', doubt })
+    if count > least and maybeAccepted ~= 1 then
+      table.insert(c.released, 1, { first + least, count - least, '', maybeAccepted })
       count, parent = least, nil
     end
-    return first, count, parent, doubt
+    return first, count, parent, maybeAccepted
   end
-  if c.cursor >= c['end'] then return nil end
+  if c.cursor >= c.ordinals then return nil end
   local first = c.cursor
-  local count = math.min(most, c['end'] - first, c.slice - first % c.slice)
+  local count = math.min(most, c.ordinals - first, c.slice - first % c.slice)
   c.cursor = first + count
   return first, count
 end
 
--- A campaign that has something to send again, and had nothing left, comes back after the turn that it has had: with the
--- head start of a newcomer, one whose only request goes on being given back would be served each time, and others never.
+-- A campaign that has something to send again, and had nothing left, returns to the order behind the turn it has had. With a head
+-- start, a campaign whose only request is released again and again would always be served first.
 local function campaign_return(runningKey, lane, id, c)
   if not campaign_is_sendable(c) then return end
-  redis.call('ZADD', runningKey, 'NX', string.format('%.17g', lane.virtual + 1 / c.weight), id)
+  redis.call('ZADD', runningKey, 'NX', string.format('%.17g', lane.virtualTime + 1 / c.weight), id)
 end
 
 -- Sends of a campaign that are in flight.
 local function campaign_in_flight(claimsKey, id)
   local count = 0
   for _, raw in ipairs(redis.call('HVALS', claimsKey)) do
-    if cjson.decode(raw).c == id then count = count + 1 end
+    if cjson.decode(raw).campaign == id then count = count + 1 end
   end
   return count
 end
 
--- Begins the campaigns whose time has come. Returns when the next one is due, or nil.
+-- Launches the campaigns that are due. Returns when the next one is due, or nil.
 local function campaigns_launch(scheduledKey, statesKey, runningKey, lane, now, events)
   local first = redis.call('ZRANGE', scheduledKey, 0, 0, 'WITHSCORES')[2]
   if not first or tonumber(first) > now then return first and tonumber(first) end
   local ids = redis.call('ZRANGEBYSCORE', scheduledKey, '-inf', now, 'LIMIT', 0, 1000)
   local campaigns = campaigns_load(statesKey, ids)
   for id, c in pairs(campaigns) do
-    c.s = 'running'
-    redis.call('ZADD', runningKey, string.format('%.17g', math.max(0, lane.virtual - 5)), id)
-    events[#events + 1] = { type = 'launched', campaign = id, at = c.launch }
+    campaign_enter(c, 'running')
+    campaign_queue(runningKey, lane.virtualTime, id)
+    events[#events + 1] = { type = 'launched', campaign = id, at = c.launchAt }
   end
   campaigns_save(statesKey, campaigns)
   redis.call('ZREM', scheduledKey, unpack(ids))

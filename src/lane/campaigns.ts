@@ -1,6 +1,7 @@
 import { z } from 'zod';
+import { CAMPAIGN_STATES } from '../campaign/campaign-states.js';
 import { RECIPIENT_STATES } from '../campaign/recipient.js';
-import { CAMPAIGN_STATES, type Preview } from '../campaign/views.js';
+import type { Preview } from '../campaign/views.js';
 import { metaKey } from '../recipients/campaign-keys.js';
 import type { Redis } from '../redis/connection.js';
 import type { Keys } from '../redis/keys.js';
@@ -60,39 +61,40 @@ const meta = z.object({
 });
 
 const state = z.object({
-  s: z.enum(CAMPAIGN_STATES),
-  /** Recipients, those suppressed at the import included. */
+  state: z.enum(CAMPAIGN_STATES),
+  /** Recipients, including those suppressed at the import. */
   total: count,
-  /** Number of ordinals. */
-  end: count,
+  /** Recipients that are sent to: ordinals go from 0 to `ordinals - 1`. */
+  ordinals: count,
   /** Ordinals from here on have never been claimed. */
   cursor: count,
-  /** Most recipients of a request; 1 if each has a text of its own. */
+  /** Recipients of a request at most; 1 if each has a text of its own. */
   batch: count,
   slice: count,
-  /** Ranges below the cursor to be sent (again): from, count, parent. */
+  /** Ranges below the cursor to be sent (again): first, count, parent, maybeAccepted (campaign.lua). */
   released: luaList(z.array(z.union([count, z.string()]))),
-  /** What an ordinal is that was not sent. */
-  rest: z.enum(['planned', 'cancelled', 'lapsed']),
-  /** When what is planned lapses, ms; 0: never. */
-  lapse: count,
+  /** The state of an ordinal that was never accepted. */
+  remainder: z.enum(['planned', 'cancelled', 'lapsed']),
+  /** When unsent recipients lapse; 0: never. */
+  lapseAt: count,
   weight: count,
-  n: z.partialRecord(z.enum(RECIPIENT_STATES), count),
-  send: count,
-  poll: count,
+  /** Recipients in each state; they add up to `total`. */
+  counts: z.partialRecord(z.enum(RECIPIENT_STATES), count),
+  sends: count,
+  polls: count,
   throttled: count,
   contradictions: count,
   refusals: count,
   accepted: count,
-  created: count,
-  launch: count,
-  ended: count,
-  blocked: z.string(),
+  createdAt: count,
+  launchAt: count,
+  endedAt: count,
+  pauseReason: z.string(),
   /** Digest of the idempotency key, if there was one. */
   idempotency: z.string().optional(),
 });
 
-/** What changes of a campaign, as the scripts keep it. Times in ms, 0 for none. */
+/** The state of a campaign, as the scripts keep it. Times in ms, 0 for none. */
 export type StoredState = z.output<typeof state>;
 
 /** The member of the index that tells a campaign's lane. */

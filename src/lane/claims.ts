@@ -66,11 +66,11 @@ export interface ClaimCall extends Partial<ClaimingProcess> {
 
 /** What both kinds of claims share: the campaign, and the first ordinal of the batch. */
 export const claimShape = z.object({
-  n: z.number(),
-  c: z.string(),
-  f: z.number(),
-  k: z.number().default(1),
-  u: z.number().optional(),
+  number: z.number(),
+  campaign: z.string(),
+  first: z.number(),
+  count: z.number().default(1),
+  maybeAccepted: z.number().optional(),
 });
 const whyShape = z.enum(WHY);
 const head = z.tuple([z.string(), z.string(), z.string(), z.string()]).rest(z.string());

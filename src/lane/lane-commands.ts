@@ -20,7 +20,7 @@ export function laneCommands(finder: LaneFinder, wakers: Wakers, events: Events)
       const lane = finder.named(name);
       if (!(await lane.commands.lane('hold', HELD))) return;
       const { epoch } = await lane.status();
-      events.emit({ type: 'lane.paused', lane: name, reason: HELD, until: null, epoch });
+      events.emit({ type: 'lane.paused', lane: name, reason: HELD, cause: HELD, until: null, epoch });
     },
 
     async resumeLane(name) {

@@ -2,108 +2,94 @@ import { requestReference } from '../campaign/campaign-id.js';
 import type { Events, VolleyEvent } from '../events/events.js';
 import type { ScriptEvent } from './script-events.js';
 
-/** Tells of what the scripts say has happened on a lane. */
-export function teller(events: Events, lane: string) {
+/** Emits the events that the scripts of a lane report. */
+export function scriptEventEmitter(events: Events, lane: string) {
   return (list: readonly ScriptEvent[]): void => {
-    for (const event of list) for (const told of toEvents(lane, event)) events.emit(told);
+    for (const scriptEvent of list) for (const event of toEvents(lane, scriptEvent)) events.emit(event);
   };
 }
 
-/** What a script says, in the words of the catalogue. Pure. */
-export function toEvents(lane: string, event: ScriptEvent): VolleyEvent[] {
-  switch (event.type) {
-    case 'launched':
-      return [{ type: 'campaign.launched', lane, campaign: event.campaign, at: event.at }];
-    case 'ended':
-      if (event.state !== 'completed') return [];
-      return [
-        {
-          type: 'campaign.completed',
-          lane,
-          campaign: event.campaign,
-          recipients: event.recipients,
-          tookMs: Math.max(0, event.tookMs),
-        },
-      ];
-    case 'refusals':
-      return [
-        {
-          type: 'campaign.paused',
-          lane,
-          campaign: event.campaign,
-          by: 'refusals',
-          inFlight: 0,
-        },
-      ];
+/** The events of the catalogue for an event of a script. Pure. */
+export function toEvents(lane: string, scriptEvent: ScriptEvent): VolleyEvent[] {
+  switch (scriptEvent.type) {
+    case 'launched': {
+      const { campaign, at } = scriptEvent;
+      return [{ type: 'campaign.launched', lane, campaign, at }];
+    }
+    case 'ended': {
+      const { campaign, state, recipients, tookMs } = scriptEvent;
+      if (state !== 'completed') return [];
+      return [{ type: 'campaign.completed', lane, campaign, recipients, tookMs: Math.max(0, tookMs) }];
+    }
+    case 'refusals': {
+      const { campaign } = scriptEvent;
+      return [{ type: 'campaign.paused', lane, campaign, by: 'refusals', inFlight: 0 }];
+    }
     case 'refused':
-      return [{ ...event, type: 'request.refused', lane }];
-    case 'split':
-      return [
-        {
-          type: 'batch.split',
-          lane,
-          campaign: event.campaign,
-          batch: `${event.campaign}:${event.first}`,
-          recipients: event.recipients,
-          into: 2,
-        },
-      ];
+      return [{ ...scriptEvent, type: 'request.refused', lane }];
+    case 'rejected': {
+      const { campaign, ordinal, reason } = scriptEvent;
+      return [{ type: 'recipient.rejected', lane, campaign, position: ordinal + 1, reason }];
+    }
+    case 'split': {
+      const { campaign, first, recipients } = scriptEvent;
+      return [{ type: 'batch.split', lane, campaign, batch: `${campaign}:${first}`, recipients, into: 2 }];
+    }
     case 'maximum':
-      return [{ type: 'batch.maximumLearned', lane, maximum: event.maximum }];
+      return [{ type: 'batch.maximumLearned', lane, maximum: scriptEvent.maximum }];
     case 'unknown': {
-      const { campaign, recipients, reason } = event;
-      const request = requestReference(campaign, event.n);
-      const told: VolleyEvent = { type: 'request.unknown', lane, campaign, request, recipients, reason };
-      if (!event.overdue) return [told];
-      return [{ type: 'claim.overdue', lane, campaign, request, recipients, ageMs: event.ageMs }, told];
+      const { campaign, number, recipients, reason, overdue, ageMs } = scriptEvent;
+      const request = requestReference(campaign, number);
+      const unknown: VolleyEvent = { type: 'request.unknown', lane, campaign, request, recipients, reason };
+      if (!overdue) return [unknown];
+      return [{ type: 'claim.overdue', lane, campaign, request, recipients, ageMs }, unknown];
     }
-    case 'contradicted':
-      return [
-        {
-          type: 'recipient.contradicted',
-          lane,
-          campaign: event.campaign,
-          position: event.ordinal + 1,
-          kept: event.kept,
-          ignored: event.ignored,
-        },
-      ];
-    case 'throttled':
-      return [
-        {
-          type: 'request.throttled',
-          lane,
-          kind: event.kind,
-          retryAfterMs: event.retryAfter || null,
-        },
-      ];
-    case 'paused':
-      return [{ ...event, type: 'lane.paused', lane }];
-    case 'reopened':
-      return [{ ...event, type: 'lane.reopened', lane }];
-    case 'stopped':
-      return [{ ...event, type: 'lane.stopped', lane }];
-    case 'learned':
-      return [
-        {
-          type: 'quota.learned',
-          lane,
-          quota: event.quota,
-          from: event.from === 0 ? null : event.from,
-        },
-      ];
-    case 'deducted':
-      return [{ type: 'quota.deducted', lane, requests: Math.round(event.requests) }];
-    case 'forgot': {
-      const { sign, doubt, graceMs } = event;
-      // Set to lose nothing, and nobody remembers more than it does: somebody restarted it.
-      return doubt === 0
-        ? [{ type: 'redis.restarted', lane, graceMs }]
-        : [{ type: 'redis.dataLoss', lane, sign, graceMs }];
+    case 'unfollowable': {
+      const { campaign, number, recipients } = scriptEvent;
+      const request = requestReference(campaign, number);
+      return [{ type: 'request.unfollowable', lane, campaign, request, recipients }];
     }
+    case 'contradicted': {
+      const { campaign, ordinal, kept, ignored } = scriptEvent;
+      return [{ type: 'recipient.contradicted', lane, campaign, position: ordinal + 1, kept, ignored }];
+    }
+    case 'throttled': {
+      const { kind, retryAfterMs } = scriptEvent;
+      return [{ type: 'request.throttled', lane, kind, retryAfterMs: retryAfterMs || null }];
+    }
+    case 'unauthorised':
+      return [{ ...scriptEvent, type: 'request.unauthorised', lane }];
+    case 'turnedAway':
+      return [{ ...scriptEvent, type: 'request.stopped', lane }];
+    case 'notSent':
+      return [{ ...scriptEvent, type: 'request.notSent', lane }];
+    case 'unanswered':
+      return [{ ...scriptEvent, type: 'request.unanswered', lane }];
     case 'missing':
-      return [{ ...event, type: 'workers.lost', lane }];
+      return [{ ...scriptEvent, type: 'request.missing', lane }];
+    case 'paused': {
+      const { kind, reason, until, epoch } = scriptEvent;
+      return [{ type: 'lane.paused', lane, reason: kind, cause: reason, until, epoch }];
+    }
+    case 'reopened':
+      return [{ ...scriptEvent, type: 'lane.reopened', lane }];
+    case 'stopped':
+      return [{ ...scriptEvent, type: 'lane.stopped', lane }];
+    case 'learned': {
+      const { quota, from } = scriptEvent;
+      return [{ type: 'quota.learned', lane, quota, from: from === 0 ? null : from }];
+    }
+    case 'deducted':
+      return [{ type: 'quota.deducted', lane, requests: Math.round(scriptEvent.requests) }];
+    case 'dataLoss': {
+      const { sign, mayHaveLost, graceMs } = scriptEvent;
+      // A server that loses nothing, and of which no worker knows more: it was only restarted.
+      if (mayHaveLost === 0) return [{ type: 'redis.restarted', lane, graceMs }];
+      return [{ type: 'redis.dataLoss', lane, sign, graceMs }];
+    }
+    case 'workersLost':
+      return [{ ...scriptEvent, type: 'workers.lost', lane }];
     default:
-      return event satisfies never;
+      return scriptEvent satisfies never;
   }
 }

@@ -1,23 +1,21 @@
 --[[
-  lane-status: how a lane stands, for people and for the sweep. Changes nothing.
+  lane-status: the current state of a lane, for people and for the sweep. Changes nothing.
 
-  KEYS  lane       hash: gate and ledger
-        window     string: ring of the window
+  KEYS  lane       hash: the lane's record
+        window     string: ring of the ledger
         claims     hash: claim number -> send in flight
         polls      hash: claim number -> poll in flight
         running    sorted set: campaign -> virtual start
-        scheduled  sorted set: campaign -> time of its launch, ms
+        scheduled  sorted set: campaign -> when it is launched, ms
         unpolled   sorted set: request never polled -> when it is due, ms
         polled     sorted set: request polled before -> when it is due, ms
-        unknown    hash: claim number -> batch of whose outcome nobody knows
+        unknown    hash: claim number -> batch with an unknown outcome
   ARGV  rules      JSON: the lane's rules
         time       ms, or '' for the server's
-  Returns  JSON; times in ms; sendAt and pollAt are when a turn can do something, -1 for never;
-           pollDueAt is when the earliest request is to be asked about, 0 where there is none
+  Returns  JSON; times in ms; sendAt and pollAt: when a turn can do something, -1 for never; pollDueAt: when the earliest poll is
+           due, 0 if there is none
 ]]
--- @include ../redis/clock.lua
--- @include ./ledger.lua
--- @include ./gate.lua
+-- @include ./permits.lua
 local STEPS = 12
 
 local lane, now = lane_load(laneKey, time)
@@ -25,18 +23,18 @@ local running, scheduled = redis.call('ZCARD', runningKey), redis.call('ZCARD', 
 local unpolled, polled = redis.call('ZCARD', unpolledKey), redis.call('ZCARD', polledKey)
 local inFlight = { send = redis.call('HLEN', claimsKey), poll = redis.call('HLEN', pollsKey) }
 
--- What has left the window since the ledger was last written is left out here too, without writing.
+-- Buckets that have left the window since the ledger was last written are left out, without writing.
 local first = math.floor((now - rules.window) / ledger_width(rules))
 local bytes = redis.call('GETRANGE', windowKey, 0, SLOTS * 8 - 1)
 local sends, polls, steps = 0, 0, {}
-if lane.width == ledger_width(rules) then
-  for index = math.max(first, lane.tail), math.max(first, lane.tail) + SLOTS - 1 do
+if lane.bucketMs == ledger_width(rules) then
+  for index = math.max(first, lane.firstBucket), math.max(first, lane.firstBucket) + SLOTS - 1 do
     local at = (index % SLOTS) * 8 + 1
     local s, p = 0, 0
-    if at + 7 <= #bytes and index < lane.tail + SLOTS then s, p = struct.unpack('>I4I4', bytes, at) end
+    if at + 7 <= #bytes and index < lane.firstBucket + SLOTS then s, p = struct.unpack('>I4I4', bytes, at) end
     if s + p > 0 then
       sends, polls = sends + s, polls + p
-      steps[#steps + 1] = { at = (index + 1) * lane.width + rules.window, permits = s + p }
+      steps[#steps + 1] = { at = (index + 1) * lane.bucketMs + rules.window, permits = s + p }
     end
   end
 else
@@ -58,12 +56,12 @@ local due = redis.call('ZCOUNT', unpolledKey, '-inf', now + rules.window) + redi
 
 local function next_at(kind, wantedAt, wanted)
   if not wantedAt then return -1, nil end
-  local closed, reopens = gate_closed(lane, rules, now, kind, unpolledAt and unpolledAt <= now, gate_own(lane, kind, inFlight))
+  local closed, reopens = gate_closed(lane, rules, now, kind, unpolledAt and unpolledAt <= now, permits_own(lane, kind, inFlight))
   if closed == 'stopped' or closed == 'held' then return -1, closed end
   if closed then return math.max(reopens, wantedAt), closed end
-  if kind == 'send' and lane.rollUntil > now and lane.doubt == 1 then return lane.rollUntil, 'recovering' end
-  local flightKey, late = kind == 'send' and claimsKey or pollsKey, gate_late(rules, now, unpolledKey)
-  local permits, more = gate_permits(windowKey, flightKey, lane, rules, now, kind, inFlight, due, wanted, late)
+  if kind == 'send' and lane.barrierUntil > now and lane.mayHaveLost == 1 then return lane.barrierUntil, 'recovering' end
+  local flightKey, late = kind == 'send' and claimsKey or pollsKey, permits_late_polls(rules, now, unpolledKey)
+  local permits, more = permits_now(windowKey, flightKey, lane, rules, now, kind, inFlight, due, wanted, late)
   if permits > 0 then return math.max(now, wantedAt), nil end
   return math.max(more or now, wantedAt), 'quota'
 end
@@ -71,17 +69,17 @@ end
 local sendWanted = running > 0 and now or due_at(scheduledKey)
 local sendAt, sendBlocked = next_at('send', sendWanted, math.huge)
 local pollAt, pollBlocked = next_at('poll', dueAt, running > 0 and math.huge or 0)
-local limit = gate_limit(lane, rules, now)
+local limit = limit_now(lane, rules, now)
 local used = sends + polls + inFlight.send + inFlight.poll
 local view = {
   now = now, sends = sends, polls = polls, inFlightSends = inFlight.send, inFlightPolls = inFlight.poll,
   limit = limit or 0, learned = lane.learned,
   nextPermitAt = limit and used >= limit and (ledger_free_at(windowKey, lane, rules, used - limit + 1) or 0) or 0,
   permitsToCome = permitsToCome, stopped = lane.stopped, held = lane.held, paused = lane.paused,
-  pausedUntil = lane.pausedUntil, graceUntil = lane.graceUntil, throttled = lane.throttled, epoch = lane.epoch,
+  pauseReason = lane.pauseReason, pausedUntil = lane.pausedUntil, graceUntil = lane.graceUntil, throttled = lane.throttled, epoch = lane.epoch,
   maxRecipients = lane.maxRecipients, running = running, scheduled = scheduled, awaiting = unpolled + polled,
   unknown = redis.call('HLEN', unknownKey), sendAt = sendAt, pollAt = pollAt,
-  sendBlocked = sendBlocked or '', pollBlocked = pollBlocked or '', latency = lane.latency, forgotten = lane.forgotten,
+  sendBlocked = sendBlocked or '', pollBlocked = pollBlocked or '', latency = lane.latency, losses = lane.losses,
   pollDueAt = dueAt or 0,
 }
 return cjson.encode(view)

@@ -15,6 +15,7 @@ const view = z.object({
   stopped: z.string(),
   held: z.string(),
   paused: z.string(),
+  pauseReason: z.string(),
   pausedUntil: z.number(),
   graceUntil: z.number(),
   throttled: z.number(),
@@ -29,7 +30,7 @@ const view = z.object({
   sendBlocked: z.string(),
   pollBlocked: z.string(),
   latency: z.number(),
-  forgotten: z.number(),
+  losses: z.number(),
   pollDueAt: z.number(),
 });
 

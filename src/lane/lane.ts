@@ -6,7 +6,7 @@ import type { Redis } from '../redis/connection.js';
 import type { Keys } from '../redis/keys.js';
 import { untilAnswered } from '../redis/until-answered.js';
 import { laneCommands } from './commands.js';
-import { teller } from './lane-events.js';
+import { scriptEventEmitter } from './lane-events.js';
 import type { LaneStore } from './lane-script.js';
 import { readLaneStatus } from './lane-status.js';
 import { scriptRules } from './rules.js';
@@ -39,7 +39,7 @@ export function openLane(
     status: () => readLaneStatus(store),
     /** How the lane stands now; callers that ask at the same time share an answer. */
     look: coalesced(() => readLaneStatus(store)),
-    tell: teller(events, settings.name),
+    tell: scriptEventEmitter(events, settings.name),
   };
 }
 

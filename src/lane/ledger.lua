@@ -1,20 +1,18 @@
 --[[
-  ledger: what a lane has put on the wire within its window, whatever way the service counts.
+  ledger: the requests that a lane has put on the wire within its window, however the service counts.
 
-  A request reaches the service at some moment between its claim and its answer. While it is in flight it counts
-  in full; answered, it counts from the answer on for one whole window. Hence every request that arrived less than
-  a window before another is counted when that other is claimed, and no rolling window holds more than the limit.
-  (Let r be the last claimed of the requests arriving in a window (x, x + W]. Any other of them was answered after x,
-  and x >= arrival(r) - W >= claim(r) - W: it was counted when r was claimed.)
+  A request reaches the service between its claim and its answer. While it is in flight it counts in full; once answered, it
+  counts from the answer on for one whole window. So every request that arrived less than a window before another is counted
+  when that other is claimed, and no rolling window holds more than the limit.
+  (Let r be the last claimed of the requests that arrive in a window (x, x + W]. Any other of them was answered after x, and
+  x >= arrival(r) - W >= claim(r) - W: it was counted when r was claimed.)
 
-  The window is a ring of 428 buckets of two 32-bit counts (sends, polls), 3,424 bytes whatever the limit is.
-  A bucket leaves one window after its end. 384 buckets span the window; the others let a request without an
-  answer count for a timeout longer, because nobody knows when it arrived. A timeout is a tenth of the window at most.
-
-  The lane's hash is read once, changed as a table and written once: `lane` is that table.
+  The window is a ring of 428 buckets with two 32-bit counts (sends, polls): 3,424 bytes, whatever the limit. A bucket leaves
+  one window after its end. 384 buckets span the window; the others let a request without an answer count for a timeout longer,
+  because it may have arrived at any time until then. A timeout is at most a tenth of the window.
 ]]
 local SPAN, AHEAD = 384, 42
--- The bucket of now, and the one that the beginning of the window lies in.
+-- Two more: the bucket of now, and the one in which the window begins.
 local SLOTS = SPAN + AHEAD + 2
 
 local function ledger_width(rules) return math.max(1, math.ceil(rules.window / SPAN)) end
@@ -43,33 +41,33 @@ local function ledger_spend(windowKey, lane, rules, kind, count, at)
   if kind == 'send' then sends = sends + count else polls = polls + count end
   redis.call('SETRANGE', windowKey, slot * 8, struct.pack('>I4I4', sends, polls))
   if kind == 'send' then
-    lane.sends, lane.sentAt = lane.sends + count, math.max(lane.sentAt, at)
+    lane.sends, lane.lastSendAt = lane.sends + count, math.max(lane.lastSendAt, at)
   else
-    lane.polls, lane.askedAt = lane.polls + count, math.max(lane.askedAt, at)
+    lane.polls, lane.lastPollAt = lane.polls + count, math.max(lane.lastPollAt, at)
   end
 end
 
--- The last moment at which a request may have arrived that has no answer now.
+-- The latest time at which a request without an answer may have arrived.
 local function ledger_latest(rules, now)
   return now + math.min(rules.timeout, AHEAD * ledger_width(rules))
 end
 
--- Lets go of the buckets that ended a window ago.
+-- Removes the buckets that ended a window ago.
 local function ledger_expire(windowKey, lane, rules, now)
   local width = ledger_width(rules)
   local first = math.floor((now - rules.window) / width)
-  if lane.width ~= width then
-    -- The window's length was changed: what was counted counts for one whole new window from now.
+  if lane.bucketMs ~= width then
+    -- The window's length was changed: all requests counted so far count for one whole new window from now.
     redis.call('DEL', windowKey)
     local sends, polls = lane.sends, lane.polls
-    lane.width, lane.tail, lane.sends, lane.polls = width, first, 0, 0
+    lane.bucketMs, lane.firstBucket, lane.sends, lane.polls = width, first, 0, 0
     ledger_spend(windowKey, lane, rules, 'send', sends, now)
     ledger_spend(windowKey, lane, rules, 'poll', polls, now)
     return
   end
-  local gone = first - lane.tail
+  local gone = first - lane.firstBucket
   if gone <= 0 then return end
-  lane.tail = first
+  lane.firstBucket = first
   if lane.sends + lane.polls == 0 then return end
   if gone >= SLOTS then
     redis.call('DEL', windowKey)
@@ -86,16 +84,16 @@ local function ledger_expire(windowKey, lane, rules, now)
   lane.sends, lane.polls = lane.sends - sends, lane.polls - polls
 end
 
--- When `count` more permits will have come back, as far as answered requests tell; nil when they do not.
+-- When `count` more permits will have returned, as far as answered requests show; nil if they do not show it.
 local function ledger_free_at(windowKey, lane, rules, count)
   local bytes = redis.call('GETRANGE', windowKey, 0, SLOTS * 8 - 1)
   local freed = 0
-  for index = lane.tail, lane.tail + SLOTS - 1 do
+  for index = lane.firstBucket, lane.firstBucket + SLOTS - 1 do
     local at = (index % SLOTS) * 8 + 1
     if at + 7 <= #bytes then
       local sends, polls = struct.unpack('>I4I4', bytes, at)
       freed = freed + sends + polls
-      if freed >= count then return (index + 1) * lane.width + rules.window end
+      if freed >= count then return (index + 1) * lane.bucketMs + rules.window end
     end
   end
   return nil

@@ -1,45 +1,61 @@
 import { z } from 'zod';
 
 const campaign = z.string();
-const many = z.number();
+const kind = z.enum(['send', 'poll']);
+const reason = z.string();
+const requestId = z.string();
+const integer = z.number();
 
-/** What a script says has happened; the pipeline makes the events of the catalogue out of it. */
+/** An event that a script reports; lane-events.ts turns it into events of the catalogue. */
 const scriptEvent = z.discriminatedUnion('type', [
-  z.object({ type: z.literal('launched'), campaign, at: many }),
-  z.object({ type: z.literal('ended'), campaign, state: z.string(), recipients: many, tookMs: many }),
+  z.object({ type: z.literal('launched'), campaign, at: integer }),
+  z.object({ type: z.literal('ended'), campaign, state: z.string(), recipients: integer, tookMs: integer }),
   z.object({ type: z.literal('refusals'), campaign }),
-  z.object({ type: z.literal('refused'), campaign, recipients: many, reason: z.string() }),
-  z.object({ type: z.literal('split'), campaign, first: many, recipients: many }),
-  z.object({ type: z.literal('maximum'), maximum: many }),
+  z.object({ type: z.literal('refused'), campaign, recipients: integer, reason }),
+  z.object({ type: z.literal('rejected'), campaign, ordinal: integer, reason }),
+  z.object({ type: z.literal('split'), campaign, first: integer, recipients: integer }),
+  z.object({ type: z.literal('maximum'), maximum: integer }),
   z.object({
     type: z.literal('unknown'),
     campaign,
-    n: many,
-    recipients: many,
-    reason: z.string(),
+    number: integer,
+    recipients: integer,
+    reason,
     overdue: z.boolean(),
-    ageMs: many,
+    ageMs: integer,
   }),
+  z.object({ type: z.literal('unfollowable'), campaign, number: integer, recipients: integer }),
   z.object({
     type: z.literal('contradicted'),
     campaign,
-    ordinal: many,
+    ordinal: integer,
     kept: z.string(),
     ignored: z.string(),
   }),
-  z.object({ type: z.literal('throttled'), kind: z.enum(['send', 'poll']), retryAfter: many }),
-  z.object({ type: z.literal('paused'), reason: z.string(), until: many, epoch: many }),
-  z.object({ type: z.literal('reopened'), epoch: many }),
-  z.object({ type: z.literal('stopped'), reason: z.string() }),
-  z.object({ type: z.literal('learned'), quota: many, from: many }),
-  z.object({ type: z.literal('deducted'), requests: many }),
+  z.object({ type: z.literal('throttled'), kind, retryAfterMs: integer }),
+  z.object({ type: z.literal('unauthorised'), kind, reason }),
+  z.object({ type: z.literal('turnedAway'), kind, reason }),
+  z.object({ type: z.literal('notSent'), kind, reason }),
+  z.object({ type: z.literal('unanswered'), requestId, reason }),
+  z.object({ type: z.literal('missing'), requestId }),
   z.object({
-    type: z.literal('forgot'),
-    sign: z.enum(['runId', 'sequence']),
-    doubt: z.union([z.literal(0), z.literal(1)]),
-    graceMs: many,
+    type: z.literal('paused'),
+    kind: z.enum(['throttled', 'unreachable']),
+    reason,
+    until: integer,
+    epoch: integer,
   }),
-  z.object({ type: z.literal('missing'), processes: z.string() }),
+  z.object({ type: z.literal('reopened'), epoch: integer }),
+  z.object({ type: z.literal('stopped'), reason }),
+  z.object({ type: z.literal('learned'), quota: integer, from: integer }),
+  z.object({ type: z.literal('deducted'), requests: integer }),
+  z.object({
+    type: z.literal('dataLoss'),
+    sign: z.enum(['runId', 'sequence']),
+    mayHaveLost: z.union([z.literal(0), z.literal(1)]),
+    graceMs: integer,
+  }),
+  z.object({ type: z.literal('workersLost'), processes: z.string() }),
 ]);
 /** See {@link scriptEvent}. */
 export type ScriptEvent = z.output<typeof scriptEvent>;

@@ -33,7 +33,7 @@ export interface Settlement {
     readonly first: number;
     readonly count?: number;
   };
-  readonly as: string;
+  readonly result: string;
   readonly letters?: Letters | undefined;
   /** The service's id of the request. */
   readonly requestId?: string | undefined;
@@ -41,27 +41,27 @@ export interface Settlement {
   readonly retryAfterMs?: number | undefined;
   /** Its owner never settled it. */
   readonly overdue?: boolean | undefined;
-  readonly told?: boolean | undefined;
+  readonly byNotification?: boolean | undefined;
 }
 
 /** A settlement as the scripts read it. `notify`: the lane keeps what finds a request by its id. */
 export function settlementEntry(settlement: Settlement, notify: boolean): object {
-  const { claim, as, letters, requestId = '', reason = '', retryAfterMs = 0, overdue, told } = settlement;
+  const { claim, result, letters, requestId = '', reason = '', retryAfterMs = 0 } = settlement;
   const { field, hashes } =
     notify && requestId !== '' ? digestOf(requestId) : { field: undefined, hashes: undefined };
   return {
-    n: claim.number,
-    c: claim.campaign,
-    f: claim.first,
-    k: claim.count,
-    as,
+    number: claim.number,
+    campaign: claim.campaign,
+    first: claim.first,
+    count: claim.count,
+    result,
     letters: letters ?? '-'.repeat(claim.count ?? 0),
-    id: requestId,
+    requestId,
     reason: reason.slice(0, REASON_CHARACTERS),
-    retryAfter: retryAfterMs,
-    overdue: overdue === true ? true : undefined,
-    told: told === true ? true : undefined,
-    d: field,
-    h: hashes,
+    retryAfterMs,
+    overdue: settlement.overdue === true ? true : undefined,
+    byNotification: settlement.byNotification === true ? true : undefined,
+    digest: field,
+    hashes,
   };
 }

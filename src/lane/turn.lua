@@ -1,9 +1,11 @@
 --[[
   turn: fences a lane's turns and makes a repeated call harmless.
-  A turn begins with call 1 and takes the lane over; calls of the turn before it are refused from then on. The same call
-  of the same turn gives what it gave before, as far as that is not settled; an older call of the same turn is refused.
-  What the turn before has left in flight is counted when the lane is taken over, up to the cap, see gate_own.
+  A turn begins with call 1 and takes over the lane; later calls of the turn before it are refused. The same call of the same
+  turn returns the claims it returned before, as far as they are not settled; an older call of the same turn is refused.
 ]]
+-- @include ./permits.lua
+
+-- Returns 'fenced', 'again', or nil for a new call. A new turn notes how many requests the turn before it left in flight.
 local function turn_enter(lane, rules, kind, turn, call, inFlight)
   local turnField, callField = kind .. 'Turn', kind .. 'Call'
   if lane[turnField] == turn then
@@ -12,18 +14,19 @@ local function turn_enter(lane, rules, kind, turn, call, inFlight)
   elseif call ~= 1 then
     return 'fenced'
   else
-    lane[kind .. 'Left'] = math.min(inFlight, gate_in_flight_cap(lane, rules))
+    lane[kind .. 'Inherited'] = math.min(inFlight, permits_cap(lane, rules))
   end
   lane[turnField], lane[callField] = turn, call
 end
 
-local function turn_replay(claimsKey, turn, call)
+-- The claims of an earlier call that are not settled yet.
+local function turn_replay(flightKey, turn, call)
   local claims = {}
-  local all = redis.call('HGETALL', claimsKey)
+  local all = redis.call('HGETALL', flightKey)
   for i = 1, #all, 2 do
     local claim = cjson.decode(all[i + 1])
-    if claim.t == turn and claim.q == call then
-      claim.n = tonumber(all[i])
+    if claim.turn == turn and claim.call == call then
+      claim.number = tonumber(all[i])
       claims[#claims + 1] = cjson.encode(claim)
     end
   end

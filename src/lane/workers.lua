@@ -1,164 +1,173 @@
 --[[
-  workers: who may have claimed what a server has forgotten.
+  workers: which processes may have claimed something that the server has lost, and how a lane recovers from that.
 
-  A server that writes its file once a second, or a replica that takes over, may have lost its last writes: at most `loss`
-  milliseconds of them. Each process therefore joins the lane's crew before it claims, and claims nothing until its joining
-  is older than that; a server that turns out to have forgotten something still knows everybody who may have claimed
-  meanwhile. It calls the roll: until each of them has told what it remembers, nothing is claimed. Who does not answer in
-  time has died together with what was lost. Then the lane claims for nobody, in the order in which it would have claimed
-  for them, as many batches as can have been claimed in that time: they become unknown, and are not sent twice.
+  A server that writes its file once a second, or a replica that takes over, may lose its last writes: at most `mayLoseMs`
+  milliseconds of them. So each process joins the lane's workers before it claims, and claims nothing until its joining is older
+  than that: after a loss, the server still knows every process that may have claimed in the lost time. It then raises a
+  recovery barrier: nothing is claimed until each of them has replayed the claims it remembers. A worker that does not do so in
+  time is lost together with the data. For lost workers the lane makes placeholder claims, in the order in which it would have
+  claimed, for as many batches as may have been claimed in the lost time: they become unknown, and are not sent twice.
 ]]
-local LEAST_AT_ONCE, MOST_AT_ONCE, ROLL_CALL_MS = 128, 10000, 5000
+-- @include ./permits.lua
+-- @include ./campaign.lua
+local BURST_MIN, BURST_MAX, BARRIER_MS = 128, 10000, 5000
 
-local function crew_of(text) return text ~= '' and cjson.decode(text) or {} end
-local function crew_text(crew) return next(crew) and cjson.encode(crew) or '' end
+local function workers_read(text) return text ~= '' and cjson.decode(text) or {} end
+local function workers_text(workers) return next(workers) and cjson.encode(workers) or '' end
 
--- Enters the process if it is not there; from when on it may claim. One that only polls is entered at 0: it has sent
--- nothing that could be missing, but permits that it has used up may be.
-local function crew_join(lane, process, now)
-  local crew = crew_of(lane.crew)
-  if not crew[process] or (crew[process] == 0 and now > 0) then
-    crew[process] = now
-    lane.crew = crew_text(crew)
+-- Adds a process; from the returned time on it may claim. One that only polls is added at 0: it has sent nothing that may be
+-- lost, but it may have used permits.
+local function workers_join(lane, process, now)
+  local workers = workers_read(lane.workers)
+  if not workers[process] or (workers[process] == 0 and now > 0) then
+    workers[process] = now
+    lane.workers = workers_text(workers)
   end
-  return crew[process] + lane.loss
+  return workers[process] + lane.mayLoseMs
 end
 
--- Those of a crew that may have sent.
-local function crew_senders(text)
+-- Those of a list of workers that may have sent.
+local function workers_sending(text)
   local senders = {}
-  for process, since in pairs(crew_of(text)) do
+  for process, since in pairs(workers_read(text)) do
     if since > 0 then senders[#senders + 1] = process end
   end
   return senders
 end
 
-local function crew_leave(lane, process)
-  local crew = crew_of(lane.crew)
-  crew[process] = nil
-  lane.crew = crew_text(crew)
+local function workers_leave(lane, process)
+  local workers = workers_read(lane.workers)
+  workers[process] = nil
+  lane.workers = workers_text(workers)
 end
 
--- Lets go of the dead, unless they may be missed: a roll that is being called waits for them, and what is still to be
--- claimed for them would be forgotten by another loss.
-local function crew_prune(lane, alive)
-  if lane.crew == '' or lane.rollUntil > 0 or lane.nobody > 0 then return end
-  local kept, crew = {}, crew_of(lane.crew)
-  for _, process in ipairs(alive) do kept[process] = crew[process] end
-  lane.crew = crew_text(kept)
+-- Removes the dead, unless they may be missed: a barrier waits for them, or their placeholder claims are still to be made, which
+-- another loss would forget.
+local function workers_prune(lane, alive)
+  if lane.workers == '' or lane.barrierUntil > 0 or lane.placeholders > 0 then return end
+  local kept, workers = {}, workers_read(lane.workers)
+  for _, process in ipairs(alive) do kept[process] = workers[process] end
+  lane.workers = workers_text(kept)
 end
 
--- Is this the server that the lane was last served on, and does it remember what this process remembers? If not, it may
--- have lost its last writes: nothing is claimed until the workers have told what they know.
-local function crew_recognise(lane, rules, seen, now, events)
-  local run = string.match(redis.call('INFO', 'server'), 'run_id:(%x+)')
+-- Raises the barrier if this is another server than before, or one that knows less than the calling process: it may have lost
+-- its last writes.
+local function workers_recognise(lane, rules, seen, now, events)
+  local runId = string.match(redis.call('INFO', 'server'), 'run_id:(%x+)')
   local sign
-  if lane.seq < seen then
+  if lane.sequence < seen then
     sign = 'sequence'
-  elseif lane.run ~= '' and lane.run ~= run then
+  elseif lane.runId ~= '' and lane.runId ~= runId then
     sign = 'runId'
   end
-  lane.run = run
+  lane.runId = runId
   if not sign then return end
   lane_skip_numbers(lane, seen)
   lane.graceUntil, lane.lostAt = now + rules.grace, now
-  lane.forgotten = lane.forgotten + 1
-  lane.roll, lane.rollUntil = lane.crew, now + math.max(2 * rules.grace, ROLL_CALL_MS)
-  lane.pollsOwed = lane.roll ~= '' and 1 or 0
-  -- A server that writes before it answers has lost nothing by a restart, unless somebody remembers more than it does.
-  lane.doubt = (sign == 'sequence' or lane.loss > 0) and 1 or 0
-  lane.nobody = 0
-  events[#events + 1] = { type = 'forgot', sign = sign, doubt = lane.doubt, graceMs = rules.grace }
+  lane.losses = lane.losses + 1
+  lane.awaited, lane.barrierUntil = lane.workers, now + math.max(2 * rules.grace, BARRIER_MS)
+  lane.uncountedPolls = lane.awaited ~= '' and 1 or 0
+  -- A server that writes before it answers has lost nothing by a restart, unless a process knows more than it does.
+  lane.mayHaveLost = (sign == 'sequence' or lane.mayLoseMs > 0) and 1 or 0
+  lane.placeholders = 0
+  events[#events + 1] = { type = 'dataLoss', sign = sign, mayHaveLost = lane.mayHaveLost, graceMs = rules.grace }
 end
 
--- Of `take` batches, how many may be claimed now, and when more. A tick of `loss` ms holds at most twice as many as the one
--- before it, so that what may be missing stays in proportion to what is usual.
-local function crew_at_once(lane, rules, take, now)
-  if lane.loss == 0 then return take end
-  if now - lane.tickAt >= lane.loss then
-    local most = rules.quota > 0 and math.min(MOST_AT_ONCE, rules.quota) or MOST_AT_ONCE
-    lane.tickCap = math.max(LEAST_AT_ONCE, math.min(most, 2 * lane.tickClaims))
-    lane.tickAt, lane.tickClaims = now, 0
+-- Of `take` batches, how many may be claimed now, and when more. In `mayLoseMs`, at most twice as many may be claimed as in the
+-- same time before, so that the number that may be lost stays in proportion to the usual one.
+local function workers_limit_burst(lane, rules, take, now)
+  if lane.mayLoseMs == 0 then return take end
+  if now - lane.burstAt >= lane.mayLoseMs then
+    local most = rules.quota > 0 and math.min(BURST_MAX, rules.quota) or BURST_MAX
+    lane.burstMax = math.max(BURST_MIN, math.min(most, 2 * lane.burstClaims))
+    lane.burstAt, lane.burstClaims = now, 0
   end
-  return math.min(take, lane.tickCap - lane.tickClaims), lane.tickAt + lane.loss
+  return math.min(take, lane.burstMax - lane.burstClaims), lane.burstAt + lane.mayLoseMs
 end
 
--- What a span of `loss` may hold: the rest of a tick, and the one that follows.
-local function crew_most(lane)
-  return 3 * math.max(LEAST_AT_ONCE, lane.tickCap)
+-- Batches that may have been claimed in any `mayLoseMs`: the rest of one such span, and the next.
+local function workers_most_lost(lane)
+  return 3 * math.max(BURST_MIN, lane.burstMax)
 end
 
--- Until when the roll is being called, or nil. When somebody is missing at its end, the lane has to claim for nobody.
-local function crew_missing(lane, rules, now, events)
-  if lane.rollUntil == 0 then return nil end
-  local missing = crew_senders(lane.roll)
-  if lane.doubt == 1 and #missing > 0 then
-    if now < lane.rollUntil then return lane.rollUntil end
-    lane.nobody, lane.missed = crew_most(lane), lane.forgotten
-    events[#events + 1] = { type = 'missing', processes = table.concat(missing, ' ') }
+-- Until when the barrier holds, or nil. If workers are lost at its end, the lane has to make placeholder claims.
+local function workers_barrier(lane, now, events)
+  if lane.barrierUntil == 0 then return nil end
+  local lost = workers_sending(lane.awaited)
+  if lane.mayHaveLost == 1 and #lost > 0 then
+    if now < lane.barrierUntil then return lane.barrierUntil end
+    lane.placeholders, lane.unresolvedLoss = workers_most_lost(lane), lane.losses
+    events[#events + 1] = { type = 'workersLost', processes = table.concat(lost, ' ') }
   end
-  lane.rollUntil = 0
+  lane.barrierUntil = 0
   return nil
 end
 
--- The roll ends by a claim. Where there is nothing to claim of, it ends by itself when its time is over.
-local function crew_end_idle(lane, now)
-  if now < lane.rollUntil then return end
-  if lane.rollUntil > 0 and #crew_senders(lane.roll) > 0 then lane.missed = lane.forgotten end
-  lane.rollUntil, lane.nobody = 0, 0
+-- A claim ends the barrier. Without anything to claim, it ends when its time is over.
+local function workers_end_idle_barrier(lane, now)
+  if now < lane.barrierUntil then return end
+  if lane.barrierUntil > 0 and #workers_sending(lane.awaited) > 0 then lane.unresolvedLoss = lane.losses end
+  lane.barrierUntil, lane.placeholders = 0, 0
 end
 
--- Whether a claim of nobody's is to be given back when everybody has told. Those of an earlier roll at whose end somebody was
--- missing are not: a later roll does not ask for who was let go of since.
-local function crew_has_answered_for(lane, claim)
-  local roll = claim.r or 0
-  return claim.g == 'roll' and (roll == lane.forgotten or roll > lane.missed)
+-- Whether a placeholder claim is returned when all workers have replayed their claims. One made for an earlier loss, at whose
+-- barrier a worker was lost, is not: a later barrier does not wait for workers that were removed since.
+local function workers_vouch_for(lane, claim)
+  local loss = claim.loss or 0
+  return claim.placeholder == 'barrier' and (loss == lane.losses or loss > lane.unresolvedLoss)
 end
 
--- What somebody has asked who does not tell is due again, for that is forgotten as well; its permits are spent all the same.
-local function crew_count_polls(windowKey, unpolledKey, polledKey, lane, rules, inFlight, now)
-  if lane.pollsOwed == 0 or lane.doubt ~= 1 then return end
-  lane.pollsOwed = 0
-  local limit = gate_limit(lane, rules, now)
-  local room = limit and limit - lane.sends - lane.polls - inFlight.send - inFlight.poll or 0
+-- Counts polls of workers that do not replay theirs. Their requests are due again, because the poll is lost as well, but the
+-- permits are spent.
+local function workers_count_polls(windowKey, unpolledKey, polledKey, lane, rules, inFlight, now)
+  if lane.uncountedPolls == 0 or lane.mayHaveLost ~= 1 then return end
+  lane.uncountedPolls = 0
+  local room = limit_room(lane, rules, now, inFlight.send + inFlight.poll)
   local due = redis.call('ZCOUNT', unpolledKey, '-inf', now) + redis.call('ZCOUNT', polledKey, '-inf', now)
   ledger_spend(windowKey, lane, rules, 'poll', math.max(0, math.min(due, room)), now)
 end
 
--- Nothing can be missing of a campaign that began after the loss, or was resumed after it: nobody has claimed since.
-local function crew_is_newcomer(lane, c)
-  return math.max(c.launch, (c.opens or 0) - lane.loss) > lane.lostAt
+-- Nothing of a campaign can be lost that was launched, or resumed, after the loss: no worker has claimed from it since.
+local function workers_is_newcomer(lane, c)
+  return math.max(c.launchAt, (c.notBefore or 0) - lane.mayLoseMs) > lane.lostAt
 end
 
--- What follows on another range goes into one claim of nobody's with it. What goes again as it was, under its correlator,
--- stays by itself: it may be given back.
-local function crew_follows(gap, first, doubt)
-  return gap and doubt ~= 1 and gap.f + gap.k == first and gap.u == doubt
+-- A placeholder claim. It belongs to no epoch: its outcome says nothing about the lane.
+local function placeholder_claim(lane, campaign, first, count, maybeAccepted, now)
+  return {
+    campaign = campaign, first = first, count = count, at = now, turn = 'placeholder', call = 0, epoch = -1,
+    placeholder = 'barrier', loss = lane.losses, maybeAccepted = maybeAccepted,
+  }
 end
 
--- A campaign of which nothing is to be claimed from now on, so that what is claimed for nobody would leave it out: while that
--- is still to come, as many of its batches as may be missing become claims of nobody's first.
-local function crew_hold(claimsKey, lane, rules, id, c, now)
-  if c.s ~= 'running' or lane.doubt ~= 1 or crew_is_newcomer(lane, c) then return end
-  local isCalled = lane.rollUntil > 0 and #crew_senders(lane.roll) > 0
-  if not isCalled and lane.nobody == 0 then return end
-  local most = math.min(c.batch, rules.maxRecipients, lane.maxRecipients > 0 and lane.maxRecipients or rules.maxRecipients)
-  local gap
-  local function put()
-    if not gap then return end
-    lane.seq, lane.sendLeft = lane.seq + 1, lane.sendLeft + 1
-    redis.call('HSET', claimsKey, string.format('%.0f', lane.seq), cjson.encode(gap))
-  end
-  for _ = 1, isCalled and crew_most(lane) or lane.nobody do
-    local first, count, _, doubt = campaign_next(c, most)
+-- Whether a range continues a placeholder claim. A batch that goes again as it was, under its correlator, stays by itself.
+local function placeholder_continues(claim, first, maybeAccepted)
+  return claim and maybeAccepted ~= 1 and claim.first + claim.count == first and claim.maybeAccepted == maybeAccepted
+end
+
+local function placeholder_store(claimsKey, lane, claim)
+  lane.sendInherited = lane.sendInherited + 1
+  redis.call('HSET', claimsKey, claim_field(lane_next_number(lane)), cjson.encode(claim))
+end
+
+-- A campaign that will not be claimed from now on would be left out of the placeholder claims: while those are still to come, as
+-- many of its batches as may be lost become placeholder claims first.
+local function workers_hold(claimsKey, lane, rules, id, c, now)
+  if c.state ~= 'running' or lane.mayHaveLost ~= 1 or workers_is_newcomer(lane, c) then return end
+  local isAwaiting = lane.barrierUntil > 0 and #workers_sending(lane.awaited) > 0
+  if not isAwaiting and lane.placeholders == 0 then return end
+  local most = campaign_batch_size(lane, rules, c)
+  local claim
+  for _ = 1, isAwaiting and workers_most_lost(lane) or lane.placeholders do
+    local first, count, _, maybeAccepted = campaign_next(c, most)
     if not first then break end
     campaign_move(c, 'planned', 'sending', count)
-    if crew_follows(gap, first, doubt) then
-      gap.k = gap.k + count
+    if placeholder_continues(claim, first, maybeAccepted) then
+      claim.count = claim.count + count
     else
-      put()
-      gap = { c = id, f = first, k = count, at = now, t = 'nobody', q = 0, e = -1, g = 'roll', r = lane.forgotten, u = doubt }
+      if claim then placeholder_store(claimsKey, lane, claim) end
+      claim = placeholder_claim(lane, id, first, count, maybeAccepted, now)
     end
   end
-  put()
+  if claim then placeholder_store(claimsKey, lane, claim) end
 end

@@ -17,7 +17,7 @@ interface Match {
 const matchUnknown = laneScript(import.meta.url, './match-unknown.lua', (reply) => reply === 1);
 
 /** When a claim was made. A claim that a worker replayed after Redis lost it has `OF_NO_EPOCH` and no such time. */
-const sendClaim = z.object({ at: z.number(), e: z.number() });
+const sendClaim = z.object({ at: z.number(), epoch: z.number() });
 
 /** What matching a notification to an unknown outcome reads and writes. Every call is safe to repeat. */
 export function matchStore(lane: LaneStore) {
@@ -41,8 +41,8 @@ export function matchStore(lane: LaneStore) {
     async oldestSend(): Promise<number> {
       const claims = await redis.hvals(keys.lane(name, 'claims'));
       const times = claims.map((json) => {
-        const { at, e } = sendClaim.parse(JSON.parse(json));
-        return e === OF_NO_EPOCH ? 0 : at;
+        const { at, epoch } = sendClaim.parse(JSON.parse(json));
+        return epoch === OF_NO_EPOCH ? 0 : at;
       });
       return times.reduce((oldest, at) => Math.min(oldest, at), Number.POSITIVE_INFINITY);
     },

@@ -2,7 +2,7 @@
   match-unknown: matches a batch with an unknown outcome to a request that a notification has named, and makes a poll of that
   request due; or clears such a match. A match settles nothing: the response to the poll decides.
 
-  KEYS  lane       hash: gate and ledger, for the time
+  KEYS  lane       hash: the lane's record
         unknown    hash: claim number -> batch with an unknown outcome
         unpolled   sorted set: request never polled -> when it is due, ms
         early      hash: request id -> its reports that wait, JSON
@@ -17,9 +17,8 @@
         time       ms, or '' for the server's
   Returns  1 if the match was recorded or cleared, 0 if there was nothing to do
 ]]
--- @include ../redis/clock.lua
--- @include ../lane/ledger.lua
--- @include ../lane/gate.lua
+-- @include ../lane/record.lua
+-- @include ../recipients/records.lua
 
 if action == 'clear' then
   redis.call('HDEL', earlyKey, requestId)
@@ -27,15 +26,15 @@ if action == 'clear' then
 end
 local raw = redis.call('HGET', unknownKey, claim)
 local batch = raw and cjson.decode(raw)
-if not batch or batch.c ~= campaign or batch.f ~= first then return 0 end
+if not batch or batch.campaign ~= campaign or batch.first ~= first then return 0 end
 if action == 'clear' then
-  if batch.s ~= requestId then return 0 end
-  batch.s = nil
+  if batch.matched ~= requestId then return 0 end
+  batch.matched = nil
 else
-  if batch.s or redis.call('HEXISTS', entry_key(1), digest) == 1 then return 0 end
+  if batch.matched or redis.call('HEXISTS', entry_key(1), digest) == 1 then return 0 end
   local _, now = lane_load(laneKey, time)
-  batch.s = requestId
-  redis.call('ZADD', unpolledKey, now, string.format('%s:%.0f', campaign, first))
+  batch.matched = requestId
+  redis.call('ZADD', unpolledKey, now, request_member(campaign, first))
 end
 redis.call('HSET', unknownKey, claim, cjson.encode(batch))
 return 1

@@ -4,12 +4,12 @@
   unknown request wait until it is known, for a limited time and in limited number: they came before the response that names
   the request, or that response was lost. A call may be repeated, and may be lost: polls make up for it.
 
-  KEYS  lane      hash: gate and ledger, for the time
-        states    hash: campaign -> its mutable part, JSON
+  KEYS  lane      hash: the lane's record
+        states    hash: campaign -> its state, JSON
         unpolled  sorted set: request never polled -> when it is due, ms
         polled    sorted set: request polled before -> when it is due, ms
         ended     sorted set: campaign -> when it ended, ms
-        lapsing   sorted set: campaign -> when its planned recipients lapse, ms
+        lapsing   sorted set: campaign -> when its unsent recipients lapse, ms
         unknown   hash: claim number -> batch with an unknown outcome
         early     hash: request id -> its reports that wait, JSON { sender, correlator, letters, count }
         waiting   sorted set: request id -> until when its reports wait, ms
@@ -23,11 +23,8 @@
   Returns  requests changed; ids of unknown requests that are known by now, JSON; requests whose reports wait; batches with an
            unknown outcome; requests whose reports were discarded; events
 ]]
--- @include ../redis/clock.lua
--- @include ../lane/ledger.lua
--- @include ../lane/gate.lua
--- @include ../lane/campaign.lua
--- @include ../lane/settle.lua
+-- @include ../lane/statuses.lua
+-- @include ../recipients/records.lua
 local MAX_WAITING = 10000
 local MAX_WAITING_RECIPIENTS = 1000
 local EXPIRED_AT_ONCE = 500
@@ -65,14 +62,14 @@ local function settle(entry, indexKey, statusesKey, recordsKey)
   if not campaign or count ~= #letters or not isRecorded then return end
   local contradictions = campaign.contradictions
   local isOpen, isChanged, isAwaited =
-    recipients_report(campaign, id, first, count, letters, statusesKey, false, events)
+    statuses_report(campaign, id, first, count, letters, statusesKey, false, events)
   if isChanged or campaign.contradictions > contradictions then touched[id] = campaign end
   if isChanged then
     changed = changed + 1
     record_write(recordsKey, first, count, sentAt, now, reason, requestId)
   end
   if not isOpen then
-    local member = string.format('%s:%.0f', id, first)
+    local member = request_member(id, first)
     if redis.call('ZREM', unpolledKey, member) == 0 then redis.call('ZREM', polledKey, member) end
   end
   if not isAwaited and entry.digest then redis.call('HDEL', indexKey, entry.digest) end
@@ -93,7 +90,7 @@ local function wait(entry)
     hasFinal = hasFinal or FINAL[letter]
     if not early.letters[number] and early.count < MAX_WAITING_RECIPIENTS then
       early.letters[number], early.count = letter, early.count + 1
-    elseif early.letters[number] == 'N' then
+    elseif early.letters[number] == RECIPIENT_LETTER.deliveredToNetwork then
       early.letters[number] = letter
     end
   end

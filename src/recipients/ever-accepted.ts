@@ -12,7 +12,7 @@ const READ_AT_ONCE = 100;
 
 /** Of a campaign's state: its ordinals, the requests that were accepted, and how many of those are in its filter. */
 const campaignState = z.object({
-  end: z.number(),
+  ordinals: z.number(),
   accepted: z.number().default(0),
   remembered: z.number().default(0),
 });
@@ -31,8 +31,8 @@ export async function everAccepted(
   const states = await redis.hgetall(keys.lane(lane, 'states'));
   const found = new Set<string>();
   for (const [campaign, json] of Object.entries(states)) {
-    const { end, accepted, remembered } = campaignState.parse(JSON.parse(json));
-    const bits = 64 + 24 * end;
+    const { ordinals, accepted, remembered } = campaignState.parse(JSON.parse(json));
+    const bits = 64 + 24 * ordinals;
     const reads = requestIds.flatMap((id) => {
       const [start, step] = digestOf(id).hashes;
       const places = Array.from({ length: BLOOM_HASHES }, (_, at) => (start + at * step) % bits);
@@ -44,7 +44,7 @@ export async function everAccepted(
       if (set.slice(at * BLOOM_HASHES, (at + 1) * BLOOM_HASHES).every((bit) => bit === 1)) found.add(id);
     }
     if (accepted <= remembered) continue;
-    for await (const id of recordedIds(redis, keys, lane, campaign, end)) {
+    for await (const id of recordedIds(redis, keys, lane, campaign, ordinals)) {
       if (requestIds.includes(id)) found.add(id);
     }
   }

@@ -9,23 +9,23 @@ const script = laneScript(import.meta.url, './recovery-barrier.lua', (reply) =>
 
 /** The crew of one lane: who may have claimed what a server has forgotten. Each word is safe to repeat. */
 export function laneCrew(store: LaneStore) {
-  const say = (
-    word: 'join' | 'attend' | 'leave' | 'told',
+  const run = (
+    action: 'join' | 'attend' | 'leave' | 'replayed',
     { process, seen, loss }: ClaimingProcess,
     restored: number,
     polls: number,
     now?: number,
   ): Promise<readonly ScriptEvent[]> =>
-    script(store, { word, process, seen, restored, polls, loss, time: now });
+    script(store, { action, process, seen, restored, polls, loss, time: now });
   return {
     /** Before its first claim. */
-    join: (hand: ClaimingProcess, now?: number) => say('join', hand, 0, 0, now),
+    join: (hand: ClaimingProcess, now?: number) => run('join', hand, 0, 0, now),
     /** Before its first poll, where it never sends. */
-    attend: (hand: ClaimingProcess, now?: number) => say('attend', hand, 0, 0, now),
+    attend: (hand: ClaimingProcess, now?: number) => run('attend', hand, 0, 0, now),
     /** When all that it claimed is settled, and it claims no more. */
-    leave: (hand: ClaimingProcess, now?: number) => say('leave', hand, 0, 0, now),
+    leave: (hand: ClaimingProcess, now?: number) => run('leave', hand, 0, 0, now),
     /** It has told all that it remembers: so many claims were lost, and it has made so many polls lately. */
-    told: (hand: ClaimingProcess, restored: number, polls: number, now?: number) =>
-      say('told', hand, restored, polls, now),
+    replayed: (hand: ClaimingProcess, restored: number, polls: number, now?: number) =>
+      run('replayed', hand, restored, polls, now),
   };
 }

@@ -1,46 +1,43 @@
 --[[
-  replay-claim: restores a claim that Redis has forgotten, on the word of the process that made it. The ordinals between the
-  campaign's cursor and the claim were claimed by somebody too: they are put under claims of nobody, which become unknown
-  in time unless their owner speaks up as well. A claim that is known, or whose range is settled, is left alone.
+  replay-claim: restores a claim that Redis has lost, from the process that made it. The ordinals between the campaign's cursor and
+  the claim were claimed as well, by other processes: they get placeholder claims, which become unknown in time unless their
+  owner replays its claims too. A claim that is known, or whose range is settled, is left alone.
 
-  KEYS  lane     hash: gate and ledger
-        claims   hash: claim number -> send in flight
-        states   hash: campaign -> its mutable part, JSON
-        unknown  hash: claim number -> batch of whose outcome nobody knows
-  ARGV  number   the claim
-        id       its campaign
-        first    number: its first ordinal
-        count    number: its recipients
-        doubt    its doubt, or ''
-        time     ms, or '' for the server's
-  Returns  known, restored, settled or missing
+  KEYS  lane           hash: the lane's record
+        claims         hash: claim number -> send in flight
+        states         hash: campaign -> its state, JSON
+        unknown        hash: claim number -> batch with an unknown outcome
+  ARGV  number         the claim
+        id             its campaign
+        first          number: its first ordinal
+        count          number: its recipients
+        maybeAccepted  1 or 2 if an earlier request may have been accepted (campaign.lua), or ''
+        time           ms, or '' for the server's
+  Returns  known, restored, settled, or missing
 ]]
--- @include ../redis/clock.lua
--- @include ../lane/ledger.lua
--- @include ../lane/gate.lua
 -- @include ../lane/campaign.lua
-
 if redis.call('HEXISTS', claimsKey, number) == 1 or redis.call('HEXISTS', unknownKey, number) == 1 then return 'known' end
 local campaigns = campaigns_load(statesKey, { id })
 local c = campaigns[id]
 if not c then return 'missing' end
 local lane, now = lane_load(laneKey, time)
-if lane.seq < tonumber(number) then lane_skip_numbers(lane, tonumber(number)) end
+if lane.sequence < tonumber(number) then lane_skip_numbers(lane, tonumber(number)) end
 
--- A range that was given back is lost only if Redis has forgotten something since: the numbers have skipped, or will.
-local run = string.match(redis.call('INFO', 'server'), 'run_id:(%x+)')
-local hasForgotten = math.floor(tonumber(number) / 1e9) < math.floor(lane.seq / 1e9) or lane.run ~= run
+-- A released range is missing only if Redis has lost data since: the claim numbers have skipped, or will.
+local runId = string.match(redis.call('INFO', 'server'), 'run_id:(%x+)')
+local hasLost = math.floor(tonumber(number) / 1e9) < math.floor(lane.sequence / 1e9) or lane.runId ~= runId
 
-local maybeAccepted = tonumber(doubt)
-
--- Of no epoch: what is told of the claim says nothing of how the lane stands now. One of nobody's hinders nobody.
-local function put(claimNumber, from, length, gap)
-  if gap then lane.sendLeft = lane.sendLeft + 1 end
-  local claim = { c = id, f = from, k = length, at = now, t = 'reasserted', q = 0, e = -1, g = gap, u = not gap and maybeAccepted or nil }
-  redis.call('HSET', claimsKey, string.format('%.0f', claimNumber), cjson.encode(claim))
+-- A replayed claim belongs to no epoch: its outcome says nothing about the lane now. A placeholder does not count as in flight.
+local function put(claimNumber, from, length, isPlaceholder)
+  if isPlaceholder then lane.sendInherited = lane.sendInherited + 1 end
+  local claim = {
+    campaign = id, first = from, count = length, at = now, turn = 'replayed', call = 0, epoch = -1,
+    placeholder = isPlaceholder, maybeAccepted = not isPlaceholder and tonumber(maybeAccepted) or nil,
+  }
+  redis.call('HSET', claimsKey, claim_field(claimNumber), cjson.encode(claim))
 end
 
--- Takes a range out of the released ones; whether all of it was there.
+-- Takes the range out of the released ones; returns whether all of it was there.
 local function take_released()
   for at, range in ipairs(c.released) do
     local from, length = range[1], range[2]
@@ -56,23 +53,18 @@ local function take_released()
   return false
 end
 
--- Takes a range out of a claim of nobody, or out of an older claim: that was given back, whole or in halves, before the range
--- could be claimed again, which is forgotten too. What is left of it is nobody's, and its owner's word on it comes too late.
+-- Takes the range out of a placeholder claim, or out of an older claim: that one was released, whole or in halves, before the range
+-- was claimed again, and Redis has lost both. The remaining parts become placeholders; their owner's settlement comes too late.
 local function take_claimed()
   local all = redis.call('HGETALL', claimsKey)
   for i = 1, #all, 2 do
     local claim = cjson.decode(all[i + 1])
-    local isOlder = hasForgotten and tonumber(all[i]) < tonumber(number)
-    if (claim.g or isOlder) and claim.c == id and claim.f <= first and first + count <= claim.f + claim.k then
+    local isOlder = hasLost and tonumber(all[i]) < tonumber(number)
+    if (claim.placeholder or isOlder) and claim.campaign == id and claim.first <= first and first + count <= claim.first + claim.count then
       redis.call('HDEL', claimsKey, all[i])
-      if claim.f < first then
-        lane.seq = lane.seq + 1
-        put(lane.seq, claim.f, first - claim.f, true)
-      end
-      if first + count < claim.f + claim.k then
-        lane.seq = lane.seq + 1
-        put(lane.seq, first + count, claim.f + claim.k - first - count, true)
-      end
+      local claimEnd = claim.first + claim.count
+      if claim.first < first then put(lane_next_number(lane), claim.first, first - claim.first, true) end
+      if first + count < claimEnd then put(lane_next_number(lane), first + count, claimEnd - first - count, true) end
       return true
     end
   end
@@ -80,16 +72,15 @@ local function take_claimed()
 end
 
 local answer = 'restored'
-if first >= c.cursor and c.rest == 'planned' then
+if first >= c.cursor and c.remainder == 'planned' then
   if first > c.cursor then
-    lane.seq = lane.seq + 1
-    put(lane.seq, c.cursor, first - c.cursor, true)
+    put(lane_next_number(lane), c.cursor, first - c.cursor, true)
     campaign_move(c, 'planned', 'sending', first - c.cursor)
   end
   campaign_move(c, 'planned', 'sending', count)
   c.cursor = first + count
   put(tonumber(number), first, count)
-elseif c.rest == 'planned' and hasForgotten and take_released() then
+elseif c.remainder == 'planned' and hasLost and take_released() then
   campaign_move(c, 'planned', 'sending', count)
   put(tonumber(number), first, count)
 elseif take_claimed() then

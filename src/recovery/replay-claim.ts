@@ -12,7 +12,7 @@ const script = laneScript(import.meta.url, './replay-claim.lua', (reply) =>
 /** Restores a claim that Redis may have forgotten. Safe to repeat. */
 export const replayClaim = (
   store: LaneStore,
-  { number, campaign, first, count, doubt }: SendClaim,
+  { number, campaign, first, count, maybeAccepted }: SendClaim,
   now?: number,
 ): Promise<Reasserted> =>
-  script(store, { number, id: campaign, first, count, doubt: doubt ?? '', time: now });
+  script(store, { number, id: campaign, first, count, maybeAccepted: maybeAccepted ?? '', time: now });

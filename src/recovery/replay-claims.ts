@@ -19,7 +19,7 @@ export async function replayClaims(lane: Lane, recent: RecentClaims): Promise<nu
   for (let from = 0; from < all.length; from += AT_ONCE) {
     restored += await lane.answered(() => tell(lane, all.slice(from, from + AT_ONCE)));
   }
-  lane.tell(await lane.answered(() => laneCrew(lane).told(recent.self, restored, recent.polls)));
+  lane.tell(await lane.answered(() => laneCrew(lane).replayed(recent.self, restored, recent.polls)));
   return restored;
 }
 
@@ -29,7 +29,7 @@ const NO_CLAIM = { number: 0, campaign: '', first: 0, count: 0 };
 async function tell(lane: Lane, remembered: readonly Remembered[]): Promise<number> {
   // A server that took over knows no script: one that is sent again with its text would come too late for its place.
   await replayClaim(lane, NO_CLAIM);
-  await settleSends(lane, [{ claim: NO_CLAIM, as: 'unsent' }], 0);
+  await settleSends(lane, [{ claim: NO_CLAIM, result: 'released' }], 0);
   const answers = await Promise.all(
     remembered.map(async ({ claim, settlement }) => {
       const answer = replayClaim(lane, claim);

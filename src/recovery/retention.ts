@@ -15,10 +15,10 @@ export async function removeCampaign(
   campaign: string,
 ): Promise<void> {
   const state = await readState(redis, keys, lane, campaign);
-  if (state !== null && state.ended === 0) return;
-  const removed = { lane, campaign, ordinals: state?.end ?? 0 };
+  if (state !== null && state.endedAt === 0) return;
+  const removed = { lane, campaign, ordinals: state?.ordinals ?? 0 };
   // Only unconfirmed recipients can still have requests in the index; all others left it when they were settled.
-  if ((state?.n.unconfirmed ?? 0) > 0) await deleteIndexedRequests(redis, keys, removed);
+  if ((state?.counts.unconfirmed ?? 0) > 0) await deleteIndexedRequests(redis, keys, removed);
   const meta = await readMeta(redis, keys, lane, campaign);
   await deleteCampaign(redis, keys, { ...removed, idempotency: meta?.idempotency });
 }

@@ -3,18 +3,19 @@ import { type LaneStore, laneScript } from '../lane/lane-script.js';
 import { type ScriptEvent, scriptEvents } from '../lane/script-events.js';
 import { luaList } from '../redis/lua-list.js';
 
-const claim = z.object({ n: z.number(), c: z.string(), f: z.number(), k: z.number().default(1) });
-const batchOf = ({ n, c, f, k }: z.output<typeof claim>) => ({ number: n, campaign: c, first: f, count: k });
-const claims = luaList(claim).transform((list) => list.map(batchOf));
-/** `isSuppressed`: it would have gone again, and its recipients are suppressed by now. */
-const unknowns = luaList(claim.extend({ x: z.boolean().default(false) })).transform((list) =>
-  list.map((batch) => ({ ...batchOf(batch), isSuppressed: batch.x })),
-);
+const claim = z.object({
+  number: z.number(),
+  campaign: z.string(),
+  first: z.number(),
+  count: z.number().default(1),
+});
+/** `isSuppressed`: the batch would have been sent again, and its recipients are suppressed by now. */
+const unknown = claim.extend({ isSuppressed: z.boolean().default(false) });
 const ids = luaList(z.string());
 const tended = z.object({
-  overdueSends: claims,
-  overduePolls: claims,
-  resolvable: unknowns,
+  overdueSends: luaList(claim),
+  overduePolls: luaList(claim),
+  resolvable: luaList(unknown),
   deadImports: ids,
   expired: ids,
 });

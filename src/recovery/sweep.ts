@@ -102,12 +102,14 @@ export async function sweepLane(
   if (found.overdueSends.length > 0) {
     const reason = 'its worker died or lost Redis before it could say';
     const entries = found.overdueSends.map(
-      (claim) => ({ claim, as: 'unknown', reason, overdue: true }) as const,
+      (claim) => ({ claim, result: 'unknown', reason, overdue: true }) as const,
     );
     lane.tell((await settleSends(lane, entries, lane.random())).events);
   }
   if (found.overduePolls.length > 0) {
-    const entries = found.overduePolls.map((claim) => ({ claim, as: 'unanswered', overdue: true }) as const);
+    const entries = found.overduePolls.map(
+      (claim) => ({ claim, result: 'unanswered', overdue: true }) as const,
+    );
     lane.tell((await settlePolls(lane, entries, lane.random())).events);
   }
   const { unknownOutcome } = lane.settings;

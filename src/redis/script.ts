@@ -32,6 +32,8 @@ export interface ScriptHeader {
   readonly args: readonly { readonly name: string; readonly type: 'text' | 'number' | 'json' }[];
   /** Whether a group of further keys follows. */
   readonly entryKeys: boolean;
+  /** Whether a group of further arguments follows. */
+  readonly entryArgs: boolean;
 }
 
 const INCLUDE = /^-- @include (\S+)$/gm;
@@ -52,23 +54,25 @@ export function readHeader(text: string): ScriptHeader {
   const keys: string[] = [];
   const args: ScriptHeader['args'][number][] = [];
   let entryKeys = false;
+  let entryArgs = false;
   let section = '';
   let column = 0;
   for (const line of (HEADER.exec(text)?.[1] ?? '').split('\n')) {
     const [, start = '', title = '', gap = '', name = '', about = ''] =
-      /^(\s*)(KEYS\+|KEYS|ARGV|Returns|)(\s+)(\w+)\s\s*(\S.*)$/.exec(line) ?? [];
+      /^(\s*)(KEYS\+|ARGV\+|KEYS|ARGV|Returns|)(\s+)(\w+)\s\s*(\S.*)$/.exec(line) ?? [];
     if (title !== '') column = start.length + title.length + gap.length;
     if (title !== '') section = title;
     else if (start.length + gap.length !== column) continue;
     if (section === 'KEYS') keys.push(name);
-    if (section === 'KEYS+' && title !== '') entryKeys = true;
+    if (title === 'KEYS+') entryKeys = true;
+    if (title === 'ARGV+') entryArgs = true;
     if (section !== 'ARGV' || name === '') continue;
     args.push({
       name,
       type: about.startsWith('JSON:') ? 'json' : about.startsWith('number:') ? 'number' : 'text',
     });
   }
-  return { keys, args, entryKeys };
+  return { keys, args, entryKeys, entryArgs };
 }
 
 const READ = {
@@ -78,11 +82,13 @@ const READ = {
 };
 
 /** The locals that a script's header promises: `laneKey` for the key `lane`, `want` for the argument `want`. */
-function localsOf({ keys, args, entryKeys }: ScriptHeader): string {
+function localsOf({ keys, args, entryKeys, entryArgs }: ScriptHeader): string {
   return [
     ...keys.map((name, at) => `local ${name}Key = KEYS[${at + 1}]\n`),
     ...args.map(({ name, type }, at) => `local ${name} = ${READ[type](`ARGV[${at + 1}]`)}\n`),
     entryKeys ? `local function entry_key(at) return KEYS[${keys.length} + at] end\n` : '',
+    entryArgs ? `local function entry_arg(at) return ARGV[${args.length} + at] end\n` : '',
+    entryArgs ? `local function entry_args() return #ARGV - ${args.length} end\n` : '',
   ].join('');
 }
 

@@ -14,10 +14,10 @@ export interface CampaignCounts {
 }
 
 const storedState = z.object({
-  s: z.enum(CAMPAIGN_STATES),
-  n: z.record(z.string(), z.number()),
-  send: z.number(),
-  poll: z.number(),
+  state: z.enum(CAMPAIGN_STATES),
+  counts: z.record(z.string(), z.number()),
+  sends: z.number(),
+  polls: z.number(),
 });
 
 /** Campaigns per read: about 0.1 MB. */
@@ -38,11 +38,11 @@ export async function countCampaigns(redis: Redis, keys: Keys, lane: string): Pr
       const [id = '', json = ''] = [found[at], found[at + 1]];
       if (seen.has(id)) continue;
       seen.add(id);
-      const { s, n, send, poll } = storedState.parse(JSON.parse(json));
-      campaigns[s] += 1;
-      for (const state of RECIPIENT_STATES) recipients[state] += n[state] ?? 0;
-      requests.send += send;
-      requests.poll += poll;
+      const stored = storedState.parse(JSON.parse(json));
+      campaigns[stored.state] += 1;
+      for (const state of RECIPIENT_STATES) recipients[state] += stored.counts[state] ?? 0;
+      requests.send += stored.sends;
+      requests.poll += stored.polls;
     }
   } while (cursor !== '0');
   return { campaigns, recipients, requests };

@@ -101,12 +101,12 @@ export function createCampaignReader({
       readMeta(redis, keys, lane.name, id),
       readState(redis, keys, lane.name, id),
     ]);
-    if (meta === null || state === null || (wanted !== undefined && state.s !== wanted)) return null;
+    if (meta === null || state === null || (wanted !== undefined && state.state !== wanted)) return null;
     const { view, unknown } = await laneRead;
     const ofCampaign = (requests: typeof unknown) => requests.filter(({ campaign }) => campaign === id);
     let unknownOutcomes = ofCampaign(unknown);
     // A request may have become unknown after the lane was read. The counts include it, so the list must, too.
-    if (unknownOutcomes.length === 0 && (state.n.unknown ?? 0) > 0) {
+    if (unknownOutcomes.length === 0 && (state.counts.unknown ?? 0) > 0) {
       unknownOutcomes = ofCampaign(await listUnknown(lane));
     }
     return campaignStatus({ meta, state, lane, view, unknownOutcomes, hasWorkers });

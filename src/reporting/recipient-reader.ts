@@ -52,7 +52,7 @@ const CHUNK = SLICES_PER_CHUNK * SLICE;
 /** Slices that a search by number reads at once. */
 const SLICES_PER_SEARCH = 64;
 
-const storedClaim = z.object({ c: z.string(), f: z.number(), k: z.number(), at: z.number() });
+const storedClaim = z.object({ campaign: z.string(), first: z.number(), count: z.number(), at: z.number() });
 
 /** A claim that is in flight or has an unknown outcome. */
 interface Claim {
@@ -84,21 +84,23 @@ export function recipientReader(redis: Redis, keys: Keys, lane: string, campaign
     if (range === null) return null;
     const [stateJson, allClaims, allUnknown, letters] = range;
     const campaignState = parseState(stateJson);
-    if (first >= campaignState.end) return null;
+    if (first >= campaignState.ordinals) return null;
     const claims = claimsOf(campaign, allClaims);
     const unknown = claimsOf(campaign, allUnknown);
-    const next = Math.min(first + count, campaignState.end);
+    const next = Math.min(first + count, campaignState.ordinals);
     const wanted: { ordinal: number; state: RecipientState; claim: Claim | undefined }[] = [];
     for (let ordinal = first; ordinal < next; ordinal++) {
       const settled = STATE_OF[letters[ordinal - first] ?? ''];
       const inFlight = settled === undefined ? claimWith(ordinal, claims) : undefined;
-      const state = settled ?? (inFlight === undefined ? campaignState.rest : 'sending');
+      const state = settled ?? (inFlight === undefined ? campaignState.remainder : 'sending');
       if (!isWanted(state)) continue;
       wanted.push({ ordinal, state, claim: state === 'unknown' ? claimWith(ordinal, unknown) : inFlight });
     }
     const [numbers, requests] = await Promise.all([
       readNumbers(wanted.map(({ ordinal }) => ordinal)),
-      readRequests(wanted.filter(({ state }) => state !== campaignState.rest).map(({ ordinal }) => ordinal)),
+      readRequests(
+        wanted.filter(({ state }) => state !== campaignState.remainder).map(({ ordinal }) => ordinal),
+      ),
     ]);
     return {
       next,
@@ -106,7 +108,8 @@ export function recipientReader(redis: Redis, keys: Keys, lane: string, campaign
         ordinal,
         number: numbers[index] ?? '',
         state,
-        request: state === campaignState.rest || state === 'sending' ? null : requestWith(ordinal, requests),
+        request:
+          state === campaignState.remainder || state === 'sending' ? null : requestWith(ordinal, requests),
         claim: claim?.number ?? null,
         claimedAt: claim?.claimedAt ?? null,
       })),
@@ -188,8 +191,8 @@ export function recipientReader(redis: Redis, keys: Keys, lane: string, campaign
 function claimsOf(campaign: string, reply: readonly string[]): Claim[] {
   return reply.flatMap((json, index) => {
     if (index % 2 === 0) return [];
-    const { c, f, k, at } = storedClaim.parse(JSON.parse(json));
-    return c === campaign ? [{ number: Number(reply[index - 1]), first: f, count: k, claimedAt: at }] : [];
+    const { campaign: of, first, count, at } = storedClaim.parse(JSON.parse(json));
+    return of === campaign ? [{ number: Number(reply[index - 1]), first, count, claimedAt: at }] : [];
   });
 }
 

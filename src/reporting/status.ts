@@ -32,18 +32,18 @@ export function campaignStatus({
   unknownOutcomes,
   hasWorkers,
 }: StatusInput): CampaignStatus {
-  const counts = perName(RECIPIENT_STATES, (name) => state.n[name] ?? 0);
+  const counts = perName(RECIPIENT_STATES, (name) => state.counts[name] ?? 0);
   const blockedBy = campaignBlock(state, counts, view);
   return {
     id: meta.id,
     name: meta.name,
     lane: meta.lane,
-    state: state.s,
+    state: state.state,
     createdAt: iso(meta.created),
-    launchAt: isoOrNull(state.launch),
-    endedAt: isoOrNull(state.ended),
+    launchAt: isoOrNull(state.launchAt),
+    endedAt: isoOrNull(state.endedAt),
     recipients: { total: state.total, ...counts },
-    requests: { send: state.send, poll: state.poll, throttled: state.throttled },
+    requests: { send: state.sends, poll: state.polls, throttled: state.throttled },
     quota: { used: usedOf(view), limit: view.limit, nextPermitAt: isoOrNull(view.nextPermitAt) },
     blockedBy,
     waitingFor: waitingFor(state, counts, view, hasWorkers),
@@ -110,16 +110,16 @@ function laneBlock(view: LaneView): Block {
     return { reason, until: iso(view.graceUntil) };
   }
   if (view.pausedUntil > view.now) {
-    return { reason: describePause(view.paused), until: iso(view.pausedUntil) };
+    return { reason: describePause(view.paused, view.pauseReason), until: iso(view.pausedUntil) };
   }
   return null;
 }
 
 function campaignBlock(state: StoredState, counts: Record<RecipientState, number>, view: LaneView): Block {
   if (counts.planned === 0) return null;
-  if (state.s === 'paused') return { reason: state.blocked || 'paused', until: null };
-  if (state.s === 'scheduled') return { reason: 'scheduled for later', until: isoOrNull(state.launch) };
-  if (state.s !== 'running') return null;
+  if (state.state === 'paused') return { reason: state.pauseReason || 'paused', until: null };
+  if (state.state === 'scheduled') return { reason: 'scheduled for later', until: isoOrNull(state.launchAt) };
+  if (state.state !== 'running') return null;
   const lane = laneBlock(view);
   if (lane !== null) return lane;
   if (isUsedUp(view) && view.nextPermitAt > view.now) {
@@ -134,9 +134,9 @@ function waitingFor(
   view: LaneView,
   hasWorkers: boolean,
 ): CampaignStatus['waitingFor'] {
-  if (state.ended > 0 || state.s === 'importing') return null;
-  if (state.s === 'scheduled') return 'start';
-  if (state.s === 'paused') return 'operator';
+  if (state.endedAt > 0 || state.state === 'importing') return null;
+  if (state.state === 'scheduled') return 'start';
+  if (state.state === 'paused') return 'operator';
   const { planned, sending, unknown, deliveredToNetwork } = counts;
   if (planned + sending + deliveredToNetwork === 0 && unknown > 0) return 'resolve';
   if (!hasWorkers) return 'workers';
@@ -157,7 +157,7 @@ function eta(
   view: LaneView,
   isBlocked: boolean,
 ): string | null {
-  if (planned === 0 || isBlocked || !['running', 'scheduled'].includes(state.s)) return null;
+  if (planned === 0 || isBlocked || !['running', 'scheduled'].includes(state.state)) return null;
   const sends = Math.ceil(planned / recipientsPerRequest(state.batch > 1, rules.maxRecipients));
   const { sentAfterMs } = estimateRemaining(sends, sends, {
     limit: view.limit,
@@ -167,5 +167,5 @@ function eta(
   });
   if (sentAfterMs === null) return null;
   const byLatency = (sends * Math.max(1, view.latency)) / rules.inFlight;
-  return iso(Math.max(view.now, state.launch) + Math.max(sentAfterMs, byLatency));
+  return iso(Math.max(view.now, state.launchAt) + Math.max(sentAfterMs, byLatency));
 }

@@ -9,20 +9,20 @@ export interface SendClaim {
   readonly campaign: string;
   readonly first: number;
   readonly count: number;
-  /** Set where an earlier request may have been accepted, as campaign.lua has it. */
-  readonly doubt?: number;
+  /** Set where an earlier request may have been accepted; 1 or 2, see campaign.lua. */
+  readonly maybeAccepted?: number;
 }
 
 const claimSend = laneScript(
   import.meta.url,
   './claim-send.lua',
   claimReply(
-    ({ n, c, f, k, u }): SendClaim => ({
-      number: n,
-      campaign: c,
-      first: f,
-      count: k,
-      ...(u === undefined ? {} : { doubt: u }),
+    ({ number, campaign, first, count, maybeAccepted }): SendClaim => ({
+      number,
+      campaign,
+      first,
+      count,
+      ...(maybeAccepted === undefined ? {} : { maybeAccepted }),
     }),
   ),
 );

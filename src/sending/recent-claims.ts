@@ -101,7 +101,7 @@ export function recentClaims(
       replayed = replay(recent).catch(() => {});
     },
     replayAfterLoss(events) {
-      if (events.some(({ type }) => type === 'forgot')) recent.replay();
+      if (events.some(({ type }) => type === 'dataLoss')) recent.replay();
     },
     all: () => [...claims.values()],
   };

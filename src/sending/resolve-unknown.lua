@@ -1,72 +1,74 @@
 --[[
-  resolve-unknown: settles batches of whose outcome nobody knows, by an operator's word or the lane's policy. Sending
-  again is refused while the process that claimed the batch may still act on it. Where its campaign was cancelled or has
-  lapsed meanwhile, it is given up instead.
+  resolve-unknown: settles batches with an unknown outcome, by an operator's command or the lane's policy. Sending again is refused
+  while the process that claimed the batch may still act on it; where the campaign was cancelled or has lapsed meanwhile, the
+  batch is abandoned instead.
 
-  KEYS  lane         hash: gate and ledger
-        running      sorted set: campaign -> virtual start
-        states       hash: campaign -> its mutable part, JSON
-        unknown      hash: claim number -> batch of whose outcome nobody knows
-        ended        sorted set: campaign -> when it ended, ms
-        lapsing      sorted set: campaign -> when what is planned lapses, ms
-        unnamed      sorted set: campaign:first:count of a batch whose request has an id that nobody knows -> until when
-                     something may be told of it, ms
-        unpolled     sorted set: request never polled -> when it is due, ms
-  KEYS+ entries      two a batch: statuses of its campaign, records of its request
-  ARGV  as           resend, abandon or accepted
-        reason       kept with the recipients
-        numbers      JSON: claim numbers, as texts
-        rules        JSON: the lane's rules
-        time         ms, or '' for the server's
+  KEYS  lane      hash: the lane's record
+        running   sorted set: campaign -> virtual start
+        states    hash: campaign -> its state, JSON
+        unknown   hash: claim number -> batch with an unknown outcome
+        ended     sorted set: campaign -> when it ended, ms
+        lapsing   sorted set: campaign -> when its unsent recipients lapse, ms
+        unnamed   sorted set: batch whose request has an id that Volley does not know -> until when a notification may name it, ms
+        unpolled  sorted set: request never polled -> when it is due, ms
+  KEYS+ entries   per batch: statuses of its campaign, records of its request
+  ARGV  rules     JSON: the lane's rules
+        as        resend, abandon, or accepted
+        reason    kept with the recipients
+        numbers   JSON: claim numbers, as texts
+        time      ms, or '' for the server's
   Returns  batches and recipients settled; batches it was too early for, until when (ms); events
 ]]
--- @include ../redis/clock.lua
--- @include ../lane/ledger.lua
--- @include ../lane/gate.lua
--- @include ../lane/campaign.lua
--- @include ../lane/settle.lua
+-- @include ../lane/statuses.lua
+-- @include ../recipients/records.lua
 -- @include ../recipients/request-index.lua
-local LETTER = { resend = '\0', abandon = 'A', accepted = 'C' }
-
 local lane, now = lane_load(laneKey, time)
-local events, campaigns, gone = {}, {}, {}
+local events, campaigns, resolved = {}, {}, {}
 local batches, recipients, early, safeAt = 0, 0, 0, 0
+local UNKNOWN = RECIPIENT_LETTER.unknown
+
+-- Sends the unknown recipients of a batch again; suppressed ones between them are not unknown.
+local function resend(c, batch, statusesKey, recordsKey)
+  for _, run in ipairs(statuses_unknown_runs(statusesKey, batch.first, batch.count)) do
+    campaign_release(c, 'unknown', run[1], run[2], nil, 2)
+  end
+  redis.call('HDEL', recordsKey, string.format('%.0f', batch.first))
+  return '\0'
+end
+
+-- Gives the unknown recipients of a batch another state for good.
+local function settle(c, batch, state, count, recordsKey, why)
+  campaign_move(c, 'unknown', state, count)
+  record_write(recordsKey, batch.first, batch.count, batch.at, now, why, '')
+  return RECIPIENT_LETTER[state]
+end
+
+local function resolve(c, batch, count, statusesKey, recordsKey)
+  if as == 'abandon' then return settle(c, batch, 'abandoned', count, recordsKey, reason) end
+  if as == 'accepted' then return settle(c, batch, 'unconfirmed', count, recordsKey, reason) end
+  if c.remainder == 'planned' then return resend(c, batch, statusesKey, recordsKey) end
+  -- The campaign sends no more, but the batch may have been accepted: it is neither cancelled nor lapsed.
+  local why = c.remainder == 'lapsed' and 'it has lapsed' or 'its campaign was cancelled'
+  return settle(c, batch, 'abandoned', count, recordsKey, 'not sent again: ' .. why)
+end
 
 for i, number in ipairs(numbers) do
   local raw = redis.call('HGET', unknownKey, number)
   local batch = raw and cjson.decode(raw)
-  if batch and as == 'resend' and batch.safe > now then
-    early, safeAt = early + 1, math.max(safeAt, batch.safe)
+  if batch and as == 'resend' and batch.safeAt > now then
+    early, safeAt = early + 1, math.max(safeAt, batch.safeAt)
   elseif batch then
-    local statusesKey, recordsKey = entry_key(2 * i - 1), entry_key(2 * i)
-    -- Nobody knows the id of its request, if there was one: what comes of it later must not be taken for another batch.
-    if rules.notify then request_without_id(unnamedKey, rules, batch.c, batch.f, batch.k, now) end
-    -- The service need not be asked any more which request it may be.
-    if batch.s then redis.call('ZREM', unpolledKey, string.format('%s:%.0f', batch.c, batch.f)) end
-    campaigns[batch.c] = campaigns[batch.c] or campaigns_load(statesKey, { batch.c })[batch.c]
-    local c = campaigns[batch.c]
-    local current = statuses_read(statusesKey, batch.f, batch.k)
-    local _, count = string.gsub(current, 'U', '')
-    local replaced = string.gsub(current, 'U', function() return LETTER[as] end)
-    if as == 'resend' and c.rest ~= 'planned' then
-      -- Nothing of it goes out any more, but it cannot be said to be cancelled or lapsed either.
-      replaced = string.gsub(current, 'U', LETTER.abandon)
-      campaign_move(c, 'unknown', STATE_OF[LETTER.abandon], count)
-      local why = c.rest == 'lapsed' and 'it has lapsed' or 'its campaign was cancelled'
-      record_write(recordsKey, batch.f, batch.k, batch.at, now, 'not sent again: ' .. why, '')
-    elseif as == 'resend' then
-      -- Recipients that were suppressed at the claim are not unknown: only the runs between them are time back.
-      for _, run in ipairs(unknown_runs(statusesKey, batch.f, batch.k)) do
-        campaign_release(c, 'unknown', run[1], run[2], nil, 2)
-      end
-      redis.call('HDEL', recordsKey, string.format('%.0f', batch.f))
-    else
-      campaign_move(c, 'unknown', STATE_OF[LETTER[as]], count)
-      record_write(recordsKey, batch.f, batch.k, batch.at, now, reason, '')
-    end
-    statuses_write(statusesKey, batch.f, replaced)
+    local id, statusesKey, recordsKey = batch.campaign, entry_key(2 * i - 1), entry_key(2 * i)
+    -- Its request, if there was one, has an id that Volley never learns: a later notification of it must not settle another batch.
+    if rules.notify then request_without_id(unnamedKey, rules, id, batch.first, batch.count, now) end
+    if batch.matched then redis.call('ZREM', unpolledKey, request_member(id, batch.first)) end
+    campaigns[id] = campaigns[id] or campaigns_load(statesKey, { id })[id]
+    local letters = statuses_read(statusesKey, batch.first, batch.count)
+    local _, count = string.gsub(letters, UNKNOWN, '')
+    local letter = resolve(campaigns[id], batch, count, statusesKey, recordsKey)
+    statuses_write(statusesKey, batch.first, (string.gsub(letters, UNKNOWN, function() return letter end)))
     batches, recipients = batches + 1, recipients + count
-    gone[#gone + 1] = number
+    resolved[#resolved + 1] = number
   end
 end
 
@@ -75,5 +77,5 @@ for id, c in pairs(campaigns) do
   campaign_end(endedKey, lapsingKey, id, c, now, events)
 end
 campaigns_save(statesKey, campaigns)
-if #gone > 0 then redis.call('HDEL', unknownKey, unpack(gone)) end
+if #resolved > 0 then redis.call('HDEL', unknownKey, unpack(resolved)) end
 return { batches, recipients, early, string.format('%.0f', safeAt), #events > 0 and cjson.encode(events) or '[]' }

@@ -51,7 +51,7 @@ export function resolveUnknown(
         `campaign ${id} has no unknown request ${request}; its status names those there are`,
       );
     }
-    const rest = as === 'resend' ? (await readState(redis, keys, lane.name, id))?.rest : undefined;
+    const rest = as === 'resend' ? (await readState(redis, keys, lane.name, id))?.remainder : undefined;
     if (rest !== undefined && rest !== 'planned') {
       const over = rest === 'lapsed' ? 'has lapsed' : 'is cancelled';
       throw new InputError(

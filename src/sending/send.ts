@@ -43,17 +43,18 @@ export async function sendTurn(lane: Lane, sending: Sending, options: TurnOption
     granted: GrantedPermit,
   ): Promise<SendSettlement> => {
     const letters = message.suppressed.map((is) => (is ? 'S' : '-')).join('');
-    if (message.recipients.length === 0) return { claim, as: 'suppressed' };
-    if (claim.doubt !== undefined && letters.includes('S')) return { claim, as: 'divided', letters };
-    if (signal.aborted || credentials.current() === undefined) return { claim, as: 'unsent' };
+    if (message.recipients.length === 0) return { claim, result: 'suppressed' };
+    if (claim.maybeAccepted !== undefined && letters.includes('S'))
+      return { claim, result: 'partlySuppressed', letters };
+    if (signal.aborted || credentials.current() === undefined) return { claim, result: 'released' };
     const permit = await confirmPermit(lane, granted, () => claims.confirm(claim, turn));
     const token = credentials.current();
-    if (permit === undefined || token === undefined) return { claim, as: 'unsent' };
+    if (permit === undefined || token === undefined) return { claim, result: 'released' };
     const outcome = await client.send(message, token.token, permit);
     const settlement = settlementOf(claim, message, letters, outcome);
     if (outcome.kind !== 'unauthorised') return settlement;
     const reason = await credentials.replaceRefused(token);
-    return reason === undefined ? settlement : { ...settlement, as: 'stopped', reason };
+    return reason === undefined ? settlement : { ...settlement, result: 'stopped', reason };
   };
 
   /** Pauses a campaign that cannot be read, for an operator to look at; the others of its lane go on. */
@@ -61,7 +62,7 @@ export async function sendTurn(lane: Lane, sending: Sending, options: TurnOption
     const reason = `what is stored of it is damaged: ${damaged.message}`;
     const { outcome } = await lane.answered(() => lane.commands.campaign('pause', claim.campaign, reason));
     if (outcome === 'done') sending.failed(lane.name, damaged);
-    return { claim, as: 'unsent' };
+    return { claim, result: 'released' };
   };
 
   return runTurn<SendClaim, SendSettlement>(
@@ -86,7 +87,7 @@ export async function sendTurn(lane: Lane, sending: Sending, options: TurnOption
         return claimed.map((claim, at) => async () => {
           const message = rendered[at];
           if (message instanceof DamagedError) return setAside(claim, message);
-          return message === undefined ? { claim, as: 'unsent' } : send(claim, message, permit);
+          return message === undefined ? { claim, result: 'released' } : send(claim, message, permit);
         });
       },
       async settle(settlements) {
@@ -110,23 +111,23 @@ function settlementOf(
     case 'accepted':
       return {
         claim,
-        as: 'accepted',
+        result: 'accepted',
         letters: acceptedLetters(message, outcome),
         requestId: outcome.requestId ?? '',
         reason: outcome.requestId === null ? 'accepted without a request id: cannot be followed up' : '',
       };
     case 'throttled':
-      return { claim, as: 'throttled', retryAfterMs: outcome.retryAfterMs ?? 0 };
+      return { claim, result: 'throttled', retryAfterMs: outcome.retryAfterMs ?? 0 };
     case 'unauthorised':
-      return { claim, as: 'released', reason: outcome.reason };
+      return { claim, result: 'unauthorised', reason: outcome.reason };
     case 'stopped':
-      return { claim, as: 'stopped', reason: outcome.reason };
+      return { claim, result: 'stopped', reason: outcome.reason };
     case 'refused':
-      return { claim, as: 'refused', reason: outcome.reason };
+      return { claim, result: 'refused', reason: outcome.reason };
     case 'notSent':
-      return { claim, as: 'notSent', reason: outcome.reason };
+      return { claim, result: 'notSent', reason: outcome.reason };
     case 'unknown':
-      return { claim, as: 'unknown', letters, reason: outcome.reason };
+      return { claim, result: 'unknown', letters, reason: outcome.reason };
     default:
       return outcome satisfies never;
   }

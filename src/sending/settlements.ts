@@ -9,35 +9,21 @@ import {
 import { acceptedKey, recordsKey, statusesKey } from '../recipients/campaign-keys.js';
 import { digestOf, indexKey } from '../recipients/request-index.js';
 import type { SendClaim } from './claims.js';
+import type { SendResult } from './effects.js';
 
-/** What became of a send request. */
+/** How a claimed batch ended. */
 export interface SendSettlement {
   readonly claim: SendClaim;
-  readonly as:
-    | 'accepted'
-    | 'throttled'
-    /** Not accepted, and nobody's fault: to be sent again. */
-    | 'released'
-    /** As `released`, and the lane stops. */
-    | 'stopped'
-    | 'refused'
-    | 'unknown'
-    /** Certainly did not leave. */
-    | 'notSent'
-    /** Was not tried. */
-    | 'unsent'
-    /** All recipients were suppressed since the import. */
-    | 'suppressed'
-    /** Was not tried: in doubt, and some recipients are suppressed by now; `letters` say which. */
-    | 'divided';
+  readonly result: SendResult;
+  /** With `accepted`, `unknown`, and `partlySuppressed`: one letter per recipient. */
   readonly letters?: Letters;
   readonly requestId?: string;
   readonly reason?: string;
   readonly retryAfterMs?: number;
   /** Its owner never settled it. */
   readonly overdue?: boolean;
-  /** By a notification that a poll has confirmed: how the request itself went is not known. */
-  readonly told?: boolean;
+  /** A poll has confirmed a notification: how the request itself went is not known. */
+  readonly byNotification?: boolean;
 }
 
 const settleSend = laneScript(import.meta.url, './settle-send.lua', settledReply);
@@ -60,6 +46,6 @@ export async function settleSends(
     recordsKey(keys, name, campaign, first),
     ...(notify ? [indexKey(keys, name, digestOf(requestId)), acceptedKey(keys, name, campaign)] : []),
   ]);
-  const entries = JSON.stringify(settlements.map((settlement) => settlementEntry(settlement, notify)));
-  return settleSend(store, { entries, jitter, time: now }, entryKeys);
+  const stored = JSON.stringify(settlements.map((settlement) => settlementEntry(settlement, notify)));
+  return settleSend(store, { settlements: stored, jitter, time: now }, entryKeys);
 }

@@ -3,7 +3,7 @@ import { type LaneStore, laneScript } from '../lane/lane-script.js';
 import { type ScriptEvent, scriptEvents } from '../lane/script-events.js';
 import { recordsKey, statusesKey } from '../recipients/campaign-keys.js';
 
-/** What became of batches of unknown outcome. `safeAt`: when those it was too early for may be sent again, ms. */
+/** How many batches were resolved. `safeAt`: when those it was too early for may be sent again, ms. */
 export interface Resolved {
   readonly batches: number;
   readonly recipients: number;
@@ -12,7 +12,7 @@ export interface Resolved {
   readonly events: readonly ScriptEvent[];
 }
 
-/** A batch of whose outcome nobody knows; `number` is its claim's. Times in ms. */
+/** A batch with an unknown outcome; `number` is its claim's. Times in ms. */
 export interface UnknownBatch {
   readonly number: number;
   readonly campaign: string;
@@ -21,13 +21,13 @@ export interface UnknownBatch {
   readonly claimedAt: number;
   readonly since: number;
   readonly reason: string;
-  /** The request that it may be, which is being asked about; null for none. */
+  /** The request that a notification has matched to it, and that is polled; null for none. */
   readonly matchedRequestId: string | null;
-  /** Redis had forgotten its claim, or it was claimed for nobody: when its request was sent is not known. */
+  /** Its claim was replayed or is a placeholder: when its request was sent is not known. */
   readonly isRestored: boolean;
 }
 
-/** A script must not hold the server up, nor unpack more than some thousands. */
+/** Bounds one call, which must not block Redis for long. */
 const RESOLVED_AT_ONCE = 500;
 
 const resolveScript = laneScript(import.meta.url, './resolve-unknown.lua', (reply): Resolved => {
@@ -38,16 +38,16 @@ const resolveScript = laneScript(import.meta.url, './resolve-unknown.lua', (repl
 });
 
 const unknownBatch = z.object({
-  c: z.string(),
-  f: z.number(),
-  k: z.number(),
+  campaign: z.string(),
+  first: z.number(),
+  count: z.number(),
   at: z.number(),
   since: z.number(),
-  why: z.string(),
-  e: z.number().optional(),
-  s: z.string().optional(),
+  reason: z.string(),
+  epoch: z.number().optional(),
+  matched: z.string().optional(),
 });
-/** The epoch of claims that Redis had forgotten and that were restored; theirs is not the time at which they were made. */
+/** The epoch of replayed and placeholder claims; their time is not the time at which they were made. */
 export const OF_NO_EPOCH = -1;
 
 /** A lane's batches with an unknown outcome. */
@@ -58,17 +58,13 @@ export async function listUnknown({
 }: Pick<LaneStore, 'redis' | 'keys' | 'name'>): Promise<UnknownBatch[]> {
   const all = await redis.hgetall(keys.lane(name, 'unknown'));
   return Object.entries(all).map(([number, json]) => {
-    const { c, f, k, at, since, why, e, s } = unknownBatch.parse(JSON.parse(json));
+    const { at, epoch, matched, ...batch } = unknownBatch.parse(JSON.parse(json));
     return {
+      ...batch,
       number: Number(number),
-      campaign: c,
-      first: f,
-      count: k,
       claimedAt: at,
-      since,
-      reason: why,
-      matchedRequestId: s ?? null,
-      isRestored: e === OF_NO_EPOCH,
+      matchedRequestId: matched ?? null,
+      isRestored: epoch === OF_NO_EPOCH,
     };
   });
 }

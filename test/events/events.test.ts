@@ -14,13 +14,14 @@ function recorded(options: Partial<EventsOptions> = {}): Events & { lines: strin
   return { ...events, lines };
 }
 
-const paused: VolleyEvent = {
+const paused = {
   type: 'lane.paused',
   lane: 'acme',
   reason: 'throttled',
+  cause: '',
   until: Date.UTC(2026, 2, 1, 13),
   epoch: 4,
-};
+} as const satisfies VolleyEvent;
 
 describe('a log line', () => {
   it('describes a null field in words', () => {
@@ -47,6 +48,7 @@ describe('a log line', () => {
         event: 'lane.paused',
         lane: 'acme',
         reason: 'throttled',
+        cause: '',
         until: '2026-03-01T13:00:00.000Z',
         epoch: 4,
         msg: 'lane acme is paused until 2026-03-01T13:00:00Z: the service returned 429',
@@ -231,8 +233,8 @@ describe('a listener', () => {
       type: 'recipient.rejected',
       lane: 'acme',
       campaign: 'c1',
-      recipient: '+447700900123',
-      reason: 'not active',
+      position: 3,
+      reason: '+447700900123 is not active',
     };
     events.emit(paused);
     events.emit(rejected);

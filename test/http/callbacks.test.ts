@@ -56,10 +56,10 @@ async function accepted(requestId: string): Promise<() => Promise<Record<string,
   const { claims } = await sendClaims(lane).take({ turn: requestId, call: 1, want: 1, seen: 0 });
   await settleSends(
     lane,
-    claims.map((claim) => ({ claim, as: 'accepted', letters: 'N', requestId }) as const),
+    claims.map((claim) => ({ claim, result: 'accepted', letters: 'N', requestId }) as const),
     0,
   );
-  return async () => (await readState(redis, keys, 'default', outcome.id))?.n ?? {};
+  return async () => (await readState(redis, keys, 'default', outcome.id))?.counts ?? {};
 }
 
 test.each<[string, (body: string) => { path?: string; headers?: Record<string, string>; body?: string }]>([

@@ -129,7 +129,14 @@ test('A stream has the events of every process, each with an id', async () => {
 test('Times in events are in ISO 8601', async () => {
   const reader = await watch('/v1/events');
   volley.events.emit({ type: 'campaign.launched', lane: 'default', campaign: 'a', at: 0 });
-  volley.events.emit({ type: 'lane.paused', lane: 'default', reason: 'a test', until: null, epoch: 1 });
+  volley.events.emit({
+    type: 'lane.paused',
+    lane: 'default',
+    reason: 'a test',
+    cause: '',
+    until: null,
+    epoch: 1,
+  });
   const [launched, paused] = [await nextEvent(reader), await nextEvent(reader)];
   expect(launched.json).toMatchObject({ campaign: 'a', at: '1970-01-01T00:00:00.000Z' });
   expect(paused.json).toMatchObject({ until: null, epoch: 1, time: expect.stringMatching(/^\d{4}-/) });

@@ -55,10 +55,10 @@ test('A campaign without a time is running at once, with everything that a claim
     cursor: 0,
     batch: 256,
     slice: 256,
-    rest: 'planned',
+    remainder: 'planned',
     weight: 4,
-    n: { planned: 300 },
-    lapse: 0,
+    counts: { planned: 300 },
+    lapseAt: 0,
     ended: 0,
   });
   expect(await redis.zscore(keys.lane(lane, 'running'), id)).toBe('0');
@@ -112,7 +112,7 @@ test('Suppressed recipients get no ordinal, but are counted and stored', async (
   await deps.suppression.add([mobile(901), mobile(903)]);
   const { id, state, ...outcome } = await created({ recipients: to(900, 5) });
   expect(outcome).toMatchObject({ recipients: 5, suppressed: 2 });
-  expect(state).toMatchObject({ total: 5, end: 3, n: { planned: 3, suppressed: 2 } });
+  expect(state).toMatchObject({ total: 5, end: 3, counts: { planned: 3, suppressed: 2 } });
   const read = await sliceReader(redis, keys, lane).recipients(id, 0, 3);
   expect(read.map(({ number }) => number)).toEqual([mobile(900), mobile(902), mobile(904)]);
 });
@@ -121,8 +121,8 @@ test('A campaign whose recipients are all suppressed is completed at once', asyn
   await deps.suppression.add([mobile(950)]);
   const { id, state } = await created({ recipients: to(950, 1), at: Date.now() + 60_000 });
   expect(state).toMatchObject({ s: 'completed', total: 1, end: 0 });
-  expect(state.ended).toBeGreaterThan(0);
-  expect(await redis.zscore(keys.lane(lane, 'ended'), id)).toBe(String(state.ended));
+  expect(state.endedAt).toBeGreaterThan(0);
+  expect(await redis.zscore(keys.lane(lane, 'ended'), id)).toBe(String(state.endedAt));
   expect(await redis.zscore(keys.lane(lane, 'scheduled'), id)).toBeNull();
 });
 

@@ -62,7 +62,7 @@ test('Every row of any list is imported as exactly one recipient, duplicate, or 
         const suppressed = good.size - sendable.length;
         const state = await readState(redis, keys, lane, id);
         expect(state).toMatchObject({ total: good.size, end: sendable.length });
-        expect([state?.n.planned, state?.n.suppressed]).toEqual([sendable.length, suppressed]);
+        expect([state?.counts.planned, state?.counts.suppressed]).toEqual([sendable.length, suppressed]);
         expect(await readMeta(redis, keys, lane, id)).toMatchObject({ duplicates, invalid, suppressed });
 
         const stored =

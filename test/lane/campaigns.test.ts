@@ -36,8 +36,8 @@ test('a state is read as Lua writes it, with empty lists as empty objects and fi
       cursor: 2,
       batch: 1,
       slice: 256,
-      rest: 'planned',
-      lapse: 0,
+      remainder: 'planned',
+      lapseAt: 0,
       weight: 1,
     },
     ...{
@@ -50,7 +50,7 @@ test('a state is read as Lua writes it, with empty lists as empty objects and fi
       created: NOW,
       launch: NOW,
     },
-    ...{ ended: 0, blocked: '', n: { planned: 0, sending: 2 } },
+    ...{ ended: 0, blocked: '', counts: { planned: 0, sending: 2 } },
   };
   expect(parseState(JSON.stringify({ ...written, released: {} })).released).toEqual([]);
   const released = [

@@ -77,34 +77,36 @@ export function laneFixture(redis: Redis, prefix: string, lane: string, change: 
     /** A running campaign of so many planned recipients. */
     async campaign(id: string, recipients: number, change: Record<string, unknown> = {}): Promise<void> {
       const state = {
-        s: 'running',
+        state: 'running',
         total: recipients,
-        end: recipients,
+        ordinals: recipients,
         cursor: 0,
         batch: 1000,
         slice: 256,
         released: [],
-        rest: 'planned',
-        lapse: 0,
+        remainder: 'planned',
+        lapseAt: 0,
         weight: 1,
-        n: { planned: recipients },
-        send: 0,
-        poll: 0,
+        counts: { planned: recipients },
+        sends: 0,
+        polls: 0,
         throttled: 0,
         contradictions: 0,
         refusals: 0,
         accepted: 0,
-        created: START,
-        launch: START,
-        ended: 0,
-        blocked: '',
+        createdAt: START,
+        launchAt: START,
+        endedAt: 0,
+        pauseReason: '',
         ...change,
       };
       await redis.hset(keys.lane(lane, 'states'), id, JSON.stringify(state));
-      const virtual = Number((await redis.hget(keys.lane(lane, 'lane'), 'virtual')) ?? 0);
+      const virtual = Number((await redis.hget(keys.lane(lane, 'lane'), 'virtualTime')) ?? 0);
       await redis.zadd(keys.lane(lane, 'running'), Math.max(0, virtual - 5), id);
     },
-    async state(id: string): Promise<{ s: string; n: Record<string, number> } & Record<string, unknown>> {
+    async state(
+      id: string,
+    ): Promise<{ state: string; counts: Record<string, number> } & Record<string, unknown>> {
       return JSON.parse((await redis.hget(keys.lane(lane, 'states'), id)) ?? 'null');
     },
   };

@@ -26,15 +26,15 @@ const step = fc.record({
   want: fc.integer({ min: 1, max: 8 }),
   pick: fc.nat(997),
   newTurn: fc.boolean(),
-  as: fc.constantFrom(
+  result: fc.constantFrom(
     ...([
       'accepted',
       'accepted',
       'accepted',
       'throttled',
-      'released',
+      'unauthorised',
       'unknown',
-      'unsent',
+      'released',
       'notSent',
     ] as const),
   ),
@@ -82,21 +82,21 @@ async function servedLane(quota: number, pollShare: number, smooth: boolean) {
     return claims.length;
   };
 
-  const answer = async (one: Flying, { as, when }: Step): Promise<void> => {
+  const answer = async (one: Flying, { result, when }: Step): Promise<void> => {
     flying = flying.filter((other) => other !== one);
-    const hasArrived = as !== 'unsent' && as !== 'notSent';
+    const hasArrived = result !== 'released' && result !== 'notSent';
     // It arrives within its time limit, whenever it is settled.
     if (hasArrived) arrive(one.at + when * Math.min(TIMEOUT, time - one.at));
     if (one.kind === 'send') {
       const { claim: of } = one;
       await lane.settlements.send(
-        [{ claim: of, as, letters: as === 'accepted' ? 'N' : '-', requestId: 'r' }],
+        [{ claim: of, result, letters: result === 'accepted' ? 'N' : '-', requestId: 'r' }],
         0,
         given(),
       );
     } else {
-      const told = as === 'accepted' ? 'infos' : as === 'unknown' ? 'unanswered' : as;
-      await lane.settlements.poll([{ claim: one.claim, as: told, letters: 'N' }], 0, given());
+      const told = result === 'accepted' ? 'infos' : result === 'unknown' ? 'unanswered' : result;
+      await lane.settlements.poll([{ claim: one.claim, result: told, letters: 'N' }], 0, given());
     }
   };
 
@@ -104,7 +104,7 @@ async function servedLane(quota: number, pollShare: number, smooth: boolean) {
     const found = await lane.views.tend(1e12, given());
     const overdue = new Set([...found.overdueSends, ...found.overduePolls].map(({ number }) => number));
     for (const one of flying.filter(({ claim: of }) => overdue.has(of.number)))
-      await answer(one, { ...it, as: 'unknown' });
+      await answer(one, { ...it, result: 'unknown' });
   };
 
   return {
@@ -126,7 +126,7 @@ async function servedLane(quota: number, pollShare: number, smooth: boolean) {
         want: 5,
         pick: 0,
         newTurn: true,
-        as: 'accepted',
+        result: 'accepted',
         when: 1,
         waitMs: 0,
       };

@@ -60,7 +60,7 @@ test.each([3_600_000, 60_000])(
     expect(given.claims.length).toBe(10);
     let now = START + timeout;
     const latest = now + timeout;
-    const ends = given.claims.map((claim) => ({ claim, as: 'unknown', reason: 'no answer' }) as const);
+    const ends = given.claims.map((claim) => ({ claim, result: 'unknown', reason: 'no answer' }) as const);
     await lane.settlements.send(ends, 0, now);
     for (let call = 2, claims = 0; claims === 0; call++) {
       const next = await lane.claims.send({ turn: `t${call}`, call: 1, want: 1, seen: 0, now });
@@ -82,7 +82,7 @@ test('a lane of one request a window does not ask every second for what is held 
   };
   const [first] = (await claim()).claims;
   if (first === undefined) throw new Error('nothing was claimed');
-  await lane.settlements.send([{ claim: first, as: 'accepted', letters: 'N', requestId: 'r' }], 0, now);
+  await lane.settlements.send([{ claim: first, result: 'accepted', letters: 'N', requestId: 'r' }], 0, now);
   // Nobody polls: after a window and a half the permit is the next send's.
   for (let given = 0; given === 0; ) {
     const { claims, againInMs } = await claim();

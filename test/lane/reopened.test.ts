@@ -93,7 +93,7 @@ test('A lane that was stopped is tried with one request before it goes on as bef
   const claim = tried.claims[0];
   if (claim === undefined) throw new Error('no claim');
 
-  await it.settlements.send([{ claim, as: 'stopped', reason: 'the key is not accepted' }], 0);
+  await it.settlements.send([{ claim, result: 'stopped', reason: 'the key is not accepted' }], 0);
   expect((await it.views.look()).stopped).toBe('the key is not accepted');
   await it.commands.lane('resume');
   const again = await it.claims.send({ ...turn, call: 2 });
@@ -102,7 +102,7 @@ test('A lane that was stopped is tried with one request before it goes on as bef
   const [good] = again.claims;
   if (good === undefined) throw new Error('no claim');
   await it.settlements.send(
-    [{ claim: good, as: 'accepted', letters: 'N'.repeat(good.count), requestId: 'r', reason: '' }],
+    [{ claim: good, result: 'accepted', letters: 'N'.repeat(good.count), requestId: 'r', reason: '' }],
     0,
   );
   expect((await it.claims.send({ ...turn, call: 3 })).claims.length).toBe(10);
@@ -117,7 +117,7 @@ test('What a killed worker has left in flight neither hinders the request that t
   const turn = { turn: 'next', want: 10, seen: 0 };
   expect((await it.claims.send({ ...turn, call: 1 })).claims.length).toBe(1);
   await it.settlements.send(
-    killed.claims.map((claim) => ({ claim, as: 'unknown', overdue: true, reason: 'killed' }) as const),
+    killed.claims.map((claim) => ({ claim, result: 'unknown', overdue: true, reason: 'killed' }) as const),
     0,
   );
   expect((await it.claims.send({ ...turn, call: 2 })).claims).toEqual([]);

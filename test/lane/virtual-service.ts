@@ -51,8 +51,8 @@ export async function runVirtually(
         count(isAccepted ? run.accepted : run.throttled, arrival);
         at(arrival + 20, async () => {
           const settlement = isAccepted
-            ? ({ claim: it, as: 'accepted', letters: 'T', requestId: `r${it.number}` } as const)
-            : ({ claim: it, as: 'throttled' } as const);
+            ? ({ claim: it, result: 'accepted', letters: 'T', requestId: `r${it.number}` } as const)
+            : ({ claim: it, result: 'throttled' } as const);
           await lane.settlements.send([settlement], 0.5, now);
           ask(now);
         });

@@ -75,11 +75,11 @@ function receiving(capacity = { left: 10_000 }) {
       return (await sendClaims(lane).take({ turn: `t${turns}`, call: 1, want, seen: 0 })).claims;
     },
     async accept(claim: SendClaim, requestId: string): Promise<void> {
-      const entry = { claim, as: 'accepted', letters: 'N'.repeat(claim.count), requestId } as const;
+      const entry = { claim, result: 'accepted', letters: 'N'.repeat(claim.count), requestId } as const;
       await settleSends(lane, [entry], 0);
     },
     async states(id: string): Promise<Record<string, number | undefined>> {
-      return (await readState(redis, keys, 'default', id))?.n ?? {};
+      return (await readState(redis, keys, 'default', id))?.counts ?? {};
     },
     happened: (type: string) => emitted.filter((event) => event.type === type),
   };
@@ -206,7 +206,7 @@ test('An unknown outcome is matched to the one request that fits it', async () =
   const claims = await it.claim(2);
   await settleSends(
     it.lane,
-    claims.map((claim) => ({ claim, as: 'unknown', reason: 'no answer' }) as const),
+    claims.map((claim) => ({ claim, result: 'unknown', reason: 'no answer' }) as const),
     0,
   );
   const inbox = it.open();
@@ -227,7 +227,7 @@ test('Of two unknown outcomes with the same number, our correlator selects the r
     const claims = await it.claim(1);
     await settleSends(
       it.lane,
-      claims.map((claim) => ({ claim, as: 'unknown', reason: 'no answer' }) as const),
+      claims.map((claim) => ({ claim, result: 'unknown', reason: 'no answer' }) as const),
       0,
     );
   }
@@ -253,7 +253,7 @@ test('A late report of a settled request is not matched to an unknown outcome', 
   const again = await it.claim(1);
   await settleSends(
     it.lane,
-    again.map((other) => ({ claim: other, as: 'unknown', reason: 'no answer' }) as const),
+    again.map((other) => ({ claim: other, result: 'unknown', reason: 'no answer' }) as const),
     0,
   );
   // Another process, which does not remember what the first one settled.
@@ -272,13 +272,13 @@ test('A report of a request that was accepted while notifications were off is no
   if (claim === undefined) throw new Error('nothing to send');
   const { notify: _, ...before } = it.lane.rules;
   const unheard = { redis, keys: it.keys, name: 'default', rules: before };
-  await settleSends(unheard, [{ claim, as: 'accepted', letters: 'N', requestId: 'r0' }], 0);
+  await settleSends(unheard, [{ claim, result: 'accepted', letters: 'N', requestId: 'r0' }], 0);
 
   await it.campaign([0], 'after');
   const again = await it.claim(1);
   await settleSends(
     it.lane,
-    again.map((other) => ({ claim: other, as: 'unknown', reason: 'no answer' }) as const),
+    again.map((other) => ({ claim: other, result: 'unknown', reason: 'no answer' }) as const),
     0,
   );
   it.open().offer([report('r0', 0)]);
@@ -292,7 +292,7 @@ test('A request whose send is still in flight is not matched to an unknown outco
   await it.campaign([0], 'unknown one');
   await settleSends(
     it.lane,
-    (await it.claim(1)).map((claim) => ({ claim, as: 'unknown', reason: 'no answer' }) as const),
+    (await it.claim(1)).map((claim) => ({ claim, result: 'unknown', reason: 'no answer' }) as const),
     0,
   );
   const second = await it.campaign([0], 'in flight');
@@ -318,7 +318,7 @@ test('A request that is matched to one batch is not matched to another one with 
     return () =>
       settleSends(
         it.lane,
-        claims.map((claim) => ({ claim, as: 'unknown', reason: 'no answer' }) as const),
+        claims.map((claim) => ({ claim, result: 'unknown', reason: 'no answer' }) as const),
         0,
       );
   };
@@ -343,7 +343,7 @@ test('A report is not matched to a batch that was claimed after it came', async 
   await it.campaign([0], 'later');
   await settleSends(
     it.lane,
-    (await it.claim(1)).map((claim) => ({ claim, as: 'unknown', reason: 'no answer' }) as const),
+    (await it.claim(1)).map((claim) => ({ claim, result: 'unknown', reason: 'no answer' }) as const),
     0,
   );
   await it.looked();
@@ -357,7 +357,7 @@ test.each(['abandon', 'accepted', 'resend'] as const)(
     const unknown = async (text: string) => {
       await it.campaign([0], text);
       const claims = await it.claim(1);
-      const entries = claims.map((claim) => ({ claim, as: 'unknown', reason: 'no answer' }) as const);
+      const entries = claims.map((claim) => ({ claim, result: 'unknown', reason: 'no answer' }) as const);
       await settleSends(it.lane, entries, 0);
     };
     await unknown('first');
@@ -377,14 +377,14 @@ test('A report of a request that was accepted without an id is not matched to an
   const unnamed = await it.claim(1);
   await settleSends(
     it.lane,
-    unnamed.map((claim) => ({ claim, as: 'accepted', letters: 'C', requestId: '' }) as const),
+    unnamed.map((claim) => ({ claim, result: 'accepted', letters: 'C', requestId: '' }) as const),
     0,
   );
   await it.campaign([0], 'unknown');
   const claims = await it.claim(1);
   await settleSends(
     it.lane,
-    claims.map((claim) => ({ claim, as: 'unknown', reason: 'no answer' }) as const),
+    claims.map((claim) => ({ claim, result: 'unknown', reason: 'no answer' }) as const),
     0,
   );
   const inbox = it.open();
@@ -398,7 +398,7 @@ test('A batch that was resent and is unknown again is matched by a report of eit
   await it.campaign([0], 'twice');
   const fail = async () => {
     const claims = await it.claim(1);
-    const entries = claims.map((claim) => ({ claim, as: 'unknown', reason: 'no answer' }) as const);
+    const entries = claims.map((claim) => ({ claim, result: 'unknown', reason: 'no answer' }) as const);
     await settleSends(it.lane, entries, 0);
   };
   await fail();
@@ -414,7 +414,7 @@ test('No match is made while a send is in flight, however old it is', async () =
   await it.campaign([0], 'unknown one');
   await settleSends(
     it.lane,
-    (await it.claim(1)).map((claim) => ({ claim, as: 'unknown', reason: 'no answer' }) as const),
+    (await it.claim(1)).map((claim) => ({ claim, result: 'unknown', reason: 'no answer' }) as const),
     0,
   );
   await it.campaign([0], 'left in flight without a worker');

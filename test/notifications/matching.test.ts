@@ -46,7 +46,7 @@ async function polled(
   const { claims } = await sendClaims(lane).take({ turn: 't', call: 1, want: 1, seen: 0 });
   const [claim] = claims;
   if (claim === undefined) throw new Error('nothing to send');
-  await settleSends(lane, [{ claim, as: 'unknown', reason: 'no answer' }], 0);
+  await settleSends(lane, [{ claim, result: 'unknown', reason: 'no answer' }], 0);
   const matches = matchStore(lane);
   await matches.match({ number: claim.number, campaign: id, first: 0, requestId: 'x' });
 
@@ -89,7 +89,7 @@ const infos = (statuses: Record<string, string>): string =>
 test('A matched request with exactly the recipients of the batch confirms the match and is followed up like any other', async () => {
   const it = await polled(infos({ [mobile(1)]: 'DeliveredToNetwork', [mobile(0)]: 'DeliveredToTerminal' }));
   expect(it.lines).toEqual(['GET /outbound/12345/requests/x/deliveryInfos HTTP/1.1']);
-  expect(it.state?.n).toMatchObject({ deliveredToTerminal: 1, deliveredToNetwork: 1, unknown: 0 });
+  expect(it.state?.counts).toMatchObject({ deliveredToTerminal: 1, deliveredToNetwork: 1, unknown: 0 });
   expect([it.confirmed, it.matchedTo, it.due, it.polled]).toEqual([1, [], [], [`${it.id}:0`]]);
   expect(it.located).toEqual([{ campaign: it.id, first: 0, count: 2 }]);
   expect(it.state).toMatchObject({ accepted: 1, poll: 1 });
@@ -97,7 +97,10 @@ test('A matched request with exactly the recipients of the batch confirms the ma
 
 test('A confirmed match whose recipients are all final completes the campaign', async () => {
   const it = await polled(infos({ [mobile(0)]: 'DeliveredToTerminal', [mobile(1)]: 'DeliveryImpossible' }));
-  expect(it.state).toMatchObject({ s: 'completed', n: { deliveredToTerminal: 1, deliveryImpossible: 1 } });
+  expect(it.state).toMatchObject({
+    s: 'completed',
+    counts: { deliveredToTerminal: 1, deliveryImpossible: 1 },
+  });
   expect([it.due, it.polled, it.located]).toEqual([[], [], [null]]);
 });
 
@@ -139,7 +142,7 @@ test.each([
   async (_, answer) => {
     const it = await polled(answer);
     expect(it.lines).toHaveLength(1);
-    expect(it.state?.n).toMatchObject({ unknown: 2 });
+    expect(it.state?.counts).toMatchObject({ unknown: 2 });
     expect([it.confirmed, it.matchedTo, it.due, it.polled, it.located]).toEqual([0, [null], [], [], [null]]);
     expect(it.stopped).toBe(0);
   },
@@ -147,7 +150,7 @@ test.each([
 
 test('A matched request is polled again later if the service fails', async () => {
   const it = await polled(reply(['HTTP/1.1 500 Internal Server Error']));
-  expect(it.state?.n).toMatchObject({ unknown: 2 });
+  expect(it.state?.counts).toMatchObject({ unknown: 2 });
   expect([it.confirmed, it.matchedTo, it.due]).toEqual([0, ['x'], [`${it.id}:0`]]);
 });
 
@@ -157,17 +160,19 @@ test('A poll changes nothing of a batch that was resolved in the meantime', asyn
   const it = await polled(BOTH_FINAL, async (lane) =>
     resolveBatches(lane, 'accepted', 'by hand', await listUnknown(lane)),
   );
-  expect(it.state?.n).toMatchObject({ unconfirmed: 2, unknown: 0 });
+  expect(it.state?.counts).toMatchObject({ unconfirmed: 2, unknown: 0 });
 });
 
 test('A poll changes nothing of a batch that was resent and accepted under another id in the meantime', async () => {
   const it = await polled(BOTH_FINAL, async (lane) => {
     await resolveBatches(lane, 'resend', 'by hand', await listUnknown(lane));
     const { claims } = await sendClaims(lane).take({ turn: 'again', call: 1, want: 1, seen: 0 });
-    const again = claims.map((claim) => ({ claim, as: 'accepted', letters: 'NN', requestId: 'y' }) as const);
+    const again = claims.map(
+      (claim) => ({ claim, result: 'accepted', letters: 'NN', requestId: 'y' }) as const,
+    );
     await settleSends(lane, again, 0);
   });
-  expect(it.state?.n).toMatchObject({ deliveredToNetwork: 2 });
+  expect(it.state?.counts).toMatchObject({ deliveredToNetwork: 2 });
   expect([...it.due, ...it.polled]).toEqual([`${it.id}:0`]);
 });
 
@@ -177,11 +182,11 @@ test('A request that turns out to be another batch in the meantime clears the ma
     other = await send('Another');
     const { claims } = await sendClaims(lane).take({ turn: 'other', call: 1, want: 1, seen: 0 });
     const entries = claims.map(
-      (claim) => ({ claim, as: 'accepted', letters: 'NI', requestId: 'x' }) as const,
+      (claim) => ({ claim, result: 'accepted', letters: 'NI', requestId: 'x' }) as const,
     );
     await settleSends(lane, entries, 0);
   });
-  expect(it.state?.n).toMatchObject({ unknown: 2 });
+  expect(it.state?.counts).toMatchObject({ unknown: 2 });
   expect([it.confirmed, it.matchedTo]).toEqual([0, [null]]);
   // Reports of the other batch still find it.
   expect(it.located).toEqual([{ campaign: other, first: 0, count: 2 }]);

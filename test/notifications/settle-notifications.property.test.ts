@@ -17,7 +17,7 @@ const step = fc.record({
     ...(['round', 'poll', 'polled', 'wait'] as const),
   ),
   pick: fc.nat(997),
-  as: fc.constantFrom('accepted', 'accepted', 'accepted', 'unknown', 'released'),
+  result: fc.constantFrom('accepted', 'accepted', 'accepted', 'unknown', 'unauthorised'),
   letters,
   waitMs: fc.constantFrom(1, 500, 16_000, 40_000, EARLY_MS + 1, 260_000_000),
 });
@@ -103,25 +103,27 @@ async function ledgerOf(size: number, most: number) {
       const reply = await lane.claims.send({ turn: `t${call}`, call: 1, want, seen: 0, now });
       sends.push(...reply.claims);
     },
-    async settle({ pick, as, letters: all }) {
+    async settle({ pick, result, letters: all }) {
       const open = sends.filter((claim) => ordinals(claim).every((ordinal) => !bytes.has(ordinal)));
       const claim = open[pick % open.length];
       if (claim === undefined) return;
       const id = `r${claim.number}`;
       const own = all.join('').replaceAll('-', 'N').slice(0, claim.count);
       const entry =
-        as === 'accepted' ? { claim, as, letters: own, requestId: id } : { claim, as, reason: 'x' };
+        result === 'accepted'
+          ? { claim, result, letters: own, requestId: id }
+          : { claim, result, reason: 'x' };
       const { settled } = await lane.settlements.send(
-        [entry as { claim: SendClaim; as: 'accepted' }],
+        [entry as { claim: SendClaim; result: 'accepted' }],
         0,
         now,
       );
-      sends.splice(sends.indexOf(claim), as === 'released' ? 1 : 0);
-      if (settled === 0 || as === 'released') return;
+      sends.splice(sends.indexOf(claim), result === 'unauthorised' ? 1 : 0);
+      if (settled === 0 || result === 'unauthorised') return;
       for (const [at, ordinal] of ordinals(claim).entries()) {
-        bytes.set(ordinal, as === 'unknown' ? 'U' : (own[at] ?? 'N'));
+        bytes.set(ordinal, result === 'unknown' ? 'U' : (own[at] ?? 'N'));
       }
-      if (as === 'accepted') requests.set(id, claim);
+      if (result === 'accepted') requests.set(id, claim);
     },
     async notify({ pick, letters: all }) {
       const claim = sends[pick % sends.length];
@@ -167,7 +169,7 @@ async function ledgerOf(size: number, most: number) {
       const own = all.join('').slice(0, send.count);
       const requestId = `r${send.number}`;
       const { settled } = await lane.settlements.poll(
-        [{ claim, as: 'infos', letters: own, requestId }],
+        [{ claim, result: 'infos', letters: own, requestId }],
         0,
         now,
       );
@@ -189,7 +191,7 @@ async function ledgerOf(size: number, most: number) {
     const stored = (await redis.get(lane.keys.lane(name, 'campaign:c:statuses'))) ?? '';
     for (const [ordinal, letter] of bytes) expect([ordinal, stored[ordinal]]).toEqual([ordinal, letter]);
     expect(state['contradictions']).toBe(contradictions);
-    expect(Object.values(state.n).reduce((sum, count) => sum + count, 0)).toBe(size);
+    expect(Object.values(state.counts).reduce((sum, count) => sum + count, 0)).toBe(size);
     const due = [
       ...(await redis.zrange(lane.keys.lane(name, 'unpolled'), '0', '-1')),
       ...(await redis.zrange(lane.keys.lane(name, 'polled'), '0', '-1')),

@@ -40,7 +40,7 @@ async function accepted(name: string, recipients: number, change = {}) {
 type Lane = ReturnType<typeof laneFixture>;
 
 const taken = (claim: SendClaim) =>
-  ({ claim, as: 'accepted', letters: 'N'.repeat(claim.count), requestId: `r${claim.number}` }) as const;
+  ({ claim, result: 'accepted', letters: 'N'.repeat(claim.count), requestId: `r${claim.number}` }) as const;
 
 function nth<Item>(items: readonly Item[], at: number): Item {
   const item = items[at];
@@ -107,7 +107,7 @@ test('A repeated report changes nothing, and a contradiction of a final status i
       ignored: 'deliveryImpossible',
     },
   ]);
-  expect(await lane.state('c')).toMatchObject({ contradictions: 1, n: { deliveredToTerminal: 1 } });
+  expect(await lane.state('c')).toMatchObject({ contradictions: 1, counts: { deliveredToTerminal: 1 } });
 });
 
 test('A report of another request than the recorded one changes nothing', async () => {
@@ -211,7 +211,7 @@ test('A final report after the deadline still replaces `unconfirmed`', async () 
   const now = START + lane.rules.deadline + 60_000;
   const { claims: polls } = await lane.claims.poll({ turn: 'p', call: 1, want: 1, seen: 0, now });
   await lane.settlements.poll(
-    polls.map((claim) => ({ claim, as: 'infos', letters: 'N', requestId: 'r1' }) as const),
+    polls.map((claim) => ({ claim, result: 'infos', letters: 'N', requestId: 'r1' }) as const),
     0,
     now,
   );
@@ -230,7 +230,7 @@ test('Removing a campaign removes its requests from the index', async () => {
   const now = START + lane.rules.deadline + 60_000;
   const { claims: polls } = await lane.claims.poll({ turn: 'p', call: 1, want: 2, seen: 0, now });
   await lane.settlements.poll(
-    polls.map((claim) => ({ claim, as: 'missing', requestId: `r${claim.first + 1}` }) as const),
+    polls.map((claim) => ({ claim, result: 'missing', requestId: `r${claim.first + 1}` }) as const),
     0,
     now,
   );
@@ -247,7 +247,7 @@ test('A poll that completes a request removes it from the index', async () => {
   const { claims: polls } = await lane.claims.poll({ turn: 'p', call: 1, want: 1, seen: 0, now });
   const [claim] = polls;
   if (claim === undefined) throw new Error('nothing was due');
-  await lane.settlements.poll([{ claim, as: 'infos', letters: 'T', requestId: 'r1' }], 0, now);
+  await lane.settlements.poll([{ claim, result: 'infos', letters: 'T', requestId: 'r1' }], 0, now);
   expect(await isIndexed('r1')).toBe(false);
 });
 
@@ -264,7 +264,7 @@ test('An unknown outcome is matched to one request at a time, which is polled, u
   await lane.campaign('c', 1);
   const { claims } = await lane.claims.send({ turn: 't', call: 1, want: 1, seen: 0, now: START });
   await lane.settlements.send(
-    claims.map((claim) => ({ claim, as: 'unknown', reason: 'no answer' }) as const),
+    claims.map((claim) => ({ claim, result: 'unknown', reason: 'no answer' }) as const),
     0,
     START + 100,
   );
@@ -289,9 +289,9 @@ test('An unknown outcome is matched to one request at a time, which is polled, u
   expect((await lane.notifications.settle([], [], START + 400)).waiting).toBe(0);
   const [claim] = polls;
   if (claim === undefined) throw new Error('nothing was due');
-  await lane.settlements.poll([{ claim, as: 'missing', requestId: 'x' }], 0, START + 400);
+  await lane.settlements.poll([{ claim, result: 'missing', requestId: 'x' }], 0, START + 400);
   expect(await redis.exists(lane.keys.lane('match', 'unpolled'))).toBe(0);
-  expect((await lane.state('c')).n).toMatchObject({ unknown: 1 });
+  expect((await lane.state('c')).counts).toMatchObject({ unknown: 1 });
 });
 
 test.each([
@@ -299,7 +299,7 @@ test.each([
   [
     'the worker that sent it',
     (lane: Lane, claim: SendClaim) =>
-      lane.settlements.send([{ claim, as: 'accepted', letters: 'T', requestId: 'x' }], 0, START + 400),
+      lane.settlements.send([{ claim, result: 'accepted', letters: 'T', requestId: 'x' }], 0, START + 400),
   ],
 ])('A matched batch that is settled by %s is not polled any more', async (_, settle) => {
   const name = `settled-${_.length}`;
@@ -307,10 +307,10 @@ test.each([
   await lane.campaign('c', 1);
   const { claims } = await lane.claims.send({ turn: 't', call: 1, want: 1, seen: 0, now: START });
   const claim = nth(claims, 0);
-  await lane.settlements.send([{ claim, as: 'unknown', reason: 'no answer' }], 0, START + 100);
+  await lane.settlements.send([{ claim, result: 'unknown', reason: 'no answer' }], 0, START + 100);
   await lane.matches.match({ ...claim, requestId: 'x' }, START + 300);
   await settle(lane, claim);
-  expect((await lane.state('c')).n).toMatchObject({ unknown: 0 });
+  expect((await lane.state('c')).counts).toMatchObject({ unknown: 0 });
   expect(await redis.exists(lane.keys.lane(name, 'unpolled'))).toBe(0);
 });
 
@@ -336,7 +336,7 @@ test('While notifications come, requests are first polled later, and then less o
   const later = START + 200_000;
   const { claims: polls } = await lane.claims.poll({ turn: 'p', call: 1, want: 2, seen: 0, now: later });
   await lane.settlements.poll(
-    polls.map((claim) => ({ claim, as: 'infos', letters: 'N', requestId: 'r' }) as const),
+    polls.map((claim) => ({ claim, result: 'infos', letters: 'N', requestId: 'r' }) as const),
     0,
     later,
   );
@@ -375,7 +375,7 @@ test('The lane’s policy does not resolve a matched batch until the service has
   const lane = laneFixture(redis, prefix, 'policy', { ...NOTIFIED, resolveAfter: 60_000 });
   await lane.campaign('c', 1);
   const { claims } = await lane.claims.send({ turn: 't', call: 1, want: 1, seen: 0, now: START });
-  const unknown = claims.map((claim) => ({ claim, as: 'unknown', reason: 'no answer' }) as const);
+  const unknown = claims.map((claim) => ({ claim, result: 'unknown', reason: 'no answer' }) as const);
   await lane.settlements.send(unknown, 0, START + 100);
   const match = { number: 1, campaign: 'c', first: 0, requestId: 'x' };
   const resolvable = async () => (await lane.views.tend(1_000, START + 61_000)).resolvable.length;

@@ -45,7 +45,7 @@ async function forgetful(name: string, recipients: number, most = 1) {
     },
     async accept(claims: readonly SendClaim[], by = memory): Promise<void> {
       const entries = claims.map(
-        (claim) => ({ claim, as: 'accepted', letters: 'N', requestId: 'r' }) as const,
+        (claim) => ({ claim, result: 'accepted', letters: 'N', requestId: 'r' }) as const,
       );
       for (const entry of entries) by.settled(entry);
       await settleSends(lane, entries, 0.5);
@@ -72,12 +72,12 @@ test('claims that Redis has forgotten are restored with what became of them, and
   await it.accept(first);
   const inFlight = await it.claim(2);
   await it.forget();
-  expect((await it.state()).n).toMatchObject({ planned: 10 });
+  expect((await it.state()).counts).toMatchObject({ planned: 10 });
   expect(await replayClaims(it.lane, it.memory)).toBe(5);
-  expect((await it.state()).n).toMatchObject({ planned: 5, sending: 2, deliveredToNetwork: 3 });
+  expect((await it.state()).counts).toMatchObject({ planned: 5, sending: 2, deliveredToNetwork: 3 });
   expect((await it.claim(10)).map((claim) => claim.first)).toEqual([5, 6, 7, 8, 9]);
   await it.accept(inFlight);
-  expect((await it.state()).n).toMatchObject({ sending: 5, deliveredToNetwork: 5 });
+  expect((await it.state()).counts).toMatchObject({ sending: 5, deliveredToNetwork: 5 });
 });
 
 test('what somebody else has claimed in between and nobody remembers becomes unknown in time, and is never sent again', async () => {
@@ -91,9 +91,9 @@ test('what somebody else has claimed in between and nobody remembers becomes unk
   await it.forget();
   expect(await replayClaims(it.lane, it.memory)).toBe(2);
   // Two claims of mine, one of nobody over the four that only the other knows.
-  expect((await it.state()).n).toMatchObject({ planned: 4, sending: 6 });
+  expect((await it.state()).counts).toMatchObject({ planned: 4, sending: 6 });
   expect(await replayClaims(it.lane, other)).toBe(4);
-  expect((await it.state()).n).toMatchObject({ planned: 4, sending: 6 });
+  expect((await it.state()).counts).toMatchObject({ planned: 4, sending: 6 });
   const claims = await redis.hgetall(it.fixture.keys.lane('default', 'claims'));
   expect(Object.values(claims).filter((json) => JSON.parse(json).g === true)).toHaveLength(0);
 });
@@ -113,7 +113,7 @@ test('a lane stops claiming for a while when its sequence has gone back', async 
   await it.forget();
   const reply = await sendClaims(it.lane).take({ turn: 'u', call: 1, want: 1, seen: it.memory.self.seen });
   expect(reply.why).toBe('recovering');
-  expect(reply.events).toMatchObject([{ type: 'forgot', sign: 'sequence' }]);
+  expect(reply.events).toMatchObject([{ type: 'dataLoss', sign: 'sequence' }]);
 });
 
 test.each([
@@ -127,7 +127,7 @@ test.each([
     await it.remember();
     if (whole === undefined) throw new Error('nothing was claimed');
     const other = it.another();
-    const refused = { claim: whole, as: 'refused', reason: 'x' } as const;
+    const refused = { claim: whole, result: 'refused', reason: 'x' } as const;
     it.memory.settled(refused);
     await settleSends(it.lane, [refused], 0.5);
     const halves = await it.claim(2, 1, other);
@@ -138,7 +138,7 @@ test.each([
     await it.accept(halves.slice(1), other);
     await it.forget();
     for (const at of order) await replayClaims(it.lane, at === 0 ? it.memory : other);
-    expect((await it.state()).n).toMatchObject({ deliveredToNetwork: 1, sending: 1, planned: 0 });
+    expect((await it.state()).counts).toMatchObject({ deliveredToNetwork: 1, sending: 1, planned: 0 });
   },
 );
 
@@ -148,21 +148,21 @@ test('the later of two claims of one batch has the last word, whoever tells firs
   await it.remember();
   if (early === undefined) throw new Error('nothing was claimed');
   const other = it.another();
-  const released = { claim: early, as: 'released', reason: 'x' } as const;
+  const released = { claim: early, result: 'unauthorised', reason: 'x' } as const;
   it.memory.settled(released);
   await settleSends(it.lane, [released], 0.5);
   await it.accept(await it.claim(1, 1, other), other);
   await it.forget();
   await replayClaims(it.lane, other);
   await replayClaims(it.lane, it.memory);
-  expect((await it.state()).n).toMatchObject({ deliveredToNetwork: 1, planned: 0, sending: 0 });
+  expect((await it.state()).counts).toMatchObject({ deliveredToNetwork: 1, planned: 0, sending: 0 });
 });
 
 test('of a claim that is restored it is still known that an earlier request may have been accepted', async () => {
   const it = await forgetful('doubt', 1);
   const [early] = await it.claim(1);
   if (early === undefined) throw new Error('nothing was claimed');
-  await settleSends(it.lane, [{ claim: early, as: 'unknown', reason: 'x' }], 0.5);
+  await settleSends(it.lane, [{ claim: early, result: 'unknown', reason: 'x' }], 0.5);
   await resolveBatches(it.lane, 'resend', 'x', await listUnknown(it.lane));
   await it.remember();
   const [again] = await it.claim(1, 1, it.another());
@@ -171,7 +171,7 @@ test('of a claim that is restored it is still known that an earlier request may 
   other.claimed([again]);
   await it.forget();
   await replayClaims(it.lane, other);
-  await settleSends(it.lane, [{ claim: again, as: 'notSent', reason: 'x' }], 0.5);
+  await settleSends(it.lane, [{ claim: again, result: 'notSent', reason: 'x' }], 0.5);
   await it.lane.commands.campaign('cancel', 'c');
-  expect((await it.state()).n).toMatchObject({ planned: 0, sending: 1 });
+  expect((await it.state()).counts).toMatchObject({ planned: 0, sending: 1 });
 });

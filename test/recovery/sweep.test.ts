@@ -63,7 +63,7 @@ test('what is to be sent again by policy is given up once it is suppressed: it w
   const first = await claim(1, began);
   await settleSends(
     lane,
-    first.map((it) => ({ claim: it, as: 'unknown', reason: 'timed out' }) as const),
+    first.map((it) => ({ claim: it, result: 'unknown', reason: 'timed out' }) as const),
     0,
     began,
   );
@@ -71,7 +71,7 @@ test('what is to be sent again by policy is given up once it is suppressed: it w
   const again = await claim(2, began);
   await settleSends(
     lane,
-    again.map((it) => ({ claim: it, as: 'suppressed' }) as const),
+    again.map((it) => ({ claim: it, result: 'suppressed' }) as const),
     0,
     began,
   );

@@ -25,7 +25,7 @@ async function crewed(name: string, recipients: number, change: Partial<ScriptRu
     attend: (process: string, now: number) => crew.attend(hand(process), now),
     leave: (process: string, now: number) => crew.leave(hand(process), now),
     told: (process: string, now: number, restored = 0, polls = 0) =>
-      crew.told(hand(process), restored, polls, now),
+      crew.replayed(hand(process), restored, polls, now),
     async claim(process: string, want: number, now: number): Promise<ClaimReply<SendClaim>> {
       turns += 1;
       const reply = await lane.claims.send({ turn: `t${turns}`, call: 1, want, ...hand(process), now });
@@ -34,7 +34,7 @@ async function crewed(name: string, recipients: number, change: Partial<ScriptRu
     },
     async accept(claims: readonly SendClaim[], now: number): Promise<void> {
       const entries = claims.map(
-        (claim) => ({ claim, as: 'accepted', letters: 'T'.repeat(claim.count), requestId: 'r' }) as const,
+        (claim) => ({ claim, result: 'accepted', letters: 'T'.repeat(claim.count), requestId: 'r' }) as const,
       );
       await lane.settlements.send(entries, 0.5, now);
     },
@@ -67,7 +67,7 @@ async function crewed(name: string, recipients: number, change: Partial<ScriptRu
     /** What is overdue becomes unknown, as the sweep does it. */
     async sweep(now: number): Promise<void> {
       const { overdueSends } = await lane.views.tend(1e12, now, []);
-      const entries = overdueSends.map((claim) => ({ claim, as: 'unknown', overdue: true }) as const);
+      const entries = overdueSends.map((claim) => ({ claim, result: 'unknown', overdue: true }) as const);
       await lane.settlements.send(entries, 0.5, now);
     },
     field: (field: string) => redis.hget(laneKey, field),
@@ -106,7 +106,7 @@ test('what a process claimed that died together with the lost tail becomes unkno
   const rest = await it.claimRest('b', now + it.rules.grace + (reply.againInMs ?? 0));
   expect(rest.filter((ordinal) => sent.includes(ordinal))).toEqual([]);
   await it.sweep(now + 10 * it.rules.window);
-  const { n } = await it.state('c');
+  const { counts: n } = await it.state('c');
   // A lane claims no more than 128 in its first tick, and twice as many in the one that follows.
   expect(n).toMatchObject({ unknown: 384, deliveredToTerminal: 116 });
   expect(rest).toHaveLength(116);
@@ -125,7 +125,7 @@ test('nor is it where the service knows correlators: of what is claimed for nobo
   const reply = await it.claim('b', 10, now + it.rules.grace);
   await it.claim('b', 1, now + it.rules.grace + (reply.againInMs ?? 0));
   await it.sweep(now + 10 * it.rules.window);
-  const { n } = await it.state('c');
+  const { counts: n } = await it.state('c');
   expect(n['unknown']).toBeGreaterThanOrEqual(20);
   const rest = await it.claimRest('b', now + 10 * it.rules.window);
   expect(rest.filter((ordinal) => ordinal < 20)).toEqual([]);
@@ -152,11 +152,11 @@ test('claiming goes on at once when everybody has told what they remember', asyn
   await it.remember();
   await it.failOver();
   const now = START + LOSS;
-  expect(await it.told('a', now)).toMatchObject([{ type: 'forgot', sign: 'runId' }]);
+  expect(await it.told('a', now)).toMatchObject([{ type: 'dataLoss', sign: 'runId' }]);
   expect((await it.claim('a', 1, now + 1)).why).toBe('recovering');
   await it.told('b', now + 2);
   expect((await it.claim('a', 1, now + 3)).claims).toHaveLength(1);
-  expect((await it.state('c')).n).toEqual({ planned: 9, sending: 1 });
+  expect((await it.state('c')).counts).toEqual({ planned: 9, sending: 1 });
 });
 
 test('a server that is set to lose nothing was restarted, and one that may have lost something forgot', async () => {
@@ -181,10 +181,10 @@ test('what was claimed for nobody is given back when the missing one tells late 
   await it.failOver();
   await it.told('b', START + LOSS);
   const at = START + LOSS + 2 * it.rules.grace;
-  expect((await it.claim('b', 5, at)).events).toMatchObject([{ type: 'missing', processes: 'a' }]);
-  expect((await it.state('c')).n).toMatchObject({ planned: 0, sending: 10 });
+  expect((await it.claim('b', 5, at)).events).toMatchObject([{ type: 'workersLost', processes: 'a' }]);
+  expect((await it.state('c')).counts).toMatchObject({ planned: 0, sending: 10 });
   await it.told('a', at + 1);
-  expect((await it.state('c')).n).toMatchObject({ planned: 10, sending: 0 });
+  expect((await it.state('c')).counts).toMatchObject({ planned: 10, sending: 0 });
   expect((await it.claimRest('b', at + 2)).sort((x, y) => x - y)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
 });
 
@@ -228,7 +228,7 @@ test('the sweep lets go of nobody while the roll is called, and finds a failover
   await it.remember();
   await it.failOver();
   const { events } = await it.views.tend(1e12, START + LOSS, ['b']);
-  expect(events).toMatchObject([{ type: 'forgot' }]);
+  expect(events).toMatchObject([{ type: 'dataLoss' }]);
   expect(Object.keys(JSON.parse((await it.field('crew')) ?? '{}')).sort()).toEqual(['a', 'b']);
   await it.told('b', START + LOSS);
   expect((await it.claim('b', 1, START + LOSS + it.rules.grace)).why).toBe('recovering');
@@ -286,7 +286,7 @@ test('who only polled and has died has used up as many permits as requests are d
   await it.attend('p', START);
   const { claims } = await it.claim('a', 20, START + LOSS);
   await it.settlements.send(
-    claims.map((claim) => ({ claim, as: 'accepted', letters: 'N', requestId: 'r' })),
+    claims.map((claim) => ({ claim, result: 'accepted', letters: 'N', requestId: 'r' })),
     0.5,
     START + LOSS,
   );
@@ -313,11 +313,11 @@ test.each(['pause', 'cancel'] as const)(
     await it.failOver();
     const at = START + LOSS + 100;
     await it.commands.campaign(word, 'c', undefined, at);
-    const { n } = await it.state('c');
+    const { counts: n } = await it.state('c');
     expect(n['sending']).toBeGreaterThanOrEqual(20);
     await it.told('b', at);
     await it.sweep(at + 10 * it.rules.window);
-    expect((await it.state('c')).n['unknown']).toBe(n['sending']);
+    expect((await it.state('c')).counts['unknown']).toBe(n['sending']);
     if (word === 'cancel') return;
     await it.commands.campaign('resume', 'c', undefined, at + 10 * it.rules.window);
     const rest = await it.claimRest('b', at + 11 * it.rules.window);
@@ -334,10 +334,10 @@ test('what was held back from a pause is planned again when everybody has told',
   await it.failOver();
   const at = START + LOSS;
   await it.commands.campaign('pause', 'c', undefined, at);
-  expect((await it.state('c')).n['sending']).toBeGreaterThan(0);
+  expect((await it.state('c')).counts['sending']).toBeGreaterThan(0);
   await it.told('a', at);
   await it.told('b', at);
-  expect((await it.state('c')).n).toMatchObject({ planned: 1_000, sending: 0 });
+  expect((await it.state('c')).counts).toMatchObject({ planned: 1_000, sending: 0 });
 });
 
 test('a campaign that was cancelled while the roll was called ends when everybody has told', async () => {
@@ -364,7 +364,7 @@ test('what may be missing of a campaign that lapses before the roll has ended is
   await it.claim('a', 20, START + LOSS);
   await it.failOver();
   await it.sweep(at);
-  const { n } = await it.state('c');
+  const { counts: n } = await it.state('c');
   expect(n['sending']).toBeGreaterThanOrEqual(20);
   expect((n['sending'] ?? 0) + (n['lapsed'] ?? 0)).toBe(1_000);
 });
@@ -375,14 +375,14 @@ test('what goes again under its correlator goes again as it was, though it was h
   const { claims } = await it.claim('a', 2, START + LOSS);
   const at = START + 2 * LOSS;
   await it.settlements.send(
-    claims.map((claim) => ({ claim, as: 'unknown', letters: '-', reason: 'x' })),
+    claims.map((claim) => ({ claim, result: 'unknown', letters: '-', reason: 'x' })),
     0.5,
     at,
   );
   await it.remember();
   await it.failOver();
   await it.commands.campaign('pause', 'c', undefined, at);
-  expect((await it.state('c')).n).toMatchObject({ planned: 0, sending: 4 });
+  expect((await it.state('c')).counts).toMatchObject({ planned: 0, sending: 4 });
   await it.told('a', at);
   await it.commands.campaign('resume', 'c', undefined, at);
   const again = await it.claim('a', 8, at + LOSS);
@@ -403,7 +403,7 @@ test.each(['pause', 'cancel'] as const)(
     await it.remember();
     await it.failOver();
     await it.commands.campaign(word, 'c', undefined, START + LOSS);
-    expect((await it.state('c')).n['sending'] ?? 0).toBe(0);
+    expect((await it.state('c')).counts['sending'] ?? 0).toBe(0);
   },
 );
 
@@ -416,14 +416,14 @@ test('what began after the loss is neither claimed for nobody nor held back', as
   await it.told('b', START + LOSS);
   const later = START + LOSS + 1_000;
   for (const id of ['n1', 'n2', 'n3'])
-    await it.campaign(id, 400, { launch: later, opens: later + LOSS, weight: 4 });
+    await it.campaign(id, 400, { launch: later, notBefore: later + LOSS, weight: 4 });
   await it.commands.campaign('cancel', 'n1', undefined, later);
-  expect((await it.state('n1')).n).toEqual({ planned: 0, cancelled: 400 });
+  expect((await it.state('n1')).counts).toEqual({ planned: 0, cancelled: 400 });
   let at = START + LOSS + 2 * it.rules.grace;
   for (let calls = 0; calls < 4; calls += 1) await it.claim('b', 1, at + calls);
   at += 100;
-  expect((await it.state('c')).n).toMatchObject({ planned: 1_000 - 384, sending: 384 });
-  expect((await it.state('n2')).n).toMatchObject({ planned: 400 });
+  expect((await it.state('c')).counts).toMatchObject({ planned: 1_000 - 384, sending: 384 });
+  expect((await it.state('n2')).counts).toMatchObject({ planned: 400 });
 });
 
 test('a roll that ended long ago costs what is scheduled since nothing', async () => {
@@ -465,15 +465,15 @@ test('a campaign of which something may be missing is not paused because others 
   await it.remember();
   await it.failOver();
   await it.told('b', START + LOSS);
-  const refused = claims.map((claim) => ({ claim, as: 'refused', reason: 'x' }) as const);
+  const refused = claims.map((claim) => ({ claim, result: 'refused', reason: 'x' }) as const);
   await it.settlements.send(refused, 0.5, START + LOSS);
-  expect((await it.state('c')).s).toBe('running');
+  expect((await it.state('c')).state).toBe('running');
 });
 
 test('what was claimed for nobody of ten thousand campaigns is given back all at once', async () => {
   const it = await crewed('many', 0);
   const many = Array.from({ length: 10_000 }, (_, at) => `m${at}`);
-  const state = { ...(await it.state('c')), total: 1, end: 1, cursor: 1, n: { planned: 0, sending: 1 } };
+  const state = { ...(await it.state('c')), total: 1, end: 1, cursor: 1, counts: { planned: 0, sending: 1 } };
   const gap = { f: 0, k: 1, at: START, t: 'nobody', q: 0, e: -1, g: 'roll', r: 1 };
   for (let from = 0; from < many.length; from += 1_000) {
     const some = many.slice(from, from + 1_000);
@@ -486,7 +486,7 @@ test('what was claimed for nobody of ten thousand campaigns is given back all at
   await it.failOver();
   await it.told('a', START + LOSS);
   expect(await redis.hlen(it.keys.lane('default', 'claims'))).toBe(0);
-  expect((await it.state('m9999')).n).toEqual({ planned: 1, sending: 0 });
+  expect((await it.state('m9999')).counts).toEqual({ planned: 1, sending: 0 });
 });
 
 test('who only polls is a member of the crew by what it polls, also when it was taken for dead', async () => {
@@ -494,7 +494,7 @@ test('who only polls is a member of the crew by what it polls, also when it was 
   await it.join('a', START);
   const { claims } = await it.claim('a', 1, START + LOSS);
   await it.settlements.send(
-    claims.map((claim) => ({ claim, as: 'accepted', letters: 'N', requestId: 'r' })),
+    claims.map((claim) => ({ claim, result: 'accepted', letters: 'N', requestId: 'r' })),
     0.5,
     START + LOSS,
   );
@@ -541,6 +541,6 @@ test.each(['claimed', 'held back'] as const)(
     await it.remember();
     await it.failOver();
     await it.told('b', at + 5);
-    expect((await it.state('c')).n).toMatchObject({ planned: 0, sending: 100 });
+    expect((await it.state('c')).counts).toMatchObject({ planned: 0, sending: 100 });
   },
 );

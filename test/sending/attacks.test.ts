@@ -7,8 +7,13 @@ import { testRedis } from '../redis/test-redis.js';
 const { redis, prefix } = testRedis('attacks');
 const HOUR = 3_600_000;
 const accepted = (claim: SendClaim, letter = 'N') =>
-  ({ claim, as: 'accepted', letters: letter.repeat(claim.count), requestId: `r${claim.number}` }) as const;
-const unknown = (claim: SendClaim) => ({ claim, as: 'unknown', reason: 'timed out' }) as const;
+  ({
+    claim,
+    result: 'accepted',
+    letters: letter.repeat(claim.count),
+    requestId: `r${claim.number}`,
+  }) as const;
+const unknown = (claim: SendClaim) => ({ claim, result: 'unknown', reason: 'timed out' }) as const;
 
 test('a batch that is said to be unknown twice, because the first answer was lost, can still be resolved', async () => {
   const lane = laneFixture(redis, prefix, 'unknown-twice');
@@ -38,7 +43,7 @@ test('a settlement whose number now names another batch is not applied to that',
   if (first === undefined || second === undefined) throw new Error('nothing was claimed');
   const mistaken = await lane.settlements.send([accepted({ ...second, number: first.number })], 0, START + 1);
   expect(mistaken.settled).toBe(0);
-  expect((await lane.state('c')).n).toMatchObject({ sending: 2 });
+  expect((await lane.state('c')).counts).toMatchObject({ sending: 2 });
 });
 
 test.each([1, 2, 3, 4, 7, 9])(
@@ -56,7 +61,7 @@ test.each([1, 2, 3, 4, 7, 9])(
         now,
       );
       const poll = await lane.claims.poll({ turn: 'p', call, want: 32, seen: 0, now });
-      const told = poll.claims.map((claim) => ({ claim, as: 'infos', letters: 'N' }) as const);
+      const told = poll.claims.map((claim) => ({ claim, result: 'infos', letters: 'N' }) as const);
       if (told.length > 0) await lane.settlements.poll(told, 0, now);
       [sends, polls] = [sends + send.claims.length, polls + poll.claims.length];
       idle = send.claims.length + poll.claims.length === 0 ? idle + 1 : 0;
@@ -134,7 +139,7 @@ async function inDoubt(name: string, change: Record<string, unknown> = {}) {
 test('what may have been accepted is unknown when its campaign is cancelled before it went again', async () => {
   const lane = await inDoubt('doubt-cancelled');
   expect(await lane.commands.campaign('cancel', 'c')).toMatchObject({ outcome: 'done', cancelled: 4 });
-  expect((await lane.state('c')).n).toMatchObject({ cancelled: 4, sending: 2, planned: 0 });
+  expect((await lane.state('c')).counts).toMatchObject({ cancelled: 4, sending: 2, planned: 0 });
   await lane.sweep(START + 60_000);
   expect(await lane.state('c')).toMatchObject({
     s: 'cancelled',
@@ -161,22 +166,22 @@ test('what may have been accepted before its campaign was cancelled is not said 
 test.each(['tend', 'claim'])(
   'what may have been accepted is unknown when its campaign lapses (%s)',
   async (by) => {
-    const lane = await inDoubt(`doubt-lapsed-${by}`, { lapse: START + 100 });
+    const lane = await inDoubt(`doubt-lapsed-${by}`, { lapseAt: START + 100 });
     await redis.zadd(lane.keys.lane(`doubt-lapsed-${by}`, 'lapsing'), START + 100, 'c');
     if (by === 'claim') expect((await lane.claim(2, START + 200)).claims).toEqual([]);
     await lane.sweep(START + 200);
-    expect((await lane.state('c')).n).toMatchObject({ lapsed: 4, sending: 2 });
+    expect((await lane.state('c')).counts).toMatchObject({ lapsed: 4, sending: 2 });
     await lane.sweep(START + 60_000);
-    expect((await lane.state('c')).n).toMatchObject({ lapsed: 4, unknown: 2, sending: 0 });
+    expect((await lane.state('c')).counts).toMatchObject({ lapsed: 4, unknown: 2, sending: 0 });
   },
 );
 
-test('the doubt outlives a request that was certainly not accepted, and so does the batch', async () => {
+test('the maybeAccepted outlives a request that was certainly not accepted, and so does the batch', async () => {
   const lane = await inDoubt('doubt-throttled');
   const again = await lane.claim(2, START + 10);
   expect(again.claims.map(({ first, count }) => [first, count])).toEqual([[0, 2]]);
   await lane.settlements.send(
-    again.claims.map((claim) => ({ claim, as: 'throttled', retryAfterMs: 1 })),
+    again.claims.map((claim) => ({ claim, result: 'throttled', retryAfterMs: 1 })),
     0,
     START + 20,
   );
@@ -186,42 +191,44 @@ test('the doubt outlives a request that was certainly not accepted, and so does 
   expect(third.claims.map(({ first, count }) => [first, count])).toEqual([[0, 2]]);
   await lane.commands.campaign('cancel', 'c');
   await lane.settlements.send(
-    third.claims.map((claim) => ({ claim, as: 'notSent', reason: 'x' })),
+    third.claims.map((claim) => ({ claim, result: 'notSent', reason: 'x' })),
     0,
     START + 60_001,
   );
-  expect((await lane.state('c')).n).toMatchObject({ cancelled: 4, unknown: 2 });
+  expect((await lane.state('c')).counts).toMatchObject({ cancelled: 4, unknown: 2 });
 });
 
-test('a refusal ends the doubt: what had been accepted would not have been refused', async () => {
+test('a refusal ends the maybeAccepted: what had been accepted would not have been refused', async () => {
   const lane = await inDoubt('doubt-refused');
   const again = await lane.claim(2, START + 10);
   await lane.settlements.send(
-    again.claims.map((claim) => ({ claim, as: 'refused', reason: 'x' })),
+    again.claims.map((claim) => ({ claim, result: 'refused', reason: 'x' })),
     0,
     START + 20,
   );
   await lane.commands.campaign('cancel', 'c');
-  expect((await lane.state('c')).n).toMatchObject({ cancelled: 6 });
+  expect((await lane.state('c')).counts).toMatchObject({ cancelled: 6 });
 });
 
 test('what is suppressed before it goes again may have been accepted all the same', async () => {
   const lane = await inDoubt('doubt-suppressed');
   const again = await lane.claim(2, START + 10);
   await lane.settlements.send(
-    again.claims.map((claim) => ({ claim, as: 'suppressed' })),
+    again.claims.map((claim) => ({ claim, result: 'suppressed' })),
     0,
     START + 20,
   );
-  expect((await lane.state('c')).n).toMatchObject({ unknown: 2, planned: 4 });
+  expect((await lane.state('c')).counts).toMatchObject({ unknown: 2, planned: 4 });
 });
 
 test('what goes again under its correlator goes as it was: not when some are suppressed by then', async () => {
   const lane = await inDoubt('doubt-divided');
   const again = await lane.claim(2, START + 10);
-  const divided = again.claims.map((claim) => ({ claim, as: 'divided', letters: 'S-' }) as const);
+  const divided = again.claims.map(
+    (claim) => ({ claim, result: 'partlySuppressed', letters: 'S-' }) as const,
+  );
   await lane.settlements.send(divided, 0, START + 20);
-  expect((await lane.state('c')).n).toMatchObject({ unknown: 2, planned: 4, sending: 0 });
+  expect((await lane.state('c')).counts).toMatchObject({ unknown: 2, planned: 4, sending: 0 });
   expect(await lane.commands.unknown()).toMatchObject([{ first: 0, count: 2 }]);
 });
 
@@ -231,7 +238,7 @@ test('what went out without its suppressed does not go again under the correlato
   const { claims } = await lane.claims.send({ turn: 't', call: 1, want: 1, seen: 0, now: START });
   const partly = claims.map((claim) => ({ ...unknown(claim), letters: '-S-' }));
   await lane.settlements.send(partly, 0, START + 1);
-  expect((await lane.state('c')).n).toMatchObject({ unknown: 2, suppressed: 1, planned: 0 });
+  expect((await lane.state('c')).counts).toMatchObject({ unknown: 2, suppressed: 1, planned: 0 });
 });
 
 test('of what is sent again by an operator the suppressed stay unknown, and the others go without them', async () => {
@@ -242,20 +249,22 @@ test('of what is sent again by an operator the suppressed stay unknown, and the 
   const later = START + 120_000;
   await lane.commands.resolve('resend', 'x', await lane.commands.unknown(), later);
   const again = await lane.claims.send({ turn: 't', call: 2, want: 9, seen: 0, now: later });
-  const divided = again.claims.map((claim) => ({ claim, as: 'divided', letters: '--SS-S' }) as const);
+  const divided = again.claims.map(
+    (claim) => ({ claim, result: 'partlySuppressed', letters: '--SS-S' }) as const,
+  );
   await lane.settlements.send(divided, 0, later);
   const parts = await lane.claims.send({ turn: 't', call: 3, want: 9, seen: 0, now: later });
-  expect(parts.claims.map(({ first, count, doubt }) => [first, count, doubt])).toEqual([
+  expect(parts.claims.map(({ first, count, maybeAccepted }) => [first, count, maybeAccepted])).toEqual([
     [0, 2, 2],
     [2, 2, 2],
     [4, 1, 2],
     [5, 1, 2],
   ]);
   const settled = parts.claims.map((claim, at) =>
-    at % 2 === 0 ? accepted(claim) : ({ claim, as: 'suppressed' } as const),
+    at % 2 === 0 ? accepted(claim) : ({ claim, result: 'suppressed' } as const),
   );
   await lane.settlements.send(settled, 0, later + 1);
-  expect((await lane.state('c')).n).toMatchObject({ unknown: 3, deliveredToNetwork: 3, planned: 0 });
+  expect((await lane.state('c')).counts).toMatchObject({ unknown: 3, deliveredToNetwork: 3, planned: 0 });
   expect((await lane.commands.unknown()).map(({ first, count }) => [first, count])).toEqual([
     [2, 2],
     [5, 1],
@@ -272,7 +281,7 @@ test('what an operator had sent again and then cancelled may have been accepted 
   await redis.hset(lane.keys.lane('doubt-resent', 'lane'), 'maxRecipients', 2);
   const part = await lane.claims.send({ turn: 't', call: 2, want: 1, seen: 0, now: later });
   await lane.settlements.send(
-    part.claims.map((claim) => ({ claim, as: 'notSent', reason: 'x' })),
+    part.claims.map((claim) => ({ claim, result: 'notSent', reason: 'x' })),
     0,
     later,
   );
@@ -280,7 +289,7 @@ test('what an operator had sent again and then cancelled may have been accepted 
   const found = await lane.views.tend(86_400_000, later + 60_000);
   const overdue = found.overdueSends.map((it) => ({ ...unknown(it), overdue: true }) as const);
   await lane.settlements.send(overdue, 0, later + 60_000);
-  expect((await lane.state('c')).n).toEqual({ planned: 0, sending: 0, unknown: 3 });
+  expect((await lane.state('c')).counts).toEqual({ planned: 0, sending: 0, unknown: 3 });
 });
 
 test('an old claim is not confirmed once its campaign is paused, nor is a poll that was given up', async () => {
@@ -296,7 +305,7 @@ test('an old claim is not confirmed once its campaign is paused, nor is a poll t
   const [asked] = poll.claims;
   if (asked === undefined) throw new Error('nothing was due');
   expect(await lane.claims.confirmPoll(asked, 'p')).toBe(true);
-  await lane.settlements.poll([{ claim: asked, as: 'unanswered', overdue: true }], 0, START + 60_000);
+  await lane.settlements.poll([{ claim: asked, result: 'unanswered', overdue: true }], 0, START + 60_000);
   expect(await lane.claims.confirmPoll(asked, 'p')).toBe(false);
   await lane.commands.campaign('pause', 'c');
   expect(await lane.claims.confirm(two, 't')).toBe(false);
@@ -309,12 +318,12 @@ test('a poll of a request that is not there any more opens no paused lane and sp
   const [one, two] = claims;
   if (one === undefined || two === undefined) throw new Error('nothing was claimed');
   await lane.settlements.send([accepted(one)], 0, START);
-  await lane.settlements.send([{ claim: two, as: 'throttled', retryAfterMs: 1_000 }], 0, START);
+  await lane.settlements.send([{ claim: two, result: 'throttled', retryAfterMs: 1_000 }], 0, START);
   const now = START + 60_000;
   const poll = await lane.claims.poll({ turn: 'p', call: 1, want: 5, seen: 0, now });
   expect(poll.claims).toHaveLength(1);
   await lane.settlements.poll(
-    poll.claims.map((claim) => ({ claim, as: 'gone' }) as const),
+    poll.claims.map((claim) => ({ claim, result: 'gone' }) as const),
     0,
     now + 1,
   );
@@ -360,7 +369,7 @@ test('an answer from before the operator opened the lane again does not stop it 
   const lane = laneFixture(redis, prefix, 'late-stop');
   await lane.campaign('c', 5);
   const { claims } = await lane.claims.send({ turn: 't', call: 1, want: 2, seen: 0, now: START });
-  const stopped = claims.map((claim) => ({ claim, as: 'stopped', reason: '403' }) as const);
+  const stopped = claims.map((claim) => ({ claim, result: 'stopped', reason: '403' }) as const);
   await lane.settlements.send(stopped.slice(0, 1), 0, START);
   expect((await lane.views.look(START)).stopped).toBe('403');
   await lane.commands.lane('resume');
@@ -374,10 +383,10 @@ test('what was learned of a request that was overdue is settled for the recipien
   const { claims } = await lane.claims.send({ turn: 't', call: 1, want: 1, seen: 0, now: START });
   const partly = claims.map((claim) => ({ ...unknown(claim), letters: 'S---' }));
   await lane.settlements.send(partly, 0, START + 1_000);
-  expect((await lane.state('c')).n).toMatchObject({ suppressed: 1, unknown: 3 });
-  const released = claims.map((claim) => ({ claim, as: 'released', reason: 'x' }) as const);
+  expect((await lane.state('c')).counts).toMatchObject({ suppressed: 1, unknown: 3 });
+  const released = claims.map((claim) => ({ claim, result: 'unauthorised', reason: 'x' }) as const);
   await lane.settlements.send(released, 0, START + 2_000);
-  expect((await lane.state('c')).n).toMatchObject({ suppressed: 1, unknown: 0, planned: 3 });
+  expect((await lane.state('c')).counts).toMatchObject({ suppressed: 1, unknown: 0, planned: 3 });
 });
 
 test('a batch that was given back is not taken again by who remembers it, unless Redis has forgotten something', async () => {
@@ -386,15 +395,15 @@ test('a batch that was given back is not taken again by who remembers it, unless
   const { claims } = await lane.claims.send({ turn: 't', call: 1, want: 1, seen: 0, now: START });
   const [claim] = claims;
   if (claim === undefined) throw new Error('nothing was claimed');
-  await lane.settlements.send([{ claim, as: 'throttled', retryAfterMs: 1_000 }], 0, START + 1);
+  await lane.settlements.send([{ claim, result: 'throttled', retryAfterMs: 1_000 }], 0, START + 1);
   expect(await replayClaim(lane.store, claim, START + 2)).toBe('settled');
   const { epoch } = await lane.views.look(START + 3);
   await redis.hset(lane.keys.lane('given-back', 'lane'), 'run', 'another');
   expect(await replayClaim(lane.store, claim, START + 4)).toBe('restored');
   // That it was refused a minute ago is no reason to pause the lane again.
-  await lane.settlements.send([{ claim, as: 'throttled', retryAfterMs: 1_000 }], 0, START + 5);
+  await lane.settlements.send([{ claim, result: 'throttled', retryAfterMs: 1_000 }], 0, START + 5);
   expect((await lane.views.look(START + 6)).epoch).toBe(epoch);
-  expect((await lane.state('c')).n).toMatchObject({ planned: 5, sending: 0 });
+  expect((await lane.state('c')).counts).toMatchObject({ planned: 5, sending: 0 });
 });
 
 test('a lane that is paced goes on after a pause, whatever part of a millisecond its gap has', async () => {
@@ -452,12 +461,12 @@ test('of a batch that was split only the half is remembered that waits for the o
     // Each eighth number is bad.
     const entries = claims.map((claim) =>
       claim.first % 8 === 0 || Math.floor((claim.first + claim.count - 1) / 8) > Math.floor(claim.first / 8)
-        ? ({ claim, as: 'refused', reason: 'x' } as const)
-        : ({ claim, as: 'accepted', letters: 'T'.repeat(claim.count), requestId: 'r' } as const),
+        ? ({ claim, result: 'refused', reason: 'x' } as const)
+        : ({ claim, result: 'accepted', letters: 'T'.repeat(claim.count), requestId: 'r' } as const),
     );
     await lane.settlements.send(entries, 0, START + call);
   }
   const state = await lane.state('c');
-  expect(state).toMatchObject({ n: { rejected: 8, deliveredToTerminal: 56 }, splits: {} });
+  expect(state).toMatchObject({ counts: { rejected: 8, deliveredToTerminal: 56 }, splits: {} });
   expect(Object.keys(state['splits'] ?? {})).toEqual([]);
 });

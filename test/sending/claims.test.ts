@@ -5,7 +5,7 @@ import { testRedis } from '../redis/test-redis.js';
 
 const { redis, prefix } = testRedis('claims');
 const accepted = (claim: SendClaim) =>
-  ({ claim, as: 'accepted', letters: 'N'.repeat(claim.count), requestId: `r${claim.number}` }) as const;
+  ({ claim, result: 'accepted', letters: 'N'.repeat(claim.count), requestId: `r${claim.number}` }) as const;
 
 test('a claim takes the next recipients in their order and says when there is no more', async () => {
   const lane = laneFixture(redis, prefix, 'order');
@@ -17,7 +17,7 @@ test('a claim takes the next recipients in their order and says when there is no
     [2, 1],
   ]);
   expect(reply.why).toBe('nothing');
-  expect((await lane.state('c')).n).toMatchObject({ planned: 0, sending: 3 });
+  expect((await lane.state('c')).counts).toMatchObject({ planned: 0, sending: 3 });
 });
 
 test('the same call of a turn gives what it gave before and takes nothing more', async () => {
@@ -29,7 +29,7 @@ test('the same call of a turn gives what it gave before and takes nothing more',
   expect(again.claims.map(({ number }) => number).sort()).toEqual(
     first.claims.map(({ number }) => number).sort(),
   );
-  expect((await lane.state('c')).n['sending']).toBe(4);
+  expect((await lane.state('c')).counts['sending']).toBe(4);
 });
 
 test('a turn that has been followed by another is refused, as is an older call of the same', async () => {
@@ -70,12 +70,12 @@ test('a refused batch is halved until the bad recipient stands alone, and everyb
     if (claim === undefined) break;
     const isBad = claim.first <= 5 && 5 < claim.first + claim.count;
     await lane.settlements.send(
-      [isBad ? { claim, as: 'refused', reason: 'no such number' } : accepted(claim)],
+      [isBad ? { claim, result: 'refused', reason: 'no such number' } : accepted(claim)],
       0,
       START,
     );
   }
-  expect((await lane.state('c')).n).toMatchObject({
+  expect((await lane.state('c')).counts).toMatchObject({
     rejected: 1,
     deliveredToNetwork: 7,
     planned: 0,
@@ -89,11 +89,11 @@ test('after a 429 the lane pauses for all, and one request probes', async () => 
   await lane.campaign('c', 50);
   const { claims } = await lane.claims.send({ turn: 't', call: 1, want: 4, seen: 0, now: START });
   await lane.settlements.send(
-    claims.map((claim) => ({ claim, as: 'throttled', retryAfterMs: 60_000 }) as const),
+    claims.map((claim) => ({ claim, result: 'throttled', retryAfterMs: 60_000 }) as const),
     0,
     START + 100,
   );
-  expect((await lane.state('c')).n).toMatchObject({ planned: 50, sending: 0 });
+  expect((await lane.state('c')).counts).toMatchObject({ planned: 50, sending: 0 });
   const paused = await lane.claims.send({ turn: 't', call: 2, want: 4, seen: 0, now: START + 1_000 });
   expect([paused.why, paused.claims]).toEqual(['throttled', []]);
   const probeAt = START + 1_000 + (paused.againInMs ?? 0);
@@ -138,7 +138,7 @@ test('a campaign whose only request goes on being given back does not take the t
     if (claim === undefined) break;
     served.push(claim.campaign);
     const entry =
-      claim.campaign === 'single' ? { claim, as: 'released' as const, reason: '' } : accepted(claim);
+      claim.campaign === 'single' ? { claim, result: 'unauthorised' as const, reason: '' } : accepted(claim);
     await lane.settlements.send([entry], 0, START);
   }
   expect(served[0]).toBe('single');
@@ -157,12 +157,12 @@ test('a poll is pushed forward when it is taken and ends when its recipients are
   const taken = await lane.claims.poll({ turn: 'p', call: 3, want: 5, seen: 0, now: START + 15_001 });
   expect(taken.claims).toHaveLength(0);
   const settled = await lane.settlements.poll(
-    due.claims.map((claim) => ({ claim, as: 'infos', letters: 'T' }) as const),
+    due.claims.map((claim) => ({ claim, result: 'infos', letters: 'T' }) as const),
     0,
     START + 15_100,
   );
   expect(settled.events.map(({ type }) => type)).toContain('ended');
-  expect(await lane.state('c')).toMatchObject({ s: 'completed', n: { deliveredToTerminal: 1 } });
+  expect(await lane.state('c')).toMatchObject({ s: 'completed', counts: { deliveredToTerminal: 1 } });
 });
 
 test('a burst of first polls that all came too early moves the next first poll by one step, not by one each', async () => {
@@ -185,7 +185,7 @@ test('a burst of first polls that all came too early moves the next first poll b
     for (let call = 1; count > 0; call++) {
       const { claims } = await lane.claims.poll({ turn: 'p', call, want: 30, seen: 0, now: early });
       expect(claims.length).toBeGreaterThan(0);
-      const entries = claims.map((claim) => ({ claim, as: 'infos', letters: 'N' }) as const);
+      const entries = claims.map((claim) => ({ claim, result: 'infos', letters: 'N' }) as const);
       await lane.settlements.poll(entries, 0, early);
       count -= claims.length;
     }
@@ -200,20 +200,20 @@ test('an overdue claim is named, becomes unknown, and its owner may still tell w
   const { overdueSends } = await lane.views.tend(1e9, START + 36_000);
   expect(overdueSends).toHaveLength(2);
   await lane.settlements.send(
-    overdueSends.map((claim) => ({ claim, as: 'unknown', reason: 'gone', overdue: true }) as const),
+    overdueSends.map((claim) => ({ claim, result: 'unknown', reason: 'gone', overdue: true }) as const),
     0,
     START + 36_000,
   );
-  expect((await lane.state('c')).n).toMatchObject({ unknown: 2, sending: 0 });
+  expect((await lane.state('c')).counts).toMatchObject({ unknown: 2, sending: 0 });
   const [first] = claims;
   if (first === undefined) throw new Error('nothing was claimed');
   await lane.settlements.send([accepted(first)], 0, START + 37_000);
-  expect((await lane.state('c')).n).toMatchObject({ unknown: 1, deliveredToNetwork: 1 });
+  expect((await lane.state('c')).counts).toMatchObject({ unknown: 1, deliveredToNetwork: 1 });
   const early = await lane.commands.resolve('resend', 'x', await lane.commands.unknown(), START + 38_000);
   expect(early).toMatchObject({ batches: 0, tooEarly: 1 });
   const later = await lane.commands.resolve('resend', 'x', await lane.commands.unknown(), START + 70_000);
   expect(later).toMatchObject({ batches: 1, recipients: 1 });
-  expect((await lane.state('c')).n).toMatchObject({ unknown: 0, planned: 1 });
+  expect((await lane.state('c')).counts).toMatchObject({ unknown: 0, planned: 1 });
   expect((await lane.views.look(START + 70_000)).sendAt).toBe(START + 70_000);
 });
 
@@ -222,7 +222,7 @@ test('campaigns that are not open yet keep none waiting that stand behind them, 
   await lane.campaign('old', 100);
   const first = await lane.claims.send({ turn: 't', call: 1, want: 10, seen: 0, now: START });
   expect(first.claims).toHaveLength(10);
-  for (let at = 0; at < 200; at += 1) await lane.campaign(`n${at}`, 1, { opens: START + 2_000 });
+  for (let at = 0; at < 200; at += 1) await lane.campaign(`n${at}`, 1, { notBefore: START + 2_000 });
   const { claims } = await lane.claims.send({ turn: 't', call: 2, want: 10, seen: 0, now: START + 1_000 });
   expect(claims.map(({ campaign }) => campaign)).toEqual(Array.from({ length: 10 }, () => 'old'));
   const later = await lane.claims.send({ turn: 't', call: 3, want: 10, seen: 0, now: START + 2_000 });

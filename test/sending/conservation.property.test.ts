@@ -51,7 +51,7 @@ const step = fc.record({
     ] as const),
   ),
   pick: fc.nat(997),
-  as: fc.constantFrom(
+  result: fc.constantFrom(
     ...([
       'accepted',
       'accepted',
@@ -60,9 +60,9 @@ const step = fc.record({
       'unknown',
       'unknown',
       'throttled',
-      'released',
+      'unauthorised',
     ] as const),
-    ...(['refused', 'notSent', 'unsent', 'suppressed', 'divided', 'stopped'] as const),
+    ...(['refused', 'notSent', 'released', 'suppressed', 'partlySuppressed', 'stopped'] as const),
   ),
   letters: fc.array(fc.constantFrom('N', 'N', 'T', 'I', 'S', 'C'), { minLength: 8, maxLength: 8 }),
   poll: fc.constantFrom(
@@ -74,7 +74,7 @@ const step = fc.record({
     'unanswered',
     'throttled',
     'gone',
-    'unsent',
+    'released',
     'notSent',
   ),
   resolve: fc.constantFrom('resend', 'abandon', 'accepted'),
@@ -114,34 +114,41 @@ async function ledgerOf(most: number, sizes: readonly [number, number], deduplic
   };
 
   const settle = async (settlement: SendSettlement): Promise<void> => {
-    const { claim, as } = settlement;
+    const { claim, result } = settlement;
     const { settled } = await lane.settlements.send([settlement], 0, now);
     const own = [`held ${claim.number}`, `unknown ${claim.number}`];
     const isTheirs = ordinals(claim).some((ordinal) => own.includes(places.get(ordinal) ?? ''));
-    const isNews = as !== 'unknown' || ordinals(claim).some((ordinal) => places.get(ordinal) === own[0]);
+    const isNews = result !== 'unknown' || ordinals(claim).some((ordinal) => places.get(ordinal) === own[0]);
     expect(settled).toBe(isTheirs && isNews ? 1 : 0);
     if (settled === 0) return;
     const isOver = cancelled.has(claim.campaign);
     const isDoubted = ordinals(claim).some((ordinal) => doubted.has(ordinal));
     const isPart = settlement.letters?.includes('S') === true;
-    if (as === 'unknown' && (!deduplicates || isOver || isPart)) {
+    if (result === 'unknown' && (!deduplicates || isOver || isPart)) {
       for (const [at, ordinal] of ordinals(claim).entries()) {
         places.set(ordinal, settlement.letters?.[at] === 'S' ? 'done' : `unknown ${claim.number}`);
       }
-    } else if ((as === 'suppressed' && isDoubted) || (as === 'divided' && claim.doubt === 1)) {
+    } else if (
+      (result === 'suppressed' && isDoubted) ||
+      (result === 'partlySuppressed' && claim.maybeAccepted === 1)
+    ) {
       move(claim, own, `unknown ${claim.number}`);
-    } else if (as === 'accepted' || as === 'suppressed' || (as === 'refused' && claim.count === 1)) {
+    } else if (
+      result === 'accepted' ||
+      result === 'suppressed' ||
+      (result === 'refused' && claim.count === 1)
+    ) {
       move(claim, own, 'done');
-    } else if (as !== 'refused' && isDoubted && isOver) {
+    } else if (result !== 'refused' && isDoubted && isOver) {
       move(claim, own, `unknown ${claim.number}`);
-    } else if (as === 'divided') {
+    } else if (result === 'partlySuppressed') {
       // What had become unknown meanwhile stays so.
       move(claim, own.slice(0, 1), 'free');
     } else {
       move(claim, own, 'free');
       for (const ordinal of ordinals(claim)) {
-        if (as === 'refused') doubted.delete(ordinal);
-        else if (as === 'unknown') doubted.add(ordinal);
+        if (result === 'refused') doubted.delete(ordinal);
+        else if (result === 'unknown') doubted.add(ordinal);
       }
     }
   };
@@ -155,7 +162,7 @@ async function ledgerOf(most: number, sizes: readonly [number, number], deduplic
       const want = 1 + (pick % 5);
       const reply = await lane.claims.send({ turn: `t${turn}`, call, want, seen: 0, now });
       for (const claim of reply.claims) {
-        expect((await lane.state(claim.campaign)).s).toBe('running');
+        expect((await lane.state(claim.campaign)).state).toBe('running');
         for (const ordinal of ordinals(claim)) {
           expect([ordinal, places.get(ordinal)]).toEqual([ordinal, 'free']);
           places.set(ordinal, `held ${claim.number}`);
@@ -163,7 +170,7 @@ async function ledgerOf(most: number, sizes: readonly [number, number], deduplic
       }
       sends.push(...reply.claims);
     },
-    async settle({ pick, as, letters, twice }) {
+    async settle({ pick, result, letters, twice }) {
       // Now and then one that is settled already.
       const open = sends.filter((sent) =>
         ordinals(sent).some((at) => places.get(at)?.endsWith(` ${sent.number}`)),
@@ -175,15 +182,15 @@ async function ledgerOf(most: number, sizes: readonly [number, number], deduplic
       const accepted = all.slice(0, claim.count);
       // A request is made only if there is somebody left to send to.
       const unknown = all.replace(/[^S]/g, '-').slice(0, claim.count).replace(/^S/, '-');
-      const isDivided = as === 'divided' && claim.doubt !== undefined;
+      const isDivided = result === 'partlySuppressed' && claim.maybeAccepted !== undefined;
       const settlement: SendSettlement = {
         claim,
-        as: as === 'divided' && !isDivided ? 'unsent' : as,
+        result: result === 'partlySuppressed' && !isDivided ? 'released' : result,
         reason: 'x',
         requestId: `r${claim.number}`,
-        ...(as === 'accepted'
+        ...(result === 'accepted'
           ? { letters: accepted }
-          : as === 'unknown' || isDivided
+          : result === 'unknown' || isDivided
             ? { letters: unknown }
             : {}),
       };
@@ -204,7 +211,7 @@ async function ledgerOf(most: number, sizes: readonly [number, number], deduplic
       // What a report says of one who was never sent to must change nothing.
       const settlement: PollSettlement = {
         claim,
-        as: poll as PollSettlement['as'],
+        result: poll as PollSettlement['result'],
         letters: letters.join('').replace(/[SC]/g, '-'),
       };
       await lane.settlements.poll([settlement], 0, now);
@@ -213,10 +220,10 @@ async function ledgerOf(most: number, sizes: readonly [number, number], deduplic
       const found = await lane.views.tend(1e12, now);
       for (const claim of found.overdueSends) {
         move(claim, ['left'], `held ${claim.number}`);
-        await settle({ claim, as: 'unknown', overdue: true, reason: 'gone' });
+        await settle({ claim, result: 'unknown', overdue: true, reason: 'gone' });
       }
       await lane.settlements.poll(
-        found.overduePolls.map((claim) => ({ claim, as: 'unanswered', overdue: true }) as const),
+        found.overduePolls.map((claim) => ({ claim, result: 'unanswered', overdue: true }) as const),
         0,
         now,
       );
@@ -269,11 +276,11 @@ async function ledgerOf(most: number, sizes: readonly [number, number], deduplic
     for (const [at, id] of CAMPAIGNS.entries()) {
       const total = sizes[at] ?? 0;
       const state = states[at] ?? (await lane.state(id));
-      const n = (name: string): number => state.n[name] ?? 0;
+      const n = (name: string): number => state.counts[name] ?? 0;
       const mine = [...places].filter(([ordinal]) => ordinal.startsWith(id)).map(([, place]) => place);
       const statuses = texts[at] ?? '';
-      expect(Object.values(state.n).reduce((sum, count) => sum + count, 0)).toBe(total);
-      expect(Math.min(0, ...Object.values(state.n))).toBe(0);
+      expect(Object.values(state.counts).reduce((sum, count) => sum + count, 0)).toBe(total);
+      expect(Math.min(0, ...Object.values(state.counts))).toBe(0);
       expect(n('sending')).toBe(mine.filter((place) => place.startsWith('held') || place === 'left').length);
       expect(n('unknown')).toBe(mine.filter((place) => place.startsWith('unknown')).length);
       expect(n('planned') + n('cancelled')).toBe(mine.filter((place) => place === 'free').length);
@@ -285,13 +292,13 @@ async function ledgerOf(most: number, sizes: readonly [number, number], deduplic
       for (const [letter, name] of Object.entries(LETTERS)) {
         expect([name, statuses.split(letter).length - 1]).toEqual([name, n(name)]);
       }
-      if (state['rest'] === 'planned') {
+      if (state['remainder'] === 'planned') {
         const released = Array.isArray(state['released']) ? (state['released'] as [number, number][]) : [];
         const given = released.reduce((sum, [, count]) => sum + count, 0);
         expect(given + total - Number(state['cursor'])).toBe(n('planned'));
       }
       const isOpen = n('planned') + n('sending') + n('unknown') + n('deliveredToNetwork') > 0;
-      expect([id, Number(state['ended']) > 0]).toEqual([id, total > 0 && !isOpen]);
+      expect([id, Number(state['endedAt']) > 0]).toEqual([id, total > 0 && !isOpen]);
     }
   };
 

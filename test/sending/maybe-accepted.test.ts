@@ -65,5 +65,5 @@ test('What may have been accepted is not sent again under its correlator without
   );
   client.close();
   expect(asked).toBe(1);
-  expect((await fixture.state('c')).n).toMatchObject({ unknown: 2, planned: 0, sending: 0 });
+  expect((await fixture.state('c')).counts).toMatchObject({ unknown: 2, planned: 0, sending: 0 });
 });

@@ -29,7 +29,7 @@ async function claimed(message: string) {
   if (made.kind !== 'created') throw new Error(made.kind);
   const { claims } = await sendClaims(lane).take({ turn: message, call: 1, want: 1, seen: 0 });
   expect(claims).toHaveLength(1);
-  const unanswered = claims.map((claim) => ({ claim, as: 'unknown' as const, reason: 'x' }));
+  const unanswered = claims.map((claim) => ({ claim, result: 'unknown' as const, reason: 'x' }));
   return { id: made.id, lane, becomesUnknown: () => settleSends(lane, unanswered, 0) };
 }
 

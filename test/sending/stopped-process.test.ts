@@ -74,7 +74,7 @@ function stoppedProcess(name: string) {
       async take(call: ClaimCall) {
         const reply = await sends.take(call);
         stop(reply.claims);
-        const overdue = reply.claims.map((claim) => ({ claim, as: 'unknown', overdue: true }) as const);
+        const overdue = reply.claims.map((claim) => ({ claim, result: 'unknown', overdue: true }) as const);
         await settleSends(lane, overdue, 0);
         return reply;
       },
@@ -84,7 +84,9 @@ function stoppedProcess(name: string) {
       async take(call: ClaimCall) {
         const reply = await polls.take(call);
         stop(reply.claims);
-        const overdue = reply.claims.map((claim) => ({ claim, as: 'unanswered', overdue: true }) as const);
+        const overdue = reply.claims.map(
+          (claim) => ({ claim, result: 'unanswered', overdue: true }) as const,
+        );
         await settlePolls(lane, overdue, 0);
         return reply;
       },
@@ -114,7 +116,7 @@ test('a process that was stopped before it read the answer to its claim sends no
 
 test('a process that was stopped before it read the answer to its claim of a poll does not ask without a permit', async () => {
   const { fixture, lane, claims, options, recent } = stoppedProcess('poll');
-  await fixture.campaign('c', 1, { n: { deliveredToNetwork: 1 }, cursor: 1 });
+  await fixture.campaign('c', 1, { counts: { deliveredToNetwork: 1 }, cursor: 1 });
   await redis.zadd(fixture.keys.lane('default', 'unpolled'), 1, 'c:0');
   const client = openClient();
   requests = 0;

@@ -27,13 +27,15 @@ export class FairnessChecker {
 
   #campaigns(before: LaneState, now: LaneState): void {
     const claimed = new Map<string, number>();
-    for (const [number, { c, g }] of now.claims) {
-      if (!before.claims.has(number) && g === undefined) claimed.set(c, (claimed.get(c) ?? 0) + 1);
+    for (const [number, { campaign, placeholder }] of now.claims) {
+      if (!before.claims.has(number) && placeholder === undefined)
+        claimed.set(campaign, (claimed.get(campaign) ?? 0) + 1);
     }
     if (claimed.size === 0) return;
     for (const [id, { state }] of before.campaigns) {
-      const hasSome = state.s === 'running' && state.rest === 'planned' && (state.n['planned'] ?? 0) > 0;
-      const waits = hasSome && state.opens <= now.time;
+      const hasSome =
+        state.state === 'running' && state.remainder === 'planned' && (state.counts['planned'] ?? 0) > 0;
+      const waits = hasSome && state.notBefore <= now.time;
       if (!waits || claimed.has(id)) {
         this.#passed.delete(id);
         continue;
@@ -60,7 +62,8 @@ export class FairnessChecker {
       [...now[which].keys()].filter((number) => !before[which].has(number)).length;
     const [sends, polls] = [fresh('claims'), fresh('polls')];
     const areSendsWaiting = [...now.campaigns.values()].some(
-      ({ state }) => state.s === 'running' && state.rest === 'planned' && (state.n['planned'] ?? 0) > 0,
+      ({ state }) =>
+        state.state === 'running' && state.remainder === 'planned' && (state.counts['planned'] ?? 0) > 0,
     );
     const isPollWaiting = [...now.unpolled.values()].some((due) => due <= now.time);
     waited.sends = polls > 0 || !isPollWaiting ? 0 : waited.sends + sends;

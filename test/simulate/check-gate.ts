@@ -13,8 +13,8 @@ export class GateChecker {
   observed(lane: string, before: LaneState, now: LaneState, by: string): void {
     if (by !== 'claim-send' && by !== 'claim-poll') return;
     const fresh = [...now.claims, ...now.polls].filter(
-      ([number, { g, e }]) =>
-        !before.claims.has(number) && !before.polls.has(number) && g === undefined && e !== -1,
+      ([number, { placeholder, epoch }]) =>
+        !before.claims.has(number) && !before.polls.has(number) && placeholder === undefined && epoch !== -1,
     );
     if (fresh.length === 0) return;
     if (now.stopped !== '' || now.held !== '') {
@@ -32,7 +32,7 @@ export class GateChecker {
     const margin = Math.min(5_000, Math.max(500, config.requestTimeoutMs / 6));
     const probes = [...now.claims, ...now.polls].filter(
       ([, claim]: readonly [string, ClaimState]) =>
-        claim.e === now.epoch && now.time - claim.at < config.requestTimeoutMs + margin,
+        claim.epoch === now.epoch && now.time - claim.at < config.requestTimeoutMs + margin,
     );
     if (probes.length > 1) {
       throw new Violation(7, `${probes.length} requests probe ${lane} in epoch ${now.epoch} after ${by}`);
@@ -42,8 +42,8 @@ export class GateChecker {
   /** A lane that was stopped starts with one request per kind and turn until a response proves that it works. */
   #unproven(lane: string, now: LaneState, by: string): void {
     const turns = [...(by === 'claim-send' ? now.claims : now.polls).values()]
-      .filter(({ e = -1 }) => e >= now.opened)
-      .map(({ t }) => t);
+      .filter(({ epoch = -1 }) => epoch >= now.opened)
+      .map(({ turn }) => turn);
     if (new Set(turns).size === turns.length) return;
     throw new Violation(
       7,

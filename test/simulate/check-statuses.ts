@@ -32,10 +32,10 @@ export class StatusChecker {
   observed(lane: string, before: LaneState | undefined, now: LaneState, by: string): void {
     const sending = new Map<string, number>();
     const owners = new Map<string, number>();
-    for (const [number, { c, f, k }] of now.claims) {
-      sending.set(c, (sending.get(c) ?? 0) + k);
-      for (let ordinal = f; ordinal < f + k; ordinal += 1) {
-        const place = `${c}:${ordinal}`;
+    for (const [number, { campaign, first, count }] of now.claims) {
+      sending.set(campaign, (sending.get(campaign) ?? 0) + count);
+      for (let ordinal = first; ordinal < first + count; ordinal += 1) {
+        const place = `${campaign}:${ordinal}`;
         if (owners.has(place))
           throw new Violation(
             4,
@@ -50,7 +50,7 @@ export class StatusChecker {
       if (known?.json === state && known.statuses === statuses && known.sending === own) continue;
       const was = before?.campaigns.get(id);
       // A campaign past its retention is removed key by key.
-      if (state.ended > 0 && statuses === '') continue;
+      if (state.endedAt > 0 && statuses === '') continue;
       if (known !== undefined) this.#monotonic(id, known.statuses, statuses, by);
       this.#read.set(id, { json: state, statuses, sending: own });
       const counted: Record<string, number> = { sending: own };
@@ -59,22 +59,22 @@ export class StatusChecker {
         if (name !== undefined) counted[name] = (counted[name] ?? 0) + 1;
       }
       const rest = state.total - Object.values(counted).reduce((sum, count) => sum + count, 0);
-      counted[state.rest] = (counted[state.rest] ?? 0) + rest;
-      const names = new Set([...Object.keys(counted), ...Object.keys(state.n)]);
+      counted[state.remainder] = (counted[state.remainder] ?? 0) + rest;
+      const names = new Set([...Object.keys(counted), ...Object.keys(state.counts)]);
       for (const name of names) {
-        if ((state.n[name] ?? 0) !== (counted[name] ?? 0)) {
+        if ((state.counts[name] ?? 0) !== (counted[name] ?? 0)) {
           throw new Violation(
             4,
-            `${id} counts ${state.n[name] ?? 0} ${name}, but has ${counted[name] ?? 0}, after ${by}`,
+            `${id} counts ${state.counts[name] ?? 0} ${name}, but has ${counted[name] ?? 0}, after ${by}`,
           );
         }
       }
       const open =
         (counted['planned'] ?? 0) + own + (counted['unknown'] ?? 0) + (counted['deliveredToNetwork'] ?? 0);
-      if (state.s === 'completed' && open > 0) {
+      if (state.state === 'completed' && open > 0) {
         throw new Violation(4, `${id} is completed although ${open} recipients are not final, after ${by}`);
       }
-      if (was !== undefined && was.state.ended > 0 && state.ended !== was.state.ended) {
+      if (was !== undefined && was.state.endedAt > 0 && state.endedAt !== was.state.endedAt) {
         throw new Violation(5, `${id} ended a second time, after ${by}`);
       }
     }
@@ -84,7 +84,7 @@ export class StatusChecker {
   ended(lane: string, now: LaneState): void {
     const { accepted, reported } = this.#world.serviceOf(lane);
     for (const [id, { state, statuses }] of now.campaigns) {
-      for (let ordinal = 0; ordinal < state.end; ordinal += 1) {
+      for (let ordinal = 0; ordinal < state.ordinals; ordinal += 1) {
         const letter = statuses[ordinal] ?? '\0';
         const place = `${id} ${this.#world.numberOf(id, ordinal)}`;
         const wasAccepted = accepted.has(place);
@@ -104,7 +104,7 @@ export class StatusChecker {
         if (wasAccepted && !'NTICA'.includes(letter)) {
           throw new Violation(
             4,
-            `the service accepted ${id}:${ordinal}, but it is ${STATE_OF[letter] ?? state.rest}`,
+            `the service accepted ${id}:${ordinal}, but it is ${STATE_OF[letter] ?? state.remainder}`,
           );
         }
       }

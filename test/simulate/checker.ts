@@ -89,9 +89,9 @@ export class Checker {
     const { campaign } = attempt;
     const ordinal = ordinalOf(first);
     const covers = ([, claim]: readonly [string, ClaimState]): boolean =>
-      claim.c === campaign && claim.f <= ordinal && ordinal < claim.f + claim.k;
+      claim.campaign === campaign && claim.first <= ordinal && ordinal < claim.first + claim.count;
     const claimed = [...(history.last?.claims ?? [])].find(
-      (entry) => covers(entry) && entry[1].g === undefined,
+      (entry) => covers(entry) && entry[1].placeholder === undefined,
     );
     const lost = [...history.lost].find(covers);
     if (claimed === undefined && lost === undefined) {
@@ -253,21 +253,24 @@ export class Checker {
     if (by !== 'resolve-unknown') return;
     for (const [number, batch] of before.unknown) {
       if (now.unknown.has(number)) continue;
-      const [old, fresh] = [before.campaigns.get(batch.c), now.campaigns.get(batch.c)];
-      for (let ordinal = batch.f; ordinal < batch.f + batch.k; ordinal += 1) {
+      const [old, fresh] = [before.campaigns.get(batch.campaign), now.campaigns.get(batch.campaign)];
+      for (let ordinal = batch.first; ordinal < batch.first + batch.count; ordinal += 1) {
         if (old?.statuses[ordinal] !== 'U' || (fresh?.statuses[ordinal] ?? '\0') !== '\0') continue;
-        const number = this.#world.numberOf(batch.c, ordinal);
-        for (const attempt of this.#attempts.get(`${batch.c} ${number}`) ?? []) attempt.isClosed = true;
+        const number = this.#world.numberOf(batch.campaign, ordinal);
+        for (const attempt of this.#attempts.get(`${batch.campaign} ${number}`) ?? [])
+          attempt.isClosed = true;
       }
     }
   }
 
   #halts(history: LaneHistory, now: LaneState): void {
     for (const [id, { state }] of now.campaigns) {
-      const isHalted = state.s === 'paused' || state.s === 'cancelled';
+      const isHalted = state.state === 'paused' || state.state === 'cancelled';
       if (!isHalted) history.halted.delete(id);
       else if (!history.halted.has(id)) {
-        const inFlight = new Set([...now.claims].filter(([, { c }]) => c === id).map(([number]) => number));
+        const inFlight = new Set(
+          [...now.claims].filter(([, { campaign }]) => campaign === id).map(([number]) => number),
+        );
         history.halted.set(id, { at: this.#world.clock.now, inFlight });
       }
     }

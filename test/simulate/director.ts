@@ -228,9 +228,9 @@ export class Director {
     }
     let open = 0;
     for (const [id, { state: campaign }] of state.campaigns) {
-      const { n } = campaign;
+      const { counts: n } = campaign;
       open += (n['planned'] ?? 0) + (n['sending'] ?? 0) + (n['deliveredToNetwork'] ?? 0);
-      if (campaign.s !== 'paused') continue;
+      if (campaign.state !== 'paused') continue;
       log(`resumes or cancels ${id}`);
       const command = random.chance(0.8) ? 'resume' : 'cancel';
       await this.#world.direct(lane, ({ commands }) => commands.campaign(command, id));
@@ -295,7 +295,7 @@ export class Director {
       .map(({ settings }) => {
         const campaigns = this.#world.checker.lane(settings.name)?.campaigns ?? new Map();
         return [...campaigns]
-          .map(([id, { state }]) => `${id} ${state.s} ${JSON.stringify(state.n)}`)
+          .map(([id, { state }]) => `${id} ${state.state} ${JSON.stringify(state.counts)}`)
           .join('; ');
       })
       .join('; ');
@@ -307,6 +307,6 @@ function hasEnded(state: LaneState | undefined): boolean {
     state === undefined ||
     (state.held === '' &&
       state.stopped === '' &&
-      [...state.campaigns.values()].every(({ state: { ended } }) => ended > 0))
+      [...state.campaigns.values()].every(({ state: { endedAt } }) => endedAt > 0))
   );
 }

@@ -5,7 +5,7 @@ import { z } from 'zod';
  * that may have changed the lane. `lane` is the prefix of the lane's keys; `call` is the server's own `redis.call`.
  */
 export const OBSERVE = `local function virtual_observe(call, lane)
-  local states, fields = call('HGETALL', lane .. 'states'), call('HMGET', lane .. 'lane', 'epoch', 'paused', 'pausedUntil', 'stopped', 'held', 'time', 'opened', 'unproven')
+  local states, fields = call('HGETALL', lane .. 'states'), call('HMGET', lane .. 'lane', 'epoch', 'paused', 'pausedUntil', 'stopped', 'held', 'time', 'openedEpoch', 'onTrial')
   local statuses = {}
   for i = 1, #states, 2 do statuses[#statuses + 1] = call('GET', lane .. 'campaign:' .. states[i] .. ':statuses') or '' end
   for i = 1, 8 do fields[i] = fields[i] or '' end
@@ -18,27 +18,27 @@ end
 `;
 
 const stateShape = z.object({
-  s: z.string(),
+  state: z.string(),
   total: z.number(),
   cursor: z.number(),
-  end: z.number(),
-  rest: z.string(),
-  n: z.record(z.string(), z.number()),
-  ended: z.number(),
+  ordinals: z.number(),
+  remainder: z.string(),
+  counts: z.record(z.string(), z.number()),
+  endedAt: z.number(),
   weight: z.number(),
   /** The earliest time of its first request, ms since the epoch. */
-  opens: z.number().default(0),
+  notBefore: z.number().default(0),
   contradictions: z.number(),
 });
 const claimShape = z.object({
-  c: z.string(),
-  f: z.number(),
-  k: z.number().default(1),
+  campaign: z.string(),
+  first: z.number(),
+  count: z.number().default(1),
   at: z.number(),
-  t: z.string().optional(),
-  e: z.number().optional(),
-  g: z.unknown().optional(),
-  safe: z.number().optional(),
+  turn: z.string().optional(),
+  epoch: z.number().optional(),
+  placeholder: z.unknown().optional(),
+  safeAt: z.number().optional(),
   since: z.number().optional(),
 });
 /** cjson encodes an empty list as an empty object. */

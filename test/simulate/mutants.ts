@@ -33,7 +33,7 @@ export const MUTANTS: readonly Mutant[] = [
     why: 'sends use up the quota, and polls exceed it',
     lua: [
       {
-        file: 'lane/gate.lua',
+        file: 'lane/permits.lua',
         from: 'local used = lane.sends + lane.polls + inFlight.send + inFlight.poll',
         to: 'local used = lane.sends + inFlight.send',
       },
@@ -45,7 +45,7 @@ export const MUTANTS: readonly Mutant[] = [
     why: 'the quota can be claimed twice before the first response arrives',
     lua: [
       {
-        file: 'lane/gate.lua',
+        file: 'lane/permits.lua',
         from: 'local used = lane.sends + lane.polls + inFlight.send + inFlight.poll',
         to: 'local used = lane.sends + lane.polls',
       },
@@ -72,7 +72,7 @@ export const MUTANTS: readonly Mutant[] = [
         const claims = sendClaims(lane);
         const take: typeof claims.take = async (call) => {
           const reply = await claims.take(call);
-          const released = reply.claims.map((claim) => ({ claim, as: 'unsent' }) as const);
+          const released = reply.claims.map((claim) => ({ claim, result: 'released' }) as const);
           if (released.length > 0) await settleSends(lane, released, 0);
           return reply;
         };
@@ -86,9 +86,9 @@ export const MUTANTS: readonly Mutant[] = [
     why: 'the statuses show more delivered recipients than the counts',
     lua: [
       {
-        file: 'lane/settle.lua',
-        from: 'campaign_move(c, STATE_OF[old], STATE_OF[new], 1)',
-        to: 'if false then campaign_move(c, STATE_OF[old], STATE_OF[new], 1) end',
+        file: 'lane/statuses.lua',
+        from: 'campaign_move(c, RECIPIENT_STATE[old], RECIPIENT_STATE[new], 1)',
+        to: 'if false then campaign_move(c, RECIPIENT_STATE[old], RECIPIENT_STATE[new], 1) end',
       },
     ],
   },
@@ -118,9 +118,9 @@ export const MUTANTS: readonly Mutant[] = [
     why: 'a completed campaign has only final recipients',
     lua: [
       {
-        file: 'lane/campaign.lua',
-        from: "local OPEN = { 'planned', 'sending', 'unknown', 'deliveredToNetwork' }",
-        to: "local OPEN = { 'planned', 'sending', 'unknown' }",
+        file: 'lane/recipient-states.lua',
+        from: "local OPEN_STATES = { 'planned', 'sending', 'unknown', 'deliveredToNetwork' }",
+        to: "local OPEN_STATES = { 'planned', 'sending', 'unknown' }",
       },
     ],
   },
@@ -131,9 +131,9 @@ export const MUTANTS: readonly Mutant[] = [
     why: 'a delivery status that contradicts a final one is applied',
     lua: [
       {
-        file: 'lane/settle.lua',
-        from: "if old == 'N' or old == 'C' then",
-        to: "if FINAL[old] or old == 'N' or old == 'C' then",
+        file: 'lane/statuses.lua',
+        from: 'if old == RECIPIENT_LETTER.deliveredToNetwork or old == RECIPIENT_LETTER.unconfirmed then',
+        to: 'if FINAL[old] or old == RECIPIENT_LETTER.deliveredToNetwork or old == RECIPIENT_LETTER.unconfirmed then',
       },
     ],
   },
@@ -184,7 +184,7 @@ export const MUTANTS: readonly Mutant[] = [
     lua: [
       {
         file: 'lane/confirm-claim.lua',
-        from: "return state and cjson.decode(state).s == 'running' and 1 or 0",
+        from: "return state and cjson.decode(state).state == 'running' and 1 or 0",
         to: 'return state and 1 or 0',
       },
     ],
@@ -197,8 +197,8 @@ export const MUTANTS: readonly Mutant[] = [
     lua: [
       {
         file: 'lane/campaign.lua',
-        from: "return c.s == 'running' and c.rest == 'planned'",
-        to: "return c.rest == 'planned'",
+        from: "return c.state == 'running' and c.remainder == 'planned'",
+        to: "return c.remainder == 'planned'",
       },
     ],
   },
@@ -220,7 +220,7 @@ export const MUTANTS: readonly Mutant[] = [
     from: 60,
     invariant: 9,
     why: 'responses that were still on their way undo the fix',
-    lua: [{ file: 'lane/gate.lua', from: 'if epoch < lane.opened then return false end', to: '' }],
+    lua: [{ file: 'lane/gate.lua', from: 'if epoch < lane.openedEpoch then return false end', to: '' }],
   },
   {
     name: 'a command to stop the lane ignores the epoch',
@@ -261,7 +261,7 @@ export const MUTANTS: readonly Mutant[] = [
     lua: [
       {
         file: 'lane/gate.lua',
-        from: 'if claim.e >= lane.opened then lane.unproven = 0 end',
+        from: 'if claim.epoch >= lane.openedEpoch then lane.onTrial = 0 end',
         to: '',
       },
     ],
@@ -273,8 +273,8 @@ export const MUTANTS: readonly Mutant[] = [
     why: 'many requests are refused if nothing was fixed',
     lua: [
       {
-        file: 'lane/gate.lua',
-        from: 'if lane.unproven == 0 then return',
+        file: 'lane/permits.lua',
+        from: 'if lane.onTrial == 0 then return',
         to: 'if true then return',
       },
     ],

@@ -1,0 +1,39 @@
+import type { GateEffect, LedgerEffect } from '../sending/effects.js';
+
+/** What an outcome does to the polled request. */
+type RequestEffect =
+  /** Its statuses are applied; it ends, or is due again later. */
+  | 'report'
+  /** It is due again at once. */
+  | 'dueNow'
+  /** It is due again later. */
+  | 'dueLater'
+  /** It is no longer followed up. */
+  | 'forget';
+
+/** What an outcome does, each column in one word; see `SendEffect`. */
+interface PollEffect {
+  readonly ledger: LedgerEffect;
+  readonly gate: GateEffect;
+  readonly request: RequestEffect;
+  readonly event: string | null;
+}
+
+/**
+ * What each outcome of a poll does. Both sides use this table: follow-up/effects.lua is generated from it. The outcomes of the
+ * gateway are joined by `released`, for a poll that its worker did not make, and `gone`, for a request that was removed.
+ */
+export const POLL_EFFECTS = {
+  infos: { ledger: 'spend', gate: 'proven', request: 'report', event: null },
+  missing: { ledger: 'spend', gate: 'proven', request: 'report', event: 'missing' },
+  throttled: { ledger: 'spend', gate: 'throttled', request: 'dueNow', event: 'throttled' },
+  unauthorised: { ledger: 'spend', gate: 'answered', request: 'dueNow', event: 'unauthorised' },
+  stopped: { ledger: 'spend', gate: 'stopped', request: 'dueNow', event: 'turnedAway' },
+  unanswered: { ledger: 'spendLonger', gate: 'failed', request: 'dueLater', event: 'unanswered' },
+  notSent: { ledger: 'none', gate: 'failed', request: 'dueLater', event: 'notSent' },
+  released: { ledger: 'none', gate: 'unused', request: 'dueNow', event: null },
+  gone: { ledger: 'none', gate: 'unused', request: 'forget', event: null },
+} as const satisfies Record<string, PollEffect>;
+
+/** How a claimed poll ended; see {@link POLL_EFFECTS}. */
+export type PollResult = keyof typeof POLL_EFFECTS;

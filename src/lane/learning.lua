@@ -1,0 +1,68 @@
+--[[
+  learning: the limit of a lane whose quota is `auto`, and deductions.
+
+  The limit N is unknown at first; then it is the number of requests accepted in the window before the first 429. Each later
+  429 lowers it, and each window without a 429 that reached it raises it by 1 %, at least by 1. A 429 while the window has
+  room means that another client uses the key: a deduction takes that room away. It fades over one window, and an accepted
+  probe halves it.
+]]
+-- @include ./policy.lua
+
+local function limit_deduction(lane, rules, now)
+  if lane.deducted == 0 then return 0 end
+  return lane.deducted * math.max(0, 1 - (now - lane.deductedAt) / rules.window)
+end
+
+-- Requests per window; nil while the limit is unknown.
+local function limit_now(lane, rules, now)
+  local limit = rules.quota > 0 and rules.quota or lane.learned
+  if limit == 0 then return nil end
+  return math.max(1, math.floor(limit - limit_deduction(lane, rules, now)))
+end
+
+-- Permits that the window still has, beside `inFlight` requests; 0 while the limit is unknown.
+local function limit_room(lane, rules, now, inFlight)
+  local limit = limit_now(lane, rules, now)
+  return limit and limit - lane.sends - lane.polls - inFlight or 0
+end
+
+local function limit_is_unproven(lane, rules)
+  return rules.quota == 0 and lane.cleanWindows < POLICY.WINDOWS_TO_PROVE
+end
+
+-- After a window that reached the learned limit without a 429, the limit may be higher.
+local function limit_raise(lane, rules, now)
+  if rules.quota > 0 or lane.learned == 0 or now - lane.learnedAt < rules.window then return end
+  if lane.limitReached == 1 then lane.learned = lane.learned + math.max(1, math.floor(lane.learned / 100)) end
+  lane.learnedAt, lane.limitReached, lane.cleanWindows = now, 0, lane.cleanWindows + 1
+end
+
+-- The limit after a 429, with `used` requests in the window. The first burst may have spanned the turn of the service's window
+-- and so hold up to twice its limit: an unproven limit comes down to what was used. A proven one comes down slowly, because
+-- another client may be using the key.
+local function limit_lowered(lane, used)
+  if lane.learned == 0 then return used end
+  local lower = lane.learned - math.max(1, math.floor(lane.learned / 100))
+  local isUnproven = lane.cleanWindows < POLICY.WINDOWS_TO_PROVE and used >= POLICY.ENOUGH_TO_LEARN_FROM
+  local part = isUnproven and 1 or math.min(1, POLICY.PROVEN_DECREASE * 2 ^ lane.backoff)
+  return math.max(1, math.min(lower, math.max(used, math.floor(lane.learned * (1 - part)))))
+end
+
+-- A 429 arrived; `others` is the number of requests in flight beside the refused one. Returns the limit without a new deduction.
+local function limit_throttled(lane, rules, others, now)
+  local used = lane.sends + lane.polls
+  if rules.quota == 0 and (lane.learned > 0 or used >= POLICY.ENOUGH_TO_LEARN_FROM) then
+    lane.learned, lane.learnedAt, lane.limitReached = limit_lowered(lane, used), now, 0
+    lane.learnedEpoch = lane.epoch + 1
+  end
+  local limit = limit_now(lane, rules, now)
+  local room = limit_room(lane, rules, now, others + 1)
+  if room > 0 then lane.deducted, lane.deductedAt = limit_deduction(lane, rules, now) + room, now end
+  return limit
+end
+
+-- A request of the burst whose first 429 set the limit was accepted after all: the limit is one more.
+local function limit_accepted(lane, rules, claim)
+  local isOfBurst = claim.epoch >= 0 and lane.learned > 0 and lane.learnedEpoch == lane.epoch and claim.epoch < lane.epoch
+  if rules.quota == 0 and isOfBurst then lane.learned = lane.learned + 1 end
+end

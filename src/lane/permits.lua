@@ -1,0 +1,88 @@
+--[[
+  permits: how many requests of a kind a lane may put on the wire now.
+]]
+-- @include ./gate.lua
+
+local function permits_cap(lane, rules)
+  return limit_is_unproven(lane, rules) and POLICY.UNPROVEN_IN_FLIGHT or rules.inFlight
+end
+
+-- Requests of a kind in flight that this turn started. Those left by the turn before it do not count here, up to the cap: a
+-- killed worker's lane would stand still until they are overdue. They do count in the window.
+local function permits_own(lane, kind, inFlight)
+  return math.max(0, inFlight[kind] - lane[kind .. 'Inherited'])
+end
+
+-- How many more requests of a kind a turn may have in flight. A lane on trial gets one, whatever is in flight from before the
+-- operator resumed it, or from an earlier turn. `flightKey`: the claims of this kind.
+local function permits_in_flight(flightKey, lane, rules, kind, inFlight)
+  if lane.onTrial == 0 then return permits_cap(lane, rules) - permits_own(lane, kind, inFlight) end
+  for _, raw in ipairs(redis.call('HVALS', flightKey)) do
+    local claim = cjson.decode(raw)
+    if claim.epoch >= lane.openedEpoch and claim.turn == lane[kind .. 'Turn'] then return 0 end
+  end
+  return 1
+end
+
+-- Polls per window needed for every request to be polled before its deadline, and when the oldest is due.
+local function permits_late_polls(rules, now, unpolledKey)
+  local oldest = tonumber(redis.call('ZRANGE', unpolledKey, 0, 0, 'WITHSCORES')[2])
+  if not oldest then return 0, nil end
+  local left = math.max(rules.window, oldest + rules.deadline - rules.firstPoll - now)
+  return redis.call('ZCARD', unpolledKey) * rules.window / left, oldest
+end
+
+-- The polls' share of the limit, as a whole number: a fraction rounded up on both sides could be used by neither. A single
+-- permit goes to sends and polls in turn, and waits half a window for the kind whose turn it is, which may have no process.
+local function permits_for_polls(lane, rules, now, limit, late)
+  local share = math.max(rules.pollShare * limit, math.min(late, limit / 2))
+  if limit > 1 or share == 0 then return math.min(limit - 1, math.ceil(share)) end
+  local last = math.max(lane.lastSendAt, lane.lastPollAt)
+  local isPollsTurn = lane.lastSendAt > lane.lastPollAt
+  if now >= last + 1.5 * rules.window then isPollsTurn = not isPollsTurn end
+  return isPollsTurn and 1 or 0
+end
+
+-- When the next permit comes, with none free now.
+local function permits_next_at(windowKey, lane, rules, now, missing, inFlight)
+  local at = ledger_free_at(windowKey, lane, rules, missing)
+  if not at and inFlight.send + inFlight.poll == 0 then
+    -- The missing permits are reserved for the other kind. Its requests return permits or wake this kind; until then only the
+    -- turn of a single permit changes.
+    local last = math.max(lane.lastSendAt, lane.lastPollAt)
+    at = ledger_free_at(windowKey, lane, rules, 1) or math.ceil(last + 1.5 * rules.window)
+  end
+  if limit_deduction(lane, rules, now) > 0 then
+    local fade = math.ceil(math.min(now + rules.window / lane.deducted, lane.deductedAt + rules.window))
+    at = at and math.min(at, fade) or fade
+  end
+  -- A request in flight returns its permit one window after its answer; ask again soon enough to learn when that is.
+  return at or now + math.ceil(math.min(1000, rules.window / 20))
+end
+
+-- Permits that a kind may take now, and when more come. `due`: polls due within the window; `wanted`: sends that wait; `late`:
+-- polls per window needed to keep all deadlines.
+local function permits_now(windowKey, flightKey, lane, rules, now, kind, inFlight, due, wanted, late)
+  local cap = permits_in_flight(flightKey, lane, rules, kind, inFlight)
+  if lane.paused ~= '' then cap = math.min(1, cap) end
+  local limit = limit_now(lane, rules, now)
+  if not limit then return cap, nil end
+  local used = lane.sends + lane.polls + inFlight.send + inFlight.poll
+  local share = permits_for_polls(lane, rules, now, limit, late)
+  local reserved
+  if kind == 'send' then
+    reserved = math.max(0, math.min(share, due) - lane.polls - inFlight.poll)
+  else
+    reserved = math.max(0, math.min(limit - share, wanted) - lane.sends - inFlight.send)
+  end
+  local free = limit - used - reserved
+  if used + 1 >= limit then lane.limitReached = 1 end
+  if free <= 0 then return math.min(free, cap), permits_next_at(windowKey, lane, rules, now, 1 - free, inFlight) end
+  if not rules.smooth or kind == 'poll' then return math.min(free, cap), nil end
+  local gap = rules.window / limit
+  if lane.paceAt == 0 or lane.paceAt < now - 2 * gap then lane.paceAt = now - gap end
+  -- Slightly more than 0, because a time in ms leaves few digits for the rounded part of a gap.
+  local allowed = math.floor((now - lane.paceAt) / gap + 0.001)
+  if allowed >= free then return math.min(free, cap), nil end
+  return math.min(allowed, cap), math.ceil(lane.paceAt + gap * (allowed + 1))
+end

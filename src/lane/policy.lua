@@ -1,0 +1,34 @@
+--[[
+  policy: the numbers behind a lane's decisions, each with one meaning. Those that follow from the configuration are rules
+  (rules.ts).
+]]
+local POLICY = {
+  -- A new campaign starts this many requests ahead in the lane's virtual time, so that a small one need not wait.
+  HEAD_START = 5,
+  -- Refused requests, with none accepted, after which a campaign is paused.
+  REFUSALS_TO_PAUSE = 5,
+  -- Failures in a row that pause a lane.
+  FAILURES_TO_PAUSE = 3,
+  -- A turn with this many requests in flight, and no answer for 10 times the usual latency (at least 1 s), waits and looks again.
+  HANGING_REQUESTS = 3,
+  HANGING_LATENCIES = 10,
+  HANGING_LEAST_MS = 1000,
+  HANGING_WAIT_MS = 250,
+  -- After an outage, how long a due poll may be the first to try the service.
+  POLL_PROBE_MS = 2000,
+  -- A backoff doubles at most this often.
+  BACKOFF_DOUBLINGS = 10,
+  -- A pause is extended by up to this part, so that not all lanes return at once.
+  PAUSE_JITTER = 0.1,
+  -- Requests in flight while the limit is not proven, and the clean windows that prove it. In the first window after its first
+  -- 429 a lane waits for its permits; only the second puts them to the test.
+  UNPROVEN_IN_FLIGHT = 4,
+  WINDOWS_TO_PROVE = 2,
+  -- Nothing is learned from fewer accepted requests.
+  ENOUGH_TO_LEARN_FROM = 20,
+  -- A 429 lowers a proven limit by at most this part, and by twice as much for each 429 in a row.
+  PROVEN_DECREASE = 0.1,
+  -- The first poll is moved to where four in five requests are final: it is delayed by 20 % or brought forward by 5 %.
+  FIRST_POLL_LATER = 1.2,
+  FIRST_POLL_EARLIER = 0.95,
+}

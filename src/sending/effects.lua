@@ -1,0 +1,16 @@
+--[[
+  effects: what each result of a send does, from sending/effects.ts.
+  Generated: change the table in TypeScript and run `npm run generate:lua`.
+]]
+local SEND_EFFECTS = {
+  accepted = { ledger = 'spend', gate = 'accepted', recipients = 'accept' },
+  throttled = { ledger = 'spend', gate = 'throttled', recipients = 'release', event = 'throttled' },
+  unauthorised = { ledger = 'spend', gate = 'answered', recipients = 'release', event = 'unauthorised' },
+  stopped = { ledger = 'spend', gate = 'stopped', recipients = 'release', event = 'turnedAway' },
+  refused = { ledger = 'spend', gate = 'proven', recipients = 'refuse', event = 'refused' },
+  unknown = { ledger = 'spendLonger', gate = 'failed', recipients = 'unknown', event = 'unknown' },
+  notSent = { ledger = 'none', gate = 'failed', recipients = 'release', event = 'notSent' },
+  released = { ledger = 'none', gate = 'unused', recipients = 'release' },
+  suppressed = { ledger = 'none', gate = 'unused', recipients = 'suppress' },
+  partlySuppressed = { ledger = 'none', gate = 'unused', recipients = 'divide' },
+}

@@ -1,0 +1,89 @@
+import { expect, test } from 'vitest';
+import { CAMPAIGN_STATE } from '../../src/campaign/campaign-states.js';
+import { RECIPIENT_STATE, RECIPIENT_STATES } from '../../src/campaign/recipient.js';
+import { POLL_EFFECTS } from '../../src/follow-up/effects.js';
+import { SEND_EFFECTS } from '../../src/sending/effects.js';
+
+/*
+ * The tables that TypeScript and Lua share are written in TypeScript. After a change, write their Lua side with
+ *
+ *   npm run generate:lua
+ */
+
+type Row = Readonly<Record<string, string | null | boolean>>;
+
+const cell = (value: string | boolean): string => (typeof value === 'string' ? `'${value}'` : String(value));
+const row = (values: Row): string =>
+  `{ ${Object.entries(values)
+    .flatMap(([name, value]) => (value === null ? [] : [`${name} = ${cell(value)}`]))
+    .join(', ')} }`.replace('{  }', '{}');
+const table = (name: string, rows: Readonly<Record<string, Row>>): string =>
+  [
+    `local ${name} = {`,
+    ...Object.entries(rows).map(([key, values]) => `  ${key} = ${row(values)},`),
+    '}',
+    '',
+  ].join('\n');
+const set = (names: readonly string[]): Row => Object.fromEntries(names.map((name) => [name, true]));
+const file = (name: string, purpose: string, ...parts: readonly string[]): string =>
+  [
+    `--[[\n  ${name}: ${purpose}\n  Generated: change the table in TypeScript and run \`npm run generate:lua\`.\n]]`,
+    ...parts,
+  ].join('\n');
+const mapped = <Rules>(rows: Readonly<Record<string, Rules>>, of: (rules: Rules) => Row) =>
+  Object.fromEntries(Object.entries(rows).map(([key, rules]) => [key, of(rules)]));
+
+const letters = RECIPIENT_STATES.flatMap((state) => {
+  const { letter } = RECIPIENT_STATE[state];
+  return letter === null ? [] : [[state, letter] as const];
+});
+
+test('The recipient states of the scripts are those of campaign/recipient.ts', async () => {
+  const open = RECIPIENT_STATES.filter((state) => RECIPIENT_STATE[state].open);
+  const text = file(
+    'recipient-states',
+    'the states of a recipient, their letters, and the allowed moves, from campaign/recipient.ts.',
+    `local OPEN_STATES = { ${open.map(cell).join(', ')} }`,
+    `local RECIPIENT_LETTER = ${row(Object.fromEntries(letters))}`,
+    `local RECIPIENT_STATE = ${row(Object.fromEntries(letters.map(([state, letter]) => [letter, state])))}`,
+    table(
+      'RECIPIENT_MOVES',
+      mapped(RECIPIENT_STATE, ({ next }) => set(next)),
+    ),
+  );
+  await expect(text).toMatchFileSnapshot('../../src/lane/recipient-states.lua');
+});
+
+test('The campaign states of the scripts are those of campaign/campaign-states.ts', async () => {
+  const text = file(
+    'campaign-states',
+    'the states of a campaign, the allowed moves, and commands, from campaign/campaign-states.ts.',
+    table(
+      'CAMPAIGN_MOVES',
+      mapped(CAMPAIGN_STATE, ({ next }) => set(next)),
+    ) +
+      table(
+        'CAMPAIGN_COMMANDS',
+        mapped(CAMPAIGN_STATE, ({ commands }) => set(commands)),
+      ),
+  );
+  await expect(text).toMatchFileSnapshot('../../src/lane/campaign-states.lua');
+});
+
+test('The scripts settle a send as sending/effects.ts says', async () => {
+  const text = file(
+    'effects',
+    'what each result of a send does, from sending/effects.ts.',
+    table('SEND_EFFECTS', SEND_EFFECTS),
+  );
+  await expect(text).toMatchFileSnapshot('../../src/sending/effects.lua');
+});
+
+test('The scripts settle a poll as follow-up/effects.ts says', async () => {
+  const text = file(
+    'effects',
+    'what each result of a poll does, from follow-up/effects.ts.',
+    table('POLL_EFFECTS', POLL_EFFECTS),
+  );
+  await expect(text).toMatchFileSnapshot('../../src/follow-up/effects.lua');
+});

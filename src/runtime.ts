@@ -126,7 +126,10 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
       const reason = 'its process died before it was committed';
       events.emit({ type: 'import.discarded', lane, campaign: id, reason });
     },
-    removeCampaign: (lane: string, id: string) => removeCampaign(redis, keys, lane, id),
+    removeCampaign: async (lane: string, id: string) => {
+      const recipients = await removeCampaign(redis, keys, lane, id);
+      if (recipients !== null) events.emit({ type: 'retention.removed', lane, campaign: id, recipients });
+    },
   };
   const deps = { redis, keys, config, lanes, events, suppression, launched, clock: systemClock, random };
   const finder = laneFinder(redis, keys, lanes);

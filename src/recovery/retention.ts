@@ -6,19 +6,20 @@ import type { Keys } from '../redis/keys.js';
 /**
  * Removes all data of a campaign that has ended, after its retention period. A campaign that has not ended, or is still
  * being imported, is left alone. A removal that was interrupted continues: until its end, the campaign stays in the lane's
- * `ended` set.
+ * `ended` set. Returns how many recipients the campaign had; null if it was left alone, or its state was gone already.
  */
 export async function removeCampaign(
   redis: Redis,
   keys: Keys,
   lane: string,
   campaign: string,
-): Promise<void> {
+): Promise<number | null> {
   const state = await readState(redis, keys, lane, campaign);
-  if (state !== null && state.endedAt === 0) return;
+  if (state !== null && state.endedAt === 0) return null;
   const removed = { lane, campaign, ordinals: state?.ordinals ?? 0 };
   // Only unconfirmed recipients can still have requests in the index; all others left it when they were settled.
   if ((state?.counts.unconfirmed ?? 0) > 0) await deleteIndexedRequests(redis, keys, removed);
   const meta = await readMeta(redis, keys, lane, campaign);
   await deleteCampaign(redis, keys, { ...removed, idempotency: meta?.idempotency });
+  return state?.total ?? null;
 }

@@ -32,7 +32,7 @@ export interface SweepOptions {
   /** Removes an import that died, with its idempotency key. */
   discardImport(lane: string, id: string): Promise<void>;
   /** Removes all data of a campaign. */
-  removeCampaign(lane: string, id: string): Promise<void>;
+  removeCampaign(lane: string, id: string): Promise<unknown>;
 }
 
 /**

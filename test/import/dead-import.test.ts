@@ -54,7 +54,7 @@ async function killedImport(idempotencyKey: string): Promise<string> {
 
 test('An import whose process was killed is discarded with its idempotency key once its lease expires, not before', async () => {
   const id = await killedImport('killed');
-  expect(await readState(redis, keys, lane, id)).toMatchObject({ s: 'importing', total: 0 });
+  expect(await readState(redis, keys, lane, id)).toMatchObject({ state: 'importing', total: 0 });
   expect(await discardImport(redis, keys, lane, id)).toBe(false);
   await vi.waitFor(async () => expect(await discardImport(redis, keys, lane, id)).toBe(true), {
     timeout: 2 * LEASE_MS,
@@ -73,6 +73,6 @@ test('A request with the key of a killed import waits for its lease to expire, a
   });
   if (outcome.kind !== 'created') throw new Error(`it was ${outcome.kind}`);
   expect(outcome.id).not.toBe(id);
-  expect(await readState(redis, keys, lane, outcome.id)).toMatchObject({ s: 'running', total: 1 });
+  expect(await readState(redis, keys, lane, outcome.id)).toMatchObject({ state: 'running', total: 1 });
   expect((await keysOf(redis, prefix)).filter((key) => key.includes(id))).toEqual([]);
 });

@@ -49,9 +49,9 @@ async function keysLeftBy<Result>(run: () => Promise<Result>): Promise<{ result:
 test('A campaign without a time is running at once, with everything that a claim needs', async () => {
   const { id, state } = await created({ recipients: to(0, 300), priority: 'high' });
   expect(state).toMatchObject({
-    s: 'running',
+    state: 'running',
     total: 300,
-    end: 300,
+    ordinals: 300,
     cursor: 0,
     batch: 256,
     slice: 256,
@@ -59,7 +59,7 @@ test('A campaign without a time is running at once, with everything that a claim
     weight: 4,
     counts: { planned: 300 },
     lapseAt: 0,
-    ended: 0,
+    endedAt: 0,
   });
   expect(await redis.zscore(keys.lane(lane, 'running'), id)).toBe('0');
   expect(await redis.zscore(keys.lane(lane, 'importing'), id)).toBeNull();
@@ -73,8 +73,8 @@ test('A campaign without a time is running at once, with everything that a claim
 });
 
 test('A new campaign starts five requests before the virtual time of its lane', async () => {
-  await redis.hset(keys.lane(lane, 'lane'), 'virtual', '1234.5');
-  onTestFinished(async () => void (await redis.hdel(keys.lane(lane, 'lane'), 'virtual')));
+  await redis.hset(keys.lane(lane, 'lane'), 'virtualTime', '1234.5');
+  onTestFinished(async () => void (await redis.hdel(keys.lane(lane, 'lane'), 'virtualTime')));
   const { id } = await created({});
   expect(await redis.zscore(keys.lane(lane, 'running'), id)).toBe('1229.5');
 });
@@ -82,7 +82,7 @@ test('A new campaign starts five requests before the virtual time of its lane', 
 test('A campaign with a time is scheduled, and its validity counts from its launch', async () => {
   const at = Date.now() + 3_600_000;
   const { id, state } = await created({ at, validForMs: 60_000 });
-  expect(state).toMatchObject({ s: 'scheduled', launch: at, lapse: at + 60_000 });
+  expect(state).toMatchObject({ state: 'scheduled', launchAt: at, lapseAt: at + 60_000 });
   expect(await redis.zscore(keys.lane(lane, 'scheduled'), id)).toBe(String(at));
   expect(await redis.zscore(keys.lane(lane, 'lapsing'), id)).toBe(String(at + 60_000));
   expect(await redis.zscore(keys.lane(lane, 'running'), id)).toBeNull();
@@ -112,7 +112,7 @@ test('Suppressed recipients get no ordinal, but are counted and stored', async (
   await deps.suppression.add([mobile(901), mobile(903)]);
   const { id, state, ...outcome } = await created({ recipients: to(900, 5) });
   expect(outcome).toMatchObject({ recipients: 5, suppressed: 2 });
-  expect(state).toMatchObject({ total: 5, end: 3, counts: { planned: 3, suppressed: 2 } });
+  expect(state).toMatchObject({ total: 5, ordinals: 3, counts: { planned: 3, suppressed: 2 } });
   const read = await sliceReader(redis, keys, lane).recipients(id, 0, 3);
   expect(read.map(({ number }) => number)).toEqual([mobile(900), mobile(902), mobile(904)]);
 });
@@ -120,7 +120,7 @@ test('Suppressed recipients get no ordinal, but are counted and stored', async (
 test('A campaign whose recipients are all suppressed is completed at once', async () => {
   await deps.suppression.add([mobile(950)]);
   const { id, state } = await created({ recipients: to(950, 1), at: Date.now() + 60_000 });
-  expect(state).toMatchObject({ s: 'completed', total: 1, end: 0 });
+  expect(state).toMatchObject({ state: 'completed', total: 1, ordinals: 0 });
   expect(state.endedAt).toBeGreaterThan(0);
   expect(await redis.zscore(keys.lane(lane, 'ended'), id)).toBe(String(state.endedAt));
   expect(await redis.zscore(keys.lane(lane, 'scheduled'), id)).toBeNull();

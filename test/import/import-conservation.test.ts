@@ -61,7 +61,7 @@ test('Every row of any list is imported as exactly one recipient, duplicate, or 
         const sendable = [...good].filter(([number]) => !isSuppressed(number));
         const suppressed = good.size - sendable.length;
         const state = await readState(redis, keys, lane, id);
-        expect(state).toMatchObject({ total: good.size, end: sendable.length });
+        expect(state).toMatchObject({ total: good.size, ordinals: sendable.length });
         expect([state?.counts.planned, state?.counts.suppressed]).toEqual([sendable.length, suppressed]);
         expect(await readMeta(redis, keys, lane, id)).toMatchObject({ duplicates, invalid, suppressed });
 

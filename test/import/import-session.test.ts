@@ -64,5 +64,5 @@ test('A committed campaign survives the discarding of its import', async () => {
   session.recipients.add({ number: '+447700900123', values: [] });
   await session.commit(draft('kept'));
   await session.discard();
-  expect(await readState(redis, keys, lane, 'kept')).toMatchObject({ s: 'running', total: 1 });
+  expect(await readState(redis, keys, lane, 'kept')).toMatchObject({ state: 'running', total: 1 });
 });

@@ -30,9 +30,9 @@ test('of 500 campaigns each is listed once, newest first, and its lane is found'
 test('a state is read as Lua writes it, with empty lists as empty objects and fields of its own', () => {
   const written = {
     ...{
-      s: 'running',
+      state: 'running',
       total: 2,
-      end: 2,
+      ordinals: 2,
       cursor: 2,
       batch: 1,
       slice: 256,
@@ -41,16 +41,16 @@ test('a state is read as Lua writes it, with empty lists as empty objects and fi
       weight: 1,
     },
     ...{
-      send: 1,
-      poll: 0,
+      sends: 1,
+      polls: 0,
       throttled: 0,
       contradictions: 0,
       refusals: 0,
       accepted: 1,
-      created: NOW,
-      launch: NOW,
+      createdAt: NOW,
+      launchAt: NOW,
     },
-    ...{ ended: 0, blocked: '', counts: { planned: 0, sending: 2 } },
+    ...{ endedAt: 0, pauseReason: '', counts: { planned: 0, sending: 2 } },
   };
   expect(parseState(JSON.stringify({ ...written, released: {} })).released).toEqual([]);
   const released = [

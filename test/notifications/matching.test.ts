@@ -92,13 +92,13 @@ test('A matched request with exactly the recipients of the batch confirms the ma
   expect(it.state?.counts).toMatchObject({ deliveredToTerminal: 1, deliveredToNetwork: 1, unknown: 0 });
   expect([it.confirmed, it.matchedTo, it.due, it.polled]).toEqual([1, [], [], [`${it.id}:0`]]);
   expect(it.located).toEqual([{ campaign: it.id, first: 0, count: 2 }]);
-  expect(it.state).toMatchObject({ accepted: 1, poll: 1 });
+  expect(it.state).toMatchObject({ accepted: 1, polls: 1 });
 });
 
 test('A confirmed match whose recipients are all final completes the campaign', async () => {
   const it = await polled(infos({ [mobile(0)]: 'DeliveredToTerminal', [mobile(1)]: 'DeliveryImpossible' }));
   expect(it.state).toMatchObject({
-    s: 'completed',
+    state: 'completed',
     counts: { deliveredToTerminal: 1, deliveryImpossible: 1 },
   });
   expect([it.due, it.polled, it.located]).toEqual([[], [], [null]]);

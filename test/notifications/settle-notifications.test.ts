@@ -79,7 +79,7 @@ test('The last report of a campaign completes it', async () => {
   const { lane, claims, reports } = await accepted('end', 1);
   const { events } = await lane.notifications.settle([reports(nth(claims, 0), 'I')], [], START + 200);
   expect(events).toEqual([{ type: 'ended', campaign: 'c', state: 'completed', recipients: 1, tookMs: 200 }]);
-  expect(await lane.state('c')).toMatchObject({ s: 'completed', n: { deliveryImpossible: 1 } });
+  expect(await lane.state('c')).toMatchObject({ state: 'completed', counts: { deliveryImpossible: 1 } });
 });
 
 test('A request of several recipients is polled until the last of them is final', async () => {
@@ -215,12 +215,12 @@ test('A final report after the deadline still replaces `unconfirmed`', async () 
     0,
     now,
   );
-  expect(await lane.state('c')).toMatchObject({ s: 'completed', n: { unconfirmed: 1 } });
+  expect(await lane.state('c')).toMatchObject({ state: 'completed', counts: { unconfirmed: 1 } });
   expect(await isIndexed('r1')).toBe(true);
   await lane.notifications.settle([reports(nth(claims, 0), 'T')], [], now + 1);
   expect(await lane.state('c')).toMatchObject({
-    s: 'completed',
-    n: { unconfirmed: 0, deliveredToTerminal: 1 },
+    state: 'completed',
+    counts: { unconfirmed: 0, deliveredToTerminal: 1 },
   });
   expect(await isIndexed('r1')).toBe(false);
 });
@@ -366,7 +366,15 @@ test('The oldest send in flight has a time, unless its claim was replayed after 
   await claim(1, START);
   await claim(2, START + 10);
   expect(await lane.matches.oldestSend()).toBe(START);
-  const forgotten = { c: 'c', f: 2, k: 1, at: START + 20, t: 'reasserted', q: 0, e: -1 };
+  const forgotten = {
+    campaign: 'c',
+    first: 2,
+    count: 1,
+    at: START + 20,
+    turn: 'reasserted',
+    call: 0,
+    epoch: -1,
+  };
   await redis.hset(lane.keys.lane('since', 'claims'), '3', JSON.stringify(forgotten));
   expect(await lane.matches.oldestSend()).toBe(0);
 });

@@ -26,7 +26,7 @@ async function campaign(message: string): Promise<string> {
 async function end(id: string): Promise<void> {
   const states = keys.lane(lane, 'states');
   const state = JSON.parse((await redis.hget(states, id)) ?? '{}');
-  await redis.hset(states, id, JSON.stringify({ ...state, state: 'completed', ended: 5 }));
+  await redis.hset(states, id, JSON.stringify({ ...state, state: 'completed', endedAt: 5 }));
   await redis.zadd(keys.lane(lane, 'ended'), 5, id);
 }
 

@@ -87,5 +87,8 @@ test('what is to be sent again by policy is given up once it is suppressed: it w
     discardImport: async () => {},
     removeCampaign: async () => {},
   });
-  expect(await state('c')).toMatchObject({ s: 'completed', n: { abandoned: 1, unknown: 0, planned: 0 } });
+  expect(await state('c')).toMatchObject({
+    state: 'completed',
+    counts: { abandoned: 1, unknown: 0, planned: 0 },
+  });
 });

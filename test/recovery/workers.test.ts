@@ -48,7 +48,7 @@ async function crewed(name: string, recipients: number, change: Partial<ScriptRu
     async failOver(): Promise<void> {
       for (const key of await keysOf(redis, `${prefix}-${name}`)) await redis.del(key);
       for (const [key, dump] of backup) await redis.restore(key, 0, dump);
-      await redis.hset(laneKey, 'run', 'another');
+      await redis.hset(laneKey, 'runId', 'another');
       backup = new Map();
     },
     /** Claims all that is to be had, from that time on; the ordinals. */
@@ -229,7 +229,7 @@ test('the sweep lets go of nobody while the roll is called, and finds a failover
   await it.failOver();
   const { events } = await it.views.tend(1e12, START + LOSS, ['b']);
   expect(events).toMatchObject([{ type: 'dataLoss' }]);
-  expect(Object.keys(JSON.parse((await it.field('crew')) ?? '{}')).sort()).toEqual(['a', 'b']);
+  expect(Object.keys(JSON.parse((await it.field('workers')) ?? '{}')).sort()).toEqual(['a', 'b']);
   await it.told('b', START + LOSS);
   expect((await it.claim('b', 1, START + LOSS + it.rules.grace)).why).toBe('recovering');
 });
@@ -346,16 +346,16 @@ test('a campaign that was cancelled while the roll was called ends when everybod
   await it.remember();
   await it.failOver();
   await it.commands.campaign('cancel', 'c', undefined, START + LOSS);
-  expect((await it.state('c'))['ended']).toBe(0);
+  expect((await it.state('c'))['endedAt']).toBe(0);
   await it.told('a', START + LOSS);
-  expect(await it.state('c')).toMatchObject({ s: 'cancelled', n: { cancelled: 10, sending: 0 } });
-  expect((await it.state('c'))['ended']).toBeGreaterThan(0);
+  expect(await it.state('c')).toMatchObject({ state: 'cancelled', counts: { cancelled: 10, sending: 0 } });
+  expect((await it.state('c'))['endedAt']).toBeGreaterThan(0);
 });
 
 test('what may be missing of a campaign that lapses before the roll has ended is not said to have lapsed', async () => {
   const it = await crewed('held-lapsed', 1_000);
   const at = START + LOSS + 100;
-  const state = { ...(await it.state('c')), lapse: at };
+  const state = { ...(await it.state('c')), lapseAt: at };
   await redis.hset(it.keys.lane('default', 'states'), 'c', JSON.stringify(state));
   await redis.zadd(it.keys.lane('default', 'lapsing'), at, 'c');
   await it.join('a', START);
@@ -416,7 +416,7 @@ test('what began after the loss is neither claimed for nobody nor held back', as
   await it.told('b', START + LOSS);
   const later = START + LOSS + 1_000;
   for (const id of ['n1', 'n2', 'n3'])
-    await it.campaign(id, 400, { launch: later, notBefore: later + LOSS, weight: 4 });
+    await it.campaign(id, 400, { launchAt: later, notBefore: later + LOSS, weight: 4 });
   await it.commands.campaign('cancel', 'n1', undefined, later);
   expect((await it.state('n1')).counts).toEqual({ planned: 0, cancelled: 400 });
   let at = START + LOSS + 2 * it.rules.grace;
@@ -434,7 +434,7 @@ test('a roll that ended long ago costs what is scheduled since nothing', async (
   await it.failOver();
   await it.join('b', START + LOSS);
   const launch = START + 86_400_000;
-  await it.campaign('s', 10, { s: 'scheduled', launch });
+  await it.campaign('s', 10, { state: 'scheduled', launchAt: launch });
   await redis.del(it.keys.lane('default', 'running'));
   await redis.zadd(it.keys.lane('default', 'scheduled'), launch, 's');
   expect((await it.claimRest('b', launch)).length).toBe(10);
@@ -449,12 +449,12 @@ test('who is missing is not let go before all was claimed for nobody that may be
   await it.told('b', START);
   const at = START + 2 * it.rules.grace;
   await it.claim('b', 1, at);
-  expect(Number(await it.field('nobody'))).toBeGreaterThan(0);
+  expect(Number(await it.field('placeholders'))).toBeGreaterThan(0);
   await it.views.tend(1e12, at, ['b']);
-  expect(Object.keys(JSON.parse((await it.field('crew')) ?? '{}')).sort()).toEqual(['a', 'b']);
+  expect(Object.keys(JSON.parse((await it.field('workers')) ?? '{}')).sort()).toEqual(['a', 'b']);
   for (let calls = 1; calls < 3; calls += 1) await it.claim('b', 1, at + calls);
   await it.views.tend(1e12, at, ['b']);
-  expect(Object.keys(JSON.parse((await it.field('crew')) ?? '{}'))).toEqual(['b']);
+  expect(Object.keys(JSON.parse((await it.field('workers')) ?? '{}'))).toEqual(['b']);
 });
 
 test('a campaign of which something may be missing is not paused because others of its requests were refused', async () => {
@@ -473,12 +473,30 @@ test('a campaign of which something may be missing is not paused because others 
 test('what was claimed for nobody of ten thousand campaigns is given back all at once', async () => {
   const it = await crewed('many', 0);
   const many = Array.from({ length: 10_000 }, (_, at) => `m${at}`);
-  const state = { ...(await it.state('c')), total: 1, end: 1, cursor: 1, counts: { planned: 0, sending: 1 } };
-  const gap = { f: 0, k: 1, at: START, t: 'nobody', q: 0, e: -1, g: 'roll', r: 1 };
+  const state = {
+    ...(await it.state('c')),
+    total: 1,
+    ordinals: 1,
+    cursor: 1,
+    counts: { planned: 0, sending: 1 },
+  };
+  const gap = {
+    first: 0,
+    count: 1,
+    at: START,
+    turn: 'placeholder',
+    call: 0,
+    epoch: -1,
+    placeholder: 'barrier',
+    loss: 1,
+  };
   for (let from = 0; from < many.length; from += 1_000) {
     const some = many.slice(from, from + 1_000);
     await redis.hset(it.keys.lane('default', 'states'), ...some.flatMap((id) => [id, JSON.stringify(state)]));
-    const claims = some.flatMap((id, at) => [String(from + at + 1), JSON.stringify({ ...gap, c: id })]);
+    const claims = some.flatMap((id, at) => [
+      String(from + at + 1),
+      JSON.stringify({ ...gap, campaign: id }),
+    ]);
     await redis.hset(it.keys.lane('default', 'claims'), ...claims);
   }
   await it.join('a', START);
@@ -503,9 +521,9 @@ test('who only polls is a member of the crew by what it polls, also when it was 
   const now = START + LOSS + it.rules.firstPoll;
   const call = { turn: 'p', call: 1, want: 1, seen: 0, process: 'p', now };
   expect((await it.claims.poll(call)).claims).toHaveLength(1);
-  expect(JSON.parse((await it.field('crew')) ?? '{}')).toEqual({ a: START, p: 0 });
+  expect(JSON.parse((await it.field('workers')) ?? '{}')).toEqual({ a: START, p: 0 });
   await it.claims.poll({ ...call, turn: 'q', process: 'a' });
-  expect(JSON.parse((await it.field('crew')) ?? '{}')).toEqual({ a: START, p: 0 });
+  expect(JSON.parse((await it.field('workers')) ?? '{}')).toEqual({ a: START, p: 0 });
 });
 
 test('on a lane that has nothing to send the roll ends as well, and its dead are let go of', async () => {
@@ -516,9 +534,9 @@ test('on a lane that has nothing to send the roll ends as well, and its dead are
   await it.remember();
   await it.failOver();
   await it.views.tend(1e12, START + LOSS, ['b']);
-  expect(Object.keys(JSON.parse((await it.field('crew')) ?? '{}')).sort()).toEqual(['a', 'b']);
+  expect(Object.keys(JSON.parse((await it.field('workers')) ?? '{}')).sort()).toEqual(['a', 'b']);
   await it.views.tend(1e12, START + LOSS + 2 * it.rules.grace, ['b']);
-  expect(Object.keys(JSON.parse((await it.field('crew')) ?? '{}'))).toEqual(['b']);
+  expect(Object.keys(JSON.parse((await it.field('workers')) ?? '{}'))).toEqual(['b']);
 });
 
 test.each(['claimed', 'held back'] as const)(
@@ -537,7 +555,7 @@ test.each(['claimed', 'held back'] as const)(
     for (let times = 0; times < 3; times += 1) await it.views.tend(1e12, at + times, ['b']);
     if (how === 'claimed') await it.claim('b', 1, at + 3);
     await it.views.tend(1e12, at + 4, ['b']);
-    expect(Object.keys(JSON.parse((await it.field('crew')) ?? '{}'))).toEqual(['b']);
+    expect(Object.keys(JSON.parse((await it.field('workers')) ?? '{}'))).toEqual(['b']);
     await it.remember();
     await it.failOver();
     await it.told('b', at + 5);

@@ -53,9 +53,32 @@ test('A row shows the state, reason, request, and times of a recipient in every 
   await settled(id, 6, 'A', `1,${SENT},90000,given up,`);
   await settled(id, 7, 'C', `1,${SENT},90000,no report by the deadline,id-7`);
   await settled(id, 8, 'S', `1,${SENT},1,suppressed before it was sent,`);
-  await claimed('unknown', 71, { c: id, f: 4, k: 2, at: SENT, why: 'the connection broke', since: SENT });
-  await claimed('claims', 72, { c: id, f: 9, k: 2, at: SENT, t: 'turn', q: 1, e: 0 });
-  await claimed('claims', 73, { c: 'another', f: 0, k: 16, at: SENT, t: 'turn', q: 1, e: 0 });
+  await claimed('unknown', 71, {
+    campaign: id,
+    first: 4,
+    count: 2,
+    at: SENT,
+    reason: 'the connection broke',
+    since: SENT,
+  });
+  await claimed('claims', 72, {
+    campaign: id,
+    first: 9,
+    count: 2,
+    at: SENT,
+    turn: 'turn',
+    call: 1,
+    epoch: 0,
+  });
+  await claimed('claims', 73, {
+    campaign: 'another',
+    first: 0,
+    count: 16,
+    at: SENT,
+    turn: 'turn',
+    call: 1,
+    epoch: 0,
+  });
   await change(id, { cursor: 11, released: {} });
   const sent = new Date(SENT).toISOString();
   const later = (ms: number): string => new Date(SENT + ms).toISOString();
@@ -103,13 +126,13 @@ test('A row shows the state, reason, request, and times of a recipient in every 
 test('Recipients that were never sent to have the state of the remainder', async () => {
   const id = await campaign('Cancelled', 200, 3);
   await settled(id, 1, 'T', `1,${SENT},1,,id`);
-  await change(id, { s: 'cancelled', rest: 'cancelled' });
+  await change(id, { state: 'cancelled', remainder: 'cancelled' });
   expect((await rows(id)).map(({ status, reason }) => [status, reason])).toEqual([
     ['cancelled', 'cancelled before it was sent'],
     ['deliveredToTerminal', ''],
     ['cancelled', 'cancelled before it was sent'],
   ]);
-  await change(id, { s: 'completed', rest: 'lapsed' });
+  await change(id, { state: 'completed', remainder: 'lapsed' });
   expect((await rows(id, 'lapsed')).map(({ recipient }) => recipient)).toEqual([mobile(200), mobile(202)]);
 });
 
@@ -140,7 +163,7 @@ test('A report fails if its campaign is removed meanwhile, and its rows until th
   const count = 5_000;
   const id = await campaign('Removed', 20_000, count);
   await settled(id, 0, 'T'.repeat(count), `256,${SENT},1,,id`);
-  await change(id, { s: 'completed', ended: 1, n: { deliveredToTerminal: count } });
+  await change(id, { state: 'completed', endedAt: 1, counts: { deliveredToTerminal: count } });
   const received: ReportRow[] = [];
   const read = async (): Promise<void> => {
     for await (const row of reportRows(redis, keys, id)) {

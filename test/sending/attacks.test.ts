@@ -24,7 +24,7 @@ test('a batch that is said to be unknown twice, because the first answer was los
   expect(again.settled).toBe(0);
   expect(await lane.commands.unknown()).toHaveLength(1);
   await lane.commands.resolve('abandon', 'x', await lane.commands.unknown(), START + 2_000);
-  expect(await lane.state('c')).toMatchObject({ s: 'completed', n: { abandoned: 1 } });
+  expect(await lane.state('c')).toMatchObject({ state: 'completed', counts: { abandoned: 1 } });
 });
 
 test('a failure that is told twice counts once towards the pause', async () => {
@@ -136,20 +136,20 @@ async function inDoubt(name: string, change: Record<string, unknown> = {}) {
   return { ...lane, claim, sweep };
 }
 
-test('what may have been accepted is unknown when its campaign is cancelled before it went again', async () => {
+test('what may have been accepted is unknown when its campaign is cancelled before it was sent again', async () => {
   const lane = await inDoubt('doubt-cancelled');
   expect(await lane.commands.campaign('cancel', 'c')).toMatchObject({ outcome: 'done', cancelled: 4 });
   expect((await lane.state('c')).counts).toMatchObject({ cancelled: 4, sending: 2, planned: 0 });
   await lane.sweep(START + 60_000);
   expect(await lane.state('c')).toMatchObject({
-    s: 'cancelled',
-    ended: 0,
-    n: { cancelled: 4, unknown: 2, sending: 0 },
+    state: 'cancelled',
+    endedAt: 0,
+    counts: { cancelled: 4, unknown: 2, sending: 0 },
   });
   const batches = await lane.commands.unknown();
   expect(batches).toHaveLength(1);
   await lane.commands.resolve('abandon', 'x', batches, START + 60_000);
-  expect((await lane.state('c'))['ended']).toBeGreaterThan(0);
+  expect((await lane.state('c'))['endedAt']).toBeGreaterThan(0);
 });
 
 test('what may have been accepted before its campaign was cancelled is not said to be of a worker that died', async () => {
@@ -158,7 +158,7 @@ test('what may have been accepted before its campaign was cancelled is not said 
   const { overdueSends } = await lane.views.tend(86_400_000, START + 60_000);
   const overdue = overdueSends.map((it) => ({ ...unknown(it), overdue: true }) as const);
   const { events } = await lane.settlements.send(overdue, 0, START + 60_000);
-  const reason = 'an earlier request may have been accepted; cancelled before it went again';
+  const reason = 'an earlier request may have been accepted; cancelled before it was sent again';
   expect(events).toMatchObject([{ type: 'unknown', reason, overdue: false }]);
   expect(await lane.commands.unknown()).toMatchObject([{ reason }]);
 });
@@ -355,7 +355,7 @@ test('hundreds of unknown batches are resolved by one word', async () => {
 
 test('campaigns that have nothing left do not hide those behind them', async () => {
   const lane = laneFixture(redis, prefix, 'hidden');
-  for (let at = 0; at < 5; at += 1) await lane.campaign(`a${at}`, 0, { end: 0 });
+  for (let at = 0; at < 5; at += 1) await lane.campaign(`a${at}`, 0, { ordinals: 0 });
   await lane.campaign('z', 3);
   const reply = await lane.claims.send({ turn: 't', call: 1, want: 2, seen: 0, now: START });
   const next =
@@ -398,7 +398,7 @@ test('a batch that was given back is not taken again by who remembers it, unless
   await lane.settlements.send([{ claim, result: 'throttled', retryAfterMs: 1_000 }], 0, START + 1);
   expect(await replayClaim(lane.store, claim, START + 2)).toBe('settled');
   const { epoch } = await lane.views.look(START + 3);
-  await redis.hset(lane.keys.lane('given-back', 'lane'), 'run', 'another');
+  await redis.hset(lane.keys.lane('given-back', 'lane'), 'runId', 'another');
   expect(await replayClaim(lane.store, claim, START + 4)).toBe('restored');
   // That it was refused a minute ago is no reason to pause the lane again.
   await lane.settlements.send([{ claim, result: 'throttled', retryAfterMs: 1_000 }], 0, START + 5);
@@ -429,10 +429,10 @@ test('what is unknown of a campaign that was cancelled is given up, and not said
   await lane.commands.campaign('cancel', 'c', undefined, START + 2);
   await lane.commands.resolve('resend', 'x', await lane.commands.unknown(), START + 120_000);
   expect(await lane.state('c')).toMatchObject({
-    s: 'cancelled',
-    n: { cancelled: 2, abandoned: 1, unknown: 0 },
+    state: 'cancelled',
+    counts: { cancelled: 2, abandoned: 1, unknown: 0 },
   });
-  expect((await lane.state('c'))['ended']).toBe(START + 120_000);
+  expect((await lane.state('c'))['endedAt']).toBe(START + 120_000);
 });
 
 test('what a cancelled campaign leaves to become unknown keeps no other campaign waiting', async () => {

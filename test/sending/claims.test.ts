@@ -162,7 +162,7 @@ test('a poll is pushed forward when it is taken and ends when its recipients are
     START + 15_100,
   );
   expect(settled.events.map(({ type }) => type)).toContain('ended');
-  expect(await lane.state('c')).toMatchObject({ s: 'completed', counts: { deliveredToTerminal: 1 } });
+  expect(await lane.state('c')).toMatchObject({ state: 'completed', counts: { deliveredToTerminal: 1 } });
 });
 
 test('a burst of first polls that all came too early moves the next first poll by one step, not by one each', async () => {

@@ -5,6 +5,7 @@ import { perName } from '../campaign/per-name.js';
 import { RECIPIENT_STATES, type RecipientState } from '../campaign/recipient.js';
 import type { CampaignStatus, LaneStatus } from '../campaign/views.js';
 import type { CampaignMeta, StoredState } from '../lane/campaigns.js';
+import { gateState } from '../lane/gate-states.js';
 import type { Lane } from '../lane/lane.js';
 import type { LaneView } from '../lane/lane-status.js';
 import type { UnknownBatch } from '../sending/unknown.js';
@@ -63,9 +64,11 @@ export function campaignStatus({
 /** Computes the status of a lane. Pure. */
 export function laneStatus(lane: Pick<Lane, 'name' | 'settings'>, view: LaneView): LaneStatus {
   const { settings } = lane;
+  const state = gateState(view);
   return {
     name: lane.name,
-    state: stateOf(view),
+    // `pause` gives the reason.
+    state: state === 'recovering' ? 'paused' : state,
     quota: {
       configured: settings.hourlyQuota,
       learned: settings.hourlyQuota === 'auto' ? view.learned : null,
@@ -85,13 +88,6 @@ export function laneStatus(lane: Pick<Lane, 'name' | 'settings'>, view: LaneView
         ? settings.maxRecipientsPerRequest
         : Math.min(view.maxRecipients, settings.maxRecipientsPerRequest),
   };
-}
-
-function stateOf(view: LaneView): LaneStatus['state'] {
-  if (view.stopped) return 'stopped';
-  if (view.held) return 'held';
-  if (view.pausedUntil > view.now || view.graceUntil > view.now) return 'paused';
-  return view.paused ? 'probing' : 'open';
 }
 
 /** Permits in use: requests of the window, and requests in flight. */

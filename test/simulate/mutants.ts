@@ -135,6 +135,8 @@ export const MUTANTS: readonly Mutant[] = [
         from: 'if old == RECIPIENT_LETTER.deliveredToNetwork or old == RECIPIENT_LETTER.unconfirmed then',
         to: 'if FINAL[old] or old == RECIPIENT_LETTER.deliveredToNetwork or old == RECIPIENT_LETTER.unconfirmed then',
       },
+      // The state machine would refuse the move.
+      { file: 'lane/campaign.lua', from: 'if not RECIPIENT_MOVES[from][to] then', to: 'if false then' },
     ],
   },
   {

@@ -98,8 +98,8 @@ describe.each(results)('A send that is settled as %s', (result, effect) => {
       polls: 0,
       inFlightSends: 0,
     });
-    const record = { stopped: '', ...(await redis.hgetall(recordKey)) };
-    expect(Number(record['lastSendAt'] ?? 0)).toBe(LEDGER[effect.ledger].countsFrom);
+    const record = { stopped: '', lastSendAt: '0', ...(await redis.hgetall(recordKey)) };
+    expect(Number(record.lastSendAt)).toBe(LEDGER[effect.ledger].countsFrom);
     expect(record).toMatchObject(GATE[effect.gate]);
     expect(await lane.state('c')).toMatchObject(RECIPIENTS[effect.recipients]);
     if (effect.event !== null) expect(events.map(({ type }) => type)).toContain(effect.event);

@@ -1,5 +1,5 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
-import type { Events, VolleyEvent } from '../events/events.js';
+import type { EventOf, Events, EventType, VolleyEvent } from '../events/events.js';
 
 /** Buckets in seconds, from a local service to a request that takes the whole `REQUEST_TIMEOUT_MS`. */
 const BUCKETS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
@@ -21,18 +21,40 @@ export function countEvents(registry: Registry, events: Events, lanes: readonly 
     buckets: BUCKETS,
     registers: [registry],
   });
-  const unknown = counter('volley_unknown_outcomes_total', 'Requests whose outcome became unknown.', 'lane');
-  const claimsOverdue = counter(
-    'volley_claims_overdue_total',
-    'Claims that their worker did not settle in time.',
-    'lane',
-  );
-  const contradictions = counter(
-    'volley_contradictions_total',
-    'Reports that contradicted a final report and were not applied.',
-    'lane',
-  );
-  const pauses = counter('volley_lane_pauses_total', 'Pauses of a lane that this process started.', 'lane');
+  /** Events that are counted one by one, for each lane. */
+  const occurrences = {
+    'request.unknown': counter(
+      'volley_unknown_outcomes_total',
+      'Requests whose outcome became unknown.',
+      'lane',
+    ),
+    'claim.overdue': counter(
+      'volley_claims_overdue_total',
+      'Claims that their worker did not settle in time.',
+      'lane',
+    ),
+    'recipient.contradicted': counter(
+      'volley_contradictions_total',
+      'Reports that contradicted a final report and were not applied.',
+      'lane',
+    ),
+    'lane.paused': counter('volley_lane_pauses_total', 'Pauses of a lane that this process started.', 'lane'),
+    'campaign.completed': counter(
+      'volley_campaigns_completed_total',
+      'Campaigns whose last recipient this process settled.',
+      'lane',
+    ),
+    'request.confirmed': counter(
+      'volley_unknown_outcomes_confirmed_total',
+      'Unknown outcomes that a notification and a poll confirmed as accepted.',
+      'lane',
+    ),
+    'redis.dataLoss': counter(
+      'volley_redis_data_loss_total',
+      'Times that Redis may have lost its last writes.',
+      'lane',
+    ),
+  } as const satisfies Partial<Record<EventType, Counter<'lane'>>>;
   const turns = counter('volley_turns_total', 'Turns that ended without an error.', 'kind');
   const turnsFailed = counter('volley_turns_failed_total', 'Turns that failed and were retried.', 'kind');
   const imported = counter(
@@ -43,11 +65,6 @@ export function countEvents(registry: Registry, events: Events, lanes: readonly 
   const importedRecipients = counter(
     'volley_recipients_imported_total',
     'Recipients of the campaigns that this process imported.',
-    'lane',
-  );
-  const completed = counter(
-    'volley_campaigns_completed_total',
-    'Campaigns whose last recipient this process settled.',
     'lane',
   );
   const tokens = counter(
@@ -72,16 +89,6 @@ export function countEvents(registry: Registry, events: Events, lanes: readonly 
     'Reports from notifications that could not be applied; polls find the delivery status instead.',
     'lane',
   );
-  const confirmed = counter(
-    'volley_unknown_outcomes_confirmed_total',
-    'Unknown outcomes that a notification and a poll confirmed as accepted.',
-    'lane',
-  );
-  const dataLoss = counter(
-    'volley_redis_data_loss_total',
-    'Times that Redis may have lost its last writes.',
-    'lane',
-  );
   const redisUp = new Gauge({
     name: 'volley_redis_up',
     help: '1 while this process is connected to Redis, otherwise 0.',
@@ -97,10 +104,7 @@ export function countEvents(registry: Registry, events: Events, lanes: readonly 
 
   redisUp.set(1);
   // Alerts watch for an increase. A series that starts with its first event would show none, so each starts at 0.
-  const byLane = [
-    ...[unknown, claimsOverdue, contradictions, pauses, dataLoss, imported, importedRecipients, completed],
-    ...[reports, reportsFailed, confirmed],
-  ];
+  const byLane = [...Object.values(occurrences), ...[imported, importedRecipients, reports, reportsFailed]];
   for (const lane of lanes) {
     for (const each of byLane) each.inc({ lane }, 0);
     for (const result of ['refused', 'unanswered']) tokens.inc({ lane, result }, 0);
@@ -111,7 +115,13 @@ export function countEvents(registry: Registry, events: Events, lanes: readonly 
     duration.zero({ kind });
   }
 
+  const isOccurrence = (event: VolleyEvent): event is EventOf<keyof typeof occurrences> =>
+    event.type in occurrences;
   const count = (event: VolleyEvent): void => {
+    if (isOccurrence(event)) {
+      occurrences[event.type].inc({ lane: event.lane });
+      return;
+    }
     switch (event.type) {
       case 'request.ended': {
         const { lane, kind, outcome } = event;
@@ -119,18 +129,6 @@ export function countEvents(registry: Registry, events: Events, lanes: readonly 
         duration.observe({ kind }, event.tookMs / 1_000);
         break;
       }
-      case 'request.unknown':
-        unknown.inc({ lane: event.lane });
-        break;
-      case 'claim.overdue':
-        claimsOverdue.inc({ lane: event.lane });
-        break;
-      case 'recipient.contradicted':
-        contradictions.inc({ lane: event.lane });
-        break;
-      case 'lane.paused':
-        pauses.inc({ lane: event.lane });
-        break;
       case 'turn.ended':
         turns.inc({ kind: event.kind });
         break;
@@ -141,20 +139,11 @@ export function countEvents(registry: Registry, events: Events, lanes: readonly 
         imported.inc({ lane: event.lane });
         importedRecipients.inc({ lane: event.lane }, event.recipients);
         break;
-      case 'campaign.completed':
-        completed.inc({ lane: event.lane });
-        break;
       case 'token.loggedIn':
-        tokens.inc({ lane: event.account, result: 'loggedIn' });
-        break;
       case 'token.refreshed':
-        tokens.inc({ lane: event.account, result: 'refreshed' });
-        break;
       case 'token.refused':
-        tokens.inc({ lane: event.account, result: 'refused' });
-        break;
       case 'token.unanswered':
-        tokens.inc({ lane: event.account, result: 'unanswered' });
+        tokens.inc({ lane: event.account, result: event.type.replace('token.', '') });
         break;
       case 'notifications.settled':
         reports.inc({ lane: event.lane }, event.reports);
@@ -164,12 +153,6 @@ export function countEvents(registry: Registry, events: Events, lanes: readonly 
         break;
       case 'notifications.failed':
         reportsFailed.inc({ lane: event.lane }, event.reports);
-        break;
-      case 'request.confirmed':
-        confirmed.inc({ lane: event.lane });
-        break;
-      case 'redis.dataLoss':
-        dataLoss.inc({ lane: event.lane });
         break;
       case 'redis.lost':
         redisUp.set(0);

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { RecipientState } from '../campaign/recipient.js';
+import { RECIPIENT_STATE, RECIPIENT_STATES, type RecipientState } from '../campaign/recipient.js';
 import { parseState, readState } from '../lane/campaigns.js';
 import {
   RECORDS_PER_HASH,
@@ -35,16 +35,9 @@ interface Chunk {
 }
 
 /** The states by their letter in `statuses`. A zero byte says nothing: the state follows from claims and cursor. */
-const STATE_OF: Readonly<Record<string, RecipientState>> = {
-  U: 'unknown',
-  N: 'deliveredToNetwork',
-  T: 'deliveredToTerminal',
-  I: 'deliveryImpossible',
-  R: 'rejected',
-  S: 'suppressed',
-  A: 'abandoned',
-  C: 'unconfirmed',
-};
+const STATE_OF: ReadonlyMap<string | null, RecipientState> = new Map(
+  RECIPIENT_STATES.map((state) => [RECIPIENT_STATE[state].letter, state]),
+);
 
 /** Slices in a chunk. Small, so that one read does not block Redis; a million recipients take 500 reads. */
 const SLICES_PER_CHUNK = 8;
@@ -90,7 +83,7 @@ export function recipientReader(redis: Redis, keys: Keys, lane: string, campaign
     const next = Math.min(first + count, campaignState.ordinals);
     const wanted: { ordinal: number; state: RecipientState; claim: Claim | undefined }[] = [];
     for (let ordinal = first; ordinal < next; ordinal++) {
-      const settled = STATE_OF[letters[ordinal - first] ?? ''];
+      const settled = STATE_OF.get(letters[ordinal - first] ?? '');
       const inFlight = settled === undefined ? claimWith(ordinal, claims) : undefined;
       const state = settled ?? (inFlight === undefined ? campaignState.remainder : 'sending');
       if (!isWanted(state)) continue;

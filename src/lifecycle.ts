@@ -21,7 +21,7 @@ const DRAIN_WITHOUT_REDIS_MS = 1_000;
 export type Part<Configuration> = (volley: Volley, config: Configuration, events: Events) => RunningPart;
 
 /** A part that has been started. */
-export interface RunningPart {
+interface RunningPart {
   /** Resolves when the part works, with a message for people if there is one. */
   readonly ready: Promise<string | undefined>;
   /** Accepts nothing new and finishes what is in flight. It may be called before `ready` has resolved. */

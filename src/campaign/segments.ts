@@ -1,7 +1,7 @@
 import { septetsOf } from './gsm7.js';
 
 /** How a text is sent. */
-export interface Segments {
+interface Segments {
   /** GSM-7 if every character is in that alphabet; a single other character makes the whole text UCS-2. */
   readonly encoding: 'GSM-7' | 'UCS-2';
   /** Segments that the text is split into, each of them billed; an empty text is one. */

@@ -1,16 +1,16 @@
+import type { LaneStatus } from '../campaign/views.js';
 import { type Config, ConfigError, configHints, type LocalConfig, loadDotEnv } from '../config/index.js';
 import { EXIT } from '../exit-codes.js';
 import { connect } from '../redis/connection.js';
 import type { Answer, Context } from './context.js';
 import { type Check, fail, ok, warn } from './doctor/check.js';
-import { checkLane } from './doctor/lane.js';
 import { checkSubscriptions } from './doctor/notifications.js';
 import { checkRedis, redisFacts } from './doctor/redis.js';
 import { checkCredentials, checkServices } from './doctor/service.js';
 import { checkWorkers } from './doctor/workers.js';
 import { findLocal, findService, openVolley, type Setting, whyNoAnswer } from './open.js';
 import type { Paint } from './terminal.js';
-import { counted, padded } from './text.js';
+import { counted, oneLine, padded, until } from './text.js';
 
 /** `volley doctor` */
 export async function doctor(context: Context): Promise<Answer> {
@@ -91,6 +91,38 @@ async function* examineRedis(
   } finally {
     redis.disconnect();
     await volley.close();
+  }
+}
+
+/** Whether a lane sends, and if not, what to do. */
+export function checkLane({ name, state, pause, unknownOutcomes }: LaneStatus, now: number): Check[] {
+  const title = `lane ${name}`;
+  const why = pause === null ? '' : `: ${oneLine(pause.reason)}`;
+  const resume = `volley lane resume ${name}`;
+  const unknown =
+    unknownOutcomes === 0
+      ? []
+      : [
+          warn(
+            `${title}, unknown outcomes`,
+            `${unknownOutcomes === 1 ? 'a request has' : `${unknownOutcomes} requests have`} an unknown outcome`,
+            'To find them: volley list, volley status ID. To settle them: volley resolve ID',
+          ),
+        ];
+  switch (state) {
+    case 'open':
+      return [ok(title, 'open'), ...unknown];
+    case 'paused':
+    case 'probing': {
+      const end = pause === null || pause.until === null ? '' : `, until ${until(pause.until, now)}`;
+      return [ok(title, `paused, resumes by itself${why}${end}`), ...unknown];
+    }
+    case 'held':
+      return [warn(title, 'held by an operator', `To resume it: ${resume}`), ...unknown];
+    case 'stopped':
+      return [fail(title, `stopped${why}`, `Fix the reason, then: ${resume}`), ...unknown];
+    default:
+      return state satisfies never;
   }
 }
 

@@ -25,7 +25,7 @@ export function badInput(message: string, details: object = {}): CliError {
 }
 
 /** How a failed command ends. */
-export interface Failure {
+interface Failure {
   readonly exit: ExitCode;
   readonly code: string;
   /** Undefined if it has been printed already. */

@@ -1,5 +1,4 @@
-import type { Config, LocalConfig } from '../config/index.js';
-import { loadDotEnv } from '../config/index.js';
+import { type Config, type LocalConfig, loadDotEnv } from '../config/index.js';
 import { EXIT } from '../exit-codes.js';
 import { listenForStop, type ProcessOptions, runProcess, servingHttp, servingLanes } from '../lifecycle.js';
 import { ROLES, type Role } from '../recovery/roles.js';

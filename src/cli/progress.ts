@@ -5,7 +5,7 @@ import type { Ink, Paint } from './terminal.js';
 import { cut, grouped, moment, oneLine, padded, until, widthOf } from './text.js';
 
 /** How to draw a picture. */
-export interface Look {
+interface Look {
   /** ms since the epoch. */
   readonly now: number;
   /** Columns of the terminal. */

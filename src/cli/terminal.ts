@@ -19,13 +19,13 @@ export function paintFor(
 }
 
 /** The part of a terminal's stream that drawing needs. */
-export interface Canvas {
+interface Canvas {
   readonly rows?: number;
   write(text: string): unknown;
 }
 
 /** A picture that is drawn over itself. */
-export interface LivePicture {
+interface LivePicture {
   draw(lines: readonly string[]): void;
   /** Leaves the last picture on the screen and shows the cursor again. */
   end(): void;

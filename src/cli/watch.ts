@@ -12,7 +12,7 @@ const DRAW_EVERY_MS = 250;
 const LINE_EVERY_MS = 10_000;
 
 /** How watching a campaign ended. */
-export interface WatchEnd {
+interface WatchEnd {
   readonly status: CampaignStatus;
   readonly exit: ExitCode;
 }
@@ -58,7 +58,7 @@ export async function watchCampaign(context: Context, volley: Volley, id: string
 }
 
 /** Whether the campaign waits for an operator. A pause that ends by itself, or a worker that is yet to start, does not count. */
-export async function needsOperator(volley: Pick<Volley, 'lanes'>, status: CampaignStatus): Promise<boolean> {
+async function needsOperator(volley: Pick<Volley, 'lanes'>, status: CampaignStatus): Promise<boolean> {
   if (status.waitingFor === 'operator' || status.waitingFor === 'resolve') return true;
   if (status.waitingFor !== 'lane') return false;
   const lane = (await volley.lanes()).find(({ name }) => name === status.lane);

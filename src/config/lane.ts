@@ -9,7 +9,7 @@ export const MAX_HOURLY_QUOTA = 10_000_000;
 export const MAX_RECIPIENTS_PER_REQUEST = 1_000;
 
 /** What happens to the recipients of a request with an unknown outcome. */
-export type UnknownOutcome =
+type UnknownOutcome =
   /** They wait for the operator's `resolve`. */
   | { action: 'hold' }
   /** `afterMs` milliseconds after the request, they are abandoned, or sent again at the risk of a second message. */

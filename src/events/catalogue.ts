@@ -3,7 +3,7 @@ import type { LogLevel } from '../config/settings.js';
 import { count, type Field, failure, id, number, oneOf, optional, prose, span, time } from './field.js';
 
 /** One type of event: its log level, its fields, and its log message. */
-export interface Entry<Fields extends FieldTable> {
+interface Entry<Fields extends FieldTable> {
   level: Exclude<LogLevel, 'silent'>;
   fields: Fields;
   /** The log message. It receives every field as text that is safe to log. */

@@ -7,7 +7,7 @@ import { readCallback } from './schemas.js';
 import { createTransport } from './transport.js';
 
 /** Where the service sends its notifications (interface page, Callback). */
-export interface Callback {
+interface Callback {
   readonly url: string;
   readonly securityToken: string;
 }

@@ -92,7 +92,7 @@ export const campaignDetails = z
 type CampaignDetails = z.output<typeof campaignDetails>;
 
 /** A request that creates or previews a campaign. */
-export type CampaignRequest = FastifyRequest<{ Body: z.output<typeof campaignRequest> | null }>;
+type CampaignRequest = FastifyRequest<{ Body: z.output<typeof campaignRequest> | null }>;
 
 /** Reads the requested campaign: all of it from JSON, or from a form as far as its list. */
 export async function readCampaign(

@@ -12,7 +12,7 @@ type Named<Value> = Readonly<Record<string, Value>> | readonly Value[];
  * A Lua script that runs on the server, loaded once by its hash.
  * `parse` turns the raw reply into the script's typed answer; it throws on a reply that does not fit.
  */
-export interface Script<Answer> {
+interface Script<Answer> {
   readonly name: string;
   readonly source: string;
   /** The names of its keys and arguments, in the order of its header. */
@@ -27,7 +27,7 @@ export interface Script<Answer> {
 }
 
 /** What a script's header declares. The header is the only place that defines the order of keys and arguments. */
-export interface ScriptHeader {
+interface ScriptHeader {
   readonly keys: readonly string[];
   readonly args: readonly { readonly name: string; readonly type: 'text' | 'number' | 'json' }[];
   /** Whether a group of further keys follows. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { LaneStatus } from '../../src/campaign/views.js';
-import { checkLane } from '../../src/cli/doctor/lane.js';
+import { checkLane } from '../../src/cli/doctor.js';
 import { renderLane } from '../../src/cli/lane.js';
 
 const lane: LaneStatus = {

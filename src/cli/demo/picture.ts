@@ -8,7 +8,7 @@ import type { Outcome } from './judge.js';
 import { MAIN_KEY } from './plan.js';
 
 /** What the demo shows while it runs. */
-export interface Scene {
+interface Scene {
   readonly statuses: readonly CampaignStatus[];
   /** The latest log lines of the workers. */
   readonly log: readonly string[];

@@ -10,7 +10,7 @@ const MAX_SKEW_MS = 1_000;
 const MEMORY_NEARLY_FULL = 0.8;
 
 /** The facts about a Redis server that Volley depends on. */
-export interface RedisFacts {
+interface RedisFacts {
   /** Which node of a cluster it is. */
   readonly node?: string;
   readonly version: string;

@@ -75,10 +75,7 @@ export const campaigns: Routes = (app, { volley }) => {
         },
       },
     },
-    async (request) => {
-      await requireCampaign(volley, request, request.params.id);
-      return volley.status(request.params.id);
-    },
+    async (request) => volley.status(await requireCampaign(volley, request)),
   );
 
   app.get(
@@ -113,8 +110,7 @@ export const campaigns: Routes = (app, { volley }) => {
       },
     },
     async (request, reply) => {
-      const { id } = request.params;
-      await requireCampaign(volley, request, id);
+      const id = await requireCampaign(volley, request);
       const { format, status } = request.query;
       const rows = volley.report(id, status === undefined ? {} : { status });
       reply
@@ -145,8 +141,7 @@ export const campaigns: Routes = (app, { volley }) => {
       },
     },
     async (request) => {
-      const { id } = request.params;
-      await requireCampaign(volley, request, id);
+      const id = await requireCampaign(volley, request);
       const { inFlight } = await inValidState(volley.pause(id));
       return { id, state: 'paused' as const, inFlight };
     },
@@ -171,8 +166,7 @@ export const campaigns: Routes = (app, { volley }) => {
       },
     },
     async (request) => {
-      const { id } = request.params;
-      await requireCampaign(volley, request, id);
+      const id = await requireCampaign(volley, request);
       await inValidState(volley.resume(id));
       const { state } = await volley.status(id);
       return { id, state };
@@ -205,8 +199,7 @@ export const campaigns: Routes = (app, { volley }) => {
       },
     },
     async (request) => {
-      const { id } = request.params;
-      await requireCampaign(volley, request, id);
+      const id = await requireCampaign(volley, request);
       const { cancelled, inFlight } = await inValidState(volley.cancel(id));
       return { id, state: 'cancelled' as const, cancelled, inFlight };
     },
@@ -252,8 +245,7 @@ export const campaigns: Routes = (app, { volley }) => {
       },
     },
     async (request) => {
-      const { id } = request.params;
-      await requireCampaign(volley, request, id);
+      const id = await requireCampaign(volley, request);
       return inValidState(volley.resolve(id, request.body));
     },
   );

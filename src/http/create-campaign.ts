@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { type ApiKey, type InvalidRow, invalidRow, preview } from '../campaign/views.js';
-import { systemClock } from '../clock.js';
+import { systemClock, within } from '../clock.js';
 import type { EnqueueOutcome } from '../import/campaign-input.js';
 import type { Volley } from '../volley.js';
 import { allowsCampaign, apiKeyOf, requireActiveKey } from './access.js';
@@ -133,12 +133,7 @@ const CLOSE_WAIT_MS = 3_000;
 function finishBeforeClose(app: FastifyInstance): <Result>(work: Promise<Result>) => Promise<Result> {
   const pending = new Set<Promise<unknown>>();
   app.addHook('onClose', async () => {
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, CLOSE_WAIT_MS);
-    });
-    await Promise.race([Promise.allSettled(pending), late]);
-    clearTimeout(timer);
+    await within(CLOSE_WAIT_MS, Promise.allSettled(pending)).catch(() => {});
   });
   return (work) => {
     pending.add(work);

@@ -79,8 +79,7 @@ export const liveEvents: Routes = (app, options) => {
       },
     },
     async (request, reply) => {
-      const { id } = request.params;
-      await requireCampaign(volley, request, id);
+      const id = await requireCampaign(volley, request);
       return streams.send(request, reply, (event) => 'campaign' in event && event.campaign === id, id);
     },
   );

@@ -1,3 +1,2 @@
-export { createHttp, type HttpApp } from './app.js';
-export { listen } from './listen.js';
+export { createHttp, type HttpApp, listen } from './app.js';
 export type { HttpOptions } from './routes.js';

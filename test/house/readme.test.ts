@@ -26,8 +26,10 @@ const documents = [
   'docs/limits.md',
   'docs/metrics.md',
   'docs/operations.md',
+  'docs/redis-keys.md',
   'docs/runbook.md',
   'docs/simulator.md',
+  'docs/testing.md',
   '.env.example',
 ];
 
@@ -41,6 +43,16 @@ function tableUnder(heading: string, page: string): string[][] {
       .split('|')
       .slice(1, -1)
       .map((cell) => cell.trim()),
+  );
+}
+
+/** The anchors of a page's headings, as GitHub makes them. */
+function anchorsOf(page: string): string[] {
+  return [...page.replace(/^```.*?^```$/gms, '').matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replace(/[^\w\s-]/g, '')
+      .replaceAll(' ', '-'),
   );
 }
 
@@ -107,6 +119,15 @@ describe.each(documents)('%s', (path) => {
     const links = [...text.matchAll(/\]\(([^)#\s]+)(?:#[^)]*)?\)/g)].map(([, to = '']) => to);
     const files = links.filter((to) => !/^\w+:/.test(to));
     expect(files.filter((to) => !existsSync(join(ROOT, dirname(path), to)))).toEqual([]);
+  });
+
+  test('links only to headings that exist', () => {
+    const links = [...text.matchAll(/\]\(([^)#\s]*\.md)?#([\w-]+)\)/g)];
+    const missing = links.filter(([, to, anchor = '']) => {
+      const page = to === undefined ? text : read(join(dirname(path), to));
+      return !anchorsOf(page).includes(anchor);
+    });
+    expect(missing.map(([link]) => link)).toEqual([]);
   });
 
   test('names only project files that exist', () => {

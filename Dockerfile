@@ -1,11 +1,11 @@
-# Built by the plain builder of older Docker daemons as well as by BuildKit.
+# Works with BuildKit and with the classic builder of older Docker versions.
 # BASE: any image with Node 20.19 or later and npm.
 ARG BASE=node:20-bookworm-slim
 
 FROM ${BASE} AS build
 WORKDIR /app
 COPY package.json package-lock.json ./
-# Without scripts: the package's own builds it, and there is nothing to build yet.
+# Without scripts: the package's own script builds it, and its sources are not copied yet.
 RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY tsconfig.json ./
 COPY src src
@@ -18,7 +18,7 @@ WORKDIR /app
 COPY --from=build /app/package.json ./
 COPY --from=build /app/node_modules node_modules
 COPY --from=build /app/dist dist
-# By number, so that it needs no entry in the base image; it is the user `node` of the official ones.
+# A number needs no entry in the base image. In the official images it is the user `node`.
 USER 1000:1000
-# Node itself, not npm, which would keep a signal to itself and cut off requests under way.
+# Node itself, because npm would not pass signals on, and requests in flight would be cut off.
 CMD ["node", "dist/workers/all.js"]

@@ -67,7 +67,7 @@ export function barsPicture(
       },
       {
         title: 'Requests answered 429',
-        note: 'nobody killed',
+        note: 'without a kill',
         values: medians(undisturbed, ({ throttled }) => throttled),
         digits: 0,
       },

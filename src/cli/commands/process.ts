@@ -100,7 +100,7 @@ export function addSimulator(program: Command, context: Context): void {
     .option('--host <address>', 'the address to listen on (default: 127.0.0.1)', filled)
     .option(
       '--options <json|@file>',
-      'quotas, accounts, faults, and more; the README says where each option is described',
+      'quotas, accounts, faults, and more; see docs/simulator.md',
       parseSimulatorOptions,
       {},
     )

@@ -13,14 +13,14 @@ function handAlarm(): { alarm: Alarm; armed: Set<() => void> } {
 
 const never = new Promise<never>(() => {});
 
-test('what is answered in time leaves no alarm behind', async () => {
+test('A promise that resolves in time leaves no timer behind', async () => {
   const { alarm, armed } = handAlarm();
   expect(await within(10, Promise.resolve('here'), { alarm })).toBe('here');
   await expect(within(10, Promise.reject(new Error('no')), { alarm })).rejects.toThrow('no');
   expect(armed.size).toBe(0);
 });
 
-test('what is not answered in time is told in the words given, or with the time', async () => {
+test('A promise that does not resolve in time rejects with the given message, or one that names the time', async () => {
   const { alarm, armed } = handAlarm();
   const plain = within(10, never, { alarm });
   const worded = within(10, never, { alarm, late: 'Redis says nothing' });

@@ -4,7 +4,7 @@ import type * as library from '../src/index.js';
 type Volley = library.Volley;
 type Told<Method extends (...given: never[]) => unknown> = Awaited<ReturnType<Method>>;
 
-test('every shape that the library takes or answers with can be named by who uses it', () => {
+test('Every type in the library’s interface is exported by name', () => {
   expectTypeOf<Parameters<Volley['resolve']>[1]>().toEqualTypeOf<library.Resolution>();
   expectTypeOf<Told<Volley['resolve']>>().toEqualTypeOf<library.ResolveOutcome>();
   expectTypeOf<Told<Volley['workers']>>().toEqualTypeOf<library.WorkerProcess[]>();

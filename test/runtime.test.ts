@@ -44,7 +44,7 @@ const CALLS: Readonly<Record<string, () => Promise<unknown>>> = {
   'token.bearer': async () => volley.token('default')?.get(),
 };
 
-test('Where Redis is away, every call says so in words of its own', async () => {
+test('While Redis is unavailable, every call rejects with an error that says so', async () => {
   const said = await Promise.all(
     Object.entries(CALLS).map(async ([name, call]) => {
       const error = await call().catch((thrown: unknown) => thrown);
@@ -55,7 +55,7 @@ test('Where Redis is away, every call says so in words of its own', async () => 
   expect(said).toEqual(Object.keys(CALLS).map((name) => [name, true, words]));
 });
 
-test('What is wrong with the input is said as ever, before Redis is asked', async () => {
+test('Invalid input is reported before Redis is needed', async () => {
   const error = await volley.enqueue({ ...campaign, message: '' }).catch((thrown: unknown) => thrown);
   expect(error).toBeInstanceOf(InputError);
 });

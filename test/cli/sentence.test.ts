@@ -17,7 +17,7 @@ test('A pause whose end has passed shows no time', () => {
   expect(sentence({ waitingFor: 'lane', blockedBy })).toBe('Lane main is paused: the service answered 429.');
 });
 
-test('What an operator has to do is shown as a command', () => {
+test('The next step for the operator is shown as a command', () => {
   expect(
     sentence({ state: 'paused', waitingFor: 'operator', blockedBy: { reason: 'paused', until: null } }),
   ).toBe('Paused. To resume it: volley resume c1');

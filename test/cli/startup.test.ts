@@ -51,7 +51,7 @@ describe.each([[['--help']], [['send', '--help']], [['simulator', '--help']]])('
   });
 });
 
-test('volley list loads what reads Redis, but nothing that sends, imports, or serves', async () => {
+test('volley list loads the code that reads Redis, but none that sends, imports, or serves', async () => {
   const { packages, folders } = await loadedBy(['list']);
   expect(packages).toEqual(expect.arrayContaining(['ioredis', 'zod']));
   const unneeded = ['bullmq', 'got', 'fastify', 'prom-client', 'csv-parse', 'csv-stringify', 'mustache'];

@@ -6,7 +6,7 @@ import { finished, launch, startedFleet } from './started.js';
 
 const { url, prefix } = testRedis('drain');
 
-test('A worker that is asked to end settles what is in flight, ends with 0, and another goes on', {
+test('A worker that receives SIGTERM settles its requests in flight and exits with 0, and another one continues', {
   timeout: 120_000,
 }, async () => {
   const fleet = await startedFleet({
@@ -38,7 +38,7 @@ test('A worker that is asked to end settles what is in flight, ends with 0, and 
   expect(goesOnAfterMs).toBeLessThan(5_000);
 });
 
-test('A worker with nothing in flight that is asked to end while Redis is away ends with 0', {
+test('A worker with nothing in flight that receives SIGTERM while Redis is unavailable exits with 0', {
   timeout: 90_000,
 }, async () => {
   const redis = await privateRedis();

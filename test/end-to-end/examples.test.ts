@@ -29,7 +29,7 @@ const settingsFor = (name: string, messagingBaseUrl: string) => ({
   LOG_LEVEL: 'silent',
 });
 
-test('examples/library reminds of appointments, once, and says who is to be called', {
+test('examples/library sends each reminder once and lists the recipients to call', {
   timeout: 60_000,
 }, async () => {
   const simulator = await startService();

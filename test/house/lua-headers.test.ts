@@ -78,12 +78,12 @@ describe.each(named)('The header of $path', (file) => {
 describe.each(indexed)('$path', (file) => {
   const header = readHeader(file);
 
-  test('begins with its name and what it is for', () => {
+  test('begins with its name and purpose', () => {
     expect(header.name).toBe(basename(file.path, '.lua'));
     expect(header.purpose).toBeTypeOf('string');
   });
 
-  test('names each key and argument in its header, one by one and by the name it has below', () => {
+  test('names each key and argument in its header as the script does', () => {
     const single = header.lines.filter(([slot]) => !repeats(slot));
     expect(namedLocals(header.body)).toEqual(single);
   });
@@ -100,7 +100,7 @@ describe.each(indexed)('$path', (file) => {
     }
   });
 
-  test('reads by index only what its header calls a repeating group', () => {
+  test('reads only repeating groups by index', () => {
     const groups = new Set(header.lines.filter(([slot]) => repeats(slot)).map(([slot]) => slot.slice(0, 4)));
     const code = header.body.replace(/--.*$/gm, '');
     const named = new Set(namedLocals(header.body).map(([slot]) => slot));
@@ -110,7 +110,7 @@ describe.each(indexed)('$path', (file) => {
     expect(byIndex.map(([slot]) => slot)).toEqual([]);
   });
 
-  test('makes up no key: each comes from its caller, declared', () => {
+  test('builds no key: each is declared and passed in', () => {
     const calls = header.body.matchAll(/redis\.p?call\(\s*'(\w+)',\s*([^,)]+)/g);
     const madeUp = [...calls].filter(
       ([, command = '', key = '']) => !KEYLESS.has(command) && /^['"]|\.\./.test(key),
@@ -119,11 +119,11 @@ describe.each(indexed)('$path', (file) => {
   });
 });
 
-test.each(scripts)('$path says what it returns', (file) => {
+test.each(scripts)('$path declares its return value', (file) => {
   expect(readHeader(file).returns).toBeTypeOf('string');
 });
 
-test('a header is read as it is written', () => {
+test('The header of a script is parsed into its name, purpose, keys, arguments, and return value', () => {
   const text = [
     '--[[',
     '  send: what it is for.',

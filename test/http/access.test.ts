@@ -166,7 +166,7 @@ test('A revoked key is rejected immediately', async () => {
   expect((await call('GET', '/v1/lanes', { key: own })).status).toBe(401);
 });
 
-test('A key that exceeds its rate limit is told when to retry, and other keys are not limited', async () => {
+test('A key that exceeds its rate limit gets a Retry-After, and other keys are not limited', async () => {
   const strict = await serveApi({ ...settings, HTTP_REQUESTS_PER_MINUTE: '3' });
   const [busy, other] = [await strict.key(), await strict.key()];
   const statuses: number[] = [];

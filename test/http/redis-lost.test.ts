@@ -20,7 +20,7 @@ const routes = [
   () => call('POST', '/v1/campaigns', { key: own, form: campaignForm(campaign, 'phone\n+447700900123\n') }),
 ];
 
-test('While Redis is down, every request is told to retry, and succeeds once Redis is back', {
+test('While Redis is down, every request gets a Retry-After, and succeeds once Redis is back', {
   timeout: 60_000,
 }, async () => {
   const stream = await fetch(`${origin}/v1/events`, { headers: { authorization: `Bearer ${own}` } });

@@ -8,7 +8,7 @@ const { prefix, redis } = testRedis('campaigns');
 const keys = keyNames(prefix);
 const NOW = Date.UTC(2027, 0, 1);
 
-test('ids list in the order of their times, whatever chance adds', () => {
+test('Campaign ids sort by their time, whatever their random part', () => {
   const ids = [newCampaignId(NOW, () => 0.999_999_999), newCampaignId(NOW + 1, () => 0)];
   const farOff = newCampaignId(Date.UTC(2100, 0), () => 0);
   for (const id of [...ids, farOff]) expect(id).toMatch(CAMPAIGN_ID);
@@ -16,7 +16,7 @@ test('ids list in the order of their times, whatever chance adds', () => {
   for (const id of ids) expect(id).toMatch(/^[0-9a-z]{13}$/);
 });
 
-test('of 500 campaigns each is listed once, newest first, and its lane is found', async () => {
+test('Each of 500 campaigns is listed once, newest first, with its lane', async () => {
   const ids = Array.from({ length: 500 }, (_, at) => newCampaignId(NOW + at, () => 0.5));
   await redis.zadd(keys.campaigns, ...ids.flatMap((id, at) => [0, indexMember(`lane-${at % 3}`, id)]));
   const listed: string[] = [];
@@ -27,7 +27,7 @@ test('of 500 campaigns each is listed once, newest first, and its lane is found'
   expect(await findLane(redis, keys, '* or what people type')).toBeNull();
 });
 
-test('a state is read as Lua writes it, with empty lists as empty objects and fields of its own', () => {
+test('A campaign state is read as Lua writes it: empty lists are empty objects, and unknown fields are allowed', () => {
   const written = {
     ...{
       state: 'running',

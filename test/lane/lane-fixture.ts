@@ -13,7 +13,7 @@ import { sendClaims } from '../../src/sending/claims.js';
 import { type SendSettlement, settleSends } from '../../src/sending/settlements.js';
 import { listUnknown, resolveBatches } from '../../src/sending/unknown.js';
 
-/** Rules of a lane of 100 requests an hour; a test changes what it is about. */
+/** Rules of a lane of 100 requests an hour. A test changes those it needs. */
 export const RULES: ScriptRules = {
   quota: 100,
   window: 3_600_000,
@@ -32,10 +32,10 @@ export const RULES: ScriptRules = {
   resolveAfter: 0,
 };
 
-/** The time at which these tests begin, in ms; they move it themselves. */
+/** The time at which these tests begin, ms. They advance it themselves. */
 export const START = 1_800_000_000_000;
 
-/** A lane on a real Redis whose time the test gives. */
+/** A lane on a real Redis, whose time the test sets. */
 export function laneFixture(redis: Redis, prefix: string, lane: string, change: Partial<ScriptRules> = {}) {
   const keys = keyNames(prefix);
   const rules = { ...RULES, ...change };
@@ -74,7 +74,7 @@ export function laneFixture(redis: Redis, prefix: string, lane: string, change: 
       tend: (retentionMs: number, now?: number, alive: readonly string[] = []) =>
         sweepLaneState(store, retentionMs, alive, now),
     },
-    /** A running campaign of so many planned recipients. */
+    /** Adds a running campaign of this many planned recipients. */
     async campaign(id: string, recipients: number, change: Record<string, unknown> = {}): Promise<void> {
       const state = {
         state: 'running',

@@ -38,7 +38,7 @@ const step = fc.record({
       'notSent',
     ] as const),
   ),
-  /** Where between its claim and its answer a request arrives. */
+  /** When a request arrives: 0 at its claim, 1 at its response. */
   when: fc.double({ min: 0, max: 1, noNaN: true }),
   waitMs: fc.constantFrom(0, 1, 90, 700, 2_600, 9_000, 27_000, 29_000, 57_000),
 });
@@ -49,14 +49,14 @@ type Flying =
 
 let lanes = 0;
 
-/** A lane, and the moments at which its requests arrive at a service that has a clock of its own. */
+/** A lane, and the times at which its requests arrive at a service with its own clock. */
 async function servedLane(quota: number, pollShare: number, smooth: boolean) {
   lanes += 1;
   const lane = laneFixture(redis, prefix, `l${lanes}`, { ...RULES, quota, pollShare, smooth });
   await lane.campaign('c', 5_000, { batch: 1 });
   const arrivals: number[] = [];
   let flying: Flying[] = [];
-  // Redis's clock may be set back; the service's time goes on.
+  // Redis's clock may be set back; the service's clock is not.
   let [time, setBack, call, turn] = [START, 0, 0, 0];
   const given = (): number => time - setBack;
 
@@ -85,7 +85,7 @@ async function servedLane(quota: number, pollShare: number, smooth: boolean) {
   const answer = async (one: Flying, { result, when }: Step): Promise<void> => {
     flying = flying.filter((other) => other !== one);
     const hasArrived = result !== 'released' && result !== 'notSent';
-    // It arrives within its time limit, whenever it is settled.
+    // It arrives within its timeout, however late it is settled.
     if (hasArrived) arrive(one.at + when * Math.min(TIMEOUT, time - one.at));
     if (one.kind === 'send') {
       const { claim: of } = one;
@@ -111,7 +111,7 @@ async function servedLane(quota: number, pollShare: number, smooth: boolean) {
     async run(it: Step): Promise<void> {
       time += it.waitMs;
       const one = flying[it.pick % flying.length];
-      // Much of what is answered closes the lane; it would stay so for most of the run.
+      // Many responses close the lane, which would then stay closed for most of the run.
       if (it.pick % 4 > 0) await lane.commands.lane('resume');
       if (it.what === 'send' || it.what === 'poll') await claim(it.what, it);
       else if (it.what === 'answer' && one !== undefined) await answer(one, it);
@@ -119,7 +119,7 @@ async function servedLane(quota: number, pollShare: number, smooth: boolean) {
       else if (it.what === 'reopen') await lane.commands.lane('resume');
       else if (it.what === 'back' && it.pick % 3 === 0) setBack += 5_000;
     },
-    /** A lane that nothing keeps shut gives its permits again after a while. */
+    /** Checks that a lane without a cause to stay closed grants permits again. */
     async isAlive(): Promise<void> {
       const last: Step = {
         what: 'send',
@@ -142,7 +142,7 @@ async function servedLane(quota: number, pollShare: number, smooth: boolean) {
   };
 }
 
-test('no window of the service ever holds more requests than the quota, and the lane never shuts itself for good', async () => {
+test('No window of the service holds more requests than the quota, and the lane never closes for good', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.integer({ min: 1, max: 6 }),

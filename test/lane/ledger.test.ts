@@ -8,7 +8,7 @@ const { redis, prefix } = testRedis('ledger');
 const LIMIT = 200;
 const sum = (numbers: readonly number[]): number => numbers.reduce((all, one) => all + one, 0);
 
-/** A repeatable chance. */
+/** Repeatable random numbers. */
 function seeded(seed: number): () => number {
   let state = seed;
   return () => {
@@ -17,7 +17,7 @@ function seeded(seed: number): () => number {
   };
 }
 
-describe.each(QUOTA_MODELS)('against a service that counts by %s', (model) => {
+describe.each(QUOTA_MODELS)('Against a service that counts by %s', (model) => {
   test('a known quota is used up to 99 % and never exceeded, whenever requests arrive', async () => {
     const chance = seeded(7);
     const lane = laneFixture(redis, prefix, `known-${model}`, { quota: LIMIT });
@@ -51,7 +51,7 @@ describe.each(QUOTA_MODELS)('against a service that counts by %s', (model) => {
 });
 
 test.each([3_600_000, 60_000])(
-  'a request without an answer counts from the last moment at which it may have arrived, in a window of %i ms too',
+  'A request without a response counts from the last moment at which it may have arrived, in a window of %i ms',
   async (window) => {
     const timeout = window / 10;
     const lane = laneFixture(redis, prefix, `late-${window}`, { quota: 10, window, timeout, grace: 0 });
@@ -72,7 +72,7 @@ test.each([3_600_000, 60_000])(
   },
 );
 
-test('a lane of one request a window does not ask every second for what is held for its polls', async () => {
+test('A lane of one request a window does not claim every second a permit that is reserved for its polls', async () => {
   const lane = laneFixture(redis, prefix, 'single', { quota: 1 });
   await lane.campaign('c', 2);
   let [now, asked] = [START, 0];
@@ -83,7 +83,7 @@ test('a lane of one request a window does not ask every second for what is held 
   const [first] = (await claim()).claims;
   if (first === undefined) throw new Error('nothing was claimed');
   await lane.settlements.send([{ claim: first, result: 'accepted', letters: 'N', requestId: 'r' }], 0, now);
-  // Nobody polls: after a window and a half the permit is the next send's.
+  // No worker polls: after a window and a half, the permit goes to the next send.
   for (let given = 0; given === 0; ) {
     const { claims, againInMs } = await claim();
     given = claims.length;

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import { confirmPermit, grantPermit } from '../../src/lane/permit.js';
 
-/** With a margin of 500 ms a claim is confirmed from that age, and is overdue 3,500 ms after it was made. */
+/** A claim older than the margin of 500 ms is confirmed; it is overdue after 3,500 ms. */
 const LANE = { rules: { timeout: 3_000, margin: 500 } };
 
-/** A lane's clock and its Redis: each confirmation takes so long, and says so. */
+/** A lane's clock and its Redis: each confirmation takes `takesMs` and returns `holds`. */
 function world(now: number, confirmations: readonly { takesMs: number; holds: boolean | Error }[]) {
   const left = [...confirmations];
   let time = now;
@@ -34,7 +34,7 @@ test('An older permit is confirmed, and still ends when its claim is overdue', a
   expect(confirmed.left).toEqual([]);
 });
 
-test('A confirmation that is read too late is asked for again', async () => {
+test('A confirmation that is read too late is requested again', async () => {
   const stopped = [
     { takesMs: 8_000, holds: true },
     { takesMs: 501, holds: true },

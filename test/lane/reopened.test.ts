@@ -37,7 +37,7 @@ async function refuseOne(): Promise<void> {
   await once(response, 'close');
 }
 
-test('A 401 to what was sent before the operator opened the lane again does not stop it again', async () => {
+test('A 401 to a request from before the operator resumed the lane does not stop it again', async () => {
   const fixture = laneFixture(redis, prefix, 'default');
   const config = loadLocalConfig({ HOURLY_QUOTA: '1000', REDIS_URL: 'redis://127.0.0.1' });
   const [settings] = config.lanes;
@@ -70,7 +70,7 @@ test('A 401 to what was sent before the operator opened the lane again does not 
   client.close();
 });
 
-test('What stops a lane is no news once an operator has opened it', async () => {
+test('A cause that stopped a lane does not stop it again once an operator has resumed it', async () => {
   const { commands, views } = laneFixture(redis, `${prefix}-news`, 'default');
   const { epoch } = await views.look();
   expect(await commands.stop('the account is blocked', epoch)).toBe(true);
@@ -81,7 +81,7 @@ test('What stops a lane is no news once an operator has opened it', async () => 
   expect((await views.look()).stopped).toBe('');
 });
 
-test('A lane that was stopped is tried with one request before it goes on as before', async () => {
+test('A resumed lane tries the service with one request before it sends at full speed', async () => {
   const it = laneFixture(redis, `${prefix}-tried`, 'default');
   await it.campaign('c', 100);
   const turn = { turn: 'turn', want: 10, seen: 0 };
@@ -108,7 +108,7 @@ test('A lane that was stopped is tried with one request before it goes on as bef
   expect((await it.claims.send({ ...turn, call: 3 })).claims.length).toBe(10);
 });
 
-test('What a killed worker has left in flight neither hinders the request that tries its lane nor lets more go', async () => {
+test('Requests left in flight by a killed worker neither prevent nor multiply the request that tries a resumed lane', async () => {
   const it = laneFixture(redis, `${prefix}-left`, 'default');
   await it.campaign('c', 100);
   const killed = await it.claims.send({ turn: 'killed', call: 1, want: 10, seen: 0 });

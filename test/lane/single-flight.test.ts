@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { coalesced } from '../../src/lane/single-flight.js';
 import { inBatches } from '../../src/reporting/in-batches.js';
 
-test('who asks while one runs shares the next, which begins after he has asked', async () => {
+test('Calls made during a run share the next run, which begins after them', async () => {
   const ends: ((answer: number) => void)[] = [];
   const ask = coalesced(() => new Promise<number>((end) => ends.push(end)));
   const first = ask();
@@ -17,7 +17,7 @@ test('who asks while one runs shares the next, which begins after he has asked',
   expect(await Promise.all([second, third])).toEqual([2, 2]);
 });
 
-test('an answer that failed is told to those who asked, and not to those who ask later', async () => {
+test('A failed run rejects the calls that wait for it, and not later calls', async () => {
   let runs = 0;
   const ask = coalesced(async () => {
     runs += 1;
@@ -28,7 +28,7 @@ test('an answer that failed is told to those who asked, and not to those who ask
   expect(await ask()).toBe(2);
 });
 
-test('a list is asked about some at a time, answered in its order, and no further than it is read', async () => {
+test('A list is processed in batches, returned in order, and no further than it is read', async () => {
   let [underWay, most, asked] = [0, 0, 0];
   const double = async (item: number): Promise<number> => {
     asked += 1;

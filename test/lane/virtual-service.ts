@@ -2,7 +2,7 @@ import { createQuotaModel, type QuotaModelName } from '../../src/simulator/quota
 import type { laneFixture } from './lane-fixture.js';
 import { START } from './lane-fixture.js';
 
-/** What a run under a virtual clock came to. */
+/** The result of a run under a virtual clock. */
 export interface Run {
   /** Accepted and refused requests in each whole window from the start. */
   readonly accepted: number[];
@@ -58,7 +58,7 @@ export async function runVirtually(
         });
       });
     }
-    // Enough in flight: an answer will make room.
+    // Enough requests are in flight: a response will make room.
     if (reply.againInMs !== null && reply.why !== 'inFlight') ask(now + Math.max(1, reply.againInMs));
   };
   const ask = (time: number): void => {

@@ -8,7 +8,7 @@ const { prefix, redis } = testRedis('roster');
 const keys = keyNames(prefix);
 const workers = roster(redis, keys, Date.now);
 
-test('a worker is there with its settings until it leaves, beside one of a version that told none', async () => {
+test('A worker is listed with its settings until it leaves, beside one of a version that published none', async () => {
   const older = { id: 'older', roles: ['send'], since: new Date().toISOString(), host: 'b', pid: 2 };
   await redis.zadd(keys.workers, await serverTime(redis), JSON.stringify(older));
   const leave = workers.enter('newer', ['follow-up'], { version: '1.1.0' });

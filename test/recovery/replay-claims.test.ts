@@ -14,8 +14,8 @@ import { keysOf, testRedis } from '../redis/test-redis.js';
 
 const { redis, prefix } = testRedis('reassert');
 
-/** A lane, and a way to make Redis forget everything since a moment. */
-async function forgetful(name: string, recipients: number, most = 1) {
+/** A lane on a Redis that can lose all writes since `backUp`. */
+async function laneThatLosesData(name: string, recipients: number, most = 1) {
   const keys = keyNames(`${prefix}-${name}`);
   const fixture = laneFixture(redis, `${prefix}-${name}`, 'default', {});
   const config = loadLocalConfig({
@@ -33,9 +33,9 @@ async function forgetful(name: string, recipients: number, most = 1) {
     fixture,
     lane,
     memory,
-    /** The memory of another process that serves the lane. */
+    /** The recent claims of another process that serves the lane. */
     another: () => recentClaims(() => performance.now()),
-    /** Batches of at most so many recipients. */
+    /** Claims batches of at most `size` recipients. */
     async claim(want: number, most = 1, by = memory): Promise<readonly SendClaim[]> {
       call += 1;
       await redis.hset(keys.lane('default', 'lane'), 'maxRecipients', most);
@@ -50,14 +50,14 @@ async function forgetful(name: string, recipients: number, most = 1) {
       for (const entry of entries) by.settled(entry);
       await settleSends(lane, entries, 0.5);
     },
-    async remember(): Promise<void> {
+    async backUp(): Promise<void> {
       backup = new Map();
       for (const key of await keysOf(redis, `${prefix}-${name}`)) {
         const dump = await redis.dumpBuffer(key);
         if (dump !== null) backup.set(key, dump);
       }
     },
-    async forget(): Promise<void> {
+    async loseData(): Promise<void> {
       for (const key of await keysOf(redis, `${prefix}-${name}`)) await redis.del(key);
       for (const [key, dump] of backup) await redis.restore(key, 0, dump);
     },
@@ -65,13 +65,13 @@ async function forgetful(name: string, recipients: number, most = 1) {
   };
 }
 
-test('claims that Redis has forgotten are restored with what became of them, and nobody is claimed twice', async () => {
-  const it = await forgetful('restored', 10);
-  await it.remember();
+test('Replayed claims return to Redis with their results, and no recipient is claimed twice', async () => {
+  const it = await laneThatLosesData('restored', 10);
+  await it.backUp();
   const first = await it.claim(3);
   await it.accept(first);
   const inFlight = await it.claim(2);
-  await it.forget();
+  await it.loseData();
   expect((await it.state()).counts).toMatchObject({ planned: 10 });
   expect(await replayClaims(it.lane, it.memory)).toBe(5);
   expect((await it.state()).counts).toMatchObject({ planned: 5, sending: 2, deliveredToNetwork: 3 });
@@ -80,37 +80,37 @@ test('claims that Redis has forgotten are restored with what became of them, and
   expect((await it.state()).counts).toMatchObject({ sending: 5, deliveredToNetwork: 5 });
 });
 
-test('what somebody else has claimed in between and nobody remembers becomes unknown in time, and is never sent again', async () => {
-  const it = await forgetful('gap', 10);
-  await it.remember();
+test('Batches between the replayed ones get placeholder claims until another worker replays them', async () => {
+  const it = await laneThatLosesData('gap', 10);
+  await it.backUp();
   const other = recentClaims(() => 0);
   const reply = await sendClaims(it.lane).take({ turn: 't', call: 1, want: 4, seen: 0 });
   other.claimed(reply.claims);
   const mine = await sendClaims(it.lane).take({ turn: 'u', call: 1, want: 2, seen: 0 });
   it.memory.claimed(mine.claims);
-  await it.forget();
+  await it.loseData();
   expect(await replayClaims(it.lane, it.memory)).toBe(2);
-  // Two claims of mine, one of nobody over the four that only the other knows.
+  // Two replayed claims, and one placeholder claim for the four batches that only the other process knows.
   expect((await it.state()).counts).toMatchObject({ planned: 4, sending: 6 });
   expect(await replayClaims(it.lane, other)).toBe(4);
   expect((await it.state()).counts).toMatchObject({ planned: 4, sending: 6 });
   const claims = await redis.hgetall(it.fixture.keys.lane('default', 'claims'));
-  expect(Object.values(claims).filter((json) => JSON.parse(json).g === true)).toHaveLength(0);
+  expect(Object.values(claims).filter((json) => JSON.parse(json).placeholder !== undefined)).toHaveLength(0);
 });
 
-test('where nothing was forgotten nothing changes', async () => {
-  const it = await forgetful('nothing', 10);
+test('A replay changes nothing when Redis has lost nothing', async () => {
+  const it = await laneThatLosesData('nothing', 10);
   await it.accept(await it.claim(4));
   const before = await it.state();
   expect(await replayClaims(it.lane, it.memory)).toBe(0);
   expect(await it.state()).toEqual(before);
 });
 
-test('a lane stops claiming for a while when its sequence has gone back', async () => {
-  const it = await forgetful('grace', 10);
-  await it.remember();
+test('A lane stops claiming for a grace period when Redis knows fewer claim numbers than a worker', async () => {
+  const it = await laneThatLosesData('grace', 10);
+  await it.backUp();
   await it.claim(3);
-  await it.forget();
+  await it.loseData();
   const reply = await sendClaims(it.lane).take({ turn: 'u', call: 1, want: 1, seen: it.memory.self.seen });
   expect(reply.why).toBe('recovering');
   expect(reply.events).toMatchObject([{ type: 'dataLoss', sign: 'sequence' }]);
@@ -120,11 +120,11 @@ test.each([
   ['of the halves first', [1, 0]],
   ['of the whole first', [0, 1]],
 ])(
-  'a batch that was refused and sent in halves is not given back again, told in the order %s',
+  'A refused batch that was sent in halves is not released by a replay, in the order %s',
   async (_, order) => {
-    const it = await forgetful(`halves-${order.join('')}`, 2, 2);
+    const it = await laneThatLosesData(`halves-${order.join('')}`, 2, 2);
     const [whole] = await it.claim(1, 2);
-    await it.remember();
+    await it.backUp();
     if (whole === undefined) throw new Error('nothing was claimed');
     const other = it.another();
     const refused = { claim: whole, result: 'refused', reason: 'x' } as const;
@@ -136,40 +136,40 @@ test.each([
       [1, 1],
     ]);
     await it.accept(halves.slice(1), other);
-    await it.forget();
+    await it.loseData();
     for (const at of order) await replayClaims(it.lane, at === 0 ? it.memory : other);
     expect((await it.state()).counts).toMatchObject({ deliveredToNetwork: 1, sending: 1, planned: 0 });
   },
 );
 
-test('the later of two claims of one batch has the last word, whoever tells first', async () => {
-  const it = await forgetful('reclaimed', 1);
+test('The later of two claims of one batch decides, whichever is replayed first', async () => {
+  const it = await laneThatLosesData('reclaimed', 1);
   const [early] = await it.claim(1);
-  await it.remember();
+  await it.backUp();
   if (early === undefined) throw new Error('nothing was claimed');
   const other = it.another();
   const released = { claim: early, result: 'unauthorised', reason: 'x' } as const;
   it.memory.settled(released);
   await settleSends(it.lane, [released], 0.5);
   await it.accept(await it.claim(1, 1, other), other);
-  await it.forget();
+  await it.loseData();
   await replayClaims(it.lane, other);
   await replayClaims(it.lane, it.memory);
   expect((await it.state()).counts).toMatchObject({ deliveredToNetwork: 1, planned: 0, sending: 0 });
 });
 
-test('of a claim that is restored it is still known that an earlier request may have been accepted', async () => {
-  const it = await forgetful('doubt', 1);
+test('A replayed claim still records that an earlier request may have been accepted', async () => {
+  const it = await laneThatLosesData('doubt', 1);
   const [early] = await it.claim(1);
   if (early === undefined) throw new Error('nothing was claimed');
   await settleSends(it.lane, [{ claim: early, result: 'unknown', reason: 'x' }], 0.5);
   await resolveBatches(it.lane, 'resend', 'x', await listUnknown(it.lane));
-  await it.remember();
+  await it.backUp();
   const [again] = await it.claim(1, 1, it.another());
   if (again === undefined) throw new Error('nothing was claimed again');
   const other = it.another();
   other.claimed([again]);
-  await it.forget();
+  await it.loseData();
   await replayClaims(it.lane, other);
   await settleSends(it.lane, [{ claim: again, result: 'notSent', reason: 'x' }], 0.5);
   await it.lane.commands.campaign('cancel', 'c');

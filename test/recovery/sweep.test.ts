@@ -17,7 +17,7 @@ const { prefix, redis, url } = testRedis('sweep');
 const { deps, keys, lane: name } = importFixture(redis, prefix);
 const CAMPAIGNS = 60;
 
-test('one sweep removes what many campaigns have left, once their retention is over', async () => {
+test('One sweep removes the data of many campaigns once their retention is over', async () => {
   const lane = deps.lanes.get(name);
   if (lane === undefined) throw new Error('no lane');
   for (let at = 0; at < CAMPAIGNS; at++) {
@@ -47,7 +47,7 @@ test('one sweep removes what many campaigns have left, once their retention is o
   expect((await keysOf(redis, prefix)).filter((key) => key.includes(':campaign:'))).toEqual([]);
 });
 
-test('what is to be sent again by policy is given up once it is suppressed: it would come back each time', async () => {
+test('A batch that policy would send again is abandoned once it is suppressed, or it would return each time', async () => {
   const [settings] = deps.config.lanes;
   if (settings === undefined) throw new Error('no lane');
   const { campaign, state } = laneFixture(redis, `${prefix}-policy`, name);

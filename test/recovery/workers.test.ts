@@ -7,28 +7,33 @@ import type { SendClaim } from '../../src/sending/claims.js';
 import { laneFixture, START } from '../lane/lane-fixture.js';
 import { keysOf, testRedis } from '../redis/test-redis.js';
 
-const { redis, prefix } = testRedis('crew');
+const { redis, prefix } = testRedis('workers');
 const LOSS = 2_000;
 
-/** A lane with processes that may die, on a server that may forget what it was told since `remember`. */
-async function crewed(name: string, recipients: number, change: Partial<ScriptRules> = {}, loss = LOSS) {
+/** A lane with workers that may die, on a server that may lose all writes after `backUp`. */
+async function laneWithWorkers(
+  name: string,
+  recipients: number,
+  change: Partial<ScriptRules> = {},
+  loss = LOSS,
+) {
   const lane = laneFixture(redis, `${prefix}-${name}`, 'default', change);
-  const crew = laneCrew(lane.store);
+  const workers = laneCrew(lane.store);
   await lane.campaign('c', recipients);
   const laneKey = lane.keys.lane('default', 'lane');
   const seen = new Map<string, number>();
   let [turns, backup] = [0, new Map<string, Buffer>()];
-  const hand = (process: string) => ({ process, seen: seen.get(process) ?? 0, loss });
+  const self = (process: string) => ({ process, seen: seen.get(process) ?? 0, loss });
   return {
     ...lane,
-    join: (process: string, now: number) => crew.join(hand(process), now),
-    attend: (process: string, now: number) => crew.attend(hand(process), now),
-    leave: (process: string, now: number) => crew.leave(hand(process), now),
-    told: (process: string, now: number, restored = 0, polls = 0) =>
-      crew.replayed(hand(process), restored, polls, now),
+    join: (process: string, now: number) => workers.join(self(process), now),
+    attend: (process: string, now: number) => workers.attend(self(process), now),
+    leave: (process: string, now: number) => workers.leave(self(process), now),
+    replayed: (process: string, now: number, restored = 0, polls = 0) =>
+      workers.replayed(self(process), restored, polls, now),
     async claim(process: string, want: number, now: number): Promise<ClaimReply<SendClaim>> {
       turns += 1;
-      const reply = await lane.claims.send({ turn: `t${turns}`, call: 1, want, ...hand(process), now });
+      const reply = await lane.claims.send({ turn: `t${turns}`, call: 1, want, ...self(process), now });
       for (const { number } of reply.claims) seen.set(process, Math.max(seen.get(process) ?? 0, number));
       return reply;
     },
@@ -38,20 +43,20 @@ async function crewed(name: string, recipients: number, change: Partial<ScriptRu
       );
       await lane.settlements.send(entries, 0.5, now);
     },
-    async remember(): Promise<void> {
+    async backUp(): Promise<void> {
       for (const key of await keysOf(redis, `${prefix}-${name}`)) {
         const dump = await redis.dumpBuffer(key);
         if (dump !== null) backup.set(key, dump);
       }
     },
-    /** Another server comes in the place of this one, which has lost what came after `remember`. */
+    /** Replaces the server by one that has lost all writes after `backUp`. */
     async failOver(): Promise<void> {
       for (const key of await keysOf(redis, `${prefix}-${name}`)) await redis.del(key);
       for (const [key, dump] of backup) await redis.restore(key, 0, dump);
       await redis.hset(laneKey, 'runId', 'another');
       backup = new Map();
     },
-    /** Claims all that is to be had, from that time on; the ordinals. */
+    /** Claims and accepts everything from that time on, and returns the ordinals. */
     async claimRest(process: string, from: number): Promise<number[]> {
       const ordinals: number[] = [];
       let now = from;
@@ -62,9 +67,9 @@ async function crewed(name: string, recipients: number, change: Partial<ScriptRu
         if (reply.why === 'nothing') return ordinals;
         now += Math.max(1, reply.againInMs ?? 0);
       }
-      throw new Error('it does not end');
+      throw new Error('the lane never says that nothing is left');
     },
-    /** What is overdue becomes unknown, as the sweep does it. */
+    /** Settles overdue claims as unknown, as the sweep does. */
     async sweep(now: number): Promise<void> {
       const { overdueSends } = await lane.views.tend(1e12, now, []);
       const entries = overdueSends.map((claim) => ({ claim, result: 'unknown', overdue: true }) as const);
@@ -74,21 +79,21 @@ async function crewed(name: string, recipients: number, change: Partial<ScriptRu
   };
 }
 
-test('a process claims at once where the server loses nothing, and else when its joining can no longer be lost', async () => {
-  const sure = await crewed('sure', 3, {}, 0);
+test('A worker claims at once on a server that loses nothing, and elsewhere only when its joining can no longer be lost', async () => {
+  const sure = await laneWithWorkers('sure', 3, {}, 0);
   expect((await sure.claim('a', 1, START)).claims).toHaveLength(1);
-  const unsure = await crewed('unsure', 3);
+  const unsure = await laneWithWorkers('unsure', 3);
   const early = await unsure.claim('a', 1, START);
   expect([early.why, early.againInMs]).toEqual(['joining', LOSS]);
   expect((await unsure.claim('a', 1, START + LOSS - 1)).why).toBe('joining');
   expect((await unsure.claim('a', 1, START + LOSS)).claims).toHaveLength(1);
 });
 
-test('what a process claimed that died together with the lost tail becomes unknown, and is not sent twice', async () => {
-  const it = await crewed('died', 500, { quota: 100 });
+test('Claims that Redis lost, of a worker that died too, become unknown and are not sent twice', async () => {
+  const it = await laneWithWorkers('died', 500, { quota: 100 });
   await it.join('a', START);
   await it.join('b', START);
-  await it.remember();
+  await it.backUp();
   let now = START + LOSS;
   const sent: number[] = [];
   for (let round = 0; round < 4; round += 1) {
@@ -100,28 +105,28 @@ test('what a process claimed that died together with the lost tail becomes unkno
   expect(sent).toHaveLength(80);
   await it.failOver();
 
-  await it.told('b', now);
+  await it.replayed('b', now);
   const reply = await it.claim('b', 10, now + it.rules.grace);
   expect(reply.why).toBe('recovering');
   const rest = await it.claimRest('b', now + it.rules.grace + (reply.againInMs ?? 0));
   expect(rest.filter((ordinal) => sent.includes(ordinal))).toEqual([]);
   await it.sweep(now + 10 * it.rules.window);
   const { counts: n } = await it.state('c');
-  // A lane claims no more than 128 in its first tick, and twice as many in the one that follows.
+  // A lane claims at most 128 batches in its first span, and twice as many in the next.
   expect(n).toMatchObject({ unknown: 384, deliveredToTerminal: 116 });
   expect(rest).toHaveLength(116);
 });
 
-test('nor is it where the service knows correlators: of what is claimed for nobody there is none', async () => {
-  const it = await crewed('uncorrelated', 300, { quota: 100, deduplicates: true });
+test('Placeholder claims are not sent again even with correlators, because their correlators are not known', async () => {
+  const it = await laneWithWorkers('uncorrelated', 300, { quota: 100, deduplicates: true });
   await it.join('a', START);
   await it.join('b', START);
-  await it.remember();
+  await it.backUp();
   const now = START + LOSS;
   const { claims } = await it.claim('a', 20, now);
   expect(claims).toHaveLength(20);
   await it.failOver();
-  await it.told('b', now);
+  await it.replayed('b', now);
   const reply = await it.claim('b', 10, now + it.rules.grace);
   await it.claim('b', 1, now + it.rules.grace + (reply.againInMs ?? 0));
   await it.sweep(now + 10 * it.rules.window);
@@ -131,13 +136,13 @@ test('nor is it where the service knows correlators: of what is claimed for nobo
   expect(rest.filter((ordinal) => ordinal < 20)).toEqual([]);
 });
 
-test('what may have been sent by a process that is missing has used up the window', async () => {
-  const it = await crewed('window', 500, { quota: 100 });
+test('Requests that a lost worker may have sent use up the window', async () => {
+  const it = await laneWithWorkers('window', 500, { quota: 100 });
   await it.join('a', START);
   await it.join('b', START);
-  await it.remember();
+  await it.backUp();
   await it.failOver();
-  await it.told('b', START);
+  await it.replayed('b', START);
   const at = START + 2 * it.rules.grace;
   await it.claim('b', 1, at);
   for (let round = 0; round < 3; round += 1) await it.claim('b', 1, at + round);
@@ -145,100 +150,100 @@ test('what may have been sent by a process that is missing has used up the windo
   expect((await it.claim('b', 1, at + it.rules.window + 10_000)).claims).toHaveLength(1);
 });
 
-test('claiming goes on at once when everybody has told what they remember', async () => {
-  const it = await crewed('told', 10);
+test('A lane claims again as soon as every worker has replayed its claims', async () => {
+  const it = await laneWithWorkers('replayed', 10);
   await it.join('a', START);
   await it.join('b', START);
-  await it.remember();
+  await it.backUp();
   await it.failOver();
   const now = START + LOSS;
-  expect(await it.told('a', now)).toMatchObject([{ type: 'dataLoss', sign: 'runId' }]);
+  expect(await it.replayed('a', now)).toMatchObject([{ type: 'dataLoss', sign: 'runId' }]);
   expect((await it.claim('a', 1, now + 1)).why).toBe('recovering');
-  await it.told('b', now + 2);
+  await it.replayed('b', now + 2);
   expect((await it.claim('a', 1, now + 3)).claims).toHaveLength(1);
   expect((await it.state('c')).counts).toEqual({ planned: 9, sending: 1 });
 });
 
-test('a server that is set to lose nothing was restarted, and one that may have lost something forgot', async () => {
+test('A new run id means a restart on a server that loses nothing, and a loss of data on any other', async () => {
   for (const [loss, type] of [
     [0, 'redis.restarted'],
     [LOSS, 'redis.dataLoss'],
   ] as const) {
-    const it = await crewed(`restart-${loss}`, 10, {}, loss);
+    const it = await laneWithWorkers(`restart-${loss}`, 10, {}, loss);
     await it.join('a', START);
-    await it.remember();
+    await it.backUp();
     await it.failOver();
-    const told = (await it.told('a', START + LOSS)).flatMap((event) => toEvents('main', event));
-    expect(told).toMatchObject([{ type, lane: 'main' }]);
+    const events = (await it.replayed('a', START + LOSS)).flatMap((event) => toEvents('main', event));
+    expect(events).toMatchObject([{ type, lane: 'main' }]);
   }
 });
 
-test('what was claimed for nobody is given back when the missing one tells late that it remembers nothing', async () => {
-  const it = await crewed('late', 10);
+test('Placeholder claims are released when the lost worker returns late with no claims to replay', async () => {
+  const it = await laneWithWorkers('late', 10);
   await it.join('a', START);
   await it.join('b', START);
-  await it.remember();
+  await it.backUp();
   await it.failOver();
-  await it.told('b', START + LOSS);
+  await it.replayed('b', START + LOSS);
   const at = START + LOSS + 2 * it.rules.grace;
   expect((await it.claim('b', 5, at)).events).toMatchObject([{ type: 'workersLost', processes: 'a' }]);
   expect((await it.state('c')).counts).toMatchObject({ planned: 0, sending: 10 });
-  await it.told('a', at + 1);
+  await it.replayed('a', at + 1);
   expect((await it.state('c')).counts).toMatchObject({ planned: 10, sending: 0 });
   expect((await it.claimRest('b', at + 2)).sort((x, y) => x - y)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
 });
 
-test('a restart of a server that loses nothing costs nothing, whoever is missing', async () => {
-  const it = await crewed('keeps', 10, {}, 0);
+test('A restart of a server that loses nothing makes no placeholder claims, even if a worker is lost', async () => {
+  const it = await laneWithWorkers('keeps', 10, {}, 0);
   await it.join('a', START);
   await it.join('b', START);
-  await it.remember();
+  await it.backUp();
   await it.failOver();
-  await it.told('b', START);
+  await it.replayed('b', START);
   const { claims, events } = await it.claim('b', 10, START + it.rules.grace);
   expect([claims.length, events]).toEqual([10, []]);
 });
 
-test('a claim that had to be restored proves the loss, so that even then the missing are waited for', async () => {
-  const it = await crewed('proof', 10, {}, 0);
+test('A restored claim proves a loss of data, so the lane waits for its workers even on a server that should lose nothing', async () => {
+  const it = await laneWithWorkers('proof', 10, {}, 0);
   await it.join('a', START);
   await it.join('b', START);
-  await it.remember();
+  await it.backUp();
   await it.failOver();
-  await it.told('b', START, 1);
+  await it.replayed('b', START, 1);
   expect((await it.claim('b', 10, START + it.rules.grace)).why).toBe('recovering');
 });
 
-test('neither who has left nor who was dead before is waited for', async () => {
-  const it = await crewed('left', 10);
+test('The recovery barrier does not wait for workers that left or died before the loss', async () => {
+  const it = await laneWithWorkers('left', 10);
   for (const process of ['a', 'b', 'gone', 'dead']) await it.join(process, START);
   await it.leave('gone', START + 1);
   await it.views.tend(1e12, START + 2, ['a', 'b']);
-  await it.remember();
+  await it.backUp();
   await it.failOver();
-  await it.told('a', START + LOSS);
-  await it.told('b', START + LOSS);
+  await it.replayed('a', START + LOSS);
+  await it.replayed('b', START + LOSS);
   expect((await it.claim('a', 1, START + LOSS)).claims).toHaveLength(1);
 });
 
-test('the sweep lets go of nobody while the roll is called, and finds a failover that no claim has met', async () => {
-  const it = await crewed('sweep', 10);
+test('The sweep notices a failover before any claim does, and removes no worker while the recovery barrier holds', async () => {
+  const it = await laneWithWorkers('sweep', 10);
   await it.join('a', START);
   await it.join('b', START);
-  await it.remember();
+  await it.backUp();
   await it.failOver();
   const { events } = await it.views.tend(1e12, START + LOSS, ['b']);
   expect(events).toMatchObject([{ type: 'dataLoss' }]);
   expect(Object.keys(JSON.parse((await it.field('workers')) ?? '{}')).sort()).toEqual(['a', 'b']);
-  await it.told('b', START + LOSS);
+  await it.replayed('b', START + LOSS);
   expect((await it.claim('b', 1, START + LOSS + it.rules.grace)).why).toBe('recovering');
 });
 
-test('what was resumed is not sent before that can no longer be lost', async () => {
-  const it = await crewed('resumed', 3);
+test('A resumed campaign is not sent before its resumption can no longer be lost', async () => {
+  const it = await laneWithWorkers('resumed', 3);
   await it.join('a', START - LOSS);
   expect((await it.claim('a', 1, START)).claims).toHaveLength(1);
-  // The lane's time is ahead of the server's clock, by which an operator's command goes, and so it counts.
+  // The lane's time is ahead of the server's clock, which an operator's command uses, so the lane's time applies.
   await it.commands.campaign('pause', 'c');
   await it.commands.campaign('resume', 'c');
   const early = await it.claim('a', 1, START + 1);
@@ -246,42 +251,42 @@ test('what was resumed is not sent before that can no longer be lost', async () 
   expect((await it.claim('a', 1, START + LOSS)).claims).toHaveLength(1);
 });
 
-test('the permits of polls that may be forgotten count again', async () => {
-  const it = await crewed('polls', 10, { quota: 100 });
+test('The permits of replayed polls are counted, and only once', async () => {
+  const it = await laneWithWorkers('polls', 10, { quota: 100 });
   await it.join('a', START);
-  await it.remember();
+  await it.backUp();
   await it.failOver();
-  await it.told('a', START + LOSS, 0, 30);
-  await it.told('a', START + LOSS + 1, 0, 30);
+  await it.replayed('a', START + LOSS, 0, 30);
+  await it.replayed('a', START + LOSS + 1, 0, 30);
   expect((await it.views.look(START + LOSS + 2)).polls).toBe(30);
 });
 
-test('for one who only polls nobody waits longer than the grace, and what it has asked counts when it tells', async () => {
-  const it = await crewed('poller', 10, { quota: 100 });
+test('A lane waits for a worker that only polls until the grace period ends, and counts its polls when it replays them', async () => {
+  const it = await laneWithWorkers('poller', 10, { quota: 100 });
   await it.join('a', START);
   await it.attend('p', START);
-  await it.remember();
+  await it.backUp();
   await it.failOver();
-  await it.told('a', START + LOSS);
+  await it.replayed('a', START + LOSS);
   expect((await it.claim('a', 1, START + LOSS)).againInMs).toBe(it.rules.grace);
   expect((await it.claim('a', 1, START + LOSS + it.rules.grace)).claims).toHaveLength(1);
-  await it.told('p', START + 2 * it.rules.grace, 0, 7);
+  await it.replayed('p', START + 2 * it.rules.grace, 0, 7);
   expect((await it.views.look(START + 2 * it.rules.grace)).polls).toBe(7);
 });
 
-test('once those who only poll have told as well, claiming goes on at once', async () => {
-  const it = await crewed('pollers', 10);
+test('A lane claims at once when the workers that only poll have replayed too', async () => {
+  const it = await laneWithWorkers('pollers', 10);
   await it.join('a', START);
   await it.attend('p', START);
-  await it.remember();
+  await it.backUp();
   await it.failOver();
-  await it.told('a', START + LOSS);
-  await it.told('p', START + LOSS);
+  await it.replayed('a', START + LOSS);
+  await it.replayed('p', START + LOSS);
   expect((await it.claim('a', 1, START + LOSS)).claims).toHaveLength(1);
 });
 
-test('who only polled and has died has used up as many permits as requests are due again', async () => {
-  const it = await crewed('dead-poller', 20, { quota: 50 });
+test('A dead worker that only polled counts as many permits as there are requests due again', async () => {
+  const it = await laneWithWorkers('dead-poller', 20, { quota: 50 });
   await it.join('a', START);
   await it.attend('p', START);
   const { claims } = await it.claim('a', 20, START + LOSS);
@@ -290,35 +295,35 @@ test('who only polled and has died has used up as many permits as requests are d
     0.5,
     START + LOSS,
   );
-  await it.remember();
+  await it.backUp();
   const due = START + LOSS + it.rules.firstPoll;
   const ask = (turn: string, now: number) => it.claims.poll({ turn, call: 1, want: 32, seen: 0, now });
   expect((await ask('p', due)).claims).toHaveLength(20);
   await it.failOver();
-  await it.told('a', due);
+  await it.replayed('a', due);
   expect((await ask('q', due + 1)).why).toBe('recovering');
-  // 20 were sent, 20 were asked and are forgotten: 10 are left.
+  // The window holds 20 sends and 20 lost polls: 10 permits are left.
   expect((await ask('r', due + it.rules.grace)).claims).toHaveLength(10);
 });
 
 test.each(['pause', 'cancel'] as const)(
-  'what may be missing of a campaign is held back from a %s that comes before the roll has ended',
-  async (word) => {
-    const it = await crewed(`held-${word}`, 1_000);
+  'Batches that may be lost are kept from a %s that comes before the recovery barrier ends',
+  async (command) => {
+    const it = await laneWithWorkers(`held-${command}`, 1_000);
     await it.join('a', START);
     await it.join('b', START);
-    await it.remember();
+    await it.backUp();
     const { claims } = await it.claim('a', 20, START + LOSS);
     expect(claims).toHaveLength(20);
     await it.failOver();
     const at = START + LOSS + 100;
-    await it.commands.campaign(word, 'c', undefined, at);
+    await it.commands.campaign(command, 'c', undefined, at);
     const { counts: n } = await it.state('c');
     expect(n['sending']).toBeGreaterThanOrEqual(20);
-    await it.told('b', at);
+    await it.replayed('b', at);
     await it.sweep(at + 10 * it.rules.window);
     expect((await it.state('c')).counts['unknown']).toBe(n['sending']);
-    if (word === 'cancel') return;
+    if (command === 'cancel') return;
     await it.commands.campaign('resume', 'c', undefined, at + 10 * it.rules.window);
     const rest = await it.claimRest('b', at + 11 * it.rules.window);
     expect(rest.filter((ordinal) => ordinal < 20)).toEqual([]);
@@ -326,41 +331,41 @@ test.each(['pause', 'cancel'] as const)(
   },
 );
 
-test('what was held back from a pause is planned again when everybody has told', async () => {
-  const it = await crewed('held-told', 1_000);
+test('Batches kept from a pause are planned again when every worker has replayed its claims', async () => {
+  const it = await laneWithWorkers('held-replayed', 1_000);
   await it.join('a', START);
   await it.join('b', START);
-  await it.remember();
+  await it.backUp();
   await it.failOver();
   const at = START + LOSS;
   await it.commands.campaign('pause', 'c', undefined, at);
   expect((await it.state('c')).counts['sending']).toBeGreaterThan(0);
-  await it.told('a', at);
-  await it.told('b', at);
+  await it.replayed('a', at);
+  await it.replayed('b', at);
   expect((await it.state('c')).counts).toMatchObject({ planned: 1_000, sending: 0 });
 });
 
-test('a campaign that was cancelled while the roll was called ends when everybody has told', async () => {
-  const it = await crewed('held-cancelled', 10);
+test('A campaign cancelled during recovery ends when every worker has replayed its claims', async () => {
+  const it = await laneWithWorkers('held-cancelled', 10);
   await it.join('a', START);
-  await it.remember();
+  await it.backUp();
   await it.failOver();
   await it.commands.campaign('cancel', 'c', undefined, START + LOSS);
   expect((await it.state('c'))['endedAt']).toBe(0);
-  await it.told('a', START + LOSS);
+  await it.replayed('a', START + LOSS);
   expect(await it.state('c')).toMatchObject({ state: 'cancelled', counts: { cancelled: 10, sending: 0 } });
   expect((await it.state('c'))['endedAt']).toBeGreaterThan(0);
 });
 
-test('what may be missing of a campaign that lapses before the roll has ended is not said to have lapsed', async () => {
-  const it = await crewed('held-lapsed', 1_000);
+test('Recipients whose batches may be lost do not lapse before the recovery barrier ends', async () => {
+  const it = await laneWithWorkers('held-lapsed', 1_000);
   const at = START + LOSS + 100;
   const state = { ...(await it.state('c')), lapseAt: at };
   await redis.hset(it.keys.lane('default', 'states'), 'c', JSON.stringify(state));
   await redis.zadd(it.keys.lane('default', 'lapsing'), at, 'c');
   await it.join('a', START);
   await it.join('b', START);
-  await it.remember();
+  await it.backUp();
   await it.claim('a', 20, START + LOSS);
   await it.failOver();
   await it.sweep(at);
@@ -369,8 +374,8 @@ test('what may be missing of a campaign that lapses before the roll has ended is
   expect((n['sending'] ?? 0) + (n['lapsed'] ?? 0)).toBe(1_000);
 });
 
-test('what goes again under its correlator goes again as it was, though it was held back with what follows it', async () => {
-  const it = await crewed('whole', 4, { deduplicates: true });
+test('A batch that repeats its correlator is sent again unchanged, although it was kept together with later batches', async () => {
+  const it = await laneWithWorkers('whole', 4, { deduplicates: true });
   await it.join('a', START);
   const { claims } = await it.claim('a', 2, START + LOSS);
   const at = START + 2 * LOSS;
@@ -379,11 +384,11 @@ test('what goes again under its correlator goes again as it was, though it was h
     0.5,
     at,
   );
-  await it.remember();
+  await it.backUp();
   await it.failOver();
   await it.commands.campaign('pause', 'c', undefined, at);
   expect((await it.state('c')).counts).toMatchObject({ planned: 0, sending: 4 });
-  await it.told('a', at);
+  await it.replayed('a', at);
   await it.commands.campaign('resume', 'c', undefined, at);
   const again = await it.claim('a', 8, at + LOSS);
   expect(again.claims.map(({ first, count }) => [first, count]).sort()).toEqual([
@@ -395,25 +400,25 @@ test('what goes again under its correlator goes again as it was, though it was h
 });
 
 test.each(['pause', 'cancel'] as const)(
-  'nothing is held back from a %s where nobody can be missing',
-  async (word) => {
-    const it = await crewed(`nobody-${word}`, 10);
+  'A %s keeps no batch back when no worker can be lost',
+  async (command) => {
+    const it = await laneWithWorkers(`none-lost-${command}`, 10);
     await it.join('a', START);
     await it.leave('a', START + LOSS);
-    await it.remember();
+    await it.backUp();
     await it.failOver();
-    await it.commands.campaign(word, 'c', undefined, START + LOSS);
+    await it.commands.campaign(command, 'c', undefined, START + LOSS);
     expect((await it.state('c')).counts['sending'] ?? 0).toBe(0);
   },
 );
 
-test('what began after the loss is neither claimed for nobody nor held back', async () => {
-  const it = await crewed('newcomers', 1_000);
+test('A campaign launched after the loss gets no placeholder claims and keeps nothing back', async () => {
+  const it = await laneWithWorkers('newcomers', 1_000);
   await it.join('a', START);
   await it.join('b', START);
-  await it.remember();
+  await it.backUp();
   await it.failOver();
-  await it.told('b', START + LOSS);
+  await it.replayed('b', START + LOSS);
   const later = START + LOSS + 1_000;
   for (const id of ['n1', 'n2', 'n3'])
     await it.campaign(id, 400, { launchAt: later, notBefore: later + LOSS, weight: 4 });
@@ -426,11 +431,11 @@ test('what began after the loss is neither claimed for nobody nor held back', as
   expect((await it.state('n2')).counts).toMatchObject({ planned: 400 });
 });
 
-test('a roll that ended long ago costs what is scheduled since nothing', async () => {
-  const it = await crewed('scheduled', 0);
+test('A recovery that ended long ago does not affect a campaign scheduled since', async () => {
+  const it = await laneWithWorkers('scheduled', 0);
   await redis.del(it.keys.lane('default', 'running'));
   await it.join('dead', START);
-  await it.remember();
+  await it.backUp();
   await it.failOver();
   await it.join('b', START + LOSS);
   const launch = START + 86_400_000;
@@ -440,13 +445,13 @@ test('a roll that ended long ago costs what is scheduled since nothing', async (
   expect((await it.claimRest('b', launch)).length).toBe(10);
 });
 
-test('who is missing is not let go before all was claimed for nobody that may be missing', async () => {
-  const it = await crewed('twice', 1_000);
+test('A lost worker is removed only after all its placeholder claims are made', async () => {
+  const it = await laneWithWorkers('twice', 1_000);
   await it.join('a', START);
   await it.join('b', START);
-  await it.remember();
+  await it.backUp();
   await it.failOver();
-  await it.told('b', START);
+  await it.replayed('b', START);
   const at = START + 2 * it.rules.grace;
   await it.claim('b', 1, at);
   expect(Number(await it.field('placeholders'))).toBeGreaterThan(0);
@@ -457,21 +462,21 @@ test('who is missing is not let go before all was claimed for nobody that may be
   expect(Object.keys(JSON.parse((await it.field('workers')) ?? '{}'))).toEqual(['b']);
 });
 
-test('a campaign of which something may be missing is not paused because others of its requests were refused', async () => {
-  const it = await crewed('refused', 100);
+test('Refused requests do not pause a campaign during recovery', async () => {
+  const it = await laneWithWorkers('refused', 100);
   await it.join('a', START);
   await it.join('b', START);
   const { claims } = await it.claim('b', 6, START + LOSS);
-  await it.remember();
+  await it.backUp();
   await it.failOver();
-  await it.told('b', START + LOSS);
+  await it.replayed('b', START + LOSS);
   const refused = claims.map((claim) => ({ claim, result: 'refused', reason: 'x' }) as const);
   await it.settlements.send(refused, 0.5, START + LOSS);
   expect((await it.state('c')).state).toBe('running');
 });
 
-test('what was claimed for nobody of ten thousand campaigns is given back all at once', async () => {
-  const it = await crewed('many', 0);
+test('The placeholder claims of ten thousand campaigns are released in one call', async () => {
+  const it = await laneWithWorkers('many', 0);
   const many = Array.from({ length: 10_000 }, (_, at) => `m${at}`);
   const state = {
     ...(await it.state('c')),
@@ -500,15 +505,15 @@ test('what was claimed for nobody of ten thousand campaigns is given back all at
     await redis.hset(it.keys.lane('default', 'claims'), ...claims);
   }
   await it.join('a', START);
-  await it.remember();
+  await it.backUp();
   await it.failOver();
-  await it.told('a', START + LOSS);
+  await it.replayed('a', START + LOSS);
   expect(await redis.hlen(it.keys.lane('default', 'claims'))).toBe(0);
   expect((await it.state('m9999')).counts).toEqual({ planned: 1, sending: 0 });
 });
 
-test('who only polls is a member of the crew by what it polls, also when it was taken for dead', async () => {
-  const it = await crewed('attends', 2);
+test('A worker that only polls joins the lane by polling, even if it was removed as dead', async () => {
+  const it = await laneWithWorkers('attends', 2);
   await it.join('a', START);
   const { claims } = await it.claim('a', 1, START + LOSS);
   await it.settlements.send(
@@ -526,12 +531,12 @@ test('who only polls is a member of the crew by what it polls, also when it was 
   expect(JSON.parse((await it.field('workers')) ?? '{}')).toEqual({ a: START, p: 0 });
 });
 
-test('on a lane that has nothing to send the roll ends as well, and its dead are let go of', async () => {
-  const it = await crewed('idle', 0);
+test('The recovery barrier of an idle lane ends too, and its dead workers are removed', async () => {
+  const it = await laneWithWorkers('idle', 0);
   await redis.del(it.keys.lane('default', 'running'));
   await it.join('a', START);
   await it.join('b', START);
-  await it.remember();
+  await it.backUp();
   await it.failOver();
   await it.views.tend(1e12, START + LOSS, ['b']);
   expect(Object.keys(JSON.parse((await it.field('workers')) ?? '{}')).sort()).toEqual(['a', 'b']);
@@ -540,15 +545,15 @@ test('on a lane that has nothing to send the roll ends as well, and its dead are
 });
 
 test.each(['claimed', 'held back'] as const)(
-  'what was %s for one who is missing is not given back by the next roll, which does not ask for it',
+  'Batches that were %s for a lost worker are not released by the next recovery, which does not wait for that worker',
   async (how) => {
-    const it = await crewed(`next-roll-${how}`, 100);
+    const it = await laneWithWorkers(`next-recovery-${how.replace(' ', '-')}`, 100);
     await it.join('a', START);
     await it.join('b', START);
-    await it.remember();
+    await it.backUp();
     await it.claim('a', 20, START + LOSS);
     await it.failOver();
-    await it.told('b', START + LOSS);
+    await it.replayed('b', START + LOSS);
     if (how === 'held back') await it.commands.campaign('pause', 'c', undefined, START + LOSS);
     const at = START + LOSS + 2 * it.rules.grace;
     if (how === 'claimed') await it.claim('b', 1, at);
@@ -556,9 +561,9 @@ test.each(['claimed', 'held back'] as const)(
     if (how === 'claimed') await it.claim('b', 1, at + 3);
     await it.views.tend(1e12, at + 4, ['b']);
     expect(Object.keys(JSON.parse((await it.field('workers')) ?? '{}'))).toEqual(['b']);
-    await it.remember();
+    await it.backUp();
     await it.failOver();
-    await it.told('b', at + 5);
+    await it.replayed('b', at + 5);
     expect((await it.state('c')).counts).toMatchObject({ planned: 0, sending: 100 });
   },
 );

@@ -15,7 +15,7 @@ const accepted = (claim: SendClaim, letter = 'N') =>
   }) as const;
 const unknown = (claim: SendClaim) => ({ claim, result: 'unknown', reason: 'timed out' }) as const;
 
-test('a batch that is said to be unknown twice, because the first answer was lost, can still be resolved', async () => {
+test('A batch settled as unknown twice, because the first reply was lost, can still be resolved', async () => {
   const lane = laneFixture(redis, prefix, 'unknown-twice');
   await lane.campaign('c', 1);
   const { claims } = await lane.claims.send({ turn: 't', call: 1, want: 1, seen: 0, now: START });
@@ -27,7 +27,7 @@ test('a batch that is said to be unknown twice, because the first answer was los
   expect(await lane.state('c')).toMatchObject({ state: 'completed', counts: { abandoned: 1 } });
 });
 
-test('a failure that is told twice counts once towards the pause', async () => {
+test('A failure that is settled twice counts once towards the pause', async () => {
   const lane = laneFixture(redis, prefix, 'failure-twice');
   await lane.campaign('c', 5);
   const { claims } = await lane.claims.send({ turn: 't', call: 1, want: 1, seen: 0, now: START });
@@ -35,7 +35,7 @@ test('a failure that is told twice counts once towards the pause', async () => {
   expect((await lane.views.look(START + 10)).paused).toBe('');
 });
 
-test('a settlement whose number now names another batch is not applied to that', async () => {
+test('A settlement whose number now belongs to another batch is not applied to that batch', async () => {
   const lane = laneFixture(redis, prefix, 'other-batch');
   await lane.campaign('c', 5);
   const { claims } = await lane.claims.send({ turn: 't', call: 1, want: 2, seen: 0, now: START });
@@ -47,7 +47,7 @@ test('a settlement whose number now names another batch is not applied to that',
 });
 
 test.each([1, 2, 3, 4, 7, 9])(
-  'a lane of %i requests a window sends and polls in turn, and never waits for itself',
+  'A lane of %i requests a window sends and polls in turn, and never blocks itself',
   async (quota) => {
     const lane = laneFixture(redis, prefix, `small-${quota}`, { quota });
     await lane.campaign('c', 1_000);
@@ -75,7 +75,7 @@ test.each([1, 2, 3, 4, 7, 9])(
   },
 );
 
-test('a lane of one request a window goes on sending although nobody polls', async () => {
+test('A lane of one request a window keeps sending when no worker polls', async () => {
   const lane = laneFixture(redis, prefix, 'no-poller', { quota: 1 });
   await lane.campaign('c', 100);
   let sends = 0;
@@ -92,7 +92,7 @@ test('a lane of one request a window goes on sending although nobody polls', asy
   expect(sends).toBeGreaterThanOrEqual(4);
 });
 
-test('a lane whose worker was killed with everything in flight is served again at once', async () => {
+test('A lane whose worker was killed with all its requests in flight is served again at once', async () => {
   const lane = laneFixture(redis, prefix, 'killed', { quota: 1_000 });
   await lane.campaign('c', 1_000);
   const before = await lane.claims.send({ turn: 'a', call: 1, want: 32, seen: 0, now: START });
@@ -105,12 +105,12 @@ test('a lane whose worker was killed with everything in flight is served again a
   expect(lost.claims).toHaveLength(32);
   const next = await lane.claims.send({ turn: 'b', call: 1, want: 32, seen: 0, now: START + 11_000 });
   expect(next.claims).toHaveLength(32);
-  // A worker that is killed over and over leaves no more than that.
+  // A third turn gets none: requests of killed workers do not pile up.
   const third = await lane.claims.send({ turn: 'c', call: 1, want: 32, seen: 0, now: START + 11_100 });
   expect(third.claims).toHaveLength(0);
 });
 
-test('a batch that may be sent again under its correlator is sent again as it was, however few a request may have', async () => {
+test('A batch sent again under its correlator keeps its recipients, even above a smaller limit per request', async () => {
   const change = { deduplicates: true, maxRecipients: 8 };
   const lane = laneFixture(redis, prefix, 'correlator', change);
   await lane.campaign('c', 8);
@@ -121,8 +121,8 @@ test('a batch that may be sent again under its correlator is sent again as it wa
   expect(again.claims.map(({ first, count }) => [first, count])).toEqual([[0, 8]]);
 });
 
-/** A lane that knows correlators, with a batch of two that may have been accepted and goes again. */
-async function inDoubt(name: string, change: Record<string, unknown> = {}) {
+/** A lane with correlators, and a batch of two recipients that may have been accepted and will be sent again. */
+async function laneWithRepeat(name: string, change: Record<string, unknown> = {}) {
   const lane = laneFixture(redis, prefix, name, { deduplicates: true, maxRecipients: 2 });
   await lane.campaign('c', 6, change);
   const claim = (call: number, now: number) => lane.claims.send({ turn: 't', call, want: 1, seen: 0, now });
@@ -136,8 +136,8 @@ async function inDoubt(name: string, change: Record<string, unknown> = {}) {
   return { ...lane, claim, sweep };
 }
 
-test('what may have been accepted is unknown when its campaign is cancelled before it was sent again', async () => {
-  const lane = await inDoubt('doubt-cancelled');
+test('A batch that may have been accepted becomes unknown when its campaign is cancelled before it is sent again', async () => {
+  const lane = await laneWithRepeat('repeat-cancelled');
   expect(await lane.commands.campaign('cancel', 'c')).toMatchObject({ outcome: 'done', cancelled: 4 });
   expect((await lane.state('c')).counts).toMatchObject({ cancelled: 4, sending: 2, planned: 0 });
   await lane.sweep(START + 60_000);
@@ -152,8 +152,8 @@ test('what may have been accepted is unknown when its campaign is cancelled befo
   expect((await lane.state('c'))['endedAt']).toBeGreaterThan(0);
 });
 
-test('what may have been accepted before its campaign was cancelled is not said to be of a worker that died', async () => {
-  const lane = await inDoubt('doubt-cancelled-why');
+test('The reason of a batch that may have been accepted is the cancellation, not a dead worker', async () => {
+  const lane = await laneWithRepeat('repeat-cancelled-why');
   await lane.commands.campaign('cancel', 'c');
   const { overdueSends } = await lane.views.tend(86_400_000, START + 60_000);
   const overdue = overdueSends.map((it) => ({ ...unknown(it), overdue: true }) as const);
@@ -164,10 +164,10 @@ test('what may have been accepted before its campaign was cancelled is not said 
 });
 
 test.each(['tend', 'claim'])(
-  'what may have been accepted is unknown when its campaign lapses (%s)',
+  'A batch that may have been accepted becomes unknown when its campaign lapses (%s)',
   async (by) => {
-    const lane = await inDoubt(`doubt-lapsed-${by}`, { lapseAt: START + 100 });
-    await redis.zadd(lane.keys.lane(`doubt-lapsed-${by}`, 'lapsing'), START + 100, 'c');
+    const lane = await laneWithRepeat(`repeat-lapsed-${by}`, { lapseAt: START + 100 });
+    await redis.zadd(lane.keys.lane(`repeat-lapsed-${by}`, 'lapsing'), START + 100, 'c');
     if (by === 'claim') expect((await lane.claim(2, START + 200)).claims).toEqual([]);
     await lane.sweep(START + 200);
     expect((await lane.state('c')).counts).toMatchObject({ lapsed: 4, sending: 2 });
@@ -176,8 +176,8 @@ test.each(['tend', 'claim'])(
   },
 );
 
-test('the maybeAccepted outlives a request that was certainly not accepted, and so does the batch', async () => {
-  const lane = await inDoubt('doubt-throttled');
+test('A batch that may have been accepted stays so, and stays whole, after a request that was not accepted', async () => {
+  const lane = await laneWithRepeat('repeat-throttled');
   const again = await lane.claim(2, START + 10);
   expect(again.claims.map(({ first, count }) => [first, count])).toEqual([[0, 2]]);
   await lane.settlements.send(
@@ -185,7 +185,7 @@ test('the maybeAccepted outlives a request that was certainly not accepted, and 
     0,
     START + 20,
   );
-  await redis.hset(lane.keys.lane('doubt-throttled', 'lane'), 'maxRecipients', 1);
+  await redis.hset(lane.keys.lane('repeat-throttled', 'lane'), 'maxRecipients', 1);
   await lane.commands.lane('resume');
   const third = await lane.claim(3, START + 60_000);
   expect(third.claims.map(({ first, count }) => [first, count])).toEqual([[0, 2]]);
@@ -198,8 +198,8 @@ test('the maybeAccepted outlives a request that was certainly not accepted, and 
   expect((await lane.state('c')).counts).toMatchObject({ cancelled: 4, unknown: 2 });
 });
 
-test('a refusal ends the maybeAccepted: what had been accepted would not have been refused', async () => {
-  const lane = await inDoubt('doubt-refused');
+test('A refused batch was not accepted before either, because the service would not have refused it', async () => {
+  const lane = await laneWithRepeat('repeat-refused');
   const again = await lane.claim(2, START + 10);
   await lane.settlements.send(
     again.claims.map((claim) => ({ claim, result: 'refused', reason: 'x' })),
@@ -210,8 +210,8 @@ test('a refusal ends the maybeAccepted: what had been accepted would not have be
   expect((await lane.state('c')).counts).toMatchObject({ cancelled: 6 });
 });
 
-test('what is suppressed before it goes again may have been accepted all the same', async () => {
-  const lane = await inDoubt('doubt-suppressed');
+test('A batch that may have been accepted becomes unknown, not suppressed, when all its recipients are suppressed by now', async () => {
+  const lane = await laneWithRepeat('repeat-suppressed');
   const again = await lane.claim(2, START + 10);
   await lane.settlements.send(
     again.claims.map((claim) => ({ claim, result: 'suppressed' })),
@@ -221,8 +221,8 @@ test('what is suppressed before it goes again may have been accepted all the sam
   expect((await lane.state('c')).counts).toMatchObject({ unknown: 2, planned: 4 });
 });
 
-test('what goes again under its correlator goes as it was: not when some are suppressed by then', async () => {
-  const lane = await inDoubt('doubt-divided');
+test('A batch is not sent again under its correlator when some of its recipients are suppressed by now', async () => {
+  const lane = await laneWithRepeat('repeat-divided');
   const again = await lane.claim(2, START + 10);
   const divided = again.claims.map(
     (claim) => ({ claim, result: 'partlySuppressed', letters: 'S-' }) as const,
@@ -232,7 +232,7 @@ test('what goes again under its correlator goes as it was: not when some are sup
   expect(await lane.commands.unknown()).toMatchObject([{ first: 0, count: 2 }]);
 });
 
-test('what went out without its suppressed does not go again under the correlator of the whole batch', async () => {
+test('A batch sent without its suppressed recipients is not sent again under the correlator of the whole batch', async () => {
   const lane = laneFixture(redis, prefix, 'correlator-part', { deduplicates: true, maxRecipients: 3 });
   await lane.campaign('c', 3);
   const { claims } = await lane.claims.send({ turn: 't', call: 1, want: 1, seen: 0, now: START });
@@ -241,7 +241,7 @@ test('what went out without its suppressed does not go again under the correlato
   expect((await lane.state('c')).counts).toMatchObject({ unknown: 2, suppressed: 1, planned: 0 });
 });
 
-test('of what is sent again by an operator the suppressed stay unknown, and the others go without them', async () => {
+test('When an operator resends a batch, suppressed recipients stay unknown, and the others are sent without them', async () => {
   const lane = laneFixture(redis, prefix, 'resent-divided', { maxRecipients: 6 });
   await lane.campaign('c', 6);
   const first = await lane.claims.send({ turn: 't', call: 1, want: 1, seen: 0, now: START });
@@ -271,14 +271,14 @@ test('of what is sent again by an operator the suppressed stay unknown, and the 
   ]);
 });
 
-test('what an operator had sent again and then cancelled may have been accepted before', async () => {
-  const lane = laneFixture(redis, prefix, 'doubt-resent', { maxRecipients: 3 });
+test('A batch that an operator resends and then cancels becomes unknown, because it may have been accepted before', async () => {
+  const lane = laneFixture(redis, prefix, 'repeat-resent', { maxRecipients: 3 });
   await lane.campaign('c', 3);
   const { claims } = await lane.claims.send({ turn: 't', call: 1, want: 1, seen: 0, now: START });
   await lane.settlements.send(claims.map(unknown), 0, START + 1);
   const later = START + 120_000;
   await lane.commands.resolve('resend', 'x', await lane.commands.unknown(), later);
-  await redis.hset(lane.keys.lane('doubt-resent', 'lane'), 'maxRecipients', 2);
+  await redis.hset(lane.keys.lane('repeat-resent', 'lane'), 'maxRecipients', 2);
   const part = await lane.claims.send({ turn: 't', call: 2, want: 1, seen: 0, now: later });
   await lane.settlements.send(
     part.claims.map((claim) => ({ claim, result: 'notSent', reason: 'x' })),
@@ -292,7 +292,7 @@ test('what an operator had sent again and then cancelled may have been accepted 
   expect((await lane.state('c')).counts).toEqual({ planned: 0, sending: 0, unknown: 3 });
 });
 
-test('an old claim is not confirmed once its campaign is paused, nor is a poll that was given up', async () => {
+test('An old claim is not confirmed once its campaign is paused, nor is a poll that was settled as overdue', async () => {
   const lane = laneFixture(redis, prefix, 'confirm');
   await lane.campaign('c', 2);
   const { claims } = await lane.claims.send({ turn: 't', call: 1, want: 2, seen: 0, now: START });
@@ -311,7 +311,7 @@ test('an old claim is not confirmed once its campaign is paused, nor is a poll t
   expect(await lane.claims.confirm(two, 't')).toBe(false);
 });
 
-test('a poll of a request that is not there any more opens no paused lane and spends no permit', async () => {
+test('A poll of a removed request does not reopen a paused lane and spends no permit', async () => {
   const lane = laneFixture(redis, prefix, 'gone');
   await lane.campaign('c', 3);
   const { claims } = await lane.claims.send({ turn: 't', call: 1, want: 2, seen: 0, now: START });
@@ -333,7 +333,7 @@ test('a poll of a request that is not there any more opens no paused lane and sp
   expect(probe.claims).toHaveLength(1);
 });
 
-test('hundreds of unknown batches are resolved by one word', async () => {
+test('One command resolves hundreds of batches with unknown outcomes', async () => {
   const lane = laneFixture(redis, prefix, 'many', { inFlight: 9_000, quota: 100_000 });
   await lane.campaign('c', 8_500);
   const all: SendClaim[] = [];
@@ -353,7 +353,7 @@ test('hundreds of unknown batches are resolved by one word', async () => {
   expect(await lane.commands.unknown()).toHaveLength(0);
 });
 
-test('campaigns that have nothing left do not hide those behind them', async () => {
+test('Campaigns without unsent recipients do not hide the campaigns behind them', async () => {
   const lane = laneFixture(redis, prefix, 'hidden');
   for (let at = 0; at < 5; at += 1) await lane.campaign(`a${at}`, 0, { ordinals: 0 });
   await lane.campaign('z', 3);
@@ -365,7 +365,7 @@ test('campaigns that have nothing left do not hide those behind them', async () 
   expect(next.claims).toHaveLength(2);
 });
 
-test('an answer from before the operator opened the lane again does not stop it again', async () => {
+test('A response to a request from before the operator resumed the lane does not stop it again', async () => {
   const lane = laneFixture(redis, prefix, 'late-stop');
   await lane.campaign('c', 5);
   const { claims } = await lane.claims.send({ turn: 't', call: 1, want: 2, seen: 0, now: START });
@@ -377,7 +377,7 @@ test('an answer from before the operator opened the lane again does not stop it 
   expect((await lane.views.look(START + 1)).stopped).toBe('');
 });
 
-test('what was learned of a request that was overdue is settled for the recipients that are still unknown only', async () => {
+test('The late result of an overdue request applies only to the recipients that are still unknown', async () => {
   const lane = laneFixture(redis, prefix, 'late-part', { maxRecipients: 4 });
   await lane.campaign('c', 4);
   const { claims } = await lane.claims.send({ turn: 't', call: 1, want: 1, seen: 0, now: START });
@@ -389,7 +389,7 @@ test('what was learned of a request that was overdue is settled for the recipien
   expect((await lane.state('c')).counts).toMatchObject({ suppressed: 1, unknown: 0, planned: 3 });
 });
 
-test('a batch that was given back is not taken again by who remembers it, unless Redis has forgotten something', async () => {
+test('A released batch is not claimed again by a replay, unless Redis has lost data', async () => {
   const lane = laneFixture(redis, prefix, 'given-back');
   await lane.campaign('c', 5);
   const { claims } = await lane.claims.send({ turn: 't', call: 1, want: 1, seen: 0, now: START });
@@ -400,13 +400,13 @@ test('a batch that was given back is not taken again by who remembers it, unless
   const { epoch } = await lane.views.look(START + 3);
   await redis.hset(lane.keys.lane('given-back', 'lane'), 'runId', 'another');
   expect(await replayClaim(lane.store, claim, START + 4)).toBe('restored');
-  // That it was refused a minute ago is no reason to pause the lane again.
+  // The 429 of a minute ago does not pause the lane again.
   await lane.settlements.send([{ claim, result: 'throttled', retryAfterMs: 1_000 }], 0, START + 5);
   expect((await lane.views.look(START + 6)).epoch).toBe(epoch);
   expect((await lane.state('c')).counts).toMatchObject({ planned: 5, sending: 0 });
 });
 
-test('a lane that is paced goes on after a pause, whatever part of a millisecond its gap has', async () => {
+test('A lane with smooth pacing continues after a pause, even if its gap is not a whole number of milliseconds', async () => {
   const lane = laneFixture(redis, prefix, 'paced', { quota: 11, window: 60_000, smooth: true, pollShare: 0 });
   await lane.campaign('c', 100);
   for (let round = 1; round <= 5; round += 1) {
@@ -421,7 +421,7 @@ test('a lane that is paced goes on after a pause, whatever part of a millisecond
   }
 });
 
-test('what is unknown of a campaign that was cancelled is given up, and not said to be cancelled, where it is to be sent again', async () => {
+test('Resending an unknown batch of a cancelled campaign abandons it, and does not count it as cancelled', async () => {
   const lane = laneFixture(redis, prefix, 'resend-cancelled');
   await lane.campaign('c', 3);
   const { claims } = await lane.claims.send({ turn: 't', call: 1, want: 1, seen: 0, now: START });
@@ -435,7 +435,7 @@ test('what is unknown of a campaign that was cancelled is given up, and not said
   expect((await lane.state('c'))['endedAt']).toBe(START + 120_000);
 });
 
-test('what a cancelled campaign leaves to become unknown keeps no other campaign waiting', async () => {
+test('The placeholder claims of a cancelled campaign keep no other campaign waiting', async () => {
   const lane = laneFixture(redis, prefix, 'left-behind', { deduplicates: true });
   await lane.campaign('c', 40);
   const { claims } = await lane.claims.send({ turn: 't', call: 1, want: 32, seen: 0, now: START });
@@ -452,13 +452,13 @@ test('what a cancelled campaign leaves to become unknown keeps no other campaign
   expect(reply.claims).toHaveLength(32);
 });
 
-test('of a batch that was split only the half is remembered that waits for the other', async () => {
+test('A campaign stores the result of half a batch only until the other half has one', async () => {
   const lane = laneFixture(redis, prefix, 'splits', { maxRecipients: 8, quota: 1_000 });
   await lane.campaign('c', 64, { accepted: 1 });
   for (let call = 1; call < 200; call += 1) {
     const { claims } = await lane.claims.send({ turn: 't', call, want: 4, seen: 0, now: START + call });
     if (claims.length === 0) break;
-    // Each eighth number is bad.
+    // Every eighth number is bad.
     const entries = claims.map((claim) =>
       claim.first % 8 === 0 || Math.floor((claim.first + claim.count - 1) / 8) > Math.floor(claim.first / 8)
         ? ({ claim, result: 'refused', reason: 'x' } as const)

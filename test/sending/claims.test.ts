@@ -7,7 +7,7 @@ const { redis, prefix } = testRedis('claims');
 const accepted = (claim: SendClaim) =>
   ({ claim, result: 'accepted', letters: 'N'.repeat(claim.count), requestId: `r${claim.number}` }) as const;
 
-test('a claim takes the next recipients in their order and says when there is no more', async () => {
+test('A claim takes the next recipients in order and says when none are left', async () => {
   const lane = laneFixture(redis, prefix, 'order');
   await lane.campaign('c', 3);
   const reply = await lane.claims.send({ turn: 't', call: 1, want: 5, seen: 0, now: START });
@@ -20,7 +20,7 @@ test('a claim takes the next recipients in their order and says when there is no
   expect((await lane.state('c')).counts).toMatchObject({ planned: 0, sending: 3 });
 });
 
-test('the same call of a turn gives what it gave before and takes nothing more', async () => {
+test('A repeated claim call returns the same claims and takes no more', async () => {
   const lane = laneFixture(redis, prefix, 'again');
   await lane.campaign('c', 10);
   const call = { turn: 't', call: 1, want: 4, seen: 0, now: START };
@@ -32,7 +32,7 @@ test('the same call of a turn gives what it gave before and takes nothing more',
   expect((await lane.state('c')).counts['sending']).toBe(4);
 });
 
-test('a turn that has been followed by another is refused, as is an older call of the same', async () => {
+test('A turn is refused once another has followed it, and so is an older call of the same turn', async () => {
   const lane = laneFixture(redis, prefix, 'fenced');
   await lane.campaign('c', 10);
   await lane.claims.send({ turn: 'old', call: 1, want: 1, seen: 0, now: START });
@@ -42,7 +42,7 @@ test('a turn that has been followed by another is refused, as is an older call o
   expect((await lane.claims.send({ turn: 'new', call: 1, want: 1, seen: 0, now: START })).why).toBe('fenced');
 });
 
-test('the window holds its limit until an hour after the answers', async () => {
+test('A permit returns an hour after its response', async () => {
   const lane = laneFixture(redis, prefix, 'window', { quota: 10, pollShare: 0, inFlight: 100 });
   await lane.campaign('c', 100);
   const first = await lane.claims.send({ turn: 't', call: 1, want: 50, seen: 0, now: START });
@@ -59,7 +59,7 @@ test('the window holds its limit until an hour after the answers', async () => {
   expect(more.claims).toHaveLength(10);
 });
 
-test('a refused batch is halved until the bad recipient stands alone, and everybody else is sent to', async () => {
+test('A refused batch is halved until the bad recipient is alone, and all others are sent', async () => {
   const lane = laneFixture(redis, prefix, 'halves', { maxRecipients: 8 });
   await lane.campaign('c', 8);
   let call = 0;
@@ -84,7 +84,7 @@ test('a refused batch is halved until the bad recipient stands alone, and everyb
   expect(await redis.getrange(lane.keys.lane('halves', 'campaign:c:statuses'), 0, -1)).toBe('NNNNNRNN');
 });
 
-test('after a 429 the lane pauses for all, and one request probes', async () => {
+test('A 429 pauses the whole lane, and then one request probes the service', async () => {
   const lane = laneFixture(redis, prefix, 'probe');
   await lane.campaign('c', 50);
   const { claims } = await lane.claims.send({ turn: 't', call: 1, want: 4, seen: 0, now: START });
@@ -106,7 +106,7 @@ test('after a 429 the lane pauses for all, and one request probes', async () => 
   expect(open.claims).toHaveLength(4);
 });
 
-test('a campaign behind a huge one is served at once, and one of high priority more often', async () => {
+test('A campaign behind a huge one is served at once, and one of high priority is served more often', async () => {
   const lane = laneFixture(redis, prefix, 'fair', { quota: 10_000, inFlight: 1000 });
   await lane.campaign('huge', 100_000);
   await lane.claims.send({ turn: 't', call: 1, want: 200, seen: 0, now: START });
@@ -119,7 +119,7 @@ test('a campaign behind a huge one is served at once, and one of high priority m
   expect(served('huge')).toBeGreaterThan(0);
 });
 
-test('a campaign whose only request goes on being given back does not take the turns of others', async () => {
+test('A campaign whose only request is released again and again does not take the turns of others', async () => {
   const lane = laneFixture(redis, prefix, 'returning');
   await lane.campaign('large', 100);
   let call = 0;
@@ -145,7 +145,7 @@ test('a campaign whose only request goes on being given back does not take the t
   expect(served.filter((id) => id === 'large')).toHaveLength(5);
 });
 
-test('a poll is pushed forward when it is taken and ends when its recipients are final', async () => {
+test('A claimed poll moves its due time forward, and the follow-up ends when all statuses are final', async () => {
   const lane = laneFixture(redis, prefix, 'poll');
   await lane.campaign('c', 1);
   const { claims } = await lane.claims.send({ turn: 't', call: 1, want: 1, seen: 0, now: START });
@@ -165,23 +165,23 @@ test('a poll is pushed forward when it is taken and ends when its recipients are
   expect(await lane.state('c')).toMatchObject({ state: 'completed', counts: { deliveredToTerminal: 1 } });
 });
 
-test('a burst of first polls that all came too early moves the next first poll by one step, not by one each', async () => {
+test('A burst of first polls that all came too early delays the next first poll by one step, not by one step each', async () => {
   const lane = laneFixture(redis, prefix, 'patience', { quota: 1_000 });
   await lane.campaign('c', 61);
   const early = START + 15_000;
   for (const [call, now] of [START, START, early].entries()) {
     const want = call < 2 ? 30 : 1;
-    if (call === 2) await askedInVain(60);
+    if (call === 2) await pollTooEarly(60);
     const { claims } = await lane.claims.send({ turn: 't', call: call + 1, want, seen: 0, now });
     expect(claims).toHaveLength(want);
     await lane.settlements.send(claims.map(accepted), 0, now);
   }
   const { why, againInMs } = await lane.claims.poll({ turn: 'p', call: 9, want: 5, seen: 0, now: early });
-  // Those asked in vain are due again after 15 s, the new one after 15 s × 1.2.
+  // The requests polled too early are due again after 15 s, the new one after 15 s × 1.2.
   expect([why, againInMs]).toEqual(['nothing', 15_000]);
   expect(Number(await redis.hget(lane.keys.lane('patience', 'lane'), 'firstPoll'))).toBe(18_000);
 
-  async function askedInVain(count: number): Promise<void> {
+  async function pollTooEarly(count: number): Promise<void> {
     for (let call = 1; count > 0; call++) {
       const { claims } = await lane.claims.poll({ turn: 'p', call, want: 30, seen: 0, now: early });
       expect(claims.length).toBeGreaterThan(0);
@@ -192,7 +192,7 @@ test('a burst of first polls that all came too early moves the next first poll b
   }
 });
 
-test('an overdue claim is named, becomes unknown, and its owner may still tell what became of it', async () => {
+test('An overdue claim becomes unknown, and its owner can still settle it', async () => {
   const lane = laneFixture(redis, prefix, 'overdue');
   await lane.campaign('c', 2);
   const { claims } = await lane.claims.send({ turn: 't', call: 1, want: 2, seen: 0, now: START });
@@ -217,7 +217,7 @@ test('an overdue claim is named, becomes unknown, and its owner may still tell w
   expect((await lane.views.look(START + 70_000)).sendAt).toBe(START + 70_000);
 });
 
-test('campaigns that are not open yet keep none waiting that stand behind them, however many they are', async () => {
+test('Campaigns that must not be claimed from yet do not delay the ones behind them, however many they are', async () => {
   const lane = laneFixture(redis, prefix, 'not-open');
   await lane.campaign('old', 100);
   const first = await lane.claims.send({ turn: 't', call: 1, want: 10, seen: 0, now: START });

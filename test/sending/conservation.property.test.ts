@@ -20,7 +20,7 @@ const LETTERS = {
   C: 'unconfirmed',
 } as const;
 
-/** What may happen next; `pick` chooses among what there is. */
+/** The next event; `pick` chooses among the candidates. */
 const step = fc.record({
   what: fc.constantFrom(
     ...([
@@ -86,7 +86,7 @@ type Step = typeof step extends fc.Arbitrary<infer Value> ? Value : never;
 
 let lanes = 0;
 
-/** A lane, and beside it what must be true of every recipient: free, held by a claim, unknown, or done. */
+/** A lane, and a model of every recipient: free, claimed, unknown, or done. */
 async function ledgerOf(most: number, sizes: readonly [number, number], deduplicates: boolean) {
   lanes += 1;
   const rules = { quota: 1_000_000, inFlight: 8, maxRecipients: most, deduplicates };
@@ -101,7 +101,7 @@ async function ledgerOf(most: number, sizes: readonly [number, number], deduplic
   let [now, call, turn] = [START, 0, 0];
 
   const finals = new Map<string, string>();
-  // Whom an earlier request may have reached, though they are free; and what nothing is sent of any more.
+  // Free recipients that an earlier request may have reached; and campaigns that send no more.
   const doubted = new Set<string>();
   const cancelled = new Set<string>();
 
@@ -142,7 +142,7 @@ async function ledgerOf(most: number, sizes: readonly [number, number], deduplic
     } else if (result !== 'refused' && isDoubted && isOver) {
       move(claim, own, `unknown ${claim.number}`);
     } else if (result === 'partlySuppressed') {
-      // What had become unknown meanwhile stays so.
+      // Batches that became unknown in the meantime stay unknown.
       move(claim, own.slice(0, 1), 'free');
     } else {
       move(claim, own, 'free');
@@ -157,7 +157,7 @@ async function ledgerOf(most: number, sizes: readonly [number, number], deduplic
     async claim({ pick, newTurn }) {
       if (newTurn || call === 0) [turn, call] = [turn + 1, 0];
       call += 1;
-      // Much of what is answered closes the lane; it would stay so for most of the run.
+      // Many responses close the lane, which would then stay closed for most of the run.
       if (pick % 4 > 0) await lane.commands.lane('resume');
       const want = 1 + (pick % 5);
       const reply = await lane.claims.send({ turn: `t${turn}`, call, want, seen: 0, now });
@@ -171,7 +171,7 @@ async function ledgerOf(most: number, sizes: readonly [number, number], deduplic
       sends.push(...reply.claims);
     },
     async settle({ pick, result, letters, twice }) {
-      // Now and then one that is settled already.
+      // Sometimes a claim that is settled already.
       const open = sends.filter((sent) =>
         ordinals(sent).some((at) => places.get(at)?.endsWith(` ${sent.number}`)),
       );
@@ -180,7 +180,7 @@ async function ledgerOf(most: number, sizes: readonly [number, number], deduplic
       if (claim === undefined) return;
       const all = letters.join('');
       const accepted = all.slice(0, claim.count);
-      // A request is made only if there is somebody left to send to.
+      // A request is made only if a recipient is left.
       const unknown = all.replace(/[^S]/g, '-').slice(0, claim.count).replace(/^S/, '-');
       const isDivided = result === 'partlySuppressed' && claim.maybeAccepted !== undefined;
       const settlement: SendSettlement = {
@@ -198,7 +198,7 @@ async function ledgerOf(most: number, sizes: readonly [number, number], deduplic
       if (twice) await settle(settlement);
     },
     async poll({ pick }) {
-      // Most of what is asked about has become due.
+      // Most polls come when requests are due.
       if (pick % 4 > 0) now += 16_000;
       call += 1;
       const reply = await lane.claims.poll({ turn: `p${call}`, call: 1, want: 1 + (pick % 5), seen: 0, now });
@@ -208,7 +208,7 @@ async function ledgerOf(most: number, sizes: readonly [number, number], deduplic
       const claim = polls[pick % polls.length];
       if (claim === undefined) return;
       if (pick % 8 > 0) polls = polls.filter((other) => other !== claim);
-      // What a report says of one who was never sent to must change nothing.
+      // A report about a recipient that was never sent to must change nothing.
       const settlement: PollSettlement = {
         claim,
         result: poll as PollSettlement['result'],
@@ -256,7 +256,7 @@ async function ledgerOf(most: number, sizes: readonly [number, number], deduplic
       for (const [ordinal, place] of places) {
         const number = Number(place.replace('unknown ', ''));
         if (!before.has(number) || left.has(number)) continue;
-        // What goes out no more is given up.
+        // Batches that are not sent any more are abandoned.
         const isFree = resolve === 'resend' && !cancelled.has(ordinal.slice(0, 1));
         places.set(ordinal, isFree ? 'free' : 'done');
         if (isFree) doubted.add(ordinal);
@@ -267,7 +267,7 @@ async function ledgerOf(most: number, sizes: readonly [number, number], deduplic
     },
   };
 
-  /** Counters, statuses, ranges and what is remembered here tell the same of every recipient. */
+  /** Checks that counters, statuses, ranges, and this model agree about every recipient. */
   const check = async (): Promise<void> => {
     const [states, texts] = await Promise.all([
       Promise.all(CAMPAIGNS.map((id) => lane.state(id))),
@@ -310,7 +310,7 @@ async function ledgerOf(most: number, sizes: readonly [number, number], deduplic
   };
 }
 
-test('whatever happens in whatever order, every recipient is in one place and none is sent to twice', async () => {
+test('In any order of events, every recipient is in exactly one state and none is sent to twice', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.integer({ min: 1, max: 8 }),

@@ -13,9 +13,9 @@ import { sendTurn } from '../../src/sending/send.js';
 import { laneFixture } from '../lane/lane-fixture.js';
 import { testRedis } from '../redis/test-redis.js';
 
-const { redis, prefix } = testRedis('doubt');
+const { redis, prefix } = testRedis('maybe-accepted');
 let asked = 0;
-/** It may have accepted what it says this of. */
+/** Answers 503, after which a request may have been accepted. */
 const server = createServer((request, response) => {
   request.resume();
   asked += 1;
@@ -40,7 +40,7 @@ const messages: Messages = {
     }),
 };
 
-test('What may have been accepted is not sent again under its correlator without those who are suppressed by then', async () => {
+test('A batch that may have been accepted is not sent again under its correlator without recipients suppressed since', async () => {
   const fixture = laneFixture(redis, prefix, 'default');
   await fixture.campaign('c', 2, { batch: 2 });
   const config = loadLocalConfig({

@@ -4,7 +4,7 @@ import { recentClaims } from '../../src/sending/recent-claims.js';
 const polls = (from: number, count: number) =>
   Array.from({ length: count }, (_, at) => ({ number: from + at, campaign: 'c', first: at }));
 
-test('Polls made right before Redis went away are counted, however long it was away', () => {
+test('Polls made right before Redis became unavailable are counted, however long it is away', () => {
   let now = 0;
   const recent = recentClaims(() => now);
   recent.polled(polls(1, 5));

@@ -33,7 +33,7 @@ async function claimed(message: string) {
   return { id: made.id, lane, becomesUnknown: () => settleSends(lane, unanswered, 0) };
 }
 
-test('what is unknown of a cancelled campaign cannot be sent again, and says what can be done with it', async () => {
+test('An unknown batch of a cancelled campaign cannot be resent, and the error says what you can do instead', async () => {
   const { id, lane, becomesUnknown } = await claimed('Hello');
   await lane.commands.campaign('cancel', id);
   await becomesUnknown();
@@ -42,7 +42,7 @@ test('what is unknown of a cancelled campaign cannot be sent again, and says wha
   expect(await resolve(id, { as: 'abandon' })).toMatchObject({ requests: 1, recipients: 1 });
 });
 
-test('a status that counts somebody as unknown names the batch, also when it became so in between', async () => {
+test('A status that counts unknown recipients names their batch, even one that became unknown while it was read', async () => {
   const { id, lane, becomesUnknown } = await claimed('Hello again');
   let first: Promise<unknown> | undefined;
   const read: typeof redis = Object.assign(Object.create(redis), {
@@ -66,7 +66,7 @@ test('a status that counts somebody as unknown names the batch, also when it bec
   expect([status.recipients.unknown, status.unknownOutcomes.length]).toEqual([1, 1]);
 });
 
-test('an order that is repeated is told once, for it changes nothing', async () => {
+test('A repeated command emits no second event, because it changes nothing', async () => {
   const { id } = await claimed('Hello for the third time');
   const { lanes, events } = deps;
   const told: string[] = [];

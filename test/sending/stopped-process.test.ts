@@ -48,7 +48,7 @@ const followed: FollowedRequests = {
     claims.map(() => ({ sender: 'ACME', requestId: 'r', recipients: ['+4915700000001'] })),
 };
 
-/** A process that is stopped for a minute whenever it has asked for a claim, and is swept up after meanwhile. */
+/** A process that stands still for a minute after each claim call, while the sweep settles its claims as overdue. */
 function stoppedProcess(name: string) {
   const own = `${prefix}-${name}`;
   const fixture = laneFixture(redis, own, 'default');
@@ -103,7 +103,7 @@ const openClient = () =>
   });
 const tokens = laneTokenSource('default', { kind: 'apiKey', apiKey: 'k' }, undefined);
 
-test('a process that was stopped before it read the answer to its claim sends nothing of it', async () => {
+test('A process that was stopped before it read the reply to its claim sends none of its batches', async () => {
   const { fixture, lane, claims, options, recent } = stoppedProcess('send');
   await fixture.campaign('c', 2);
   const client = openClient();
@@ -114,7 +114,7 @@ test('a process that was stopped before it read the answer to its claim sends no
   client.close();
 });
 
-test('a process that was stopped before it read the answer to its claim of a poll does not ask without a permit', async () => {
+test('A process that was stopped before it read the reply to its claim makes no poll without a permit', async () => {
   const { fixture, lane, claims, options, recent } = stoppedProcess('poll');
   await fixture.campaign('c', 1, { counts: { deliveredToNetwork: 1 }, cursor: 1 });
   await redis.zadd(fixture.keys.lane('default', 'unpolled'), 1, 'c:0');
@@ -127,7 +127,7 @@ test('a process that was stopped before it read the answer to its claim of a pol
   client.close();
 });
 
-test('what no waiting mends is not waited for', async () => {
+test('An error about damaged data is reported at once and not retried', async () => {
   let tries = 0;
   const damaged = untilAnswered(async () => {
     tries += 1;

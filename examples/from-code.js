@@ -2,7 +2,7 @@ import { createVolley, loadConfig } from 'volley';
 
 const volley = createVolley({ config: loadConfig(process.env) });
 volley.events.on('lane.stopped', ({ lane, reason }) => console.error(`lane ${lane} needs you: ${reason}`));
-volley.work(); // or leave that to other processes: volley work
+volley.work(); // or run workers in other processes: volley work
 
 async function* customers() {
   yield { to: '+447700900123', name: 'Ada' };
@@ -10,10 +10,10 @@ async function* customers() {
 }
 
 const outcome = await volley.enqueue({
-  recipients: customers(), // an array or a path does as well
+  recipients: customers(), // an array or the path of a CSV file works too
   sender: 'ACME',
   message: 'Hi {{name}}, your table is ready.',
-  idempotencyKey: 'table-2030-05-01', // run it twice, and it is still one campaign
+  idempotencyKey: 'table-2030-05-01', // running it twice creates only one campaign
 });
 if (!('recipients' in outcome)) throw new Error(`nothing was sent: ${outcome.kind}`);
 

@@ -2,7 +2,7 @@
 //
 //   node examples/library/reminders.js 2030-05-01
 //
-// Settings come from the environment, see .env.example. If you run it twice for the same day, it is still one campaign.
+// Settings come from the environment, see .env.example. Running it twice for the same day creates only one campaign.
 import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { createVolley, loadConfig } from 'volley';
@@ -20,7 +20,7 @@ async function* recipients() {
 }
 
 const volley = createVolley({ config: loadConfig(process.env) });
-const working = volley.work(); // or leave that to other processes: volley work
+const working = volley.work(); // or run workers in other processes: volley work
 
 // Volley emits an event for everything that happens. Show operators the ones they must act on.
 volley.events.on('lane.stopped', ({ lane, reason }) =>

@@ -1,3 +1,4 @@
+import type { TransportSettings } from './got-transport.js';
 import { type LoginOutcome, loginOutcome } from './login-outcome.js';
 import { createTransport } from './transport.js';
 
@@ -6,13 +7,6 @@ export interface AccountCredentials {
   readonly username: string;
   readonly password: string;
   readonly targetAccountId?: string | undefined;
-}
-
-interface AccountSettings {
-  /** The part before `/api/login`. */
-  readonly baseUrl: string;
-  /** From the start of a request to the last byte of its response, in milliseconds. */
-  readonly timeoutMs: number;
 }
 
 /**
@@ -29,8 +23,8 @@ export interface AccountClient {
 /** Required by both operations (interface page, area B). */
 const HEADERS = { 'x-requested-with': 'XMLHttpRequest' };
 
-/** A client for one service. Throws a TypeError if the base URL is not valid. */
-export function createAccountClient(settings: AccountSettings): AccountClient {
+/** A client for one service. `baseUrl` is the part before `/api/login`. Throws a TypeError if it is not valid. */
+export function createAccountClient(settings: TransportSettings): AccountClient {
   const transport = createTransport(settings);
 
   return {

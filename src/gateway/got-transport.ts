@@ -30,7 +30,7 @@ export interface TransportSettings {
   readonly baseUrl: string;
   /** From the start of a request to the last byte of its response, in milliseconds. */
   readonly timeoutMs: number;
-  /** Connections at a time; more requests than that wait for one. Default: unlimited. */
+  /** Connections at a time; more requests than that wait for one. Default: unlimited, because lanes limit their requests. */
   readonly maxSockets?: number;
 }
 

@@ -1,6 +1,7 @@
 import { checkSender } from '../campaign/sender.js';
 import { type Clock, systemClock } from '../clock.js';
 import { senderSegment, telAddress } from './address.js';
+import type { TransportSettings } from './got-transport.js';
 import { type PollOutcome, pollOutcome, type SendOutcome, sendOutcome } from './outcome.js';
 import type { Permit } from './permit.js';
 import { createTransport } from './transport.js';
@@ -13,16 +14,6 @@ export interface SendRequest {
   readonly recipients: readonly string[];
   readonly text: string;
   readonly clientCorrelator?: string;
-}
-
-interface MessagingSettings {
-  /** The part before `/outbound`. */
-  readonly baseUrl: string;
-  /** From the start of a request to the last byte of its response, in milliseconds. */
-  readonly timeoutMs: number;
-  readonly clock?: Clock;
-  /** Connections at a time. Default: unlimited, because the lane limits the requests in flight. */
-  readonly maxSockets?: number;
 }
 
 /**
@@ -43,11 +34,11 @@ export interface MessagingClient {
   close(): void;
 }
 
-/** A client for one service. Throws a TypeError if the base URL is not valid. */
+/** A client for one service. `baseUrl` is the part before `/outbound`. Throws a TypeError if it is not valid. */
 export function createMessagingClient({
   clock = systemClock,
   ...settings
-}: MessagingSettings): MessagingClient {
+}: TransportSettings & { readonly clock?: Clock }): MessagingClient {
   const transport = createTransport(settings);
 
   return {

@@ -1,6 +1,7 @@
 import { type Clock, systemClock } from '../clock.js';
 import type { Exchange, Reply } from './exchange.js';
 import { failureReason } from './failure.js';
+import type { TransportSettings } from './got-transport.js';
 import { reasonOf } from './reason.js';
 import { retryAfterMs } from './retry-after.js';
 import { readCallback } from './schemas.js';
@@ -54,19 +55,11 @@ export interface SubscriptionClient {
   close(): void;
 }
 
-interface SubscriptionSettings {
-  /** The part before `/outbound`. */
-  readonly baseUrl: string;
-  /** From the start of a request to the last byte of its response, in milliseconds. */
-  readonly timeoutMs: number;
-  readonly clock?: Clock;
-}
-
-/** A client for one service. Throws a TypeError if the base URL is not valid. */
+/** A client for one service. `baseUrl` is the part before `/outbound`. Throws a TypeError if it is not valid. */
 export function createSubscriptionClient({
   clock = systemClock,
   ...settings
-}: SubscriptionSettings): SubscriptionClient {
+}: TransportSettings & { readonly clock?: Clock }): SubscriptionClient {
   const transport = createTransport(settings);
   const call = (method: 'GET' | 'POST' | 'DELETE', token: string, body?: string): Promise<Exchange> =>
     transport.exchange({

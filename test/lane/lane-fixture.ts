@@ -1,5 +1,6 @@
 import { pollClaims } from '../../src/follow-up/claims.js';
 import { type PollSettlement, settlePolls } from '../../src/follow-up/settlements.js';
+import type { StoredState } from '../../src/lane/campaigns.js';
 import { laneCommands } from '../../src/lane/commands.js';
 import type { LaneStore } from '../../src/lane/lane-script.js';
 import { readLaneStatus } from '../../src/lane/lane-status.js';
@@ -34,6 +35,33 @@ export const RULES: ScriptRules = {
 
 /** The time at which these tests begin, ms. They advance it themselves. */
 export const START = 1_800_000_000_000;
+
+/** The stored state of a running campaign of this many planned recipients. */
+export function runningState(recipients: number): StoredState {
+  return {
+    state: 'running',
+    total: recipients,
+    ordinals: recipients,
+    cursor: 0,
+    batch: 1000,
+    slice: 256,
+    released: [],
+    remainder: 'planned',
+    lapseAt: 0,
+    weight: 1,
+    counts: { planned: recipients },
+    sends: 0,
+    polls: 0,
+    throttled: 0,
+    contradictions: 0,
+    refusals: 0,
+    accepted: 0,
+    createdAt: START,
+    launchAt: START,
+    endedAt: 0,
+    pauseReason: '',
+  };
+}
 
 /** A lane on a real Redis, whose time the test sets. */
 export function laneFixture(redis: Redis, prefix: string, lane: string, change: Partial<ScriptRules> = {}) {
@@ -76,30 +104,7 @@ export function laneFixture(redis: Redis, prefix: string, lane: string, change: 
     },
     /** Adds a running campaign of this many planned recipients. */
     async campaign(id: string, recipients: number, change: Record<string, unknown> = {}): Promise<void> {
-      const state = {
-        state: 'running',
-        total: recipients,
-        ordinals: recipients,
-        cursor: 0,
-        batch: 1000,
-        slice: 256,
-        released: [],
-        remainder: 'planned',
-        lapseAt: 0,
-        weight: 1,
-        counts: { planned: recipients },
-        sends: 0,
-        polls: 0,
-        throttled: 0,
-        contradictions: 0,
-        refusals: 0,
-        accepted: 0,
-        createdAt: START,
-        launchAt: START,
-        endedAt: 0,
-        pauseReason: '',
-        ...change,
-      };
+      const state = { ...runningState(recipients), ...change };
       await redis.hset(keys.lane(lane, 'states'), id, JSON.stringify(state));
       const virtual = Number((await redis.hget(keys.lane(lane, 'lane'), 'virtualTime')) ?? 0);
       await redis.zadd(keys.lane(lane, 'running'), Math.max(0, virtual - 5), id);

@@ -3,7 +3,7 @@ import { loadConfig } from '../../src/config/index.js';
 import type { CampaignMeta, StoredState } from '../../src/lane/campaigns.js';
 import type { LaneView } from '../../src/lane/lane-status.js';
 import { campaignStatus, laneStatus } from '../../src/reporting/status.js';
-import { RULES, START } from '../lane/lane-fixture.js';
+import { RULES, runningState, START } from '../lane/lane-fixture.js';
 
 const LATER = START + 60_000;
 const at = (ms: number): string => new Date(ms).toISOString();
@@ -57,29 +57,7 @@ const META: CampaignMeta = {
   preview: null,
 };
 
-const RUNNING: StoredState = {
-  state: 'running',
-  total: 2,
-  ordinals: 2,
-  cursor: 0,
-  batch: 1,
-  slice: 0,
-  released: [],
-  remainder: 'planned',
-  lapseAt: 0,
-  weight: 1,
-  counts: { planned: 2 },
-  sends: 0,
-  polls: 0,
-  throttled: 0,
-  contradictions: 0,
-  refusals: 0,
-  accepted: 0,
-  createdAt: START,
-  launchAt: START,
-  endedAt: 0,
-  pauseReason: '',
-};
+const RUNNING: StoredState = { ...runningState(2), batch: 1 };
 
 const { lanes } = loadConfig({
   API_KEY: 'key',

@@ -65,7 +65,7 @@ export async function startPrivateRedis(options: PrivateRedisOptions): Promise<P
   // Through standard input, so that the password appears in no process list and no file.
   server.stdin?.on('error', () => {});
   server.stdin?.end(settings({ port, password, appendfsync: options.appendfsync }, options.settings));
-  endWithThisProcess(pid, ended);
+  endWithThisProcess(server, pid);
 
   const url = `redis://:${password}@127.0.0.1:${port}`;
   const end = async (signal: NodeJS.Signals): Promise<void> => {
@@ -122,17 +122,17 @@ function pidOf(child: ChildProcess): number {
 
 /**
  * Starts a shell that waits for the end of a pipe from this process, which the system closes even after `kill -9`, and then ends
- * the server. The shell is killed when the server ends, before its process id could be reused.
+ * the child. The shell is killed when the child ends, before its process id could be reused.
  */
-function endWithThisProcess(pid: number, ended: Promise<void>): void {
-  const guard = spawn('/bin/sh', ['-c', 'read -r _; kill "$1" 2>/dev/null', 'volley-redis-guard', `${pid}`], {
+export function endWithThisProcess(child: ChildProcess, pid: number): void {
+  const guard = spawn('/bin/sh', ['-c', 'read -r _; kill "$1" 2>/dev/null', 'volley-guard', `${pid}`], {
     detached: true,
     stdio: ['pipe', 'ignore', 'ignore'],
   });
   guard.once('error', () => {});
   guard.stdin?.on('error', () => {});
   guard.unref();
-  void ended.then(() => guard.kill('SIGKILL'));
+  child.once('exit', () => guard.kill('SIGKILL'));
 }
 
 /** Checks the process id too: if the server lost a race for the port, another server answers. */

@@ -4,6 +4,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import { assertLoopback, type Environment } from '../../config/index.js';
+import { endWithThisProcess } from '../../redis/private-server.js';
 import { SIMULATOR } from './plan.js';
 
 const SIMULATOR_MAIN = fileURLToPath(new URL('../../simulator/main.js', import.meta.url));
@@ -47,7 +48,7 @@ function start(args: readonly string[], env: Environment, cwd: string): ChildPro
     env: { ...(PATH === undefined ? {} : { PATH }), ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  endWithThisProcess(child);
+  if (child.pid !== undefined) endWithThisProcess(child, child.pid);
   return child;
 }
 
@@ -78,21 +79,4 @@ async function firstLine(child: ChildProcess): Promise<string> {
   if (child.stdout === null) throw new Error('the process has no standard output');
   for await (const line of createInterface({ input: child.stdout })) return line;
   throw new Error('the process printed nothing');
-}
-
-/** Ends the child with this process. The system closes the pipe to a shell even if this process is killed; then the shell ends the child. */
-function endWithThisProcess(child: ChildProcess): void {
-  if (child.pid === undefined) return;
-  const guard = spawn(
-    '/bin/sh',
-    ['-c', 'read -r _; kill "$1" 2>/dev/null', 'volley-demo-guard', `${child.pid}`],
-    {
-      detached: true,
-      stdio: ['pipe', 'ignore', 'ignore'],
-    },
-  );
-  guard.once('error', () => {});
-  guard.stdin?.on('error', () => {});
-  guard.unref();
-  child.once('exit', () => guard.kill('SIGKILL'));
 }

@@ -176,13 +176,9 @@ async function deleteKeys(url: string, prefix: string): Promise<void> {
     await redis.ping();
     for (const node of 'nodes' in redis ? redis.nodes('master') : [redis]) {
       for (const pattern of [`${prefix}*`, `{${prefix}*`]) {
-        let cursor = '0';
-        do {
-          const [next, keys] = await node.scan(cursor, 'MATCH', pattern, 'COUNT', 1_000);
-          cursor = next;
-          // One by one: a cluster accepts no command with keys of several slots.
-          await Promise.all(keys.map((key) => redis.unlink(key)));
-        } while (cursor !== '0');
+        const batches: AsyncIterable<string[]> = node.scanStream({ match: pattern, count: 1_000 });
+        // One by one: a cluster accepts no command with keys of several slots.
+        for await (const keys of batches) await Promise.all(keys.map((key) => redis.unlink(key)));
       }
     }
   } finally {

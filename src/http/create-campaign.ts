@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
-import { type ApiKey, type InvalidRow, invalidRow, preview } from '../campaign/views.js';
+import { type ApiKey, invalidRow, type Preview, preview } from '../campaign/views.js';
 import { systemClock, within } from '../clock.js';
 import type { EnqueueOutcome } from '../import/campaign-input.js';
 import type { Volley } from '../volley.js';
@@ -143,13 +143,11 @@ function finishBeforeClose(app: FastifyInstance): <Result>(work: Promise<Result>
   };
 }
 
-type Rejection = Exclude<EnqueueOutcome, { recipients: number }>;
-
 /** The response to a campaign that was not created. */
 async function rejection(
   volley: Volley,
   key: ApiKey,
-  outcome: Rejection,
+  outcome: Exclude<EnqueueOutcome, { recipients: number }>,
   isUpload: boolean,
 ): Promise<Problem> {
   /** Names the existing campaign if the key may see it. */
@@ -177,13 +175,7 @@ async function rejection(
   }
 }
 
-interface RowErrors {
-  readonly invalid: number;
-  readonly rows: number;
-  readonly problems: readonly InvalidRow[];
-}
-
-function invalidRows({ invalid, rows, problems }: RowErrors, isUpload: boolean): Problem {
+function invalidRows({ invalid, rows, problems }: Preview, isUpload: boolean): Problem {
   const errors = problems.map(({ line, column, reason }): ProblemItem => {
     // In a CSV the line is the place; in JSON a pointer can name it.
     const pointer = isUpload

@@ -1,6 +1,6 @@
 import type { FastifySchemaCompiler } from 'fastify';
 import { z } from 'zod';
-import { Problem } from './problem.js';
+import { invalidMember, type Problem } from './problem.js';
 
 /** Members that an item of a list may have. Each becomes a column, for which every other row has a field. */
 export const MAX_MEMBERS = 200;
@@ -62,7 +62,5 @@ function tooManyMembers(name: string, items: readonly unknown[]): Problem | unde
     (item) => typeof item === 'object' && item !== null && Object.keys(item).length > MAX_MEMBERS,
   );
   if (at === -1) return undefined;
-  const pointer = `/${name}/${at}`;
-  const message = `It has more than ${MAX_MEMBERS} members`;
-  return new Problem('badInput', `\`${pointer}\` is invalid. ${message}`, { errors: [{ pointer, message }] });
+  return invalidMember(`${name}/${at}`, `It has more than ${MAX_MEMBERS} members`);
 }

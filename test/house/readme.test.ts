@@ -146,11 +146,13 @@ describe('the examples', () => {
   const stopping: (() => Promise<unknown>)[] = [];
   afterAll(() => Promise.all(stopping.map((stop) => stop())));
 
-  test('endings.csv contains only magic recipients', () => {
+  test('endings.csv contains only valid rows with magic recipients', () => {
     const endings = MAGIC_RECIPIENTS.map(({ ending }) => `+47955501${ending}`);
     const numbers = read('examples/endings.csv').match(/\+\d+/g) ?? [];
     expect(numbers.filter((number) => !endings.includes(number))).toEqual([]);
     expect(numbers).not.toEqual([]);
+    const lines = read('examples/endings.csv').trim().split('\n');
+    expect(lines.filter((line) => line.split(',').length !== 3)).toEqual([]);
   });
 
   test('from-code.js is the program that the README shows', () => {

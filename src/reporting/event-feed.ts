@@ -1,5 +1,5 @@
 import { InputError } from '../campaign/errors.js';
-import { unlessAborted } from '../clock.js';
+import { unlessAborted, within } from '../clock.js';
 import type { EventOf, EventType, VolleyEvent } from '../events/events.js';
 import type { Redis } from '../redis/connection.js';
 import { type RetryOptions, untilAnswered } from '../redis/until-answered.js';
@@ -155,8 +155,7 @@ export function createEventFeed({ log, connect, waitMs = WAIT_MS }: FeedOptions)
       tail?.stop();
       tail = undefined;
       for (const follower of followers) follower.wake();
-      const timeout = new Promise<void>((resolve) => setTimeout(resolve, CLOSE_WITHIN_MS).unref());
-      await Promise.race([Promise.all(writes), timeout]);
+      await within(CLOSE_WITHIN_MS, Promise.all(writes)).catch(() => {});
     },
   };
 }

@@ -6,17 +6,16 @@ import { createEvents, type Events } from './events/events.js';
 import { createSubscriptionClient } from './gateway/subscriptions.js';
 import { discardImport } from './import/discard-import.js';
 import { openSuppressionList } from './import/suppression-list.js';
-import { campaignCommands } from './lane/campaign-commands.js';
 import { openTokenSources } from './lane/credentials.js';
 import { type Lane, openLane } from './lane/lane.js';
-import { laneCommands } from './lane/lane-commands.js';
 import { laneFinder } from './lane/lane-finder.js';
+import { operatorCommands } from './lane/operator-commands.js';
 import type { Queues } from './lane/queues.js';
-import { coalesced } from './lane/single-flight.js';
+import { singleFlight } from './lane/single-flight.js';
 import { wakeLane } from './lane/wake.js';
 import { notificationService } from './notifications/notification-service.js';
 import { suppression as openSuppression } from './recipients/suppression.js';
-import { roster as openRoster } from './recovery/heartbeats.js';
+import { heartbeats as openHeartbeats } from './recovery/heartbeats.js';
 import { removeCampaign } from './recovery/retention.js';
 import { connect } from './redis/connection.js';
 import { fixedDurability, watchDurability } from './redis/durability.js';
@@ -68,7 +67,7 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
   const lanes: ReadonlyMap<string, Lane> = new Map(
     config.lanes.map((settings) => [settings.name, openLane(redis, keys, config, settings, events, random)]),
   );
-  const roster = openRoster(redis, keys, systemClock);
+  const heartbeats = openHeartbeats(redis, keys, systemClock);
   const suppression = openSuppression(redis, keys);
   // What blocks or belongs to the service is made when it is first needed, and closed in the opposite order.
   const closers: (() => unknown)[] = [() => redis.disconnect(), unwatch];
@@ -111,7 +110,7 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
 
   // A platform may launch thousands at once; the lane is woken once after all that were launched meanwhile.
   const launchers = new Map(
-    [...lanes.values()].map((lane) => [lane.name, coalesced(() => wakeLane(lane, wakers))]),
+    [...lanes.values()].map((lane) => [lane.name, singleFlight(() => wakeLane(lane, wakers))]),
   );
   const launched = async (name: string): Promise<void> => launchers.get(name)?.();
   const sweep = {
@@ -120,7 +119,7 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
     events,
     lanes: [...lanes.values()],
     retentionMs: config.retentionMs,
-    alive: async () => (await roster.alive()).map(({ id }) => id),
+    alive: async () => (await heartbeats.alive()).map(({ id }) => id),
     discardImport: async (lane: string, id: string) => {
       if (!(await discardImport(redis, keys, lane, id))) return;
       const reason = 'its process died before it was committed';
@@ -133,14 +132,13 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
   };
   const deps = { redis, keys, config, lanes, events, suppression, launched, clock: systemClock, random };
   const finder = laneFinder(redis, keys, lanes);
-  const statuses = createCampaignReader({ redis, keys, lanes, finder, roster });
+  const statuses = createCampaignReader({ redis, keys, lanes, finder, heartbeats });
   const commands = lazily(() => ({
-    ...campaignCommands(finder, wakers, events),
-    ...laneCommands(finder, wakers, events),
+    ...operatorCommands(finder, wakers, events),
     resolve: resolveUnknown(redis, keys, finder, wakers),
   }));
   const fleet = lazily(() =>
-    createFleetReader({ redis, keys, lanes, wakers, roster, monotonic: monotonicClock }),
+    createFleetReader({ redis, keys, lanes, wakers, heartbeats, monotonic: monotonicClock }),
   );
   const durability = lazily(() => {
     const { redisMayLoseMs } = config;
@@ -163,7 +161,7 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
     cancel: (id) => commands().cancel(id),
     resolve: (id, resolution) => commands().resolve(id, resolution),
     finished: (id, finished) => statuses.finished(id, finished),
-    lanes: () => Promise.all([...lanes.values()].map(async (lane) => laneStatus(lane, await lane.look()))),
+    lanes: () => Promise.all([...lanes.values()].map(async (lane) => laneStatus(lane, await lane.status()))),
     pauseLane: (name) => commands().pauseLane(name),
     resumeLane: (name) => commands().resumeLane(name),
     report: (id, options) => reportRows(redis, keys, id, options),
@@ -179,7 +177,7 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
       const cache = tokenSources.cacheOf(lane);
       return cache === null ? null : withUnavailableErrors(cache);
     },
-    workers: () => roster.alive(),
+    workers: () => heartbeats.alive(),
     fleetSnapshot: () => fleet().fleetSnapshot(),
     ping: async (withinMs) =>
       void (await untilAnswered(() => redis.ping(), { answerWithinMs: withinMs, tries: 1 })),
@@ -200,7 +198,7 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
           tokenSources: new Map(full.lanes.map(({ name }) => [name, tokenSources.tokenSourceOf(name)])),
           messaging,
           wakers,
-          roster,
+          heartbeats,
           events,
           monotonic: monotonicClock,
           durability: durability(),
@@ -212,7 +210,7 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
         const drain = (): Promise<void> => workers.drain().then(() => messaging.close());
         return { ready: workers.ready, drain };
       });
-      const reconciler = notifications.reconcile(roster.name());
+      const reconciler = notifications.reconcile(heartbeats.name());
       const drained = {
         ready: starting.then(({ ready }) => ready),
         async drain() {

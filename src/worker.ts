@@ -3,8 +3,8 @@ import { type Config, sharedSettings } from './config/index.js';
 import type { Events } from './events/events.js';
 import { followUpTurn } from './follow-up/follow-up.js';
 import { openRequests } from './follow-up/requests.js';
+import { measuredClient } from './gateway/measured-client.js';
 import type { MessagingClient } from './gateway/messaging.js';
-import { timed } from './gateway/timed-client.js';
 import { campaignContent } from './lane/campaign-content.js';
 import type { Lane } from './lane/lane.js';
 import { type Stage, startStageWorker, type Wakers } from './lane/queues.js';
@@ -12,8 +12,8 @@ import type { TokenSource } from './lane/token-source.js';
 import type { TurnEnd, TurnOptions } from './lane/turn.js';
 import { wakeLane } from './lane/wake.js';
 import { matchStore } from './notifications/match-store.js';
-import { ROLES, type Role, type Roster } from './recovery/heartbeats.js';
-import { laneCrew } from './recovery/recovery-barrier.js';
+import { type Heartbeats, ROLES, type Role } from './recovery/heartbeats.js';
+import { recoveryBarrier } from './recovery/recovery-barrier.js';
 import { replayClaims } from './recovery/replay-claims.js';
 import { type SweepOptions, startSweep } from './recovery/sweep.js';
 import type { Redis } from './redis/connection.js';
@@ -36,7 +36,7 @@ export interface WorkOptions {
   readonly tokenSources: ReadonlyMap<string, TokenSource>;
   readonly messaging: MessagingClient;
   readonly wakers: Wakers;
-  readonly roster: Roster;
+  readonly heartbeats: Heartbeats;
   readonly events: Events;
   readonly monotonic: Clock;
   readonly durability: Durability;
@@ -55,7 +55,7 @@ export function work(options: WorkOptions): Workers {
   const { redis, blocking, keys, lanes, tokenSources, wakers, events, monotonic } = options;
   const { roles = ROLES, concurrency = LANES_AT_A_TIME } = options;
   const { durability } = options;
-  const self = { process: options.roster.name(), lossMs: () => durability.lossMs };
+  const self = { process: options.heartbeats.name(), lossMs: () => durability.lossMs };
   const perLane = new Map(
     [...lanes.values()].map((lane) => {
       const content = campaignContent(lane);
@@ -63,7 +63,7 @@ export function work(options: WorkOptions): Workers {
         lane.name,
         {
           lane,
-          client: timed(options.messaging, lane.name, events, monotonic),
+          client: measuredClient(options.messaging, lane.name, events, monotonic),
           recent: recentClaims(monotonic, self, (recent) => replayClaims(lane, recent)),
           messages: openMessages(lane, content, options.areSuppressed),
           requests: openRequests(lane, content),
@@ -74,7 +74,7 @@ export function work(options: WorkOptions): Workers {
   );
   const crews = [...perLane.values()].map(({ lane, recent }) => ({
     async say(word: 'join' | 'attend' | 'leave'): Promise<void> {
-      lane.tell(await laneCrew(lane)[word](recent.self));
+      lane.emit(await recoveryBarrier(lane)[word](recent.self));
     },
   }));
   const entry = roles.includes('send') ? 'join' : 'attend';
@@ -108,7 +108,7 @@ export function work(options: WorkOptions): Workers {
     startStageWorker({ stage, redis: blocking, keys, events, concurrency, turn: turnOf(stage) }),
   );
   const sweep = startSweep(options.sweep);
-  const leave = options.roster.enter(self.process, roles, sharedSettings(options.config));
+  const leave = options.heartbeats.enter(self.process, roles, sharedSettings(options.config));
   // A connection that comes back may be to a server that has lost what it was told last.
   const onReady = (): void => {
     for (const { recent } of perLane.values()) recent.replay();

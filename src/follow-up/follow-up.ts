@@ -78,17 +78,17 @@ export async function followUpTurn(lane: Lane, followUp: FollowUp, options: Turn
         const closed = await credentials.closed();
         if (closed !== undefined) return closed;
         const askedAt = lane.monotonic();
-        const reply = await lane.answered(
+        const reply = await lane.retry(
           () => claims.take({ turn, call, want, askedAt, ...recent.self }),
           signal,
         );
         recent.polled(reply.claims);
         recent.replayAfterLoss(reply.events);
-        lane.tell(reply.events);
+        lane.emit(reply.events);
         return reply;
       },
       async requests(claimed, permit) {
-        const found = await lane.answered(() => requests.find(claimed));
+        const found = await lane.retry(() => requests.find(claimed));
         return claimed.map((claim, at) => async () => {
           const request = found[at];
           // Settling a request that is gone takes it off the list of due requests.
@@ -96,8 +96,8 @@ export async function followUpTurn(lane: Lane, followUp: FollowUp, options: Turn
         });
       },
       async settle(settlements) {
-        const { events: settled } = await lane.answered(() => settlePolls(lane, settlements, lane.random()));
-        lane.tell(settled);
+        const { events: settled } = await lane.retry(() => settlePolls(lane, settlements, lane.random()));
+        lane.emit(settled);
       },
     },
     options,

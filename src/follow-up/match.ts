@@ -27,7 +27,7 @@ export async function settleMatch(
   outcome: PollOutcome,
 ): Promise<void> {
   const { requestId } = request;
-  const isOthers = async () => (await lane.answered(() => matches.everAccepted([requestId]))).has(requestId);
+  const isOthers = async () => (await lane.retry(() => matches.everAccepted([requestId]))).has(requestId);
   if (outcome.kind === 'infos' && covers(request.recipients, sent, outcome) && !(await isOthers())) {
     const letters = lettersOf(request, outcome).replaceAll('-', 'S');
     const claim = { number, campaign, first, count: sent.length };
@@ -40,8 +40,8 @@ export async function settleMatch(
       reason,
       byNotification: true,
     } as const;
-    const { settled, events: scriptEvents } = await lane.answered(() => settleSends(lane, [settlement], 0));
-    lane.tell(scriptEvents);
+    const { settled, events: scriptEvents } = await lane.retry(() => settleSends(lane, [settlement], 0));
+    lane.emit(scriptEvents);
     if (settled === 0) return;
     const reference = requestReference(campaign, number);
     const recipients = sent.length;
@@ -49,7 +49,7 @@ export async function settleMatch(
     return;
   }
   if (outcome.kind === 'infos' || outcome.kind === 'missing') {
-    await lane.answered(() => matches.clear({ number, campaign, first, requestId }));
+    await lane.retry(() => matches.clear({ number, campaign, first, requestId }));
   }
 }
 

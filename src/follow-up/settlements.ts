@@ -2,7 +2,7 @@ import { type LaneStore, laneScript } from '../lane/lane-script.js';
 import {
   type Letters,
   NOTHING_SETTLED,
-  type Settled,
+  type SettleResult,
   settledReply,
   settlementEntry,
 } from '../lane/settlements.js';
@@ -33,7 +33,7 @@ export async function settlePolls(
   settlements: readonly PollSettlement[],
   jitter: number,
   now?: number,
-): Promise<Settled> {
+): Promise<SettleResult> {
   if (settlements.length === 0) return NOTHING_SETTLED;
   const { keys, name, rules } = store;
   const notify = rules.notify === true;

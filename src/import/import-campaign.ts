@@ -139,7 +139,7 @@ async function fillAndCommit(
   });
   const counts = { recipients, duplicates, invalid, suppressed };
   deps.events.emit({ type: 'campaign.imported', ...own, ...counts });
-  lane.tell(events);
+  lane.emit(events);
   if (launchedAt > 0) await deps.launched(lane.name).catch(() => {});
   return { kind: 'created', id: session.id, ...counts, preview };
 }

@@ -8,7 +8,7 @@ import { charactersForcingUcs2, segmentsOf } from '../campaign/segments.js';
 import type { Template } from '../campaign/template.js';
 import type { InvalidRow, Preview } from '../campaign/views.js';
 import type { Lane } from '../lane/lane.js';
-import type { LaneView } from '../lane/lane-status.js';
+import type { LaneStatusRecord } from '../lane/lane-status.js';
 import type { CheckedRows } from './check-rows.js';
 
 const MAX_SAMPLES = 3;
@@ -49,7 +49,7 @@ export function previewBuilder(template: Template, senderIsText: boolean) {
       if (problems.length < MAX_PROBLEMS) problems.push(row);
     },
     /** `view` is the lane's status now: its quota decides how long sending takes. */
-    build(list: CheckedRows, lane: Lane, view: LaneView): Preview {
+    build(list: CheckedRows, lane: Lane, view: LaneStatusRecord): Preview {
       const counts = list.counts();
       const sends = requestsNeeded(
         counts.recipients - suppressed,

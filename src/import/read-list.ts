@@ -101,7 +101,7 @@ export async function readList({ list, template }: OpenList, options: ReadOption
     }
   }
   return {
-    preview: preview.build(list, lane, await lane.look()),
+    preview: preview.build(list, lane, await lane.status()),
     content: content.digest('base64url'),
   };
 }

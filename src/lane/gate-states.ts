@@ -8,7 +8,7 @@
  *   paused, probing, held, stopped ──operator resumes the lane──► open, or recovering while its grace period lasts
  */
 
-import type { LaneView } from './lane-status.js';
+import type { LaneStatusRecord } from './lane-status.js';
 
 const RESUMED = 'an operator resumes the lane';
 const RESUMED_EARLY = 'an operator resumes the lane within the grace period after a loss of data';
@@ -60,7 +60,7 @@ export const GATE_STATE = {
 export type GateState = keyof typeof GATE_STATE;
 
 /** The part of a lane's record that the state of its gate follows from; times in ms. */
-type GateRecord = Pick<LaneView, 'now' | 'stopped' | 'held' | 'graceUntil' | 'paused' | 'pausedUntil'>;
+type GateRecord = Pick<LaneStatusRecord, 'now' | 'stopped' | 'held' | 'graceUntil' | 'paused' | 'pausedUntil'>;
 
 /** The state of a lane's gate. Pure. */
 export function gateState({ now, stopped, held, graceUntil, paused, pausedUntil }: GateRecord): GateState {

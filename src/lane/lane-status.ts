@@ -38,12 +38,12 @@ const view = z.object({
  * How a lane stands. Times in ms; `sendAt`, `pollAt`: when a turn can do something, -1 for not before it is woken.
  * `pollDueAt`: 0 for none.
  */
-export type LaneView = z.output<typeof view>;
+export type LaneStatusRecord = z.output<typeof view>;
 
 const lookScript = laneScript(import.meta.url, './lane-status.lua', (reply) =>
   view.parse(JSON.parse(z.string().parse(reply))),
 );
 
 /** How a lane stands now. `now` is for tests and simulations. */
-export const readLaneStatus = (store: LaneStore, now?: number): Promise<LaneView> =>
+export const readLaneStatus = (store: LaneStore, now?: number): Promise<LaneStatusRecord> =>
   lookScript(store, { time: now });

@@ -5,12 +5,12 @@ import type { Events } from '../events/events.js';
 import type { Redis } from '../redis/connection.js';
 import type { Keys } from '../redis/keys.js';
 import { untilAnswered } from '../redis/until-answered.js';
-import { laneCommands } from './commands.js';
+import { commandStore } from './command-store.js';
 import { scriptEventEmitter } from './lane-events.js';
 import type { LaneStore } from './lane-script.js';
 import { readLaneStatus } from './lane-status.js';
 import { scriptRules } from './rules.js';
-import { coalesced } from './single-flight.js';
+import { singleFlight } from './single-flight.js';
 
 /** A lane: its name, its rules, its clocks, and how it stands. Each stage opens its own store on it. */
 export function openLane(
@@ -32,14 +32,14 @@ export function openLane(
     alarm,
     nonce,
     /** Runs something on Redis that may run twice until it is answered; a signal that fires ends the waiting. */
-    answered: <Answer>(run: () => Promise<Answer>, signal?: AbortSignal): Promise<Answer> =>
+    retry: <Answer>(run: () => Promise<Answer>, signal?: AbortSignal): Promise<Answer> =>
       untilAnswered(run, signal === undefined ? { alarm } : { alarm, signal }),
-    commands: laneCommands(store),
+    commands: commandStore(store),
     /** How the lane stands now, without sharing the answer of an earlier call. */
-    status: () => readLaneStatus(store),
+    freshStatus: () => readLaneStatus(store),
     /** How the lane stands now; callers that ask at the same time share an answer. */
-    look: coalesced(() => readLaneStatus(store)),
-    tell: scriptEventEmitter(events, settings.name),
+    status: singleFlight(() => readLaneStatus(store)),
+    emit: scriptEventEmitter(events, settings.name),
   };
 }
 

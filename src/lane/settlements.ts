@@ -6,13 +6,13 @@ import { type ScriptEvent, scriptEvents } from './script-events.js';
 export type Letters = string;
 
 /** How many settlements took effect; the others were made before. */
-export interface Settled {
+export interface SettleResult {
   readonly settled: number;
   readonly events: readonly ScriptEvent[];
 }
 
 /** The reply to a call without settlements. */
-export const NOTHING_SETTLED: Settled = { settled: 0, events: [] };
+export const NOTHING_SETTLED: SettleResult = { settled: 0, events: [] };
 
 /** Of a reason that is stored: enough for a sentence and what to do. */
 const REASON_CHARACTERS = 240;
@@ -20,7 +20,7 @@ const REASON_CHARACTERS = 240;
 const reply = z.tuple([z.number(), z.string()]);
 
 /** Reads the reply of a settle script. */
-export function settledReply(raw: unknown): Settled {
+export function settledReply(raw: unknown): SettleResult {
   const [settled, events] = reply.parse(raw);
   return { settled, events: scriptEvents(events) };
 }

@@ -92,12 +92,12 @@ export async function turnCredentials(lane: Lane, tokens: TokenSource): Promise<
       if (token.kind === 'stopped') {
         // Read the lane's epoch first and the token again afterwards: a lane whose credentials an operator corrects before
         // resuming it must not be stopped once more.
-        const { epoch } = await lane.answered(() => lane.status());
+        const { epoch } = await lane.retry(() => lane.freshStatus());
         token = await tokens.get();
         if (token.kind === 'stopped') {
           const { reason } = token;
-          const isStopped = await lane.answered(() => lane.commands.stop(reason, epoch));
-          if (isStopped) lane.tell([{ type: 'stopped', reason }]);
+          const isStopped = await lane.retry(() => lane.commands.stop(reason, epoch));
+          if (isStopped) lane.emit([{ type: 'stopped', reason }]);
         }
       }
       switch (token.kind) {

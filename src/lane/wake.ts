@@ -3,7 +3,7 @@ import type { Wakers } from './queues.js';
 
 /** Gives a lane that has something to do its jobs, at the time when it may. */
 export async function wakeLane(lane: Lane, wakers: Wakers): Promise<void> {
-  const { now, sendAt, pollAt } = await lane.look();
+  const { now, sendAt, pollAt } = await lane.status();
   if (sendAt >= 0) await wakers.wake('send', lane.name, Math.max(0, sendAt - now));
   if (pollAt >= 0) await wakers.wake('poll', lane.name, Math.max(0, pollAt - now));
 }

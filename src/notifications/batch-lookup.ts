@@ -17,7 +17,7 @@ export function batchNumbers(lane: Lane, numbers: OrdinalNumbers, signal: AbortS
       // Nearly always in the cache, so the retries of `answered` are set up only when a read fails.
       const found = await read().catch((error: unknown) => {
         if (error instanceof DamagedError) throw error;
-        return lane.answered(read, signal);
+        return lane.retry(read, signal);
       });
       return found.map(String);
     } catch (error) {

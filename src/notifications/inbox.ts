@@ -70,7 +70,7 @@ export function createInbox(lane: Lane, options: InboxOptions): Inbox {
   const earlyMs = lane.rules.early ?? 0;
   const ended = new AbortController();
   const { signal } = ended;
-  const answered = <Answer>(run: () => Promise<Answer>) => lane.answered(run, signal);
+  const retry = <Answer>(run: () => Promise<Answer>) => lane.retry(run, signal);
   const numbersOf = batchNumbers(lane, options.numbers, signal);
   const settler = reportSettler({ lane, store, numbersOf, recentlySettled, signal });
   const matchUnknown = notificationMatching({ lane, matches, events, numbersOf, senderOf, signal });
@@ -147,9 +147,9 @@ export function createInbox(lane: Lane, options: InboxOptions): Inbox {
   };
 
   const look = async (): Promise<void> => {
-    const waiting = await answered(() => store.waiting(earlyMs));
+    const waiting = await retry(() => store.waiting(earlyMs));
     // Read after the reports: a send that was in flight when they came has then either ended, and left its mark, or counts here.
-    const oldestSend = await answered(() => matches.oldestSend());
+    const oldestSend = await retry(() => matches.oldestSend());
     const { last, unknown } = await settler.waiting(waiting);
     if (last.waiting > 0) hasWaiting = true;
     // While an earlier send is in flight, its response may still name the request, or its outcome become unknown as well.
@@ -167,7 +167,7 @@ export function createInbox(lane: Lane, options: InboxOptions): Inbox {
       return true;
     },
     start() {
-      looking = answered(() => store.settle([], []))
+      looking = retry(() => store.settle([], []))
         .then(({ waiting }) => lookIfAny(waiting))
         .catch((error: unknown) => emitFailure(0, error));
     },

@@ -35,7 +35,7 @@ export function notificationMatching(
   options: MatchingOptions,
 ): (waiting: readonly WaitingReports[]) => Promise<void> {
   const { lane, matches, events, numbersOf, senderOf, signal } = options;
-  const answered = <Answer>(run: () => Promise<Answer>) => lane.answered(run, signal);
+  const retry = <Answer>(run: () => Promise<Answer>) => lane.retry(run, signal);
 
   /** Null if the campaign has been removed. */
   const candidate = async (
@@ -50,9 +50,9 @@ export function notificationMatching(
   };
 
   const candidates = async (): Promise<CandidateBatch[]> => {
-    const unknown = await answered(() => listUnknown(lane));
+    const unknown = await retry(() => listUnknown(lane));
     if (unknown.length === 0) return [];
-    const settled = await answered(() => matches.withoutId());
+    const settled = await retry(() => matches.withoutId());
     // A batch that was resent and is unknown again is one candidate: a report of either request is a report of the batch.
     const isUnknown = new Set(unknown.map(({ campaign, first }) => `${campaign} ${first}`));
     const others = settled.filter(({ campaign, first }) => !isUnknown.has(`${campaign} ${first}`));
@@ -83,11 +83,11 @@ export function notificationMatching(
     const pairs = uniqueMatches(batches, requests).slice(0, MAX_MATCHES);
     if (pairs.length === 0) return;
     // A late or repeated report of a request that is settled has an id of ours that the index does not hold any more.
-    const ours = await answered(() => matches.everAccepted(pairs.map(({ requestId }) => requestId)));
+    const ours = await retry(() => matches.everAccepted(pairs.map(({ requestId }) => requestId)));
     for (const { batch, requestId } of pairs) {
       const { number, campaign, first } = batch;
       if (ours.has(requestId)) continue;
-      if (!(await answered(() => matches.match({ number, campaign, first, requestId })))) continue;
+      if (!(await retry(() => matches.match({ number, campaign, first, requestId })))) continue;
       const request = requestReference(campaign, number);
       events.emit({ type: 'request.matched', lane: lane.name, campaign, request, requestId });
     }

@@ -84,10 +84,10 @@ interface ReportSettler {
 export function reportSettler(options: SettlerOptions): ReportSettler {
   const { lane, store, numbersOf, recentlySettled, signal } = options;
   const settledBatch = (requestId: string) => recentlySettled.find(lane.name, requestId);
-  const locate = (requestIds: readonly string[]) => lane.answered(() => store.locate(requestIds), signal);
+  const locate = (requestIds: readonly string[]) => lane.retry(() => store.locate(requestIds), signal);
   const settle = async (known: readonly RequestReports[], early: readonly EarlyReports[]) => {
-    const result = await lane.answered(() => store.settle(known, early), signal);
-    lane.tell(result.events);
+    const result = await lane.retry(() => store.settle(known, early), signal);
+    lane.emit(result.events);
     return result;
   };
 

@@ -35,7 +35,7 @@ const shape = z.object({
  * Who works here, so that a command can say when nobody does, and so that a lane's crew lets go of the dead. Jobs and
  * claims do without it. Signs of life go by the server's clock: those of machines differ.
  */
-export function roster(redis: Redis, keys: Keys, clock: Clock) {
+export function heartbeats(redis: Redis, keys: Keys, clock: Clock) {
   return {
     /** A name for this process that no other has. */
     name: (): string => `${hostname()}-${process.pid}-${clock().toString(36)}`,
@@ -70,5 +70,5 @@ export function roster(redis: Redis, keys: Keys, clock: Clock) {
   };
 }
 
-/** See {@link roster}. */
-export type Roster = ReturnType<typeof roster>;
+/** See {@link heartbeats}. */
+export type Heartbeats = ReturnType<typeof heartbeats>;

@@ -7,8 +7,11 @@ const script = laneScript(import.meta.url, './recovery-barrier.lua', (reply) =>
   scriptEvents(z.string().parse(reply)),
 );
 
-/** The crew of one lane: who may have claimed what a server has forgotten. Each word is safe to repeat. */
-export function laneCrew(store: LaneStore) {
+/**
+ * What a process reports to a lane's recovery barrier (lane/workers.lua), so that Redis knows who may have made claims that it
+ * has lost. Each call is safe to repeat.
+ */
+export function recoveryBarrier(store: LaneStore) {
   const run = (
     action: 'join' | 'attend' | 'leave' | 'replayed',
     { process, seen, loss }: ClaimingProcess,
@@ -18,14 +21,14 @@ export function laneCrew(store: LaneStore) {
   ): Promise<readonly ScriptEvent[]> =>
     script(store, { action, process, seen, restored, polls, loss, time: now });
   return {
-    /** Before its first claim. */
-    join: (hand: ClaimingProcess, now?: number) => run('join', hand, 0, 0, now),
-    /** Before its first poll, where it never sends. */
-    attend: (hand: ClaimingProcess, now?: number) => run('attend', hand, 0, 0, now),
-    /** When all that it claimed is settled, and it claims no more. */
-    leave: (hand: ClaimingProcess, now?: number) => run('leave', hand, 0, 0, now),
-    /** It has told all that it remembers: so many claims were lost, and it has made so many polls lately. */
-    replayed: (hand: ClaimingProcess, restored: number, polls: number, now?: number) =>
-      run('replayed', hand, restored, polls, now),
+    /** Before the first claim of a process that sends. */
+    join: (process: ClaimingProcess, now?: number) => run('join', process, 0, 0, now),
+    /** Before the first poll of a process that never sends. */
+    attend: (process: ClaimingProcess, now?: number) => run('attend', process, 0, 0, now),
+    /** When the process has settled all its claims and makes no more. */
+    leave: (process: ClaimingProcess, now?: number) => run('leave', process, 0, 0, now),
+    /** When the process has replayed all its recent claims. `restored`: claims that were lost; `polls`: its recent polls. */
+    replayed: (process: ClaimingProcess, restored: number, polls: number, now?: number) =>
+      run('replayed', process, restored, polls, now),
   };
 }

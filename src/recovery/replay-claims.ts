@@ -1,44 +1,63 @@
+import { z } from 'zod';
 import type { Lane } from '../lane/lane.js';
-import type { RecentClaims, Remembered } from '../sending/recent-claims.js';
+import { type LaneStore, laneScript } from '../lane/lane-script.js';
+import type { SendClaim } from '../sending/claims.js';
+import type { RecentClaim, RecentClaims } from '../sending/recent-claims.js';
 import { settleSends } from '../sending/settlements.js';
-import { laneCrew } from './recovery-barrier.js';
-import { replayClaim } from './replay-claim.js';
+import { recoveryBarrier } from './recovery-barrier.js';
 
-/** Claims told in one go: the connection keeps their order, so none waits for the answer to the one before. */
-const AT_ONCE = 200;
+/** What Redis does with a replayed claim. `settled`: all recipients of its range have moved on; nothing to restore. */
+type ReplayResult = 'known' | 'restored' | 'settled' | 'missing';
+
+const replayScript = laneScript(
+  import.meta.url,
+  './replay-claim.lua',
+  (reply): ReplayResult => z.enum(['known', 'restored', 'settled', 'missing']).parse(reply),
+);
+
+/** Restores a claim if Redis has lost it. Safe to repeat. `now` is for tests and simulations. */
+export const replayClaim = (
+  store: LaneStore,
+  { number, campaign, first, count, maybeAccepted }: SendClaim,
+  now?: number,
+): Promise<ReplayResult> =>
+  replayScript(store, { number, id: campaign, first, count, maybeAccepted: maybeAccepted ?? '', time: now });
+
+/** Claims replayed at once. The connection keeps their order, so none waits for the reply to the one before. */
+const CLAIMS_AT_ONCE = 200;
 
 /**
- * Tells Redis, in the order they were made, what this process remembers of a lane's claims: those that are lost are
- * restored, and what became of them is settled again. Where nothing was lost this changes nothing. Then it answers the
- * roll, see crew.lua. Returns how many were restored.
- * The order matters: a batch may have been claimed, released and claimed again, and only the last word counts.
+ * Replays this process's recent claims of a lane to Redis, in the order in which they were made: lost claims are restored and
+ * settled again. If nothing was lost, this changes nothing. Then it reports to the recovery barrier. Returns how many claims
+ * were restored.
+ * The order matters: a batch may have been claimed, released, and claimed again, and only the last claim counts.
  */
 export async function replayClaims(lane: Lane, recent: RecentClaims): Promise<number> {
   const all = recent.all();
   let restored = 0;
-  for (let from = 0; from < all.length; from += AT_ONCE) {
-    restored += await lane.answered(() => tell(lane, all.slice(from, from + AT_ONCE)));
+  for (let from = 0; from < all.length; from += CLAIMS_AT_ONCE) {
+    restored += await lane.retry(() => replaySome(lane, all.slice(from, from + CLAIMS_AT_ONCE)));
   }
-  lane.tell(await lane.answered(() => laneCrew(lane).replayed(recent.self, restored, recent.polls)));
+  lane.emit(await lane.retry(() => recoveryBarrier(lane).replayed(recent.self, restored, recent.polls)));
   return restored;
 }
 
-/** Names no claim. */
+/** A claim that does not exist; the scripts ignore it. */
 const NO_CLAIM = { number: 0, campaign: '', first: 0, count: 0 };
 
-async function tell(lane: Lane, remembered: readonly Remembered[]): Promise<number> {
-  // A server that took over knows no script: one that is sent again with its text would come too late for its place.
+async function replaySome(lane: Lane, claims: readonly RecentClaim[]): Promise<number> {
+  // A new server has no scripts cached. Load both first: a script that is sent again with its text would arrive out of order.
   await replayClaim(lane, NO_CLAIM);
   await settleSends(lane, [{ claim: NO_CLAIM, result: 'released' }], 0);
-  const answers = await Promise.all(
-    remembered.map(async ({ claim, settlement }) => {
-      const answer = replayClaim(lane, claim);
-      // A claim that is settled already takes no second settlement, so this need not wait to know.
-      const settled = settlement && settleSends(lane, [settlement], lane.random());
-      const [word, done] = await Promise.all([answer, settled]);
-      if (done !== undefined) lane.tell(done.events);
-      return word;
+  const results = await Promise.all(
+    claims.map(async ({ claim, settlement }) => {
+      const replaying = replayClaim(lane, claim);
+      // No need to await the replay first: a settled claim ignores a second settlement.
+      const settling = settlement && settleSends(lane, [settlement], lane.random());
+      const [result, settled] = await Promise.all([replaying, settling]);
+      if (settled !== undefined) lane.emit(settled.events);
+      return result;
     }),
   );
-  return answers.filter((answer) => answer === 'restored').length;
+  return results.filter((result) => result === 'restored').length;
 }

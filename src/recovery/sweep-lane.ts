@@ -21,9 +21,9 @@ const tended = z.object({
 });
 
 /** What the sweep must see to. */
-export type Tended = z.output<typeof tended> & { readonly events: readonly ScriptEvent[] };
+export type SweepFindings = z.output<typeof tended> & { readonly events: readonly ScriptEvent[] };
 
-const tendScript = laneScript(import.meta.url, '../recovery/sweep-lane.lua', (reply): Tended => {
+const tendScript = laneScript(import.meta.url, '../recovery/sweep-lane.lua', (reply): SweepFindings => {
   const [found, events] = z.tuple([z.string(), z.string()]).parse(reply);
   return { ...tended.parse(JSON.parse(found)), events: scriptEvents(events) };
 });
@@ -37,4 +37,5 @@ export const sweepLaneState = (
   retentionMs: number,
   alive: readonly string[] = [],
   now?: number,
-): Promise<Tended> => tendScript(store, { retention: retentionMs, alive: JSON.stringify(alive), time: now });
+): Promise<SweepFindings> =>
+  tendScript(store, { retention: retentionMs, alive: JSON.stringify(alive), time: now });

@@ -98,29 +98,29 @@ export async function sweepLane(
   alive: readonly string[] = [],
 ): Promise<void> {
   const found = await sweepLaneState(lane, options.retentionMs, alive);
-  lane.tell(found.events);
+  lane.emit(found.events);
   if (found.overdueSends.length > 0) {
     const reason = 'its worker died or lost Redis before it could say';
     const entries = found.overdueSends.map(
       (claim) => ({ claim, result: 'unknown', reason, overdue: true }) as const,
     );
-    lane.tell((await settleSends(lane, entries, lane.random())).events);
+    lane.emit((await settleSends(lane, entries, lane.random())).events);
   }
   if (found.overduePolls.length > 0) {
     const entries = found.overduePolls.map(
       (claim) => ({ claim, result: 'unanswered', overdue: true }) as const,
     );
-    lane.tell((await settlePolls(lane, entries, lane.random())).events);
+    lane.emit((await settlePolls(lane, entries, lane.random())).events);
   }
   const { unknownOutcome } = lane.settings;
   if (found.resolvable.length > 0 && unknownOutcome.action !== 'hold') {
     const reason = `${unknownOutcome.action === 'abandon' ? 'abandoned' : 'sent again'} by the lane's policy`;
     const others = found.resolvable.filter(({ isSuppressed }) => !isSuppressed);
-    lane.tell((await resolveBatches(lane, unknownOutcome.action, reason, others)).events);
+    lane.emit((await resolveBatches(lane, unknownOutcome.action, reason, others)).events);
     // They can never be sent to again: they would come back each time, and their campaign would not end.
     const suppressed = found.resolvable.filter(({ isSuppressed }) => isSuppressed);
     const givenUp = "suppressed before it was sent again by the lane's policy";
-    lane.tell((await resolveBatches(lane, 'abandon', givenUp, suppressed)).events);
+    lane.emit((await resolveBatches(lane, 'abandon', givenUp, suppressed)).events);
   }
   for (const id of found.deadImports) await options.discardImport(lane.name, id);
   const limit = pLimit(REMOVED_AT_A_TIME);

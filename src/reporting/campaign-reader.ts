@@ -4,7 +4,7 @@ import type { CampaignState, CampaignStatus } from '../campaign/views.js';
 import { listCampaigns, readMeta, readState } from '../lane/campaigns.js';
 import type { Lane } from '../lane/lane.js';
 import type { LaneFinder } from '../lane/lane-finder.js';
-import type { Roster } from '../recovery/heartbeats.js';
+import type { Heartbeats } from '../recovery/heartbeats.js';
 import type { Redis } from '../redis/connection.js';
 import type { Keys } from '../redis/keys.js';
 import { listUnknown } from '../sending/unknown.js';
@@ -61,7 +61,7 @@ interface CampaignReaderOptions {
   readonly keys: Keys;
   readonly lanes: ReadonlyMap<string, Lane>;
   readonly finder: LaneFinder;
-  readonly roster: Roster;
+  readonly heartbeats: Heartbeats;
 }
 
 const DEFAULT_LIMIT = 50;
@@ -76,11 +76,11 @@ export function createCampaignReader({
   keys,
   lanes,
   finder,
-  roster,
+  heartbeats,
 }: CampaignReaderOptions): CampaignReader {
   /** The parts of a campaign's status that come from its lane. */
   const readLane = (lane: Lane) => {
-    const read = Promise.all([lane.look(), listUnknown(lane)]).then(([view, unknown]) => ({
+    const read = Promise.all([lane.status(), listUnknown(lane)]).then(([view, unknown]) => ({
       view,
       unknown,
     }));
@@ -112,7 +112,7 @@ export function createCampaignReader({
     return campaignStatus({ meta, state, lane, view, unknownOutcomes, hasWorkers });
   };
 
-  const hasWorkers = async (): Promise<boolean> => (await roster.alive()).length > 0;
+  const hasWorkers = async (): Promise<boolean> => (await heartbeats.alive()).length > 0;
 
   const status = async (id: string): Promise<CampaignStatus> => {
     const lane = await finder.of(id);

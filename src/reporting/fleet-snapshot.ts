@@ -2,15 +2,15 @@ import { perName } from '../campaign/per-name.js';
 import type { LaneStatus } from '../campaign/views.js';
 import type { Clock } from '../clock.js';
 import type { Lane } from '../lane/lane.js';
-import type { LaneView } from '../lane/lane-status.js';
+import type { LaneStatusRecord } from '../lane/lane-status.js';
 import type { Depth, Queues, Stage } from '../lane/queues.js';
-import { coalesced } from '../lane/single-flight.js';
+import { singleFlight } from '../lane/single-flight.js';
 import {
   SUBSCRIPTION_STATES,
   type SubscriptionState,
   subscriptionStatusStore,
 } from '../notifications/subscription-status.js';
-import { ROLES, type Role, type Roster } from '../recovery/heartbeats.js';
+import { type Heartbeats, ROLES, type Role } from '../recovery/heartbeats.js';
 import { sweptAgoMs } from '../recovery/sweep.js';
 import type { Redis } from '../redis/connection.js';
 import type { Keys } from '../redis/keys.js';
@@ -71,7 +71,7 @@ interface FleetReaderOptions {
   readonly keys: Keys;
   readonly lanes: ReadonlyMap<string, Lane>;
   readonly wakers: Pick<Queues, 'depth'>;
-  readonly roster: Pick<Roster, 'alive'>;
+  readonly heartbeats: Pick<Heartbeats, 'alive'>;
   readonly monotonic: Clock;
 }
 
@@ -80,13 +80,13 @@ const MAX_READING_SHARE = 0.05;
 
 /** Creates the reader. Concurrent calls share one snapshot. */
 export function createFleetReader(options: FleetReaderOptions): FleetReader {
-  const { redis, keys, lanes, wakers, roster, monotonic } = options;
+  const { redis, keys, lanes, wakers, heartbeats, monotonic } = options;
   const counters = new Map(
     [...lanes.keys()].map((name) => [name, rateLimited(() => countCampaigns(redis, keys, name), monotonic)]),
   );
   const laneSnapshot = async (lane: Lane): Promise<LaneSnapshot> => {
     const [view, counts, notifications] = await Promise.all([
-      lane.look(),
+      lane.status(),
       counters.get(lane.name)?.() ?? countCampaigns(redis, keys, lane.name),
       notificationSnapshot(redis, keys, lane.name),
     ]);
@@ -98,12 +98,12 @@ export function createFleetReader(options: FleetReaderOptions): FleetReader {
       ...counts,
     };
   };
-  const fleetSnapshot = coalesced(async () => {
+  const fleetSnapshot = singleFlight(async () => {
     const all = [...lanes.values()];
     const [snapshots, jobs, alive, swept] = await Promise.all([
       Promise.all(all.map(laneSnapshot)),
       wakers.depth(),
-      roster.alive(),
+      heartbeats.alive(),
       sweptAgoMs(redis, keys, all),
     ]);
     const withRole = (role: Role): number => alive.filter(({ roles }) => roles.includes(role)).length;
@@ -137,7 +137,7 @@ async function notificationSnapshot(redis: Redis, keys: Keys, lane: string): Pro
   };
 }
 
-function causeOf(view: LaneView): PauseCause | null {
+function causeOf(view: LaneStatusRecord): PauseCause | null {
   if (view.stopped !== '') return 'stopped';
   if (view.held !== '') return 'operator';
   if (view.graceUntil > view.now) return 'recovery';

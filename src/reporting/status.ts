@@ -7,7 +7,7 @@ import type { CampaignStatus, LaneStatus } from '../campaign/views.js';
 import type { CampaignMeta, StoredState } from '../lane/campaigns.js';
 import { gateState } from '../lane/gate-states.js';
 import type { Lane } from '../lane/lane.js';
-import type { LaneView } from '../lane/lane-status.js';
+import type { LaneStatusRecord } from '../lane/lane-status.js';
 import type { UnknownBatch } from '../sending/unknown.js';
 
 const MAX_UNKNOWN_OUTCOMES = 100;
@@ -19,7 +19,7 @@ interface StatusInput {
   readonly meta: CampaignMeta;
   readonly state: StoredState;
   readonly lane: Pick<Lane, 'rules'>;
-  readonly view: LaneView;
+  readonly view: LaneStatusRecord;
   readonly unknownOutcomes: readonly UnknownBatch[];
   readonly hasWorkers: boolean;
 }
@@ -62,7 +62,7 @@ export function campaignStatus({
 }
 
 /** Computes the status of a lane. Pure. */
-export function laneStatus(lane: Pick<Lane, 'name' | 'settings'>, view: LaneView): LaneStatus {
+export function laneStatus(lane: Pick<Lane, 'name' | 'settings'>, view: LaneStatusRecord): LaneStatus {
   const { settings } = lane;
   const state = gateState(view);
   return {
@@ -91,14 +91,14 @@ export function laneStatus(lane: Pick<Lane, 'name' | 'settings'>, view: LaneView
 }
 
 /** Permits in use: requests of the window, and requests in flight. */
-function usedOf(view: LaneView): number {
+function usedOf(view: LaneStatusRecord): number {
   return view.sends + view.polls + view.inFlightSends + view.inFlightPolls;
 }
 
 type Block = CampaignStatus['blockedBy'];
 
 /** Why the lane starts no requests, whichever campaign they belong to. */
-function laneBlock(view: LaneView): Block {
+function laneBlock(view: LaneStatusRecord): Block {
   if (view.stopped) return { reason: view.stopped, until: null };
   if (view.held) return { reason: view.held, until: null };
   if (view.graceUntil > view.now) {
@@ -111,7 +111,11 @@ function laneBlock(view: LaneView): Block {
   return null;
 }
 
-function campaignBlock(state: StoredState, counts: Record<RecipientState, number>, view: LaneView): Block {
+function campaignBlock(
+  state: StoredState,
+  counts: Record<RecipientState, number>,
+  view: LaneStatusRecord,
+): Block {
   if (counts.planned === 0) return null;
   if (state.state === 'paused') return { reason: state.pauseReason || 'paused', until: null };
   if (state.state === 'scheduled') return { reason: 'scheduled for later', until: isoOrNull(state.launchAt) };
@@ -127,7 +131,7 @@ function campaignBlock(state: StoredState, counts: Record<RecipientState, number
 function waitingFor(
   state: StoredState,
   counts: Record<RecipientState, number>,
-  view: LaneView,
+  view: LaneStatusRecord,
   hasWorkers: boolean,
 ): CampaignStatus['waitingFor'] {
   if (state.endedAt > 0 || state.state === 'importing') return null;
@@ -141,7 +145,7 @@ function waitingFor(
   return deliveredToNetwork > 0 ? 'reports' : null;
 }
 
-function isUsedUp(view: LaneView): boolean {
+function isUsedUp(view: LaneStatusRecord): boolean {
   return view.limit !== null && usedOf(view) >= view.limit;
 }
 
@@ -150,7 +154,7 @@ function eta(
   state: StoredState,
   { planned }: Record<RecipientState, number>,
   { rules }: Pick<Lane, 'rules'>,
-  view: LaneView,
+  view: LaneStatusRecord,
   isBlocked: boolean,
 ): string | null {
   if (planned === 0 || isBlocked || !['running', 'scheduled'].includes(state.state)) return null;

@@ -5,7 +5,7 @@ import type { SendClaim } from './claims.js';
 import type { SendSettlement } from './settlements.js';
 
 /** What this process remembers of a claim: with `settlement` what became of it, without that it is in flight. */
-export interface Remembered {
+export interface RecentClaim {
   readonly claim: SendClaim;
   readonly at: number;
   settlement?: SendSettlement;
@@ -45,7 +45,7 @@ export interface RecentClaims {
   /** Resolves when no replay is running; until then this process claims nothing. */
   readonly replayed: Promise<unknown>;
   /** In the order they were claimed. */
-  all(): Remembered[];
+  all(): RecentClaim[];
 }
 
 /** Opens an empty memory of claims; `replay` brings them back to Redis. */
@@ -54,7 +54,7 @@ export function recentClaims(
   self: Self = NO_PROCESS,
   replay: (recent: RecentClaims) => Promise<unknown> = async () => {},
 ): RecentClaims {
-  const claims = new Map<number, Remembered>();
+  const claims = new Map<number, RecentClaim>();
   let seen = 0;
   let polls: number[] = [];
   let replayed: Promise<unknown> = Promise.resolve();

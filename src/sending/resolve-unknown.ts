@@ -59,7 +59,7 @@ export function resolveUnknown(
       );
     }
     const done = await resolveBatches(lane, as, WORDS[as], named);
-    lane.tell(done.events);
+    lane.emit(done.events);
     await wakeLane(lane, wakers);
     const { batches, recipients, tooEarly, safeAt } = done;
     return {

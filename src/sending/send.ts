@@ -60,7 +60,7 @@ export async function sendTurn(lane: Lane, sending: Sending, options: TurnOption
   /** Pauses a campaign that cannot be read, for an operator to look at; the others of its lane go on. */
   const setAside = async (claim: SendClaim, damaged: DamagedError): Promise<SendSettlement> => {
     const reason = `what is stored of it is damaged: ${damaged.message}`;
-    const { outcome } = await lane.answered(() => lane.commands.campaign('pause', claim.campaign, reason));
+    const { outcome } = await lane.retry(() => lane.commands.campaign('pause', claim.campaign, reason));
     if (outcome === 'done') sending.failed(lane.name, damaged);
     return { claim, result: 'released' };
   };
@@ -73,17 +73,17 @@ export async function sendTurn(lane: Lane, sending: Sending, options: TurnOption
         if (closed !== undefined) return closed;
         await recent.replayed;
         const askedAt = lane.monotonic();
-        const reply = await lane.answered(
+        const reply = await lane.retry(
           () => claims.take({ turn, call, want, askedAt, ...recent.self }),
           signal,
         );
         recent.claimed(reply.claims);
-        lane.tell(reply.events);
+        lane.emit(reply.events);
         recent.replayAfterLoss(reply.events);
         return reply;
       },
       async requests(claimed, permit) {
-        const rendered = await lane.answered(() => messages.render(claimed));
+        const rendered = await lane.retry(() => messages.render(claimed));
         return claimed.map((claim, at) => async () => {
           const message = rendered[at];
           if (message instanceof DamagedError) return setAside(claim, message);
@@ -92,8 +92,8 @@ export async function sendTurn(lane: Lane, sending: Sending, options: TurnOption
       },
       async settle(settlements) {
         for (const settlement of settlements) recent.settled(settlement);
-        const { events } = await lane.answered(() => settleSends(lane, settlements, lane.random()));
-        lane.tell(events);
+        const { events } = await lane.retry(() => settleSends(lane, settlements, lane.random()));
+        lane.emit(events);
       },
     },
     options,

@@ -4,7 +4,7 @@ import { type ScriptEvent, scriptEvents } from '../lane/script-events.js';
 import { recordsKey, statusesKey } from '../recipients/campaign-keys.js';
 
 /** How many batches were resolved. `safeAt`: when those it was too early for may be sent again, ms. */
-export interface Resolved {
+export interface ResolveResult {
   readonly batches: number;
   readonly recipients: number;
   readonly tooEarly: number;
@@ -30,7 +30,7 @@ export interface UnknownBatch {
 /** Bounds one call, which must not block Redis for long. */
 const RESOLVED_AT_ONCE = 500;
 
-const resolveScript = laneScript(import.meta.url, './resolve-unknown.lua', (reply): Resolved => {
+const resolveScript = laneScript(import.meta.url, './resolve-unknown.lua', (reply): ResolveResult => {
   const [batches, recipients, tooEarly, safeAt, events] = z
     .tuple([z.number(), z.number(), z.number(), z.string(), z.string()])
     .parse(reply);
@@ -76,7 +76,7 @@ export async function resolveBatches(
   reason: string,
   batches: readonly { number: number; campaign: string; first: number }[],
   now?: number,
-): Promise<Resolved> {
+): Promise<ResolveResult> {
   const all = { batches: 0, recipients: 0, tooEarly: 0, safeAt: 0, events: [] as ScriptEvent[] };
   for (let from = 0; from < batches.length; from += RESOLVED_AT_ONCE) {
     const some = batches.slice(from, from + RESOLVED_AT_ONCE);

@@ -401,7 +401,7 @@ test('A campaign can be paused, resumed, and cancelled, and rejects commands tha
   const { status, json } = await send('pause');
   expect([status, json]).toMatchObject([
     409,
-    { code: 'invalidState', detail: `Campaign ${id} is cancelled; it cannot pause.` },
+    { code: 'invalidState', detail: `Campaign ${id} is cancelled; you cannot pause it.` },
   ]);
   const resend = await send('resolve', { as: 'resend' });
   expect([resend.status, resend.json]).toMatchObject([409, { code: 'invalidState' }]);

@@ -1,7 +1,7 @@
 import { pollClaims } from '../../src/follow-up/claims.js';
 import { type PollSettlement, settlePolls } from '../../src/follow-up/settlements.js';
 import type { StoredState } from '../../src/lane/campaigns.js';
-import { laneCommands } from '../../src/lane/commands.js';
+import { commandStore } from '../../src/lane/command-store.js';
 import type { LaneStore } from '../../src/lane/lane-script.js';
 import { readLaneStatus } from '../../src/lane/lane-status.js';
 import type { ScriptRules } from '../../src/lane/rules.js';
@@ -88,7 +88,7 @@ export function laneFixture(redis: Redis, prefix: string, lane: string, change: 
     notifications: notificationStore(store),
     matches: matchStore(store),
     commands: {
-      ...laneCommands(store),
+      ...commandStore(store),
       unknown: () => listUnknown(store),
       resolve: (
         as: 'resend' | 'abandon' | 'accepted',

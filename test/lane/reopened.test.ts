@@ -60,13 +60,13 @@ test('A 401 to a request from before the operator resumed the lane does not stop
 
   await vi.waitUntil(() => waiting.length === 3, PATIENCE);
   await refuseOne();
-  await vi.waitUntil(async () => (await lane.status()).stopped !== '', PATIENCE);
+  await vi.waitUntil(async () => (await lane.freshStatus()).stopped !== '', PATIENCE);
   await lane.commands.lane('resume');
   await refuseOne();
-  await vi.waitUntil(async () => (await lane.status()).inFlightSends === 1, PATIENCE);
+  await vi.waitUntil(async () => (await lane.freshStatus()).inFlightSends === 1, PATIENCE);
   await refuseOne();
   await turn;
-  expect((await lane.status()).stopped).toBe('');
+  expect((await lane.freshStatus()).stopped).toBe('');
   client.close();
 });
 

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import { coalesced } from '../../src/lane/single-flight.js';
+import { singleFlight } from '../../src/lane/single-flight.js';
 import { inBatches } from '../../src/reporting/in-batches.js';
 
 test('Calls made during a run share the next run, which begins after them', async () => {
   const ends: ((answer: number) => void)[] = [];
-  const ask = coalesced(() => new Promise<number>((end) => ends.push(end)));
+  const ask = singleFlight(() => new Promise<number>((end) => ends.push(end)));
   const first = ask();
   await Promise.resolve();
   const [second, third] = [ask(), ask()];
@@ -19,7 +19,7 @@ test('Calls made during a run share the next run, which begins after them', asyn
 
 test('A failed run rejects the calls that wait for it, and not later calls', async () => {
   let runs = 0;
-  const ask = coalesced(async () => {
+  const ask = singleFlight(async () => {
     runs += 1;
     if (runs === 1) throw new Error('away');
     return runs;

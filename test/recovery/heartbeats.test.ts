@@ -1,12 +1,12 @@
 import { expect, test, vi } from 'vitest';
-import { roster } from '../../src/recovery/heartbeats.js';
+import { heartbeats } from '../../src/recovery/heartbeats.js';
 import { keyNames } from '../../src/redis/keys.js';
 import { serverTime } from '../../src/redis/server-time.js';
 import { testRedis } from '../redis/test-redis.js';
 
-const { prefix, redis } = testRedis('roster');
+const { prefix, redis } = testRedis('heartbeats');
 const keys = keyNames(prefix);
-const workers = roster(redis, keys, Date.now);
+const workers = heartbeats(redis, keys, Date.now);
 
 test('A worker is listed with its settings until it leaves, beside one of a version that published none', async () => {
   const older = { id: 'older', roles: ['send'], since: new Date().toISOString(), host: 'b', pid: 2 };

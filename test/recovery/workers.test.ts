@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { ClaimReply } from '../../src/lane/claims.js';
 import { toEvents } from '../../src/lane/lane-events.js';
 import type { ScriptRules } from '../../src/lane/rules.js';
-import { laneCrew } from '../../src/recovery/recovery-barrier.js';
+import { recoveryBarrier } from '../../src/recovery/recovery-barrier.js';
 import type { SendClaim } from '../../src/sending/claims.js';
 import { laneFixture, START } from '../lane/lane-fixture.js';
 import { keysOf, testRedis } from '../redis/test-redis.js';
@@ -18,7 +18,7 @@ async function laneWithWorkers(
   loss = LOSS,
 ) {
   const lane = laneFixture(redis, `${prefix}-${name}`, 'default', change);
-  const workers = laneCrew(lane.store);
+  const workers = recoveryBarrier(lane.store);
   await lane.campaign('c', recipients);
   const laneKey = lane.keys.lane('default', 'lane');
   const seen = new Map<string, number>();

@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import { loadConfig } from '../../src/config/index.js';
 import type { CampaignMeta, StoredState } from '../../src/lane/campaigns.js';
-import type { LaneView } from '../../src/lane/lane-status.js';
+import type { LaneStatusRecord } from '../../src/lane/lane-status.js';
 import { campaignStatus, laneStatus } from '../../src/reporting/status.js';
 import { RULES, runningState, START } from '../lane/lane-fixture.js';
 
 const LATER = START + 60_000;
 const at = (ms: number): string => new Date(ms).toISOString();
 
-const OPEN: LaneView = {
+const OPEN: LaneStatusRecord = {
   now: START,
   sends: 0,
   polls: 0,
@@ -65,7 +65,7 @@ const { lanes } = loadConfig({
   HOURLY_QUOTA: '100',
 });
 
-const statusOf = (state: Partial<StoredState>, view: Partial<LaneView> = {}, hasWorkers = true) =>
+const statusOf = (state: Partial<StoredState>, view: Partial<LaneStatusRecord> = {}, hasWorkers = true) =>
   campaignStatus({
     meta: META,
     state: { ...RUNNING, ...state },
@@ -76,7 +76,7 @@ const statusOf = (state: Partial<StoredState>, view: Partial<LaneView> = {}, has
   });
 
 describe('a campaign', () => {
-  test.each<[string, Partial<StoredState>, Partial<LaneView>, boolean, object]>([
+  test.each<[string, Partial<StoredState>, Partial<LaneStatusRecord>, boolean, object]>([
     ['sends on an open lane', {}, {}, true, { blockedBy: null, waitingFor: null }],
     ['waits for workers if there are none', {}, {}, false, { waitingFor: 'workers' }],
     [
@@ -134,7 +134,7 @@ describe('a campaign', () => {
 });
 
 describe('a lane', () => {
-  test.each<[string, Partial<LaneView>, object]>([
+  test.each<[string, Partial<LaneStatusRecord>, object]>([
     ['is open', {}, { state: 'open', pause: null }],
     [
       'is paused while the service is unreachable',

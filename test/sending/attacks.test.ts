@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { replayClaim } from '../../src/recovery/replay-claim.js';
+import { replayClaim } from '../../src/recovery/replay-claims.js';
 import type { SendClaim } from '../../src/sending/claims.js';
 import { laneFixture, START } from '../lane/lane-fixture.js';
 import { testRedis } from '../redis/test-redis.js';

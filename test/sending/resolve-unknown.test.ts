@@ -1,10 +1,9 @@
 import { afterAll, expect, test } from 'vitest';
 import { importCampaign } from '../../src/import/import-campaign.js';
-import { campaignCommands } from '../../src/lane/campaign-commands.js';
-import { laneCommands } from '../../src/lane/lane-commands.js';
 import { laneFinder } from '../../src/lane/lane-finder.js';
+import { operatorCommands } from '../../src/lane/operator-commands.js';
 import { createWakers } from '../../src/lane/queues.js';
-import { roster } from '../../src/recovery/heartbeats.js';
+import { heartbeats } from '../../src/recovery/heartbeats.js';
 import { connect } from '../../src/redis/connection.js';
 import { createCampaignReader } from '../../src/reporting/campaign-reader.js';
 import { sendClaims } from '../../src/sending/claims.js';
@@ -53,14 +52,14 @@ test('A status that counts unknown recipients names their batch, even one that b
     },
   });
   const lanes = new Map([[name, { ...lane, redis: read }]]);
-  const workers = roster(redis, keys, Date.now);
+  const workers = heartbeats(redis, keys, Date.now);
   const alive: typeof workers.alive = async () => {
     await first;
     await becomesUnknown();
     return workers.alive();
   };
   const finder = laneFinder(redis, keys, lanes);
-  const statuses = createCampaignReader({ redis, keys, lanes, finder, roster: { ...workers, alive } });
+  const statuses = createCampaignReader({ redis, keys, lanes, finder, heartbeats: { ...workers, alive } });
   const status = await statuses.status(id);
   expect(await first).toEqual({});
   expect([status.recipients.unknown, status.unknownOutcomes.length]).toEqual([1, 1]);
@@ -74,12 +73,11 @@ test('A repeated command emits no second event, because it changes nothing', asy
     if (/^(campaign|lane)\./.test(type)) told.push(type);
   });
   const finder = laneFinder(redis, keys, lanes);
-  const { pause, resume, cancel } = campaignCommands(finder, wakers, events);
+  const { pause, resume, cancel, pauseLane, resumeLane } = operatorCommands(finder, wakers, events);
   for (const order of [pause, resume, cancel]) {
     await order(id);
     await order(id);
   }
-  const { pauseLane, resumeLane } = laneCommands(finder, wakers, events);
   for (const order of [pauseLane, resumeLane]) {
     await order('default');
     await order('default');

@@ -247,7 +247,7 @@ export const MUTANTS: readonly Mutant[] = [
         const { tokens } = sending;
         const replaceRefused: typeof tokens.replaceRefused = async (generation) => {
           const outcome = await tokens.replaceRefused(generation);
-          const { epoch } = await lane.status();
+          const { epoch } = await lane.freshStatus();
           if (outcome.kind === 'stopped') await lane.commands.stop(outcome.reason, epoch);
           return outcome;
         };

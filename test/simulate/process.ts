@@ -18,7 +18,7 @@ import { notificationStore } from '../../src/notifications/notification-store.js
 import { openReceiver, type Receiver } from '../../src/notifications/receiver.js';
 import { ordinalNumbers } from '../../src/recipients/slices.js';
 import { suppression } from '../../src/recipients/suppression.js';
-import { laneCrew } from '../../src/recovery/recovery-barrier.js';
+import { recoveryBarrier } from '../../src/recovery/recovery-barrier.js';
 import { replayClaims } from '../../src/recovery/replay-claims.js';
 import { removeCampaign } from '../../src/recovery/retention.js';
 import { sweepLane } from '../../src/recovery/sweep.js';
@@ -165,7 +165,7 @@ export class Process implements Owner, Transport {
   start(): void {
     if (this.#receiver !== undefined) for (const inbox of this.#inboxes.values()) inbox.start();
     this.#joined = Promise.allSettled(
-      [...this.#lanes.values()].map(({ lane, recent }) => laneCrew(lane).join(recent.self)),
+      [...this.#lanes.values()].map(({ lane, recent }) => recoveryBarrier(lane).join(recent.self)),
     );
   }
 

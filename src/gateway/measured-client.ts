@@ -4,7 +4,7 @@ import type { MessagingClient } from './messaging.js';
 import type { PollOutcome, SendOutcome } from './outcome.js';
 
 /** The client of one lane: emits for each request how it ended and how long it took. */
-export function timed(
+export function measuredClient(
   messaging: MessagingClient,
   lane: string,
   events: Events,

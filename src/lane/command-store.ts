@@ -2,18 +2,20 @@ import { z } from 'zod';
 import { type LaneStore, laneScript } from './lane-script.js';
 import { type ScriptEvent, scriptEvents } from './script-events.js';
 
-/** What became of a command: done, or the state of the campaign that forbids it, or no such campaign. */
-export interface Commanded {
+/** The result of a campaign command: `done`, `missing` (no such campaign), or the state that does not allow it. */
+export interface CommandResult {
   readonly outcome: 'done' | 'missing' | 'importing' | 'completed' | 'cancelled';
+  /** Requests of the campaign that are still running. */
   readonly inFlight: number;
+  /** Recipients. */
   readonly cancelled: number;
   readonly events: readonly ScriptEvent[];
-  /** Whether it is in another state now than before: an order that is repeated changes nothing. */
+  /** Whether the state changed. A repeated command changes nothing. */
   readonly isNew: boolean;
 }
 
 const outcomes = z.enum(['done', 'missing', 'importing', 'completed', 'cancelled']);
-const commandCampaign = laneScript(import.meta.url, './command-campaign.lua', (reply): Commanded => {
+const commandCampaign = laneScript(import.meta.url, './command-campaign.lua', (reply): CommandResult => {
   const [outcome, inFlight, cancelled, events, isNew] = z
     .tuple([outcomes, z.number(), z.number(), z.string(), z.number()])
     .parse(reply);
@@ -21,8 +23,8 @@ const commandCampaign = laneScript(import.meta.url, './command-campaign.lua', (r
 });
 const commandLane = laneScript(import.meta.url, './command-lane.lua', (reply) => reply === 1);
 
-/** The commands of a lane and its campaigns, by people and by policy. */
-export function laneCommands(store: LaneStore) {
+/** The command scripts of a lane. Operators use them (operator-commands.ts), and so do turns that find a fault. */
+export function commandStore(store: LaneStore) {
   return {
     /** `reason`: why the campaign is paused, for people. */
     campaign: (
@@ -30,13 +32,13 @@ export function laneCommands(store: LaneStore) {
       id: string,
       reason = 'paused by the operator',
       now?: number,
-    ): Promise<Commanded> => commandCampaign(store, { command, id, reason, time: now }),
-    /** False when the lane was held, or open, already. */
+    ): Promise<CommandResult> => commandCampaign(store, { command, id, reason, time: now }),
+    /** Returns false if the lane was already held, or already open. */
     lane: (command: 'hold' | 'resume', reason = ''): Promise<boolean> =>
       commandLane(store, { command, reason, epoch: 0 }),
     /**
-     * Stops the lane for a reason that no waiting resolves. `epoch`: the lane's, read before the cause was looked at. False when
-     * an operator has opened the lane since then, or it is stopped for that reason already.
+     * Stops the lane for a cause that waiting cannot fix. `epoch`: the lane's epoch, read before you checked the cause. Returns
+     * false if the lane is already stopped for this reason, or an operator has resumed it since that epoch.
      */
     stop: (reason: string, epoch: number): Promise<boolean> =>
       commandLane(store, { command: 'stop', reason, epoch }),

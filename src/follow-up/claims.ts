@@ -24,13 +24,13 @@ export function pollClaims(store: LaneStore) {
       turn,
       call,
       want,
-      askedAt = 0,
+      calledAt = 0,
       seen = 0,
       process = '',
       now,
     }: ClaimCall): Promise<ClaimReply<PollClaim>> => ({
       ...(await claimPoll(store, { turn, call, want, seen, process, time: now })),
-      permit: grantPermit(store.rules, askedAt),
+      permit: grantPermit(store.rules, calledAt),
     }),
     /** Whether the claim, and so its permit, still holds. */
     confirm: ({ number }: PollClaim, turn: string): Promise<boolean> =>

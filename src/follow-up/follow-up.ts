@@ -77,9 +77,9 @@ export async function followUpTurn(lane: Lane, followUp: FollowUp, options: Turn
       async claim({ call, want }) {
         const closed = await credentials.closed();
         if (closed !== undefined) return closed;
-        const askedAt = lane.monotonic();
+        const calledAt = lane.monotonic();
         const reply = await lane.retry(
-          () => claims.take({ turn, call, want, askedAt, ...recent.self }),
+          () => claims.take({ turn, call, want, calledAt, ...recent.self }),
           signal,
         );
         recent.polled(reply.claims);

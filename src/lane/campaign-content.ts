@@ -12,12 +12,12 @@ export interface CampaignText {
 
 const CACHED_CAMPAIGNS = 200;
 
-/** Reads the texts and recipients of a lane's campaigns; both are cached, because a lane goes through them in order. */
+/** Reads the texts and recipients of a lane's campaigns. Caches both, because a lane reads them in order. */
 export function campaignContent({ redis, keys, name }: Pick<LaneStore, 'redis' | 'keys' | 'name'>) {
   const slices = sliceReader(redis, keys, name);
   const cached = createReadCache<CampaignText>(CACHED_CAMPAIGNS);
   return {
-    /** Rejects with a {@link DamagedError} where the stored text is missing or cannot be compiled. */
+    /** Rejects with a {@link DamagedError} if the stored text is missing or cannot be compiled. */
     text: (id: string): Promise<CampaignText> =>
       cached(id, async () => {
         const meta = await readMeta(redis, keys, name, id);
@@ -26,7 +26,7 @@ export function campaignContent({ redis, keys, name }: Pick<LaneStore, 'redis' |
         if (!compiled.ok) throw new DamagedError(`campaign ${id}: ${compiled.reason}`);
         return { meta, template: compiled.template };
       }),
-    /** Rejects with a {@link DamagedError} where a slice is missing or cannot be read. */
+    /** Rejects with a {@link DamagedError} if a slice is missing or cannot be read. */
     recipients: (id: string, first: number, count: number) => slices.recipients(id, first, count),
   };
 }

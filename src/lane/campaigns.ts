@@ -7,18 +7,18 @@ import type { Redis } from '../redis/connection.js';
 import type { Keys } from '../redis/keys.js';
 import { luaList } from '../redis/lua-list.js';
 
-/** What never changes of a campaign once it is committed. Before that, what is known of it already. */
+/** The part of a campaign that never changes after its commit. During the import it is incomplete. */
 export interface CampaignMeta {
   readonly id: string;
   readonly name: string;
   readonly lane: string;
-  /** Spelled as it goes on the wire. */
+  /** As it is sent to the service. */
   readonly sender: string;
   readonly senderName?: string | undefined;
   readonly text: string;
   readonly columns: readonly string[];
   readonly numberColumn: string;
-  /** Columns that the text uses, in its order: the stored values are theirs. */
+  /** Columns that the text uses, in its order. Only their values are stored. */
   readonly placeholders: readonly string[];
   readonly priority: 'high' | 'normal';
   readonly validForMs?: number | undefined;
@@ -27,12 +27,12 @@ export interface CampaignMeta {
   readonly at?: number | undefined;
   /** Digest of the idempotency key. */
   readonly idempotency?: string | undefined;
-  /** Digest of recipients, text and sender; none before the commit. */
+  /** Digest of recipients, text, and sender; undefined before the commit. */
   readonly fingerprint?: string | undefined;
   readonly duplicates: number;
   readonly invalid: number;
   readonly suppressed: number;
-  /** Null before the commit. Without the rows that were bad: they are nobody's recipients. */
+  /** Null before the commit. Does not count invalid rows. */
   readonly preview: Preview | null;
 }
 
@@ -56,7 +56,7 @@ const meta = z.object({
   duplicates: count,
   invalid: count,
   suppressed: count,
-  // Written by this program and only shown: its form is not worth checking field by field at each reading.
+  // Volley writes it and only displays it, so checking every field at each read is not worth the time.
   preview: z.custom<Preview | null>((value) => typeof value === 'object'),
 });
 
@@ -64,14 +64,14 @@ const state = z.object({
   state: z.enum(CAMPAIGN_STATES),
   /** Recipients, including those suppressed at the import. */
   total: count,
-  /** Recipients that are sent to: ordinals go from 0 to `ordinals - 1`. */
+  /** Recipients that were not suppressed at the import; their ordinals are 0 to `ordinals - 1`. */
   ordinals: count,
   /** Ordinals from here on have never been claimed. */
   cursor: count,
-  /** Recipients of a request at most; 1 if each has a text of its own. */
+  /** Maximum recipients per request; 1 if each recipient has a text of its own. */
   batch: count,
   slice: count,
-  /** Ranges below the cursor to be sent (again): first, count, parent, maybeAccepted (campaign.lua). */
+  /** Ranges below the cursor that are still to be sent: first, count, parent, maybeAccepted (campaign.lua). */
   released: luaList(z.array(z.union([count, z.string()]))),
   /** The state of an ordinal that was never accepted. */
   remainder: z.enum(['planned', 'cancelled', 'lapsed']),
@@ -94,10 +94,10 @@ const state = z.object({
   idempotency: z.string().optional(),
 });
 
-/** The state of a campaign, as the scripts keep it. Times in ms, 0 for none. */
+/** The state of a campaign as the scripts store it. Times in ms; 0 means none. */
 export type StoredState = z.output<typeof state>;
 
-/** The member of the index that tells a campaign's lane. */
+/** The member of the campaign index that names a campaign's lane. */
 export function indexMember(lane: string, campaign: string): string {
   return `${campaign} ${lane}`;
 }
@@ -109,10 +109,10 @@ export async function findLane(redis: Redis, keys: Keys, campaign: string): Prom
   return member === undefined ? null : member.slice(campaign.length + 1);
 }
 
-const LISTED_AT_ONCE = 200;
+const PAGE_SIZE = 200;
 
 /**
- * All campaigns, newest first, or those older than `after`. An entry may have no data: its import has just begun, or it
+ * Lists all campaigns, newest first, or those older than `after`. An entry may have no data: its import has just begun, or it
  * is being removed.
  */
 export async function* listCampaigns(
@@ -121,18 +121,18 @@ export async function* listCampaigns(
   after?: string,
 ): AsyncGenerator<{ id: string; lane: string }> {
   for (let before = after === undefined ? '+' : `(${after} `; ; ) {
-    const members = await redis.zrevrangebylex(keys.campaigns, before, '-', 'LIMIT', 0, LISTED_AT_ONCE);
+    const members = await redis.zrevrangebylex(keys.campaigns, before, '-', 'LIMIT', 0, PAGE_SIZE);
     for (const member of members) {
       const space = member.indexOf(' ');
       yield { id: member.slice(0, space), lane: member.slice(space + 1) };
     }
     const last = members.at(-1);
-    if (last === undefined || members.length < LISTED_AT_ONCE) return;
+    if (last === undefined || members.length < PAGE_SIZE) return;
     before = `(${last}`;
   }
 }
 
-/** What never changes of a campaign; null if it is not there. */
+/** Reads the part of a campaign that never changes; null if there is no such campaign. */
 export async function readMeta(
   redis: Redis,
   keys: Keys,
@@ -143,7 +143,7 @@ export async function readMeta(
   return json === null ? null : meta.parse(JSON.parse(json));
 }
 
-/** What changes of a campaign; null if it is not there. */
+/** Reads the state of a campaign; null if there is no such campaign. */
 export async function readState(
   redis: Redis,
   keys: Keys,
@@ -154,7 +154,7 @@ export async function readState(
   return json === null ? null : parseState(json);
 }
 
-/** Reads the JSON of a state as the scripts keep it. */
+/** Parses a state as the scripts store it. */
 export function parseState(json: string): StoredState {
   return state.parse(JSON.parse(json));
 }

@@ -5,11 +5,12 @@ import type { GrantedPermit } from './permit.js';
 import { type ScriptEvent, scriptEvents } from './script-events.js';
 
 /**
- * Why a claim returned no more than it did.
- * - `more`: it returned what was wanted. `nothing`: nothing is left, or due. `inFlight`: enough requests are in flight.
- * - `quota`: the window is used up. `joining`: the process, or the campaign, is too new: after a loss of data nothing
- *   would show that it had claimed (see workers.lua). The others: the lane is closed (see gate.lua).
- * - `fenced`: another turn serves the lane now. `again`: this call was made before; the reply holds the claims left of it.
+ * Why a claim call returned no more claims.
+ * - `more`: it returned as many as wanted. `nothing`: nothing is left, or nothing is due.
+ * - `inFlight`: the maximum number of requests is in flight. `quota`: the window is used up.
+ * - `joining`: the process or the campaign is too new. If Redis lost data now, nothing would show its claims (workers.lua).
+ * - `fenced`: another turn serves the lane. `again`: this call was made before; the reply repeats its unsettled claims.
+ * - The others: the lane is closed (gate.lua).
  */
 const WHY = [
   'more',
@@ -27,44 +28,45 @@ const WHY = [
   'fenced',
   'again',
 ] as const;
-/** Why a claim returned no more; `waiting`: there is no token yet, or the process does not know the lane. */
+/** Why a claim call returned no more claims; `waiting`: there is no token yet, or this process does not serve the lane. */
 export type Why = (typeof WHY)[number] | 'waiting';
 
-/** The claims that a call returned, and in how many ms there may be more; null: when the lane is woken. */
+/** The reply to a claim call. */
 export interface ClaimReply<Claim> {
   readonly claims: readonly Claim[];
-  /** Of each of these claims. */
+  /** The permit of all these claims. */
   readonly permit: GrantedPermit;
   readonly why: Why;
+  /** When to call again; null: when the lane is woken. */
   readonly againInMs: number | null;
-  /** The server's time, ms. */
+  /** The time of Redis, ms. */
   readonly now: number;
   readonly events: readonly ScriptEvent[];
 }
 
-/** The process that claims, as Redis knows it. */
+/** The process that claims. */
 export interface ClaimingProcess {
-  /** Its unique name; empty in tests where no process in particular claims. */
+  /** Its unique name; empty in tests that need none. */
   readonly process: string;
-  /** The highest claim number that it knows of the lane, or 0. */
+  /** The highest claim number of the lane that it knows, or 0. */
   readonly seen: number;
-  /** How many milliseconds of acknowledged writes the server may lose. */
+  /** How many milliseconds of acknowledged writes Redis may lose. */
   readonly loss: number;
 }
 
-/** A claim call of a turn. It is repeated unchanged when its reply was lost. */
+/** A claim call of a turn. If its reply is lost, the turn repeats it unchanged. */
 export interface ClaimCall extends Partial<ClaimingProcess> {
   readonly turn: string;
   /** From 1. */
   readonly call: number;
   readonly want: number;
-  /** When the turn makes the call, ms on the monotonic clock. A repeated call keeps the time of the first. */
-  readonly askedAt?: number;
-  /** Time in ms, for tests and simulations; the server's by default. */
+  /** When the turn first made this call, ms on the monotonic clock. */
+  readonly calledAt?: number;
+  /** Time in ms, for tests and simulations. Default: the time of Redis. */
   readonly now?: number | undefined;
 }
 
-/** What both kinds of claims share: the campaign, and the first ordinal of the batch. */
+/** A claim as the scripts return it, of either kind. */
 export const claimShape = z.object({
   number: z.number(),
   campaign: z.string(),
@@ -75,7 +77,7 @@ export const claimShape = z.object({
 const whyShape = z.enum(WHY);
 const head = z.tuple([z.string(), z.string(), z.string(), z.string()]).rest(z.string());
 
-/** Reads the reply of a claim script; `pick` makes the claim of its stored form. */
+/** Parses the reply of a claim script; `pick` selects the fields of the claim. */
 export function claimReply<Claim>(pick: (claim: z.output<typeof claimShape>) => Claim) {
   return (reply: unknown): Omit<ClaimReply<Claim>, 'permit'> => {
     const [why, at, now, events, ...claims] = head.parse(reply);
@@ -91,7 +93,7 @@ export function claimReply<Claim>(pick: (claim: z.output<typeof claimShape>) => 
 
 const confirmScript = loadScript(import.meta.url, './confirm-claim.lua', (reply) => reply === 1);
 
-/** Whether a turn's claim still holds: not settled by others, and for a send, its campaign neither paused nor cancelled. */
+/** Whether a turn's claim still holds: it is not settled, and for a send, its campaign is neither paused nor cancelled. */
 export function confirmClaim(
   { redis, keys, name }: LaneStore,
   kind: 'send' | 'poll',

@@ -60,7 +60,10 @@ export const GATE_STATE = {
 export type GateState = keyof typeof GATE_STATE;
 
 /** The part of a lane's record that the state of its gate follows from; times in ms. */
-type GateRecord = Pick<LaneStatusRecord, 'now' | 'stopped' | 'held' | 'graceUntil' | 'paused' | 'pausedUntil'>;
+type GateRecord = Pick<
+  LaneStatusRecord,
+  'now' | 'stopped' | 'held' | 'graceUntil' | 'paused' | 'pausedUntil'
+>;
 
 /** The state of a lane's gate. Pure. */
 export function gateState({ now, stopped, held, graceUntil, paused, pausedUntil }: GateRecord): GateState {

@@ -83,7 +83,7 @@ export function toEvents(lane: string, scriptEvent: ScriptEvent): VolleyEvent[] 
       return [{ type: 'quota.deducted', lane, requests: Math.round(scriptEvent.requests) }];
     case 'dataLoss': {
       const { sign, mayHaveLost, graceMs } = scriptEvent;
-      // A server that loses nothing, and of which no worker knows more: it was only restarted.
+      // Redis was restarted, but it writes before it replies, and no worker knows of a claim that is gone.
       if (mayHaveLost === 0) return [{ type: 'redis.restarted', lane, graceMs }];
       return [{ type: 'redis.dataLoss', lane, sign, graceMs }];
     }

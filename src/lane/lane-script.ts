@@ -12,8 +12,8 @@ export interface LaneStore {
 }
 
 /**
- * Loads a script that runs on a lane. Its header names its keys as the lane does, so callers pass only arguments: the
- * keys of the lane, the lane's rules, and the server's time (unless `time` is given, for tests and simulations) are filled in.
+ * Loads a script that runs on a lane. Callers pass only its own arguments: the keys are those that its header names, and the
+ * lane's rules are added. The script uses the time of Redis unless a test or simulation passes `time`.
  */
 export function laneScript<Answer>(moduleUrl: string, path: string, parse: (reply: unknown) => Answer) {
   const script = loadScript(moduleUrl, path, parse);
@@ -23,13 +23,13 @@ export function laneScript<Answer>(moduleUrl: string, path: string, parse: (repl
     args: Readonly<Record<string, ScriptArgument | undefined>>,
     entryKeys: readonly string[] = [],
   ): Promise<Answer> => {
-    const given = Object.entries(args).filter(
+    const defined = Object.entries(args).filter(
       (entry): entry is [string, ScriptArgument] => entry[1] !== undefined,
     );
     return script.run(
       redis,
       script.header.keys.map((key) => keys.lane(name, key)),
-      { ...(takesRules ? { rules: JSON.stringify(rules) } : {}), ...Object.fromEntries(given) },
+      { ...(takesRules ? { rules: JSON.stringify(rules) } : {}), ...Object.fromEntries(defined) },
       entryKeys,
     );
   };

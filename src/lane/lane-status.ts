@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { luaList } from '../redis/lua-list.js';
 import { type LaneStore, laneScript } from './lane-script.js';
 
-const view = z.object({
+const record = z.object({
   now: z.number(),
   sends: z.number(),
   polls: z.number(),
@@ -35,15 +35,15 @@ const view = z.object({
 });
 
 /**
- * How a lane stands. Times in ms; `sendAt`, `pollAt`: when a turn can do something, -1 for not before it is woken.
- * `pollDueAt`: 0 for none.
+ * The record that lane-status.lua returns. Times in ms. `sendAt`, `pollAt`: when a turn can next do something; -1: not before the
+ * lane is woken. `pollDueAt`: when the earliest poll is due; 0: no poll is due.
  */
-export type LaneStatusRecord = z.output<typeof view>;
+export type LaneStatusRecord = z.output<typeof record>;
 
-const lookScript = laneScript(import.meta.url, './lane-status.lua', (reply) =>
-  view.parse(JSON.parse(z.string().parse(reply))),
+const statusScript = laneScript(import.meta.url, './lane-status.lua', (reply) =>
+  record.parse(JSON.parse(z.string().parse(reply))),
 );
 
-/** How a lane stands now. `now` is for tests and simulations. */
+/** Reads the current status of a lane. `now` is for tests and simulations. */
 export const readLaneStatus = (store: LaneStore, now?: number): Promise<LaneStatusRecord> =>
-  lookScript(store, { time: now });
+  statusScript(store, { time: now });

@@ -12,7 +12,7 @@ import { readLaneStatus } from './lane-status.js';
 import { scriptRules } from './rules.js';
 import { singleFlight } from './single-flight.js';
 
-/** A lane: its name, its rules, its clocks, and how it stands. Each stage opens its own store on it. */
+/** Opens a lane: its settings, rules, clocks, commands, and status. Each stage opens its own store on it. */
 export function openLane(
   redis: Redis,
   keys: Keys,
@@ -31,14 +31,15 @@ export function openLane(
     monotonic,
     alarm,
     nonce,
-    /** Runs something on Redis that may run twice until it is answered; a signal that fires ends the waiting. */
+    /** Repeats a call to Redis, which must be safe to repeat, until Redis replies. Rejects if the signal fires first. */
     retry: <Answer>(run: () => Promise<Answer>, signal?: AbortSignal): Promise<Answer> =>
       untilAnswered(run, signal === undefined ? { alarm } : { alarm, signal }),
     commands: commandStore(store),
-    /** How the lane stands now, without sharing the answer of an earlier call. */
+    /** The lane's current status, read for this call alone. */
     freshStatus: () => readLaneStatus(store),
-    /** How the lane stands now; callers that ask at the same time share an answer. */
+    /** The lane's current status; concurrent callers share one read. */
     status: singleFlight(() => readLaneStatus(store)),
+    /** Emits the events that a script returned. */
     emit: scriptEventEmitter(events, settings.name),
   };
 }
@@ -46,7 +47,7 @@ export function openLane(
 /** See {@link openLane}. */
 export type Lane = ReturnType<typeof openLane>;
 
-/** For a lane that is not configured; `names`: those that are. */
+/** The error for a lane that is not configured. `names`: the configured lanes. */
 export function noSuchLane(name: string, names: Iterable<string>): NotFoundError {
-  return new NotFoundError(`there is no lane ${name}; there are: ${[...names].join(', ')}`);
+  return new NotFoundError(`there is no lane ${name}; the configured lanes are: ${[...names].join(', ')}`);
 }

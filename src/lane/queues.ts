@@ -5,25 +5,25 @@ import type { Redis } from '../redis/connection.js';
 import type { Keys } from '../redis/keys.js';
 import type { TurnEnd } from './turn.js';
 
-/** The two things that are done for a lane; each has a queue, and in it one job for each lane that has work. */
+/** The stages of a lane. Each has a queue, with one job for each lane that has work. */
 export type Stage = 'send' | 'poll';
 
 /*
- * Redis state is the truth, jobs are the alarm clock. A job that is lost, or was not woken because it was just being
- * served, is put right by the sweep.
- * Lock and stalled interval: a killed worker's lane is taken up by another within 11 s. A lane is never given up.
+ * The lane's state in Redis decides what is done; a job only decides when. If a job is lost, or was being served when the lane was
+ * woken, the sweep wakes the lane again.
+ * With this lock and stalled interval, another worker takes over the lane of a killed worker within 11 s, however often.
  */
 const LOCK_MS = 6_000;
 const STALLED_INTERVAL_MS = 3_000;
-const NEVER_GIVEN_UP = Number.MAX_SAFE_INTEGER;
-/** BullMQ's delayed set scores a job by its time in ms, times this. */
+const UNLIMITED = Number.MAX_SAFE_INTEGER;
+/** BullMQ scores a delayed job by its time in ms times this. */
 const SCORE_OF_A_MS = 0x1000;
-/** When a process is handed a lane that it serves already: its event loop was blocked until the lock was lost. */
+/** The delay if a process receives a lane that it already serves: its event loop was blocked until the lock expired. */
 const SERVED_HERE_MS = 1_000;
-/** A turn that broke off is not repeated at once, or a fault in the data would spin. */
-const BROKEN_MS = 1_000;
+/** The delay after a failed turn, so that damaged data does not cause a busy loop. */
+const FAILED_MS = 1_000;
 
-/** The jobs of a stage: being served, about to be, and at a time of their own. */
+/** The number of a stage's jobs in each of BullMQ's states. */
 export interface Depth {
   readonly active: number;
   readonly waiting: number;
@@ -32,22 +32,22 @@ export interface Depth {
 
 /** Wakes lanes. */
 export interface Wakers {
-  /** Sees to it that the lane gets a turn in `inMs`, or sooner if one is due sooner. */
+  /** Schedules a turn of the lane in `inMs` ms, unless one is due sooner. */
   wake(stage: Stage, lane: string, inMs: number): Promise<void>;
 }
 
-/** The queues themselves, from outside. */
+/** Both queues. */
 export interface Queues extends Wakers {
   depth(): Promise<Record<Stage, Depth>>;
   close(): Promise<void>;
 }
 
-/** Opens both queues. `redis`: a `blocking` connection, which stays the caller's. */
+/** Opens both queues. `redis`: a `blocking` connection, which the caller closes. */
 export function createWakers(redis: Redis, keys: Keys): Queues {
   const queues = { send: openQueue('send'), poll: openQueue('poll') };
   function openQueue(stage: Stage): Queue {
     const queue = new Queue(stage, { connection: redis, prefix: keys.queue(stage) });
-    // Errors of the connection, which BullMQ prints when nobody listens; the runtime tells of those once.
+    // The runtime reports connection errors. Without a listener, BullMQ would print them too.
     return queue.on('error', () => {});
   }
   return {
@@ -55,12 +55,12 @@ export function createWakers(redis: Redis, keys: Keys): Queues {
       const queue = queues[stage];
       const delayed = await redis.zscore(queue.toKey('delayed'), lane);
       if (delayed === null) {
-        // A lane that is waiting or being served has its job already, and this changes nothing.
+        // If the lane's job is waiting or being served, this changes nothing.
         const options = { jobId: lane, removeOnComplete: true, removeOnFail: true };
         await queue.add(stage, {}, inMs > 0 ? { ...options, delay: Math.ceil(inMs) } : options);
       } else if (Number(delayed) / SCORE_OF_A_MS > Date.now() + inMs + 100) {
         const job: Job | undefined = await queue.getJob(lane);
-        // The job may have been taken up between the two calls; then there is nothing to hasten.
+        // Fails if a worker has taken the job meanwhile, in which case there is nothing to do.
         await (inMs > 0 ? job?.changeDelay(Math.ceil(inMs)) : job?.promote())?.catch(() => {});
       }
     },
@@ -79,26 +79,26 @@ async function depthOf(queue: Queue): Promise<Depth> {
   return { active, waiting: wait, delayed };
 }
 
-/** A stage at work in this process. */
+/** A stage that runs in this process. */
 export interface StageWorker {
   readonly ready: Promise<void>;
-  /** Takes no more lanes, ends the turns that run, and hands their lanes to others, unless Redis is away. */
+  /** Takes no more lanes, ends the running turns, and releases their lanes to other workers (not while Redis is away). */
   drain(): Promise<void>;
 }
 
-/** What {@link startStageWorker} goes by. */
+/** Options of {@link startStageWorker}. */
 export interface StageWorkerOptions {
   readonly stage: Stage;
   readonly redis: Redis;
   readonly keys: Keys;
   readonly events: Events;
-  /** Lanes served at a time. */
+  /** How many lanes to serve at a time. */
   readonly concurrency: number;
-  /** Serves a lane for a while. The signal fires when the process drains or the lane's lock is lost. */
+  /** Serves a lane for one turn. The signal fires when the process drains or loses the lane's lock. */
   turn(lane: string, signal: AbortSignal): Promise<TurnEnd>;
 }
 
-/** Serves the lanes of a stage as BullMQ hands them out, and puts each back at the time when it may go on. */
+/** Serves the lanes of a stage in the order in which BullMQ returns them, and reschedules each after its turn. */
 export function startStageWorker(options: StageWorkerOptions): StageWorker {
   const { stage, redis, keys, events, concurrency, turn } = options;
   const serving = new Map<string, AbortController>();
@@ -141,7 +141,7 @@ export function startStageWorker(options: StageWorkerOptions): StageWorker {
           error: error instanceof Error ? error : new Error(String(error)),
         });
       }
-      return again(control.signal.aborted ? 0 : BROKEN_MS);
+      return again(control.signal.aborted ? 0 : FAILED_MS);
     } finally {
       serving.delete(lane);
       turns.delete(served);
@@ -156,11 +156,11 @@ export function startStageWorker(options: StageWorkerOptions): StageWorker {
     concurrency,
     lockDuration: LOCK_MS,
     stalledInterval: STALLED_INTERVAL_MS,
-    maxStalledCount: NEVER_GIVEN_UP,
+    maxStalledCount: UNLIMITED,
     removeOnComplete: { count: 0 },
     removeOnFail: { count: 0 },
   });
-  // Errors of the connection; the runtime tells of those once.
+  // The runtime reports connection errors.
   worker.on('error', () => {});
   worker.on('lockRenewalFailed', (lanes: string[]) => {
     for (const lane of lanes) serving.get(lane)?.abort();
@@ -173,7 +173,7 @@ export function startStageWorker(options: StageWorkerOptions): StageWorker {
       for (const control of serving.values()) control.abort();
       await worker.pause(true);
       await Promise.allSettled(turns);
-      // While Redis is away no lane can be handed back. Nor is it waited for longer than its lock, which ends by itself.
+      // While Redis is away, no lane can be released. Do not wait longer than the locks, which expire by themselves.
       const isAway = redis.status !== 'ready';
       await within(LOCK_MS, worker.close(isAway)).catch(() => undefined);
     },

@@ -1,49 +1,49 @@
 import type { LaneRules, LocalConfig } from '../config/index.js';
 
-/** What the scripts need to know of a lane; sent along with each call, so that no stale copy can lie in Redis. */
+/** The settings of a lane that its scripts need. Every call passes them, so that Redis never holds an outdated copy. */
 export interface ScriptRules {
-  /** Requests a window; 0: `auto`. */
+  /** Requests per window; 0: `auto`. */
   readonly quota: number;
-  /** Milliseconds, as are all durations here. */
+  /** The quota window, ms. All durations here are in ms. */
   readonly window: number;
   readonly pollShare: number;
   readonly smooth: boolean;
-  /** Most requests of a kind in flight at a time. */
+  /** Maximum requests of a kind in flight. */
   readonly inFlight: number;
-  /** The longest that a request takes. */
+  /** The maximum duration of a request. */
   readonly timeout: number;
-  /** What a claim may take on top of its request before it counts as left behind. */
+  /** How much longer than its request a claim may take before it is overdue. */
   readonly margin: number;
   readonly maxRecipients: number;
   readonly firstPoll: number;
-  /** The shortest time between two polls of one request. */
+  /** The minimum time between two polls of one request. */
   readonly pollAgain: number;
   readonly deadline: number;
-  /** The first pause after a 429 or a failure that names no time; doubled by each that follows. */
+  /** The first pause after a 429 or a failure that names no time; each further one doubles it. */
   readonly backoff: number;
-  /** How long nothing is claimed after Redis turned out not to be the one it was. */
+  /** How long nothing is claimed after Redis may have lost data. */
   readonly grace: number;
-  /** A repeated correlator is answered without sending again, so that what is unknown may be sent again. */
+  /** The service does not send a repeated correlator twice, so requests with an unknown outcome may be repeated. */
   readonly deduplicates: boolean;
-  /** Age at which the policy settles what is unknown; 0: never. */
+  /** Age at which the lane's policy resolves a request with an unknown outcome; 0: never. */
   readonly resolveAfter: number;
-  /** Notifications are on: what finds a request by its id is kept. Left out where they are not. */
+  /** Set if notifications are on: the lane keeps an index of request ids. */
   readonly notify?: true;
-  /** How long a notification waits for its request to become known; this and what follows goes with `notify`. */
+  /** With `notify`: how long a notification waits until its request is known. */
   readonly early?: number;
-  /** For so long after one has come, notifications are relied on… */
+  /** With `notify`: how long after the last notification the lane still relies on notifications. */
   readonly heard?: number;
-  /** …and a request is first asked about no sooner than this, and asked again after as much, or after its age. */
+  /** With `notify`: while the lane relies on notifications, the minimum delay of a first poll and between polls. */
   readonly patience?: number;
 }
 
-/** An outage costs at most so many requests of unknown outcome. */
+/** Also the maximum number of requests with an unknown outcome after an outage. */
 export const IN_FLIGHT = 32;
 
-const clamp = (value: number, least: number, most: number): number =>
-  Math.ceil(Math.min(most, Math.max(least, value)));
+const clamp = (value: number, min: number, max: number): number =>
+  Math.ceil(Math.min(max, Math.max(min, value)));
 
-/** The rules of a lane. What is not configured follows from the window, so that compressed windows stay in proportion. */
+/** The rules of a lane. Durations without a setting are derived from the window, so that short test windows stay in proportion. */
 export function scriptRules(lane: LaneRules, config: LocalConfig): ScriptRules {
   const window = config.quotaWindowMs;
   return {

@@ -6,7 +6,7 @@ const reason = z.string();
 const requestId = z.string();
 const integer = z.number();
 
-/** An event that a script reports; lane-events.ts turns it into events of the catalogue. */
+/** An event that a script returns; lane-events.ts converts it to events of the catalogue. */
 const scriptEvent = z.discriminatedUnion('type', [
   z.object({ type: z.literal('launched'), campaign, at: integer }),
   z.object({ type: z.literal('ended'), campaign, state: z.string(), recipients: integer, tookMs: integer }),
@@ -63,7 +63,7 @@ export type ScriptEvent = z.output<typeof scriptEvent>;
 const NONE: readonly ScriptEvent[] = [];
 const list = z.array(scriptEvent);
 
-/** Reads the events of a script's reply, a JSON array. */
+/** Parses the events of a script's reply, a JSON array. */
 export function scriptEvents(json: string): readonly ScriptEvent[] {
   return json === '[]' ? NONE : list.parse(JSON.parse(json));
 }

@@ -2,10 +2,10 @@ import { z } from 'zod';
 import { digestOf } from '../recipients/request-index.js';
 import { type ScriptEvent, scriptEvents } from './script-events.js';
 
-/** One letter per recipient of the batch: N, T, I as reported; S for a suppressed one; - for no news. */
+/** One letter per recipient of the batch: N, T, or I as reported, S if suppressed, - if unchanged (recipient-states.lua). */
 export type Letters = string;
 
-/** How many settlements took effect; the others were made before. */
+/** The result of a settle script. `settled`: settlements that took effect; the others had been made before. */
 export interface SettleResult {
   readonly settled: number;
   readonly events: readonly ScriptEvent[];
@@ -14,18 +14,18 @@ export interface SettleResult {
 /** The reply to a call without settlements. */
 export const NOTHING_SETTLED: SettleResult = { settled: 0, events: [] };
 
-/** Of a reason that is stored: enough for a sentence and what to do. */
+/** Maximum length of a stored reason. */
 const REASON_CHARACTERS = 240;
 
 const reply = z.tuple([z.number(), z.string()]);
 
-/** Reads the reply of a settle script. */
+/** Parses the reply of a settle script. */
 export function settledReply(raw: unknown): SettleResult {
   const [settled, events] = reply.parse(raw);
   return { settled, events: scriptEvents(events) };
 }
 
-/** What the settlements of sends and polls have in common. */
+/** The common fields of send and poll settlements. */
 export interface Settlement {
   readonly claim: {
     readonly number: number;
@@ -39,12 +39,12 @@ export interface Settlement {
   readonly requestId?: string | undefined;
   readonly reason?: string | undefined;
   readonly retryAfterMs?: number | undefined;
-  /** Its owner never settled it. */
+  /** The claim's worker never settled it. */
   readonly overdue?: boolean | undefined;
   readonly byNotification?: boolean | undefined;
 }
 
-/** A settlement as the scripts read it. `notify`: the lane keeps what finds a request by its id. */
+/** A settlement as the scripts read it. `notify`: the lane has notifications, so the request id is indexed. */
 export function settlementEntry(settlement: Settlement, notify: boolean): object {
   const { claim, result, letters, requestId = '', reason = '', retryAfterMs = 0 } = settlement;
   const { field, hashes } =

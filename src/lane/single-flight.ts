@@ -1,16 +1,16 @@
 /**
- * For what may be asked for by many at once and whose answer is the same for all: at most one runs at a time, and whoever
- * asks meanwhile shares the next, which begins after he has asked. So no answer is older than its question.
+ * Returns a function that runs `run` at most once at a time. Callers that arrive during a run share the next one, which starts
+ * afterwards, so no caller gets a result that was read before its call.
  */
-export function singleFlight<Answer>(run: () => Promise<Answer>): () => Promise<Answer> {
+export function singleFlight<Result>(run: () => Promise<Result>): () => Promise<Result> {
   let last: Promise<unknown> = Promise.resolve();
-  let next: Promise<Answer> | undefined;
+  let next: Promise<Result> | undefined;
   return () => {
     next ??= last.then(() => {
       next = undefined;
-      const answer = run();
-      last = answer.catch(() => {});
-      return answer;
+      const result = run();
+      last = result.catch(() => {});
+      return result;
     });
     return next;
   };

@@ -5,7 +5,7 @@ import type { ClaimReply, Why } from './claims.js';
 import type { Lane } from './lane.js';
 import { NO_PERMIT } from './permit.js';
 
-/** How long a lane waits before it asks Redis for a token again, after Redis did not answer. */
+/** How long a lane waits before it reads its token again after Redis did not answer. */
 const RETRY_MS = 1_000;
 /** The shortest time a lane without a token waits, however soon one is expected. */
 const MIN_WAIT_MS = 250;
@@ -76,7 +76,7 @@ export async function turnCredentials(lane: Lane, tokens: TokenSource): Promise<
 
     async replaceRefused(used) {
       token = await tokens.replaceRefused(used.generation).catch((error: unknown) => {
-        // Redis did not answer. The response is settled all the same, and the lane asks again.
+        // Redis did not answer. The 401 is settled anyway, and the lane reads its token again later.
         const reason = error instanceof Error ? error.message : String(error);
         return { kind: 'later', at: lane.clock() + RETRY_MS, reason } as const;
       });

@@ -1,7 +1,7 @@
 import type { Lane } from './lane.js';
 import type { Wakers } from './queues.js';
 
-/** Gives a lane that has something to do its jobs, at the time when it may. */
+/** Schedules the next turns of a lane that has work, for the time when the lane may do it. */
 export async function wakeLane(lane: Lane, wakers: Wakers): Promise<void> {
   const { now, sendAt, pollAt } = await lane.status();
   if (sendAt >= 0) await wakers.wake('send', lane.name, Math.max(0, sendAt - now));

@@ -35,14 +35,14 @@ export function sendClaims(store: LaneStore) {
       turn,
       call,
       want,
-      askedAt = 0,
+      calledAt = 0,
       seen = 0,
       process = '',
       loss = 0,
       now,
     }: ClaimCall): Promise<ClaimReply<SendClaim>> => ({
       ...(await claimSend(store, { turn, call, want, seen, process, loss, time: now })),
-      permit: grantPermit(store.rules, askedAt),
+      permit: grantPermit(store.rules, calledAt),
     }),
     /** Whether the claim still holds, for one that has grown old before it was sent. */
     confirm: ({ number }: SendClaim, turn: string): Promise<boolean> =>

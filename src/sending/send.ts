@@ -72,9 +72,9 @@ export async function sendTurn(lane: Lane, sending: Sending, options: TurnOption
         const closed = await credentials.closed();
         if (closed !== undefined) return closed;
         await recent.replayed;
-        const askedAt = lane.monotonic();
+        const calledAt = lane.monotonic();
         const reply = await lane.retry(
-          () => claims.take({ turn, call, want, askedAt, ...recent.self }),
+          () => claims.take({ turn, call, want, calledAt, ...recent.self }),
           signal,
         );
         recent.claimed(reply.claims);

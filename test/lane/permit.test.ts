@@ -21,8 +21,8 @@ function world(now: number, confirmations: readonly { takesMs: number; holds: bo
   };
 }
 
-const notAfter = async ({ monotonic, confirm }: ReturnType<typeof world>, askedAt: number) =>
-  (await confirmPermit({ ...LANE, monotonic }, grantPermit(LANE.rules, askedAt), confirm))?.notAfter;
+const notAfter = async ({ monotonic, confirm }: ReturnType<typeof world>, calledAt: number) =>
+  (await confirmPermit({ ...LANE, monotonic }, grantPermit(LANE.rules, calledAt), confirm))?.notAfter;
 
 test('A young permit is not confirmed, and ends when its claim is overdue', async () => {
   expect(await notAfter(world(1_500, []), 1_000)).toBe(4_500);

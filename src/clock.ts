@@ -57,7 +57,7 @@ export function pause(alarm: Alarm, ms: number, signal?: AbortSignal): Promise<v
 }
 
 /**
- * Resolves like `answer`, or rejects with an Error with the message `late` after `ms`. The operation itself is not cancelled.
+ * Settles like `answer`, or rejects after `ms` with an Error whose message is `late`. The operation itself is not cancelled.
  */
 export function within<Answer>(
   ms: number,
@@ -70,7 +70,7 @@ export function within<Answer>(
   });
 }
 
-/** Resolves like `answer`, or rejects with the signal's reason if that fires first. The operation itself is not cancelled. */
+/** Settles like `answer`, or rejects with the signal's reason if that fires first. The operation itself is not cancelled. */
 export function unlessAborted<Answer>(
   answer: Promise<Answer>,
   signal: AbortSignal | undefined,

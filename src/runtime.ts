@@ -36,25 +36,25 @@ import type { Volley, Workers } from './volley.js';
 export { RedisUnavailableError } from './redis/unavailable.js';
 export type { Volley, Workers } from './volley.js';
 
-/** What {@link createVolley} puts together. */
+/** Options of {@link createVolley}. */
 export interface VolleyOptions {
-  /** From `loadConfig`, or from `loadLocalConfig` for what never speaks with the service. */
+  /** From `loadConfig`; from `loadLocalConfig` if you need no calls to the messaging service. */
   readonly config: Config | LocalConfig;
-  /** Default: a log to standard error at the configured level. */
+  /** Default: logs to standard error at the configured level. */
   readonly events?: Events | undefined;
-  /** Chance; tests pass their own. */
+  /** Default: `Math.random`. Tests pass their own. */
   readonly random?: Random | undefined;
 }
 
 /**
- * Puts everything together. It connects to Redis on the first call, and to the service only when it works.
- * Its calls reject with a RedisUnavailableError while Redis is away. Throws an InputError where there is no Redis to connect to.
+ * Creates a Volley instance. It connects to Redis on the first call, and to the messaging service only if it works or manages
+ * subscriptions and tokens. Call `close` when you no longer need it. Throws an InputError if `REDIS_URL` is not set.
  */
 export function createVolley({ config, random = Math.random, ...options }: VolleyOptions): Volley {
   const { redisUrl } = config;
   if (redisUrl === undefined) {
     throw new InputError(
-      'REDIS_URL is not set: give one such as redis://127.0.0.1:6379, or start `volley up`',
+      'REDIS_URL is not set; set it, for example to redis://127.0.0.1:6379, or start `volley up`',
     );
   }
   const events = options.events ?? createEvents({ level: config.logLevel, secrets: secretsOf(config) });
@@ -69,7 +69,7 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
   );
   const heartbeats = openHeartbeats(redis, keys, systemClock);
   const suppression = openSuppression(redis, keys);
-  // What blocks or belongs to the service is made when it is first needed, and closed in the opposite order.
+  // Blocking connections and clients of the service are created on first use and closed in reverse order.
   const closers: (() => unknown)[] = [() => redis.disconnect(), unwatch];
   const feed = createEventFeed({ log: eventLog(redis, keys), connect: () => connect(redisUrl, 'blocking') });
   const unpublish = events.onAny((event) => feed.publish(event));
@@ -79,7 +79,7 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
     closers.push(() => connection.disconnect());
     return connection;
   });
-  // BullMQ takes longer to load than most commands to run, so it loads when a lane is woken for the first time.
+  // BullMQ takes longer to load than most commands take to run, so it is loaded when a lane is first woken.
   const queues = lazily(() => {
     const connection = blocking();
     const opening = import('./lane/queues.js').then(({ createWakers }) => createWakers(connection, keys));
@@ -108,7 +108,7 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
     tokenSourceOf: tokenSources.tokenSourceOf,
   });
 
-  // A platform may launch thousands at once; the lane is woken once after all that were launched meanwhile.
+  // Thousands of campaigns may be launched at the same time. Wake the lane once for all of them.
   const launchers = new Map(
     [...lanes.values()].map((lane) => [lane.name, singleFlight(() => wakeLane(lane, wakers))]),
   );
@@ -122,7 +122,7 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
     alive: async () => (await heartbeats.alive()).map(({ id }) => id),
     discardImport: async (lane: string, id: string) => {
       if (!(await discardImport(redis, keys, lane, id))) return;
-      const reason = 'its process died before it was committed';
+      const reason = 'its process died before the import was committed';
       events.emit({ type: 'import.discarded', lane, campaign: id, reason });
     },
     removeCampaign: async (lane: string, id: string) => {
@@ -231,10 +231,10 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
 
 function fullConfig(config: Config | LocalConfig): Config {
   if ('messagingBaseUrl' in config) return config;
-  throw new TypeError('this needs the full configuration: make it with loadConfig, not loadLocalConfig');
+  throw new TypeError('this needs the full configuration; load it with loadConfig, not loadLocalConfig');
 }
 
-/** What only a process that serves lanes needs, loaded when the first one does. */
+/** Loads the modules that only a working process needs. */
 async function loadWorker() {
   const [{ work }, { createMessagingClient }] = await Promise.all([
     import('./worker.js'),

@@ -10,67 +10,95 @@ import type { EventFollower } from './reporting/event-feed.js';
 import type { RecipientFinder } from './reporting/find-recipient.js';
 import type { FleetReader } from './reporting/fleet-snapshot.js';
 import type { Reports } from './reporting/report.js';
-
 import type { Resolution, ResolveOutcome } from './sending/resolve-unknown.js';
 
 export type { TokenCache } from './auth/token-cache.js';
 export type { TokenState } from './auth/token-state.js';
 export type { Resolution, ResolveOutcome } from './sending/resolve-unknown.js';
 
-/** Worker stages running in this process. */
+/** The worker stages that run in this process. */
 export interface Workers {
   /** Resolves when all stages take jobs. */
   readonly ready: Promise<void>;
-  /** Claims nothing more, settles what is in flight, hands its lanes back. */
+  /** Claims nothing more, settles the requests in flight, and releases the lanes to other workers. */
   drain(): Promise<void>;
 }
 
 /**
- * The library's face; the command line uses nothing else. Every method that is given the id of a campaign or the name
- * of a lane that does not exist rejects with a `NotFoundError`; bad input rejects with an `InputError` whose message
- * names what is wrong and what would be right. While Redis is away everything rejects with a `RedisUnavailableError`.
+ * The public API of the library; the command line uses nothing else.
+ *
+ * Errors: a method rejects with a `NotFoundError` if the campaign or lane does not exist, with an `InputError` whose message
+ * names the invalid value and what is valid, and with a `RedisUnavailableError` while Redis is not available.
  */
 export interface Volley extends CampaignReader, Reports, RecipientFinder, EventFollower, FleetReader {
   readonly events: Events;
+  /**
+   * Creates a campaign: imports its recipients and launches it, or schedules it for `at`. Resolves when the campaign is stored;
+   * workers send it afterwards.
+   */
   enqueue(input: CampaignInput): Promise<EnqueueOutcome>;
-  /** The same, with nothing stored and nothing sent. */
+  /** Checks a campaign as {@link Volley.enqueue} does, but stores and sends nothing. */
   preview(input: CampaignInput): Promise<Preview>;
-  /** The lane of a campaign. */
+  /** Returns the name of a campaign's lane. */
   laneOf(id: string): Promise<string>;
-  /** After it returns no request of the campaign starts but those it counts as in flight. */
+  /**
+   * Pauses a campaign. When it resolves, the campaign starts no more requests. `inFlight`: requests that are still running.
+   * Rejects with an `InputError` if the campaign is importing, completed, or cancelled.
+   */
   pause(id: string): Promise<{ inFlight: number }>;
+  /** Resumes a paused campaign. Rejects with an `InputError` if the campaign is importing, completed, or cancelled. */
   resume(id: string): Promise<void>;
+  /**
+   * Cancels a campaign for good. When it resolves, the campaign starts no more requests. `inFlight`: requests that are still
+   * running; `cancelled`: recipients that are not sent to. Rejects with an `InputError` if the campaign is importing or completed.
+   */
   cancel(id: string): Promise<{ inFlight: number; cancelled: number }>;
+  /**
+   * Settles a campaign's requests with an unknown outcome. Rejects with a `NotFoundError` if it has no such request, and with an
+   * `InputError` if you resend requests of a campaign that is cancelled or has lapsed.
+   */
   resolve(id: string, resolution: Resolution): Promise<ResolveOutcome>;
+  /** Returns the status of every configured lane. */
   lanes(): Promise<LaneStatus[]>;
+  /** Holds a lane until {@link Volley.resumeLane}: it starts no requests. */
   pauseLane(name: string): Promise<void>;
+  /** Reopens a lane that is held, paused, or stopped. */
   resumeLane(name: string): Promise<void>;
+  /** The numbers that no campaign sends to. */
   readonly suppression: SuppressionList;
-  /** The keys to the HTTP API. Only a digest of each is kept. */
+  /** The keys of the HTTP API. Volley stores only a digest of each key. */
   readonly keys: {
-    /** `lanes`: the only lanes the key may use, default all. `key` is shown only in this result. */
+    /** Creates a key. `lanes`: the only lanes it may use; default: all. Only this result contains the key itself. */
     create(key: {
       name: string;
       scopes: readonly ApiScope[];
       lanes?: readonly string[] | undefined;
     }): Promise<ApiKey & { readonly key: string }>;
+    /** Lists the keys that are not revoked. */
     list(): Promise<ApiKey[]>;
-    /** Revokes a key immediately. Throws a NotFoundError if there is no such key. */
+    /** Revokes a key immediately. Rejects with a `NotFoundError` if there is no such key. */
     revoke(id: string): Promise<void>;
-    /** The API key that this text is; null if it is not a valid key. */
+    /** Returns the key with this text; null if it is not a valid key. */
     check(key: string): Promise<ApiKey | null>;
-    /** Whether a key that was valid has not been revoked since. */
+    /** Returns whether a key that was valid has not been revoked since. */
     isActive(id: string): Promise<boolean>;
   };
-  /** Notifications: where they come in, and the subscriptions to them. */
+  /** Receives delivery notifications and manages the subscriptions to them. */
   readonly notifications: NotificationService;
-  /** The token of a lane with an account; null for a lane with an API key. Needs the full configuration. */
+  /**
+   * Returns the token cache of a lane with an account; null for a lane with an API key. Throws a `NotFoundError` for an unknown
+   * lane. Needs the full configuration (`loadConfig`).
+   */
   token(lane: string): TokenCache | null;
-  /** Worker processes alive now. */
+  /** Lists the worker processes with a heartbeat in the last 10 s. */
   workers(): Promise<WorkerProcess[]>;
-  /** Rejects unless Redis answers within `withinMs`. */
+  /** Rejects if Redis does not reply within `withinMs` ms. */
   ping(withinMs: number): Promise<void>;
-  /** Serves the lanes in this process. Needs the full configuration. `concurrency`: lanes at a time, default 50. */
+  /**
+   * Starts to serve the lanes in this process. Needs the full configuration (`loadConfig`). `roles`: default all.
+   * `concurrency`: how many lanes to serve at a time, default 50.
+   */
   work(options?: { roles?: readonly Role[] | undefined; concurrency?: number | undefined }): Workers;
+  /** Drains the workers of this process and closes all connections. */
   close(): Promise<void>;
 }

@@ -25,7 +25,7 @@ import { recentClaims } from './sending/recent-claims.js';
 import { sendTurn } from './sending/send.js';
 import type { Workers } from './volley.js';
 
-/** What {@link work} goes by. */
+/** Options of {@link work}. */
 export interface WorkOptions {
   readonly config: Config;
   readonly redis: Redis;
@@ -46,14 +46,14 @@ export interface WorkOptions {
   readonly concurrency?: number | undefined;
 }
 
-const LANES_AT_A_TIME = 50;
+const DEFAULT_CONCURRENCY = 50;
 const TURN_MS = 20_000;
 const WAIT_HERE_MS = 500;
 
 /** Serves lanes in this process: the stages of its roles, and the sweep. */
 export function work(options: WorkOptions): Workers {
   const { redis, blocking, keys, lanes, tokenSources, wakers, events, monotonic } = options;
-  const { roles = ROLES, concurrency = LANES_AT_A_TIME } = options;
+  const { roles = ROLES, concurrency = DEFAULT_CONCURRENCY } = options;
   const { durability } = options;
   const self = { process: options.heartbeats.name(), lossMs: () => durability.lossMs };
   const perLane = new Map(
@@ -72,15 +72,15 @@ export function work(options: WorkOptions): Workers {
       ];
     }),
   );
-  const crews = [...perLane.values()].map(({ lane, recent }) => ({
-    async say(word: 'join' | 'attend' | 'leave'): Promise<void> {
-      lane.emit(await recoveryBarrier(lane)[word](recent.self));
+  const barriers = [...perLane.values()].map(({ lane, recent }) => ({
+    async run(action: 'join' | 'attend' | 'leave'): Promise<void> {
+      lane.emit(await recoveryBarrier(lane)[action](recent.self));
     },
   }));
   const entry = roles.includes('send') ? 'join' : 'attend';
-  // Early, so that the first claims need not wait for it. One that fails is made up for by the claim itself.
+  // Join early, so that the first claims need not wait for it. If this fails, the first claim joins.
   const joined = durability.known
-    .then(() => Promise.allSettled(crews.map((crew) => crew.say(entry))))
+    .then(() => Promise.allSettled(barriers.map((barrier) => barrier.run(entry))))
     .then(() => undefined);
 
   const turnOf =
@@ -88,7 +88,7 @@ export function work(options: WorkOptions): Workers {
     async (name: string, signal: AbortSignal): Promise<TurnEnd> => {
       const own = perLane.get(name);
       const tokens = tokenSources.get(name);
-      // Another process of the fleet may know lanes that this one does not; its job is left for that one.
+      // Other processes may serve lanes that this one does not know. Leave the job to them.
       if (own === undefined || tokens === undefined)
         return { kind: 'later', inMs: 5_000, why: 'waiting', requests: 0 };
       const { lane } = own;
@@ -98,7 +98,7 @@ export function work(options: WorkOptions): Workers {
       const failed = (of: string, error: Error): void =>
         events.emit({ type: 'turn.failed', lane: of, kind: stage, error });
       const end = await sendTurn(lane, { ...own, tokens, failed }, turn);
-      // What was sent wants to be followed up; the sweep would see to it too, only later.
+      // The sent requests need a follow-up. The sweep would wake the lane as well, but later.
       if (end.requests > 0) await wakeLane(lane, wakers);
       return end;
     };
@@ -108,8 +108,8 @@ export function work(options: WorkOptions): Workers {
     startStageWorker({ stage, redis: blocking, keys, events, concurrency, turn: turnOf(stage) }),
   );
   const sweep = startSweep(options.sweep);
-  const leave = options.heartbeats.enter(self.process, roles, sharedSettings(options.config));
-  // A connection that comes back may be to a server that has lost what it was told last.
+  const stopHeartbeat = options.heartbeats.start(self.process, roles, sharedSettings(options.config));
+  // A restored connection may be to a server that has lost its last writes.
   const onReady = (): void => {
     for (const { recent } of perLane.values()) recent.replay();
   };
@@ -120,8 +120,8 @@ export function work(options: WorkOptions): Workers {
     async drain() {
       unwatch();
       await Promise.all([sweep.stop(), ...workers.map((worker) => worker.drain())]);
-      // Everything is settled, so nobody need wait for this process when the roll is called.
-      await Promise.allSettled([leave(), ...crews.map((crew) => crew.say('leave'))]);
+      // Everything is settled, so no recovery barrier needs to wait for this process.
+      await Promise.allSettled([stopHeartbeat(), ...barriers.map((barrier) => barrier.run('leave'))]);
     },
   };
 }

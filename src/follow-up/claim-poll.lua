@@ -41,7 +41,7 @@ local own = permits_own(lane, 'poll', inFlight)
 local closed, reopens = gate_closed(lane, rules, now, 'poll', true, own)
 if closed then return claim_end(context, closed, reopens, {}) end
 
--- A process that was taken for dead joins again: a recovery barrier must wait for the polls it remembers.
+-- A process that was considered dead joins again: a recovery barrier must wait for its recent polls.
 if process ~= '' then workers_join(lane, process, 0) end
 workers_count_polls(windowKey, unpolledKey, polledKey, lane, rules, inFlight, now)
 local due = redis.call('ZCOUNT', unpolledKey, '-inf', now + rules.window)

@@ -2,9 +2,9 @@ import { type ClaimCall, type ClaimReply, claimReply, confirmClaim } from '../la
 import { type LaneStore, laneScript } from '../lane/lane-script.js';
 import { grantPermit } from '../lane/permit.js';
 
-/** A request that may be polled, with a permit: the one whose batch begins at `first`. */
+/** A request that may be polled: that of the batch that begins at `first`. */
 export interface PollClaim {
-  /** Ever growing; names the claim. */
+  /** Identifies the claim. Numbers only increase. */
   readonly number: number;
   readonly campaign: string;
   readonly first: number;
@@ -19,7 +19,7 @@ const claimPoll = laneScript(
 /** The claims of a lane's polls. Each call is safe to repeat. */
 export function pollClaims(store: LaneStore) {
   return {
-    /** Takes the requests that are due for a poll. */
+    /** Claims the requests that are due for a poll. */
     take: async ({
       turn,
       call,
@@ -32,7 +32,7 @@ export function pollClaims(store: LaneStore) {
       ...(await claimPoll(store, { turn, call, want, seen, process, time: now })),
       permit: grantPermit(store.rules, calledAt),
     }),
-    /** Whether the claim, and so its permit, still holds. */
+    /** Whether the claim still holds, and so its permit. */
     confirm: ({ number }: PollClaim, turn: string): Promise<boolean> =>
       confirmClaim(store, 'poll', number, turn),
   };

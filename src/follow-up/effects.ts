@@ -4,14 +4,14 @@ import type { GateEffect, LedgerEffect } from '../sending/effects.js';
 type RequestEffect =
   /** Its statuses are applied; it ends, or is due again later. */
   | 'report'
-  /** It is due again at once. */
+  /** It is due again immediately. */
   | 'dueNow'
   /** It is due again later. */
   | 'dueLater'
   /** It is no longer followed up. */
   | 'forget';
 
-/** What an outcome does, each column in one word; see `SendEffect`. */
+/** What an outcome does; see `SendEffect`. */
 interface PollEffect {
   readonly ledger: LedgerEffect;
   readonly gate: GateEffect;
@@ -20,8 +20,8 @@ interface PollEffect {
 }
 
 /**
- * What each outcome of a poll does. Both sides use this table: follow-up/effects.lua is generated from it. The outcomes of the
- * gateway are joined by `released`, for a poll that its worker did not make, and `gone`, for a request that was removed.
+ * What each outcome of a poll does. The scripts use the same table: follow-up/effects.lua is generated from it. Beside the outcomes
+ * of the gateway, it has `released`, for a poll that its worker did not make, and `gone`, for a request that was removed.
  */
 export const POLL_EFFECTS = {
   infos: { ledger: 'spend', gate: 'proven', request: 'report', event: null },

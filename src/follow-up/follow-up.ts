@@ -16,10 +16,10 @@ import { type PollSettlement, settlePolls } from './settlements.js';
 /*
  *   claim (pushes the request's due time forward) ──► GET ──► outcome ──► settle: final ones end, others are due again later
  *
- * A poll changes nothing at the service, so after a crash it is simply made again when its request is due again.
+ * A poll changes nothing at the service. After a crash, it is repeated when its request is due again.
  */
 
-/** What following up on a lane needs. */
+/** What following up a lane's requests needs. */
 export interface FollowUp {
   readonly client: MessagingClient;
   readonly tokens: TokenSource;
@@ -45,12 +45,12 @@ export async function followUpTurn(lane: Lane, followUp: FollowUp, options: Turn
     granted: GrantedPermit,
   ): Promise<PollSettlement> => {
     if (signal.aborted || credentials.current() === undefined) return { claim, result: 'released' };
-    // A poll whose permit was given up meanwhile would exceed the quota.
+    // If the claim was settled meanwhile, its permit may have been used: this poll would exceed the quota.
     const permit = await confirmPermit(lane, granted, () => claims.confirm(claim, turn));
     const token = credentials.current();
     if (permit === undefined || token === undefined) return { claim, result: 'released' };
     const answer = await client.deliveryInfos(request.sender, request.requestId, token.token, permit);
-    // A request that only a notification has named may belong to another key: a 403 for it does not stop the lane.
+    // A request that only a notification names may belong to another key, so a 403 does not stop the lane.
     const isForeign = answer.kind === 'stopped' && request.unknown !== undefined;
     const outcome: PollOutcome = isForeign ? { kind: 'missing' } : answer;
     if (outcome.kind === 'infos' && outcome.unlisted.length > 0) {
@@ -91,7 +91,7 @@ export async function followUpTurn(lane: Lane, followUp: FollowUp, options: Turn
         const found = await lane.retry(() => requests.find(claimed));
         return claimed.map((claim, at) => async () => {
           const request = found[at];
-          // Settling a request that is gone takes it off the list of due requests.
+          // Settling a removed request removes it from the due requests.
           return request === undefined ? { claim, result: 'gone' } : poll(claim, request, permit);
         });
       },

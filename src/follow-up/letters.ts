@@ -5,7 +5,7 @@ import type { FollowedRequest } from './requests.js';
 /** The delivery infos of a poll. */
 export type DeliveryInfos = Extract<PollOutcome, { kind: 'infos' }>;
 
-/** One letter per recipient; `-` for one that the answer does not mention. */
+/** One letter per recipient; `-` if the response does not list the recipient. */
 export function lettersOf({ recipients }: FollowedRequest, { statuses }: DeliveryInfos): string {
   const letters = recipients.map((number) => {
     const status = statuses.get(number);

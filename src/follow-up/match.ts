@@ -16,8 +16,8 @@ export interface MatchContext {
 }
 
 /**
- * A notification has named a request that may be that of a batch with an unknown outcome: the answer to this poll decides. Only
- * when it covers exactly the recipients of the batch, and the request is not known as another batch's, the batch is accepted.
+ * Decides on a match. A notification names a request that may be that of a batch with an unknown outcome. The batch counts as
+ * accepted only if the response to this poll lists exactly its recipients, and the request is not known to be another batch's.
  */
 export async function settleMatch(
   { lane, events, matches }: MatchContext,
@@ -53,7 +53,7 @@ export async function settleMatch(
   }
 }
 
-/** Whether the answer covers all recipients that the batch went out to, and no others. */
+/** Whether the response lists all recipients that the batch was sent to, and no others. */
 function covers(
   recipients: readonly string[],
   sent: readonly boolean[],

@@ -12,21 +12,21 @@ export interface FollowedRequest {
   readonly requestId: string;
   /** E.164, in the order of the batch. */
   readonly recipients: readonly string[];
-  /** Set where a notification has named this request, and it may be that of a batch with an unknown outcome. */
+  /** Set if a notification has matched this request to a batch with an unknown outcome. */
   readonly unknown?: MatchedBatch;
 }
 
 /** A batch with an unknown outcome that may be the polled request. */
 export interface MatchedBatch {
-  /** Its claim. */
+  /** The number of its claim. */
   readonly number: number;
-  /** Of each recipient whether the request went out to it. */
+  /** For each recipient, whether the request included it. */
   readonly sent: readonly boolean[];
 }
 
 /** Finds the requests of claims. */
 export interface FollowedRequests {
-  /** Undefined where the request is not known any more: its campaign is removed, or is being removed. */
+  /** Undefined for a request that no longer exists, because its campaign is being removed. */
   find(claims: readonly PollClaim[]): Promise<(FollowedRequest | undefined)[]>;
 }
 
@@ -37,7 +37,7 @@ export function openRequests(
 ): FollowedRequests {
   const { redis, keys, name, rules } = lane;
 
-  /** The request that a notification has named for the batch with an unknown outcome that begins at `first`. */
+  /** The request that a notification has matched to the batch with an unknown outcome that begins at `first`. */
   const matched = async (id: string, first: number) => {
     if (rules.notify !== true) return undefined;
     const found = (await listUnknown(lane)).find((batch) => batch.campaign === id && batch.first === first);

@@ -68,7 +68,7 @@ function REQUESTS.report(poll, settlement)
   local claim, age = poll.claim, poll.age
   local isLast = age >= rules.deadline
   local isOpen, changed, isAwaited = false, false, false
-  -- The polled request may not be this batch's any more: the batch was resolved or sent again meanwhile.
+  -- The polled request may no longer be this batch's: the batch may have been resolved or sent again meanwhile.
   local isOfBatch = not settlement.digest or settlement.requestId == poll.requestId
   if poll.count then
     local letters = settlement.result == 'infos' and isOfBatch and settlement.letters or ''
@@ -137,7 +137,7 @@ for i, settlement in ipairs(settlements) do
     end
     gate_events(lane, before, events)
   elseif claim then
-    -- Its campaign is gone; the request was made all the same.
+    -- Its campaign was removed, but the request was made.
     if settlement.result ~= 'gone' and settlement.result ~= 'released' then
       ledger_spend(windowKey, lane, rules, 'poll', 1, now)
     end

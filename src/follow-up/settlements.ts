@@ -17,17 +17,17 @@ export interface PollSettlement {
   readonly result: PollResult;
   /** With `infos`: one letter per recipient. */
   readonly letters?: Letters;
-  /** The polled request; needed where it may end, on lanes with notifications. */
+  /** The polled request. Required with `infos` and `missing` on lanes with notifications. */
   readonly requestId?: string;
   readonly reason?: string;
   readonly retryAfterMs?: number;
-  /** Its owner never settled it. */
+  /** The claim's worker never settled it. */
   readonly overdue?: boolean;
 }
 
 const settlePoll = laneScript(import.meta.url, './settle-poll.lua', settledReply);
 
-/** Settles a lane's polls, many together. A call may be repeated until it is answered; see `settleSends`. */
+/** Settles polls of a lane, many in one call. Safe to repeat. See `settleSends`. */
 export async function settlePolls(
   store: LaneStore,
   settlements: readonly PollSettlement[],

@@ -75,7 +75,7 @@ local function campaign_queue(runningKey, virtualTime, id)
   redis.call('ZADD', runningKey, string.format('%.17g', math.max(0, virtualTime - POLICY.HEAD_START)), id)
 end
 
--- Ends the campaign when none of its recipients is open. A cancelled one keeps its state.
+-- Ends the campaign if none of its recipients is open. A cancelled campaign keeps its state.
 local function campaign_end(endedKey, lapsingKey, id, c, now, events)
   if c.endedAt > 0 or c.state == 'importing' or campaign_is_open(c) then return end
   if c.state ~= 'cancelled' then campaign_enter(c, 'completed') end

@@ -5,7 +5,7 @@
   KEYS  lane     hash: the lane's record
   ARGV  command  hold, resume, or stop
         reason   for people
-        epoch    number: of stop: the lane's epoch, read before the cause was looked at
+        epoch    number: for `stop`: the lane's epoch, read before the cause was checked
         time     ms, or '' for the server's
   Returns  1; 0 if the lane is in that state already, or an operator has resumed it since that epoch
 ]]

@@ -1,6 +1,6 @@
 --[[
-  confirm-claim: whether a claim still holds. Its worker asks when the claim is no longer young: a process that was stopped in
-  between must not send a batch that others have taken for unknown, that was paused or cancelled, or poll without a permit.
+  confirm-claim: whether a claim still holds. A worker calls it before it uses an old claim: if the process was suspended, it must
+  not send a batch that is unknown, paused, or cancelled by now, or poll without a permit.
 
   KEYS  claims  hash: claim number -> request in flight
         states  hash: campaign -> its state, JSON

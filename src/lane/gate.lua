@@ -67,7 +67,7 @@ local function gate_stopped(lane, epoch, reason)
   return true
 end
 
--- A request failed, or was not answered.
+-- A request failed or got no response.
 local function gate_failed(lane, rules, claim, reason, jitter, now)
   if claim.epoch < lane.epoch then return end
   lane.failures = lane.failures + 1
@@ -76,7 +76,7 @@ local function gate_failed(lane, rules, claim, reason, jitter, now)
   end
 end
 
--- A claim was given up before its request was sent: if it was the probe, another one may probe.
+-- A claim was released before its request was sent. If it was the probe, another claim may probe.
 local function gate_unused(lane, claim)
   if lane.probe == claim.number then lane.probe, lane.probeUntil = 0, 0 end
 end
@@ -99,7 +99,7 @@ local function gate_closed(lane, rules, now, kind, pollDue, own)
   if now < lane.pausedUntil then return lane.paused, lane.pausedUntil end
   if lane.paused ~= '' then
     if now < lane.probeUntil then return 'probing', lane.probeUntil end
-    -- A failed poll does no harm, so a poll goes first after an outage. Not for ever: there may be no process that polls.
+    -- A failed poll does no harm, so a poll goes first after an outage. Only for a while: there may be no process that polls.
     local patience = lane.pausedUntil + math.min(POLICY.POLL_PROBE_MS, rules.backoff)
     if lane.paused == 'unreachable' and kind == 'send' and pollDue and now < patience then return 'probing', patience end
   end

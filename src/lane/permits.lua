@@ -7,8 +7,8 @@ local function permits_cap(lane, rules)
   return limit_is_unproven(lane, rules) and POLICY.UNPROVEN_IN_FLIGHT or rules.inFlight
 end
 
--- Requests of a kind in flight that this turn started. Those left by the turn before it do not count here, up to the cap: a
--- killed worker's lane would stand still until they are overdue. They do count in the window.
+-- Requests of a kind in flight that this turn started. Those left by the turn before it do not count here, up to the cap:
+-- otherwise the lane of a killed worker would wait until they are overdue. They do count in the window.
 local function permits_own(lane, kind, inFlight)
   return math.max(0, inFlight[kind] - lane[kind .. 'Inherited'])
 end

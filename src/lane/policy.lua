@@ -9,7 +9,7 @@ local POLICY = {
   REFUSALS_TO_PAUSE = 5,
   -- Failures in a row that pause a lane.
   FAILURES_TO_PAUSE = 3,
-  -- A turn with this many requests in flight, and no answer for 10 times the usual latency (at least 1 s), waits and looks again.
+  -- A turn with this many requests in flight, and no answer for 10 times the usual latency (at least 1 s), waits and checks again.
   HANGING_REQUESTS = 3,
   HANGING_LATENCIES = 10,
   HANGING_LEAST_MS = 1000,

@@ -47,7 +47,7 @@ local function lane_load(laneKey, time)
     end
     lane.was[name] = lane[name]
   end
-  -- A clock that is set back must not make the window forget: the lane's time stands still until the clock has caught up.
+  -- A clock that is set back must not make the window forget: the lane's time does not advance until the clock has caught up.
   lane.time = math.max(lane.time, clock(time))
   return lane, lane.time
 end

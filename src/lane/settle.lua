@@ -7,7 +7,7 @@
 -- @include ./gate.lua
 -- @include ../recipients/records.lua
 
--- Whether notifications came lately. While they do, a request is polled later and less often: only for those that got lost.
+-- Whether notifications have arrived recently. Then requests are polled later and less often, only in case some are lost.
 local function notifications_are_heard(callbackKey, rules, now)
   return now - tonumber(redis.call('HGET', callbackKey, 'heardAt') or 0) < rules.heard
 end

@@ -35,7 +35,7 @@ local FINAL = { [RECIPIENT_LETTER.deliveredToTerminal] = true, [RECIPIENT_LETTER
 local function statuses_report(c, id, first, count, letters, statusesKey, isLast, events)
   local current = statuses_read(statusesKey, first, count)
   local parts, from = {}, 1
-  -- A notification mostly names one recipient of a batch of hundreds: only letters that may change something are looked at.
+  -- A notification mostly names one recipient of a batch of hundreds: only letters that may change something are checked.
   local at = string.find(letters, '[TI]')
   while at and at <= count do
     local old, new = string.sub(current, at, at), string.sub(letters, at, at)

@@ -26,7 +26,7 @@ local function workers_join(lane, process, now)
   return workers[process] + lane.mayLoseMs
 end
 
--- Those of a list of workers that may have sent.
+-- The workers of a list that may have sent.
 local function workers_sending(text)
   local senders = {}
   for process, since in pairs(workers_read(text)) do
@@ -41,8 +41,8 @@ local function workers_leave(lane, process)
   lane.workers = workers_text(workers)
 end
 
--- Removes the dead, unless they may be missed: a barrier waits for them, or their placeholder claims are still to be made, which
--- another loss would forget.
+-- Removes dead workers, but not while a barrier waits for them or their placeholder claims are still to be made: another loss of
+-- data would then lose them.
 local function workers_prune(lane, alive)
   if lane.workers == '' or lane.barrierUntil > 0 or lane.placeholders > 0 then return end
   local kept, workers = {}, workers_read(lane.workers)
@@ -127,7 +127,7 @@ local function workers_count_polls(windowKey, unpolledKey, polledKey, lane, rule
   ledger_spend(windowKey, lane, rules, 'poll', math.max(0, math.min(due, room)), now)
 end
 
--- Nothing of a campaign can be lost that was launched, or resumed, after the loss: no worker has claimed from it since.
+-- A campaign that was launched or resumed after the loss has lost nothing: no worker had claimed from it before.
 local function workers_is_newcomer(lane, c)
   return math.max(c.launchAt, (c.notBefore or 0) - lane.mayLoseMs) > lane.lostAt
 end
@@ -140,7 +140,7 @@ local function placeholder_claim(lane, campaign, first, count, maybeAccepted, no
   }
 end
 
--- Whether a range continues a placeholder claim. A batch that goes again as it was, under its correlator, stays by itself.
+-- Whether a range continues a placeholder claim. A batch that is sent again under its correlator keeps a claim of its own.
 local function placeholder_continues(claim, first, maybeAccepted)
   return claim and maybeAccepted ~= 1 and claim.first + claim.count == first and claim.maybeAccepted == maybeAccepted
 end
@@ -150,7 +150,7 @@ local function placeholder_store(claimsKey, lane, claim)
   redis.call('HSET', claimsKey, claim_field(lane_next_number(lane)), cjson.encode(claim))
 end
 
--- A campaign that will not be claimed from now on would be left out of the placeholder claims: while those are still to come, as
+-- A campaign from which nothing will be claimed would be left out of the placeholder claims. While those are still to be made, as
 -- many of its batches as may be lost become placeholder claims first.
 local function workers_hold(claimsKey, lane, rules, id, c, now)
   if c.state ~= 'running' or lane.mayHaveLost ~= 1 or workers_is_newcomer(lane, c) then return end

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { type LaneStore, laneScript } from '../lane/lane-script.js';
 import { everAccepted } from '../recipients/ever-accepted.js';
 import { digestOf, indexKey, type Located, parseLocated } from '../recipients/request-index.js';
-import { OF_NO_EPOCH } from '../sending/unknown.js';
+import { NO_EPOCH } from '../sending/unknown.js';
 
 /** A batch with an unknown outcome, and the service's id of the request that it may be. */
 interface Match {
@@ -16,7 +16,7 @@ interface Match {
 
 const matchUnknown = laneScript(import.meta.url, './match-unknown.lua', (reply) => reply === 1);
 
-/** When a claim was made. A claim that a worker replayed after Redis lost it has `OF_NO_EPOCH` and no such time. */
+/** When a claim was made. A claim that a worker replayed after Redis lost it has `NO_EPOCH` and no such time. */
 const sendClaim = z.object({ at: z.number(), epoch: z.number() });
 
 /** What matching a notification to an unknown outcome reads and writes. Every call is safe to repeat. */
@@ -42,7 +42,7 @@ export function matchStore(lane: LaneStore) {
       const claims = await redis.hvals(keys.lane(name, 'claims'));
       const times = claims.map((json) => {
         const { at, epoch } = sendClaim.parse(JSON.parse(json));
-        return epoch === OF_NO_EPOCH ? 0 : at;
+        return epoch === NO_EPOCH ? 0 : at;
       });
       return times.reduce((oldest, at) => Math.min(oldest, at), Number.POSITIVE_INFINITY);
     },

@@ -8,7 +8,7 @@ import type { Role } from './roles.js';
 
 export { ROLES, type Role } from './roles.js';
 
-/** A worker process that has given a sign of life lately. */
+/** A worker process with a recent heartbeat. */
 export interface WorkerProcess {
   readonly id: string;
   readonly roles: readonly Role[];
@@ -16,11 +16,11 @@ export interface WorkerProcess {
   readonly since: string;
   readonly host: string;
   readonly pid: number;
-  /** What all of them should have alike, by name, in words; empty where it is of a version that did not tell. */
+  /** The settings that all workers must share, by name, for display. Empty if an older version runs. */
   readonly settings: Readonly<Record<string, string>>;
 }
 
-const SIGN_OF_LIFE_MS = 3_000;
+const HEARTBEAT_MS = 3_000;
 const DEAD_AFTER_MS = 10_000;
 const shape = z.object({
   id: z.string(),
@@ -32,15 +32,15 @@ const shape = z.object({
 });
 
 /**
- * Who works here, so that a command can say when nobody does, and so that a lane's crew lets go of the dead. Jobs and
- * claims do without it. Signs of life go by the server's clock: those of machines differ.
+ * The heartbeats of worker processes. With them, commands can warn that no worker is running, and lanes can forget dead workers.
+ * Jobs and claims do not need them. They use the clock of Redis, because those of machines differ.
  */
 export function heartbeats(redis: Redis, keys: Keys, clock: Clock) {
   return {
-    /** A name for this process that no other has. */
+    /** A unique name for this process. */
     name: (): string => `${hostname()}-${process.pid}-${clock().toString(36)}`,
-    /** Enters this process and keeps it in the list until what it returns is called. */
-    enter(id: string, roles: readonly Role[], settings: WorkerProcess['settings']): () => Promise<void> {
+    /** Starts the heartbeat of this process. The returned function stops it. */
+    start(id: string, roles: readonly Role[], settings: WorkerProcess['settings']): () => Promise<void> {
       const me = JSON.stringify({
         id,
         roles,
@@ -49,18 +49,19 @@ export function heartbeats(redis: Redis, keys: Keys, clock: Clock) {
         pid: process.pid,
         settings,
       });
-      const sign = (): void => {
+      const beat = (): void => {
         serverTime(redis)
           .then((now) => redis.zadd(keys.workers, now, me))
           .catch(() => {});
       };
-      sign();
-      const timer = setInterval(sign, SIGN_OF_LIFE_MS);
+      beat();
+      const timer = setInterval(beat, HEARTBEAT_MS);
       return async () => {
         clearInterval(timer);
         await redis.zrem(keys.workers, me).catch(() => {});
       };
     },
+    /** The processes whose last heartbeat is at most 10 s old. */
     async alive(): Promise<WorkerProcess[]> {
       const since = (await serverTime(redis)) - DEAD_AFTER_MS;
       await redis.zremrangebyscore(keys.workers, '-inf', since - DEAD_AFTER_MS);

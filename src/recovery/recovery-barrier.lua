@@ -1,6 +1,6 @@
 --[[
-  recovery-barrier: a process joins a lane's workers (`attend`: only to poll), leaves them, or reports that it has replayed all claims
-  it remembers. When every worker that may have claimed has done so, claiming goes on at once, and the placeholder claims made
+  recovery-barrier: a process joins a lane's workers (`attend`: only to poll), leaves them, or reports that it has replayed all its
+  recent claims. When every worker that may have claimed has done so, claiming goes on at once, and the placeholder claims made
   meanwhile are returned: none of those batches had been sent.
 
   KEYS  lane      hash: the lane's record
@@ -25,8 +25,8 @@
 local lane, now = lane_load(laneKey, time)
 local events = {}
 
--- Returns the placeholder claims to their campaigns. Those that are unknown already stay so: an operator may have seen them. So do
--- those that an earlier request may have reached, if their campaign sends no more.
+-- Returns the placeholder claims to their campaigns, except those that are already unknown: an operator may have seen them. Claims
+-- that an earlier request may have reached stay as well, if their campaign sends no more.
 local function return_placeholders()
   local all, owners, placeholders = redis.call('HGETALL', claimsKey), {}, {}
   for i = 1, #all, 2 do

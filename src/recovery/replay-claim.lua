@@ -1,7 +1,7 @@
 --[[
   replay-claim: restores a claim that Redis has lost, from the process that made it. The ordinals between the campaign's cursor and
   the claim were claimed as well, by other processes: they get placeholder claims, which become unknown in time unless their
-  owner replays its claims too. A claim that is known, or whose range is settled, is left alone.
+  worker replays its claims too. A claim that is known, or whose range is settled, is left alone.
 
   KEYS  lane           hash: the lane's record
         claims         hash: claim number -> send in flight
@@ -54,7 +54,7 @@ local function take_released()
 end
 
 -- Takes the range out of a placeholder claim, or out of an older claim: that one was released, whole or in halves, before the range
--- was claimed again, and Redis has lost both. The remaining parts become placeholders; their owner's settlement comes too late.
+-- was claimed again, and Redis has lost both. The remaining parts become placeholders; the settlement of their worker comes too late.
 local function take_claimed()
   local all = redis.call('HGETALL', claimsKey)
   for i = 1, #all, 2 do

@@ -6,7 +6,7 @@ import type { Keys } from '../redis/keys.js';
 /**
  * Removes all data of a campaign that has ended, after its retention period. A campaign that has not ended, or is still
  * being imported, is left alone. A removal that was interrupted continues: until its end, the campaign stays in the lane's
- * `ended` set. Returns how many recipients the campaign had; null if it was left alone, or its state was gone already.
+ * `ended` set. Returns how many recipients the campaign had; null if it was left alone or its state no longer exists.
  */
 export async function removeCampaign(
   redis: Redis,

@@ -1,6 +1,6 @@
 --[[
-  sweep-lane: the periodic upkeep of a lane, whatever its jobs do: launches what is due, lapses what is too late, and names what the
-  sweep must settle, resolve, discard, or remove.
+  sweep-lane: the periodic upkeep of a lane: launches the campaigns that are due, lapses those that are too late, and lists what the
+  sweep has to settle, resolve, discard, or remove.
 
   KEYS  lane       hash: the lane's record
         claims     hash: claim number -> send in flight
@@ -47,7 +47,7 @@ local function claims_older(key, at, field)
   local all = redis.call('HGETALL', key)
   for i = 1, #all, 2 do
     local claim = cjson.decode(all[i + 1])
-    -- Not a batch matched to a request that is being polled: sent again now, it might be sent twice.
+    -- Leave out a batch that is matched to a request being polled: it might be sent twice.
     if claim[field] <= at and not (rules.notify and claim.matched) and #found < 500 then
       claim.number = tonumber(all[i])
       found[#found + 1] = claim

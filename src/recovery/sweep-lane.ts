@@ -9,10 +9,10 @@ const claim = z.object({
   first: z.number(),
   count: z.number().default(1),
 });
-/** `isSuppressed`: the batch would have been sent again, and its recipients are suppressed by now. */
+/** `isSuppressed`: the batch was to be sent again, but all its recipients are suppressed by now. */
 const unknown = claim.extend({ isSuppressed: z.boolean().default(false) });
 const ids = luaList(z.string());
-const tended = z.object({
+const findings = z.object({
   overdueSends: luaList(claim),
   overduePolls: luaList(claim),
   resolvable: luaList(unknown),
@@ -20,16 +20,17 @@ const tended = z.object({
   expired: ids,
 });
 
-/** What the sweep must see to. */
-export type SweepFindings = z.output<typeof tended> & { readonly events: readonly ScriptEvent[] };
+/** What the sweep has to settle, resolve, discard, or remove. */
+export type SweepFindings = z.output<typeof findings> & { readonly events: readonly ScriptEvent[] };
 
-const tendScript = laneScript(import.meta.url, '../recovery/sweep-lane.lua', (reply): SweepFindings => {
+const sweepScript = laneScript(import.meta.url, './sweep-lane.lua', (reply): SweepFindings => {
   const [found, events] = z.tuple([z.string(), z.string()]).parse(reply);
-  return { ...tended.parse(JSON.parse(found)), events: scriptEvents(events) };
+  return { ...findings.parse(JSON.parse(found)), events: scriptEvents(events) };
 });
 
 /**
- * Launches and lapses what is due on a lane, and names what is overdue. `retentionMs`: how long an ended campaign is kept.
+ * Launches the campaigns of a lane that are due, lapses those that are too late, and lists what the sweep has to do.
+ * `retentionMs`: how long an ended campaign is kept.
  * `alive`: the processes with a heartbeat; the lane forgets all others. `now` is for tests and simulations.
  */
 export const sweepLaneState = (
@@ -38,4 +39,4 @@ export const sweepLaneState = (
   alive: readonly string[] = [],
   now?: number,
 ): Promise<SweepFindings> =>
-  tendScript(store, { retention: retentionMs, alive: JSON.stringify(alive), time: now });
+  sweepScript(store, { retention: retentionMs, alive: JSON.stringify(alive), time: now });

@@ -12,14 +12,14 @@ import { settleSends } from '../sending/settlements.js';
 import { resolveBatches } from '../sending/unknown.js';
 import { sweepLaneState } from './sweep-lane.js';
 
-/** Whoever lives sweeps; one at a time is enough. */
+/** How often the lanes are swept. Every worker process tries, and one of them gets the lease. */
 const EVERY_MS = 2_000;
-/** How long it is known when lanes were swept last: longer than anybody lets it lie. */
-const KNOWN_MS = 86_400_000;
-/** Of a lane's old campaigns: one takes a dozen commands, one after the other. */
-const REMOVED_AT_A_TIME = 20;
+/** How long the time of the last sweep is kept. */
+const KEEP_MS = 86_400_000;
+/** Campaigns of a lane removed in parallel. Each takes a dozen commands in sequence. */
+const REMOVALS_AT_ONCE = 20;
 
-/** What {@link startSweep} goes by. */
+/** Options of {@link startSweep}. */
 export interface SweepOptions {
   readonly redis: Redis;
   readonly keys: Keys;
@@ -27,17 +27,17 @@ export interface SweepOptions {
   readonly wakers: Wakers;
   readonly events: Events;
   readonly retentionMs: number;
-  /** The processes that give signs of life. */
+  /** The names of the processes with a recent heartbeat. */
   alive(): Promise<readonly string[]>;
-  /** Removes an import that died, with its idempotency key. */
+  /** Discards an import whose process died, and its idempotency key. */
   discardImport(lane: string, id: string): Promise<void>;
   /** Removes all data of a campaign. */
   removeCampaign(lane: string, id: string): Promise<unknown>;
 }
 
 /**
- * Puts right what jobs and owners left behind, every two seconds: overdue claims become unknown, policies are applied,
- * what is due is launched or lapses, dead imports and old campaigns go, and a lane with work gets its job.
+ * Sweeps the lanes every two seconds: settles overdue claims as unknown, applies the policy for unknown outcomes, launches and
+ * lapses campaigns, discards dead imports, removes old campaigns, and wakes lanes that have work.
  */
 export function startSweep(options: SweepOptions): { stop(): Promise<void> } {
   const { redis, keys, lanes, events } = options;
@@ -54,7 +54,7 @@ export function startSweep(options: SweepOptions): { stop(): Promise<void> } {
       if (taken !== 'OK') return;
       const alive = await options.alive();
       await Promise.all(lanes.map((lane) => sweepLane(lane, options, alive)));
-      await redis.set(keys.swept(digest), me, 'PX', KNOWN_MS);
+      await redis.set(keys.swept(digest), me, 'PX', KEEP_MS);
     } catch (error) {
       events.emit({
         type: 'sweep.failed',
@@ -79,16 +79,16 @@ export function startSweep(options: SweepOptions): { stop(): Promise<void> } {
   };
 }
 
-/** Processes that know the same lanes sweep them together. */
+/** Identifies a set of lanes. Processes with the same lanes share one lease. */
 function digestOf(lanes: readonly Lane[]): string {
   const names = lanes.map(({ name }) => name).sort();
   return createHash('sha256').update(JSON.stringify(names)).digest('base64url').slice(0, 12);
 }
 
-/** How long ago the last sweep of just these lanes was done, by the clock of Redis, ms; null if none was within a day. */
+/** How long ago the last sweep of exactly these lanes ended, ms, by the clock of Redis; null if none ended in the last day. */
 export async function sweptAgoMs(redis: Redis, keys: Keys, lanes: readonly Lane[]): Promise<number | null> {
   const left = await redis.pttl(keys.swept(digestOf(lanes)));
-  return left < 0 ? null : KNOWN_MS - left;
+  return left < 0 ? null : KEEP_MS - left;
 }
 
 /** Sweeps one lane once. */
@@ -100,7 +100,7 @@ export async function sweepLane(
   const found = await sweepLaneState(lane, options.retentionMs, alive);
   lane.emit(found.events);
   if (found.overdueSends.length > 0) {
-    const reason = 'its worker died or lost Redis before it could say';
+    const reason = 'its worker died or lost Redis before it reported the outcome';
     const entries = found.overdueSends.map(
       (claim) => ({ claim, result: 'unknown', reason, overdue: true }) as const,
     );
@@ -117,13 +117,13 @@ export async function sweepLane(
     const reason = `${unknownOutcome.action === 'abandon' ? 'abandoned' : 'sent again'} by the lane's policy`;
     const others = found.resolvable.filter(({ isSuppressed }) => !isSuppressed);
     lane.emit((await resolveBatches(lane, unknownOutcome.action, reason, others)).events);
-    // They can never be sent to again: they would come back each time, and their campaign would not end.
+    // Suppressed recipients are never sent to. Each resend would return them, and the campaign would never end.
     const suppressed = found.resolvable.filter(({ isSuppressed }) => isSuppressed);
-    const givenUp = "suppressed before it was sent again by the lane's policy";
-    lane.emit((await resolveBatches(lane, 'abandon', givenUp, suppressed)).events);
+    const suppressedReason = "suppressed before it was sent again by the lane's policy";
+    lane.emit((await resolveBatches(lane, 'abandon', suppressedReason, suppressed)).events);
   }
   for (const id of found.deadImports) await options.discardImport(lane.name, id);
-  const limit = pLimit(REMOVED_AT_A_TIME);
+  const limit = pLimit(REMOVALS_AT_ONCE);
   await limit.map(found.expired, (id) => options.removeCampaign(lane.name, id));
   await wakeLane(lane, options.wakers);
 }

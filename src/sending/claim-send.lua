@@ -7,7 +7,7 @@
         window     string: ring of the ledger
         claims     hash: claim number -> send in flight
         polls      hash: claim number -> poll in flight
-        running    sorted set: campaign -> virtual start; the least is served next
+        running    sorted set: campaign -> virtual start; the lowest is served next
         scheduled  sorted set: campaign -> when it is launched, ms
         states     hash: campaign -> its state, JSON
         unpolled   sorted set: request never polled -> when it is due, ms
@@ -26,7 +26,7 @@
 ]]
 -- @include ../lane/claim.lua
 local PLACEHOLDERS_AT_ONCE = 256
--- Campaigns looked at in one call for some that may be claimed from.
+-- How many campaigns one call checks to find some that it may claim from.
 local LOOK_AT, LOOK_AT_FOR_PLACEHOLDERS = 1000, 10000
 
 local context, refused = claim_begin({
@@ -146,7 +146,7 @@ while taken < take do
     virtual[id] = virtual[id] + 1 / c.weight
     touched[id] = c
     campaign_move(c, 'planned', 'sending', count)
-    -- At once: of ten thousand campaigns with one recipient, none is looked at again for nothing.
+    -- Immediately, so that no campaign with one recipient is checked a second time.
     if not campaign_is_sendable(c) then
       virtual[id] = nil
       exhausted[#exhausted + 1] = id
@@ -184,7 +184,7 @@ if taken == take then
   if take < want then return claim_denied(context, more, claims) end
   return claim_end(context, 'more', now, claims)
 end
--- The candidates have nothing left; there may be others behind them.
+-- The candidates have nothing left; other campaigns may follow them.
 if notBefore then return claim_end(context, 'joining', notBefore, claims) end
 if redis.call('ZCARD', runningKey) > 0 then return claim_end(context, 'more', now, claims) end
 return claim_end(context, 'nothing', launchAt, claims)

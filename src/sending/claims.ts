@@ -2,14 +2,14 @@ import { type ClaimCall, type ClaimReply, claimReply, confirmClaim } from '../la
 import { type LaneStore, laneScript } from '../lane/lane-script.js';
 import { grantPermit } from '../lane/permit.js';
 
-/** A batch that may go on the wire: recipients `first` to `first + count - 1` of a campaign, with a permit. */
+/** A batch that may be sent: recipients `first` to `first + count - 1` of a campaign. */
 export interface SendClaim {
-  /** Ever growing; names the claim. */
+  /** Identifies the claim. Numbers only increase. */
   readonly number: number;
   readonly campaign: string;
   readonly first: number;
   readonly count: number;
-  /** Set where an earlier request may have been accepted; 1 or 2, see campaign.lua. */
+  /** Set if an earlier request may have been accepted: 1 or 2, see campaign.lua. */
   readonly maybeAccepted?: number;
 }
 
@@ -30,7 +30,7 @@ const claimSend = laneScript(
 /** The claims of a lane's batches. Each call is safe to repeat. */
 export function sendClaims(store: LaneStore) {
   return {
-    /** Takes the next batches that may go on the wire. */
+    /** Claims the next batches. */
     take: async ({
       turn,
       call,
@@ -44,7 +44,7 @@ export function sendClaims(store: LaneStore) {
       ...(await claimSend(store, { turn, call, want, seen, process, loss, time: now })),
       permit: grantPermit(store.rules, calledAt),
     }),
-    /** Whether the claim still holds, for one that has grown old before it was sent. */
+    /** Whether the claim still holds. */
     confirm: ({ number }: SendClaim, turn: string): Promise<boolean> =>
       confirmClaim(store, 'send', number, turn),
   };

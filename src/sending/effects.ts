@@ -1,4 +1,4 @@
-/** What an outcome does to the ledger: nothing, a permit spent now, or one that counts longer because no answer shows when it arrived. */
+/** What an outcome does to the ledger. `spendLonger`: no response shows when the request arrived, so its permit counts longer. */
 export type LedgerEffect = 'none' | 'spend' | 'spendLonger';
 
 /**
@@ -11,7 +11,7 @@ export type GateEffect = 'accepted' | 'proven' | 'answered' | 'throttled' | 'sto
 type RecipientEffect =
   /** They move to the states of their letters. */
   | 'accept'
-  /** They are to be sent again. */
+  /** They will be sent again. */
   | 'release'
   /** The batch is halved until the bad recipient is alone, which becomes `rejected`. */
   | 'refuse'
@@ -19,22 +19,22 @@ type RecipientEffect =
   | 'unknown'
   /** They become `suppressed`. */
   | 'suppress'
-  /** The batch goes again without those who are suppressed by now. */
+  /** The batch will be sent again without the recipients that are suppressed by now. */
   | 'divide';
 
-/** What an outcome does, each column in one word. */
+/** What an outcome does. */
 interface SendEffect {
   readonly ledger: LedgerEffect;
   readonly gate: GateEffect;
   readonly recipients: RecipientEffect;
-  /** The event that reports it, if it has one of its own (lane/script-events.ts). */
+  /** Its event in lane/script-events.ts, if it has one. */
   readonly event: string | null;
 }
 
 /**
- * What each outcome of a send does. Both sides use this table: sending/effects.lua is generated from it. The outcomes of the
- * gateway (gateway/outcome.ts) are joined by those of a batch that was not tried: `released` by its worker, `suppressed` as a
- * whole, or `partlySuppressed` where an earlier request may have been accepted.
+ * What each outcome of a send does. The scripts use the same table: sending/effects.lua is generated from it. Beside the outcomes
+ * of the gateway (gateway/outcome.ts), it has those of a batch that was not sent: `released` by its worker, `suppressed` as a
+ * whole, or `partlySuppressed` after an earlier request that may have been accepted.
  */
 export const SEND_EFFECTS = {
   accepted: { ledger: 'spend', gate: 'accepted', recipients: 'accept', event: null },

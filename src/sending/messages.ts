@@ -4,12 +4,12 @@ import type { Lane } from '../lane/lane.js';
 import { DamagedError } from '../recipients/slices.js';
 import type { SendClaim } from './claims.js';
 
-/** The request that sends a batch. `suppressed` says of each recipient of the batch whether it is left out. */
+/** The request that sends a batch. `suppressed`: for each recipient of the batch, whether it is left out. */
 export type Message = SendRequest & { readonly suppressed: readonly boolean[] };
 
 /** Renders the messages of claims. */
 export interface Messages {
-  /** One message per claim, or why its campaign cannot be read. */
+  /** Returns one message per claim, or the error if its campaign cannot be read. */
   render(claims: readonly SendClaim[]): Promise<(Message | DamagedError)[]>;
 }
 
@@ -40,16 +40,16 @@ export function openMessages(
         if (batch === undefined) throw new Error('a claim has no batch');
         if (batch instanceof DamagedError) return batch;
         const { meta, template, recipients } = batch;
-        const left = recipients.map(() => suppressed[next++] === true);
+        const omitted = recipients.map(() => suppressed[next++] === true);
         return {
           sender: meta.sender,
           ...(meta.senderName === undefined ? {} : { senderName: meta.senderName }),
-          recipients: recipients.filter((_, place) => !left[place]).map(({ number }) => number),
+          recipients: recipients.filter((_, place) => !omitted[place]).map(({ number }) => number),
           text: template.render(recipients[0]?.values ?? []),
           ...(settings.clientCorrelator === 'off'
             ? {}
             : { clientCorrelator: `${claim.campaign}-${claim.first}-${claim.count}` }),
-          suppressed: left,
+          suppressed: omitted,
         };
       });
     },

@@ -4,20 +4,21 @@ import type { ScriptEvent } from '../lane/script-events.js';
 import type { SendClaim } from './claims.js';
 import type { SendSettlement } from './settlements.js';
 
-/** What this process remembers of a claim: with `settlement` what became of it, without that it is in flight. */
+/** A recent claim of this process. Without a `settlement`, it is still in flight. */
 export interface RecentClaim {
   readonly claim: SendClaim;
   readonly at: number;
   settlement?: SendSettlement;
 }
 
-/** Longer than any failover loses; and bounded in number, some 20 MB at the most. */
-const REMEMBER_MS = 60_000;
-const REMEMBER_CLAIMS = 50_000;
-/** Longer than what a server may lose. */
+/** Longer than the time of which a failover loses the writes. */
+const KEEP_MS = 60_000;
+/** Some 20 MB. */
+const MAX_CLAIMS = 50_000;
+/** Longer than the time of which Redis may lose the writes. */
 const POLLS_MS = 10_000;
 
-/** Who remembers, and how much of what was answered the server may lose, ms. */
+/** This process. `lossMs`: how many milliseconds of acknowledged writes Redis may lose. */
 interface Self {
   readonly process: string;
   lossMs(): number;
@@ -26,29 +27,29 @@ interface Self {
 const NO_PROCESS: Self = { process: '', lossMs: () => 0 };
 
 /**
- * The last claims of a process on a lane, in case Redis turns out to have lost them: a replica that took over, or a file
- * that lost its tail.
+ * The recent claims of a process on a lane. If Redis loses its last writes (a replica took over, or its file lost the end), the
+ * process replays them.
  */
 export interface RecentClaims {
-  /** How the lane's scripts know this process. */
+  /** This process, for the lane's scripts. */
   readonly self: ClaimingProcess;
   claimed(claims: readonly SendClaim[]): void;
-  /** Of polls only the time is kept: a lost one is made again, but its permit is spent. */
+  /** Keeps only the times of polls: a lost poll is repeated, but its permit is spent. */
   polled(claims: readonly { readonly number: number }[]): void;
-  /** Polls of the last seconds that had some, however long Redis was away since: as many permits may be lost. */
+  /** Polls of the 10 s up to the last one: as many permits may be lost. They count however long Redis has been away since. */
   readonly polls: number;
   settled(settlement: SendSettlement): void;
-  /** Replays the claims to Redis. */
+  /** Starts to replay the claims to Redis. */
   replay(): void;
-  /** The same, where a script's events say that Redis has lost data: at once, for the grace in which claims wait is short. */
+  /** Does the same if a script's events report a loss of data. Do not delay it: other claims wait only for a short grace period. */
   replayAfterLoss(events: readonly ScriptEvent[]): void;
-  /** Resolves when no replay is running; until then this process claims nothing. */
+  /** Resolves when no replay is running. Until then, this process claims nothing. */
   readonly replayed: Promise<unknown>;
-  /** In the order they were claimed. */
+  /** All claims, in the order in which they were made. */
   all(): RecentClaim[];
 }
 
-/** Opens an empty memory of claims; `replay` brings them back to Redis. */
+/** Starts without claims. `replay` replays them to Redis. */
 export function recentClaims(
   monotonic: Clock,
   self: Self = NO_PROCESS,
@@ -58,10 +59,10 @@ export function recentClaims(
   let seen = 0;
   let polls: number[] = [];
   let replayed: Promise<unknown> = Promise.resolve();
-  const forget = (): void => {
-    const before = monotonic() - REMEMBER_MS;
+  const expire = (): void => {
+    const before = monotonic() - KEEP_MS;
     for (const [number, { at, settlement }] of claims) {
-      if (claims.size <= REMEMBER_CLAIMS && (at >= before || settlement === undefined)) return;
+      if (claims.size <= MAX_CLAIMS && (at >= before || settlement === undefined)) return;
       claims.delete(number);
     }
   };
@@ -75,7 +76,7 @@ export function recentClaims(
         seen = Math.max(seen, claim.number);
         claims.set(claim.number, { claim, at });
       }
-      forget();
+      expire();
     },
     polled(list) {
       if (list.length === 0) return;
@@ -91,8 +92,8 @@ export function recentClaims(
       return polls.filter((at) => at >= last - POLLS_MS).length;
     },
     settled(settlement) {
-      const remembered = claims.get(settlement.claim.number);
-      if (remembered !== undefined) remembered.settlement = settlement;
+      const claim = claims.get(settlement.claim.number);
+      if (claim !== undefined) claim.settlement = settlement;
     },
     get replayed() {
       return replayed;

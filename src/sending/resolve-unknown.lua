@@ -17,7 +17,7 @@
         reason    kept with the recipients
         numbers   JSON: claim numbers, as texts
         time      ms, or '' for the server's
-  Returns  batches and recipients settled; batches it was too early for, until when (ms); events
+  Returns  batches and recipients settled; batches that are too early to send again, and until when (ms); events
 ]]
 -- @include ../lane/statuses.lua
 -- @include ../recipients/records.lua
@@ -27,7 +27,7 @@ local events, campaigns, resolved = {}, {}, {}
 local batches, recipients, early, safeAt = 0, 0, 0, 0
 local UNKNOWN = RECIPIENT_LETTER.unknown
 
--- Sends the unknown recipients of a batch again; suppressed ones between them are not unknown.
+-- Sends the unknown recipients of a batch again. Suppressed recipients between them are not unknown.
 local function resend(c, batch, statusesKey, recordsKey)
   for _, run in ipairs(statuses_unknown_runs(statusesKey, batch.first, batch.count)) do
     campaign_release(c, 'unknown', run[1], run[2], nil, 2)

@@ -10,13 +10,13 @@ import { listUnknown, resolveBatches } from './unknown.js';
 
 /** How to settle requests with an unknown outcome. */
 export interface Resolution {
-  /** `resend` at the risk of a second message, `abandon`, or count as `accepted`. */
+  /** `resend` risks a second message, `abandon` gives the recipients up, and `accepted` counts them as accepted. */
   readonly as: 'resend' | 'abandon' | 'accepted';
-  /** Only this request, by the reference that status and report show; by default all of the campaign. */
+  /** The reference of one request, as status and report show it. Default: all requests with an unknown outcome. */
   readonly request?: string | undefined;
 }
 
-/** How many requests, and recipients of them, were settled. */
+/** How many requests, and how many of their recipients, were settled. */
 export interface ResolveOutcome {
   readonly requests: number;
   readonly recipients: number;
@@ -24,16 +24,16 @@ export interface ResolveOutcome {
   readonly tooEarly: { readonly requests: number; readonly until: string } | null;
 }
 
-/** What the report says of those whose batch was resolved. */
-const WORDS = {
-  resend: 'sent again on the word of the operator',
-  abandon: 'given up on the word of the operator',
-  accepted: 'accepted on the word of the operator; it cannot be followed up',
+/** The reason that the report shows for the recipients. */
+const REASONS = {
+  resend: 'sent again by the operator',
+  abandon: 'given up by the operator',
+  accepted: 'counted as accepted by the operator; it cannot be followed up',
 };
 
 /**
- * Settles batches of whose outcome nobody knows, on the word of an operator. What has lapsed or is cancelled is not sent
- * again: that is an InputError.
+ * Settles requests with an unknown outcome, by an operator's command. Rejects with an InputError if the campaign is cancelled or
+ * has lapsed and the command is `resend`.
  */
 export function resolveUnknown(
   redis: Redis,
@@ -48,20 +48,20 @@ export function resolveUnknown(
       request === undefined ? own : own.filter(({ number }) => requestReference(id, number) === request);
     if (request !== undefined && named.length === 0) {
       throw new NotFoundError(
-        `campaign ${id} has no unknown request ${request}; its status names those there are`,
+        `campaign ${id} has no request ${request} with an unknown outcome; its status lists them`,
       );
     }
-    const rest = as === 'resend' ? (await readState(redis, keys, lane.name, id))?.remainder : undefined;
-    if (rest !== undefined && rest !== 'planned') {
-      const over = rest === 'lapsed' ? 'has lapsed' : 'is cancelled';
+    const remainder = as === 'resend' ? (await readState(redis, keys, lane.name, id))?.remainder : undefined;
+    if (remainder !== undefined && remainder !== 'planned') {
+      const state = remainder === 'lapsed' ? 'has lapsed' : 'is cancelled';
       throw new InputError(
-        `campaign ${id} ${over}, so nothing of it is sent again; what is unknown can be given up or counted as accepted`,
+        `campaign ${id} ${state}, so it sends nothing again; abandon its unknown outcomes or count them as accepted`,
       );
     }
-    const done = await resolveBatches(lane, as, WORDS[as], named);
-    lane.emit(done.events);
+    const result = await resolveBatches(lane, as, REASONS[as], named);
+    lane.emit(result.events);
     await wakeLane(lane, wakers);
-    const { batches, recipients, tooEarly, safeAt } = done;
+    const { batches, recipients, tooEarly, safeAt } = result;
     return {
       requests: batches,
       recipients,

@@ -15,7 +15,7 @@ import { type SendSettlement, settleSends } from './settlements.js';
  *   claim ──► render ──► all suppressed? ──► permit still good? ──► POST ──► outcome ──► settle
  *   (durable: `sending`)                     (confirmed if old)              (retried until answered)
  *
- * A process that dies after the claim leaves `sending` behind, which the sweep turns into `unknown`. No one claims it again.
+ * If a process dies after the claim, the batch stays `sending` until the sweep turns it into `unknown`. It is not claimed again.
  */
 
 /** What sending on a lane needs. */
@@ -57,9 +57,9 @@ export async function sendTurn(lane: Lane, sending: Sending, options: TurnOption
     return reason === undefined ? settlement : { ...settlement, result: 'stopped', reason };
   };
 
-  /** Pauses a campaign that cannot be read, for an operator to look at; the others of its lane go on. */
+  /** Pauses a campaign whose data cannot be read, until an operator acts. The lane's other campaigns continue. */
   const setAside = async (claim: SendClaim, damaged: DamagedError): Promise<SendSettlement> => {
-    const reason = `what is stored of it is damaged: ${damaged.message}`;
+    const reason = `its stored data is damaged: ${damaged.message}`;
     const { outcome } = await lane.retry(() => lane.commands.campaign('pause', claim.campaign, reason));
     if (outcome === 'done') sending.failed(lane.name, damaged);
     return { claim, result: 'released' };
@@ -133,7 +133,7 @@ function settlementOf(
   }
 }
 
-/** Without a request id a recipient whose status is not final cannot be followed up: it becomes `unconfirmed`. */
+/** Without a request id, recipients without a final status cannot be followed up: they become `unconfirmed`. */
 function acceptedLetters(message: Message, outcome: SendOutcome & { kind: 'accepted' }): string {
   const open = outcome.requestId === null ? 'C' : 'N';
   let next = 0;

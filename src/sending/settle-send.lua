@@ -1,6 +1,6 @@
 --[[
-  settle-send: settles send requests, many together. A claim that has become unknown meanwhile is settled all the same: the word
-  of its owner is evidence.
+  settle-send: settles send requests, many together. A claim that has become unknown meanwhile is settled as well: the
+  result that its worker reports is evidence.
 
   KEYS  lane      hash: the lane's record
         window    string: ring of the ledger
@@ -18,7 +18,7 @@
                   request id and the filter of its campaign's accepted ids
   ARGV  rules     JSON: the lane's rules
         settlements  JSON: [{ number, campaign, first, count, result, letters, requestId, reason, retryAfterMs, overdue,
-                  byNotification, digest, hashes }, …]; overdue: its owner never settled it; digest, hashes: of the request id
+                  byNotification, digest, hashes }, …]; overdue: its worker never settled it; digest, hashes: of the request id
         jitter    number: random, 0 to 1
         time      ms, or '' for the server's
   Returns  how many settlements took effect, events
@@ -142,7 +142,7 @@ function RECIPIENTS.accept(id, c, claim, settlement, statusesKey, recordsKey, in
   c.remembered = (c.remembered or 0) + 1
 end
 
--- The batch was not accepted this time. If it may have been before, and it is sent no more, its outcome is unknown.
+-- The batch was not accepted this time. If an earlier request may have been accepted, and it is not sent again, its outcome is unknown.
 function RECIPIENTS.release(id, c, claim, _, statusesKey, recordsKey)
   if not claim.maybeAccepted or c.remainder == 'planned' then
     return release_range(c, claim, statusesKey, claim.first, claim.count, claim.parent, claim.maybeAccepted)
@@ -174,8 +174,8 @@ function RECIPIENTS.refuse(id, c, claim, settlement, statusesKey, recordsKey)
   end
 end
 
--- A correlator names a whole batch, so the batch goes again unchanged. Not without those who were left out as suppressed, and not
--- for a placeholder claim, whose batches and correlators are not known.
+-- A correlator names a whole batch, so the batch is sent again unchanged. This is not possible if suppressed recipients were left
+-- out, or for a placeholder claim, whose batches and correlators are not known.
 function RECIPIENTS.unknown(id, c, claim, settlement, statusesKey, recordsKey)
   local isWhole = not string.find(settlement.letters, RECIPIENT_LETTER.suppressed, 1, true)
   if rules.deduplicates and c.remainder == 'planned' and not claim.placeholder and isWhole then
@@ -195,8 +195,8 @@ function RECIPIENTS.suppress(id, c, claim, _, statusesKey, recordsKey)
   record_write(recordsKey, claim.first, claim.count, claim.at, now, reason, '')
 end
 
--- An earlier request may have reached some who are suppressed by now. By an operator's command the batch goes again without them,
--- each part with its own `maybeAccepted`; under its correlator it goes again unchanged or not at all.
+-- An earlier request may have reached recipients that are suppressed by now. After an operator's command, the batch is sent again
+-- without them, each part with its own `maybeAccepted`. Under its correlator, it is sent again unchanged or not at all.
 function RECIPIENTS.divide(id, c, claim, settlement, statusesKey, recordsKey)
   if claim.maybeAccepted == 1 or claim.isLate or c.remainder ~= 'planned' then
     local reason = 'some recipients are suppressed by now; an earlier request may have been accepted'
@@ -219,7 +219,7 @@ for i, settlement in ipairs(settlements) do
     local before = gate_before(lane)
     if not claim.isLate then inFlight = inFlight - 1 end
     count = count + 1
-    -- A notification may have made it due for a poll; whether that goes on is decided anew.
+    -- A matched notification may have made the batch due for a poll. The result decides whether it stays due.
     if claim.matched then redis.call('ZREM', unpolledKey, request_member(id, claim.first)) end
     RECIPIENTS[effect.recipients](
       id, c, claim, settlement, entry_key(place + 1), entry_key(place + 2), rules.notify and entry_key(place + 3),
@@ -239,7 +239,7 @@ for i, settlement in ipairs(settlements) do
     end
     gate_events(lane, before, events)
   elseif claim and not claim.isLate then
-    -- Its campaign is gone; the request was made all the same.
+    -- Its campaign was removed, but the request was made.
     ledger_spend(windowKey, lane, rules, 'send', 1, now)
   end
 end

@@ -20,17 +20,17 @@ export interface SendSettlement {
   readonly requestId?: string;
   readonly reason?: string;
   readonly retryAfterMs?: number;
-  /** Its owner never settled it. */
+  /** The claim's worker never settled it. */
   readonly overdue?: boolean;
-  /** A poll has confirmed a notification: how the request itself went is not known. */
+  /** The settlement comes from a poll that confirmed a notification; the response to the send is not known. */
   readonly byNotification?: boolean;
 }
 
 const settleSend = laneScript(import.meta.url, './settle-send.lua', settledReply);
 
 /**
- * Settles a lane's sends, many together. A call may be repeated until it is answered. `jitter` is a random number;
- * `now` is for tests and simulations.
+ * Settles sends of a lane, many in one call. Safe to repeat. `jitter`: a random number from 0 to 1. `now` is for tests and
+ * simulations.
  */
 export async function settleSends(
   store: LaneStore,

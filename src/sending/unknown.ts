@@ -3,7 +3,7 @@ import { type LaneStore, laneScript } from '../lane/lane-script.js';
 import { type ScriptEvent, scriptEvents } from '../lane/script-events.js';
 import { recordsKey, statusesKey } from '../recipients/campaign-keys.js';
 
-/** How many batches were resolved. `safeAt`: when those it was too early for may be sent again, ms. */
+/** How many batches were resolved. `tooEarly`: batches that may not be sent again before `safeAt`, ms. */
 export interface ResolveResult {
   readonly batches: number;
   readonly recipients: number;
@@ -12,7 +12,7 @@ export interface ResolveResult {
   readonly events: readonly ScriptEvent[];
 }
 
-/** A batch with an unknown outcome; `number` is its claim's. Times in ms. */
+/** A batch with an unknown outcome. `number`: that of its claim. Times in ms. */
 export interface UnknownBatch {
   readonly number: number;
   readonly campaign: string;
@@ -21,14 +21,14 @@ export interface UnknownBatch {
   readonly claimedAt: number;
   readonly since: number;
   readonly reason: string;
-  /** The request that a notification has matched to it, and that is polled; null for none. */
+  /** The service's id of the request that a notification has matched to it; it is polled. Null: none. */
   readonly matchedRequestId: string | null;
-  /** Its claim was replayed or is a placeholder: when its request was sent is not known. */
+  /** Its claim was replayed or is a placeholder, so the time of its request is not known. */
   readonly isRestored: boolean;
 }
 
-/** Bounds one call, which must not block Redis for long. */
-const RESOLVED_AT_ONCE = 500;
+/** Batches per script call, which must not block Redis for long. */
+const BATCHES_AT_ONCE = 500;
 
 const resolveScript = laneScript(import.meta.url, './resolve-unknown.lua', (reply): ResolveResult => {
   const [batches, recipients, tooEarly, safeAt, events] = z
@@ -47,10 +47,10 @@ const unknownBatch = z.object({
   epoch: z.number().optional(),
   matched: z.string().optional(),
 });
-/** The epoch of replayed and placeholder claims; their time is not the time at which they were made. */
-export const OF_NO_EPOCH = -1;
+/** The epoch of replayed and placeholder claims. Their time is not that of their request. */
+export const NO_EPOCH = -1;
 
-/** A lane's batches with an unknown outcome. */
+/** Lists a lane's batches with an unknown outcome. */
 export async function listUnknown({
   redis,
   keys,
@@ -64,7 +64,7 @@ export async function listUnknown({
       number: Number(number),
       claimedAt: at,
       matchedRequestId: matched ?? null,
-      isRestored: epoch === OF_NO_EPOCH,
+      isRestored: epoch === NO_EPOCH,
     };
   });
 }
@@ -78,8 +78,8 @@ export async function resolveBatches(
   now?: number,
 ): Promise<ResolveResult> {
   const all = { batches: 0, recipients: 0, tooEarly: 0, safeAt: 0, events: [] as ScriptEvent[] };
-  for (let from = 0; from < batches.length; from += RESOLVED_AT_ONCE) {
-    const some = batches.slice(from, from + RESOLVED_AT_ONCE);
+  for (let from = 0; from < batches.length; from += BATCHES_AT_ONCE) {
+    const some = batches.slice(from, from + BATCHES_AT_ONCE);
     const entryKeys = some.flatMap(({ campaign, first }) => [
       statusesKey(store.keys, store.name, campaign),
       recordsKey(store.keys, store.name, campaign, first),

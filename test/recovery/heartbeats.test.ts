@@ -11,7 +11,7 @@ const workers = heartbeats(redis, keys, Date.now);
 test('A worker is listed with its settings until it leaves, beside one of a version that published none', async () => {
   const older = { id: 'older', roles: ['send'], since: new Date().toISOString(), host: 'b', pid: 2 };
   await redis.zadd(keys.workers, await serverTime(redis), JSON.stringify(older));
-  const leave = workers.enter('newer', ['follow-up'], { version: '1.1.0' });
+  const leave = workers.start('newer', ['follow-up'], { version: '1.1.0' });
   await vi.waitFor(async () => expect(await workers.alive()).toHaveLength(2));
   expect(await workers.alive()).toEqual(
     expect.arrayContaining([

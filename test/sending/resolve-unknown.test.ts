@@ -37,7 +37,7 @@ test('An unknown batch of a cancelled campaign cannot be resent, and the error s
   await lane.commands.campaign('cancel', id);
   await becomesUnknown();
   const resolve = resolveUnknown(redis, keys, laneFinder(redis, keys, deps.lanes), wakers);
-  await expect(resolve(id, { as: 'resend' })).rejects.toThrow(/is cancelled.*given up or counted/);
+  await expect(resolve(id, { as: 'resend' })).rejects.toThrow(/is cancelled.*abandon/);
   expect(await resolve(id, { as: 'abandon' })).toMatchObject({ requests: 1, recipients: 1 });
 });
 

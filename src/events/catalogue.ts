@@ -130,7 +130,7 @@ export const CATALOGUE = {
   'request.missing': entry(
     'info',
     { lane: id, requestId: id },
-    (e) => `lane ${e.lane}: the service returned 404 for request ${e.requestId}; polling it again later`,
+    (e) => `lane ${e.lane}: the service does not know request ${e.requestId}; polling it again later`,
   ),
   'request.unfollowable': entry(
     'warn',

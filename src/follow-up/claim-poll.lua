@@ -44,10 +44,9 @@ if closed then return claim_end(context, closed, reopens, {}) end
 -- A process that was considered dead joins again: a recovery barrier must wait for its recent polls.
 if process ~= '' then workers_join(lane, process, 0) end
 workers_count_polls(windowKey, unpolledKey, polledKey, lane, rules, inFlight, now)
-local due = redis.call('ZCOUNT', unpolledKey, '-inf', now + rules.window)
 local late = permits_late_polls(rules, now, unpolledKey)
 local wanted = redis.call('ZCARD', runningKey) > 0 and math.huge or 0
-local permits, more = permits_now(windowKey, pollsKey, lane, rules, now, 'poll', inFlight, due, wanted, late)
+local permits, more = permits_now(windowKey, pollsKey, lane, rules, now, 'poll', inFlight, 0, wanted, late)
 local take = math.min(want, permits)
 if take <= 0 then return claim_denied(context, more, {}) end
 if own == 0 then lane.busySince = math.max(lane.busySince, now) end

@@ -7,7 +7,7 @@ local POLL_EFFECTS = {
   missing = { ledger = 'spend', gate = 'proven', request = 'report', event = 'missing' },
   throttled = { ledger = 'spend', gate = 'throttled', request = 'dueNow', event = 'throttled' },
   unauthorised = { ledger = 'spend', gate = 'answered', request = 'dueNow', event = 'unauthorised' },
-  stopped = { ledger = 'spend', gate = 'stopped', request = 'dueNow', event = 'turnedAway' },
+  stopped = { ledger = 'spend', gate = 'stopped', request = 'dueNow', event = 'requestStopped' },
   unanswered = { ledger = 'spendLonger', gate = 'failed', request = 'dueLater', event = 'unanswered' },
   notSent = { ledger = 'none', gate = 'failed', request = 'dueLater', event = 'notSent' },
   released = { ledger = 'none', gate = 'unused', request = 'dueNow' },

@@ -36,7 +36,7 @@ import { type ListSummary, openList, readList } from './read-list.js';
  *        │
  *   wake the lane
  *
- * Before the commit the campaign cannot be seen. Every other outcome, and every error, discards the import
+ * Before the commit the campaign cannot be claimed. Every other outcome, and every error, discards the import
  * (discard-import.ts). If the process dies, the lease expires, and the sweep or the next user of the key discards it.
  */
 

@@ -59,7 +59,7 @@ export function toEvents(lane: string, scriptEvent: ScriptEvent): VolleyEvent[] 
     }
     case 'unauthorised':
       return [{ ...scriptEvent, type: 'request.unauthorised', lane }];
-    case 'turnedAway':
+    case 'requestStopped':
       return [{ ...scriptEvent, type: 'request.stopped', lane }];
     case 'notSent':
       return [{ ...scriptEvent, type: 'request.notSent', lane }];

@@ -60,8 +60,8 @@ local function permits_next_at(windowKey, lane, rules, now, missing, inFlight)
   return at or now + math.ceil(math.min(1000, rules.window / 20))
 end
 
--- Permits that a kind may take now, and when more come. `due`: polls due within the window; `wanted`: sends that wait; `late`:
--- polls per window needed to keep all deadlines.
+-- Permits that a kind may take now, and when more come. `due`: polls due within the window (for sends); `wanted`: sends that
+-- wait (for polls); `late`: polls per window needed to keep all deadlines.
 local function permits_now(windowKey, flightKey, lane, rules, now, kind, inFlight, due, wanted, late)
   local cap = permits_in_flight(flightKey, lane, rules, kind, inFlight)
   if lane.paused ~= '' then cap = math.min(1, cap) end

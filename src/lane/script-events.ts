@@ -34,7 +34,7 @@ const scriptEvent = z.discriminatedUnion('type', [
   }),
   z.object({ type: z.literal('throttled'), kind, retryAfterMs: integer }),
   z.object({ type: z.literal('unauthorised'), kind, reason }),
-  z.object({ type: z.literal('turnedAway'), kind, reason }),
+  z.object({ type: z.literal('requestStopped'), kind, reason }),
   z.object({ type: z.literal('notSent'), kind, reason }),
   z.object({ type: z.literal('unanswered'), requestId, reason }),
   z.object({ type: z.literal('missing'), requestId }),

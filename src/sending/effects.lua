@@ -6,7 +6,7 @@ local SEND_EFFECTS = {
   accepted = { ledger = 'spend', gate = 'accepted', recipients = 'accept' },
   throttled = { ledger = 'spend', gate = 'throttled', recipients = 'release', event = 'throttled' },
   unauthorised = { ledger = 'spend', gate = 'answered', recipients = 'release', event = 'unauthorised' },
-  stopped = { ledger = 'spend', gate = 'stopped', recipients = 'release', event = 'turnedAway' },
+  stopped = { ledger = 'spend', gate = 'stopped', recipients = 'release', event = 'requestStopped' },
   refused = { ledger = 'spend', gate = 'proven', recipients = 'refuse', event = 'refused' },
   unknown = { ledger = 'spendLonger', gate = 'failed', recipients = 'unknown', event = 'unknown' },
   notSent = { ledger = 'none', gate = 'failed', recipients = 'release', event = 'notSent' },

@@ -230,7 +230,7 @@ for i, settlement in ipairs(settlements) do
     if settlement.result == 'throttled' then
       c.throttled = c.throttled + 1
       events[#events + 1] = { type = 'throttled', kind = 'send', retryAfterMs = settlement.retryAfterMs }
-    elseif effect.event == 'unauthorised' or effect.event == 'turnedAway' or effect.event == 'notSent' then
+    elseif effect.event == 'unauthorised' or effect.event == 'requestStopped' or effect.event == 'notSent' then
       events[#events + 1] = { type = effect.event, kind = 'send', reason = settlement.reason }
     end
     if effect.ledger ~= 'none' and not claim.isLate then

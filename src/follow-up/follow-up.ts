@@ -20,7 +20,7 @@ import { type PollSettlement, settlePolls } from './settlements.js';
  */
 
 /** What following up a lane's requests needs. */
-export interface FollowUp {
+interface FollowUp {
   readonly client: MessagingClient;
   readonly tokens: TokenSource;
   readonly requests: FollowedRequests;

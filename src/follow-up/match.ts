@@ -9,7 +9,7 @@ import { type DeliveryInfos, lettersOf } from './letters.js';
 import type { FollowedRequest, MatchedBatch } from './requests.js';
 
 /** What deciding on a match needs. */
-export interface MatchContext {
+interface MatchContext {
   readonly lane: Lane;
   readonly events: Events;
   readonly matches: Pick<MatchStore, 'everAccepted' | 'clear'>;

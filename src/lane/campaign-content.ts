@@ -5,7 +5,7 @@ import { type CampaignMeta, readMeta } from './campaigns.js';
 import type { LaneStore } from './lane-script.js';
 
 /** A campaign's text, which never changes, and its compiled template. */
-export interface CampaignText {
+interface CampaignText {
   readonly meta: CampaignMeta;
   readonly template: Template;
 }

@@ -5,7 +5,7 @@ import type { Wakers } from './queues.js';
 import { wakeLane } from './wake.js';
 
 /** An operator's commands for a campaign or a lane. Redis stores their effect, so every process obeys them. */
-export interface OperatorCommands {
+interface OperatorCommands {
   /** When it resolves, the campaign starts no more requests. `inFlight`: requests that are still running. */
   pause(id: string): Promise<{ inFlight: number }>;
   resume(id: string): Promise<void>;

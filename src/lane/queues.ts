@@ -80,14 +80,14 @@ async function depthOf(queue: Queue): Promise<Depth> {
 }
 
 /** A stage that runs in this process. */
-export interface StageWorker {
+interface StageWorker {
   readonly ready: Promise<void>;
   /** Takes no more lanes, ends the running turns, and releases their lanes to other workers (not while Redis is away). */
   drain(): Promise<void>;
 }
 
 /** Options of {@link startStageWorker}. */
-export interface StageWorkerOptions {
+interface StageWorkerOptions {
   readonly stage: Stage;
   readonly redis: Redis;
   readonly keys: Keys;

@@ -10,7 +10,7 @@ export type TurnEnd =
   | { readonly kind: 'later'; readonly inMs: number; readonly why: Why; readonly requests: number };
 
 /** A claim call of a turn: its number, from 1, and how many claims it wants. */
-export interface TurnCall {
+interface TurnCall {
   readonly call: number;
   readonly want: number;
 }

@@ -21,7 +21,7 @@ const findings = z.object({
 });
 
 /** What the sweep has to settle, resolve, discard, or remove. */
-export type SweepFindings = z.output<typeof findings> & { readonly events: readonly ScriptEvent[] };
+type SweepFindings = z.output<typeof findings> & { readonly events: readonly ScriptEvent[] };
 
 const sweepScript = laneScript(import.meta.url, './sweep-lane.lua', (reply): SweepFindings => {
   const [found, events] = z.tuple([z.string(), z.string()]).parse(reply);

@@ -4,7 +4,7 @@ import { type ScriptEvent, scriptEvents } from '../lane/script-events.js';
 import { recordsKey, statusesKey } from '../recipients/campaign-keys.js';
 
 /** How many batches were resolved. `tooEarly`: batches that may not be sent again before `safeAt`, ms. */
-export interface ResolveResult {
+interface ResolveResult {
   readonly batches: number;
   readonly recipients: number;
   readonly tooEarly: number;

@@ -1,7 +1,4 @@
-import { once } from 'node:events';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import type { TokenOutcome } from '../../src/auth/outcome.js';
 import { systemMachine } from '../../src/clock.js';
 import { loadLocalConfig } from '../../src/config/index.js';
@@ -19,18 +16,10 @@ import { recentClaims } from '../../src/sending/recent-claims.js';
 import { sendTurn } from '../../src/sending/send.js';
 import { laneFixture } from '../lane/lane-fixture.js';
 import { testRedis } from '../redis/test-redis.js';
+import { type Answer, json, startService } from './local-service.js';
 
 const { redis, prefix } = testRedis('send');
 const NUMBERS = ['+4915700000001', '+4915700000002', '+4915700000003', '+4915700000004'];
-type Answer = (request: IncomingMessage, response: ServerResponse, attempt: number) => void;
-
-const json = (status: number, body: object, headers: Record<string, string> = {}): Answer => {
-  return (_request, response) =>
-    void response
-      .writeHead(status, { 'content-type': 'application/json', ...headers })
-      .end(JSON.stringify(body));
-};
-
 /** A 201 with a request id and these delivery statuses. */
 const accept = (statuses: Readonly<Record<string, string>> = {}): Answer => {
   const deliveryInfo = Object.entries(statuses).map(([number, deliveryStatus]) => ({
@@ -45,27 +34,11 @@ const accept = (statuses: Readonly<Record<string, string>> = {}): Answer => {
   });
 };
 
-/** A messaging service that answers each request in this way. It keeps the authorisations and bodies that it received. */
-async function startService(answer: Answer) {
-  const received: { authorisation: string; body: string }[] = [];
-  const server = createServer(async (request, response) => {
-    let body = '';
-    for await (const chunk of request) body += String(chunk);
-    received.push({ authorisation: request.headers.authorization ?? '', body });
-    answer(request, response, received.length);
-  });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  const close = async () => {
-    if (!server.listening) return;
-    server.closeAllConnections();
-    server.close();
-    await once(server, 'close');
-  };
-  onTestFinished(close);
-  return { baseUrl: `http://127.0.0.1:${port}`, host: `127.0.0.1:${port}`, received, close };
-}
+// A turn whose first settlement has to load its script claims before it settles.
+beforeAll(async () => {
+  const claim = { number: 1, campaign: 'none', first: 0, count: 1 };
+  await laneFixture(redis, prefix, 'warm-up').settlements.send([{ claim, result: 'released' }], 0);
+});
 
 let lanes = 0;
 
@@ -184,7 +157,8 @@ describe('A batch', () => {
     await service.close();
     const sender = createSender(service);
     await sender.fixture.campaign('c', 4, { batch: 1 });
-    expect(await sender.turn()).toMatchObject({ kind: 'later', why: 'unreachable' });
+    await sender.turn();
+    expect(await sender.turn()).toMatchObject({ kind: 'later', why: 'unreachable', requests: 0 });
     expect((await sender.fixture.state('c')).counts).toMatchObject({ planned: 4, sending: 0 });
     const { state, pause, quota } = await sender.status();
     expect(state).toBe('paused');

@@ -1,0 +1,211 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import type { TokenOutcome } from '../../src/auth/outcome.js';
+import { systemMachine } from '../../src/clock.js';
+import { loadLocalConfig } from '../../src/config/index.js';
+import { createEvents, type VolleyEvent } from '../../src/events/events.js';
+import { followUpTurn } from '../../src/follow-up/follow-up.js';
+import { createMessagingClient } from '../../src/gateway/messaging.js';
+import { openLane } from '../../src/lane/lane.js';
+import { laneTokenSource, type TokenSource } from '../../src/lane/token-source.js';
+import { keyNames } from '../../src/redis/keys.js';
+import { laneStatus } from '../../src/reporting/status.js';
+import { sendClaims } from '../../src/sending/claims.js';
+import { recentClaims } from '../../src/sending/recent-claims.js';
+import { settleSends } from '../../src/sending/settlements.js';
+import { laneFixture } from '../lane/lane-fixture.js';
+import { testRedis } from '../redis/test-redis.js';
+import { json, startService } from '../sending/local-service.js';
+
+const { redis, prefix } = testRedis('follow-up');
+const NUMBERS = ['+4915700000001', '+4915700000002'] as const;
+
+/** A 200 that reports one status per recipient. */
+const report = (...statuses: readonly string[]) =>
+  json(200, {
+    deliveryInfoList: {
+      deliveryInfo: statuses.map((deliveryStatus, at) => ({ address: `tel:${NUMBERS[at]}`, deliveryStatus })),
+    },
+  });
+
+// A turn whose first settlement has to load its script claims before it settles.
+beforeAll(async () => {
+  const claim = { number: 1, campaign: 'none', first: 0 };
+  await laneFixture(redis, prefix, 'warm-up').settlements.poll([{ claim, result: 'released' }], 0);
+});
+
+let lanes = 0;
+
+/** A lane on a real Redis with one accepted request of two recipients, which is due for its first poll. */
+async function createFollowUp({
+  baseUrl,
+  isRemoved = false,
+  ...change
+}: {
+  readonly baseUrl: string;
+  /** The campaign of the request is removed. */
+  readonly isRemoved?: boolean;
+  readonly tokens?: TokenSource;
+}) {
+  lanes += 1;
+  const own = `${prefix}-${lanes}`;
+  const fixture = laneFixture(redis, own, 'default');
+  const config = loadLocalConfig({
+    HOURLY_QUOTA: '1000',
+    REDIS_URL: 'redis://127.0.0.1',
+    MAX_RECIPIENTS_PER_REQUEST: '2',
+  });
+  const [settings] = config.lanes;
+  if (settings === undefined) throw new Error('no lane');
+  const emitted: VolleyEvent[] = [];
+  const events = createEvents({ level: 'silent' });
+  events.onAny((event) => void emitted.push(event));
+  const lane = openLane(redis, keyNames(own), config, settings, events, () => 0.5, systemMachine);
+  const tokens = change.tokens ?? laneTokenSource('default', { kind: 'apiKey', apiKey: 'k' }, undefined);
+
+  await fixture.campaign('c', 2, { batch: 2 });
+  const { claims } = await sendClaims(lane).take({ turn: 's', call: 1, want: 1, seen: 0 });
+  const accepted = claims.map(
+    (claim) => ({ claim, result: 'accepted', letters: 'NN', requestId: 'r1' }) as const,
+  );
+  await settleSends(lane, accepted, 0.5);
+  await redis.zadd(fixture.keys.lane('default', 'unpolled'), 1, 'c:0');
+  const request = { sender: 'ACME', requestId: 'r1', recipients: NUMBERS };
+  return {
+    fixture,
+    emitted,
+    types: () => emitted.map(({ type }) => type),
+    status: async () => laneStatus(lane, await lane.status()),
+    /** The number of requests that are still followed up. */
+    async followed(): Promise<number> {
+      const { keys } = fixture;
+      return (
+        (await redis.zcard(keys.lane('default', 'unpolled'))) +
+        (await redis.zcard(keys.lane('default', 'polled')))
+      );
+    },
+    async turn() {
+      const client = createMessagingClient({ baseUrl, timeoutMs: 5_000 });
+      const followUp = {
+        client,
+        tokens,
+        requests: {
+          find: async (all: readonly unknown[]) => all.map(() => (isRemoved ? undefined : request)),
+        },
+        recent: recentClaims(lane.monotonic),
+        events,
+        matches: fixture.matches,
+      };
+      const { signal } = new AbortController();
+      const end = await followUpTurn(lane, followUp, { turnMs: 20_000, waitHereMs: 0, signal });
+      client.close();
+      return end;
+    },
+  };
+}
+
+describe('A poll', () => {
+  test('that reports a final status of every recipient ends the follow-up and completes the campaign', async () => {
+    const service = await startService(report('DeliveredToTerminal', 'DeliveryImpossible'));
+    const followUp = await createFollowUp(service);
+    expect(await followUp.turn()).toMatchObject({ requests: 1 });
+    expect(await followUp.followed()).toBe(0);
+    expect(await followUp.fixture.state('c')).toMatchObject({
+      state: 'completed',
+      counts: { deliveredToTerminal: 1, deliveryImpossible: 1, deliveredToNetwork: 0 },
+    });
+    expect(followUp.types()).toContain('campaign.completed');
+  });
+
+  test('that reports a status that is not final is repeated later', async () => {
+    const service = await startService(report('DeliveredToTerminal', 'DeliveredToNetwork'));
+    const followUp = await createFollowUp(service);
+    expect(await followUp.turn()).toMatchObject({ kind: 'later', why: 'nothing', requests: 1 });
+    expect(await followUp.followed()).toBe(1);
+    expect((await followUp.fixture.state('c')).counts).toMatchObject({
+      deliveredToTerminal: 1,
+      deliveredToNetwork: 1,
+    });
+  });
+
+  test('that reports a status the interface does not list emits an event and is repeated later', async () => {
+    const service = await startService(report('DeliveredToTerminal', 'Teleported'));
+    const followUp = await createFollowUp(service);
+    await followUp.turn();
+    expect(followUp.emitted).toContainEqual(
+      expect.objectContaining({ type: 'request.unlistedStatus', requestId: 'r1' }),
+    );
+    expect(await followUp.followed()).toBe(1);
+  });
+
+  test('of a request that the service does not know emits an event and is repeated until the deadline', async () => {
+    const service = await startService(json(404, {}));
+    const followUp = await createFollowUp(service);
+    await followUp.turn();
+    expect(followUp.types()).toContain('request.missing');
+    expect(await followUp.followed()).toBe(1);
+    expect((await followUp.fixture.state('c')).counts).toMatchObject({ deliveredToNetwork: 2 });
+  });
+
+  test('of a request whose campaign is removed is not made', async () => {
+    const service = await startService(report());
+    const followUp = await createFollowUp({ ...service, isRemoved: true });
+    await followUp.turn();
+    expect(service.received).toEqual([]);
+    expect(await followUp.followed()).toBe(0);
+  });
+
+  test('without a response spends a permit and is repeated later', async () => {
+    const service = await startService((request) => void request.socket.destroy());
+    const followUp = await createFollowUp(service);
+    expect(await followUp.turn()).toMatchObject({ kind: 'later', requests: 1 });
+    expect((await followUp.status()).quota.used).toEqual({ send: 1, poll: 1 });
+    expect(await followUp.followed()).toBe(1);
+    expect(followUp.types()).toContain('request.unanswered');
+  });
+
+  test('whose connection is refused spends no permit', async () => {
+    const service = await startService(report());
+    await service.close();
+    const followUp = await createFollowUp(service);
+    await followUp.turn();
+    expect((await followUp.status()).quota.used).toEqual({ send: 1, poll: 0 });
+    const notSent = followUp.emitted.find(({ type }) => type === 'request.notSent');
+    expect(notSent).toMatchObject({ reason: expect.stringContaining('ECONNREFUSED') });
+  });
+
+  test('that the service answers with 429 pauses the lane', async () => {
+    const service = await startService(json(429, {}, { 'retry-after': '60' }));
+    const followUp = await createFollowUp(service);
+    expect(await followUp.turn()).toMatchObject({ kind: 'later', why: 'throttled', requests: 1 });
+    expect((await followUp.status()).state).toBe('paused');
+    expect(await followUp.followed()).toBe(1);
+  });
+
+  test('that the service answers with 401 is repeated with a new token', async () => {
+    const service = await startService((request, response, attempt) => {
+      const isNew = request.headers.authorization === 'Bearer new';
+      const answer = isNew ? report('DeliveredToTerminal', 'DeliveredToTerminal') : json(401, {});
+      answer(request, response, attempt);
+    });
+    let token: TokenOutcome = { kind: 'token', token: 'old', generation: 1 };
+    const replaceRefused = async (): Promise<TokenOutcome> => {
+      token = { kind: 'token', token: 'new', generation: 2 };
+      return token;
+    };
+    const tokens = { get: async () => token, newerThan: async () => token, replaceRefused };
+    const followUp = await createFollowUp({ ...service, tokens });
+    await followUp.turn();
+    expect(service.received.map(({ authorisation }) => authorisation)).toEqual(['Bearer old', 'Bearer new']);
+    expect((await followUp.fixture.state('c')).state).toBe('completed');
+  });
+
+  test('that the service answers with 403 stops the lane', async () => {
+    const service = await startService(json(403, {}));
+    const followUp = await createFollowUp(service);
+    expect(await followUp.turn()).toMatchObject({ kind: 'idle', why: 'stopped', requests: 1 });
+    const { state, pause } = await followUp.status();
+    expect(state).toBe('stopped');
+    expect(pause?.reason).toContain('403');
+    expect((await followUp.fixture.state('c')).counts).toMatchObject({ deliveredToNetwork: 2 });
+  });
+});

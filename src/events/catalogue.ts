@@ -97,12 +97,12 @@ export const CATALOGUE = {
       `lane ${e.lane}: the service returned 429 for a ${e.kind} request (Retry-After: ${e.retryAfterMs})`,
   ),
   'request.unauthorised': entry(
-    'warn',
+    'debug',
     { lane: id, kind, reason: prose },
     (e) => `lane ${e.lane}: the service returned 401 for a ${e.kind} request: ${e.reason}`,
   ),
   'request.stopped': entry(
-    'error',
+    'info',
     { lane: id, kind, reason: prose },
     (e) => `lane ${e.lane}: a ${e.kind} request failed and retrying cannot fix it: ${e.reason}`,
   ),
@@ -123,14 +123,14 @@ export const CATALOGUE = {
       `campaign ${e.campaign}: request ${e.request} with ${e.recipients} has an unknown outcome: ${e.reason}`,
   ),
   'request.unanswered': entry(
-    'info',
+    'debug',
     { lane: id, requestId: id, reason: prose },
     (e) => `lane ${e.lane}: the poll of request ${e.requestId} failed and is retried later: ${e.reason}`,
   ),
   'request.missing': entry(
-    'info',
+    'debug',
     { lane: id, requestId: id },
-    (e) => `lane ${e.lane}: the service does not know request ${e.requestId}; polling it again later`,
+    (e) => `lane ${e.lane}: the service does not know request ${e.requestId}`,
   ),
   'request.unfollowable': entry(
     'warn',

@@ -121,7 +121,7 @@ function settlementOf(claim: PollClaim, request: FollowedRequest, outcome: PollO
     case 'notSent':
       return { claim, result: 'notSent', reason: outcome.reason };
     case 'unanswered':
-      return { claim, result: 'unanswered', reason: outcome.reason };
+      return { claim, result: 'unanswered', requestId, reason: outcome.reason };
     default:
       return outcome satisfies never;
   }

@@ -112,6 +112,11 @@ local function poll_of(claim, c, place)
   return poll
 end
 
+-- The polled request; a matched batch has no record of it yet.
+local function request_id(poll, settlement)
+  return settlement.requestId ~= '' and settlement.requestId or poll.requestId or ''
+end
+
 for i, settlement in ipairs(settlements) do
   local claim = claims[i]
   local c = claim and campaigns[claim.campaign]
@@ -125,9 +130,9 @@ for i, settlement in ipairs(settlements) do
       c.throttled = c.throttled + 1
       events[#events + 1] = { type = 'throttled', kind = 'poll', retryAfterMs = settlement.retryAfterMs }
     elseif effect.event == 'missing' then
-      events[#events + 1] = { type = 'missing', requestId = poll.requestId or '' }
+      events[#events + 1] = { type = 'missing', requestId = request_id(poll, settlement) }
     elseif effect.event == 'unanswered' then
-      events[#events + 1] = { type = 'unanswered', requestId = poll.requestId or '', reason = settlement.reason }
+      events[#events + 1] = { type = 'unanswered', requestId = request_id(poll, settlement), reason = settlement.reason }
     elseif effect.event then
       events[#events + 1] = { type = effect.event, kind = 'poll', reason = settlement.reason }
     end

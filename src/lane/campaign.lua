@@ -152,9 +152,11 @@ local function campaigns_launch(scheduledKey, statesKey, runningKey, lane, now, 
   local ids = redis.call('ZRANGEBYSCORE', scheduledKey, '-inf', now, 'LIMIT', 0, 1000)
   local campaigns = campaigns_load(statesKey, ids)
   for id, c in pairs(campaigns) do
-    campaign_enter(c, 'running')
-    campaign_queue(runningKey, lane.virtualTime, id)
-    events[#events + 1] = { type = 'launched', campaign = id, at = c.launchAt }
+    if c.state == 'scheduled' then
+      campaign_enter(c, 'running')
+      campaign_queue(runningKey, lane.virtualTime, id)
+      events[#events + 1] = { type = 'launched', campaign = id, at = c.launchAt }
+    end
   end
   campaigns_save(statesKey, campaigns)
   redis.call('ZREM', scheduledKey, unpack(ids))

@@ -57,6 +57,7 @@ export async function runTurn<Claim, Settlement>(
   let [call, requests, claimAgainAt] = [0, 0, 0];
   let why: Why = 'more';
   let againAt: number | null = 0;
+  let inProgress = 0;
   let failure: { error: unknown } | undefined;
   const fail = (error: unknown): undefined => {
     failure ??= { error };
@@ -68,20 +69,25 @@ export async function runTurn<Claim, Settlement>(
   const begin = async (claims: readonly Claim[], permit: GrantedPermit): Promise<void> => {
     for (const request of await steps.requests(claims, permit)) {
       requests += 1;
+      inProgress += 1;
+      // A request counts until its outcome is here. p-limit's own count falls some microtasks earlier, in which a turn could end.
+      const end = (): void => {
+        inProgress -= 1;
+        ring();
+      };
       limit(request)
         .then((entry) => outcomes.push(entry))
         .catch(fail)
-        .finally(ring);
+        .finally(end);
     }
   };
-  const inProgress = (): number => limit.activeCount + limit.pendingCount;
   const mayClaim = (): boolean =>
     !signal.aborted && monotonic() < endAt && why !== 'fenced' && failure === undefined;
 
   try {
     for (;;) {
       const settling = outcomes.length > 0 ? steps.settle(outcomes.splice(0)).catch(fail) : undefined;
-      const want = inFlight - inProgress();
+      const want = inFlight - inProgress;
       let claimed = 0;
       if (mayClaim() && want > 0 && monotonic() >= claimAgainAt) {
         call += 1;
@@ -96,15 +102,15 @@ export async function runTurn<Claim, Settlement>(
         if (why === 'inFlight') {
           // This turn's own responses make room. The sweep settles requests that earlier turns left in flight.
           againAt = monotonic() + OTHERS_IN_FLIGHT_MS;
-          claimAgainAt = inProgress() > 0 ? Number.POSITIVE_INFINITY : againAt;
+          claimAgainAt = inProgress > 0 ? Number.POSITIVE_INFINITY : againAt;
         }
       } else {
         await settling;
       }
-      if (outcomes.length > 0 || (claimed > 0 && claimAgainAt === 0 && inFlight > inProgress())) continue;
+      if (outcomes.length > 0 || (claimed > 0 && claimAgainAt === 0 && inFlight > inProgress)) continue;
       const waitMs = mayClaim() ? claimAgainAt - monotonic() : Number.POSITIVE_INFINITY;
-      if (inProgress() === 0 && (!mayClaim() || waitMs > waitHereMs)) break;
-      await bell.wait(inFlight > inProgress() ? waitMs : Number.POSITIVE_INFINITY);
+      if (inProgress === 0 && (!mayClaim() || waitMs > waitHereMs)) break;
+      await bell.wait(inFlight > inProgress ? waitMs : Number.POSITIVE_INFINITY);
       // A response may have opened the lane or made room, so claim again.
       if (outcomes.length > 0 && why !== 'quota') claimAgainAt = 0;
     }

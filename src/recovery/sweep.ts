@@ -18,6 +18,8 @@ const EVERY_MS = 2_000;
 const KEEP_MS = 86_400_000;
 /** Campaigns of a lane removed in parallel. Each takes a dozen commands in sequence. */
 const REMOVALS_AT_ONCE = 20;
+/** Why the sweep settles a claim that is overdue. */
+const OVERDUE = 'its worker died or lost Redis before it reported the outcome';
 
 /** Options of {@link startSweep}. */
 export interface SweepOptions {
@@ -100,15 +102,14 @@ export async function sweepLane(
   const found = await sweepLaneState(lane, options.retentionMs, alive);
   lane.emit(found.events);
   if (found.overdueSends.length > 0) {
-    const reason = 'its worker died or lost Redis before it reported the outcome';
     const entries = found.overdueSends.map(
-      (claim) => ({ claim, result: 'unknown', reason, overdue: true }) as const,
+      (claim) => ({ claim, result: 'unknown', reason: OVERDUE, overdue: true }) as const,
     );
     lane.emit((await settleSends(lane, entries, lane.random())).events);
   }
   if (found.overduePolls.length > 0) {
     const entries = found.overduePolls.map(
-      (claim) => ({ claim, result: 'unanswered', overdue: true }) as const,
+      (claim) => ({ claim, result: 'unanswered', reason: OVERDUE, overdue: true }) as const,
     );
     lane.emit((await settlePolls(lane, entries, lane.random())).events);
   }

@@ -70,6 +70,8 @@ function startTurn(replies: readonly (ClaimReply<number> | Error)[], change: Par
     ended,
     settled,
     abort: () => control.abort(),
+    /** Answers a request without letting anything run. */
+    answer: (claim: number): void => flying.get(claim)?.resolve(),
     async respond(...claims: readonly number[]): Promise<void> {
       for (const claim of claims) flying.get(claim)?.resolve();
       await settled();
@@ -106,6 +108,19 @@ describe('A turn', () => {
     await turn.respond(3, 4);
     await turn.ended;
     expect(turn.log).toContain('settle 3 4');
+  });
+
+  test('settles every response, however close together two responses arrive', async () => {
+    for (let apart = 0; apart < 60; apart += 1) {
+      const turn = startTurn([reply([1, 2], 'nothing')]);
+      await turn.settled();
+      turn.answer(1);
+      for (let i = 0; i < apart; i += 1) await Promise.resolve();
+      turn.answer(2);
+      await turn.ended;
+      const settled = turn.log.filter((step) => step.startsWith('settle')).join(' ');
+      expect(settled, `${apart} microtasks apart`).toMatch(/^settle 1 (settle )?2$/);
+    }
   });
 
   test('waits for a permit that comes soon', async () => {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { type Alarm, pause, unlessAborted, within } from '../src/clock.js';
 
-/** An alarm that rings when it is told to; `armed` are those that have not been called off. */
+/** An alarm that the test rings; `armed` holds the alarms that are not cancelled. */
 function handAlarm(): { alarm: Alarm; armed: Set<() => void> } {
   const armed = new Set<() => void>();
   const alarm: Alarm = (_ms, ring) => {

@@ -2,7 +2,7 @@ import { createServer } from 'node:net';
 import { afterAll, expect, test } from 'vitest';
 import { createEvents, createVolley, InputError, loadConfig, RedisUnavailableError } from '../src/index.js';
 
-/** A port at which nobody listens: it was given to this process, and let go of. */
+/** A port on which no process listens: it was free, and is closed again. */
 async function freePort(): Promise<number> {
   const server = createServer();
   await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));

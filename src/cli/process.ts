@@ -9,7 +9,7 @@ import { findLocal, findService, mustAnswer } from './open.js';
 import type { RunningSimulator } from './simulator-file.js';
 import { counted } from './text.js';
 
-/** How long requests in flight may take once the simulator is told to stop. */
+/** How long requests in flight may take once the simulator starts to stop. */
 const SIMULATOR_DRAIN_MS = 2_000;
 
 /** `volley work` */

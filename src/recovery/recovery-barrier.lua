@@ -1,6 +1,6 @@
 --[[
   recovery-barrier: a process joins a lane's workers (`attend`: only to poll), leaves them, or reports that it has replayed all its
-  recent claims. When every worker that may have claimed has done so, claiming goes on at once, and the placeholder claims made
+  recent claims. When every worker that may have claimed has done so, claiming continues at once, and the placeholder claims made
   meanwhile are returned: none of those batches had been sent.
 
   KEYS  lane      hash: the lane's record

@@ -43,13 +43,13 @@ test('examples/library sends each reminder once and lists the recipients to call
     expect(new Set(progress).size).toBe(progress.length);
     return stdout.trim().split('\n');
   };
-  const told = await remind();
-  expect(told[0]).toMatch(/^line 3 is left out: /);
-  expect(told.slice(1)).toEqual([
+  const reported = await remind();
+  expect(reported[0]).toMatch(/^line 3 is left out: /);
+  expect(reported.slice(1)).toEqual([
     'reminders 2030-05-01: 3 of 4 delivered',
     'call +4795550103: deliveryImpossible',
   ]);
-  expect((await remind()).slice(1)).toEqual(told.slice(1));
+  expect((await remind()).slice(1)).toEqual(reported.slice(1));
   expect((await simulator.summary()).recipients).toBe(4);
 });
 

@@ -23,10 +23,10 @@ test.each([
     const id = await launch(fleet, { recipients: recipients(10), message: 'Sale' });
     if (!asItConnects) await redis.kill();
     const { program } = await fleet.add('all');
-    // The last that it says before it connects.
+    // The last event before it connects.
     await vi.waitUntil(() => fleet.logged('process.started').length > 0, { timeout: 30_000, interval: 5 });
     if (asItConnects) await redis.kill();
-    // So long that it has found out that nobody answers.
+    // Long enough that the process notices that Redis does not answer.
     await vi.waitUntil(() => fleet.logged('redis.lost').length > 0 || !program.isRunning, {
       timeout: 30_000,
     });

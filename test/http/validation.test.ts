@@ -64,7 +64,7 @@ test.each([
     'Too big: expected string to have <=40 characters',
   ],
 ] as const)(
-  'An invalid request is told where it is invalid: %s %s %o',
+  'The problem of an invalid request names the invalid part: %s %s %o',
   async (method, path, body, pointer, message) => {
     const { status, json } = await call(method, path, { body });
     const where = pointer === '' ? 'The body' : `\`${pointer}\``;

@@ -95,8 +95,8 @@ async function servedLane(quota: number, pollShare: number, smooth: boolean) {
         given(),
       );
     } else {
-      const told = result === 'accepted' ? 'infos' : result === 'unknown' ? 'unanswered' : result;
-      await lane.settlements.poll([{ claim: one.claim, result: told, letters: 'N' }], 0, given());
+      const reported = result === 'accepted' ? 'infos' : result === 'unknown' ? 'unanswered' : result;
+      await lane.settlements.poll([{ claim: one.claim, result: reported, letters: 'N' }], 0, given());
     }
   };
 

@@ -61,8 +61,8 @@ test.each([1, 2, 3, 4, 7, 9])(
         now,
       );
       const poll = await lane.claims.poll({ turn: 'p', call, want: 32, seen: 0, now });
-      const told = poll.claims.map((claim) => ({ claim, result: 'infos', letters: 'N' }) as const);
-      if (told.length > 0) await lane.settlements.poll(told, 0, now);
+      const reported = poll.claims.map((claim) => ({ claim, result: 'infos', letters: 'N' }) as const);
+      if (reported.length > 0) await lane.settlements.poll(reported, 0, now);
       [sends, polls] = [sends + send.claims.length, polls + poll.claims.length];
       idle = send.claims.length + poll.claims.length === 0 ? idle + 1 : 0;
       now += HOUR / 4;

@@ -33,9 +33,9 @@ const step = fc.record({
       'settle',
       'poll',
       'poll',
-      'told',
-      'told',
-      'told',
+      'settlePoll',
+      'settlePoll',
+      'settlePoll',
     ] as const),
     ...([
       'tend',
@@ -204,7 +204,7 @@ async function ledgerOf(most: number, sizes: readonly [number, number], deduplic
       const reply = await lane.claims.poll({ turn: `p${call}`, call: 1, want: 1 + (pick % 5), seen: 0, now });
       polls.push(...reply.claims);
     },
-    async told({ pick, poll, letters }) {
+    async settlePoll({ pick, poll, letters }) {
       const claim = polls[pick % polls.length];
       if (claim === undefined) return;
       if (pick % 8 > 0) polls = polls.filter((other) => other !== claim);

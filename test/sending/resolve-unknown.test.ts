@@ -68,9 +68,9 @@ test('A status that counts unknown recipients names their batch, even one that b
 test('A repeated command emits no second event, because it changes nothing', async () => {
   const { id } = await claimed('Hello for the third time');
   const { lanes, events } = deps;
-  const told: string[] = [];
+  const reported: string[] = [];
   const untell = events.onAny(({ type }) => {
-    if (/^(campaign|lane)\./.test(type)) told.push(type);
+    if (/^(campaign|lane)\./.test(type)) reported.push(type);
   });
   const finder = laneFinder(redis, keys, lanes);
   const { pause, resume, cancel, pauseLane, resumeLane } = operatorCommands(finder, wakers, events);
@@ -83,7 +83,7 @@ test('A repeated command emits no second event, because it changes nothing', asy
     await order('default');
   }
   untell();
-  expect(told).toEqual([
+  expect(reported).toEqual([
     'campaign.paused',
     'campaign.resumed',
     'campaign.cancelled',

@@ -17,12 +17,15 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
 
 const readme = read('README.md');
+const commandLine = read('docs/command-line.md');
 const documents = [
   'README.md',
   'CHANGELOG.md',
   'docs/architecture.md',
   'docs/benchmarks.md',
+  'docs/command-line.md',
   'docs/http.md',
+  'docs/library.md',
   'docs/limits.md',
   'docs/metrics.md',
   'docs/operations.md',
@@ -57,8 +60,8 @@ function anchorsOf(page: string): string[] {
 }
 
 describe('the README', () => {
-  test('can be read in a few minutes', () => {
-    expect(readme.split('\n').length).toBeLessThanOrEqual(210);
+  test('is short enough to read in three minutes', () => {
+    expect(readme.split('\n').length).toBeLessThanOrEqual(130);
   });
 
   test('has a simulator page with all magic recipients', () => {
@@ -67,15 +70,15 @@ describe('the README', () => {
     );
   });
 
-  test('lists the states as reports spell them, with the settled states in bold', () => {
-    const rows = tableUnder('state', readme);
+  test('has a page that lists the states as reports spell them, with the settled states in bold', () => {
+    const rows = tableUnder('state', commandLine);
     expect(rows.map(([, word]) => word)).toEqual(RECIPIENT_STATES.map((word) => `\`${word}\``));
     const isBold = rows.map(([name = '']) => name.startsWith('**'));
     expect(isBold).toEqual(RECIPIENT_STATES.map((_, at) => at >= rows.length - SETTLED_STATES.length));
   });
 
-  test('lists all exit codes', () => {
-    expect(tableUnder('exit code', readme).map(([code]) => Number(code))).toEqual(Object.values(EXIT));
+  test('has a page that lists all exit codes', () => {
+    expect(tableUnder('exit code', commandLine).map(([code]) => Number(code))).toEqual(Object.values(EXIT));
   });
 
   test('names only settings that exist', () => {
@@ -100,7 +103,13 @@ describe('the README', () => {
 });
 
 describe('a command that a page for operators prints', () => {
-  const pages = ['README.md', 'docs/operations.md', 'docs/simulator.md', 'docs/limits.md'];
+  const pages = [
+    'README.md',
+    'docs/command-line.md',
+    'docs/operations.md',
+    'docs/simulator.md',
+    'docs/limits.md',
+  ];
   const printed = [...new Set(pages.flatMap((path) => printedCommands(read(path))))];
 
   test('is found', () => {
@@ -155,8 +164,10 @@ describe('the examples', () => {
     expect(lines.filter((line) => line.split(',').length !== 3)).toEqual([]);
   });
 
-  test('from-code.js is the program that the README shows', () => {
-    expect(blocks(readme, 'js')).toEqual([read('examples/from-code.js')]);
+  test('from-code.js is the program that the library page shows, and the README shows a part of it', () => {
+    expect(blocks(read('docs/library.md'), 'js')).toEqual([read('examples/from-code.js')]);
+    const [part = ''] = blocks(readme, 'js');
+    expect(read('examples/from-code.js')).toContain(part.trim());
   });
 
   test('from-code.js sends, waits and reports', async () => {

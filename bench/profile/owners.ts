@@ -7,7 +7,7 @@ export interface Place {
   readonly url: string;
 }
 
-const ROOMS: readonly (readonly [part: string, owner: string])[] = [
+const FOLDERS: readonly (readonly [part: string, owner: string])[] = [
   ['/src/gateway/', 'volley: gateway'],
   ['/src/sending/', 'volley: sending'],
   ['/src/lane/', 'volley: lane'],
@@ -40,5 +40,5 @@ export function ownerOf({ functionName, url }: Place): string {
   const [, name] = /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(url) ?? [];
   if (name !== undefined && !name.startsWith('.cache')) return name;
   if (url.startsWith('node:')) return NODE.find(([part]) => part.test(url))?.[1] ?? 'node: the rest';
-  return ROOMS.find(([part]) => url.includes(part))?.[1] ?? 'built in';
+  return FOLDERS.find(([part]) => url.includes(part))?.[1] ?? 'built in';
 }

@@ -16,7 +16,8 @@ import { type PollSettlement, settlePolls } from './settlements.js';
 /*
  *   claim (pushes the request's due time forward) ──► GET ──► outcome ──► settle: final ones end, others are due again later
  *
- * A poll changes nothing at the service. After a crash, it is repeated when its request is due again.
+ * A poll changes nothing at the service. After a crash, it is repeated when its request is due again. A request gets its first due
+ * time when its send is settled (sending/settle-send.lua). The lane's job starts this turn (worker.ts).
  */
 
 /** What following up a lane's requests needs. */
@@ -50,7 +51,7 @@ export async function followUpTurn(lane: Lane, followUp: FollowUp, options: Turn
     const token = credentials.current();
     if (permit === undefined || token === undefined) return { claim, result: 'released' };
     const answer = await client.deliveryInfos(request.sender, request.requestId, token.token, permit);
-    // A request that only a notification names may belong to another key, so a 403 does not stop the lane.
+    // A request that only a notification names may belong to another key, so a response such as 403 does not stop the lane.
     const isForeign = answer.kind === 'stopped' && request.unknown !== undefined;
     const outcome: PollOutcome = isForeign ? { kind: 'missing' } : answer;
     if (outcome.kind === 'infos' && outcome.unlisted.length > 0) {

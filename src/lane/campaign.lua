@@ -70,9 +70,13 @@ local function campaign_batch_size(lane, rules, c)
   return math.min(rules.maxRecipients, learned, c.batch)
 end
 
--- Where a campaign joins the order: its virtual start.
+-- Where a campaign that starts or continues now joins the fair order: its score among the running campaigns.
+local function campaign_virtual_start(virtualTime)
+  return string.format('%.17g', math.max(0, virtualTime - POLICY.HEAD_START))
+end
+
 local function campaign_queue(runningKey, virtualTime, id)
-  redis.call('ZADD', runningKey, string.format('%.17g', math.max(0, virtualTime - POLICY.HEAD_START)), id)
+  redis.call('ZADD', runningKey, campaign_virtual_start(virtualTime), id)
 end
 
 -- Ends the campaign if none of its recipients is open. A cancelled campaign keeps its state.

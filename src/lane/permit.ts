@@ -3,7 +3,7 @@ import type { Lane } from './lane.js';
 import type { ScriptRules } from './rules.js';
 
 /*
- *   gate_permits (gate.lua) ──► claim ──► grantPermit ──► confirmPermit (if old) ──► client.send(…, permit) ──► first byte
+ *   permits_now (permits.lua) ──► claim ──► grantPermit ──► confirmPermit (if old) ──► client.send(…, permit) ──► first byte
  *
  * A process may be suspended anywhere on this path until its claim is overdue, so each step checks the age again.
  */

@@ -44,7 +44,7 @@ local function return_placeholders()
       if c then campaign_release(c, 'sending', claim.first, claim.count, nil, claim.maybeAccepted) end
     end
     if c and campaign_is_sendable(c) then
-      redis.call('ZADD', runningKey, 'NX', string.format('%.17g', math.max(0, lane.virtualTime - POLICY.HEAD_START)), claim.campaign)
+      redis.call('ZADD', runningKey, 'NX', campaign_virtual_start(lane.virtualTime), claim.campaign)
     end
     if c then campaign_end(endedKey, lapsingKey, claim.campaign, c, now, events) end
   end

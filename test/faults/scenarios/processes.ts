@@ -10,7 +10,7 @@ const PAST_THE_LOCK_MS = 8_000;
 const BLOCKED_MS = 24_000;
 
 /** Matches the reply of a claim script that returned a batch: only a claim contains a call number. */
-const CLAIMED = /"q":\d/;
+const CLAIMED = /"call":\d/;
 
 const kill: Scenario = {
   name: 'kill',

@@ -24,7 +24,7 @@ export type Part<Configuration> = (volley: Volley, config: Configuration, events
 interface RunningPart {
   /** Resolves when the part works, with a message for people if there is one. */
   readonly ready: Promise<string | undefined>;
-  /** Accepts nothing new and finishes what is in flight. It may be called before `ready` has resolved. */
+  /** Accepts no new work and finishes the work in flight. You may call it before `ready` resolves. */
   stop(): Promise<void>;
 }
 

@@ -19,7 +19,7 @@ export class CliError extends Error {
   }
 }
 
-/** An error in what was entered on the command line, or in a file it names. */
+/** An error in the command line, or in a file that it names. */
 export function badInput(message: string, details: object = {}): CliError {
   return new CliError(EXIT.badInput, 'badInput', message, details);
 }

@@ -1,5 +1,6 @@
+import { createRequire } from 'node:module';
 import { styleText } from 'node:util';
-import pino from 'pino';
+import type { Logger, pino } from 'pino';
 import type { Clock } from '../clock.js';
 import type { LogLevel } from '../config/settings.js';
 import { CATALOGUE, type EventType, type FieldTable, type VolleyEvent } from './catalogue.js';
@@ -24,9 +25,27 @@ interface LogOptions {
   role: string | undefined;
 }
 
+const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const satisfies LogLevel[];
+
 /** Creates the function that logs an event. No other code writes log lines. */
-export function createLog({ level, format, colours, destination, clock, mask, role }: LogOptions) {
-  const logger = pino(
+export function createLog(options: LogOptions) {
+  const lowest = LEVELS.indexOf(options.level);
+  let logger: Logger | undefined;
+  return (event: VolleyEvent): void => {
+    const entry = CATALOGUE[event.type];
+    if (LEVELS.indexOf(entry.level) < lowest) return;
+    logger ??= createLogger(options);
+    const { json, text } = maskedFields(event.type, { ...event }, options.mask);
+    // The event can be any type here, so TypeScript no longer knows that message and fields belong together.
+    const message = entry.message as (fields: Record<string, string>) => string;
+    logger[entry.level]({ event: event.type, ...json }, message(text));
+  };
+}
+
+/** Loads pino with the first line: most commands log nothing, and start faster without it. */
+function createLogger({ level, format, colours, destination, clock, role }: LogOptions): Logger {
+  const load: { pino: typeof pino } = createRequire(import.meta.url)('pino');
+  return load.pino(
     {
       level,
       base: { pid: process.pid, ...(role === undefined ? {} : { role }) },
@@ -37,14 +56,6 @@ export function createLog({ level, format, colours, destination, clock, mask, ro
       ? destination
       : { write: (line: string) => destination.write(readableLine(line, colours)) },
   );
-  return (event: VolleyEvent): void => {
-    const entry = CATALOGUE[event.type];
-    if (!logger.isLevelEnabled(entry.level)) return;
-    const { json, text } = maskedFields(event.type, { ...event }, mask);
-    // The event can be any type here, so TypeScript no longer knows that message and fields belong together.
-    const message = entry.message as (fields: Record<string, string>) => string;
-    logger[entry.level]({ event: event.type, ...json }, message(text));
-  };
 }
 
 /** The fields of an event, masked. Leaves out fields that the catalogue does not define. */

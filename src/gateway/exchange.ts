@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { type Request, RequestError } from 'got';
 
-/** The service's response. `body` is null if it broke off or could not be decoded after the head had arrived. */
+/** The service's response. `body` is null if the head arrived, but the body was incomplete or could not be decoded. */
 export interface Reply {
   readonly kind: 'reply';
   readonly status: number;

@@ -107,10 +107,10 @@ export function gotTransport({
 }
 
 /**
- * A process may be stopped between the start of a request and its first byte, most likely while it connects. By the time it
- * goes on, other processes have given up the request, so it must not leave. The time is therefore checked again when there is a
- * socket; and what is written to a new socket is held back until it is connected, and released only in time. `until` is on the
- * clock of `performance.now()`. `onCertificate` receives the day on which the certificate of a new TLS connection expires.
+ * A process may be suspended between the start of a request and its first byte, most likely while it connects. When it resumes,
+ * other processes may have settled the request as unknown, so it must not leave. Therefore the time is checked again when there is
+ * a socket. A new socket holds the bytes back until it is connected, and releases them only in time. `until` is on the clock of
+ * `performance.now()`. `onCertificate` receives the day on which the certificate of a new TLS connection expires.
  */
 function writeUntil(until: number, native: ClientRequest, onCertificate: (day: string) => void): void {
   const isLate = () => performance.now() > until;
@@ -132,14 +132,14 @@ function writeUntil(until: number, native: ClientRequest, onCertificate: (day: s
   });
 }
 
-/** Waits for a request's whole response; otherwise throws what ended the request. */
+/** Waits for a request's whole response; otherwise throws the error that ended the request. */
 function responseTo(request: Request, timeoutMs: number, signal: AbortSignal | undefined): Promise<Exchange> {
   return new Promise((resolve, reject) => {
     let response: PlainResponse | undefined;
     let body = '';
     const abort = () => request.destroy(new AbortedError());
     const giveUp = () => request.destroy(new OverdueError());
-    // A response may be waiting in a process that was busy for too long: it is read before the request is given up.
+    // A busy process may have received a response that it has not read yet. It reads it before it gives up.
     const overdue = setTimeout(() => setImmediate(giveUp), timeoutMs);
     signal?.addEventListener('abort', abort, { once: true });
     request.setEncoding('utf8');

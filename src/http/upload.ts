@@ -22,8 +22,8 @@ export async function acceptUploads(scope: FastifyInstance): Promise<void> {
 interface Upload<Campaign> {
   readonly campaign: Campaign;
   /**
-   * The list, read from the connection no faster than it is imported. The stream ends only when the whole form has arrived;
-   * otherwise it fails with a Problem, and what was read so far has to be discarded.
+   * The list, read from the connection no faster than it is imported. The stream ends only when the whole form has arrived.
+   * Otherwise it fails with a Problem, and the caller discards the rows read so far.
    */
   readonly list: CsvStream;
 }

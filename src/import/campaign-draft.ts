@@ -60,7 +60,7 @@ export function resolveInput(
   return { lane, sender: { address, isText: form.kind === 'text', name } };
 }
 
-/** The campaign as far as it is known before its list is read, with a new id. Throws as {@link resolveInput} does. */
+/** The campaign before its list is read, with a new id. Throws as {@link resolveInput} does. */
 export function draftOf(deps: DraftDeps, input: CampaignInput): CampaignMeta {
   const { lane, sender } = resolveInput(deps, input);
   const created = deps.clock();

@@ -9,12 +9,12 @@ const dropScript = loadScript(import.meta.url, './drop-import.lua', (reply) =>
   z.enum(['dropped', 'alive', 'committed']).parse(reply),
 );
 
-/** Why an import is discarded: its own process gives it up, or its lease has expired because its process died. */
+/** Why an import is discarded: its own process gave up, or its lease expired because its process died. */
 type DiscardReason = 'givenUp' | 'expired';
 
 /**
- * Discards an import and releases its idempotency key. First the import becomes impossible to commit, then its data goes.
- * Returns false, and does nothing, if the import was committed, or if its lease still runs and it was not given up.
+ * Discards an import and releases its idempotency key. First the import becomes impossible to commit, then its data is deleted.
+ * Returns false, and does nothing, if the import was committed, or if its lease still runs and its process has not given up.
  */
 export async function discardImport(
   redis: Redis,

@@ -12,7 +12,7 @@ import { discardImport } from './discard-import.js';
 /*
  *   begin ──► importing ── commit ──► running, scheduled, or completed
  *                 │
- *                 └── discard: given up by its process, or its lease expired ──► nothing is kept
+ *                 └── discard: by its process, or because its lease expired ──► nothing is kept
  *
  * The lane's hash `states` decides: once its entry is deleted, an import can neither write anything nor be committed.
  */
@@ -52,15 +52,15 @@ export interface ImportSession {
   /** Recipients that are suppressed already; they are never claimed. */
   readonly suppressed: SliceWriter;
   /**
-   * Writes what is left and commits the campaign, which becomes visible as a whole. Repeating it changes nothing. Throws an
+   * Writes the remaining rows and commits the campaign, so that it becomes visible as a whole. Safe to repeat. Throws an
    * {@link ImportLostError} if the import was discarded meanwhile.
    */
   commit(meta: CampaignMeta): Promise<ImportCommit>;
-  /** Gives the import up; nothing of it is kept. A committed campaign stays. */
+  /** Discards the import and its data. Does nothing after a commit. */
   discard(): Promise<void>;
 }
 
-/** Begins an import. `meta` holds what is known of the campaign before its list is read. */
+/** Begins an import. `meta`: the campaign before its list is read. */
 export async function beginImport(
   redis: Redis,
   keys: Keys,

@@ -133,7 +133,7 @@ local function campaign_next(c, most)
   return first, count
 end
 
--- A campaign that has something to send again, and had nothing left, returns to the order behind the turn it has had. With a head
+-- Returns a campaign to the order when a released range gives it something to send again, behind the turn it has had. With a head
 -- start, a campaign whose only request is released again and again would always be served first.
 local function campaign_return(runningKey, lane, id, c)
   if not campaign_is_sendable(c) then return end

@@ -9,7 +9,7 @@ import type {
 import type { TokenSource } from '../lane/token-source.js';
 import { ownerOf, redactedUrl } from './subscription-owner.js';
 
-/** Why a call had no effect. `refused`: a retry will not help. `unanswered`: what the service did is not known; a retry may help. */
+/** Why a call had no effect. `refused`: a retry will not help. `unanswered`: the service may have acted; a retry may help. */
 interface Failure {
   readonly kind: 'refused' | 'unanswered';
   readonly reason: string;
@@ -118,7 +118,7 @@ export function subscriptionService(options: SubscriptionOptions): SubscriptionS
       wasOurs = true;
       return { outcome: 'created', url: redactedUrl(url), replaced };
     }
-    // The service may have created it all the same, or another process was faster.
+    // The service may have created it nevertheless, or another process was faster.
     const now = await get();
     if (now.state === 'ours') return { outcome: 'created', url: now.url, replaced };
     if (now.state === 'foreign') return { outcome: 'foreign', url: now.url };

@@ -29,7 +29,7 @@ export class SliceWriter {
     return this.#bytes >= COMMAND_BYTES;
   }
 
-  /** Writes what is packed. Rejects with the error of an earlier write. */
+  /** Writes the packed slices. Rejects with the error of an earlier write. */
   async flushed(): Promise<void> {
     this.#send();
     while (this.#pending.length > MAX_PENDING) await this.#pending.shift();

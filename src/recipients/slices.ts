@@ -6,7 +6,7 @@ import { SLICE, type StoredRecipient, unpackNumbers, unpackSlice } from './slice
 
 export { SLICE, type StoredRecipient, unpackNumbers } from './slice-blob.js';
 
-/** Stored data is not what was written: a part of it was deleted, or Redis is configured to evict keys. */
+/** Stored data is damaged: a part of it was deleted, for example because Redis is configured to evict keys. */
 export class DamagedError extends Error {
   override readonly name = 'DamagedError';
 }

@@ -176,7 +176,7 @@ test('The inbox stops only after it has settled everything, as long as Redis res
   timeout: 20_000,
 }, async () => {
   const it = receiving({ left: 100_000 });
-  // A slow server: what is left after two seconds is not given up while reports get settled.
+  // The server is slow, so reports remain after two seconds. The inbox waits as long as it settles some of them.
   const settle: NotificationStore['settle'] = async (known, early, now) => {
     await new Promise((later) => setTimeout(later, 300));
     return it.store.settle(known, early, now);

@@ -31,8 +31,8 @@ const LIST = fileURLToPath(new URL('../../../../examples/spring-sale.csv', impor
 const READY_WITHIN_MS = 10_000;
 
 /**
- * Runs two campaigns from import to report on this machine, against a simulator (see `plan.ts`). It always stops what it
- * started, and keeps the report and the workers' log. Rejects with the promises that the run did not keep.
+ * Runs two campaigns from import to report on this machine, against a simulator (see `plan.ts`). It always stops the
+ * processes that it started, and keeps the report and the workers' log. Rejects with the promises that the run did not keep.
  */
 export async function runDemo(context: Context, signal: AbortSignal): Promise<void> {
   refuseRealService(context.env);

@@ -1,5 +1,4 @@
-import { createRequire } from 'node:module';
-import type { MetadataJson } from 'libphonenumber-js/core';
+import metadata from 'libphonenumber-js/max/metadata';
 
 /**
  * A country's numbering plan, from libphonenumber's own metadata, with its patterns compiled once. The library compiles them
@@ -40,32 +39,16 @@ const NOTHING = /(?!)/;
 
 type Raw = readonly unknown[];
 
-interface Metadata {
-  rawByCountry: Map<string, Raw>;
-  rawNonGeographic: Map<string, Raw>;
-  countriesByCode: Map<string, readonly string[]>;
-}
-
-let loaded: Metadata | undefined;
-
-/** Loads the metadata with the first number: most commands check none, and start faster without it. */
-function metadata(): Metadata {
-  if (loaded !== undefined) return loaded;
-  const raw: MetadataJson = createRequire(import.meta.url)('libphonenumber-js/max/metadata');
-  loaded = {
-    rawByCountry: new Map(Object.entries(raw.countries)),
-    rawNonGeographic: new Map(Object.entries(raw.nonGeographic)),
-    countriesByCode: new Map(Object.entries(raw.country_calling_codes)),
-  };
-  return loaded;
-}
+const rawByCountry = new Map<string, Raw>(Object.entries(metadata.countries));
+const rawNonGeographic = new Map<string, Raw>(Object.entries(metadata.nonGeographic));
+const countriesByCode = new Map<string, readonly string[]>(Object.entries(metadata.country_calling_codes));
 
 const plans = new Map<string, NumberingPlan | undefined>();
 const kinds = new Map<string, NumberKinds>();
 
 /** The plan of a country, by its two-letter code in capitals: `GB`. Undefined for an unknown country. */
 export function planOfCountry(country: string): NumberingPlan | undefined {
-  return planOf(country, () => metadata().rawByCountry.get(country));
+  return planOf(country, () => rawByCountry.get(country));
 }
 
 /** The plan of a calling code; of the main country if several share it. Undefined for an unknown code. */
@@ -90,7 +73,6 @@ export function kindsOfCallingCode(code: string): NumberKinds {
 
 /** The main country of a calling code comes first. */
 function rawsOf(code: string): readonly Raw[] {
-  const { rawByCountry, rawNonGeographic, countriesByCode } = metadata();
   const found: Raw[] = [];
   for (const country of countriesByCode.get(code) ?? []) {
     const raw = rawByCountry.get(country);

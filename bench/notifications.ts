@@ -19,7 +19,7 @@ import { parseArgs } from 'node:util';
 import { laneCallback } from '../src/config/index.js';
 import { connect } from '../src/redis/connection.js';
 import { startPrivateRedis } from '../src/redis/private-server.js';
-import { parseReportedStatus } from '../src/reporting/reported-status.js';
+import { parseReportedStatus } from '../src/campaign/recipient.js';
 import type { SimulatorOptions } from '../src/simulator/options.js';
 import { type Fleet, startFleet } from '../test/end-to-end/fleet.js';
 import { callbackSettings, startReceiver } from '../test/end-to-end/receiver.js';

@@ -1,5 +1,16 @@
+export { API_SCOPES, type ApiKey, type ApiScope } from './campaign/api-key.js';
+export { CAMPAIGN_STATES, type CampaignState } from './campaign/campaign.js';
 export * from './campaign/errors.js';
-export * from './campaign/recipient.js';
+export {
+  DELIVERY_STATUS,
+  type DeliveryStatus,
+  isDeliveryStatus,
+  RECIPIENT_STATE,
+  RECIPIENT_STATES,
+  type RecipientState,
+  SETTLED_STATES,
+  STATUS_LETTER,
+} from './campaign/recipient.js';
 export * from './campaign/views.js';
 export {
   type Config,
@@ -17,7 +28,7 @@ export {
   type EventType,
   type VolleyEvent,
 } from './events/events.js';
-export type * from './import/campaign-input.js';
+export type { CampaignInput, CsvStream, EnqueueOutcome } from './import/campaign-input.js';
 export type { RecipientInput } from './import/read-objects.js';
 export type { NumberOptions, SuppressionImport, SuppressionList } from './import/suppression-list.js';
 export type { NotificationService } from './notifications/notification-service.js';

@@ -4,7 +4,6 @@ import { monotonicClock, type Random, systemClock } from './clock.js';
 import { type Config, type LocalConfig, secretsOf } from './config/index.js';
 import { createEvents, type Events } from './events/events.js';
 import { createSubscriptionClient } from './gateway/subscriptions.js';
-import { discardImport } from './import/discard-import.js';
 import { openSuppressionList } from './import/suppression-list.js';
 import { openTokenSources } from './lane/credentials.js';
 import { type Lane, openLane } from './lane/lane.js';
@@ -26,9 +25,8 @@ import { watchConnection } from './redis/watch.js';
 import { createCampaignReader } from './reporting/campaign-reader.js';
 import { createEventFeed } from './reporting/event-feed.js';
 import { eventLog } from './reporting/event-log.js';
-import { findRecipients } from './reporting/find-recipient.js';
 import { createFleetReader } from './reporting/fleet-snapshot.js';
-import { reportRows } from './reporting/report.js';
+import { findRecipients, reportRows } from './reporting/report.js';
 import { laneStatus } from './reporting/status.js';
 import { resolveUnknown } from './sending/resolve-unknown.js';
 import type { Volley, Workers } from './volley.js';
@@ -121,6 +119,7 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
     retentionMs: config.retentionMs,
     alive: async () => (await heartbeats.alive()).map(({ id }) => id),
     discardImport: async (lane: string, id: string) => {
+      const { discardImport } = await import('./import/import-session.js');
       if (!(await discardImport(redis, keys, lane, id))) return;
       const reason = 'its process died before the import was committed';
       events.emit({ type: 'import.discarded', lane, campaign: id, reason });

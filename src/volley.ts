@@ -1,5 +1,6 @@
 import type { TokenCache } from './auth/token-cache.js';
-import type { ApiKey, ApiScope, LaneStatus, Preview } from './campaign/views.js';
+import type { ApiKey, ApiScope } from './campaign/api-key.js';
+import type { LaneStatus, Preview } from './campaign/views.js';
 import type { Events } from './events/events.js';
 import type { CampaignInput, EnqueueOutcome } from './import/campaign-input.js';
 import type { SuppressionList } from './import/suppression-list.js';
@@ -7,9 +8,8 @@ import type { NotificationService } from './notifications/notification-service.j
 import type { Role, WorkerProcess } from './recovery/heartbeats.js';
 import type { CampaignReader } from './reporting/campaign-reader.js';
 import type { EventFollower } from './reporting/event-feed.js';
-import type { RecipientFinder } from './reporting/find-recipient.js';
 import type { FleetReader } from './reporting/fleet-snapshot.js';
-import type { Reports } from './reporting/report.js';
+import type { RecipientFinder, Reports } from './reporting/report.js';
 import type { Resolution, ResolveOutcome } from './sending/resolve-unknown.js';
 
 export type { TokenCache } from './auth/token-cache.js';

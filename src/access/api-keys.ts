@@ -1,7 +1,7 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
+import { API_SCOPES, type ApiKey } from '../campaign/api-key.js';
 import { InputError, NotFoundError } from '../campaign/errors.js';
-import { API_SCOPES, type ApiKey } from '../campaign/views.js';
 import type { Clock } from '../clock.js';
 import { noSuchLane } from '../lane/lane.js';
 import type { Redis } from '../redis/connection.js';

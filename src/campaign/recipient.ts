@@ -56,6 +56,25 @@ export type RecipientState = keyof typeof RECIPIENT_STATE;
 /** All states, in the order in which they are shown. */
 export const RECIPIENT_STATES = Object.keys(RECIPIENT_STATE) as [RecipientState, ...RecipientState[]];
 
+/**
+ * Reads a status as people and programs write it, in any case: a recipient state such as `deliveredToTerminal`, which is
+ * also how the service spells it (`DeliveredToTerminal`), or `delivered` for short. Null if it is none of them.
+ */
+export function parseReportedStatus(text: string): RecipientState | null {
+  const name = text.trim().toLowerCase();
+  if (name === 'delivered') return 'deliveredToTerminal';
+  return RECIPIENT_STATES.find((state) => state.toLowerCase() === name) ?? null;
+}
+
+/** Makes an object with one value per name. */
+export function perName<Name extends string, Value>(
+  names: readonly Name[],
+  makeValue: (name: Name) => Value,
+): Record<Name, Value> {
+  // `fromEntries` loses the type of the names.
+  return Object.fromEntries(names.map((name) => [name, makeValue(name)])) as Record<Name, Value>;
+}
+
 /** The states in which a recipient is settled. */
 export const SETTLED_STATES = RECIPIENT_STATES.filter((state) => !RECIPIENT_STATE[state].open);
 

@@ -1,11 +1,6 @@
 import { z } from 'zod';
-import type { ApiScope } from './api-scopes.js';
-import { CAMPAIGN_STATES } from './campaign-states.js';
-import { perName } from './per-name.js';
-import { RECIPIENT_STATES } from './recipient.js';
-
-export { API_SCOPES, type ApiScope } from './api-scopes.js';
-export { CAMPAIGN_STATES, type CampaignState } from './campaign-states.js';
+import { CAMPAIGN_STATES } from './campaign.js';
+import { perName, RECIPIENT_STATES } from './recipient.js';
 
 /*
  * The public form of campaigns and lanes. The library's types, `--json` on the command line, HTTP responses, and the
@@ -189,15 +184,3 @@ export const preview = z
   .meta({ id: 'Preview' });
 /** See {@link preview}. */
 export type Preview = z.output<typeof preview>;
-
-/** A key of the HTTP API without its secret, which is shown only once. */
-export interface ApiKey {
-  readonly id: string;
-  readonly name: string;
-  readonly scopes: readonly ApiScope[];
-  /** The lanes that the key is limited to; null: all lanes. */
-  readonly lanes: readonly string[] | null;
-  readonly createdAt: string;
-  /** With a precision of one minute; null before the first use. */
-  readonly lastUsedAt: string | null;
-}

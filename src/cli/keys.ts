@@ -1,4 +1,4 @@
-import type { ApiKey, ApiScope } from '../campaign/views.js';
+import type { ApiKey, ApiScope } from '../campaign/api-key.js';
 import type { Answer, Context } from './context.js';
 import { withLocalVolley } from './open.js';
 import { cut, moment, oneLine, table } from './text.js';

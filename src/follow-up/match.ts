@@ -1,4 +1,4 @@
-import { requestReference } from '../campaign/campaign-id.js';
+import { requestReference } from '../campaign/campaign.js';
 import type { Events } from '../events/events.js';
 import type { PollOutcome } from '../gateway/outcome.js';
 import type { Lane } from '../lane/lane.js';

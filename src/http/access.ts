@@ -1,8 +1,8 @@
 import rateLimit from '@fastify/rate-limit';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
+import type { ApiKey, ApiScope } from '../campaign/api-key.js';
 import { NotFoundError } from '../campaign/errors.js';
-import type { ApiKey, ApiScope } from '../campaign/views.js';
 import type { Volley } from '../volley.js';
 import { onClose } from './connections.js';
 import { Problem } from './problem.js';

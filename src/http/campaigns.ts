@@ -1,10 +1,9 @@
 import { z } from 'zod';
-import { CAMPAIGN_ID } from '../campaign/campaign-id.js';
+import { CAMPAIGN_ID, CAMPAIGN_STATES } from '../campaign/campaign.js';
 import { InputError } from '../campaign/errors.js';
-import { RECIPIENT_STATES } from '../campaign/recipient.js';
-import { CAMPAIGN_STATES, campaignStatus } from '../campaign/views.js';
+import { parseReportedStatus, RECIPIENT_STATES } from '../campaign/recipient.js';
+import { campaignStatus } from '../campaign/views.js';
 import { formatReport } from '../reporting/report-file.js';
-import { parseReportedStatus } from '../reporting/reported-status.js';
 import { apiKeyOf, campaignId, requireCampaign } from './access.js';
 import { sendStream } from './body-stream.js';
 import { Problem } from './problem.js';

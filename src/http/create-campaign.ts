@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
-import { type ApiKey, invalidRow, type Preview, preview } from '../campaign/views.js';
+import type { ApiKey } from '../campaign/api-key.js';
+import { invalidRow, type Preview, preview } from '../campaign/views.js';
 import { systemClock, within } from '../clock.js';
 import type { EnqueueOutcome } from '../import/campaign-input.js';
 import type { Volley } from '../volley.js';

@@ -5,8 +5,8 @@ import type { CampaignMeta } from '../lane/campaigns.js';
 import type { Suppression } from '../recipients/suppression.js';
 import type { Redis } from '../redis/connection.js';
 import type { Keys } from '../redis/keys.js';
-import { type DraftDeps, draftOf, resolveInput } from './campaign-draft.js';
 import type { CampaignInput, EnqueueOutcome } from './campaign-input.js';
+import { type DraftDeps, draftOf, resolveInput } from './campaign-input.js';
 import { beginWithKey, compareWithHolder, reserveNewContent } from './idempotency.js';
 import { beginImport, type ImportSession } from './import-session.js';
 import { type ListSummary, openList, readList } from './read-list.js';
@@ -14,7 +14,7 @@ import { type ListSummary, openList, readList } from './read-list.js';
 /*
  * The path of a list to its recipients, and the file of each step:
  *
- *   check the input    campaign-draft.ts   everything that does not need the list
+ *   check the input    campaign-input.ts   everything that does not need the list
  *        │
  *   begin the import   import-session.ts   the campaign is `importing`, under a lease
  *        │
@@ -37,7 +37,7 @@ import { type ListSummary, openList, readList } from './read-list.js';
  *   wake the lane
  *
  * Before the commit the campaign cannot be claimed. Every other outcome, and every error, discards the import
- * (discard-import.ts). If the process dies, the lease expires, and the sweep or the next user of the key discards it.
+ * (import-session.ts). If the process dies, the lease expires, and the sweep or the next user of the key discards it.
  */
 
 /** What an import depends on. */

@@ -1,13 +1,12 @@
 import { z } from 'zod';
-import { type CampaignMeta, indexMember, readState, type StoredState } from '../lane/campaigns.js';
+import { type CampaignMeta, indexMember, readMeta, readState, type StoredState } from '../lane/campaigns.js';
 import { type ScriptEvent, scriptEvents } from '../lane/script-events.js';
 import { metaKey, slicesKey } from '../recipients/campaign-keys.js';
-import { SliceWriter } from '../recipients/slice-writer.js';
-import { SLICE } from '../recipients/slices.js';
+import { deleteCampaign } from '../recipients/delete-campaign.js';
+import { SLICE, SliceWriter } from '../recipients/slices.js';
 import type { Redis } from '../redis/connection.js';
 import type { Keys } from '../redis/keys.js';
 import { loadScript } from '../redis/script.js';
-import { discardImport } from './discard-import.js';
 
 /*
  *   begin ──► importing ── commit ──► running, scheduled, or completed
@@ -26,6 +25,10 @@ const commitScript = loadScript(import.meta.url, './commit-import.lua', (reply):
   const [exists, launch, events] = z.tuple([z.number(), z.string(), z.string()]).parse(reply);
   return exists === 1 ? { launchedAt: Number(launch), events: scriptEvents(events) } : null;
 });
+
+const dropScript = loadScript(import.meta.url, './drop-import.lua', (reply) =>
+  z.enum(['dropped', 'alive', 'committed']).parse(reply),
+);
 
 /** The result of a commit. */
 interface ImportCommit {
@@ -119,6 +122,28 @@ export async function beginImport(
       await discardImport(redis, keys, lane, id, 'givenUp');
     },
   };
+}
+
+/** Why an import is discarded: its own process gave up, or its lease expired because its process died. */
+type DiscardReason = 'givenUp' | 'expired';
+
+/**
+ * Discards an import and releases its idempotency key. First the import becomes impossible to commit, then its data is deleted.
+ * Returns false, and does nothing, if the import was committed, or if its lease still runs and its process has not given up.
+ */
+export async function discardImport(
+  redis: Redis,
+  keys: Keys,
+  lane: string,
+  campaign: string,
+  reason: DiscardReason = 'expired',
+): Promise<boolean> {
+  const scriptKeys = ['states', 'importing'].map((name) => keys.lane(lane, name));
+  const found = await dropScript.run(redis, scriptKeys, [campaign, reason === 'givenUp' ? 1 : 0, '']);
+  if (found !== 'dropped') return false;
+  const meta = await readMeta(redis, keys, lane, campaign);
+  await deleteCampaign(redis, keys, { lane, campaign, ordinals: 0, idempotency: meta?.idempotency });
+  return true;
 }
 
 /**

@@ -1,6 +1,5 @@
 import { compileTemplate, type Template } from '../campaign/template.js';
-import { createReadCache } from '../recipients/read-cache.js';
-import { DamagedError, sliceReader } from '../recipients/slices.js';
+import { createReadCache, DamagedError, sliceReader } from '../recipients/slices.js';
 import { type CampaignMeta, readMeta } from './campaigns.js';
 import type { LaneStore } from './lane-script.js';
 

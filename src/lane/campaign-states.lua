@@ -1,5 +1,5 @@
 --[[
-  campaign-states: the states of a campaign, the allowed moves, and commands, from campaign/campaign-states.ts.
+  campaign-states: the states of a campaign, the allowed moves, and commands, from campaign/campaign.ts.
   Generated: change the table in TypeScript and run `npm run generate:lua`.
 ]]
 local CAMPAIGN_MOVES = {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { CAMPAIGN_STATES } from '../campaign/campaign-states.js';
+import { CAMPAIGN_STATES } from '../campaign/campaign.js';
 import { RECIPIENT_STATES } from '../campaign/recipient.js';
 import type { Preview } from '../campaign/views.js';
 import { metaKey } from '../recipients/campaign-keys.js';

@@ -1,4 +1,4 @@
-import { requestReference } from '../campaign/campaign-id.js';
+import { requestReference } from '../campaign/campaign.js';
 import type { Events, VolleyEvent } from '../events/events.js';
 import type { ScriptEvent } from './script-events.js';
 

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { type LaneStore, laneScript } from '../lane/lane-script.js';
-import { everAccepted } from '../recipients/ever-accepted.js';
-import { digestOf, indexKey, type Located, parseLocated } from '../recipients/request-index.js';
+import { digestOf, everAccepted, indexKey, type Located, parseLocated } from '../recipients/request-index.js';
 import { NO_EPOCH } from '../sending/unknown.js';
 
 /** A batch with an unknown outcome, and the service's id of the request that it may be. */

@@ -26,7 +26,7 @@ local function request_index(indexKey, digest, id, first, count)
   redis.call('HSET', indexKey, digest, count > 1 and located .. string.format(':%.0f', count) or located)
 end
 
--- ever-accepted.ts reads the same bits.
+-- request-index.ts reads the same bits.
 local function request_remember(filterKey, recipients, hashes)
   local bits, sets = 64 + 24 * recipients, {}
   for i = 0, BLOOM_HASHES - 1 do

@@ -1,14 +1,35 @@
+import { LRUCache } from 'lru-cache';
 import type { Redis } from '../redis/connection.js';
 import type { Keys } from '../redis/keys.js';
 import { slicesKey } from './campaign-keys.js';
-import { createReadCache } from './read-cache.js';
-import { SLICE, type StoredRecipient, unpackNumbers, unpackSlice } from './slice-blob.js';
+import { packSlice, SLICE, type StoredRecipient, unpackNumbers, unpackSlice } from './slice-blob.js';
 
 export { SLICE, type StoredRecipient, unpackNumbers } from './slice-blob.js';
 
 /** Stored data is damaged: a part of it was deleted, for example because Redis is configured to evict keys. */
 export class DamagedError extends Error {
   override readonly name = 'DamagedError';
+}
+
+/** Returns the value of a key, from the cache or by `read`. */
+type ReadCache<Value> = (key: string, read: () => Promise<Value>) => Promise<Value>;
+
+/**
+ * Makes a cache of the `max` values used most recently, for values that never change. Calls for a key that is being read share
+ * that read. A failed read is not kept.
+ */
+export function createReadCache<Value>(max: number): ReadCache<Value> {
+  // Made on first use: the cache allocates room for all its values, and most lanes of a large fleet are idle.
+  let cache: LRUCache<string, Promise<Value>> | undefined;
+  return (key, read) => {
+    cache ??= new LRUCache({ max });
+    const known = cache.get(key);
+    if (known !== undefined) return known;
+    const reading = read();
+    cache.set(key, reading);
+    reading.catch(() => cache?.delete(key));
+    return reading;
+  };
 }
 
 /** A lane sends a few campaigns in turn, and its polls go through the same lists behind the sends. */
@@ -75,5 +96,66 @@ async function readSlice<Slice>(
     return unpack(blob);
   } catch (error) {
     throw new DamagedError(`slice ${number} in ${key} cannot be read`, { cause: error });
+  }
+}
+
+/** Bytes of slices per command. */
+const COMMAND_BYTES = 64 * 1024;
+/** Commands that may be pending: Redis runs one while the next is packed, and no more is kept in memory. */
+const MAX_PENDING = 2;
+
+/** Packs recipients into slices and writes them, with a bounded number of writes pending. */
+export class SliceWriter {
+  /** Recipients added so far. */
+  count = 0;
+  #slice: StoredRecipient[] = [];
+  #slices = 0;
+  #command: (string | Buffer)[] = [];
+  #bytes = 0;
+  readonly #pending: Promise<void>[] = [];
+  readonly #write: (slices: readonly (string | Buffer)[]) => Promise<void>;
+
+  /** `write` receives slice numbers and blobs in turn. */
+  constructor(write: (slices: readonly (string | Buffer)[]) => Promise<void>) {
+    this.#write = write;
+  }
+
+  /** Adds a recipient. Returns true if {@link flushed} should be awaited before the next one. */
+  add(recipient: StoredRecipient): boolean {
+    this.count += 1;
+    this.#slice.push(recipient);
+    if (this.#slice.length === SLICE) this.#pack();
+    return this.#bytes >= COMMAND_BYTES;
+  }
+
+  /** Writes the packed slices. Rejects with the error of an earlier write. */
+  async flushed(): Promise<void> {
+    this.#send();
+    while (this.#pending.length > MAX_PENDING) await this.#pending.shift();
+  }
+
+  /** Writes everything that is left; resolves when it is written. */
+  async end(): Promise<void> {
+    if (this.#slice.length > 0) this.#pack();
+    this.#send();
+    while (this.#pending.length > 0) await this.#pending.shift();
+  }
+
+  #pack(): void {
+    const blob = packSlice(this.#slice);
+    this.#command.push(String(this.#slices), blob);
+    this.#bytes += blob.length;
+    this.#slices += 1;
+    this.#slice = [];
+  }
+
+  #send(): void {
+    if (this.#command.length === 0) return;
+    const writing = this.#write(this.#command);
+    // It is awaited later; until then a failure must not count as an unhandled rejection.
+    writing.catch(() => {});
+    this.#pending.push(writing);
+    this.#command = [];
+    this.#bytes = 0;
   }
 }

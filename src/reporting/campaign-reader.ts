@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { CampaignState } from '../campaign/campaign.js';
 import { NotFoundError } from '../campaign/errors.js';
-import type { CampaignState, CampaignStatus } from '../campaign/views.js';
+import type { CampaignStatus } from '../campaign/views.js';
 import { listCampaigns, readMeta, readState } from '../lane/campaigns.js';
 import type { Lane } from '../lane/lane.js';
 import type { LaneFinder } from '../lane/lane-finder.js';

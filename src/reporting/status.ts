@@ -1,8 +1,7 @@
-import { requestReference } from '../campaign/campaign-id.js';
+import { requestReference } from '../campaign/campaign.js';
 import { estimateRemaining, recipientsPerRequest } from '../campaign/estimate.js';
 import { describePause } from '../campaign/pause-reason.js';
-import { perName } from '../campaign/per-name.js';
-import { RECIPIENT_STATES, type RecipientState } from '../campaign/recipient.js';
+import { perName, RECIPIENT_STATES, type RecipientState } from '../campaign/recipient.js';
 import type { CampaignStatus, LaneStatus } from '../campaign/views.js';
 import type { CampaignMeta, StoredState } from '../lane/campaigns.js';
 import { gateState } from '../lane/gate-states.js';

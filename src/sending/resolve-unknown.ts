@@ -1,4 +1,4 @@
-import { requestReference } from '../campaign/campaign-id.js';
+import { requestReference } from '../campaign/campaign.js';
 import { InputError, NotFoundError } from '../campaign/errors.js';
 import { readState } from '../lane/campaigns.js';
 import type { LaneFinder } from '../lane/lane-finder.js';

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { parseReportedStatus } from '../../src/reporting/reported-status.js';
+import { parseReportedStatus } from '../../src/campaign/recipient.js';
 import type { SimulatorOptions } from '../../src/simulator/options.js';
 import { testRedis } from '../redis/test-redis.js';
 import type { Fleet } from './fleet.js';

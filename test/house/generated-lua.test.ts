@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { CAMPAIGN_STATE } from '../../src/campaign/campaign-states.js';
+import { CAMPAIGN_STATE } from '../../src/campaign/campaign.js';
 import { RECIPIENT_STATE, RECIPIENT_STATES } from '../../src/campaign/recipient.js';
 import { POLL_EFFECTS } from '../../src/follow-up/effects.js';
 import { SEND_EFFECTS } from '../../src/sending/effects.js';
@@ -54,10 +54,10 @@ test('The recipient states of the scripts are those of campaign/recipient.ts', a
   await expect(text).toMatchFileSnapshot('../../src/lane/recipient-states.lua');
 });
 
-test('The campaign states of the scripts are those of campaign/campaign-states.ts', async () => {
+test('The campaign states of the scripts are those of campaign/campaign.ts', async () => {
   const text = file(
     'campaign-states',
-    'the states of a campaign, the allowed moves, and commands, from campaign/campaign-states.ts.',
+    'the states of a campaign, the allowed moves, and commands, from campaign/campaign.ts.',
     table(
       'CAMPAIGN_MOVES',
       mapped(CAMPAIGN_STATE, ({ next }) => set(next)),

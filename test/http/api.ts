@@ -1,6 +1,6 @@
 import { afterAll } from 'vitest';
-import type { ApiScope } from '../../src/campaign/views.js';
-import { API_SCOPES } from '../../src/campaign/views.js';
+import type { ApiScope } from '../../src/campaign/api-key.js';
+import { API_SCOPES } from '../../src/campaign/api-key.js';
 import type { Clock } from '../../src/clock.js';
 import { loadLocalConfig } from '../../src/config/index.js';
 import { createEvents } from '../../src/events/events.js';

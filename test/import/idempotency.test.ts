@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from 'vitest';
 import type { CampaignInput, EnqueueOutcome } from '../../src/import/campaign-input.js';
-import { discardImport } from '../../src/import/discard-import.js';
 import { importCampaign } from '../../src/import/import-campaign.js';
+import { discardImport } from '../../src/import/import-session.js';
 import type { RecipientInput } from '../../src/import/read-objects.js';
 import { findLane, listCampaigns, readState } from '../../src/lane/campaigns.js';
 import type { Redis } from '../../src/redis/connection.js';

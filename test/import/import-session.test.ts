@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { discardImport } from '../../src/import/discard-import.js';
-import { beginImport, ImportLostError } from '../../src/import/import-session.js';
+import { beginImport, discardImport, ImportLostError } from '../../src/import/import-session.js';
 import { type CampaignMeta, readState } from '../../src/lane/campaigns.js';
 import { keyNames } from '../../src/redis/keys.js';
 import { keysOf, testRedis } from '../redis/test-redis.js';

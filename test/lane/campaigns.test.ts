@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { CAMPAIGN_ID, newCampaignId } from '../../src/campaign/campaign-id.js';
+import { CAMPAIGN_ID, newCampaignId } from '../../src/campaign/campaign.js';
 import { findLane, indexMember, listCampaigns, parseState } from '../../src/lane/campaigns.js';
 import { keyNames } from '../../src/redis/keys.js';
 import { testRedis } from '../redis/test-redis.js';

@@ -2,7 +2,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { loadConfig } from '../../src/config/index.js';
 import { createEvents } from '../../src/events/events.js';
 import { keyNames } from '../../src/redis/keys.js';
-import { countCampaigns } from '../../src/reporting/campaign-counts.js';
+import { countCampaigns } from '../../src/reporting/fleet-snapshot.js';
 import { createVolley } from '../../src/runtime.js';
 import { laneFixture } from '../lane/lane-fixture.js';
 import { testRedis } from '../redis/test-redis.js';

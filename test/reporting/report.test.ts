@@ -5,8 +5,7 @@ import { importCampaign } from '../../src/import/import-campaign.js';
 import { openSuppressionList } from '../../src/import/suppression-list.js';
 import { recordsKey, statusesKey } from '../../src/recipients/campaign-keys.js';
 import { removeCampaign } from '../../src/recovery/retention.js';
-import { findRecipients } from '../../src/reporting/find-recipient.js';
-import { reportRows } from '../../src/reporting/report.js';
+import { findRecipients, reportRows } from '../../src/reporting/report.js';
 import { importFixture, mobile } from '../import/import-fixture.js';
 import { testRedis } from '../redis/test-redis.js';
 

@@ -1,7 +1,6 @@
 import { type Command, Option } from 'commander';
-import { CAMPAIGN_STATES } from '../../campaign/campaign-states.js';
-import { RECIPIENT_STATES } from '../../campaign/recipient.js';
-import { parseReportedStatus } from '../../reporting/reported-status.js';
+import { CAMPAIGN_STATES } from '../../campaign/campaign.js';
+import { parseReportedStatus, RECIPIENT_STATES } from '../../campaign/recipient.js';
 import type { Context } from '../context.js';
 import { action, examples } from './action.js';
 import { withCountry } from './country.js';

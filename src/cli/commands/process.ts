@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { type Command, InvalidArgumentError } from 'commander';
-import { API_SCOPES } from '../../campaign/api-scopes.js';
+import { API_SCOPES } from '../../campaign/api-key.js';
 import { ROLES } from '../../recovery/roles.js';
 import type { SimulatorOptions } from '../../simulator/index.js';
 import type { Context } from '../context.js';

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { DELIVERY_STATUS, RECIPIENT_STATES } from '../../src/campaign/recipient.js';
-import { parseReportedStatus } from '../../src/reporting/reported-status.js';
+import { DELIVERY_STATUS, parseReportedStatus, RECIPIENT_STATES } from '../../src/campaign/recipient.js';
 
 test('every recipient state is accepted as a status, in any case', () => {
   for (const state of RECIPIENT_STATES) {

@@ -183,19 +183,15 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
 
     work({ roles, concurrency } = {}) {
       const full = fullConfig(config);
-      const starting = loadWorker().then(({ work, createMessagingClient }) => {
-        const messaging = createMessagingClient({
-          baseUrl: full.messagingBaseUrl,
-          timeoutMs: full.requestTimeoutMs,
-        });
-        const workers = work({
+      // Loads the modules that only a working process needs.
+      const starting = import('./worker.js').then(({ work }) =>
+        work({
           config: full,
           redis,
           blocking: blocking(),
           keys,
           lanes,
           tokenSources: new Map(full.lanes.map(({ name }) => [name, tokenSources.tokenSourceOf(name)])),
-          messaging,
           wakers,
           heartbeats,
           events,
@@ -205,16 +201,14 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
           areSuppressed: (numbers) => suppression.areSuppressed(numbers),
           roles,
           concurrency,
-        });
-        const drain = (): Promise<void> => workers.drain().then(() => messaging.close());
-        return { ready: workers.ready, drain };
-      });
+        }),
+      );
       const reconciler = notifications.reconcile(heartbeats.name());
       const drained = {
         ready: starting.then(({ ready }) => ready),
         async drain() {
           working.delete(drained);
-          await Promise.all([reconciler.stop(), starting.then(({ drain }) => drain())]);
+          await Promise.all([reconciler.stop(), starting.then((workers) => workers.drain())]);
         },
       };
       working.add(drained);
@@ -231,15 +225,6 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
 function fullConfig(config: Config | LocalConfig): Config {
   if ('messagingBaseUrl' in config) return config;
   throw new TypeError('this needs the full configuration; load it with loadConfig, not loadLocalConfig');
-}
-
-/** Loads the modules that only a working process needs. */
-async function loadWorker() {
-  const [{ work }, { createMessagingClient }] = await Promise.all([
-    import('./worker.js'),
-    import('./gateway/messaging.js'),
-  ]);
-  return { work, createMessagingClient };
 }
 
 function lazily<Made>(make: () => Made): () => Made {

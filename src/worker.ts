@@ -3,8 +3,7 @@ import { type Config, sharedSettings } from './config/index.js';
 import type { Events } from './events/events.js';
 import { followUpTurn } from './follow-up/follow-up.js';
 import { openRequests } from './follow-up/requests.js';
-import { measuredClient } from './gateway/measured-client.js';
-import type { MessagingClient } from './gateway/messaging.js';
+import { createMessagingClient, measuredClient } from './gateway/messaging.js';
 import { campaignContent } from './lane/campaign-content.js';
 import type { Lane } from './lane/lane.js';
 import { type Stage, startStageWorker, type Wakers } from './lane/queues.js';
@@ -34,7 +33,6 @@ export interface WorkOptions {
   readonly keys: Keys;
   readonly lanes: ReadonlyMap<string, Lane>;
   readonly tokenSources: ReadonlyMap<string, TokenSource>;
-  readonly messaging: MessagingClient;
   readonly wakers: Wakers;
   readonly heartbeats: Heartbeats;
   readonly events: Events;
@@ -54,8 +52,12 @@ const WAIT_HERE_MS = 500;
 export function work(options: WorkOptions): Workers {
   const { redis, blocking, keys, lanes, tokenSources, wakers, events, monotonic } = options;
   const { roles = ROLES, concurrency = DEFAULT_CONCURRENCY } = options;
-  const { durability } = options;
+  const { config, durability } = options;
   const self = { process: options.heartbeats.name(), lossMs: () => durability.lossMs };
+  const messaging = createMessagingClient({
+    baseUrl: config.messagingBaseUrl,
+    timeoutMs: config.requestTimeoutMs,
+  });
   const perLane = new Map(
     [...lanes.values()].map((lane) => {
       const content = campaignContent(lane);
@@ -63,7 +65,7 @@ export function work(options: WorkOptions): Workers {
         lane.name,
         {
           lane,
-          client: measuredClient(options.messaging, lane.name, events, monotonic),
+          client: measuredClient(messaging, lane.name, events, monotonic),
           recent: recentClaims(monotonic, self, (recent) => replayClaims(lane, recent)),
           messages: openMessages(lane, content, options.areSuppressed),
           requests: openRequests(lane, content),
@@ -108,7 +110,7 @@ export function work(options: WorkOptions): Workers {
     startStageWorker({ stage, redis: blocking, keys, events, concurrency, turn: turnOf(stage) }),
   );
   const sweep = startSweep(options.sweep);
-  const stopHeartbeat = options.heartbeats.start(self.process, roles, sharedSettings(options.config));
+  const stopHeartbeat = options.heartbeats.start(self.process, roles, sharedSettings(config));
   // A restored connection may be to a server that has lost its last writes.
   const onReady = (): void => {
     for (const { recent } of perLane.values()) recent.replay();
@@ -122,6 +124,7 @@ export function work(options: WorkOptions): Workers {
       await Promise.all([sweep.stop(), ...workers.map((worker) => worker.drain())]);
       // Everything is settled, so no recovery barrier needs to wait for this process.
       await Promise.allSettled([stopHeartbeat(), ...barriers.map((barrier) => barrier.run('leave'))]);
+      messaging.close();
     },
   };
 }

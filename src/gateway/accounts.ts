@@ -1,5 +1,7 @@
+import type { Exchange, Reply } from './exchange.js';
 import type { TransportSettings } from './got-transport.js';
-import { type LoginOutcome, loginOutcome } from './login-outcome.js';
+import { readTokenPair } from './read-response.js';
+import { failureReason, reasonOf } from './reason.js';
 import { createTransport } from './transport.js';
 
 /** The body of a login (interface page, Login request). `targetAccountId`: the child account that a reseller acts for. */
@@ -8,6 +10,22 @@ export interface AccountCredentials {
   readonly password: string;
   readonly targetAccountId?: string | undefined;
 }
+
+/** How a login or a refresh ended. */
+export type LoginOutcome =
+  | { kind: 'pair'; accessToken: string; refreshToken: string }
+  /** 10126: username or password not valid. */
+  | { kind: 'badCredential' }
+  /** 10126 in a response that mentions a timeout: no evidence against the password. */
+  | { kind: 'loginTimeout' }
+  /** 10117: incorrect value in targetAccountId. */
+  | { kind: 'wrongTarget' }
+  /** 11044: blocked after multiple failed logins; recovered through a forgot-password reset. */
+  | { kind: 'blocked' }
+  /** Any other clear refusal. */
+  | { kind: 'refused'; reason: string }
+  /** No response, or an unreadable one. */
+  | { kind: 'noAnswer'; reason: string };
 
 /**
  * The login and token area of the interface. Each call puts at most one request on the wire: a failed login counts towards the
@@ -49,4 +67,63 @@ export function createAccountClient(settings: TransportSettings): AccountClient 
     },
     close: () => transport.close(),
   };
+}
+
+/** Headers whose numbers and words belong to HTTP and not to the service; `keep-alive` even mentions a timeout. */
+const HTTP_HEADERS =
+  /^(content-|access-control-|x-ratelimit|ratelimit|keep-alive$|connection$|age$|date$|etag$|expires$|last-modified$|retry-after$|set-cookie$|via$|alt-svc$|cache-control$|strict-transport|server-timing$)|request-?id|trace|correlation/;
+
+/** A result code that is not part of a longer number. */
+const CODE = /(?<!\d)(?<!\d\.)(?:10126|10117|11044)(?!\d)/g;
+
+/** Runs that are an id or a token if they contain more than this many digits; a code in their digits means nothing. */
+const LONG_RUN = /[\w.-]{24,}/g;
+const MAX_DIGITS = 8;
+
+const TIMEOUT = /time[sd]?[\s_-]*out/i;
+
+/** Responses that ask for a later retry rather than refuse: too slow, too early, too many. */
+const RETRY_LATER = new Set([408, 425, 429]);
+
+/**
+ * The outcome of a login or refresh, for every status and every failure. The interface page shows neither which status a failed
+ * login has (Authentication, rule 7) nor where the result code appears. The code is therefore searched for in the headers, the
+ * status line, and the body of every response without a token pair. No reason repeats any of the `secrets`.
+ */
+export function loginOutcome(exchange: Exchange, secrets: readonly string[]): LoginOutcome {
+  if (exchange.kind === 'failure') return { kind: 'noAnswer', reason: failureReason(exchange) };
+  const { status, body } = exchange;
+  const success = status >= 200 && status < 300;
+  const pair = success && body !== null ? readTokenPair(body) : null;
+  if (pair !== null) return { kind: 'pair', ...pair };
+  const coded = codedOutcome(exchange);
+  if (coded !== null) return coded;
+  if (success) {
+    return { kind: 'noAnswer', reason: `The service answered ${status} without a readable token pair.` };
+  }
+  const reason = reasonOf(`The service answered ${status}.`, body ?? '', secrets);
+  const isRefusal = status >= 300 && status < 500 && !RETRY_LATER.has(status);
+  return { kind: isRefusal ? 'refused' : 'noAnswer', reason };
+}
+
+/** By result code (interface page, area B result codes); if there are several, the one that lasts longest. */
+function codedOutcome(reply: Reply): LoginOutcome | null {
+  const text = serviceTextOf(reply);
+  const codes = new Set(text.replace(LONG_RUN, withoutId).match(CODE));
+  if (codes.has('11044')) return { kind: 'blocked' };
+  if (codes.has('10117')) return { kind: 'wrongTarget' };
+  if (codes.has('10126')) return { kind: TIMEOUT.test(text) ? 'loginTimeout' : 'badCredential' };
+  return null;
+}
+
+function withoutId(run: string): string {
+  return run.replace(/\D/g, '').length > MAX_DIGITS ? ' ' : run;
+}
+
+/** Everything in a response that the service itself may have written. */
+function serviceTextOf({ headers, statusText, body }: Reply): string {
+  const own = Object.entries(headers)
+    .filter(([name]) => !HTTP_HEADERS.test(name))
+    .map(([name, value]) => `${name}: ${value}`);
+  return [statusText, ...own, body ?? ''].join('\n');
 }

@@ -1,9 +1,9 @@
 import { checkSender } from '../campaign/sender.js';
 import { type Clock, systemClock } from '../clock.js';
+import type { Events } from '../events/events.js';
 import { senderSegment, telAddress } from './address.js';
 import type { TransportSettings } from './got-transport.js';
 import { type PollOutcome, pollOutcome, type SendOutcome, sendOutcome } from './outcome.js';
-import type { Permit } from './permit.js';
 import { createTransport } from './transport.js';
 
 /** One text to several numbers (interface page, OutboundRequest). */
@@ -14,6 +14,15 @@ export interface SendRequest {
   readonly recipients: readonly string[];
   readonly text: string;
   readonly clientCorrelator?: string;
+}
+
+/**
+ * The right to put one request on the wire. The gate grants it together with a claim (lane/gate.lua); the client checks
+ * it again right before the first byte.
+ */
+export interface Permit {
+  /** The request must not leave after this moment, ms of `performance.now()`: then its claim counts as overdue. */
+  readonly notAfter: number;
 }
 
 /**
@@ -66,6 +75,30 @@ export function createMessagingClient({
       return pollOutcome(exchange, { now: clock(), secrets: [token] });
     },
     close: () => transport.close(),
+  };
+}
+
+/** The client of one lane: emits for each request how it ended and how long it took. */
+export function measuredClient(
+  messaging: MessagingClient,
+  lane: string,
+  events: Events,
+  monotonic: Clock,
+): MessagingClient {
+  const measured = async <Outcome extends SendOutcome | PollOutcome>(
+    kind: 'send' | 'poll',
+    request: Promise<Outcome>,
+  ): Promise<Outcome> => {
+    const startedAt = monotonic();
+    const outcome = await request;
+    const tookMs = Math.round(monotonic() - startedAt);
+    events.emit({ type: 'request.ended', lane, kind, outcome: outcome.kind, tookMs });
+    return outcome;
+  };
+  return {
+    send: (...request) => measured('send', messaging.send(...request)),
+    deliveryInfos: (...poll) => measured('poll', messaging.deliveryInfos(...poll)),
+    close: () => messaging.close(),
   };
 }
 

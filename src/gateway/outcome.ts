@@ -1,15 +1,14 @@
 import { type DeliveryStatus, isDeliveryStatus } from '../campaign/recipient.js';
 import { numberOf, requestIdOf } from './address.js';
 import type { Exchange, Failure, Reply } from './exchange.js';
-import { failureReason } from './failure.js';
-import { quoteOf, reasonOf } from './reason.js';
-import { retryAfterMs } from './retry-after.js';
 import {
   type DeliveryInfoList,
   isEmptyOrObject,
   readDeliveryInfoList,
   readOutboundRequest,
-} from './schemas.js';
+  retryAfterMs,
+} from './read-response.js';
+import { failureReason, quoteOf, reasonOf } from './reason.js';
 
 /** How sending one request ended. The sending stage decides what follows. */
 export type SendOutcome =

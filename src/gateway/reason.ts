@@ -1,3 +1,5 @@
+import type { Failure } from './exchange.js';
+
 const MAX_LENGTH = 200;
 
 /** Digits that may be a phone number or part of one, also with separators. */
@@ -34,4 +36,64 @@ export function reasonOf(sentence: string, message = '', secrets: readonly strin
 
 function bounded(text: string): string {
   return text.length > MAX_LENGTH ? `${text.slice(0, MAX_LENGTH - 1)}…` : text;
+}
+
+/**
+ * Why a request got no response, for people: `cannot resolve host api.example (ENOTFOUND)`. It names the host but no path, and
+ * has no full stop, so that a sentence may go on.
+ */
+export function failureReason(failure: Failure): string {
+  const { cause, left } = failure;
+  switch (cause) {
+    case 'aborted':
+      return left ? 'the request was cancelled' : 'the request was cancelled before it was sent';
+    case 'timeout':
+      return left ? 'no response within the request timeout' : 'the request timed out before it was sent';
+    case 'unsendable':
+      return 'the request cannot be written as HTTP: check the key for line breaks and other invalid characters';
+    case 'network':
+      return `${networkProblem(failure)} (${quoteOf(failure.code)})`;
+    default:
+      return cause satisfies never;
+  }
+}
+
+/** The codes are those of Node's `dns`, `net`, and `tls` modules and of OpenSSL's certificate checks. */
+function networkProblem({ code, host = 'the service', certificateExpiredOn }: Failure): string {
+  const hostname = host.replace(/:\d+$/, '');
+  switch (code) {
+    case 'ENOTFOUND':
+      return `cannot resolve host ${hostname}`;
+    case 'EAI_AGAIN':
+      return `cannot resolve host ${hostname}: the name server does not answer`;
+    case 'ECONNREFUSED':
+      return `${host} refuses connections`;
+    case 'ECONNRESET':
+    case 'EPIPE':
+      return `the connection to ${host} was reset`;
+    case 'EHOSTUNREACH':
+    case 'ENETUNREACH':
+      return `${host} cannot be reached`;
+    case 'ETIMEDOUT':
+      return `${host} does not accept the connection in time`;
+    case 'CERT_HAS_EXPIRED':
+      return certificateExpiredOn === undefined
+        ? `the certificate of ${hostname} has expired`
+        : `the certificate of ${hostname} expired on ${certificateExpiredOn}`;
+    case 'CERT_NOT_YET_VALID':
+      return `the certificate of ${hostname} is not valid yet`;
+    case 'DEPTH_ZERO_SELF_SIGNED_CERT':
+    case 'SELF_SIGNED_CERT_IN_CHAIN':
+      return `the certificate of ${hostname} is self-signed`;
+    case 'UNABLE_TO_VERIFY_LEAF_SIGNATURE':
+    case 'UNABLE_TO_GET_ISSUER_CERT':
+    case 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY':
+      return `the certificate of ${hostname} is not signed by a trusted authority`;
+    case 'ERR_TLS_CERT_ALTNAME_INVALID':
+      return `the certificate is not valid for ${hostname}`;
+    default:
+      return /^(EPROTO$|ERR_SSL)/.test(code)
+        ? `the TLS handshake with ${host} failed`
+        : `the connection to ${host} failed`;
+  }
 }

@@ -1,10 +1,8 @@
 import { type Clock, systemClock } from '../clock.js';
 import type { Exchange, Reply } from './exchange.js';
-import { failureReason } from './failure.js';
 import type { TransportSettings } from './got-transport.js';
-import { reasonOf } from './reason.js';
-import { retryAfterMs } from './retry-after.js';
-import { readCallback } from './schemas.js';
+import { readCallback, retryAfterMs } from './read-response.js';
+import { failureReason, reasonOf } from './reason.js';
 import { createTransport } from './transport.js';
 
 /** Where the service sends its notifications (interface page, Callback). */

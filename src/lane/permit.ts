@@ -1,4 +1,4 @@
-import type { Permit } from '../gateway/permit.js';
+import type { Permit } from '../gateway/messaging.js';
 import type { Lane } from './lane.js';
 import type { ScriptRules } from './rules.js';
 

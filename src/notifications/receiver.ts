@@ -5,7 +5,7 @@ import { laneCallback } from '../config/index.js';
 import type { Events } from '../events/events.js';
 import { reportsIn } from '../gateway/notification.js';
 import { carriesToken } from '../gateway/notification-token.js';
-import { jsonOf } from '../gateway/schemas.js';
+import { jsonOf } from '../gateway/read-response.js';
 import type { Inbox } from './inbox.js';
 import { type RefusalReason, refusalEvents } from './refusal-events.js';
 

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
 import { reportsIn } from '../../src/gateway/notification.js';
 import { carriesToken, type IncomingNotification } from '../../src/gateway/notification-token.js';
-import { jsonOf } from '../../src/gateway/schemas.js';
+import { jsonOf } from '../../src/gateway/read-response.js';
 
 /** Written by hand from the interface page: "the same delivery information that the get-delivery-infos operation returns". */
 const LIST = `{"deliveryInfoList": {

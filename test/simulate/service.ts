@@ -1,7 +1,6 @@
 import type { Exchange, Failure, Reply } from '../../src/gateway/exchange.js';
-import type { MessagingClient, SendRequest } from '../../src/gateway/messaging.js';
+import type { MessagingClient, Permit, SendRequest } from '../../src/gateway/messaging.js';
 import { type PollOutcome, pollOutcome, type SendOutcome, sendOutcome } from '../../src/gateway/outcome.js';
-import type { Permit } from '../../src/gateway/permit.js';
 import { createQuotaModel, type QuotaModel } from '../../src/simulator/quota-models.js';
 import { Notifier } from './notifier.js';
 import type { Process } from './process.js';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { retryAfterMs } from '../../src/gateway/retry-after.js';
+import { retryAfterMs } from '../../src/gateway/read-response.js';
 
 const NOW = Date.parse('1994-11-06T08:49:00Z');
 

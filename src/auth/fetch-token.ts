@@ -2,18 +2,7 @@ import { type Machine, pause } from '../clock.js';
 import { lifetimeOf } from './lifetime.js';
 import type { LoginBudget, LoginBudgetStatus } from './login-budget.js';
 import type { LoginOutcome, StopCode } from './outcome.js';
-import type { Cause, CurrentToken, TokenRecord } from './token-record.js';
-
-/** The token that a caller needs. */
-export interface TokenRequest {
-  /** The generation that the caller can no longer use; 0 if it has none. */
-  after: number;
-  cause: Cause;
-  /** `login` leaves the refresh token alone. */
-  way: 'any' | 'login';
-  /** An operator overrides whatever has stopped this account. */
-  again: boolean;
-}
+import type { CurrentToken, TokenRecord, TokenRequest } from './token-record.js';
 
 /** The result of a fetch. Times in ms; those of a token count from `since`, on the monotonic clock. */
 export type FetchedToken =
@@ -65,7 +54,6 @@ export function tokenFetcher(options: FetchOptions): (wanted: TokenRequest) => P
   return async function fetchToken(wanted) {
     const holder = newNonce();
     const giveUpAt = monotonic() + leaseMs;
-    const { after, cause } = wanted;
     let { way, again } = wanted;
 
     for (let count = 0; ; count += 1) {
@@ -82,15 +70,7 @@ export function tokenFetcher(options: FetchOptions): (wanted: TokenRequest) => P
 
     async function playRound(): Promise<Round> {
       const since = monotonic();
-      const claim = await record.claim({
-        holder,
-        leaseMs,
-        after,
-        cause,
-        freshMs,
-        way,
-        again: wanted.again,
-      });
+      const claim = await record.claim({ ...wanted, way, holder, leaseMs, freshMs });
       switch (claim.kind) {
         case 'current':
           return { ...claim, since };
@@ -166,7 +146,7 @@ export function tokenFetcher(options: FetchOptions): (wanted: TokenRequest) => P
       const since = monotonic();
       const { accessToken, refreshToken } = pair;
       const lifetime = lifetimeOf(accessToken);
-      const stored = { holder, base, accessToken, refreshToken, cause };
+      const stored = { holder, base, accessToken, refreshToken, cause: wanted.cause };
       if (!(await record.store(stored, lifetime, () => monotonic() - since))) return AT_ONCE;
       return {
         kind: 'current',

@@ -1,11 +1,13 @@
+import { createHmac, scrypt } from 'node:crypto';
+import { promisify } from 'node:util';
 import { z } from 'zod';
 import type { Clock } from '../clock.js';
 import type { Redis } from '../redis/connection.js';
+import { serverTime } from '../redis/connection.js';
 import type { Keys } from '../redis/keys.js';
 import { loadScript } from '../redis/script.js';
-import { serverTime } from '../redis/server-time.js';
 import { type RetryOptions, untilAnswered } from '../redis/until-answered.js';
-import { type LoginOutcome, STOP_CODES, type StopCode } from './outcome.js';
+import { type Account, type LoginOutcome, STOP_CODES, type StopCode } from './outcome.js';
 
 /** Attempts that may count. The service blocks an account after several failed logins; how many is not documented. */
 const LOGIN_LIMIT = 2;
@@ -62,6 +64,27 @@ const FIELDS = [
   'retryAt',
   'reason',
 ] as const;
+
+const derive = promisify<string, string, number, Buffer>(scrypt);
+
+/** Deriving is slow on purpose (about 50 ms), so a process with many lanes of one user does it once. */
+const derived = new Map<string, Promise<string>>();
+
+/**
+ * An HMAC that names the login budget of one user and password, whatever the target account: the service also adds up the
+ * failed logins of all lanes that share them. It does not depend on SECRETS_KEY, or a fleet with two keys would have two
+ * budgets. It becomes part of a key's name in Redis, so its derivation is slow: a weak password is hard to guess from it.
+ */
+export function credentialId({ username, password }: Account): Promise<string> {
+  const names = JSON.stringify([username, password]);
+  const known = derived.get(names) ?? derive(password, `volley login ${username}`, 32).then(nameOf);
+  derived.set(names, known);
+  return known;
+}
+
+function nameOf(slow: Buffer): string {
+  return createHmac('sha256', slow).update('volley login budget').digest('hex').slice(0, 32);
+}
 
 /**
  * The login attempts of one user and password, counted for the whole fleet. One attempt at a time; each is counted before it is

@@ -1,12 +1,11 @@
 import { type Clock, type Machine, systemMachine, unlessAborted } from '../clock.js';
 import type { Redis } from '../redis/connection.js';
 import type { Keys } from '../redis/keys.js';
-import { type FetchedToken, type TokenRequest, tokenFetcher } from './fetch-token.js';
-import { accountId, credentialId } from './identity.js';
-import { loginBudget } from './login-budget.js';
+import { type FetchedToken, tokenFetcher } from './fetch-token.js';
+import { credentialId, loginBudget } from './login-budget.js';
 import { type Account, type LoginOutcome, stopReason, type TokenOutcome } from './outcome.js';
 import { createSeal } from './seal.js';
-import { tokenRecord } from './token-record.js';
+import { accountId, type TokenRequest, tokenRecord } from './token-record.js';
 import { type TokenState, tokenState } from './token-state.js';
 
 /** The account, its service, and Redis. */

@@ -1,11 +1,12 @@
+import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import type { Redis } from '../redis/connection.js';
+import { serverTime } from '../redis/connection.js';
 import type { Keys } from '../redis/keys.js';
 import { loadScript } from '../redis/script.js';
-import { serverTime } from '../redis/server-time.js';
 import { type RetryOptions, untilAnswered } from '../redis/until-answered.js';
 import type { Lifetime } from './lifetime.js';
-import { STOP_CODES, type StopCode } from './outcome.js';
+import { type Account, STOP_CODES, type StopCode } from './outcome.js';
 import type { Seal } from './seal.js';
 
 const whole = z.number().int();
@@ -32,17 +33,24 @@ type TokenClaim = z.infer<typeof claimReply>;
 export type CurrentToken = Extract<TokenClaim, { kind: 'current' }>;
 
 /** Why a token is wanted: there is none in force, or the service answered 401 to the current one. */
-export type Cause = 'need' | 'refused';
+type Cause = 'need' | 'refused';
 
-/** The arguments of `claim-token.lua`. */
-interface ClaimRequest {
-  holder: string;
-  leaseMs: number;
+/** The token that a caller needs. */
+export interface TokenRequest {
+  /** The generation that the caller can no longer use; 0 if it has none. */
   after: number;
   cause: Cause;
-  freshMs: number;
+  /** `login` leaves the refresh token alone. */
   way: 'any' | 'login';
+  /** An operator overrides whatever has stopped this account. */
   again: boolean;
+}
+
+/** The arguments of `claim-token.lua`. */
+interface ClaimRequest extends TokenRequest {
+  holder: string;
+  leaseMs: number;
+  freshMs: number;
 }
 
 const FIELDS = ['generation', 'receivedAt', 'renewAt', 'expiresAt', 'spentBy', 'sealedWith', 'stop'] as const;
@@ -51,6 +59,12 @@ const claimScript = loadScript(import.meta.url, './claim-token.lua', (reply) =>
   claimReply.parse(JSON.parse(String(reply))),
 );
 const endScript = loadScript(import.meta.url, './end-fetch.lua', (reply) => reply === 1);
+
+/** A digest that names the token of one account and target account; the same in every process. */
+export function accountId(account: Account): string {
+  const names = JSON.stringify([account.username, account.targetAccountId ?? null]);
+  return createHash('sha256').update(`volley account ${names}`).digest('hex').slice(0, 32);
+}
 
 /** The token of one account in Redis. Each call retries until Redis answers, as it may safely run twice. */
 export function tokenRecord(redis: Redis, keys: Keys, id: string, seal: Seal, retry: RetryOptions) {

@@ -15,11 +15,7 @@ export interface DeliveryReport {
 }
 
 /** Fields that were read on the way down to a delivery information; the nearest value counts. */
-interface Context {
-  readonly requestId: string | null;
-  readonly sender: string | null;
-  readonly correlator: string | null;
-}
+type Context = Pick<DeliveryReport, 'requestId' | 'sender' | 'correlator'>;
 
 /** Deeper than any known wrapper. */
 const MAX_DEPTH = 12;

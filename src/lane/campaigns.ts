@@ -5,7 +5,7 @@ import type { Preview } from '../campaign/views.js';
 import { metaKey } from '../recipients/campaign-keys.js';
 import type { Redis } from '../redis/connection.js';
 import type { Keys } from '../redis/keys.js';
-import { luaList } from '../redis/lua-list.js';
+import { luaList } from '../redis/script.js';
 
 /** The part of a campaign that never changes after its commit. During the import it is incomplete. */
 export interface CampaignMeta {

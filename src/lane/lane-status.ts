@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { luaList } from '../redis/lua-list.js';
+import { luaList } from '../redis/script.js';
 import { type LaneStore, laneScript } from './lane-script.js';
 
 const record = z.object({

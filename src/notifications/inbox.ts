@@ -7,7 +7,6 @@ import { batchNumbers, type RecentlySettled } from './batch-lookup.js';
 import type { MatchStore } from './match-store.js';
 import { notificationMatching } from './matching.js';
 import type { NotificationStore } from './notification-store.js';
-import { refusalEvents } from './refusal-events.js';
 import { REPORTS_PER_CALL, reportSettler } from './settle-reports.js';
 
 /*
@@ -28,6 +27,8 @@ const LOOK_MS = 1_000;
 const LOOK_SHARE = 0.05;
 /** Looks within the time that a report waits, at least. */
 const MIN_LOOKS = 8;
+/** A flood of refused notifications emits one event in this time. */
+const REFUSAL_EVENT_MS = 60_000;
 /** `stop` waits this long for Redis, and again as long as reports get settled meanwhile… */
 const STOP_MS = 2_000;
 /** …up to this many times. */
@@ -186,5 +187,24 @@ export function createInbox(lane: Lane, options: InboxOptions): Inbox {
       const error = new Error('the process stops');
       events.emit({ type: 'notifications.failed', lane: lane.name, reports: pending, error });
     },
+  };
+}
+
+/** Why notifications were refused: no security token, not readable, or too many of them wait. */
+export type RefusalReason = 'token' | 'unreadable' | 'overload';
+
+/** Emits `notifications.refused` at most once a minute per lane and reason, with the number refused since the last event. */
+export function refusalEvents(events: Events, monotonic: () => number) {
+  const last = new Map<string, { emittedAt: number; count: number }>();
+  return (lane: string, reason: RefusalReason, count: number): void => {
+    const name = `${reason} ${lane}`;
+    const { emittedAt, count: before } = last.get(name) ?? { emittedAt: Number.NEGATIVE_INFINITY, count: 0 };
+    const notifications = before + count;
+    if (monotonic() - emittedAt < REFUSAL_EVENT_MS) {
+      last.set(name, { emittedAt, count: notifications });
+      return;
+    }
+    last.set(name, { emittedAt: monotonic(), count: 0 });
+    events.emit({ type: 'notifications.refused', lane, reason, notifications });
   };
 }

@@ -6,8 +6,7 @@ import type { Events } from '../events/events.js';
 import { reportsIn } from '../gateway/notification.js';
 import { carriesToken } from '../gateway/notification-token.js';
 import { jsonOf } from '../gateway/read-response.js';
-import type { Inbox } from './inbox.js';
-import { type RefusalReason, refusalEvents } from './refusal-events.js';
+import { type Inbox, type RefusalReason, refusalEvents } from './inbox.js';
 
 /** Result of `receive`. */
 export type ReceiveOutcome =

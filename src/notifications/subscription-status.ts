@@ -1,7 +1,7 @@
 import { BUCKETS } from '../recipients/request-index.js';
 import type { Redis } from '../redis/connection.js';
+import { serverTime } from '../redis/connection.js';
 import type { Keys } from '../redis/keys.js';
-import { serverTime } from '../redis/server-time.js';
 
 /** Results of a check. `refused` and `unanswered`: the check itself failed. */
 export const SUBSCRIPTION_STATES = ['ours', 'foreign', 'refused', 'unanswered'] as const;

@@ -2,8 +2,8 @@ import { hostname } from 'node:os';
 import { z } from 'zod';
 import type { Clock } from '../clock.js';
 import type { Redis } from '../redis/connection.js';
+import { serverTime } from '../redis/connection.js';
 import type { Keys } from '../redis/keys.js';
-import { serverTime } from '../redis/server-time.js';
 import type { Role } from './roles.js';
 
 export { ROLES, type Role } from './roles.js';

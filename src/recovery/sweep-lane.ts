@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type LaneStore, laneScript } from '../lane/lane-script.js';
 import { type ScriptEvent, scriptEvents } from '../lane/script-events.js';
-import { luaList } from '../redis/lua-list.js';
+import { luaList } from '../redis/script.js';
 
 const claim = z.object({
   number: z.number(),

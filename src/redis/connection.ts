@@ -68,6 +68,12 @@ export function connect(url: string, kind: ConnectionKind = 'protocol'): Redis {
   }
 }
 
+/** The server's clock, in ms since the epoch. Processes on several machines use it because their own clocks differ. */
+export async function serverTime(redis: Redis): Promise<number> {
+  const [seconds, micros] = await redis.time();
+  return Number(seconds) * 1_000 + Math.floor(Number(micros) / 1_000);
+}
+
 /** ioredis prints errors that have no listener. The callers of each command receive them anyway. */
 function quiet<Connection extends Redis>(connection: Connection): Connection {
   connection.on('error', () => {});

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { z } from 'zod';
 import type { Redis } from './connection.js';
 
 /** A value that a script takes as an argument; numbers are sent in decimal. */
@@ -177,3 +178,7 @@ export function loadScript<Answer>(
     },
   };
 }
+
+/** A list as a script writes it: Lua has no empty list, and writes an empty object instead. */
+export const luaList = <Item extends z.ZodType>(item: Item) =>
+  z.union([z.array(item), z.object({}).transform((): z.output<Item>[] => [])]);

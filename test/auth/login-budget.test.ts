@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from 'vitest';
-import { type LoginBudget, loginBudget } from '../../src/auth/login-budget.js';
+import { credentialId, type LoginBudget, loginBudget } from '../../src/auth/login-budget.js';
 import { keyNames } from '../../src/redis/keys.js';
 import { testRedis } from '../redis/test-redis.js';
 
@@ -160,4 +160,13 @@ test('any other refusal counts like a wrong password and keeps the service’s r
     code: 'loginRefused',
     detail: 'HTTP 403',
   });
+});
+
+test('each user and password has its own login budget, whatever the target account', async () => {
+  const account = { username: 'ann', password: 'secret' };
+  const id = await credentialId(account);
+  expect(await credentialId({ ...account, targetAccountId: '7' })).toBe(id);
+  expect(await credentialId({ ...account, password: 'other' })).not.toBe(id);
+  expect(await credentialId({ ...account, username: 'bob' })).not.toBe(id);
+  expect(id).not.toContain('secret');
 });

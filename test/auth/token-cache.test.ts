@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { beforeEach, expect, test, vi } from 'vitest';
-import { accountId } from '../../src/auth/identity.js';
 import type { LoginOutcome } from '../../src/auth/outcome.js';
 import { createTokenCache, type TokenCache, type TokenCacheOptions } from '../../src/auth/token-cache.js';
+import { accountId } from '../../src/auth/token-record.js';
 import { systemMachine } from '../../src/clock.js';
 import { connect } from '../../src/redis/connection.js';
 import { keyNames } from '../../src/redis/keys.js';
@@ -422,4 +422,12 @@ test('a closing process finishes its own refresh and stops waiting for the refre
   expect(await waited).toMatchObject({ kind: 'later', reason: expect.stringContaining('shutting down') });
   await one.close();
   expect(await tokenFrom(refreshing)).toMatchObject({ generation: 2 });
+});
+
+test('each account and target account has its own token, whatever the password', () => {
+  const account = { username: 'ann', password: 'secret' };
+  const id = accountId(account);
+  expect(accountId({ ...account, password: 'other' })).toBe(id);
+  expect(accountId({ ...account, targetAccountId: '7' })).not.toBe(id);
+  expect(accountId({ ...account, username: 'bob' })).not.toBe(id);
 });

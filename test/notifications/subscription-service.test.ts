@@ -2,7 +2,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { createTokenCache } from '../../src/auth/token-cache.js';
 import { laneCallback } from '../../src/config/index.js';
 import { laneTokenSource } from '../../src/lane/token-source.js';
-import { subscriptionService } from '../../src/notifications/subscription-service.js';
+import { redactedUrl, subscriptionService } from '../../src/notifications/subscription-service.js';
 import { keyNames } from '../../src/redis/keys.js';
 import { accountService } from '../auth/account-service.js';
 import { rawServer, reply } from '../interface/raw-server.js';
@@ -218,4 +218,18 @@ test('An expired token is renewed for a subscription call', async () => {
   });
   expect(await subscription.get()).toMatchObject({ state: 'ours' });
   expect(service.presented).toEqual(['refresh-1']);
+});
+
+test('A redacted address contains no part that may be a secret', () => {
+  expect(redactedUrl('https://a.example/hook/s3cret?token=x')).toBe('https://a.example/hook/…');
+  expect(redactedUrl('https://a.example')).toBe('https://a.example/');
+  expect(redactedUrl('nonsense')).toBe('…');
+  expect(redactedUrl('https://a.example/hook/s3cret/')).toBe('https://a.example/hook/…');
+  expect(redactedUrl('https://a.example/hook/s3cret//')).toBe('https://a.example/hook/…');
+  expect(redactedUrl('https://user:s3cret@a.example/hook')).toBe('https://a.example/…');
+  expect(redactedUrl(`https://a.example/${'s3cret'.repeat(8)}/hook/x`)).toBe('https://a.example/…/hook/…');
+  expect(redactedUrl('mailto:s3cret@a.example')).toBe('…');
+  const began = performance.now();
+  expect(redactedUrl(`https://a.example/${'a'.repeat(1_000_000)}/`)).toBe('…');
+  expect(performance.now() - began).toBeLessThan(1_000);
 });

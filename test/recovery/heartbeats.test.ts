@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest';
 import { heartbeats } from '../../src/recovery/heartbeats.js';
+import { serverTime } from '../../src/redis/connection.js';
 import { keyNames } from '../../src/redis/keys.js';
-import { serverTime } from '../../src/redis/server-time.js';
 import { testRedis } from '../redis/test-redis.js';
 
 const { prefix, redis } = testRedis('heartbeats');

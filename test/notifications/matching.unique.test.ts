@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { uniqueMatches } from '../../src/notifications/unique-matches.js';
+import { uniqueMatches } from '../../src/notifications/matching.js';
 
 const CLAIMED = 1_000;
 const batch = (number: number, sender: string, ...recipients: string[]) => ({

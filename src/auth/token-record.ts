@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import type { Redis } from '../redis/connection.js';
-import { serverTime } from '../redis/connection.js';
+import { type Redis, serverTime } from '../redis/connection.js';
 import type { Keys } from '../redis/keys.js';
 import { loadScript } from '../redis/script.js';
 import { type RetryOptions, untilAnswered } from '../redis/until-answered.js';

@@ -1,6 +1,5 @@
 import { BUCKETS } from '../recipients/request-index.js';
-import type { Redis } from '../redis/connection.js';
-import { serverTime } from '../redis/connection.js';
+import { type Redis, serverTime } from '../redis/connection.js';
 import type { Keys } from '../redis/keys.js';
 
 /** Results of a check. `refused` and `unanswered`: the check itself failed. */

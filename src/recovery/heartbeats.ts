@@ -1,8 +1,7 @@
 import { hostname } from 'node:os';
 import { z } from 'zod';
 import type { Clock } from '../clock.js';
-import type { Redis } from '../redis/connection.js';
-import { serverTime } from '../redis/connection.js';
+import { type Redis, serverTime } from '../redis/connection.js';
 import type { Keys } from '../redis/keys.js';
 import type { Role } from './roles.js';
 

@@ -25,7 +25,7 @@ import { sendTurn } from './sending/send.js';
 import type { Workers } from './volley.js';
 
 /** Options of {@link work}. */
-export interface WorkOptions {
+interface WorkOptions {
   readonly config: Config;
   readonly redis: Redis;
   /** For BullMQ, whose workers block on it. */

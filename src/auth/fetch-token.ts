@@ -1,8 +1,7 @@
 import { type Machine, pause } from '../clock.js';
-import { lifetimeOf } from './lifetime.js';
 import type { LoginBudget, LoginBudgetStatus } from './login-budget.js';
 import type { LoginOutcome, StopCode } from './outcome.js';
-import type { CurrentToken, TokenRecord, TokenRequest } from './token-record.js';
+import { type CurrentToken, lifetimeOf, type TokenRecord, type TokenRequest } from './token-record.js';
 
 /** The result of a fetch. Times in ms; those of a token count from `since`, on the monotonic clock. */
 export type FetchedToken =

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
+import { decodeJwt } from 'jose/jwt/decode';
 import { z } from 'zod';
 import { type Redis, serverTime } from '../redis/connection.js';
 import type { Keys } from '../redis/keys.js';
 import { loadScript } from '../redis/script.js';
 import { type RetryOptions, untilAnswered } from '../redis/until-answered.js';
-import type { Lifetime } from './lifetime.js';
 import { type Account, STOP_CODES, type StopCode } from './outcome.js';
 import type { Seal } from './seal.js';
 
@@ -58,6 +58,35 @@ const claimScript = loadScript(import.meta.url, './claim-token.lua', (reply) =>
   claimReply.parse(JSON.parse(String(reply))),
 );
 const endScript = loadScript(import.meta.url, './end-fetch.lua', (reply) => reply === 1);
+
+/** The last share of a token's life, in which it is renewed while still in use. */
+const MARGIN = 0.15;
+
+/** How long a token lasts from when it was received, in ms. */
+interface Lifetime {
+  renewAfterMs: number;
+  expiresAfterMs: number;
+}
+
+/**
+ * Reads `exp` − `iat` of a JWT without verifying it. The difference does not depend on whether the service's clock agrees with
+ * ours. Undefined for a token without both (the interface page does not define lifetimes): then a 401 shows that it expired.
+ */
+export function lifetimeOf(accessToken: string): Lifetime | undefined {
+  const { exp, iat } = claimsOf(accessToken);
+  if (typeof exp !== 'number' || typeof iat !== 'number') return undefined;
+  const life = Math.floor((exp - iat) * 1000);
+  if (!Number.isSafeInteger(life) || life <= 0) return undefined;
+  return { renewAfterMs: Math.floor(life * (1 - MARGIN)), expiresAfterMs: life };
+}
+
+function claimsOf(token: string): { exp?: unknown; iat?: unknown } {
+  try {
+    return decodeJwt(token);
+  } catch {
+    return {};
+  }
+}
 
 /** A digest that names the token of one account and target account; the same in every process. */
 export function accountId(account: Account): string {

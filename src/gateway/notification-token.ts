@@ -25,18 +25,17 @@ const SIGNATURES = ['sha256', 'sha1', 'sha512'] as const;
  */
 export function carriesToken(incoming: IncomingNotification, tokens: readonly string[]): boolean {
   const wanted = tokens.map((token) => Buffer.from(token));
-  const isToken = (text: string): boolean => wanted.some((token) => isSame(token, text));
-  // Generators rather than lists: comparing stops at the first match, before the rest is collected.
-  for (const text of headerTexts(incoming.headers)) {
-    if (isToken(text)) return true;
-  }
-  for (const text of queryTexts(incoming.query)) {
-    if (isToken(text)) return true;
-  }
-  for (const text of bodyTexts(incoming.document)) {
-    if (isToken(text)) return true;
+  for (const text of textsOf(incoming)) {
+    if (wanted.some((token) => isSame(token, text))) return true;
   }
   return isSigned(incoming, tokens);
+}
+
+/** A generator rather than a list: comparing stops at the first match, before the rest is collected. */
+function* textsOf({ headers, query, document }: IncomingNotification): Generator<string> {
+  yield* headerTexts(headers);
+  yield* queryTexts(query);
+  yield* bodyTexts(document);
 }
 
 /** Compares in a time that depends only on the lengths. */

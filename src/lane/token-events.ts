@@ -1,5 +1,5 @@
-import { lifetimeOf } from '../auth/lifetime.js';
 import type { LoginOutcome } from '../auth/outcome.js';
+import { lifetimeOf } from '../auth/token-record.js';
 import type { Events } from '../events/events.js';
 
 /** Emits how a login or a refresh of a lane's account ended. `success` is the event for a new token pair. */

@@ -15,10 +15,10 @@ const UP = 'volley_fleet_up';
 const SNAPSHOT_WITHIN_MS = 8_000;
 
 /**
- * The state of lanes, campaigns, and workers, from a snapshot that each call takes. It is the same in every process. If
+ * The state of lanes, campaigns, and workers, from a snapshot that each call of the returned function takes. It is the same in every process. If
  * Redis does not answer in time, the text has only `volley_fleet_up 0`.
  */
-export function fleetMetrics(takeSnapshot: () => Promise<FleetSnapshot>): { text(): Promise<string> } {
+export function fleetMetrics(takeSnapshot: () => Promise<FleetSnapshot>): () => Promise<string> {
   const registry = new Registry();
   const gauge = <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
     new Gauge({ name, help, labelNames, registers: [registry] });
@@ -151,16 +151,14 @@ export function fleetMetrics(takeSnapshot: () => Promise<FleetSnapshot>): { text
     swept.set((snapshot.sweptAgoMs ?? Number.POSITIVE_INFINITY) / 1_000);
   };
 
-  return {
-    async text() {
-      const snapshot = await within(SNAPSHOT_WITHIN_MS, takeSnapshot()).catch(() => null);
-      if (snapshot === null) {
-        up.set(0);
-        return registry.getSingleMetricAsString(UP);
-      }
-      // Nothing may be awaited in between, so that concurrent calls do not mix their values.
-      set(snapshot);
-      return registry.metrics();
-    },
+  return async () => {
+    const snapshot = await within(SNAPSHOT_WITHIN_MS, takeSnapshot()).catch(() => null);
+    if (snapshot === null) {
+      up.set(0);
+      return registry.getSingleMetricAsString(UP);
+    }
+    // Nothing may be awaited in between, so that concurrent calls do not mix their values.
+    set(snapshot);
+    return registry.metrics();
   };
 }

@@ -64,11 +64,10 @@ export function createMetrics({ volley, lanes, role }: MetricsOptions): Metrics 
   });
   info.set({ version, role }, 1);
   const stop = countEvents(registry, volley.events, lanes);
-  const fleet = fleetMetrics(() => volley.fleetSnapshot());
   return {
     contentType: registry.contentType,
     process: async () => `${await registry.metrics()}\n${await node.metrics()}`,
-    fleet: () => fleet.text(),
+    fleet: fleetMetrics(() => volley.fleetSnapshot()),
     http: () => countRequests(registry),
     close: stop,
   };

@@ -33,18 +33,20 @@ export function batchOfCorrelator(correlator: string | null): Located | null {
   return campaign === undefined ? null : { campaign, first: Number(first), count: Number(count) };
 }
 
-/** The batches of the requests that were settled last. A late or repeated report of one of them needs no lookup in Redis. */
-export interface RecentlySettled {
-  find(lane: string, requestId: string): Located | undefined;
-  add(lane: string, requestId: string, located: Located): void;
-}
-
-/** Remembers at most `max` requests, over all lanes; the one added first is forgotten first. */
-export function recentlySettled(max: number): RecentlySettled {
+/**
+ * The batches of the requests that were settled last: a late or repeated report of one of them needs no lookup in Redis.
+ * Remembers at most `max` requests, over all lanes; the one added first is forgotten first.
+ */
+export function recentlySettled(max: number) {
   const batches = new LRUCache<string, Located>({ max });
   return {
     // A lookup does not make a request more recent.
-    find: (lane, requestId) => batches.peek(`${lane} ${requestId}`),
-    add: (lane, requestId, located) => void batches.set(`${lane} ${requestId}`, located),
+    find: (lane: string, requestId: string): Located | undefined => batches.peek(`${lane} ${requestId}`),
+    add(lane: string, requestId: string, located: Located): void {
+      batches.set(`${lane} ${requestId}`, located);
+    },
   };
 }
+
+/** See {@link recentlySettled}. */
+export type RecentlySettled = ReturnType<typeof recentlySettled>;

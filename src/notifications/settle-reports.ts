@@ -61,27 +61,8 @@ interface SettlerOptions {
   readonly signal: AbortSignal;
 }
 
-/** What settling a burst of reports came to. */
-interface BurstResult {
-  /** Requests of which something has changed. */
-  readonly requests: number;
-  /** Requests whose reports Redis discarded, because too many wait. */
-  readonly discarded: number;
-  /** The last reply of Redis; null if there was nothing to settle. */
-  readonly last: SettleResult | null;
-}
-
-/** Looks up the requests of reports and settles those that are known; the reports of the others wait in Redis. */
-interface ReportSettler {
-  burst(reports: readonly DeliveryReport[]): Promise<BurstResult>;
-  /** The same for reports that have waited. `unknown`: those whose request is still not known. */
-  waiting(
-    waiting: readonly WaitingReports[],
-  ): Promise<{ readonly last: SettleResult; readonly unknown: readonly WaitingReports[] }>;
-}
-
-/** The settler of one lane. */
-export function reportSettler(options: SettlerOptions): ReportSettler {
+/** Looks up the requests of one lane's reports and settles those that are known; the reports of the others wait in Redis. */
+export function reportSettler(options: SettlerOptions) {
   const { lane, store, numbersOf, recentlySettled, signal } = options;
   const settledBatch = (requestId: string) => recentlySettled.find(lane.name, requestId);
   const locate = (requestIds: readonly string[]) => lane.retry(() => store.locate(requestIds), signal);
@@ -120,7 +101,11 @@ export function reportSettler(options: SettlerOptions): ReportSettler {
     settledBatch(requestId) !== undefined && [...letters.values()].every((letter) => letter === 'N');
 
   return {
-    async burst(reports) {
+    /**
+     * Settles a burst. `requests`: those of which something has changed; `discarded`: those whose reports Redis discarded,
+     * because too many wait; `last`: the last reply of Redis, or null if there was nothing to settle.
+     */
+    async burst(reports: readonly DeliveryReport[]) {
       let open = mergeReports(reports);
       let [requests, discarded] = [0, 0];
       let last: SettleResult | null = null;
@@ -152,7 +137,8 @@ export function reportSettler(options: SettlerOptions): ReportSettler {
       return { requests, discarded, last };
     },
 
-    async waiting(waiting) {
+    /** The same for reports that have waited. `unknown`: those whose request is still not known. */
+    async waiting(waiting: readonly WaitingReports[]) {
       const places = await locate(waiting.map(({ requestId }) => requestId));
       const known: RequestReports[] = [];
       for (const [at, { requestId, letters: byDigits, stored }] of waiting.entries()) {

@@ -423,11 +423,3 @@ test('a closing process finishes its own refresh and stops waiting for the refre
   await one.close();
   expect(await tokenFrom(refreshing)).toMatchObject({ generation: 2 });
 });
-
-test('each account and target account has its own token, whatever the password', () => {
-  const account = { username: 'ann', password: 'secret' };
-  const id = accountId(account);
-  expect(accountId({ ...account, password: 'other' })).toBe(id);
-  expect(accountId({ ...account, targetAccountId: '7' })).not.toBe(id);
-  expect(accountId({ ...account, username: 'bob' })).not.toBe(id);
-});

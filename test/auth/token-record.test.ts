@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { lifetimeOf } from '../../src/auth/lifetime.js';
+import { accountId, lifetimeOf } from '../../src/auth/token-record.js';
 import { jwt } from './account-service.js';
 
 test('a token lasts exp − iat, whatever the clocks say, and is renewed in the last 15 % of that time', () => {
@@ -17,4 +17,12 @@ test.each([
   ['a format other than JWT', 'opaque'],
 ])('a token with %s has no known lifetime', (_what, token) => {
   expect(lifetimeOf(token)).toBeUndefined();
+});
+
+test('each account and target account has its own token, whatever the password', () => {
+  const account = { username: 'ann', password: 'secret' };
+  const id = accountId(account);
+  expect(accountId({ ...account, password: 'other' })).toBe(id);
+  expect(accountId({ ...account, targetAccountId: '7' })).not.toBe(id);
+  expect(accountId({ ...account, username: 'bob' })).not.toBe(id);
 });

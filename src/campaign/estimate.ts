@@ -31,36 +31,16 @@ interface Estimate {
 /**
  * The send requests of a campaign. Recipients of a shared message are batched, up to `maxPerRequest` of them in a request;
  * a personalised message takes one request per recipient.
- * Throws a RangeError unless `recipients` is an integer from 0 and `maxPerRequest` one from 1.
  */
 export function requestsNeeded(recipients: number, sharedMessage: boolean, maxPerRequest: number): number {
-  if (!Number.isSafeInteger(recipients) || recipients < 0)
-    throw new RangeError(`not a number of recipients: ${recipients}`);
-  return Math.ceil(recipients / recipientsPerRequest(sharedMessage, maxPerRequest));
-}
-
-/** How many recipients one request of the campaign holds at most; see {@link requestsNeeded}. */
-export function recipientsPerRequest(sharedMessage: boolean, maxPerRequest: number): number {
-  if (!Number.isSafeInteger(maxPerRequest) || maxPerRequest < 1) {
-    throw new RangeError(`not a maximum of recipients per request: ${maxPerRequest}`);
-  }
-  return sharedMessage ? maxPerRequest : 1;
+  return sharedMessage ? Math.ceil(recipients / maxPerRequest) : recipients;
 }
 
 /**
  * Estimates by the quota alone: requests that the quota allows now take no time, and the rest goes out in whole windows, as a
  * lane sends in bursts. It leaves out other campaigns of the lane, pauses, and phones that are off.
  */
-export function estimate(
-  sends: number,
-  quota: EstimateQuota,
-  pollsPerRequest: number = USUAL_POLLS_PER_REQUEST,
-): Estimate {
-  return estimateRemaining(sends, Math.ceil(sends * pollsPerRequest), quota);
-}
-
-/** The same for a known number of remaining sends and polls. */
-export function estimateRemaining(sends: number, polls: number, quota: EstimateQuota): Estimate {
+export function estimate(sends: number, polls: number, quota: EstimateQuota): Estimate {
   const total = sends + polls;
   const requests = { send: sends, poll: polls, total };
   const { limit, windowMs, used, pollShare } = quota;

@@ -1,3 +1,9 @@
+/** The names that `name` may mean: the one that is exactly the same, or else all that differ in case alone. */
+export function namesMeant(name: string, names: readonly string[]): readonly string[] {
+  if (names.includes(name)) return [name];
+  return names.filter((each) => each.toLowerCase() === name.toLowerCase());
+}
+
 /** The one of `names` that `name` most likely was meant to be, or null if none of them is similar. */
 export function nearest(name: string, names: readonly string[]): string | null {
   const maxEdits = Math.max(1, Math.floor(name.length / 3));
@@ -35,4 +41,9 @@ export function editsBetween(from: string, to: string): number {
     last = current;
   }
   return last[to.length] ?? 0;
+}
+
+/** Lists names in a message: `"phone", "name"`. */
+export function quotedList(names: readonly string[]): string {
+  return names.map((name) => JSON.stringify(name)).join(', ');
 }

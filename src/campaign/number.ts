@@ -85,10 +85,9 @@ function readDigits(
   if (digits.startsWith('00')) {
     return settle(readInternational(`+${digits.slice(2)}`), `+${digits.slice(2)}`, spelling, country);
   }
-  return {
-    ok: false,
-    reason: `${quote(spelling)} has no calling code; write it like ${EXAMPLE}, or set its country (--country, or country)`,
-  };
+  return invalid(
+    `${quote(spelling)} has no calling code; write it like ${EXAMPLE}, or set its country (--country, or country)`,
+  );
 }
 
 function settle(
@@ -101,10 +100,9 @@ function settle(
     case 'unsure':
       return readUnusual(digits, spelling, country);
     case 'noSuchCallingCode':
-      return {
-        ok: false,
-        reason: `${quote(spelling)} begins with a calling code that does not exist; write it like ${EXAMPLE}`,
-      };
+      return invalid(
+        `${quote(spelling)} begins with a calling code that does not exist; write it like ${EXAMPLE}`,
+      );
     default:
       return judge(reading.callingCode, reading.national, spelling);
   }
@@ -112,26 +110,20 @@ function settle(
 
 /** Reads spellings with more than digits and separators, such as digits of other scripts, letters, or extensions, by the library. */
 function readUnusual(tidied: string, spelling: string, country: string | undefined): NumberOutcome {
-  if (tidied === '') return { ok: false, reason: `is empty; enter a number such as ${EXAMPLE}` };
+  if (tidied === '') return invalid(`is empty; enter a number such as ${EXAMPLE}`);
   if (EXCEL_SCIENTIFIC.test(tidied)) {
     const advice = 'format the column as Text in Excel, enter the numbers again, and save';
-    return {
-      ok: false,
-      reason: `${quote(spelling)} is in Excel's scientific notation, which has lost digits; ${advice}`,
-    };
+    return invalid(`${quote(spelling)} is in Excel's scientific notation, which has lost digits; ${advice}`);
   }
   const parsed = parsePhoneNumberFromString(tidied, {
     extract: false,
     ...(country !== undefined && isSupportedCountry(country) ? { defaultCountry: country } : {}),
   });
   if (parsed === undefined) {
-    return { ok: false, reason: noNumber(spelling) };
+    return invalid(noNumber(spelling));
   }
   if (parsed.ext !== undefined) {
-    return {
-      ok: false,
-      reason: `${quote(spelling)} has an extension, which cannot receive messages; use a mobile number`,
-    };
+    return invalid(`${quote(spelling)} has an extension, which cannot receive messages; use a mobile number`);
   }
   return judge(parsed.countryCallingCode, parsed.nationalNumber, spelling);
 }
@@ -141,22 +133,16 @@ function judge(callingCode: string, national: string, spelling: string): NumberO
   const number = `+${callingCode}${national}`;
   if (kinds.mobile.test(national)) return { ok: true, number };
   if (kinds.barred.test(national)) {
-    return {
-      ok: false,
-      reason: `${quote(spelling)} is a landline or service number (${number}); use a mobile number`,
-    };
+    return invalid(`${quote(spelling)} is a landline or service number (${number}); use a mobile number`);
   }
   if (kinds.other.test(national)) return { ok: true, number };
   if (kinds.mobileLengths.includes(national.length) && number.length - 1 <= MAX_DIGITS) {
-    return readsAsItself(callingCode, national)
-      ? { ok: true, number }
-      : { ok: false, reason: noNumber(spelling) };
+    return readsAsItself(callingCode, national) ? { ok: true, number } : invalid(noNumber(spelling));
   }
   const right = listOr(kinds.mobileLengths);
-  return {
-    ok: false,
-    reason: `${quote(spelling)} has ${national.length} digits after +${callingCode}; mobile numbers there have ${right}`,
-  };
+  return invalid(
+    `${quote(spelling)} has ${national.length} digits after +${callingCode}; mobile numbers there have ${right}`,
+  );
 }
 
 /** +359 0 0300… would become +359 0300…, which reads as +359 300…: a number must read as itself. */
@@ -172,6 +158,10 @@ function withForgottenPlus(digits: string): NumberOutcome | null {
   if (typeof reading === 'string') return null;
   const isMobile = kindsOfCallingCode(reading.callingCode).mobile.test(reading.national);
   return isMobile ? { ok: true, number: `+${reading.callingCode}${reading.national}` } : null;
+}
+
+function invalid(reason: string): NumberOutcome {
+  return { ok: false, reason };
 }
 
 function listOr(lengths: readonly number[]): string {

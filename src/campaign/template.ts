@@ -1,5 +1,5 @@
 import Mustache from 'mustache';
-import { nearest } from './nearest.js';
+import { namesMeant, nearest, quotedList } from './nearest.js';
 
 /** A surrogate without its other half: code and JSON can contain it, UTF-8 cannot. */
 export const LONE_SURROGATE = /\p{Surrogate}/u;
@@ -86,15 +86,14 @@ function parse(text: string): readonly Token[] | null {
 /** The position of the column, or why the placeholder is invalid. */
 function columnOf(name: string, columns: readonly string[]): number | string {
   if (name === '') return 'a placeholder without a name';
-  const exact = columns.indexOf(name);
-  if (exact !== -1) return exact;
-  const similar = columns.filter((column) => column.toLowerCase() === name.toLowerCase());
-  const [only] = similar;
-  if (only !== undefined && similar.length === 1) return columns.indexOf(only);
-  if (similar.length > 1) return `{{${name}}}, which could mean ${list(similar)}; write one of them exactly`;
+  const meant = namesMeant(name, columns);
+  const [only] = meant;
+  if (only !== undefined && meant.length === 1) return columns.indexOf(only);
+  if (meant.length > 1)
+    return `{{${name}}}, which could mean ${quotedList(meant)}; write one of them exactly`;
   const likely = nearest(name, columns);
   const hint = likely === null ? '' : ` Did you mean {{${likely}}}?`;
-  return `{{${name}}}, but the list has no such column.${hint} The columns are ${list(columns)}`;
+  return `{{${name}}}, but the list has no such column.${hint} The columns are ${quotedList(columns)}`;
 }
 
 function templateOf(text: string, parts: readonly Part[], columns: readonly string[]): Template {
@@ -121,8 +120,4 @@ function templateOf(text: string, parts: readonly Part[], columns: readonly stri
 function refuse(text: string, at: number, problem: string): TemplateOutcome {
   const character = [...text.slice(0, at)].length + 1;
   return { ok: false, reason: `The message has, at character ${character}, ${problem}.` };
-}
-
-function list(names: readonly string[]): string {
-  return names.map((name) => JSON.stringify(name)).join(', ');
 }

@@ -2,7 +2,7 @@ import { numberReader } from '../campaign/number.js';
 import type { Template } from '../campaign/template.js';
 import { numberColumn } from './number-column.js';
 import { NumberSet } from './number-set.js';
-import type { Row, Rows } from './rows.js';
+import { mapRows, type Row, type Rows } from './rows.js';
 
 /** The result of checking one row. */
 export type CheckedRow =
@@ -66,20 +66,14 @@ export interface CheckOptions {
  * Throws a ListError if the column with the phone numbers is not clear, and an InputError for an unknown country.
  */
 export async function checkRows(list: Rows, options: CheckOptions = {}): Promise<CheckedRows> {
-  const batches = list.batches[Symbol.asyncIterator]();
   try {
     const readNumber = numberReader(options.defaultCountry);
-    const first = await batches.next();
+    const first = await list.batches.next();
     const rows = first.done === true ? [] : first.value;
     const position = numberColumn(list.columns, rows, readNumber, options.toColumn);
     const used = options.template?.placeholders.map((name) => list.columns.indexOf(name)) ?? [];
     const seen = new NumberSet();
     const counts = { recipient: 0, duplicate: 0, invalid: 0 };
-    const check = (row: Row): CheckedRow => {
-      const checked = checkRow(row);
-      counts[checked.kind] += 1;
-      return checked;
-    };
     const checkRow = ({ line, fields, fault, unusable }: Row): CheckedRow => {
       if (fault !== null) return { kind: 'invalid', line, column: null, reason: fault, row: fields };
       const outcome = readNumber(fields[position] ?? '');
@@ -92,10 +86,15 @@ export async function checkRows(list: Rows, options: CheckOptions = {}): Promise
       if (!seen.add(outcome.number)) return { kind: 'duplicate', line, number: outcome.number };
       return { kind: 'recipient', line, number: outcome.number, values: fields };
     };
+    const check = (row: Row): CheckedRow => {
+      const checked = checkRow(row);
+      counts[checked.kind] += 1;
+      return checked;
+    };
     return {
       columns: list.columns,
       numberColumn: list.columns[position] ?? '',
-      batches: checkedBatches(rows, batches, check, () => list.close()),
+      batches: mapRows(rows, list.batches, check, () => list.close()),
       counts: () => ({
         rows: counts.recipient + counts.duplicate + counts.invalid,
         recipients: counts.recipient,
@@ -116,19 +115,4 @@ function invalid(
   row: readonly string[],
 ): CheckedRow {
   return { kind: 'invalid', line, column: column ?? null, reason, row };
-}
-
-async function* checkedBatches(
-  first: readonly Row[],
-  rest: AsyncIterator<readonly Row[]>,
-  check: (row: Row) => CheckedRow,
-  close: () => void,
-): AsyncGenerator<readonly CheckedRow[]> {
-  try {
-    if (first.length > 0) yield first.map(check);
-    for (let next = await rest.next(); next.done !== true; next = await rest.next())
-      yield next.value.map(check);
-  } finally {
-    close();
-  }
 }

@@ -1,3 +1,4 @@
+import { namesMeant, quotedList } from '../campaign/nearest.js';
 import type { NumberReader } from '../campaign/number.js';
 import { ListError, type Row, type Rows } from './rows.js';
 
@@ -55,10 +56,10 @@ export function numberColumn(
   const ambiguous = matching.length > 1 ? matching : usual;
   const why =
     ambiguous.length > 1
-      ? `several columns could contain them (${list(ambiguous.map((position) => columns[position] ?? ''))})`
+      ? `several columns could contain them (${quotedList(ambiguous.map((position) => columns[position] ?? ''))})`
       : 'no column contains only valid phone numbers';
   throw new ListError(
-    `The column with the phone numbers is not clear: ${why}. Name it with --to-column (or toColumn). The columns are ${list(columns)}.`,
+    `The column with the phone numbers is not clear: ${why}. Name it with --to-column (or toColumn). The columns are ${quotedList(columns)}.`,
   );
 }
 
@@ -80,12 +81,12 @@ export function withOptionalHeader(list: Rows): Rows {
 }
 
 function wantedColumn(columns: readonly string[], wanted: string): number {
-  const exact = columns.indexOf(wanted.trim());
-  if (exact !== -1) return exact;
-  const similar = columns.filter((column) => column.toLowerCase() === wanted.trim().toLowerCase());
-  const [only] = similar;
-  if (only !== undefined && similar.length === 1) return columns.indexOf(only);
-  throw new ListError(`There is no column ${JSON.stringify(wanted)}. The columns are ${list(columns)}.`);
+  const meant = namesMeant(wanted.trim(), columns);
+  const [only] = meant;
+  if (only !== undefined && meant.length === 1) return columns.indexOf(only);
+  throw new ListError(
+    `There is no column ${JSON.stringify(wanted)}. The columns are ${quotedList(columns)}.`,
+  );
 }
 
 function containsNumbers(rows: readonly Row[], position: number, read: NumberReader): boolean {
@@ -96,8 +97,4 @@ function containsNumbers(rows: readonly Row[], position: number, read: NumberRea
 
 function plain(name: string): string {
   return name.toLowerCase().replace(/[^\p{L}\p{N}]/gu, '');
-}
-
-function list(names: readonly string[]): string {
-  return names.map((name) => JSON.stringify(name)).join(', ');
 }

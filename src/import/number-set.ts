@@ -15,11 +15,6 @@ export class NumberSet {
   #slots = new Float64Array(INITIAL_CAPACITY);
   #size = 0;
 
-  /** How many different numbers the set holds. */
-  get size(): number {
-    return this.#size;
-  }
-
   /**
    * Adds a number, `+` and at most 15 digits. Returns true if it is new. Throws a RangeError for anything else: the caller
    * must normalise numbers first.
@@ -33,12 +28,6 @@ export class NumberSet {
     this.#size += 1;
     if (this.#size > this.#slots.length * MAX_LOAD) this.#grow();
     return true;
-  }
-
-  /** Whether the set holds the number. */
-  has(number: string): boolean {
-    const key = Number(number);
-    return this.#slots[slotOf(this.#slots, key)] === key;
   }
 
   #grow(): void {

@@ -56,16 +56,14 @@ export function previewBuilder(template: Template, senderIsText: boolean) {
         template.placeholders.length === 0,
         lane.rules.maxRecipients,
       );
-      const { requests, sentAfterMs, finishedAfterMs } = estimate(
-        sends,
-        {
-          limit: view.limit,
-          windowMs: lane.rules.window,
-          used: view.sends + view.polls,
-          pollShare: lane.rules.pollShare,
-        },
-        lane.rules.notify === true ? NOTIFIED_POLLS_PER_REQUEST : USUAL_POLLS_PER_REQUEST,
-      );
+      const pollsPerRequest =
+        lane.rules.notify === true ? NOTIFIED_POLLS_PER_REQUEST : USUAL_POLLS_PER_REQUEST;
+      const { requests, sentAfterMs, finishedAfterMs } = estimate(sends, Math.ceil(sends * pollsPerRequest), {
+        limit: view.limit,
+        windowMs: lane.rules.window,
+        used: view.sends + view.polls,
+        pollShare: lane.rules.pollShare,
+      });
       return {
         columns: list.columns,
         numberColumn: list.numberColumn,

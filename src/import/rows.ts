@@ -16,7 +16,7 @@ export interface Row {
 export interface Rows {
   readonly columns: readonly string[];
   /** Can be read once. Leaving the loop early closes the list. */
-  readonly batches: AsyncIterable<readonly Row[]>;
+  readonly batches: AsyncGenerator<readonly Row[]>;
   /** Closes a list whose batches will not be read. */
   close(): void;
 }
@@ -27,5 +27,23 @@ export class ListError extends InputError {
 
   constructor(message: string, options: ErrorOptions = {}) {
     super(message, { ...options, field: 'recipients' });
+  }
+}
+
+/**
+ * Maps the rows of batches, the first of which has been read already. Closes the list at its end, and when the loop is left
+ * early.
+ */
+export async function* mapRows<Result>(
+  first: readonly Row[],
+  rest: AsyncIterable<readonly Row[]>,
+  map: (row: Row) => Result,
+  close: () => void,
+): AsyncGenerator<readonly Result[]> {
+  try {
+    if (first.length > 0) yield first.map(map);
+    for await (const batch of rest) yield batch.map(map);
+  } finally {
+    close();
   }
 }

@@ -4,7 +4,7 @@ import type { EventOf, EventType, VolleyEvent } from '../events/events.js';
 import type { Redis } from '../redis/connection.js';
 import { type RetryOptions, untilAnswered } from '../redis/until-answered.js';
 import { EVENT_ID, type EventLog, isAfter, type LoggedEvent } from './event-log.js';
-import { createFollower, type Follower, startTail, type Tail } from './feed-tail.js';
+import { Follower, startTail, type Tail } from './feed-tail.js';
 
 /** Events that every process can follow: those of campaigns and lanes, not those of single requests. */
 export const BROADCAST_EVENTS = [
@@ -108,7 +108,7 @@ export function createEventFeed({ log, connect, waitMs = WAIT_MS }: FeedOptions)
       }
       signal?.throwIfAborted();
       tail ??= startTail(log, connect(), followers, waitMs);
-      const follower = createFollower();
+      const follower = new Follower();
       const wake = (): void => follower.wake();
       const waiting: RetryOptions = signal === undefined ? {} : { signal };
       const hasEnded = (): boolean => isClosed || signal?.aborted === true;

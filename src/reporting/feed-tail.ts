@@ -14,44 +14,39 @@ const RETRY_MS = 1_000;
 const MAX_PENDING = MAX_NEXT;
 
 /** Receives events from the tail and keeps them until they are taken. */
-export interface Follower {
+export class Follower {
   /** Whether events were dropped, so that the follower must read them from the log. */
-  isBehind: boolean;
-  push(events: readonly LoggedEvent[]): void;
-  take(): LoggedEvent[];
-  /** Resolves when there are pending events, or on `wake`. */
-  hasMore(): Promise<void>;
-  wake(): void;
-}
+  isBehind = false;
+  #pending: LoggedEvent[] = [];
+  #onWake = (): void => {};
 
-/** Creates a follower without pending events. */
-export function createFollower(): Follower {
-  let pending: LoggedEvent[] = [];
-  let onWake = (): void => {};
-  return {
-    isBehind: false,
-    push(events) {
-      if (pending.length + events.length >= MAX_PENDING) {
-        this.isBehind = true;
-        pending = [];
-      } else {
-        pending.push(...events);
-      }
-      onWake();
-    },
-    take() {
-      const taken = pending;
-      pending = [];
-      return taken;
-    },
-    hasMore() {
-      if (pending.length > 0 || this.isBehind) return Promise.resolve();
-      return new Promise((resolve) => {
-        onWake = resolve;
-      });
-    },
-    wake: () => onWake(),
-  };
+  push(events: readonly LoggedEvent[]): void {
+    if (this.#pending.length + events.length >= MAX_PENDING) {
+      this.isBehind = true;
+      this.#pending = [];
+    } else {
+      this.#pending.push(...events);
+    }
+    this.wake();
+  }
+
+  take(): LoggedEvent[] {
+    const taken = this.#pending;
+    this.#pending = [];
+    return taken;
+  }
+
+  /** Resolves when there are pending events, or on `wake`. */
+  hasMore(): Promise<void> {
+    if (this.#pending.length > 0 || this.isBehind) return Promise.resolve();
+    return new Promise((resolve) => {
+      this.#onWake = resolve;
+    });
+  }
+
+  wake(): void {
+    this.#onWake();
+  }
 }
 
 /** Reads the end of the event log over one connection. */

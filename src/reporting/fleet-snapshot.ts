@@ -147,7 +147,7 @@ function causeOf(view: LaneStatusRecord): PauseCause | null {
 }
 
 /** The totals of a lane's stored campaigns. */
-export interface CampaignCounts {
+interface CampaignCounts {
   readonly campaigns: Readonly<Record<CampaignState, number>>;
   readonly recipients: Readonly<Record<RecipientState, number>>;
   /** Requests sent for these campaigns. */

@@ -1,5 +1,5 @@
 import { requestReference } from '../campaign/campaign.js';
-import { estimateRemaining, recipientsPerRequest } from '../campaign/estimate.js';
+import { estimate, requestsNeeded } from '../campaign/estimate.js';
 import { describePause } from '../campaign/pause-reason.js';
 import { perName, RECIPIENT_STATES, type RecipientState } from '../campaign/recipient.js';
 import type { CampaignStatus, LaneStatus } from '../campaign/views.js';
@@ -157,8 +157,8 @@ function eta(
   isBlocked: boolean,
 ): string | null {
   if (planned === 0 || isBlocked || !['running', 'scheduled'].includes(state.state)) return null;
-  const sends = Math.ceil(planned / recipientsPerRequest(state.batch > 1, rules.maxRecipients));
-  const { sentAfterMs } = estimateRemaining(sends, sends, {
+  const sends = requestsNeeded(planned, state.batch > 1, rules.maxRecipients);
+  const { sentAfterMs } = estimate(sends, sends, {
     limit: view.limit,
     windowMs: rules.window,
     used: usedOf(view),

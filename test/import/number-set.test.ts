@@ -14,10 +14,9 @@ it('A number set tells new numbers from known ones as a Set does, also while it 
       const wrong = numbers.filter((each) => {
         const known = plain.has(each);
         plain.add(each);
-        return compact.has(`+${each}`) !== known || compact.add(`+${each}`) === known;
+        return compact.add(`+${each}`) === known;
       });
       expect(wrong).toEqual([]);
-      expect(compact.size).toBe(plain.size);
     }),
     // Shrinking thousands of numbers would take too long.
     { numRuns: 20, endOnFailure: true },
@@ -29,8 +28,7 @@ it('A number set keeps a hundred thousand consecutive numbers of 15 digits apart
   const numbers = Array.from({ length: 100_000 }, (_, i) => `+${999_999_999_900_000 + i}`);
   expect(numbers.filter((number) => !set.add(number))).toEqual([]);
   expect(numbers.filter((number) => set.add(number))).toEqual([]);
-  expect(set.size).toBe(100_000);
-  expect(set.has('+999999999800000')).toBe(false);
+  expect(set.add('+999999999800000')).toBe(true);
 });
 
 it('A number set refuses a number that is not normalised', () => {

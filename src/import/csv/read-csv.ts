@@ -1,6 +1,6 @@
 import { createReadStream } from 'node:fs';
 import { pipeline, type Readable } from 'node:stream';
-import { ListError, type Row, type Rows } from '../rows.js';
+import { ListError, mapRows, type Row, type Rows } from '../rows.js';
 import { CsvRecords, recordsOf } from './records.js';
 import { refuseOtherFormats, utf8Only } from './utf8.js';
 
@@ -50,29 +50,16 @@ export async function readCsv(input: string | Readable): Promise<Rows> {
       throw new ListError('The file is empty. It needs a header line and at least one row.');
     const columns = columnNames(header);
     const close = (): void => void source.destroy();
-    return { columns, batches: withFaults(columns.length, rows, batches, close), close };
+    const checked = (row: Row): Row => withFault(row, columns.length);
+    // The parser does not close its source when it is left early.
+    return { columns, batches: mapRows(rows, batches, checked, close), close };
   } catch (error) {
     source.destroy();
     throw asListError(error, input);
   }
 }
 
-/** The rows below the header; a row with too few or too many fields carries that as its fault. */
-async function* withFaults(
-  columns: number,
-  first: readonly Row[],
-  rest: AsyncIterable<readonly Row[]>,
-  close: () => void,
-): AsyncGenerator<readonly Row[]> {
-  try {
-    if (first.length > 0) yield first.map((row) => withFault(row, columns));
-    for await (const batch of rest) yield batch.map((row) => withFault(row, columns));
-  } finally {
-    // The parser does not close its source when it is left early.
-    close();
-  }
-}
-
+/** A row with too few or too many fields carries that as its fault. */
 function withFault(row: Row, columns: number): Row {
   const count = row.fields.length;
   if (count === columns) return row;

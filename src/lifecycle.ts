@@ -29,7 +29,7 @@ interface RunningPart {
 }
 
 /** The first SIGINT or SIGTERM that the process receives. */
-interface StopSignal {
+export interface StopSignal {
   /** Aborted when the signal arrives. */
   readonly signal: AbortSignal;
   readonly received: Promise<NodeJS.Signals>;

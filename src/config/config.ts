@@ -1,7 +1,10 @@
+import { createHash, createHmac } from 'node:crypto';
+import { formatDuration } from '../duration.js';
+import { version } from '../version.js';
 import { ConfigError, type Environment } from './environment.js';
+import { isLoopback } from './formats.js';
 import type { LaneRules, LaneSettings } from './lane.js';
 import { readLanes } from './lanes.js';
-import { assertLoopback } from './loopback.js';
 import { configHints, readSettings } from './read-settings.js';
 import type { Settings } from './settings.js';
 
@@ -92,6 +95,17 @@ export function loadLocalConfig(
   return { ...localConfig(reading.settings), lanes };
 }
 
+/**
+ * Throws a {@link ConfigError} unless the URL's host is this machine. Demos, tests, and the simulator call it, so that
+ * trying out Volley never sends a real message.
+ */
+export function assertLoopback(url: string): void {
+  if (isLoopback(url)) return;
+  throw new ConfigError([
+    'only a base URL on this machine (127.0.0.0/8, [::1] or localhost) is allowed here, so that no real message is sent',
+  ]);
+}
+
 function localConfig(settings: Settings) {
   const { CALLBACK_URL: url, CALLBACK_SECURITY_TOKEN: securityToken, CALLBACK_PROOF: proof } = settings;
   const callback: CallbackSettings | undefined =
@@ -124,4 +138,70 @@ function localConfig(settings: Settings) {
       maxUploadBytes: settings.HTTP_MAX_UPLOAD_MB * BYTES_PER_MEGABYTE,
     },
   };
+}
+
+/** The address and security token of one lane's subscription. */
+export interface LaneCallback {
+  /** The secret last part of the address. */
+  readonly segment: string;
+  readonly url: string;
+  readonly securityToken: string;
+}
+
+/**
+ * The callback of one lane. Address and token are derived from the security token and the lane's name, so every process
+ * knows them and nothing is stored. The service never receives the security token itself: anyone with the API key of
+ * one lane can read that lane's subscription there, and must not learn those of other lanes from it.
+ */
+export function laneCallback({ url, securityToken }: CallbackSettings, lane: string): LaneCallback {
+  const derive = (purpose: string): string =>
+    createHmac('sha256', securityToken).update(`volley ${purpose}\0${lane}`).digest('base64url');
+  const segment = derive('callback address');
+  return { segment, url: `${url}/${segment}`, securityToken: derive('callback token') };
+}
+
+/** Every secret of the configuration, for the log to mask. */
+export function secretsOf({ lanes, callback, secretsKey, redisUrl }: Config | LocalConfig): string[] {
+  const redisPassword = /^[^/]*\/\/[^:@/]*:([^@/]+)@/.exec(redisUrl ?? '')?.[1];
+  const perLane = lanes.flatMap((lane) => {
+    const { segment, securityToken } = callback ? laneCallback(callback, lane.name) : {};
+    if (!('credentials' in lane)) return [segment, securityToken];
+    const { credentials } = lane;
+    return [
+      segment,
+      securityToken,
+      credentials.kind === 'apiKey' ? credentials.apiKey : credentials.password,
+    ];
+  });
+  return [...perLane, callback?.securityToken, secretsKey, redisPassword].filter(
+    (secret) => secret !== undefined,
+  );
+}
+
+/**
+ * The settings that must be the same for all workers, because any worker may serve any lane: name and value, without
+ * secrets. Lanes are represented by their number and a digest of their rules.
+ */
+export function sharedSettings(config: Config): Readonly<Record<string, string>> {
+  const { callback, redisMayLoseMs } = config;
+  const rules = config.lanes.map(({ credentials: _secret, ...lane }) => lane);
+  return {
+    version,
+    'lanes and their rules': `${rules.length} ${rules.length === 1 ? 'lane' : 'lanes'} (${digest(rules)})`,
+    MESSAGING_BASE_URL: config.messagingBaseUrl,
+    QUOTA_WINDOW_MS: String(config.quotaWindowMs),
+    REQUEST_TIMEOUT_MS: String(config.requestTimeoutMs),
+    FOLLOW_UP_DEADLINE: formatDuration(config.followUpDeadlineMs),
+    RETENTION: formatDuration(config.retentionMs),
+    REDIS_MAY_LOSE: redisMayLoseMs === 'auto' ? 'auto' : formatDuration(redisMayLoseMs),
+    SECRETS_KEY: config.secretsKey === undefined ? 'not set' : 'set',
+    CALLBACK_URL: callback?.url ?? 'not set',
+    ...(callback === undefined ? {} : { CALLBACK_PROOF: callback.proof }),
+  };
+}
+
+/** Does not depend on the order of the lanes or of their fields. */
+function digest(rules: readonly { readonly name: string }[]): string {
+  const sorted = rules.map((lane) => JSON.stringify(Object.entries(lane).sort())).sort();
+  return createHash('sha256').update(sorted.join('\n')).digest('hex').slice(0, 6);
 }

@@ -1,9 +1,9 @@
+import { BlockList, isIP } from 'node:net';
 import { z } from 'zod';
 import { planOfCountry } from '../campaign/numbering-plan.js';
 import { checkSender } from '../campaign/sender.js';
 import { DURATION_FORM, parseDuration } from '../duration.js';
 import { parseRedisUrl } from '../redis/redis-url.js';
-import { isLoopback } from './loopback.js';
 
 /** A format with this metadata has values that never appear in an error message. */
 export const SECRET = { secret: true };
@@ -117,6 +117,21 @@ export const baseUrl = (path: string, example: string) =>
     }
     return url.origin + base.replace(/\/+$/, '');
   }).meta(SECRET);
+
+const LOOPBACK = new BlockList();
+LOOPBACK.addSubnet('127.0.0.0', 8, 'ipv4');
+LOOPBACK.addAddress('::1', 'ipv6');
+
+/** True for an http(s) URL whose host is this machine: 127.0.0.0/8, `[::1]` or `localhost`. */
+export function isLoopback(url: string): boolean {
+  if (!URL.canParse(url)) return false;
+  const { protocol, hostname } = new URL(url);
+  if (protocol !== 'http:' && protocol !== 'https:') return false;
+  if (hostname === 'localhost') return true;
+  const address = hostname.replace(/^\[|\]$/g, '');
+  const family = isIP(address);
+  return family !== 0 && LOOPBACK.check(address, family === 4 ? 'ipv4' : 'ipv6');
+}
 
 /** The public address of the notification receiver, without a trailing slash. */
 export const callbackUrl = format(

@@ -1,16 +1,19 @@
 /* The configuration: its settings, how it is loaded and checked, and its secrets. */
 export {
+  assertLoopback,
   type CallbackSettings,
   type Config,
   type ConfigOptions,
+  type LaneCallback,
   type LocalConfig,
+  laneCallback,
   loadConfig,
   loadLocalConfig,
   type SimulatorAddress,
+  secretsOf,
+  sharedSettings,
 } from './config.js';
 export { ConfigError, type Environment, loadDotEnv } from './environment.js';
+export { isLoopback } from './formats.js';
 export type { Credentials, LaneRules, LaneSettings } from './lane.js';
-export { assertLoopback, isLoopback } from './loopback.js';
 export { configHints } from './read-settings.js';
-export { type LaneCallback, laneCallback, secretsOf } from './secrets.js';
-export { sharedSettings } from './shared-settings.js';

@@ -1,17 +1,20 @@
 import type { CampaignStatus } from '../../campaign/views.js';
+import { formatDuration } from '../../duration.js';
 import { EXIT } from '../../exit-codes.js';
 import type { Volley } from '../../volley.js';
 import type { Context } from '../context.js';
 import { CliError } from '../errors.js';
-import { campaignLine } from '../progress.js';
-import { createLivePicture } from '../terminal.js';
-import { renderScene } from './picture.js';
+import { campaignLine, renderCampaign } from '../progress.js';
+import { createLivePicture, type Paint } from '../terminal.js';
+import { cut, oneLine } from '../text.js';
 import { FINISHED_WITHIN_MS } from './plan.js';
 import type { Started } from './processes.js';
 
 const LOG_LINES = 5;
 const DRAW_EVERY_MS = 200;
 const LINE_EVERY_MS = 4_000;
+/** On terminals with fewer rows, each campaign is shown in fewer lines. */
+const ROOMY_ROWS = 34;
 
 /** Each rejects when its process ends, because none may end before the demo stops it. */
 export function endings(processes: readonly Started[]): Promise<never>[] {
@@ -77,5 +80,43 @@ export async function watch(
     clearTimeout(timer);
     clearInterval(drawing);
     live.end();
+  }
+}
+
+/** What the demo shows while it runs. */
+interface Scene {
+  readonly statuses: readonly CampaignStatus[];
+  /** The latest log lines of the workers. */
+  readonly log: readonly string[];
+  readonly elapsedMs: number;
+}
+
+/** Both campaigns, and the workers' latest log lines. */
+function renderScene(
+  scene: Scene,
+  look: { now: number; width: number; rows: number; paint: Paint },
+): string[] {
+  const { paint, width, rows } = look;
+  return [
+    paint(
+      'dim',
+      `No message is sent: a simulator stands in for the service, and its hour takes 10 s. ${formatDuration(scene.elapsedMs)} elapsed.`,
+    ),
+    ...scene.statuses.flatMap((status) => [
+      '',
+      ...renderCampaign(status, { ...look, compact: rows < ROOMY_ROWS }),
+    ]),
+    '',
+    ...scene.log.map((line) => paint('dim', cut(oneLine(line), Math.max(20, width - 1)))),
+  ];
+}
+
+/** A worker's log line for people: time and message. */
+export function logLine(line: string): string {
+  try {
+    const { time, msg } = JSON.parse(line) as { time: string; msg: string };
+    return `${new Date(time).toTimeString().slice(0, 8)} ${msg}`;
+  } catch {
+    return line;
   }
 }

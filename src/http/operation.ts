@@ -3,7 +3,52 @@ import { z } from 'zod';
 import { createMetrics } from '../metrics/index.js';
 import { apiKeyOf, requireAllLanes } from './access.js';
 import { onClose } from './connections.js';
-import type { HttpOptions, Routes } from './routes.js';
+import { Problem } from './problem.js';
+import { type HttpOptions, jsonResponse, problemResponses, type Routes } from './routes.js';
+
+/** Longer than a slow response, shorter than the usual timeout of a health check. */
+const PING_WITHIN_MS = 2_000;
+
+const ok = z.object({ status: z.literal('ok') });
+
+/** The health checks. They require no key and reveal nothing else. */
+export const health: Routes = (app, { volley }) => {
+  app.get(
+    '/healthz',
+    {
+      schema: {
+        operationId: 'isAlive',
+        summary: 'Check that the process is alive',
+        description: 'Does not depend on Redis: restarting the process would not bring Redis back.',
+        tags: ['Operation'],
+        security: [],
+        response: { 200: jsonResponse('The process is alive', ok) },
+      },
+    },
+    async () => ({ status: 'ok' as const }),
+  );
+  app.get(
+    '/readyz',
+    {
+      schema: {
+        operationId: 'isReady',
+        summary: 'Check that the process can serve requests',
+        description: 'Returns 503 if Redis does not respond within two seconds.',
+        tags: ['Operation'],
+        security: [],
+        response: { 200: jsonResponse('Redis responds', ok), ...problemResponses('unavailable') },
+      },
+    },
+    async () => {
+      try {
+        await volley.ping(PING_WITHIN_MS);
+      } catch {
+        throw new Problem('unavailable', 'Redis does not respond.', { headers: { 'retry-after': '2' } });
+      }
+      return { status: 'ok' as const };
+    },
+  );
+};
 
 /**
  * Measures every request of the app, and returns the route from which Prometheus scrapes these metrics and those of the

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { LaneStatus } from '../../src/campaign/views.js';
-import { brokenPromises, type Outcome } from '../../src/cli/demo/judge.js';
+import { brokenPromises, type Outcome } from '../../src/cli/demo/outcome.js';
 import { statusWith } from './campaign-status.js';
 
 const done = statusWith({

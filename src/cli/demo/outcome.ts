@@ -1,5 +1,8 @@
 import type { CampaignStatus, LaneStatus } from '../../campaign/views.js';
+import { formatDuration } from '../../duration.js';
 import type { Summary } from '../../simulator/index.js';
+import type { Paint } from '../terminal.js';
+import { counted, grouped, padded } from '../text.js';
 import { MAIN_KEY, WORKERS } from './plan.js';
 
 /** What a run of the demo left behind, to compare with its promises. */
@@ -42,4 +45,36 @@ export function brokenPromises({ statuses, reported, summary, lanes, workers }: 
     [workers >= WORKERS, `${workers} workers ran, not ${WORKERS}`],
   ];
   return promises.filter(([kept]) => !kept).map(([, sentence]) => sentence);
+}
+
+/** The results of the demo. */
+export function renderSummary(
+  outcome: Outcome,
+  files: { report: string; log: string },
+  tookMs: number,
+  paint: Paint,
+): string[] {
+  const { statuses, reported, summary, lanes, workers } = outcome;
+  const label = (text: string): string => paint('dim', padded(text, 13));
+  const total = statuses.reduce((sum, { recipients }) => sum + recipients.total, 0);
+  const counts = [...reported].map(([status, count]) => `${grouped(count)} ${status}`).join(', ');
+  const auto = lanes.find(({ name }) => name === 'auto');
+  return [
+    `${label('recipients')}${paint('bold', grouped(total))}: ${counts}`,
+    `${label('duplicates')}${grouped(summary.duplicates)}, according to the simulator`,
+    ...summary.maxPerWindow.map(
+      (window) => `${label(window.key === MAIN_KEY ? 'lane main' : 'lane auto')}${windowText(window)}`,
+    ),
+    `${label('429s')}${grouped(summary.throttled)}`,
+    `${label('learned')}${auto?.quota.learned ?? 'no'} requests per hour, the quota of lane auto`,
+    `${label('tokens')}${counted(summary.loginsGranted, 'login')}, ${counted(summary.refreshesGranted, 'refresh', 'refreshes')}, shared by ${counted(workers, 'worker process', 'worker processes')}`,
+    `${label('took')}${formatDuration(tookMs)}`,
+    `${label('report')}${files.report}`,
+    `${label('log')}${files.log}`,
+  ];
+}
+
+function windowText({ arrived, admitted, quota }: Summary['maxPerWindow'][number]): string {
+  const refused = arrived > admitted ? `, ${grouped(arrived - admitted)} more were refused` : '';
+  return `at most ${grouped(admitted)} requests in any hour, quota ${quota === null ? 'unlimited' : grouped(quota)}${refused}`;
 }

@@ -2,42 +2,10 @@ import { Command } from 'commander';
 import type { ExitCode } from '../exit-codes.js';
 import { version } from '../version.js';
 import { examples } from './commands/action.js';
-import {
-  addCancel,
-  addFind,
-  addList,
-  addPause,
-  addPreview,
-  addReport,
-  addResolve,
-  addResume,
-  addSend,
-  addStatus,
-} from './commands/campaign.js';
-import { addLane, addLanes } from './commands/lane.js';
-import { addDoctor, addKeys, addServe, addSimulator, addUp, addWork } from './commands/process.js';
-import { addSubscription } from './commands/subscription.js';
-import { addSuppress } from './commands/suppression.js';
-import { addToken } from './commands/token.js';
+import { addCampaignCommands } from './commands/campaign.js';
+import { addLaneCommands } from './commands/lane.js';
+import { addProcessCommands } from './commands/process.js';
 import { type CliIo, type Context, createContext } from './context.js';
-
-/** In the order in which help lists them. */
-const COMMANDS = {
-  'Campaigns:': [
-    addSend,
-    addPreview,
-    addList,
-    addStatus,
-    addPause,
-    addResume,
-    addCancel,
-    addReport,
-    addResolve,
-    addFind,
-  ],
-  'Lanes and numbers:': [addLanes, addLane, addToken, addSubscription, addSuppress],
-  'Running Volley:': [addUp, addWork, addServe, addKeys, addSimulator, addDoctor],
-};
 
 /**
  * Every command with its options and help. The files in `commands/` only define them: they import commander and
@@ -62,10 +30,9 @@ The help of each command has an example: volley send --help
 Settings come from the environment and from .env. For a list, see .env.example.
 Exit codes: 0 done, 1 failed, 2 bad input, 3 an operator must act, 130 interrupted.`,
     );
-  for (const [group, commands] of Object.entries(COMMANDS)) {
-    program.commandsGroup(group);
-    for (const add of commands) add(program, context);
-  }
+  addCampaignCommands(program.commandsGroup('Campaigns:'), context);
+  addLaneCommands(program.commandsGroup('Lanes and numbers:'), context);
+  addProcessCommands(program.commandsGroup('Running Volley:'), context);
   return program;
 }
 

@@ -3,14 +3,18 @@ import { CAMPAIGN_STATES } from '../../campaign/campaign.js';
 import { parseReportedStatus, RECIPIENT_STATES } from '../../campaign/recipient.js';
 import type { Context } from '../context.js';
 import { action, examples } from './action.js';
-import { withCountry } from './country.js';
-import { withListOptions } from './list-options.js';
+import { withCountry, withListOptions } from './list-options.js';
 import { filled, oneOf, wholeNumber } from './option-values.js';
 
 const verbs = () => import('../campaign.js');
 
-/** `volley send` */
-export function addSend(program: Command, context: Context): void {
+/** Adds the commands that create, show, and change campaigns, in the order in which help lists them. */
+export function addCampaignCommands(program: Command, context: Context): void {
+  const onCampaign = (name: string, summary: string): Command =>
+    program.command(name).summary(summary).argument('<id>', 'the campaign');
+  const option = (flag: string, description: string, ...conflicts: string[]): Option =>
+    new Option(flag, description).conflicts(conflicts);
+
   withListOptions(program.command('send').summary('send a message to every number in a list'), context.clock)
     .description(
       'Sends a message to every number in a list. On a terminal it shows a preview and asks first. Exit code 3 with --wait: an operator must act.',
@@ -38,10 +42,7 @@ export function addSend(program: Command, context: Context): void {
       ),
     )
     .action(action(context, () => import('../send.js'), 'send'));
-}
 
-/** `volley preview` */
-export function addPreview(program: Command, context: Context): void {
   withListOptions(
     program.command('preview').summary('show what a campaign would send, and when'),
     context.clock,
@@ -52,10 +53,7 @@ export function addPreview(program: Command, context: Context): void {
     .option('--json', 'print one JSON object')
     .addHelpText('after', examples('preview spring.csv --sender ACME --message "Hi {{name}}"'))
     .action(action(context, () => import('../preview.js'), 'preview'));
-}
 
-/** `volley list` */
-export function addList(program: Command, context: Context): void {
   program
     .command('list')
     .summary('list campaigns, newest first')
@@ -69,68 +67,38 @@ export function addList(program: Command, context: Context): void {
     .option('--json', 'print one JSON object')
     .addHelpText('after', examples('list --state running'))
     .action(action(context, verbs, 'list'));
-}
 
-/** `volley status` */
-export function addStatus(program: Command, context: Context): void {
-  program
-    .command('status')
-    .summary("show a campaign's status")
+  onCampaign('status', "show a campaign's status")
     .description("Shows a campaign's status. Exit code 3 with --watch: an operator must act.")
-    .argument('<id>', 'the campaign')
     .option('-w, --watch', 'show progress until the campaign is completed')
     .option('--json', 'print one JSON object; with --watch, at the end')
     .addHelpText('after', examples('status 1a2b3c4d5e6f7 --watch'))
     .action(action(context, verbs, 'status'));
-}
 
-/** `volley pause` */
-export function addPause(program: Command, context: Context): void {
-  program
-    .command('pause')
-    .summary('pause a campaign')
+  onCampaign('pause', 'pause a campaign')
     .description('Pauses a campaign: no more of its requests start. Polling for delivery reports continues.')
-    .argument('<id>', 'the campaign')
     .option('--json', 'print one JSON object')
     .addHelpText('after', examples('pause 1a2b3c4d5e6f7'))
     .action(action(context, verbs, 'pause'));
-}
 
-/** `volley resume` */
-export function addResume(program: Command, context: Context): void {
-  program
-    .command('resume')
-    .summary('resume a paused campaign')
+  onCampaign('resume', 'resume a paused campaign')
     .description('Resumes a paused campaign.')
-    .argument('<id>', 'the campaign')
     .option('--json', 'print one JSON object')
     .addHelpText('after', examples('resume 1a2b3c4d5e6f7'))
     .action(action(context, verbs, 'resume'));
-}
 
-/** `volley cancel` */
-export function addCancel(program: Command, context: Context): void {
-  program
-    .command('cancel')
-    .summary('cancel a campaign for good')
+  onCampaign('cancel', 'cancel a campaign for good')
     .description(
       'Cancels a campaign for good: nothing more of it is sent. Delivery reports for sent messages still arrive.',
     )
-    .argument('<id>', 'the campaign')
     .option('--json', 'print one JSON object')
     .addHelpText('after', examples('cancel 1a2b3c4d5e6f7'))
     .action(action(context, verbs, 'cancel'));
-}
 
-/** `volley report` */
-export function addReport(program: Command, context: Context): void {
-  program
-    .command('report')
-    .summary('write the status of each recipient')
+  onCampaign('report', 'write the status of each recipient')
     .description(
       'Writes a line for each recipient: number, status, reason, request id, sent at, updated at. In CSV, a reason or id that a spreadsheet could read as a formula starts with an apostrophe.',
     )
-    .argument('<id>', 'the campaign')
     .option('--format <csv|ndjson>', 'the format', oneOf(['csv', 'ndjson'] as const), 'csv')
     .option(
       '--status <status>',
@@ -140,19 +108,11 @@ export function addReport(program: Command, context: Context): void {
     .option('--out <file>', 'write to this file, all or nothing (default: standard output)', filled)
     .addHelpText('after', examples('report 1a2b3c4d5e6f7 --status deliveryImpossible --out undelivered.csv'))
     .action(action(context, verbs, 'report'));
-}
 
-/** `volley resolve` */
-export function addResolve(program: Command, context: Context): void {
-  const option = (flag: string, description: string, ...conflicts: string[]): Option =>
-    new Option(flag, description).conflicts(conflicts);
-  program
-    .command('resolve')
-    .summary('settle requests with an unknown outcome')
+  onCampaign('resolve', 'settle requests with an unknown outcome')
     .description(
       'Settles requests of a campaign with an unknown outcome. Exit code 3: some cannot be settled yet.',
     )
-    .argument('<id>', 'the campaign')
     .addOption(option('--resend', 'send them again, at the risk of a second message', 'abandon', 'accepted'))
     .addOption(option('--abandon', 'give them up', 'resend', 'accepted'))
     .addOption(option('--accepted', 'count them as accepted by the service', 'resend', 'abandon'))
@@ -166,10 +126,7 @@ export function addResolve(program: Command, context: Context): void {
       ),
     )
     .action(action(context, verbs, 'resolve'));
-}
 
-/** `volley find` */
-export function addFind(program: Command, context: Context): void {
   withCountry(
     program
       .command('find')

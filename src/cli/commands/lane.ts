@@ -1,11 +1,16 @@
 import type { Command } from 'commander';
 import type { Context } from '../context.js';
 import { action, examples } from './action.js';
+import { withCountry } from './list-options.js';
+import { filled } from './option-values.js';
 
-const verbs = () => import('../lane.js');
+const laneVerbs = () => import('../lane.js');
+const tokenVerbs = () => import('../token.js');
+const subscriptionVerbs = () => import('../subscription.js');
+const suppressionVerbs = () => import('../suppression.js');
 
-/** `volley lanes` */
-export function addLanes(program: Command, context: Context): void {
+/** Adds the commands for lanes and suppressed numbers, in the order in which help lists them. */
+export function addLaneCommands(program: Command, context: Context): void {
   program
     .command('lanes')
     .summary('show quotas, permits, and pauses')
@@ -14,11 +19,8 @@ export function addLanes(program: Command, context: Context): void {
     )
     .option('--json', 'print one JSON object')
     .addHelpText('after', examples('lanes'))
-    .action(action(context, verbs, 'list'));
-}
+    .action(action(context, laneVerbs, 'list'));
 
-/** `volley lane pause` and `volley lane resume` */
-export function addLane(program: Command, context: Context): void {
   const lane = program
     .command('lane')
     .summary('pause or resume a lane')
@@ -29,12 +31,111 @@ export function addLane(program: Command, context: Context): void {
     .argument('<name>', 'the lane')
     .option('--json', 'print one JSON object')
     .addHelpText('after', examples('lane pause default'))
-    .action(action(context, verbs, 'pause'));
+    .action(action(context, laneVerbs, 'pause'));
   lane
     .command('resume')
     .description('Resumes a lane that is held, paused, or stopped. If it is stopped, fix the reason first.')
     .argument('<name>', 'the lane')
     .option('--json', 'print one JSON object')
     .addHelpText('after', examples('lane resume default'))
-    .action(action(context, verbs, 'resume'));
+    .action(action(context, laneVerbs, 'resume'));
+
+  const token = program
+    .command('token')
+    .summary("show or renew an account's token")
+    .description(
+      'Shows or renews the token of a lane that sends with an account. All processes share the token; it is never printed.',
+    );
+  const onToken = (name: string, description: string): Command =>
+    withLane(token.command(name).description(description), 'the only one with an account');
+  onToken('show', "Shows the token's state, age, and expiry, and how many logins are left.")
+    .addHelpText('after', examples('token show'))
+    .action(action(context, tokenVerbs, 'show'));
+  onToken('login', 'Logs in again. Exit code 3: the service refuses logins until an operator acts.')
+    .option('--again', 'also after logins were stopped, once you have fixed the reason')
+    .addHelpText('after', examples('token login --again'))
+    .action(action(context, tokenVerbs, 'login'));
+  onToken('refresh', 'Renews the token now, with the refresh token if there is one.')
+    .addHelpText('after', examples('token refresh'))
+    .action(action(context, tokenVerbs, 'refresh'));
+
+  const subscription = program
+    .command('subscription')
+    .summary('show or change the subscription to delivery notifications')
+    .description(
+      'Shows or changes a lane’s subscription to delivery notifications. The service keeps one subscription per key. While CALLBACK_URL is set, workers create and renew it, and leave subscriptions of other systems alone. These requests use no quota.',
+    );
+  const onSubscription = (name: string, description: string): Command =>
+    withLane(subscription.command(name).description(description), 'the only one');
+  onSubscription('get', 'Asks the service where it sends the lane’s notifications.')
+    .addHelpText('after', examples('subscription get'))
+    .action(action(context, subscriptionVerbs, 'get'));
+  onSubscription(
+    'create',
+    'Subscribes the lane to notifications at CALLBACK_URL. Exit code 3: another system’s subscription exists.',
+  )
+    .option('--force', 'replace another system’s subscription')
+    .addHelpText('after', examples('subscription create', 'subscription create --lane acme --force'))
+    .action(action(context, subscriptionVerbs, 'create'));
+  onSubscription(
+    'delete',
+    'Deletes the lane’s subscription. Workers create it again while CALLBACK_URL is set. Exit code 3: it belongs to another system.',
+  )
+    .option('--force', 'delete another system’s subscription')
+    .addHelpText('after', examples('subscription delete'))
+    .action(action(context, subscriptionVerbs, 'remove'));
+
+  const suppress = program
+    .command('suppress')
+    .summary('change the list of suppressed numbers')
+    .description(
+      'Changes the list of suppressed numbers, which never get a message. It is checked at import and again before each send.',
+    );
+  withCountry(
+    suppress
+      .command('add')
+      .description('Adds numbers. If one of them is invalid, none is added.')
+      .argument('<numbers...>', 'in any format'),
+  )
+    .option('--json', 'print one JSON object')
+    .addHelpText('after', examples('suppress add +447700900123 "07700 900124" --country GB'))
+    .action(action(context, suppressionVerbs, 'add'));
+  withCountry(
+    suppress
+      .command('remove')
+      .description('Removes numbers from the list.')
+      .argument('<numbers...>', 'in any format'),
+  )
+    .option('--json', 'print one JSON object')
+    .addHelpText('after', examples('suppress remove +447700900123'))
+    .action(action(context, suppressionVerbs, 'remove'));
+  suppress
+    .command('list')
+    .description('Prints the numbers, one per line.')
+    .option('--json', 'print one JSON object')
+    .addHelpText('after', examples('suppress list > suppressed.txt'))
+    .action(action(context, suppressionVerbs, 'list'));
+  withCountry(
+    suppress
+      .command('import')
+      .description(
+        'Adds the numbers of a CSV file. Rows without a valid number are skipped and listed; exit code 2 if there are any.',
+      )
+      .argument('<file>', 'CSV file with a header line, or only numbers, one per line', filled)
+      .option(
+        '--to-column <column>',
+        'the column with the numbers (default: found by name and content)',
+        filled,
+      ),
+  )
+    .option('--json', 'print one JSON object')
+    .addHelpText('after', examples('suppress import opt-outs.csv --country GB'))
+    .action(action(context, suppressionVerbs, 'importFile'));
+}
+
+/** Adds `--json`, and `--lane`; `fallback` names the lane that is used without it. */
+function withLane(command: Command, fallback: string): Command {
+  return command
+    .option('-l, --lane <name>', `the lane (default: ${fallback})`, filled)
+    .option('--json', 'print one JSON object');
 }

@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { Clock } from '../../clock.js';
-import { withCountry } from './country.js';
 import { duration, filled, moment, oneOf } from './option-values.js';
 
 /** The options that define a campaign; `send` and `preview` take the same ones. */
@@ -55,6 +54,30 @@ export function withListOptions(command: Command, clock: Clock): Command {
       'messages not sent within this time after the start lapse: 90m, 24h',
       duration,
     );
+}
+
+/**
+ * Adds `--country`. Its value is checked against the metadata of all countries, which takes long to load, so it is
+ * checked only when the option is used.
+ */
+export function withCountry(command: Command): Command {
+  return command
+    .option('--country <code>', 'country of numbers in national format (default: DEFAULT_COUNTRY)')
+    .hook('preAction', async (_parent, called) => {
+      const text: unknown = called.getOptionValue('country');
+      if (typeof text !== 'string') return;
+      const { numberReader } = await import('../../campaign/number.js');
+      const code = text.toUpperCase();
+      try {
+        numberReader(code);
+      } catch (error) {
+        const reason = error instanceof Error ? error.message : String(error);
+        called.error(`error: option '--country <code>' argument '${text}' is invalid. ${reason}.`, {
+          code: 'commander.invalidArgument',
+        });
+      }
+      called.setOptionValue('country', code);
+    });
 }
 
 /** The text itself, or for `@file` the content of the file, unchanged except that a byte order mark is removed. */

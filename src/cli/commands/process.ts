@@ -8,10 +8,11 @@ import { action, examples } from './action.js';
 import { filled, someNames, someOf, wholeNumber } from './option-values.js';
 
 const verbs = () => import('../process.js');
+const keysVerbs = () => import('../keys.js');
 const CONCURRENCY = ['--concurrency <lanes>', 'lanes served at a time (default: 50)'] as const;
 
-/** `volley up` */
-export function addUp(program: Command, context: Context): void {
+/** Adds the commands that run Volley, in the order in which help lists them. */
+export function addProcessCommands(program: Command, context: Context): void {
   program
     .command('up')
     .summary('run everything on this machine')
@@ -23,10 +24,7 @@ export function addUp(program: Command, context: Context): void {
     .option('--no-http', 'without the HTTP API')
     .addHelpText('after', examples('up --simulator', 'up'))
     .action(action(context, () => import('../up.js'), 'up'));
-}
 
-/** `volley work` */
-export function addWork(program: Command, context: Context): void {
   program
     .command('work')
     .summary('run a worker')
@@ -39,10 +37,7 @@ export function addWork(program: Command, context: Context): void {
     .option(...CONCURRENCY, wholeNumber(1, 10_000))
     .addHelpText('after', examples('work', 'work --roles send --concurrency 200'))
     .action(action(context, verbs, 'work'));
-}
 
-/** `volley serve` */
-export function addServe(program: Command, context: Context): void {
   program
     .command('serve')
     .summary('serve the HTTP API')
@@ -51,11 +46,7 @@ export function addServe(program: Command, context: Context): void {
     )
     .addHelpText('after', examples('serve'))
     .action(action(context, verbs, 'serve'));
-}
 
-/** `volley keys create`, `list`, and `revoke` */
-export function addKeys(program: Command, context: Context): void {
-  const load = () => import('../keys.js');
   const keys = program
     .command('keys')
     .summary('create and revoke keys for the HTTP API')
@@ -72,24 +63,21 @@ export function addKeys(program: Command, context: Context): void {
     .option('--lane <lanes>', 'the only lanes it may use, separated by commas (default: all)', someNames)
     .option('--json', 'print one JSON object')
     .addHelpText('after', examples('keys create --name shop --scope read,send --lane default'))
-    .action(action(context, load, 'create'));
+    .action(action(context, keysVerbs, 'create'));
   keys
     .command('list')
     .description('Lists the keys.')
     .option('--json', 'print one JSON object')
     .addHelpText('after', examples('keys list'))
-    .action(action(context, load, 'list'));
+    .action(action(context, keysVerbs, 'list'));
   keys
     .command('revoke')
     .description('Revokes a key. Requests with it are refused from then on.')
     .argument('<id>', 'as `keys list` shows it', filled)
     .option('--json', 'print one JSON object')
     .addHelpText('after', examples('keys revoke 0123456789ab'))
-    .action(action(context, load, 'revoke'));
-}
+    .action(action(context, keysVerbs, 'revoke'));
 
-/** `volley simulator` */
-export function addSimulator(program: Command, context: Context): void {
   program
     .command('simulator')
     .summary('run a simulator of the service')
@@ -110,6 +98,16 @@ export function addSimulator(program: Command, context: Context): void {
       examples(`simulator --port 8090 --options '{"keys":[{"key":"demo","quota":100,"windowMs":60000}]}'`),
     )
     .action(action(context, verbs, 'simulate'));
+
+  program
+    .command('doctor')
+    .summary('check everything Volley depends on')
+    .description(
+      'Checks everything Volley depends on and says how to fix what it finds. It sends nothing and does not log in. Exit code 1 if something does not work.',
+    )
+    .option('--json', 'print one JSON object')
+    .addHelpText('after', examples('doctor'))
+    .action(action(context, () => import('../doctor.js'), 'doctor'));
 }
 
 function parseSimulatorOptions(value: string): SimulatorOptions {
@@ -121,17 +119,4 @@ function parseSimulatorOptions(value: string): SimulatorOptions {
       `Use JSON, or @ and the name of a JSON file: ${error instanceof Error ? error.message : error}.`,
     );
   }
-}
-
-/** `volley doctor` */
-export function addDoctor(program: Command, context: Context): void {
-  program
-    .command('doctor')
-    .summary('check everything Volley depends on')
-    .description(
-      'Checks everything Volley depends on and says how to fix what it finds. It sends nothing and does not log in. Exit code 1 if something does not work.',
-    )
-    .option('--json', 'print one JSON object')
-    .addHelpText('after', examples('doctor'))
-    .action(action(context, () => import('../doctor.js'), 'doctor'));
 }

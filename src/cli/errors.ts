@@ -25,12 +25,9 @@ export function badInput(message: string, details: object = {}): CliError {
 }
 
 /** How a failed command ends. */
-interface Failure {
-  readonly exit: ExitCode;
-  readonly code: string;
+interface Failure extends Pick<CliError, 'exit' | 'code' | 'details'> {
   /** Undefined if it has been printed already. */
   readonly message: string | undefined;
-  readonly details: object;
 }
 
 /** The exit code and message for anything a command throws. Unexpected errors get exit code 1. */
@@ -42,12 +39,10 @@ export function failureOf(error: unknown): Failure {
     return { exit, code: error.code, message: undefined, details: {} };
   }
   const message = error instanceof Error ? error.message : String(error);
-  if (error instanceof NotFoundError) return { exit: EXIT.badInput, code: 'notFound', message, details: {} };
+  if (error instanceof NotFoundError) return new CliError(EXIT.badInput, 'notFound', message);
   if (error instanceof ConfigError) {
-    return { exit: EXIT.badInput, code: 'config', message, details: { problems: error.problems } };
+    return new CliError(EXIT.badInput, 'config', message, { problems: error.problems });
   }
-  if (error instanceof InputError) {
-    return { exit: EXIT.badInput, code: 'badInput', message, details: {} };
-  }
-  return { exit: EXIT.failed, code: 'failed', message, details: {} };
+  if (error instanceof InputError) return badInput(message);
+  return new CliError(EXIT.failed, 'failed', message);
 }

@@ -4,13 +4,7 @@ import type { InvalidRow } from '../campaign/views.js';
 import { spreadsheetSafe } from '../reporting/report-file.js';
 
 /** The file for the invalid rows of a list. It is created with the first of them. */
-export interface InvalidFile {
-  add(row: InvalidRow): void;
-  /** Closes the file. Undefined if there was no invalid row. */
-  end(): { path: string; rows: number } | undefined;
-  /** Deletes the file, because no campaign was created. */
-  discard(): void;
-}
+export type InvalidFile = ReturnType<typeof invalidFile>;
 
 const CHUNK_BYTES = 64 * 1024;
 
@@ -19,7 +13,7 @@ const CHUNK_BYTES = 64 * 1024;
  * and reason come before the row's own fields, so that a row with too few or too many fields cannot shift them. Once the
  * rows are fixed, the file can be sent as it is.
  */
-export function invalidFile(list: string, columns: readonly string[]): InvalidFile {
+export function invalidFile(list: string, columns: readonly string[]) {
   const stem = list.replace(/\.csv$/i, '');
   let file: { path: string; descriptor: number } | undefined;
   let rows = 0;
@@ -28,6 +22,7 @@ export function invalidFile(list: string, columns: readonly string[]): InvalidFi
     if (file !== undefined && chunk !== '') writeSync(file.descriptor, chunk);
     chunk = '';
   };
+  /** Closes the file. Undefined if there was no invalid row. */
   const end = (): { path: string; rows: number } | undefined => {
     if (file === undefined) return undefined;
     flush();
@@ -37,7 +32,7 @@ export function invalidFile(list: string, columns: readonly string[]): InvalidFi
     return { path, rows };
   };
   return {
-    add({ line, column, reason, row }) {
+    add({ line, column, reason, row }: InvalidRow): void {
       if (file === undefined) {
         file = create(stem);
         chunk += stringify([[...newColumns(columns), ...columns]]);
@@ -47,7 +42,8 @@ export function invalidFile(list: string, columns: readonly string[]): InvalidFi
       if (chunk.length > CHUNK_BYTES) flush();
     },
     end,
-    discard() {
+    /** Deletes the file, because no campaign was created. */
+    discard(): void {
       const ended = end();
       if (ended !== undefined) unlinkSync(ended.path);
     },

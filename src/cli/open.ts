@@ -8,7 +8,7 @@ import {
   loadLocalConfig,
   secretsOf,
 } from '../config/index.js';
-import { createEvents, type Events } from '../events/events.js';
+import { createEvents } from '../events/events.js';
 import { EXIT } from '../exit-codes.js';
 import { connect } from '../redis/connection.js';
 import { findEmbedded } from '../redis/embedded.js';
@@ -30,12 +30,12 @@ export interface Setting<Configuration extends Config | LocalConfig> {
 
 /** Finds Redis and loads the settings for a command that sends requests to the service. */
 export function findService(io: CliIo): Promise<Setting<Config>> {
-  return find(io, (env) => loadConfig(env));
+  return find(io, loadConfig);
 }
 
 /** Finds Redis and loads the settings for a command that needs no credentials. */
 export function findLocal(io: CliIo): Promise<Setting<LocalConfig>> {
-  return find<Config | LocalConfig>(io, (env) => loadLocalConfig(env));
+  return find<Config | LocalConfig>(io, loadLocalConfig);
 }
 
 async function find<Configuration extends Config | LocalConfig>(
@@ -74,16 +74,15 @@ export function simulatorOrRedis(todo: string): CliError {
   );
 }
 
-/** The events of a command: silent unless `LOG_LEVEL` is set. */
-function eventsOf(io: CliIo, config: Config | LocalConfig): Events {
-  const isLevelSet = Boolean(loadDotEnv(io.cwd, io.env)['LOG_LEVEL']?.trim());
-  return createEvents({ level: isLevelSet ? config.logLevel : 'silent', secrets: secretsOf(config) });
-}
-
-/** Opens Volley. Its code loads only now, because that takes longer than finding Redis and reading the settings. */
+/**
+ * Opens Volley; its log is silent unless LOG_LEVEL is set. Its code loads only now, because that takes longer than finding
+ * Redis and reading the settings.
+ */
 export async function openVolley(io: CliIo, config: Config | LocalConfig): Promise<Volley> {
   const { createVolley } = await import('../runtime.js');
-  return createVolley({ config, events: eventsOf(io, config) });
+  const isLevelSet = Boolean(loadDotEnv(io.cwd, io.env)['LOG_LEVEL']?.trim());
+  const level = isLevelSet ? config.logLevel : 'silent';
+  return createVolley({ config, events: createEvents({ level, secrets: secretsOf(config) }) });
 }
 
 /** Runs `use` with an open Volley and closes it. Rejects if Redis does not answer. */

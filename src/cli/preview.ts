@@ -33,11 +33,12 @@ export function mustBeInFuture(at: number | undefined, now: number): void {
 }
 
 /** The library's input for a list and its options. */
-export function campaignInput(file: string, { validFor, ...options }: ListOptions): CampaignInput {
-  const { message, sender, senderName, lane, name, toColumn, country, at, priority } = options;
+export function campaignInput(file: string, options: ListOptions): CampaignInput {
+  const { validFor: validForMs, message, sender, senderName, lane, name, toColumn, country, at } = options;
+  const { priority } = options;
   return {
     recipients: file,
-    validForMs: validFor,
+    validForMs,
     message,
     sender,
     senderName,

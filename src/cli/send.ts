@@ -179,15 +179,8 @@ async function created(
   const { id, recipients, duplicates, invalid, suppressed } = outcome;
   const existing = outcome.kind === 'existing';
   const file = bad?.end();
-  const json = {
-    id,
-    recipients,
-    duplicates,
-    invalid,
-    suppressed,
-    existing,
-    ...(file === undefined ? {} : { invalidFile: file.path }),
-  };
+  const counts = { recipients, duplicates, invalid, suppressed };
+  const json = { id, ...counts, existing, ...(file && { invalidFile: file.path }) };
   const left = leftOut(outcome);
   const lines = [
     existing

@@ -1,6 +1,6 @@
 import type { Config } from '../config/index.js';
 import { formatDuration } from '../duration.js';
-import { EXIT } from '../exit-codes.js';
+import { EXIT, type ExitCode } from '../exit-codes.js';
 import type { NotificationService } from '../notifications/notification-service.js';
 import type {
   SubscribeOutcome,
@@ -72,64 +72,52 @@ function found(
   { callback }: Config,
 ): Answer {
   const lastNotificationAt = heardAt === 0 ? null : new Date(heardAt).toISOString();
-  const json = { lane, ...subscription, lastNotificationAt };
+  const answer = answerWith({ lane, ...subscription, lastNotificationAt });
   const heard =
     heardAt === 0
       ? 'No notification has arrived yet.'
       : `The last notification arrived ${formatDuration(now - heardAt)} ago.`;
   switch (subscription.state) {
     case 'ours':
-      return {
-        json,
-        lines: [`Lane ${lane}: the service sends notifications to ${subscription.url}. ${heard}`],
-      };
+      return answer(`Lane ${lane}: the service sends notifications to ${subscription.url}. ${heard}`);
     case 'outdated':
-      return {
-        json,
-        lines: [
-          `Lane ${lane}: the subscription at ${subscription.url} uses an earlier address or token of Volley. Workers renew it; to renew it now: volley subscription create --lane ${lane}`,
-        ],
-      };
-    case 'foreign': {
-      if (callback !== undefined) return { json, lines: [foreign(subscription.url, lane)] };
-      return {
-        json,
-        lines: [
-          `Lane ${lane}: the service sends notifications to ${subscription.url}. ${OWNER_UNKNOWN} ${heard}`,
-        ],
-      };
-    }
+      return answer(
+        `Lane ${lane}: the subscription at ${subscription.url} uses an earlier address or token of Volley. Workers renew it; to renew it now: volley subscription create --lane ${lane}`,
+      );
+    case 'foreign':
+      return answer(
+        callback === undefined
+          ? `Lane ${lane}: the service sends notifications to ${subscription.url}. ${OWNER_UNKNOWN} ${heard}`
+          : foreign(subscription.url, lane),
+      );
     case 'none':
-      return {
-        json,
-        lines: [`Lane ${lane}: there is no subscription. Workers poll the delivery status instead.`],
-      };
+      return answer(`Lane ${lane}: there is no subscription. Workers poll the delivery status instead.`);
     case 'refused':
     case 'unanswered':
-      return { json, lines: [subscription.reason], exit: EXIT.failed };
+      return answer(subscription.reason, EXIT.failed);
     default:
       return subscription satisfies never;
   }
 }
 
 function created(subscribed: SubscribeOutcome, lane: string): Answer {
-  const json = { lane, ...subscribed };
+  const answer = answerWith({ lane, ...subscribed });
   switch (subscribed.outcome) {
     case 'already':
-      return { json, lines: [`Lane ${lane} is already subscribed at ${subscribed.url}.`] };
+      return answer(`Lane ${lane} is already subscribed at ${subscribed.url}.`);
     case 'created': {
       const instead = {
         none: '',
         outdated: ', replacing an earlier subscription of Volley',
         foreign: ', replacing another system’s subscription',
       }[subscribed.replaced];
-      return { json, lines: [`Lane ${lane}: subscribed at ${subscribed.url}${instead}.`] };
+      return answer(`Lane ${lane}: subscribed at ${subscribed.url}${instead}.`);
     }
     case 'foreign':
-      return { json, lines: [foreign(subscribed.url, lane)], exit: EXIT.waits };
+      return answer(foreign(subscribed.url, lane), EXIT.waits);
     case 'refused':
     case 'unanswered':
-      return { json, lines: [subscribed.reason], exit: EXIT.failed };
+      return answer(subscribed.reason, EXIT.failed);
     default:
       return subscribed satisfies never;
   }
@@ -139,28 +127,30 @@ const OWNER_UNKNOWN =
   'CALLBACK_URL is not set here, so Volley cannot tell whether it owns that subscription.';
 
 function removed(unsubscribed: UnsubscribeOutcome, lane: string, { callback }: Config): Answer {
-  const json = { lane, ...unsubscribed };
+  const answer = answerWith({ lane, ...unsubscribed });
   switch (unsubscribed.outcome) {
     case 'deleted':
-      return { json, lines: [`Lane ${lane}: the subscription at ${unsubscribed.url} is deleted.`] };
+      return answer(`Lane ${lane}: the subscription at ${unsubscribed.url} is deleted.`);
     case 'none':
-      return { json, lines: [`Lane ${lane}: there is no subscription.`] };
+      return answer(`Lane ${lane}: there is no subscription.`);
     case 'foreign':
-      return {
-        json,
-        lines: [
-          callback === undefined
-            ? `Lane ${lane}: the subscription at ${unsubscribed.url} was left alone. ${OWNER_UNKNOWN} To delete it, add --force.`
-            : `Lane ${lane}: the subscription at ${unsubscribed.url} belongs to another system and was left alone. To delete it, add --force.`,
-        ],
-        exit: EXIT.waits,
-      };
+      return answer(
+        callback === undefined
+          ? `Lane ${lane}: the subscription at ${unsubscribed.url} was left alone. ${OWNER_UNKNOWN} To delete it, add --force.`
+          : `Lane ${lane}: the subscription at ${unsubscribed.url} belongs to another system and was left alone. To delete it, add --force.`,
+        EXIT.waits,
+      );
     case 'refused':
     case 'unanswered':
-      return { json, lines: [unsubscribed.reason], exit: EXIT.failed };
+      return answer(unsubscribed.reason, EXIT.failed);
     default:
       return unsubscribed satisfies never;
   }
+}
+
+/** Answers with one line for people, and this object for programs. */
+function answerWith(json: object): (line: string, exit?: ExitCode) => Answer {
+  return (line, exit = EXIT.done) => ({ json, lines: [line], exit });
 }
 
 function foreign(url: string, lane: string): string {

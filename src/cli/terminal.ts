@@ -24,13 +24,6 @@ interface Canvas {
   write(text: string): unknown;
 }
 
-/** A picture that is drawn over itself. */
-interface LivePicture {
-  draw(lines: readonly string[]): void;
-  /** Leaves the last picture on the screen and shows the cursor again. */
-  end(): void;
-}
-
 const HIDE_CURSOR = '\u001b[?25l';
 const SHOW_CURSOR = '\u001b[?25h';
 /** The terminal cuts a line that is too long; a wrapped line would push the picture down at each drawing. */
@@ -39,11 +32,11 @@ const WRAP = '\u001b[?7h';
 const CLEAR_REST_OF_LINE = '\u001b[K';
 const CLEAR_BELOW = '\u001b[J';
 
-/** Draws on a terminal. Lines beyond its height are left out, because the cursor cannot move above the first row. */
-export function createLivePicture(canvas: Canvas): LivePicture {
+/** A picture that is drawn over itself. Lines beyond the terminal's height are left out, because the cursor cannot move above the first row. */
+export function createLivePicture(canvas: Canvas) {
   let height = 0;
   return {
-    draw(lines) {
+    draw(lines: readonly string[]): void {
       const shown = lines.slice(0, Math.max(1, (canvas.rows ?? 24) - 1));
       const up = height === 0 ? '' : `\u001b[${height}A\r`;
       const text = shown.map((line) => `${line}${CLEAR_REST_OF_LINE}\n`).join('');
@@ -51,7 +44,8 @@ export function createLivePicture(canvas: Canvas): LivePicture {
       canvas.write(`${HIDE_CURSOR}${NO_WRAP}${up}${text}${CLEAR_BELOW}${WRAP}`);
       height = shown.length;
     },
-    end() {
+    /** Leaves the last picture on the screen and shows the cursor again. */
+    end(): void {
       if (height > 0) canvas.write(SHOW_CURSOR);
       height = 0;
     },

@@ -43,12 +43,11 @@ export async function watchCampaign(context: Context, volley: Volley, id: string
     return { status, exit: EXIT.done };
   } catch (error) {
     if (!signal.aborted || last === undefined) throw error;
+    show.end();
     if (!blocked.signal.aborted) {
-      show.end();
       context.note(`The campaign continues. To watch it again: volley status ${id} --watch`);
       return { status: last, exit: EXIT.interrupted };
     }
-    show.end();
     context.note(`An operator must act. ${campaignSentence(last, context.clock()).text}`);
     return { status: last, exit: EXIT.waits };
   } finally {

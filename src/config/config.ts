@@ -1,7 +1,7 @@
 import { createHash, createHmac } from 'node:crypto';
 import { formatDuration } from '../duration.js';
 import { version } from '../version.js';
-import { ConfigError, type Environment } from './environment.js';
+import { ConfigError, type ConfigOptions, type Environment } from './environment.js';
 import { isLoopback } from './formats.js';
 import type { LaneRules, LaneSettings } from './lane.js';
 import { readLanes } from './lanes.js';
@@ -35,20 +35,6 @@ export interface Config extends LocalConfig {
   /** The part before `/api/login`, without a trailing slash. */
   accountBaseUrl: string;
   lanes: readonly LaneSettings[];
-}
-
-/** How a configuration is loaded. */
-export interface ConfigOptions {
-  /** Reads `LANES_FILE`; the default reads it from disk. */
-  readFile?: (path: string) => string;
-  /** Replaces both base URLs, which must be loopback addresses, and makes credentials optional. */
-  simulator?: SimulatorAddress;
-}
-
-/** The addresses of a simulator on this machine. */
-export interface SimulatorAddress {
-  messagingBaseUrl: string;
-  accountBaseUrl: string;
 }
 
 /**

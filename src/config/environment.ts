@@ -5,6 +5,20 @@ import { parse } from 'dotenv';
 /** Environment variables by name, as in `process.env`. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
+/** How a configuration is loaded. */
+export interface ConfigOptions {
+  /** Reads `LANES_FILE`; the default reads it from disk. */
+  readFile?: (path: string) => string;
+  /** Replaces both base URLs, which must be loopback addresses, and makes credentials optional. */
+  simulator?: SimulatorAddress;
+}
+
+/** The addresses of a simulator on this machine. */
+export interface SimulatorAddress {
+  messagingBaseUrl: string;
+  accountBaseUrl: string;
+}
+
 /** The configuration is invalid. The error contains every problem and no secret. */
 export class ConfigError extends Error {
   /** Stable, so that callers need not parse messages. */

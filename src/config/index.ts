@@ -3,17 +3,21 @@ export {
   assertLoopback,
   type CallbackSettings,
   type Config,
-  type ConfigOptions,
   type LaneCallback,
   type LocalConfig,
   laneCallback,
   loadConfig,
   loadLocalConfig,
-  type SimulatorAddress,
   secretsOf,
   sharedSettings,
 } from './config.js';
-export { ConfigError, type Environment, loadDotEnv } from './environment.js';
+export {
+  ConfigError,
+  type ConfigOptions,
+  type Environment,
+  loadDotEnv,
+  type SimulatorAddress,
+} from './environment.js';
 export { isLoopback } from './formats.js';
 export type { Credentials, LaneRules, LaneSettings } from './lane.js';
 export { configHints } from './read-settings.js';

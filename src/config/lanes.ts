@@ -1,26 +1,19 @@
 import { readFileSync } from 'node:fs';
 import { formatDuration } from '../duration.js';
-import type { Environment } from './environment.js';
+import type { ConfigOptions, Environment } from './environment.js';
 import { type Credentials, laneSchema } from './lane.js';
 import { type LaneInFile, readLanesFile } from './lanes-file.js';
 import type { Reading } from './read-settings.js';
 
 const ACCOUNT_SETTINGS = ['ACCOUNT_USERNAME', 'ACCOUNT_PASSWORD', 'ACCOUNT_TARGET_ID'] as const;
 
-interface LaneOptions {
-  /** Reads `LANES_FILE`; the default reads it from disk. */
-  readonly readFile?: (path: string) => string;
-  /** With a simulator, a single lane needs no credentials. */
-  readonly simulator?: object;
-}
-
 /**
  * The lanes of `LANES_FILE`, or the single lane of the environment. Problems are added to `reading`. Without
- * `environment`, credentials are not read.
+ * `environment`, credentials are not read. With a simulator, a single lane needs no credentials.
  */
 export function readLanes(
   reading: Reading,
-  { readFile = (path) => readFileSync(path, 'utf8'), simulator }: LaneOptions,
+  { readFile = (path) => readFileSync(path, 'utf8'), simulator }: ConfigOptions,
   environment?: Environment,
 ): LaneInFile[] {
   const { settings, problems, isSet, invalid } = reading;

@@ -17,10 +17,11 @@ import { MAX_MEMBERS } from './validation.js';
 
 const text = z.string().trim().min(1).max(200);
 
-/** The country of nationally written numbers, in upper or lower case. */
+/** The country of nationally written numbers, in upper or lower case; parsed as upper case. */
 export const country = z
   .string()
   .regex(/^[A-Za-z]{2}$/, 'Use two letters of ISO 3166, such as GB')
+  .toUpperCase()
   .optional()
   .describe('The country (ISO 3166) of numbers that are written nationally. Default: DEFAULT_COUNTRY.');
 
@@ -112,7 +113,7 @@ export async function readCampaign(
 
 function inputOf(
   request: CampaignRequest,
-  { at, validFor, country, ...campaign }: CampaignDetails,
+  { at, validFor, ...campaign }: CampaignDetails,
   config: HttpOptions['config'],
 ): Omit<CampaignInput, 'recipients'> {
   if (campaign.sender === undefined && config.senderAddress === undefined) {
@@ -125,7 +126,6 @@ function inputOf(
   return {
     ...campaign,
     lane: laneOf(request, campaign.lane, config),
-    country: country?.toUpperCase(),
     at: moment?.kind === 'moment' ? moment.at : undefined,
     validForMs: validFor === undefined ? undefined : parseDuration(validFor),
   };

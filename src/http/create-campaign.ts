@@ -11,11 +11,7 @@ import { invalidMember, Problem, type ProblemItem } from './problem.js';
 import { count, jsonResponse, problemResponses, type Routes } from './routes.js';
 
 /** An invalid row without its values, which the client has. */
-const rejectedRow = z.object({
-  line: invalidRow.unwrap().shape.line,
-  column: invalidRow.unwrap().shape.column,
-  reason: invalidRow.unwrap().shape.reason,
-});
+const rejectedRow = invalidRow.unwrap().pick({ line: true, column: true, reason: true });
 
 /** A created campaign: the members of `volley send --json`. */
 const createdCampaign = z

@@ -18,33 +18,26 @@ const START_WITHIN_MS = 3_000;
 const END_WITHIN_MS = 2_000;
 const HEARTBEAT_EVERY_MS = 15_000;
 
-/** The event streams of one process. */
-interface EventStreams {
-  /**
-   * Sends the events that pass the filter, and the status of `campaign` if there is one, until either side closes the
-   * stream. Throws a Problem, `unavailable`, if there are too many streams or Redis does not respond.
-   */
-  send(
-    request: FastifyRequest,
-    reply: FastifyReply,
-    filter: (event: BroadcastEvent) => boolean,
-    campaign?: string,
-  ): Promise<FastifyReply | undefined>;
-  /** Ends all streams and refuses new ones. */
-  close(): void;
-}
-
 /**
- * All streams share one connection to Redis. The status of a campaign and the validity of a key are read once a second,
+ * The event streams of one process. All of them share one connection to Redis. The status of a campaign and the validity of a key are read once a second,
  * however many streams depend on them.
  */
-export function openEventStreams(options: HttpOptions): EventStreams {
+export function openEventStreams(options: HttpOptions) {
   const { volley, stallTimeoutMs = STALL_TIMEOUT_MS } = options;
   const slots = streamSlots(options.maxStreams ?? MAX_STREAMS);
   const statuses = createSharedPoll((id) => statusJson(options, id));
   const activeKeys = createSharedPoll((id) => volley.keys.isActive(id));
   return {
-    async send(request, reply, filter, campaign) {
+    /**
+     * Sends the events that pass the filter, and the status of `campaign` if there is one, until either side closes the
+     * stream. Throws a Problem, `unavailable`, if there are too many streams or Redis does not respond.
+     */
+    async send(
+      request: FastifyRequest,
+      reply: FastifyReply,
+      filter: (event: BroadcastEvent) => boolean,
+      campaign?: string,
+    ): Promise<FastifyReply | undefined> {
       if (request.method === 'HEAD') return sendHead(reply.headers(STREAM_HEADERS));
       const { id: key } = apiKeyOf(request);
       const controller = new AbortController();
@@ -91,7 +84,8 @@ export function openEventStreams(options: HttpOptions): EventStreams {
       return undefined;
     },
 
-    close() {
+    /** Ends all streams and refuses new ones. */
+    close(): void {
       slots.close();
       statuses.close();
       activeKeys.close();

@@ -81,19 +81,10 @@ const KINDS = {
 /** The stable code of a problem, for programs. */
 export type ProblemCode = keyof typeof KINDS;
 
-/** A kind of problem, as people read about it. */
-interface ProblemKind {
-  readonly code: ProblemCode;
-  readonly status: number;
-  readonly title: string;
-  /** When it occurs, and what to do about it. */
-  readonly advice: string;
-}
-
 const CODES = Object.keys(KINDS) as [ProblemCode, ...ProblemCode[]];
 
-/** Every kind of problem, in the order of their statuses. */
-export const PROBLEMS: readonly ProblemKind[] = CODES.map((code) => {
+/** Every kind of problem, in the order of their statuses. `advice`: when it occurs, and what to do about it. */
+export const PROBLEMS = CODES.map((code) => {
   const [status, title, advice] = KINDS[code];
   return { code, status, title, advice };
 });

@@ -1,20 +1,10 @@
-/** Reads values that many subscribers need: once per tick and id, however many subscribers there are. */
-interface SharedPoll<Value> {
-  /** Calls `onValue` soon and at every tick until the returned function is called. A failed read is skipped. */
-  subscribe(id: string, onValue: (value: Value) => void): () => void;
-  close(): void;
-}
-
 interface Polled<Value> {
   readonly subscribers: Set<(value: Value) => void>;
   reading: Promise<void> | null;
 }
 
-/** Begins without subscribers; `read` is called once per tick for each id that has some. */
-export function createSharedPoll<Value>(
-  read: (id: string) => Promise<Value>,
-  everyMs = 1_000,
-): SharedPoll<Value> {
+/** Reads values that many subscribers need: once per tick and id, however many subscribers there are. */
+export function createSharedPoll<Value>(read: (id: string) => Promise<Value>, everyMs = 1_000) {
   const polled = new Map<string, Polled<Value>>();
   let ticking: NodeJS.Timeout | undefined;
   const poll = (id: string, one: Polled<Value>): void => {
@@ -35,7 +25,8 @@ export function createSharedPoll<Value>(
     ticking = undefined;
   };
   return {
-    subscribe(id, onValue) {
+    /** Calls `onValue` soon and at every tick until the returned function is called. A failed read is skipped. */
+    subscribe(id: string, onValue: (value: Value) => void): () => void {
       const one = polled.get(id) ?? { subscribers: new Set(), reading: null };
       polled.set(id, one);
       one.subscribers.add(onValue);
@@ -49,7 +40,7 @@ export function createSharedPoll<Value>(
         if (polled.size === 0) stop();
       };
     },
-    close() {
+    close(): void {
       stop();
       polled.clear();
     },

@@ -40,11 +40,11 @@ export const suppressions: Routes = (app, { volley }) => {
       },
     },
     async (request, reply) => {
-      const { number } = request.body;
+      const { number, country } = request.body;
       const lanes = apiKeyOf(request).lanes ?? undefined;
       const signal = abortOnClose(request, reply);
       const found: FoundRecipient[] = [];
-      const all = volley.find(number, { country: countryOf(request.body), lanes, signal });
+      const all = volley.find(number, { country, lanes, signal });
       for await (const recipient of all) found.push(recipient);
       return { found };
     },
@@ -91,7 +91,7 @@ export const suppressions: Routes = (app, { volley }) => {
       },
     },
     async ({ body }) => ({
-      added: await volley.suppression.add(body.numbers, { country: countryOf(body) }),
+      added: await volley.suppression.add(body.numbers, { country: body.country }),
     }),
   );
 
@@ -116,14 +116,10 @@ export const suppressions: Routes = (app, { volley }) => {
     async (request) => {
       requireAllLanes(apiKeyOf(request), 'Suppressions');
       const { body } = request;
-      return { removed: await volley.suppression.remove(body.numbers, { country: countryOf(body) }) };
+      return { removed: await volley.suppression.remove(body.numbers, { country: body.country }) };
     },
   );
 };
-
-function countryOf({ country }: { readonly country?: string | undefined }): string | undefined {
-  return country?.toUpperCase();
-}
 
 async function* asJson(numbers: AsyncIterable<string>): AsyncGenerator<string> {
   let separator = '{"numbers":[';

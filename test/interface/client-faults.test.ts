@@ -61,7 +61,8 @@ async function tlsServer(
 function stopWhileConnecting(ms: number): void {
   const stop = (): void => {
     unsubscribe('net.client.socket', stop);
-    process.nextTick(() => block(ms));
+    // Node emits the request's `socket` event in the first tick; a stop before that would never reach the check on connecting.
+    process.nextTick(() => process.nextTick(() => block(ms)));
   };
   subscribe('net.client.socket', stop);
 }

@@ -6,12 +6,10 @@ import { createEvents, type Events } from './events/events.js';
 import { createSubscriptionClient } from './gateway/subscriptions.js';
 import { openSuppressionList } from './import/suppression-list.js';
 import { openTokenSources } from './lane/credentials.js';
-import { type Lane, openLane } from './lane/lane.js';
-import { laneFinder } from './lane/lane-finder.js';
+import { type Lane, laneFinder, openLane, wakeLane } from './lane/lane.js';
 import { operatorCommands } from './lane/operator-commands.js';
 import type { Queues } from './lane/queues.js';
 import { singleFlight } from './lane/single-flight.js';
-import { wakeLane } from './lane/wake.js';
 import { notificationService } from './notifications/notification-service.js';
 import { suppression as openSuppression } from './recipients/suppression.js';
 import { heartbeats as openHeartbeats } from './recovery/heartbeats.js';
@@ -28,7 +26,7 @@ import { eventLog } from './reporting/event-log.js';
 import { createFleetReader } from './reporting/fleet-snapshot.js';
 import { findRecipients, reportRows } from './reporting/report.js';
 import { laneStatus } from './reporting/status.js';
-import { resolveUnknown } from './sending/resolve-unknown.js';
+import { resolveUnknown } from './sending/unknown.js';
 import type { Volley, Workers } from './volley.js';
 
 export { RedisUnavailableError } from './redis/unavailable.js';
@@ -132,10 +130,7 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
   const deps = { redis, keys, config, lanes, events, suppression, launched, clock: systemClock, random };
   const finder = laneFinder(redis, keys, lanes);
   const statuses = createCampaignReader({ redis, keys, lanes, finder, heartbeats });
-  const commands = lazily(() => ({
-    ...operatorCommands(finder, wakers, events),
-    resolve: resolveUnknown(redis, keys, finder, wakers),
-  }));
+  const commands = operatorCommands(finder, wakers, events);
   const fleet = lazily(() =>
     createFleetReader({ redis, keys, lanes, wakers, heartbeats, monotonic: monotonicClock }),
   );
@@ -155,14 +150,14 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
     list: (listed) => statuses.list(listed),
     page: (wanted) => statuses.page(wanted),
     laneOf: async (id) => (await finder.of(id)).name,
-    pause: (id) => commands().pause(id),
-    resume: (id) => commands().resume(id),
-    cancel: (id) => commands().cancel(id),
-    resolve: (id, resolution) => commands().resolve(id, resolution),
+    pause: (id) => commands.pause(id),
+    resume: (id) => commands.resume(id),
+    cancel: (id) => commands.cancel(id),
+    resolve: (id, resolution) => resolveUnknown(finder, wakers, id, resolution),
     finished: (id, finished) => statuses.finished(id, finished),
     lanes: () => Promise.all([...lanes.values()].map(async (lane) => laneStatus(lane, await lane.status()))),
-    pauseLane: (name) => commands().pauseLane(name),
-    resumeLane: (name) => commands().resumeLane(name),
+    pauseLane: (name) => commands.pauseLane(name),
+    resumeLane: (name) => commands.resumeLane(name),
     report: (id, options) => reportRows(redis, keys, id, options),
     find: (number, options) => findRecipients(deps, number, options),
     suppression: withUnavailableErrors(openSuppressionList(deps)),

@@ -10,11 +10,11 @@ import type { CampaignReader } from './reporting/campaign-reader.js';
 import type { EventFollower } from './reporting/event-feed.js';
 import type { FleetReader } from './reporting/fleet-snapshot.js';
 import type { RecipientFinder, Reports } from './reporting/report.js';
-import type { Resolution, ResolveOutcome } from './sending/resolve-unknown.js';
+import type { Resolution, ResolveOutcome } from './sending/unknown.js';
 
 export type { TokenCache } from './auth/token-cache.js';
 export type { TokenState } from './auth/token-state.js';
-export type { Resolution, ResolveOutcome } from './sending/resolve-unknown.js';
+export type { Resolution, ResolveOutcome } from './sending/unknown.js';
 
 /** The worker stages that run in this process. */
 export interface Workers {

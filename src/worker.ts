@@ -5,15 +5,13 @@ import { followUpTurn } from './follow-up/follow-up.js';
 import { openRequests } from './follow-up/requests.js';
 import { createMessagingClient, measuredClient } from './gateway/messaging.js';
 import { campaignContent } from './lane/campaign-content.js';
-import type { Lane } from './lane/lane.js';
-import { type Stage, startStageWorker, type Wakers } from './lane/queues.js';
+import { type Lane, type Stage, type Wakers, wakeLane } from './lane/lane.js';
+import { startStageWorker } from './lane/queues.js';
 import type { TokenSource } from './lane/token-source.js';
 import type { TurnEnd, TurnOptions } from './lane/turn.js';
-import { wakeLane } from './lane/wake.js';
 import { matchStore } from './notifications/match-store.js';
 import { type Heartbeats, ROLES, type Role } from './recovery/heartbeats.js';
-import { recoveryBarrier } from './recovery/recovery-barrier.js';
-import { replayClaims } from './recovery/replay-claims.js';
+import { type BarrierReport, replayClaims, reportToBarrier } from './recovery/replay-claims.js';
 import { type SweepOptions, startSweep } from './recovery/sweep.js';
 import type { Redis } from './redis/connection.js';
 import type { Durability } from './redis/durability.js';
@@ -74,16 +72,15 @@ export function work(options: WorkOptions): Workers {
       ];
     }),
   );
-  const barriers = [...perLane.values()].map(({ lane, recent }) => ({
-    async run(action: 'join' | 'attend' | 'leave'): Promise<void> {
-      lane.emit(await recoveryBarrier(lane)[action](recent.self));
-    },
-  }));
+  const reportToBarriers = (action: BarrierReport) =>
+    Promise.allSettled(
+      [...perLane.values()].map(async ({ lane, recent }) =>
+        lane.emit(await reportToBarrier(lane, action, recent.self)),
+      ),
+    );
   const entry = roles.includes('send') ? 'join' : 'attend';
   // Join early, so that the first claims need not wait for it. If this fails, the first claim joins.
-  const joined = durability.known
-    .then(() => Promise.allSettled(barriers.map((barrier) => barrier.run(entry))))
-    .then(() => undefined);
+  const joined = durability.known.then(() => reportToBarriers(entry)).then(() => undefined);
 
   const turnOf =
     (stage: Stage) =>
@@ -123,7 +120,7 @@ export function work(options: WorkOptions): Workers {
       unwatch();
       await Promise.all([sweep.stop(), ...workers.map((worker) => worker.drain())]);
       // Everything is settled, so no recovery barrier needs to wait for this process.
-      await Promise.allSettled([stopHeartbeat(), ...barriers.map((barrier) => barrier.run('leave'))]);
+      await Promise.allSettled([stopHeartbeat(), reportToBarriers('leave')]);
       messaging.close();
     },
   };

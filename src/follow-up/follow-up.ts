@@ -8,9 +8,8 @@ import { runTurn, type TurnEnd, type TurnOptions } from '../lane/turn.js';
 import type { MatchStore } from '../notifications/match-store.js';
 import type { RecentClaims } from '../sending/recent-claims.js';
 import { type PollClaim, type PollClaims, pollClaims } from './claims.js';
-import { lettersOf } from './letters.js';
 import { settleMatch } from './match.js';
-import type { FollowedRequest, FollowedRequests } from './requests.js';
+import { type FollowedRequest, type FollowedRequests, lettersOf } from './requests.js';
 import { type PollSettlement, settlePolls } from './settlements.js';
 
 /*

@@ -5,8 +5,7 @@ import type { Lane } from '../lane/lane.js';
 import type { MatchStore } from '../notifications/match-store.js';
 import { settleSends } from '../sending/settlements.js';
 import type { PollClaim } from './claims.js';
-import { type DeliveryInfos, lettersOf } from './letters.js';
-import type { FollowedRequest, MatchedBatch } from './requests.js';
+import { type DeliveryInfos, type FollowedRequest, lettersOf, type MatchedBatch } from './requests.js';
 
 /** What deciding on a match needs. */
 interface MatchContext {

@@ -1,3 +1,5 @@
+import { STATUS_LETTER } from '../campaign/recipient.js';
+import type { PollOutcome } from '../gateway/outcome.js';
 import { type CampaignContent, orDamaged } from '../lane/campaign-content.js';
 import type { Lane } from '../lane/lane.js';
 import { statusesKey } from '../recipients/campaign-keys.js';
@@ -72,4 +74,16 @@ export function openRequests(
         }),
       ),
   };
+}
+
+/** The delivery infos of a poll. */
+export type DeliveryInfos = Extract<PollOutcome, { kind: 'infos' }>;
+
+/** One letter per recipient; `-` if the response does not list the recipient. */
+export function lettersOf({ recipients }: FollowedRequest, { statuses }: DeliveryInfos): string {
+  const letters = recipients.map((number) => {
+    const status = statuses.get(number);
+    return status === undefined ? '-' : STATUS_LETTER[status];
+  });
+  return letters.join('');
 }

@@ -9,8 +9,7 @@ import type { InvalidRow, Preview } from '../campaign/views.js';
 import type { Clock, Random } from '../clock.js';
 import type { LocalConfig } from '../config/index.js';
 import type { CampaignMeta } from '../lane/campaigns.js';
-import type { Lane } from '../lane/lane.js';
-import { laneNamed } from '../lane/lane-finder.js';
+import { type Lane, laneNamed } from '../lane/lane.js';
 import type { RecipientInput } from './read-objects.js';
 
 /** A CSV that arrives as a stream. It is read once, no faster than it is imported. */

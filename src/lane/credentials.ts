@@ -1,11 +1,12 @@
+import type { LoginOutcome } from '../auth/outcome.js';
 import { createTokenCache, type TokenCache } from '../auth/token-cache.js';
+import { lifetimeOf } from '../auth/token-record.js';
 import type { Config, LaneSettings } from '../config/index.js';
 import type { Events } from '../events/events.js';
 import { createAccountClient } from '../gateway/accounts.js';
 import type { Redis } from '../redis/connection.js';
 import type { Keys } from '../redis/keys.js';
 import { noSuchLane } from './lane.js';
-import { emitTokenEvent } from './token-events.js';
 import { laneTokenSource, type TokenSource } from './token-source.js';
 
 /** The token sources of a process's lanes. */
@@ -77,4 +78,46 @@ export function openTokenSources({ redis, keys, events, config }: TokenSourcesOp
       await Promise.all(closers.map((close) => close()));
     },
   };
+}
+
+/** Emits how a login or a refresh of a lane's account ended. `success` is the event for a new token pair. */
+function emitTokenEvent(
+  events: Events,
+  lane: string,
+  success: 'token.loggedIn' | 'token.refreshed',
+  outcome: LoginOutcome,
+): void {
+  const refused = (reason: string): void => {
+    events.emit({ type: 'token.refused', account: lane, reason });
+  };
+  const unanswered = (reason: string): void => {
+    events.emit({ type: 'token.unanswered', account: lane, reason });
+  };
+  switch (outcome.kind) {
+    case 'pair': {
+      const lifetimeMs = lifetimeOf(outcome.accessToken)?.expiresAfterMs ?? null;
+      events.emit({ type: success, account: lane, lifetimeMs });
+      break;
+    }
+    case 'badCredential':
+      refused('user name or password not valid (10126)');
+      break;
+    case 'wrongTarget':
+      refused('target account not valid (10117)');
+      break;
+    case 'blocked':
+      refused('the account is blocked (11044)');
+      break;
+    case 'refused':
+      refused(outcome.reason);
+      break;
+    case 'loginTimeout':
+      unanswered('the account service reports a timeout (10126)');
+      break;
+    case 'noAnswer':
+      unanswered(outcome.reason);
+      break;
+    default:
+      outcome satisfies never;
+  }
 }

@@ -47,3 +47,77 @@ const statusScript = laneScript(import.meta.url, './lane-status.lua', (reply) =>
 /** Reads the current status of a lane. `now` is for tests and simulations. */
 export const readLaneStatus = (store: LaneStore, now?: number): Promise<LaneStatusRecord> =>
   statusScript(store, { time: now });
+
+/*
+ *   open ──429 or failures──► paused ──its time ends──► probing ──probe answered──► open
+ *                               ▲                          │
+ *                               └─────429 or failure───────┘
+ *   open, paused, probing ──Redis may have lost data──► recovering ──grace period over──► open, paused, probing
+ *   open, paused, probing, recovering ──operator pauses the lane──► held
+ *   all but stopped ──a response that retrying cannot fix──► stopped
+ *   paused, probing, held, stopped ──operator resumes the lane──► open, or recovering while its grace period lasts
+ */
+
+const RESUMED = 'an operator resumes the lane';
+const RESUMED_EARLY = 'an operator resumes the lane within the grace period after a loss of data';
+const PAUSED = 'the service answers 429, or requests fail';
+const HELD = 'an operator pauses the lane';
+const STOPPED = 'the service, or the token, gives a reason that retrying cannot fix';
+const LOST_DATA = 'Redis may have lost data, so workers replay their recent claims';
+const GRACE_OVER = 'the grace period is over';
+
+/** One state of a lane's gate. */
+interface GateStateRules {
+  /** The states that may follow, and what causes each move. */
+  readonly next: Readonly<Record<string, string>>;
+}
+
+/**
+ * The state machine of a lane's gate, which decides whether the lane starts requests. Only `open` and `probing` do; `probing` starts
+ * one. The causes of several states can exist at the same time: the gate is then in the one that lasts longest, in the order
+ * stopped, held, recovering, paused, probing. gate.lua makes the moves.
+ */
+export const GATE_STATE = {
+  open: { next: { paused: PAUSED, recovering: LOST_DATA, held: HELD, stopped: STOPPED } },
+  paused: {
+    next: {
+      probing: 'the pause ends',
+      open: RESUMED,
+      recovering: LOST_DATA,
+      held: HELD,
+      stopped: STOPPED,
+    },
+  },
+  probing: {
+    next: {
+      open: 'the service answers the probe, or an operator resumes the lane',
+      paused: PAUSED,
+      recovering: LOST_DATA,
+      held: HELD,
+      stopped: STOPPED,
+    },
+  },
+  recovering: {
+    next: { open: GRACE_OVER, paused: GRACE_OVER, probing: GRACE_OVER, held: HELD, stopped: STOPPED },
+  },
+  held: { next: { open: RESUMED, recovering: RESUMED_EARLY, stopped: STOPPED } },
+  stopped: { next: { open: RESUMED, recovering: RESUMED_EARLY } },
+} as const satisfies Record<string, GateStateRules>;
+
+/** A state of a lane's gate; see {@link GATE_STATE}. */
+export type GateState = keyof typeof GATE_STATE;
+
+/** The part of a lane's record that the state of its gate follows from; times in ms. */
+type GateRecord = Pick<
+  LaneStatusRecord,
+  'now' | 'stopped' | 'held' | 'graceUntil' | 'paused' | 'pausedUntil'
+>;
+
+/** The state of a lane's gate. Pure. */
+export function gateState({ now, stopped, held, graceUntil, paused, pausedUntil }: GateRecord): GateState {
+  if (stopped !== '') return 'stopped';
+  if (held !== '') return 'held';
+  if (now < graceUntil) return 'recovering';
+  if (now < pausedUntil) return 'paused';
+  return paused === '' ? 'open' : 'probing';
+}

@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { NotFoundError } from '../campaign/errors.js';
 import { type Machine, type Random, systemMachine } from '../clock.js';
 import type { Config, LaneSettings, LocalConfig } from '../config/index.js';
@@ -5,12 +6,55 @@ import type { Events } from '../events/events.js';
 import type { Redis } from '../redis/connection.js';
 import type { Keys } from '../redis/keys.js';
 import { untilAnswered } from '../redis/until-answered.js';
-import { commandStore } from './command-store.js';
-import { scriptEventEmitter } from './lane-events.js';
-import type { LaneStore } from './lane-script.js';
+import { findLane } from './campaigns.js';
+import { type LaneStore, laneScript } from './lane-script.js';
 import { readLaneStatus } from './lane-status.js';
 import { scriptRules } from './rules.js';
+import { type ScriptEvent, scriptEvents, toEvents } from './script-events.js';
 import { singleFlight } from './single-flight.js';
+
+/** The result of a campaign command: `done`, `missing` (no such campaign), or the state that does not allow it. */
+export interface CommandResult {
+  readonly outcome: 'done' | 'missing' | 'importing' | 'completed' | 'cancelled';
+  /** Requests of the campaign that are still running. */
+  readonly inFlight: number;
+  /** Recipients. */
+  readonly cancelled: number;
+  readonly events: readonly ScriptEvent[];
+  /** Whether the state changed. A repeated command changes nothing. */
+  readonly isNew: boolean;
+}
+
+const outcomes = z.enum(['done', 'missing', 'importing', 'completed', 'cancelled']);
+const commandCampaign = laneScript(import.meta.url, './command-campaign.lua', (reply): CommandResult => {
+  const [outcome, inFlight, cancelled, events, isNew] = z
+    .tuple([outcomes, z.number(), z.number(), z.string(), z.number()])
+    .parse(reply);
+  return { outcome, inFlight, cancelled, events: scriptEvents(events), isNew: isNew === 1 };
+});
+const commandLane = laneScript(import.meta.url, './command-lane.lua', (reply) => reply === 1);
+
+/** The command scripts of a lane. Operators use them, and so do turns that find a fault. */
+export function commandStore(store: LaneStore) {
+  return {
+    /** `reason`: why the campaign is paused, for people. */
+    campaign: (
+      command: 'pause' | 'resume' | 'cancel',
+      id: string,
+      reason = 'paused by the operator',
+      now?: number,
+    ): Promise<CommandResult> => commandCampaign(store, { command, id, reason, time: now }),
+    /** Returns false if the lane was already held, or already open. */
+    lane: (command: 'hold' | 'resume', reason = ''): Promise<boolean> =>
+      commandLane(store, { command, reason, epoch: 0 }),
+    /**
+     * Stops the lane for a cause that waiting cannot fix. `epoch`: the lane's epoch, read before you checked the cause. Returns
+     * false if the lane is already stopped for this reason, or an operator has resumed it since that epoch.
+     */
+    stop: (reason: string, epoch: number): Promise<boolean> =>
+      commandLane(store, { command: 'stop', reason, epoch }),
+  };
+}
 
 /** Opens a lane: its settings, rules, clocks, commands, and status. Each stage opens its own store on it. */
 export function openLane(
@@ -40,7 +84,9 @@ export function openLane(
     /** The lane's current status; concurrent callers share one read. */
     status: singleFlight(() => readLaneStatus(store)),
     /** Emits the events that a script returned. */
-    emit: scriptEventEmitter(events, settings.name),
+    emit(list: readonly ScriptEvent[]): void {
+      for (const event of list.flatMap((one) => toEvents(settings.name, one))) events.emit(event);
+    },
   };
 }
 
@@ -50,4 +96,47 @@ export type Lane = ReturnType<typeof openLane>;
 /** The error for a lane that is not configured. `names`: the configured lanes. */
 export function noSuchLane(name: string, names: Iterable<string>): NotFoundError {
   return new NotFoundError(`there is no lane ${name}; the configured lanes are: ${[...names].join(', ')}`);
+}
+
+/** Finds a lane by its name or by a campaign. */
+export interface LaneFinder {
+  /** Throws a NotFoundError if the lane is not configured. */
+  named(name: string): Lane;
+  /** The lane of a campaign. Rejects with a NotFoundError if there is no such campaign, or its lane is not configured. */
+  of(campaign: string): Promise<Lane>;
+}
+
+/** `lanes`: the configured lanes, by name. */
+export function laneFinder(redis: Redis, keys: Keys, lanes: ReadonlyMap<string, Lane>): LaneFinder {
+  return {
+    named: (name) => laneNamed(lanes, name),
+    async of(campaign) {
+      const name = await findLane(redis, keys, campaign);
+      if (name !== null) return laneNamed(lanes, name);
+      throw new NotFoundError(`there is no campaign ${campaign}; \`volley list\` shows all campaigns`);
+    },
+  };
+}
+
+/** The lane with that name. Throws a NotFoundError that lists the configured lanes. */
+export function laneNamed(lanes: ReadonlyMap<string, Lane>, name: string): Lane {
+  const lane = lanes.get(name);
+  if (lane !== undefined) return lane;
+  throw noSuchLane(name, lanes.keys());
+}
+
+/** The stages of a lane. Each has a queue, with one job for each lane that has work. */
+export type Stage = 'send' | 'poll';
+
+/** Wakes lanes. */
+export interface Wakers {
+  /** Schedules a turn of the lane in `inMs` ms, unless one is due sooner. */
+  wake(stage: Stage, lane: string, inMs: number): Promise<void>;
+}
+
+/** Schedules the next turns of a lane that has work, for the time when the lane may do it. */
+export async function wakeLane(lane: Lane, wakers: Wakers): Promise<void> {
+  const { now, sendAt, pollAt } = await lane.status();
+  if (sendAt >= 0) await wakers.wake('send', lane.name, Math.max(0, sendAt - now));
+  if (pollAt >= 0) await wakers.wake('poll', lane.name, Math.max(0, pollAt - now));
 }

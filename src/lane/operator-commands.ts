@@ -1,8 +1,6 @@
 import { InputError, NotFoundError } from '../campaign/errors.js';
 import type { Events } from '../events/events.js';
-import type { LaneFinder } from './lane-finder.js';
-import type { Wakers } from './queues.js';
-import { wakeLane } from './wake.js';
+import { type LaneFinder, type Wakers, wakeLane } from './lane.js';
 
 /** An operator's commands for a campaign or a lane. Redis stores their effect, so every process obeys them. */
 interface OperatorCommands {

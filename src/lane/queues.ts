@@ -3,10 +3,8 @@ import { within } from '../clock.js';
 import type { Events } from '../events/events.js';
 import type { Redis } from '../redis/connection.js';
 import type { Keys } from '../redis/keys.js';
+import type { Stage, Wakers } from './lane.js';
 import type { TurnEnd } from './turn.js';
-
-/** The stages of a lane. Each has a queue, with one job for each lane that has work. */
-export type Stage = 'send' | 'poll';
 
 /*
  * The lane's state in Redis decides what is done; a job only decides when. If a job is lost, or was being served when the lane was
@@ -28,12 +26,6 @@ export interface Depth {
   readonly active: number;
   readonly waiting: number;
   readonly delayed: number;
-}
-
-/** Wakes lanes. */
-export interface Wakers {
-  /** Schedules a turn of the lane in `inMs` ms, unless one is due sooner. */
-  wake(stage: Stage, lane: string, inMs: number): Promise<void>;
 }
 
 /** Both queues. */

@@ -18,7 +18,7 @@ local LANE_NUMBERS = {
   'maxRecipients', 'firstPoll',
   -- fairness and pace: virtual time of the campaign served last, when the next send is due with smooth pacing
   'virtualTime', 'paceAt',
-  -- turn.lua: number of the last call, requests left in flight by the turn before
+  -- claim.lua: number of the last call, requests left in flight by the turn before
   'sendCall', 'pollCall', 'sendInherited', 'pollInherited',
   -- workers.lua: see there
   'mayLoseMs', 'losses', 'lostAt', 'graceUntil', 'barrierUntil', 'mayHaveLost', 'placeholders', 'unresolvedLoss', 'uncountedPolls',
@@ -28,7 +28,7 @@ local LANE_NUMBERS = {
 local LANE_TEXTS = {
   -- gate.lua: kind and cause of the pause, why the lane is stopped or held
   'paused', 'pauseReason', 'stopped', 'held',
-  -- turn.lua: the turns that serve the lane
+  -- claim.lua: the turns that serve the lane
   'sendTurn', 'pollTurn',
   -- workers.lua: run id of the server, workers that may have claimed, workers whose replay is awaited (JSON)
   'runId', 'workers', 'awaited',

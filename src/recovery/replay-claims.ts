@@ -1,10 +1,36 @@
 import { z } from 'zod';
+import type { ClaimingProcess } from '../lane/claims.js';
 import type { Lane } from '../lane/lane.js';
 import { type LaneStore, laneScript } from '../lane/lane-script.js';
+import { type ScriptEvent, scriptEvents } from '../lane/script-events.js';
 import type { SendClaim } from '../sending/claims.js';
 import type { RecentClaim, RecentClaims } from '../sending/recent-claims.js';
 import { settleSends } from '../sending/settlements.js';
-import { recoveryBarrier } from './recovery-barrier.js';
+
+const barrierScript = laneScript(import.meta.url, './recovery-barrier.lua', (reply) =>
+  scriptEvents(z.string().parse(reply)),
+);
+
+/**
+ * What a process reports to a lane's recovery barrier (lane/workers.lua), so that Redis knows who may have made claims that it
+ * has lost.
+ * - `join`: before its first claim of a send. `attend`: before its first poll, if it never sends.
+ * - `leave`: it has settled all its claims and makes no more.
+ * - `replayed`: it has replayed all its recent claims.
+ */
+export type BarrierReport = 'join' | 'attend' | 'leave' | 'replayed';
+
+/**
+ * Reports to a lane's recovery barrier. Safe to repeat. With `replayed`, `restored` is the number of its claims that were lost, and
+ * `polls` that of its recent polls. `now` is for tests and simulations.
+ */
+export const reportToBarrier = (
+  store: LaneStore,
+  action: BarrierReport,
+  { process, seen, loss }: ClaimingProcess,
+  { restored = 0, polls = 0, now }: { restored?: number; polls?: number; now?: number } = {},
+): Promise<readonly ScriptEvent[]> =>
+  barrierScript(store, { action, process, seen, restored, polls, loss, time: now });
 
 /** What Redis does with a replayed claim. `settled`: all recipients of its range have moved on; nothing to restore. */
 type ReplayResult = 'known' | 'restored' | 'settled' | 'missing';
@@ -38,7 +64,8 @@ export async function replayClaims(lane: Lane, recent: RecentClaims): Promise<nu
   for (let from = 0; from < all.length; from += CLAIMS_AT_ONCE) {
     restored += await lane.retry(() => replaySome(lane, all.slice(from, from + CLAIMS_AT_ONCE)));
   }
-  lane.emit(await lane.retry(() => recoveryBarrier(lane).replayed(recent.self, restored, recent.polls)));
+  const counts = { restored, polls: recent.polls };
+  lane.emit(await lane.retry(() => reportToBarrier(lane, 'replayed', recent.self, counts)));
   return restored;
 }
 

@@ -1,16 +1,18 @@
 import { createHash } from 'node:crypto';
 import { hostname } from 'node:os';
 import pLimit from 'p-limit';
+import { z } from 'zod';
 import type { Events } from '../events/events.js';
 import { settlePolls } from '../follow-up/settlements.js';
-import type { Lane } from '../lane/lane.js';
-import type { Wakers } from '../lane/queues.js';
-import { wakeLane } from '../lane/wake.js';
+import { claimShape } from '../lane/claims.js';
+import { type Lane, type Wakers, wakeLane } from '../lane/lane.js';
+import { type LaneStore, laneScript } from '../lane/lane-script.js';
+import { type ScriptEvent, scriptEvents } from '../lane/script-events.js';
 import type { Redis } from '../redis/connection.js';
 import type { Keys } from '../redis/keys.js';
+import { luaList } from '../redis/script.js';
 import { settleSends } from '../sending/settlements.js';
 import { resolveBatches } from '../sending/unknown.js';
-import { sweepLaneState } from './sweep-lane.js';
 
 /** How often the lanes are swept. Every worker process tries, and one of them gets the lease. */
 const EVERY_MS = 2_000;
@@ -92,6 +94,39 @@ export async function sweptAgoMs(redis: Redis, keys: Keys, lanes: readonly Lane[
   const left = await redis.pttl(keys.swept(digestOf(lanes)));
   return left < 0 ? null : KEEP_MS - left;
 }
+
+const claim = claimShape.omit({ maybeAccepted: true });
+/** `isSuppressed`: the batch was to be sent again, but all its recipients are suppressed by now. */
+const unknown = claim.extend({ isSuppressed: z.boolean().default(false) });
+const ids = luaList(z.string());
+const findings = z.object({
+  overdueSends: luaList(claim),
+  overduePolls: luaList(claim),
+  resolvable: luaList(unknown),
+  deadImports: ids,
+  expired: ids,
+});
+
+/** What the sweep has to settle, resolve, discard, or remove. */
+type SweepFindings = z.output<typeof findings> & { readonly events: readonly ScriptEvent[] };
+
+const sweepScript = laneScript(import.meta.url, './sweep-lane.lua', (reply): SweepFindings => {
+  const [found, events] = z.tuple([z.string(), z.string()]).parse(reply);
+  return { ...findings.parse(JSON.parse(found)), events: scriptEvents(events) };
+});
+
+/**
+ * Launches the campaigns of a lane that are due, lapses those that are too late, and lists what the sweep has to do.
+ * `retentionMs`: how long an ended campaign is kept.
+ * `alive`: the processes with a heartbeat; the lane forgets all others. `now` is for tests and simulations.
+ */
+export const sweepLaneState = (
+  store: LaneStore,
+  retentionMs: number,
+  alive: readonly string[] = [],
+  now?: number,
+): Promise<SweepFindings> =>
+  sweepScript(store, { retention: retentionMs, alive: JSON.stringify(alive), time: now });
 
 /** Sweeps one lane once. */
 export async function sweepLane(

@@ -3,9 +3,9 @@ import { CAMPAIGN_STATES, type CampaignState } from '../campaign/campaign.js';
 import { perName, RECIPIENT_STATES, type RecipientState } from '../campaign/recipient.js';
 import type { LaneStatus } from '../campaign/views.js';
 import type { Clock } from '../clock.js';
-import type { Lane } from '../lane/lane.js';
+import type { Lane, Stage } from '../lane/lane.js';
 import type { LaneStatusRecord } from '../lane/lane-status.js';
-import type { Depth, Queues, Stage } from '../lane/queues.js';
+import type { Depth, Queues } from '../lane/queues.js';
 import { singleFlight } from '../lane/single-flight.js';
 import {
   SUBSCRIPTION_STATES,

@@ -4,9 +4,9 @@ import { describePause } from '../campaign/pause-reason.js';
 import { perName, RECIPIENT_STATES, type RecipientState } from '../campaign/recipient.js';
 import type { CampaignStatus, LaneStatus } from '../campaign/views.js';
 import type { CampaignMeta, StoredState } from '../lane/campaigns.js';
-import { gateState } from '../lane/gate-states.js';
 import type { Lane } from '../lane/lane.js';
 import type { LaneStatusRecord } from '../lane/lane-status.js';
+import { gateState } from '../lane/lane-status.js';
 import type { UnknownBatch } from '../sending/unknown.js';
 
 const MAX_UNKNOWN_OUTCOMES = 100;

@@ -1,13 +1,13 @@
 import { pollClaims } from '../../src/follow-up/claims.js';
 import { type PollSettlement, settlePolls } from '../../src/follow-up/settlements.js';
 import type { StoredState } from '../../src/lane/campaigns.js';
-import { commandStore } from '../../src/lane/command-store.js';
+import { commandStore } from '../../src/lane/lane.js';
 import type { LaneStore } from '../../src/lane/lane-script.js';
 import { readLaneStatus } from '../../src/lane/lane-status.js';
 import type { ScriptRules } from '../../src/lane/rules.js';
 import { matchStore } from '../../src/notifications/match-store.js';
 import { notificationStore } from '../../src/notifications/notification-store.js';
-import { sweepLaneState } from '../../src/recovery/sweep-lane.js';
+import { sweepLaneState } from '../../src/recovery/sweep.js';
 import type { Redis } from '../../src/redis/connection.js';
 import { keyNames } from '../../src/redis/keys.js';
 import { sendClaims } from '../../src/sending/claims.js';

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import type { ClaimReply } from '../../src/lane/claims.js';
-import { toEvents } from '../../src/lane/lane-events.js';
 import type { ScriptRules } from '../../src/lane/rules.js';
-import { recoveryBarrier } from '../../src/recovery/recovery-barrier.js';
+import { toEvents } from '../../src/lane/script-events.js';
+import { type BarrierReport, reportToBarrier } from '../../src/recovery/replay-claims.js';
 import type { SendClaim } from '../../src/sending/claims.js';
 import { laneFixture, START } from '../lane/lane-fixture.js';
 import { keysOf, testRedis } from '../redis/test-redis.js';
@@ -18,19 +18,23 @@ async function laneWithWorkers(
   loss = LOSS,
 ) {
   const lane = laneFixture(redis, `${prefix}-${name}`, 'default', change);
-  const workers = recoveryBarrier(lane.store);
   await lane.campaign('c', recipients);
   const laneKey = lane.keys.lane('default', 'lane');
   const seen = new Map<string, number>();
   let [turns, backup] = [0, new Map<string, Buffer>()];
   const self = (process: string) => ({ process, seen: seen.get(process) ?? 0, loss });
+  const report = (
+    action: BarrierReport,
+    process: string,
+    counts: Parameters<typeof reportToBarrier>[3],
+  ): ReturnType<typeof reportToBarrier> => reportToBarrier(lane.store, action, self(process), counts);
   return {
     ...lane,
-    join: (process: string, now: number) => workers.join(self(process), now),
-    attend: (process: string, now: number) => workers.attend(self(process), now),
-    leave: (process: string, now: number) => workers.leave(self(process), now),
+    join: (process: string, now: number) => report('join', process, { now }),
+    attend: (process: string, now: number) => report('attend', process, { now }),
+    leave: (process: string, now: number) => report('leave', process, { now }),
     replayed: (process: string, now: number, restored = 0, polls = 0) =>
-      workers.replayed(self(process), restored, polls, now),
+      report('replayed', process, { restored, polls, now }),
     async claim(process: string, want: number, now: number): Promise<ClaimReply<SendClaim>> {
       turns += 1;
       const reply = await lane.claims.send({ turn: `t${turns}`, call: 1, want, ...self(process), now });

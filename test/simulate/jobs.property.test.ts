@@ -1,7 +1,8 @@
 import { Queue } from 'bullmq';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createWakers, type Stage } from '../../src/lane/queues.js';
+import type { Stage } from '../../src/lane/lane.js';
+import { createWakers } from '../../src/lane/queues.js';
 import { keyNames } from '../../src/redis/keys.js';
 import { testRedis } from '../redis/test-redis.js';
 import { Jobs } from './jobs.js';

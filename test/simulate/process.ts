@@ -6,11 +6,9 @@ import type { Events } from '../../src/events/events.js';
 import { followUpTurn } from '../../src/follow-up/follow-up.js';
 import { type FollowedRequests, openRequests } from '../../src/follow-up/requests.js';
 import { campaignContent } from '../../src/lane/campaign-content.js';
-import { type Lane, openLane } from '../../src/lane/lane.js';
-import type { Stage } from '../../src/lane/queues.js';
+import { type Lane, openLane, type Stage, wakeLane } from '../../src/lane/lane.js';
 import { laneTokenSource, type TokenSource } from '../../src/lane/token-source.js';
 import type { TurnEnd } from '../../src/lane/turn.js';
-import { wakeLane } from '../../src/lane/wake.js';
 import { recentlySettled } from '../../src/notifications/batch-lookup.js';
 import { createInbox, type Inbox } from '../../src/notifications/inbox.js';
 import { type MatchStore, matchStore } from '../../src/notifications/match-store.js';
@@ -18,8 +16,7 @@ import { notificationStore } from '../../src/notifications/notification-store.js
 import { openReceiver, type Receiver } from '../../src/notifications/receiver.js';
 import { ordinalNumbers } from '../../src/recipients/slices.js';
 import { suppression } from '../../src/recipients/suppression.js';
-import { recoveryBarrier } from '../../src/recovery/recovery-barrier.js';
-import { replayClaims } from '../../src/recovery/replay-claims.js';
+import { replayClaims, reportToBarrier } from '../../src/recovery/replay-claims.js';
 import { removeCampaign } from '../../src/recovery/retention.js';
 import { sweepLane } from '../../src/recovery/sweep.js';
 import { type Messages, openMessages } from '../../src/sending/messages.js';
@@ -165,7 +162,7 @@ export class Process implements Owner, Transport {
   start(): void {
     if (this.#receiver !== undefined) for (const inbox of this.#inboxes.values()) inbox.start();
     this.#joined = Promise.allSettled(
-      [...this.#lanes.values()].map(({ lane, recent }) => recoveryBarrier(lane).join(recent.self)),
+      [...this.#lanes.values()].map(({ lane, recent }) => reportToBarrier(lane, 'join', recent.self)),
     );
   }
 

@@ -1,6 +1,6 @@
 import { beginImport } from '../../src/import/import-session.js';
 import type { CampaignMeta } from '../../src/lane/campaigns.js';
-import { wakeLane } from '../../src/lane/wake.js';
+import { wakeLane } from '../../src/lane/lane.js';
 import { recordsKey } from '../../src/recipients/campaign-keys.js';
 import { parseRecord, type RequestRecord } from '../../src/recipients/records.js';
 import { suppression } from '../../src/recipients/suppression.js';

@@ -1,14 +1,14 @@
 import { afterAll, expect, test } from 'vitest';
 import { importCampaign } from '../../src/import/import-campaign.js';
-import { laneFinder } from '../../src/lane/lane-finder.js';
+import { laneFinder } from '../../src/lane/lane.js';
 import { operatorCommands } from '../../src/lane/operator-commands.js';
 import { createWakers } from '../../src/lane/queues.js';
 import { heartbeats } from '../../src/recovery/heartbeats.js';
 import { connect } from '../../src/redis/connection.js';
 import { createCampaignReader } from '../../src/reporting/campaign-reader.js';
 import { sendClaims } from '../../src/sending/claims.js';
-import { resolveUnknown } from '../../src/sending/resolve-unknown.js';
 import { settleSends } from '../../src/sending/settlements.js';
+import { resolveUnknown } from '../../src/sending/unknown.js';
 import { importFixture, mobile } from '../import/import-fixture.js';
 import { testRedis } from '../redis/test-redis.js';
 
@@ -36,9 +36,12 @@ test('An unknown batch of a cancelled campaign cannot be resent, and the error s
   const { id, lane, becomesUnknown } = await claimed('Hello');
   await lane.commands.campaign('cancel', id);
   await becomesUnknown();
-  const resolve = resolveUnknown(redis, keys, laneFinder(redis, keys, deps.lanes), wakers);
-  await expect(resolve(id, { as: 'resend' })).rejects.toThrow(/is cancelled.*abandon/);
-  expect(await resolve(id, { as: 'abandon' })).toMatchObject({ requests: 1, recipients: 1 });
+  const finder = laneFinder(redis, keys, deps.lanes);
+  await expect(resolveUnknown(finder, wakers, id, { as: 'resend' })).rejects.toThrow(/is cancelled.*abandon/);
+  expect(await resolveUnknown(finder, wakers, id, { as: 'abandon' })).toMatchObject({
+    requests: 1,
+    recipients: 1,
+  });
 });
 
 test('A status that counts unknown recipients names their batch, even one that became unknown while it was read', async () => {

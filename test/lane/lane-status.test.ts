@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { GATE_STATE, type GateState, gateState } from '../../src/lane/gate-states.js';
+import { GATE_STATE, type GateState, gateState } from '../../src/lane/lane-status.js';
 import type { SendClaim } from '../../src/sending/claims.js';
 import { SEND_EFFECTS, type SendResult } from '../../src/sending/effects.js';
 import { testRedis } from '../redis/test-redis.js';
 import { laneFixture, START } from './lane-fixture.js';
 
-const { redis, prefix } = testRedis('gate-states');
+const { redis, prefix } = testRedis('lane-status');
 const RECORD = { now: START, stopped: '', held: '', graceUntil: 0, paused: '', pausedUntil: 0 };
 const allows = (from: GateState, to: GateState): boolean => from === to || to in GATE_STATE[from].next;
 

@@ -1,5 +1,7 @@
 import { z } from 'zod';
-import { digestOf } from '../recipients/request-index.js';
+import { recordsKey, statusesKey } from '../recipients/campaign-keys.js';
+import { digestOf, indexKey } from '../recipients/request-index.js';
+import { type LaneStore, laneScript } from './lane-script.js';
 import { type ScriptEvent, scriptEvents } from './script-events.js';
 
 /** One letter per recipient of the batch: N, T, or I as reported, S if suppressed, - if unchanged (recipient-states.lua). */
@@ -11,19 +13,10 @@ export interface SettleResult {
   readonly events: readonly ScriptEvent[];
 }
 
-/** The reply to a call without settlements. */
-export const NOTHING_SETTLED: SettleResult = { settled: 0, events: [] };
-
 /** Maximum length of a stored reason. */
 const REASON_CHARACTERS = 240;
 
 const reply = z.tuple([z.number(), z.string()]);
-
-/** Parses the reply of a settle script. */
-export function settledReply(raw: unknown): SettleResult {
-  const [settled, events] = reply.parse(raw);
-  return { settled, events: scriptEvents(events) };
-}
 
 /** The common fields of send and poll settlements. */
 export interface Settlement {
@@ -34,18 +27,53 @@ export interface Settlement {
     readonly count?: number;
   };
   readonly result: string;
-  readonly letters?: Letters | undefined;
-  /** The service's id of the request. */
-  readonly requestId?: string | undefined;
-  readonly reason?: string | undefined;
-  readonly retryAfterMs?: number | undefined;
+  /** With `accepted`, `unknown`, `partlySuppressed`, and `infos`: one letter per recipient. */
+  readonly letters?: Letters;
+  /** The service's id of the request. Required with `infos` and `missing` on lanes with notifications. */
+  readonly requestId?: string;
+  readonly reason?: string;
+  readonly retryAfterMs?: number;
   /** The claim's worker never settled it. */
-  readonly overdue?: boolean | undefined;
-  readonly byNotification?: boolean | undefined;
+  readonly overdue?: boolean;
+  /** The settlement of a send comes from a poll that confirmed a notification; the response to the send is not known. */
+  readonly byNotification?: boolean;
+}
+
+/**
+ * Loads a script that settles claims of one kind. The function that it returns settles many in one call, and is safe to repeat.
+ * `jitter`: a random number from 0 to 1. `now` is for tests and simulations.
+ * `notifyKeys`: the keys that the script needs for a campaign, on lanes with notifications, besides the index of its requests.
+ */
+export function settleScript<Settled extends Settlement>(
+  moduleUrl: string,
+  path: string,
+  notifyKeys: (store: LaneStore, campaign: string) => readonly string[] = () => [],
+) {
+  const script = laneScript(moduleUrl, path, (raw): SettleResult => {
+    const [settled, events] = reply.parse(raw);
+    return { settled, events: scriptEvents(events) };
+  });
+  return async (
+    store: LaneStore,
+    settlements: readonly Settled[],
+    jitter: number,
+    now?: number,
+  ): Promise<SettleResult> => {
+    if (settlements.length === 0) return { settled: 0, events: [] };
+    const { keys, name, rules } = store;
+    const notify = rules.notify === true;
+    const entryKeys = settlements.flatMap(({ claim: { campaign, first }, requestId = '' }) => [
+      statusesKey(keys, name, campaign),
+      recordsKey(keys, name, campaign, first),
+      ...(notify ? [indexKey(keys, name, digestOf(requestId)), ...notifyKeys(store, campaign)] : []),
+    ]);
+    const entries = settlements.map((settlement) => settlementEntry(settlement, notify));
+    return script(store, { settlements: JSON.stringify(entries), jitter, time: now }, entryKeys);
+  };
 }
 
 /** A settlement as the scripts read it. `notify`: the lane has notifications, so the request id is indexed. */
-export function settlementEntry(settlement: Settlement, notify: boolean): object {
+function settlementEntry(settlement: Settlement, notify: boolean): object {
   const { claim, result, letters, requestId = '', reason = '', retryAfterMs = 0 } = settlement;
   const { field, hashes } =
     notify && requestId !== '' ? digestOf(requestId) : { field: undefined, hashes: undefined };

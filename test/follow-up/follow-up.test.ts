@@ -1,18 +1,13 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { TokenOutcome } from '../../src/auth/outcome.js';
-import { systemMachine } from '../../src/clock.js';
-import { loadLocalConfig } from '../../src/config/index.js';
-import { createEvents, type VolleyEvent } from '../../src/events/events.js';
 import { followUpTurn } from '../../src/follow-up/follow-up.js';
 import { createMessagingClient } from '../../src/gateway/messaging.js';
-import { openLane } from '../../src/lane/lane.js';
-import { laneTokenSource, type TokenSource } from '../../src/lane/token-source.js';
-import { keyNames } from '../../src/redis/keys.js';
+import type { TokenSource } from '../../src/lane/token-source.js';
 import { laneStatus } from '../../src/reporting/status.js';
 import { sendClaims } from '../../src/sending/claims.js';
 import { recentClaims } from '../../src/sending/recent-claims.js';
 import { settleSends } from '../../src/sending/settlements.js';
-import { laneFixture } from '../lane/lane-fixture.js';
+import { laneFixture, openDefaultLane } from '../lane/lane-fixture.js';
 import { testRedis } from '../redis/test-redis.js';
 import { json, startService } from '../sending/local-service.js';
 
@@ -49,18 +44,9 @@ async function createFollowUp({
   lanes += 1;
   const own = `${prefix}-${lanes}`;
   const fixture = laneFixture(redis, own, 'default');
-  const config = loadLocalConfig({
-    HOURLY_QUOTA: '1000',
-    REDIS_URL: 'redis://127.0.0.1',
-    MAX_RECIPIENTS_PER_REQUEST: '2',
-  });
-  const [settings] = config.lanes;
-  if (settings === undefined) throw new Error('no lane');
-  const emitted: VolleyEvent[] = [];
-  const events = createEvents({ level: 'silent' });
-  events.onAny((event) => void emitted.push(event));
-  const lane = openLane(redis, keyNames(own), config, settings, events, () => 0.5, systemMachine);
-  const tokens = change.tokens ?? laneTokenSource('default', { kind: 'apiKey', apiKey: 'k' }, undefined);
+  const opened = openDefaultLane(redis, own, { env: { MAX_RECIPIENTS_PER_REQUEST: '2' } });
+  const { lane, events, emitted } = opened;
+  const { tokens = opened.tokens } = change;
 
   await fixture.campaign('c', 2, { batch: 2 });
   const { claims } = await sendClaims(lane).take({ turn: 's', call: 1, want: 1, seen: 0 });

@@ -1,10 +1,14 @@
+import { type Clock, systemMachine } from '../../src/clock.js';
+import { type LocalConfig, loadLocalConfig } from '../../src/config/index.js';
+import { createEvents, type VolleyEvent } from '../../src/events/events.js';
 import { pollClaims } from '../../src/follow-up/claims.js';
 import { type PollSettlement, settlePolls } from '../../src/follow-up/settlements.js';
 import type { StoredState } from '../../src/lane/campaigns.js';
-import { commandStore } from '../../src/lane/lane.js';
+import { commandStore, openLane } from '../../src/lane/lane.js';
 import type { LaneStore } from '../../src/lane/lane-script.js';
 import { readLaneStatus } from '../../src/lane/lane-status.js';
 import type { ScriptRules } from '../../src/lane/rules.js';
+import { laneTokenSource } from '../../src/lane/token-source.js';
 import { matchStore } from '../../src/notifications/match-store.js';
 import { notificationStore } from '../../src/notifications/notification-store.js';
 import { sweepLaneState } from '../../src/recovery/sweep.js';
@@ -61,6 +65,33 @@ export function runningState(recipients: number): StoredState {
     endedAt: 0,
     pauseReason: '',
   };
+}
+
+/** The lane `default` as a worker opens it, with an API key, and the events that it emits. */
+export function openDefaultLane(
+  redis: Redis,
+  prefix: string,
+  {
+    env = {},
+    change = {},
+    monotonic = systemMachine.monotonic,
+  }: {
+    readonly env?: Readonly<Record<string, string>>;
+    readonly change?: Partial<LocalConfig['lanes'][number]>;
+    readonly monotonic?: Clock;
+  } = {},
+) {
+  const config = loadLocalConfig({ HOURLY_QUOTA: '1000', REDIS_URL: 'redis://127.0.0.1', ...env });
+  const [settings] = config.lanes;
+  if (settings === undefined) throw new Error('no lane');
+  const emitted: VolleyEvent[] = [];
+  const events = createEvents({ level: 'silent' });
+  events.onAny((event) => void emitted.push(event));
+  const machine = { ...systemMachine, monotonic };
+  const own = { ...settings, ...change };
+  const lane = openLane(redis, keyNames(prefix), config, own, events, () => 0.5, machine);
+  const tokens = laneTokenSource('default', { kind: 'apiKey', apiKey: 'k' }, undefined);
+  return { lane, tokens, events, emitted };
 }
 
 /** A lane on a real Redis, whose time the test sets. */

@@ -2,20 +2,14 @@ import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { loadLocalConfig } from '../../src/config/index.js';
-import { createEvents } from '../../src/events/events.js';
 import { createMessagingClient } from '../../src/gateway/messaging.js';
-import { openLane } from '../../src/lane/lane.js';
-import { laneTokenSource } from '../../src/lane/token-source.js';
-import { keyNames } from '../../src/redis/keys.js';
 import type { Messages } from '../../src/sending/messages.js';
 import { recentClaims } from '../../src/sending/recent-claims.js';
 import { sendTurn } from '../../src/sending/send.js';
 import { testRedis } from '../redis/test-redis.js';
-import { laneFixture } from './lane-fixture.js';
+import { laneFixture, openDefaultLane } from './lane-fixture.js';
 
 const { redis, prefix } = testRedis('reopened');
-const events = createEvents({ level: 'silent' });
 const PATIENCE = { timeout: 20_000 };
 const waiting: ServerResponse[] = [];
 const server = createServer((request, response) => {
@@ -39,11 +33,7 @@ async function refuseOne(): Promise<void> {
 
 test('A 401 to a request from before the operator resumed the lane does not stop it again', async () => {
   const fixture = laneFixture(redis, prefix, 'default');
-  const config = loadLocalConfig({ HOURLY_QUOTA: '1000', REDIS_URL: 'redis://127.0.0.1' });
-  const [settings] = config.lanes;
-  if (settings === undefined) throw new Error('no lane');
-  const lane = openLane(redis, keyNames(prefix), config, settings, events, () => 0.5);
-  const tokens = laneTokenSource('default', { kind: 'apiKey', apiKey: 'k' }, undefined);
+  const { lane, tokens } = openDefaultLane(redis, prefix);
   const port = (server.address() as AddressInfo).port;
   const client = createMessagingClient({ baseUrl: `http://127.0.0.1:${port}`, timeoutMs: 20_000 });
   const options = {

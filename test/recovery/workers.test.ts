@@ -60,6 +60,16 @@ async function laneWithWorkers(
       await redis.hset(laneKey, 'runId', 'another');
       backup = new Map();
     },
+    /** These processes join at `START`, and then the server is backed up. */
+    async backUpWith(...processes: readonly string[]): Promise<void> {
+      for (const process of processes) await this.join(process, START);
+      await this.backUp();
+    },
+    /** These processes join at `START`, and then the server fails over without having lost their joining. */
+    async failOverWith(...processes: readonly string[]): Promise<void> {
+      await this.backUpWith(...processes);
+      await this.failOver();
+    },
     /** Claims and accepts everything from that time on, and returns the ordinals. */
     async claimRest(process: string, from: number): Promise<number[]> {
       const ordinals: number[] = [];
@@ -80,6 +90,9 @@ async function laneWithWorkers(
       await lane.settlements.send(entries, 0.5, now);
     },
     field: (field: string) => redis.hget(laneKey, field),
+    async workers(): Promise<string[]> {
+      return Object.keys(JSON.parse((await redis.hget(laneKey, 'workers')) ?? '{}')).sort();
+    },
   };
 }
 
@@ -95,9 +108,7 @@ test('A worker claims at once on a server that loses nothing, and elsewhere only
 
 test('Claims that Redis lost, of a worker that died too, become unknown and are not sent twice', async () => {
   const it = await laneWithWorkers('died', 500, { quota: 100 });
-  await it.join('a', START);
-  await it.join('b', START);
-  await it.backUp();
+  await it.backUpWith('a', 'b');
   let now = START + LOSS;
   const sent: number[] = [];
   for (let round = 0; round < 4; round += 1) {
@@ -123,9 +134,7 @@ test('Claims that Redis lost, of a worker that died too, become unknown and are 
 
 test('Placeholder claims are not sent again even with correlators, because their correlators are not known', async () => {
   const it = await laneWithWorkers('uncorrelated', 300, { quota: 100, deduplicates: true });
-  await it.join('a', START);
-  await it.join('b', START);
-  await it.backUp();
+  await it.backUpWith('a', 'b');
   const now = START + LOSS;
   const { claims } = await it.claim('a', 20, now);
   expect(claims).toHaveLength(20);
@@ -142,10 +151,7 @@ test('Placeholder claims are not sent again even with correlators, because their
 
 test('Requests that a lost worker may have sent use up the window', async () => {
   const it = await laneWithWorkers('window', 500, { quota: 100 });
-  await it.join('a', START);
-  await it.join('b', START);
-  await it.backUp();
-  await it.failOver();
+  await it.failOverWith('a', 'b');
   await it.replayed('b', START);
   const at = START + 2 * it.rules.grace;
   await it.claim('b', 1, at);
@@ -156,10 +162,7 @@ test('Requests that a lost worker may have sent use up the window', async () => 
 
 test('A lane claims again as soon as every worker has replayed its claims', async () => {
   const it = await laneWithWorkers('replayed', 10);
-  await it.join('a', START);
-  await it.join('b', START);
-  await it.backUp();
-  await it.failOver();
+  await it.failOverWith('a', 'b');
   const now = START + LOSS;
   expect(await it.replayed('a', now)).toMatchObject([{ type: 'dataLoss', sign: 'runId' }]);
   expect((await it.claim('a', 1, now + 1)).why).toBe('recovering');
@@ -174,9 +177,7 @@ test('A new run id means a restart on a server that loses nothing, and a loss of
     [LOSS, 'redis.dataLoss'],
   ] as const) {
     const it = await laneWithWorkers(`restart-${loss}`, 10, {}, loss);
-    await it.join('a', START);
-    await it.backUp();
-    await it.failOver();
+    await it.failOverWith('a');
     const events = (await it.replayed('a', START + LOSS)).flatMap((event) => toEvents('main', event));
     expect(events).toMatchObject([{ type, lane: 'main' }]);
   }
@@ -184,10 +185,7 @@ test('A new run id means a restart on a server that loses nothing, and a loss of
 
 test('Placeholder claims are released when the lost worker returns late with no claims to replay', async () => {
   const it = await laneWithWorkers('late', 10);
-  await it.join('a', START);
-  await it.join('b', START);
-  await it.backUp();
-  await it.failOver();
+  await it.failOverWith('a', 'b');
   await it.replayed('b', START + LOSS);
   const at = START + LOSS + 2 * it.rules.grace;
   expect((await it.claim('b', 5, at)).events).toMatchObject([{ type: 'workersLost', processes: 'a' }]);
@@ -199,10 +197,7 @@ test('Placeholder claims are released when the lost worker returns late with no 
 
 test('A restart of a server that loses nothing makes no placeholder claims, even if a worker is lost', async () => {
   const it = await laneWithWorkers('keeps', 10, {}, 0);
-  await it.join('a', START);
-  await it.join('b', START);
-  await it.backUp();
-  await it.failOver();
+  await it.failOverWith('a', 'b');
   await it.replayed('b', START);
   const { claims, events } = await it.claim('b', 10, START + it.rules.grace);
   expect([claims.length, events]).toEqual([10, []]);
@@ -210,10 +205,7 @@ test('A restart of a server that loses nothing makes no placeholder claims, even
 
 test('A restored claim proves a loss of data, so the lane waits for its workers even on a server that should lose nothing', async () => {
   const it = await laneWithWorkers('proof', 10, {}, 0);
-  await it.join('a', START);
-  await it.join('b', START);
-  await it.backUp();
-  await it.failOver();
+  await it.failOverWith('a', 'b');
   await it.replayed('b', START, 1);
   expect((await it.claim('b', 10, START + it.rules.grace)).why).toBe('recovering');
 });
@@ -232,13 +224,10 @@ test('The recovery barrier does not wait for workers that left or died before th
 
 test('The sweep notices a failover before any claim does, and removes no worker while the recovery barrier holds', async () => {
   const it = await laneWithWorkers('sweep', 10);
-  await it.join('a', START);
-  await it.join('b', START);
-  await it.backUp();
-  await it.failOver();
+  await it.failOverWith('a', 'b');
   const { events } = await it.views.tend(1e12, START + LOSS, ['b']);
   expect(events).toMatchObject([{ type: 'dataLoss' }]);
-  expect(Object.keys(JSON.parse((await it.field('workers')) ?? '{}')).sort()).toEqual(['a', 'b']);
+  expect(await it.workers()).toEqual(['a', 'b']);
   await it.replayed('b', START + LOSS);
   expect((await it.claim('b', 1, START + LOSS + it.rules.grace)).why).toBe('recovering');
 });
@@ -257,9 +246,7 @@ test('A resumed campaign is not sent before its resumption can no longer be lost
 
 test('The permits of replayed polls are counted, and only once', async () => {
   const it = await laneWithWorkers('polls', 10, { quota: 100 });
-  await it.join('a', START);
-  await it.backUp();
-  await it.failOver();
+  await it.failOverWith('a');
   await it.replayed('a', START + LOSS, 0, 30);
   await it.replayed('a', START + LOSS + 1, 0, 30);
   expect((await it.views.look(START + LOSS + 2)).polls).toBe(30);
@@ -314,9 +301,7 @@ test.each(['pause', 'cancel'] as const)(
   'Batches that may be lost are kept from a %s that comes before the recovery barrier ends',
   async (command) => {
     const it = await laneWithWorkers(`held-${command}`, 1_000);
-    await it.join('a', START);
-    await it.join('b', START);
-    await it.backUp();
+    await it.backUpWith('a', 'b');
     const { claims } = await it.claim('a', 20, START + LOSS);
     expect(claims).toHaveLength(20);
     await it.failOver();
@@ -337,10 +322,7 @@ test.each(['pause', 'cancel'] as const)(
 
 test('Batches kept from a pause are planned again when every worker has replayed its claims', async () => {
   const it = await laneWithWorkers('held-replayed', 1_000);
-  await it.join('a', START);
-  await it.join('b', START);
-  await it.backUp();
-  await it.failOver();
+  await it.failOverWith('a', 'b');
   const at = START + LOSS;
   await it.commands.campaign('pause', 'c', undefined, at);
   expect((await it.state('c')).counts['sending']).toBeGreaterThan(0);
@@ -351,9 +333,7 @@ test('Batches kept from a pause are planned again when every worker has replayed
 
 test('A campaign cancelled during recovery ends when every worker has replayed its claims', async () => {
   const it = await laneWithWorkers('held-cancelled', 10);
-  await it.join('a', START);
-  await it.backUp();
-  await it.failOver();
+  await it.failOverWith('a');
   await it.commands.campaign('cancel', 'c', undefined, START + LOSS);
   expect((await it.state('c'))['endedAt']).toBe(0);
   await it.replayed('a', START + LOSS);
@@ -367,9 +347,7 @@ test('Recipients whose batches may be lost do not lapse before the recovery barr
   const state = { ...(await it.state('c')), lapseAt: at };
   await redis.hset(it.keys.lane('default', 'states'), 'c', JSON.stringify(state));
   await redis.zadd(it.keys.lane('default', 'lapsing'), at, 'c');
-  await it.join('a', START);
-  await it.join('b', START);
-  await it.backUp();
+  await it.backUpWith('a', 'b');
   await it.claim('a', 20, START + LOSS);
   await it.failOver();
   await it.sweep(at);
@@ -418,10 +396,7 @@ test.each(['pause', 'cancel'] as const)(
 
 test('A campaign launched after the loss gets no placeholder claims and keeps nothing back', async () => {
   const it = await laneWithWorkers('newcomers', 1_000);
-  await it.join('a', START);
-  await it.join('b', START);
-  await it.backUp();
-  await it.failOver();
+  await it.failOverWith('a', 'b');
   await it.replayed('b', START + LOSS);
   const later = START + LOSS + 1_000;
   for (const id of ['n1', 'n2', 'n3'])
@@ -438,9 +413,7 @@ test('A campaign launched after the loss gets no placeholder claims and keeps no
 test('A recovery that ended long ago does not affect a campaign scheduled since', async () => {
   const it = await laneWithWorkers('scheduled', 0);
   await redis.del(it.keys.lane('default', 'running'));
-  await it.join('dead', START);
-  await it.backUp();
-  await it.failOver();
+  await it.failOverWith('dead');
   await it.join('b', START + LOSS);
   const launch = START + 86_400_000;
   await it.campaign('s', 10, { state: 'scheduled', launchAt: launch });
@@ -451,19 +424,16 @@ test('A recovery that ended long ago does not affect a campaign scheduled since'
 
 test('A lost worker is removed only after all its placeholder claims are made', async () => {
   const it = await laneWithWorkers('twice', 1_000);
-  await it.join('a', START);
-  await it.join('b', START);
-  await it.backUp();
-  await it.failOver();
+  await it.failOverWith('a', 'b');
   await it.replayed('b', START);
   const at = START + 2 * it.rules.grace;
   await it.claim('b', 1, at);
   expect(Number(await it.field('placeholders'))).toBeGreaterThan(0);
   await it.views.tend(1e12, at, ['b']);
-  expect(Object.keys(JSON.parse((await it.field('workers')) ?? '{}')).sort()).toEqual(['a', 'b']);
+  expect(await it.workers()).toEqual(['a', 'b']);
   for (let calls = 1; calls < 3; calls += 1) await it.claim('b', 1, at + calls);
   await it.views.tend(1e12, at, ['b']);
-  expect(Object.keys(JSON.parse((await it.field('workers')) ?? '{}'))).toEqual(['b']);
+  expect(await it.workers()).toEqual(['b']);
 });
 
 test('Refused requests do not pause a campaign during recovery', async () => {
@@ -508,9 +478,7 @@ test('The placeholder claims of ten thousand campaigns are released in one call'
     ]);
     await redis.hset(it.keys.lane('default', 'claims'), ...claims);
   }
-  await it.join('a', START);
-  await it.backUp();
-  await it.failOver();
+  await it.failOverWith('a');
   await it.replayed('a', START + LOSS);
   expect(await redis.hlen(it.keys.lane('default', 'claims'))).toBe(0);
   expect((await it.state('m9999')).counts).toEqual({ planned: 1, sending: 0 });
@@ -538,23 +506,18 @@ test('A worker that only polls joins the lane by polling, even if it was removed
 test('The recovery barrier of an idle lane ends too, and its dead workers are removed', async () => {
   const it = await laneWithWorkers('idle', 0);
   await redis.del(it.keys.lane('default', 'running'));
-  await it.join('a', START);
-  await it.join('b', START);
-  await it.backUp();
-  await it.failOver();
+  await it.failOverWith('a', 'b');
   await it.views.tend(1e12, START + LOSS, ['b']);
-  expect(Object.keys(JSON.parse((await it.field('workers')) ?? '{}')).sort()).toEqual(['a', 'b']);
+  expect(await it.workers()).toEqual(['a', 'b']);
   await it.views.tend(1e12, START + LOSS + 2 * it.rules.grace, ['b']);
-  expect(Object.keys(JSON.parse((await it.field('workers')) ?? '{}'))).toEqual(['b']);
+  expect(await it.workers()).toEqual(['b']);
 });
 
 test.each(['claimed', 'held back'] as const)(
   'Batches that were %s for a lost worker are not released by the next recovery, which does not wait for that worker',
   async (how) => {
     const it = await laneWithWorkers(`next-recovery-${how.replace(' ', '-')}`, 100);
-    await it.join('a', START);
-    await it.join('b', START);
-    await it.backUp();
+    await it.backUpWith('a', 'b');
     await it.claim('a', 20, START + LOSS);
     await it.failOver();
     await it.replayed('b', START + LOSS);
@@ -564,7 +527,7 @@ test.each(['claimed', 'held back'] as const)(
     for (let times = 0; times < 3; times += 1) await it.views.tend(1e12, at + times, ['b']);
     if (how === 'claimed') await it.claim('b', 1, at + 3);
     await it.views.tend(1e12, at + 4, ['b']);
-    expect(Object.keys(JSON.parse((await it.field('workers')) ?? '{}'))).toEqual(['b']);
+    expect(await it.workers()).toEqual(['b']);
     await it.backUp();
     await it.failOver();
     await it.replayed('b', at + 5);

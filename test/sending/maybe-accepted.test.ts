@@ -1,16 +1,11 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { loadLocalConfig } from '../../src/config/index.js';
-import { createEvents } from '../../src/events/events.js';
 import { createMessagingClient } from '../../src/gateway/messaging.js';
-import { openLane } from '../../src/lane/lane.js';
-import { laneTokenSource } from '../../src/lane/token-source.js';
-import { keyNames } from '../../src/redis/keys.js';
 import type { Messages } from '../../src/sending/messages.js';
 import { recentClaims } from '../../src/sending/recent-claims.js';
 import { sendTurn } from '../../src/sending/send.js';
-import { laneFixture } from '../lane/lane-fixture.js';
+import { laneFixture, openDefaultLane } from '../lane/lane-fixture.js';
 import { testRedis } from '../redis/test-redis.js';
 
 const { redis, prefix } = testRedis('maybe-accepted');
@@ -43,17 +38,10 @@ const messages: Messages = {
 test('A batch that may have been accepted is not sent again under its correlator without recipients suppressed since', async () => {
   const fixture = laneFixture(redis, prefix, 'default');
   await fixture.campaign('c', 2, { batch: 2 });
-  const config = loadLocalConfig({
-    HOURLY_QUOTA: '1000',
-    REDIS_URL: 'redis://127.0.0.1',
-    MAX_RECIPIENTS_PER_REQUEST: '2',
+  const { lane, tokens } = openDefaultLane(redis, prefix, {
+    env: { MAX_RECIPIENTS_PER_REQUEST: '2' },
+    change: { clientCorrelator: 'deduplicates' },
   });
-  const [settings] = config.lanes;
-  if (settings === undefined) throw new Error('no lane');
-  const events = createEvents({ level: 'silent' });
-  const known = { ...settings, clientCorrelator: 'deduplicates' } as const;
-  const lane = openLane(redis, keyNames(prefix), config, known, events, () => 0.5);
-  const tokens = laneTokenSource('default', { kind: 'apiKey', apiKey: 'k' }, undefined);
   const port = (server.address() as AddressInfo).port;
   const client = createMessagingClient({ baseUrl: `http://127.0.0.1:${port}`, timeoutMs: 20_000 });
   const signal = new AbortController().signal;

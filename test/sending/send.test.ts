@@ -1,20 +1,15 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { TokenOutcome } from '../../src/auth/outcome.js';
-import { systemMachine } from '../../src/clock.js';
-import { loadLocalConfig } from '../../src/config/index.js';
-import { createEvents, type VolleyEvent } from '../../src/events/events.js';
 import { createMessagingClient } from '../../src/gateway/messaging.js';
-import { openLane } from '../../src/lane/lane.js';
-import { laneTokenSource, type TokenSource } from '../../src/lane/token-source.js';
+import type { TokenSource } from '../../src/lane/token-source.js';
 import { readRecord } from '../../src/recipients/records.js';
 import { DamagedError } from '../../src/recipients/slices.js';
-import { keyNames } from '../../src/redis/keys.js';
 import { laneStatus } from '../../src/reporting/status.js';
 import { type SendClaim, sendClaims } from '../../src/sending/claims.js';
 import type { Message } from '../../src/sending/messages.js';
 import { recentClaims } from '../../src/sending/recent-claims.js';
 import { sendTurn } from '../../src/sending/send.js';
-import { laneFixture } from '../lane/lane-fixture.js';
+import { laneFixture, openDefaultLane } from '../lane/lane-fixture.js';
 import { testRedis } from '../redis/test-redis.js';
 import { type Answer, json, startService } from './local-service.js';
 
@@ -57,22 +52,12 @@ function createSender({ baseUrl, suppressed = [], damaged = [], ...change }: Sen
   lanes += 1;
   const own = `${prefix}-${lanes}`;
   const fixture = laneFixture(redis, own, 'default');
-  const config = loadLocalConfig({
-    HOURLY_QUOTA: '1000',
-    REDIS_URL: 'redis://127.0.0.1',
-    MAX_RECIPIENTS_PER_REQUEST: '2',
+  const opened = openDefaultLane(redis, own, {
+    ...change,
+    env: { MAX_RECIPIENTS_PER_REQUEST: '2' },
   });
-  const [settings] = config.lanes;
-  if (settings === undefined) throw new Error('no lane');
-  const emitted: VolleyEvent[] = [];
-  const events = createEvents({ level: 'silent' });
-  events.onAny((event) => void emitted.push(event));
-  const { monotonic = systemMachine.monotonic } = change;
-  const lane = openLane(redis, keyNames(own), config, settings, events, () => 0.5, {
-    ...systemMachine,
-    monotonic,
-  });
-  const tokens = change.tokens ?? laneTokenSource('default', { kind: 'apiKey', apiKey: 'k' }, undefined);
+  const { lane, emitted } = opened;
+  const { tokens = opened.tokens } = change;
   const failures: Error[] = [];
   const render = async (claims: readonly SendClaim[]): Promise<(Message | DamagedError)[]> =>
     claims.map(({ campaign, first, count }) => {

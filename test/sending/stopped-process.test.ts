@@ -1,30 +1,23 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { systemMachine } from '../../src/clock.js';
-import { loadLocalConfig } from '../../src/config/index.js';
-import { createEvents } from '../../src/events/events.js';
 import { pollClaims } from '../../src/follow-up/claims.js';
 import { followUpTurn } from '../../src/follow-up/follow-up.js';
 import type { FollowedRequests } from '../../src/follow-up/requests.js';
 import { settlePolls } from '../../src/follow-up/settlements.js';
 import { createMessagingClient } from '../../src/gateway/messaging.js';
 import type { ClaimCall } from '../../src/lane/claims.js';
-import { openLane } from '../../src/lane/lane.js';
-import { laneTokenSource } from '../../src/lane/token-source.js';
 import { DamagedError } from '../../src/recipients/slices.js';
-import { keyNames } from '../../src/redis/keys.js';
 import { untilAnswered } from '../../src/redis/until-answered.js';
 import { sendClaims } from '../../src/sending/claims.js';
 import type { Messages } from '../../src/sending/messages.js';
 import { recentClaims } from '../../src/sending/recent-claims.js';
 import { sendTurn } from '../../src/sending/send.js';
 import { settleSends } from '../../src/sending/settlements.js';
-import { laneFixture } from '../lane/lane-fixture.js';
+import { laneFixture, openDefaultLane } from '../lane/lane-fixture.js';
 import { testRedis } from '../redis/test-redis.js';
 
 const { redis, prefix } = testRedis('stopped');
-const events = createEvents({ level: 'silent' });
 let requests = 0;
 const server = createServer((_request, response) => {
   requests += 1;
@@ -52,17 +45,11 @@ const followed: FollowedRequests = {
 function stoppedProcess(name: string) {
   const own = `${prefix}-${name}`;
   const fixture = laneFixture(redis, own, 'default');
-  const config = loadLocalConfig({
-    HOURLY_QUOTA: '1000',
-    REDIS_URL: 'redis://127.0.0.1',
-    FOLLOW_UP_FIRST: '1s',
-  });
-  const [settings] = config.lanes;
-  if (settings === undefined) throw new Error('no lane');
   const control = new AbortController();
   let stoppedMs = 0;
-  const machine = { ...systemMachine, monotonic: () => performance.now() + stoppedMs };
-  const lane = openLane(redis, keyNames(own), config, settings, events, () => 0.5, machine);
+  const monotonic = () => performance.now() + stoppedMs;
+  const opened = openDefaultLane(redis, own, { env: { FOLLOW_UP_FIRST: '1s' }, monotonic });
+  const { lane } = opened;
   const stop = (claims: readonly unknown[]): void => {
     stoppedMs += 60_000;
     if (claims.length === 0) control.abort();
@@ -93,7 +80,7 @@ function stoppedProcess(name: string) {
     },
   };
   const options = { turnMs: 100_000, waitHereMs: 0, signal: control.signal };
-  return { fixture, lane, claims, options, recent: recentClaims(machine.monotonic) };
+  return { ...opened, fixture, claims, options, recent: recentClaims(monotonic) };
 }
 
 const openClient = () =>
@@ -101,10 +88,9 @@ const openClient = () =>
     baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     timeoutMs: 1_000,
   });
-const tokens = laneTokenSource('default', { kind: 'apiKey', apiKey: 'k' }, undefined);
 
 test('A process that was stopped before it read the reply to its claim sends none of its batches', async () => {
-  const { fixture, lane, claims, options, recent } = stoppedProcess('send');
+  const { fixture, lane, tokens, claims, options, recent } = stoppedProcess('send');
   await fixture.campaign('c', 2);
   const client = openClient();
   requests = 0;
@@ -115,7 +101,7 @@ test('A process that was stopped before it read the reply to its claim sends non
 });
 
 test('A process that was stopped before it read the reply to its claim makes no poll without a permit', async () => {
-  const { fixture, lane, claims, options, recent } = stoppedProcess('poll');
+  const { fixture, lane, tokens, events, claims, options, recent } = stoppedProcess('poll');
   await fixture.campaign('c', 1, { counts: { deliveredToNetwork: 1 }, cursor: 1 });
   await redis.zadd(fixture.keys.lane('default', 'unpolled'), 1, 'c:0');
   const client = openClient();

@@ -26,7 +26,7 @@ export function sourceFiles(folders: readonly string[], endings: readonly string
 
 const IMPORT =
   /^\s*(?:import|export)\s[^;'"]*?\sfrom\s+'([^']+)'|^\s*import\s+'([^']+)'|\bimport\(\s*'([^']+)'/gm;
-const LUA = /^-- @include (\S+)$|\bloadScript\(\s*import\.meta\.url,\s*'([^']+)'/gm;
+const LUA = /^-- @include (\S+)$|\bimport\.meta\.url,\s*'([^']+\.lua)'/gm;
 
 /**
  * Everything a file imports: values, types, re-exports, dynamic imports, and Lua scripts that it loads or includes.

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { slicesKey } from '../../src/recipients/campaign-keys.js';
@@ -8,7 +9,7 @@ import {
   unpackNumbers,
   unpackSlice,
 } from '../../src/recipients/slice-blob.js';
-import { createReadCache, sliceReader } from '../../src/recipients/slices.js';
+import { createReadCache, SliceWriter, sliceReader } from '../../src/recipients/slices.js';
 import { keyNames } from '../../src/redis/keys.js';
 import { testRedis } from '../redis/test-redis.js';
 
@@ -156,4 +157,28 @@ test('A failed read is not kept', async () => {
   const failed = cached('a', () => Promise.reject(new Error('Redis is away')));
   await expect(failed).rejects.toThrow('Redis is away');
   expect(await cached('a', async () => 'here')).toBe('here');
+});
+
+test('A writer waits for the oldest write while three are pending, so a slow Redis does not fill the memory', async () => {
+  const finish: (() => void)[] = [];
+  const writer = new SliceWriter(
+    () =>
+      new Promise((resolve) => {
+        finish.push(resolve);
+      }),
+  );
+  const writeSlice = (): Promise<void> => {
+    for (const recipient of shared(SLICE)) writer.add(recipient);
+    return writer.flushed();
+  };
+  await writeSlice();
+  await writeSlice();
+  let isFlushed = false;
+  const third = writeSlice().then(() => {
+    isFlushed = true;
+  });
+  await setImmediate();
+  expect({ writes: finish.length, isFlushed }).toEqual({ writes: 3, isFlushed: false });
+  finish[0]?.();
+  await third;
 });

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { type Request, RequestError } from 'got';
 
-/** The service's response. `body` is null if the head arrived, but the body was incomplete or could not be decoded. */
+/** The service's response. `body` is null if the head arrived, but the body was incomplete, too long, or could not be decoded. */
 export interface Reply {
   readonly kind: 'reply';
   readonly status: number;
@@ -53,6 +53,12 @@ export class OverdueError extends Error {
 export class LateError extends Error {
   override readonly name = 'LateError';
   readonly code = 'ERR_LATE';
+}
+
+/** Ends a request whose response is too long. The rest is not read, and its connection is not used again. */
+export class OversizeError extends Error {
+  override readonly name = 'OversizeError';
+  readonly code = 'ERR_OVERSIZE';
 }
 
 /**

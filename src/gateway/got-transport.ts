@@ -2,8 +2,17 @@ import { type ClientRequest, Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
+import { promisify } from 'node:util';
+import { brotliDecompress, unzip } from 'node:zlib';
 import { got, Options, type PlainResponse, type Request } from 'got';
-import { AbortedError, type Exchange, exchangeOf, LateError, OverdueError } from './exchange.js';
+import {
+  AbortedError,
+  type Exchange,
+  exchangeOf,
+  LateError,
+  OverdueError,
+  OversizeError,
+} from './exchange.js';
 
 /** One HTTP request. Header names in lower case; `body` already serialised. */
 interface HttpRequest {
@@ -40,6 +49,9 @@ export interface TransportSettings {
  */
 const IDLE_MS = 3000;
 
+/** A longer response is unreadable. The responses of the interface have a few hundred bytes per recipient. */
+const MAX_BODY_BYTES = 1_000_000;
+
 const HEADERS = {
   'user-agent': 'volley',
   accept: 'application/json',
@@ -66,6 +78,8 @@ export function gotTransport({
     retry: { limit: 0, enforceRetryRules: true },
     followRedirect: false,
     throwHttpErrors: false,
+    // got would decompress without a limit.
+    decompress: false,
     isStream: true,
   });
 
@@ -136,24 +150,31 @@ function writeUntil(until: number, native: ClientRequest, onCertificate: (day: s
 function responseTo(request: Request, timeoutMs: number, signal: AbortSignal | undefined): Promise<Exchange> {
   return new Promise((resolve, reject) => {
     let response: PlainResponse | undefined;
-    let body = '';
+    let body = Buffer.alloc(0);
+    let size = 0;
     const abort = () => request.destroy(new AbortedError());
     const giveUp = () => request.destroy(new OverdueError());
     // A busy process may have received a response that it has not read yet. It reads it before it gives up.
     const overdue = setTimeout(() => setImmediate(giveUp), timeoutMs);
     signal?.addEventListener('abort', abort, { once: true });
-    request.setEncoding('utf8');
     request.on('error', reject);
     request.once('response', (head: PlainResponse) => {
       response = head;
     });
-    request.on('data', (text: string) => {
-      body += text;
+    request.on('data', (bytes: Buffer) => {
+      if (size + bytes.length > MAX_BODY_BYTES) return void request.destroy(new OversizeError());
+      // One buffer that grows, because a megabyte in chunks of one byte would be a million buffers.
+      if (size + bytes.length > body.length) body = Buffer.concat([body], 2 * (size + bytes.length));
+      size += bytes.copy(body, size);
     });
     request.once('end', () => {
       if (response === undefined) return;
       const { statusCode: status, statusMessage: statusText = '', headers } = response;
-      resolve({ kind: 'reply', status, statusText, headers, body });
+      const reply = { kind: 'reply', status, statusText, headers } as const;
+      const read = body.subarray(0, size);
+      const encoding = headers['content-encoding'];
+      if (encoding === undefined || size === 0) resolve({ ...reply, body: read.toString() });
+      else decoded(read, encoding).then((text) => resolve({ ...reply, body: text }), reject);
       request.destroy();
     });
     request.once('close', () => {
@@ -162,4 +183,19 @@ function responseTo(request: Request, timeoutMs: number, signal: AbortSignal | u
       if (!request.readableEnded) reject(new Error('The request was closed without a response.'));
     });
   });
+}
+
+const DECODERS = new Map([
+  ['gzip', promisify(unzip)],
+  ['x-gzip', promisify(unzip)],
+  ['deflate', promisify(unzip)],
+  ['br', promisify(brotliDecompress)],
+]);
+
+/** Some services compress without being asked. Null if the body cannot be decompressed, or only to more than a body may have. */
+async function decoded(body: Buffer, encoding: string): Promise<string | null> {
+  const name = encoding.trim().toLowerCase();
+  if (name === 'identity') return body.toString();
+  const text = await DECODERS.get(name)?.(body, { maxOutputLength: MAX_BODY_BYTES }).catch(() => null);
+  return text?.toString() ?? null;
 }

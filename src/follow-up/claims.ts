@@ -6,6 +6,8 @@ import { grantPermit } from '../lane/permit.js';
 export interface PollClaim {
   /** Identifies the claim. Numbers only increase. */
   readonly number: number;
+  /** The turn that made it. */
+  readonly turn: string;
   readonly campaign: string;
   readonly first: number;
 }
@@ -13,7 +15,7 @@ export interface PollClaim {
 const claimPoll = laneScript(
   import.meta.url,
   './claim-poll.lua',
-  claimReply(({ number, campaign, first }): PollClaim => ({ number, campaign, first })),
+  claimReply(({ number, turn, campaign, first }): PollClaim => ({ number, turn, campaign, first })),
 );
 
 /** The claims of a lane's polls. Each call is safe to repeat. */
@@ -33,8 +35,7 @@ export function pollClaims(store: LaneStore) {
       permit: grantPermit(store.rules, calledAt),
     }),
     /** Whether the claim still holds, and so its permit. */
-    confirm: ({ number }: PollClaim, turn: string): Promise<boolean> =>
-      confirmClaim(store, 'poll', number, turn),
+    confirm: (claim: PollClaim): Promise<boolean> => confirmClaim(store, 'poll', claim),
   };
 }
 

@@ -46,7 +46,7 @@ export async function followUpTurn(lane: Lane, followUp: FollowUp, options: Turn
   ): Promise<PollSettlement> => {
     if (signal.aborted || credentials.current() === undefined) return { claim, result: 'released' };
     // If the claim was settled meanwhile, its permit may have been used: this poll would exceed the quota.
-    const permit = await confirmPermit(lane, granted, () => claims.confirm(claim, turn));
+    const permit = await confirmPermit(lane, granted, () => claims.confirm(claim));
     const token = credentials.current();
     if (permit === undefined || token === undefined) return { claim, result: 'released' };
     const answer = await client.deliveryInfos(request.sender, request.requestId, token.token, permit);

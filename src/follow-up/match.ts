@@ -22,14 +22,14 @@ export async function settleMatch(
   { lane, events, matches }: MatchContext,
   { campaign, first }: PollClaim,
   request: FollowedRequest,
-  { number, sent }: MatchedBatch,
+  { number, turn, sent }: MatchedBatch,
   outcome: PollOutcome,
 ): Promise<void> {
   const { requestId } = request;
   const isOthers = async () => (await lane.retry(() => matches.everAccepted([requestId]))).has(requestId);
   if (outcome.kind === 'infos' && covers(request.recipients, sent, outcome) && !(await isOthers())) {
     const letters = lettersOf(request, outcome).replaceAll('-', 'S');
-    const claim = { number, campaign, first, count: sent.length };
+    const claim = { number, turn, campaign, first, count: sent.length };
     const reason = 'found by a notification';
     const settlement = {
       claim,

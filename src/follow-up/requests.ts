@@ -20,8 +20,9 @@ export interface FollowedRequest {
 
 /** A batch with an unknown outcome that may be the polled request. */
 export interface MatchedBatch {
-  /** The number of its claim. */
+  /** The number and the turn of its claim. */
   readonly number: number;
+  readonly turn: string;
   /** For each recipient, whether the request included it. */
   readonly sent: readonly boolean[];
 }
@@ -46,7 +47,7 @@ export function openRequests(
     if (found === undefined || found.matchedRequestId === null) return undefined;
     const bytes = await redis.getrange(statusesKey(keys, name, id), first, first + found.count - 1);
     const sent = Array.from({ length: found.count }, (_, at) => bytes[at] === 'U');
-    return { requestId: found.matchedRequestId, unknown: { number: found.number, sent } };
+    return { requestId: found.matchedRequestId, unknown: { number: found.number, turn: found.turn, sent } };
   };
 
   const find = async ({ campaign: id, first }: PollClaim): Promise<FollowedRequest | undefined> => {

@@ -15,7 +15,7 @@
   KEYS+ entries   per settlement: statuses of its campaign, records of its request; with notifications also the index of its
                   request id
   ARGV  rules     JSON: the lane's rules
-        settlements  JSON: [{ number, campaign, first, result, letters, requestId, reason, retryAfterMs, overdue, digest }, …]; a
+        settlements  JSON: [{ number, turn, campaign, first, result, letters, requestId, reason, retryAfterMs, overdue, digest }, …]; a
                   letter `-` means no news; requestId: of the polled request; digest: of it, with notifications
         jitter    number: random, 0 to 1
         time      ms, or '' for the server's

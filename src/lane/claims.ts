@@ -69,6 +69,7 @@ export interface ClaimCall extends Partial<ClaimingProcess> {
 /** A claim as the scripts return it, of either kind. */
 export const claimShape = z.object({
   number: z.number(),
+  turn: z.string(),
   campaign: z.string(),
   first: z.number(),
   count: z.number().default(1),
@@ -93,12 +94,11 @@ export function claimReply<Claim>(pick: (claim: z.output<typeof claimShape>) => 
 
 const confirmScript = loadScript(import.meta.url, './confirm-claim.lua', (reply) => reply === 1);
 
-/** Whether a turn's claim still holds: it is not settled, and for a send, its campaign is neither paused nor cancelled. */
+/** Whether a claim still holds: Redis never lost it, it is not settled, and for a send, its campaign is neither paused nor cancelled. */
 export function confirmClaim(
   { redis, keys, name }: LaneStore,
   kind: 'send' | 'poll',
-  number: number,
-  turn: string,
+  { number, turn }: { readonly number: number; readonly turn: string },
 ): Promise<boolean> {
   const inFlight = keys.lane(name, kind === 'send' ? 'claims' : 'polls');
   return confirmScript.run(

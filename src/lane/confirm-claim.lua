@@ -11,7 +11,8 @@
 ]]
 local raw = redis.call('HGET', claimsKey, number)
 local claim = raw and cjson.decode(raw)
-if not claim or claim.turn ~= turn then return 0 end
+-- A claim that Redis had lost was replayed without its epoch: what has happened to the lane since is not known.
+if not claim or claim.turn ~= turn or claim.epoch < 0 then return 0 end
 if kind == 'poll' then return 1 end
 local state = redis.call('HGET', statesKey, claim.campaign)
 return state and cjson.decode(state).state == 'running' and 1 or 0

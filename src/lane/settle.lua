@@ -1,6 +1,6 @@
 --[[
-  settle: the skeleton of settle-send and settle-poll. Each settlement names its claim; one whose claim is settled already
-  changes nothing, so a call may be repeated. Its result decides what happens to ledger and gate, by a table that
+  settle: the skeleton of settle-send and settle-poll. Each settlement names its claim by its number and its turn; one whose claim
+  is settled already changes nothing, so a call may be repeated. Its result decides what happens to ledger and gate, by a table that
   TypeScript uses as well.
 ]]
 -- @include ./statuses.lua
@@ -12,9 +12,10 @@ local function notifications_are_heard(callbackKey, rules, now)
   return now - tonumber(redis.call('HGET', callbackKey, 'heardAt') or 0) < rules.heard
 end
 
--- Whether a settlement is of this claim, and not of another with its number: after a loss of data, Redis may assign one twice.
+-- Whether a settlement is of this claim, and not of another with its number: after a loss of data, Redis may assign one twice, even
+-- for the same batch.
 local function settlement_is_of(settlement, claim)
-  return claim.campaign == settlement.campaign and claim.first == settlement.first
+  return claim.turn == settlement.turn and claim.campaign == settlement.campaign and claim.first == settlement.first
     and (not claim.count or claim.count == settlement.count)
 end
 

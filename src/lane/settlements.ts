@@ -22,6 +22,7 @@ const reply = z.tuple([z.number(), z.string()]);
 export interface Settlement {
   readonly claim: {
     readonly number: number;
+    readonly turn: string;
     readonly campaign: string;
     readonly first: number;
     readonly count?: number;
@@ -79,6 +80,7 @@ function settlementEntry(settlement: Settlement, notify: boolean): object {
     notify && requestId !== '' ? digestOf(requestId) : { field: undefined, hashes: undefined };
   return {
     number: claim.number,
+    turn: claim.turn,
     campaign: claim.campaign,
     first: claim.first,
     count: claim.count,

@@ -8,6 +8,7 @@
         states         hash: campaign -> its state, JSON
         unknown        hash: claim number -> batch with an unknown outcome
   ARGV  number         the claim
+        turn           the turn that made it
         id             its campaign
         first          number: its first ordinal
         count          number: its recipients
@@ -16,7 +17,12 @@
   Returns  known, restored, settled, or missing
 ]]
 -- @include ../lane/campaign.lua
-if redis.call('HEXISTS', claimsKey, number) == 1 or redis.call('HEXISTS', unknownKey, number) == 1 then return 'known' end
+local isTaken = false
+for _, key in ipairs({ claimsKey, unknownKey }) do
+  local raw = redis.call('HGET', key, number)
+  if raw and cjson.decode(raw).turn == turn then return 'known' end
+  isTaken = isTaken or raw
+end
 local campaigns = campaigns_load(statesKey, { id })
 local c = campaigns[id]
 if not c then return 'missing' end
@@ -28,13 +34,20 @@ local runId = string.match(redis.call('INFO', 'server'), 'run_id:(%x+)')
 local hasLost = math.floor(tonumber(number) / 1e9) < math.floor(lane.sequence / 1e9) or lane.runId ~= runId
 
 -- A replayed claim belongs to no epoch: its outcome says nothing about the lane now. A placeholder does not count as in flight.
-local function put(claimNumber, from, length, isPlaceholder)
-  if isPlaceholder then lane.sendInherited = lane.sendInherited + 1 end
-  local claim = {
-    campaign = id, first = from, count = length, at = now, turn = 'replayed', call = 0, epoch = -1,
-    placeholder = isPlaceholder, maybeAccepted = not isPlaceholder and tonumber(maybeAccepted) or nil,
-  }
+local function put(claimNumber, claim)
+  claim.campaign, claim.at, claim.call, claim.epoch = id, now, 0, -1
   redis.call('HSET', claimsKey, claim_field(claimNumber), cjson.encode(claim))
+end
+
+local function put_placeholder(from, length)
+  lane.sendInherited = lane.sendInherited + 1
+  put(lane_next_number(lane), { first = from, count = length, turn = 'placeholder', placeholder = true })
+end
+
+-- If Redis has given the claim's number to another claim, it gets a new one. Its worker cannot settle it then: it becomes unknown.
+local function put_replayed()
+  local free = isTaken and lane_next_number(lane) or tonumber(number)
+  put(free, { first = first, count = count, turn = turn, maybeAccepted = tonumber(maybeAccepted) })
 end
 
 -- Takes the range out of the released ones; returns whether all of it was there.
@@ -63,8 +76,8 @@ local function take_claimed()
     if (claim.placeholder or isOlder) and claim.campaign == id and claim.first <= first and first + count <= claim.first + claim.count then
       redis.call('HDEL', claimsKey, all[i])
       local claimEnd = claim.first + claim.count
-      if claim.first < first then put(lane_next_number(lane), claim.first, first - claim.first, true) end
-      if first + count < claimEnd then put(lane_next_number(lane), first + count, claimEnd - first - count, true) end
+      if claim.first < first then put_placeholder(claim.first, first - claim.first) end
+      if first + count < claimEnd then put_placeholder(first + count, claimEnd - first - count) end
       return true
     end
   end
@@ -74,17 +87,17 @@ end
 local answer = 'restored'
 if first >= c.cursor and c.remainder == 'planned' then
   if first > c.cursor then
-    put(lane_next_number(lane), c.cursor, first - c.cursor, true)
+    put_placeholder(c.cursor, first - c.cursor)
     campaign_move(c, 'planned', 'sending', first - c.cursor)
   end
   campaign_move(c, 'planned', 'sending', count)
   c.cursor = first + count
-  put(tonumber(number), first, count)
+  put_replayed()
 elseif c.remainder == 'planned' and hasLost and take_released() then
   campaign_move(c, 'planned', 'sending', count)
-  put(tonumber(number), first, count)
+  put_replayed()
 elseif take_claimed() then
-  put(tonumber(number), first, count)
+  put_replayed()
 else
   answer = 'settled'
 end

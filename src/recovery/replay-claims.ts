@@ -44,10 +44,18 @@ const replayScript = laneScript(
 /** Restores a claim if Redis has lost it. Safe to repeat. `now` is for tests and simulations. */
 export const replayClaim = (
   store: LaneStore,
-  { number, campaign, first, count, maybeAccepted }: SendClaim,
+  { number, turn, campaign, first, count, maybeAccepted }: SendClaim,
   now?: number,
 ): Promise<ReplayResult> =>
-  replayScript(store, { number, id: campaign, first, count, maybeAccepted: maybeAccepted ?? '', time: now });
+  replayScript(store, {
+    number,
+    turn,
+    id: campaign,
+    first,
+    count,
+    maybeAccepted: maybeAccepted ?? '',
+    time: now,
+  });
 
 /** Claims replayed at once. The connection keeps their order, so none waits for the reply to the one before. */
 const CLAIMS_AT_ONCE = 200;
@@ -70,7 +78,7 @@ export async function replayClaims(lane: Lane, recent: RecentClaims): Promise<nu
 }
 
 /** A claim that does not exist; the scripts ignore it. */
-const NO_CLAIM = { number: 0, campaign: '', first: 0, count: 0 };
+const NO_CLAIM = { number: 0, turn: '', campaign: '', first: 0, count: 0 };
 
 async function replaySome(lane: Lane, claims: readonly RecentClaim[]): Promise<number> {
   // A new server has no scripts cached. Load both first: a script that is sent again with its text would arrive out of order.

@@ -6,6 +6,8 @@ import { grantPermit } from '../lane/permit.js';
 export interface SendClaim {
   /** Identifies the claim. Numbers only increase. */
   readonly number: number;
+  /** The turn that made it. After a loss of data, Redis may give its number to another turn. */
+  readonly turn: string;
   readonly campaign: string;
   readonly first: number;
   readonly count: number;
@@ -17,8 +19,9 @@ const claimSend = laneScript(
   import.meta.url,
   './claim-send.lua',
   claimReply(
-    ({ number, campaign, first, count, maybeAccepted }): SendClaim => ({
+    ({ number, turn, campaign, first, count, maybeAccepted }): SendClaim => ({
       number,
+      turn,
       campaign,
       first,
       count,
@@ -45,8 +48,7 @@ export function sendClaims(store: LaneStore) {
       permit: grantPermit(store.rules, calledAt),
     }),
     /** Whether the claim still holds. */
-    confirm: ({ number }: SendClaim, turn: string): Promise<boolean> =>
-      confirmClaim(store, 'send', number, turn),
+    confirm: (claim: SendClaim): Promise<boolean> => confirmClaim(store, 'send', claim),
   };
 }
 

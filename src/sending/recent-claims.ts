@@ -55,15 +55,16 @@ export function recentClaims(
   self: Self = NO_PROCESS,
   replay: (recent: RecentClaims) => Promise<unknown> = async () => {},
 ): RecentClaims {
-  const claims = new Map<number, RecentClaim>();
+  const claims = new Map<string, RecentClaim>();
+  const keyOf = ({ number, turn }: SendClaim): string => `${number} ${turn}`;
   let seen = 0;
   let polls: number[] = [];
   let replayed: Promise<unknown> = Promise.resolve();
   const expire = (): void => {
     const before = monotonic() - KEEP_MS;
-    for (const [number, { at, settlement }] of claims) {
+    for (const [key, { at, settlement }] of claims) {
       if (claims.size <= MAX_CLAIMS && (at >= before || settlement === undefined)) return;
-      claims.delete(number);
+      claims.delete(key);
     }
   };
   const recent: RecentClaims = {
@@ -74,7 +75,7 @@ export function recentClaims(
       const at = monotonic();
       for (const claim of list) {
         seen = Math.max(seen, claim.number);
-        claims.set(claim.number, { claim, at });
+        claims.set(keyOf(claim), { claim, at });
       }
       expire();
     },
@@ -92,7 +93,7 @@ export function recentClaims(
       return polls.filter((at) => at >= last - POLLS_MS).length;
     },
     settled(settlement) {
-      const claim = claims.get(settlement.claim.number);
+      const claim = claims.get(keyOf(settlement.claim));
       if (claim !== undefined) claim.settlement = settlement;
     },
     get replayed() {

@@ -15,7 +15,7 @@
   ARGV  rules     JSON: the lane's rules
         as        resend, abandon, or accepted
         reason    kept with the recipients
-        numbers   JSON: claim numbers, as texts
+        batches   JSON: [{ number, turn }, …]: their claims
         time      ms, or '' for the server's
   Returns  batches and recipients settled; batches that are too early to send again, and until when (ms); events
 ]]
@@ -24,7 +24,7 @@
 -- @include ../recipients/request-index.lua
 local lane, now = lane_load(laneKey, time)
 local events, campaigns, resolved = {}, {}, {}
-local batches, recipients, early, safeAt = 0, 0, 0, 0
+local settled, recipients, early, safeAt = 0, 0, 0, 0
 local UNKNOWN = RECIPIENT_LETTER.unknown
 
 -- Sends the unknown recipients of a batch again. Suppressed recipients between them are not unknown.
@@ -52,9 +52,11 @@ local function resolve(c, batch, count, statusesKey, recordsKey)
   return settle(c, batch, 'abandoned', count, recordsKey, 'not sent again: ' .. why)
 end
 
-for i, number in ipairs(numbers) do
+for i, named in ipairs(batches) do
+  local number = claim_field(named.number)
   local raw = redis.call('HGET', unknownKey, number)
   local batch = raw and cjson.decode(raw)
+  if batch and batch.turn ~= named.turn then batch = nil end
   if batch and as == 'resend' and batch.safeAt > now then
     early, safeAt = early + 1, math.max(safeAt, batch.safeAt)
   elseif batch then
@@ -67,7 +69,7 @@ for i, number in ipairs(numbers) do
     local _, count = string.gsub(letters, UNKNOWN, '')
     local letter = resolve(campaigns[id], batch, count, statusesKey, recordsKey)
     statuses_write(statusesKey, batch.first, (string.gsub(letters, UNKNOWN, function() return letter end)))
-    batches, recipients = batches + 1, recipients + count
+    settled, recipients = settled + 1, recipients + count
     resolved[#resolved + 1] = number
   end
 end
@@ -78,4 +80,4 @@ for id, c in pairs(campaigns) do
 end
 campaigns_save(statesKey, campaigns)
 if #resolved > 0 then redis.call('HDEL', unknownKey, unpack(resolved)) end
-return { batches, recipients, early, string.format('%.0f', safeAt), #events > 0 and cjson.encode(events) or '[]' }
+return { settled, recipients, early, string.format('%.0f', safeAt), #events > 0 and cjson.encode(events) or '[]' }

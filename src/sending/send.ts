@@ -47,7 +47,7 @@ export async function sendTurn(lane: Lane, sending: Sending, options: TurnOption
     if (claim.maybeAccepted !== undefined && letters.includes('S'))
       return { claim, result: 'partlySuppressed', letters };
     if (signal.aborted || credentials.current() === undefined) return { claim, result: 'released' };
-    const permit = await confirmPermit(lane, granted, () => claims.confirm(claim, turn));
+    const permit = await confirmPermit(lane, granted, () => claims.confirm(claim));
     const token = credentials.current();
     if (permit === undefined || token === undefined) return { claim, result: 'released' };
     const outcome = await client.send(message, token.token, permit);

@@ -17,7 +17,7 @@
   KEYS+ entries   per settlement: statuses of its campaign, records of its request; with notifications also the index of its
                   request id and the filter of its campaign's accepted ids
   ARGV  rules     JSON: the lane's rules
-        settlements  JSON: [{ number, campaign, first, count, result, letters, requestId, reason, retryAfterMs, overdue,
+        settlements  JSON: [{ number, turn, campaign, first, count, result, letters, requestId, reason, retryAfterMs, overdue,
                   byNotification, digest, hashes }, …]; overdue: its worker never settled it; digest, hashes: of the request id
         jitter    number: random, 0 to 1
         time      ms, or '' for the server's
@@ -103,7 +103,7 @@ local function remain_unknown(id, c, claim, settlement, statusesKey, recordsKey)
   local safeAt = settlement.overdue and claim.at + 2 * rules.timeout + rules.margin or now
   stillUnknown[#stillUnknown + 1] = claim_field(claim.number)
   stillUnknown[#stillUnknown + 1] = cjson.encode({
-    campaign = id, first = claim.first, count = claim.count, parent = claim.parent, at = claim.at, epoch = claim.epoch,
+    turn = claim.turn, campaign = id, first = claim.first, count = claim.count, parent = claim.parent, at = claim.at, epoch = claim.epoch,
     maybeAccepted = claim.maybeAccepted, reason = reason, safeAt = safeAt, since = now, isSuppressed = settlement.isSuppressed,
   })
   events[#events + 1] = {

@@ -19,6 +19,8 @@ interface ResolveResult {
 /** A batch with an unknown outcome. `number`: that of its claim. Times in ms. */
 export interface UnknownBatch {
   readonly number: number;
+  /** The turn that made the claim, or what Redis claimed it as. */
+  readonly turn: string;
   readonly campaign: string;
   readonly first: number;
   readonly count: number;
@@ -42,6 +44,7 @@ const resolveScript = laneScript(import.meta.url, './resolve-unknown.lua', (repl
 });
 
 const unknownBatch = z.object({
+  turn: z.string(),
   campaign: z.string(),
   first: z.number(),
   count: z.number(),
@@ -78,7 +81,7 @@ export async function resolveBatches(
   store: LaneStore,
   as: 'resend' | 'abandon' | 'accepted',
   reason: string,
-  batches: readonly { number: number; campaign: string; first: number }[],
+  batches: readonly { number: number; turn: string; campaign: string; first: number }[],
   now?: number,
 ): Promise<ResolveResult> {
   const all = { batches: 0, recipients: 0, tooEarly: 0, safeAt: 0, events: [] as ScriptEvent[] };
@@ -88,8 +91,8 @@ export async function resolveBatches(
       statusesKey(store.keys, store.name, campaign),
       recordsKey(store.keys, store.name, campaign, first),
     ]);
-    const numbers = JSON.stringify(some.map(({ number }) => String(number)));
-    const part = await resolveScript(store, { as, reason, numbers, time: now }, entryKeys);
+    const named = JSON.stringify(some.map(({ number, turn }) => ({ number, turn })));
+    const part = await resolveScript(store, { as, reason, batches: named, time: now }, entryKeys);
     all.batches += part.batches;
     all.recipients += part.recipients;
     all.tooEarly += part.tooEarly;

@@ -24,7 +24,7 @@ const report = (...statuses: readonly string[]) =>
 
 // A turn whose first settlement has to load its script claims before it settles.
 beforeAll(async () => {
-  const claim = { number: 1, campaign: 'none', first: 0 };
+  const claim = { number: 1, turn: 't', campaign: 'none', first: 0 };
   await laneFixture(redis, prefix, 'warm-up').settlements.poll([{ claim, result: 'released' }], 0);
 });
 

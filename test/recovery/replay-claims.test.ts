@@ -175,3 +175,72 @@ test('A replayed claim still records that an earlier request may have been accep
   await it.lane.commands.campaign('cancel', 'c');
   expect((await it.state()).counts).toMatchObject({ planned: 0, sending: 1 });
 });
+
+test.each([
+  ['release', { result: 'released' }],
+  ['acceptance', { result: 'accepted', letters: 'N', requestId: 'r' }],
+  ['timeout', { result: 'unknown', letters: 'U', reason: 'x' }],
+] as const)(
+  'After a rollback, a late %s changes nothing if another turn has claimed the same batch under the same number',
+  async (_, late) => {
+    const it = await laneThatLosesData(`same-number-${late.result}`, 3);
+    await it.backUp();
+    const [lost] = await it.claim(1);
+    await it.loseData();
+    const [claimed] = await it.claim(1, 1, it.another());
+    if (lost === undefined || claimed === undefined) throw new Error('nothing was claimed');
+    expect(claimed).toEqual({ ...lost, turn: claimed.turn });
+    const { settled } = await settleSends(it.lane, [{ claim: lost, ...late }], 0.5);
+    expect(settled).toBe(0);
+    expect((await it.state()).counts).toMatchObject({ planned: 2, sending: 1 });
+    expect((await it.claim(1, 1, it.another())).map(({ first }) => first)).toEqual([1]);
+    // Nor does it settle the claim after its outcome has become unknown.
+    await settleSends(it.lane, [{ claim: claimed, result: 'unknown', letters: 'U', reason: 'x' }], 0.5);
+    await settleSends(it.lane, [{ claim: lost, ...late }], 0.5);
+    expect((await it.state()).counts).toMatchObject({ unknown: 1 });
+  },
+);
+
+test('After a rollback, a late poll settles no other poll with its number', async () => {
+  const it = await laneThatLosesData('same-poll', 1);
+  await it.accept(await it.claim(1));
+  const { poll } = it.fixture.claims;
+  const later = Date.now() + 60_000;
+  await it.backUp();
+  const [lost] = (await poll({ turn: 'p', call: 1, want: 1, now: later })).claims;
+  await it.loseData();
+  const [claimed] = (await poll({ turn: 'q', call: 1, want: 1, now: later })).claims;
+  if (lost === undefined || claimed === undefined) throw new Error('nothing was claimed');
+  expect(claimed).toEqual({ ...lost, turn: 'q' });
+  const { settled } = await it.fixture.settlements.poll([{ claim: lost, result: 'released' }], 0.5, later);
+  expect(settled).toBe(0);
+  const own = await it.fixture.settlements.poll([{ claim: claimed, result: 'released' }], 0.5, later);
+  expect(own.settled).toBe(1);
+});
+
+test('A replayed claim whose number belongs to another claim gets a new number, and becomes unknown', async () => {
+  const it = await laneThatLosesData('taken-number', 3);
+  await it.backUp();
+  const [, second] = await it.claim(2);
+  await it.loseData();
+  const [first, other] = await it.claim(2, 1, it.another());
+  if (first === undefined || second === undefined || other === undefined)
+    throw new Error('nothing was claimed');
+  // The other turn has settled its second batch, so that only the number of the first one is taken.
+  const lost = { ...second, number: first.number, first: 2 };
+  const memory = it.another();
+  memory.claimed([lost]);
+  expect(await replayClaims(it.lane, memory)).toBe(1);
+  expect((await it.state()).counts).toMatchObject({ planned: 0, sending: 3 });
+  expect((await settleSends(it.lane, [{ claim: first, result: 'released' }], 0.5)).settled).toBe(1);
+  expect((await settleSends(it.lane, [{ claim: lost, result: 'released' }], 0.5)).settled).toBe(0);
+  expect((await it.state()).counts).toMatchObject({ planned: 1, sending: 2 });
+});
+
+test('A process that has made two claims of one number remembers both', async () => {
+  const it = await laneThatLosesData('both-remembered', 3);
+  const claim = { number: 1, turn: 't', campaign: 'c', first: 0, count: 1 };
+  it.memory.claimed([claim, { ...claim, turn: 'u', first: 1 }]);
+  it.memory.settled({ claim, result: 'released' });
+  expect(it.memory.all().map(({ settlement }) => settlement?.result)).toEqual(['released', undefined]);
+});

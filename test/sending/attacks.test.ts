@@ -298,17 +298,17 @@ test('An old claim is not confirmed once its campaign is paused, nor is a poll t
   const { claims } = await lane.claims.send({ turn: 't', call: 1, want: 2, seen: 0, now: START });
   const [one, two] = claims;
   if (one === undefined || two === undefined) throw new Error('nothing was claimed');
-  expect(await lane.claims.confirm(one, 't')).toBe(true);
-  expect(await lane.claims.confirm(one, 'u')).toBe(false);
+  expect(await lane.claims.confirm(one)).toBe(true);
+  expect(await lane.claims.confirm({ ...one, turn: 'u' })).toBe(false);
   await lane.settlements.send([accepted(one)], 0, START);
   const poll = await lane.claims.poll({ turn: 'p', call: 1, want: 1, seen: 0, now: START + 15_000 });
   const [asked] = poll.claims;
   if (asked === undefined) throw new Error('nothing was due');
-  expect(await lane.claims.confirmPoll(asked, 'p')).toBe(true);
+  expect(await lane.claims.confirmPoll(asked)).toBe(true);
   await lane.settlements.poll([{ claim: asked, result: 'unanswered', overdue: true }], 0, START + 60_000);
-  expect(await lane.claims.confirmPoll(asked, 'p')).toBe(false);
+  expect(await lane.claims.confirmPoll(asked)).toBe(false);
   await lane.commands.campaign('pause', 'c');
-  expect(await lane.claims.confirm(two, 't')).toBe(false);
+  expect(await lane.claims.confirm(two)).toBe(false);
 });
 
 test('A poll of a removed request does not reopen a paused lane and spends no permit', async () => {

@@ -31,7 +31,7 @@ const accept = (statuses: Readonly<Record<string, string>> = {}): Answer => {
 
 // A turn whose first settlement has to load its script claims before it settles.
 beforeAll(async () => {
-  const claim = { number: 1, campaign: 'none', first: 0, count: 1 };
+  const claim = { number: 1, turn: 't', campaign: 'none', first: 0, count: 1 };
   await laneFixture(redis, prefix, 'warm-up').settlements.send([{ claim, result: 'released' }], 0);
 });
 

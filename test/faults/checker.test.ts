@@ -132,6 +132,13 @@ describe('at most once', () => {
     expect(resent(35)).toHaveLength(1);
   });
 
+  test('reports a late request of the process that claimed a message before it was sent again', () => {
+    const late = [send(20, BOB), command(25, 'resend'), send(30, ANN), send(40, ANN)];
+    expect(texts(violationsIn(...late, ...bothDelivered, end()))).toEqual([
+      `at most once: ${ANN} of c was accepted 2 times, at 30, 40`,
+    ]);
+  });
+
   test('reports a number that is not on the list', () => {
     expect(texts(violationsIn(...bothSent, send(30, '+46709999999'), ...bothDelivered, end()))).toEqual([
       'at most once: +46709999999 was accepted but is not on the list of c',

@@ -14,6 +14,8 @@ export interface Scenario {
   readonly quota?: number;
   /** What Redis may lose; default nothing. The processes read it from the Redis settings. */
   readonly redis?: Durability;
+  /** The clocks that stand still while a process is stopped, by its place; default none, as with SIGSTOP alone. */
+  readonly stoppedClocks?: readonly (readonly ('monotonic' | 'wall' | 'uptime')[])[];
   /** Resolves when the last fault has ended. */
   run(world: World): Promise<void>;
 }

@@ -11,6 +11,7 @@ import { recipients } from '../end-to-end/recipients.js';
 import { type Durability, type FailingRedis, startFailingRedis } from './failing-redis.js';
 import { createHistory } from './history.js';
 import { createRecorder, type Recorder } from './recorder.js';
+import type { Scenario } from './scenario.js';
 import { startTcpProxy, type TcpProxy } from './tcp-proxy.js';
 
 /** The quota window of these runs, instead of an hour, and the request timeout. */
@@ -40,8 +41,8 @@ const NOTIFICATIONS = {
   delay: { kind: 'uniform', minMs: 0, maxMs: 2_000 },
 } as const;
 
-/** Preloaded by every process. It is plain JavaScript, because it is not compiled. */
-const BLOCKER = resolve('test/faults/block-event-loop.mjs');
+/** Preloaded by every process. These are plain JavaScript, because they are not compiled. */
+const PRELOADED = ['block-event-loop', 'suspend-clocks'].map((name) => resolve(`test/faults/${name}.mjs`));
 
 /** The TCP proxies of one process. */
 export interface Proxies {
@@ -78,11 +79,13 @@ export interface WorldOptions {
   /** Scales the quotas and list lengths. */
   readonly quota: number;
   readonly redis: Durability;
+  /** See {@link Scenario.stoppedClocks}. */
+  readonly stoppedClocks?: Scenario['stoppedClocks'];
 }
 
 /** Starts the world and launches a campaign on each lane. */
 export async function startWorld(options: WorldOptions): Promise<World> {
-  const { scenario, seed, workers, seconds, quota: share } = options;
+  const { scenario, seed, workers, seconds, quota: share, stoppedClocks = [] } = options;
   const folder = await mkdtemp(join(tmpdir(), 'volley-faults-'));
   const redis = await startFailingRedis(folder, options.redis);
   const operator = await startTcpProxy(redis.port);
@@ -134,7 +137,8 @@ export async function startWorld(options: WorldOptions): Promise<World> {
       return {
         REDIS_URL: through(own.redis),
         MESSAGING_BASE_URL: service.toString(),
-        NODE_OPTIONS: `--import=${BLOCKER}`,
+        NODE_OPTIONS: PRELOADED.map((path) => `--import=${path}`).join(' '),
+        STOPPED_CLOCKS: (stoppedClocks[place % stoppedClocks.length] ?? []).join(','),
       };
     },
   }).catch(async (error: unknown) => {

@@ -6,6 +6,12 @@ import { MAX_IN_FLIGHT, type World } from '../world.js';
 /** Longer than BullMQ's lock on a lane (6 s) and than the time after which a claim is overdue. */
 const PAST_THE_LOCK_MS = 8_000;
 
+/** Longer than a sweep, and than the time after which a batch whose worker is suspended may be sent again. */
+const RESENT_FROM_MS = 9_000;
+
+/** Longer than the requests in flight take. */
+const LATE_SENDS_ARRIVE_MS = 3_000;
+
 /** The length of four locks. The preloaded module blocks for the same time. */
 const BLOCKED_MS = 24_000;
 
@@ -100,16 +106,8 @@ const stopBeforeWrite: Scenario = {
   seconds: 10,
   async run(world) {
     await world.traffic(3);
-    const { recorder, fleet, campaigns, random, senders } = world;
-    // New processes have no open connections, so each of their first requests waits for one.
-    await recorder.fault({ fault: 'SIGTERM', target: 'all senders', losesData: false, mayBeUnknown: 0 }, () =>
-      Promise.all(senders.map((one) => fleet.end(one, 'SIGTERM'))),
-    );
-    const catching = caught(world, (one, action) =>
-      world.proxiesOf(one).service.trap({ on: 'connection', action }),
-    );
-    for (const one of senders) fleet.begin(one);
-    const member = await catching;
+    const { recorder, fleet, campaigns, random } = world;
+    const member = await caughtConnecting(world);
     const pauseAfterMs = integerBetween(0, PAST_THE_LOCK_MS - 500, random);
     const ids = Object.values(campaigns);
     await stopped(world, member, async () => {
@@ -117,13 +115,41 @@ const stopBeforeWrite: Scenario = {
       await Promise.all(ids.map((id) => recorder.command(id, 'pause', () => fleet.volley.pause(id))));
       await delay(PAST_THE_LOCK_MS - pauseAfterMs);
     });
-    await delay(3_000);
-    // A nearly finished campaign may have completed when the resumed process settled its requests.
-    const left = await Promise.all(ids.map((id) => recorder.status(id)));
-    const paused = ids.filter((_, at) => left[at]?.state === 'paused');
-    await Promise.all(paused.map((id) => recorder.command(id, 'resume', () => fleet.volley.resume(id))));
+    await delay(LATE_SENDS_ARRIVE_MS);
+    await resumed(world, ids);
   },
 };
+
+const suspend: Scenario = {
+  name: 'suspend',
+  description:
+    'the machine of a sending process is suspended before it writes; meanwhile a resend is ordered and the campaigns are paused',
+  workers: ['send', 'send', 'follow-up'],
+  seconds: 16,
+  // Of the clocks, one shows how long each sender was suspended: the wall clock, or the uptime.
+  stoppedClocks: [
+    ['monotonic', 'uptime'],
+    ['monotonic', 'wall'],
+  ],
+  async run(world) {
+    await world.traffic(3);
+    const { recorder, fleet, campaigns } = world;
+    const member = await caughtConnecting(world);
+    const ids = Object.values(campaigns);
+    await stopped(world, member, async () => {
+      await delay(RESENT_FROM_MS);
+      await Promise.all(
+        ids.map((id) => recorder.command(id, 'resend', () => fleet.volley.resolve(id, { as: 'resend' }))),
+      );
+      await world.traffic(3);
+      await Promise.all(ids.map((id) => recorder.command(id, 'pause', () => fleet.volley.pause(id))));
+      await delay(LATE_SENDS_ARRIVE_MS);
+    });
+    await delay(LATE_SENDS_ARRIVE_MS);
+    await resumed(world, ids);
+  },
+};
+
 
 const block: Scenario = {
   name: 'block',
@@ -147,8 +173,30 @@ export const PROCESS_SCENARIOS: readonly Scenario[] = [
   stop,
   stopBetweenClaimAndWrite,
   stopBeforeWrite,
+  suspend,
   block,
 ];
+
+/** Replaces all senders, and stops the first one that has connected to the service, before it writes. */
+async function caughtConnecting(world: World): Promise<Member> {
+  const { recorder, fleet, senders } = world;
+  // New processes have no open connections, so each of their first requests waits for one.
+  await recorder.fault({ fault: 'SIGTERM', target: 'all senders', losesData: false, mayBeUnknown: 0 }, () =>
+    Promise.all(senders.map((one) => fleet.end(one, 'SIGTERM'))),
+  );
+  const catching = caught(world, (one, action) =>
+    world.proxiesOf(one).service.trap({ on: 'connection', action }),
+  );
+  for (const one of senders) fleet.begin(one);
+  return catching;
+}
+
+/** Resumes these campaigns. A nearly finished one may have completed when the resumed process settled its requests. */
+async function resumed({ recorder, fleet }: World, ids: readonly string[]): Promise<void> {
+  const left = await Promise.all(ids.map((id) => recorder.status(id)));
+  const paused = ids.filter((_, at) => left[at]?.state === 'paused');
+  await Promise.all(paused.map((id) => recorder.command(id, 'resume', () => fleet.volley.resume(id))));
+}
 
 /** Sends the signal to the first process that triggers the trap, and resolves with that process. */
 async function caught(

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { uptime } from 'node:os';
 
 /** Wall-clock time of this process, in milliseconds since the epoch. Passed in, so that tests control it. */
 export type Clock = () => number;
@@ -11,8 +12,11 @@ export type Alarm = (ms: number, ring: () => void) => () => void;
 
 /** The clocks, timers, and randomness of the machine. The simulation gives each process its own. */
 export interface Machine {
+  /** The wall clock. */
   readonly clock: Clock;
   readonly monotonic: Clock;
+  /** Time since the machine was started, ms. Unlike the monotonic clock, it usually counts the time in which it was suspended. */
+  readonly uptime: Clock;
   readonly alarm: Alarm;
   readonly random: Random;
   /** Returns a unique name. */
@@ -25,6 +29,19 @@ export const systemClock: Clock = () => Date.now();
 /** A clock in ms that never runs backwards. Only differences are meaningful. */
 export const monotonicClock: Clock = () => performance.now();
 
+/** Node reads the uptime from a file, so it is read at most once a millisecond. */
+const UPTIME_FOR_MS = 1;
+
+/** The time since the machine was started, in ms: `CLOCK_BOOTTIME` on Linux. */
+function uptimeClock(): Clock {
+  let [value, readAt] = [0, Number.NEGATIVE_INFINITY];
+  return () => {
+    const now = monotonicClock();
+    if (now - readAt >= UPTIME_FOR_MS) [value, readAt] = [uptime() * 1_000, now];
+    return value;
+  };
+}
+
 /** The system's timers; at most 2³¹ − 1 ms. */
 export const systemAlarm: Alarm = (ms, ring) => {
   const timer = setTimeout(ring, ms);
@@ -35,10 +52,28 @@ export const systemAlarm: Alarm = (ms, ring) => {
 export const systemMachine: Machine = {
   clock: systemClock,
   monotonic: monotonicClock,
+  uptime: uptimeClock(),
   alarm: systemAlarm,
   random: Math.random,
   nonce: randomUUID,
 };
+
+/** The clocks that show how much time has passed. */
+export type Clocks = Pick<Machine, 'clock' | 'monotonic' | 'uptime'>;
+
+/** The ms that have passed since it was started. */
+export type Stopwatch = () => number;
+
+/**
+ * Starts a stopwatch that also counts the time in which the machine is suspended. It returns the longest of the times that the three
+ * clocks show: the monotonic clock stands still during a suspension, the uptime does not on most machines, and the wall clock is
+ * corrected afterwards. A wall clock that is set back shows the shortest time and is thus ignored; one that is set forward makes the
+ * result too long.
+ */
+export function startStopwatch({ clock, monotonic, uptime: bootTime }: Clocks): Stopwatch {
+  const [clockAt, monotonicAt, uptimeAt] = [clock(), monotonic(), bootTime()];
+  return () => Math.max(monotonic() - monotonicAt, clock() - clockAt, bootTime() - uptimeAt);
+}
 
 /** Resolves after `ms`; rejects with the signal's reason if that fires first. */
 export function pause(alarm: Alarm, ms: number, signal?: AbortSignal): Promise<void> {

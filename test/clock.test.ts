@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type Alarm, pause, unlessAborted, within } from '../src/clock.js';
+import { type Alarm, pause, startStopwatch, unlessAborted, within } from '../src/clock.js';
 
 /** An alarm that the test rings; `armed` holds the alarms that are not cancelled. */
 function handAlarm(): { alarm: Alarm; armed: Set<() => void> } {
@@ -44,4 +44,22 @@ test('a signal that does not fire changes no answer', async () => {
   const { signal } = new AbortController();
   expect(await unlessAborted(Promise.resolve(1), signal)).toBe(1);
   expect(await unlessAborted(Promise.resolve(2), undefined)).toBe(2);
+});
+
+test('A stopwatch shows the longest time of the three clocks, so that it counts a suspension of the machine', () => {
+  const time = { clock: 1_800_000_000_000, monotonic: 5_000, uptime: 90_000 };
+  const elapsed = startStopwatch({
+    clock: () => time.clock,
+    monotonic: () => time.monotonic,
+    uptime: () => time.uptime,
+  });
+  time.monotonic += 10;
+  expect(elapsed()).toBe(10);
+  time.uptime += 4_000;
+  expect(elapsed()).toBe(4_000);
+  time.clock += 9_000;
+  expect(elapsed()).toBe(9_000);
+  // A wall clock that is set back is ignored.
+  time.clock -= 7_200_000;
+  expect(elapsed()).toBe(4_000);
 });

@@ -1,6 +1,6 @@
 import { type ClaimCall, type ClaimReply, claimReply, confirmClaim } from '../lane/claims.js';
 import { type LaneStore, laneScript } from '../lane/lane-script.js';
-import { grantPermit } from '../lane/permit.js';
+import { grantPermit, NO_PERMIT } from '../lane/permit.js';
 
 /** A request that may be polled: that of the batch that begins at `first`. */
 export interface PollClaim {
@@ -26,13 +26,13 @@ export function pollClaims(store: LaneStore) {
       turn,
       call,
       want,
-      calledAt = 0,
+      age = NO_PERMIT.age,
       seen = 0,
       process = '',
       now,
     }: ClaimCall): Promise<ClaimReply<PollClaim>> => ({
       ...(await claimPoll(store, { turn, call, want, seen, process, time: now })),
-      permit: grantPermit(store.rules, calledAt),
+      permit: grantPermit(store.rules, age),
     }),
     /** Whether the claim still holds, and so its permit. */
     confirm: (claim: PollClaim): Promise<boolean> => confirmClaim(store, 'poll', claim),

@@ -77,11 +77,8 @@ export async function followUpTurn(lane: Lane, followUp: FollowUp, options: Turn
       async claim({ call, want }) {
         const closed = await credentials.closed();
         if (closed !== undefined) return closed;
-        const calledAt = lane.monotonic();
-        const reply = await lane.retry(
-          () => claims.take({ turn, call, want, calledAt, ...recent.self }),
-          signal,
-        );
+        const age = lane.startStopwatch();
+        const reply = await lane.retry(() => claims.take({ turn, call, want, age, ...recent.self }), signal);
         recent.polled(reply.claims);
         recent.replayAfterLoss(reply.events);
         lane.emit(reply.events);

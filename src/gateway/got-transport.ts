@@ -5,6 +5,7 @@ import { TLSSocket } from 'node:tls';
 import { promisify } from 'node:util';
 import { brotliDecompress, unzip } from 'node:zlib';
 import { got, Options, type PlainResponse, type Request } from 'got';
+import { type Clocks, startStopwatch, systemMachine } from '../clock.js';
 import {
   AbortedError,
   type Exchange,
@@ -22,8 +23,8 @@ interface HttpRequest {
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
   readonly signal?: AbortSignal | undefined;
-  /** Nothing is written after this moment of `performance.now()`, nor after the timeout. */
-  readonly notAfter?: number;
+  /** Nothing is written once this is true, nor after the timeout. */
+  readonly isLate?: () => boolean;
 }
 
 /** Puts each request on the wire at most once and returns how it ended; `exchange` never throws. */
@@ -41,6 +42,8 @@ export interface TransportSettings {
   readonly timeoutMs: number;
   /** Connections at a time; more requests than that wait for one. Default: unlimited, because lanes limit their requests. */
   readonly maxSockets?: number;
+  /** Default: those of the system. */
+  readonly clocks?: Clocks;
 }
 
 /**
@@ -70,6 +73,7 @@ export function gotTransport({
   baseUrl,
   timeoutMs,
   maxSockets = Number.POSITIVE_INFINITY,
+  clocks = systemMachine,
 }: TransportSettings): Transport {
   const { host, protocol } = new URL(baseUrl);
   const sockets = { keepAlive: true, maxSockets, maxFreeSockets: 4_096, timeout: IDLE_MS };
@@ -84,8 +88,8 @@ export function gotTransport({
   });
 
   return {
-    async exchange({ method, path, headers, body, signal, notAfter = Number.POSITIVE_INFINITY }) {
-      const until = Math.min(notAfter, performance.now() + timeoutMs);
+    async exchange({ method, path, headers, body, signal, isLate = () => false }) {
+      const age = startStopwatch(clocks);
       let begun: Request | undefined;
       let certificateExpiredOn: string | undefined;
       try {
@@ -100,9 +104,13 @@ export function gotTransport({
         if (!('options' in request)) throw new TypeError('got did not return a stream');
         begun = request;
         request.once('request', (native) => {
-          writeUntil(until, native, (day) => {
-            certificateExpiredOn = day;
-          });
+          writeInTime(
+            () => isLate() || age() > timeoutMs,
+            native,
+            (day) => {
+              certificateExpiredOn = day;
+            },
+          );
         });
         Object.assign(request.options, {
           createNativeRequestOptions: () => ({ method, headers: request.options.headers, agent }),
@@ -121,13 +129,16 @@ export function gotTransport({
 }
 
 /**
- * A process may be suspended between the start of a request and its first byte, most likely while it connects. When it resumes,
- * other processes may have settled the request as unknown, so it must not leave. Therefore the time is checked again when there is
- * a socket. A new socket holds the bytes back until it is connected, and releases them only in time. `until` is on the clock of
- * `performance.now()`. `onCertificate` receives the day on which the certificate of a new TLS connection expires.
+ * A process or its machine may be suspended between the start of a request and its first byte, most likely while it connects. When
+ * it resumes, other processes may have settled the request as unknown, so it must not leave. Therefore the time is checked again
+ * when there is a socket. A new socket holds the bytes back until it is connected, and releases them only in time. `onCertificate`
+ * receives the day on which the certificate of a new TLS connection expires.
  */
-function writeUntil(until: number, native: ClientRequest, onCertificate: (day: string) => void): void {
-  const isLate = () => performance.now() > until;
+function writeInTime(
+  isLate: () => boolean,
+  native: ClientRequest,
+  onCertificate: (day: string) => void,
+): void {
   // Node writes right after this event.
   native.once('socket', (socket: Socket) => {
     if (isLate()) return void native.destroy(new LateError());

@@ -21,8 +21,8 @@ export interface SendRequest {
  * it again right before the first byte.
  */
 export interface Permit {
-  /** The request must not leave after this moment, ms of `performance.now()`: then its claim counts as overdue. */
-  readonly notAfter: number;
+  /** Whether its claim counts as overdue by now: then the request must not leave. */
+  readonly isExpired: () => boolean;
 }
 
 /**
@@ -59,7 +59,7 @@ export function createMessagingClient({
         path: `/outbound/${senderSegment(request.sender)}/requests`,
         headers: { authorization: `Bearer ${token}` },
         body: sendBody(request),
-        notAfter: permit.notAfter,
+        isLate: permit.isExpired,
         signal,
       });
       return sendOutcome(exchange, request.recipients, { now: clock(), secrets: [token, request.text] });
@@ -69,7 +69,7 @@ export function createMessagingClient({
         method: 'GET',
         path: `/outbound/${senderSegment(sender)}/requests/${encodeURIComponent(requestId)}/deliveryInfos`,
         headers: { authorization: `Bearer ${token}` },
-        notAfter: permit.notAfter,
+        isLate: permit.isExpired,
         signal,
       });
       return pollOutcome(exchange, { now: clock(), secrets: [token] });

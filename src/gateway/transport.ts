@@ -1,3 +1,4 @@
+import { startStopwatch, systemMachine } from '../clock.js';
 import type { Transport, TransportSettings } from './got-transport.js';
 
 let gotTransport: ((settings: TransportSettings) => Transport) | undefined;
@@ -18,10 +19,10 @@ export function createTransport({ baseUrl, ...limits }: TransportSettings): Tran
     async exchange(request) {
       if (opened !== undefined) return opened.exchange(request);
       // The time to load got counts towards the request's timeout.
-      const { notAfter = Number.POSITIVE_INFINITY } = request;
-      const until = Math.min(notAfter, performance.now() + settings.timeoutMs);
+      const { isLate = () => false } = request;
+      const age = startStopwatch(settings.clocks ?? systemMachine);
       opened = await opening;
-      return opened.exchange({ ...request, notAfter: until });
+      return opened.exchange({ ...request, isLate: () => isLate() || age() > settings.timeoutMs });
     },
     close: () => opened?.close(),
   };

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Stopwatch } from '../clock.js';
 import { loadScript } from '../redis/script.js';
 import type { LaneStore } from './lane-script.js';
 import type { GrantedPermit } from './permit.js';
@@ -60,8 +61,8 @@ export interface ClaimCall extends Partial<ClaimingProcess> {
   /** From 1. */
   readonly call: number;
   readonly want: number;
-  /** When the turn first made this call, ms on the monotonic clock. */
-  readonly calledAt?: number;
+  /** The time since the turn first made this call. Default, for tests: unlimited. */
+  readonly age?: Stopwatch;
   /** Time in ms, for tests and simulations. Default: the time of Redis. */
   readonly now?: number | undefined;
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { NotFoundError } from '../campaign/errors.js';
-import { type Machine, type Random, systemMachine } from '../clock.js';
+import { type Machine, type Random, startStopwatch, systemMachine } from '../clock.js';
 import type { Config, LaneSettings, LocalConfig } from '../config/index.js';
 import type { Events } from '../events/events.js';
 import type { Redis } from '../redis/connection.js';
@@ -64,8 +64,9 @@ export function openLane(
   settings: LocalConfig['lanes'][number] | LaneSettings,
   events: Events,
   random: Random,
-  { clock, monotonic, alarm, nonce }: Omit<Machine, 'random'> = systemMachine,
+  machine: Omit<Machine, 'random'> = systemMachine,
 ) {
+  const { clock, monotonic, alarm, nonce } = machine;
   const store: LaneStore = { redis, keys, name: settings.name, rules: scriptRules(settings, config) };
   return {
     ...store,
@@ -75,6 +76,8 @@ export function openLane(
     monotonic,
     alarm,
     nonce,
+    /** Starts a stopwatch that also counts the time in which the machine is suspended. */
+    startStopwatch: () => startStopwatch(machine),
     /** Repeats a call to Redis, which must be safe to repeat, until Redis replies. Rejects if the signal fires first. */
     retry: <Answer>(run: () => Promise<Answer>, signal?: AbortSignal): Promise<Answer> =>
       untilAnswered(run, signal === undefined ? { alarm } : { alarm, signal }),

@@ -1,3 +1,4 @@
+import type { Stopwatch } from '../clock.js';
 import type { Permit } from '../gateway/messaging.js';
 import type { Lane } from './lane.js';
 import type { ScriptRules } from './rules.js';
@@ -5,27 +6,25 @@ import type { ScriptRules } from './rules.js';
 /*
  *   permits_now (permits.lua) ──► claim ──► grantPermit ──► confirmPermit (if old) ──► client.send(…, permit) ──► first byte
  *
- * A process may be suspended anywhere on this path until its claim is overdue, so each step checks the age again.
+ * A process or its machine may be suspended anywhere on this path until its claim is overdue, so each step checks the age again,
+ * on all clocks of the machine (clock.ts).
  */
 
 /** The permit that the gate grants to all claims of one reply. */
 export interface GrantedPermit extends Permit {
-  /** The last time at which its claims are known to have held, ms on the monotonic clock. */
-  readonly heldAt: number;
+  /** The time since its claims were made, at which they are known to have held. */
+  readonly age: Stopwatch;
 }
 
 type Timing = Pick<ScriptRules, 'timeout' | 'margin'>;
 
 /** The permit of a claim call. Its age counts from the call, because the process may be suspended before it reads the reply. */
-export function grantPermit({ timeout, margin }: Timing, calledAt: number): GrantedPermit {
-  return { heldAt: calledAt, notAfter: calledAt + timeout + margin };
+export function grantPermit({ timeout, margin }: Timing, age: Stopwatch): GrantedPermit {
+  return { age, isExpired: () => age() > timeout + margin };
 }
 
 /** The permit of a reply without claims. */
-export const NO_PERMIT: GrantedPermit = {
-  heldAt: Number.NEGATIVE_INFINITY,
-  notAfter: Number.NEGATIVE_INFINITY,
-};
+export const NO_PERMIT: GrantedPermit = { age: () => Number.POSITIVE_INFINITY, isExpired: () => true };
 
 /** A claim older than this is confirmed before its request is sent. */
 const CONFIRM_AFTER_MS = 2_000;
@@ -37,14 +36,14 @@ const CONFIRM_AFTER_MS = 2_000;
  * cannot be confirmed does not hold.
  */
 export async function confirmPermit(
-  { rules, monotonic }: { readonly rules: Timing } & Pick<Lane, 'monotonic'>,
+  { rules, startStopwatch }: { readonly rules: Timing } & Pick<Lane, 'startStopwatch'>,
   permit: GrantedPermit,
   stillHolds: () => Promise<boolean>,
 ): Promise<Permit | undefined> {
   const recentMs = Math.min(CONFIRM_AFTER_MS, rules.margin);
-  let { heldAt } = permit;
-  while (monotonic() - heldAt > recentMs) {
-    heldAt = monotonic();
+  let sinceHeld = permit.age;
+  while (sinceHeld() > recentMs) {
+    sinceHeld = startStopwatch();
     if (!(await stillHolds().catch(() => false))) return undefined;
   }
   return permit;

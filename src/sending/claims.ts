@@ -1,6 +1,6 @@
 import { type ClaimCall, type ClaimReply, claimReply, confirmClaim } from '../lane/claims.js';
 import { type LaneStore, laneScript } from '../lane/lane-script.js';
-import { grantPermit } from '../lane/permit.js';
+import { grantPermit, NO_PERMIT } from '../lane/permit.js';
 
 /** A batch that may be sent: recipients `first` to `first + count - 1` of a campaign. */
 export interface SendClaim {
@@ -38,14 +38,14 @@ export function sendClaims(store: LaneStore) {
       turn,
       call,
       want,
-      calledAt = 0,
+      age = NO_PERMIT.age,
       seen = 0,
       process = '',
       loss = 0,
       now,
     }: ClaimCall): Promise<ClaimReply<SendClaim>> => ({
       ...(await claimSend(store, { turn, call, want, seen, process, loss, time: now })),
-      permit: grantPermit(store.rules, calledAt),
+      permit: grantPermit(store.rules, age),
     }),
     /** Whether the claim still holds. */
     confirm: (claim: SendClaim): Promise<boolean> => confirmClaim(store, 'send', claim),

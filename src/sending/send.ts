@@ -72,11 +72,8 @@ export async function sendTurn(lane: Lane, sending: Sending, options: TurnOption
         const closed = await credentials.closed();
         if (closed !== undefined) return closed;
         await recent.replayed;
-        const calledAt = lane.monotonic();
-        const reply = await lane.retry(
-          () => claims.take({ turn, call, want, calledAt, ...recent.self }),
-          signal,
-        );
+        const age = lane.startStopwatch();
+        const reply = await lane.retry(() => claims.take({ turn, call, want, age, ...recent.self }), signal);
         recent.claimed(reply.claims);
         lane.emit(reply.events);
         recent.replayAfterLoss(reply.events);

@@ -6,7 +6,7 @@ import { RULES } from './lane-fixture.js';
 
 const reply = (claims: readonly number[], why: Why, againInMs: number | null = null): ClaimReply<number> => ({
   claims,
-  permit: { heldAt: 0, notAfter: Number.POSITIVE_INFINITY },
+  permit: { age: () => 0, isExpired: () => false },
   why,
   againInMs,
   now: 0,

@@ -97,6 +97,14 @@ export class Checker {
     if (claimed === undefined && lost === undefined) {
       throw new Violation(3, `${process.name} sends ${first} of ${campaign}, which has no claim in Redis`);
     }
+    // A resend permits one more request, and not a late one of the process that claimed the batch before.
+    const turn = claimed?.[1].turn ?? '';
+    if (lost === undefined && turn !== 'replayed' && !turn.startsWith(`${process.name}-`)) {
+      throw new Violation(
+        2,
+        `${process.name} sends ${first} of ${campaign}, which ${turn} has claimed since`,
+      );
+    }
     const halt = history.halted.get(campaign);
     if (halt === undefined || lost !== undefined) return;
     if (!halt.inFlight.has(claimed?.[0] ?? '')) {

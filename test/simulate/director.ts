@@ -70,8 +70,10 @@ export class Director {
           [3, random.integer(3_000, 20_000)],
           [1, random.integer(20_000, 90_000)],
         ]);
-        this.#recordFault('processes suspended', `${process.name} for ${ms} ms`);
-        process.stop(ms);
+        const { standing } = scenario;
+        const what = standing.length > 0 ? 'machines suspended' : 'processes stopped';
+        this.#recordFault(what, `${process.name} for ${ms} ms; ${standing.join(', ')}`);
+        process.stop(ms, standing);
         if (ms > 6_000) jobs.stalled(process);
         return undefined;
       }

@@ -64,6 +64,17 @@ export const MUTANTS: readonly Mutant[] = [
     ],
   },
   {
+    name: 'the age of a claim is measured by the monotonic clock alone',
+    invariant: 8,
+    why: 'a machine that was suspended sends after pause has returned',
+    parts: {
+      startStopwatch: ({ monotonic }) => {
+        const at = monotonic();
+        return () => monotonic() - at;
+      },
+    },
+  },
+  {
     name: 'a claim is released before its request is sent',
     invariant: 3,
     why: 'the request leaves without a claim in Redis',

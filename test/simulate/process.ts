@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Command } from 'ioredis';
 import { createTokenCache, type TokenCache } from '../../src/auth/token-cache.js';
-import type { Machine } from '../../src/clock.js';
+import { type Alarm, type Clocks, type Machine, startStopwatch } from '../../src/clock.js';
 import type { Events } from '../../src/events/events.js';
 import { followUpTurn } from '../../src/follow-up/follow-up.js';
 import { type FollowedRequests, openRequests } from '../../src/follow-up/requests.js';
@@ -79,6 +79,8 @@ export class Process implements Owner, Transport {
   #link: Link;
   #downUntil = 0;
   #lastSignAt = 0;
+  /** How long each clock of its machine has stood still, ms. */
+  readonly #stood: Record<keyof Clocks, number> = { clock: 0, monotonic: 0, uptime: 0 };
 
   /** With a connection of its own choice (`redis`) the process suffers no faults: it is the operator. */
   constructor(world: World, name: string, redis?: SimulatedConnection) {
@@ -89,9 +91,10 @@ export class Process implements Owner, Transport {
     const [offset, skew] = [random.integer(0, 1_000_000), random.integer(-2_000, 2_000)];
     let nonces = 0;
     this.machine = {
-      clock: () => START + clock.now + skew,
-      monotonic: () => offset + clock.now,
-      alarm: (ms, ring) => clock.schedule(ms, () => void ring(), this),
+      clock: () => START + clock.now + skew - this.#stood.clock,
+      monotonic: () => offset + clock.now - this.#stood.monotonic,
+      uptime: () => 2 * offset + clock.now - this.#stood.uptime,
+      alarm: this.#alarm,
       random: random.next,
       nonce: () => {
         nonces += 1;
@@ -102,15 +105,10 @@ export class Process implements Owner, Transport {
     this.#suppression = suppression(this.redis, keys);
     this.#lanes = new Map(
       scenario.lanes.map(({ settings }) => {
-        const lane = openLane(
-          this.redis,
-          keys,
-          scenario.config,
-          settings,
-          this.#events,
-          random.next,
-          this.machine,
-        );
+        const lane = {
+          ...openLane(this.redis, keys, scenario.config, settings, this.#events, random.next, this.machine),
+          startStopwatch: () => world.parts.startStopwatch(this.machine),
+        };
         const content = campaignContent(lane);
         const areSuppressed = (numbers: readonly string[]) => this.#suppression.areSuppressed(numbers);
         return [
@@ -252,6 +250,7 @@ export class Process implements Owner, Transport {
       const reply: Reply = refusal === undefined ? await server.execute(command) : { error: refusal };
       if (trace.isWanted)
         trace.add('redis', `${this.name} ${nameOf(command, this.#world.scripts)} ${shown(reply)}`);
+      this.#world.suspension?.ran(this, nameOf(command, this.#world.scripts), reply);
       if (link.isCut || this.isDead) return;
       const answer = (): void => {
         if (link.unanswered.delete(command)) deliver(command, reply);
@@ -286,11 +285,29 @@ export class Process implements Owner, Transport {
     this.#sever();
   }
 
-  /** Suspends the process for a while, without it noticing. */
-  stop(ms: number): void {
-    this.#lastSignAt = this.#world.clock.now;
-    this.stoppedUntil = this.#world.clock.now + ms;
+  /** Stops the process for a while, without it noticing. These clocks of its machine stand still meanwhile. */
+  stop(ms: number, standing: readonly (keyof Clocks)[] = []): void {
+    const { now } = this.#world.clock;
+    const until = Math.max(this.stoppedUntil, now + ms);
+    const from = Math.max(this.stoppedUntil, now);
+    for (const name of standing) this.#stood[name] += until - from;
+    this.#lastSignAt = now;
+    this.stoppedUntil = until;
   }
+
+  /** Timers run by the monotonic clock, so they stop with it. */
+  readonly #alarm: Alarm = (ms, ring) => {
+    const { monotonic } = this.machine;
+    const at = monotonic() + ms;
+    const ringOrWait = (): undefined => {
+      if (monotonic() < at) cancel = schedule(at - monotonic());
+      else ring();
+      return undefined;
+    };
+    const schedule = (inMs: number) => this.#world.clock.schedule(inMs, ringOrWait, this);
+    let cancel = schedule(ms);
+    return () => cancel();
+  };
 
   #sever(): Link {
     const link = this.#link;
@@ -377,6 +394,7 @@ function shown(reply: Reply): string {
 
 /** The parts of the code under test that a mutant may replace. */
 export const PARTS = {
+  startStopwatch,
   recentClaims,
   send: sendTurn,
   followUp: followUpTurn,

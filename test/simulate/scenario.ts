@@ -1,3 +1,4 @@
+import type { Clocks } from '../../src/clock.js';
 import { type Config, type LaneSettings, loadConfig } from '../../src/config/index.js';
 import { QUOTA_MODELS, type QuotaModelName } from '../../src/simulator/quota-models.js';
 import type { SeededRandom } from './random.js';
@@ -56,6 +57,18 @@ export interface RefusalPlan {
   readonly status: 401 | 403;
 }
 
+/** The machine of a process is suspended while it has a claim. */
+export interface SuspensionPlan {
+  /** The earliest time, ms of virtual time. */
+  readonly at: number;
+  readonly forMs: number;
+  /** The clocks that stand still meanwhile. */
+  readonly standing: readonly (keyof Clocks)[];
+  /** What an operator does with the campaign meanwhile, and when. */
+  readonly command: 'pause' | 'resend';
+  readonly commandAfterMs: number;
+}
+
 /** Everything that a seed determines about a world in advance. */
 export interface Scenario {
   readonly config: Config;
@@ -71,7 +84,14 @@ export interface Scenario {
   /** Undefined when the service sends no notifications. */
   readonly notifications: NotificationPlan | undefined;
   readonly refusal: RefusalPlan | undefined;
+  /** The clocks of a machine that stand still while a process is stopped; none if only the process is stopped. */
+  readonly standing: readonly (keyof Clocks)[];
+  /** Undefined when no machine is suspended while its process has a claim. */
+  readonly suspension: SuspensionPlan | undefined;
 }
+
+/** Clocks that stand still while a machine is suspended. At least one of them shows how long that was. */
+const STANDING = [['monotonic'], ['monotonic', 'uptime'], ['monotonic', 'clock']] as const;
 
 /** The accounts of the lanes, in order. */
 export const ACCOUNTS = ['lane0', 'lane1'].map((username) => ({ username, password: 'secret' }));
@@ -104,9 +124,13 @@ function configOf(windowMs: number, timeoutMs: number, deadline: string, isNotif
 
 /**
  * Draws a world. Most worlds are small; some are made for one purpose, such as a huge campaign before a small one.
- * Notifications and refused credentials are drawn from separate random sources, so that they do not change the other draws.
+ * Notifications, refused credentials, and suspensions are drawn from separate random sources, so that they do not change the other
+ * draws.
  */
-export function draw(random: SeededRandom, notifying: SeededRandom, refusing: SeededRandom): Scenario {
+export function draw(
+  random: SeededRandom,
+  { notifying, refusing, suspending }: Record<'notifying' | 'refusing' | 'suspending', SeededRandom>,
+): Scenario {
   const notifications = notifying.chance(0.25)
     ? {
         loss: notifying.pick([0, 0.2, 0.6]),
@@ -177,11 +201,19 @@ export function draw(random: SeededRandom, notifying: SeededRandom, refusing: Se
     lossMs: faults.has('forget') || random.chance(0.1) ? 2_000 : 0,
     notifications,
   };
-  return { ...scenario, refusal: refusing.chance(0.12) ? drawRefusal(refusing, scenario) : undefined };
+  return {
+    ...scenario,
+    refusal: refusing.chance(0.12) ? drawRefusal(refusing, scenario) : undefined,
+    standing: suspending.chance(0.5) ? suspending.pick(STANDING) : [],
+    suspension: !isQuiet && suspending.chance(0.15) ? drawSuspension(suspending, scenario) : undefined,
+  };
 }
 
 /** The refusals mostly begin while the first requests of the lane are in flight. */
-function drawRefusal(random: SeededRandom, world: Omit<Scenario, 'refusal'>): RefusalPlan {
+function drawRefusal(
+  random: SeededRandom,
+  world: Omit<Scenario, 'refusal' | 'standing' | 'suspension'>,
+): RefusalPlan {
   const open = world.lanes.filter(({ isBlocked }) => !isBlocked);
   return {
     lane: random.pick(open).settings.name,
@@ -191,6 +223,23 @@ function drawRefusal(random: SeededRandom, world: Omit<Scenario, 'refusal'>): Re
     ]),
     rounds: random.integer(1, 3),
     status: random.pick([401, 401, 403]),
+  };
+}
+
+/** A batch whose worker is suspended may be sent again two timeouts and a margin after its claim. */
+function drawSuspension(
+  random: SeededRandom,
+  { config, chaosMs }: Omit<Scenario, 'refusal' | 'standing' | 'suspension'>,
+): SuspensionPlan {
+  const resendAfterMs = 2 * config.requestTimeoutMs + 6_000;
+  const command = random.pick(['pause', 'pause', 'resend'] as const);
+  const commandAfterMs = random.integer(0, 2_500) + (command === 'pause' ? 0 : resendAfterMs);
+  return {
+    at: random.integer(0, chaosMs / 4),
+    forMs: commandAfterMs + random.integer(2_100, 3_400),
+    standing: random.pick(STANDING),
+    command,
+    commandAfterMs,
   };
 }
 

@@ -1,5 +1,5 @@
 import type { Exchange, Failure, Reply } from '../../src/gateway/exchange.js';
-import type { MessagingClient, Permit, SendRequest } from '../../src/gateway/messaging.js';
+import type { MessagingClient, SendRequest } from '../../src/gateway/messaging.js';
 import { type PollOutcome, pollOutcome, type SendOutcome, sendOutcome } from '../../src/gateway/outcome.js';
 import { createQuotaModel, type QuotaModel } from '../../src/simulator/quota-models.js';
 import { Notifier } from './notifier.js';
@@ -35,8 +35,6 @@ const failure = (cause: Failure['cause'], code: string, left: boolean): Failure 
 
 /** The failure of a request whose send deadline has passed. */
 const TOO_LATE = failure('timeout', 'ERR_LATE', false);
-
-const isLate = ({ machine }: Process, permit: Permit): boolean => machine.monotonic() > permit.notAfter;
 
 /** The messaging service for one lane, in virtual time, with every outcome that the network may produce. */
 export class Service {
@@ -77,7 +75,7 @@ export class Service {
     const reading = { now: START + this.#world.clock.now, secrets: [] };
     return {
       send: async (request, token, permit) => {
-        if (isLate(process, permit)) return sendOutcome(TOO_LATE, request.recipients, reading);
+        if (permit.isExpired()) return sendOutcome(TOO_LATE, request.recipients, reading);
         const attempt: Attempt = {
           campaign: request.text,
           recipients: request.recipients,
@@ -100,7 +98,7 @@ export class Service {
         return outcome;
       },
       deliveryInfos: async (_sender, requestId, token, permit) => {
-        if (isLate(process, permit)) return pollOutcome(TOO_LATE, reading);
+        if (permit.isExpired()) return pollOutcome(TOO_LATE, reading);
         const exchange = await this.#exchange(process, 'poll', () => this.#answerPoll(requestId, token));
         const outcome: PollOutcome = pollOutcome(exchange, reading);
         this.#traceOutcome(process, 'poll', outcome.kind, requestId);

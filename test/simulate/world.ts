@@ -17,6 +17,7 @@ import { type CampaignPlan, draw, type LanePlan, numberOf, type Scenario } from 
 import type { Scripts } from './scripts.js';
 import { Server, START } from './server.js';
 import { Service } from './service.js';
+import { SuspensionIncident } from './suspension-incident.js';
 import { Trace } from './trace.js';
 import { Violation } from './violation.js';
 import { VirtualClock } from './virtual-clock.js';
@@ -43,9 +44,10 @@ export interface Outcome {
   readonly trace: Trace;
 }
 
-/** Offsets of the seeds for notifications and refusals. Ordinary seeds are far below them. */
+/** Offsets of the seeds for notifications, refusals, and suspensions. Ordinary seeds are far below them. */
 const NOTIFICATION_SEEDS = 1_000_000_007;
 const REFUSAL_SEEDS = 2_000_000_011;
+const SUSPENSION_SEEDS = 3_000_000_019;
 
 /** A run with more steps than this is in an endless loop. */
 const MAX_STEPS = 20_000;
@@ -64,6 +66,8 @@ export class World {
   readonly jobs: Jobs;
   /** Undefined when the service refuses no credentials in this world. */
   readonly incident: CredentialIncident | undefined;
+  /** Undefined when no machine is suspended while its process has a claim. */
+  readonly suspension: SuspensionIncident | undefined;
   readonly processes: Process[] = [];
   /** Including the killed ones. */
   readonly allProcesses: Process[] = [];
@@ -84,11 +88,11 @@ export class World {
   constructor({ seed, wire, scripts, parts, isTraced, prefix }: WorldOptions) {
     this.#seed = seed;
     this.random = randomFrom(seed);
-    this.scenario = draw(
-      this.random,
-      randomFrom(seed + NOTIFICATION_SEEDS),
-      randomFrom(seed + REFUSAL_SEEDS),
-    );
+    this.scenario = draw(this.random, {
+      notifying: randomFrom(seed + NOTIFICATION_SEEDS),
+      refusing: randomFrom(seed + REFUSAL_SEEDS),
+      suspending: randomFrom(seed + SUSPENSION_SEEDS),
+    });
     this.#campaigns = this.scenario.campaigns;
     this.trace = new Trace(isTraced === true, () => this.clock.now);
     this.scripts = scripts;
@@ -123,8 +127,9 @@ export class World {
       this.#accounts.set(plan.settings.name, new Accounts(this, plan));
     }
     this.jobs = new Jobs(this);
-    const { refusal } = this.scenario;
+    const { refusal, suspension } = this.scenario;
     this.incident = refusal === undefined ? undefined : new CredentialIncident(this, refusal);
+    this.suspension = suspension === undefined ? undefined : new SuspensionIncident(this, suspension);
   }
 
   /** Runs the world to its end. A violation is part of the outcome, not an exception. */
@@ -166,7 +171,7 @@ export class World {
 
   /** Whether this world has no faults at all. Invalid requests may still fail. */
   get isQuiet(): boolean {
-    return this.scenario.faults.size === 0 && this.incident === undefined;
+    return this.scenario.faults.size === 0 && this.incident === undefined && this.suspension === undefined;
   }
 
   startProcess(): Process {

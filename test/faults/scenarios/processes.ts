@@ -150,7 +150,6 @@ const suspend: Scenario = {
   },
 };
 
-
 const block: Scenario = {
   name: 'block',
   description: 'the event loop of a sending process is blocked for the length of four locks',

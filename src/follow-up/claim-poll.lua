@@ -61,6 +61,7 @@ for _, key in ipairs({ unpolledKey, polledKey }) do
     local number = lane_next_number(lane)
     claim_add(fields, claims, number, {
       campaign = campaign, first = tonumber(first), at = now, turn = turn, call = call, epoch = lane.epoch,
+      timeout = rules.timeout, margin = rules.margin,
     })
     pushed[#pushed + 1] = invisibleUntil
     pushed[#pushed + 1] = member

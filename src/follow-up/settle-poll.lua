@@ -138,7 +138,7 @@ for i, settlement in ipairs(settlements) do
     end
     if effect.ledger ~= 'none' then
       c.polls = c.polls + 1
-      settle_ledger(context, effect, 'poll')
+      settle_ledger(context, effect, claim, 'poll')
     end
     gate_events(lane, before, events)
   elseif claim then

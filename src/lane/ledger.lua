@@ -47,9 +47,9 @@ local function ledger_spend(windowKey, lane, rules, kind, count, at)
   end
 end
 
--- The latest time at which a request without an answer may have arrived.
-local function ledger_latest(rules, now)
-  return now + math.min(rules.timeout, AHEAD * ledger_width(rules))
+-- The latest time at which a request without an answer may have arrived. `timeout`: that of its claim.
+local function ledger_latest(rules, timeout, now)
+  return now + math.min(timeout, AHEAD * ledger_width(rules))
 end
 
 -- Removes the buckets that ended a window ago.

@@ -28,6 +28,11 @@ local POLICY = {
   ENOUGH_TO_LEARN_FROM = 20,
   -- A 429 lowers a proven limit by at most this part, and by twice as much for each 429 in a row.
   PROVEN_DECREASE = 0.1,
+  -- The longest request timeout and margin that can be configured (config/settings.ts, rules.ts); a timeout is also at most this
+  -- part of the window. They hold for claims whose own are not known.
+  LONGEST_TIMEOUT_MS = 300000,
+  LONGEST_TIMEOUT = 0.1,
+  LONGEST_MARGIN_MS = 5000,
   -- The first poll is moved to where four in five requests are final: it is delayed by 20 % or brought forward by 5 %.
   FIRST_POLL_LATER = 1.2,
   FIRST_POLL_EARLIER = 0.95,

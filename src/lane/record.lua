@@ -2,6 +2,7 @@
   record: the lane's hash, read once, changed as a table, and written once. Only this file knows its fields.
 ]]
 -- @include ../redis/clock.lua
+-- @include ./policy.lua
 
 -- Numbers; an untouched lane has 0. Times are in ms.
 local LANE_NUMBERS = {
@@ -71,6 +72,19 @@ local function lane_next_number(lane)
 end
 
 local function claim_field(number) return string.format('%.0f', number) end
+
+-- How long the worker that made a claim may act on it: it starts its request at most `timeout + margin` after the claim, and the
+-- request takes at most `timeout`. A claim carries both, because workers may be configured differently. For the claim of a lost
+-- worker (a placeholder), or of an older version, they are not known: the longest possible ones hold.
+local function claim_timing(claim, rules)
+  if claim.timeout then return claim.timeout, claim.margin end
+  return math.min(POLICY.LONGEST_TIMEOUT_MS, POLICY.LONGEST_TIMEOUT * rules.window), POLICY.LONGEST_MARGIN_MS
+end
+
+-- When the sweep settles a claim as unknown. One whose timing is not known need not wait longer: its worker may still settle it.
+local function claim_overdue_at(claim, rules)
+  return claim.at + (claim.timeout or rules.timeout) + (claim.margin or rules.margin)
+end
 
 -- Claim numbers continue at the next multiple of 1e9: above every number that Redis assigned and may have lost.
 local function lane_skip_numbers(lane, known)

@@ -58,8 +58,9 @@ local function settle_gate(context, effect, claim, settlement, inFlight)
 end
 
 -- Applies a result to the ledger. A request without an answer counts longer, as far as the ring reaches.
-local function settle_ledger(context, effect, kind)
+local function settle_ledger(context, effect, claim, kind)
   if effect.ledger == 'none' then return end
-  local at = effect.ledger == 'spendLonger' and ledger_latest(context.rules, context.now) or context.now
+  local timeout = claim_timing(claim, context.rules)
+  local at = effect.ledger == 'spendLonger' and ledger_latest(context.rules, timeout, context.now) or context.now
   ledger_spend(context.windowKey, context.lane, context.rules, kind, 1, at)
 end

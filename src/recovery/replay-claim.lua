@@ -7,6 +7,7 @@
         claims         hash: claim number -> send in flight
         states         hash: campaign -> its state, JSON
         unknown        hash: claim number -> batch with an unknown outcome
+  ARGV  rules          JSON: the lane's rules
   ARGV  number         the claim
         turn           the turn that made it
         id             its campaign
@@ -47,7 +48,10 @@ end
 -- If Redis has given the claim's number to another claim, it gets a new one. Its worker cannot settle it then: it becomes unknown.
 local function put_replayed()
   local free = isTaken and lane_next_number(lane) or tonumber(number)
-  put(free, { first = first, count = count, turn = turn, maybeAccepted = tonumber(maybeAccepted) })
+  put(free, {
+    first = first, count = count, turn = turn, timeout = rules.timeout, margin = rules.margin,
+    maybeAccepted = tonumber(maybeAccepted),
+  })
 end
 
 -- Takes the range out of the released ones; returns whether all of it was there.

@@ -42,13 +42,14 @@ for id, c in pairs(campaigns) do
 end
 campaigns_save(statesKey, campaigns)
 
-local function claims_older(key, at, field)
+-- `isDue`: whether a claim, or a batch with an unknown outcome, is to be settled now.
+local function claims_due(key, isDue)
   local found = {}
   local all = redis.call('HGETALL', key)
   for i = 1, #all, 2 do
     local claim = cjson.decode(all[i + 1])
     -- Leave out a batch that is matched to a request being polled: it might be sent twice.
-    if claim[field] <= at and not (rules.notify and claim.matched) and #found < 500 then
+    if isDue(claim) and not (rules.notify and claim.matched) and #found < 500 then
       claim.number = tonumber(all[i])
       found[#found + 1] = claim
     end
@@ -56,11 +57,12 @@ local function claims_older(key, at, field)
   return found
 end
 
-local overdue = now - rules.timeout - rules.margin
+local function is_overdue(claim) return claim_overdue_at(claim, rules) <= now end
+local function is_resolvable(batch) return batch.at + rules.resolveAfter <= now end
 local found = {
-  overdueSends = claims_older(claimsKey, overdue, 'at'),
-  overduePolls = claims_older(pollsKey, overdue, 'at'),
-  resolvable = rules.resolveAfter > 0 and claims_older(unknownKey, now - rules.resolveAfter, 'at') or {},
+  overdueSends = claims_due(claimsKey, is_overdue),
+  overduePolls = claims_due(pollsKey, is_overdue),
+  resolvable = rules.resolveAfter > 0 and claims_due(unknownKey, is_resolvable) or {},
   deadImports = redis.call('ZRANGEBYSCORE', importingKey, '-inf', now, 'LIMIT', 0, 20),
   expired = redis.call('ZRANGEBYSCORE', endedKey, '-inf', now - retention, 'LIMIT', 0, 500),
 }

@@ -117,7 +117,7 @@ local function add_claim(id, first, count, parent, maybeAccepted)
   local number = lane_next_number(lane)
   claim_add(fields, claims, number, {
     campaign = id, first = first, count = count, parent = parent, at = now, turn = turn, call = call, epoch = lane.epoch,
-    maybeAccepted = maybeAccepted,
+    timeout = rules.timeout, margin = rules.margin, maybeAccepted = maybeAccepted,
   })
   if lane.paused ~= '' then lane.probe, lane.probeUntil = number, now + rules.timeout + rules.margin end
   if rules.smooth and lane.paceAt > 0 then

@@ -100,7 +100,8 @@ local function remain_unknown(id, c, claim, settlement, statusesKey, recordsKey)
   local ownReason = not claim.isLate and claim.reason or nil
   local reason = ownReason or settlement.reason
   record_write(recordsKey, claim.first, claim.count, claim.at, now, reason, '')
-  local safeAt = settlement.overdue and claim.at + 2 * rules.timeout + rules.margin or now
+  local timeout, margin = claim_timing(claim, rules)
+  local safeAt = settlement.overdue and claim.at + 2 * timeout + margin or now
   stillUnknown[#stillUnknown + 1] = claim_field(claim.number)
   stillUnknown[#stillUnknown + 1] = cjson.encode({
     turn = claim.turn, campaign = id, first = claim.first, count = claim.count, parent = claim.parent, at = claim.at, epoch = claim.epoch,
@@ -235,7 +236,7 @@ for i, settlement in ipairs(settlements) do
     end
     if effect.ledger ~= 'none' and not claim.isLate then
       c.sends = c.sends + 1
-      settle_ledger(context, effect, 'send')
+      settle_ledger(context, effect, claim, 'send')
     end
     gate_events(lane, before, events)
   elseif claim and not claim.isLate then

@@ -144,7 +144,8 @@ export class Accounts {
     onReceived = (_outcome: LoginOutcome): void => {},
   ): Promise<LoginOutcome> {
     const { clock, random, scenario, trace } = this.#world;
-    const lateAt = clock.now + scenario.config.requestTimeoutMs;
+    const { requestTimeoutMs } = process.config;
+    const lateAt = clock.now + requestTimeoutMs;
     const fate = this.#isFaulty
       ? random.weighted([
           [8, 'answered'],
@@ -155,7 +156,7 @@ export class Accounts {
     trace.add(process.name, `${what}: ${fate}`);
     return new Promise((resolve, reject) => {
       const silent: LoginOutcome = { kind: 'noAnswer', reason: 'nothing came back' };
-      process.machine.alarm(scenario.config.requestTimeoutMs, () => resolve(silent));
+      process.machine.alarm(requestTimeoutMs, () => resolve(silent));
       if (fate === 'lost') return;
       clock.schedule(random.integer(1, scenario.latencyMs), () => {
         try {

@@ -1,15 +1,8 @@
 import type { ClaimState, LaneState } from './lane-state.js';
 import { Violation } from './violation.js';
-import type { World } from './world.js';
 
 /** A pause applies to all processes, and only one request probes at a time (invariant 7). */
 export class GateChecker {
-  readonly #world: World;
-
-  constructor(world: World) {
-    this.#world = world;
-  }
-
   observed(lane: string, before: LaneState, now: LaneState, by: string): void {
     if (by !== 'claim-send' && by !== 'claim-poll') return;
     const fresh = [...now.claims, ...now.polls].filter(
@@ -28,11 +21,9 @@ export class GateChecker {
         `${by} claimed ${fresh.length} requests although ${lane} is paused for ${now.pausedUntil - now.time} ms more`,
       );
     }
-    const config = this.#world.scenario.config;
-    const margin = Math.min(5_000, Math.max(500, config.requestTimeoutMs / 6));
     const probes = [...now.claims, ...now.polls].filter(
       ([, claim]: readonly [string, ClaimState]) =>
-        claim.epoch === now.epoch && now.time - claim.at < config.requestTimeoutMs + margin,
+        claim.epoch === now.epoch && now.time - claim.at < claim.timeout + claim.margin,
     );
     if (probes.length > 1) {
       throw new Violation(7, `${probes.length} requests probe ${lane} in epoch ${now.epoch} after ${by}`);

@@ -42,7 +42,7 @@ export class Checker {
   constructor(world: World) {
     this.#world = world;
     this.#statuses = new StatusChecker(world);
-    this.#gate = new GateChecker(world);
+    this.#gate = new GateChecker();
     this.#resumption = new ResumptionChecker(world);
     this.#fairness = new FairnessChecker(world);
   }
@@ -167,7 +167,8 @@ export class Checker {
   /** Called when Redis saves its data. */
   redisSaved(): void {
     const { now } = this.#world.clock;
-    const { requestTimeoutMs } = this.#world.scenario.config;
+    const { config, changed = config } = this.#world.scenario;
+    const requestTimeoutMs = Math.max(config.requestTimeoutMs, changed.requestTimeoutMs);
     for (const history of this.#lanes.values()) {
       history.departures = history.departures.filter((at) => at >= now - 2 * requestTimeoutMs);
     }
@@ -265,8 +266,15 @@ export class Checker {
       for (let ordinal = batch.first; ordinal < batch.first + batch.count; ordinal += 1) {
         if (old?.statuses[ordinal] !== 'U' || (fresh?.statuses[ordinal] ?? '\0') !== '\0') continue;
         const number = this.#world.numberOf(batch.campaign, ordinal);
-        for (const attempt of this.#attempts.get(`${batch.campaign} ${number}`) ?? [])
+        for (const attempt of this.#attempts.get(`${batch.campaign} ${number}`) ?? []) {
+          if (attempt.arrivesBy > this.#world.clock.now && !attempt.isClosed) {
+            throw new Violation(
+              2,
+              `${number} is to be resent, although the request sent at ${attempt.at} ms may still arrive until ${attempt.arrivesBy} ms`,
+            );
+          }
           attempt.isClosed = true;
+        }
       }
     }
   }

@@ -35,6 +35,9 @@ const claimShape = z.object({
   first: z.number(),
   count: z.number().default(1),
   at: z.number(),
+  /** 0 for a placeholder claim. */
+  timeout: z.number().default(0),
+  margin: z.number().default(0),
   turn: z.string().optional(),
   epoch: z.number().optional(),
   placeholder: z.unknown().optional(),

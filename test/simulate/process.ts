@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Command } from 'ioredis';
 import { createTokenCache, type TokenCache } from '../../src/auth/token-cache.js';
 import { type Alarm, type Clocks, type Machine, startStopwatch } from '../../src/clock.js';
+import type { Config } from '../../src/config/index.js';
 import type { Events } from '../../src/events/events.js';
 import { followUpTurn } from '../../src/follow-up/follow-up.js';
 import { type FollowedRequests, openRequests } from '../../src/follow-up/requests.js';
@@ -65,6 +66,7 @@ export class Process implements Owner, Transport {
   isDead = false;
   stoppedUntil = 0;
   readonly name: string;
+  readonly config: Config;
   readonly machine: Machine;
   readonly redis: SimulatedConnection;
   /** The turns in progress, by stage and lane; aborting one ends the turn. */
@@ -83,8 +85,9 @@ export class Process implements Owner, Transport {
   readonly #stood: Record<keyof Clocks, number> = { clock: 0, monotonic: 0, uptime: 0 };
 
   /** With a connection of its own choice (`redis`) the process suffers no faults: it is the operator. */
-  constructor(world: World, name: string, redis?: SimulatedConnection) {
+  constructor(world: World, name: string, config: Config, redis?: SimulatedConnection) {
     this.name = name;
+    this.config = config;
     this.#world = world;
     this.#link = newLink();
     const { clock, random, scenario, keys } = world;
@@ -106,7 +109,7 @@ export class Process implements Owner, Transport {
     this.#lanes = new Map(
       scenario.lanes.map(({ settings }) => {
         const lane = {
-          ...openLane(this.redis, keys, scenario.config, settings, this.#events, random.next, this.machine),
+          ...openLane(this.redis, keys, config, settings, this.#events, random.next, this.machine),
           startStopwatch: () => world.parts.startStopwatch(this.machine),
         };
         const content = campaignContent(lane);
@@ -148,7 +151,7 @@ export class Process implements Owner, Transport {
         return [lane, world.parts.inbox(served.lane, options)];
       }),
     );
-    const { callback } = scenario.config;
+    const { callback } = config;
     if (callback !== undefined) {
       const { monotonic } = this.machine;
       const options = { callback, inboxes: this.#inboxes, events: this.#events, monotonic };
@@ -336,7 +339,7 @@ export class Process implements Owner, Transport {
       redis: this.redis,
       keys: this.#world.keys,
       account: credentials,
-      requestTimeoutMs: this.#world.scenario.config.requestTimeoutMs,
+      requestTimeoutMs: this.config.requestTimeoutMs,
       login: () => accounts.login(this),
       refresh: (token) => accounts.refresh(this, token),
       retryAfterMs: [5_000, 20_000],

@@ -72,6 +72,8 @@ export interface SuspensionPlan {
 /** Everything that a seed determines about a world in advance. */
 export interface Scenario {
   readonly config: Config;
+  /** Set while REQUEST_TIMEOUT_MS is being changed: the configuration of every second process. */
+  readonly changed: Config | undefined;
   readonly lanes: readonly LanePlan[];
   readonly campaigns: readonly CampaignPlan[];
   readonly processes: number;
@@ -124,12 +126,17 @@ function configOf(windowMs: number, timeoutMs: number, deadline: string, isNotif
 
 /**
  * Draws a world. Most worlds are small; some are made for one purpose, such as a huge campaign before a small one.
- * Notifications, refused credentials, and suspensions are drawn from separate random sources, so that they do not change the other
+ * Notifications, refused credentials, suspensions, and changes of the configuration are drawn from separate random sources, so that they do not change the other
  * draws.
  */
 export function draw(
   random: SeededRandom,
-  { notifying, refusing, suspending }: Record<'notifying' | 'refusing' | 'suspending', SeededRandom>,
+  {
+    notifying,
+    refusing,
+    suspending,
+    changing,
+  }: Record<'notifying' | 'refusing' | 'suspending' | 'changing', SeededRandom>,
 ): Scenario {
   const notifications = notifying.chance(0.25)
     ? {
@@ -144,7 +151,16 @@ export function draw(
   );
   const windowMs = random.pick([60_000, 60_000, 3_600_000]);
   const timeoutMs = windowMs === 60_000 ? 5_000 : random.pick([5_000, 30_000]);
-  const config = configOf(windowMs, timeoutMs, random.pick(['5m', '5m', '2h']), notifications !== undefined);
+  const deadline = random.pick(['5m', '5m', '2h']);
+  const config = configOf(windowMs, timeoutMs, deadline, notifications !== undefined);
+  const changed = changing.chance(0.25)
+    ? configOf(
+        windowMs,
+        windowMs === 60_000 ? 3_000 : 35_000 - timeoutMs,
+        deadline,
+        notifications !== undefined,
+      )
+    : undefined;
   const isFairness = random.chance(0.04);
   const count = isFairness
     ? 1
@@ -189,6 +205,7 @@ export function draw(
   });
   const scenario = {
     config,
+    changed,
     lanes,
     campaigns,
     processes: random.weighted([

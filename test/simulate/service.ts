@@ -14,6 +14,8 @@ export interface Attempt {
   readonly recipients: readonly string[];
   readonly correlator: string | undefined;
   readonly at: number;
+  /** Until when it may arrive, ms of virtual time. */
+  arrivesBy: number;
   /** Whether its sender knows that it was not accepted, or an operator has decided to disregard it. */
   isClosed: boolean;
 }
@@ -81,6 +83,7 @@ export class Service {
           recipients: request.recipients,
           correlator: request.clientCorrelator,
           at: this.#world.clock.now,
+          arrivesBy: this.#world.clock.now + process.config.requestTimeoutMs,
           isClosed: false,
         };
         const exchange = await this.#exchange(
@@ -90,6 +93,7 @@ export class Service {
           attempt,
         );
         const outcome = sendOutcome(exchange, request.recipients, reading);
+        attempt.arrivesBy = Math.min(attempt.arrivesBy, this.#world.clock.now);
         // Never set it back to false: an operator may have closed the attempt in the meantime.
         if (isNotAccepted(outcome)) attempt.isClosed = true;
         // A service that had accepted an earlier attempt with this correlator would have repeated its response.
@@ -134,13 +138,10 @@ export class Service {
       } catch (violation) {
         return this.#world.fail(violation);
       }
-      process.machine.alarm(scenario.config.requestTimeoutMs, () =>
-        resolve(failure('timeout', 'ETIMEDOUT', true)),
-      );
+      const { requestTimeoutMs } = process.config;
+      process.machine.alarm(requestTimeoutMs, () => resolve(failure('timeout', 'ETIMEDOUT', true)));
       const late = this.#isFaulty && random.chance(0.05);
-      const transit = late
-        ? random.integer(0, scenario.config.requestTimeoutMs)
-        : random.integer(1, scenario.latencyMs);
+      const transit = late ? random.integer(0, requestTimeoutMs) : random.integer(1, scenario.latencyMs);
       if (fate === 'reset') {
         this.#world.count('resets before acceptance');
         return after(transit, failure('network', 'ECONNRESET', true));

@@ -44,10 +44,11 @@ export interface Outcome {
   readonly trace: Trace;
 }
 
-/** Offsets of the seeds for notifications, refusals, and suspensions. Ordinary seeds are far below them. */
+/** Offsets of the seeds for notifications, refusals, suspensions, and changes of the configuration. Ordinary seeds are far below them. */
 const NOTIFICATION_SEEDS = 1_000_000_007;
 const REFUSAL_SEEDS = 2_000_000_011;
 const SUSPENSION_SEEDS = 3_000_000_019;
+const CHANGE_SEEDS = 4_000_000_007;
 
 /** A run with more steps than this is in an endless loop. */
 const MAX_STEPS = 20_000;
@@ -92,6 +93,7 @@ export class World {
       notifying: randomFrom(seed + NOTIFICATION_SEEDS),
       refusing: randomFrom(seed + REFUSAL_SEEDS),
       suspending: randomFrom(seed + SUSPENSION_SEEDS),
+      changing: randomFrom(seed + CHANGE_SEEDS),
     });
     this.#campaigns = this.scenario.campaigns;
     this.trace = new Trace(isTraced === true, () => this.clock.now);
@@ -175,7 +177,9 @@ export class World {
   }
 
   startProcess(): Process {
-    const process = new Process(this, `p${this.allProcesses.length + 1}`);
+    const { config, changed = config } = this.scenario;
+    const own = this.allProcesses.length % 2 === 0 ? config : changed;
+    const process = new Process(this, `p${this.allProcesses.length + 1}`, own);
     this.processes.push(process);
     this.allProcesses.push(process);
     process.start();
@@ -294,7 +298,7 @@ export class World {
   }
 
   get #operatorProcess(): Process {
-    this.#operator ??= new Process(this, 'operator', this.#direct);
+    this.#operator ??= new Process(this, 'operator', this.scenario.config, this.#direct);
     return this.#operator;
   }
   #operator: Process | undefined;

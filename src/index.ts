@@ -41,6 +41,6 @@ export type {
 export type { SubscriptionStatus } from './notifications/subscription-status.js';
 export type { Role, WorkerProcess } from './recovery/heartbeats.js';
 export type { BroadcastEvent, FeedItem } from './reporting/event-feed.js';
-export type { FleetSnapshot, LaneSnapshot } from './reporting/fleet-snapshot.js';
+export type { FleetSnapshot, LaneSnapshot, UnconfiguredLane } from './reporting/fleet-snapshot.js';
 export * from './runtime.js';
 export type { Resolution, ResolveOutcome, TokenCache, TokenState } from './volley.js';

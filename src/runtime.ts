@@ -6,7 +6,8 @@ import { createEvents, type Events } from './events/events.js';
 import { createSubscriptionClient } from './gateway/subscriptions.js';
 import { openSuppressionList } from './import/suppression-list.js';
 import { openTokenSources } from './lane/credentials.js';
-import { type Lane, laneFinder, openLane, wakeLane } from './lane/lane.js';
+import { wakeLane } from './lane/lane.js';
+import { type Lanes, openLanes } from './lane/lane-finder.js';
 import { operatorCommands } from './lane/operator-commands.js';
 import type { Queues } from './lane/queues.js';
 import { singleFlight } from './lane/single-flight.js';
@@ -16,14 +17,14 @@ import { heartbeats as openHeartbeats } from './recovery/heartbeats.js';
 import { removeCampaign } from './recovery/retention.js';
 import { connect } from './redis/connection.js';
 import { fixedDurability, watchDurability } from './redis/durability.js';
-import { keyNames } from './redis/keys.js';
+import { keyNames, type LaneId } from './redis/keys.js';
 import { withUnavailableErrors } from './redis/unavailable.js';
 import { untilAnswered } from './redis/until-answered.js';
 import { watchConnection } from './redis/watch.js';
 import { createCampaignReader } from './reporting/campaign-reader.js';
 import { createEventFeed } from './reporting/event-feed.js';
 import { eventLog } from './reporting/event-log.js';
-import { createFleetReader } from './reporting/fleet-snapshot.js';
+import { createFleetReader, unconfiguredLanes } from './reporting/fleet-snapshot.js';
 import { findRecipients, reportRows } from './reporting/report.js';
 import { laneStatus } from './reporting/status.js';
 import { resolveUnknown } from './sending/unknown.js';
@@ -60,14 +61,16 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
     onLost: (error) => events.emit({ type: 'redis.lost', error }),
     onRestored: (downMs) => events.emit({ type: 'redis.restored', downMs }),
   });
-  const lanes: ReadonlyMap<string, Lane> = new Map(
-    config.lanes.map((settings) => [settings.name, openLane(redis, keys, config, settings, events, random)]),
-  );
+  const finder = openLanes({ redis, keys, config, events, random });
   const heartbeats = openHeartbeats(redis, keys, systemClock);
   const suppression = openSuppression(redis, keys);
   // Blocking connections and clients of the service are created on first use and closed in reverse order.
   const closers: (() => unknown)[] = [() => redis.disconnect(), unwatch];
-  const feed = createEventFeed({ log: eventLog(redis, keys), connect: () => connect(redisUrl, 'blocking') });
+  const feed = createEventFeed({
+    log: eventLog(redis, keys),
+    connect: () => connect(redisUrl, 'blocking'),
+    lanes: finder,
+  });
   const unpublish = events.onAny((event) => feed.publish(event));
   closers.push(() => feed.close(), unpublish);
   const blocking = lazily(() => {
@@ -98,41 +101,44 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
     redis,
     keys,
     config,
-    lanes,
+    finder,
     events,
     client: subscriptions,
     tokenSourceOf: tokenSources.tokenSourceOf,
   });
 
   // Thousands of campaigns may be launched at the same time. Wake the lane once for all of them.
-  const launchers = new Map(
-    [...lanes.values()].map((lane) => [lane.name, singleFlight(() => wakeLane(lane, wakers))]),
-  );
-  const launched = async (name: string): Promise<void> => launchers.get(name)?.();
+  const launchers = new Map<LaneId, () => Promise<void>>();
+  const launched = (id: LaneId): Promise<void> => {
+    const launcher = launchers.get(id) ?? singleFlight(async () => wakeLane(await finder.withId(id), wakers));
+    launchers.set(id, launcher);
+    return launcher();
+  };
   const sweep = {
     redis,
     keys,
     events,
-    lanes: [...lanes.values()],
     retentionMs: config.retentionMs,
     alive: async () => (await heartbeats.alive()).map(({ id }) => id),
-    discardImport: async (lane: string, id: string) => {
+    discardImport: async (laneId: LaneId, id: string) => {
       const { discardImport } = await import('./import/import-session.js');
-      if (!(await discardImport(redis, keys, lane, id))) return;
+      if (!(await discardImport(redis, keys, laneId, id))) return;
+      const lane = await finder.nameOf(laneId);
       const reason = 'its process died before the import was committed';
       events.emit({ type: 'import.discarded', lane, campaign: id, reason });
     },
-    removeCampaign: async (lane: string, id: string) => {
-      const recipients = await removeCampaign(redis, keys, lane, id);
+    removeCampaign: async (laneId: LaneId, id: string) => {
+      const recipients = await removeCampaign(redis, keys, laneId, id);
+      const lane = await finder.nameOf(laneId);
       if (recipients !== null) events.emit({ type: 'retention.removed', lane, campaign: id, recipients });
     },
   };
-  const deps = { redis, keys, config, lanes, events, suppression, launched, clock: systemClock, random };
-  const finder = laneFinder(redis, keys, lanes);
-  const statuses = createCampaignReader({ redis, keys, lanes, finder, heartbeats });
+  const deps = { redis, keys, config, finder, events, suppression, launched, clock: systemClock, random };
+  const importDeps = async (lanes: Promise<Lanes>) => ({ ...deps, lanes: await lanes });
+  const statuses = createCampaignReader({ redis, keys, finder, heartbeats });
   const commands = operatorCommands(finder, wakers, events);
   const fleet = lazily(() =>
-    createFleetReader({ redis, keys, lanes, wakers, heartbeats, monotonic: monotonicClock }),
+    createFleetReader({ redis, keys, finder, wakers, heartbeats, monotonic: monotonicClock }),
   );
   const durability = lazily(() => {
     const { redisMayLoseMs } = config;
@@ -144,8 +150,17 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
 
   return withUnavailableErrors<Volley>({
     events,
-    enqueue: async (input) => (await import('./import/import-campaign.js')).importCampaign(deps, input),
-    preview: async (input) => (await import('./import/import-campaign.js')).previewCampaign(deps, input),
+    async enqueue(input) {
+      const { importCampaign } = await import('./import/import-campaign.js');
+      const { resolveInput } = await import('./import/campaign-input.js');
+      // Reports invalid input even while Redis is away, and before a lane is registered for it.
+      resolveInput({ config, lanes: new Map(config.lanes.map((lane) => [lane.name, lane])) }, input);
+      return importCampaign(await importDeps(finder.registered()), input);
+    },
+    async preview(input) {
+      const { previewCampaign } = await import('./import/import-campaign.js');
+      return previewCampaign(await importDeps(finder.configured()), input);
+    },
     status: (id) => statuses.status(id),
     list: (listed) => statuses.list(listed),
     page: (wanted) => statuses.page(wanted),
@@ -155,11 +170,20 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
     cancel: (id) => commands.cancel(id),
     resolve: (id, resolution) => resolveUnknown(finder, wakers, id, resolution),
     finished: (id, finished) => statuses.finished(id, finished),
-    lanes: () => Promise.all([...lanes.values()].map(async (lane) => laneStatus(lane, await lane.status()))),
+    lanes: async () => {
+      const lanes = [...(await finder.configured()).values()];
+      return Promise.all(lanes.map(async (lane) => laneStatus(lane, await lane.status())));
+    },
+    unconfiguredLanes: () => unconfiguredLanes({ redis, keys, finder }),
+    laneProblems: () => finder.problems(),
+    renameLane: (name, newName) => finder.rename(name, newName),
     pauseLane: (name) => commands.pauseLane(name),
     resumeLane: (name) => commands.resumeLane(name),
     report: (id, options) => reportRows(redis, keys, id, options),
-    find: (number, options) => findRecipients(deps, number, options),
+    async *find(number, options = {}) {
+      const lanes = options.lanes && (await Promise.all(options.lanes.map(finder.idOf)));
+      yield* findRecipients(deps, number, { ...options, lanes });
+    },
     suppression: withUnavailableErrors(openSuppressionList(deps)),
     follow: (options) => feed.follow(options),
     keys: withUnavailableErrors(apiKeyService(deps)),
@@ -178,9 +202,13 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
 
     work({ roles, concurrency } = {}) {
       const full = fullConfig(config);
-      // Loads the modules that only a working process needs.
-      const starting = import('./worker.js').then(({ work }) =>
-        work({
+      const control = new AbortController();
+      const starting = (async () => {
+        const lanes = await untilAnswered(() => finder.registered(), { signal: control.signal });
+        // Loads the modules that only a working process needs.
+        const { work } = await import('./worker.js');
+        const reconciler = notifications.reconcile(lanes, heartbeats.name());
+        const workers = work({
           config: full,
           redis,
           blocking: blocking(),
@@ -192,18 +220,24 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
           events,
           monotonic: monotonicClock,
           durability: durability(),
-          sweep: { ...sweep, wakers },
+          sweep: { ...sweep, lanes: [...lanes.values()], wakers },
+          onReconnected: () => void finder.restore().catch(() => {}),
           areSuppressed: (numbers) => suppression.areSuppressed(numbers),
           roles,
           concurrency,
-        }),
-      );
-      const reconciler = notifications.reconcile(heartbeats.name());
+        });
+        return { reconciler, workers };
+      })();
+      const ready = starting.then(({ workers }) => workers.ready);
       const drained = {
-        ready: starting.then(({ ready }) => ready),
+        ready,
         async drain() {
           working.delete(drained);
-          await Promise.all([reconciler.stop(), starting.then((workers) => workers.drain())]);
+          ready.catch(() => {});
+          control.abort();
+          // If it could not start, `ready` says why.
+          const started = await starting.catch(() => null);
+          await Promise.all([started?.reconciler.stop(), started?.workers.drain()]);
         },
       };
       working.add(drained);

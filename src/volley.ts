@@ -8,7 +8,7 @@ import type { NotificationService } from './notifications/notification-service.j
 import type { Role, WorkerProcess } from './recovery/heartbeats.js';
 import type { CampaignReader } from './reporting/campaign-reader.js';
 import type { EventFollower } from './reporting/event-feed.js';
-import type { FleetReader } from './reporting/fleet-snapshot.js';
+import type { FleetReader, UnconfiguredLane } from './reporting/fleet-snapshot.js';
 import type { RecipientFinder, Reports } from './reporting/report.js';
 import type { Resolution, ResolveOutcome } from './sending/unknown.js';
 
@@ -18,7 +18,7 @@ export type { Resolution, ResolveOutcome } from './sending/unknown.js';
 
 /** The worker stages that run in this process. */
 export interface Workers {
-  /** Resolves when all stages take jobs. */
+  /** Resolves when all stages take jobs. Rejects with a `ConfigError` if a lane has the credentials of a lane with another name. */
   readonly ready: Promise<void>;
   /** Claims nothing more, settles the requests in flight, and releases the lanes to other workers. */
   drain(): Promise<void>;
@@ -28,7 +28,8 @@ export interface Workers {
  * The public API of the library; the command line uses nothing else.
  *
  * Errors: a method rejects with a `NotFoundError` if the campaign or lane does not exist, with an `InputError` whose message
- * names the invalid value and what is valid, and with a `RedisUnavailableError` while Redis is not available.
+ * names the invalid value and what is valid, and with a `RedisUnavailableError` while Redis is not available. Methods that send or
+ * store something reject with a `ConfigError` if a configured lane has the credentials of a lane with another name.
  */
 export interface Volley extends CampaignReader, Reports, RecipientFinder, EventFollower, FleetReader {
   readonly events: Events;
@@ -60,6 +61,16 @@ export interface Volley extends CampaignReader, Reports, RecipientFinder, EventF
   resolve(id: string, resolution: Resolution): Promise<ResolveOutcome>;
   /** Returns the status of every configured lane. */
   lanes(): Promise<LaneStatus[]>;
+  /** Returns the lanes that have campaigns, but are not configured here. */
+  unconfiguredLanes(): Promise<UnconfiguredLane[]>;
+  /** Returns why {@link Volley.work} and {@link Volley.enqueue} refuse configured lanes, and what to do; one text per lane. */
+  laneProblems(): Promise<string[]>;
+  /**
+   * Gives a lane a new name; it keeps its id, quota, and campaigns. Processes use the names of their configuration until you restart
+   * them with the new one. Rejects with a `NotFoundError` if no lane has this name, and with an `InputError` if the new name is invalid
+   * or taken.
+   */
+  renameLane(name: string, newName: string): Promise<{ readonly id: string }>;
   /** Holds a lane until {@link Volley.resumeLane}: it starts no requests. */
   pauseLane(name: string): Promise<void>;
   /** Reopens a lane that is held, paused, or stopped. */

@@ -15,7 +15,7 @@ import { type BarrierReport, replayClaims, reportToBarrier } from './recovery/re
 import { type SweepOptions, startSweep } from './recovery/sweep.js';
 import type { Redis } from './redis/connection.js';
 import type { Durability } from './redis/durability.js';
-import type { Keys } from './redis/keys.js';
+import type { Keys, LaneId } from './redis/keys.js';
 import { onConnected } from './redis/watch.js';
 import { openMessages } from './sending/messages.js';
 import { recentClaims } from './sending/recent-claims.js';
@@ -37,6 +37,8 @@ interface WorkOptions {
   readonly monotonic: Clock;
   readonly durability: Durability;
   readonly sweep: SweepOptions;
+  /** Called when a connection is restored, maybe to a server that has lost its last writes. */
+  onReconnected(): void;
   areSuppressed(numbers: readonly string[]): Promise<readonly boolean[]>;
   readonly roles?: readonly Role[] | undefined;
   readonly concurrency?: number | undefined;
@@ -60,7 +62,7 @@ export function work(options: WorkOptions): Workers {
     [...lanes.values()].map((lane) => {
       const content = campaignContent(lane);
       return [
-        lane.name,
+        lane.id,
         {
           lane,
           client: measuredClient(messaging, lane.name, events, monotonic),
@@ -84,9 +86,9 @@ export function work(options: WorkOptions): Workers {
 
   const turnOf =
     (stage: Stage) =>
-    async (name: string, signal: AbortSignal): Promise<TurnEnd> => {
-      const own = perLane.get(name);
-      const tokens = tokenSources.get(name);
+    async (id: LaneId, signal: AbortSignal): Promise<TurnEnd> => {
+      const own = perLane.get(id);
+      const tokens = own === undefined ? undefined : tokenSources.get(own.lane.name);
       // Other processes may serve lanes that this one does not know. Leave the job to them.
       if (own === undefined || tokens === undefined)
         return { kind: 'later', inMs: 5_000, why: 'waiting', requests: 0 };
@@ -102,15 +104,17 @@ export function work(options: WorkOptions): Workers {
       return end;
     };
 
+  const nameOf = (id: LaneId): string => perLane.get(id)?.lane.name ?? id;
   const stages = roles.map((role) => (role === 'send' ? 'send' : 'poll') satisfies Stage);
   const workers = stages.map((stage) =>
-    startStageWorker({ stage, redis: blocking, keys, events, concurrency, turn: turnOf(stage) }),
+    startStageWorker({ stage, redis: blocking, keys, events, concurrency, nameOf, turn: turnOf(stage) }),
   );
   const sweep = startSweep(options.sweep);
   const stopHeartbeat = options.heartbeats.start(self.process, roles, sharedSettings(config));
   // A restored connection may be to a server that has lost its last writes.
   const onReady = (): void => {
     for (const { recent } of perLane.values()) recent.replay();
+    options.onReconnected();
   };
   const unwatch = onConnected(redis, onReady);
 

@@ -1,4 +1,10 @@
-import { type Config, type Environment, type LocalConfig, loadDotEnv } from '../src/config/index.js';
+import {
+  type Config,
+  ConfigError,
+  type Environment,
+  type LocalConfig,
+  loadDotEnv,
+} from '../src/config/index.js';
 import { EXIT } from '../src/exit-codes.js';
 import { InputError } from '../src/index.js';
 import { listenForStop, type Part, runProcess } from '../src/lifecycle.js';
@@ -23,7 +29,7 @@ export async function run<Configuration extends Config | LocalConfig>(
   try {
     await runProcess({ config, environment, role, parts: [part], stop });
   } catch (error) {
-    if (!(error instanceof InputError)) throw error;
+    if (!(error instanceof InputError || error instanceof ConfigError)) throw error;
     refuse(error.message);
   }
 }

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { API_SCOPES, type ApiKey } from '../campaign/api-key.js';
 import { InputError, NotFoundError } from '../campaign/errors.js';
 import type { Clock } from '../clock.js';
-import { noSuchLane } from '../lane/lane.js';
+import type { LaneFinder } from '../lane/lane-finder.js';
 import type { Redis } from '../redis/connection.js';
 import type { Keys } from '../redis/keys.js';
 import { untilAnswered } from '../redis/until-answered.js';
@@ -25,7 +25,7 @@ const storedKey = z.object({
   /** SHA-256 of the secret, base64url. */
   digest: z.string(),
   scopes: z.array(z.string()),
-  /** The only lanes the key may use; null: all lanes. */
+  /** The ids of the only lanes the key may use; null: all lanes. A key stays with its lanes when they are renamed. */
   lanes: z.array(z.string()).nullable(),
   /** In ms since the epoch. */
   created: z.number(),
@@ -35,16 +35,28 @@ type StoredKey = z.output<typeof storedKey>;
 interface ApiKeyDeps {
   readonly redis: Redis;
   readonly keys: Keys;
-  readonly lanes: ReadonlyMap<string, unknown>;
+  readonly finder: Pick<LaneFinder, 'named' | 'nameOf'>;
   readonly clock: Clock;
 }
 
 /** Creates, lists, revokes, and checks the API keys of the HTTP API. */
-export function apiKeyService({ redis, keys, lanes, clock }: ApiKeyDeps): Volley['keys'] {
+export function apiKeyService({ redis, keys, finder, clock }: ApiKeyDeps): Volley['keys'] {
   const read = async (id: string): Promise<StoredKey | null> => {
     const json = await redis.hget(keys.apiKeys, id);
     return json === null ? null : storedKey.parse(JSON.parse(json));
   };
+  const viewOf = async (
+    id: string,
+    { name, scopes, lanes, created }: StoredKey,
+    used?: string,
+  ): Promise<ApiKey> => ({
+    id,
+    name,
+    scopes: API_SCOPES.filter((scope) => scopes.includes(scope)),
+    lanes: lanes === null ? null : await Promise.all(lanes.map(finder.nameOf)),
+    createdAt: new Date(created).toISOString(),
+    lastUsedAt: used === undefined ? null : new Date(Number(used)).toISOString(),
+  });
   const recordedAt = new Map<string, number>();
   /** The last uses have a hash of their own because they are written far more often than the keys. */
   const recordUse = async (id: string): Promise<void> => {
@@ -61,27 +73,26 @@ export function apiKeyService({ redis, keys, lanes, clock }: ApiKeyDeps): Volley
       if (scopes.length === 0) {
         throw new InputError(`a key needs at least one scope: ${API_SCOPES.join(', ')}`);
       }
-      const unknownLane = only?.find((lane) => !lanes.has(lane));
-      if (unknownLane !== undefined) throw noSuchLane(unknownLane, lanes.keys());
+      const lanes = only === undefined ? null : await Promise.all([...new Set(only)].map(finder.named));
       const id = randomBytes(6).toString('hex');
       const secret = randomBytes(32).toString('base64url');
       const stored: StoredKey = {
         name: name.trim(),
         digest: digestOf(secret).toString('base64url'),
         scopes: API_SCOPES.filter((scope) => scopes.includes(scope)),
-        lanes: only === undefined ? null : [...new Set(only)],
+        lanes: lanes === null ? null : lanes.map((lane) => lane.id),
         created: clock(),
       };
       await redis.hset(keys.apiKeys, id, JSON.stringify(stored));
-      return { ...viewOf(id, stored), key: `vk_${id}_${secret}` };
+      return { ...(await viewOf(id, stored)), key: `vk_${id}_${secret}` };
     },
 
     async list() {
       const [all, used] = await Promise.all([redis.hgetall(keys.apiKeys), redis.hgetall(keys.apiKeysUsed)]);
-      return Object.entries(all)
+      const sorted = Object.entries(all)
         .map(([id, json]) => ({ id, stored: storedKey.parse(JSON.parse(json)) }))
-        .sort((a, b) => a.stored.created - b.stored.created)
-        .map(({ id, stored }) => viewOf(id, stored, used[id]));
+        .sort((a, b) => a.stored.created - b.stored.created);
+      return Promise.all(sorted.map(({ id, stored }) => viewOf(id, stored, used[id])));
     },
 
     async revoke(id) {
@@ -112,15 +123,4 @@ export function apiKeyService({ redis, keys, lanes, clock }: ApiKeyDeps): Volley
 /** The secret is long and random, so it cannot be guessed from a plain digest; a slow hash would only cost time. */
 function digestOf(secret: string): Buffer {
   return createHash('sha256').update(secret).digest();
-}
-
-function viewOf(id: string, { name, scopes, lanes, created }: StoredKey, used?: string): ApiKey {
-  return {
-    id,
-    name,
-    scopes: API_SCOPES.filter((scope) => scopes.includes(scope)),
-    lanes,
-    createdAt: new Date(created).toISOString(),
-    lastUsedAt: used === undefined ? null : new Date(Number(used)).toISOString(),
-  };
 }

@@ -106,6 +106,7 @@ export type FoundRecipient = z.output<typeof foundRecipient>;
 export const laneStatus = z
   .object({
     name: z.string(),
+    id: z.string().describe('Never changes: the first name of the lane'),
     state: z
       .enum(['open', 'paused', 'probing', 'stopped', 'held'])
       .describe(

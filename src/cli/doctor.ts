@@ -4,6 +4,7 @@ import { EXIT } from '../exit-codes.js';
 import type { WorkerProcess } from '../recovery/heartbeats.js';
 import { ROLES } from '../recovery/roles.js';
 import { connect } from '../redis/connection.js';
+import type { UnconfiguredLane } from '../reporting/fleet-snapshot.js';
 import type { Answer, Context } from './context.js';
 import { type Check, fail, ok, warn } from './doctor/check.js';
 import { checkSubscriptions } from './doctor/notifications.js';
@@ -88,6 +89,10 @@ async function* examineRedis(
     yield* checkWorkers(await volley.workers());
     const lanes = await volley.lanes();
     yield* lanes.flatMap((lane) => checkLane(lane, context.clock()));
+    yield* (await volley.laneProblems()).map((problem) =>
+      fail('lane names', problem, 'Otherwise nothing is sent.'),
+    );
+    yield* (await volley.unconfiguredLanes()).map(checkUnconfigured);
     if ('messagingBaseUrl' in config) {
       yield* await checkCredentials(config, volley);
       yield* await checkSubscriptions(config, volley, lanes);
@@ -177,6 +182,19 @@ export function checkLane({ name, state, pause, unknownOutcomes }: LaneStatus, n
     default:
       return state satisfies never;
   }
+}
+
+/** What became of the campaigns of a lane that is not configured. */
+function checkUnconfigured({ name, campaigns }: UnconfiguredLane): Check {
+  const { completed, cancelled, ...open } = campaigns;
+  const count = Object.values(open).reduce((sum, some) => sum + some, 0);
+  if (count === 0)
+    return ok(`lane ${name}`, `not configured; ${counted(completed + cancelled, 'campaign')} ended`);
+  return warn(
+    `lane ${name}`,
+    `not configured here, and ${counted(count, 'campaign')} ${count === 1 ? 'has' : 'have'} not ended`,
+    `If it has a new name: volley lane rename ${name} NEW. Otherwise configure it again, or cancel them: volley list, volley cancel ID`,
+  );
 }
 
 const INK = { ok: 'green', warn: 'yellow', fail: 'red' } as const;

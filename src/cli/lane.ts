@@ -39,6 +39,19 @@ export function resume(context: Context, name: string): Promise<Answer> {
   });
 }
 
+/** `volley lane rename` */
+export function rename(context: Context, name: string, newName: string): Promise<Answer> {
+  return withLocalVolley(context, async (volley, { config }) => {
+    const { id } = await volley.renameLane(name, newName);
+    const isConfigured = config.lanes.some((lane) => lane.name === newName);
+    const next = isConfigured ? '' : ` Change its name in your settings, too, before you restart a process.`;
+    return {
+      json: { lane: newName, from: name, id },
+      lines: [`Lane ${name} is now called ${newName}; its quota and campaigns stay with it.${next}`],
+    };
+  });
+}
+
 const INK = { open: 'green', paused: 'yellow', probing: 'yellow', stopped: 'red', held: 'yellow' } as const;
 const MEANING = {
   open: 'open',
@@ -50,7 +63,7 @@ const MEANING = {
 
 /** A lane in a few lines. */
 export function renderLane(lane: LaneStatus, now: number, paint: Paint): string[] {
-  const { name, state, quota, pause: pauseOf, campaigns } = lane;
+  const { id, name, state, quota, pause: pauseOf, campaigns } = lane;
   const label = (text: string): string => `  ${paint('dim', padded(text, 9))} `;
   const used = quota.used.send + quota.used.poll + quota.inFlight;
   const filledBar =
@@ -72,7 +85,7 @@ export function renderLane(lane: LaneStatus, now: number, paint: Paint): string[
           `${label('reason')}${oneLine(pauseOf.reason).replace(/\.$/, '')}${pauseOf.until === null ? '' : `, until ${until(pauseOf.until, now)}`}${howToResume}`,
         ];
   return [
-    `${paint('bold', name)}  ${paint(INK[state], MEANING[state])}`,
+    `${paint('bold', name)}  ${paint(INK[state], MEANING[state])}${id === name ? '' : paint('dim', ` (id ${id})`)}`,
     ...reason,
     `${label('quota')}${filledBar}${quotaUse(used, quota.limit)} (${grouped(quota.used.send)} sent, ${grouped(quota.used.poll)} polls, ${grouped(quota.inFlight)} in flight); configured: ${quota.configured}${learned}`,
     ...(permits === '' ? [] : [`${label('permits')}${permits}`]),

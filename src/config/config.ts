@@ -1,5 +1,6 @@
 import { createHash, createHmac } from 'node:crypto';
 import { formatDuration } from '../duration.js';
+import type { LaneId } from '../redis/keys.js';
 import { version } from '../version.js';
 import { ConfigError, type ConfigOptions, type Environment } from './environment.js';
 import { isLoopback } from './formats.js';
@@ -135,11 +136,11 @@ export interface LaneCallback {
 }
 
 /**
- * The callback of one lane. Address and token are derived from the security token and the lane's name, so every process
+ * The callback of one lane. Address and token are derived from the security token and the lane's id, so every process
  * knows them and nothing is stored. The service never receives the security token itself: anyone with the API key of
  * one lane can read that lane's subscription there, and must not learn those of other lanes from it.
  */
-export function laneCallback({ url, securityToken }: CallbackSettings, lane: string): LaneCallback {
+export function laneCallback({ url, securityToken }: CallbackSettings, lane: LaneId): LaneCallback {
   const derive = (purpose: string): string =>
     createHmac('sha256', securityToken).update(`volley ${purpose}\0${lane}`).digest('base64url');
   const segment = derive('callback address');

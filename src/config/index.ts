@@ -19,5 +19,11 @@ export {
   type SimulatorAddress,
 } from './environment.js';
 export { isLoopback } from './formats.js';
-export type { Credentials, LaneRules, LaneSettings } from './lane.js';
+export {
+  type Credentials,
+  type LaneRules,
+  type LaneSettings,
+  laneNameProblem,
+  MAX_RECIPIENTS_PER_REQUEST,
+} from './lane.js';
 export { configHints } from './read-settings.js';

@@ -60,16 +60,22 @@ export const CREDENTIAL_SOURCES = z.object({
 
 const number = (min: number, max: number, message: string) =>
   z.number(message).min(min, message).max(max, message);
-const NAME = 'must be up to 40 letters, digits and _ . -, starting with a letter or digit';
+const NAME = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,39}$/;
+const NAME_RULE = 'must be up to 40 letters, digits and _ . -, starting with a letter or digit';
 const QUOTA = `must be a whole number of requests an hour from 1 to ${MAX_HOURLY_QUOTA}, or "auto"`;
 const RECIPIENTS = `must be a whole number from 1 to ${MAX_RECIPIENTS_PER_REQUEST}`;
+
+/** What a lane's name must be, if this text is not one; otherwise null. */
+export function laneNameProblem(name: string): string | null {
+  return NAME.test(name) ? null : NAME_RULE;
+}
 
 /** The schema of a lane. `hourlyQuota` and `maxRecipientsPerRequest` apply to lanes that do not set their own. */
 export const laneSchema = (hourlyQuota: number | 'auto', maxRecipientsPerRequest: number) =>
   z.strictObject(
     {
       /** Unique; letters, digits and `_ . -`. */
-      name: z.string(NAME).regex(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,39}$/, NAME),
+      name: z.string(NAME_RULE).regex(NAME, NAME_RULE),
       ...CREDENTIAL_SOURCES.shape,
       /** Requests per quota window, sends and polls together, or `auto`: learned from the service's 429 responses. */
       hourlyQuota: z

@@ -252,6 +252,11 @@ export const CATALOGUE = {
     { lane: id, reason: prose },
     (e) => `lane ${e.lane} is stopped: ${e.reason}; fix the cause, then run: volley lane resume ${e.lane}`,
   ),
+  'lane.renamed': entry(
+    'info',
+    { lane: id, from: id, id },
+    (e) => `lane ${e.from} is now called ${e.lane}; its quota and campaigns stay with it`,
+  ),
   'quota.learned': entry(
     'info',
     { lane: id, quota: number, from: optional(number, 'unknown') },

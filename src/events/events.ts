@@ -19,6 +19,8 @@ export interface Events {
   on<Type extends EventType>(type: Type, listener: (event: EventOf<Type>) => unknown): () => void;
   /** Like `on`, for events of every type. */
   onAny(listener: (event: VolleyEvent) => unknown): () => void;
+  /** Never logs these texts from now on. */
+  hide(secrets: readonly string[]): void;
   /** Resolves with the next event of a type for which `where` returns true. Stays pending if there is none. */
   next<Type extends EventType>(type: Type, where?: (event: EventOf<Type>) => boolean): Promise<EventOf<Type>>;
 }
@@ -41,6 +43,7 @@ export interface EventsOptions {
 /** Creates the events of a process. A process needs one. */
 export function createEvents(options: EventsOptions): Events {
   const { level, destination = process.stderr, role, secrets, clock = systemClock } = options;
+  const mask = createMask(secrets);
   const terminal = options.destination === undefined && process.stderr.isTTY === true;
   const log = createLog({
     level,
@@ -48,7 +51,7 @@ export function createEvents(options: EventsOptions): Events {
     colours: terminal && !process.env['NO_COLOR'],
     destination,
     clock,
-    mask: createMask(secrets),
+    mask,
     role,
   });
   const listeners = new Set<(event: VolleyEvent) => unknown>();
@@ -84,6 +87,7 @@ export function createEvents(options: EventsOptions): Events {
     emit,
     on,
     onAny,
+    hide: (more) => mask.hide(more),
     next: (type, where = () => true) =>
       new Promise((resolve) => {
         const end = on(type, (event) => {

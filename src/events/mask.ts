@@ -4,6 +4,8 @@ export interface Mask {
   id(text: string): string;
   /** For texts that other systems wrote: removes secrets and phone numbers. */
   prose(text: string): string;
+  /** Adds secrets. */
+  hide(secrets: readonly string[]): void;
 }
 
 /** Keeps only the end of a phone number, and the first two digits of an international one: `+44…123`. */
@@ -31,10 +33,14 @@ const BARE_NUMBER = /(?<![\w.-])(?!\d{4}-\d\d-\d\d)\d(?:[ -]?\d){6,17}(?![\w-]|\
  * secrets of fewer than four characters: masking them would make texts unreadable and reveal them through the gaps.
  */
 export function createMask(secrets: readonly string[] = []): Mask {
-  const known = secrets
-    .filter((secret) => secret.length >= 4)
-    .flatMap((secret) => [secret, encodeURIComponent(secret)])
-    .sort((a, b) => b.length - a.length);
+  let known: readonly string[] = [];
+  const hide = (more: readonly string[]): void => {
+    const long = more.filter((secret) => secret.length >= 4);
+    known = [...known, ...long.flatMap((secret) => [secret, encodeURIComponent(secret)])].sort(
+      (a, b) => b.length - a.length,
+    );
+  };
+  hide(secrets);
   const id = (text: string): string => {
     let masked = text;
     for (const secret of known) masked = masked.replaceAll(secret, '[secret]');
@@ -46,5 +52,5 @@ export function createMask(secrets: readonly string[] = []): Mask {
       .replace(NAMED_SECRET, '$1[secret]')
       .replace(PLUS_NUMBER, (number) => maskNumber(number.replace(/^%2B/i, '+')));
   };
-  return { id, prose: (text) => id(text).replace(BARE_NUMBER, maskNumber) };
+  return { id, hide, prose: (text) => id(text).replace(BARE_NUMBER, maskNumber) };
 }

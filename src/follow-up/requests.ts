@@ -35,23 +35,23 @@ export interface FollowedRequests {
 
 /** Finds a lane's requests by the records of their batches. */
 export function openRequests(
-  lane: Pick<Lane, 'redis' | 'keys' | 'name' | 'rules'>,
+  lane: Pick<Lane, 'redis' | 'keys' | 'id' | 'rules'>,
   content: CampaignContent,
 ): FollowedRequests {
-  const { redis, keys, name, rules } = lane;
+  const { redis, keys, id: laneId, rules } = lane;
 
   /** The request that a notification has matched to the batch with an unknown outcome that begins at `first`. */
   const matched = async (id: string, first: number) => {
     if (rules.notify !== true) return undefined;
     const found = (await listUnknown(lane)).find((batch) => batch.campaign === id && batch.first === first);
     if (found === undefined || found.matchedRequestId === null) return undefined;
-    const bytes = await redis.getrange(statusesKey(keys, name, id), first, first + found.count - 1);
+    const bytes = await redis.getrange(statusesKey(keys, laneId, id), first, first + found.count - 1);
     const sent = Array.from({ length: found.count }, (_, at) => bytes[at] === 'U');
     return { requestId: found.matchedRequestId, unknown: { number: found.number, turn: found.turn, sent } };
   };
 
   const find = async ({ campaign: id, first }: PollClaim): Promise<FollowedRequest | undefined> => {
-    const record = await readRecord(redis, keys, name, id, first);
+    const record = await readRecord(redis, keys, laneId, id, first);
     if (record === null) return undefined;
     const match = record.requestId === '' ? await matched(id, first) : undefined;
     const requestId = match?.requestId ?? record.requestId;

@@ -1,4 +1,4 @@
-import type { ReceiveOutcome } from '../notifications/receiver.js';
+import { callbackPath, type ReceiveOutcome } from '../notifications/receiver.js';
 import { noRoute, Problem } from './problem.js';
 import type { Routes } from './routes.js';
 
@@ -12,27 +12,33 @@ const SHORT_PATH = '/callbacks';
  * Receives the service's notifications below the path of `CALLBACK_URL` and below `/callbacks`. These routes require no API
  * key, but the secret segment of the address and the security token. Without `CALLBACK_URL` they do not exist.
  */
-export const callbacks: Routes = (app, { volley }) => {
-  const receiver = volley.notifications.receiver();
-  if (receiver === null) return;
+export const callbacks: Routes = (app, { volley, config }) => {
+  const { callback } = config;
+  if (callback === undefined) return;
+  const { notifications } = volley;
+  // Opens it now: other processes may have left reports waiting. If Redis is away, the first notification opens it.
+  notifications.receiver().catch(() => {});
   app.addHook<{ Params: { segment: string } }>('onRequest', async (request) => {
     const { raw, params } = request;
     // The body is read as text whatever its content type is, even an invalid one: the receiver parses it.
     delete raw.headers['content-type'];
     // Checked before the body is read, so the body of a client without the secret address never is.
-    if (!receiver.isAddress(params.segment)) throw noRoute(request);
+    const receiver = await notifications.receiver();
+    if (receiver?.isAddress(params.segment) !== true) throw noRoute(request);
   });
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'string', bodyLimit: MAX_BODY_BYTES }, (_request, body, done) => {
     done(null, body);
   });
   const schema = { hide: true };
-  for (const path of new Set([routePattern(receiver.path), SHORT_PATH])) {
+  for (const path of new Set([routePattern(callbackPath(callback)), SHORT_PATH])) {
     app.post<{ Params: { segment: string } }>(`${path}/:segment`, { schema }, async (request, reply) => {
       const { headers, params, body, url } = request;
       const query = url.includes('?') ? url.slice(url.indexOf('?') + 1) : '';
       const text = typeof body === 'string' ? body : '';
-      requireAccepted(receiver.receive(params.segment, { headers, query, body: text }), request);
+      const receiver = await notifications.receiver();
+      const outcome = receiver?.receive(params.segment, { headers, query, body: text }) ?? 'noSuchAddress';
+      requireAccepted(outcome, request);
       return reply.code(204).send();
     });
     // A service may probe the address before it accepts a subscription.

@@ -1,14 +1,14 @@
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { type LaneStatus, laneStatus } from '../campaign/views.js';
-import { allowsLane, apiKeyOf, requireLane } from './access.js';
+import { allowsLane, apiKeyOf, requireAllLanes, requireLane } from './access.js';
 import { Problem } from './problem.js';
 import { jsonResponse, problemResponses, type Routes } from './routes.js';
 
 const laneName = z.strictObject({ name: z.string().min(1).max(100) });
 const laneState = z.object({ lane: z.string(), state: z.string() });
 
-/** Shows the status of lanes, and pauses and resumes them. */
+/** Shows the status of lanes, and pauses, resumes, and renames them. */
 export const lanes: Routes = (app, { volley }) => {
   const requireStatus = async (request: FastifyRequest, wanted: string): Promise<LaneStatus> => {
     requireLane(apiKeyOf(request), wanted);
@@ -91,6 +91,36 @@ export const lanes: Routes = (app, { volley }) => {
       await volley.resumeLane(name);
       const { state } = await requireStatus(request, name);
       return { lane: name, state };
+    },
+  );
+
+  app.post(
+    '/lanes/:name/rename',
+    {
+      config: { scope: 'operate' },
+      schema: {
+        operationId: 'renameLane',
+        summary: 'Rename a lane',
+        description:
+          'The quota and the campaigns of the lane stay with it. Running processes, such as this API, keep the old name until you restart them with the new one in their settings. Requires a key for all lanes.',
+        tags: ['Lanes'],
+        params: laneName,
+        body: z.strictObject({ name: z.string().min(1).max(100).describe('The new name') }),
+        response: {
+          200: jsonResponse(
+            'The lane has its new name',
+            z.object({ lane: z.string(), from: z.string(), id: z.string() }),
+          ),
+          ...problemResponses('notFound', 'badInput'),
+        },
+      },
+    },
+    async (request) => {
+      const { name: from } = request.params;
+      const { name: lane } = request.body;
+      requireAllLanes(apiKeyOf(request), 'The names of lanes');
+      const { id } = await volley.renameLane(from, lane);
+      return { lane, from, id };
     },
   );
 };

@@ -94,10 +94,10 @@ export interface Sender {
  * Finds the lane and the sender, and checks everything that does not need the list. Throws an InputError for invalid input,
  * and a NotFoundError for an unknown lane.
  */
-export function resolveInput(
-  { config, lanes }: Pick<DraftDeps, 'config' | 'lanes'>,
+export function resolveInput<Found>(
+  { config, lanes }: Pick<DraftDeps, 'config'> & { readonly lanes: ReadonlyMap<string, Found> },
   input: CampaignInput,
-): { readonly lane: Lane; readonly sender: Sender } {
+): { readonly lane: Found; readonly sender: Sender } {
   const lane = laneNamed(lanes, input.lane ?? config.lanes[0]?.name ?? '');
   const address = input.sender ?? config.senderAddress;
   if (address === undefined) {
@@ -131,7 +131,7 @@ export function draftOf(deps: DraftDeps, input: CampaignInput): CampaignMeta {
   return {
     id: newCampaignId(created, deps.random),
     name: input.name ?? defaultName(input, created),
-    lane: lane.name,
+    lane: lane.id,
     sender: sender.address,
     senderName: sender.name,
     text: input.message,

@@ -4,7 +4,7 @@ import type { Events } from '../events/events.js';
 import type { CampaignMeta } from '../lane/campaigns.js';
 import type { Suppression } from '../recipients/suppression.js';
 import type { Redis } from '../redis/connection.js';
-import type { Keys } from '../redis/keys.js';
+import type { Keys, LaneId } from '../redis/keys.js';
 import type { CampaignInput, EnqueueOutcome } from './campaign-input.js';
 import { type DraftDeps, draftOf, resolveInput } from './campaign-input.js';
 import { beginWithKey, compareWithHolder, reserveNewContent } from './idempotency.js';
@@ -49,7 +49,7 @@ export interface ImportDeps extends DraftDeps {
   /** The lease of an import, ms; tests shorten it. */
   readonly importLeaseMs?: number | undefined;
   /** Wakes the lane of a campaign that was just committed. */
-  launched(lane: string): Promise<void>;
+  launched(lane: LaneId): Promise<void>;
 }
 
 /** Previews a campaign; nothing is stored and nothing is sent. Throws as {@link importCampaign} does. */
@@ -120,7 +120,7 @@ async function fillAndCommit(
     });
   }
 
-  const own = { lane: lane.name, campaign: session.id };
+  const own = { lane: lane.id, campaign: session.id };
   const earlier = await reserveNewContent(redis, keys, content, own, input);
   if (earlier !== null) return { kind: 'repeated', id: earlier };
   if (input.confirm !== undefined && !(await input.confirm(preview))) return { kind: 'declined' };
@@ -138,9 +138,9 @@ async function fillAndCommit(
     preview: { ...preview, problems: [] },
   });
   const counts = { recipients, duplicates, invalid, suppressed };
-  deps.events.emit({ type: 'campaign.imported', ...own, ...counts });
+  deps.events.emit({ type: 'campaign.imported', lane: lane.name, campaign: session.id, ...counts });
   lane.emit(events);
-  if (launchedAt > 0) await deps.launched(lane.name).catch(() => {});
+  if (launchedAt > 0) await deps.launched(lane.id).catch(() => {});
   return { kind: 'created', id: session.id, ...counts, preview };
 }
 

@@ -5,7 +5,7 @@ import { metaKey, slicesKey } from '../recipients/campaign-keys.js';
 import { deleteCampaign } from '../recipients/delete-campaign.js';
 import { SLICE, SliceWriter } from '../recipients/slices.js';
 import type { Redis } from '../redis/connection.js';
-import type { Keys } from '../redis/keys.js';
+import type { Keys, LaneId } from '../redis/keys.js';
 import { loadScript } from '../redis/script.js';
 
 /*
@@ -49,7 +49,7 @@ export class ImportLostError extends Error {
 /** A campaign that is being imported. */
 export interface ImportSession {
   readonly id: string;
-  readonly lane: string;
+  readonly lane: LaneId;
   /** The recipients to send to, in the order of their ordinals. */
   readonly recipients: SliceWriter;
   /** Recipients that are suppressed already; they are never claimed. */
@@ -134,7 +134,7 @@ type DiscardReason = 'givenUp' | 'expired';
 export async function discardImport(
   redis: Redis,
   keys: Keys,
-  lane: string,
+  lane: LaneId,
   campaign: string,
   reason: DiscardReason = 'expired',
 ): Promise<boolean> {
@@ -153,7 +153,7 @@ export async function discardImport(
 export async function settledImport(
   redis: Redis,
   keys: Keys,
-  lane: string,
+  lane: LaneId,
   id: string,
 ): Promise<'committed' | 'importing' | 'gone'> {
   const state = await readState(redis, keys, lane, id);

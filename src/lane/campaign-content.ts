@@ -12,14 +12,14 @@ interface CampaignText {
 const CACHED_CAMPAIGNS = 200;
 
 /** Reads the texts and recipients of a lane's campaigns. Caches both, because a lane reads them in order. */
-export function campaignContent({ redis, keys, name }: Pick<LaneStore, 'redis' | 'keys' | 'name'>) {
-  const slices = sliceReader(redis, keys, name);
+export function campaignContent({ redis, keys, id: lane }: Pick<LaneStore, 'redis' | 'keys' | 'id'>) {
+  const slices = sliceReader(redis, keys, lane);
   const cached = createReadCache<CampaignText>(CACHED_CAMPAIGNS);
   return {
     /** Rejects with a {@link DamagedError} if the stored text is missing or cannot be compiled. */
     text: (id: string): Promise<CampaignText> =>
       cached(id, async () => {
-        const meta = await readMeta(redis, keys, name, id);
+        const meta = await readMeta(redis, keys, lane, id);
         if (meta === null) throw new DamagedError(`campaign ${id} has a state but no text`);
         const compiled = compileTemplate(meta.text, meta.placeholders);
         if (!compiled.ok) throw new DamagedError(`campaign ${id}: ${compiled.reason}`);

@@ -4,14 +4,15 @@ import { RECIPIENT_STATES } from '../campaign/recipient.js';
 import type { Preview } from '../campaign/views.js';
 import { metaKey } from '../recipients/campaign-keys.js';
 import type { Redis } from '../redis/connection.js';
-import type { Keys } from '../redis/keys.js';
+import type { Keys, LaneId } from '../redis/keys.js';
 import { luaList } from '../redis/script.js';
 
 /** The part of a campaign that never changes after its commit. During the import it is incomplete. */
 export interface CampaignMeta {
   readonly id: string;
   readonly name: string;
-  readonly lane: string;
+  /** The lane's id, which is its first name. */
+  readonly lane: LaneId;
   /** As it is sent to the service. */
   readonly sender: string;
   readonly senderName?: string | undefined;
@@ -98,12 +99,12 @@ const state = z.object({
 export type StoredState = z.output<typeof state>;
 
 /** The member of the campaign index that names a campaign's lane. */
-export function indexMember(lane: string, campaign: string): string {
+export function indexMember(lane: LaneId, campaign: string): string {
   return `${campaign} ${lane}`;
 }
 
-/** The lane of a campaign; null if there is no such campaign. */
-export async function findLane(redis: Redis, keys: Keys, campaign: string): Promise<string | null> {
+/** The id of a campaign's lane; null if there is no such campaign. */
+export async function findLane(redis: Redis, keys: Keys, campaign: string): Promise<LaneId | null> {
   if (!/^[0-9a-z]+$/i.test(campaign)) return null;
   const [member] = await redis.zrangebylex(keys.campaigns, `[${campaign} `, `(${campaign}!`);
   return member === undefined ? null : member.slice(campaign.length + 1);
@@ -119,7 +120,7 @@ export async function* listCampaigns(
   redis: Redis,
   keys: Keys,
   after?: string,
-): AsyncGenerator<{ id: string; lane: string }> {
+): AsyncGenerator<{ id: string; lane: LaneId }> {
   for (let before = after === undefined ? '+' : `(${after} `; ; ) {
     const members = await redis.zrevrangebylex(keys.campaigns, before, '-', 'LIMIT', 0, PAGE_SIZE);
     for (const member of members) {
@@ -136,7 +137,7 @@ export async function* listCampaigns(
 export async function readMeta(
   redis: Redis,
   keys: Keys,
-  lane: string,
+  lane: LaneId,
   campaign: string,
 ): Promise<CampaignMeta | null> {
   const json = await redis.get(metaKey(keys, lane, campaign));
@@ -147,7 +148,7 @@ export async function readMeta(
 export async function readState(
   redis: Redis,
   keys: Keys,
-  lane: string,
+  lane: LaneId,
   campaign: string,
 ): Promise<StoredState | null> {
   const json = await redis.hget(keys.lane(lane, 'states'), campaign);

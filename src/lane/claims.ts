@@ -97,14 +97,14 @@ const confirmScript = loadScript(import.meta.url, './confirm-claim.lua', (reply)
 
 /** Whether a claim still holds: Redis never lost it, it is not settled, and for a send, its campaign is neither paused nor cancelled. */
 export function confirmClaim(
-  { redis, keys, name }: LaneStore,
+  { redis, keys, id }: LaneStore,
   kind: 'send' | 'poll',
   { number, turn }: { readonly number: number; readonly turn: string },
 ): Promise<boolean> {
-  const inFlight = keys.lane(name, kind === 'send' ? 'claims' : 'polls');
+  const inFlight = keys.lane(id, kind === 'send' ? 'claims' : 'polls');
   return confirmScript.run(
     redis,
-    { claims: inFlight, states: keys.lane(name, 'states') },
+    { claims: inFlight, states: keys.lane(id, 'states') },
     { number, turn, kind },
   );
 }

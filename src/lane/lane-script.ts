@@ -1,5 +1,5 @@
 import type { Redis } from '../redis/connection.js';
-import type { Keys } from '../redis/keys.js';
+import type { Keys, LaneId } from '../redis/keys.js';
 import { loadScript, type ScriptArgument } from '../redis/script.js';
 import type { ScriptRules } from './rules.js';
 
@@ -7,7 +7,7 @@ import type { ScriptRules } from './rules.js';
 export interface LaneStore {
   readonly redis: Redis;
   readonly keys: Keys;
-  readonly name: string;
+  readonly id: LaneId;
   readonly rules: ScriptRules;
 }
 
@@ -19,7 +19,7 @@ export function laneScript<Answer>(moduleUrl: string, path: string, parse: (repl
   const script = loadScript(moduleUrl, path, parse);
   const takesRules = script.header.args.some(({ name }) => name === 'rules');
   return (
-    { redis, keys, name, rules }: LaneStore,
+    { redis, keys, id, rules }: LaneStore,
     args: Readonly<Record<string, ScriptArgument | undefined>>,
     entryKeys: readonly string[] = [],
   ): Promise<Answer> => {
@@ -28,7 +28,7 @@ export function laneScript<Answer>(moduleUrl: string, path: string, parse: (repl
     );
     return script.run(
       redis,
-      script.header.keys.map((key) => keys.lane(name, key)),
+      script.header.keys.map((key) => keys.lane(id, key)),
       { ...(takesRules ? { rules: JSON.stringify(rules) } : {}), ...Object.fromEntries(defined) },
       entryKeys,
     );

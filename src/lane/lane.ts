@@ -4,9 +4,8 @@ import { type Machine, type Random, startStopwatch, systemMachine } from '../clo
 import type { Config, LaneSettings, LocalConfig } from '../config/index.js';
 import type { Events } from '../events/events.js';
 import type { Redis } from '../redis/connection.js';
-import type { Keys } from '../redis/keys.js';
+import type { Keys, LaneId, LaneName } from '../redis/keys.js';
 import { untilAnswered } from '../redis/until-answered.js';
-import { findLane } from './campaigns.js';
 import { type LaneStore, laneScript } from './lane-script.js';
 import { readLaneStatus } from './lane-status.js';
 import { scriptRules } from './rules.js';
@@ -56,20 +55,25 @@ export function commandStore(store: LaneStore) {
   };
 }
 
-/** Opens a lane: its settings, rules, clocks, commands, and status. Each stage opens its own store on it. */
+/**
+ * Opens a lane: its settings, rules, clocks, commands, and status. Each stage opens its own store on it. `id`: from the registry;
+ * by default the name, which is the id of a lane that was never renamed.
+ */
 export function openLane(
   redis: Redis,
   keys: Keys,
   config: Config | LocalConfig,
-  settings: LocalConfig['lanes'][number] | LaneSettings,
+  { id, ...settings }: (LocalConfig['lanes'][number] | LaneSettings) & { readonly id?: LaneId },
   events: Events,
   random: Random,
   machine: Omit<Machine, 'random'> = systemMachine,
 ) {
   const { clock, monotonic, alarm, nonce } = machine;
-  const store: LaneStore = { redis, keys, name: settings.name, rules: scriptRules(settings, config) };
+  const name: LaneName = settings.name;
+  const store: LaneStore = { redis, keys, id: id ?? settings.name, rules: scriptRules(settings, config) };
   return {
     ...store,
+    name,
     settings,
     random,
     clock,
@@ -88,7 +92,7 @@ export function openLane(
     status: singleFlight(() => readLaneStatus(store)),
     /** Emits the events that a script returned. */
     emit(list: readonly ScriptEvent[]): void {
-      for (const event of list.flatMap((one) => toEvents(settings.name, one))) events.emit(event);
+      for (const event of list.flatMap((one) => toEvents(name, one))) events.emit(event);
     },
   };
 }
@@ -101,28 +105,8 @@ export function noSuchLane(name: string, names: Iterable<string>): NotFoundError
   return new NotFoundError(`there is no lane ${name}; the configured lanes are: ${[...names].join(', ')}`);
 }
 
-/** Finds a lane by its name or by a campaign. */
-export interface LaneFinder {
-  /** Throws a NotFoundError if the lane is not configured. */
-  named(name: string): Lane;
-  /** The lane of a campaign. Rejects with a NotFoundError if there is no such campaign, or its lane is not configured. */
-  of(campaign: string): Promise<Lane>;
-}
-
-/** `lanes`: the configured lanes, by name. */
-export function laneFinder(redis: Redis, keys: Keys, lanes: ReadonlyMap<string, Lane>): LaneFinder {
-  return {
-    named: (name) => laneNamed(lanes, name),
-    async of(campaign) {
-      const name = await findLane(redis, keys, campaign);
-      if (name !== null) return laneNamed(lanes, name);
-      throw new NotFoundError(`there is no campaign ${campaign}; \`volley list\` shows all campaigns`);
-    },
-  };
-}
-
 /** The lane with that name. Throws a NotFoundError that lists the configured lanes. */
-export function laneNamed(lanes: ReadonlyMap<string, Lane>, name: string): Lane {
+export function laneNamed<Found>(lanes: ReadonlyMap<string, Found>, name: string): Found {
   const lane = lanes.get(name);
   if (lane !== undefined) return lane;
   throw noSuchLane(name, lanes.keys());
@@ -134,12 +118,12 @@ export type Stage = 'send' | 'poll';
 /** Wakes lanes. */
 export interface Wakers {
   /** Schedules a turn of the lane in `inMs` ms, unless one is due sooner. */
-  wake(stage: Stage, lane: string, inMs: number): Promise<void>;
+  wake(stage: Stage, lane: LaneId, inMs: number): Promise<void>;
 }
 
 /** Schedules the next turns of a lane that has work, for the time when the lane may do it. */
 export async function wakeLane(lane: Lane, wakers: Wakers): Promise<void> {
   const { now, sendAt, pollAt } = await lane.status();
-  if (sendAt >= 0) await wakers.wake('send', lane.name, Math.max(0, sendAt - now));
-  if (pollAt >= 0) await wakers.wake('poll', lane.name, Math.max(0, pollAt - now));
+  if (sendAt >= 0) await wakers.wake('send', lane.id, Math.max(0, sendAt - now));
+  if (pollAt >= 0) await wakers.wake('poll', lane.id, Math.max(0, pollAt - now));
 }

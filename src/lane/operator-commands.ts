@@ -1,6 +1,7 @@
 import { InputError, NotFoundError } from '../campaign/errors.js';
 import type { Events } from '../events/events.js';
-import { type LaneFinder, type Wakers, wakeLane } from './lane.js';
+import { type Wakers, wakeLane } from './lane.js';
+import type { LaneFinder } from './lane-finder.js';
 
 /** An operator's commands for a campaign or a lane. Redis stores their effect, so every process obeys them. */
 interface OperatorCommands {
@@ -50,14 +51,14 @@ export function operatorCommands(finder: LaneFinder, wakers: Wakers, events: Eve
     },
 
     async pauseLane(name) {
-      const lane = finder.named(name);
+      const lane = await finder.named(name);
       if (!(await lane.commands.lane('hold', HELD))) return;
       const { epoch } = await lane.freshStatus();
       events.emit({ type: 'lane.paused', lane: name, reason: HELD, cause: HELD, until: null, epoch });
     },
 
     async resumeLane(name) {
-      const lane = finder.named(name);
+      const lane = await finder.named(name);
       const isOpened = await lane.commands.lane('resume');
       const { epoch } = await lane.freshStatus();
       if (isOpened) events.emit({ type: 'lane.reopened', lane: name, epoch });

@@ -2,7 +2,7 @@ import { DelayedError, type Job, Queue, Worker } from 'bullmq';
 import { within } from '../clock.js';
 import type { Events } from '../events/events.js';
 import type { Redis } from '../redis/connection.js';
-import type { Keys } from '../redis/keys.js';
+import type { Keys, LaneId } from '../redis/keys.js';
 import type { Stage, Wakers } from './lane.js';
 import type { TurnEnd } from './turn.js';
 
@@ -86,13 +86,15 @@ interface StageWorkerOptions {
   readonly events: Events;
   /** How many lanes to serve at a time. */
   readonly concurrency: number;
+  /** The name of a lane, for people. */
+  nameOf(lane: LaneId): string;
   /** Serves a lane for one turn. The signal fires when the process drains or loses the lane's lock. */
-  turn(lane: string, signal: AbortSignal): Promise<TurnEnd>;
+  turn(lane: LaneId, signal: AbortSignal): Promise<TurnEnd>;
 }
 
 /** Serves the lanes of a stage in the order in which BullMQ returns them, and reschedules each after its turn. */
 export function startStageWorker(options: StageWorkerOptions): StageWorker {
-  const { stage, redis, keys, events, concurrency, turn } = options;
+  const { stage, redis, keys, events, concurrency, nameOf, turn } = options;
   const serving = new Map<string, AbortController>();
   const turns = new Set<Promise<TurnEnd>>();
   let isDraining = false;
@@ -117,7 +119,7 @@ export function startStageWorker(options: StageWorkerOptions): StageWorker {
       const tookMs = Math.round(performance.now() - began);
       events.emit({
         type: 'turn.ended',
-        lane,
+        lane: nameOf(lane),
         kind: stage,
         requests: end.requests,
         tookMs,
@@ -128,7 +130,7 @@ export function startStageWorker(options: StageWorkerOptions): StageWorker {
       if (!control.signal.aborted) {
         events.emit({
           type: 'turn.failed',
-          lane,
+          lane: nameOf(lane),
           kind: stage,
           error: error instanceof Error ? error : new Error(String(error)),
         });

@@ -61,12 +61,12 @@ export function settleScript<Settled extends Settlement>(
     now?: number,
   ): Promise<SettleResult> => {
     if (settlements.length === 0) return { settled: 0, events: [] };
-    const { keys, name, rules } = store;
+    const { keys, id, rules } = store;
     const notify = rules.notify === true;
     const entryKeys = settlements.flatMap(({ claim: { campaign, first }, requestId = '' }) => [
-      statusesKey(keys, name, campaign),
-      recordsKey(keys, name, campaign, first),
-      ...(notify ? [indexKey(keys, name, digestOf(requestId)), ...notifyKeys(store, campaign)] : []),
+      statusesKey(keys, id, campaign),
+      recordsKey(keys, id, campaign, first),
+      ...(notify ? [indexKey(keys, id, digestOf(requestId)), ...notifyKeys(store, campaign)] : []),
     ]);
     const entries = settlements.map((settlement) => settlementEntry(settlement, notify));
     return script(store, { settlements: JSON.stringify(entries), jitter, time: now }, entryKeys);

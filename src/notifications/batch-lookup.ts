@@ -2,6 +2,7 @@ import { LRUCache } from 'lru-cache';
 import type { Lane } from '../lane/lane.js';
 import type { Located } from '../recipients/request-index.js';
 import { DamagedError, type OrdinalNumbers } from '../recipients/slices.js';
+import type { LaneId } from '../redis/keys.js';
 
 /**
  * The numbers of a batch, as digits, in the order of the list. Null if there is no such batch: the digest is that of another id,
@@ -12,7 +13,7 @@ export type BatchNumbers = (located: Located) => Promise<readonly string[] | nul
 /** Reads the numbers of a lane's batches; once `signal` fires, it stops waiting for Redis. */
 export function batchNumbers(lane: Lane, numbers: OrdinalNumbers, signal: AbortSignal): BatchNumbers {
   return async ({ campaign, first, count }) => {
-    const read = () => numbers(lane.name, campaign, first, count);
+    const read = () => numbers(lane.id, campaign, first, count);
     try {
       // Nearly always in the cache, so the retries of `answered` are set up only when a read fails.
       const found = await read().catch((error: unknown) => {
@@ -41,8 +42,8 @@ export function recentlySettled(max: number) {
   const batches = new LRUCache<string, Located>({ max });
   return {
     // A lookup does not make a request more recent.
-    find: (lane: string, requestId: string): Located | undefined => batches.peek(`${lane} ${requestId}`),
-    add(lane: string, requestId: string, located: Located): void {
+    find: (lane: LaneId, requestId: string): Located | undefined => batches.peek(`${lane} ${requestId}`),
+    add(lane: LaneId, requestId: string, located: Located): void {
       batches.set(`${lane} ${requestId}`, located);
     },
   };

@@ -3,6 +3,7 @@ import type { Events } from '../events/events.js';
 import type { DeliveryReport } from '../gateway/notification.js';
 import type { Lane } from '../lane/lane.js';
 import type { OrdinalNumbers } from '../recipients/slices.js';
+import type { LaneId } from '../redis/keys.js';
 import { batchNumbers, type RecentlySettled } from './batch-lookup.js';
 import type { MatchStore } from './match-store.js';
 import { notificationMatching } from './matching.js';
@@ -41,7 +42,7 @@ interface InboxOptions {
   readonly events: Events;
   readonly numbers: OrdinalNumbers;
   /** The sender of a campaign, as it goes on the wire; null if the campaign has been removed. */
-  senderOf(lane: string, campaign: string): Promise<string | null>;
+  senderOf(lane: LaneId, campaign: string): Promise<string | null>;
   readonly alarm: Alarm;
   readonly monotonic: () => number;
   /** Reports that the process still has room for; shared by all lanes. */

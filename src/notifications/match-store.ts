@@ -20,11 +20,11 @@ const sendClaim = z.object({ at: z.number(), epoch: z.number() });
 
 /** What matching a notification to an unknown outcome reads and writes. Every call is safe to repeat. */
 export function matchStore(lane: LaneStore) {
-  const { redis, keys, name } = lane;
+  const { redis, keys, id } = lane;
   const run = (action: 'match' | 'clear', { number, campaign, first, requestId }: Match, time?: number) => {
     const digest = digestOf(requestId);
     const args = { action, claim: number, campaign, first, requestId, digest: digest.field, time };
-    return matchUnknown(lane, args, [indexKey(keys, name, digest)]);
+    return matchUnknown(lane, args, [indexKey(keys, id, digest)]);
   };
   return {
     /** Records the match and makes a poll of the request due. False if the batch is settled, or the request is known by now. */
@@ -38,7 +38,7 @@ export function matchStore(lane: LaneStore) {
      * that came later. Infinity if none is in flight; 0 if a claim was replayed, because its time is not known.
      */
     async oldestSend(): Promise<number> {
-      const claims = await redis.hvals(keys.lane(name, 'claims'));
+      const claims = await redis.hvals(keys.lane(id, 'claims'));
       const times = claims.map((json) => {
         const { at, epoch } = sendClaim.parse(JSON.parse(json));
         return epoch === NO_EPOCH ? 0 : at;
@@ -48,13 +48,13 @@ export function matchStore(lane: LaneStore) {
 
     /** Settled batches whose request id Volley never received. A report with an unknown id may belong to one of them. */
     async withoutId(): Promise<Located[]> {
-      const members = await redis.zrange(keys.lane(name, 'unnamed'), '0', '-1');
+      const members = await redis.zrange(keys.lane(id, 'unnamed'), '0', '-1');
       return members.map(parseLocated).filter((located) => located !== null);
     },
 
     /** Which of these ids belong to a request of a stored campaign. It may name an id that does not (1 in 20,000). */
     everAccepted: (requestIds: readonly string[]): Promise<ReadonlySet<string>> =>
-      everAccepted(redis, keys, name, requestIds),
+      everAccepted(redis, keys, id, requestIds),
   };
 }
 

@@ -3,6 +3,7 @@ import type { Events } from '../events/events.js';
 import { plainSender } from '../gateway/notification.js';
 import type { Lane } from '../lane/lane.js';
 import type { Located } from '../recipients/request-index.js';
+import type { LaneId } from '../redis/keys.js';
 import { listUnknown } from '../sending/unknown.js';
 import { type BatchNumbers, batchOfCorrelator } from './batch-lookup.js';
 import type { MatchStore } from './match-store.js';
@@ -56,7 +57,7 @@ interface MatchingOptions {
   readonly events: Events;
   readonly numbersOf: BatchNumbers;
   /** The sender of a campaign, as it goes on the wire; null if the campaign has been removed. */
-  senderOf(lane: string, campaign: string): Promise<string | null>;
+  senderOf(lane: LaneId, campaign: string): Promise<string | null>;
   /** Ends the wait for a Redis that does not respond. */
   readonly signal: AbortSignal;
 }
@@ -74,7 +75,7 @@ export function notificationMatching(
     outcome: Pick<CandidateBatch, 'number' | 'claimedAt' | 'matchedRequestId' | 'isSettled'>,
   ): Promise<CandidateBatch | null> => {
     const { campaign, first } = located;
-    const sender = await senderOf(lane.name, campaign);
+    const sender = await senderOf(lane.id, campaign);
     const recipients = sender === null ? null : await numbersOf(located);
     if (sender === null || recipients === null) return null;
     return { campaign, first, sender: plainSender(sender), recipients, ...outcome };

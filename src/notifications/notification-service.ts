@@ -3,18 +3,23 @@ import type { Config, LocalConfig } from '../config/index.js';
 import type { Events } from '../events/events.js';
 import type { SubscriptionClient } from '../gateway/subscriptions.js';
 import { readMeta } from '../lane/campaigns.js';
-import { type Lane, noSuchLane } from '../lane/lane.js';
+import { type Lane, laneNamed } from '../lane/lane.js';
+import type { LaneFinder, Lanes } from '../lane/lane-finder.js';
 import type { TokenSource } from '../lane/token-source.js';
 import { createReadCache, ordinalNumbers } from '../recipients/slices.js';
 import type { Redis } from '../redis/connection.js';
-import type { Keys } from '../redis/keys.js';
+import type { Keys, LaneId } from '../redis/keys.js';
 import { recentlySettled } from './batch-lookup.js';
 import { createInbox } from './inbox.js';
 import { matchStore } from './match-store.js';
 import { notificationStore } from './notification-store.js';
 import { openReceiver, type Receiver } from './receiver.js';
 import { reconcileSubscriptions } from './subscription-reconciler.js';
-import { type SubscriptionService, subscriptionService } from './subscription-service.js';
+import {
+  type OpenSubscription,
+  type SubscriptionService,
+  subscriptionService,
+} from './subscription-service.js';
 import { type SubscriptionStatus, subscriptionStatusStore } from './subscription-status.js';
 
 /** Reports that a process holds in memory at most, over all lanes: about 20 MB. */
@@ -31,7 +36,7 @@ interface NotificationServiceOptions {
   readonly redis: Redis;
   readonly keys: Keys;
   readonly config: Config | LocalConfig;
-  readonly lanes: ReadonlyMap<string, Lane>;
+  readonly finder: Pick<LaneFinder, 'configured'>;
   readonly events: Events;
   /** Called when a subscription is first needed. */
   client(): SubscriptionClient;
@@ -41,7 +46,7 @@ interface NotificationServiceOptions {
 /** Delivery notifications: the receiver, and each lane's subscription. */
 export interface NotificationService {
   /** The receiver of notifications, which the first call opens; null while `CALLBACK_URL` is not set. */
-  receiver(): Receiver | null;
+  receiver(): Promise<Receiver | null>;
   /** The subscription of a lane at the service. Needs the full configuration. Throws a NotFoundError for an unknown lane. */
   subscription(lane: string): SubscriptionService;
   /** What a worker found when it last checked the subscription. It reads Redis and does not call the service. */
@@ -49,33 +54,36 @@ export interface NotificationService {
 }
 
 /**
- * Opens notifications for a process. `reconcile` keeps the lanes subscribed until it is stopped; `process` is a name that no
+ * Opens notifications for a process. `reconcile` keeps these lanes subscribed until it is stopped; `process` is a name that no
  * other process has. `close` settles the reports that the receiver has accepted.
  */
-export function notificationService(
-  options: NotificationServiceOptions,
-): NotificationService & { reconcile(process: string): { stop(): Promise<void> }; close(): Promise<void> } {
-  const { redis, keys, config, lanes, events } = options;
+export function notificationService(options: NotificationServiceOptions): NotificationService & {
+  reconcile(lanes: Lanes, process: string): { stop(): Promise<void> };
+  close(): Promise<void>;
+} {
+  const { redis, keys, config, finder, events } = options;
   const { callback } = config;
-  let opened: Receiver | undefined;
+  let opened: { readonly lanes: readonly Lane[]; readonly receiver: Receiver } | undefined;
 
   const senders = createReadCache<string | null>(MAX_SENDERS);
-  const senderOf = (lane: string, campaign: string): Promise<string | null> =>
+  const senderOf = (lane: LaneId, campaign: string): Promise<string | null> =>
     senders(`${lane} ${campaign}`, async () => (await readMeta(redis, keys, lane, campaign))?.sender ?? null);
-  const requireLane = (lane: string): void => {
-    if (!lanes.has(lane)) throw noSuchLane(lane, lanes.keys());
-  };
-  const statusOf = (lane: string) => subscriptionStatusStore(redis, keys, lane);
-  const subscription = (lane: string): SubscriptionService => {
-    requireLane(lane);
-    const [client, tokenSource] = [options.client(), options.tokenSourceOf(lane)];
-    return subscriptionService({ lane, client, tokenSource, callback });
-  };
+  const statusOf = (lane: Lane) => subscriptionStatusStore(redis, keys, lane.id);
+  const open = ({ id, name }: Lane): OpenSubscription =>
+    subscriptionService({
+      lane: id,
+      client: options.client(),
+      tokenSource: options.tokenSourceOf(name),
+      callback,
+    });
 
   return {
-    receiver() {
+    async receiver() {
       if (callback === undefined) return null;
-      if (opened !== undefined) return opened;
+      const lanes = [...(await finder.configured()).values()];
+      // Lanes that were registered since the first call may have other ids, and so other addresses.
+      if (opened?.lanes.every((lane, at) => lane === lanes[at])) return opened.receiver;
+      opened?.receiver.stop().catch(() => {});
       const shared = {
         events,
         numbers: ordinalNumbers(redis, keys),
@@ -85,23 +93,39 @@ export function notificationService(
         capacity: { left: MAX_HELD },
         recentlySettled: recentlySettled(MAX_RECENTLY_SETTLED),
       };
-      const inboxes = [...lanes.values()].map((lane) => {
+      const inboxes = lanes.map((lane) => {
         const stores = { store: notificationStore(lane), matches: matchStore(lane) };
-        return [lane.name, createInbox(lane, { ...shared, ...stores })] as const;
+        return [lane.id, createInbox(lane, { ...shared, ...stores })] as const;
       });
       for (const [, inbox] of inboxes) inbox.start();
-      opened = openReceiver({ callback, inboxes: new Map(inboxes), events, monotonic: monotonicClock });
-      return opened;
+      const names = new Map(lanes.map(({ id, name }) => [id, name]));
+      const receiver = openReceiver({
+        callback,
+        inboxes: new Map(inboxes),
+        nameOf: (id) => names.get(id) ?? id,
+        events,
+        monotonic: monotonicClock,
+      });
+      opened = { lanes, receiver };
+      return receiver;
     },
-    subscription,
-    subscriptionStatus(lane) {
-      requireLane(lane);
-      return statusOf(lane).read();
+    subscription(name) {
+      laneNamed(new Map(config.lanes.map((lane) => [lane.name, lane])), name);
+      // Checks the configuration now, rather than at the first call.
+      options.tokenSourceOf(name);
+      let service: OpenSubscription | undefined;
+      const opening = async () => (service ??= open(laneNamed(await finder.configured(), name)));
+      return {
+        get: async () => (await opening()).get(),
+        create: async (force) => (await opening()).create(force),
+        remove: async (force) => (await opening()).remove(force),
+      };
     },
+    subscriptionStatus: async (name) => statusOf(laneNamed(await finder.configured(), name)).read(),
 
-    reconcile(process) {
+    reconcile(lanes, process) {
       if (callback === undefined) {
-        for (const lane of lanes.keys())
+        for (const lane of lanes.values())
           statusOf(lane)
             .removeAll()
             .catch(() => {});
@@ -109,10 +133,10 @@ export function notificationService(
       }
       const window = config.quotaWindowMs;
       return reconcileSubscriptions({
-        lanes: [...lanes.keys()].map((name) => ({
-          name,
-          subscription: subscription(name),
-          status: statusOf(name),
+        lanes: [...lanes.values()].map((lane) => ({
+          name: lane.name,
+          subscription: open(lane),
+          status: statusOf(lane),
         })),
         events,
         alarm: systemAlarm,
@@ -124,7 +148,7 @@ export function notificationService(
       });
     },
     async close() {
-      await opened?.stop();
+      await opened?.receiver.stop();
     },
   };
 }

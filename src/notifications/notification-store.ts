@@ -76,12 +76,12 @@ const storedReports = z.object({
 
 /** The notifications of one lane in Redis. Every call is safe to repeat. */
 export function notificationStore(lane: LaneStore) {
-  const { redis, keys, name } = lane;
-  const [earlyKey, waitingKey] = [keys.lane(name, 'early'), keys.lane(name, 'waiting')];
+  const { redis, keys, id } = lane;
+  const [earlyKey, waitingKey] = [keys.lane(id, 'early'), keys.lane(id, 'waiting')];
   return {
     /** The batch of each request; null if it is not known, or no report can change anything of it any more. */
     locate: (requestIds: readonly string[]): Promise<(Located | null)[]> =>
-      locateRequests(redis, keys, name, requestIds),
+      locateRequests(redis, keys, id, requestIds),
 
     /** Settles the reports of known requests and stores the early ones: about 500 per call. With none, it returns the counts. */
     settle(
@@ -97,14 +97,14 @@ export function notificationStore(lane: LaneStore) {
         const field = requestId === '' ? undefined : digest.field;
         entries.push({ requestId, digest: field, campaign, first, letters, stored });
         entryKeys.push(
-          indexKey(keys, name, digest),
-          statusesKey(keys, name, campaign),
-          recordsKey(keys, name, campaign, first),
+          indexKey(keys, id, digest),
+          statusesKey(keys, id, campaign),
+          recordsKey(keys, id, campaign, first),
         );
       }
       for (const { requestId, sender, correlator, letters } of early) {
         const digest = digestOf(requestId);
-        const key = indexKey(keys, name, digest);
+        const key = indexKey(keys, id, digest);
         entries.push({ requestId, digest: digest.field, sender: sender ?? '', correlator, letters });
         entryKeys.push(key, key, key);
       }

@@ -6,6 +6,7 @@ import type { Events } from '../events/events.js';
 import { reportsIn } from '../gateway/notification.js';
 import { carriesToken } from '../gateway/notification-token.js';
 import { jsonOf } from '../gateway/read-response.js';
+import type { LaneId } from '../redis/keys.js';
 import { type Inbox, type RefusalReason, refusalEvents } from './inbox.js';
 
 /** Result of `receive`. */
@@ -39,16 +40,25 @@ export interface Receiver {
 /** What {@link openReceiver} works with. */
 interface ReceiverOptions {
   readonly callback: CallbackSettings;
-  readonly inboxes: ReadonlyMap<string, Inbox>;
+  readonly inboxes: ReadonlyMap<LaneId, Inbox>;
+  /** The name of a lane, for people. Default: its id. */
+  nameOf?(lane: LaneId): string;
   readonly events: Events;
   readonly monotonic: () => number;
 }
 
 /** Opens the receiver of these lanes. */
-export function openReceiver({ callback, inboxes, events, monotonic }: ReceiverOptions): Receiver {
+export function openReceiver({
+  callback,
+  inboxes,
+  nameOf = (lane) => lane,
+  events,
+  monotonic,
+}: ReceiverOptions): Receiver {
   const lanes = new Map(
-    [...inboxes].map(([lane, inbox]) => {
-      const { segment, securityToken } = laneCallback(callback, lane);
+    [...inboxes].map(([id, inbox]) => {
+      const lane = nameOf(id);
+      const { segment, securityToken } = laneCallback(callback, id);
       // A subscription that an operator made by hand may carry the setting itself instead of the lane's token.
       const tokens = [securityToken, callback.securityToken];
       return [digest(segment).toString('base64'), { lane, segment: digest(segment), tokens, inbox }] as const;
@@ -68,7 +78,7 @@ export function openReceiver({ callback, inboxes, events, monotonic }: ReceiverO
   };
 
   return {
-    path: new URL(callback.url).pathname.replace(/\/+$/, ''),
+    path: callbackPath(callback),
     receive(segment, { headers, query, body }) {
       const found = laneAt(segment);
       if (found === undefined) return 'noSuchAddress';
@@ -88,6 +98,11 @@ export function openReceiver({ callback, inboxes, events, monotonic }: ReceiverO
       await Promise.all([...inboxes.values()].map((inbox) => inbox.stop()));
     },
   };
+}
+
+/** The path of `CALLBACK_URL`, without a trailing slash. */
+export function callbackPath({ url }: CallbackSettings): string {
+  return new URL(url).pathname.replace(/\/+$/, '');
 }
 
 function digest(segment: string): Buffer {

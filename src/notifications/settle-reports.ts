@@ -64,7 +64,7 @@ interface SettlerOptions {
 /** Looks up the requests of one lane's reports and settles those that are known; the reports of the others wait in Redis. */
 export function reportSettler(options: SettlerOptions) {
   const { lane, store, numbersOf, recentlySettled, signal } = options;
-  const settledBatch = (requestId: string) => recentlySettled.find(lane.name, requestId);
+  const settledBatch = (requestId: string) => recentlySettled.find(lane.id, requestId);
   const locate = (requestIds: readonly string[]) => lane.retry(() => store.locate(requestIds), signal);
   const settle = async (known: readonly RequestReports[], early: readonly EarlyReports[]) => {
     const result = await lane.retry(() => store.settle(known, early), signal);
@@ -127,7 +127,7 @@ export function reportSettler(options: SettlerOptions) {
         if (known.length + early.length === 0) break;
         last = await settle(known, early);
         for (const { requestId, located, letters } of known) {
-          if (requestId !== '' && /^[TI]+$/.test(letters)) recentlySettled.add(lane.name, requestId, located);
+          if (requestId !== '' && /^[TI]+$/.test(letters)) recentlySettled.add(lane.id, requestId, located);
         }
         requests += last.changed;
         discarded += last.discarded;

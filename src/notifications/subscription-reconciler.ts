@@ -1,7 +1,7 @@
 import pLimit from 'p-limit';
 import { type Alarm, pause } from '../clock.js';
 import type { Events, VolleyEvent } from '../events/events.js';
-import type { SubscribeOutcome, SubscriptionService } from './subscription-service.js';
+import type { OpenSubscription, SubscribeOutcome } from './subscription-service.js';
 import type {
   SubscriptionState,
   SubscriptionStatus,
@@ -11,7 +11,7 @@ import type {
 /** A lane whose subscription is reconciled. */
 interface ReconciledLane {
   readonly name: string;
-  readonly subscription: SubscriptionService;
+  readonly subscription: OpenSubscription;
   readonly status: SubscriptionStatusStore;
 }
 

@@ -7,6 +7,7 @@ import type {
   SubscriptionRemoved,
 } from '../gateway/subscriptions.js';
 import type { TokenSource } from '../lane/token-source.js';
+import type { LaneId } from '../redis/keys.js';
 
 /** The longest address that is compared or shown. */
 const MAX_LENGTH = 2_048;
@@ -50,8 +51,6 @@ export type UnsubscribeOutcome =
 
 /** The subscription of one lane at the service. Its calls take no permit, because the service does not count them. */
 export interface SubscriptionService {
-  /** A digest of our address and token that reveals neither; '' without `CALLBACK_URL`. */
-  readonly fingerprint: string;
   get(): Promise<Subscription>;
   /**
    * Creates the subscription or replaces an outdated one; with `force`, a foreign one too. A subscription that this process has
@@ -63,9 +62,15 @@ export interface SubscriptionService {
   remove(options?: { force?: boolean }): Promise<UnsubscribeOutcome>;
 }
 
+/** An open {@link SubscriptionService}. */
+export interface OpenSubscription extends SubscriptionService {
+  /** A digest of our address and token that reveals neither; '' without `CALLBACK_URL`. */
+  readonly fingerprint: string;
+}
+
 /** What {@link subscriptionService} works with. */
 interface SubscriptionOptions {
-  readonly lane: string;
+  readonly lane: LaneId;
   readonly client: SubscriptionClient;
   readonly tokenSource: TokenSource;
   /** Undefined without `CALLBACK_URL`: then every subscription counts as foreign, and `create` refuses. */
@@ -76,7 +81,7 @@ type Reply = SubscriptionFound | SubscriptionCreated | SubscriptionRemoved;
 type FailedReply = Exclude<Reply, { kind: 'found' | 'none' | 'created' | 'removed' }>;
 
 /** Opens the subscription of one lane without calling the service. The methods reject while Redis, which holds the tokens, is away. */
-export function subscriptionService(options: SubscriptionOptions): SubscriptionService {
+export function subscriptionService(options: SubscriptionOptions): OpenSubscription {
   const { lane, client, tokenSource, callback } = options;
   const own = callback === undefined ? undefined : laneCallback(callback, lane);
   /** This process has seen the subscription as ours, or created it. */
@@ -205,7 +210,7 @@ function fingerprintOf(text: string): string {
  */
 function ownerOf(
   found: { url: string; securityToken: string | null },
-  { callback, lane, wasOurs }: { callback: CallbackSettings; lane: string; wasOurs: boolean },
+  { callback, lane, wasOurs }: { callback: CallbackSettings; lane: LaneId; wasOurs: boolean },
 ): 'ours' | 'outdated' | 'foreign' {
   const own = laneCallback(callback, lane);
   const { securityToken: token } = found;

@@ -1,6 +1,6 @@
 import { BUCKETS } from '../recipients/request-index.js';
 import { type Redis, serverTime } from '../redis/connection.js';
-import type { Keys } from '../redis/keys.js';
+import type { Keys, LaneId } from '../redis/keys.js';
 
 /** Results of a check. `refused` and `unanswered`: the check itself failed. */
 export const SUBSCRIPTION_STATES = ['ours', 'foreign', 'refused', 'unanswered'] as const;
@@ -26,7 +26,7 @@ export interface SubscriptionStatus {
 const FIELDS = ['state', 'detail', 'fingerprint', 'checkedAt', 'oursSince', 'heardAt'] as const;
 
 /** The status of a lane's subscription in Redis, and the lease of the process that checks it. */
-export function subscriptionStatusStore(redis: Redis, keys: Keys, lane: string) {
+export function subscriptionStatusStore(redis: Redis, keys: Keys, lane: LaneId) {
   const key = keys.lane(lane, 'callback');
   const leaseKey = keys.lane(lane, 'reconciler');
   return {

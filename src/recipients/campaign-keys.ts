@@ -1,4 +1,4 @@
-import type { Keys } from '../redis/keys.js';
+import type { Keys, LaneId } from '../redis/keys.js';
 
 /*
  * The names of a campaign's keys, all under its lane's hash tag. Data that grows with the list is kept apart from the state
@@ -12,26 +12,26 @@ export const RECORDS_PER_HASH = 128;
 export type Series = 'slices' | 'suppressed';
 
 /** String: the part of the campaign that never changes after its import, JSON. */
-export function metaKey(keys: Keys, lane: string, campaign: string): string {
+export function metaKey(keys: Keys, lane: LaneId, campaign: string): string {
   return keys.lane(lane, `campaign:${campaign}`);
 }
 
 /** Hash: slice number → packed recipients. The ordinal of a recipient is slice number × `SLICE` + its position. */
-export function slicesKey(keys: Keys, lane: string, campaign: string, series: Series): string {
+export function slicesKey(keys: Keys, lane: LaneId, campaign: string, series: Series): string {
   return keys.lane(lane, `campaign:${campaign}:${series}`);
 }
 
 /** String: the state letter of each recipient, one byte per ordinal. */
-export function statusesKey(keys: Keys, lane: string, campaign: string): string {
+export function statusesKey(keys: Keys, lane: LaneId, campaign: string): string {
   return keys.lane(lane, `campaign:${campaign}:statuses`);
 }
 
 /** Hash: first ordinal of a batch → the record of its request. This is the hash of the batch that begins at `first`. */
-export function recordsKey(keys: Keys, lane: string, campaign: string, first: number): string {
+export function recordsKey(keys: Keys, lane: LaneId, campaign: string, first: number): string {
   return keys.lane(lane, `campaign:${campaign}:records:${Math.floor(first / RECORDS_PER_HASH)}`);
 }
 
 /** String: a Bloom filter of the ids of the campaign's accepted requests. */
-export function acceptedKey(keys: Keys, lane: string, campaign: string): string {
+export function acceptedKey(keys: Keys, lane: LaneId, campaign: string): string {
   return keys.lane(lane, `campaign:${campaign}:accepted`);
 }

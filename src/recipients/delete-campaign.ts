@@ -1,5 +1,5 @@
 import type { Redis } from '../redis/connection.js';
-import type { Keys } from '../redis/keys.js';
+import type { Keys, LaneId } from '../redis/keys.js';
 import {
   acceptedKey,
   metaKey,
@@ -20,7 +20,7 @@ const CAMPAIGN_SETS = ['running', 'scheduled', 'lapsing', 'importing', 'ended'] 
 
 /** A campaign whose data is deleted. */
 interface DeletedCampaign {
-  readonly lane: string;
+  readonly lane: LaneId;
   readonly campaign: string;
   /** How many ordinals may have been sent to; 0 for an import that was never committed. */
   readonly ordinals: number;

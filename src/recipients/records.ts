@@ -1,5 +1,5 @@
 import type { Redis } from '../redis/connection.js';
-import type { Keys } from '../redis/keys.js';
+import type { Keys, LaneId } from '../redis/keys.js';
 import { recordsKey } from './campaign-keys.js';
 
 /** The record of the request that a batch was sent with. Times in ms. */
@@ -30,7 +30,7 @@ export function parseRecord(text: string): RequestRecord {
 export async function readRecord(
   redis: Redis,
   keys: Keys,
-  lane: string,
+  lane: LaneId,
   campaign: string,
   first: number,
 ): Promise<RequestRecord | null> {

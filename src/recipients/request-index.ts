@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import type { Redis } from '../redis/connection.js';
-import type { Keys } from '../redis/keys.js';
+import type { Keys, LaneId } from '../redis/keys.js';
 import { acceptedKey, RECORDS_PER_HASH, recordsKey } from './campaign-keys.js';
 import { parseRecord } from './records.js';
 
@@ -39,7 +39,7 @@ export function digestOf(requestId: string): RequestDigest {
 }
 
 /** The key of the bucket that holds a digest. */
-export function indexKey(keys: Keys, lane: string, { bucket }: RequestDigest): string {
+export function indexKey(keys: Keys, lane: LaneId, { bucket }: RequestDigest): string {
   return keys.lane(lane, `requests:${bucket}`);
 }
 
@@ -53,7 +53,7 @@ export function parseLocated(text: string | null): Located | null {
 export async function locateRequests(
   redis: Redis,
   keys: Keys,
-  lane: string,
+  lane: LaneId,
   requestIds: readonly string[],
 ): Promise<(Located | null)[]> {
   if (requestIds.length === 0) return [];
@@ -90,7 +90,7 @@ const campaignState = z.object({
 export async function everAccepted(
   redis: Redis,
   keys: Keys,
-  lane: string,
+  lane: LaneId,
   requestIds: readonly string[],
 ): Promise<ReadonlySet<string>> {
   const states = await redis.hgetall(keys.lane(lane, 'states'));
@@ -119,7 +119,7 @@ export async function everAccepted(
 async function* recordedIds(
   redis: Redis,
   keys: Keys,
-  lane: string,
+  lane: LaneId,
   campaign: string,
   end: number,
 ): AsyncGenerator<string> {

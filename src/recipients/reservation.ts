@@ -1,5 +1,5 @@
 import type { Redis } from '../redis/connection.js';
-import type { Keys } from '../redis/keys.js';
+import type { Keys, LaneId } from '../redis/keys.js';
 import { loadScript } from '../redis/script.js';
 
 /*
@@ -11,7 +11,7 @@ import { loadScript } from '../redis/script.js';
 /** The campaign that holds a reservation. */
 export interface Holder {
   readonly campaign: string;
-  readonly lane: string;
+  readonly lane: LaneId;
 }
 
 const CONTENT_HELD_MS = 24 * 60 * 60 * 1000;

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { Redis } from '../redis/connection.js';
-import type { Keys } from '../redis/keys.js';
+import type { Keys, LaneId } from '../redis/keys.js';
 import { slicesKey } from './campaign-keys.js';
 import { packSlice, SLICE, type StoredRecipient, unpackNumbers, unpackSlice } from './slice-blob.js';
 
@@ -36,7 +36,7 @@ export function createReadCache<Value>(max: number): ReadCache<Value> {
 const CACHED_SLICES = 16;
 
 /** Reads the recipients of a lane's campaigns by their ordinals. Sends and polls go through the slices in order. */
-export function sliceReader(redis: Redis, keys: Keys, lane: string) {
+export function sliceReader(redis: Redis, keys: Keys, lane: LaneId) {
   const cached = createReadCache<readonly StoredRecipient[]>(CACHED_SLICES);
   const slice = (campaign: string, number: number): Promise<readonly StoredRecipient[]> => {
     const key = slicesKey(keys, lane, campaign, 'slices');
@@ -66,7 +66,7 @@ const CACHED_NUMBER_SLICES = 4_096;
  */
 export function ordinalNumbers(redis: Redis, keys: Keys) {
   const cached = createReadCache<readonly number[]>(CACHED_NUMBER_SLICES);
-  return async (lane: string, campaign: string, from: number, count: number): Promise<readonly number[]> => {
+  return async (lane: LaneId, campaign: string, from: number, count: number): Promise<readonly number[]> => {
     const key = slicesKey(keys, lane, campaign, 'slices');
     const slice = Math.floor(from / SLICE);
     const within = from - slice * SLICE;

@@ -1,7 +1,7 @@
 import { readMeta, readState } from '../lane/campaigns.js';
 import { deleteCampaign, deleteIndexedRequests } from '../recipients/delete-campaign.js';
 import type { Redis } from '../redis/connection.js';
-import type { Keys } from '../redis/keys.js';
+import type { Keys, LaneId } from '../redis/keys.js';
 
 /**
  * Removes all data of a campaign that has ended, after its retention period. A campaign that has not ended, or is still
@@ -11,7 +11,7 @@ import type { Keys } from '../redis/keys.js';
 export async function removeCampaign(
   redis: Redis,
   keys: Keys,
-  lane: string,
+  lane: LaneId,
   campaign: string,
 ): Promise<number | null> {
   const state = await readState(redis, keys, lane, campaign);

@@ -9,7 +9,7 @@ import { type Lane, type Wakers, wakeLane } from '../lane/lane.js';
 import { type LaneStore, laneScript } from '../lane/lane-script.js';
 import { type ScriptEvent, scriptEvents } from '../lane/script-events.js';
 import type { Redis } from '../redis/connection.js';
-import type { Keys } from '../redis/keys.js';
+import type { Keys, LaneId } from '../redis/keys.js';
 import { luaList } from '../redis/script.js';
 import { settleSends } from '../sending/settlements.js';
 import { resolveBatches } from '../sending/unknown.js';
@@ -34,9 +34,9 @@ export interface SweepOptions {
   /** The names of the processes with a recent heartbeat. */
   alive(): Promise<readonly string[]>;
   /** Discards an import whose process died, and its idempotency key. */
-  discardImport(lane: string, id: string): Promise<void>;
+  discardImport(lane: LaneId, id: string): Promise<void>;
   /** Removes all data of a campaign. */
-  removeCampaign(lane: string, id: string): Promise<unknown>;
+  removeCampaign(lane: LaneId, id: string): Promise<unknown>;
 }
 
 /**
@@ -85,8 +85,8 @@ export function startSweep(options: SweepOptions): { stop(): Promise<void> } {
 
 /** Identifies a set of lanes. Processes with the same lanes share one lease. */
 function digestOf(lanes: readonly Lane[]): string {
-  const names = lanes.map(({ name }) => name).sort();
-  return createHash('sha256').update(JSON.stringify(names)).digest('base64url').slice(0, 12);
+  const ids = lanes.map(({ id }) => id).sort();
+  return createHash('sha256').update(JSON.stringify(ids)).digest('base64url').slice(0, 12);
 }
 
 /** How long ago the last sweep of exactly these lanes ended, ms, by the clock of Redis; null if none ended in the last day. */
@@ -158,8 +158,8 @@ export async function sweepLane(
     const suppressedReason = "suppressed before it was sent again by the lane's policy";
     lane.emit((await resolveBatches(lane, 'abandon', suppressedReason, suppressed)).events);
   }
-  for (const id of found.deadImports) await options.discardImport(lane.name, id);
+  for (const id of found.deadImports) await options.discardImport(lane.id, id);
   const limit = pLimit(REMOVALS_AT_ONCE);
-  await limit.map(found.expired, (id) => options.removeCampaign(lane.name, id));
+  await limit.map(found.expired, (id) => options.removeCampaign(lane.id, id));
   await wakeLane(lane, options.wakers);
 }

@@ -1,16 +1,36 @@
 /**
+ * The id of a lane: the hash tag of its keys, which never changes. {@link LaneName} is another type, so that no key is made from
+ * a name.
+ */
+export type LaneId = string & { readonly lane?: 'id' };
+
+/** The name of a lane: what people and programs use. */
+export type LaneName = string & { readonly lane?: 'name' };
+
+/**
  * The names of all keys; `recipients/campaign-keys.ts` derives those of a campaign. Keys that a script uses together share a hash
- * tag, so that a cluster keeps them on one node: a lane's under `{prefix:lane}`, an account's under `{prefix:token:id}`.
+ * tag, so that a cluster keeps them on one node: a lane's under `{prefix:id}`, an account's under `{prefix:token:id}`.
  */
 export function keyNames(prefix: string) {
   return {
-    /** One key of a lane: `lane('acme', 'claims')`. */
-    lane: (lane: string, key: string): string => `{${prefix}:${lane}}:${key}`,
+    /** One key of a lane: `lane('acme', 'claims')`. `id`: the lane's id, which is not always its name. */
+    lane: (id: LaneId, key: string): string => `{${prefix}:${id}}:${key}`,
+    /** Which lane has a name or credentials. No lane's id contains a colon. */
+    registry: {
+      /** Hash: lane id → name. */
+      names: `{${prefix}:lanes:registry}:names`,
+      /** Hash: name → lane id. */
+      ids: `{${prefix}:lanes:registry}:ids`,
+      /** Hash: HMAC of a service and credentials → lane id. */
+      credentials: `{${prefix}:lanes:registry}:credentials`,
+      /** String: the secret of that HMAC. */
+      secret: `{${prefix}:lanes:registry}:secret`,
+    },
     /** The token of one account, or a login budget. `id` is a digest, never the credentials themselves. */
     token: (id: string): string => `{${prefix}:token:${id}}`,
-    /** Sorted set, all scores 0: `campaignId lane`, so that ids, which begin with their time, list in order. */
+    /** Sorted set, all scores 0: `campaignId laneId`, so that ids, which begin with their time, list in order. */
     campaigns: `${prefix}:campaigns`,
-    /** Set: the lanes that have had a campaign and still have data. */
+    /** Set: the ids of all lanes that have had a campaign. */
     lanes: `${prefix}:lanes`,
     /** Stream: the latest events of campaigns and lanes, for followers. */
     events: `${prefix}:events`,

@@ -15,8 +15,15 @@ export interface RetryOptions {
   readonly alarm?: Alarm;
 }
 
-/** Names of errors that retrying cannot fix: damaged data or a bug. */
-const PERMANENT = new Set(['DamagedError', 'ZodError', 'TypeError', 'RangeError', 'SyntaxError']);
+/** Names of errors that retrying cannot fix: an invalid configuration, damaged data, or a bug. */
+const PERMANENT = new Set([
+  'ConfigError',
+  'DamagedError',
+  'ZodError',
+  'TypeError',
+  'RangeError',
+  'SyntaxError',
+]);
 
 /**
  * Retries something on Redis that may safely run twice until Redis answers: when a connection breaks, it is unknown whether the

@@ -3,10 +3,11 @@ import type { CampaignState } from '../campaign/campaign.js';
 import { NotFoundError } from '../campaign/errors.js';
 import type { CampaignStatus } from '../campaign/views.js';
 import { listCampaigns, readMeta, readState } from '../lane/campaigns.js';
-import type { Lane, LaneFinder } from '../lane/lane.js';
+import type { Lane } from '../lane/lane.js';
+import type { LaneFinder } from '../lane/lane-finder.js';
 import type { Heartbeats } from '../recovery/heartbeats.js';
 import type { Redis } from '../redis/connection.js';
-import type { Keys } from '../redis/keys.js';
+import type { Keys, LaneId } from '../redis/keys.js';
 import { listUnknown } from '../sending/unknown.js';
 import { inBatches } from './in-batches.js';
 import { campaignStatus } from './status.js';
@@ -59,7 +60,6 @@ export interface CampaignReader {
 interface CampaignReaderOptions {
   readonly redis: Redis;
   readonly keys: Keys;
-  readonly lanes: ReadonlyMap<string, Lane>;
   readonly finder: LaneFinder;
   readonly heartbeats: Heartbeats;
 }
@@ -74,7 +74,6 @@ const PROGRESS_MS = 500;
 export function createCampaignReader({
   redis,
   keys,
-  lanes,
   finder,
   heartbeats,
 }: CampaignReaderOptions): CampaignReader {
@@ -98,8 +97,8 @@ export function createCampaignReader({
     wanted?: CampaignState,
   ): Promise<CampaignStatus | null> => {
     const [meta, state] = await Promise.all([
-      readMeta(redis, keys, lane.name, id),
-      readState(redis, keys, lane.name, id),
+      readMeta(redis, keys, lane.id, id),
+      readState(redis, keys, lane.id, id),
     ]);
     if (meta === null || state === null || (wanted !== undefined && state.state !== wanted)) return null;
     const { view, unknown } = await laneRead;
@@ -109,7 +108,8 @@ export function createCampaignReader({
     if (unknownOutcomes.length === 0 && (state.counts.unknown ?? 0) > 0) {
       unknownOutcomes = ofCampaign(await listUnknown(lane));
     }
-    return campaignStatus({ meta, state, lane, view, unknownOutcomes, hasWorkers });
+    const isConfigured = (await finder.configured()).get(lane.name)?.id === lane.id;
+    return campaignStatus({ meta, state, lane, isConfigured, view, unknownOutcomes, hasWorkers });
   };
 
   const hasWorkers = async (): Promise<boolean> => (await heartbeats.alive()).length > 0;
@@ -129,14 +129,18 @@ export function createCampaignReader({
   ): Promise<CampaignPage> => {
     const workers = await hasWorkers();
     const campaigns: CampaignStatus[] = [];
+    const wantedIds = wantedLanes && (await Promise.all(wantedLanes.map(finder.idOf)));
     // Each lane is read once, however many of its campaigns are on the page.
-    const laneReads = new Map<Lane, ReturnType<typeof readLane>>();
-    const read = async ({ id, lane: name }: { id: string; lane: string }) => {
-      const isWanted = wantedLanes === undefined || wantedLanes.includes(name);
-      const lane = isWanted ? lanes.get(name) : undefined;
-      if (lane === undefined) return { id, campaign: null };
-      const laneRead = laneReads.get(lane) ?? readLane(lane);
-      laneReads.set(lane, laneRead);
+    const laneReads = new Map<LaneId, Promise<{ lane: Lane; laneRead: ReturnType<typeof readLane> }>>();
+    const laneReadOf = async (id: LaneId) => {
+      const lane = await finder.withId(id);
+      return { lane, laneRead: readLane(lane) };
+    };
+    const read = async ({ id, lane: laneId }: { id: string; lane: LaneId }) => {
+      if (wantedIds !== undefined && !wantedIds.includes(laneId)) return { id, campaign: null };
+      const reading = laneReads.get(laneId) ?? laneReadOf(laneId);
+      laneReads.set(laneId, reading);
+      const { lane, laneRead } = await reading;
       return { id, campaign: await readStatus(id, lane, laneRead, workers, state) };
     };
     let count = 0;

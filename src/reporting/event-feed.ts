@@ -1,6 +1,7 @@
 import { InputError } from '../campaign/errors.js';
 import { unlessAborted, within } from '../clock.js';
 import type { EventOf, EventType, VolleyEvent } from '../events/events.js';
+import type { LaneFinder } from '../lane/lane-finder.js';
 import type { Redis } from '../redis/connection.js';
 import { type RetryOptions, untilAnswered } from '../redis/until-answered.js';
 import { EVENT_ID, type EventLog, isAfter, type LoggedEvent } from './event-log.js';
@@ -69,6 +70,8 @@ interface FeedOptions {
   readonly log: EventLog;
   /** Opens the connection that waits for events, when the first follower arrives. */
   connect(): Redis;
+  /** The log has the ids of lanes, so that an event stays with its lane whatever its name is. Default: names are ids. */
+  readonly lanes?: Pick<LaneFinder, 'nameOf' | 'openedIdOf'> | undefined;
   /** How long one read waits for events, in ms. Tests shorten it. */
   readonly waitMs?: number | undefined;
 }
@@ -78,7 +81,7 @@ const WAIT_MS = 5_000;
 const CLOSE_WITHIN_MS = 1_000;
 
 /** Creates the feed. It connects when the first follower arrives. */
-export function createEventFeed({ log, connect, waitMs = WAIT_MS }: FeedOptions): EventFeed {
+export function createEventFeed({ log, connect, lanes, waitMs = WAIT_MS }: FeedOptions): EventFeed {
   const writes = new Set<Promise<void>>();
   const followers = new Set<Follower>();
   let tail: Tail | undefined;
@@ -94,10 +97,23 @@ export function createEventFeed({ log, connect, waitMs = WAIT_MS }: FeedOptions)
     return { events, hasGap };
   };
 
+  const toItem = async ({ id, json }: LoggedEvent): Promise<FeedItem> => {
+    // Volley wrote it; an event of an older version has at least a type.
+    const event: BroadcastEvent = JSON.parse(json);
+    const lane = (await lanes?.nameOf(event.lane)) ?? event.lane;
+    return {
+      kind: 'event',
+      id,
+      at: new Date(Number(id.split('-')[0])).toISOString(),
+      event: { ...event, lane },
+    };
+  };
+
   return {
     publish(event) {
       if (!isBroadcast(event)) return;
-      const written = log.append(JSON.stringify(event)).catch(() => {});
+      const lane = lanes?.openedIdOf(event.lane) ?? event.lane;
+      const written = log.append(JSON.stringify({ ...event, lane })).catch(() => {});
       writes.add(written);
       written.finally(() => writes.delete(written));
     },
@@ -133,7 +149,7 @@ export function createEventFeed({ log, connect, waitMs = WAIT_MS }: FeedOptions)
           for (const logged of events) {
             if (!isAfter(logged.id, last)) continue;
             last = logged.id;
-            yield toItem(logged);
+            yield await untilAnswered(() => toItem(logged), waiting);
             if (hasEnded()) return;
           }
           // Checked right before waiting: a wake-up during the loop would be missed.
@@ -162,10 +178,4 @@ export function createEventFeed({ log, connect, waitMs = WAIT_MS }: FeedOptions)
 
 function isBroadcast(event: VolleyEvent): event is BroadcastEvent {
   return BROADCAST_EVENTS.some((type) => type === event.type);
-}
-
-function toItem({ id, json }: LoggedEvent): FeedItem {
-  // Volley wrote it; an event of an older version has at least a type.
-  const event: BroadcastEvent = JSON.parse(json);
-  return { kind: 'event', id, at: new Date(Number(id.split('-')[0])).toISOString(), event };
 }

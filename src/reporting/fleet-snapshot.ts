@@ -4,6 +4,7 @@ import { perName, RECIPIENT_STATES, type RecipientState } from '../campaign/reci
 import type { LaneStatus } from '../campaign/views.js';
 import type { Clock } from '../clock.js';
 import type { Lane, Stage } from '../lane/lane.js';
+import type { LaneFinder } from '../lane/lane-finder.js';
 import type { LaneStatusRecord } from '../lane/lane-status.js';
 import type { Depth, Queues } from '../lane/queues.js';
 import { singleFlight } from '../lane/single-flight.js';
@@ -15,7 +16,7 @@ import {
 import { type Heartbeats, ROLES, type Role } from '../recovery/heartbeats.js';
 import { sweptAgoMs } from '../recovery/sweep.js';
 import type { Redis } from '../redis/connection.js';
-import type { Keys } from '../redis/keys.js';
+import type { Keys, LaneId } from '../redis/keys.js';
 import { laneStatus } from './status.js';
 
 /**
@@ -70,7 +71,7 @@ export interface FleetReader {
 interface FleetReaderOptions {
   readonly redis: Redis;
   readonly keys: Keys;
-  readonly lanes: ReadonlyMap<string, Lane>;
+  readonly finder: Pick<LaneFinder, 'configured'>;
   readonly wakers: Pick<Queues, 'depth'>;
   readonly heartbeats: Pick<Heartbeats, 'alive'>;
   readonly monotonic: Clock;
@@ -81,15 +82,18 @@ const MAX_READING_SHARE = 0.05;
 
 /** Creates the reader. Concurrent calls share one snapshot. */
 export function createFleetReader(options: FleetReaderOptions): FleetReader {
-  const { redis, keys, lanes, wakers, heartbeats, monotonic } = options;
-  const counters = new Map(
-    [...lanes.keys()].map((name) => [name, rateLimited(() => countCampaigns(redis, keys, name), monotonic)]),
-  );
+  const { redis, keys, finder, wakers, heartbeats, monotonic } = options;
+  const counters = new Map<LaneId, () => Promise<CampaignCounts>>();
+  const countsOf = (id: LaneId): Promise<CampaignCounts> => {
+    const counter = counters.get(id) ?? rateLimited(() => countCampaigns(redis, keys, id), monotonic);
+    counters.set(id, counter);
+    return counter();
+  };
   const laneSnapshot = async (lane: Lane): Promise<LaneSnapshot> => {
     const [view, counts, notifications] = await Promise.all([
       lane.status(),
-      counters.get(lane.name)?.() ?? countCampaigns(redis, keys, lane.name),
-      notificationSnapshot(redis, keys, lane.name),
+      countsOf(lane.id),
+      notificationSnapshot(redis, keys, lane.id),
     ]);
     return {
       status: laneStatus(lane, view),
@@ -100,7 +104,7 @@ export function createFleetReader(options: FleetReaderOptions): FleetReader {
     };
   };
   const fleetSnapshot = singleFlight(async () => {
-    const all = [...lanes.values()];
+    const all = [...(await finder.configured()).values()];
     const [snapshots, jobs, alive, swept] = await Promise.all([
       Promise.all(all.map(laneSnapshot)),
       wakers.depth(),
@@ -111,6 +115,32 @@ export function createFleetReader(options: FleetReaderOptions): FleetReader {
     return { lanes: snapshots, jobs, workers: perName(ROLES, withRole), sweptAgoMs: swept };
   });
   return { fleetSnapshot };
+}
+
+/** A lane with campaigns that is not configured in this process. */
+export interface UnconfiguredLane {
+  readonly id: string;
+  readonly name: string;
+  readonly campaigns: CampaignCounts['campaigns'];
+}
+
+/** The lanes that have campaigns and are not configured in this process, because they were renamed or removed there. */
+export async function unconfiguredLanes({
+  redis,
+  keys,
+  finder,
+}: Pick<FleetReaderOptions, 'redis' | 'keys'> & {
+  readonly finder: Pick<LaneFinder, 'configured' | 'nameOf'>;
+}): Promise<UnconfiguredLane[]> {
+  const configured = new Set([...(await finder.configured()).values()].map(({ id }) => id));
+  const ids = (await redis.smembers(keys.lanes)).filter((id) => !configured.has(id));
+  const found = await Promise.all(
+    ids.sort().map(async (id) => {
+      const { campaigns } = await countCampaigns(redis, keys, id);
+      return { id, name: await finder.nameOf(id), campaigns };
+    }),
+  );
+  return found.filter(({ campaigns }) => Object.values(campaigns).some((count) => count > 0));
 }
 
 /** Calls `run` so rarely that it takes at most its share of the time. Meanwhile it returns the last result. */
@@ -126,7 +156,7 @@ function rateLimited<Result>(run: () => Promise<Result>, monotonic: Clock): () =
   };
 }
 
-async function notificationSnapshot(redis: Redis, keys: Keys, lane: string): Promise<NotificationSnapshot> {
+async function notificationSnapshot(redis: Redis, keys: Keys, lane: LaneId): Promise<NotificationSnapshot> {
   const [{ state, heardAt, now }, unmatched] = await Promise.all([
     subscriptionStatusStore(redis, keys, lane).read(),
     redis.zcard(keys.lane(lane, 'waiting')),
@@ -165,7 +195,7 @@ const storedState = z.object({
 const READ_AT_ONCE = 500;
 
 /** Adds up the campaigns of a lane, some at a time, so that even very many do not block Redis. */
-export async function countCampaigns(redis: Redis, keys: Keys, lane: string): Promise<CampaignCounts> {
+export async function countCampaigns(redis: Redis, keys: Keys, lane: LaneId): Promise<CampaignCounts> {
   const campaigns = perName(CAMPAIGN_STATES, () => 0);
   const recipients = perName(RECIPIENT_STATES, () => 0);
   const requests = { send: 0, poll: 0 };

@@ -11,7 +11,7 @@ import {
 import { parseRecord, type RequestRecord } from '../recipients/records.js';
 import { SLICE, unpackNumbers } from '../recipients/slices.js';
 import type { Redis } from '../redis/connection.js';
-import type { Keys } from '../redis/keys.js';
+import type { Keys, LaneId } from '../redis/keys.js';
 import { loadScript } from '../redis/script.js';
 
 /** A recipient with its state and its last request. */
@@ -60,7 +60,7 @@ const recipientRange = loadScript(import.meta.url, './recipient-range.lua', (rep
 );
 
 /** Reads the recipients of one campaign. */
-export function recipientReader(redis: Redis, keys: Keys, lane: string, campaign: string) {
+export function recipientReader(redis: Redis, keys: Keys, lane: LaneId, campaign: string) {
   const rangeKeys = [
     keys.lane(lane, 'states'),
     keys.lane(lane, 'claims'),

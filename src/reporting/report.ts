@@ -5,7 +5,7 @@ import type { FoundRecipient, ReportRow } from '../campaign/views.js';
 import type { LocalConfig } from '../config/index.js';
 import { type CampaignMeta, findLane, listCampaigns, readMeta } from '../lane/campaigns.js';
 import type { Redis } from '../redis/connection.js';
-import type { Keys } from '../redis/keys.js';
+import type { Keys, LaneId } from '../redis/keys.js';
 import { inBatches } from './in-batches.js';
 import { type OrdinalRecord, recipientReader } from './recipient-reader.js';
 
@@ -136,13 +136,13 @@ export async function* findRecipients(
   const parsed = numberReader(country ?? config.defaultCountry)(text);
   if (!parsed.ok) throw new InputError(parsed.reason, { field: 'number' });
   const { number } = parsed;
-  const campaigns = async function* (): AsyncGenerator<{ id: string; lane: string }> {
+  const campaigns = async function* (): AsyncGenerator<{ id: string; lane: LaneId }> {
     for await (const campaign of listCampaigns(redis, keys)) {
       signal?.throwIfAborted();
       if (lanes === undefined || lanes.includes(campaign.lane)) yield campaign;
     }
   };
-  const findIn = async ({ id, lane }: { id: string; lane: string }): Promise<FoundRecipient | null> => {
+  const findIn = async ({ id, lane }: { id: string; lane: LaneId }): Promise<FoundRecipient | null> => {
     const reader = recipientReader(redis, keys, lane, id);
     const ordinal = await reader.ordinalOf(number);
     const record = ordinal === null ? null : await reader.record(ordinal);

@@ -17,7 +17,9 @@ const isoOrNull = (ms: number): string | null => (ms > 0 ? iso(ms) : null);
 interface StatusInput {
   readonly meta: CampaignMeta;
   readonly state: StoredState;
-  readonly lane: Pick<Lane, 'rules'>;
+  readonly lane: Pick<Lane, 'name' | 'rules'>;
+  /** Whether this process has the lane in its configuration. */
+  readonly isConfigured: boolean;
   readonly view: LaneStatusRecord;
   readonly unknownOutcomes: readonly UnknownBatch[];
   readonly hasWorkers: boolean;
@@ -28,16 +30,17 @@ export function campaignStatus({
   meta,
   state,
   lane,
+  isConfigured,
   view,
   unknownOutcomes,
   hasWorkers,
 }: StatusInput): CampaignStatus {
   const counts = perName(RECIPIENT_STATES, (name) => state.counts[name] ?? 0);
-  const blockedBy = campaignBlock(state, counts, view);
+  const blockedBy = campaignBlock(state, counts, view, isConfigured ? null : lane.name);
   return {
     id: meta.id,
     name: meta.name,
-    lane: meta.lane,
+    lane: lane.name,
     state: state.state,
     createdAt: iso(meta.created),
     launchAt: isoOrNull(state.launchAt),
@@ -46,7 +49,7 @@ export function campaignStatus({
     requests: { send: state.sends, poll: state.polls, throttled: state.throttled },
     quota: { used: usedOf(view), limit: view.limit, nextPermitAt: isoOrNull(view.nextPermitAt) },
     blockedBy,
-    waitingFor: waitingFor(state, counts, view, hasWorkers),
+    waitingFor: waitingFor(state, counts, view, hasWorkers && isConfigured),
     eta: eta(state, counts, lane, view, blockedBy !== null && blockedBy.until === null),
     contradictions: state.contradictions,
     unknownOutcomes: unknownOutcomes
@@ -61,11 +64,12 @@ export function campaignStatus({
 }
 
 /** Computes the status of a lane. Pure. */
-export function laneStatus(lane: Pick<Lane, 'name' | 'settings'>, view: LaneStatusRecord): LaneStatus {
+export function laneStatus(lane: Pick<Lane, 'id' | 'name' | 'settings'>, view: LaneStatusRecord): LaneStatus {
   const { settings } = lane;
   const state = gateState(view);
   return {
     name: lane.name,
+    id: lane.id,
     // `pause` gives the reason.
     state: state === 'recovering' ? 'paused' : state,
     quota: {
@@ -114,11 +118,13 @@ function campaignBlock(
   state: StoredState,
   counts: Record<RecipientState, number>,
   view: LaneStatusRecord,
+  unconfiguredLane: string | null,
 ): Block {
   if (counts.planned === 0) return null;
   if (state.state === 'paused') return { reason: state.pauseReason || 'paused', until: null };
   if (state.state === 'scheduled') return { reason: 'scheduled for later', until: isoOrNull(state.launchAt) };
   if (state.state !== 'running') return null;
+  if (unconfiguredLane !== null) return { reason: `lane ${unconfiguredLane} is not configured`, until: null };
   const lane = laneBlock(view);
   if (lane !== null) return lane;
   if (isUsedUp(view) && view.nextPermitAt > view.now) {

@@ -13,5 +13,5 @@ export interface SendSettlement extends Settlement {
 export const settleSends = settleScript<SendSettlement>(
   import.meta.url,
   './settle-send.lua',
-  ({ keys, name }, campaign) => [acceptedKey(keys, name, campaign)],
+  ({ keys, id }, campaign) => [acceptedKey(keys, id, campaign)],
 );

@@ -2,7 +2,8 @@ import { z } from 'zod';
 import { requestReference } from '../campaign/campaign.js';
 import { InputError, NotFoundError } from '../campaign/errors.js';
 import { readState } from '../lane/campaigns.js';
-import { type LaneFinder, type Wakers, wakeLane } from '../lane/lane.js';
+import { type Wakers, wakeLane } from '../lane/lane.js';
+import type { LaneFinder } from '../lane/lane-finder.js';
 import { type LaneStore, laneScript } from '../lane/lane-script.js';
 import { type ScriptEvent, scriptEvents } from '../lane/script-events.js';
 import { recordsKey, statusesKey } from '../recipients/campaign-keys.js';
@@ -61,9 +62,9 @@ export const NO_EPOCH = -1;
 export async function listUnknown({
   redis,
   keys,
-  name,
-}: Pick<LaneStore, 'redis' | 'keys' | 'name'>): Promise<UnknownBatch[]> {
-  const all = await redis.hgetall(keys.lane(name, 'unknown'));
+  id,
+}: Pick<LaneStore, 'redis' | 'keys' | 'id'>): Promise<UnknownBatch[]> {
+  const all = await redis.hgetall(keys.lane(id, 'unknown'));
   return Object.entries(all).map(([number, json]) => {
     const { at, epoch, matched, ...batch } = unknownBatch.parse(JSON.parse(json));
     return {
@@ -88,8 +89,8 @@ export async function resolveBatches(
   for (let from = 0; from < batches.length; from += BATCHES_AT_ONCE) {
     const some = batches.slice(from, from + BATCHES_AT_ONCE);
     const entryKeys = some.flatMap(({ campaign, first }) => [
-      statusesKey(store.keys, store.name, campaign),
-      recordsKey(store.keys, store.name, campaign, first),
+      statusesKey(store.keys, store.id, campaign),
+      recordsKey(store.keys, store.id, campaign, first),
     ]);
     const named = JSON.stringify(some.map(({ number, turn }) => ({ number, turn })));
     const part = await resolveScript(store, { as, reason, batches: named, time: now }, entryKeys);
@@ -145,7 +146,7 @@ export async function resolveUnknown(
     );
   }
   const remainder =
-    as === 'resend' ? (await readState(lane.redis, lane.keys, lane.name, id))?.remainder : undefined;
+    as === 'resend' ? (await readState(lane.redis, lane.keys, lane.id, id))?.remainder : undefined;
   if (remainder !== undefined && remainder !== 'planned') {
     const state = remainder === 'lapsed' ? 'has lapsed' : 'is cancelled';
     throw new InputError(

@@ -19,7 +19,9 @@ const { volley } = commandLine(cwd, { REDIS_URL: url, REDIS_PREFIX: prefix });
 
 /** Keys that hold campaigns, numbers, or tokens. The records of lanes and queues do not count. */
 async function storedKeys(): Promise<string[]> {
-  return (await keysOf(redis, prefix)).filter((key) => key !== `${prefix}:lanes` && !key.endsWith(':meta'));
+  return (await keysOf(redis, prefix)).filter(
+    (key) => !key.includes(`${prefix}:lanes`) && !key.endsWith(':meta'),
+  );
 }
 
 const send = (...args: readonly string[]): readonly string[] => [

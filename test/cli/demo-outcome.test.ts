@@ -9,6 +9,7 @@ const done = statusWith({
 });
 const auto: LaneStatus = {
   name: 'auto',
+  id: 'auto',
   state: 'open',
   quota: {
     configured: 'auto',

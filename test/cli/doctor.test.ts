@@ -5,6 +5,7 @@ import { renderLane } from '../../src/cli/lane.js';
 
 const lane: LaneStatus = {
   name: 'main',
+  id: 'main',
   state: 'open',
   quota: {
     configured: 100,

@@ -98,7 +98,7 @@ export function openDefaultLane(
 export function laneFixture(redis: Redis, prefix: string, lane: string, change: Partial<ScriptRules> = {}) {
   const keys = keyNames(prefix);
   const rules = { ...RULES, ...change };
-  const store: LaneStore = { redis, keys, name: lane, rules };
+  const store: LaneStore = { redis, keys, id: lane, rules };
   return {
     keys,
     lane,

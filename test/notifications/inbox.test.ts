@@ -271,7 +271,7 @@ test('A report of a request that was accepted while notifications were off is no
   const [claim] = await it.claim(1);
   if (claim === undefined) throw new Error('nothing to send');
   const { notify: _, ...before } = it.lane.rules;
-  const unheard = { redis, keys: it.keys, name: 'default', rules: before };
+  const unheard = { redis, keys: it.keys, id: 'default', rules: before };
   await settleSends(unheard, [{ claim, result: 'accepted', letters: 'N', requestId: 'r0' }], 0);
 
   await it.campaign([0], 'after');

@@ -69,7 +69,8 @@ const statusOf = (state: Partial<StoredState>, view: Partial<LaneStatusRecord> =
   campaignStatus({
     meta: META,
     state: { ...RUNNING, ...state },
-    lane: { rules: RULES },
+    lane: { name: 'main', rules: RULES },
+    isConfigured: true,
     view: { ...OPEN, ...view },
     unknownOutcomes: [],
     hasWorkers,
@@ -169,6 +170,6 @@ describe('a lane', () => {
   ])('%s', (_title, view, expected) => {
     const [settings] = lanes;
     if (settings === undefined) throw new Error('the configuration has no lane');
-    expect(laneStatus({ name: 'main', settings }, { ...OPEN, ...view })).toMatchObject(expected);
+    expect(laneStatus({ id: 'main', name: 'main', settings }, { ...OPEN, ...view })).toMatchObject(expected);
   });
 });

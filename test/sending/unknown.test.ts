@@ -1,6 +1,6 @@
 import { afterAll, expect, test } from 'vitest';
 import { importCampaign } from '../../src/import/import-campaign.js';
-import { laneFinder } from '../../src/lane/lane.js';
+import { openLanes } from '../../src/lane/lane-finder.js';
 import { operatorCommands } from '../../src/lane/operator-commands.js';
 import { createWakers } from '../../src/lane/queues.js';
 import { heartbeats } from '../../src/recovery/heartbeats.js';
@@ -36,7 +36,7 @@ test('An unknown batch of a cancelled campaign cannot be resent, and the error s
   const { id, lane, becomesUnknown } = await claimed('Hello');
   await lane.commands.campaign('cancel', id);
   await becomesUnknown();
-  const finder = laneFinder(redis, keys, deps.lanes);
+  const finder = openLanes(deps);
   await expect(resolveUnknown(finder, wakers, id, { as: 'resend' })).rejects.toThrow(/is cancelled.*abandon/);
   expect(await resolveUnknown(finder, wakers, id, { as: 'abandon' })).toMatchObject({
     requests: 1,
@@ -45,7 +45,7 @@ test('An unknown batch of a cancelled campaign cannot be resent, and the error s
 });
 
 test('A status that counts unknown recipients names their batch, even one that became unknown while it was read', async () => {
-  const { id, lane, becomesUnknown } = await claimed('Hello again');
+  const { id, becomesUnknown } = await claimed('Hello again');
   let first: Promise<unknown> | undefined;
   const read: typeof redis = Object.assign(Object.create(redis), {
     hgetall(key: string) {
@@ -54,15 +54,14 @@ test('A status that counts unknown recipients names their batch, even one that b
       return batches;
     },
   });
-  const lanes = new Map([[name, { ...lane, redis: read }]]);
   const workers = heartbeats(redis, keys, Date.now);
   const alive: typeof workers.alive = async () => {
     await first;
     await becomesUnknown();
     return workers.alive();
   };
-  const finder = laneFinder(redis, keys, lanes);
-  const statuses = createCampaignReader({ redis, keys, lanes, finder, heartbeats: { ...workers, alive } });
+  const finder = openLanes({ ...deps, redis: read });
+  const statuses = createCampaignReader({ redis, keys, finder, heartbeats: { ...workers, alive } });
   const status = await statuses.status(id);
   expect(await first).toEqual({});
   expect([status.recipients.unknown, status.unknownOutcomes.length]).toEqual([1, 1]);
@@ -70,12 +69,12 @@ test('A status that counts unknown recipients names their batch, even one that b
 
 test('A repeated command emits no second event, because it changes nothing', async () => {
   const { id } = await claimed('Hello for the third time');
-  const { lanes, events } = deps;
+  const { events } = deps;
   const reported: string[] = [];
   const untell = events.onAny(({ type }) => {
     if (/^(campaign|lane)\./.test(type)) reported.push(type);
   });
-  const finder = laneFinder(redis, keys, lanes);
+  const finder = openLanes(deps);
   const { pause, resume, cancel, pauseLane, resumeLane } = operatorCommands(finder, wakers, events);
   for (const order of [pause, resume, cancel]) {
     await order(id);

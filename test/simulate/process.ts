@@ -351,6 +351,7 @@ export class Process implements Owner, Transport {
   }
 
   readonly #events: Events = {
+    hide: () => {},
     emit: (event) => {
       const { trace } = this.#world;
       if (event.type === 'request.matched') this.#world.count('requests matched by a notification');

@@ -23,8 +23,8 @@ export function addLaneCommands(program: Command, context: Context): void {
 
   const lane = program
     .command('lane')
-    .summary('pause or resume a lane')
-    .description('Pauses or resumes a lane.');
+    .summary('pause, resume, or rename a lane')
+    .description('Pauses, resumes, or renames a lane.');
   lane
     .command('pause')
     .description('Holds a whole lane: none of its requests starts before `lane resume`.')
@@ -39,6 +39,16 @@ export function addLaneCommands(program: Command, context: Context): void {
     .option('--json', 'print one JSON object')
     .addHelpText('after', examples('lane resume default'))
     .action(action(context, laneVerbs, 'resume'));
+  lane
+    .command('rename')
+    .description(
+      'Gives a lane a new name. Its quota and campaigns stay with it. Running processes keep the old name; restart them with the new one in their settings.',
+    )
+    .argument('<name>', 'the lane')
+    .argument('<new-name>', 'its new name')
+    .option('--json', 'print one JSON object')
+    .addHelpText('after', examples('lane rename default marketing'))
+    .action(action(context, laneVerbs, 'rename'));
 
   const token = program
     .command('token')

@@ -1,0 +1,154 @@
+import { NotFoundError } from '../campaign/errors.js';
+import type { Random } from '../clock.js';
+import {
+  type Config,
+  type LaneRules,
+  type LocalConfig,
+  laneCallback,
+  MAX_RECIPIENTS_PER_REQUEST,
+} from '../config/index.js';
+import type { Events } from '../events/events.js';
+import type { Redis } from '../redis/connection.js';
+import type { Keys, LaneId, LaneName } from '../redis/keys.js';
+import { findLane } from './campaigns.js';
+import { type Lane, laneNamed, openLane } from './lane.js';
+import { type FoundLane, type LaneRegistry, laneRegistry } from './registry.js';
+import { singleFlight } from './single-flight.js';
+
+/** The configured lanes by name. */
+export type Lanes = ReadonlyMap<string, Lane>;
+
+/** Opens lanes under the ids that belong to their names, and finds them. */
+export interface LaneFinder {
+  /** The configured lanes. Registers nothing: a lane that no process has registered may get another id later. */
+  configured(): Promise<Lanes>;
+  /** The configured lanes, registered: before anything is imported, sent, or changed. Rejects with a ConfigError if one is refused. */
+  registered(): Promise<Lanes>;
+  /** Why configured lanes would be refused by {@link LaneFinder.registered}, and what to do. Registers nothing. */
+  problems(): Promise<string[]>;
+  /** Gives a lane a new name. This process keeps the names of its configuration. See {@link LaneRegistry.rename}. */
+  rename(from: string, to: string): Promise<{ readonly id: string }>;
+  /** Writes the registered lanes to the registry again, in case Redis has lost them. */
+  restore(): Promise<void>;
+  /** A configured lane, registered. Rejects with a NotFoundError if it is not configured. */
+  named(name: string): Promise<Lane>;
+  /** The lane of a campaign, configured or not. Rejects with a NotFoundError if there is no such campaign. */
+  of(campaign: string): Promise<Lane>;
+  /** Any lane, configured or not. */
+  withId(id: LaneId): Promise<Lane>;
+  /** The name of a lane: the configured one, else its alias. */
+  nameOf(id: LaneId): Promise<LaneName>;
+  /** The id of the lane with this name, configured or not; the name itself if there is none. */
+  idOf(name: string): Promise<LaneId>;
+  /** The id of a lane that this process has opened, by its name. */
+  openedIdOf(name: string): LaneId;
+}
+
+/** What {@link openLanes} needs. */
+interface LanesOptions {
+  readonly redis: Redis;
+  readonly keys: Keys;
+  readonly config: Config | LocalConfig;
+  readonly events: Events;
+  readonly random: Random;
+}
+
+/**
+ * What is known of a lane that is not configured. The size of a batch is the largest possible one, because a cancel after a loss
+ * of data must not count too few recipients as possibly sent.
+ */
+const UNCONFIGURED: Omit<LaneRules, 'name'> = {
+  hourlyQuota: 'auto',
+  pollShare: 0.2,
+  pacing: 'burst',
+  maxRecipientsPerRequest: MAX_RECIPIENTS_PER_REQUEST,
+  unknownOutcome: { action: 'hold' },
+  clientCorrelator: 'off',
+};
+
+/** Opens the lanes of a process. It does not access Redis before the first call. */
+export function openLanes({ redis, keys, config, events, random }: LanesOptions): LaneFinder {
+  const registry = laneRegistry(redis, keys, config);
+  let found: readonly FoundLane[] = [];
+  let lanes: Lanes = new Map();
+  let byId: ReadonlyMap<LaneId, Lane> = new Map();
+  const configuredLanes = new Map(config.lanes.map((lane) => [lane.name, lane]));
+  const others = new Map<LaneId, Lane>();
+  let isRegistered = false;
+
+  /** A lane keeps its object as long as it keeps its id, so that its caches last. */
+  const open = (now: readonly FoundLane[]): Lanes => {
+    found = now;
+    const opened = config.lanes.map((settings, at) => {
+      const id: LaneId = now[at]?.id ?? settings.name;
+      const known = lanes.get(settings.name);
+      return known?.id === id ? known : openLane(redis, keys, config, { ...settings, id }, events, random);
+    });
+    const { callback } = config;
+    // The secrets of a lane that was renamed are not those that its configuration shows.
+    if (callback !== undefined) {
+      for (const { id } of opened.filter((lane) => String(lane.id) !== lane.name && !byId.has(lane.id))) {
+        const { segment, securityToken } = laneCallback(callback, id);
+        events.hide([segment, securityToken]);
+      }
+    }
+    lanes = new Map(opened.map((lane) => [lane.name, lane]));
+    byId = new Map(opened.map((lane) => [lane.id, lane]));
+    return lanes;
+  };
+  const find = singleFlight(async () => open(await registry.find()));
+  const register = singleFlight(async () => {
+    if (isRegistered) return lanes;
+    const opened = open(await registry.register());
+    isRegistered = true;
+    return opened;
+  });
+  const configured = async (): Promise<Lanes> =>
+    found.length > 0 && found.every((lane) => lane.isRegistered) ? lanes : find();
+
+  const nameOf = async (id: LaneId): Promise<LaneName> => {
+    await configured();
+    const own = byId.get(id);
+    if (own !== undefined) return own.name;
+    const alias = await redis.hget(keys.registry.names, id);
+    // A process keeps the names of its configuration, even if another lane has one of them by now.
+    return alias === null || lanes.has(alias) ? String(id) : alias;
+  };
+  const withId = async (id: LaneId): Promise<Lane> => {
+    const name = await nameOf(id);
+    const own = byId.get(id) ?? others.get(id);
+    if (own?.name === name) return own;
+    const other = openLane(redis, keys, config, { ...UNCONFIGURED, name, id }, events, random);
+    others.set(id, other);
+    return other;
+  };
+
+  return {
+    configured,
+    registered: async () => (isRegistered ? lanes : register()),
+    problems: async () => (await registry.find()).flatMap(({ problem }) => problem ?? []),
+    async rename(from, to) {
+      const id = await registry.rename(from, to);
+      events.emit({ type: 'lane.renamed', lane: to, from, id });
+      return { id };
+    },
+    restore: async () => (isRegistered ? registry.restore(found) : undefined),
+    async named(name) {
+      laneNamed(configuredLanes, name);
+      return laneNamed(isRegistered ? lanes : await register(), name);
+    },
+    async of(campaign) {
+      const id = await findLane(redis, keys, campaign);
+      if (id !== null) return withId(id);
+      throw new NotFoundError(`there is no campaign ${campaign}; \`volley list\` shows all campaigns`);
+    },
+    withId,
+    nameOf,
+    async idOf(name) {
+      const own = (await configured()).get(name);
+      return own?.id ?? (await redis.hget(keys.registry.ids, name)) ?? name;
+    },
+    openedIdOf: (name) =>
+      lanes.get(name)?.id ?? [...others.values()].find((lane) => lane.name === name)?.id ?? name,
+  };
+}

@@ -1,0 +1,70 @@
+--[[
+  register-lanes: finds the ids of lanes, and registers their names and credentials. If one lane is refused, none is registered.
+
+  KEYS  names        hash: id -> name
+        ids          hash: name -> id
+        credentials  hash: HMAC of a service and credentials -> id
+  ARGV  mode         find: changes nothing; register; or restore: only writes again what Redis has lost
+        lanes        JSON: list of { name, id, credential }; id: '' unless this process already uses one; credential: '' in a
+                     process without credentials
+  Returns  JSON: for each lane { id, known, refused, owner }; known: 1 if the name is registered; refused: '', `renamed` (the
+           credentials belong to the lane `owner`), or `unconfirmed` (the name is new, and so it may be one for the lane `owner`)
+]]
+local function get(key, field) return redis.call('HGET', key, field) or nil end
+
+-- A lane's first name becomes its id. If that is the id of a lane that was renamed, a number follows: no name contains a `~`.
+local function new_id(name)
+  local id, number = name, 1
+  while get(namesKey, id) do
+    number = number + 1
+    id = name .. '~' .. number
+  end
+  return id
+end
+
+local configured = {}
+for _, lane in ipairs(lanes) do configured[lane.name] = true end
+
+-- A process without credentials cannot tell a new lane from a new name. It is a new lane if no other lane with credentials is
+-- missing here.
+local function missing_lane()
+  for _, id in ipairs(redis.call('HVALS', credentialsKey)) do
+    local name = get(namesKey, id)
+    if name and not configured[name] then return name end
+  end
+end
+
+local found, owners, refused = {}, {}, false
+for at, lane in ipairs(lanes) do
+  local owner = lane.credential ~= '' and get(credentialsKey, lane.credential) or nil
+  local own = get(idsKey, lane.name)
+  local result = { id = own or new_id(lane.name), known = own and 1 or 0, refused = '', owner = '' }
+  if owner and owner ~= own then
+    result.refused, result.owner = 'renamed', get(namesKey, owner) or owner
+  elseif lane.credential ~= '' and owners[lane.credential] then
+    result.refused, result.owner = 'renamed', owners[lane.credential]
+  elseif lane.credential == '' and not own then
+    local missing = missing_lane()
+    if missing then result.refused, result.owner = 'unconfirmed', missing end
+  end
+  if lane.credential ~= '' then owners[lane.credential] = lane.name end
+  refused = refused or result.refused ~= ''
+  found[at] = result
+end
+
+if mode == 'register' and not refused then
+  for at, lane in ipairs(lanes) do
+    redis.call('HSETNX', namesKey, found[at].id, lane.name)
+    redis.call('HSETNX', idsKey, lane.name, found[at].id)
+    if lane.credential ~= '' then redis.call('HSETNX', credentialsKey, lane.credential, found[at].id) end
+  end
+elseif mode == 'restore' then
+  for _, lane in ipairs(lanes) do
+    if not get(namesKey, lane.id) and not get(idsKey, lane.name) then
+      redis.call('HSET', namesKey, lane.id, lane.name)
+      redis.call('HSET', idsKey, lane.name, lane.id)
+    end
+    if lane.credential ~= '' then redis.call('HSETNX', credentialsKey, lane.credential, lane.id) end
+  end
+end
+return cjson.encode(found)

@@ -1,5 +1,4 @@
-import { type ClientRequest, Agent as HttpAgent } from 'node:http';
-import { Agent as HttpsAgent } from 'node:https';
+import type { ClientRequest } from 'node:http';
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import { promisify } from 'node:util';
@@ -14,6 +13,7 @@ import {
   OverdueError,
   OversizeError,
 } from './exchange.js';
+import { keepAlive } from './keep-alive.js';
 
 /** One HTTP request. Header names in lower case; `body` already serialised. */
 interface HttpRequest {
@@ -40,17 +40,9 @@ export interface TransportSettings {
   readonly baseUrl: string;
   /** From the start of a request to the last byte of its response, in milliseconds. */
   readonly timeoutMs: number;
-  /** Connections at a time; more requests than that wait for one. Default: unlimited, because lanes limit their requests. */
-  readonly maxSockets?: number;
   /** Default: those of the system. */
   readonly clocks?: Clocks;
 }
-
-/**
- * Idle connections are closed after 3 s, before a server closes them (Node's own after 5 s, most later): a request written while
- * the other side closes ends without a response, and its outcome is unknown.
- */
-const IDLE_MS = 3000;
 
 /** A longer response is unreadable. The responses of the interface have a few hundred bytes per recipient. */
 const MAX_BODY_BYTES = 1_000_000;
@@ -69,15 +61,9 @@ const HEADERS = {
  * merging and checking options per call; it returns a stream, without the events of a promise and without its retries; and Node
  * receives the three options it needs instead of some thirty.
  */
-export function gotTransport({
-  baseUrl,
-  timeoutMs,
-  maxSockets = Number.POSITIVE_INFINITY,
-  clocks = systemMachine,
-}: TransportSettings): Transport {
+export function gotTransport({ baseUrl, timeoutMs, clocks = systemMachine }: TransportSettings): Transport {
   const { host, protocol } = new URL(baseUrl);
-  const sockets = { keepAlive: true, maxSockets, maxFreeSockets: 4_096, timeout: IDLE_MS };
-  const agent = protocol === 'https:' ? new HttpsAgent(sockets) : new HttpAgent(sockets);
+  const connections = keepAlive(protocol, clocks);
   const options = new Options(undefined, {
     retry: { limit: 0, enforceRetryRules: true },
     followRedirect: false,
@@ -91,6 +77,7 @@ export function gotTransport({
     async exchange({ method, path, headers, body, signal, isLate = () => false }) {
       const age = startStopwatch(clocks);
       let begun: Request | undefined;
+      let native: ClientRequest | undefined;
       let certificateExpiredOn: string | undefined;
       try {
         if (signal?.aborted) throw new AbortedError();
@@ -103,10 +90,12 @@ export function gotTransport({
         const request = got(undefined, undefined, options);
         if (!('options' in request)) throw new TypeError('got did not return a stream');
         begun = request;
-        request.once('request', (native) => {
+        const agent = connections.next();
+        request.once('request', (made) => {
+          native = made;
           writeInTime(
             () => isLate() || age() > timeoutMs,
-            native,
+            made,
             (day) => {
               certificateExpiredOn = day;
             },
@@ -119,12 +108,11 @@ export function gotTransport({
       } catch (error) {
         const exchange = exchangeOf(error, begun);
         if (exchange.kind === 'reply') return exchange;
+        if (exchange.cause === 'network' && native !== undefined) connections.failed(native, exchange.code);
         return { ...exchange, host, ...(certificateExpiredOn !== undefined && { certificateExpiredOn }) };
       }
     },
-    close() {
-      for (const socket of Object.values(agent.freeSockets).flat()) socket?.destroy();
-    },
+    close: () => connections.close(),
   };
 }
 

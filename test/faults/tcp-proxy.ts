@@ -101,8 +101,9 @@ export async function startTcpProxy(target: number): Promise<TcpProxy> {
       } else if (bytes.length > 0) out.write(bytes);
     };
     const connected = pass('connection', Buffer.alloc(0), upstream);
-    relay(client, upstream, connected, (bytes) => pass('request', bytes, upstream));
-    relay(upstream, client, connected, (bytes) => pass('reply', bytes, client));
+    const ended = (): Promise<void> => delay(shape.delayMs);
+    relay(client, upstream, connected, (bytes) => pass('request', bytes, upstream), ended);
+    relay(upstream, client, connected, (bytes) => pass('reply', bytes, client), ended);
   });
   await listening(server);
   const address = server.address();
@@ -145,13 +146,19 @@ export async function startTcpProxy(target: number): Promise<TcpProxy> {
   };
 }
 
-/** Forwards chunks in order, then the end of the connection. */
-function relay(from: Socket, to: Socket, after: Promise<void>, pass: (bytes: Buffer) => Promise<void>): void {
+/** Forwards chunks in order, then the end of the connection after `ended`. */
+function relay(
+  from: Socket,
+  to: Socket,
+  after: Promise<void>,
+  pass: (bytes: Buffer) => Promise<void>,
+  ended: () => Promise<void>,
+): void {
   let last = after;
   from.on('data', (bytes: Buffer) => {
     last = last.then(() => pass(bytes));
   });
-  from.on('close', () => void last.then(() => to.destroySoon()));
+  from.on('close', () => void last.then(ended).then(() => to.destroySoon()));
 }
 
 async function listening(server: Server): Promise<void> {

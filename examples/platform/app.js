@@ -25,6 +25,8 @@ if (shop.campaign === undefined) {
       name: 'orders ready',
       sender: 'SHOP',
       message: 'Hi {{name}}, order {{order}} is on shelf {{shelf}}.',
+      // Ada has two orders and gets a message for each.
+      duplicates: 'keep',
       recipients: orders.map(({ phone, ...order }) => ({ to: phone, ...order })),
     },
     'ready-2030-05-01',
@@ -46,8 +48,11 @@ if (!shop.isCompleted) {
   }
 }
 
+// The report has the order of the list, so the messages to one number are in the order of its orders.
+const waiting = [...orders];
 for await (const { recipient, status } of volley.report(shop.campaign)) {
-  const order = orders.find(({ phone }) => phone.replaceAll(' ', '') === recipient);
+  const at = waiting.findIndex(({ phone }) => phone.replaceAll(' ', '') === recipient);
+  const [order] = waiting.splice(at, 1);
   shop.statuses[order.order] = status;
 }
 await save();

@@ -57,13 +57,22 @@ export type RecipientState = keyof typeof RECIPIENT_STATE;
 export const RECIPIENT_STATES = Object.keys(RECIPIENT_STATE) as [RecipientState, ...RecipientState[]];
 
 /**
- * Reads a status as people and programs write it, in any case: a recipient state such as `deliveredToTerminal`, which is
- * also how the service spells it (`DeliveredToTerminal`), or `delivered` for short. Null if it is none of them.
+ * The status of a row of a report: the state of a recipient, or `duplicate` for a row of the list that was left out because its
+ * number is that of an earlier row.
  */
-export function parseReportedStatus(text: string): RecipientState | null {
+export const REPORTED_STATUSES = [...RECIPIENT_STATES, 'duplicate'] as const;
+
+/** See {@link REPORTED_STATUSES}. */
+export type ReportedStatus = (typeof REPORTED_STATUSES)[number];
+
+/**
+ * Reads a status as people and programs write it, in any case: one of {@link REPORTED_STATUSES} such as `deliveredToTerminal`,
+ * which is also how the service spells it (`DeliveredToTerminal`), or `delivered` for short. Null if it is none of them.
+ */
+export function parseReportedStatus(text: string): ReportedStatus | null {
   const name = text.trim().toLowerCase();
   if (name === 'delivered') return 'deliveredToTerminal';
-  return RECIPIENT_STATES.find((state) => state.toLowerCase() === name) ?? null;
+  return REPORTED_STATUSES.find((status) => status.toLowerCase() === name) ?? null;
 }
 
 /** Makes an object with one value per name. */

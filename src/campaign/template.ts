@@ -15,6 +15,8 @@ export interface Template {
   missing(values: readonly string[]): string | null;
   /** The text for this row; values are not escaped. Throws a RangeError if a value is missing. */
   render(values: readonly string[]): string;
+  /** 53 bits of a hash of the text for this row. Rows with the same text have the same digest. */
+  digest(values: readonly string[]): number;
 }
 
 /** A template, or why the message is invalid: the reason names the position and what would be right. */
@@ -113,6 +115,20 @@ function templateOf(text: string, parts: readonly Part[], columns: readonly stri
       let rendered = '';
       for (const part of parts) rendered += typeof part === 'string' ? part : values[part];
       return rendered;
+    },
+    digest(values) {
+      let [high, low] = [0xdead_beef, 0x41c6_ce57];
+      for (const part of parts) {
+        const piece = typeof part === 'string' ? part : (values[part] ?? '');
+        for (let at = 0; at < piece.length; at++) {
+          const unit = piece.charCodeAt(at);
+          high = Math.imul(high ^ unit, 0x9e37_79b1);
+          low = Math.imul(low ^ unit, 0x5f35_6495);
+        }
+      }
+      high = Math.imul(high ^ (high >>> 16), 0x85eb_ca6b) ^ Math.imul(low ^ (low >>> 13), 0xc2b2_ae35);
+      low = Math.imul(low ^ (low >>> 16), 0x85eb_ca6b) ^ Math.imul(high ^ (high >>> 13), 0xc2b2_ae35);
+      return (low & 0x1f_ffff) * 0x1_0000_0000 + (high >>> 0);
     },
   };
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { CAMPAIGN_STATES } from './campaign.js';
-import { perName, RECIPIENT_STATES } from './recipient.js';
+import { perName, RECIPIENT_STATES, REPORTED_STATUSES } from './recipient.js';
 
 /*
  * The public form of campaigns and lanes. The library's types, `--json` on the command line, HTTP responses, and the
@@ -77,9 +77,9 @@ export type CampaignStatus = z.output<typeof campaignStatus>;
 const reported = {
   recipient: z.string().describe('E.164'),
   status: z
-    .enum(RECIPIENT_STATES)
+    .enum(REPORTED_STATUSES)
     .describe(
-      "The recipient's state. `deliveredToNetwork`, `deliveredToTerminal`, and `deliveryImpossible` are the service's delivery statuses (`DeliveredToNetwork`, …)",
+      "The recipient's state. `deliveredToNetwork`, `deliveredToTerminal`, and `deliveryImpossible` are the service's delivery statuses (`DeliveredToNetwork`, …). `duplicate`: a row of the list that was left out, because its number is that of an earlier row; `reason` names both lines",
     ),
   reason: z.string(),
   requestId: z
@@ -152,6 +152,31 @@ export const invalidRow = z
 /** See {@link invalidRow}. */
 export type InvalidRow = z.output<typeof invalidRow>;
 
+/** A row of a list with the number of an earlier row. */
+export const repeatedRow = z
+  .object({
+    line: z.int().describe('In a CSV: the line of the file. In an array: the position, from 1.'),
+    firstLine: z.int().describe('The line of the row whose number it repeats'),
+    recipient: z.string().describe('E.164'),
+    text: z.enum(['same', 'different']).describe('Its text, compared with that of the row that it repeats'),
+  })
+  .readonly();
+/** See {@link repeatedRow}. */
+export type RepeatedRow = z.output<typeof repeatedRow>;
+
+/** How many rows have the number of an earlier row and a different text. */
+export const differentTexts = count.describe(
+  'Rows with the number of an earlier row and a different text. With `duplicates: keep` they are recipients; otherwise they count as duplicates.',
+);
+
+/** Which rows have the number of an earlier row. */
+export const repeats = z
+  .array(repeatedRow)
+  .readonly()
+  .describe(
+    'Rows with the number of an earlier row, by line: the first 20 with the same text, and the first 20 with a different text',
+  );
+
 /** What sending a message to a list would mean, computed before anything is sent. */
 export const preview = z
   .object({
@@ -159,7 +184,9 @@ export const preview = z
     numberColumn: z.string(),
     rows: count,
     recipients: count,
-    duplicates: count,
+    duplicates: count.describe('Rows that are left out because their number is that of an earlier row'),
+    differentTexts,
+    repeats,
     suppressed: count,
     invalid: count,
     problems: z.array(invalidRow).readonly().describe('The first 20 invalid rows'),

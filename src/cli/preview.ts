@@ -20,7 +20,15 @@ export function preview(context: Context, file: string, options: ListOptions): P
             context.paint('red', `${counted(seen.invalid, 'invalid row')}:`),
             ...renderInvalid(seen.problems, seen.invalid),
           ];
-    return { json: seen, lines: [...renderPreview(seen, context.paint), ...bad] };
+    const repeated = seen.duplicates + (options.duplicates === 'keep' ? seen.differentTexts : 0);
+    const again =
+      seen.repeats.length === 0
+        ? []
+        : [
+            context.paint('yellow', `${counted(repeated, 'row')} with the number of an earlier row:`),
+            ...renderRepeats(seen, repeated),
+          ];
+    return { json: seen, lines: [...renderPreview(seen, context.paint), ...again, ...bad] };
   });
 }
 
@@ -35,7 +43,7 @@ export function mustBeInFuture(at: number | undefined, now: number): void {
 /** The library's input for a list and its options. */
 export function campaignInput(file: string, options: ListOptions): CampaignInput {
   const { validFor: validForMs, message, sender, senderName, lane, name, toColumn, country, at } = options;
-  const { priority } = options;
+  const { priority, duplicates } = options;
   return {
     recipients: file,
     validForMs,
@@ -48,6 +56,7 @@ export function campaignInput(file: string, options: ListOptions): CampaignInput
     country,
     at,
     priority,
+    duplicates,
   };
 }
 
@@ -90,6 +99,15 @@ function timeText({ sentAfterMs, finishedAfterMs }: Preview): string {
     return "unknown: the lane's quota has not been learned yet";
   const spelled = (ms: number): string => (ms === 0 ? 'immediately' : `in about ${formatDuration(ms)}`);
   return `sent ${spelled(sentAfterMs)}, delivery status known ${spelled(finishedAfterMs)}, if the quota is the only limit`;
+}
+
+/** The listed rows with the number of an earlier row, one per line, and how many more of the `count` there are. */
+function renderRepeats({ repeats }: Preview, count: number): string[] {
+  const lines = repeats.map(({ line, firstLine, recipient, text }) => {
+    const how = text === 'same' ? `repeats line ${firstLine}` : `has another text than line ${firstLine}`;
+    return `  line ${line}: ${recipient} ${how}`;
+  });
+  return count > lines.length ? [...lines, `  … and ${grouped(count - lines.length)} more`] : lines;
 }
 
 /** The listed invalid rows, one per line, and how many more there are. */

@@ -151,6 +151,20 @@ function refusalOf(outcome: Exclude<EnqueueOutcome, { recipients: number }>): Cl
         },
       );
     }
+    case 'differentTexts': {
+      const { differentTexts } = outcome.preview;
+      const repeats = outcome.preview.repeats.filter(({ text }) => text === 'different');
+      const { line, firstLine, recipient } = outcome;
+      const more = differentTexts > 1 ? ` There are ${counted(differentTexts - 1, 'more such row')}.` : '';
+      return badInput(
+        `Line ${line} has the number of line ${firstLine} (${recipient}), but a different text.${more} Nothing was sent. Send all messages with --duplicates keep, or only the first to each number with --duplicates first.`,
+        {
+          reason: 'differentTexts',
+          differentTexts,
+          repeats,
+        },
+      );
+    }
     case 'repeated':
       return badInput(
         `Campaign ${outcome.id} has the same file, text, and sender and was created less than 24 hours ago. See \`volley status ${outcome.id}\`. To send it again, add --again.`,
@@ -176,17 +190,31 @@ async function created(
   outcome: Extract<EnqueueOutcome, { recipients: number }>,
   bad: InvalidFile | undefined,
 ): Promise<Answer> {
-  const { id, recipients, duplicates, invalid, suppressed } = outcome;
+  const { id, recipients, duplicates, differentTexts, invalid, suppressed } = outcome;
+  const { repeats, warnings } = outcome.preview;
   const existing = outcome.kind === 'existing';
   const file = bad?.end();
   const counts = { recipients, duplicates, invalid, suppressed };
-  const json = { id, ...counts, existing, ...(file && { invalidFile: file.path }) };
+  const json = {
+    id,
+    ...counts,
+    differentTexts,
+    repeats,
+    warnings,
+    existing,
+    ...(file && { invalidFile: file.path }),
+  };
   const left = leftOut(outcome);
   const lines = [
     existing
       ? `Campaign ${id} was already created with this idempotency key; nothing was added.`
       : `Campaign ${context.paint('bold', id)}: ${counted(recipients, 'recipient')}${left === '' ? '' : `; left out: ${left}`}.`,
     ...(file === undefined ? [] : [`The invalid rows are in ${file.path}.`]),
+    ...(duplicates === 0
+      ? []
+      : [`The duplicates are listed in its report: volley report ${id} --status duplicate`]),
+    // The warning about them is the first one.
+    ...(differentTexts === 0 ? [] : warnings.slice(0, 1)),
     `To see its progress: volley status ${id} --watch`,
   ];
   await noteIfNoWorkers(context, volley);

@@ -55,6 +55,12 @@ const details = {
     .boolean()
     .optional()
     .describe('Leave out invalid rows. Otherwise one invalid row rejects the whole list.'),
+  duplicates: z
+    .enum(['first', 'keep', 'refuse'])
+    .optional()
+    .describe(
+      'What to do with a row that has the number of an earlier row and a different text: leave it out (`first`), send both messages, each in a request of its own (`keep`), or reject the list (`refuse`). Default: `refuse` for JSON, `first` for a CSV. A row with the same number and the same text is always left out.',
+    ),
   again: z
     .boolean()
     .optional()

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { CAMPAIGN_ID, CAMPAIGN_STATES } from '../campaign/campaign.js';
 import { InputError } from '../campaign/errors.js';
-import { parseReportedStatus, RECIPIENT_STATES } from '../campaign/recipient.js';
+import { parseReportedStatus, REPORTED_STATUSES } from '../campaign/recipient.js';
 import { campaignStatus } from '../campaign/views.js';
 import { formatReport } from '../reporting/report-file.js';
 import { apiKeyOf, campaignId, requireCampaign } from './access.js';
@@ -22,7 +22,7 @@ const REPORT_TYPES = {
 /** Accepts every spelling that {@link parseReportedStatus} accepts; the OpenAPI document lists the states. */
 const reportedStatus = z.preprocess(
   (text) => (typeof text === 'string' ? (parseReportedStatus(text) ?? text) : text),
-  z.enum(RECIPIENT_STATES),
+  z.enum(REPORTED_STATUSES),
 );
 
 const commandProblems = problemResponses('notFound', 'invalidState');
@@ -85,7 +85,7 @@ export const campaigns: Routes = (app, { volley }) => {
         operationId: 'getReport',
         summary: 'Get the report of a campaign',
         description:
-          'Streams one line for each recipient, in the order of the list; recipients suppressed during the import come last. An incomplete response ends without its last chunk, which HTTP clients report as an error. In CSV, a reason or id that a spreadsheet would read as a formula is preceded by an apostrophe.',
+          'Streams one line for each recipient, in the order of the list. Recipients suppressed during the import follow, and then, with the status `duplicate`, the rows that were left out because their number is that of an earlier row (the first 100,000). An incomplete response ends without its last chunk, which HTTP clients report as an error. In CSV, a reason or id that a spreadsheet would read as a formula is preceded by an apostrophe.',
         tags: ['Campaigns'],
         params: campaignId,
         querystring: z.strictObject({

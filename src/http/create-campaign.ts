@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import type { ApiKey } from '../campaign/api-key.js';
-import { invalidRow, type Preview, preview } from '../campaign/views.js';
+import { differentTexts, invalidRow, type Preview, preview, repeats } from '../campaign/views.js';
 import { systemClock, within } from '../clock.js';
 import type { EnqueueOutcome } from '../import/campaign-input.js';
 import type { Volley } from '../volley.js';
@@ -18,13 +18,19 @@ const createdCampaign = z
   .object({
     id: z.string(),
     recipients: count,
-    duplicates: count,
+    duplicates: count.describe('Rows that were left out because their number is that of an earlier row'),
+    differentTexts,
+    repeats,
     invalid: count,
     suppressed: count,
     existing: z
       .boolean()
       .describe('An earlier request with the same idempotency key created it; this request changed nothing'),
     problems: z.array(rejectedRow).describe('The first 20 invalid rows that were left out'),
+    warnings: z
+      .array(z.string())
+      .readonly()
+      .describe('What may not be as intended, for people; also in the preview'),
   })
   .meta({ id: 'CampaignCreated' });
 
@@ -59,7 +65,7 @@ export const campaignCreation: Routes = (app, options) => {
         response: {
           200: jsonResponse('The existing campaign with this idempotency key', createdCampaign),
           201: jsonResponse('The new campaign. `Location` is its address.', createdCampaign),
-          ...problemResponses('repeated', 'invalidRows', 'conflict'),
+          ...problemResponses('repeated', 'invalidRows', 'differentTexts', 'conflict'),
         },
       },
     },
@@ -92,13 +98,25 @@ export const campaignCreation: Routes = (app, options) => {
         }),
       );
       if (!('recipients' in outcome)) throw await rejection(volley, key, outcome, request.isMultipart());
-      const { id, recipients, duplicates, invalid, suppressed } = outcome;
+      const { id, recipients, duplicates, differentTexts, invalid, suppressed } = outcome;
+      const { repeats, warnings } = outcome.preview;
       const existing = outcome.kind === 'existing';
       const problems = outcome.preview.problems.map(({ line, column, reason }) => ({ line, column, reason }));
       return reply
         .code(existing ? 200 : 201)
         .header('location', `/v1/campaigns/${id}`)
-        .send({ id, recipients, duplicates, invalid, suppressed, existing, problems });
+        .send({
+          id,
+          recipients,
+          duplicates,
+          differentTexts,
+          repeats,
+          invalid,
+          suppressed,
+          existing,
+          problems,
+          warnings,
+        });
     },
   );
 
@@ -153,6 +171,8 @@ async function rejection(
   switch (outcome.kind) {
     case 'invalidRows':
       return invalidRows(outcome.preview, isUpload);
+    case 'differentTexts':
+      return differentTextsProblem(outcome.reason, outcome.preview, isUpload);
     case 'repeated':
       return new Problem(
         'repeated',
@@ -170,6 +190,20 @@ async function rejection(
     default:
       return outcome satisfies never;
   }
+}
+
+function differentTextsProblem(reason: string, preview: Preview, isUpload: boolean): Problem {
+  const { numberColumn: column, differentTexts: count } = preview;
+  const errors = preview.repeats
+    .filter(({ text }) => text === 'different')
+    .map(({ line, firstLine, recipient }): ProblemItem => {
+      const pointer = isUpload ? '/recipients' : `/recipients/${line - 1}`;
+      const message = `has the number of row ${firstLine} (${recipient}), but a different text`;
+      return { pointer, message, line, column, firstLine };
+    });
+  const more = count > 1 ? ` There are ${count - 1} more such rows.` : '';
+  const detail = `${reason.replace(/^r/, 'R')}.${more} Nothing was sent. Set \`duplicates\` to \`keep\` to send both messages, or to \`first\` to send only the first to each number.`;
+  return new Problem('differentTexts', detail, { errors, members: { differentTexts: count } });
 }
 
 function invalidRows({ invalid, rows, problems }: Preview, isUpload: boolean): Problem {

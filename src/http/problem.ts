@@ -56,6 +56,11 @@ const KINDS = {
     'The list contains invalid rows',
     'Nothing was sent or stored. `errors` lists the first 20 rows with line, column, and reason; `invalid` counts them all. Fix the rows, or set `skipInvalid` to leave them out.',
   ],
+  differentTexts: [
+    422,
+    'The list has different texts for one number',
+    'A row has the number of an earlier row and a different text, and `duplicates` is `refuse`, the default for JSON. Nothing was sent or stored. `errors` lists the first 20 such rows with the row that has the number first; `differentTexts` counts them all. Set `duplicates` to `keep` to send both messages, or to `first` to send only the first to each number.',
+  ],
   conflict: [
     422,
     'The idempotency key belongs to a different campaign',

@@ -10,6 +10,7 @@ import type { Clock, Random } from '../clock.js';
 import type { LocalConfig } from '../config/index.js';
 import type { CampaignMeta } from '../lane/campaigns.js';
 import { type Lane, laneNamed } from '../lane/lane.js';
+import type { Duplicates } from './check-rows.js';
 import type { RecipientInput } from './read-objects.js';
 
 /** A CSV that arrives as a stream. It is read once, no faster than it is imported. */
@@ -44,7 +45,14 @@ export interface CampaignInput {
   /** Leaves invalid rows out and passes them to `onInvalid`; by default a single invalid row refuses the list. */
   readonly skipInvalid?: boolean | undefined;
   readonly onInvalid?: ((row: InvalidRow) => void) | undefined;
-  /** Allows the same content as a campaign of the last 24 hours. */
+  /**
+   * What to do with a row that has the number of an earlier row and a different text: `first` leaves it out and lists it, `keep`
+   * sends both messages, each in a request of its own, and `refuse` refuses the list. Default: `first` for a CSV, which may
+   * contain a person twice; `refuse` for recipients as objects, because a program that passes two texts means both. A row with
+   * the same number and the same text is always left out and listed.
+   */
+  readonly duplicates?: Duplicates | undefined;
+  /** Allows the same content as a campaign of the last 24 hours. An idempotency key allows it, too. */
   readonly again?: boolean | undefined;
   /** `lane`: only campaigns of the same lane count as repeats, for tenants that must not learn of each other; default: all. */
   readonly repeatsWithin?: 'lane' | undefined;
@@ -60,13 +68,28 @@ export type EnqueueOutcome =
       readonly kind: 'created' | 'existing';
       readonly id: string;
       readonly recipients: number;
+      /** Rows that were left out because their number is that of an earlier row; `preview.repeats` lists the first of them. */
       readonly duplicates: number;
+      /** Rows with the number of an earlier row and a different text: recipients with `keep`, otherwise duplicates. */
+      readonly differentTexts: number;
       readonly invalid: number;
       readonly suppressed: number;
       readonly preview: Preview;
     }
   /** The list has invalid rows and `skipInvalid` is not set, or all of its rows are invalid. Nothing is stored. */
   | { readonly kind: 'invalidRows'; readonly preview: Preview }
+  /**
+   * The list has rows with the number of an earlier row and a different text, and `duplicates` is `refuse`. Nothing is stored.
+   * `reason` names the first such row and the row that it repeats; `preview.repeats` lists more.
+   */
+  | {
+      readonly kind: 'differentTexts';
+      readonly reason: string;
+      readonly line: number;
+      readonly firstLine: number;
+      readonly recipient: string;
+      readonly preview: Preview;
+    }
   /** This campaign had the same recipients, message, and sender within the last 24 hours; `again` allows a repeat. */
   | { readonly kind: 'repeated'; readonly id: string }
   /** The idempotency key belongs to this campaign, which has other content. */

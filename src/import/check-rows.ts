@@ -1,8 +1,11 @@
 import { numberReader } from '../campaign/number.js';
 import type { Template } from '../campaign/template.js';
 import { numberColumn } from './number-column.js';
-import { NumberSet } from './number-set.js';
 import { mapRows, type Row, type Rows } from './rows.js';
+import { SeenRecipients } from './seen-recipients.js';
+
+/** What to do with a row that has the number of an earlier row and a different text. */
+export type Duplicates = 'first' | 'keep' | 'refuse';
 
 /** The result of checking one row. */
 export type CheckedRow =
@@ -13,12 +16,18 @@ export type CheckedRow =
       readonly number: string;
       /** In the order of the columns, exactly as in the list. */
       readonly values: readonly string[];
+      /** The line of the first row with this number; undefined if this is the first one. The texts differ. */
+      readonly firstLine?: number | undefined;
     }
   | {
-      /** A later row with the number of an earlier recipient: the first one wins. */
+      /** A row with the number of an earlier recipient, which is left out. */
       readonly kind: 'duplicate';
       readonly line: number;
       readonly number: string;
+      /** The line of the recipient whose number it repeats. */
+      readonly firstLine: number;
+      /** Whether it repeats the text as well. */
+      readonly isSameText: boolean;
     }
   | {
       readonly kind: 'invalid';
@@ -30,12 +39,14 @@ export type CheckedRow =
       readonly row: readonly string[];
     };
 
-/** Counts of the rows checked so far. `rows` is always the sum of the other three. */
+/** Counts of the rows checked so far. `rows` is always the sum of the next three. */
 interface RowCounts {
   readonly rows: number;
   readonly recipients: number;
   readonly duplicates: number;
   readonly invalid: number;
+  /** Rows with the number of an earlier row and a different text: with `keep`, some of the recipients; else, of the duplicates. */
+  readonly differentTexts: number;
 }
 
 /** A list that is being checked. */
@@ -47,6 +58,8 @@ export interface CheckedRows {
   readonly batches: AsyncIterable<readonly CheckedRow[]>;
   /** Covers the batches read so far. */
   counts(): RowCounts;
+  /** The memory that detecting duplicates takes now. */
+  bytes(): number;
 }
 
 /** How to check a list. */
@@ -57,12 +70,14 @@ export interface CheckOptions {
   readonly defaultCountry?: string | undefined;
   /** The message, compiled for the columns of this list: a row without a value that it needs is invalid. */
   readonly template?: Template | undefined;
+  /** With `keep`, a row with the number of an earlier row and a different text is a recipient; default: it is a duplicate. */
+  readonly duplicates?: Duplicates | undefined;
 }
 
 /**
  * Checks a list row by row: its number, its duplicates, and the values that the message needs. Every row results in exactly
  * one {@link CheckedRow}. An invalid row does not hide a later valid row with the same number. Memory does not grow with the
- * list, except for 11 to 21 bytes per recipient that detect duplicates.
+ * list, except for 17 to 31 bytes per recipient that detect duplicates.
  * Throws a ListError if the column with the phone numbers is not clear, and an InputError for an unknown country.
  */
 export async function checkRows(list: Rows, options: CheckOptions = {}): Promise<CheckedRows> {
@@ -71,20 +86,30 @@ export async function checkRows(list: Rows, options: CheckOptions = {}): Promise
     const first = await list.batches.next();
     const rows = first.done === true ? [] : first.value;
     const position = numberColumn(list.columns, rows, readNumber, options.toColumn);
-    const used = options.template?.placeholders.map((name) => list.columns.indexOf(name)) ?? [];
-    const seen = new NumberSet();
-    const counts = { recipient: 0, duplicate: 0, invalid: 0 };
+    const { template, duplicates } = options;
+    const used = template?.placeholders.map((name) => list.columns.indexOf(name)) ?? [];
+    const hasDigests = used.length > 0;
+    const seen = new SeenRecipients({ hasDigests });
+    const keepsTexts = duplicates === 'keep';
+    const counts = { recipient: 0, duplicate: 0, invalid: 0, differentTexts: 0 };
     const checkRow = ({ line, fields, fault, unusable }: Row): CheckedRow => {
       if (fault !== null) return { kind: 'invalid', line, column: null, reason: fault, row: fields };
       const outcome = readNumber(fields[position] ?? '');
       if (!outcome.ok) return invalid(line, list.columns[position], outcome.reason, fields);
-      const missing = options.template?.missing(fields) ?? null;
+      const missing = template?.missing(fields) ?? null;
       if (missing !== null)
         return invalid(line, missing, `is empty, but the message uses {{${missing}}}`, fields);
       const [bad] = unusable === undefined ? [] : used.filter((column) => unusable.has(column));
       if (bad !== undefined) return invalid(line, list.columns[bad], unusable?.get(bad) ?? '', fields);
-      if (!seen.add(outcome.number)) return { kind: 'duplicate', line, number: outcome.number };
-      return { kind: 'recipient', line, number: outcome.number, values: fields };
+      const { number } = outcome;
+      const digest = hasDigests ? (template?.digest(fields) ?? 0) : 0;
+      const earlier = seen.add(number, line, digest, { keepsTexts });
+      if (earlier === null) return { kind: 'recipient', line, number, values: fields };
+      const { line: firstLine, isSameText } = earlier;
+      if (!isSameText) counts.differentTexts += 1;
+      return isSameText || !keepsTexts
+        ? { kind: 'duplicate', line, number, firstLine, isSameText }
+        : { kind: 'recipient', line, number, values: fields, firstLine };
     };
     const check = (row: Row): CheckedRow => {
       const checked = checkRow(row);
@@ -100,7 +125,9 @@ export async function checkRows(list: Rows, options: CheckOptions = {}): Promise
         recipients: counts.recipient,
         duplicates: counts.duplicate,
         invalid: counts.invalid,
+        differentTexts: counts.differentTexts,
       }),
+      bytes: () => seen.bytes,
     };
   } catch (error) {
     list.close();

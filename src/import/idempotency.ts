@@ -102,9 +102,18 @@ export async function compareWithHolder(
     COMPARED.every((member) => (meta[member] ?? null) === (requested[member] ?? null));
   if (!isSame) return { kind: 'conflict', id: campaign };
   const stored = meta.preview ?? preview;
-  const { recipients } = stored;
+  const { recipients, differentTexts } = stored;
   const { duplicates, invalid, suppressed } = meta;
-  return { kind: 'existing', id: campaign, recipients, duplicates, invalid, suppressed, preview: stored };
+  return {
+    kind: 'existing',
+    id: campaign,
+    recipients,
+    duplicates,
+    differentTexts,
+    invalid,
+    suppressed,
+    preview: stored,
+  };
 }
 
 /**

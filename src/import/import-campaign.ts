@@ -2,11 +2,13 @@ import { InputError } from '../campaign/errors.js';
 import type { Preview } from '../campaign/views.js';
 import type { Events } from '../events/events.js';
 import type { CampaignMeta } from '../lane/campaigns.js';
+import { MAX_STORED_DUPLICATES } from '../recipients/duplicates.js';
 import type { Suppression } from '../recipients/suppression.js';
 import type { Redis } from '../redis/connection.js';
 import type { Keys, LaneId } from '../redis/keys.js';
 import type { CampaignInput, EnqueueOutcome } from './campaign-input.js';
 import { type DraftDeps, draftOf, resolveInput } from './campaign-input.js';
+import type { Duplicates } from './check-rows.js';
 import { beginWithKey, compareWithHolder, reserveNewContent } from './idempotency.js';
 import { beginImport, type ImportSession } from './import-session.js';
 import { type ListSummary, openList, readList } from './read-list.js';
@@ -25,9 +27,9 @@ import { type ListSummary, openList, readList } from './read-list.js';
  *        │               number column       number-column.ts
  *        │               checks              check-rows.ts: each row is a recipient, a duplicate, or invalid
  *        │               preview             preview.ts: counts, segments, time
- *        │               write               import-session.ts: slices of recipients
+ *        │               write               import-session.ts: slices of recipients, and of the rows left out as duplicates
  *        │
- *        ├────────────────────────────────► invalid rows: `invalidRows`
+ *        ├────────────────────────────────► invalid rows: `invalidRows`; different texts for a number: `differentTexts`
  *   reserve content    idempotency.ts ───► the same content within 24 hours: `repeated`
  *        │
  *   confirm ──────────────────────────────► refused by the caller: `declined`
@@ -68,8 +70,9 @@ export async function importCampaign(deps: ImportDeps, input: CampaignInput): Pr
     beginImport(redis, keys, draft, deps.importLeaseMs),
   );
   if (key.kind === 'held') {
-    const { preview, content } = await readWithoutStoring(deps, input);
-    return compareWithHolder(redis, keys, key.holder, draft, content, preview);
+    const { duplicates, preview, content } = await readWithoutStoring(deps, input);
+    const refused = refusedTexts(duplicates, preview);
+    return refused ?? compareWithHolder(redis, keys, key.holder, draft, content, preview);
   }
   const { session } = key;
   try {
@@ -93,6 +96,7 @@ async function fillAndCommit(
   const { lane, sender } = resolveInput(deps, input);
   const opened = await openList(deps.config, input);
   let isRefused = false;
+  let stored = 0;
   const { preview, content } = await readList(opened, {
     lane,
     sender,
@@ -110,10 +114,19 @@ async function fillAndCommit(
         if (writer.add(recipient)) await writer.flushed();
       }
     },
+    async onDuplicates(rows) {
+      for (const row of isRefused ? [] : rows) {
+        if (stored >= MAX_STORED_DUPLICATES) return;
+        stored += 1;
+        if (session.duplicates.add(row)) await session.duplicates.flushed();
+      }
+    },
   });
-  const { recipients, duplicates, invalid, suppressed } = preview;
+  const { recipients, duplicates, differentTexts, invalid, suppressed } = preview;
   // If all rows are invalid, `skipInvalid` would leave no recipients: their reasons help more than an empty campaign.
   if (isRefused || (recipients === 0 && invalid > 0)) return { kind: 'invalidRows', preview };
+  const refused = refusedTexts(opened.duplicates, preview);
+  if (refused !== null) return refused;
   if (recipients === 0) {
     throw new InputError('the list has no rows below its header: add at least one recipient', {
       field: 'recipients',
@@ -141,16 +154,30 @@ async function fillAndCommit(
   deps.events.emit({ type: 'campaign.imported', lane: lane.name, campaign: session.id, ...counts });
   lane.emit(events);
   if (launchedAt > 0) await deps.launched(lane.id).catch(() => {});
-  return { kind: 'created', id: session.id, ...counts, preview };
+  return { kind: 'created', id: session.id, ...counts, differentTexts, preview };
 }
 
-async function readWithoutStoring(deps: ImportDeps, input: CampaignInput): Promise<ListSummary> {
+/** The refusal of a list with different texts for one number; null if there are none, or if they are allowed. */
+function refusedTexts(duplicates: Duplicates, preview: Preview): EnqueueOutcome | null {
+  const first = preview.repeats.find(({ text }) => text === 'different');
+  if (duplicates !== 'refuse' || first === undefined) return null;
+  const { line, firstLine, recipient } = first;
+  const reason = `row ${line} has the number of row ${firstLine} (${recipient}), but a different text`;
+  return { kind: 'differentTexts', reason, line, firstLine, recipient, preview };
+}
+
+async function readWithoutStoring(
+  deps: ImportDeps,
+  input: CampaignInput,
+): Promise<ListSummary & { readonly duplicates: Duplicates }> {
   const { lane, sender } = resolveInput(deps, input);
-  return readList(await openList(deps.config, input), {
+  const opened = await openList(deps.config, input);
+  const summary = await readList(opened, {
     lane,
     sender,
     suppression: deps.suppression,
     signal: input.signal,
     onInvalid: input.onInvalid,
   });
+  return { ...summary, duplicates: opened.duplicates };
 }

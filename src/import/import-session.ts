@@ -54,6 +54,8 @@ export interface ImportSession {
   readonly recipients: SliceWriter;
   /** Recipients that are suppressed already; they are never claimed. */
   readonly suppressed: SliceWriter;
+  /** Rows that are left out because their number is that of an earlier row. */
+  readonly duplicates: SliceWriter;
   /**
    * Writes the remaining rows and commits the campaign, so that it becomes visible as a whole. Safe to repeat. Throws an
    * {@link ImportLostError} if the import was discarded meanwhile.
@@ -90,6 +92,7 @@ export async function beginImport(
   };
   const recipients = new SliceWriter((slices) => write(slicesKey(keys, lane, id, 'slices'), slices));
   const suppressed = new SliceWriter((slices) => write(slicesKey(keys, lane, id, 'suppressed'), slices));
+  const duplicates = new SliceWriter((slices) => write(slicesKey(keys, lane, id, 'duplicates'), slices));
   // A failed renewal shows with the next slice or with the commit.
   const renewal = setInterval(
     () => write(slicesKey(keys, lane, id, 'slices'), []).catch(() => {}),
@@ -101,8 +104,9 @@ export async function beginImport(
     lane,
     recipients,
     suppressed,
+    duplicates,
     async commit(whole) {
-      await Promise.all([recipients.end(), suppressed.end()]);
+      await Promise.all([recipients.end(), suppressed.end(), duplicates.end()]);
       const state = stateOf({ ...whole, created }, recipients.count, suppressed.count);
       const committed = await commitScript.run(
         redis,
@@ -118,7 +122,7 @@ export async function beginImport(
     },
     async discard() {
       clearInterval(renewal);
-      await Promise.allSettled([recipients.end(), suppressed.end()]);
+      await Promise.allSettled([recipients.end(), suppressed.end(), duplicates.end()]);
       await discardImport(redis, keys, lane, id, 'givenUp');
     },
   };

@@ -6,13 +6,16 @@ import {
 } from '../campaign/estimate.js';
 import { charactersForcingUcs2, segmentsOf } from '../campaign/segments.js';
 import type { Template } from '../campaign/template.js';
-import type { InvalidRow, Preview } from '../campaign/views.js';
+import type { InvalidRow, Preview, RepeatedRow } from '../campaign/views.js';
 import type { Lane } from '../lane/lane.js';
 import type { LaneStatusRecord } from '../lane/lane-status.js';
-import type { CheckedRows } from './check-rows.js';
+import type { CheckedRows, Duplicates } from './check-rows.js';
 
 const MAX_SAMPLES = 3;
 const MAX_PROBLEMS = 20;
+const MAX_REPEATS = 20;
+/** Lines that a warning names. */
+const MAX_LINES_NAMED = 10;
 /** Messages searched for characters that force UCS-2: enough to find them, few enough to cost nothing. */
 const MAX_MESSAGES_SEARCHED = 200;
 
@@ -22,6 +25,7 @@ export function previewBuilder(template: Template, senderIsText: boolean) {
   const ucs2Characters = new Set<string>();
   const samples: { recipient: string; text: string }[] = [];
   const problems: InvalidRow[] = [];
+  const repeats: Record<RepeatedRow['text'], RepeatedRow[]> = { same: [], different: [] };
   const segments = { min: Number.POSITIVE_INFINITY, max: 0, total: 0 };
   let [isUcs2, searched, suppressed] = [false, 0, 0];
 
@@ -48,8 +52,11 @@ export function previewBuilder(template: Template, senderIsText: boolean) {
     addInvalid(row: InvalidRow): void {
       if (problems.length < MAX_PROBLEMS) problems.push(row);
     },
+    addRepeated(row: RepeatedRow): void {
+      if (repeats[row.text].length < MAX_REPEATS) repeats[row.text].push(row);
+    },
     /** `view` is the lane's status now: its quota decides how long sending takes. */
-    build(list: CheckedRows, lane: Lane, view: LaneStatusRecord): Preview {
+    build(list: CheckedRows, duplicates: Duplicates, lane: Lane, view: LaneStatusRecord): Preview {
       const counts = list.counts();
       const sends = requestsNeeded(
         counts.recipients - suppressed,
@@ -68,6 +75,7 @@ export function previewBuilder(template: Template, senderIsText: boolean) {
         columns: list.columns,
         numberColumn: list.numberColumn,
         ...counts,
+        repeats: [...repeats.same, ...repeats.different].sort((a, b) => a.line - b.line),
         suppressed,
         problems,
         encoding: isUcs2 ? 'UCS-2' : 'GSM-7',
@@ -77,12 +85,39 @@ export function previewBuilder(template: Template, senderIsText: boolean) {
         sentAfterMs,
         finishedAfterMs,
         samples,
-        warnings: senderIsText
-          ? [
-              'The sender is a name. Most networks accept only phone numbers and short codes, and recipients cannot reply to a name.',
-            ]
-          : [],
+        warnings: [
+          ...(counts.differentTexts === 0
+            ? []
+            : [differentTextsWarning(counts.differentTexts, repeats.different, duplicates)]),
+          ...(senderIsText
+            ? [
+                'The sender is a name. Most networks accept only phone numbers and short codes, and recipients cannot reply to a name.',
+              ]
+            : []),
+        ],
       };
     },
   };
+}
+
+const CONSEQUENCES = {
+  first:
+    'Only the first message is sent to each of them. To send all of them, use --duplicates keep (or duplicates: "keep").',
+  keep: 'Each of them gets every message that differs.',
+  refuse:
+    'The campaign will be refused. To send all messages, use duplicates: "keep"; to send only the first to each number, "first".',
+} as const satisfies Record<Duplicates, string>;
+
+function differentTextsWarning(
+  count: number,
+  listed: readonly RepeatedRow[],
+  duplicates: Duplicates,
+): string {
+  const named = listed
+    .slice(0, MAX_LINES_NAMED)
+    .map(({ line, firstLine }) => `${line} (the first is in line ${firstLine})`);
+  const more = count > named.length ? `, and ${count - named.length} more` : '';
+  const subject = count === 1 ? '1 number appears' : `${count} numbers appear`;
+  const lines = count === 1 ? 'line' : 'lines';
+  return `${subject} again with another text: ${lines} ${named.join(', ')}${more}. ${CONSEQUENCES[duplicates]}`;
 }

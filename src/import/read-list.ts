@@ -1,13 +1,14 @@
 import { createHash } from 'node:crypto';
 import { InputError } from '../campaign/errors.js';
 import { compileTemplate, type Template } from '../campaign/template.js';
-import type { InvalidRow, Preview } from '../campaign/views.js';
+import type { InvalidRow, Preview, RepeatedRow } from '../campaign/views.js';
 import type { LocalConfig } from '../config/index.js';
 import type { Lane } from '../lane/lane.js';
+import { storedDuplicate } from '../recipients/duplicates.js';
 import type { StoredRecipient } from '../recipients/slices.js';
 import type { Suppression } from '../recipients/suppression.js';
 import type { CampaignInput, CsvStream, Sender } from './campaign-input.js';
-import { type CheckedRows, checkRows } from './check-rows.js';
+import { type CheckedRow, type CheckedRows, checkRows, type Duplicates } from './check-rows.js';
 import { readCsv } from './csv/read-csv.js';
 import { previewBuilder } from './preview.js';
 import { rowsOfObjects } from './read-objects.js';
@@ -17,6 +18,7 @@ import type { Rows } from './rows.js';
 interface OpenList {
   readonly list: CheckedRows;
   readonly template: Template;
+  readonly duplicates: Duplicates;
 }
 
 /** Opens the list. Throws an InputError for an unusable list, and for a message that does not fit its columns. */
@@ -29,13 +31,15 @@ export async function openList(config: LocalConfig, input: CampaignInput): Promi
     throw new InputError(compiled.reason, { field: 'message' });
   }
   const { template } = compiled;
+  const duplicates = input.duplicates ?? (isCsv(recipients) ? 'first' : 'refuse');
   const list = await checkRows(rows, {
     // Objects have their number in `to`; in a file the column has to be found.
     toColumn: input.toColumn ?? (isCsv(recipients) ? undefined : 'to'),
     defaultCountry: input.country ?? config.defaultCountry,
     template,
+    duplicates,
   });
-  return { list, template };
+  return { list, template, duplicates };
 }
 
 function rowsOf(recipients: CampaignInput['recipients']): Promise<Rows> {
@@ -55,6 +59,8 @@ interface ReadOptions {
   readonly signal?: AbortSignal | undefined;
   /** Called with the recipients of each batch, and for each of them whether it is suppressed. */
   onRecipients?(recipients: readonly StoredRecipient[], suppressed: readonly boolean[]): Promise<void>;
+  /** Called with the rows of each batch that are left out because their number is that of an earlier row. */
+  onDuplicates?(duplicates: readonly StoredRecipient[]): Promise<void>;
   onInvalid?: ((row: InvalidRow) => void) | undefined;
 }
 
@@ -66,7 +72,10 @@ export interface ListSummary {
 }
 
 /** Reads a list once, batch by batch: memory does not grow with it, except for what detects duplicates. */
-export async function readList({ list, template }: OpenList, options: ReadOptions): Promise<ListSummary> {
+export async function readList(
+  { list, template, duplicates }: OpenList,
+  options: ReadOptions,
+): Promise<ListSummary> {
   const { lane, sender, suppression, signal } = options;
   const preview = previewBuilder(template, sender.isText);
   const used = template.placeholders.map((name) => list.columns.indexOf(name));
@@ -93,14 +102,25 @@ export async function readList({ list, template }: OpenList, options: ReadOption
     }
     content.update(digested);
     await options.onRecipients?.(recipients, suppressed);
+    const leftOut: StoredRecipient[] = [];
     for (const row of batch) {
-      if (row.kind !== 'invalid') continue;
-      preview.addInvalid(row);
-      options.onInvalid?.(row);
+      if (row.kind === 'invalid') {
+        preview.addInvalid(row);
+        options.onInvalid?.(row);
+      } else if (row.firstLine !== undefined) {
+        preview.addRepeated(repeatOf(row, row.firstLine));
+        if (row.kind === 'duplicate') leftOut.push(storedDuplicate(row));
+      }
     }
+    if (leftOut.length > 0) await options.onDuplicates?.(leftOut);
   }
   return {
-    preview: preview.build(list, lane, await lane.status()),
+    preview: preview.build(list, duplicates, lane, await lane.status()),
     content: content.digest('base64url'),
   };
+}
+
+function repeatOf(row: CheckedRow & { kind: 'recipient' | 'duplicate' }, firstLine: number): RepeatedRow {
+  const isSameText = row.kind === 'duplicate' && row.isSameText;
+  return { line: row.line, firstLine, recipient: row.number, text: isSameText ? 'same' : 'different' };
 }

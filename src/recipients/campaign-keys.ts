@@ -8,8 +8,11 @@ import type { Keys, LaneId } from '../redis/keys.js';
 /** Ordinals per hash of records: few enough that Redis stores the hash in its compact form. */
 export const RECORDS_PER_HASH = 128;
 
-/** `slices`: recipients to send to; `suppressed`: recipients that were suppressed when the list was imported. */
-export type Series = 'slices' | 'suppressed';
+/**
+ * `slices`: recipients to send to; `suppressed`: recipients that were suppressed when the list was imported; `duplicates`: rows
+ * that were left out because their number is that of an earlier row.
+ */
+export type Series = 'slices' | 'suppressed' | 'duplicates';
 
 /** String: the part of the campaign that never changes after its import, JSON. */
 export function metaKey(keys: Keys, lane: LaneId, campaign: string): string {

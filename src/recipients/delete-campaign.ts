@@ -49,6 +49,7 @@ export async function deleteCampaign(redis: Redis, keys: Keys, deleted: DeletedC
     statusesKey(keys, lane, campaign),
     slicesKey(keys, lane, campaign, 'slices'),
     slicesKey(keys, lane, campaign, 'suppressed'),
+    slicesKey(keys, lane, campaign, 'duplicates'),
     metaKey(keys, lane, campaign),
     acceptedKey(keys, lane, campaign),
   );

@@ -8,8 +8,9 @@ import {
   slicesKey,
   statusesKey,
 } from '../recipients/campaign-keys.js';
+import { type DuplicateRow, readDuplicate } from '../recipients/duplicates.js';
 import { parseRecord, type RequestRecord } from '../recipients/records.js';
-import { SLICE, unpackNumbers } from '../recipients/slices.js';
+import { SLICE, unpackNumbers, unpackSlice } from '../recipients/slices.js';
 import type { Redis } from '../redis/connection.js';
 import type { Keys, LaneId } from '../redis/keys.js';
 import { loadScript } from '../redis/script.js';
@@ -138,8 +139,9 @@ export function recipientReader(redis: Redis, keys: Keys, lane: LaneId, campaign
     );
   };
 
-  /** The position of a number in a series; null if it is not there. */
-  const positionOf = async (series: Series, number: string): Promise<number | null> => {
+  /** The positions of a number in a series, in order. */
+  const positionsOf = async (series: Series, number: string): Promise<number[]> => {
+    const found: number[] = [];
     const wanted = Number(number);
     const total = await redis.hlen(slicesKey(keys, lane, campaign, series));
     for (let first = 0; first < total; first += SLICES_PER_SEARCH) {
@@ -149,11 +151,11 @@ export function recipientReader(redis: Redis, keys: Keys, lane: LaneId, campaign
         Array.from({ length }, (_, at) => first + at),
       );
       for (const [at, numbers] of slices.entries()) {
-        const position = numbers.indexOf(wanted);
-        if (position !== -1) return (first + at) * SLICE + position;
+        for (let place = numbers.indexOf(wanted); place !== -1; place = numbers.indexOf(wanted, place + 1))
+          found.push((first + at) * SLICE + place);
       }
     }
-    return null;
+    return found;
   };
 
   return {
@@ -163,11 +165,23 @@ export function recipientReader(redis: Redis, keys: Keys, lane: LaneId, campaign
     async record(ordinal: number): Promise<OrdinalRecord | null> {
       return (await chunk(ordinal, () => true, 1))?.records[0] ?? null;
     },
-    /** The ordinal of a number; null if the campaign does not have it. */
-    ordinalOf: (number: string): Promise<number | null> => positionOf('slices', number),
-    /** Whether the number was suppressed when the list was imported. */
-    isSuppressed: async (number: string): Promise<boolean> =>
-      (await positionOf('suppressed', number)) !== null,
+    /** The ordinals of a number: several if the campaign has a text of its own for each of them. */
+    ordinalsOf: (number: string): Promise<number[]> => positionsOf('slices', number),
+    /** How many recipients with this number were suppressed when the list was imported. */
+    timesSuppressed: async (number: string): Promise<number> =>
+      (await positionsOf('suppressed', number)).length,
+    /** The rows that were left out because their number is that of an earlier row: all of them, or those with a number. */
+    async *duplicates(number?: string): AsyncGenerator<DuplicateRow> {
+      const key = slicesKey(keys, lane, campaign, 'duplicates');
+      const total = await redis.hlen(key);
+      for (let index = 0; index < total; index++) {
+        const blob = await redis.hgetBuffer(key, String(index));
+        if (blob === null) return;
+        if (number !== undefined && !unpackNumbers(blob).includes(Number(number))) continue;
+        for (const row of unpackSlice(blob).map(readDuplicate))
+          if (number === undefined || row.number === number) yield row;
+      }
+    },
     /** The numbers that were suppressed when the list was imported. */
     async *suppressed(): AsyncGenerator<string> {
       if ((await readState(redis, keys, lane, campaign)) === null) return;

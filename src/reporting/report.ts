@@ -1,9 +1,15 @@
 import { requestReference } from '../campaign/campaign.js';
 import { InputError, NotFoundError } from '../campaign/errors.js';
-import { parseReportedStatus, RECIPIENT_STATES, type RecipientState } from '../campaign/recipient.js';
+import {
+  parseReportedStatus,
+  REPORTED_STATUSES,
+  type RecipientState,
+  type ReportedStatus,
+} from '../campaign/recipient.js';
 import type { FoundRecipient, ReportRow } from '../campaign/views.js';
 import type { LocalConfig } from '../config/index.js';
 import { type CampaignMeta, findLane, listCampaigns, readMeta } from '../lane/campaigns.js';
+import type { DuplicateRow } from '../recipients/duplicates.js';
 import type { Redis } from '../redis/connection.js';
 import type { Keys, LaneId } from '../redis/keys.js';
 import { inBatches } from './in-batches.js';
@@ -17,7 +23,10 @@ interface ReportOptions {
 
 /** Reports on recipients. */
 export interface Reports {
-  /** Every recipient of a campaign, in the order of the list; those suppressed at the import come last. */
+  /**
+   * Every recipient of a campaign, in the order of the list; then those suppressed at the import; then, with the status
+   * `duplicate`, the rows that were left out because their number is that of an earlier row (the first 100,000).
+   */
   report(id: string, options?: ReportOptions): AsyncIterable<ReportRow>;
 }
 
@@ -57,9 +66,14 @@ export async function* reportRows(
     for (const record of chunk.records) yield reportRow(meta, record);
     from = chunk.next;
   }
-  if (only !== undefined && only !== 'suppressed') return;
-  for await (const number of reader.suppressed()) yield suppressedRow(number);
-  await mustExist();
+  if (only === undefined || only === 'suppressed') {
+    for await (const number of reader.suppressed()) yield suppressedRow(number);
+    await mustExist();
+  }
+  if (only === undefined || only === 'duplicate') {
+    for await (const row of reader.duplicates()) yield duplicateRow(row);
+    await mustExist();
+  }
 }
 
 /** The report row of a recipient that is part of the campaign. */
@@ -84,10 +98,18 @@ export function suppressedRow(number: string): ReportRow {
   return { recipient: number, status: 'suppressed', reason, requestId: '', sentAt: '', updatedAt: '' };
 }
 
-function mustBeStatus(text: string): RecipientState {
+/** The report row of a row that was left out because its number is that of an earlier row. */
+function duplicateRow({ number, line, firstLine, isSameText }: DuplicateRow): ReportRow {
+  const reason = isSameText
+    ? `line ${line} repeats line ${firstLine}`
+    : `line ${line} has the number of line ${firstLine}, but another text`;
+  return { recipient: number, status: 'duplicate', reason, requestId: '', sentAt: '', updatedAt: '' };
+}
+
+function mustBeStatus(text: string): ReportedStatus {
   const status = parseReportedStatus(text);
   if (status !== null) return status;
-  throw new InputError(`invalid status ${JSON.stringify(text)}: use one of ${RECIPIENT_STATES.join(', ')}`);
+  throw new InputError(`invalid status ${JSON.stringify(text)}: use one of ${REPORTED_STATUSES.join(', ')}`);
 }
 
 function iso(ms: number): string {
@@ -106,8 +128,8 @@ interface FindOptions {
 /** Finds recipients by number. */
 export interface RecipientFinder {
   /**
-   * The recipient with this number in every campaign that has it, newest campaign first. Throws an InputError if the
-   * number is invalid, and the signal's reason when it fires.
+   * Every recipient with this number, newest campaign first: a campaign may have several, each with a text of its own, and rows
+   * that were left out as duplicates. Throws an InputError if the number is invalid, and the signal's reason when it fires.
    */
   find(number: string, options?: FindOptions): AsyncIterable<FoundRecipient>;
 }
@@ -118,6 +140,9 @@ interface FindDeps {
   readonly keys: Keys;
   readonly config: Pick<LocalConfig, 'defaultCountry'>;
 }
+
+/** Rows that are found in one campaign: a list may consist of one number. */
+const MAX_FOUND = 100;
 
 /** Campaigns that are searched at the same time. */
 const SEARCHED_AT_ONCE = 50;
@@ -142,18 +167,22 @@ export async function* findRecipients(
       if (lanes === undefined || lanes.includes(campaign.lane)) yield campaign;
     }
   };
-  const findIn = async ({ id, lane }: { id: string; lane: LaneId }): Promise<FoundRecipient | null> => {
+  const findIn = async ({ id, lane }: { id: string; lane: LaneId }): Promise<FoundRecipient[]> => {
     const reader = recipientReader(redis, keys, lane, id);
-    const ordinal = await reader.ordinalOf(number);
-    const record = ordinal === null ? null : await reader.record(ordinal);
-    if (record === null && !(await reader.isSuppressed(number))) return null;
+    const ordinals = await reader.ordinalsOf(number);
+    const records = await Promise.all(ordinals.slice(0, MAX_FOUND).map((ordinal) => reader.record(ordinal)));
+    const suppressed = records.length > 0 ? 0 : await reader.timesSuppressed(number);
+    if (records.length + suppressed === 0) return [];
     // Read last, because most campaigns do not have the number.
     const meta = await readMeta(redis, keys, lane, id);
-    if (meta === null) return null;
-    const row = record === null ? suppressedRow(number) : reportRow(meta, record);
-    return { ...row, campaign: id, name: meta.name };
+    if (meta === null) return [];
+    const rows = records.flatMap((record) => (record === null ? [] : [reportRow(meta, record)]));
+    for (let at = 0; at < Math.min(suppressed, MAX_FOUND); at++) rows.push(suppressedRow(number));
+    for await (const row of reader.duplicates(number)) {
+      if (rows.length === MAX_FOUND) break;
+      rows.push(duplicateRow(row));
+    }
+    return rows.map((row) => ({ ...row, campaign: id, name: meta.name }));
   };
-  for await (const found of inBatches(campaigns(), SEARCHED_AT_ONCE, findIn)) {
-    if (found !== null) yield found;
-  }
+  for await (const found of inBatches(campaigns(), SEARCHED_AT_ONCE, findIn)) yield* found;
 }

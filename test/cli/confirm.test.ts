@@ -63,6 +63,39 @@ test('On a terminal, the reply y to the question sends the campaign', async () =
   expect(await campaigns()).toMatchObject({ campaigns: [{ name: 'list' }] });
 });
 
+test('A list that repeats a number with another text says so before the question, and sends what was chosen', async () => {
+  const repeated = join(cwd, 'repeated.csv');
+  const to = '+447700900102';
+  writeFileSync(repeated, `name,phone\nAnna,${to}\nBo,${to}\nAnna,${to}\n`);
+  const sendRepeated = ['send', repeated, '-s', '447700900000', '-m', 'Hi {{name}}'];
+  const { messages } = await onTerminal('n', { NO_COLOR: '1' }, ...sendRepeated);
+  expect(messages).toContain('1 of 3 rows');
+  expect(messages).toContain(
+    'warning     1 number appears again with another text: line 3 (the first is in line 2). Only the first message is sent to each of them. To send all of them, use --duplicates keep',
+  );
+  const cli = commandLine(cwd, { ...settings, NO_COLOR: '1' });
+  const preview = await cli.volley('preview', ...sendRepeated.slice(1));
+  expect(preview.stdout).toContain(
+    `2 rows with the number of an earlier row:\n  line 3: ${to} has another text than line 2\n  line 4: ${to} repeats line 2\n`,
+  );
+  const refused = await cli.volley(...sendRepeated, '--yes', '--duplicates', 'refuse');
+  expect(refused.stderr).toContain(
+    `Line 3 has the number of line 2 (${to}), but a different text. Nothing was sent.`,
+  );
+  expect(refused.exit).toBe(2);
+  expect(await cli.json(...sendRepeated, '--duplicates', 'refuse')).toMatchObject({
+    exit: 2,
+    output: { error: { reason: 'differentTexts', differentTexts: 1, repeats: [{ line: 3, firstLine: 2 }] } },
+  });
+  const first = await cli.volley(...sendRepeated, '--yes');
+  expect(first.stdout).toContain('1 recipient; left out: 2 duplicates.');
+  expect(first.stdout).toContain('1 number appears again with another text: line 3');
+  const kept = await cli.json(...sendRepeated, '--duplicates', 'keep');
+  expect(kept).toMatchObject({ exit: 0, output: { recipients: 2, duplicates: 1, differentTexts: 1 } });
+  const { id } = kept.output as { id: string };
+  expect((await cli.volley('report', id, '--status', 'duplicate')).stdout).toContain('line 4 repeats line 2');
+});
+
 test('Output has colours on a terminal, but not with NO_COLOR or in a file', async () => {
   const colour = '\u001b[';
   expect((await onTerminal('', {}, 'lanes')).stdout).toContain(colour);

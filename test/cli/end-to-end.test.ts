@@ -162,11 +162,12 @@ describe('with a worker', () => {
     ).toEqual([
       '+447700900101 deliveredToTerminal',
       '+447700900102 deliveredToTerminal',
+      '+447700900102 duplicate',
       '+447700900103 deliveredToTerminal',
     ]);
     const out = join(cwd, 'report.ndjson');
     await cli.volley('report', id, '--format', 'ndjson', '--out', out);
-    expect(readFileSync(out, 'utf8').trimEnd().split('\n')).toHaveLength(3);
+    expect(readFileSync(out, 'utf8').trimEnd().split('\n')).toHaveLength(4);
     expect(
       (await cli.volley('report', id, '--status', 'rejected')).stdout.trimEnd().split('\n'),
     ).toHaveLength(1);

@@ -16,7 +16,7 @@ function campaign(more: object = {}) {
   const recipients = [
     { to: '+447700900123', name: 'Anna', no: created },
     { to: '07700 900124', name: 'Bo', no: created },
-    { to: '+44 7700 900123', name: 'Anna again', no: created },
+    { to: '+44 7700 900123', name: 'Anna', no: created },
   ];
   return { recipients, message: 'Hi {{name}}, {{no}}', at: '2999-01-01T00:00:00Z', ...more };
 }
@@ -33,14 +33,93 @@ test('A campaign created from JSON has the status that the library returns', asy
     id,
     recipients: 2,
     duplicates: 1,
+    differentTexts: 0,
+    repeats: [{ line: 3, firstLine: 1, recipient: '+447700900123', text: 'same' }],
     invalid: 0,
     suppressed: 0,
     existing: false,
     problems: [],
+    warnings: [expect.stringMatching(/^The sender is a name/)],
   });
   const { json } = await call('GET', `/v1/campaigns/${id}`);
   expect(json).toEqual(JSON.parse(JSON.stringify(await volley.status(id))));
   expect(json).toMatchObject({ name: 'Spring', state: 'scheduled', recipients: { total: 2, planned: 2 } });
+});
+
+test('Two texts for one number are both sent, or refused with both rows, but never lost', async () => {
+  const to = '+447700900123';
+  const orders = [
+    { to, what: 'haircut', no: 0 },
+    { to, what: 'massage', no: 0 },
+    { to, what: 'haircut', no: 0 },
+  ];
+  const body = campaign({ recipients: orders, message: 'Your {{what}} {{no}} is booked' });
+  const refused = await create(body);
+  expect([refused.status, refused.json]).toMatchObject([
+    422,
+    {
+      code: 'differentTexts',
+      detail: expect.stringMatching(
+        /^Row 2 has the number of row 1 \(\+447700900123\), but a different text\./,
+      ),
+      differentTexts: 1,
+      errors: [{ pointer: '/recipients/1', line: 2, firstLine: 1, column: 'to' }],
+    },
+  ]);
+  // Leaving out invalid rows leaves out no messages.
+  expect((await create({ ...body, skipInvalid: true })).json).toMatchObject({ code: 'differentTexts' });
+
+  const repeats = [
+    { line: 2, firstLine: 1, recipient: to, text: 'different' },
+    { line: 3, firstLine: 1, recipient: to, text: 'same' },
+  ];
+  const both = await create({ ...body, duplicates: 'keep' });
+  expect([both.status, both.json]).toMatchObject([
+    201,
+    { recipients: 2, duplicates: 1, differentTexts: 1, repeats },
+  ]);
+  const reportOf = async (reply: { json: unknown }) => {
+    const rows: unknown[] = [];
+    for await (const row of volley.report(idOf(reply))) rows.push(row);
+    return rows;
+  };
+  expect(await reportOf(both)).toMatchObject([
+    { recipient: to, status: 'planned' },
+    { recipient: to, status: 'planned' },
+    { recipient: to, status: 'duplicate', reason: 'line 3 repeats line 1' },
+  ]);
+  const first = await create({ ...body, duplicates: 'first' });
+  expect(first.json).toMatchObject({ recipients: 1, duplicates: 2, differentTexts: 1, repeats });
+  expect(first.json).toMatchObject({
+    warnings: [
+      expect.stringMatching(
+        /^1 number appears again with another text: line 2 \(the first is in line 1\)\. Only/,
+      ),
+      expect.stringMatching(/^The sender/),
+    ],
+  });
+  expect((await reportOf(first)).at(-1)).toMatchObject({
+    status: 'duplicate',
+    reason: 'line 3 repeats line 1',
+  });
+
+  const upload = (duplicates?: string) =>
+    campaignForm(
+      { message: 'Your {{what}}', at: body.at, duplicates },
+      `to,what\n${to},haircut\n${to},massage\n`,
+    );
+  const csv = await call('POST', '/v1/preview', { form: upload() });
+  expect(csv.json).toMatchObject({ recipients: 1, duplicates: 1, differentTexts: 1 });
+  expect(csv.json).toMatchObject({
+    warnings: [
+      expect.stringContaining('line 3 (the first is in line 2)'),
+      expect.stringMatching(/^The sender/),
+    ],
+  });
+  expect((await call('POST', '/v1/campaigns', { form: upload('refuse') })).json).toMatchObject({
+    code: 'differentTexts',
+    errors: [{ pointer: '/recipients', line: 3, firstLine: 2 }],
+  });
 });
 
 test('An idempotency key returns the existing campaign, and rejects other content', async () => {

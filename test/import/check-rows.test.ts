@@ -40,7 +40,7 @@ describe('Checking a list', () => {
     const { rows, counts } = await check(list, { text: 'Hi {{name}}' });
     expect(rows).toEqual([
       { kind: 'recipient', line: 2, number: '+447700900123', values: ['Anna', '07700 900123'] },
-      { kind: 'duplicate', line: 3, number: '+447700900123' },
+      { kind: 'duplicate', line: 3, number: '+447700900123', firstLine: 2, isSameText: false },
       {
         kind: 'invalid',
         line: 4,
@@ -64,7 +64,32 @@ describe('Checking a list', () => {
       },
       { kind: 'recipient', line: 7, number: '+447700900126', values: ['Eli', '0044 7700 900126'] },
     ]);
-    expect(counts).toEqual({ rows: 6, recipients: 2, duplicates: 1, invalid: 3 });
+    expect(counts).toEqual({ rows: 6, recipients: 2, duplicates: 1, invalid: 3, differentTexts: 1 });
+  });
+
+  it('compares the texts, not the values, and only those of columns that the message uses', async () => {
+    const rows = '07700900123,a,bc,1\n07700900123,ab,c,2\n07700900123,a,b,3\n07700900123,a,bc,4\n';
+    const kinds = async (options: CheckOptions & { text?: string }) =>
+      (await check(await csv(`phone,a,b,note\n${rows}`), options)).rows.map((row) => [
+        row.kind,
+        row.kind === 'invalid' ? undefined : row.firstLine,
+        row.kind === 'duplicate' ? row.isSameText : undefined,
+      ]);
+    expect(await kinds({ text: '{{a}}{{b}}' })).toEqual([
+      ['recipient', undefined, undefined],
+      ['duplicate', 2, true],
+      ['duplicate', 2, false],
+      ['duplicate', 2, true],
+    ]);
+    expect(await kinds({ text: '{{a}}-{{b}}', duplicates: 'keep' })).toEqual([
+      ['recipient', undefined, undefined],
+      ['recipient', 2, undefined],
+      ['recipient', 2, undefined],
+      ['duplicate', 2, true],
+    ]);
+    expect((await kinds({ text: 'Hi', duplicates: 'keep' })).slice(1)).toEqual(
+      Array.from({ length: 3 }, () => ['duplicate', 2, true]),
+    );
   });
 
   it('keeps the valid row of a number whose first row was invalid', async () => {
@@ -81,7 +106,7 @@ describe('Checking a list', () => {
   it('accepts a list without rows', async () => {
     const { rows, counts } = await check(await csv('phone\n'));
     expect(rows).toEqual([]);
-    expect(counts).toEqual({ rows: 0, recipients: 0, duplicates: 0, invalid: 0 });
+    expect(counts).toEqual({ rows: 0, recipients: 0, duplicates: 0, invalid: 0, differentTexts: 0 });
   });
 
   it('accounts for every row of any list, and accepts every number once', async () => {
@@ -212,7 +237,7 @@ describe('Recipients passed by code', () => {
       [4, 'invalid'],
     ]);
     expect(rows[0]).toMatchObject({ values: ['07700 900123', 'Anna', '3'] });
-    expect(counts).toEqual({ rows: 4, recipients: 1, duplicates: 1, invalid: 2 });
+    expect(counts).toEqual({ rows: 4, recipients: 1, duplicates: 1, invalid: 2, differentTexts: 1 });
   });
 
   it('may come from an async generator, which is read no further than needed and then closed', async () => {

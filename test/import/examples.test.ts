@@ -24,6 +24,7 @@ it('examples/spring-sale.csv has semicolons and duplicates, and can be sent as i
     rows: 520,
     recipients: 486,
     duplicates: 34,
+    differentTexts: 0,
     invalid: 0,
   });
 });
@@ -48,5 +49,5 @@ it('examples/messy.csv has a row with each kind of fault', async () => {
     '20 phone',
     '22 phone',
   ]);
-  expect(counts).toEqual({ rows: 20, recipients: 6, duplicates: 2, invalid: 12 });
+  expect(counts).toEqual({ rows: 20, recipients: 6, duplicates: 2, invalid: 12, differentTexts: 2 });
 });

@@ -274,7 +274,7 @@ test('A preview equals that of the import, and stores nothing', async () => {
     { recipient: mobile(2), text: 'Hi Zoë' },
     { recipient: mobile(3), text: 'Hi Dee 🌷' },
   ]);
-  expect(preview.warnings).toHaveLength(1);
+  expect(preview.warnings).toHaveLength(2);
   const outcome = await importCampaign(deps, shown);
   if (outcome.kind !== 'created') throw new Error(`it was ${outcome.kind}`);
   expect(outcome.preview).toEqual(preview);

@@ -43,6 +43,29 @@ async function rows(id: string, status?: string): Promise<ReportRow[]> {
   return found;
 }
 
+test('A number with two texts in a campaign is found with both, and with the rows that were left out', async () => {
+  const rows = [
+    { to: mobile(800), what: 'haircut' },
+    { to: mobile(801), what: 'haircut' },
+    { to: mobile(800), what: 'massage' },
+    { to: mobile(800), what: 'haircut' },
+  ];
+  const find = async () => {
+    const found: string[] = [];
+    for await (const { status, reason } of findRecipients(deps, mobile(800)))
+      found.push(`${status} ${reason}`.trim());
+    return found;
+  };
+  const input = { recipients: rows, message: 'Your {{what}}' };
+  await importCampaign(deps, { ...input, duplicates: 'keep' });
+  expect(await find()).toEqual(['planned', 'planned', 'duplicate line 4 repeats line 1']);
+  await deps.suppression.add([mobile(800)]);
+  await importCampaign(deps, { ...input, duplicates: 'keep', again: true });
+  await deps.suppression.remove([mobile(800)]);
+  const suppressed = 'suppressed on the suppression list';
+  expect((await find()).slice(0, 3)).toEqual([suppressed, suppressed, 'duplicate line 4 repeats line 1']);
+});
+
 test('A row shows the state, reason, request, and times of a recipient in every state', async () => {
   await deps.suppression.add([mobile(102)]);
   const id = await campaign('All states', 100, 16);

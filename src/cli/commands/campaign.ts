@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import { CAMPAIGN_STATES } from '../../campaign/campaign.js';
-import { parseReportedStatus, RECIPIENT_STATES } from '../../campaign/recipient.js';
+import { parseReportedStatus, REPORTED_STATUSES } from '../../campaign/recipient.js';
 import type { Context } from '../context.js';
 import { action, examples } from './action.js';
 import { withCountry, withListOptions } from './list-options.js';
@@ -97,13 +97,13 @@ export function addCampaignCommands(program: Command, context: Context): void {
 
   onCampaign('report', 'write the status of each recipient')
     .description(
-      'Writes a line for each recipient: number, status, reason, request id, sent at, updated at. In CSV, a reason or id that a spreadsheet could read as a formula starts with an apostrophe.',
+      'Writes a line for each recipient: number, status, reason, request id, sent at, updated at. Rows that were left out as duplicates come last. In CSV, a reason or id that a spreadsheet could read as a formula starts with an apostrophe.',
     )
     .option('--format <csv|ndjson>', 'the format', oneOf(['csv', 'ndjson'] as const), 'csv')
     .option(
       '--status <status>',
-      `only recipients with this status: delivered (short for deliveredToTerminal), ${RECIPIENT_STATES.join(', ')}`,
-      (text) => parseReportedStatus(text) ?? oneOf(RECIPIENT_STATES)(text),
+      `only recipients with this status: delivered (short for deliveredToTerminal), ${REPORTED_STATUSES.join(', ')}`,
+      (text) => parseReportedStatus(text) ?? oneOf(REPORTED_STATUSES)(text),
     )
     .option('--out <file>', 'write to this file, all or nothing (default: standard output)', filled)
     .addHelpText('after', examples('report 1a2b3c4d5e6f7 --status deliveryImpossible --out undelivered.csv'))

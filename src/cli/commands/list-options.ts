@@ -15,6 +15,7 @@ export interface ListOptions {
   at?: number;
   priority?: 'high' | 'normal';
   validFor?: number;
+  duplicates?: 'first' | 'keep' | 'refuse';
 }
 
 /** Adds these options to a command. */
@@ -53,6 +54,11 @@ export function withListOptions(command: Command, clock: Clock): Command {
       '--valid-for <duration>',
       'messages not sent within this time after the start lapse: 90m, 24h',
       duration,
+    )
+    .option(
+      '--duplicates <first|keep|refuse>',
+      'if a number appears again with another text: send the first, send all, or refuse the list (default: first)',
+      oneOf(['first', 'keep', 'refuse'] as const),
     );
 }
 

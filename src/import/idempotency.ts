@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { RECIPIENT_STATES, type RecipientState } from '../campaign/recipient.js';
 import type { Preview } from '../campaign/views.js';
-import { type CampaignMeta, readMeta } from '../lane/campaigns.js';
+import { type CampaignMeta, readMeta, readState } from '../lane/campaigns.js';
 import {
   contentKey,
   type Holder,
@@ -117,20 +118,40 @@ export async function compareWithHolder(
 }
 
 /**
- * Reserves a content for 24 hours. Returns the id of the campaign that already holds it, or null if it is reserved now. With
- * `again` it always is.
+ * Reserves a content for 24 hours. Returns the id of the campaign that already holds it, or null if there is none. A campaign
+ * that was cancelled and sent nothing holds no content. With `again`, the content is always reserved. An idempotency key says that
+ * this campaign is meant: then the content is reserved if it is free, but an earlier campaign with it is no obstacle.
  */
 export async function reserveNewContent(
   redis: Redis,
   keys: Keys,
   content: string,
   own: Holder,
-  { again = false, signal, repeatsWithin }: Pick<CampaignInput, 'again' | 'signal' | 'repeatsWithin'>,
+  {
+    again = false,
+    idempotencyKey,
+    signal,
+    repeatsWithin,
+  }: Pick<CampaignInput, 'again' | 'idempotencyKey' | 'signal' | 'repeatsWithin'>,
 ): Promise<string | null> {
   const key = contentKey(keys, content, repeatsWithin === 'lane' ? own.lane : undefined);
   for (;;) {
-    if (await reserveContent(redis, key, own, again)) return null;
+    if ((await reserveContent(redis, key, own, again)) || idempotencyKey !== undefined) return null;
     const holder = await committedHolder(redis, keys, key, signal);
-    if (holder !== null) return holder.campaign;
+    if (holder === null) continue;
+    if (!(await sentNothing(redis, keys, holder))) return holder.campaign;
+    await releaseReservation(redis, key, holder);
   }
+}
+
+/** The states of recipients that no request was accepted for, in a campaign that can send no more. */
+const NOT_SENT: readonly RecipientState[] = ['cancelled', 'suppressed', 'lapsed', 'rejected'];
+
+/** Whether a campaign was cancelled, and no request of it was or may have been accepted. */
+async function sentNothing(redis: Redis, keys: Keys, { lane, campaign }: Holder): Promise<boolean> {
+  const stored = await readState(redis, keys, lane, campaign);
+  return (
+    stored?.state === 'cancelled' &&
+    RECIPIENT_STATES.every((state) => NOT_SENT.includes(state) || (stored.counts[state] ?? 0) === 0)
+  );
 }

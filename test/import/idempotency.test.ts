@@ -163,11 +163,73 @@ describe('The same content', () => {
     const id = idOf(await enqueue(change));
     const before = await campaigns();
     expect(await enqueue(change)).toEqual({ kind: 'repeated', id });
-    expect(await enqueue({ ...change, idempotencyKey: 'repeated' })).toEqual({ kind: 'repeated', id });
     expect(await campaigns()).toEqual(before);
     const again = await enqueue({ ...change, again: true });
     expect(again.kind).toBe('created');
     expect(await enqueue(change)).toEqual({ kind: 'repeated', id: idOf(again) });
+  });
+
+  test('can be sent again with a new idempotency key, which states that it is meant', async () => {
+    const change = { message: 'Meant', recipients: to(45, 3) };
+    const id = idOf(await enqueue(change));
+    const second = await enqueue({ ...change, idempotencyKey: 'meant' });
+    expect(second.kind).toBe('created');
+    expect(idOf(second)).not.toBe(id);
+    expect(await enqueue({ ...change, idempotencyKey: 'meant' })).toMatchObject({
+      kind: 'existing',
+      id: idOf(second),
+    });
+    expect(await enqueue({ ...change, idempotencyKey: 'meant again' })).toMatchObject({ kind: 'created' });
+    expect(await enqueue(change)).toMatchObject({ kind: 'repeated' });
+  });
+
+  test('does not wait for another import of it with a key of its own', async () => {
+    const slow = halting(3_000);
+    const change = { message: 'Not waited for', recipients: to(3_000, 3) };
+    let ask = (): void => {};
+    const asked = new Promise<void>((resolve) => {
+      ask = resolve;
+    });
+    const first = enqueue({
+      ...change,
+      idempotencyKey: 'asks',
+      confirm: async () => {
+        ask();
+        for await (const _ of slow.recipients);
+        return true;
+      },
+    });
+    await asked;
+    expect(await enqueue({ ...change, idempotencyKey: 'does not ask' })).toMatchObject({ kind: 'created' });
+    slow.go();
+    expect(await first).toMatchObject({ kind: 'created' });
+  });
+
+  test('is free again once its campaign is cancelled, if that sent nothing', async () => {
+    const change = { message: 'Cancelled', recipients: to(47, 3) };
+    const unsent = idOf(await enqueue(change));
+    const cancelled = await deps.lanes.get(lane)?.commands.campaign('cancel', unsent);
+    expect(cancelled).toMatchObject({ outcome: 'done' });
+    const sent = idOf(await enqueue(change));
+    expect(sent).not.toBe(unsent);
+
+    const moved = (await readState(redis, keys, lane, sent)) ?? expect.unreachable();
+    for (const state of ['unknown', 'abandoned', 'deliveredToTerminal', 'unconfirmed', 'sending'] as const) {
+      const counts = { cancelled: 2, [state]: 1 };
+      await redis.hset(
+        keys.lane(lane, 'states'),
+        sent,
+        JSON.stringify({ ...moved, state: 'cancelled', counts }),
+      );
+      expect(await enqueue(change)).toEqual({ kind: 'repeated', id: sent });
+    }
+    const counts = { cancelled: 1, suppressed: 1, rejected: 1 };
+    await redis.hset(
+      keys.lane(lane, 'states'),
+      sent,
+      JSON.stringify({ ...moved, state: 'cancelled', counts }),
+    );
+    expect(await enqueue(change)).toMatchObject({ kind: 'created' });
   });
 
   test('of two imports at the same time is sent by one of them', async () => {

@@ -1,4 +1,4 @@
-import type { Clock } from './clock.js';
+import { type Clock, systemAlarm } from './clock.js';
 import { type Config, sharedSettings } from './config/index.js';
 import type { Events } from './events/events.js';
 import { followUpTurn } from './follow-up/follow-up.js';
@@ -13,6 +13,7 @@ import { matchStore } from './notifications/match-store.js';
 import { type Heartbeats, ROLES, type Role } from './recovery/heartbeats.js';
 import { type BarrierReport, replayClaims, reportToBarrier } from './recovery/replay-claims.js';
 import { type SweepOptions, startSweep } from './recovery/sweep.js';
+import { watchLosses } from './recovery/watch-losses.js';
 import type { Redis } from './redis/connection.js';
 import type { Durability } from './redis/durability.js';
 import type { Keys, LaneId } from './redis/keys.js';
@@ -117,12 +118,15 @@ export function work(options: WorkOptions): Workers {
     options.onReconnected();
   };
   const unwatch = onConnected(redis, onReady);
+  const recents = new Map([...perLane].map(([id, { recent }]) => [id, recent]));
+  const losses = watchLosses(redis, keys, recents, systemAlarm);
 
   return {
     ready: Promise.all(workers.map(({ ready }) => ready)).then(() => undefined),
     async drain() {
-      unwatch();
       await Promise.all([sweep.stop(), ...workers.map((worker) => worker.drain())]);
+      unwatch();
+      await losses.stop();
       // Everything is settled, so no recovery barrier needs to wait for this process.
       await Promise.allSettled([stopHeartbeat(), reportToBarriers('leave')]);
       messaging.close();

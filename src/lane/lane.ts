@@ -6,6 +6,7 @@ import type { Events } from '../events/events.js';
 import type { Redis } from '../redis/connection.js';
 import type { Keys, LaneId, LaneName } from '../redis/keys.js';
 import { untilAnswered } from '../redis/until-answered.js';
+import { announceLoss } from './announced-losses.js';
 import { type LaneStore, laneScript } from './lane-script.js';
 import { readLaneStatus } from './lane-status.js';
 import { scriptRules } from './rules.js';
@@ -90,9 +91,13 @@ export function openLane(
     freshStatus: () => readLaneStatus(store),
     /** The lane's current status; concurrent callers share one read. */
     status: singleFlight(() => readLaneStatus(store)),
-    /** Emits the events that a script returned. */
+    /** Emits the events that a script returned, and announces a loss of data to all workers. */
     emit(list: readonly ScriptEvent[]): void {
       for (const event of list.flatMap((one) => toEvents(name, one))) events.emit(event);
+      for (const event of list) {
+        if (event.type !== 'dataLoss' && event.type !== 'awaiting') continue;
+        untilAnswered(() => announceLoss(redis, keys, store.id, event.loss), { alarm }).catch(() => {});
+      }
     },
   };
 }

@@ -53,10 +53,12 @@ const scriptEvent = z.discriminatedUnion('type', [
   z.object({ type: z.literal('deducted'), requests: integer }),
   z.object({
     type: z.literal('dataLoss'),
+    loss: z.string(),
     sign: z.enum(['runId', 'sequence']),
     mayHaveLost: z.union([z.literal(0), z.literal(1)]),
     graceMs: integer,
   }),
+  z.object({ type: z.literal('awaiting'), loss: z.string() }),
   z.object({ type: z.literal('workersLost'), processes: z.string() }),
 ]);
 /** See {@link scriptEvent}. */
@@ -148,6 +150,8 @@ export function toEvents(lane: string, scriptEvent: ScriptEvent): VolleyEvent[] 
       if (mayHaveLost === 0) return [{ type: 'redis.restarted', lane, graceMs }];
       return [{ type: 'redis.dataLoss', lane, sign, graceMs }];
     }
+    case 'awaiting':
+      return [];
     case 'workersLost':
       return [{ ...scriptEvent, type: 'workers.lost', lane }];
     default:

@@ -50,6 +50,11 @@ local function workers_prune(lane, alive)
   lane.workers = workers_text(kept)
 end
 
+-- The name of the last loss. Its time alone is not unique: the lane's time stands still while a clock that was set back catches up.
+local function workers_loss(lane)
+  return string.format('%.0f-%d-%s', lane.lostAt, lane.losses, string.sub(lane.runId, -8))
+end
+
 -- Raises the barrier if this is another server than before, or one that knows less than the calling process: it may have lost
 -- its last writes.
 local function workers_recognise(lane, rules, seen, now, events)
@@ -70,7 +75,14 @@ local function workers_recognise(lane, rules, seen, now, events)
   -- A server that writes before it answers has lost nothing by a restart, unless a process knows more than it does.
   lane.mayHaveLost = (sign == 'sequence' or lane.mayLoseMs > 0) and 1 or 0
   lane.placeholders = 0
-  events[#events + 1] = { type = 'dataLoss', sign = sign, mayHaveLost = lane.mayHaveLost, graceMs = rules.grace }
+  events[#events + 1] = { type = 'dataLoss', loss = workers_loss(lane), sign = sign, mayHaveLost = lane.mayHaveLost, graceMs = rules.grace }
+end
+
+-- Repeats that the barrier waits, in case the process that raised it died before it announced the loss.
+local function workers_remind(lane, events)
+  if lane.barrierUntil > 0 and lane.awaited ~= '' and #events == 0 then
+    events[#events + 1] = { type = 'awaiting', loss = workers_loss(lane) }
+  end
 end
 
 -- Of `take` batches, how many may be claimed now, and when more. In `mayLoseMs`, at most twice as many may be claimed as in the

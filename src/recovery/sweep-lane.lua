@@ -24,6 +24,7 @@ local lane, now = lane_load(laneKey, time)
 local events = {}
 
 workers_recognise(lane, rules, 0, now, events)
+workers_remind(lane, events)
 campaigns_launch(scheduledKey, statesKey, runningKey, lane, now, events)
 if redis.call('ZCARD', runningKey) == 0 then workers_end_idle_barrier(lane, now) end
 workers_prune(lane, alive)

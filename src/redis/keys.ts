@@ -44,6 +44,8 @@ export function keyNames(prefix: string) {
     idempotency: (digest: string): string => `${prefix}:idempotency:${digest}`,
     /** Sorted set: worker processes by the time of their last heartbeat. */
     workers: `${prefix}:workers`,
+    /** Sorted set with a lifetime: `loss lane`, the latest losses of data, by time. Each worker looks here for those of its lanes. */
+    losses: `${prefix}:losses`,
     /** String with a lifetime: the process that sweeps these lanes. Processes with other lanes sweep those themselves. */
     sweeper: (lanes: string): string => `${prefix}:sweeper:${lanes}`,
     /** String with a lifetime, which shows its age: when these lanes were last swept. */

@@ -39,10 +39,12 @@ export interface RecentClaims {
   /** Polls of the 10 s up to the last one: as many permits may be lost. They count however long Redis has been away since. */
   readonly polls: number;
   settled(settlement: SendSettlement): void;
-  /** Starts to replay the claims to Redis. */
+  /** Starts to replay the claims to Redis, after the replay that is running. */
   replay(): void;
   /** Does the same if a script's events report a loss of data. Do not delay it: other claims wait only for a short grace period. */
   replayAfterLoss(events: readonly ScriptEvent[]): void;
+  /** Does the same for a loss that another process has announced, unless this process has replayed after it. */
+  replayOnce(loss: string): void;
   /** Resolves when no replay is running. Until then, this process claims nothing. */
   readonly replayed: Promise<unknown>;
   /** All claims, in the order in which they were made. */
@@ -60,6 +62,7 @@ export function recentClaims(
   let seen = 0;
   let polls: number[] = [];
   let replayed: Promise<unknown> = Promise.resolve();
+  const losses = new Set<string>();
   const expire = (): void => {
     const before = monotonic() - KEEP_MS;
     for (const [key, { at, settlement }] of claims) {
@@ -100,10 +103,15 @@ export function recentClaims(
       return replayed;
     },
     replay() {
-      replayed = replay(recent).catch(() => {});
+      replayed = replayed.then(() => replay(recent)).catch(() => {});
     },
     replayAfterLoss(events) {
-      if (events.some(({ type }) => type === 'dataLoss')) recent.replay();
+      for (const event of events) if (event.type === 'dataLoss') recent.replayOnce(event.loss);
+    },
+    replayOnce(loss) {
+      if (losses.has(loss)) return;
+      losses.add(loss);
+      recent.replay();
     },
     all: () => [...claims.values()],
   };

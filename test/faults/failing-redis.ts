@@ -2,10 +2,13 @@ import { readdir, stat, truncate } from 'node:fs/promises';
 import { join } from 'node:path';
 import { connect } from '../../src/redis/connection.js';
 import { freePort, type PrivateRedis, startPrivateRedis } from '../../src/redis/private-server.js';
+import { type PrivateCluster, startCluster } from '../redis/cluster.js';
 import { startTcpProxy, type TcpProxy } from './tcp-proxy.js';
 
 /** A Redis server that a scenario can kill, restart, fail over, and make lose data. */
 export interface FailingRedis {
+  /** Set if it is a cluster. Then the processes connect to its nodes directly, and no other fault is possible. */
+  readonly cluster?: PrivateCluster;
   /** The URL of the current server, including the password. It changes with a failover. */
   readonly url: string;
   readonly port: number;
@@ -29,12 +32,13 @@ const REPLICATION_WITHIN_MS = 20_000;
 
 /**
  * What the server may lose: nothing, because every acknowledged write is on disk; up to a second of writes; or the writes
- * that its replica has not received.
+ * that its replica has not received. `cluster` and `replicatedCluster`: as `everySecond` and `replicated`, on three masters.
  */
-export type Durability = 'safe' | 'everySecond' | 'replicated';
+export type Durability = 'safe' | 'everySecond' | 'replicated' | 'cluster' | 'replicatedCluster';
 
 /** Starts the server, with a replica if `durability` asks for one. Throws if the machine has no redis-server. */
 export async function startFailingRedis(folder: string, durability: Durability): Promise<FailingRedis> {
+  if (durability === 'cluster' || durability === 'replicatedCluster') return failingCluster(durability);
   const appendfsync = durability === 'everySecond' ? 'everysec' : 'always';
   const dir = (name: string): string => join(folder, name);
   let current = 'first';
@@ -94,6 +98,29 @@ export async function startFailingRedis(folder: string, durability: Durability):
       await replica?.server.kill();
       await server.kill();
     },
+  };
+}
+
+async function failingCluster(durability: 'cluster' | 'replicatedCluster'): Promise<FailingRedis> {
+  const cluster = await startCluster({
+    appendfsync: 'everysec',
+    replicas: durability === 'replicatedCluster',
+  });
+  const impossible = async (): Promise<never> => {
+    throw new TypeError('this Redis is a cluster');
+  };
+  return {
+    cluster,
+    url: cluster.url,
+    port: cluster.nodes[0]?.port ?? 0,
+    ask: impossible,
+    kill: impossible,
+    restart: impossible,
+    logSize: impossible,
+    truncateLog: impossible,
+    pauseReplication: () => void impossible(),
+    failOver: impossible,
+    stop: () => cluster.stop(),
   };
 }
 

@@ -1,4 +1,5 @@
 import type { Scenario } from './scenario.js';
+import { CLUSTER_SCENARIOS } from './scenarios/cluster.js';
 import { DATA_LOSS_SCENARIOS } from './scenarios/data-loss.js';
 import { NOTIFICATION_SCENARIOS } from './scenarios/notifications.js';
 import { PROCESS_SCENARIOS } from './scenarios/processes.js';
@@ -9,6 +10,7 @@ import { SERVICE_SCENARIOS } from './scenarios/service.js';
 export const SCENARIOS: readonly Scenario[] = [
   ...[...PROCESS_SCENARIOS].reverse(),
   ...DATA_LOSS_SCENARIOS,
+  ...CLUSTER_SCENARIOS,
   ...NOTIFICATION_SCENARIOS,
   ...REDIS_SCENARIOS,
   ...SERVICE_SCENARIOS,

@@ -4,6 +4,7 @@ import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Random } from '../../src/clock.js';
 import { IN_FLIGHT } from '../../src/lane/rules.js';
+import { keyNames } from '../../src/redis/keys.js';
 import { seededRandom } from '../../src/simulator/random.js';
 import { type Fleet, type Kind, type Member, startFleet } from '../end-to-end/fleet.js';
 import { callbackSettings } from '../end-to-end/receiver.js';
@@ -26,6 +27,11 @@ const LANES = [
   { name: 'smooth', apiKey: 'smooth', hourlyQuota: 600, pacing: 'smooth', recipients: 1, perSecond: 10 },
   { name: 'burst', apiKey: 'burst', hourlyQuota: 1_800, pacing: 'burst', recipients: 3, perSecond: 90 },
 ] as const;
+
+const PREFIX = 'faults';
+
+/** A key of each lane. All keys of a lane are in one slot. */
+export const LANE_KEYS: readonly string[] = LANES.map(({ name }) => keyNames(PREFIX).lane(name, 'lane'));
 
 /** The maximum number of recipients whose requests are in flight when a process dies. */
 export const MAX_IN_FLIGHT = LANES.reduce((sum, lane) => sum + IN_FLIGHT * lane.recipients, 0);
@@ -90,7 +96,8 @@ export async function startWorld(options: WorldOptions): Promise<World> {
   const redis = await startFailingRedis(folder, options.redis);
   const operator = await startTcpProxy(redis.port);
   const proxies = new Map<number, Proxies>();
-  const through = (proxy: TcpProxy): string => redis.url.replace(/\d+$/, String(proxy.port));
+  const through = (proxy: TcpProxy): string =>
+    redis.cluster === undefined ? redis.url.replace(/\d+$/, String(proxy.port)) : redis.url;
   const lanes = LANES.map(({ recipients: maxRecipientsPerRequest, perSecond: _, ...lane }) => ({
     ...lane,
     hourlyQuota: lane.hourlyQuota * share,
@@ -109,7 +116,7 @@ export async function startWorld(options: WorldOptions): Promise<World> {
   };
   const fleet = await startFleet({
     redisUrl: through(operator),
-    prefix: 'faults',
+    prefix: PREFIX,
     workers,
     lanes,
     settings: {

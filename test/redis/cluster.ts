@@ -5,23 +5,31 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { freePort, type PrivateRedis, startPrivateRedis } from '../../src/redis/private-server.js';
 
-/** A cluster of three masters on this machine, without replicas. */
+/** A cluster of three masters on this machine. */
 export interface PrivateCluster {
   /** Contains the password: not for logs. */
   readonly url: string;
-  /** One node each, in the order of their slots. */
+  /** The first three are the masters, in the order of their slots. With `replicas`, node n + 3 is the replica of node n. */
   readonly nodes: readonly PrivateRedis[];
-  /** The index in `nodes` of the node with this key. */
+  /** The index in `nodes` of the node with this key, as long as no slot has moved. */
   nodeOf(key: string): Promise<number>;
+  /** Moves the slot of this key to the next master, as a reshard does, and returns how long that took, ms. */
+  moveSlot(key: string): Promise<number>;
+  /** Starts to move the slot of this key, moves one of its keys, and leaves it at that. The function moves the rest. */
+  moveSlotHalfway(key: string): Promise<() => Promise<void>>;
+  /** Lets the replica of the node with this key take over without losing a write (`CLUSTER FAILOVER`). */
+  failOver(key: string): Promise<void>;
   /** Kills a node as a power cut would. */
   kill(node: number): Promise<void>;
-  /** Restarts a killed node on its port and data. */
+  /** Restarts a killed or stopped node on its port and data. */
   restart(node: number): Promise<void>;
   stop(): Promise<void>;
 }
 
 export interface PrivateClusterOptions {
   readonly appendfsync: 'always' | 'everysec';
+  /** Whether each master has a replica; default: no. */
+  readonly replicas?: boolean;
   /** More lines of each node's configuration. */
   readonly settings?: readonly string[];
 }
@@ -44,12 +52,21 @@ export async function startCluster(options: PrivateClusterOptions): Promise<Priv
       port,
       password: PASSWORD,
       appendfsync: options.appendfsync,
-      settings: ['cluster-enabled yes', 'cluster-node-timeout 1000', ...(options.settings ?? [])],
+      settings: [
+        'cluster-enabled yes',
+        'cluster-node-timeout 1000',
+        `masterauth ${PASSWORD}`,
+        ...(options.settings ?? []),
+      ],
     });
   const nodes: PrivateRedis[] = [];
   try {
     for (let node = 0; node < NODES; node++) nodes.push(await start(node, await portWithBus()));
     await formCluster(nodes);
+    if (options.replicas === true) {
+      for (let node = NODES; node < 2 * NODES; node++) nodes.push(await start(node, await portWithBus()));
+      await addReplicas(nodes);
+    }
   } catch (error) {
     await Promise.all(nodes.map((node) => node.kill()));
     await rm(dir, { recursive: true, force: true });
@@ -61,6 +78,24 @@ export async function startCluster(options: PrivateClusterOptions): Promise<Priv
     async nodeOf(key) {
       const [slot] = await onEach(nodes.slice(0, 1), (redis) => redis.cluster('KEYSLOT', key));
       return Math.floor((Number(slot) * NODES) / SLOTS);
+    },
+    async moveSlot(key) {
+      const began = performance.now();
+      const move = await beginMove(nodes, key);
+      await move.rest();
+      return performance.now() - began;
+    },
+    async moveSlotHalfway(key) {
+      const move = await beginMove(nodes, key);
+      await move.keys(1);
+      return move.rest;
+    },
+    async failOver(key) {
+      const master = await masterOf(nodes, key);
+      const replica = nodes.findIndex((_, node) => node % NODES === master % NODES && node !== master);
+      await onEach(nodes.slice(replica, replica + 1), (redis) => redis.cluster('FAILOVER'));
+      await until('the replica does not take over', async () => (await masterOf(nodes, key)) === replica);
+      await allReady(nodes);
     },
     async kill(node) {
       await nodes[node]?.kill();
@@ -90,6 +125,83 @@ async function formCluster(nodes: readonly PrivateRedis[]): Promise<void> {
   await allReady(nodes);
 }
 
+/** Makes each node from the fourth on the replica of the master three places before it. */
+async function addReplicas(nodes: readonly PrivateRedis[]): Promise<void> {
+  const ids = await onEach(nodes.slice(0, NODES), async (redis) => String(await redis.cluster('MYID')));
+  await onEach(nodes.slice(0, 1), async (redis) => {
+    for (const { port } of nodes.slice(NODES)) await redis.call('CLUSTER', 'MEET', '127.0.0.1', `${port}`);
+  });
+  await allReady(nodes);
+  await onEach(nodes.slice(NODES), async (redis, replica) => {
+    await redis.call('CLUSTER', 'REPLICATE', ids[replica] ?? '');
+    await until('a replica does not connect', async () =>
+      String(await redis.info('replication')).includes('master_link_status:up'),
+    );
+  });
+}
+
+/** The index of the node that serves this key. Nodes that do not answer are passed over. */
+async function masterOf(nodes: readonly PrivateRedis[], key: string): Promise<number> {
+  const own = await onEach(nodes, async (redis) => {
+    const slot = Number(await redis.cluster('KEYSLOT', key));
+    const me = /^.*\bmyself,master\b.*$/m.exec(String(await redis.cluster('NODES')))?.[0] ?? '';
+    const ranges = me
+      .split(' ')
+      .slice(8)
+      .filter((range) => !range.startsWith('['));
+    return ranges.some((range) => {
+      const [from = 0, to = from] = range.split('-').map(Number);
+      return from <= slot && slot <= to;
+    });
+  });
+  return own.indexOf(true);
+}
+
+/** Starts to move the slot of a key from its node to the next master. */
+async function beginMove(nodes: readonly PrivateRedis[], key: string) {
+  const from = await masterOf(nodes, key);
+  const to = (from + 1) % NODES;
+  const [source, target] = [nodes[from], nodes[to]];
+  if (source === undefined || target === undefined) throw new Error(`no node has the slot of ${key}`);
+  const [sourceId = '', targetId = ''] = await onEach([source, target], async (redis) =>
+    String(await redis.cluster('MYID')),
+  );
+  const slot = await onEach([source], async (redis) => String(await redis.cluster('KEYSLOT', key)));
+  const setSlot = (node: PrivateRedis, ...args: readonly string[]) =>
+    onEach([node], (redis) => redis.call('CLUSTER', 'SETSLOT', `${slot}`, ...args));
+  await setSlot(target, 'IMPORTING', sourceId);
+  await setSlot(source, 'MIGRATING', targetId);
+  const move = async (count: number): Promise<number> => {
+    const [moved = 0] = await onEach([source], async (redis) => {
+      const keys = (await redis.call('CLUSTER', 'GETKEYSINSLOT', `${slot}`, `${count}`)) as string[];
+      if (keys.length > 0) {
+        const auth = ['AUTH', PASSWORD, 'KEYS', ...keys];
+        await redis.call('MIGRATE', '127.0.0.1', `${target.port}`, '', '0', '5000', ...auth);
+      }
+      return keys.length;
+    });
+    return moved;
+  };
+  return {
+    keys: move,
+    async rest(): Promise<void> {
+      while ((await move(10)) > 0);
+      await setSlot(target, 'NODE', targetId);
+      await setSlot(source, 'NODE', targetId);
+      for (const [node, other] of nodes.slice(0, NODES).entries())
+        if (node !== from && node !== to) await setSlot(other, 'NODE', targetId);
+    },
+  };
+}
+
+async function until(late: string, isDone: () => Promise<boolean>): Promise<void> {
+  const deadline = Date.now() + READY_WITHIN_MS;
+  while (!(await isDone())) {
+    if (Date.now() > deadline) throw new Error(late);
+    await delay(50);
+  }
+}
+
 async function allReady(nodes: readonly PrivateRedis[]): Promise<void> {
   const deadline = Date.now() + READY_WITHIN_MS;
   for (;;) {
@@ -98,7 +210,7 @@ async function allReady(nodes: readonly PrivateRedis[]): Promise<void> {
       (info) =>
         info.includes('cluster_state:ok') &&
         info.includes(`cluster_slots_ok:${SLOTS}`) &&
-        info.includes(`cluster_known_nodes:${NODES}`),
+        info.includes(`cluster_known_nodes:${nodes.length}`),
     );
     if (!areReady.includes(false)) return;
     if (Date.now() > deadline) throw new Error(`the cluster does not become ready:\n${infos.join('\n')}`);

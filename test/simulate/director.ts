@@ -31,7 +31,14 @@ export class Director {
     for (let command = 0; command < commands; command += 1) {
       clock.schedule(random.integer(1, scenario.chaosMs), () => this.#operate());
     }
+    for (const at of scenario.movesAt) clock.schedule(at, () => this.#moveSlots());
     clock.schedule(scenario.chaosMs, () => this.#calm());
+  }
+
+  #moveSlots(): undefined {
+    this.#recordFault('slots moved', 'to another server');
+    this.#world.server.run += 1;
+    return undefined;
   }
 
   async #commit(plan: CampaignPlan): Promise<void> {
@@ -279,6 +286,7 @@ export class Director {
     const kept = new Set([
       keys.lanes,
       keys.suppressed,
+      keys.losses,
       ...scenario.lanes.flatMap(({ settings }) =>
         ['lane', 'window', 'callback'].map((key) => keys.lane(settings.name, key)),
       ),

@@ -136,6 +136,13 @@ export const MUTANTS: readonly Mutant[] = [
     ],
   },
   {
+    name: 'a loss of data is not announced to the other workers',
+    from: 400,
+    invariant: 4,
+    why: 'workers whose connections did not break count as lost, and their requests get an unknown outcome',
+    parts: { replayAfterAnnouncements: async () => {} },
+  },
+  {
     name: 'the last report wins',
     from: 120,
     invariant: 5,

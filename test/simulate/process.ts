@@ -20,6 +20,7 @@ import { suppression } from '../../src/recipients/suppression.js';
 import { replayClaims, reportToBarrier } from '../../src/recovery/replay-claims.js';
 import { removeCampaign } from '../../src/recovery/retention.js';
 import { sweepLane } from '../../src/recovery/sweep.js';
+import { replayAfterAnnouncements } from '../../src/recovery/watch-losses.js';
 import { type Messages, openMessages } from '../../src/sending/messages.js';
 import { type RecentClaims, recentClaims } from '../../src/sending/recent-claims.js';
 import { sendTurn } from '../../src/sending/send.js';
@@ -58,6 +59,7 @@ interface Served {
 const TURN_MS = 20_000;
 const WAIT_HERE_MS = 500;
 const DEAD_AFTER_MS = 10_000;
+const WELL_AFTER_MS = 15_000;
 /** How often waiting notifications are retried. Rare, because each retry takes steps. */
 const LOOK_MS = 4_000;
 
@@ -83,6 +85,7 @@ export class Process implements Owner, Transport {
   #lastSignAt = 0;
   /** How long each clock of its machine has stood still, ms. */
   readonly #stood: Record<keyof Clocks, number> = { clock: 0, monotonic: 0, uptime: 0 };
+  #wellSince = 0;
 
   /** With a connection of its own choice (`redis`) the process suffers no faults: it is the operator. */
   constructor(world: World, name: string, config: Config, redis?: SimulatedConnection) {
@@ -173,6 +176,11 @@ export class Process implements Owner, Transport {
     return (!this.isDead && !this.isStopped) || now - this.#lastSignAt < DEAD_AFTER_MS;
   }
 
+  /** Whether nothing has happened to it for longer than a recovery barrier lasts. */
+  get isWell(): boolean {
+    return !this.isDead && this.#world.clock.now > this.#wellSince + WELL_AFTER_MS;
+  }
+
   get isStopped(): boolean {
     return this.stoppedUntil > this.#world.clock.now;
   }
@@ -210,6 +218,16 @@ export class Process implements Owner, Transport {
     await Promise.all(
       [...this.#lanes.values()].map(({ lane }) => this.#world.parts.sweep(lane, options, alive)),
     );
+  }
+
+  /** Replays the claims of lanes with announced losses, as worker.ts does every second. */
+  async lookForLosses(): Promise<void> {
+    const { clock, keys, parts } = this.#world;
+    if (this.isDead) return;
+    const recents = new Map([...this.#lanes].map(([name, { recent }]) => [name, recent]));
+    const again = (): void => void clock.schedule(1_000, () => this.lookForLosses(), this);
+    // Not awaited: the reply takes another step.
+    parts.replayAfterAnnouncements(this.redis, keys, recents).catch(again);
   }
 
   /** A notification arrives at this process. */
@@ -268,6 +286,7 @@ export class Process implements Owner, Transport {
   /** Cuts the connection: replies are lost, whether or not the commands ran. It is back after `downMs`. */
   cut(downMs: number): void {
     const { clock } = this.#world;
+    this.#wellSince = Math.max(this.#wellSince, clock.now + downMs);
     const link = this.#sever();
     this.#downUntil = clock.now + downMs;
     const lost = [...link.unanswered];
@@ -296,6 +315,7 @@ export class Process implements Owner, Transport {
     for (const name of standing) this.#stood[name] += until - from;
     this.#lastSignAt = now;
     this.stoppedUntil = until;
+    this.#wellSince = Math.max(this.#wellSince, until);
   }
 
   /** Timers run by the monotonic clock, so they stop with it. */
@@ -356,6 +376,7 @@ export class Process implements Owner, Transport {
       const { trace } = this.#world;
       if (event.type === 'request.matched') this.#world.count('requests matched by a notification');
       if (event.type === 'request.confirmed') this.#world.count('requests confirmed after a notification');
+      if (event.type === 'workers.lost') this.#world.workersLost(event.processes.split(' '));
       if (event.type === 'notifications.failed')
         this.#world.broken(`${this.name}: notifications`, event.error);
       if (trace.isWanted)
@@ -405,5 +426,6 @@ export const PARTS = {
   sweep: sweepLane,
   inbox: createInbox,
   receiver: openReceiver,
+  replayAfterAnnouncements,
 };
 export type Parts = typeof PARTS;

@@ -90,6 +90,8 @@ export interface Scenario {
   readonly standing: readonly (keyof Clocks)[];
   /** Undefined when no machine is suspended while its process has a claim. */
   readonly suspension: SuspensionPlan | undefined;
+  /** When all slots move to another server, which loses nothing and breaks no connection, ms of virtual time. */
+  readonly movesAt: readonly number[];
 }
 
 /** Clocks that stand still while a machine is suspended. At least one of them shows how long that was. */
@@ -126,18 +128,14 @@ function configOf(windowMs: number, timeoutMs: number, deadline: string, isNotif
 
 /**
  * Draws a world. Most worlds are small; some are made for one purpose, such as a huge campaign before a small one.
- * Notifications, refused credentials, suspensions, and changes of the configuration are drawn from separate random sources, so that they do not change the other
- * draws.
+ * Notifications, refused credentials, suspensions, changes of the configuration, and moves are drawn from separate random sources, so
+ * that they do not change the other draws.
  */
 export function draw(
   random: SeededRandom,
-  {
-    notifying,
-    refusing,
-    suspending,
-    changing,
-  }: Record<'notifying' | 'refusing' | 'suspending' | 'changing', SeededRandom>,
+  sources: Record<'notifying' | 'refusing' | 'suspending' | 'changing' | 'moving', SeededRandom>,
 ): Scenario {
+  const { notifying, refusing, suspending, changing, moving } = sources;
   const notifications = notifying.chance(0.25)
     ? {
         loss: notifying.pick([0, 0.2, 0.6]),
@@ -218,18 +216,21 @@ export function draw(
     lossMs: faults.has('forget') || random.chance(0.1) ? 2_000 : 0,
     notifications,
   };
+  // On a server that may lose nothing, a new run id has no consequences.
+  const moves = scenario.lossMs > 0 && moving.chance(0.4) ? moving.integer(1, 2) : 0;
   return {
     ...scenario,
     refusal: refusing.chance(0.12) ? drawRefusal(refusing, scenario) : undefined,
     standing: suspending.chance(0.5) ? suspending.pick(STANDING) : [],
     suspension: !isQuiet && suspending.chance(0.15) ? drawSuspension(suspending, scenario) : undefined,
+    movesAt: Array.from({ length: moves }, () => moving.integer(0, scenario.chaosMs)),
   };
 }
 
 /** The refusals mostly begin while the first requests of the lane are in flight. */
 function drawRefusal(
   random: SeededRandom,
-  world: Omit<Scenario, 'refusal' | 'standing' | 'suspension'>,
+  world: Omit<Scenario, 'refusal' | 'standing' | 'suspension' | 'movesAt'>,
 ): RefusalPlan {
   const open = world.lanes.filter(({ isBlocked }) => !isBlocked);
   return {
@@ -246,7 +247,7 @@ function drawRefusal(
 /** A batch whose worker is suspended may be sent again two timeouts and a margin after its claim. */
 function drawSuspension(
   random: SeededRandom,
-  { config, chaosMs }: Omit<Scenario, 'refusal' | 'standing' | 'suspension'>,
+  { config, chaosMs }: Omit<Scenario, 'refusal' | 'standing' | 'suspension' | 'movesAt'>,
 ): SuspensionPlan {
   const resendAfterMs = 2 * config.requestTimeoutMs + 6_000;
   const command = random.pick(['pause', 'pause', 'resend'] as const);

@@ -19,6 +19,8 @@ export interface ServerOptions {
   now(): number;
   /** Called with a lane's state after each command that may have changed it; `by` names the command. */
   observed(lane: string, state: LaneState, by: string): void;
+  /** Called when a process has announced a loss of data. */
+  announced(): void;
 }
 
 /** Scripts that change nothing that an invariant checks. */
@@ -62,6 +64,7 @@ export class Server {
       (answer): Reply => ({ value: answer }),
       (error: unknown): Reply => ({ error: error instanceof Error ? error : new Error(String(error)) }),
     );
+    if (name === 'zadd' && String(args[0]) === this.#options.keys.losses) this.#options.announced();
     if (verb !== 'evalsha' || 'error' in reply) {
       // A script that fails may have written before.
       if (lane !== undefined) await this.readLane(lane.name, label);

@@ -44,11 +44,15 @@ export interface Outcome {
   readonly trace: Trace;
 }
 
-/** Offsets of the seeds for notifications, refusals, suspensions, and changes of the configuration. Ordinary seeds are far below them. */
+/**
+ * Offsets of the seeds for notifications, refusals, suspensions, changes of the configuration, and moves. Ordinary seeds are far below
+ * them.
+ */
 const NOTIFICATION_SEEDS = 1_000_000_007;
 const REFUSAL_SEEDS = 2_000_000_011;
 const SUSPENSION_SEEDS = 3_000_000_019;
 const CHANGE_SEEDS = 4_000_000_007;
+const MOVE_SEEDS = 5_000_000_029;
 
 /** A run with more steps than this is in an endless loop. */
 const MAX_STEPS = 20_000;
@@ -57,6 +61,8 @@ const MAX_STEPS = 20_000;
 export class World {
   readonly clock = new VirtualClock();
   readonly random: SeededRandom;
+  /** For everything about slots that move to another server, so that it does not change the other draws. */
+  readonly moving: SeededRandom;
   readonly scenario: Scenario;
   readonly trace: Trace;
   readonly keys: Keys;
@@ -89,11 +95,13 @@ export class World {
   constructor({ seed, wire, scripts, parts, isTraced, prefix }: WorldOptions) {
     this.#seed = seed;
     this.random = randomFrom(seed);
+    this.moving = randomFrom(seed + MOVE_SEEDS);
     this.scenario = draw(this.random, {
       notifying: randomFrom(seed + NOTIFICATION_SEEDS),
       refusing: randomFrom(seed + REFUSAL_SEEDS),
       suspending: randomFrom(seed + SUSPENSION_SEEDS),
       changing: randomFrom(seed + CHANGE_SEEDS),
+      moving: this.moving,
     });
     this.#campaigns = this.scenario.campaigns;
     this.trace = new Trace(isTraced === true, () => this.clock.now);
@@ -110,6 +118,11 @@ export class World {
       observed: (lane, state, by) => {
         this.checker.observed(lane, state, by);
         this.incident?.observed(lane, state);
+      },
+      // Each process looks for announcements every second. Here they look only when there is one, because each look takes steps.
+      announced: () => {
+        for (const process of this.processes)
+          this.clock.schedule(this.moving.integer(0, 1_000), () => process.lookForLosses());
       },
     });
     // Operators and imports are not under test here, so their commands run at once.
@@ -173,7 +186,9 @@ export class World {
 
   /** Whether this world has no faults at all. Invalid requests may still fail. */
   get isQuiet(): boolean {
-    return this.scenario.faults.size === 0 && this.incident === undefined && this.suspension === undefined;
+    const { faults, movesAt } = this.scenario;
+    const isUndisturbed = this.incident === undefined && this.suspension === undefined;
+    return faults.size === 0 && movesAt.length === 0 && isUndisturbed;
   }
 
   startProcess(): Process {
@@ -238,6 +253,15 @@ export class World {
 
   fail(error: unknown): void {
     this.#failure ??= error;
+  }
+
+  /** Called when a lane considers workers lost: none of them may be alive and well. */
+  workersLost(names: readonly string[]): void {
+    const { faults } = this.scenario;
+    if (faults.has('slow') || faults.has('full')) return;
+    const well = this.processes.find(({ name, isWell }) => isWell && names.includes(name));
+    if (well !== undefined)
+      this.fail(new Violation(4, `${well.name} counts as lost, although nothing has happened to it`));
   }
 
   /** Called when a turn or a sweep throws. Only an injected fault may cause that. */

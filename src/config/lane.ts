@@ -37,6 +37,38 @@ const unknownOutcome = z
     return z.NEVER;
   });
 
+/**
+ * Whether requests carry a `clientCorrelator` (the interface page does not show whether they may), and for how long the service is
+ * known to answer a repeated one without sending again.
+ */
+export type ClientCorrelator = 'off' | 'send' | { deduplicatesForMs: number };
+
+const CLIENT_CORRELATOR =
+  'must be "off", "send" or "deduplicates: 24h", with the time for which the service remembers a correlator';
+
+const clientCorrelator = z
+  .union(
+    [
+      z.string(),
+      z
+        .strictObject({ deduplicates: z.string() })
+        .transform(({ deduplicates }) => `deduplicates: ${deduplicates}`),
+    ],
+    CLIENT_CORRELATOR,
+  )
+  .transform((text, context): ClientCorrelator => {
+    if (text === 'off' || text === 'send') return text;
+    const [, lifetime = ''] = /^deduplicates: ?(\S+)$/.exec(text) ?? [];
+    const deduplicatesForMs = parseDuration(lifetime);
+    if (deduplicatesForMs !== undefined) return { deduplicatesForMs };
+    context.addIssue(
+      text === 'deduplicates'
+        ? 'must say for how long the service remembers a correlator, such as "deduplicates: 24h"'
+        : CLIENT_CORRELATOR,
+    );
+    return z.NEVER;
+  });
+
 const text = z.string('must be a string').min(1, 'must not be empty');
 
 /** An account of a lanes file. Each part is either a value or the name of a variable. */
@@ -90,11 +122,7 @@ export const laneSchema = (hourlyQuota: number | 'auto', maxRecipientsPerRequest
         .int(RECIPIENTS)
         .default(maxRecipientsPerRequest),
       unknownOutcome: unknownOutcome.default({ action: 'hold' }),
-      /**
-       * Whether requests carry a `clientCorrelator` (the interface page does not show whether they may): `off`, `send`,
-       * or `deduplicates` if the service is known to answer a repeated one without sending again.
-       */
-      clientCorrelator: oneOf('off', 'send', 'deduplicates').default('off'),
+      clientCorrelator: clientCorrelator.default('off'),
     },
     'must be an object with a name and credentials',
   );

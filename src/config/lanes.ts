@@ -38,11 +38,17 @@ export function readLanes(
     problems.push(`${name} and LANES_FILE are both set: unset one, or name ${name} in a lane of ${file}`);
   }
   const timeout = settings.REQUEST_TIMEOUT_MS;
-  for (const { name, unknownOutcome } of invalid.has('REQUEST_TIMEOUT_MS') ? [] : lanes) {
-    if (unknownOutcome.action === 'hold' || unknownOutcome.afterMs > timeout) continue;
-    problems.push(
-      `LANES_FILE, lane "${name}": unknownOutcome must wait longer than REQUEST_TIMEOUT_MS (${formatDuration(timeout)}), because a response may arrive until then`,
-    );
+  for (const { name, unknownOutcome, clientCorrelator } of invalid.has('REQUEST_TIMEOUT_MS') ? [] : lanes) {
+    if (unknownOutcome.action !== 'hold' && unknownOutcome.afterMs <= timeout) {
+      problems.push(
+        `LANES_FILE, lane "${name}": unknownOutcome must wait longer than REQUEST_TIMEOUT_MS (${formatDuration(timeout)}), because a response may arrive until then`,
+      );
+    }
+    if (typeof clientCorrelator === 'object' && clientCorrelator.deduplicatesForMs <= 3 * timeout) {
+      problems.push(
+        `LANES_FILE, lane "${name}": clientCorrelator must deduplicate for longer than three times REQUEST_TIMEOUT_MS (${formatDuration(timeout)}); otherwise no request can be repeated in time`,
+      );
+    }
   }
   problems.push(...sharedCredentials(lanes));
   return lanes;

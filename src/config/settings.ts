@@ -37,7 +37,8 @@ export const SECTIONS = {
           "account": { "usernameEnv": "ACME_USER", "passwordEnv": "ACME_PASSWORD", "targetAccountId": "…" }
         Optional fields: hourlyQuota, maxRecipientsPerRequest, pollShare (0 to 0.9, default 0.2), pacing ("burst" or
         "smooth"), unknownOutcome ("hold", "abandon after 24h" or "resend after 24h"), and clientCorrelator ("off",
-        "send" or "deduplicates"). HOURLY_QUOTA and MAX_RECIPIENTS_PER_REQUEST apply to lanes that do not set them.`),
+        "send", or "deduplicates: 24h" if the service remembers correlators for 24 hours). HOURLY_QUOTA and
+        MAX_RECIPIENTS_PER_REQUEST apply to lanes that do not set them.`),
   },
   Campaigns: {
     SENDER_ADDRESS: z.optional(formats.sender).describe(`

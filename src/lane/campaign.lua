@@ -1,10 +1,11 @@
 --[[
   campaign: the state of campaigns, read and written whole, and the only place that moves counts of recipients.
   `counts` holds the number of recipients in each state; they add up to `total` before and after every script. `released` holds
-  ranges that were claimed and are to be sent (again): [first, count, parent, maybeAccepted]; the cursor passes over everything
-  else once. `maybeAccepted` is set where an earlier request may have been accepted: 1, the batch goes again whole and unchanged,
-  under the correlator of that request; 2, it goes again by an operator's command. `remainder` is the state of every ordinal
-  that was certainly never accepted: planned, cancelled, or lapsed.
+  ranges that were claimed and are to be sent (again): [first, count, parent, maybeAccepted, firstAt]; the cursor passes over
+  everything else once. `maybeAccepted` is set where an earlier request may have been accepted: 1, the batch goes again whole and
+  unchanged, under the correlator of that request; 2, it goes again by an operator's command. `firstAt` is then the time of the
+  first such request, after which the service remembers the correlator for a limited time. `remainder` is the state of every
+  ordinal that was certainly never accepted: planned, cancelled, or lapsed.
 ]]
 -- @include ./policy.lua
 -- @include ./record.lua
@@ -89,18 +90,35 @@ local function campaign_end(endedKey, lapsingKey, id, c, now, events)
   events[#events + 1] = { type = 'ended', campaign = id, state = c.state, recipients = c.total, tookMs = now - c.launchAt }
 end
 
--- The campaign sends no more: all unsent recipients become `remainder` at once, whatever their number. A batch that may have been
--- accepted before becomes a placeholder claim with the reason, which the sweep turns into `unknown`.
+-- When the first request that may have been accepted was claimed, given a claim or a batch with an unknown outcome; 0 if that is
+-- not known.
+local function batch_first_at(batch)
+  return batch.firstAt or (batch.epoch ~= -1 and not batch.maybeAccepted and batch.at) or 0
+end
+
+-- Whether a batch may be repeated under its correlator: the service still remembers the first request when the repeat arrives.
+local function batch_is_repeatable(rules, firstAt, now)
+  return firstAt <= now and now < firstAt + rules.repeatFor
+end
+
+-- A planned batch that may have been accepted, and is not sent again, becomes a placeholder claim with the reason, which the sweep
+-- turns into `unknown`.
+local function campaign_set_aside(claimsKey, lane, id, c, first, count, firstAt, why, now)
+  lane.sendInherited = lane.sendInherited + 1
+  local claim = {
+    campaign = id, first = first, count = count, at = now, turn = 'placeholder', call = 0, epoch = -1, firstAt = firstAt,
+    reason = 'an earlier request may have been accepted; ' .. why,
+  }
+  redis.call('HSET', claimsKey, claim_field(lane_next_number(lane)), cjson.encode(claim))
+  campaign_move(c, 'planned', 'sending', count)
+end
+
+-- The campaign sends no more: all unsent recipients become `remainder` at once, whatever their number.
 local function campaign_give_up(claimsKey, lane, id, c, remainder, now)
-  local reason = 'an earlier request may have been accepted; ' .. remainder .. ' before it was sent again'
   for _, range in ipairs(c.released) do
     if range[4] then
-      lane.sendInherited = lane.sendInherited + 1
-      local claim = {
-        campaign = id, first = range[1], count = range[2], at = now, turn = 'placeholder', call = 0, epoch = -1, reason = reason,
-      }
-      redis.call('HSET', claimsKey, claim_field(lane_next_number(lane)), cjson.encode(claim))
-      campaign_move(c, 'planned', 'sending', range[2])
+      local why = remainder .. ' before it was sent again'
+      campaign_set_aside(claimsKey, lane, id, c, range[1], range[2], range[5], why, now)
     end
   end
   campaign_move(c, 'planned', remainder, c.counts.planned or 0)
@@ -108,23 +126,24 @@ local function campaign_give_up(claimsKey, lane, id, c, remainder, now)
 end
 
 -- Returns a range that was claimed, or unknown, and was not accepted.
-local function campaign_release(c, from, first, count, parent, maybeAccepted)
+local function campaign_release(c, from, first, count, parent, maybeAccepted, firstAt)
   campaign_move(c, from, c.remainder, count)
-  if c.remainder == 'planned' then c.released[#c.released + 1] = { first, count, parent or '', maybeAccepted } end
+  if c.remainder ~= 'planned' then return end
+  c.released[#c.released + 1] = { first, count, parent or '', maybeAccepted, maybeAccepted and firstAt }
 end
 
--- Takes the next range of at most `most` recipients: its first ordinal, count, parent, and maybeAccepted; nil if there is none. A
--- range stays within one slice.
+-- Takes the next range of at most `most` recipients: its first ordinal, count, parent, maybeAccepted, and firstAt; nil if there is
+-- none. A range stays within one slice.
 local function campaign_next(c, most)
   local range = table.remove(c.released, 1)
   if range then
-    local first, count, parent, maybeAccepted = range[1], range[2], range[3] ~= '' and range[3] or nil, range[4]
+    local first, count, parent, maybeAccepted, firstAt = range[1], range[2], range[3] ~= '' and range[3] or nil, range[4], range[5]
     local least = math.min(most, c.slice - first % c.slice)
     if count > least and maybeAccepted ~= 1 then
-      table.insert(c.released, 1, { first + least, count - least, '', maybeAccepted })
+      table.insert(c.released, 1, { first + least, count - least, '', maybeAccepted, firstAt })
       count, parent = least, nil
     end
-    return first, count, parent, maybeAccepted
+    return first, count, parent, maybeAccepted, firstAt
   end
   if c.cursor >= c.ordinals then return nil end
   local first = c.cursor

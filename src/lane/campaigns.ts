@@ -72,7 +72,7 @@ const state = z.object({
   /** Maximum recipients per request; 1 if each recipient has a text of its own. */
   batch: count,
   slice: count,
-  /** Ranges below the cursor that are still to be sent: first, count, parent, maybeAccepted (campaign.lua). */
+  /** Ranges below the cursor that are still to be sent: first, count, parent, maybeAccepted, firstAt (campaign.lua). */
   released: luaList(z.array(z.union([count, z.string()]))),
   /** The state of an ordinal that was never accepted. */
   remainder: z.enum(['planned', 'cancelled', 'lapsed']),

@@ -74,7 +74,9 @@ export const claimShape = z.object({
   campaign: z.string(),
   first: z.number(),
   count: z.number().default(1),
+  at: z.number(),
   maybeAccepted: z.number().optional(),
+  firstAt: z.number().optional(),
 });
 const whyShape = z.enum(WHY);
 const head = z.tuple([z.string(), z.string(), z.string(), z.string()]).rest(z.string());

@@ -23,6 +23,11 @@ export function grantPermit({ timeout, margin }: Timing, age: Stopwatch): Grante
   return { age, isExpired: () => age() > timeout + margin };
 }
 
+/** The permit for a batch that is sent again under its correlator: the service must still remember the first request. */
+export function permitRepeat(permit: GrantedPermit, withinMs: number): GrantedPermit {
+  return { ...permit, isExpired: () => permit.isExpired() || permit.age() > withinMs };
+}
+
 /** The permit of a reply without claims. */
 export const NO_PERMIT: GrantedPermit = { age: () => Number.POSITIVE_INFINITY, isExpired: () => true };
 

@@ -23,8 +23,11 @@ export interface ScriptRules {
   readonly backoff: number;
   /** How long nothing is claimed after Redis may have lost data. */
   readonly grace: number;
-  /** The service does not send a repeated correlator twice, so requests with an unknown outcome may be repeated. */
-  readonly deduplicates: boolean;
+  /**
+   * How long after its first request a batch may be sent again under its correlator, ms; 0: never. Until then, the service
+   * remembers the correlator when the repeat arrives.
+   */
+  readonly repeatFor: number;
   /** Age at which the lane's policy resolves a request with an unknown outcome; 0: never. */
   readonly resolveAfter: number;
   /** Set if notifications are on: the lane keeps an index of request ids. */
@@ -43,24 +46,34 @@ export const IN_FLIGHT = 32;
 const clamp = (value: number, min: number, max: number): number =>
   Math.ceil(Math.min(max, Math.max(min, value)));
 
+/** See {@link ScriptRules.repeatFor}. At least 1 % of the lifetime is kept as a margin, in case a clock is set. */
+const repeatFor = (lifetimeMs: number, timeout: number, margin: number): number =>
+  Math.max(0, Math.floor(lifetimeMs - timeout - Math.max(margin, lifetimeMs / 100)));
+
 /** The rules of a lane. Durations without a setting are derived from the window, so that short test windows stay in proportion. */
 export function scriptRules(lane: LaneRules, config: LocalConfig): ScriptRules {
   const window = config.quotaWindowMs;
+  const timeout = config.requestTimeoutMs;
+  const margin = clamp(timeout / 6, 500, 5_000);
+  const { clientCorrelator } = lane;
   return {
     quota: lane.hourlyQuota === 'auto' ? 0 : lane.hourlyQuota,
     window,
     pollShare: lane.pollShare,
     smooth: lane.pacing === 'smooth',
     inFlight: IN_FLIGHT,
-    timeout: config.requestTimeoutMs,
-    margin: clamp(config.requestTimeoutMs / 6, 500, 5_000),
+    timeout,
+    margin,
     maxRecipients: lane.maxRecipientsPerRequest,
     firstPoll: config.followUpFirstMs,
     pollAgain: config.followUpFirstMs,
     deadline: config.followUpDeadlineMs,
     backoff: clamp(window / 720, 50, 5_000),
     grace: clamp(window / 20, 500, 5_000),
-    deduplicates: lane.clientCorrelator === 'deduplicates',
+    repeatFor:
+      typeof clientCorrelator === 'string'
+        ? 0
+        : repeatFor(clientCorrelator.deduplicatesForMs, timeout, margin),
     resolveAfter: lane.unknownOutcome.action === 'hold' ? 0 : lane.unknownOutcome.afterMs,
     ...(config.callback === undefined
       ? {}

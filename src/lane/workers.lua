@@ -145,16 +145,18 @@ local function workers_is_newcomer(lane, c)
 end
 
 -- A placeholder claim. It belongs to no epoch: its outcome says nothing about the lane.
-local function placeholder_claim(lane, campaign, first, count, maybeAccepted, now)
+local function placeholder_claim(lane, campaign, first, count, maybeAccepted, firstAt, now)
   return {
     campaign = campaign, first = first, count = count, at = now, turn = 'placeholder', call = 0, epoch = -1,
     placeholder = 'barrier', loss = lane.losses, maybeAccepted = maybeAccepted,
+    firstAt = firstAt,
   }
 end
 
 -- Whether a range continues a placeholder claim. A batch that is sent again under its correlator keeps a claim of its own.
-local function placeholder_continues(claim, first, maybeAccepted)
+local function placeholder_continues(claim, first, maybeAccepted, firstAt)
   return claim and maybeAccepted ~= 1 and claim.first + claim.count == first and claim.maybeAccepted == maybeAccepted
+    and claim.firstAt == firstAt
 end
 
 local function placeholder_store(claimsKey, lane, claim)
@@ -171,14 +173,14 @@ local function workers_hold(claimsKey, lane, rules, id, c, now)
   local most = campaign_batch_size(lane, rules, c)
   local claim
   for _ = 1, isAwaiting and workers_most_lost(lane) or lane.placeholders do
-    local first, count, _, maybeAccepted = campaign_next(c, most)
+    local first, count, _, maybeAccepted, firstAt = campaign_next(c, most)
     if not first then break end
     campaign_move(c, 'planned', 'sending', count)
-    if placeholder_continues(claim, first, maybeAccepted) then
+    if placeholder_continues(claim, first, maybeAccepted, firstAt) then
       claim.count = claim.count + count
     else
       if claim then placeholder_store(claimsKey, lane, claim) end
-      claim = placeholder_claim(lane, id, first, count, maybeAccepted, now)
+      claim = placeholder_claim(lane, id, first, count, maybeAccepted, firstAt, now)
     end
   end
   if claim then placeholder_store(claimsKey, lane, claim) end

@@ -14,6 +14,7 @@
         first          number: its first ordinal
         count          number: its recipients
         maybeAccepted  1 or 2 if an earlier request may have been accepted (campaign.lua), or ''
+        firstAt        number: time of the first request that may have been accepted, ms
         time           ms, or '' for the server's
   Returns  known, restored, settled, or missing
 ]]
@@ -50,7 +51,7 @@ local function put_replayed()
   local free = isTaken and lane_next_number(lane) or tonumber(number)
   put(free, {
     first = first, count = count, turn = turn, timeout = rules.timeout, margin = rules.margin,
-    maybeAccepted = tonumber(maybeAccepted),
+    maybeAccepted = tonumber(maybeAccepted), firstAt = firstAt,
   })
 end
 
@@ -60,9 +61,9 @@ local function take_released()
     local from, length = range[1], range[2]
     if from <= first and first + count <= from + length then
       table.remove(c.released, at)
-      if from < first then table.insert(c.released, { from, first - from, '', range[4] and 2 }) end
+      if from < first then table.insert(c.released, { from, first - from, '', range[4] and 2, range[5] }) end
       if first + count < from + length then
-        table.insert(c.released, { first + count, from + length - first - count, '', range[4] and 2 })
+        table.insert(c.released, { first + count, from + length - first - count, '', range[4] and 2, range[5] })
       end
       return true
     end

@@ -44,7 +44,7 @@ const replayScript = laneScript(
 /** Restores a claim if Redis has lost it. Safe to repeat. `now` is for tests and simulations. */
 export const replayClaim = (
   store: LaneStore,
-  { number, turn, campaign, first, count, maybeAccepted }: SendClaim,
+  { number, turn, campaign, first, count, maybeAccepted, firstAt }: SendClaim,
   now?: number,
 ): Promise<ReplayResult> =>
   replayScript(store, {
@@ -54,6 +54,7 @@ export const replayClaim = (
     first,
     count,
     maybeAccepted: maybeAccepted ?? '',
+    firstAt: firstAt ?? 0,
     time: now,
   });
 

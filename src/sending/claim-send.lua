@@ -103,25 +103,37 @@ end
 local touched, exhausted, claims, fields, placeholders, taken = {}, {}, {}, {}, {}, 0
 
 -- One placeholder claim holds all consecutive batches of a campaign.
-local function add_placeholder(id, first, count, maybeAccepted)
+local function add_placeholder(id, first, count, maybeAccepted, firstAt)
   local last = placeholders[id]
-  if placeholder_continues(last, first, maybeAccepted) then
+  if placeholder_continues(last, first, maybeAccepted, firstAt) then
     last.count = last.count + count
     return
   end
   if last then placeholder_store(claimsKey, lane, last) end
-  placeholders[id] = placeholder_claim(lane, id, first, count, maybeAccepted, now)
+  placeholders[id] = placeholder_claim(lane, id, first, count, maybeAccepted, firstAt, now)
 end
 
-local function add_claim(id, first, count, parent, maybeAccepted)
+local function add_claim(id, first, count, parent, maybeAccepted, firstAt)
   local number = lane_next_number(lane)
   claim_add(fields, claims, number, {
     campaign = id, first = first, count = count, parent = parent, at = now, turn = turn, call = call, epoch = lane.epoch,
-    timeout = rules.timeout, margin = rules.margin, maybeAccepted = maybeAccepted,
+    timeout = rules.timeout, margin = rules.margin, maybeAccepted = maybeAccepted, firstAt = firstAt,
   })
   if lane.paused ~= '' then lane.probe, lane.probeUntil = number, now + rules.timeout + rules.margin end
   if rules.smooth and lane.paceAt > 0 then
     lane.paceAt = lane.paceAt + rules.window / (limit_now(lane, rules, now) or 1)
+  end
+end
+
+-- The next range of a campaign. A batch that the service may have forgotten is not repeated: its outcome is unknown.
+local function next_range(id, c)
+  while campaign_is_sendable(c) do
+    local first, count, parent, maybeAccepted, firstAt = campaign_next(c, campaign_batch_size(lane, rules, c))
+    local isRepeat = maybeAccepted == 1 and not isForPlaceholders
+    if not isRepeat or batch_is_repeatable(rules, firstAt or 0, now) then return first, count, parent, maybeAccepted, firstAt end
+    local why = 'the service may no longer recognise a repeat'
+    campaign_set_aside(claimsKey, lane, id, c, first, count, firstAt or 0, why, now)
+    touched[id] = c
   end
 end
 
@@ -135,8 +147,8 @@ while taken < take do
     touched[id] = c
     campaign_end(endedKey, lapsingKey, id, c, now, events)
   end
-  local first, count, parent, maybeAccepted
-  if c and campaign_is_sendable(c) then first, count, parent, maybeAccepted = campaign_next(c, campaign_batch_size(lane, rules, c)) end
+  local first, count, parent, maybeAccepted, firstAt
+  if c then first, count, parent, maybeAccepted, firstAt = next_range(id, c) end
   if not first then
     virtual[id] = nil
     exhausted[#exhausted + 1] = id
@@ -152,9 +164,9 @@ while taken < take do
       exhausted[#exhausted + 1] = id
     end
     if isForPlaceholders then
-      add_placeholder(id, first, count, maybeAccepted)
+      add_placeholder(id, first, count, maybeAccepted, firstAt)
     else
-      add_claim(id, first, count, parent, maybeAccepted)
+      add_claim(id, first, count, parent, maybeAccepted, firstAt)
     end
   end
 end

@@ -13,19 +13,26 @@ export interface SendClaim {
   readonly count: number;
   /** Set if an earlier request may have been accepted: 1 or 2, see campaign.lua. */
   readonly maybeAccepted?: number;
+  /** When the first request that may have been accepted was claimed, by the clock of Redis, ms. */
+  readonly firstAt?: number | undefined;
+  /** Set for a repeat under its correlator: how long after the claim call it may leave, ms. */
+  readonly repeatWithinMs?: number;
 }
+
+/** `maybeAccepted` of a batch that is sent again under the correlator of an earlier request. */
+const REPEAT = 1;
 
 const claimSend = laneScript(
   import.meta.url,
   './claim-send.lua',
   claimReply(
-    ({ number, turn, campaign, first, count, maybeAccepted }): SendClaim => ({
+    ({ number, turn, campaign, first, count, at, maybeAccepted, firstAt }): SendClaim => ({
       number,
       turn,
       campaign,
       first,
       count,
-      ...(maybeAccepted === undefined ? {} : { maybeAccepted }),
+      ...(maybeAccepted === undefined ? { firstAt: at } : { maybeAccepted, firstAt: firstAt ?? 0 }),
     }),
   ),
 );
@@ -43,10 +50,15 @@ export function sendClaims(store: LaneStore) {
       process = '',
       loss = 0,
       now,
-    }: ClaimCall): Promise<ClaimReply<SendClaim>> => ({
-      ...(await claimSend(store, { turn, call, want, seen, process, loss, time: now })),
-      permit: grantPermit(store.rules, age),
-    }),
+    }: ClaimCall): Promise<ClaimReply<SendClaim>> => {
+      const reply = await claimSend(store, { turn, call, want, seen, process, loss, time: now });
+      const claims = reply.claims.map((claim) =>
+        claim.maybeAccepted === REPEAT
+          ? { ...claim, repeatWithinMs: (claim.firstAt ?? 0) + store.rules.repeatFor - reply.now }
+          : claim,
+      );
+      return { ...reply, claims, permit: grantPermit(store.rules, age) };
+    },
     /** Whether the claim still holds. */
     confirm: (claim: SendClaim): Promise<boolean> => confirmClaim(store, 'send', claim),
   };

@@ -30,7 +30,7 @@ local UNKNOWN = RECIPIENT_LETTER.unknown
 -- Sends the unknown recipients of a batch again. Suppressed recipients between them are not unknown.
 local function resend(c, batch, statusesKey, recordsKey)
   for _, run in ipairs(statuses_unknown_runs(statusesKey, batch.first, batch.count)) do
-    campaign_release(c, 'unknown', run[1], run[2], nil, 2)
+    campaign_release(c, 'unknown', run[1], run[2], nil, 2, batch_first_at(batch))
   end
   redis.call('HDEL', recordsKey, string.format('%.0f', batch.first))
   return '\0'

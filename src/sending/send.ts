@@ -2,7 +2,7 @@ import { isDeliveryStatus, STATUS_LETTER } from '../campaign/recipient.js';
 import type { MessagingClient } from '../gateway/messaging.js';
 import type { SendOutcome } from '../gateway/outcome.js';
 import type { Lane } from '../lane/lane.js';
-import { confirmPermit, type GrantedPermit } from '../lane/permit.js';
+import { confirmPermit, type GrantedPermit, permitRepeat } from '../lane/permit.js';
 import { type TokenSource, turnCredentials } from '../lane/token-source.js';
 import { runTurn, type TurnEnd, type TurnOptions } from '../lane/turn.js';
 import { DamagedError } from '../recipients/slices.js';
@@ -47,9 +47,12 @@ export async function sendTurn(lane: Lane, sending: Sending, options: TurnOption
     if (claim.maybeAccepted !== undefined && letters.includes('S'))
       return { claim, result: 'partlySuppressed', letters };
     if (signal.aborted || credentials.current() === undefined) return { claim, result: 'released' };
-    const permit = await confirmPermit(lane, granted, () => claims.confirm(claim));
+    const { repeatWithinMs } = claim;
+    const own = repeatWithinMs === undefined ? granted : permitRepeat(granted, repeatWithinMs);
+    const permit = await confirmPermit(lane, own, () => claims.confirm(claim));
     const token = credentials.current();
-    if (permit === undefined || token === undefined) return { claim, result: 'released' };
+    if (permit === undefined || permit.isExpired() || token === undefined)
+      return { claim, result: 'released' };
     const outcome = await client.send(message, token.token, permit);
     const settlement = settlementOf(claim, message, letters, outcome);
     if (outcome.kind !== 'unauthorised') return settlement;

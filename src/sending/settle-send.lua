@@ -72,11 +72,13 @@ end
 
 -- Releases a range of the batch; of one that was unknown, only the recipients that still are.
 local function release_range(c, claim, statusesKey, first, length, parent, maybeAccepted)
-  if not claim.isLate then return campaign_release(c, 'sending', first, length, parent, maybeAccepted) end
+  local firstAt = batch_first_at(claim)
+  if not claim.isLate then return campaign_release(c, 'sending', first, length, parent, maybeAccepted, firstAt) end
   for _, run in ipairs(statuses_unknown_runs(statusesKey, first, length)) do
     local isAll = run[2] == length
     statuses_write(statusesKey, run[1], string.rep('\0', run[2]))
-    campaign_release(c, 'unknown', run[1], run[2], isAll and parent or nil, isAll and maybeAccepted or maybeAccepted and 2)
+    local again = isAll and maybeAccepted or maybeAccepted and 2
+    campaign_release(c, 'unknown', run[1], run[2], isAll and parent or nil, again, firstAt)
   end
 end
 
@@ -105,7 +107,7 @@ local function remain_unknown(id, c, claim, settlement, statusesKey, recordsKey)
   stillUnknown[#stillUnknown + 1] = claim_field(claim.number)
   stillUnknown[#stillUnknown + 1] = cjson.encode({
     turn = claim.turn, campaign = id, first = claim.first, count = claim.count, parent = claim.parent, at = claim.at, epoch = claim.epoch,
-    maybeAccepted = claim.maybeAccepted, reason = reason, safeAt = safeAt, since = now, isSuppressed = settlement.isSuppressed,
+    maybeAccepted = claim.maybeAccepted, firstAt = claim.firstAt, reason = reason, safeAt = safeAt, since = now, isSuppressed = settlement.isSuppressed,
   })
   events[#events + 1] = {
     type = 'unknown', campaign = id, number = claim.number, recipients = claim.count, reason = reason,
@@ -176,10 +178,11 @@ function RECIPIENTS.refuse(id, c, claim, settlement, statusesKey, recordsKey)
 end
 
 -- A correlator names a whole batch, so the batch is sent again unchanged. This is not possible if suppressed recipients were left
--- out, or for a placeholder claim, whose batches and correlators are not known.
+-- out, if the service may have forgotten the correlator, or for a placeholder claim, whose batches and correlators are not known.
 function RECIPIENTS.unknown(id, c, claim, settlement, statusesKey, recordsKey)
   local isWhole = not string.find(settlement.letters, RECIPIENT_LETTER.suppressed, 1, true)
-  if rules.deduplicates and c.remainder == 'planned' and not claim.placeholder and isWhole then
+  local isRepeatable = isWhole and not claim.placeholder and batch_is_repeatable(rules, batch_first_at(claim), now)
+  if isRepeatable and c.remainder == 'planned' then
     return release_range(c, claim, statusesKey, claim.first, claim.count, claim.parent, 1)
   end
   remain_unknown(id, c, claim, settlement, statusesKey, recordsKey)
@@ -206,7 +209,7 @@ function RECIPIENTS.divide(id, c, claim, settlement, statusesKey, recordsKey)
   local from = 1
   for at = 2, claim.count + 1 do
     if string.sub(settlement.letters, at, at) ~= string.sub(settlement.letters, from, from) then
-      campaign_release(c, 'sending', claim.first + from - 1, at - from, nil, claim.maybeAccepted)
+      campaign_release(c, 'sending', claim.first + from - 1, at - from, nil, claim.maybeAccepted, batch_first_at(claim))
       from = at
     end
   end

@@ -283,7 +283,7 @@ describe('A lanes file', () => {
   it('defines the credentials and rules of each lane; the environment supplies the defaults', () => {
     const json = `\uFEFF{ "lanes": [
       { "name": "acme", "apiKeyEnv": "ACME_KEY", "hourlyQuota": 500, "pollShare": 0.5, "pacing": "smooth",
-        "maxRecipientsPerRequest": 7, "unknownOutcome": "abandon after 24h", "clientCorrelator": "deduplicates" },
+        "maxRecipientsPerRequest": 7, "unknownOutcome": "abandon after 24h", "clientCorrelator": "deduplicates: 24h" },
       { "name": "child", "account": { "usernameEnv": "USER_A", "passwordEnv": "PASS_A", "targetAccountId": "77" },
         "unknownOutcome": { "action": "resend", "after": "2h" } }
     ]}`;
@@ -303,7 +303,7 @@ describe('A lanes file', () => {
         pacing: 'smooth',
         maxRecipientsPerRequest: 7,
         unknownOutcome: { action: 'abandon', afterMs: 86_400_000 },
-        clientCorrelator: 'deduplicates',
+        clientCorrelator: { deduplicatesForMs: 86_400_000 },
       },
       {
         name: 'child',
@@ -403,6 +403,25 @@ describe('A lanes file', () => {
       'API_KEY and LANES_FILE are both set: unset one, or name API_KEY in a lane of lanes.json',
     ]);
     expect(problemsIn('[{"name":"a","apiKeyEnv":"API_KEY"}]', { API_KEY: 'other' })).toEqual([]);
+  });
+
+  it('must say for how long the service remembers a correlator that it deduplicates', () => {
+    const lane = (clientCorrelator: unknown) =>
+      JSON.stringify([{ name: 'a', apiKey: 'k', clientCorrelator }]);
+    expect(problemsIn(lane('deduplicates'))).toEqual([
+      expect.stringContaining(
+        'clientCorrelator must say for how long the service remembers a correlator, such as "deduplicates: 24h"',
+      ),
+    ]);
+    expect(problemsIn(lane('deduplicates: 1 day'))).toEqual([
+      expect.stringContaining('clientCorrelator must be "off", "send" or "deduplicates: 24h"'),
+    ]);
+    expect(problemsIn(lane('deduplicates: 90s'))).toEqual([
+      expect.stringContaining('must deduplicate for longer than three times REQUEST_TIMEOUT_MS (30s)'),
+    ]);
+    for (const same of ['deduplicates: 24h', 'deduplicates:24h', { deduplicates: '24h' }]) {
+      expect(lanesOf(lane(same))).toMatchObject([{ clientCorrelator: { deduplicatesForMs: 86_400_000 } }]);
+    }
   });
 
   it('cannot abandon an unknown outcome while a response may still arrive', () => {

@@ -33,7 +33,7 @@ export const RULES: ScriptRules = {
   deadline: 259_200_000,
   backoff: 5_000,
   grace: 5_000,
-  deduplicates: false,
+  repeatFor: 0,
   resolveAfter: 0,
 };
 

@@ -79,7 +79,7 @@ let lanes = 0;
 /** Runs the steps on a real lane and returns every move of its gate, one of time and one of the step each. */
 async function movesOf(steps: readonly Step[]): Promise<(readonly [GateState, GateState])[]> {
   lanes += 1;
-  const lane = laneFixture(redis, prefix, `l${lanes}`, { deduplicates: true, maxRecipients: 2 });
+  const lane = laneFixture(redis, prefix, `l${lanes}`, { repeatFor: 86_400_000, maxRecipients: 2 });
   await lane.campaign('c', 200);
   const flying: SendClaim[] = [];
   const moves: (readonly [GateState, GateState])[] = [];

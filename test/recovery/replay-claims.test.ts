@@ -189,7 +189,7 @@ test.each([
     await it.loseData();
     const [claimed] = await it.claim(1, 1, it.another());
     if (lost === undefined || claimed === undefined) throw new Error('nothing was claimed');
-    expect(claimed).toEqual({ ...lost, turn: claimed.turn });
+    expect(claimed).toEqual({ ...lost, turn: claimed.turn, firstAt: claimed.firstAt });
     const { settled } = await settleSends(it.lane, [{ claim: lost, ...late }], 0.5);
     expect(settled).toBe(0);
     expect((await it.state()).counts).toMatchObject({ planned: 2, sending: 1 });

@@ -133,7 +133,7 @@ test('Claims that Redis lost, of a worker that died too, become unknown and are 
 });
 
 test('Placeholder claims are not sent again even with correlators, because their correlators are not known', async () => {
-  const it = await laneWithWorkers('uncorrelated', 300, { quota: 100, deduplicates: true });
+  const it = await laneWithWorkers('uncorrelated', 300, { quota: 100, repeatFor: 86_400_000 });
   await it.backUpWith('a', 'b');
   const now = START + LOSS;
   const { claims } = await it.claim('a', 20, now);
@@ -357,7 +357,7 @@ test('Recipients whose batches may be lost do not lapse before the recovery barr
 });
 
 test('A batch that repeats its correlator is sent again unchanged, although it was kept together with later batches', async () => {
-  const it = await laneWithWorkers('whole', 4, { deduplicates: true });
+  const it = await laneWithWorkers('whole', 4, { repeatFor: 86_400_000 });
   await it.join('a', START);
   const { claims } = await it.claim('a', 2, START + LOSS);
   const at = START + 2 * LOSS;

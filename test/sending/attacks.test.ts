@@ -111,7 +111,7 @@ test('A lane whose worker was killed with all its requests in flight is served a
 });
 
 test('A batch sent again under its correlator keeps its recipients, even above a smaller limit per request', async () => {
-  const change = { deduplicates: true, maxRecipients: 8 };
+  const change = { repeatFor: 86_400_000, maxRecipients: 8 };
   const lane = laneFixture(redis, prefix, 'correlator', change);
   await lane.campaign('c', 8);
   const { claims } = await lane.claims.send({ turn: 't', call: 1, want: 1, seen: 0, now: START });
@@ -123,7 +123,7 @@ test('A batch sent again under its correlator keeps its recipients, even above a
 
 /** A lane with correlators, and a batch of two recipients that may have been accepted and will be sent again. */
 async function laneWithRepeat(name: string, change: Record<string, unknown> = {}) {
-  const lane = laneFixture(redis, prefix, name, { deduplicates: true, maxRecipients: 2 });
+  const lane = laneFixture(redis, prefix, name, { repeatFor: 86_400_000, maxRecipients: 2 });
   await lane.campaign('c', 6, change);
   const claim = (call: number, now: number) => lane.claims.send({ turn: 't', call, want: 1, seen: 0, now });
   const { claims } = await claim(1, START);
@@ -233,7 +233,7 @@ test('A batch is not sent again under its correlator when some of its recipients
 });
 
 test('A batch sent without its suppressed recipients is not sent again under the correlator of the whole batch', async () => {
-  const lane = laneFixture(redis, prefix, 'correlator-part', { deduplicates: true, maxRecipients: 3 });
+  const lane = laneFixture(redis, prefix, 'correlator-part', { repeatFor: 86_400_000, maxRecipients: 3 });
   await lane.campaign('c', 3);
   const { claims } = await lane.claims.send({ turn: 't', call: 1, want: 1, seen: 0, now: START });
   const partly = claims.map((claim) => ({ ...unknown(claim), letters: '-S-' }));
@@ -436,7 +436,7 @@ test('Resending an unknown batch of a cancelled campaign abandons it, and does n
 });
 
 test('The placeholder claims of a cancelled campaign keep no other campaign waiting', async () => {
-  const lane = laneFixture(redis, prefix, 'left-behind', { deduplicates: true });
+  const lane = laneFixture(redis, prefix, 'left-behind', { repeatFor: 86_400_000 });
   await lane.campaign('c', 40);
   const { claims } = await lane.claims.send({ turn: 't', call: 1, want: 32, seen: 0, now: START });
   await lane.settlements.send(

@@ -89,7 +89,12 @@ let lanes = 0;
 /** A lane, and a model of every recipient: free, claimed, unknown, or done. */
 async function ledgerOf(most: number, sizes: readonly [number, number], deduplicates: boolean) {
   lanes += 1;
-  const rules = { quota: 1_000_000, inFlight: 8, maxRecipients: most, deduplicates };
+  const rules = {
+    quota: 1_000_000,
+    inFlight: 8,
+    maxRecipients: most,
+    repeatFor: deduplicates ? 86_400_000 : 0,
+  };
   const lane = laneFixture(redis, prefix, `l${lanes}`, rules);
   const places = new Map<string, string>();
   for (const [at, id] of CAMPAIGNS.entries()) {

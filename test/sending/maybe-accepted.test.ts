@@ -40,7 +40,7 @@ test('A batch that may have been accepted is not sent again under its correlator
   await fixture.campaign('c', 2, { batch: 2 });
   const { lane, tokens } = openDefaultLane(redis, prefix, {
     env: { MAX_RECIPIENTS_PER_REQUEST: '2' },
-    change: { clientCorrelator: 'deduplicates' },
+    change: { clientCorrelator: { deduplicatesForMs: 86_400_000 } },
   });
   const port = (server.address() as AddressInfo).port;
   const client = createMessagingClient({ baseUrl: `http://127.0.0.1:${port}`, timeoutMs: 20_000 });

@@ -128,7 +128,8 @@ export class Checker {
   refused({ campaign, recipients, correlator }: Attempt): void {
     for (const number of correlator === undefined ? [] : recipients) {
       for (const before of this.#attempts.get(`${campaign} ${number}`) ?? []) {
-        if (before.correlator === correlator && this.#deduplicates(campaign)) before.isClosed = true;
+        const age = this.#world.clock.now - before.at;
+        if (before.correlator === correlator && age < this.#remembersFor(campaign)) before.isClosed = true;
       }
     }
   }
@@ -238,7 +239,7 @@ export class Checker {
     for (const before of known) {
       const isRepeat =
         attempt.correlator !== undefined &&
-        this.#deduplicates(attempt.campaign) &&
+        attempt.arrivesBy - before.at < this.#remembersFor(attempt.campaign) &&
         before.correlator === attempt.correlator &&
         before.recipients.join() === attempt.recipients.join();
       if (!before.isClosed && !isRepeat) {
@@ -252,9 +253,11 @@ export class Checker {
     this.#attempts.set(place, known);
   }
 
-  #deduplicates(campaign: string): boolean {
+  /** For how long the service remembers a correlator, ms. */
+  #remembersFor(campaign: string): number {
     const { lane } = this.#world.campaign(campaign);
-    return this.#world.planOf(lane).settings.clientCorrelator === 'deduplicates';
+    const { clientCorrelator } = this.#world.planOf(lane).settings;
+    return typeof clientCorrelator === 'string' ? 0 : clientCorrelator.deduplicatesForMs;
   }
 
   /** An operator or the lane's policy resends batches with an unknown outcome: earlier attempts no longer count. */

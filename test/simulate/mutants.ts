@@ -58,10 +58,33 @@ export const MUTANTS: readonly Mutant[] = [
     lua: [
       {
         file: 'sending/settle-send.lua',
-        from: 'if rules.deduplicates and',
-        to: 'if true or rules.deduplicates and',
+        from: "if isRepeatable and c.remainder == 'planned' then",
+        to: 'if true then return release_range(c, claim, statusesKey, claim.first, claim.count) elseif false then',
       },
     ],
+  },
+  {
+    name: 'a batch is repeated under its correlator at any age',
+    from: 190,
+    invariant: 2,
+    why: 'the service has forgotten the correlator and sends the messages again',
+    lua: [
+      {
+        file: 'lane/campaign.lua',
+        from: 'return firstAt <= now and now < firstAt + rules.repeatFor',
+        to: 'return rules.repeatFor > 0',
+      },
+    ],
+    parts: {
+      send: (lane, sending, options) => {
+        const claims = sendClaims(lane);
+        const take: typeof claims.take = async (call) => {
+          const reply = await claims.take(call);
+          return { ...reply, claims: reply.claims.map(({ repeatWithinMs: _, ...claim }) => claim) };
+        };
+        return sendTurn(lane, { ...sending, claims: { ...claims, take } }, options);
+      },
+    },
   },
   {
     name: 'the age of a claim is measured by the monotonic clock alone',

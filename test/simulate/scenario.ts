@@ -167,8 +167,12 @@ export function draw(
         [1, 2],
       ]);
   const blocked = count === 2 && random.chance(0.4);
+  // Volley cannot know the age of a request by a clock that is set back by more than its margin.
+  const remembersForMs = faults.has('clock')
+    ? 24 * 3_600_000
+    : changing.pick([4, 4, 12]) * Math.max(timeoutMs, changed?.requestTimeoutMs ?? 0);
   const lanes = Array.from({ length: count }, (_, at) =>
-    drawLane(random, at, isFairness, blocked && at === 0),
+    drawLane(random, at, isFairness, blocked && at === 0, remembersForMs),
   );
   const isShared = notifications?.isAmbiguous === true;
   if (isShared && !isQuiet) faults.add('service');
@@ -261,7 +265,14 @@ function drawSuspension(
   };
 }
 
-function drawLane(random: SeededRandom, at: number, isFairness: boolean, isBlocked: boolean): LanePlan {
+/** `remembersForMs`: for how long the service remembers a correlator, if it deduplicates them. */
+function drawLane(
+  random: SeededRandom,
+  at: number,
+  isFairness: boolean,
+  isBlocked: boolean,
+  remembersForMs: number,
+): LanePlan {
   const name = `lane${at}`;
   const quota = isFairness
     ? random.pick([4, 10, 1_000])
@@ -284,10 +295,10 @@ function drawLane(random: SeededRandom, at: number, isFairness: boolean, isBlock
       [2, { action: 'resend', afterMs: random.pick([60_000, 300_000]) } as const],
       [2, { action: 'abandon', afterMs: 120_000 } as const],
     ]),
-    clientCorrelator: random.weighted([
-      [7, 'off' as const],
-      [1, 'send' as const],
-      [2, 'deduplicates' as const],
+    clientCorrelator: random.weighted<LaneSettings['clientCorrelator']>([
+      [7, 'off'],
+      [1, 'send'],
+      [2, { deduplicatesForMs: remembersForMs }],
     ]),
     credentials:
       isAccount && account !== undefined

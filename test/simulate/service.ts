@@ -23,6 +23,8 @@ export interface Attempt {
 /** A request that the service has accepted. */
 export interface AcceptedRequest {
   readonly id: string;
+  /** ms of virtual time. */
+  readonly at: number;
   readonly campaign: string;
   readonly correlator: string | undefined;
   readonly recipients: readonly { number: string; finalAt: number; final: string }[];
@@ -217,10 +219,10 @@ export class Service {
     if (refusal !== undefined) return refusal;
     const { bad } = this.#world.campaign(campaign);
     if (recipients.some((number) => bad.has(ordinalOf(number)))) return reply(400, 'a bad number');
-    const deduplicates = this.#plan.settings.clientCorrelator === 'deduplicates';
-    const known = deduplicates ? this.#byCorrelator.get(clientCorrelator ?? '') : undefined;
+    const known = this.#remembered(clientCorrelator ?? '');
     const accepted: AcceptedRequest = known ?? {
       id: `r${this.#plan.settings.name}-${this.#requests.size + 1}`,
+      at: clock.now,
       campaign,
       correlator: clientCorrelator,
       recipients: recipients.map((number) => ({
@@ -253,6 +255,16 @@ export class Service {
       deliveryInfo: this.#infos(accepted),
     };
     return reply(201, JSON.stringify({ outboundSMSMessageRequest: { deliveryInfoList, resourceURL } }));
+  }
+
+  /** The accepted request with that correlator, if the service deduplicates correlators and has not forgotten this one. */
+  #remembered(correlator: string): AcceptedRequest | undefined {
+    const { clientCorrelator } = this.#plan.settings;
+    if (typeof clientCorrelator === 'string') return undefined;
+    const known = this.#byCorrelator.get(correlator);
+    const isForgotten =
+      known !== undefined && this.#world.clock.now - known.at >= clientCorrelator.deduplicatesForMs;
+    return isForgotten ? undefined : known;
   }
 
   #answerPoll(id: string, token: string): Reply {

@@ -108,11 +108,11 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
   });
 
   // Thousands of campaigns may be launched at the same time. Wake the lane once for all of them.
-  const launchers = new Map<LaneId, () => Promise<void>>();
-  const launched = (id: LaneId): Promise<void> => {
+  const launchers = new Map<LaneId, () => Promise<unknown>>();
+  const launched = async (id: LaneId): Promise<void> => {
     const launcher = launchers.get(id) ?? singleFlight(async () => wakeLane(await finder.withId(id), wakers));
     launchers.set(id, launcher);
-    return launcher();
+    await launcher();
   };
   const sweep = {
     redis,

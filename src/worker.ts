@@ -114,6 +114,7 @@ export function work(options: WorkOptions): Workers {
   const stopHeartbeat = options.heartbeats.start(self.process, roles, sharedSettings(config));
   // A restored connection may be to a server that has lost its last writes.
   const onReady = (): void => {
+    sweep.checkAll();
     for (const { recent } of perLane.values()) recent.replay();
     options.onReconnected();
   };

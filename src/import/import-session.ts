@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { type CampaignMeta, indexMember, readMeta, readState, type StoredState } from '../lane/campaigns.js';
+import { activate, markDue } from '../lane/due.js';
 import { type ScriptEvent, scriptEvents } from '../lane/script-events.js';
 import { metaKey, slicesKey } from '../recipients/campaign-keys.js';
 import { deleteCampaign } from '../recipients/delete-campaign.js';
@@ -73,15 +74,20 @@ export async function beginImport(
   leaseMs: number = IMPORT_LEASE_MS,
 ): Promise<ImportSession> {
   const { id, lane, created } = meta;
+  const store = { redis, keys, id: lane };
   const laneKeys = (...names: string[]): string[] => names.map((name) => keys.lane(lane, name));
   // Index first: an entry without a campaign does no harm, but a campaign without an entry could not be found.
   await redis.sadd(keys.lanes, lane);
   await redis.zadd(keys.campaigns, 0, indexMember(lane, id));
-  await beginScript.run(
-    redis,
-    [...laneKeys('states', 'importing'), metaKey(keys, lane, id)],
-    [id, JSON.stringify(stateOf(meta, 0, 0)), JSON.stringify(meta), leaseMs, ''],
-  );
+  await Promise.all([
+    beginScript.run(
+      redis,
+      [...laneKeys('states', 'importing'), metaKey(keys, lane, id)],
+      [id, JSON.stringify(stateOf(meta, 0, 0)), JSON.stringify(meta), leaseMs, ''],
+    ),
+    // So that the sweep discards the import if this process dies.
+    markDue(store, [lane]),
+  ]);
   const write = async (key: string, slices: readonly (string | Buffer)[]): Promise<void> => {
     const exists = await writeScript.run(
       redis,
@@ -108,13 +114,15 @@ export async function beginImport(
     async commit(whole) {
       await Promise.all([recipients.end(), suppressed.end(), duplicates.end()]);
       const state = stateOf({ ...whole, created }, recipients.count, suppressed.count);
-      const committed = await commitScript.run(
-        redis,
-        [
-          ...laneKeys('lane', 'states', 'importing', 'running', 'scheduled', 'lapsing', 'ended'),
-          metaKey(keys, lane, id),
-        ],
-        [id, JSON.stringify(state), JSON.stringify(whole), whole.at ?? 0, whole.validForMs ?? 0, ''],
+      const committed = await activate(store, () =>
+        commitScript.run(
+          redis,
+          [
+            ...laneKeys('lane', 'states', 'importing', 'running', 'scheduled', 'lapsing', 'ended'),
+            metaKey(keys, lane, id),
+          ],
+          [id, JSON.stringify(state), JSON.stringify(whole), whole.at ?? 0, whole.validForMs ?? 0, ''],
+        ),
       );
       clearInterval(renewal);
       if (committed === null) throw new ImportLostError(id);

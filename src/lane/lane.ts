@@ -126,9 +126,13 @@ export interface Wakers {
   wake(stage: Stage, lane: LaneId, inMs: number): Promise<void>;
 }
 
-/** Schedules the next turns of a lane that has work, for the time when the lane may do it. */
-export async function wakeLane(lane: Lane, wakers: Wakers): Promise<void> {
+/**
+ * Schedules the next turns of a lane that has work, for the time when the lane may do it. Returns that time, ms by the clock of
+ * Redis; `Infinity` if it has none.
+ */
+export async function wakeLane(lane: Lane, wakers: Wakers): Promise<number> {
   const { now, sendAt, pollAt } = await lane.status();
   if (sendAt >= 0) await wakers.wake('send', lane.id, Math.max(0, sendAt - now));
   if (pollAt >= 0) await wakers.wake('poll', lane.id, Math.max(0, pollAt - now));
+  return Math.min(...[sendAt, pollAt].map((at) => (at < 0 ? Number.POSITIVE_INFINITY : Math.max(now, at))));
 }

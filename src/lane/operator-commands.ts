@@ -1,5 +1,6 @@
 import { InputError, NotFoundError } from '../campaign/errors.js';
 import type { Events } from '../events/events.js';
+import { activate } from './due.js';
 import { type Wakers, wakeLane } from './lane.js';
 import type { LaneFinder } from './lane-finder.js';
 
@@ -22,7 +23,7 @@ const HELD = 'paused by the operator';
 export function operatorCommands(finder: LaneFinder, wakers: Wakers, events: Events): OperatorCommands {
   const command = async (id: string, action: 'pause' | 'resume' | 'cancel') => {
     const lane = await finder.of(id);
-    const result = await lane.commands.campaign(action, id);
+    const result = await activate(lane, () => lane.commands.campaign(action, id));
     if (result.outcome === 'missing') throw new NotFoundError(`there is no campaign ${id}`);
     if (result.outcome !== 'done')
       throw new InputError(`campaign ${id} is ${result.outcome}; you cannot ${action} it`);
@@ -59,7 +60,7 @@ export function operatorCommands(finder: LaneFinder, wakers: Wakers, events: Eve
 
     async resumeLane(name) {
       const lane = await finder.named(name);
-      const isOpened = await lane.commands.lane('resume');
+      const isOpened = await activate(lane, () => lane.commands.lane('resume'));
       const { epoch } = await lane.freshStatus();
       if (isOpened) events.emit({ type: 'lane.reopened', lane: name, epoch });
       await wakeLane(lane, wakers);

@@ -1,5 +1,6 @@
 import { STATUS_LETTER } from '../campaign/recipient.js';
 import type { DeliveryReport } from '../gateway/notification.js';
+import { markDue } from '../lane/due.js';
 import type { Lane } from '../lane/lane.js';
 import type { Located } from '../recipients/request-index.js';
 import { type BatchNumbers, batchOfCorrelator, type RecentlySettled } from './batch-lookup.js';
@@ -69,6 +70,8 @@ export function reportSettler(options: SettlerOptions) {
   const settle = async (known: readonly RequestReports[], early: readonly EarlyReports[]) => {
     const result = await lane.retry(() => store.settle(known, early), signal);
     lane.emit(result.events);
+    // A matched request is due for a poll, and a campaign may have ended.
+    if (result.changed > 0) await markDue(lane, [lane.id]).catch(() => {});
     return result;
   };
 

@@ -16,10 +16,14 @@
         retention  number: ms that an ended campaign is kept
         alive      JSON: the processes with a heartbeat
         time       ms, or '' for the server's
-  Returns  JSON { overdueSends, overduePolls, resolvable: claims with their numbers; deadImports, expired: ids }, events
+  Returns  JSON { overdueSends, overduePolls, resolvable: claims with their numbers; deadImports, expired: ids; now: the time, ms;
+           dueAt: when the lane is due for the next sweep, apart from its turns }, events
 ]]
 -- @include ../lane/campaign.lua
 -- @include ../lane/workers.lua
+-- How soon a lane with requests in flight, or one that recovers from a loss of data, is swept again, ms.
+local SOON_MS = 2000
+
 local lane, now = lane_load(laneKey, time)
 local events = {}
 
@@ -43,29 +47,49 @@ for id, c in pairs(campaigns) do
 end
 campaigns_save(statesKey, campaigns)
 
--- `isDue`: whether a claim, or a batch with an unknown outcome, is to be settled now.
-local function claims_due(key, isDue)
+local dueAt = math.huge
+local function due_at(at)
+  if at then dueAt = math.min(dueAt, at) end
+end
+local function first_of(key) return tonumber(redis.call('ZRANGE', key, 0, 0, 'WITHSCORES')[2]) end
+
+-- The claims, or batches with an unknown outcome, that are to be settled now. The lane is due when the next one is. `settleAt`: when.
+local function claims_due(key, settleAt)
   local found = {}
   local all = redis.call('HGETALL', key)
   for i = 1, #all, 2 do
     local claim = cjson.decode(all[i + 1])
     -- Leave out a batch that is matched to a request being polled: it might be sent twice.
-    if isDue(claim) and not (rules.notify and claim.matched) and #found < 500 then
-      claim.number = tonumber(all[i])
-      found[#found + 1] = claim
+    if not (rules.notify and claim.matched) then
+      if settleAt(claim) > now then
+        due_at(settleAt(claim))
+      elseif #found < 500 then
+        claim.number = tonumber(all[i])
+        found[#found + 1] = claim
+      end
     end
   end
   return found
 end
 
-local function is_overdue(claim) return claim_overdue_at(claim, rules) <= now end
-local function is_resolvable(batch) return batch.at + rules.resolveAfter <= now end
+local function overdue_at(claim) return claim_overdue_at(claim, rules) end
+local function resolvable_at(batch) return batch.at + rules.resolveAfter end
 local found = {
-  overdueSends = claims_due(claimsKey, is_overdue),
-  overduePolls = claims_due(pollsKey, is_overdue),
-  resolvable = rules.resolveAfter > 0 and claims_due(unknownKey, is_resolvable) or {},
+  overdueSends = claims_due(claimsKey, overdue_at),
+  overduePolls = claims_due(pollsKey, overdue_at),
+  resolvable = rules.resolveAfter > 0 and claims_due(unknownKey, resolvable_at) or {},
   deadImports = redis.call('ZRANGEBYSCORE', importingKey, '-inf', now, 'LIMIT', 0, 20),
   expired = redis.call('ZRANGEBYSCORE', endedKey, '-inf', now - retention, 'LIMIT', 0, 500),
+  now = now,
 }
+due_at(first_of(scheduledKey))
+due_at(first_of(lapsingKey))
+due_at(first_of(importingKey))
+local endedFirst = first_of(endedKey)
+due_at(endedFirst and endedFirst + retention)
+local inFlight = redis.call('HLEN', claimsKey) + redis.call('HLEN', pollsKey)
+local isRecovering = lane.barrierUntil > 0 or lane.placeholders > 0 or lane.graceUntil > now
+if inFlight > 0 or #found.resolvable > 0 or isRecovering then due_at(now + SOON_MS) end
+found.dueAt = dueAt < math.huge and math.max(dueAt, now + SOON_MS) or nil
 lane_save(laneKey, lane)
 return { cjson.encode(found), #events > 0 and cjson.encode(events) or '[]' }

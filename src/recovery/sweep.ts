@@ -1,21 +1,27 @@
 import { createHash } from 'node:crypto';
-import { hostname } from 'node:os';
 import pLimit from 'p-limit';
 import { z } from 'zod';
+import { monotonicClock } from '../clock.js';
 import type { Events } from '../events/events.js';
 import { settlePolls } from '../follow-up/settlements.js';
 import { claimShape } from '../lane/claims.js';
+import { markDue, returnDue, takeDue } from '../lane/due.js';
 import { type Lane, type Wakers, wakeLane } from '../lane/lane.js';
 import { type LaneStore, laneScript } from '../lane/lane-script.js';
 import { type ScriptEvent, scriptEvents } from '../lane/script-events.js';
-import type { Redis } from '../redis/connection.js';
+import { type Redis, serverTime } from '../redis/connection.js';
 import type { Keys, LaneId } from '../redis/keys.js';
 import { luaList } from '../redis/script.js';
 import { settleSends } from '../sending/settlements.js';
 import { resolveBatches } from '../sending/unknown.js';
 
-/** How often the lanes are swept. Every worker process tries, and one of them gets the lease. */
+/** How often a process looks for due lanes. */
 const EVERY_MS = 2_000;
+/** How long a lane with nothing to do is left alone, in case an entry of its due time was lost. */
+const IDLE_MS = 600_000;
+/** Lanes that a process takes, and sweeps in parallel. Other processes can take the rest. */
+const LANES_AT_ONCE = 200;
+const SWEEPS_AT_ONCE = 50;
 /** How long the time of the last sweep is kept. */
 const KEEP_MS = 86_400_000;
 /** Campaigns of a lane removed in parallel. Each takes a dozen commands in sequence. */
@@ -39,31 +45,80 @@ export interface SweepOptions {
   removeCampaign(lane: LaneId, id: string): Promise<unknown>;
 }
 
+/** A running sweep. */
+export interface Sweep {
+  /** Makes every lane due: Redis may have lost the entries that say when. */
+  checkAll(): void;
+  stop(): Promise<void>;
+}
+
 /**
- * Sweeps the lanes every two seconds: settles overdue claims as unknown, applies the policy for unknown outcomes, launches and
- * lapses campaigns, discards dead imports, removes old campaigns, and wakes lanes that have work.
+ * Looks every two seconds for lanes that are due, and sweeps them: settles overdue claims as unknown, applies the policy for
+ * unknown outcomes, launches and lapses campaigns, discards dead imports, removes old campaigns, and wakes lanes that have work.
+ * One process sweeps a lane at a time. A process checks all of its lanes at its start, and when another worker has died.
  */
-export function startSweep(options: SweepOptions): { stop(): Promise<void> } {
-  const { redis, keys, lanes, events } = options;
-  const me = `${hostname()}-${process.pid}`;
-  const digest = digestOf(lanes);
-  const lease = keys.sweeper(digest);
+export function startSweep(options: SweepOptions): Sweep {
+  const { redis, keys, events } = options;
+  const lanes = new Map(options.lanes.map((lane) => [lane.id, lane]));
+  const ids = [...lanes.keys()];
+  const swept = keys.swept(digestOf(ids));
+  // Lanes that only other processes serve.
+  const others = new Set<LaneId>();
   let timer: NodeJS.Timeout | undefined;
   let isStopped = false;
   let running: Promise<void> = Promise.resolve();
+  let isCheckDue = true;
+  let ensureAt = 0;
+  let workers: readonly string[] = [];
+
+  const failed = (error: unknown): void =>
+    events.emit({ type: 'sweep.failed', error: error instanceof Error ? error : new Error(String(error)) });
+
+  const markAll = async (): Promise<void> => {
+    const alive = await options.alive();
+    // Redis must forget a dead worker before it loses data again; see lane/workers.lua.
+    if (workers.some((worker) => !alive.includes(worker))) isCheckDue = true;
+    workers = alive;
+    if (isCheckDue) {
+      isCheckDue = false;
+      await markDue(options, ids);
+    } else if (monotonicClock() >= ensureAt) {
+      await markDue(options, ids, (await serverTime(redis)) + IDLE_MS);
+    } else return;
+    ensureAt = monotonicClock() + IDLE_MS;
+    others.clear();
+  };
+
+  const sweepTaken = async (): Promise<number> => {
+    const taken = await takeDue(options, LANES_AT_ONCE, others);
+    const dueAt = new Map<LaneId, number>();
+    const limit = pLimit(SWEEPS_AT_ONCE);
+    await limit.map(taken.lanes, async (id) => {
+      const lane = lanes.get(id);
+      if (lane === undefined) {
+        others.add(id);
+        dueAt.set(id, 0);
+        return;
+      }
+      const idle = taken.now + IDLE_MS * (0.8 + 0.2 * lane.random());
+      const at = await sweepLane(lane, options, workers).catch((error: unknown) => {
+        failed(error);
+        return taken.now + EVERY_MS;
+      });
+      dueAt.set(id, Math.ceil(Math.min(at, idle)));
+    });
+    await returnDue(options, taken, dueAt);
+    return taken.lanes.length;
+  };
 
   const round = async (): Promise<void> => {
     try {
-      const taken = await redis.set(lease, me, 'PX', EVERY_MS - 100, 'NX');
-      if (taken !== 'OK') return;
-      const alive = await options.alive();
-      await Promise.all(lanes.map((lane) => sweepLane(lane, options, alive)));
-      await redis.set(keys.swept(digest), me, 'PX', KEEP_MS);
+      await markAll();
+      while ((await sweepTaken()) === LANES_AT_ONCE && !isStopped);
+      await redis.set(swept, '', 'PX', KEEP_MS);
     } catch (error) {
-      events.emit({
-        type: 'sweep.failed',
-        error: error instanceof Error ? error : new Error(String(error)),
-      });
+      isCheckDue = true;
+      failed(error);
     }
   };
   const next = (): void => {
@@ -75,6 +130,9 @@ export function startSweep(options: SweepOptions): { stop(): Promise<void> } {
   next();
 
   return {
+    checkAll() {
+      isCheckDue = true;
+    },
     async stop() {
       isStopped = true;
       clearTimeout(timer);
@@ -84,14 +142,13 @@ export function startSweep(options: SweepOptions): { stop(): Promise<void> } {
 }
 
 /** Identifies a set of lanes. Processes with the same lanes share one lease. */
-function digestOf(lanes: readonly Lane[]): string {
-  const ids = lanes.map(({ id }) => id).sort();
-  return createHash('sha256').update(JSON.stringify(ids)).digest('base64url').slice(0, 12);
+function digestOf(lanes: readonly string[]): string {
+  return createHash('sha256').update(JSON.stringify(lanes.toSorted())).digest('base64url').slice(0, 12);
 }
 
 /** How long ago the last sweep of exactly these lanes ended, ms, by the clock of Redis; null if none ended in the last day. */
 export async function sweptAgoMs(redis: Redis, keys: Keys, lanes: readonly Lane[]): Promise<number | null> {
-  const left = await redis.pttl(keys.swept(digestOf(lanes)));
+  const left = await redis.pttl(keys.swept(digestOf(lanes.map(({ id }) => id))));
   return left < 0 ? null : KEEP_MS - left;
 }
 
@@ -105,6 +162,8 @@ const findings = z.object({
   resolvable: luaList(unknown),
   deadImports: ids,
   expired: ids,
+  now: z.number(),
+  dueAt: z.number().default(Number.POSITIVE_INFINITY),
 });
 
 /** What the sweep has to settle, resolve, discard, or remove. */
@@ -128,12 +187,14 @@ export const sweepLaneState = (
 ): Promise<SweepFindings> =>
   sweepScript(store, { retention: retentionMs, alive: JSON.stringify(alive), time: now });
 
-/** Sweeps one lane once. */
+/**
+ * Sweeps one lane once. Returns when it is due for the next sweep, ms by the clock of Redis; `Infinity` if it has nothing to do.
+ */
 export async function sweepLane(
   lane: Lane,
   options: SweepOptions,
   alive: readonly string[] = [],
-): Promise<void> {
+): Promise<number> {
   const found = await sweepLaneState(lane, options.retentionMs, alive);
   lane.emit(found.events);
   if (found.overdueSends.length > 0) {
@@ -161,5 +222,7 @@ export async function sweepLane(
   for (const id of found.deadImports) await options.discardImport(lane.id, id);
   const limit = pLimit(REMOVALS_AT_ONCE);
   await limit.map(found.expired, (id) => options.removeCampaign(lane.id, id));
-  await wakeLane(lane, options.wakers);
+  // If the lane's job is lost, the next sweep adds it again.
+  const turnAt = await wakeLane(lane, options.wakers);
+  return Math.min(found.dueAt, turnAt + EVERY_MS);
 }

@@ -46,8 +46,8 @@ export function keyNames(prefix: string) {
     workers: `${prefix}:workers`,
     /** Sorted set with a lifetime: `loss lane`, the latest losses of data, by time. Each worker looks here for those of its lanes. */
     losses: `${prefix}:losses`,
-    /** String with a lifetime: the process that sweeps these lanes. Processes with other lanes sweep those themselves. */
-    sweeper: (lanes: string): string => `${prefix}:sweeper:${lanes}`,
+    /** Sorted set: the lanes by when each is due for a sweep, ms. */
+    due: `${prefix}:due`,
     /** String with a lifetime, which shows its age: when these lanes were last swept. */
     swept: (lanes: string): string => `${prefix}:swept:${lanes}`,
     /** BullMQ's own prefix; each queue has its own hash tag. */

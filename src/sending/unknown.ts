@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { requestReference } from '../campaign/campaign.js';
 import { InputError, NotFoundError } from '../campaign/errors.js';
 import { readState } from '../lane/campaigns.js';
+import { activate } from '../lane/due.js';
 import { type Wakers, wakeLane } from '../lane/lane.js';
 import type { LaneFinder } from '../lane/lane-finder.js';
 import { type LaneStore, laneScript } from '../lane/lane-script.js';
@@ -153,7 +154,7 @@ export async function resolveUnknown(
       `campaign ${id} ${state}, so it sends nothing again; abandon its unknown outcomes or count them as accepted`,
     );
   }
-  const result = await resolveBatches(lane, as, REASONS[as], named);
+  const result = await activate(lane, () => resolveBatches(lane, as, REASONS[as], named));
   lane.emit(result.events);
   await wakeLane(lane, wakers);
   const { batches, recipients, tooEarly, safeAt } = result;

@@ -1,9 +1,9 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { importCampaign } from '../../src/import/import-campaign.js';
 import { openLane } from '../../src/lane/lane.js';
 import { createWakers } from '../../src/lane/queues.js';
 import { removeCampaign } from '../../src/recovery/retention.js';
-import { sweepLane } from '../../src/recovery/sweep.js';
+import { startSweep, sweepLane } from '../../src/recovery/sweep.js';
 import { connect } from '../../src/redis/connection.js';
 import { keyNames } from '../../src/redis/keys.js';
 import { sendClaims } from '../../src/sending/claims.js';
@@ -91,4 +91,77 @@ test('A batch that policy would send again is abandoned once it is suppressed, o
     state: 'completed',
     counts: { abandoned: 1, unknown: 0, planned: 0 },
   });
+});
+
+/** A sweep of one lane, in a Redis of its own prefix. */
+function sweepOf(test: string, retentionMs = 86_400_000) {
+  const [settings] = deps.config.lanes;
+  if (settings === undefined) throw new Error('no lane');
+  const own = keyNames(`${prefix}-${test}`);
+  const lane = openLane(redis, own, deps.config, settings, deps.events, () => 0.5);
+  const options = {
+    redis,
+    keys: own,
+    lanes: [lane],
+    wakers: { wake: async () => {}, close: async () => {} },
+    events: deps.events,
+    retentionMs,
+    alive: async () => ['a worker'],
+    discardImport: async () => {},
+    removeCampaign: async () => {},
+  };
+  return { ...laneFixture(redis, `${prefix}-${test}`, name), lane, options };
+}
+
+test('A lane with nothing to do is due for no sweep', async () => {
+  const { lane, options } = sweepOf('idle');
+  expect(await sweepLane(lane, options)).toBe(Number.POSITIVE_INFINITY);
+});
+
+test('A lane with something to send or in flight is due within seconds', async () => {
+  const { lane, options, campaign } = sweepOf('busy');
+  await campaign('c', 1);
+  expect((await sweepLane(lane, options)) - Date.now()).toBeLessThan(5_000);
+  const { claims } = await sendClaims(lane).take({ turn: 't', call: 1, want: 1, seen: 0 });
+  expect(claims).toHaveLength(1);
+  expect((await sweepLane(lane, options)) - Date.now()).toBeLessThan(5_000);
+});
+
+test('A lane whose campaign has ended is due when the retention of the campaign is over', async () => {
+  const { lane, options, campaign } = sweepOf('ended', 60_000);
+  await campaign('c', 1);
+  await lane.commands.campaign('cancel', 'c');
+  const inMs = (await sweepLane(lane, options)) - Date.now();
+  expect(inMs).toBeGreaterThan(50_000);
+  expect(inMs).toBeLessThanOrEqual(60_000);
+});
+
+test('A process sweeps its lanes at its start, and then leaves an idle one alone for minutes', async () => {
+  const { options } = sweepOf('start');
+  const sweep = startSweep(options);
+  try {
+    await vi.waitFor(
+      async () => expect(Number(await redis.zscore(options.keys.due, name))).toBeGreaterThan(0),
+      10_000,
+    );
+    const dueAt = Number(await redis.zscore(options.keys.due, name));
+    expect(dueAt - Date.now()).toBeGreaterThan(400_000);
+  } finally {
+    await sweep.stop();
+  }
+});
+
+test('A process sweeps all of its lanes again when another worker has died', async () => {
+  const { options } = sweepOf('death');
+  let alive = ['one', 'two'];
+  const sweep = startSweep({ ...options, alive: async () => alive });
+  const dueAt = async () => Number(await redis.zscore(options.keys.due, name));
+  try {
+    await vi.waitFor(async () => expect(await dueAt()).toBeGreaterThan(Date.now() + 60_000), 10_000);
+    const before = await dueAt();
+    alive = ['one'];
+    await vi.waitFor(async () => expect(await dueAt()).toBeGreaterThan(before), 10_000);
+  } finally {
+    await sweep.stop();
+  }
 });

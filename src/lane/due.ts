@@ -1,0 +1,83 @@
+import { z } from 'zod';
+import type { Keys, LaneId } from '../redis/keys.js';
+import { loadScript } from '../redis/script.js';
+import type { LaneStore } from './lane-script.js';
+
+/*
+ * When each lane is next due for a sweep. The entries are only hints: each process checks all of its lanes now and then. They exist
+ * so that a lane with nothing to do costs nothing.
+ *
+ *   activate ──► due now ──► taken, due in 30 s ──► swept ──► due when its own state says, unless it was activated meanwhile
+ */
+
+type Store = Pick<LaneStore, 'redis' | 'keys'>;
+
+/** Lanes per command. */
+const LANES_AT_ONCE = 1_000;
+/** A sweeper that dies delays the lanes that it took by this time. */
+const HOLD_MS = 30_000;
+
+const chunksOf = (lanes: readonly LaneId[]): (readonly LaneId[])[] =>
+  Array.from({ length: Math.ceil(lanes.length / LANES_AT_ONCE) }, (_, at) =>
+    lanes.slice(at * LANES_AT_ONCE, (at + 1) * LANES_AT_ONCE),
+  );
+
+/** Makes lanes due at `at`, ms by the clock of Redis, unless they are due sooner; default: now. */
+export async function markDue({ redis, keys }: Store, lanes: readonly LaneId[], at = 0): Promise<void> {
+  for (const some of chunksOf(lanes)) {
+    await redis.zadd(keys.due, 'LT', ...some.flatMap((lane): [number, LaneId] => [at, lane]));
+  }
+}
+
+/**
+ * Runs a script that may give the lane something to do, and marks the lane as due. It is marked twice: before the script, in case
+ * this process dies after it; and after the script, in case a sweep looked at the lane between the two.
+ */
+export async function activate<Answer>(
+  store: Store & Pick<LaneStore, 'id'>,
+  script: () => Promise<Answer>,
+): Promise<Answer> {
+  const marking = markDue(store, [store.id]);
+  const [, answer] = await Promise.all([marking, script()]);
+  // The script has run. If this fails, Redis is away, and its return makes every lane due.
+  await markDue(store, [store.id]).catch(() => {});
+  return answer;
+}
+
+/** Lanes that one sweeper has taken. */
+interface TakenLanes {
+  readonly lanes: readonly LaneId[];
+  /** The time of Redis, ms. */
+  readonly now: number;
+  /** Until when the lanes are held. */
+  readonly until: number;
+}
+
+const takeScript = loadScript(import.meta.url, './take-due.lua', (reply): TakenLanes => {
+  const [now, ...lanes] = z.tuple([z.number()], z.string()).parse(reply);
+  return { lanes, now, until: now + HOLD_MS };
+});
+const returnScript = loadScript(import.meta.url, './return-due.lua', () => undefined);
+
+const dueKey = (keys: Keys) => ({ due: keys.due });
+
+/** Takes up to `most` due lanes. `others`: lanes to leave to other processes. `now` is for tests. */
+export const takeDue = (
+  { redis, keys }: Store,
+  most: number,
+  others: Iterable<LaneId> = [],
+  now: number | '' = '',
+): Promise<TakenLanes> =>
+  takeScript.run(redis, dueKey(keys), {
+    most,
+    holdMs: HOLD_MS,
+    others: JSON.stringify([...others]),
+    time: now,
+  });
+
+/** Sets when taken lanes are due again. A lane that was activated since it was taken stays due now. */
+export const returnDue = (
+  { redis, keys }: Store,
+  { until }: TakenLanes,
+  dueAt: ReadonlyMap<LaneId, number>,
+): Promise<void> => returnScript.run(redis, dueKey(keys), [until, ...[...dueAt].flat()]);

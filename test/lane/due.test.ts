@@ -1,0 +1,71 @@
+import { expect, test } from 'vitest';
+import { activate, markDue, returnDue, takeDue } from '../../src/lane/due.js';
+import { keyNames } from '../../src/redis/keys.js';
+import { testRedis } from '../redis/test-redis.js';
+
+const { prefix, redis } = testRedis('due');
+let stores = 0;
+
+function emptyStore() {
+  stores += 1;
+  return { redis, keys: keyNames(`${prefix}-${stores}`), id: 'a' };
+}
+
+test('A lane that one sweeper has taken is not due for another until the first had 30 seconds', async () => {
+  const store = emptyStore();
+  await markDue(store, ['a', 'b', 'c'], 1_000);
+  expect(await takeDue(store, 10, [], 999)).toMatchObject({ lanes: [] });
+  expect(await takeDue(store, 2, [], 1_000)).toEqual({ lanes: ['a', 'b'], now: 1_000, until: 31_000 });
+  expect(await takeDue(store, 2, [], 1_000)).toMatchObject({ lanes: ['c'] });
+  expect(await takeDue(store, 10, [], 30_999)).toMatchObject({ lanes: [] });
+  expect(await takeDue(store, 10, [], 31_000)).toMatchObject({ lanes: ['a', 'b', 'c'] });
+});
+
+test('A swept lane is due again when its sweeper says', async () => {
+  const store = emptyStore();
+  await markDue(store, ['a']);
+  const taken = await takeDue(store, 10, [], 1_000);
+  await returnDue(store, taken, new Map([['a', 5_000]]));
+  expect(await takeDue(store, 10, [], 4_999)).toMatchObject({ lanes: [] });
+  expect(await takeDue(store, 10, [], 5_000)).toMatchObject({ lanes: ['a'] });
+});
+
+test('A lane that is activated while a sweep looks at it stays due', async () => {
+  const store = emptyStore();
+  await markDue(store, ['a']);
+  const taken = await takeDue(store, 10, [], 1_000);
+  await markDue(store, ['a']);
+  await returnDue(store, taken, new Map([['a', 600_000]]));
+  expect(await takeDue(store, 10, [], 1_001)).toMatchObject({ lanes: ['a'] });
+});
+
+test('A sweep between an activation and its script does not hide what the script changed', async () => {
+  const store = emptyStore();
+  await activate(store, async () => {
+    const taken = await takeDue(store, 10, [], 1_000);
+    expect(taken.lanes).toEqual(['a']);
+    await returnDue(store, taken, new Map([['a', 600_000]]));
+  });
+  expect(await takeDue(store, 10, [], 1_001)).toMatchObject({ lanes: ['a'] });
+});
+
+test('The lane stays due if the process that activates it dies after its script', async () => {
+  const store = emptyStore();
+  const died = activate(store, () => Promise.reject(new Error('killed')));
+  await expect(died).rejects.toThrow('killed');
+  expect(await takeDue(store, 10, [], 1_000)).toMatchObject({ lanes: ['a'] });
+});
+
+test('A sweeper leaves the lanes of other processes alone and still finds its own', async () => {
+  const store = emptyStore();
+  await markDue(store, ['a', 'b', 'c']);
+  expect(await takeDue(store, 1, ['a', 'b'], 1_000)).toMatchObject({ lanes: ['c'] });
+  expect(await takeDue(store, 10, [], 1_000)).toMatchObject({ lanes: ['a', 'b'] });
+});
+
+test('Marking a lane never makes it due later', async () => {
+  const store = emptyStore();
+  await markDue(store, ['a'], 1_000);
+  await markDue(store, ['a'], 9_000);
+  expect(await takeDue(store, 10, [], 1_000)).toMatchObject({ lanes: ['a'] });
+});

@@ -1,7 +1,6 @@
 /** Work and memory of the Redis nodes and of other processes. */
 import { readFile } from 'node:fs/promises';
 import { Redis } from 'ioredis';
-import type { PrivateCluster } from '../../test/redis/cluster.js';
 
 /** Totals since the start of each server and process; memory and files are current values. Sums of all nodes except `nodeMs`. */
 export interface Reading {
@@ -28,7 +27,7 @@ const OWN = new Set(['info', 'hello', 'auth', 'client|setname', 'client|setinfo'
 const KERNEL_TICKS_PER_MS = 0.1;
 
 /** Reads the figures of a cluster and of named groups of processes. */
-export function meter(cluster: PrivateCluster) {
+export function meter(cluster: { readonly nodes: readonly { readonly url: string }[] }) {
   const nodes = cluster.nodes.map(({ url }) => new Redis(url));
   return {
     async read(processes: Readonly<Record<string, readonly number[]>> = {}): Promise<Reading> {

@@ -284,6 +284,7 @@ export class Director {
     const world = this.#world;
     const { scenario, server, keys } = world;
     const kept = new Set([
+      keys.due,
       keys.lanes,
       keys.suppressed,
       keys.losses,

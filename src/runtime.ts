@@ -16,7 +16,7 @@ import { suppression as openSuppression } from './recipients/suppression.js';
 import { heartbeats as openHeartbeats } from './recovery/heartbeats.js';
 import { removeCampaign } from './recovery/retention.js';
 import { connect } from './redis/connection.js';
-import { fixedDurability, watchDurability } from './redis/durability.js';
+import { BOUND_THE_LOSS, fixedDurability, watchDurability } from './redis/durability.js';
 import { keyNames, type LaneId } from './redis/keys.js';
 import { withUnavailableErrors } from './redis/unavailable.js';
 import { untilAnswered } from './redis/until-answered.js';
@@ -205,6 +205,11 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
       const control = new AbortController();
       const starting = (async () => {
         const lanes = await untilAnswered(() => finder.registered(), { signal: control.signal });
+        const why = await durability().unbounded;
+        if (why !== undefined)
+          throw new InputError(
+            `Redis may lose records of sent messages in a failover, so they could be sent twice: ${why}. ${BOUND_THE_LOSS}`,
+          );
         // Loads the modules that only a working process needs.
         const { work } = await import('./worker.js');
         const reconciler = notifications.reconcile(lanes, heartbeats.name());

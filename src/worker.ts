@@ -54,7 +54,7 @@ export function work(options: WorkOptions): Workers {
   const { redis, blocking, keys, lanes, tokenSources, wakers, events, monotonic } = options;
   const { roles = ROLES, concurrency = DEFAULT_CONCURRENCY } = options;
   const { config, durability } = options;
-  const self = { process: options.heartbeats.name(), lossMs: () => durability.lossMs };
+  const self = { process: options.heartbeats.name(), mayLose: () => durability.mayLose };
   const messaging = createMessagingClient({
     baseUrl: config.messagingBaseUrl,
     timeoutMs: config.requestTimeoutMs,
@@ -83,7 +83,7 @@ export function work(options: WorkOptions): Workers {
     );
   const entry = roles.includes('send') ? 'join' : 'attend';
   // Join early, so that the first claims need not wait for it. If this fails, the first claim joins.
-  const joined = durability.known.then(() => reportToBarriers(entry)).then(() => undefined);
+  const joined = durability.unbounded.then(() => reportToBarriers(entry)).then(() => undefined);
 
   const turnOf =
     (stage: Stage) =>

@@ -85,7 +85,7 @@ async function* examineRedis(
   const redis = connect(config.redisUrl);
   const volley = await openVolley(context, config);
   try {
-    yield* checkRedis(await redisFacts(redis, context.clock));
+    yield* checkRedis(await redisFacts(redis, context.clock), config.redisMayLoseMs);
     yield* checkWorkers(await volley.workers());
     const lanes = await volley.lanes();
     yield* lanes.flatMap((lane) => checkLane(lane, context.clock()));

@@ -57,8 +57,10 @@ export const SECTIONS = {
     REDIS_MAY_LOSE: z.prefault(formats.orAuto(formats.duration('0s', '1m')), 'auto').describe(`
         How much of its acknowledged writes Redis may lose in a power cut or failover. A process, a campaign, and
         a resume wait for this long before their first message, so that a lost record does not cause a second send.
-        With "auto", Volley asks Redis: nothing with appendfsync always and no replica, otherwise 2s. Set it to 0s
-        only if Redis never loses a write.`),
+        With "auto", Volley asks Redis: nothing with appendfsync always and no replica, 2s with appendfsync everysec;
+        with replicas, min-replicas-max-lag or 1.5 times cluster-node-timeout, plus 5s. If it has replicas and
+        neither applies, or does not reveal its settings, workers start only if you set this: to the longest time
+        for which a master that is cut off accepts writes. Set it to 0s only if Redis never loses a write.`),
     RETENTION: z.prefault(formats.duration('1m', '3650d'), '30d').describe(`
         How long to keep the data of a finished campaign. After that, its phone numbers are deleted.`),
     SECRETS_KEY: z.optional(formats.secretsKey).describe(`

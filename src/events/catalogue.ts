@@ -338,6 +338,12 @@ export const CATALOGUE = {
     (e) =>
       `Redis may have lost data (${{ runId: 'its run id changed', sequence: 'a claim that a worker remembers is missing' }[e.sign] ?? e.sign}); lane ${e.lane} pauses for ${e.graceMs} while workers replay their recent claims`,
   ),
+  'redis.unbounded': entry(
+    'error',
+    { lane: id },
+    (e) =>
+      `lane ${e.lane} sends nothing: Redis has a replica, and nothing bounds how much is lost when it takes over; set min-replicas-to-write in Redis, or REDIS_MAY_LOSE; \`volley doctor\` explains it`,
+  ),
   'workers.lost': entry(
     'error',
     { lane: id, processes: id },

@@ -8,8 +8,8 @@ export interface AnnouncedLoss {
   readonly loss: string;
 }
 
-/** A recovery barrier lasts 10 s, and a lost worker has nothing to say later than that. */
-const KEEP_MS = 60_000;
+/** A recovery barrier lasts a minute at most, and a lost worker has nothing to say later than that. */
+const KEEP_MS = 90_000;
 
 /*
  * The process whose script raises a lane's recovery barrier is the only one that this script tells of it. The connections of the
@@ -24,7 +24,7 @@ export async function announceLoss(redis: Redis, keys: Keys, lane: LaneId, loss:
   await redis.pexpire(keys.losses, KEEP_MS);
 }
 
-/** The losses announced in the last minute. */
+/** The losses announced recently. */
 export async function announcedLosses(redis: Redis, keys: Keys): Promise<AnnouncedLoss[]> {
   const members = await redis.zrangebyscore(keys.losses, '-inf', '+inf');
   return members.map((member) => {

@@ -10,6 +10,7 @@ import { type ScriptEvent, scriptEvents } from './script-events.js';
  * - `more`: it returned as many as wanted. `nothing`: nothing is left, or nothing is due.
  * - `inFlight`: the maximum number of requests is in flight. `quota`: the window is used up.
  * - `joining`: the process or the campaign is too new. If Redis lost data now, nothing would show its claims (workers.lua).
+ * - `unbounded`: nothing bounds how much Redis may lose in a failover, so nothing may be sent.
  * - `fenced`: another turn serves the lane. `again`: this call was made before; the reply repeats its unsettled claims.
  * - The others: the lane is closed (gate.lua).
  */
@@ -22,6 +23,7 @@ const WHY = [
   'held',
   'recovering',
   'joining',
+  'unbounded',
   'throttled',
   'unreachable',
   'probing',
@@ -51,8 +53,10 @@ export interface ClaimingProcess {
   readonly process: string;
   /** The highest claim number of the lane that it knows, or 0. */
   readonly seen: number;
-  /** How many milliseconds of acknowledged writes Redis may lose. */
+  /** How many milliseconds of acknowledged writes Redis may lose; -1: nothing bounds it. */
   readonly loss: number;
+  /** The same as soon as Redis has a replica. */
+  readonly replicaLoss: number;
 }
 
 /** A claim call of a turn. If its reply is lost, the turn repeats it unchanged. */

@@ -76,7 +76,7 @@ local view = {
   limit = limit or 0, learned = lane.learned,
   nextPermitAt = limit and used >= limit and (ledger_free_at(windowKey, lane, rules, used - limit + 1) or 0) or 0,
   permitsToCome = permitsToCome, stopped = lane.stopped, held = lane.held, paused = lane.paused,
-  pauseReason = lane.pauseReason, pausedUntil = lane.pausedUntil, graceUntil = lane.graceUntil, throttled = lane.throttled, epoch = lane.epoch,
+  pauseReason = lane.pauseReason, pausedUntil = lane.pausedUntil, graceUntil = lane.graceUntil, unboundedAt = lane.unboundedAt, throttled = lane.throttled, epoch = lane.epoch,
   maxRecipients = lane.maxRecipients, running = running, scheduled = scheduled, awaiting = unpolled + polled,
   unknown = redis.call('HLEN', unknownKey), sendAt = sendAt, pollAt = pollAt,
   sendBlocked = sendBlocked or '', pollBlocked = pollBlocked or '', latency = lane.latency, losses = lane.losses,

@@ -18,6 +18,7 @@ const record = z.object({
   pauseReason: z.string(),
   pausedUntil: z.number(),
   graceUntil: z.number(),
+  unboundedAt: z.number(),
   throttled: z.number(),
   epoch: z.number(),
   maxRecipients: z.number(),

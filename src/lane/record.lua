@@ -22,7 +22,7 @@ local LANE_NUMBERS = {
   -- claim.lua: number of the last call, requests left in flight by the turn before
   'sendCall', 'pollCall', 'sendInherited', 'pollInherited',
   -- workers.lua: see there
-  'mayLoseMs', 'losses', 'lostAt', 'graceUntil', 'barrierUntil', 'mayHaveLost', 'placeholders', 'unresolvedLoss', 'uncountedPolls',
+  'mayLoseMs', 'mayLoseFrom', 'replicaAt', 'unboundedAt', 'losses', 'lostAt', 'graceUntil', 'barrierUntil', 'mayHaveLost', 'placeholders', 'unresolvedLoss', 'uncountedPolls',
   'burstAt', 'burstClaims', 'burstMax',
 }
 -- Texts; an untouched lane has ''.

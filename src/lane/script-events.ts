@@ -59,6 +59,7 @@ const scriptEvent = z.discriminatedUnion('type', [
     graceMs: integer,
   }),
   z.object({ type: z.literal('awaiting'), loss: z.string() }),
+  z.object({ type: z.literal('unbounded') }),
   z.object({ type: z.literal('workersLost'), processes: z.string() }),
 ]);
 /** See {@link scriptEvent}. */
@@ -152,6 +153,8 @@ export function toEvents(lane: string, scriptEvent: ScriptEvent): VolleyEvent[] 
     }
     case 'awaiting':
       return [];
+    case 'unbounded':
+      return [{ type: 'redis.unbounded', lane }];
     case 'workersLost':
       return [{ ...scriptEvent, type: 'workers.lost', lane }];
     default:

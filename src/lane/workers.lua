@@ -2,7 +2,7 @@
   workers: which processes may have claimed something that the server has lost, and how a lane recovers from that.
 
   A server that writes its file once a second, or a replica that takes over, may lose its last writes: at most `mayLoseMs`
-  milliseconds of them. So each process joins the lane's workers before it claims, and claims nothing until its joining is older
+  milliseconds of them. While its master is cut off, a worker that stays with it goes on for up to this time. So each process joins the lane's workers before it claims, and claims nothing until its joining is older
   than that: after a loss, the server still knows every process that may have claimed in the lost time. It then raises a
   recovery barrier: nothing is claimed until each of them has replayed the claims it remembers. A worker that does not do so in
   time is lost together with the data. For lost workers the lane makes placeholder claims, in the order in which it would have
@@ -11,9 +11,36 @@
 -- @include ./permits.lua
 -- @include ./campaign.lua
 local BURST_MIN, BURST_MAX, BARRIER_MS = 128, 10000, 5000
+-- A server that is cut off soon has no replica any more. For this long, the lane counts on one that was there.
+local REPLICA_REMEMBERED_MS = 3600000
 
 local function workers_read(text) return text ~= '' and cjson.decode(text) or {} end
 local function workers_text(workers) return next(workers) and cjson.encode(workers) or '' end
+
+-- Whether the server has, or had recently, a replica that may take over. A new one shows before it copies any data.
+local function workers_see_replica(lane, now)
+  local replicas = tonumber(string.match(redis.call('INFO', 'replication'), 'connected_slaves:(%d+)') or 0)
+  if replicas > 0 and (lane.replicaAt == 0 or now - lane.replicaAt > REPLICA_REMEMBERED_MS / 60) then lane.replicaAt = now end
+  return lane.replicaAt > 0 and now - lane.replicaAt < REPLICA_REMEMBERED_MS
+end
+
+-- Notes how much the server may lose. Returns from when the lane may claim, or nil if nothing bounds the loss. When more may be lost
+-- than before, nothing is claimed for as long: what was claimed, launched, or joined until now can then no longer be lost.
+local function workers_note_loss(lane, loss, replicaLoss, now, events)
+  local hasReplica = workers_see_replica(lane, now)
+  if loss < 0 or (hasReplica and replicaLoss < 0) then
+    if lane.unboundedAt == 0 then
+      lane.unboundedAt = now
+      events[#events + 1] = { type = 'unbounded' }
+    end
+    return nil
+  end
+  lane.unboundedAt = 0
+  local mayLoseMs = hasReplica and math.max(loss, replicaLoss) or loss
+  if mayLoseMs > lane.mayLoseMs then lane.mayLoseFrom = now + mayLoseMs end
+  lane.mayLoseMs = mayLoseMs
+  return lane.mayLoseFrom
+end
 
 -- Adds a process; from the returned time on it may claim. One that only polls is added at 0: it has sent nothing that may be
 -- lost, but it may have used permits.
@@ -65,17 +92,22 @@ local function workers_recognise(lane, rules, seen, now, events)
   elseif lane.runId ~= '' and lane.runId ~= runId then
     sign = 'runId'
   end
+  -- Another server has its own replicas, or none.
+  if lane.runId ~= runId then lane.replicaAt = 0 end
   lane.runId = runId
   if not sign then return end
   lane_skip_numbers(lane, seen)
-  lane.graceUntil, lane.lostAt = now + rules.grace, now
+  -- Not shorter than a worker that stayed with a cut-off master may go on.
+  lane.graceUntil, lane.lostAt = now + math.max(rules.grace, lane.mayLoseMs), now
   lane.losses = lane.losses + 1
-  lane.awaited, lane.barrierUntil = lane.workers, now + math.max(2 * rules.grace, BARRIER_MS)
+  lane.awaited, lane.barrierUntil = lane.workers, now + math.max(2 * rules.grace, BARRIER_MS, lane.mayLoseMs)
   lane.uncountedPolls = lane.awaited ~= '' and 1 or 0
   -- A server that writes before it answers has lost nothing by a restart, unless a process knows more than it does.
   lane.mayHaveLost = (sign == 'sequence' or lane.mayLoseMs > 0) and 1 or 0
   lane.placeholders = 0
-  events[#events + 1] = { type = 'dataLoss', loss = workers_loss(lane), sign = sign, mayHaveLost = lane.mayHaveLost, graceMs = rules.grace }
+  events[#events + 1] = {
+    type = 'dataLoss', loss = workers_loss(lane), sign = sign, mayHaveLost = lane.mayHaveLost, graceMs = lane.graceUntil - now,
+  }
 end
 
 -- Repeats that the barrier waits, in case the process that raised it died before it announced the loss.

@@ -16,7 +16,8 @@
         seen      number: the highest claim number that it knows of this lane
         restored  number: claims that it has just restored
         polls     number: polls that it has made in the last seconds
-        loss      number: ms of acknowledged writes that the server may lose
+        loss      number: ms of acknowledged writes that the server may lose, or -1 if nothing bounds it
+        replicaLoss  number: the same as soon as it has a replica
         time      ms, or '' for the server's
   Returns  events
 ]]
@@ -53,7 +54,7 @@ end
 
 workers_recognise(lane, rules, seen, now, events)
 if action == 'join' or action == 'attend' then
-  lane.mayLoseMs = loss
+  workers_note_loss(lane, loss, replicaLoss, now, events)
   workers_join(lane, process, action == 'join' and now or 0)
 elseif action == 'leave' then
   workers_leave(lane, process)

@@ -29,6 +29,7 @@ local events = {}
 
 workers_recognise(lane, rules, 0, now, events)
 workers_remind(lane, events)
+workers_see_replica(lane, now)
 campaigns_launch(scheduledKey, statesKey, runningKey, lane, now, events)
 if redis.call('ZCARD', runningKey) == 0 then workers_end_idle_barrier(lane, now) end
 workers_prune(lane, alive)

@@ -25,6 +25,7 @@ export const BROADCAST_EVENTS = [
   'quota.deducted',
   'redis.restarted',
   'redis.dataLoss',
+  'redis.unbounded',
   'workers.lost',
 ] as const satisfies readonly EventType[];
 

@@ -171,7 +171,7 @@ async function notificationSnapshot(redis: Redis, keys: Keys, lane: LaneId): Pro
 function causeOf(view: LaneStatusRecord): PauseCause | null {
   if (view.stopped !== '') return 'stopped';
   if (view.held !== '') return 'operator';
-  if (view.graceUntil > view.now) return 'recovery';
+  if (view.graceUntil > view.now || view.unboundedAt > 0) return 'recovery';
   if (view.paused === '') return null;
   return view.paused === 'throttled' ? 'throttled' : 'unreachable';
 }

@@ -71,7 +71,7 @@ export function laneStatus(lane: Pick<Lane, 'id' | 'name' | 'settings'>, view: L
     name: lane.name,
     id: lane.id,
     // `pause` gives the reason.
-    state: state === 'recovering' ? 'paused' : state,
+    state: state === 'recovering' || (state === 'open' && view.unboundedAt > 0) ? 'paused' : state,
     quota: {
       configured: settings.hourlyQuota,
       learned: settings.hourlyQuota === 'auto' ? view.learned : null,
@@ -107,6 +107,11 @@ function laneBlock(view: LaneStatusRecord): Block {
   if (view.graceUntil > view.now) {
     const reason = 'recovering: workers replay their recent claims after Redis may have lost data';
     return { reason, until: iso(view.graceUntil) };
+  }
+  if (view.unboundedAt > 0) {
+    const reason =
+      'nothing bounds how much Redis may lose when a replica takes over; `volley doctor` explains it';
+    return { reason, until: null };
   }
   if (view.pausedUntil > view.now) {
     return { reason: describePause(view.paused, view.pauseReason), until: iso(view.pausedUntil) };

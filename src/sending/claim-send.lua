@@ -20,12 +20,14 @@
         want       number: batches at most
         seen       number: the highest claim number that the caller knows of this lane
         process    the claiming process, or '' in tests
-        loss       number: ms of acknowledged writes that the server may lose
+        loss       number: ms of acknowledged writes that the server may lose, or -1 if nothing bounds it
+        replicaLoss  number: the same as soon as it has a replica
         time       ms, or '' for the server's
   Returns  why there are no more now, when to ask again (ms; 0: when woken), the time, events, claims…
 ]]
 -- @include ../lane/claim.lua
 local PLACEHOLDERS_AT_ONCE = 256
+local UNBOUNDED_AGAIN_MS = 5000
 -- How many campaigns one call checks to find some that it may claim from.
 local LOOK_AT, LOOK_AT_FOR_PLACEHOLDERS = 1000, 10000
 
@@ -35,14 +37,16 @@ local context, refused = claim_begin({
 })
 if not context then return refused end
 local lane, now, inFlight, events = context.lane, context.now, context.inFlight, context.events
-lane.mayLoseMs = loss
+local lossKnownAt = workers_note_loss(lane, loss, replicaLoss, now, events)
 limit_raise(lane, rules, now)
 
 if now < lane.graceUntil then return claim_end(context, 'recovering', lane.graceUntil, {}) end
+if not lossKnownAt then return claim_end(context, 'unbounded', now + UNBOUNDED_AGAIN_MS, {}) end
 local barrierUntil = workers_barrier(lane, now, events)
 if barrierUntil then return claim_end(context, 'recovering', barrierUntil, {}) end
 workers_count_polls(windowKey, unpolledKey, polledKey, lane, rules, inFlight, now)
 local joinedAt = process ~= '' and workers_join(lane, process, now) or 0
+joinedAt = math.max(joinedAt, lossKnownAt)
 if joinedAt > now then return claim_end(context, 'joining', joinedAt, {}) end
 
 local launchAt = campaigns_launch(scheduledKey, statesKey, runningKey, lane, now, events)

@@ -49,9 +49,10 @@ export function sendClaims(store: LaneStore) {
       seen = 0,
       process = '',
       loss = 0,
+      replicaLoss = loss,
       now,
     }: ClaimCall): Promise<ClaimReply<SendClaim>> => {
-      const reply = await claimSend(store, { turn, call, want, seen, process, loss, time: now });
+      const reply = await claimSend(store, { turn, call, want, seen, process, loss, replicaLoss, time: now });
       const claims = reply.claims.map((claim) =>
         claim.maybeAccepted === REPEAT
           ? { ...claim, repeatWithinMs: (claim.firstAt ?? 0) + store.rules.repeatFor - reply.now }

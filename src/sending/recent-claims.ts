@@ -1,6 +1,7 @@
 import type { Clock } from '../clock.js';
 import type { ClaimingProcess } from '../lane/claims.js';
 import type { ScriptEvent } from '../lane/script-events.js';
+import { MAX_LOSS_MS, type MayLose } from '../redis/durability.js';
 import type { SendClaim } from './claims.js';
 import type { SendSettlement } from './settlements.js';
 
@@ -11,20 +12,23 @@ export interface RecentClaim {
   settlement?: SendSettlement;
 }
 
-/** Longer than the time of which a failover loses the writes. */
-const KEEP_MS = 60_000;
+/** Longer than the time of which Redis may lose the writes. */
+const KEEP_MS = MAX_LOSS_MS + 30_000;
 /** Some 20 MB. */
 const MAX_CLAIMS = 50_000;
-/** Longer than the time of which Redis may lose the writes. */
+/** At least; more if Redis may lose more. */
 const POLLS_MS = 10_000;
 
-/** This process. `lossMs`: how many milliseconds of acknowledged writes Redis may lose. */
+/** This process, and how much acknowledged data Redis may lose. */
 interface Self {
   readonly process: string;
-  lossMs(): number;
+  mayLose(): MayLose;
 }
 
-const NO_PROCESS: Self = { process: '', lossMs: () => 0 };
+const NO_PROCESS: Self = { process: '', mayLose: () => ({ ms: 0, withReplicaMs: 0 }) };
+
+/** As the scripts read it. */
+const forScripts = (ms: number): number => (Number.isFinite(ms) ? ms : -1);
 
 /**
  * The recent claims of a process on a lane. If Redis loses its last writes (a replica took over, or its file lost the end), the
@@ -36,7 +40,7 @@ export interface RecentClaims {
   claimed(claims: readonly SendClaim[]): void;
   /** Keeps only the times of polls: a lost poll is repeated, but its permit is spent. */
   polled(claims: readonly { readonly number: number }[]): void;
-  /** Polls of the 10 s up to the last one: as many permits may be lost. They count however long Redis has been away since. */
+  /** Polls of the 10 s up to the last one, or of as long as Redis may lose: as many permits may be lost. They count however long Redis has been away since. */
   readonly polls: number;
   settled(settlement: SendSettlement): void;
   /** Starts to replay the claims to Redis, after the replay that is running. */
@@ -61,6 +65,10 @@ export function recentClaims(
   const keyOf = ({ number, turn }: SendClaim): string => `${number} ${turn}`;
   let seen = 0;
   let polls: number[] = [];
+  const pollsMs = (): number => {
+    const { ms, withReplicaMs } = self.mayLose();
+    return Math.max(POLLS_MS, ...[ms, withReplicaMs].filter(Number.isFinite));
+  };
   let replayed: Promise<unknown> = Promise.resolve();
   const losses = new Set<string>();
   const expire = (): void => {
@@ -72,7 +80,8 @@ export function recentClaims(
   };
   const recent: RecentClaims = {
     get self() {
-      return { process: self.process, seen, loss: self.lossMs() };
+      const { ms, withReplicaMs } = self.mayLose();
+      return { process: self.process, seen, loss: forScripts(ms), replicaLoss: forScripts(withReplicaMs) };
     },
     claimed(list) {
       const at = monotonic();
@@ -85,7 +94,7 @@ export function recentClaims(
     polled(list) {
       if (list.length === 0) return;
       const now = monotonic();
-      polls = polls.filter((at) => at >= now - POLLS_MS);
+      polls = polls.filter((at) => at >= now - MAX_LOSS_MS);
       for (const { number } of list) {
         seen = Math.max(seen, number);
         polls.push(now);
@@ -93,7 +102,7 @@ export function recentClaims(
     },
     get polls() {
       const last = polls.at(-1) ?? 0;
-      return polls.filter((at) => at >= last - POLLS_MS).length;
+      return polls.filter((at) => at >= last - pollsMs()).length;
     },
     settled(settlement) {
       const claim = claims.get(keyOf(settlement.claim));

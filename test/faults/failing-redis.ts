@@ -25,6 +25,10 @@ export interface FailingRedis {
   pauseReplication(): void;
   /** Kills the server and promotes its replica with the data that it has. */
   failOver(): Promise<void>;
+  /** Cuts the server off from its replica and promotes the replica. The server stays up until `heal`. */
+  partition(): Promise<void>;
+  /** Ends the partition: the server that was cut off is gone. */
+  heal(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -33,8 +37,12 @@ const REPLICATION_WITHIN_MS = 20_000;
 /**
  * What the server may lose: nothing, because every acknowledged write is on disk; up to a second of writes; or the writes
  * that its replica has not received. `cluster` and `replicatedCluster`: as `everySecond` and `replicated`, on three masters.
+ * `fenced`: it has a replica, and refuses writes when it has not heard of it for 10 s.
  */
-export type Durability = 'safe' | 'everySecond' | 'replicated' | 'cluster' | 'replicatedCluster';
+export type Durability = 'safe' | 'everySecond' | 'replicated' | 'cluster' | 'replicatedCluster' | 'fenced';
+
+/** The settings of a server that refuses writes when it is cut off from its replica. */
+const FENCE = ['min-replicas-to-write 1', 'min-replicas-max-lag 10'];
 
 /** Starts the server, with a replica if `durability` asks for one. Throws if the machine has no redis-server. */
 export async function startFailingRedis(folder: string, durability: Durability): Promise<FailingRedis> {
@@ -42,9 +50,11 @@ export async function startFailingRedis(folder: string, durability: Durability):
   const appendfsync = durability === 'everySecond' ? 'everysec' : 'always';
   const dir = (name: string): string => join(folder, name);
   let current = 'first';
-  let server = await startPrivateRedis({ dir: dir(current), appendfsync, port: await freePort() });
+  const port = await freePort();
+  let server = await startPrivateRedis({ dir: dir(current), appendfsync, port });
   const { password } = new URL(server.url);
   let replica: { server: PrivateRedis; proxy: TcpProxy } | undefined;
+  let cutOff: { server: PrivateRedis; proxy: TcpProxy } | undefined;
   const start = (name: string, port?: number): Promise<PrivateRedis> =>
     startPrivateRedis({
       dir: dir(name),
@@ -67,7 +77,16 @@ export async function startFailingRedis(folder: string, durability: Durability):
       await new Promise((later) => setTimeout(later, 50));
     }
   };
-  if (durability === 'replicated') await follow();
+  if (durability === 'replicated' || durability === 'fenced') await follow();
+  if (durability === 'fenced') {
+    for (const line of FENCE) await ask(server.url, 'CONFIG', 'SET', ...line.split(' '));
+  }
+
+  const heal = async (): Promise<void> => {
+    await cutOff?.proxy.close();
+    await cutOff?.server.kill();
+    cutOff = undefined;
+  };
 
   return {
     get url() {
@@ -93,7 +112,16 @@ export async function startFailingRedis(folder: string, durability: Durability):
       await replica.proxy.close();
       [server, current, replica] = [replica.server, 'second', undefined];
     },
+    async partition() {
+      if (replica === undefined) throw new Error('this Redis has no replica');
+      replica.proxy.hold('both');
+      await ask(replica.server.url, 'REPLICAOF', 'NO', 'ONE');
+      cutOff = { server, proxy: replica.proxy };
+      [server, current, replica] = [replica.server, 'second', undefined];
+    },
+    heal,
     async stop() {
+      await heal();
       await replica?.proxy.close();
       await replica?.server.kill();
       await server.kill();
@@ -120,6 +148,8 @@ async function failingCluster(durability: 'cluster' | 'replicatedCluster'): Prom
     truncateLog: impossible,
     pauseReplication: () => void impossible(),
     failOver: impossible,
+    partition: impossible,
+    heal: impossible,
     stop: () => cluster.stop(),
   };
 }

@@ -39,8 +39,8 @@ export interface TcpProxy {
   trap(trap: Trap): Promise<void>;
   /** Removes all traps that have not triggered. */
   disarm(): void;
-  /** Holds replies back until `release`. */
-  hold(): void;
+  /** Holds replies back until `release`; with `both`, requests and the ends of connections as well, like a network that drops packets. */
+  hold(what?: 'replies' | 'both'): void;
   release(): void;
   shapeTraffic(shape: TrafficShape): void;
   close(): Promise<void>;
@@ -59,7 +59,7 @@ export async function startTcpProxy(target: number): Promise<TcpProxy> {
   const armed: Armed[] = [];
   let to = target;
   let shape = PLAIN;
-  let held: { open: Promise<void>; release(): void } | undefined;
+  let held: { open: Promise<void>; both: boolean; release(): void } | undefined;
 
   const matchingTrap = (on: TrapPoint, bytes: Buffer): Armed | undefined => {
     const text = bytes.toString('latin1');
@@ -79,7 +79,7 @@ export async function startTcpProxy(target: number): Promise<TcpProxy> {
       upstream.destroy();
     };
     const pass = async (on: TrapPoint, bytes: Buffer, out: Socket): Promise<void> => {
-      if (on === 'reply' && held !== undefined) await held.open;
+      if (held !== undefined && (on === 'reply' || held.both)) await held.open;
       if (shape.delayMs > 0) await delay(shape.delayMs);
       const matched = matchingTrap(on, bytes);
       if (matched !== undefined) {
@@ -101,7 +101,10 @@ export async function startTcpProxy(target: number): Promise<TcpProxy> {
       } else if (bytes.length > 0) out.write(bytes);
     };
     const connected = pass('connection', Buffer.alloc(0), upstream);
-    const ended = (): Promise<void> => delay(shape.delayMs);
+    const ended = async (): Promise<void> => {
+      if (held?.both === true) await held.open;
+      await delay(shape.delayMs);
+    };
     relay(client, upstream, connected, (bytes) => pass('request', bytes, upstream), ended);
     relay(upstream, client, connected, (bytes) => pass('reply', bytes, client), ended);
   });
@@ -127,12 +130,12 @@ export async function startTcpProxy(target: number): Promise<TcpProxy> {
         armed.push({ trap, triggered });
       }),
     disarm: () => void armed.splice(0),
-    hold() {
+    hold(what = 'replies') {
       let free = (): void => {};
       const open = new Promise<void>((resolve) => {
         free = resolve;
       });
-      held ??= { open, release: free };
+      held ??= { open, both: what === 'both', release: free };
     },
     release,
     shapeTraffic: (next) => {

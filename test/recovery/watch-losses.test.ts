@@ -25,7 +25,7 @@ async function laneOfTwo(name: string) {
   const worker = async (process: string) => {
     const config = loadLocalConfig({ HOURLY_QUOTA: '1000', REDIS_URL: 'redis://127.0.0.1' });
     const lane = openLane(redis, keys, config, settings, createEvents({ level: 'silent' }), () => 0.5);
-    const self = { process, lossMs: () => LOSS };
+    const self = { process, mayLose: () => ({ ms: LOSS, withReplicaMs: LOSS }) };
     const recent = recentClaims(performance.now, self, (own) => replayClaims(lane, own));
     await reportToBarrier(lane, 'join', recent.self, { now: START });
     return { lane, recent, recents: new Map([['default', recent]]) };

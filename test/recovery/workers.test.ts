@@ -22,7 +22,7 @@ async function laneWithWorkers(
   const laneKey = lane.keys.lane('default', 'lane');
   const seen = new Map<string, number>();
   let [turns, backup] = [0, new Map<string, Buffer>()];
-  const self = (process: string) => ({ process, seen: seen.get(process) ?? 0, loss });
+  const self = (process: string) => ({ process, seen: seen.get(process) ?? 0, loss, replicaLoss: loss });
   const report = (
     action: BarrierReport,
     process: string,

@@ -175,12 +175,16 @@ describe.runIf(isServerHere)('on a cluster of three nodes', async () => {
   });
 
   test('doctor checks every node and names the one that may lose acknowledged writes', async () => {
-    expect(checkRedis(await redisFacts(redis, Date.now)).map(({ level }) => level)).not.toContain('fail');
+    expect(checkRedis(await redisFacts(redis, Date.now), 'auto').map(({ level }) => level)).not.toContain(
+      'fail',
+    );
     const { url = '', port } = cluster.nodes[2] ?? {};
     const operator = new Redis(url);
     onTestFinished(() => operator.disconnect());
     await operator.config('SET', 'appendfsync', 'everysec');
-    const checks = checkRedis(await redisFacts(redis, Date.now)).filter(({ name }) => name === 'Redis fsync');
+    const checks = checkRedis(await redisFacts(redis, Date.now), 'auto').filter(
+      ({ name }) => name === 'Redis fsync',
+    );
     await operator.config('SET', 'appendfsync', 'always');
     expect(checks).toMatchObject([
       { level: 'warn', found: expect.stringContaining(`127.0.0.1:${port}: everysec`) },

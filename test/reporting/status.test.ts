@@ -24,6 +24,7 @@ const OPEN: LaneStatusRecord = {
   pauseReason: '',
   pausedUntil: 0,
   graceUntil: 0,
+  unboundedAt: 0,
   throttled: 0,
   epoch: 0,
   maxRecipients: 0,

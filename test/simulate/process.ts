@@ -123,7 +123,10 @@ export class Process implements Owner, Transport {
             lane,
             recent: world.parts.recentClaims(
               this.machine.monotonic,
-              { process: name, lossMs: () => scenario.lossMs },
+              {
+                process: name,
+                mayLose: () => ({ ms: scenario.lossMs, withReplicaMs: scenario.lossMs }),
+              },
               (recent) => replayClaims(lane, recent),
             ),
             messages: openMessages(lane, content, areSuppressed),

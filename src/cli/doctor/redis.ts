@@ -1,6 +1,13 @@
 import type { Clock } from '../../clock.js';
 import { formatDuration } from '../../duration.js';
 import type { Redis } from '../../redis/connection.js';
+import {
+  assessLoss,
+  BOUND_THE_LOSS,
+  type DurabilityFacts,
+  durabilityFacts,
+  type Node,
+} from '../../redis/durability.js';
 import { type Check, fail, ok, warn } from './check.js';
 
 /** BullMQ needs Redis 6.2. */
@@ -23,6 +30,8 @@ interface RedisFacts {
   readonly maxMemory: number;
   /** How far its clock is ahead of this machine's. */
   readonly skewMs: number;
+  /** What its data loss in a failover depends on. */
+  readonly durability: DurabilityFacts;
 }
 
 /** Reads the facts from the server, or from each master of a cluster. */
@@ -38,7 +47,7 @@ export async function redisFacts(connection: Redis, clock: Clock): Promise<Redis
   );
 }
 
-async function factsOf(redis: Exclude<Redis, { nodes: unknown }>, clock: Clock): Promise<RedisFacts> {
+async function factsOf(redis: Node, clock: Clock): Promise<RedisFacts> {
   const before = clock();
   const [seconds, micros] = await redis.time();
   const after = clock();
@@ -57,13 +66,15 @@ async function factsOf(redis: Exclude<Redis, { nodes: unknown }>, clock: Clock):
     eviction: field('maxmemory_policy') ?? (await setting('maxmemory-policy')),
     usedMemory: Number(field('used_memory') ?? 0),
     maxMemory: Number(field('maxmemory') ?? 0),
+    durability: await durabilityFacts(redis),
     skewMs: Math.round(Number(seconds) * 1_000 + Number(micros) / 1_000 - (before + after) / 2),
   };
 }
 
-/** Checks the facts. For a cluster, each check shows its worst node. */
-export function checkRedis(nodes: readonly RedisFacts[]): Check[] {
-  return CHECKS.map((check) => {
+/** Checks the facts. For a cluster, each check shows its worst node. `mayLoseMs`: the setting REDIS_MAY_LOSE. */
+export function checkRedis(nodes: readonly RedisFacts[], mayLoseMs: number | 'auto'): Check[] {
+  const failover = (facts: RedisFacts): Check => checkFailover(facts, mayLoseMs);
+  return [version, appendOnly, fsync, failover, eviction, memory, clockSkew].map((check) => {
     const results = nodes.map((facts) => {
       const result = check(facts);
       return result.level === 'ok' || facts.node === undefined
@@ -78,8 +89,6 @@ export function checkRedis(nodes: readonly RedisFacts[]): Check[] {
     );
   });
 }
-
-const CHECKS = [version, appendOnly, fsync, eviction, memory, clockSkew];
 
 function version({ version: found }: RedisFacts): Check {
   const [major = 0, minor = 0] = found.split('.').map(Number);
@@ -119,6 +128,30 @@ function fsync({ appendonly, appendfsync: found }: RedisFacts): Check {
     `${found}: a power cut may lose ${lost}; requests that no surviving worker can replay get an unknown outcome`,
     'Set appendfsync always.',
   );
+}
+
+/** Whether something bounds what a failover to a replica may lose. */
+function checkFailover({ durability: facts }: RedisFacts, setting: number | 'auto'): Check {
+  const name = 'Redis failover';
+  const { ms, why } = assessLoss(facts);
+  const waits = 'a process, a campaign, and a resume wait for this long before their first message';
+  if (setting !== 'auto') {
+    const found = `REDIS_MAY_LOSE is ${formatDuration(setting)}: ${waits}`;
+    if (ms <= setting) return ok(name, found);
+    const actual = Number.isFinite(ms) ? `it may lose ${formatDuration(ms)} (${why})` : why;
+    return warn(name, `REDIS_MAY_LOSE is ${formatDuration(setting)}, but ${actual}`, BOUND_THE_LOSS);
+  }
+  if (!Number.isFinite(ms))
+    return fail(name, `${why}; workers do not start, because messages could be sent twice`, BOUND_THE_LOSS);
+  const { isCluster, replicas = 0, minReplicas = 0 } = facts;
+  if (!isCluster && minReplicas > 0 && replicas > minReplicas)
+    return warn(
+      name,
+      `${replicas} replicas, and min-replicas-to-write is ${minReplicas}: a master that is cut off together with ${minReplicas} of them accepts writes without end`,
+      `Set min-replicas-to-write ${replicas}, or see that such a master cannot be cut off from the others.`,
+    );
+  if (ms === 0) return ok(name, 'no replica: nothing is lost');
+  return ok(name, `may lose the last ${formatDuration(ms)} (${why}); ${waits}`);
 }
 
 function eviction({ eviction: found }: RedisFacts): Check {

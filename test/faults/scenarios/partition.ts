@@ -1,0 +1,57 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Member } from '../../end-to-end/fleet.js';
+import type { Scenario } from '../scenario.js';
+import { MAX_IN_FLIGHT, type World } from '../world.js';
+
+/** How long the campaigns run before the network breaks, and for how long it is broken. */
+const TRAFFIC_MS = 30_000;
+const PARTITION_MS = 15_000;
+
+/**
+ * What the cut-off process may have claimed unseen becomes unknown: at most three times as many batches as in a loss time, and
+ * never more than the rest of the campaigns.
+ */
+const MAX_LOST = 7_500;
+
+const partition: Scenario = {
+  name: 'partition',
+  description:
+    'one sending process stays with a master that is cut off, while its replica takes over for all others; then the network heals',
+  workers: ['send', 'send', 'all'],
+  seconds: 75,
+  redis: 'fenced',
+  async run(world) {
+    const { redis, recorder, traffic } = world;
+    await traffic(4);
+    await delay(TRAFFIC_MS);
+    const left = await nextSender(world);
+    const target = `${left.kind} ${left.place}`;
+    await recorder.fault(
+      { fault: 'partition', target, losesData: true, mayBeUnknown: MAX_IN_FLIGHT + MAX_LOST },
+      async () => {
+        await redis.partition();
+        world.redirect(left);
+        await delay(PARTITION_MS);
+        await redis.heal();
+        world.redirect();
+      },
+    );
+    await traffic(2);
+  },
+};
+
+/** The process that sends the next batch, so that it serves a lane that is busy. */
+function nextSender({ senders, proxiesOf }: World): Promise<Member> {
+  return Promise.race(
+    senders.map(async (member) => {
+      await proxiesOf(member).service.trap({
+        on: 'request',
+        matching: /Sale on burst/,
+        action: async () => {},
+      });
+      return member;
+    }),
+  );
+}
+
+export const PARTITION_SCENARIOS: readonly Scenario[] = [partition];

@@ -154,8 +154,11 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
       const { importCampaign } = await import('./import/import-campaign.js');
       const { resolveInput } = await import('./import/campaign-input.js');
       // Reports invalid input even while Redis is away, and before a lane is registered for it.
-      resolveInput({ config, lanes: new Map(config.lanes.map((lane) => [lane.name, lane])) }, input);
-      return importCampaign(await importDeps(finder.registered()), input);
+      const { lane } = resolveInput(
+        { config, lanes: new Map(config.lanes.map((settings) => [settings.name, settings])) },
+        input,
+      );
+      return importCampaign(await importDeps(finder.registered(lane.name)), input);
     },
     async preview(input) {
       const { previewCampaign } = await import('./import/import-campaign.js');

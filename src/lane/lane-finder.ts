@@ -1,5 +1,5 @@
 import { NotFoundError } from '../campaign/errors.js';
-import type { Random } from '../clock.js';
+import { type Random, within } from '../clock.js';
 import {
   type Config,
   type LaneRules,
@@ -22,8 +22,11 @@ export type Lanes = ReadonlyMap<string, Lane>;
 export interface LaneFinder {
   /** The configured lanes. Registers nothing: a lane that no process has registered may get another id later. */
   configured(): Promise<Lanes>;
-  /** The configured lanes, registered: before anything is imported, sent, or changed. Rejects with a ConfigError if one is refused. */
-  registered(): Promise<Lanes>;
+  /**
+   * The configured lanes, all registered, or at least this one: before anything is imported, sent, or changed. Rejects with a
+   * ConfigError if it is refused.
+   */
+  registered(only?: string): Promise<Lanes>;
   /** Why configured lanes would be refused by {@link LaneFinder.registered}, and what to do. Registers nothing. */
   problems(): Promise<string[]>;
   /** Gives a lane a new name. This process keeps the names of its configuration. See {@link LaneRegistry.rename}. */
@@ -66,6 +69,8 @@ const UNCONFIGURED: Omit<LaneRules, 'name'> = {
   clientCorrelator: 'off',
 };
 
+const ANSWER_WITHIN_MS = 5_000;
+
 /** Opens the lanes of a process. It does not access Redis before the first call. */
 export function openLanes({ redis, keys, config, events, random }: LanesOptions): LaneFinder {
   const registry = laneRegistry(redis, keys, config);
@@ -96,15 +101,26 @@ export function openLanes({ redis, keys, config, events, random }: LanesOptions)
     byId = new Map(opened.map((lane) => [lane.id, lane]));
     return lanes;
   };
-  const find = singleFlight(async () => open(await registry.find()));
+  // A call that is never answered must not block those that follow.
+  const answered = <Answer>(answer: Promise<Answer>): Promise<Answer> =>
+    within(ANSWER_WITHIN_MS, answer, { late: `Redis did not answer within ${ANSWER_WITHIN_MS} ms` });
+  const find = singleFlight(async () => open(await answered(registry.find())));
   const register = singleFlight(async () => {
     if (isRegistered) return lanes;
-    const opened = open(await registry.register());
+    const opened = open(await answered(registry.register()));
     isRegistered = true;
     return opened;
   });
   const configured = async (): Promise<Lanes> =>
     found.length > 0 && found.every((lane) => lane.isRegistered) ? lanes : find();
+
+  const registered = async (only?: string): Promise<Lanes> => {
+    if (isRegistered) return lanes;
+    if (only === undefined) return register();
+    await configured();
+    const own = found.find(({ name }) => name === only);
+    return own?.isRegistered && own.problem === null ? lanes : open(await registry.register(only));
+  };
 
   const nameOf = async (id: LaneId): Promise<LaneName> => {
     await configured();
@@ -125,7 +141,7 @@ export function openLanes({ redis, keys, config, events, random }: LanesOptions)
 
   return {
     configured,
-    registered: async () => (isRegistered ? lanes : register()),
+    registered,
     problems: async () => (await registry.find()).flatMap(({ problem }) => problem ?? []),
     async rename(from, to) {
       const id = await registry.rename(from, to);
@@ -135,7 +151,7 @@ export function openLanes({ redis, keys, config, events, random }: LanesOptions)
     restore: async () => (isRegistered ? registry.restore(found) : undefined),
     async named(name) {
       laneNamed(configuredLanes, name);
-      return laneNamed(isRegistered ? lanes : await register(), name);
+      return laneNamed(await registered(name), name);
     },
     async of(campaign) {
       const id = await findLane(redis, keys, campaign);

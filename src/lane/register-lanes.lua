@@ -1,12 +1,12 @@
 --[[
-  register-lanes: finds the ids of lanes, and registers their names and credentials. If one lane is refused, none is registered.
+  register-lanes: finds the ids of lanes, and registers names and credentials. If a wanted lane is refused, none is registered.
 
   KEYS  names        hash: id -> name
         ids          hash: name -> id
         credentials  hash: HMAC of a service and credentials -> id
   ARGV  mode         find: changes nothing; register; or restore: only writes again what Redis has lost
-        lanes        JSON: list of { name, id, credential }; id: '' unless this process already uses one; credential: '' in a
-                     process without credentials
+        lanes        JSON: list of { name, id, credential, wanted }; id: '' unless this process already uses one; credential: ''
+                     in a process without credentials; wanted: whether to register it
   Returns  JSON: for each lane { id, known, refused, owner }; known: 1 if the name is registered; refused: '', `renamed` (the
            credentials belong to the lane `owner`), or `unconfirmed` (the name is new, and so it may be one for the lane `owner`)
 ]]
@@ -48,15 +48,18 @@ for at, lane in ipairs(lanes) do
     if missing then result.refused, result.owner = 'unconfirmed', missing end
   end
   if lane.credential ~= '' then owners[lane.credential] = lane.name end
-  refused = refused or result.refused ~= ''
+  refused = refused or (lane.wanted and result.refused ~= '')
   found[at] = result
 end
 
 if mode == 'register' and not refused then
   for at, lane in ipairs(lanes) do
-    redis.call('HSETNX', namesKey, found[at].id, lane.name)
-    redis.call('HSETNX', idsKey, lane.name, found[at].id)
-    if lane.credential ~= '' then redis.call('HSETNX', credentialsKey, lane.credential, found[at].id) end
+    if lane.wanted then
+      redis.call('HSETNX', namesKey, found[at].id, lane.name)
+      redis.call('HSETNX', idsKey, lane.name, found[at].id)
+      if lane.credential ~= '' then redis.call('HSETNX', credentialsKey, lane.credential, found[at].id) end
+      found[at].known = 1
+    end
   end
 elseif mode == 'restore' then
   for _, lane in ipairs(lanes) do

@@ -54,8 +54,8 @@ export interface FoundLane {
 export interface LaneRegistry {
   /** Finds the configured lanes without registering them. With credentials, each has its `problem`. */
   find(): Promise<FoundLane[]>;
-  /** Registers the configured lanes. Rejects with a ConfigError if one is refused; then none is registered. */
-  register(): Promise<FoundLane[]>;
+  /** Registers the configured lanes, or only this one. Rejects with a ConfigError if one is refused; then none is registered. */
+  register(only?: string): Promise<FoundLane[]>;
   /** Writes again what Redis has lost of these lanes. */
   restore(lanes: readonly FoundLane[]): Promise<void>;
   /** The names of all registered lanes by their ids. */
@@ -77,13 +77,17 @@ export function laneRegistry(redis: Redis, keys: Keys, config: Config | LocalCon
     'messagingBaseUrl' in config && 'credentials' in lane && secret !== null
       ? digestOf(secret, config.messagingBaseUrl, lane.credentials)
       : '';
-  const run = async (mode: 'find' | 'register' | 'restore', known: readonly FoundLane[] = []) => {
+  const run = async (
+    mode: 'find' | 'register' | 'restore',
+    { only, known = [] }: { only?: string | undefined; known?: readonly FoundLane[] } = {},
+  ): Promise<FoundLane[]> => {
     if (mode !== 'find') await redis.set(secretKey, secret ?? randomBytes(32).toString('base64url'), 'NX');
     if ('messagingBaseUrl' in config) secret = await redis.get(secretKey);
     const lanes = config.lanes.map((lane, at) => ({
       name: lane.name,
       id: known[at]?.id ?? '',
       credential: credentialOf(lane),
+      wanted: only === undefined || only === lane.name,
     }));
     const results = await registerScript.run(
       redis,
@@ -93,19 +97,21 @@ export function laneRegistry(redis: Redis, keys: Keys, config: Config | LocalCon
     return results.map(({ id, known: isKnown, refused, owner }, at) => {
       const name = config.lanes[at]?.name ?? '';
       const problem = refused === '' ? null : problemOf(refused, name, owner, isKnown);
-      return { name, id, isRegistered: isKnown || (mode === 'register' && refused === ''), problem };
+      return { name, id, isRegistered: isKnown, problem };
     });
   };
 
   return {
     find: () => run('find'),
-    async register() {
-      const lanes = await run('register');
-      const problems = lanes.flatMap(({ problem }) => problem ?? []);
+    async register(only) {
+      const lanes = await run('register', { only });
+      const problems = lanes.flatMap(({ name, problem }) =>
+        problem === null || (only !== undefined && only !== name) ? [] : problem,
+      );
       if (problems.length > 0) throw new ConfigError(problems);
       return lanes;
     },
-    restore: async (lanes) => void (await run('restore', lanes)),
+    restore: async (known) => void (await run('restore', { known })),
     names: async () => new Map(Object.entries(await redis.hgetall(names))),
     async rename(from, to) {
       const problem = laneNameProblem(to);

@@ -4,7 +4,7 @@ import { campaignForm, serveApi } from './api.js';
 
 const { url, prefix, redis } = testRedis('http-campaigns');
 let now = Date.parse('2030-01-01T00:00:00Z');
-const { call, volley } = await serveApi(
+const { call, volley, key } = await serveApi(
   { REDIS_URL: url, REDIS_PREFIX: prefix, DEFAULT_COUNTRY: 'GB' },
   { clock: () => now },
 );
@@ -540,4 +540,19 @@ test('A lane can be paused and resumed', async () => {
   expect((await call('POST', '/v1/lanes/default/resume')).json).toEqual({ lane: 'default', state: 'open' });
   expect(await lane()).toMatchObject({ state: 'open' });
   expect((await call('GET', '/v1/lanes/nowhere')).status).toBe(404);
+});
+
+test('A lane can be renamed with a key for all lanes; this process keeps the name of its configuration', async () => {
+  const rename = (from: string, name: string, own?: string) =>
+    call('POST', `/v1/lanes/${from}/rename`, { body: { name }, ...(own === undefined ? {} : { key: own }) });
+  const limited = await rename('default', 'marketing', await key(['operate'], ['default']));
+  expect(limited).toMatchObject({ status: 403, json: { code: 'forbidden' } });
+  expect(await rename('nowhere', 'marketing')).toMatchObject({ status: 404, json: { code: 'notFound' } });
+  expect(await rename('default', 'a name')).toMatchObject({ status: 400, json: { code: 'badInput' } });
+  expect(await rename('default', 'marketing')).toMatchObject({
+    status: 200,
+    json: { lane: 'marketing', from: 'default', id: 'default' },
+  });
+  expect((await call('GET', '/v1/lanes/default')).json).toMatchObject({ name: 'default', id: 'default' });
+  expect((await rename('marketing', 'default')).status).toBe(200);
 });

@@ -201,6 +201,19 @@ test('A process without credentials registers a new lane, unless it may be a new
   expect(await idsOf(process([keyed('c', '3')]))).toEqual([['c', 'c']]);
 });
 
+test('A lane can be used although another one of the same configuration is refused', async () => {
+  const { process, local } = installation('single');
+  await process([keyed('a', '1'), keyed('b', '2')]).registered();
+  const renamed = local('a', 'c');
+  expect((await renamed.named('a')).id).toBe('a');
+  await expect(renamed.named('c')).rejects.toThrow('volley lane rename b c');
+  await expect(renamed.named('b')).rejects.toThrow('there is no lane b; the configured lanes are: a, c');
+  const full = process([keyed('a', '1'), keyed('c', '2')]);
+  expect((await full.registered('a')).get('a')?.id).toBe('a');
+  await expect(full.registered('c')).rejects.toThrow('volley lane rename b c');
+  await expect(full.registered()).rejects.toThrow('volley lane rename b c');
+});
+
 test('A lane that had campaigns before there was a registry can be renamed, and no other lane can take its name', async () => {
   const { process, local, keys } = installation('earlier');
   await redis.sadd(keys.lanes, 'default');

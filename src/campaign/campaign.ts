@@ -52,3 +52,6 @@ export function newCampaignId(now: number, random: Random): string {
 export function requestReference(campaign: string, claim: number): string {
   return `${campaign}-${claim}`;
 }
+
+/** Requests of a campaign for each one of a campaign with normal priority, while both have something to send. */
+export const PRIORITY_WEIGHT = { high: 4, normal: 1 } as const;

@@ -1,3 +1,14 @@
+import {
+  type Assumptions,
+  BUCKETS,
+  type ForecastRules,
+  forecast,
+  type LaneState,
+  type OrderEvent,
+} from './forecast.js';
+import { type SendOrder, sendOrder } from './send-order.js';
+import type { TimeRange } from './views.js';
+
 /**
  * Polls per send request until all its recipients are final, if the lane has no figure of its own yet: most phones are
  * reached before the first poll, 15 s after sending by default; every second request is polled once more.
@@ -7,57 +18,305 @@ export const USUAL_POLLS_PER_REQUEST = 1.5;
 /** The same on a lane that receives notifications: only requests whose notifications were lost are polled, at most one in ten. */
 export const NOTIFIED_POLLS_PER_REQUEST = 0.1;
 
-/** What a lane may put on the wire, as far as an estimate needs it. */
-interface EstimateQuota {
-  /** Requests per window, sends and polls together; null while an `auto` lane has not learned it. */
-  readonly limit: number | null;
-  /** Milliseconds. */
-  readonly windowMs: number;
-  /** Requests already counted in the window that ends now, 0 to `limit`. */
-  readonly used: number;
-  /** Share of the limit reserved for polls, 0 to 0.9; polls use no more of it than they need. */
-  readonly pollShare: number;
+/** A campaign of a lane that still has something to send. */
+export interface OutlookCampaign {
+  readonly id: string;
+  /** Its virtual start, if it runs; when it is launched, if it is scheduled. */
+  readonly score: number;
+  readonly weight: number;
+  /** Recipients per request. */
+  readonly batch: number;
+  readonly slice: number;
+  readonly cursor: number;
+  readonly ordinals: number;
+  /** Ranges to be sent again: first, count, parent, maybeAccepted. */
+  readonly released: readonly (readonly (string | number)[])[];
+  /** When its unsent recipients lapse, 0: never; and before when nothing of it is claimed. */
+  readonly lapseAt: number;
+  readonly notBefore: number;
 }
 
-/** The requests of a campaign, or of the rest of one, and how long they take under the quota. */
-interface Estimate {
-  readonly requests: { readonly send: number; readonly poll: number; readonly total: number };
-  /** Milliseconds until the last message is sent; 0 if the quota has room for all now, null if the quota is not known. */
-  readonly sentAfterMs: number | null;
-  /** Milliseconds until the last poll; null if the quota is not known. */
-  readonly finishedAfterMs: number | null;
+/** What decides when a lane sends the rest of its campaigns. Times are in ms. */
+export interface LaneOutlook extends LaneState {
+  /** Whether the quota is configured, or learned and proven; otherwise it may turn out to be smaller. */
+  readonly isProven: boolean;
+  readonly latency: number;
+  readonly virtualTime: number;
+  /** Recipients per request as learned; 0: not learned. */
+  readonly maxRecipients: number;
+  readonly stopped: string;
+  readonly held: string;
+  /** Whether notifications arrive. */
+  readonly isHeard: boolean;
+  /** The running campaigns that are served first, and how many more there are. */
+  readonly campaigns: readonly OutlookCampaign[];
+  readonly unlisted: number;
+  /** Those that are launched first. */
+  readonly scheduled: readonly OutlookCampaign[];
+}
+
+/** The rules of a lane that an estimate needs. Durations are in ms. */
+export interface EstimateRules extends ForecastRules {
+  readonly quota: number;
+  readonly timeout: number;
+  readonly maxRecipients: number;
+  readonly firstPoll: number;
+  readonly notify?: true;
+  readonly resolveAfter: number;
+}
+
+/** The campaign whose end is estimated. */
+export interface EstimatedCampaign {
+  readonly id: string;
+  /** Requests still to send, if the outlook does not list the campaign. */
+  readonly requests: number;
+  readonly weight: number;
+  /** When it is launched or resumed, if it does not run yet. */
+  readonly launchAt: number;
+  /** When its unsent recipients lapse; 0: never. */
+  readonly lapseAt: number;
+  /** Requests in flight, accepted requests without a final status, and requests with an unknown outcome. */
+  readonly sending: number;
+  readonly awaiting: number;
+  readonly unknown: number;
+  /** Why it does not continue by itself; null if it does. */
+  readonly obstacle: string | null;
+}
+
+/** When the last message is sent, and when the last recipient becomes final. Null: nothing is left to wait for. */
+export interface Estimate {
+  readonly eta: TimeRange | null;
+  readonly completion: TimeRange | null;
 }
 
 /**
- * The send requests of a campaign. Recipients of a shared message are batched, up to `maxPerRequest` of them in a request;
- * a personalised message takes one request per recipient.
+ * The send requests of a campaign. Recipients of a shared message are batched, up to `maxPerRequest` of them in a request, and within
+ * a slice of recipients; a personalised message takes one request per recipient.
  */
-export function requestsNeeded(recipients: number, sharedMessage: boolean, maxPerRequest: number): number {
-  return sharedMessage ? Math.ceil(recipients / maxPerRequest) : recipients;
+export function requestsNeeded(
+  recipients: number,
+  sharedMessage: boolean,
+  maxPerRequest: number,
+  slice: number,
+): number {
+  return sharedMessage ? requestsOf(0, recipients, slice, maxPerRequest) : recipients;
+}
+
+/** The requests that a campaign still has to send. */
+export function requestsLeft(
+  campaign: Pick<OutlookCampaign, 'cursor' | 'ordinals' | 'slice' | 'batch' | 'released'>,
+): number {
+  const { cursor, ordinals, slice, batch, released } = campaign;
+  let count = requestsOf(cursor, ordinals, slice, batch);
+  for (const [first, length, , maybeAccepted] of released) {
+    const end = Number(first) + Number(length);
+    count += maybeAccepted === 1 ? 1 : requestsOf(Number(first), end, slice, batch);
+  }
+  return count;
+}
+
+function requestsOf(from: number, to: number, slice: number, batch: number): number {
+  let count = 0;
+  // The rest of the first slice, whole slices, and the rest.
+  const end = Math.min(to, (Math.floor(from / slice) + 1) * slice);
+  if (from < end) count += Math.ceil((end - from) / batch);
+  if (to <= end) return count;
+  const whole = Math.floor((to - end) / slice);
+  return count + whole * Math.ceil(slice / batch) + Math.ceil((to - end - whole * slice) / batch);
 }
 
 /**
- * Estimates by the quota alone: requests that the quota allows now take no time, and the rest goes out in whole windows, as a
- * lane sends in bursts. It leaves out other campaigns of the lane, pauses, and phones that are off.
+ * Estimates the end of a campaign from what its lane may still do: the permits that return, the polls' share, the other campaigns, and
+ * pauses. Assumes that nobody changes anything, and that the service answers. Pure.
  */
-export function estimate(sends: number, polls: number, quota: EstimateQuota): Estimate {
-  const total = sends + polls;
-  const requests = { send: sends, poll: polls, total };
-  const { limit, windowMs, used, pollShare } = quota;
-  if (limit === null) return { requests, sentAfterMs: null, finishedAfterMs: null };
-  const free = Math.max(0, limit - used);
-  const neededByPolls = total === 0 ? 0 : polls / total;
-  const sendShare = 1 - Math.min(pollShare, neededByPolls);
-  const sentAfterMs = windowMs * windowsToWait(sends, free * sendShare, limit * sendShare);
+export function estimate(lane: LaneOutlook, rules: EstimateRules, campaign: EstimatedCampaign): Estimate {
+  const listed = lane.campaigns.find(({ id }) => id === campaign.id);
+  // The virtual start and the requests must be of one moment.
+  const own = listed === undefined ? campaign : { ...campaign, requests: requestsLeft(listed) };
+  const eta = estimateSent(lane, rules, own);
+  return { eta: eta === null ? null : range(eta), completion: estimateFinal(lane, rules, own, eta) };
+}
+
+/** A range in ms. `latest` is null, with a reason, if nothing bounds it. */
+interface Range {
+  readonly earliest: number;
+  readonly latest: number | null;
+  readonly reason: string | null;
+}
+
+const iso = (ms: number): string => new Date(ms).toISOString();
+
+function range({ earliest, latest, reason }: Range): TimeRange {
+  const [from, to] = [Math.floor(earliest), latest === null ? null : Math.ceil(Math.max(earliest, latest))];
+  return { earliest: iso(from), latest: to === null ? null : iso(to), reason: to === null ? reason : null };
+}
+
+function estimateSent(lane: LaneOutlook, rules: EstimateRules, own: EstimatedCampaign): Range | null {
+  if (own.requests === 0) return null;
+  const lapsing = (at: number): number =>
+    own.lapseAt > 0 ? Math.min(at, Math.max(lane.now, own.lapseAt)) : at;
+  const isListed = lane.campaigns.some(({ id }) => id === own.id);
+  const start = Math.max(lane.now, lane.opensAt, isListed ? 0 : own.launchAt);
+  const early = forecastOf(lane, rules, own, 'early');
+  const late = lane.quota > 0 ? forecastOf(lane, rules, own, 'late') : null;
+  const reason =
+    own.obstacle ?? closed(lane) ?? unbounded(lane, own) ?? (late === null ? 'too far away' : null);
   return {
-    requests,
-    sentAfterMs,
-    finishedAfterMs: Math.max(sentAfterMs, windowMs * windowsToWait(total, free, limit)),
+    earliest: lapsing(early ?? start),
+    latest: reason === null && late !== null ? lapsing(late) : null,
+    reason,
   };
 }
 
-/** Whole windows until the last of `count` requests, if `now` of them may go at once and `perWindow` in each window after. */
-function windowsToWait(count: number, now: number, perWindow: number): number {
-  const atOnce = Math.floor(now);
-  return count <= atOnce ? 0 : Math.ceil((count - atOnce) / Math.max(1, Math.floor(perWindow)));
+/** Why the lane starts no requests until an operator acts. */
+function closed({ stopped, held }: LaneOutlook): string | null {
+  if (stopped !== '') return 'the lane is stopped until you resume it';
+  return held === '' ? null : 'the lane is paused until you resume it';
+}
+
+/** Why nothing bounds the time of the last message on an open lane. */
+function unbounded(lane: LaneOutlook, own: EstimatedCampaign): string | null {
+  if (!lane.isProven) return 'the quota is still being learned';
+  const last = lane.campaigns.at(-1);
+  if (lane.unlisted === 0 || last === undefined) return null;
+  const listed = lane.campaigns.find(({ id }) => id === own.id);
+  const end = listed === undefined ? Number.POSITIVE_INFINITY : listed.score + own.requests / own.weight;
+  return end <= last.score ? null : `${lane.unlisted} more campaigns wait in the lane`;
+}
+
+/** On a lane with notifications, the part of the requests that is polled all the same. */
+const POLLED_DESPITE_NOTIFICATIONS = 0.05;
+/** The part of the polls that is followed by another: a lane moves its first polls to where four in five requests are final. */
+const REPEATED = 0.2;
+/** A learned quota grows by at most this part in each window (lane/learning.lua). */
+const GROWTH = 0.01;
+
+function forecastOf(
+  lane: LaneOutlook,
+  rules: EstimateRules,
+  own: EstimatedCampaign,
+  bound: 'early' | 'late',
+): number | null {
+  const { window } = rules;
+  const latency = Math.max(1, lane.latency > 0 ? lane.latency : Math.min(200, rules.timeout));
+  const { perRequest, spread } = paceOf(lane, rules, latency);
+  const isEarly = bound === 'early';
+  const assumed: Assumptions = {
+    // The first requests of a process take longer than later ones.
+    latency: latency * (isEarly ? 0.2 : 1.2),
+    perRequest: perRequest * (isEarly ? 1 - spread : 1 + spread),
+    // A worker takes a while to notice that a permit has returned.
+    lag: isEarly ? 0 : Math.min(2_000, window / 10),
+    growth: isEarly && rules.quota === 0 ? GROWTH : 0,
+    polled: lane.isHeard ? POLLED_DESPITE_NOTIFICATIONS : 1,
+    repeated: REPEATED,
+  };
+  const order = sendOrder(own.id, lane.virtualTime);
+  const events: OrderEvent[] = [];
+  const start = putInOrder(lane, own, order, events);
+  // Without a quota, only the requests in flight limit a lane.
+  if (lane.quota === 0) {
+    return start + (order.lastPosition(0) ?? own.requests) * assumed.perRequest;
+  }
+  const unpolled = lane.unpolled.map((count) => overdueAndPart(count, lane.unpolled[0] ?? 0, assumed.polled));
+  const sentAt = forecast({ ...lane, unpolled }, rules, order, events, assumed);
+  if (sentAt === null) return null;
+  const pad = window / 100 + Math.min(1_000, window / 20);
+  return isEarly ? Math.max(start, sentAt - pad) : sentAt + assumed.latency + pad;
+}
+
+/** Of requests that are due for a first poll, those that notifications will not settle before: the overdue ones, and a part of the others. */
+function overdueAndPart(count: number, overdue: number, part: number): number {
+  return overdue + Math.ceil((count - overdue) * part);
+}
+
+/** Puts the campaigns of a lane in order, and lists what will change it. Returns the earliest time of the own campaign's next request. */
+function putInOrder(
+  lane: LaneOutlook,
+  own: EstimatedCampaign,
+  order: SendOrder,
+  events: OrderEvent[],
+): number {
+  let start: number | undefined;
+  for (const campaign of lane.campaigns) {
+    const { id, weight, score, notBefore, lapseAt } = campaign;
+    const isOwn = id === own.id;
+    const requests = isOwn ? own.requests : requestsLeft(campaign);
+    const join = (sent: number): void => order.join({ id, weight, requests }, sent, score);
+    if (notBefore > lane.now) events.push({ at: notBefore, apply: join });
+    else join(0);
+    if (isOwn) start = Math.max(lane.now, lane.opensAt, notBefore);
+    else if (lapseAt > 0) events.push({ at: lapseAt, apply: (sent) => order.lapse(id, sent) });
+  }
+  for (const campaign of lane.scheduled) {
+    const { id, weight, score } = campaign;
+    const requests = requestsLeft(campaign);
+    if (id !== own.id)
+      events.push({ at: score, apply: (sent) => order.join({ id, weight, requests }, sent) });
+  }
+  if (start !== undefined) return start;
+  const { id, weight, requests } = own;
+  const at = Math.max(lane.now, own.launchAt);
+  events.push({ at, apply: (sent) => order.join({ id, weight, requests }, sent) });
+  return Math.max(at, lane.opensAt);
+}
+
+/** Buckets of uninterrupted sending that show how fast a lane sends, and the longest break in them. */
+const [ENOUGH_BUCKETS, MOST_BUCKETS, LONGEST_BREAK] = [16, 96, 3];
+
+/** The ms between two requests of a busy lane, and by what part that may be wrong. Its last uninterrupted sending shows it best. */
+function paceOf(
+  lane: LaneOutlook,
+  { window, inFlight, smooth }: EstimateRules,
+  latency: number,
+): { perRequest: number; spread: number } {
+  const byLatency = { perRequest: latency / inFlight, spread: 0.3 };
+  const width = Math.max(1, Math.ceil(window / BUCKETS));
+  const current = Math.floor(lane.now / width) * width;
+  let [sends, newest, oldest] = [0, 0, 0];
+  for (let at = lane.returning.length - 3; at >= 0; at -= 3) {
+    const bucketEnd = (lane.returning[at] ?? 0) - window;
+    const count = lane.returning[at + 1] ?? 0;
+    if (bucketEnd > current || count === 0) continue;
+    if (newest === 0) [newest, oldest] = [bucketEnd, bucketEnd];
+    if (oldest - bucketEnd > LONGEST_BREAK * width || newest - bucketEnd >= MOST_BUCKETS * width) break;
+    sends += count;
+    oldest = bucketEnd - width;
+  }
+  const observed = (newest - oldest) / Math.max(1, sends);
+  // A lane that its permits slow down shows their pace instead.
+  const isShown = !smooth && newest - oldest >= ENOUGH_BUCKETS * width && observed < 2 * byLatency.perRequest;
+  return isShown ? { perRequest: observed, spread: 0.1 } : byLatency;
+}
+
+/**
+ * When the last recipient becomes final. Without notifications, each open request takes a poll. After the deadline, the next poll that is
+ * answered ends it; it waits for its permit at most one window.
+ */
+function estimateFinal(
+  lane: LaneOutlook,
+  rules: EstimateRules,
+  own: EstimatedCampaign,
+  eta: Range | null,
+): TimeRange | null {
+  const open = own.requests + own.sending + own.awaiting;
+  if (open + own.unknown === 0) return null;
+  const firstFinal = eta === null ? lane.now : eta.earliest + (rules.notify ? 0 : rules.firstPoll);
+  // No window has more requests than the quota: a send and a poll for each message, and a poll for each open request.
+  const requests = rules.notify ? 0 : own.requests + open;
+  const windows = rules.quota === 0 ? 0 : Math.floor(Math.max(0, requests - 1) / rules.quota);
+  const earliest = Math.max(firstFinal, lane.now + windows * rules.window);
+  const waitsForOperator = own.unknown > 0 && rules.resolveAfter === 0;
+  const reason =
+    eta?.reason ??
+    (waitsForOperator ? 'requests with an unknown outcome wait for `resolve`' : null) ??
+    (own.awaiting > 0 ? closed(lane) : null);
+  if (reason !== null) return range({ earliest, latest: null, reason });
+  const lastSent = Math.max(
+    eta?.latest ?? Math.min(lane.now, lane.lastSendAt),
+    own.sending > 0 ? lane.now + rules.timeout : 0,
+    own.unknown > 0 ? lane.now + rules.resolveAfter + rules.window : 0,
+  );
+  const latest = Math.max(lane.now, lastSent + rules.deadline) + rules.window;
+  return range({ earliest, latest, reason });
 }

@@ -21,6 +21,22 @@ export type RecipientCounts = z.output<typeof recipientCounts>;
 
 const block = z.object({ reason: z.string(), until: time.nullable() }).readonly().nullable();
 
+/** Between when something will happen, if nobody changes anything and the service answers. */
+const timeRange = z
+  .object({
+    earliest: time,
+    latest: time.nullable().describe('Null if nothing bounds it; `reason` says why'),
+    reason: z.string().nullable().describe('Why `latest` is null'),
+  })
+  .readonly();
+/** See {@link timeRange}. */
+export type TimeRange = z.output<typeof timeRange>;
+
+const ETA =
+  'Between when the last message will be sent; computed from the permits that return, polls, other campaigns, and pauses';
+const COMPLETION =
+  'Between when the last recipient will have a final status; at the latest after the follow-up deadline';
+
 /** The status of a campaign. */
 export const campaignStatus = z
   .object({
@@ -49,9 +65,8 @@ export const campaignStatus = z
       .enum(['start', 'permits', 'operator', 'resolve', 'reports', 'lane', 'workers'])
       .nullable()
       .describe('What the campaign needs to continue or to complete; null if nothing'),
-    eta: time
-      .nullable()
-      .describe('When the last recipient will be sent to, estimated from the quota; null if unknown'),
+    eta: timeRange.nullable().describe(`${ETA}; null if no message is left to send`),
+    completion: timeRange.nullable().describe(`${COMPLETION}; null if the campaign has ended`),
     contradictions: count.describe('Reports that contradicted a final report; counted, never applied'),
     unknownOutcomes: z
       .array(
@@ -200,11 +215,8 @@ export const preview = z
       .readonly()
       .describe('Segments per message (`min` and `max`) and of all messages together (`total`)'),
     requests: z.object({ send: count, poll: count, total: count }).readonly(),
-    sentAfterMs: z
-      .number()
-      .nullable()
-      .describe("Milliseconds under the lane's quota; null if the quota is not known"),
-    finishedAfterMs: z.number().nullable(),
+    eta: timeRange.nullable().describe(`${ETA}; null if there is no message to send`),
+    completion: timeRange.nullable().describe(COMPLETION),
     samples: z.array(z.object({ recipient: z.string(), text: z.string() }).readonly()).readonly(),
     warnings: z.array(z.string()).readonly(),
   })

@@ -1,12 +1,11 @@
 import type { InvalidRow, Preview } from '../campaign/views.js';
-import { formatDuration } from '../duration.js';
 import type { CampaignInput } from '../import/campaign-input.js';
 import type { ListOptions } from './commands/list-options.js';
 import type { Answer, Context } from './context.js';
 import { badInput } from './errors.js';
 import { withLocalVolley } from './open.js';
 import type { Paint } from './terminal.js';
-import { counted, grouped, oneLine, padded } from './text.js';
+import { between, counted, grouped, oneLine, padded } from './text.js';
 
 /** `volley preview` */
 export function preview(context: Context, file: string, options: ListOptions): Promise<Answer> {
@@ -28,7 +27,7 @@ export function preview(context: Context, file: string, options: ListOptions): P
             context.paint('yellow', `${counted(repeated, 'row')} with the number of an earlier row:`),
             ...renderRepeats(seen, repeated),
           ];
-    return { json: seen, lines: [...renderPreview(seen, context.paint), ...again, ...bad] };
+    return { json: seen, lines: [...renderPreview(seen, context.paint, context.clock()), ...again, ...bad] };
   });
 }
 
@@ -61,7 +60,7 @@ export function campaignInput(file: string, options: ListOptions): CampaignInput
 }
 
 /** A preview in a few lines. */
-export function renderPreview(seen: Preview, paint: Paint): string[] {
+export function renderPreview(seen: Preview, paint: Paint, now: number): string[] {
   const { segments, requests } = seen;
   const label = (text: string): string => paint('dim', padded(text, 12));
   const left = leftOut(seen);
@@ -73,7 +72,7 @@ export function renderPreview(seen: Preview, paint: Paint): string[] {
     `${label('text')}${seen.encoding}, ${range} ${segments.max === 1 ? 'segment' : 'segments'} per message, ${grouped(segments.total)} in total`,
     ...(forcing === '' ? [] : [`${label('')}UCS-2 because of ${forcing}`]),
     `${label('requests')}${grouped(requests.total)}: ${grouped(requests.send)} to send, about ${grouped(requests.poll)} to poll delivery status`,
-    `${label('time')}${timeText(seen)}`,
+    ...timeTexts(seen, now).map((text, at) => `${label(at === 0 ? 'time' : '')}${text}`),
     ...seen.samples.flatMap(({ recipient, text }, at) => [
       `${label(at === 0 ? 'samples' : '')}${paint('dim', recipient)}  ${oneLine(text)}`,
     ]),
@@ -94,11 +93,11 @@ export function leftOut(counts: Pick<Preview, 'duplicates' | 'invalid' | 'suppre
     .join(', ');
 }
 
-function timeText({ sentAfterMs, finishedAfterMs }: Preview): string {
-  if (sentAfterMs === null || finishedAfterMs === null)
-    return "unknown: the lane's quota has not been learned yet";
-  const spelled = (ms: number): string => (ms === 0 ? 'immediately' : `in about ${formatDuration(ms)}`);
-  return `sent ${spelled(sentAfterMs)}, delivery status known ${spelled(finishedAfterMs)}, if the quota is the only limit`;
+/** When the last message is sent, and when its delivery status is known. */
+function timeTexts({ eta, completion }: Preview, now: number): string[] {
+  if (eta === null || completion === null) return ['nothing to send'];
+  const sent = `last message ${between(eta, now)}`;
+  return eta.latest === null ? [sent] : [sent, `last delivery status ${between(completion, now)}`];
 }
 
 /** The listed rows with the number of an earlier row, one per line, and how many more of the `count` there are. */

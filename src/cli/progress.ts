@@ -100,8 +100,14 @@ export function renderCampaign(status: CampaignStatus, look: Look): string[] {
     label('requests') +
       `${grouped(requests.send)} sent, ${grouped(requests.poll)} polls, ${grouped(requests.throttled)} throttled (429)`,
     label('quota') + quotaText(quota, now),
-    `  ${paint(sentence.ink, sentence.text)}`,
+    ...fitted(sentence.text, width).map((text) => `  ${paint(sentence.ink, text)}`),
   ];
+}
+
+/** A terminal cuts long lines, so the time of the last message gets a line of its own if it does not fit. */
+function fitted(text: string, width: number): string[] {
+  const at = text.indexOf(' Last message ');
+  return at === -1 || widthOf(text) <= width ? [text] : [text.slice(0, at), text.slice(at + 1)];
 }
 
 /** A line with a bar for each state that has recipients. */

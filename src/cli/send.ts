@@ -55,7 +55,7 @@ export async function send(context: Context, file: string, options: SendOptions)
         async confirm(preview) {
           mustBeInFuture(options.at, context.clock());
           if (!asks) return true;
-          for (const line of renderPreview(preview, context.paintErr)) context.note(line);
+          for (const line of renderPreview(preview, context.paintErr, context.clock())) context.note(line);
           return context.confirm(`Send to ${counted(preview.recipients, 'recipient')}?`);
         },
       });

@@ -1,7 +1,7 @@
 import type { CampaignStatus } from '../campaign/views.js';
 import { formatDuration } from '../duration.js';
 import type { Ink } from './terminal.js';
-import { grouped, oneLine, until } from './text.js';
+import { between, grouped, oneLine, until } from './text.js';
 
 /** What a campaign is doing, in a sentence, and what an operator has to do, if anything. */
 export function campaignSentence(status: CampaignStatus, now: number): { text: string; ink: Ink } {
@@ -25,7 +25,7 @@ export function campaignSentence(status: CampaignStatus, now: number): { text: s
   switch (status.waitingFor) {
     case 'start':
       return {
-        text: `Starts ${status.launchAt === null ? 'later' : until(status.launchAt, now)}.`,
+        text: `Starts ${status.launchAt === null ? 'later' : until(status.launchAt, now)}.${etaOf(status, now)}`,
         ink: 'dim',
       };
     case 'workers':
@@ -78,9 +78,7 @@ function reasonText(blockedBy: CampaignStatus['blockedBy'], now: number): string
 }
 
 function etaOf({ eta }: CampaignStatus, now: number): string {
-  return eta === null
-    ? ''
-    : ` Last message ${Date.parse(eta) <= now ? 'at any moment' : `about ${until(eta, now)}`}.`;
+  return eta === null ? '' : ` Last message ${between(eta, now)}.`;
 }
 
 function tookOf({ launchAt, endedAt }: CampaignStatus): string {

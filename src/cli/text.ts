@@ -1,4 +1,5 @@
 import { stripVTControlCharacters } from 'node:util';
+import type { TimeRange } from '../campaign/views.js';
 import { formatDuration } from '../duration.js';
 
 const CONTROL = /[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu;
@@ -70,4 +71,26 @@ export function moment(ms: number, now: number): string {
 export function until(iso: string, now: number): string {
   const ms = Date.parse(iso);
   return ms <= now ? 'now' : `${moment(ms, now)} (in ${formatDuration(ms - now)})`;
+}
+
+/** `between 10:24:16 and 10:24:20 (in 9 to 13 s)`; `by 10:24:20` if it may be now; `not before 10:24:16: reason` without an end. */
+export function between({ earliest, latest, reason }: TimeRange, now: number): string {
+  const from = Date.parse(earliest);
+  if (latest === null) {
+    const start = from <= now ? '' : ` before ${until(earliest, now)}`;
+    return start === '' ? `at an unknown time: ${reason}` : `not${start}: ${reason}`;
+  }
+  const to = Date.parse(latest);
+  if (to <= now) return 'at any moment';
+  const seconds = [Math.floor((from - now) / 1_000), Math.ceil((to - now) / 1_000)] as const;
+  const [soonest, last] = [moment(from, now), moment(to, now)];
+  if (seconds[0] <= 0) return `by ${last} (within ${duration(seconds[1])})`;
+  if (soonest === last) return `at ${last} (in ${duration(seconds[1])})`;
+  const both = seconds[1] < 60 ? `${seconds[0]} to ${seconds[1]} s` : seconds.map(duration).join(' to ');
+  return `between ${soonest} and ${last} (in ${both})`;
+}
+
+/** Whole seconds: `13 s`, `1m 30s`. */
+function duration(seconds: number): string {
+  return seconds < 60 ? `${seconds} s` : formatDuration(seconds * 1_000);
 }

@@ -102,6 +102,7 @@ async function fillAndCommit(
     sender,
     suppression: deps.suppression,
     signal: input.signal,
+    ...whenOf(input),
     onInvalid(row) {
       if (input.skipInvalid === true) input.onInvalid?.(row);
       else isRefused = true;
@@ -177,7 +178,10 @@ async function readWithoutStoring(
     sender,
     suppression: deps.suppression,
     signal: input.signal,
+    ...whenOf(input),
     onInvalid: input.onInvalid,
   });
   return { ...summary, duplicates: opened.duplicates };
 }
+
+const whenOf = ({ at, validForMs, priority }: CampaignInput) => ({ at, validForMs, priority });

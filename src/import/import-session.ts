@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { PRIORITY_WEIGHT } from '../campaign/campaign.js';
 import { type CampaignMeta, indexMember, readMeta, readState, type StoredState } from '../lane/campaigns.js';
 import { activate, markDue } from '../lane/due.js';
 import { type ScriptEvent, scriptEvents } from '../lane/script-events.js';
@@ -185,7 +186,7 @@ function stateOf(meta: CampaignMeta, planned: number, suppressed: number): Store
     released: [],
     remainder: 'planned',
     lapseAt: 0,
-    weight: meta.priority === 'high' ? 4 : 1,
+    weight: PRIORITY_WEIGHT[meta.priority],
     counts: { planned, suppressed },
     sends: 0,
     polls: 0,

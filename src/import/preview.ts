@@ -1,5 +1,7 @@
+import { PRIORITY_WEIGHT } from '../campaign/campaign.js';
 import {
   estimate,
+  type LaneOutlook,
   NOTIFIED_POLLS_PER_REQUEST,
   requestsNeeded,
   USUAL_POLLS_PER_REQUEST,
@@ -8,7 +10,8 @@ import { charactersForcingUcs2, segmentsOf } from '../campaign/segments.js';
 import type { Template } from '../campaign/template.js';
 import type { InvalidRow, Preview, RepeatedRow } from '../campaign/views.js';
 import type { Lane } from '../lane/lane.js';
-import type { LaneStatusRecord } from '../lane/lane-status.js';
+import { SLICE } from '../recipients/slices.js';
+import type { CampaignInput } from './campaign-input.js';
 import type { CheckedRows, Duplicates } from './check-rows.js';
 
 const MAX_SAMPLES = 3;
@@ -55,21 +58,33 @@ export function previewBuilder(template: Template, senderIsText: boolean) {
     addRepeated(row: RepeatedRow): void {
       if (repeats[row.text].length < MAX_REPEATS) repeats[row.text].push(row);
     },
-    /** `view` is the lane's status now: its quota decides how long sending takes. */
-    build(list: CheckedRows, duplicates: Duplicates, lane: Lane, view: LaneStatusRecord): Preview {
+    /** `outlook` and the other campaigns of the lane decide how long sending takes. */
+    build(
+      list: CheckedRows,
+      duplicates: Duplicates,
+      lane: Lane,
+      outlook: LaneOutlook,
+      { at, validForMs, priority }: Pick<CampaignInput, 'at' | 'validForMs' | 'priority'>,
+    ): Preview {
       const counts = list.counts();
-      const sends = requestsNeeded(
-        counts.recipients - suppressed,
-        template.placeholders.length === 0,
-        lane.rules.maxRecipients,
-      );
+      const isShared = template.placeholders.length === 0;
+      const most = Math.min(lane.rules.maxRecipients, outlook.maxRecipients || lane.rules.maxRecipients);
+      const sends = requestsNeeded(counts.recipients - suppressed, isShared, most, SLICE);
       const pollsPerRequest =
         lane.rules.notify === true ? NOTIFIED_POLLS_PER_REQUEST : USUAL_POLLS_PER_REQUEST;
-      const { requests, sentAfterMs, finishedAfterMs } = estimate(sends, Math.ceil(sends * pollsPerRequest), {
-        limit: view.limit,
-        windowMs: lane.rules.window,
-        used: view.sends + view.polls,
-        pollShare: lane.rules.pollShare,
+      const polls = Math.ceil(sends * pollsPerRequest);
+      const launchAt = Math.max(outlook.now, at ?? 0);
+      const { eta, completion } = estimate(outlook, lane.rules, {
+        // It does not exist yet; of campaigns whose turn it is, the oldest goes first.
+        id: '~',
+        requests: sends,
+        weight: PRIORITY_WEIGHT[priority ?? 'normal'],
+        launchAt,
+        lapseAt: validForMs === undefined ? 0 : launchAt + validForMs,
+        sending: 0,
+        awaiting: 0,
+        unknown: 0,
+        obstacle: null,
       });
       return {
         columns: list.columns,
@@ -81,9 +96,9 @@ export function previewBuilder(template: Template, senderIsText: boolean) {
         encoding: isUcs2 ? 'UCS-2' : 'GSM-7',
         ucs2Characters: [...ucs2Characters],
         segments: { ...segments, min: segments.total === 0 ? 0 : segments.min },
-        requests,
-        sentAfterMs,
-        finishedAfterMs,
+        requests: { send: sends, poll: polls, total: sends + polls },
+        eta,
+        completion,
         samples,
         warnings: [
           ...(counts.differentTexts === 0

@@ -52,7 +52,7 @@ function isCsv(recipients: CampaignInput['recipients']): recipients is string | 
 }
 
 /** How to read a list. */
-interface ReadOptions {
+interface ReadOptions extends Pick<CampaignInput, 'at' | 'validForMs' | 'priority'> {
   readonly lane: Lane;
   readonly sender: Sender;
   readonly suppression: Suppression;
@@ -115,7 +115,7 @@ export async function readList(
     if (leftOut.length > 0) await options.onDuplicates?.(leftOut);
   }
   return {
-    preview: preview.build(list, duplicates, lane, await lane.status()),
+    preview: preview.build(list, duplicates, lane, await lane.outlook(), options),
     content: content.digest('base64url'),
   };
 }

@@ -7,6 +7,7 @@ import type { Redis } from '../redis/connection.js';
 import type { Keys, LaneId, LaneName } from '../redis/keys.js';
 import { untilAnswered } from '../redis/until-answered.js';
 import { announceLoss } from './announced-losses.js';
+import { readLaneOutlook } from './lane-outlook.js';
 import { type LaneStore, laneScript } from './lane-script.js';
 import { readLaneStatus } from './lane-status.js';
 import { scriptRules } from './rules.js';
@@ -91,6 +92,8 @@ export function openLane(
     freshStatus: () => readLaneStatus(store),
     /** The lane's current status; concurrent callers share one read. */
     status: singleFlight(() => readLaneStatus(store)),
+    /** What an estimate of the lane's campaigns needs; concurrent callers share one read. */
+    outlook: singleFlight(() => readLaneOutlook(store)),
     /** Emits the events that a script returned, and announces a loss of data to all workers. */
     emit(list: readonly ScriptEvent[]): void {
       for (const event of list.flatMap((one) => toEvents(name, one))) events.emit(event);

@@ -85,7 +85,14 @@ export function createCampaignReader({
     }));
     // It is awaited late, or never if another read fails first: an unhandled rejection would end the process.
     read.catch(() => {});
-    return read;
+    let outlook: ReturnType<Lane['outlook']> | undefined;
+    return {
+      read,
+      outlook: () => {
+        outlook ??= lane.outlook();
+        return outlook;
+      },
+    };
   };
 
   /** Null for a campaign that does not exist: its id is indexed before it is written, and until after it is removed. */
@@ -101,7 +108,7 @@ export function createCampaignReader({
       readState(redis, keys, lane.id, id),
     ]);
     if (meta === null || state === null || (wanted !== undefined && state.state !== wanted)) return null;
-    const { view, unknown } = await laneRead;
+    const { view, unknown } = await laneRead.read;
     const ofCampaign = (requests: typeof unknown) => requests.filter(({ campaign }) => campaign === id);
     let unknownOutcomes = ofCampaign(unknown);
     // A request may have become unknown after the lane was read. The counts include it, so the list must, too.
@@ -109,7 +116,9 @@ export function createCampaignReader({
       unknownOutcomes = ofCampaign(await listUnknown(lane));
     }
     const isConfigured = (await finder.configured()).get(lane.name)?.id === lane.id;
-    return campaignStatus({ meta, state, lane, isConfigured, view, unknownOutcomes, hasWorkers });
+    const isOver = state.endedAt > 0 || state.state === 'importing';
+    const outlook = isOver ? null : await laneRead.outlook();
+    return campaignStatus({ meta, state, lane, isConfigured, view, outlook, unknownOutcomes, hasWorkers });
   };
 
   const hasWorkers = async (): Promise<boolean> => (await heartbeats.alive()).length > 0;

@@ -1,5 +1,5 @@
 import { requestReference } from '../campaign/campaign.js';
-import { estimate, requestsNeeded } from '../campaign/estimate.js';
+import { type Estimate, estimate, type LaneOutlook, requestsLeft } from '../campaign/estimate.js';
 import { describePause } from '../campaign/pause-reason.js';
 import { perName, RECIPIENT_STATES, type RecipientState } from '../campaign/recipient.js';
 import type { CampaignStatus, LaneStatus } from '../campaign/views.js';
@@ -21,6 +21,8 @@ interface StatusInput {
   /** Whether this process has the lane in its configuration. */
   readonly isConfigured: boolean;
   readonly view: LaneStatusRecord;
+  /** For the estimate; null for a campaign that is importing or has ended. */
+  readonly outlook: LaneOutlook | null;
   readonly unknownOutcomes: readonly UnknownBatch[];
   readonly hasWorkers: boolean;
 }
@@ -32,6 +34,7 @@ export function campaignStatus({
   lane,
   isConfigured,
   view,
+  outlook,
   unknownOutcomes,
   hasWorkers,
 }: StatusInput): CampaignStatus {
@@ -50,7 +53,7 @@ export function campaignStatus({
     quota: { used: usedOf(view), limit: view.limit, nextPermitAt: isoOrNull(view.nextPermitAt) },
     blockedBy,
     waitingFor: waitingFor(state, counts, view, hasWorkers && isConfigured),
-    eta: eta(state, counts, lane, view, blockedBy !== null && blockedBy.until === null),
+    ...estimateOf({ meta, state, lane, outlook, hasWorkers, isConfigured }, counts),
     contradictions: state.contradictions,
     unknownOutcomes: unknownOutcomes
       .slice(0, MAX_UNKNOWN_OUTCOMES)
@@ -159,23 +162,32 @@ function isUsedUp(view: LaneStatusRecord): boolean {
   return view.limit !== null && usedOf(view) >= view.limit;
 }
 
-/** When the last recipient is sent to: the later of what the quota and what the latency of requests allow. */
-function eta(
-  state: StoredState,
-  { planned }: Record<RecipientState, number>,
-  { rules }: Pick<Lane, 'rules'>,
-  view: LaneStatusRecord,
-  isBlocked: boolean,
-): string | null {
-  if (planned === 0 || isBlocked || !['running', 'scheduled'].includes(state.state)) return null;
-  const sends = requestsNeeded(planned, state.batch > 1, rules.maxRecipients);
-  const { sentAfterMs } = estimate(sends, sends, {
-    limit: view.limit,
-    windowMs: rules.window,
-    used: usedOf(view),
-    pollShare: rules.pollShare,
+/** When its last message is sent, and when its last recipient becomes final. */
+function estimateOf(
+  { meta, state, lane, outlook, hasWorkers, isConfigured }: Omit<StatusInput, 'view' | 'unknownOutcomes'>,
+  { planned, sending, unknown, deliveredToNetwork }: Record<RecipientState, number>,
+): Estimate {
+  if (outlook === null) return { eta: null, completion: null };
+  const { rules } = lane;
+  const most = Math.min(rules.maxRecipients, outlook.maxRecipients || rules.maxRecipients, state.batch);
+  const isWaiting = state.state === 'scheduled' || state.state === 'running' || state.state === 'paused';
+  const requestsOf = (recipients: number): number => Math.ceil(recipients / most);
+  return estimate(outlook, rules, {
+    id: meta.id,
+    requests: isWaiting && planned > 0 ? requestsLeft({ ...state, batch: most }) : 0,
+    weight: state.weight,
+    launchAt: state.launchAt,
+    lapseAt: state.lapseAt,
+    sending: requestsOf(sending),
+    awaiting: requestsOf(deliveredToNetwork),
+    unknown: requestsOf(unknown),
+    obstacle: obstacleOf(state, hasWorkers, isConfigured),
   });
-  if (sentAfterMs === null) return null;
-  const byLatency = (sends * Math.max(1, view.latency)) / rules.inFlight;
-  return iso(Math.max(view.now, state.launchAt) + Math.max(sentAfterMs, byLatency));
+}
+
+/** Why the campaign does not continue by itself. */
+function obstacleOf(state: StoredState, hasWorkers: boolean, isConfigured: boolean): string | null {
+  if (state.state === 'paused') return 'the campaign is paused until you resume it';
+  if (!isConfigured) return 'its lane is not configured';
+  return hasWorkers ? null : 'no worker is running';
 }

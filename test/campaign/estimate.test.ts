@@ -1,88 +1,277 @@
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
-import { estimate, requestsNeeded } from '../../src/campaign/estimate.js';
+import { describe, expect, test } from 'vitest';
+import {
+  type EstimatedCampaign,
+  type EstimateRules,
+  estimate,
+  type LaneOutlook,
+  requestsLeft,
+  requestsNeeded,
+} from '../../src/campaign/estimate.js';
 
 const HOUR = 3_600_000;
-test('A request holds as many recipients of a shared message as the lane allows', () => {
-  expect(requestsNeeded(1000, true, 100)).toBe(10);
-  expect(requestsNeeded(1001, true, 100)).toBe(11);
-  expect(requestsNeeded(7, true, 1)).toBe(7);
+const NOW = 1_800_000_000_000;
+const SLICE = 256;
+
+const rules: EstimateRules = {
+  quota: 1000,
+  window: HOUR,
+  pollShare: 0.2,
+  smooth: false,
+  inFlight: 32,
+  timeout: 30_000,
+  maxRecipients: 1,
+  firstPoll: 15_000,
+  pollAgain: 15_000,
+  deadline: 72 * HOUR,
+  resolveAfter: 0,
+};
+
+/** An open lane that has sent nothing in this window. */
+const idle: LaneOutlook = {
+  now: NOW,
+  quota: 1000,
+  isProven: true,
+  deducted: 0,
+  deductedAt: 0,
+  returning: [],
+  inFlightSends: 0,
+  inFlightPolls: 0,
+  lastSendAt: 0,
+  lastPollAt: 0,
+  latency: 100,
+  paceAt: 0,
+  virtualTime: 0,
+  maxRecipients: 0,
+  stopped: '',
+  held: '',
+  isPaused: false,
+  opensAt: 0,
+  unpolled: [0, 0],
+  polled: [0, 0],
+  dueWithin: [0],
+  oldestDue: 0,
+  firstPoll: 15_000,
+  isHeard: false,
+  campaigns: [],
+  unlisted: 0,
+  scheduled: [],
+};
+
+/** A campaign that is launched now. */
+const own: EstimatedCampaign = {
+  id: 'own',
+  requests: 100,
+  weight: 1,
+  launchAt: 0,
+  lapseAt: 0,
+  sending: 0,
+  awaiting: 0,
+  unknown: 0,
+  obstacle: null,
+};
+
+/** The estimate of when the last message is sent, ms from now. */
+function sent(
+  lane: Partial<LaneOutlook>,
+  campaign: Partial<EstimatedCampaign>,
+  more: Partial<EstimateRules> = {},
+) {
+  const { eta } = estimate({ ...idle, ...lane }, { ...rules, ...more }, { ...own, ...campaign });
+  if (eta === null) throw new Error('there is something to send');
+  const { earliest, latest, reason } = eta;
+  return {
+    earliest: Date.parse(earliest) - NOW,
+    latest: latest === null ? null : Date.parse(latest) - NOW,
+    reason,
+  };
+}
+
+/** Expects a range around this many ms from now that is no wider than a tenth of a window. */
+function expectAround(range: ReturnType<typeof sent>, ms: number): void {
+  expect(range.earliest).toBeLessThanOrEqual(ms);
+  expect(range.latest).toBeGreaterThanOrEqual(ms);
+  expect((range.latest ?? Number.NaN) - range.earliest).toBeLessThan(HOUR / 10);
+}
+
+test('A request holds as many recipients of a shared message as the lane allows, of one slice', () => {
+  expect(requestsNeeded(256, true, 100, SLICE)).toBe(3);
+  expect(requestsNeeded(1000, true, 100, SLICE)).toBe(12);
+  expect(requestsNeeded(7, true, 1, SLICE)).toBe(7);
+  expect(requestsNeeded(0, true, 100, SLICE)).toBe(0);
 });
 
 test('Each recipient of a personalised message takes a request', () => {
-  expect(requestsNeeded(1001, false, 100)).toBe(1001);
+  expect(requestsNeeded(1001, false, 100, SLICE)).toBe(1001);
 });
 
-test('A campaign without recipients needs no requests', () => {
-  expect(requestsNeeded(0, true, 100)).toBe(0);
+test('Released ranges are sent in addition to what the cursor has not reached', () => {
+  const campaign = { cursor: 300, ordinals: 600, slice: SLICE, batch: 100, released: [] };
+  // 300 to 511 in three requests, 512 to 599 in one.
+  expect(requestsLeft(campaign)).toBe(4);
+  expect(
+    requestsLeft({
+      ...campaign,
+      released: [
+        [250, 20, '', 0],
+        [10, 150, '', 1],
+      ],
+    }),
+  ).toBe(4 + 2 + 1);
 });
 
-const quota = { limit: 1000, windowMs: HOUR, used: 0, pollShare: 0.2 };
+describe('The time of the last message', () => {
+  test('is now if the quota has room for all', () => {
+    expectAround(sent({}, { requests: 700 }), 2_000);
+  });
 
-test('Requests that the quota allows now take no time', () => {
-  expect(estimate(400, 600, quota)).toEqual({
-    requests: { send: 400, poll: 600, total: 1000 },
-    sentAfterMs: 0,
-    finishedAfterMs: 0,
+  test('is when the permits return that it needs', () => {
+    // The window holds 800 sends and 200 polls, made at once a quarter of an hour ago.
+    const returning = [NOW + 0.75 * HOUR, 800, 200];
+    expectAround(sent({ returning }, { requests: 10 }), 0.75 * HOUR);
+    expectAround(sent({ returning }, { requests: 810 }), 1.75 * HOUR);
+  });
+
+  test('takes into account that polls get their share of the permits', () => {
+    expectAround(sent({}, { requests: 801 }), HOUR);
+    expectAround(sent({}, { requests: 801 }, { pollShare: 0 }), 3_000);
+  });
+
+  test('is later by the requests of campaigns with which it shares the lane', () => {
+    const other = {
+      ...{ id: 'other', score: -5, batch: 1, slice: SLICE, cursor: 0, ordinals: 10_000, released: [] },
+      ...{ lapseAt: 0, notBefore: 0 },
+    };
+    const campaigns = [
+      { ...other, weight: 1 },
+      { ...other, id: 'own', ordinals: 700, weight: 1 },
+    ];
+    expectAround(sent({ campaigns }, {}), HOUR);
+    // Its own weight of 4 gives it four requests of five.
+    const heavy = [
+      { ...other, weight: 1 },
+      { ...other, id: 'own', ordinals: 600, weight: 4 },
+    ];
+    expectAround(sent({ campaigns: heavy }, {}), 2_000);
+  });
+
+  test('is not affected by a campaign that will only be launched later', () => {
+    const later = {
+      ...{
+        id: 'later',
+        score: NOW + 2 * HOUR,
+        weight: 1,
+        batch: 1,
+        slice: SLICE,
+        cursor: 0,
+        ordinals: 10_000,
+      },
+      ...{ released: [], lapseAt: 0, notBefore: 0 },
+    };
+    expect(sent({ scheduled: [later] }, { requests: 1500 })).toEqual(sent({}, { requests: 1500 }));
+    expect(sent({ scheduled: [later] }, { requests: 4000 }).earliest).toBeGreaterThan(5 * HOUR);
+  });
+
+  test('is after the end of a pause, and after the launch', () => {
+    expectAround(sent({ opensAt: NOW + HOUR, isPaused: true }, {}), HOUR);
+    expectAround(sent({}, { launchAt: NOW + 5 * HOUR }), 5 * HOUR);
+  });
+
+  test('is spread over the window with smooth pacing', () => {
+    expectAround(sent({}, { requests: 500 }, { smooth: true }), HOUR / 2);
+  });
+
+  test('is not after the end of its validity', () => {
+    expectAround(sent({}, { requests: 100_000, lapseAt: NOW + 2 * HOUR }), 2 * HOUR);
+  });
+
+  test('has no latest while the quota is being learned, with the reason', () => {
+    const learning = sent({ quota: 0, isProven: false }, {}, { quota: 0 });
+    expect(learning).toMatchObject({ latest: null, reason: 'the quota is still being learned' });
+    expect(learning.earliest).toBeLessThan(1_000);
+    expect(sent({ quota: 30, isProven: false }, {}, { quota: 0 }).latest).toBeNull();
+  });
+
+  test('has no latest while an operator must act', () => {
+    expect(sent({ held: 'held' }, {})).toMatchObject({
+      latest: null,
+      reason: 'the lane is paused until you resume it',
+    });
+    expect(sent({ stopped: '403' }, {}).reason).toBe('the lane is stopped until you resume it');
+    expect(sent({}, { obstacle: 'no worker is running' }).reason).toBe('no worker is running');
+  });
+
+  test('has no latest if more campaigns are before it than were read', () => {
+    expect(sent({ unlisted: 20, campaigns: [] }, { requests: 5 }).latest).not.toBeNull();
+    const first = {
+      ...{ id: 'first', score: 0, weight: 1, batch: 1, slice: SLICE, cursor: 0, ordinals: 1, released: [] },
+      ...{ lapseAt: 0, notBefore: 0 },
+    };
+    expect(sent({ unlisted: 20, campaigns: [first] }, {}).reason).toBe('20 more campaigns wait in the lane');
+  });
+
+  test('does not exist when everything is sent', () => {
+    expect(estimate(idle, rules, { ...own, requests: 0 })).toEqual({ eta: null, completion: null });
   });
 });
 
-test('Sends get what the polls leave of each window, and the last polls get whole windows', () => {
-  // 800 of 1000 are for sends: 800 now, the other 9,200 in twelve more windows. All 25,000 requests fill 25 windows.
-  expect(estimate(10_000, 15_000, quota)).toEqual({
-    requests: { send: 10_000, poll: 15_000, total: 25_000 },
-    sentAfterMs: 12 * HOUR,
-    finishedAfterMs: 24 * HOUR,
+describe('The time of the last final status', () => {
+  const completion = (
+    lane: Partial<LaneOutlook>,
+    campaign: Partial<EstimatedCampaign>,
+    more: Partial<EstimateRules> = {},
+  ) => estimate({ ...idle, ...lane }, { ...rules, ...more }, { ...own, ...campaign }).completion;
+
+  test('is at most the follow-up deadline and the wait for a permit after the last message', () => {
+    const { eta, completion } = estimate(idle, rules, own);
+    const after = Date.parse(completion?.latest ?? '') - Date.parse(eta?.latest ?? '');
+    expect(after).toBeGreaterThanOrEqual(rules.deadline);
+    expect(after).toBeLessThanOrEqual(rules.deadline + HOUR + 1);
+  });
+
+  test('is not before each message has been sent and polled under the quota', () => {
+    const earliest = Date.parse(completion({}, { requests: 5_000 })?.earliest ?? '');
+    expect(earliest).toBeGreaterThanOrEqual(NOW + 9 * HOUR);
+  });
+
+  test('is bounded by the deadline when everything is sent', () => {
+    const seen = completion({ lastSendAt: NOW - 2 * HOUR }, { requests: 0, awaiting: 10 });
+    expect(seen).toEqual({
+      earliest: new Date(NOW).toISOString(),
+      latest: new Date(NOW + 71 * HOUR).toISOString(),
+      reason: null,
+    });
+  });
+
+  test('has no latest while unknown outcomes wait for the operator', () => {
+    expect(completion({}, { requests: 0, unknown: 1 })).toMatchObject({
+      latest: null,
+      reason: 'requests with an unknown outcome wait for `resolve`',
+    });
+    expect(completion({}, { requests: 0, unknown: 1 }, { resolveAfter: HOUR })?.latest).not.toBeNull();
   });
 });
 
-test('No more of the quota is reserved for polls than they need', () => {
-  expect(estimate(1000, 0, quota).sentAfterMs).toBe(0);
-  expect(estimate(1001, 0, quota).sentAfterMs).toBe(HOUR);
-  expect(estimate(1000, 100, quota).sentAfterMs).toBe(HOUR);
-});
-
-test('Requests already counted in the window delay the others', () => {
-  expect(estimate(400, 600, { ...quota, used: 1 }).finishedAfterMs).toBe(HOUR);
-  expect(estimate(1, 2, { ...quota, used: 1000 }).sentAfterMs).toBe(HOUR);
-});
-
-test('Without a known quota, the requests are estimated, but not the time', () => {
-  expect(estimate(400, 600, { ...quota, limit: null })).toEqual({
-    requests: { send: 400, poll: 600, total: 1000 },
-    sentAfterMs: null,
-    finishedAfterMs: null,
-  });
-});
-
-test('No requests take no time, even if the quota is used up', () => {
-  expect(estimate(0, 0, { ...quota, used: 1000 })).toMatchObject({
-    sentAfterMs: 0,
-    finishedAfterMs: 0,
-  });
-});
-
-test('An estimate never exceeds the quota, and polls never end before sends', () => {
+test('No estimate lets a lane send more than its quota, and the range is ordered and narrow', () => {
   const cases = fc.record({
-    sends: fc.nat(100_000),
-    polls: fc.nat(100_000),
-    limit: fc.integer({ min: 1, max: 5_000 }),
+    requests: fc.integer({ min: 1, max: 100_000 }),
+    quota: fc.integer({ min: 2, max: 5_000 }),
     used: fc.double({ min: 0, max: 1, noNaN: true }),
-    pollShare: fc.double({ min: 0, max: 0.9, noNaN: true }),
+    returnsIn: fc.double({ min: 0.01, max: 1, noNaN: true }),
+    pollShare: fc.double({ min: 0, max: 0.5, noNaN: true }),
+    smooth: fc.boolean(),
   });
   fc.assert(
-    fc.property(cases, ({ sends, polls, limit, used, pollShare }) => {
-      const spent = Math.floor(limit * used);
-      const { sentAfterMs, finishedAfterMs } = estimate(sends, polls, {
-        limit,
-        windowMs: 1,
-        used: spent,
-        pollShare,
-      });
-      if (sentAfterMs === null || finishedAfterMs === null) throw new Error('the quota is known');
-      expect(finishedAfterMs).toBeGreaterThanOrEqual(sentAfterMs);
-      expect(limit - spent + finishedAfterMs * limit).toBeGreaterThanOrEqual(sends + polls);
-      expect(limit - spent + sentAfterMs * limit).toBeGreaterThanOrEqual(sends);
+    fc.property(cases, ({ requests, quota, used, returnsIn, pollShare, smooth }) => {
+      const spent = Math.floor(quota * used);
+      const returning = spent > 0 ? [NOW + returnsIn * HOUR, spent, 0] : [];
+      const { earliest, latest } = sent({ quota, returning }, { requests }, { quota, pollShare, smooth });
+      if (latest === null) throw new Error('the quota is known');
+      expect(latest).toBeGreaterThanOrEqual(earliest);
+      expect(latest - earliest).toBeLessThanOrEqual(Math.max(HOUR / 2, earliest / 4));
+      // However the windows lie, this many fit at most.
+      expect(quota * (Math.floor(latest / HOUR) + 2) - spent).toBeGreaterThanOrEqual(requests);
     }),
+    { numRuns: 200 },
   );
 });

@@ -28,6 +28,7 @@ export function statusWith({ recipients = {}, ...changes }: Changes = {}): Campa
     blockedBy: null,
     waitingFor: null,
     eta: null,
+    completion: null,
     contradictions: 0,
     unknownOutcomes: [],
     ...changes,

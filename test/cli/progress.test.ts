@@ -35,7 +35,7 @@ test('A campaign is drawn with its states, its quota, and what happens next', ()
     },
     requests: { send: 36, poll: 20, throttled: 1 },
     quota: { used: 56, limit: 1_000, nextPermitAt: null },
-    eta: isoAt(90_000),
+    eta: { earliest: isoAt(80_000), latest: isoAt(90_000), reason: null },
   });
   expect(renderCampaign(status, look)).toEqual([
     'Spring sale                                             c1 · lane main · running',
@@ -47,7 +47,19 @@ test('A campaign is drawn with its states, its quota, and what happens next', ()
     '  ░ planned      64  █████████████████████████▋',
     '  requests      36 sent, 20 polls, 1 throttled (429)',
     '  quota         56 of 1,000 used',
-    '  Sending. Last message about 12:01:30 (in 1m 30s).',
+    '  Sending. Last message between 12:01:20 and 12:01:30 (in 1m 20s to 1m 30s).',
+  ]);
+});
+
+test('The time of the last message gets a line of its own if the sentence is too long for one', () => {
+  const status = statusWith({
+    waitingFor: 'permits',
+    blockedBy: { reason: 'the quota is used up', until: isoAt(4_000) },
+    eta: { earliest: isoAt(9_000), latest: isoAt(13_000), reason: null },
+  });
+  expect(renderCampaign(status, look).slice(-2)).toEqual([
+    '  Waiting for permits: the quota is used up, until 12:00:04 (in 4s).',
+    '  Last message between 12:00:09 and 12:00:13 (in 9 to 13 s).',
   ]);
 });
 

@@ -39,13 +39,27 @@ test('The next step for the operator is shown as a command', () => {
 });
 
 test('Waiting for permits, for reports, and for the start have different sentences', () => {
-  expect(sentence({ waitingFor: 'permits', eta: isoAt(3_600_000) })).toBe(
-    'Waiting for permits. Last message about 13:00:00 (in 1h).',
+  const eta = { earliest: isoAt(9_000), latest: isoAt(13_000), reason: null };
+  expect(sentence({ waitingFor: 'permits', eta })).toBe(
+    'Waiting for permits. Last message between 12:00:09 and 12:00:13 (in 9 to 13 s).',
   );
   expect(sentence({ waitingFor: 'reports' })).toBe('Everything is sent. Waiting for delivery reports.');
   expect(sentence({ state: 'scheduled', waitingFor: 'start', launchAt: isoAt(60_000) })).toBe(
     'Starts 12:01:00 (in 1m).',
   );
+});
+
+test.each([
+  [{ earliest: 0, latest: 13_000 }, 'by 12:00:13 (within 13 s)'],
+  [{ earliest: 3_600_000, latest: 3_600_400 }, 'at 13:00:00 (in 1h)'],
+  [{ earliest: 3_500_000, latest: 3_690_000 }, 'between 12:58:20 and 13:01:30 (in 58m 20s to 1h 1m)'],
+  [{ earliest: -5_000, latest: -1_000 }, 'at any moment'],
+  [{ earliest: 9_000, latest: null }, 'not before 12:00:09 (in 9s): the quota is still being learned'],
+  [{ earliest: 0, latest: null }, 'at an unknown time: the quota is still being learned'],
+])('The last message is announced as a range: %o', ({ earliest, latest }, text) => {
+  const reason = latest === null ? 'the quota is still being learned' : null;
+  const eta = { earliest: isoAt(earliest), latest: latest === null ? null : isoAt(latest), reason };
+  expect(sentence({ eta })).toBe(`Sending. Last message ${text}.`);
 });
 
 test('A completed campaign shows how long it took', () => {

@@ -73,6 +73,7 @@ const statusOf = (state: Partial<StoredState>, view: Partial<LaneStatusRecord> =
     lane: { name: 'main', rules: RULES },
     isConfigured: true,
     view: { ...OPEN, ...view },
+    outlook: null,
     unknownOutcomes: [],
     hasWorkers,
   });

@@ -70,6 +70,8 @@ const UNCONFIGURED: Omit<LaneRules, 'name'> = {
 };
 
 const ANSWER_WITHIN_MS = 5_000;
+/** How long a lane that is not registered is known by the id that it would get. */
+const FIND_AGAIN_MS = 1_000;
 
 /** Opens the lanes of a process. It does not access Redis before the first call. */
 export function openLanes({ redis, keys, config, events, random }: LanesOptions): LaneFinder {
@@ -80,10 +82,12 @@ export function openLanes({ redis, keys, config, events, random }: LanesOptions)
   const configuredLanes = new Map(config.lanes.map((lane) => [lane.name, lane]));
   const others = new Map<LaneId, Lane>();
   let isRegistered = false;
+  let findAgainAt = 0;
 
   /** A lane keeps its object as long as it keeps its id, so that its caches last. */
   const open = (now: readonly FoundLane[]): Lanes => {
     found = now;
+    findAgainAt = performance.now() + FIND_AGAIN_MS;
     const opened = config.lanes.map((settings, at) => {
       const id: LaneId = now[at]?.id ?? settings.name;
       const known = lanes.get(settings.name);
@@ -111,8 +115,10 @@ export function openLanes({ redis, keys, config, events, random }: LanesOptions)
     isRegistered = true;
     return opened;
   });
-  const configured = async (): Promise<Lanes> =>
-    found.length > 0 && found.every((lane) => lane.isRegistered) ? lanes : find();
+  const configured = async (): Promise<Lanes> => {
+    const isFinal = found.length > 0 && found.every((lane) => lane.isRegistered);
+    return isFinal || performance.now() < findAgainAt ? lanes : find();
+  };
 
   const registered = async (only?: string): Promise<Lanes> => {
     if (isRegistered) return lanes;
@@ -145,6 +151,7 @@ export function openLanes({ redis, keys, config, events, random }: LanesOptions)
     problems: async () => (await registry.find()).flatMap(({ problem }) => problem ?? []),
     async rename(from, to) {
       const id = await registry.rename(from, to);
+      findAgainAt = 0;
       events.emit({ type: 'lane.renamed', lane: to, from, id });
       return { id };
     },

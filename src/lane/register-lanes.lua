@@ -27,11 +27,15 @@ for _, lane in ipairs(lanes) do configured[lane.name] = true end
 
 -- A process without credentials cannot tell a new lane from a new name. It is a new lane if no other lane with credentials is
 -- missing here.
+local missing
 local function missing_lane()
+  if missing ~= nil then return missing end
+  missing = false
   for _, id in ipairs(redis.call('HVALS', credentialsKey)) do
     local name = get(namesKey, id)
-    if name and not configured[name] then return name end
+    if name and not configured[name] then missing = name end
   end
+  return missing
 end
 
 local found, owners, refused = {}, {}, false
@@ -44,8 +48,8 @@ for at, lane in ipairs(lanes) do
   elseif lane.credential ~= '' and owners[lane.credential] then
     result.refused, result.owner = 'renamed', owners[lane.credential]
   elseif lane.credential == '' and not own then
-    local missing = missing_lane()
-    if missing then result.refused, result.owner = 'unconfirmed', missing end
+    local other = missing_lane()
+    if other then result.refused, result.owner = 'unconfirmed', other end
   end
   if lane.credential ~= '' then owners[lane.credential] = lane.name end
   refused = refused or (lane.wanted and result.refused ~= '')

@@ -183,7 +183,9 @@ test('A lane that was found before another process registered it is found under 
   expect((await reader.configured()).get('marketing')?.id).toBe('marketing');
   await process([keyed('default', 'k')]).registered();
   await local('marketing').rename('default', 'marketing');
-  expect((await reader.configured()).get('marketing')?.id).toBe('default');
+  await expect
+    .poll(async () => (await reader.configured()).get('marketing')?.id, { timeout: 5_000 })
+    .toBe('default');
 });
 
 test('A process without credentials registers a new lane, unless it may be a new name of one that it does not have', async () => {

@@ -119,7 +119,7 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
     keys,
     events,
     retentionMs: config.retentionMs,
-    alive: async () => (await heartbeats.alive()).map(({ id }) => id),
+    alive: () => heartbeats.alive(),
     discardImport: async (laneId: LaneId, id: string) => {
       const { discardImport } = await import('./import/import-session.js');
       if (!(await discardImport(redis, keys, laneId, id))) return;

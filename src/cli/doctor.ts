@@ -142,7 +142,7 @@ function checkAgreement(workers: readonly Pick<WorkerProcess, 'settings' | 'host
     warn(
       'settings of workers',
       `they differ: ${differing.join('; ')}`,
-      'A lane uses the settings of the process that serves it. Restart the processes with old settings.',
+      'A lane uses the settings of the process that serves it, but the longest QUOTA_WINDOW_MS. Restart the processes with old settings.',
     ),
   ];
 }

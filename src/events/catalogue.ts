@@ -350,6 +350,18 @@ export const CATALOGUE = {
     (e) =>
       `lane ${e.lane}: workers ${e.processes} stopped while Redis lost data; requests that they may have sent get an unknown outcome`,
   ),
+  'workers.windowsDiffer': entry(
+    'warn',
+    { processes: prose, usedMs: span },
+    (e) =>
+      `worker processes run with different QUOTA_WINDOW_MS: ${e.processes}; all lanes use the longest, ${e.usedMs}`,
+  ),
+  'redis.reshardUnfinished': entry(
+    'error',
+    { lane: id, forMs: span },
+    (e) =>
+      `lane ${e.lane}: its slot of the Redis cluster has been on its way to another node for ${e.forMs}, so nothing can be sent; if no reshard is running, finish it: redis-cli --cluster fix`,
+  ),
   'sweep.failed': entry('error', { error: failure }, (e) => `sweep failed: ${e.error}; retrying`),
 
   // HTTP

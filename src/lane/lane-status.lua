@@ -23,6 +23,7 @@ local running, scheduled = redis.call('ZCARD', runningKey), redis.call('ZCARD', 
 local unpolled, polled = redis.call('ZCARD', unpolledKey), redis.call('ZCARD', polledKey)
 local inFlight = { send = redis.call('HLEN', claimsKey), poll = redis.call('HLEN', pollsKey) }
 
+ledger_choose_window(lane, rules)
 -- Buckets that have left the window since the ledger was last written are left out, without writing.
 local first = math.floor((now - rules.window) / ledger_width(rules))
 local bytes = redis.call('GETRANGE', windowKey, 0, SLOTS * 8 - 1)

@@ -52,18 +52,37 @@ local function ledger_latest(rules, timeout, now)
   return now + math.min(timeout, AHEAD * ledger_width(rules))
 end
 
+-- While processes with different windows run, the longest counts. The sweep forgets it when its last process has ended.
+local function ledger_choose_window(lane, rules)
+  lane.windowMs = math.max(lane.windowMs, rules.window)
+  rules.window = lane.windowMs
+end
+
+-- Moves the counts to buckets of another length. Each counts until the end of its old bucket, at the earliest.
+local function ledger_resize(windowKey, lane, rules, now, first, width)
+  local bytes = redis.call('GETRANGE', windowKey, 0, SLOTS * 8 - 1)
+  local old = { width = lane.bucketMs, first = lane.firstBucket, sendAt = lane.lastSendAt, pollAt = lane.lastPollAt }
+  redis.call('DEL', windowKey)
+  lane.bucketMs, lane.firstBucket, lane.sends, lane.polls = width, first, 0, 0
+  for index = old.first, old.first + SLOTS - 1 do
+    local byte = (index % SLOTS) * 8 + 1
+    local at = math.min((index + 1) * old.width - 1, now + AHEAD * width)
+    if byte + 7 <= #bytes and math.floor(at / width) >= first then
+      local sends, polls = struct.unpack('>I4I4', bytes, byte)
+      ledger_spend(windowKey, lane, rules, 'send', sends, at)
+      ledger_spend(windowKey, lane, rules, 'poll', polls, at)
+    end
+  end
+  lane.lastSendAt, lane.lastPollAt = old.sendAt, old.pollAt
+end
+
 -- Removes the buckets that ended a window ago.
 local function ledger_expire(windowKey, lane, rules, now)
+  ledger_choose_window(lane, rules)
   local width = ledger_width(rules)
   local first = math.floor((now - rules.window) / width)
   if lane.bucketMs ~= width then
-    -- The window's length was changed: all requests counted so far count for one whole new window from now.
-    redis.call('DEL', windowKey)
-    local sends, polls = lane.sends, lane.polls
-    lane.bucketMs, lane.firstBucket, lane.sends, lane.polls = width, first, 0, 0
-    ledger_spend(windowKey, lane, rules, 'send', sends, now)
-    ledger_spend(windowKey, lane, rules, 'poll', polls, now)
-    return
+    return ledger_resize(windowKey, lane, rules, now, first, width)
   end
   local gone = first - lane.firstBucket
   if gone <= 0 then return end

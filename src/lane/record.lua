@@ -8,8 +8,8 @@
 local LANE_NUMBERS = {
   -- the highest claim number so far, and the latest time seen
   'sequence', 'time',
-  -- ledger.lua: length of a bucket, the oldest bucket, requests in the window, when a send and a poll were last counted
-  'bucketMs', 'firstBucket', 'sends', 'polls', 'lastSendAt', 'lastPollAt',
+  -- ledger.lua: the longest window of the processes that run, length of a bucket, the oldest bucket, requests in the window, when a send and a poll were last counted
+  'windowMs', 'bucketMs', 'firstBucket', 'sends', 'polls', 'lastSendAt', 'lastPollAt',
   -- gate.lua: see there
   'epoch', 'openedEpoch', 'onTrial', 'pausedUntil', 'probe', 'probeUntil', 'backoff', 'failures', 'latency', 'answeredAt',
   'busySince', 'throttled',

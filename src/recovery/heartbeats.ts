@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Clock } from '../clock.js';
 import { type Redis, serverTime } from '../redis/connection.js';
 import type { Keys } from '../redis/keys.js';
-import type { Role } from './roles.js';
+import { ROLES, type Role } from './roles.js';
 
 export { ROLES, type Role } from './roles.js';
 
@@ -21,14 +21,24 @@ export interface WorkerProcess {
 
 const HEARTBEAT_MS = 3_000;
 const DEAD_AFTER_MS = 10_000;
+/**
+ * Every version reads what it understands of another's entry. Only the id must stay: with it, a lane knows that the process is alive.
+ */
 const shape = z.object({
   id: z.string(),
-  roles: z.array(z.enum(['send', 'follow-up'])),
-  since: z.string(),
-  host: z.string(),
-  pid: z.number(),
-  settings: z.record(z.string(), z.string()).default({}),
+  roles: z
+    .array(z.string())
+    .catch([])
+    .transform((roles) => ROLES.filter((role) => roles.includes(role))),
+  since: z.string().catch(''),
+  host: z.string().catch(''),
+  pid: z.number().catch(0),
+  settings: z
+    .record(z.string(), z.unknown())
+    .catch({})
+    .transform((all) => Object.fromEntries(Object.entries(all).filter(isText))),
 });
+const isText = (entry: [string, unknown]): entry is [string, string] => typeof entry[1] === 'string';
 
 /**
  * The heartbeats of worker processes. With them, commands can warn that no worker is running, and lanes can forget dead workers.
@@ -60,14 +70,22 @@ export function heartbeats(redis: Redis, keys: Keys, clock: Clock) {
         await redis.zrem(keys.workers, me).catch(() => {});
       };
     },
-    /** The processes whose last heartbeat is at most 10 s old. */
+    /** The processes whose last heartbeat is at most 10 s old. Entries without an id are ignored. */
     async alive(): Promise<WorkerProcess[]> {
       const since = (await serverTime(redis)) - DEAD_AFTER_MS;
       await redis.zremrangebyscore(keys.workers, '-inf', since - DEAD_AFTER_MS);
       const members = await redis.zrangebyscore(keys.workers, since, '+inf');
-      return members.map((member) => shape.parse(JSON.parse(member)));
+      return members.flatMap((member) => shape.safeParse(parsed(member)).data ?? []);
     },
   };
+}
+
+function parsed(json: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch {
+    return undefined;
+  }
 }
 
 /** See {@link heartbeats}. */

@@ -15,6 +15,7 @@
   ARGV  rules      JSON: the lane's rules
         retention  number: ms that an ended campaign is kept
         alive      JSON: the processes with a heartbeat
+        longest    number: their longest quota window, ms; 0: unknown
         time       ms, or '' for the server's
   Returns  JSON { overdueSends, overduePolls, resolvable: claims with their numbers; deadImports, expired: ids; now: the time, ms;
            dueAt: when the lane is due for the next sweep, apart from its turns }, events
@@ -33,6 +34,7 @@ workers_see_replica(lane, now)
 campaigns_launch(scheduledKey, statesKey, runningKey, lane, now, events)
 if redis.call('ZCARD', runningKey) == 0 then workers_end_idle_barrier(lane, now) end
 workers_prune(lane, alive)
+if longest > 0 then lane.windowMs = longest end
 
 local lapsing = redis.call('ZRANGEBYSCORE', lapsingKey, '-inf', now, 'LIMIT', 0, 1000)
 local campaigns = campaigns_load(statesKey, lapsing)

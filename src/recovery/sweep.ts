@@ -12,8 +12,10 @@ import { type ScriptEvent, scriptEvents } from '../lane/script-events.js';
 import { type Redis, serverTime } from '../redis/connection.js';
 import type { Keys, LaneId } from '../redis/keys.js';
 import { luaList } from '../redis/script.js';
+import { isSlotMoving } from '../redis/unavailable.js';
 import { settleSends } from '../sending/settlements.js';
 import { resolveBatches } from '../sending/unknown.js';
+import type { WorkerProcess } from './heartbeats.js';
 
 /** How often a process looks for due lanes. */
 const EVERY_MS = 2_000;
@@ -24,6 +26,8 @@ const LANES_AT_ONCE = 200;
 const SWEEPS_AT_ONCE = 50;
 /** How long the time of the last sweep is kept. */
 const KEEP_MS = 86_400_000;
+/** A slot with much data takes seconds to move. */
+const MOVE_MS = 10_000;
 /** Campaigns of a lane removed in parallel. Each takes a dozen commands in sequence. */
 const REMOVALS_AT_ONCE = 20;
 /** Why the sweep settles a claim that is overdue. */
@@ -37,8 +41,8 @@ export interface SweepOptions {
   readonly wakers: Wakers;
   readonly events: Events;
   readonly retentionMs: number;
-  /** The names of the processes with a recent heartbeat. */
-  alive(): Promise<readonly string[]>;
+  /** The processes with a recent heartbeat. */
+  alive(): Promise<readonly WorkerProcess[]>;
   /** Discards an import whose process died, and its idempotency key. */
   discardImport(lane: LaneId, id: string): Promise<void>;
   /** Removes all data of a campaign. */
@@ -64,6 +68,8 @@ export function startSweep(options: SweepOptions): Sweep {
   const swept = keys.swept(digestOf(ids));
   // Lanes that only other processes serve.
   const others = new Set<LaneId>();
+  const moves = unfinishedMoves(options);
+  let [longest, differing] = [0, ''];
   let timer: NodeJS.Timeout | undefined;
   let isStopped = false;
   let running: Promise<void> = Promise.resolve();
@@ -74,8 +80,19 @@ export function startSweep(options: SweepOptions): Sweep {
   const failed = (error: unknown): void =>
     events.emit({ type: 'sweep.failed', error: error instanceof Error ? error : new Error(String(error)) });
 
+  const compareWindows = (processes: readonly WorkerProcess[]): void => {
+    const windows = quotaWindows(processes);
+    longest = windows.longest;
+    if (windows.differing === differing) return;
+    differing = windows.differing;
+    if (differing !== '')
+      events.emit({ type: 'workers.windowsDiffer', processes: differing, usedMs: longest });
+  };
+
   const markAll = async (): Promise<void> => {
-    const alive = await options.alive();
+    const processes = await options.alive();
+    compareWindows(processes);
+    const alive = processes.map(({ id }) => id);
     // Redis must forget a dead worker before it loses data again; see lane/workers.lua.
     if (workers.some((worker) => !alive.includes(worker))) isCheckDue = true;
     workers = alive;
@@ -101,8 +118,9 @@ export function startSweep(options: SweepOptions): Sweep {
         return;
       }
       const idle = taken.now + IDLE_MS * (0.8 + 0.2 * lane.random());
-      const at = await sweepLane(lane, options, workers).catch((error: unknown) => {
-        failed(error);
+      const sweeping = moves.watch(lane, sweepLane(lane, options, workers, longest));
+      const at = await sweeping.catch((error: unknown) => {
+        if (!isSlotMoving(error)) failed(error);
         return taken.now + EVERY_MS;
       });
       dueAt.set(id, Math.ceil(Math.min(at, idle)));
@@ -137,6 +155,42 @@ export function startSweep(options: SweepOptions): Sweep {
       isStopped = true;
       clearTimeout(timer);
       await running;
+    },
+  };
+}
+
+/** The longest quota window of these processes, ms, or 0 if one does not publish its own; and who has which, if they differ. */
+function quotaWindows(workers: readonly WorkerProcess[]): { longest: number; differing: string } {
+  const windows = workers.map(({ settings }) => Number(settings['QUOTA_WINDOW_MS'] ?? Number.NaN));
+  const longest = Math.max(0, ...windows);
+  const list = workers.map(({ host, pid }, at) => `${host} ${pid} (${windows[at]} ms)`).sort();
+  const differ = windows.some((window) => window !== longest && !Number.isNaN(window));
+  return { longest: Number.isNaN(longest) ? 0 : longest, differing: differ ? list.join(', ') : '' };
+}
+
+/**
+ * Reports a lane whose slot of the cluster has been on its way to another node for too long, once in the fleet until that is over.
+ * Redis refuses scripts while some of a lane's keys are on either node, and would do so for ever if the reshard was interrupted.
+ */
+function unfinishedMoves({ redis, keys, events }: SweepOptions) {
+  const since = new Map<LaneId, number>();
+  return {
+    /** Watches the sweep of a lane, and settles as it does. */
+    async watch<Result>(lane: Lane, sweeping: Promise<Result>): Promise<Result> {
+      const key = keys.unfinishedMove(lane.id);
+      try {
+        const result = await sweeping;
+        if (since.delete(lane.id)) await redis.del(key);
+        return result;
+      } catch (error) {
+        if (!isSlotMoving(error)) throw error;
+        const began = since.get(lane.id) ?? lane.monotonic();
+        since.set(lane.id, began);
+        const forMs = Math.round(lane.monotonic() - began);
+        if (forMs >= MOVE_MS && (await redis.set(key, '', 'PX', KEEP_MS, 'NX')) === 'OK')
+          events.emit({ type: 'redis.reshardUnfinished', lane: lane.name, forMs });
+        throw error;
+      }
     },
   };
 }
@@ -184,8 +238,14 @@ export const sweepLaneState = (
   retentionMs: number,
   alive: readonly string[] = [],
   now?: number,
+  longestWindowMs = 0,
 ): Promise<SweepFindings> =>
-  sweepScript(store, { retention: retentionMs, alive: JSON.stringify(alive), time: now });
+  sweepScript(store, {
+    retention: retentionMs,
+    alive: JSON.stringify(alive),
+    longest: longestWindowMs,
+    time: now,
+  });
 
 /**
  * Sweeps one lane once. Returns when it is due for the next sweep, ms by the clock of Redis; `Infinity` if it has nothing to do.
@@ -194,8 +254,9 @@ export async function sweepLane(
   lane: Lane,
   options: SweepOptions,
   alive: readonly string[] = [],
+  longestWindowMs = 0,
 ): Promise<number> {
-  const found = await sweepLaneState(lane, options.retentionMs, alive);
+  const found = await sweepLaneState(lane, options.retentionMs, alive, undefined, longestWindowMs);
   lane.emit(found.events);
   if (found.overdueSends.length > 0) {
     const entries = found.overdueSends.map(

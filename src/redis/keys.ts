@@ -50,6 +50,8 @@ export function keyNames(prefix: string) {
     due: `${prefix}:due`,
     /** String with a lifetime, which shows its age: when these lanes were last swept. */
     swept: (lanes: string): string => `${prefix}:swept:${lanes}`,
+    /** String with a lifetime: set once it is reported that a reshard has left the slot of this lane between two nodes. */
+    unfinishedMove: (id: LaneId): string => `${prefix}:unfinishedMove:${id}`,
     /** BullMQ's own prefix; each queue has its own hash tag. */
     queue: (name: string): string => `{${prefix}-${name}}`,
   };

@@ -3,7 +3,8 @@ const TRANSIENT =
   /^(LOADING|READONLY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|NOREPLICAS|OOM|BUSY|MISCONF|UNKILLABLE)\b/;
 
 /** Messages of ioredis and `untilAnswered` when no server answered. */
-const NO_ANSWER = /^(Connection is closed|Redis did not answer|Stream isn't writeable)/;
+const NO_ANSWER =
+  /^(Connection is closed|Redis did not answer|Stream isn't writeable|Too many Cluster redirections)/;
 
 /**
  * Redis cannot be reached, or cannot run commands for now because it is starting, full, or changing its role. Whether the command
@@ -17,6 +18,15 @@ export class RedisUnavailableError extends Error {
 /** Whether a server's reply means that it may run the command later. */
 export function isTransient({ name, message }: Error): boolean {
   return name === 'ReplyError' && TRANSIENT.test(message);
+}
+
+/** A node refuses a command whose keys are not all there. ioredis repeats it, on one node and the other, sixteen times. */
+const SLOT_MOVING =
+  /^TRYAGAIN\b|^Too many Cluster redirections\. Last error: ReplyError: (TRYAGAIN|MOVED|ASK)\b/;
+
+/** Whether a command failed because a cluster is moving the slot of its keys to another node. */
+export function isSlotMoving(error: unknown): boolean {
+  return error instanceof Error && SLOT_MOVING.test(error.message);
 }
 
 /** Whether an error means that Redis is unavailable, rather than that a command failed. */
@@ -69,8 +79,9 @@ function isIterable(result: unknown): result is AsyncIterable<unknown> {
 
 function rethrow(error: unknown): never {
   if (!isUnavailable(error) || error instanceof RedisUnavailableError) throw error;
-  const message =
-    error instanceof Error && isTransient(error)
+  const message = isSlotMoving(error)
+    ? 'Redis is moving this lane to another node of its cluster; if that lasts, finish the reshard with redis-cli --cluster fix'
+    : error instanceof Error && isTransient(error)
       ? `Redis cannot do that now: ${error.message}`
       : 'Redis does not answer: check that it is running, and check REDIS_URL';
   throw new RedisUnavailableError(message, { cause: error });

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { sweepLaneState } from '../../src/recovery/sweep.js';
 import { QUOTA_MODELS } from '../../src/simulator/quota-models.js';
 import { testRedis } from '../redis/test-redis.js';
 import { laneFixture, START } from './lane-fixture.js';
@@ -91,4 +92,45 @@ test('A lane of one request a window does not claim every second a permit that i
   }
   expect(now - START).toBeLessThan(1.6 * lane.rules.window);
   expect(asked).toBeLessThanOrEqual(4);
+});
+
+/** Lets processes with these windows serve a lane of 10 requests in turn, once a second. Returns when the requests were made. */
+async function servedInTurn(name: string, windows: readonly number[], seconds: number): Promise<number[]> {
+  const lanes = windows.map((window) => laneFixture(redis, prefix, name, { quota: 10, window, grace: 0 }));
+  await lanes[0]?.campaign('c', 1_000);
+  const times: number[] = [];
+  for (let second = 0; second < seconds; second += 1) {
+    const now = START + second * 1_000;
+    const lane = lanes[second % lanes.length];
+    if (lane === undefined) throw new Error('no lane');
+    const { claims } = await lane.claims.send({
+      turn: `t${second}`,
+      call: 1,
+      want: 32,
+      ...{ seen: times.length, now },
+    });
+    const entries = claims.map(
+      (claim) => ({ claim, result: 'accepted', letters: 'T', requestId: 'r' }) as const,
+    );
+    if (entries.length > 0) await lane.settlements.send(entries, 0, now);
+    times.push(...claims.map(() => now));
+  }
+  return times;
+}
+
+test('While processes with different windows serve a lane, the longest counts, and permits keep returning', async () => {
+  const times = await servedInTurn('windows', [30_000, 60_000, 45_000], 600);
+  expect(times.length).toBeGreaterThanOrEqual(90);
+  for (const time of times)
+    expect(times.filter((other) => time - 60_000 < other && other <= time).length).toBeLessThanOrEqual(10);
+});
+
+test('A lane uses a shorter window when no process with the longer one is left', async () => {
+  await servedInTurn('shorter', [60_000], 1);
+  const lane = laneFixture(redis, prefix, 'shorter', { quota: 10, window: 30_000, grace: 0 });
+  const claim = async (turn: string, now: number) =>
+    (await lane.claims.send({ turn, call: 1, want: 32, seen: 10, now })).claims.length;
+  expect(await claim('a', START + 31_000)).toBe(0);
+  await sweepLaneState(lane.store, 1e12, [], START + 31_000, 30_000);
+  expect(await claim('b', START + 31_000)).toBe(10);
 });

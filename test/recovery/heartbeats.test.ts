@@ -22,3 +22,13 @@ test('A worker is listed with its settings until it leaves, beside one of a vers
   await leave();
   expect(await workers.alive()).toEqual([{ ...older, settings: {} }]);
 });
+
+test('A heartbeat of a newer version is listed as far as it is understood, and others are ignored', async () => {
+  const now = await serverTime(redis);
+  const newer = { id: 'newer', roles: ['send', 'archive'], since: 5, settings: { version: '9', lanes: 3 } };
+  const entries = [newer, { name: 'without an id' }, 'text', null].map((entry) => JSON.stringify(entry));
+  for (const entry of [...entries, 'no JSON']) await redis.zadd(keys.workers, now, entry);
+  expect((await workers.alive()).filter(({ id }) => id !== 'older')).toEqual([
+    { id: 'newer', roles: ['send'], since: '', host: '', pid: 0, settings: { version: '9' } },
+  ]);
+});

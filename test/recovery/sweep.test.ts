@@ -1,7 +1,9 @@
 import { expect, test, vi } from 'vitest';
+import { createEvents, type VolleyEvent } from '../../src/events/events.js';
 import { importCampaign } from '../../src/import/import-campaign.js';
 import { openLane } from '../../src/lane/lane.js';
 import { createWakers } from '../../src/lane/queues.js';
+import type { WorkerProcess } from '../../src/recovery/heartbeats.js';
 import { removeCampaign } from '../../src/recovery/retention.js';
 import { startSweep, sweepLane } from '../../src/recovery/sweep.js';
 import { connect } from '../../src/redis/connection.js';
@@ -93,6 +95,12 @@ test('A batch that policy would send again is abandoned once it is suppressed, o
   });
 });
 
+/** A worker process with this quota window. */
+const workerWith = (id: string, windowMs = 3_600_000): WorkerProcess => {
+  const settings = { QUOTA_WINDOW_MS: String(windowMs) };
+  return { id, roles: ['send'], since: '', host: id, pid: 7, settings };
+};
+
 /** A sweep of one lane, in a Redis of its own prefix. */
 function sweepOf(test: string, retentionMs = 86_400_000) {
   const [settings] = deps.config.lanes;
@@ -106,7 +114,7 @@ function sweepOf(test: string, retentionMs = 86_400_000) {
     wakers: { wake: async () => {}, close: async () => {} },
     events: deps.events,
     retentionMs,
-    alive: async () => ['a worker'],
+    alive: async () => [workerWith('one')],
     discardImport: async () => {},
     removeCampaign: async () => {},
   };
@@ -149,15 +157,35 @@ test('A process sweeps its lanes at its start, and then leaves an idle one alone
 
 test('A process sweeps all of its lanes again when another worker has died', async () => {
   const { options } = sweepOf('death');
-  let alive = ['one', 'two'];
+  let alive = [workerWith('one'), workerWith('two')];
   const sweep = startSweep({ ...options, alive: async () => alive });
   const dueAt = async () => Number(await redis.zscore(options.keys.due, name));
   try {
     await vi.waitFor(async () => expect(await dueAt()).toBeGreaterThan(Date.now() + 400_000), 10_000);
     const before = await dueAt();
-    alive = ['one'];
+    alive = [workerWith('one')];
     await vi.waitFor(async () => expect(await dueAt()).toBeGreaterThan(before), 10_000);
   } finally {
     await sweep.stop();
   }
+});
+
+test('A sweep reports once which processes have which quota window, and keeps the longest while it is in use', async () => {
+  const { options } = sweepOf('quota-windows');
+  const events = createEvents({ level: 'silent' });
+  const reported: VolleyEvent[] = [];
+  events.onAny((event) => void reported.push(event));
+  let alive = [workerWith('one', 30_000), workerWith('two', 60_000)];
+  const sweep = startSweep({ ...options, events, alive: async () => alive });
+  const windowMs = () => redis.hget(options.keys.lane(name, 'lane'), 'windowMs');
+  try {
+    await vi.waitFor(async () => expect(await windowMs()).toBe('60000'), 10_000);
+    alive = [workerWith('one', 30_000)];
+    await vi.waitFor(async () => expect(await windowMs()).toBe('30000'), 10_000);
+  } finally {
+    await sweep.stop();
+  }
+  expect(reported).toEqual([
+    { type: 'workers.windowsDiffer', processes: 'one 7 (30000 ms), two 7 (60000 ms)', usedMs: 60_000 },
+  ]);
 });

@@ -174,6 +174,39 @@ describe.runIf(isServerHere)('on a cluster of three nodes', async () => {
     await vi.waitFor(() => expect(fleet.logged('redis.restored')).toHaveLength(lost.length), 10_000);
   });
 
+  test('a reshard that stops halfway is reported once and by the doctor, and the lane goes on when it is finished', {
+    timeout: 60_000,
+  }, async () => {
+    const [lane = ''] = names;
+    const key = keys.lane(lane, 'lane');
+    const fleet = await startedFleet({
+      redisUrl: cluster.url,
+      prefix: PREFIX,
+      workers: ['all', 'all'],
+      lanes: [{ name: lane, apiKey: 'key-1', hourlyQuota: 100_000 }],
+      simulator: { keys: [{ key: 'key-1' }], latency: 50, deliveryTime: 100 },
+    });
+    const { volley, simulator } = fleet;
+    const id = await launch(fleet, { lane, recipients: recipients(EACH, 5_000), message: 'Moved' });
+    await vi.waitUntil(async () => (await simulator.summary()).recipients > EACH / 10, { timeout: 10_000 });
+    const finish = await cluster.moveSlotHalfway(key);
+    await vi.waitUntil(() => fleet.logged('redis.reshardUnfinished').length > 0, { timeout: 30_000 });
+    await expect(volley.status(id)).rejects.toThrow('finish the reshard with redis-cli --cluster fix');
+    const unfinished = checkRedis(await redisFacts(redis, Date.now), 'auto').find(
+      ({ name }) => name === 'Redis reshard',
+    );
+    expect(unfinished).toMatchObject({ level: 'warn', found: expect.stringContaining('is on its way') });
+    await finish();
+    const final = await finished(volley, id, 20_000);
+    expect(final.recipients).toMatchObject({ deliveredToTerminal: EACH, unknown: 0 });
+    expect(fleet.logged('redis.reshardUnfinished')).toHaveLength(1);
+    expect(fleet.logged('sweep.failed')).toEqual([]);
+    expect((await simulator.summary()).duplicates).toBe(0);
+    expect(checkRedis(await redisFacts(redis, Date.now), 'auto').map(({ level }) => level)).not.toContain(
+      'fail',
+    );
+  });
+
   test('doctor checks every node and names the one that may lose acknowledged writes', async () => {
     expect(checkRedis(await redisFacts(redis, Date.now), 'auto').map(({ level }) => level)).not.toContain(
       'fail',

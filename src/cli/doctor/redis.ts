@@ -28,6 +28,8 @@ interface RedisFacts {
   readonly usedMemory: number;
   /** 0 means no limit. */
   readonly maxMemory: number;
+  /** The slots that a reshard is moving to or from this node. */
+  readonly movingSlots: readonly string[];
   /** How far its clock is ahead of this machine's. */
   readonly skewMs: number;
   /** What its data loss in a failover depends on. */
@@ -42,9 +44,17 @@ export async function redisFacts(connection: Redis, clock: Clock): Promise<Redis
   return Promise.all(
     connection.nodes('master').map(async (node) => ({
       ...(await factsOf(node, clock)),
+      movingSlots: await movingSlotsOf(node),
       node: `${node.options.host}:${node.options.port}`,
     })),
   );
+}
+
+/** CLUSTER NODES lists them at the end of the node's own line: `[4421->-id]` on its way from it, `[4421-<-id]` to it. */
+async function movingSlotsOf(node: Node): Promise<string[]> {
+  const list = String(await node.cluster('NODES').catch(() => ''));
+  const own = /^.*\bmyself\b.*$/m.exec(list)?.[0] ?? '';
+  return [...own.matchAll(/\[(\d+)-[<>]-/g)].map(([, slot = '']) => slot);
 }
 
 async function factsOf(redis: Node, clock: Clock): Promise<RedisFacts> {
@@ -67,6 +77,7 @@ async function factsOf(redis: Node, clock: Clock): Promise<RedisFacts> {
     usedMemory: Number(field('used_memory') ?? 0),
     maxMemory: Number(field('maxmemory') ?? 0),
     durability: await durabilityFacts(redis),
+    movingSlots: [],
     skewMs: Math.round(Number(seconds) * 1_000 + Number(micros) / 1_000 - (before + after) / 2),
   };
 }
@@ -74,7 +85,7 @@ async function factsOf(redis: Node, clock: Clock): Promise<RedisFacts> {
 /** Checks the facts. For a cluster, each check shows its worst node. `mayLoseMs`: the setting REDIS_MAY_LOSE. */
 export function checkRedis(nodes: readonly RedisFacts[], mayLoseMs: number | 'auto'): Check[] {
   const failover = (facts: RedisFacts): Check => checkFailover(facts, mayLoseMs);
-  return [version, appendOnly, fsync, failover, eviction, memory, clockSkew].map((check) => {
+  return [version, appendOnly, fsync, failover, eviction, memory, clockSkew, reshard].map((check) => {
     const results = nodes.map((facts) => {
       const result = check(facts);
       return result.level === 'ok' || facts.node === undefined
@@ -178,6 +189,17 @@ function memory({ usedMemory, maxMemory }: RedisFacts): Check {
 
 function clockSkew({ skewMs }: RedisFacts): Check {
   return skewCheck('clock of Redis', skewMs, MAX_SKEW_MS);
+}
+
+function reshard({ movingSlots }: RedisFacts): Check {
+  const name = 'Redis reshard';
+  const [slot = ''] = movingSlots;
+  if (movingSlots.length === 0) return ok(name, 'none is running');
+  return warn(
+    name,
+    `slot ${slot}${movingSlots.length > 1 ? ` and ${movingSlots.length - 1} more` : ''} is on its way to another node`,
+    'If no reshard is running, finish it: redis-cli --cluster fix. Until then, the lanes in this slot send nothing.',
+  );
 }
 
 /** Checks how far another clock is ahead of this machine's. */

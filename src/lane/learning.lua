@@ -2,11 +2,14 @@
   learning: the limit of a lane whose quota is `auto`, and deductions.
 
   The limit N is unknown at first; then it is the number of requests accepted in the window before the first 429. Each later
-  429 lowers it, and each window without a 429 that reached it raises it by 1 %, at least by 1. A 429 while the window has
+  429 lowers it. Each window without a 429 that reached it raises it: by 1 %, at least by 1, and by twice as much after each
+  such window in a row. `confirmed` is what a window has held without a 429. Requests close to it and beyond it are sent one at a
+  time, so that a limit that is too high costs one 429, not one for each request in flight. A 429 while the window has
   room means that another client uses the key: a deduction takes that room away. It fades over one window, and an accepted
   probe halves it.
 ]]
 -- @include ./policy.lua
+-- @include ./ledger.lua
 
 local function limit_deduction(lane, rules, now)
   if lane.deducted == 0 then return 0 end
@@ -30,11 +33,29 @@ local function limit_is_unproven(lane, rules)
   return rules.quota == 0 and lane.cleanWindows < POLICY.WINDOWS_TO_PROVE
 end
 
+-- From how many requests in the window on they are sent one at a time.
+local function limit_single_from(lane)
+  -- A limit that an older version learned has no confirmed part yet.
+  local confirmed = lane.confirmed > 0 and lane.confirmed or lane.learned
+  return math.floor(confirmed * (1 - POLICY.SINGLE_BEFORE))
+end
+
+-- How many more requests may be in flight, given those in the window and in flight (`own`: those of this process), at most `cap`.
+local function limit_in_flight(lane, rules, used, own, cap)
+  if rules.quota > 0 or lane.learned == 0 then return cap end
+  local left = math.max(0, limit_single_from(lane) - (used - own))
+  return math.min(cap, 1 + math.floor(left / POLICY.TAPER) - own)
+end
+
 -- After a window that reached the learned limit without a 429, the limit may be higher.
 local function limit_raise(lane, rules, now)
   if rules.quota > 0 or lane.learned == 0 or now - lane.learnedAt < rules.window then return end
-  if lane.limitReached == 1 then lane.learned = lane.learned + math.max(1, math.floor(lane.learned / 100)) end
-  lane.learnedAt, lane.limitReached, lane.cleanWindows = now, 0, lane.cleanWindows + 1
+  lane.confirmed = math.max(lane.confirmed, math.min(lane.learned, lane.reached))
+  if lane.reached + 1 >= lane.learned then
+    local part = math.min(1, POLICY.RAISE * 2 ^ lane.raises)
+    lane.learned, lane.raises = lane.learned + math.max(1, math.floor(lane.learned * part)), lane.raises + 1
+  end
+  lane.learnedAt, lane.reached, lane.cleanWindows = now, 0, lane.cleanWindows + 1
 end
 
 -- The limit after a 429, with `used` requests in the window. The first burst may have spanned the turn of the service's window
@@ -42,17 +63,28 @@ end
 -- another client may be using the key.
 local function limit_lowered(lane, used)
   if lane.learned == 0 then return used end
+  if used >= limit_single_from(lane) then return math.max(1, math.min(lane.learned - 1, used)) end
   local lower = lane.learned - math.max(1, math.floor(lane.learned / 100))
   local isUnproven = lane.cleanWindows < POLICY.WINDOWS_TO_PROVE and used >= POLICY.ENOUGH_TO_LEARN_FROM
   local part = isUnproven and 1 or math.min(1, POLICY.PROVEN_DECREASE * 2 ^ lane.backoff)
   return math.max(1, math.min(lower, math.max(used, math.floor(lane.learned * (1 - part)))))
 end
 
+-- What the window is likely to hold, with `used` requests in it at the first 429. A token bucket has been refilled since the oldest
+-- of them, so it admitted more than it does in the long run.
+local function limit_likely(windowKey, lane, rules, used, now)
+  local freeAt = ledger_free_at(windowKey, lane, rules, 1)
+  local took = freeAt and now - (freeAt - rules.window) or 0
+  return math.max(1, math.floor(used * rules.window / (rules.window + math.max(0, took))))
+end
+
 -- A 429 arrived; `others` is the number of requests in flight beside the refused one. Returns the limit without a new deduction.
-local function limit_throttled(lane, rules, others, now)
+local function limit_throttled(windowKey, lane, rules, others, now)
   local used = lane.sends + lane.polls
   if rules.quota == 0 and (lane.learned > 0 or used >= POLICY.ENOUGH_TO_LEARN_FROM) then
-    lane.learned, lane.learnedAt, lane.limitReached = limit_lowered(lane, used), now, 0
+    local isFirst = lane.learned == 0
+    lane.learned, lane.learnedAt, lane.reached, lane.raises = limit_lowered(lane, used), now, 0, 0
+    lane.confirmed = isFirst and limit_likely(windowKey, lane, rules, used, now) or math.min(lane.confirmed, lane.learned)
     lane.learnedEpoch = lane.epoch + 1
   end
   local limit = limit_now(lane, rules, now)
@@ -64,5 +96,5 @@ end
 -- A request of the burst whose first 429 set the limit was accepted after all: the limit is one more.
 local function limit_accepted(lane, rules, claim)
   local isOfBurst = claim.epoch >= 0 and lane.learned > 0 and lane.learnedEpoch == lane.epoch and claim.epoch < lane.epoch
-  if rules.quota == 0 and isOfBurst then lane.learned = lane.learned + 1 end
+  if rules.quota == 0 and isOfBurst then lane.learned, lane.confirmed = lane.learned + 1, lane.confirmed + 1 end
 end

@@ -26,6 +26,12 @@ local POLICY = {
   WINDOWS_TO_PROVE = 2,
   -- Nothing is learned from fewer accepted requests.
   ENOUGH_TO_LEARN_FROM = 20,
+  -- A learned limit is raised by this part, and by twice as much after each clean window in a row.
+  RAISE = 0.01,
+  -- This part of the confirmed limit, and everything beyond it, is sent one request at a time. Before that, at most one in so
+  -- many of the requests left are in flight.
+  SINGLE_BEFORE = 0.01,
+  TAPER = 4,
   -- A 429 lowers a proven limit by at most this part, and by twice as much for each 429 in a row.
   PROVEN_DECREASE = 0.1,
   -- The longest request timeout and margin that can be configured (config/settings.ts, rules.ts); a timeout is also at most this

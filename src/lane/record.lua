@@ -13,8 +13,9 @@ local LANE_NUMBERS = {
   -- gate.lua: see there
   'epoch', 'openedEpoch', 'onTrial', 'pausedUntil', 'probe', 'probeUntil', 'backoff', 'failures', 'latency', 'answeredAt',
   'busySince', 'throttled',
-  -- learning.lua: the learned limit, when and in which epoch it was learned, whether it was reached since, windows without a 429
-  'learned', 'learnedAt', 'learnedEpoch', 'limitReached', 'cleanWindows', 'deducted', 'deductedAt',
+  -- learning.lua: the learned limit, when and in which epoch it was learned, what a window has held without a 429, the most that
+  -- the window held since, windows without a 429, raises in a row
+  'learned', 'learnedAt', 'learnedEpoch', 'confirmed', 'reached', 'cleanWindows', 'raises', 'deducted', 'deductedAt',
   -- learned from refusals and reports: recipients per request, age at the first poll
   'maxRecipients', 'firstPoll',
   -- fairness and pace: virtual time of the campaign served last, when the next send is due with smooth pacing

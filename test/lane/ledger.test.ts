@@ -28,13 +28,36 @@ describe.each(QUOTA_MODELS)('Against a service that counts by %s', (model) => {
     expect(sum(run.accepted) / (5 * LIMIT)).toBeGreaterThanOrEqual(0.99);
   });
 
-  test('an unknown quota is learned: at most 6 refusals a window, 95 % used after the first', async () => {
+  test('an unknown quota is learned: at most 6 refusals in a window, 1 once it is learned, 95 % used', async () => {
     const chance = seeded(11);
     const lane = laneFixture(redis, prefix, `auto-${model}`, { quota: 0 });
     await lane.campaign('c', 10_000);
     const run = await runVirtually(lane, model, LIMIT, 7, () => Math.floor(chance() * 500));
-    expect(Math.max(...run.throttled)).toBeLessThanOrEqual(6);
+    expect(Math.max(...run.throttled.slice(0, 2))).toBeLessThanOrEqual(6);
+    expect(Math.max(...run.throttled.slice(2))).toBeLessThanOrEqual(1);
     expect(sum(run.accepted.slice(1)) / (6 * LIMIT)).toBeGreaterThanOrEqual(0.95);
+  });
+
+  test('an unknown quota is learned by bursts that take as long as the window: 1 refusal a window once it is learned', async () => {
+    const chance = seeded(17);
+    const short = { window: 10_000, timeout: 500, margin: 500, backoff: 50, grace: 500 };
+    const lane = laneFixture(redis, prefix, `short-${model}`, { quota: 0, ...short });
+    await lane.campaign('c', 10_000);
+    const run = await runVirtually(lane, model, 300, 12, () => Math.floor(chance() * 100));
+    expect(Math.max(...run.throttled.slice(0, 2))).toBeLessThanOrEqual(6);
+    expect(sum(run.throttled.slice(2)) / 10).toBeLessThanOrEqual(1);
+    expect(sum(run.accepted.slice(2)) / (10 * 300)).toBeGreaterThanOrEqual(0.9);
+  });
+
+  test('a quota that the service raises tenfold is followed within a day', async () => {
+    const chance = seeded(19);
+    const lane = laneFixture(redis, prefix, `raised-${model}`, { quota: 0 });
+    await lane.campaign('c', 10_000);
+    const delay = () => Math.floor(chance() * 500);
+    const raised = { to: 300, atWindow: 3 };
+    const run = await runVirtually(lane, model, 30, 27, delay, undefined, raised);
+    expect(run.accepted.at(-1)).toBeGreaterThanOrEqual(285);
+    expect(Math.max(...run.throttled.slice(2))).toBeLessThanOrEqual(1);
   });
 
   test.each([2, 6, 10])(

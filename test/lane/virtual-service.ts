@@ -16,7 +16,8 @@ interface Event {
 
 /**
  * Runs a lane's scripts, the real ones on a real Redis, against a service that counts in one of the five ways, with the
- * time given by this loop. A request arrives after `delay()` ms and is answered a little later.
+ * time given by this loop. A request arrives after `delay()` ms and is answered a little later. `raised`: the service raises its
+ * quota to this number at the start of that window.
  */
 export async function runVirtually(
   lane: ReturnType<typeof laneFixture>,
@@ -25,8 +26,12 @@ export async function runVirtually(
   windows: number,
   delay: () => number,
   begin = START + 1_234_567,
+  raised = { to: hidden, atWindow: windows },
 ): Promise<Run> {
-  const service = createQuotaModel(model, hidden, lane.rules.window);
+  const { window } = lane.rules;
+  const [before, after] = [hidden, raised.to].map((limit) => createQuotaModel(model, limit, window));
+  if (before === undefined || after === undefined) throw new Error('no quota model');
+  const raisedAt = begin + raised.atWindow * window;
   const run: Run = { accepted: Array(windows).fill(0), throttled: Array(windows).fill(0) };
   const events: Event[] = [];
   const at = (time: number, what: () => Promise<void>): void => {
@@ -47,7 +52,7 @@ export async function runVirtually(
     for (const it of reply.claims) {
       const arrival = now + delay();
       at(arrival, async () => {
-        const isAccepted = service.arrive(arrival) === 0;
+        const isAccepted = (arrival < raisedAt ? before : after).arrive(arrival) === 0;
         count(isAccepted ? run.accepted : run.throttled, arrival);
         at(arrival + 20, async () => {
           const settlement = isAccepted

@@ -69,7 +69,7 @@ const usedUp = (...processes: readonly Volley[]) =>
 const AT_LEAST = QUOTA - 5;
 
 test('A lane under another name is refused until it is renamed, and then sends no more than its quota', {
-  timeout: 60_000,
+  timeout: 120_000,
 }, async () => {
   const run = 'quota';
   const before = processWith('default', run);
@@ -108,7 +108,7 @@ test('A lane under another name is refused until it is renamed, and then sends n
 });
 
 test('While processes with the old and the new name run together, both use one quota and serve one lane', {
-  timeout: 60_000,
+  timeout: 120_000,
 }, async () => {
   const run = 'rolling';
   const old = processWith('default', run);
@@ -172,7 +172,7 @@ test('Campaigns of a lane that is not configured are listed, shown, reported, an
     lane: 'default',
     blockedBy: { reason: 'lane default is not configured', until: null },
     waitingFor: 'workers',
-    eta: null,
+    eta: { latest: null, reason: 'its lane is not configured' },
   });
   expect((await cli.volley('report', id)).stdout.trim().split('\n')).toHaveLength(1 + 2 * QUOTA);
   expect((await cli.volley('doctor')).stdout).toMatch(

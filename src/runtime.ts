@@ -20,7 +20,7 @@ import { BOUND_THE_LOSS, fixedDurability, watchDurability } from './redis/durabi
 import { keyNames, type LaneId } from './redis/keys.js';
 import { withUnavailableErrors } from './redis/unavailable.js';
 import { untilAnswered } from './redis/until-answered.js';
-import { watchConnection } from './redis/watch.js';
+import { asOne, watchConnection } from './redis/watch.js';
 import { createCampaignReader } from './reporting/campaign-reader.js';
 import { createEventFeed } from './reporting/event-feed.js';
 import { eventLog } from './reporting/event-log.js';
@@ -57,10 +57,11 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
   const events = options.events ?? createEvents({ level: config.logLevel, secrets: secretsOf(config) });
   const keys = keyNames(config.redisPrefix);
   const redis = connect(redisUrl);
-  const unwatch = watchConnection(redis, {
+  const watcher = asOne({
     onLost: (error) => events.emit({ type: 'redis.lost', error }),
     onRestored: (downMs) => events.emit({ type: 'redis.restored', downMs }),
   });
+  const unwatch = watchConnection(redis, watcher);
   const finder = openLanes({ redis, keys, config, events, random });
   const heartbeats = openHeartbeats(redis, keys, systemClock);
   const suppression = openSuppression(redis, keys);
@@ -75,7 +76,7 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
   closers.push(() => feed.close(), unpublish);
   const blocking = lazily(() => {
     const connection = connect(redisUrl, 'blocking');
-    closers.push(() => connection.disconnect());
+    closers.push(() => connection.disconnect(), watchConnection(connection, watcher));
     return connection;
   });
   // BullMQ takes longer to load than most commands take to run, so it is loaded when a lane is first woken.

@@ -12,6 +12,15 @@ export type Redis = SingleRedis | Cluster;
  */
 type ConnectionKind = 'protocol' | 'blocking';
 
+/**
+ * A path that silently drops packets leaves a connection open and unanswered for a quarter of an hour. Therefore a connection on
+ * which a command has waited this long without any reply is closed and opened again. BullMQ blocks for up to 10 s. A server that is
+ * busy, such as one that starts to save its data, may take seconds to reply.
+ */
+const SILENT_FOR_MS = { protocol: 10_000, blocking: 14_000 } satisfies Record<ConnectionKind, number>;
+/** An idle connection waits for no reply, so it is pinged. */
+const PING_EVERY_MS = 3_000;
+
 const RECONNECT_AFTER_MS = (attempt: number): number => Math.min(50 * 2 ** Math.min(attempt, 5), 1000);
 
 /**
@@ -30,6 +39,7 @@ export function connect(url: string, kind: ConnectionKind = 'protocol'): Redis {
     lazyConnect: !connectsAtOnce,
     enableReadyCheck: true,
     connectTimeout: 5_000,
+    socketTimeout: SILENT_FOR_MS[kind],
     retryStrategy: RECONNECT_AFTER_MS,
     // With 0, ioredis rejects all waiting commands whenever the connection closes. With null and no resending, it would silently
     // drop the commands in flight.
@@ -43,13 +53,14 @@ export function connect(url: string, kind: ConnectionKind = 'protocol'): Redis {
   switch (scheme) {
     case 'single': {
       const [node] = nodes;
-      return quiet(new SingleRedis({ ...common, ...node, db: db ?? Number(path || 0) }));
+      return checked(new SingleRedis({ ...common, ...node, db: db ?? Number(path || 0) }));
     }
     case 'sentinel':
-      return quiet(
+      return checked(
         new SingleRedis({
           ...common,
           sentinels: nodes,
+          sentinelCommandTimeout: common.connectTimeout,
           name: path || 'mymaster',
           db: db ?? 0,
           // Without it, a replaced master that Sentinel cannot reach would keep answering this connection.
@@ -63,7 +74,7 @@ export function connect(url: string, kind: ConnectionKind = 'protocol'): Redis {
         clusterRetryStrategy: RECONNECT_AFTER_MS,
         redisOptions: common,
       };
-      return quiet(kind === 'blocking' ? new Cluster(nodes, options) : new ProtocolCluster(nodes, options));
+      return checked(kind === 'blocking' ? new Cluster(nodes, options) : new ProtocolCluster(nodes, options));
     }
   }
 }
@@ -74,9 +85,15 @@ export async function serverTime(redis: Redis): Promise<number> {
   return Number(seconds) * 1_000 + Math.floor(Number(micros) / 1_000);
 }
 
-/** ioredis prints errors that have no listener. The callers of each command receive them anyway. */
-function quiet<Connection extends Redis>(connection: Connection): Connection {
+/** Pings a connection, or each node of a cluster, for as long as it is in use. */
+function checked<Connection extends Redis>(connection: Connection): Connection {
+  // ioredis prints errors that have no listener. The callers of each command receive them anyway.
   connection.on('error', () => {});
+  const ping = setInterval(() => {
+    const nodes = connection instanceof Cluster ? connection.nodes() : [connection];
+    for (const node of nodes) if (node.status === 'ready') node.ping().catch(() => {});
+  }, PING_EVERY_MS).unref();
+  connection.once('end', () => clearInterval(ping));
   return connection;
 }
 

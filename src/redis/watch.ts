@@ -10,6 +10,24 @@ interface ConnectionWatcher {
   onRestored(downMs: number): void;
 }
 
+/** Reports several connections as one: lost with the first of them, restored with the last. */
+export function asOne({ onLost, onRestored }: ConnectionWatcher): ConnectionWatcher {
+  let lost = 0;
+  let lostAt = 0;
+  return {
+    onLost(error) {
+      lost += 1;
+      if (lost > 1) return;
+      lostAt = performance.now();
+      onLost(error);
+    },
+    onRestored() {
+      lost -= 1;
+      if (lost === 0) onRestored(Math.round(performance.now() - lostAt));
+    },
+  };
+}
+
 /**
  * Watches a connection and reports each break once, however often reconnecting fails; a server that cannot be reached from the
  * start counts as a break. A cluster's connection is broken from the loss of a node until every lost node is back or has been

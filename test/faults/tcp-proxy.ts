@@ -43,6 +43,10 @@ export interface TcpProxy {
   hold(what?: 'replies' | 'both'): void;
   release(): void;
   shapeTraffic(shape: TrafficShape): void;
+  /** Silently drops everything on all connections, as a broken path does: they stay open, and neither side learns of it. */
+  freeze(): void;
+  /** Lets new connections through again. Those that were open in the meantime stay dead. */
+  thaw(): void;
   close(): Promise<void>;
 }
 
@@ -56,6 +60,8 @@ const PLAIN: TrafficShape = { delayMs: 0, dripMs: 0 };
 /** Starts a proxy to a port of this machine. */
 export async function startTcpProxy(target: number): Promise<TcpProxy> {
   const sockets = new Set<Socket>();
+  const frozen = new WeakSet<Socket>();
+  let isFrozen = false;
   const armed: Armed[] = [];
   let to = target;
   let shape = PLAIN;
@@ -71,6 +77,7 @@ export async function startTcpProxy(target: number): Promise<TcpProxy> {
     const upstream = connect(to, '127.0.0.1');
     for (const socket of [client, upstream]) {
       sockets.add(socket);
+      if (isFrozen) frozen.add(socket);
       socket.setNoDelay(true);
       socket.on('error', () => {}).on('close', () => sockets.delete(socket));
     }
@@ -79,6 +86,7 @@ export async function startTcpProxy(target: number): Promise<TcpProxy> {
       upstream.destroy();
     };
     const pass = async (on: TrapPoint, bytes: Buffer, out: Socket): Promise<void> => {
+      if (frozen.has(out)) return;
       if (held !== undefined && (on === 'reply' || held.both)) await held.open;
       if (shape.delayMs > 0) await delay(shape.delayMs);
       const matched = matchingTrap(on, bytes);
@@ -101,9 +109,9 @@ export async function startTcpProxy(target: number): Promise<TcpProxy> {
       } else if (bytes.length > 0) out.write(bytes);
     };
     const connected = pass('connection', Buffer.alloc(0), upstream);
-    const ended = async (): Promise<void> => {
+    const ended = async (): Promise<boolean> => {
       if (held?.both === true) await held.open;
-      await delay(shape.delayMs);
+      return delay(shape.delayMs, !frozen.has(client));
     };
     relay(client, upstream, connected, (bytes) => pass('request', bytes, upstream), ended);
     relay(upstream, client, connected, (bytes) => pass('reply', bytes, client), ended);
@@ -141,6 +149,13 @@ export async function startTcpProxy(target: number): Promise<TcpProxy> {
     shapeTraffic: (next) => {
       shape = next;
     },
+    freeze() {
+      isFrozen = true;
+      for (const socket of sockets) frozen.add(socket);
+    },
+    thaw() {
+      isFrozen = false;
+    },
     async close() {
       release();
       cut();
@@ -149,19 +164,19 @@ export async function startTcpProxy(target: number): Promise<TcpProxy> {
   };
 }
 
-/** Forwards chunks in order, then the end of the connection after `ended`. */
+/** Forwards chunks in order, then the end of the connection if `ended` resolves to true. */
 function relay(
   from: Socket,
   to: Socket,
   after: Promise<void>,
   pass: (bytes: Buffer) => Promise<void>,
-  ended: () => Promise<void>,
+  ended: () => Promise<boolean>,
 ): void {
   let last = after;
   from.on('data', (bytes: Buffer) => {
     last = last.then(() => pass(bytes));
   });
-  from.on('close', () => void last.then(ended).then(() => to.destroySoon()));
+  from.on('close', () => void last.then(ended).then((isSeen) => isSeen && to.destroySoon()));
 }
 
 async function listening(server: Server): Promise<void> {

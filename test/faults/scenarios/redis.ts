@@ -94,4 +94,47 @@ const full: Scenario = {
   },
 };
 
-export const REDIS_SCENARIOS: readonly Scenario[] = [restarts, cuts, pause, full];
+/** Within this time after the path works again, each lane has a request accepted. */
+const RESUMES_WITHIN_MS = 20_000;
+
+function drop(name: string, workers: Scenario['workers']): Scenario {
+  return {
+    name,
+    description:
+      'the path to Redis silently drops packets: first of the open connections, then also of new ones',
+    workers,
+    seconds: 25,
+    async run({ fleet, proxiesOf, recorder, random, traffic }) {
+      const proxies = fleet.members.map((member) => proxiesOf(member).redis);
+      for (const forMs of [0, integerBetween(8_000, 20_000, random)]) {
+        await traffic(2);
+        await recorder.fault(
+          { fault: 'drop', target: 'redis', losesData: false, mayBeUnknown: 0 },
+          async () => {
+            for (const proxy of proxies) proxy.freeze();
+            await delay(forMs);
+            for (const proxy of proxies) proxy.thaw();
+            const resumed = await Promise.race([
+              traffic(1).then(() => true),
+              delay(RESUMES_WITHIN_MS, false),
+            ]);
+            if (!resumed)
+              throw new Error(`no request within ${RESUMES_WITHIN_MS} ms after the path worked again`);
+          },
+        );
+      }
+      const reports = new Set(fleet.logged('redis.lost').map(({ pid }) => pid));
+      if (reports.size < fleet.members.length)
+        throw new Error('a process has not reported the lost connection');
+    },
+  };
+}
+
+export const REDIS_SCENARIOS: readonly Scenario[] = [
+  restarts,
+  cuts,
+  pause,
+  full,
+  drop('redis-drop', ['all', 'all']),
+  drop('redis-drop-roles', ['send', 'follow-up']),
+];

@@ -76,7 +76,9 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
   closers.push(() => feed.close(), unpublish);
   const blocking = lazily(() => {
     const connection = connect(redisUrl, 'blocking');
-    closers.push(() => connection.disconnect(), watchConnection(connection, watcher));
+    closers.push(() => connection.disconnect());
+    // A cluster's connection that sends nothing to a node does not learn that it is back.
+    if (!('nodes' in connection)) closers.push(watchConnection(connection, watcher));
     return connection;
   });
   // BullMQ takes longer to load than most commands take to run, so it is loaded when a lane is first woken.

@@ -161,11 +161,11 @@ function estimateSent(lane: LaneOutlook, rules: EstimateRules, own: EstimatedCam
   const late = lane.quota > 0 ? forecastOf(lane, rules, own, 'late') : null;
   const reason =
     own.obstacle ?? closed(lane) ?? unbounded(lane, own) ?? (late === null ? 'too far away' : null);
-  return {
-    earliest: lapsing(early ?? start),
-    latest: reason === null && late !== null ? lapsing(late) : null,
-    reason,
-  };
+  const earliest = early ?? start;
+  if (reason !== null || late === null) return { earliest: lapsing(earliest), latest: null, reason };
+  // On an overloaded machine, delays vary so much that the range would say little. Rounding may add 2 ms.
+  const widest = Math.max(rules.window / 2, (earliest - lane.now) / 4) - 2;
+  return { earliest: lapsing(earliest), latest: lapsing(Math.min(late, earliest + widest)), reason };
 }
 
 /** Why the lane starts no requests until an operator acts. */

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import type { LaneStatus } from '../../src/campaign/views.js';
+import { checkRedis } from '../../src/cli/doctor/redis.js';
 import { checkLane, checkWorkers } from '../../src/cli/doctor.js';
 import { renderLane } from '../../src/cli/lane.js';
 
@@ -105,3 +106,46 @@ test('For a worker too old to report its settings, the doctor names only its ver
     found: 'they differ: version: older in a 1, 1.1.0 in a 2',
   });
 });
+
+const FACTS = {
+  version: '7.0.15',
+  appendonly: 'yes',
+  appendfsync: 'always',
+  eviction: 'noeviction',
+  usedMemory: 1,
+  maxMemory: 0,
+  skewMs: 0,
+};
+const DURABLE = {
+  appendonly: 'yes',
+  appendfsync: 'always',
+  replicas: 0,
+  minReplicas: 0,
+  maxLagSeconds: 10,
+  isCluster: false,
+  nodeTimeoutMs: 15_000,
+  isWatched: false,
+};
+
+test.each([
+  ['no replica', {}, 'auto', 'ok', /no replica: nothing is lost/],
+  ['a replica', { replicas: 1 }, 'auto', 'fail', /min-replicas-to-write is 0.*workers do not start/],
+  ['a replica and a setting', { replicas: 1 }, 20_000, 'warn', /REDIS_MAY_LOSE is 20s, but min-replicas/],
+  [
+    'a needed replica',
+    { replicas: 1, minReplicas: 1 },
+    'auto',
+    'ok',
+    /the last 15s \(min-replicas-max-lag\)/,
+  ],
+  ['too short a setting', { minReplicas: 1 }, 2_000, 'warn', /REDIS_MAY_LOSE is 2s, but it may lose 15s/],
+  ['more replicas than it needs', { replicas: 2, minReplicas: 1 }, 'auto', 'warn', /together with 1 of them/],
+  ['hidden settings', { minReplicas: undefined }, 'auto', 'fail', /cannot be ruled out/],
+] as const)(
+  'The doctor explains what a failover of a Redis with %s may lose',
+  (_, change, setting, level, found) => {
+    const facts = { ...FACTS, durability: { ...DURABLE, ...change } };
+    const check = checkRedis([facts], setting).find(({ name }) => name === 'Redis failover');
+    expect(check).toMatchObject({ level, found: expect.stringMatching(found) });
+  },
+);

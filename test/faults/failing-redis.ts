@@ -37,9 +37,17 @@ const REPLICATION_WITHIN_MS = 20_000;
 /**
  * What the server may lose: nothing, because every acknowledged write is on disk; up to a second of writes; or the writes
  * that its replica has not received. `cluster` and `replicatedCluster`: as `everySecond` and `replicated`, on three masters.
- * `fenced`: it has a replica, and refuses writes when it has not heard of it for 10 s.
+ * `fenced`: it has a replica, and refuses writes when it has not heard of it for 10 s; `unfenced`: it accepts them for as long as it
+ * is cut off.
  */
-export type Durability = 'safe' | 'everySecond' | 'replicated' | 'cluster' | 'replicatedCluster' | 'fenced';
+export type Durability =
+  | 'safe'
+  | 'everySecond'
+  | 'replicated'
+  | 'cluster'
+  | 'replicatedCluster'
+  | 'fenced'
+  | 'unfenced';
 
 /** The settings of a server that refuses writes when it is cut off from its replica. */
 const FENCE = ['min-replicas-to-write 1', 'min-replicas-max-lag 10'];
@@ -77,7 +85,7 @@ export async function startFailingRedis(folder: string, durability: Durability):
       await new Promise((later) => setTimeout(later, 50));
     }
   };
-  if (durability === 'replicated' || durability === 'fenced') await follow();
+  if (durability === 'replicated' || durability === 'fenced' || durability === 'unfenced') await follow();
   if (durability === 'fenced') {
     for (const line of FENCE) await ask(server.url, 'CONFIG', 'SET', ...line.split(' '));
   }

@@ -123,8 +123,9 @@ export async function startWorld(options: WorldOptions): Promise<World> {
       QUOTA_WINDOW_MS: String(WINDOW_MS),
       REQUEST_TIMEOUT_MS: String(REQUEST_TIMEOUT_MS),
       ...(isNotified ? await callbackSettings() : {}),
-      // Nothing bounds what this failover loses, but these scenarios break the replication for less than that.
+      // Nothing bounds what these failovers lose, but these scenarios break the replication for less than that.
       ...(options.redis === 'replicated' ? { REDIS_MAY_LOSE: '2s' } : {}),
+      ...(options.redis === 'unfenced' ? { REDIS_MAY_LOSE: '20s' } : {}),
     },
     simulator: {
       seed,

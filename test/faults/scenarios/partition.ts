@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Member } from '../../end-to-end/fleet.js';
+import type { Durability } from '../failing-redis.js';
 import type { Scenario } from '../scenario.js';
 import { MAX_IN_FLIGHT, type World } from '../world.js';
 
@@ -13,15 +14,14 @@ const PARTITION_MS = 15_000;
  */
 const MAX_LOST = 7_500;
 
-const partition: Scenario = {
-  name: 'partition',
-  description:
-    'one sending process stays with a master that is cut off, while its replica takes over for all others; then the network heals',
+const partition = (name: string, fence: string, redis: Durability): Scenario => ({
+  name,
+  description: `one sending process stays with a master that is cut off, while its replica takes over for all others; ${fence}; then the network heals`,
   workers: ['send', 'send', 'all'],
   seconds: 75,
-  redis: 'fenced',
+  redis,
   async run(world) {
-    const { redis, recorder, traffic } = world;
+    const { recorder, traffic } = world;
     await traffic(4);
     await delay(TRAFFIC_MS);
     const left = await nextSender(world);
@@ -29,16 +29,16 @@ const partition: Scenario = {
     await recorder.fault(
       { fault: 'partition', target, losesData: true, mayBeUnknown: MAX_IN_FLIGHT + MAX_LOST },
       async () => {
-        await redis.partition();
+        await world.redis.partition();
         world.redirect(left);
         await delay(PARTITION_MS);
-        await redis.heal();
+        await world.redis.heal();
         world.redirect();
       },
     );
     await traffic(2);
   },
-};
+});
 
 /** The process that sends the next batch, so that it serves a lane that is busy. */
 function nextSender({ senders, proxiesOf }: World): Promise<Member> {
@@ -54,4 +54,7 @@ function nextSender({ senders, proxiesOf }: World): Promise<Member> {
   );
 }
 
-export const PARTITION_SCENARIOS: readonly Scenario[] = [partition];
+export const PARTITION_SCENARIOS: readonly Scenario[] = [
+  partition('partition', 'the master soon refuses writes', 'fenced'),
+  partition('partition-configured', 'the master accepts writes all the time', 'unfenced'),
+];

@@ -14,11 +14,11 @@ const PARTITION_MS = 15_000;
  */
 const MAX_LOST = 7_500;
 
-const partition = (name: string, fence: string, redis: Durability): Scenario => ({
+const partition = (name: string, fence: string, redis: Durability, seconds: number): Scenario => ({
   name,
   description: `one sending process stays with a master that is cut off, while its replica takes over for all others; ${fence}; then the network heals`,
   workers: ['send', 'send', 'all'],
-  seconds: 75,
+  seconds,
   redis,
   async run(world) {
     const { recorder, traffic } = world;
@@ -55,6 +55,6 @@ function nextSender({ senders, proxiesOf }: World): Promise<Member> {
 }
 
 export const PARTITION_SCENARIOS: readonly Scenario[] = [
-  partition('partition', 'the master soon refuses writes', 'fenced'),
-  partition('partition-configured', 'the master accepts writes all the time', 'unfenced'),
+  partition('partition', 'the master soon refuses writes', 'fenced', 75),
+  partition('partition-configured', 'the master accepts writes all the time', 'unfenced', 55),
 ];

@@ -115,6 +115,7 @@ const FACTS = {
   usedMemory: 1,
   maxMemory: 0,
   skewMs: 0,
+  movingSlots: [],
 };
 const DURABLE = {
   appendonly: 'yes',

@@ -15,6 +15,8 @@ export interface Template {
   missing(values: readonly string[]): string | null;
   /** The text for this row; values are not escaped. Throws a RangeError if a value is missing. */
   render(values: readonly string[]): string;
+  /** How many characters the text for this row has. */
+  length(values: readonly string[]): number;
   /** 53 bits of a hash of the text for this row. Rows with the same text have the same digest. */
   digest(values: readonly string[]): number;
 }
@@ -116,6 +118,11 @@ function templateOf(text: string, parts: readonly Part[], columns: readonly stri
       for (const part of parts) rendered += typeof part === 'string' ? part : values[part];
       return rendered;
     },
+    length: (values) =>
+      parts.reduce<number>(
+        (sum, part) => sum + (typeof part === 'string' ? part : (values[part] ?? '')).length,
+        0,
+      ),
     digest(values) {
       let [high, low] = [0xdead_beef, 0x41c6_ce57];
       for (const part of parts) {

@@ -123,6 +123,7 @@ function localConfig(settings: Settings) {
       requestsPerMinute: settings.HTTP_REQUESTS_PER_MINUTE,
       maxJsonBytes: settings.HTTP_MAX_JSON_MB * BYTES_PER_MEGABYTE,
       maxUploadBytes: settings.HTTP_MAX_UPLOAD_MB * BYTES_PER_MEGABYTE,
+      listMemoryBytes: settings.HTTP_LIST_MEMORY_MB * BYTES_PER_MEGABYTE,
     },
   };
 }

@@ -105,6 +105,9 @@ export const SECTIONS = {
         Largest JSON body. For longer lists, upload a CSV file, which is not kept in memory.`),
     HTTP_MAX_UPLOAD_MB: z.prefault(formats.count(1, 10_000, 'megabytes'), '1000').describe(`
         Largest CSV upload. A million rows with a name take about 30 megabytes.`),
+    HTTP_LIST_MEMORY_MB: z.prefault(formats.count(16, 100_000, 'megabytes'), '256').describe(`
+        Memory for all lists that the process reads at the same time: 17 to 31 bytes per row of a CSV upload, and eight
+        times the length of a JSON body. Further lists wait up to 30 seconds for it, and then get a 503 response.`),
   },
   Monitoring: {
     METRICS_HOST: z.prefault(formats.host, '127.0.0.1').describe(`

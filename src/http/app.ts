@@ -13,10 +13,11 @@ import { docs } from './docs.js';
 import { errorToProblem } from './error-to-problem.js';
 import { liveEvents } from './events.js';
 import { lanes } from './lanes.js';
+import { listMemory } from './list-memory.js';
 import { collectOpenApi } from './openapi.js';
 import { health, measureRequests } from './operation.js';
 import { noRoute, Problem } from './problem.js';
-import { acceptedBody, parseJsonBodies, rejectCompressed } from './request-body.js';
+import { acceptedBody, parseJsonBodies, rejectCompressed, reserveForJson } from './request-body.js';
 import { type HttpOptions, type Routes, STALL_TIMEOUT_MS, withZod } from './routes.js';
 import { suppressions } from './suppressions.js';
 import { acceptUploads } from './upload.js';
@@ -26,7 +27,7 @@ import { validateByZod } from './validation.js';
 export type HttpApp = FastifyInstance;
 
 /** Below `/v1`; each requires an API key with a scope. */
-const KEYED_ROUTES: readonly Routes[] = [campaignCreation, campaigns, liveEvents, lanes, suppressions];
+const KEYED_ROUTES: readonly Routes[] = [campaigns, liveEvents, lanes, suppressions];
 const PUBLIC_ROUTES: readonly Routes[] = [health, docs, callbacks];
 
 /** Worker processes stop ten seconds after their longest request, and the API has to drain before that. */
@@ -90,6 +91,7 @@ export function createHttp(options: HttpOptions): HttpApp {
     response.writeHead(417, { 'content-type': 'application/problem+json' }).end(body);
   });
   const metrics = measureRequests(app, options);
+  const memory = listMemory(config.http.listMemoryBytes);
   app.addHook('onRequest', async (request) => {
     // Checked here so that the body of a request without a route is never read.
     if (request.is404) throw noRoute(request);
@@ -108,8 +110,12 @@ export function createHttp(options: HttpOptions): HttpApp {
     scope.register(
       async (v1) => {
         v1.addHook('onRequest', rejectCompressed);
+        v1.addHook('preParsing', (request, reply) =>
+          reserveForJson(request, reply, memory, config.http.maxJsonBytes),
+        );
         await acceptUploads(v1);
         for (const routes of KEYED_ROUTES) routes(withZod(v1), options);
+        campaignCreation(withZod(v1), options, memory);
       },
       { prefix: '/v1' },
     );

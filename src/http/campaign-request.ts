@@ -1,10 +1,13 @@
+import { setImmediate as nextTick } from 'node:timers/promises';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { readMoment } from '../campaign/moment.js';
 import { DURATION_FORM, parseDuration } from '../duration.js';
 import type { CampaignInput } from '../import/campaign-input.js';
+import { MAX_FIELD_LENGTH } from '../import/rows.js';
 import { allowsLane, apiKeyOf, requireLane } from './access.js';
-import { abortOnClose } from './connections.js';
+import { abortOnClose, onClose } from './connections.js';
+import type { ListMemory } from './list-memory.js';
 import { invalidMember, Problem } from './problem.js';
 import type { HttpOptions } from './routes.js';
 import { readUpload } from './upload.js';
@@ -67,10 +70,9 @@ const details = {
     .describe('Allow a campaign that equals one of the last 24 hours (same list, text, and sender).'),
 };
 
-const MAX_VALUE_LENGTH = 5_000;
 const value = z.union(
-  [z.string().max(MAX_VALUE_LENGTH), z.number(), z.null()],
-  `Use a number, null, or a string of up to ${MAX_VALUE_LENGTH} characters`,
+  [z.string().max(MAX_FIELD_LENGTH), z.number(), z.null()],
+  `Use a number, null, or a string of up to ${MAX_FIELD_LENGTH} characters`,
 );
 /** The schema rejects only what is not a row. A row without a number or a value is an invalid row, as in a CSV. */
 const recipient = z
@@ -106,15 +108,24 @@ export async function readCampaign(
   request: CampaignRequest,
   reply: FastifyReply,
   { config }: HttpOptions,
+  memory: ListMemory,
 ): Promise<CampaignInput> {
   const signal = abortOnClose(request, reply);
   if (request.isMultipart()) {
+    const share = memory.open();
+    onClose(request, reply, share.close);
+    await share.resize(0, signal);
     const { campaign, list } = await readUpload(request, campaignDetails, config.http.maxUploadBytes);
-    return { ...inputOf(request, campaign, config), recipients: list, signal };
+    const onMemory = (bytes: number) => share.resize(bytes, signal);
+    return { ...inputOf(request, campaign, config), recipients: list, onMemory, signal };
   }
   if (request.body === null) throw new Problem('badInput', 'The body is empty. Send a campaign.');
   const { recipients, ...campaign } = request.body;
-  return { ...inputOf(request, campaign, config), recipients: rowsOf(recipients), signal };
+  return {
+    ...inputOf(request, campaign, config),
+    recipients: rowsOf(recipients, await columnsOf(recipients)),
+    signal,
+  };
 }
 
 function inputOf(
@@ -160,18 +171,29 @@ function laneOf(
 
 type JsonRow = Readonly<Record<string, string | number | null | undefined>>;
 
-/**
- * The recipients of a JSON body as the library takes them. The library takes the members of the first row as the columns,
- * but here any row may lack members without a value, so the first row is given the members of all.
- */
-function* rowsOf(recipients: readonly JsonRow[]): Generator<JsonRow & { readonly to: string }> {
+/** Rows that are looked at before other work of the process gets a turn. */
+const ROWS_PER_TICK = 5_000;
+
+/** The members of all rows, without values. */
+async function columnsOf(recipients: readonly JsonRow[]): Promise<JsonRow> {
   const names = new Set<string>();
-  for (const row of recipients) {
+  for (const [at, row] of recipients.entries()) {
+    if (at % ROWS_PER_TICK === ROWS_PER_TICK - 1) await nextTick();
     for (const name of Object.keys(row)) names.add(name);
     // A million rows with members of their own would otherwise result in a million columns.
     if (names.size > MAX_MEMBERS) break;
   }
-  const columns = Object.fromEntries([...names].slice(0, MAX_MEMBERS).map((name) => [name, '']));
+  return Object.fromEntries([...names].slice(0, MAX_MEMBERS).map((name) => [name, '']));
+}
+
+/**
+ * The recipients of a JSON body as the library takes them. The library takes the members of the first row as the columns,
+ * but here any row may lack members without a value, so the first row is given the members of all.
+ */
+function* rowsOf(
+  recipients: readonly JsonRow[],
+  columns: JsonRow,
+): Generator<JsonRow & { readonly to: string }> {
   for (const [at, row] of recipients.entries()) {
     yield { ...(at === 0 ? columns : {}), ...row, to: String(row['to'] ?? '') };
   }

@@ -7,8 +7,9 @@ import type { EnqueueOutcome } from '../import/campaign-input.js';
 import type { Volley } from '../volley.js';
 import { allowsCampaign, apiKeyOf, requireActiveKey } from './access.js';
 import { campaignRequest, readCampaign } from './campaign-request.js';
+import type { ListMemory } from './list-memory.js';
 import { invalidMember, Problem, type ProblemItem } from './problem.js';
-import { count, jsonResponse, problemResponses, type Routes } from './routes.js';
+import { count, type HttpOptions, jsonResponse, problemResponses, type Routes } from './routes.js';
 
 /** An invalid row without its values, which the client has. */
 const rejectedRow = invalidRow.unwrap().pick({ line: true, column: true, reason: true });
@@ -46,7 +47,11 @@ const idempotencyHeader = z.looseObject({
 });
 
 /** Creating campaigns, and previewing them. */
-export const campaignCreation: Routes = (app, options) => {
+export const campaignCreation = (
+  app: Parameters<Routes>[0],
+  options: HttpOptions,
+  memory: ListMemory,
+): void => {
   const { volley, clock = systemClock } = options;
   const untilClosed = finishBeforeClose(app);
 
@@ -70,7 +75,7 @@ export const campaignCreation: Routes = (app, options) => {
       },
     },
     async (request, reply) => {
-      const input = await readCampaign(request, reply, options);
+      const input = await readCampaign(request, reply, options, memory);
       const key = apiKeyOf(request);
       const requireFuture = (): void => {
         if (input.at !== undefined && input.at <= clock()) {
@@ -134,7 +139,7 @@ export const campaignCreation: Routes = (app, options) => {
         response: { 200: jsonResponse('The preview', preview) },
       },
     },
-    async (request, reply) => volley.preview(await readCampaign(request, reply, options)),
+    async (request, reply) => volley.preview(await readCampaign(request, reply, options, memory)),
   );
 };
 

@@ -79,7 +79,7 @@ const KINDS = {
   unavailable: [
     503,
     'Temporarily unavailable',
-    'Redis does not respond, the process is shutting down, or it has reached its limit of event streams. Retry after a few seconds. To create a campaign, use the same `Idempotency-Key`.',
+    'Redis does not respond, the process is shutting down, or it has reached its limit of event streams or of memory for lists. Retry after a few seconds. To create a campaign, use the same `Idempotency-Key`.',
   ],
 } as const satisfies Record<string, readonly [status: number, title: string, advice: string]>;
 

@@ -1,5 +1,8 @@
 import { isUtf8 } from 'node:buffer';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { abortOnClose, onClose } from './connections.js';
+import { parseInSlices } from './json-slices.js';
+import type { ListMemory } from './list-memory.js';
 import { Problem } from './problem.js';
 
 /** What a route accepts as its body: `upload` is JSON or a form with a list. */
@@ -38,20 +41,51 @@ export function bodyLimitExceeded(accepted: BodyFormat, maxJsonBytes: number): s
 export function parseJsonBodies(app: FastifyInstance): void {
   const parse = app.getDefaultJsonParser('error', 'error');
   app.removeContentTypeParser('application/json');
-  app.addContentTypeParser<Buffer>('application/json', { parseAs: 'buffer' }, (request, bytes, done) => {
-    if (bytes.length === 0) return done(null, null);
-    if (!isUtf8(bytes)) return done(new Problem('badInput', 'The body is not UTF-8. Encode JSON as UTF-8.'));
-    parse(request, bytes.toString(), (error: Error | null, value?: unknown) => {
-      if (error !== null) {
+  app.addContentTypeParser(
+    'application/json',
+    { parseAs: 'buffer' },
+    async (request: FastifyRequest, bytes: Buffer) => {
+      if (bytes.length === 0) return null;
+      if (!isUtf8(bytes)) throw new Problem('badInput', 'The body is not UTF-8. Encode JSON as UTF-8.');
+      const value = await parseInSlices(bytes, (text) => {
+        let parsed: unknown;
+        parse(request, text, (error: Error | null, result?: unknown) => {
+          if (error !== null) throw error;
+          parsed = result;
+        });
+        return parsed;
+      }).catch(() => {
         const detail = 'The body is not valid JSON, or has a member `__proto__` or `constructor.prototype`.';
-        return done(new Problem('badInput', detail));
-      }
-      if (acceptedBody(request) === 'none' && !isEmpty(value)) {
-        return done(new Problem('badInput', EXPECTED.none));
-      }
-      done(null, value);
-    });
-  });
+        throw new Problem('badInput', detail);
+      });
+      if (acceptedBody(request) === 'none' && !isEmpty(value)) throw new Problem('badInput', EXPECTED.none);
+      return value;
+    },
+  );
+}
+
+/** Smaller bodies are not worth counting. */
+const SMALL_BODY_BYTES = 100_000;
+/** How much memory JSON takes once it is parsed, for each of its bytes: short strings in small objects. */
+const BYTES_PER_JSON_BYTE = 8;
+
+/**
+ * Waits for memory before it reads a long JSON body, and reserves it until the response is sent. Forms reserve memory as their
+ * list is read.
+ */
+export async function reserveForJson(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  memory: ListMemory,
+  maxJsonBytes: number,
+): Promise<void> {
+  const { headers, method } = request;
+  if (method !== 'POST' || !/^application\/json\b/i.test(headers['content-type'] ?? '')) return;
+  const bytes = Math.min(Number(headers['content-length'] ?? maxJsonBytes), maxJsonBytes);
+  if (bytes <= SMALL_BODY_BYTES) return;
+  const share = memory.open();
+  onClose(request, reply, share.close);
+  await share.resize(bytes * BYTES_PER_JSON_BYTE, abortOnClose(request, reply));
 }
 
 /** Some clients send an empty object where no body is needed. */

@@ -58,6 +58,11 @@ export interface CampaignInput {
   readonly repeatsWithin?: 'lane' | undefined;
   /** Called when everything is imported and before anything is launched; false discards the import. */
   readonly confirm?: ((preview: Preview) => Promise<boolean>) | undefined;
+  /**
+   * Called with the bytes that detecting duplicates takes, as they grow. The import continues when it resolves: a process that
+   * reads many lists at the same time limits their memory with it.
+   */
+  readonly onMemory?: ((bytes: number) => Promise<void>) | undefined;
   /** Aborts and discards the import. */
   readonly signal?: AbortSignal | undefined;
 }

@@ -7,6 +7,9 @@ import { SeenRecipients } from './seen-recipients.js';
 /** What to do with a row that has the number of an earlier row and a different text. */
 export type Duplicates = 'first' | 'keep' | 'refuse';
 
+/** A message with placeholders may repeat long values: without a limit, a few rows could fill the memory. */
+const MAX_TEXT_LENGTH = 20_000;
+
 /** The result of checking one row. */
 export type CheckedRow =
   | {
@@ -101,6 +104,11 @@ export async function checkRows(list: Rows, options: CheckOptions = {}): Promise
         return invalid(line, missing, `is empty, but the message uses {{${missing}}}`, fields);
       const [bad] = unusable === undefined ? [] : used.filter((column) => unusable.has(column));
       if (bad !== undefined) return invalid(line, list.columns[bad], unusable?.get(bad) ?? '', fields);
+      const length = hasDigests ? (template?.length(fields) ?? 0) : 0;
+      if (length > MAX_TEXT_LENGTH) {
+        const reason = `gets a text of ${length} characters; the maximum is ${MAX_TEXT_LENGTH}`;
+        return { kind: 'invalid', line, column: null, reason, row: fields };
+      }
       const { number } = outcome;
       const digest = hasDigests ? (template?.digest(fields) ?? 0) : 0;
       const earlier = seen.add(number, line, digest, { keepsTexts });

@@ -103,6 +103,7 @@ async function fillAndCommit(
     suppression: deps.suppression,
     signal: input.signal,
     ...whenOf(input),
+    onMemory: input.onMemory,
     onInvalid(row) {
       if (input.skipInvalid === true) input.onInvalid?.(row);
       else isRefused = true;
@@ -179,6 +180,7 @@ async function readWithoutStoring(
     suppression: deps.suppression,
     signal: input.signal,
     ...whenOf(input),
+    onMemory: input.onMemory,
     onInvalid: input.onInvalid,
   });
   return { ...summary, duplicates: opened.duplicates };

@@ -62,6 +62,7 @@ interface ReadOptions extends Pick<CampaignInput, 'at' | 'validForMs' | 'priorit
   /** Called with the rows of each batch that are left out because their number is that of an earlier row. */
   onDuplicates?(duplicates: readonly StoredRecipient[]): Promise<void>;
   onInvalid?: ((row: InvalidRow) => void) | undefined;
+  onMemory?: ((bytes: number) => Promise<void>) | undefined;
 }
 
 /** The result of reading a list. */
@@ -84,8 +85,13 @@ export async function readList(
   );
   // A number that is suppressed while the list is read is left out later, when its batch is claimed.
   const anySuppressed = (await suppression.count()) > 0;
+  let bytes = 0;
   for await (const batch of list.batches) {
     signal?.throwIfAborted();
+    if (list.bytes() > bytes) {
+      bytes = list.bytes();
+      await options.onMemory?.(bytes);
+    }
     const valid = batch.filter((row) => row.kind === 'recipient');
     const suppressed = anySuppressed
       ? await suppression.areSuppressed(valid.map(({ number }) => number))

@@ -1,6 +1,15 @@
 import { setImmediate as nextTick } from 'node:timers/promises';
 import { LONE_SURROGATE, LONE_SURROGATE_REASON } from '../campaign/template.js';
-import { ListError, type Row, type Rows } from './rows.js';
+import {
+  BATCH_BYTES,
+  ListError,
+  MAX_FIELD_LENGTH,
+  ROWS_PER_BATCH,
+  type Row,
+  type Rows,
+  rowBytes,
+  tooLong,
+} from './rows.js';
 
 /** A recipient passed by code: the number in `to`, and a value for each placeholder of the message. */
 export interface RecipientInput {
@@ -8,8 +17,6 @@ export interface RecipientInput {
   /** Null and undefined both mean that there is no value. */
   readonly [placeholder: string]: string | number | null | undefined;
 }
-
-const ROWS_PER_BATCH = 1000;
 
 /**
  * Makes a list of objects. Its columns are the keys of the first object, `to` first: a message needs its values from every
@@ -35,15 +42,23 @@ async function* batchesOf(
   columns: readonly string[],
   close: () => void,
 ): AsyncGenerator<readonly Row[]> {
-  let line = 1;
-  let batch: Row[] = [rowOf(line, first, columns)];
+  let line = 0;
+  let bytes = 0;
+  let batch: Row[] = [];
+  const add = (recipient: RecipientInput): boolean => {
+    line += 1;
+    const row = rowOf(line, recipient, columns);
+    batch.push(row);
+    bytes += rowBytes(row.fields);
+    return batch.length === ROWS_PER_BATCH || bytes >= BATCH_BYTES;
+  };
+  add(first);
   try {
     for (let next = await rest.next(); next.done !== true; next = await rest.next()) {
-      line += 1;
-      batch.push(rowOf(line, next.value, columns));
-      if (batch.length === ROWS_PER_BATCH) {
+      if (add(next.value)) {
         yield batch;
         batch = [];
+        bytes = 0;
         // Reading an array never waits, so without this all other work of the process would wait for the whole list.
         await nextTick();
       }
@@ -68,7 +83,10 @@ function rowOf(line: number, recipient: RecipientInput, columns: readonly string
 
 /** Why a value would arrive on the phone as something else, or null if it arrives as it is. */
 function unusableBecause(value: string | number | null | undefined): string | null {
-  if (typeof value === 'string') return LONE_SURROGATE.test(value) ? LONE_SURROGATE_REASON : null;
+  if (typeof value === 'string') {
+    if (value.length > MAX_FIELD_LENGTH) return tooLong(value);
+    return LONE_SURROGATE.test(value) ? LONE_SURROGATE_REASON : null;
+  }
   // JavaScript and JSON keep 12345678901234567890 as 12345678901234567000.
   if (typeof value !== 'number' || (Number.isSafeInteger(Math.trunc(value)) && !/e/.test(String(value)))) {
     return null;

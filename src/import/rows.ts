@@ -12,7 +12,26 @@ export interface Row {
   readonly unusable?: ReadonlyMap<number, string>;
 }
 
-/** A list of rows with named columns. Rows come in batches, so that a million rows do not cost a million promises. */
+/** Rows in a batch at most: a million rows do not cost a million promises. */
+export const ROWS_PER_BATCH = 1_000;
+/** A batch ends with the row that reaches this size, so that long rows do not fill the memory. */
+export const BATCH_BYTES = 256 * 1024;
+/** A message has a few hundred characters; the longest that a field can usefully contribute is far below this. */
+export const MAX_FIELD_LENGTH = 5_000;
+
+/** About how much memory a row takes. */
+export function rowBytes(fields: readonly string[]): number {
+  let bytes = fields.length * 8;
+  for (const field of fields) bytes += field.length;
+  return bytes;
+}
+
+/** Why a field is too long; continues its line and column. */
+export function tooLong(field: string): string {
+  return `has ${field.length} characters; the maximum is ${MAX_FIELD_LENGTH}`;
+}
+
+/** A list of rows with named columns. Rows come in batches. */
 export interface Rows {
   readonly columns: readonly string[];
   /** Can be read once. Leaving the loop early closes the list. */

@@ -76,6 +76,7 @@ describe('The configuration of a single lane', () => {
         requestsPerMinute: 600,
         maxJsonBytes: 10_000_000,
         maxUploadBytes: 1_000_000_000,
+        listMemoryBytes: 256_000_000,
       },
     } satisfies Config);
   });

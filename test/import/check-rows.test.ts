@@ -275,6 +275,34 @@ describe('Recipients passed by code', () => {
     expect(ended).toBe(true);
   });
 
+  it('come in batches that end by their size; a value or a text that is too long is an invalid row', async () => {
+    const value = 'x'.repeat(4_900);
+    const long = Array.from({ length: 200 }, () => ({ to: '07700900123', value }));
+    const sizes: number[] = [];
+    for await (const batch of (await rowsOfObjects(long)).batches) sizes.push(batch.length);
+    expect(Math.max(...sizes)).toBeLessThan(60);
+    expect(sizes.reduce((sum, size) => sum + size)).toBe(200);
+
+    const rows: RecipientInput[] = [
+      { to: '07700900123', value: `${value}${value}` },
+      { to: '07700900124', value },
+      { to: '07700900125', value: 'x' },
+    ];
+    const reasons = async (text: string) =>
+      (await check(await rowsOfObjects(rows), { text })).rows.map((row) =>
+        row.kind === 'invalid' ? `${row.line} ${row.column} ${row.reason}` : row.kind,
+      );
+    expect(await reasons('{{value}}')).toEqual([
+      '1 value has 9800 characters; the maximum is 5000',
+      'recipient',
+      'recipient',
+    ]);
+    expect((await reasons('{{value}}'.repeat(5))).slice(1)).toEqual([
+      '2 null gets a text of 24500 characters; the maximum is 20000',
+      'recipient',
+    ]);
+  });
+
   it('must not be empty', async () => {
     await expect(rowsOfObjects([])).rejects.toThrow('There are no recipients');
   });

@@ -9,13 +9,14 @@ import { readCsv } from '../../src/import/csv/read-csv.js';
 import type { Row, Rows } from '../../src/import/rows.js';
 import { ListError } from '../../src/import/rows.js';
 
-/** A first row so long that the rest of the file comes in chunks, after the part that is read to detect the dialect. */
-const LONG = 'x'.repeat(70_000);
+/** First rows so long that the rest of the file comes in chunks, after the part that is read to detect the dialect. */
+const LONG = 'x'.repeat(4_900);
+const LONG_ROWS = 15;
 
-/** The bytes in chunks of the given size; the first one reaches to the end of the long row, if there is one. */
+/** The bytes in chunks of the given size; the first one reaches to the end of the long rows, if there are any. */
 function streamOf(bytes: string | Buffer, chunk = 1 << 16): Readable {
   const whole = Buffer.from(bytes);
-  const first = Math.max(chunk, whole.indexOf(LONG) + LONG.length);
+  const first = Math.max(chunk, whole.lastIndexOf(LONG) + LONG.length);
   const chunks = [whole.subarray(0, first)];
   for (let at = first; at < whole.length; at += chunk) chunks.push(whole.subarray(at, at + chunk));
   return Readable.from(chunks);
@@ -129,7 +130,7 @@ describe('The line numbers of rows', () => {
         async (rows, delimiter, end, chunk) => {
           const quoted = (text: string) =>
             /[",;\t\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-          const table = [[LONG, 'p', 'q'], ...rows];
+          const table = [...Array.from({ length: LONG_ROWS }, () => [LONG, 'p', 'q']), ...rows];
           const written = [['p', 'q', 'r'], ...table].map(
             (fields) => fields.map(quoted).join(delimiter) + end,
           );
@@ -193,12 +194,46 @@ describe('A file is refused if it', () => {
       'Line 3: a quoted field is never closed. Close the quote, or double it ("") if it is part of the text.',
     ],
     [
+      'has a field that is too long',
+      `a,b\n1,2\n\n"x\ny",${'z'.repeat(5_001)}\n`,
+      'Line 4, column "b": the field has 5001 characters; the maximum is 5000. Shorten it, or close its quote if it contains other rows.',
+    ],
+    [
+      'has a field that is too long behind its last column',
+      `a\n1,${'z'.repeat(5_001)}\n`,
+      'Line 2, field 2: the field has 5001 characters; the maximum is 5000. Shorten it, or close its quote if it contains other rows.',
+    ],
+    [
+      'has a column name that is too long',
+      `a,${'b'.repeat(6_000)}\n1,2\n`,
+      'Line 1, field 2: the field has 6000 characters; the maximum is 5000. Shorten it, or close its quote if it contains other rows.',
+    ],
+    [
       'is a workbook',
       'PK\u0003\u0004xl/',
       'This is an Excel workbook, not a CSV file. Save the file as "CSV UTF-8" and try again.',
     ],
   ])('%s', async (_name, bytes, message) => {
     expect(await fault(bytes)).toBe(message);
+  });
+
+  it('ends batches by their size, and reads no further than one batch ahead', async () => {
+    let written = 0;
+    const row = `${'x'.repeat(4_900)},`.repeat(99);
+    const source = Readable.from(
+      (function* () {
+        yield Buffer.from(`phone${',c'.repeat(99).replaceAll('c', () => `c${written++}`)}\n`);
+        for (written = 0; written < 60; written++) yield Buffer.from(`1,${row.slice(0, -1)}\n`);
+      })(),
+    );
+    let read = 0;
+    for await (const batch of (await readCsv(source)).batches) {
+      read += batch.length;
+      expect(batch.length).toBe(1);
+      // A row has half a megabyte. The source and the parser hold a few of them in their buffers.
+      expect(written - read).toBeLessThan(25);
+    }
+    expect(read).toBe(60);
   });
 
   it('has an unclosed quote, without being read to the end', async () => {
@@ -218,9 +253,9 @@ describe('A file is refused if it', () => {
     const message = 'Line 5 is not valid UTF-8. Save the file as "CSV UTF-8" and try again.';
     for (const chunk of [1, 2, 7, 1000]) {
       expect(await fault(latin1, chunk)).toBe(message);
-      expect(await fault(Buffer.concat([Buffer.from(`name\n${LONG}\n`), latin1]), chunk)).toContain(
-        'Line 7 is not valid',
-      );
+      expect(
+        await fault(Buffer.concat([Buffer.from(`name\n${`${LONG}\n`.repeat(LONG_ROWS)}`), latin1]), chunk),
+      ).toContain('Line 21 is not valid');
     }
   });
 

@@ -1,6 +1,6 @@
 import { createReadStream } from 'node:fs';
 import { pipeline, type Readable } from 'node:stream';
-import { ListError, mapRows, type Row, type Rows } from '../rows.js';
+import { ListError, MAX_FIELD_LENGTH, mapRows, type Row, type Rows, tooLong } from '../rows.js';
 import { CsvRecords, recordsOf } from './records.js';
 import { refuseOtherFormats, utf8Only } from './utf8.js';
 
@@ -30,7 +30,7 @@ interface CsvDialect {
  * Opens a CSV file by its path, or a stream of one, and reads its header.
  *
  * Accepts UTF-8 with or without a byte order mark, commas, semicolons, or tabs, any line endings, and RFC 4180 quotes.
- * Blank lines are skipped. Column names are trimmed; fields are not. A quote inside an unquoted field is kept as it is.
+ * Blank lines are skipped. A field may have up to {@link MAX_FIELD_LENGTH} characters. Column names are trimmed; fields are not. A quote inside an unquoted field is kept as it is.
  * Throws a {@link ListError}, here or while the batches are read, for a file that is not such a list.
  */
 export async function readCsv(input: string | Readable): Promise<Rows> {
@@ -50,13 +50,29 @@ export async function readCsv(input: string | Readable): Promise<Rows> {
       throw new ListError('The file is empty. It needs a header line and at least one row.');
     const columns = columnNames(header);
     const close = (): void => void source.destroy();
-    const checked = (row: Row): Row => withFault(row, columns.length);
+    const checked = (row: Row): Row => withFault(requireShortFields(row, columns), columns.length);
     // The parser does not close its source when it is left early.
     return { columns, batches: mapRows(rows, batches, checked, close), close };
   } catch (error) {
     source.destroy();
     throw asListError(error, input);
   }
+}
+
+/**
+ * Throws for a field that is too long. Unlike other faults, it refuses the whole list: it is probably a quote that was opened by
+ * mistake and contains many rows, which would be left out together.
+ */
+function requireShortFields(row: Row, columns: readonly string[]): Row {
+  for (const [at, field] of row.fields.entries()) {
+    if (field.length <= MAX_FIELD_LENGTH) continue;
+    const column = columns[at];
+    const where = column === undefined ? `field ${at + 1}` : `column ${JSON.stringify(column)}`;
+    throw new ListError(
+      `Line ${row.line}, ${where}: the field ${tooLong(field)}. Shorten it, or close its quote if it contains other rows.`,
+    );
+  }
+  return row;
 }
 
 /** A row with too few or too many fields carries that as its fault. */
@@ -99,7 +115,7 @@ function commonestDelimiter(text: string): string {
 }
 
 function columnNames(header: Row): readonly string[] {
-  const names = header.fields.map((name) => name.trim());
+  const names = requireShortFields(header, []).fields.map((name) => name.trim());
   if (names.length > MAX_COLUMNS) {
     throw new ListError(
       `Line ${header.line}: the header has ${names.length} columns; the maximum is ${MAX_COLUMNS}. Check the delimiter.`,

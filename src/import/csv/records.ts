@@ -1,7 +1,5 @@
 import { CsvError, Parser } from 'csv-parse';
-import { ListError, type Row } from '../rows.js';
-
-const ROWS_PER_BATCH = 1000;
+import { BATCH_BYTES, ListError, ROWS_PER_BATCH, type Row, rowBytes } from '../rows.js';
 
 /** A longer row is treated as a quote that is never closed, before it fills the memory. */
 const MAX_ROW_BYTES = 1_000_000;
@@ -13,19 +11,23 @@ const MAX_ROW_BYTES = 1_000_000;
  */
 export class CsvRecords extends Parser {
   #batch: Row[] = [];
+  #bytes = 0;
   #records = 0;
   #linesInFields = 0;
   readonly #firstLine: number;
 
   constructor(delimiter: string, firstLine: number) {
-    super({
+    const options = {
       delimiter,
       record_delimiter: ['\r\n', '\n', '\r'],
       relax_column_count: true,
       relax_quotes: true,
       skip_empty_lines: true,
       max_record_size: MAX_ROW_BYTES,
-    });
+      // Batches that wait to be read.
+      readableHighWaterMark: 1,
+    };
+    super(options);
     this.#firstLine = firstLine;
   }
 
@@ -42,9 +44,11 @@ export class CsvRecords extends Parser {
     this.#batch.push({ line: this.line, fields: record, fault: null });
     this.#records += 1;
     for (const field of record) this.#linesInFields += lineBreaks(field);
-    if (this.#batch.length < ROWS_PER_BATCH) return true;
+    this.#bytes += rowBytes(record);
+    if (this.#batch.length < ROWS_PER_BATCH && this.#bytes < BATCH_BYTES) return true;
     const full = this.#batch;
     this.#batch = [];
+    this.#bytes = 0;
     return super.push(full);
   }
 }

@@ -344,6 +344,12 @@ export const CATALOGUE = {
     (e) =>
       `lane ${e.lane} sends nothing: Redis has a replica, and nothing bounds how much is lost when it takes over; set min-replicas-to-write in Redis, or REDIS_MAY_LOSE; \`volley doctor\` explains it`,
   ),
+  'redis.clockChanged': entry(
+    'warn',
+    { lane: id, direction: oneOf('forward', 'back'), byMs: span },
+    (e) =>
+      `the clock of Redis was set ${e.direction} by ${e.byMs}; lane ${e.lane} delays its permits so that none returns early`,
+  ),
   'workers.lost': entry(
     'error',
     { lane: id, processes: id },

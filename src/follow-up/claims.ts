@@ -16,6 +16,7 @@ const claimPoll = laneScript(
   import.meta.url,
   './claim-poll.lua',
   claimReply(({ number, turn, campaign, first }): PollClaim => ({ number, turn, campaign, first })),
+  { comparesClock: true },
 );
 
 /** The claims of a lane's polls. Each call is safe to repeat. */

@@ -55,6 +55,10 @@ local function claim_begin(call)
     return nil, turn_reply('again', now, now, events, turn_replay(flightKey, call.turn, call.number))
   end
   workers_recognise(lane, call.rules, call.seen, now, events)
+  if lane.unsureUntil then
+    lane_save(call.laneKey, lane)
+    return nil, turn_reply('joining', lane.unsureUntil, now, events, {})
+  end
   ledger_expire(call.windowKey, lane, call.rules, now)
   return { lane = lane, now = now, events = events, inFlight = inFlight, flightKey = flightKey, laneKey = call.laneKey }
 end

@@ -12,6 +12,7 @@ import { type LaneStore, laneScript } from './lane-script.js';
 import { readLaneStatus } from './lane-status.js';
 import { scriptRules } from './rules.js';
 import { type ScriptEvent, scriptEvents, toEvents } from './script-events.js';
+import { createServerClock } from './server-clock.js';
 import { singleFlight } from './single-flight.js';
 
 /** The result of a campaign command: `done`, `missing` (no such campaign), or the state that does not allow it. */
@@ -72,7 +73,20 @@ export function openLane(
 ) {
   const { clock, monotonic, alarm, nonce } = machine;
   const name: LaneName = settings.name;
-  const store: LaneStore = { redis, keys, id: id ?? settings.name, rules: scriptRules(settings, config) };
+  const store: LaneStore = {
+    redis,
+    keys,
+    id: id ?? settings.name,
+    rules: scriptRules(settings, config),
+    serverClock: createServerClock(machine),
+    clockChanged: (byMs) =>
+      events.emit({
+        type: 'redis.clockChanged',
+        lane: settings.name,
+        direction: byMs > 0 ? 'forward' : 'back',
+        byMs: Math.abs(byMs),
+      }),
+  };
   return {
     ...store,
     name,

@@ -103,6 +103,28 @@ local function ledger_expire(windowKey, lane, rules, now)
   lane.sends, lane.polls = lane.sends - sends, lane.polls - polls
 end
 
+-- Moves all requests later by `ms`, but to no later time than a request without an answer counts now. With 0, only those are moved
+-- that count for too long, because the clock was set back.
+local function ledger_move(windowKey, lane, rules, now, ms)
+  local width = ledger_width(rules)
+  -- Requests of another window's length all count from now on (ledger_expire).
+  if lane.bucketMs ~= width then return end
+  local bytes = redis.call('GETRANGE', windowKey, 0, SLOTS * 8 - 1)
+  local first, last = math.floor((now - rules.window) / width), math.floor(ledger_latest(rules, now) / width)
+  local moved, sends, polls = {}, {}, {}
+  for index = lane.firstBucket, lane.firstBucket + SLOTS - 1 do
+    local at = (index % SLOTS) * 8 + 1
+    if at + 7 <= #bytes then
+      local s, p = struct.unpack('>I4I4', bytes, at)
+      local slot = math.max(first, math.min(last, index + math.ceil(ms / width))) % SLOTS
+      sends[slot], polls[slot] = (sends[slot] or 0) + s, (polls[slot] or 0) + p
+    end
+  end
+  for slot = 0, SLOTS - 1 do moved[slot + 1] = struct.pack('>I4I4', sends[slot] or 0, polls[slot] or 0) end
+  redis.call('SETRANGE', windowKey, 0, table.concat(moved))
+  lane.firstBucket = first
+end
+
 -- When `count` more permits will have returned, as far as answered requests show; nil if they do not show it.
 local function ledger_free_at(windowKey, lane, rules, count)
   local bytes = redis.call('GETRANGE', windowKey, 0, SLOTS * 8 - 1)

@@ -3,6 +3,11 @@
   (rules.ts).
 ]]
 local POLICY = {
+  -- A change of the server's clock by more than this is a step. For another server, less counts: every server has its own clock.
+  CLOCK_STEP_MS = 5000,
+  OTHER_CLOCK_MS = 100,
+  -- How long a process that is new to a lane waits for one that knows whether the clock was changed. Longer than a sweep.
+  CLOCK_WITNESS_MS = 3000,
   -- A new campaign starts this many requests ahead in the lane's virtual time, so that a small one need not wait.
   HEAD_START = 5,
   -- Refused requests, with none accepted, after which a campaign is paused.

@@ -8,6 +8,8 @@
 local LANE_NUMBERS = {
   -- the highest claim number so far, and the latest time seen
   'sequence', 'time',
+  -- the latest time that agreed with the clock of a process
+  'agreedAt',
   -- ledger.lua: the longest window of the processes that run, length of a bucket, the oldest bucket, requests in the window, when a send and a poll were last counted
   'windowMs', 'bucketMs', 'firstBucket', 'sends', 'polls', 'lastSendAt', 'lastPollAt',
   -- gate.lua: see there
@@ -34,9 +36,11 @@ local LANE_TEXTS = {
   'sendTurn', 'pollTurn',
   -- workers.lua: run id of the server, workers that may have claimed, workers whose replay is awaited (JSON)
   'runId', 'workers', 'awaited',
+  -- the run id of the server whose time was last compared with the clock of a process
+  'clockRunId',
 }
 
-local function lane_load(laneKey, time)
+local function lane_read(laneKey)
   local fields, lane = {}, { was = {} }
   for _, name in ipairs(LANE_NUMBERS) do fields[#fields + 1] = name end
   for _, name in ipairs(LANE_TEXTS) do fields[#fields + 1] = name end
@@ -49,8 +53,49 @@ local function lane_load(laneKey, time)
     end
     lane.was[name] = lane[name]
   end
+  return lane
+end
+
+-- The server's clock was set forward if it is ahead of what the calling process expects, but only by as much as has passed since the
+-- clock last agreed with a process: the others have seen that part. Returns how far it is ahead of what the process expects and of
+-- what the lane has seen, and since when the process has compared the two; nil if the process expects nothing.
+local function lane_ahead(lane, time, now)
+  local expected, since = string.match(time, '~(%d+)~(%d+)$')
+  if not expected then return nil end
+  local ahead = now - tonumber(expected)
+  return ahead, lane.agreedAt > 0 and math.min(ahead, now - lane.agreedAt) or 0, tonumber(since)
+end
+
+-- The caller corrects the lane (correct-clock) and repeats the script, which has written nothing yet.
+local function lane_refuse_clock() error('CLOCKSTEP: the clock of Redis was changed') end
+
+-- Notes that the clock agrees with that of the process. A process that is new to the lane cannot tell a lane without traffic from a
+-- clock that was set forward. It waits for one that can, but not long: there may be none.
+local function lane_agree(lane, now, since)
+  local isNew = since > lane.agreedAt and lane.agreedAt > 0 and now - lane.agreedAt > POLICY.CLOCK_STEP_MS
+  local witnessedBy = since + POLICY.CLOCK_WITNESS_MS
+  if isNew and now < witnessedBy and string.find(lane.workers, ',', 1, true) then
+    lane.unsureUntil = witnessedBy
+  else
+    lane.agreedAt = math.max(lane.agreedAt, now)
+  end
+end
+
+-- Reads the lane. `time`: see clock.lua. `unsureUntil` is set while the process cannot tell whether the clock was changed. A process
+-- that has not compared the clock yet, such as a command, leaves the correction to the others.
+local function lane_load(laneKey, time)
+  local lane, now = lane_read(laneKey), clock(time)
+  if time ~= '' and lane.time - now > POLICY.CLOCK_STEP_MS then lane_refuse_clock() end
+  local ahead, unseen, since = lane_ahead(lane, time, now)
+  if ahead then
+    if unseen > POLICY.CLOCK_STEP_MS then lane_refuse_clock() end
+    lane.ahead = ahead
+    lane_agree(lane, now, since)
+  elseif time ~= '' then
+    lane.agreedAt = now
+  end
   -- A clock that is set back must not make the window forget: the lane's time does not advance until the clock has caught up.
-  lane.time = math.max(lane.time, clock(time))
+  lane.time = math.max(lane.time, now)
   return lane, lane.time
 end
 

@@ -86,6 +86,10 @@ end
 -- its last writes.
 local function workers_recognise(lane, rules, seen, now, events)
   local runId = string.match(redis.call('INFO', 'server'), 'run_id:(%x+)')
+  if lane.ahead and lane.clockRunId ~= runId then
+    if lane.clockRunId ~= '' and lane.ahead > POLICY.OTHER_CLOCK_MS then lane_refuse_clock() end
+    lane.clockRunId = runId
+  end
   local sign
   if lane.sequence < seen then
     sign = 'sequence'

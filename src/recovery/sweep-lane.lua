@@ -31,6 +31,14 @@ local events = {}
 workers_recognise(lane, rules, 0, now, events)
 workers_remind(lane, events)
 workers_see_replica(lane, now)
+-- It cannot tell yet what is overdue.
+if lane.unsureUntil then
+  lane_save(laneKey, lane)
+  local nothing = {
+    overdueSends = {}, overduePolls = {}, resolvable = {}, deadImports = {}, expired = {}, now = now, dueAt = lane.unsureUntil,
+  }
+  return { cjson.encode(nothing), #events > 0 and cjson.encode(events) or '[]' }
+end
 campaigns_launch(scheduledKey, statesKey, runningKey, lane, now, events)
 if redis.call('ZCARD', runningKey) == 0 then workers_end_idle_barrier(lane, now) end
 workers_prune(lane, alive)

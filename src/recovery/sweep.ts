@@ -1,14 +1,15 @@
 import { createHash } from 'node:crypto';
 import pLimit from 'p-limit';
 import { z } from 'zod';
-import { monotonicClock } from '../clock.js';
+import { monotonicClock, systemMachine } from '../clock.js';
 import type { Events } from '../events/events.js';
 import { settlePolls } from '../follow-up/settlements.js';
 import { claimShape } from '../lane/claims.js';
 import { markDue, returnDue, takeDue } from '../lane/due.js';
 import { type Lane, type Wakers, wakeLane } from '../lane/lane.js';
-import { type LaneStore, laneScript } from '../lane/lane-script.js';
+import { correctClock, type LaneStore, laneScript } from '../lane/lane-script.js';
 import { type ScriptEvent, scriptEvents } from '../lane/script-events.js';
+import { createServerClock } from '../lane/server-clock.js';
 import { type Redis, serverTime } from '../redis/connection.js';
 import type { Keys, LaneId } from '../redis/keys.js';
 import { luaList } from '../redis/script.js';
@@ -75,6 +76,7 @@ export function startSweep(options: SweepOptions): Sweep {
   let running: Promise<void> = Promise.resolve();
   let isCheckDue = true;
   let ensureAt = 0;
+  const serverClock = createServerClock(systemMachine);
   let workers: readonly string[] = [];
 
   const failed = (error: unknown): void =>
@@ -129,8 +131,26 @@ export function startSweep(options: SweepOptions): Sweep {
     return taken.lanes.length;
   };
 
+  // Every process checks the clock of Redis, because one that has just started cannot tell whether it was changed.
+  const checkClock = async (): Promise<void> => {
+    let now = 0;
+    const hasChanged = await serverClock.compare(async () => {
+      now = await serverTime(redis);
+      return now;
+    });
+    if (!hasChanged) return;
+    // The lanes' due times are of the old clock.
+    isCheckDue = true;
+    const limit = pLimit(SWEEPS_AT_ONCE);
+    await limit.map(
+      options.lanes.filter((lane) => lane.serverClock?.hasStepped(now)),
+      (lane) => correctClock(lane),
+    );
+  };
+
   const round = async (): Promise<void> => {
     try {
+      await checkClock();
       await markAll();
       while ((await sweepTaken()) === LANES_AT_ONCE && !isStopped);
       await redis.set(swept, '', 'PX', KEEP_MS);
@@ -223,10 +243,15 @@ const findings = z.object({
 /** What the sweep has to settle, resolve, discard, or remove. */
 type SweepFindings = z.output<typeof findings> & { readonly events: readonly ScriptEvent[] };
 
-const sweepScript = laneScript(import.meta.url, './sweep-lane.lua', (reply): SweepFindings => {
-  const [found, events] = z.tuple([z.string(), z.string()]).parse(reply);
-  return { ...findings.parse(JSON.parse(found)), events: scriptEvents(events) };
-});
+const sweepScript = laneScript(
+  import.meta.url,
+  './sweep-lane.lua',
+  (reply): SweepFindings => {
+    const [found, events] = z.tuple([z.string(), z.string()]).parse(reply);
+    return { ...findings.parse(JSON.parse(found)), events: scriptEvents(events) };
+  },
+  { comparesClock: true },
+);
 
 /**
  * Launches the campaigns of a lane that are due, lapses those that are too late, and lists what the sweep has to do.

@@ -1,8 +1,10 @@
 --[[
-  clock: the server's time in ms, unless the caller passes a time (tests and simulations do).
+  clock: the server's time in ms, unless the caller passes a time (tests do). `time`: that time, or '', and for a lane what the
+  calling process expects (lane/server-clock.ts).
 ]]
-local function clock(now)
-  if now ~= '' then return tonumber(now) end
-  local time = redis.call('TIME')
-  return time[1] * 1000 + math.floor(time[2] / 1000)
+local function clock(time)
+  local passed = string.match(time, '^[^~]+')
+  if passed then return tonumber(passed) end
+  local now = redis.call('TIME')
+  return now[1] * 1000 + math.floor(now[2] / 1000)
 end

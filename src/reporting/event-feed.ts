@@ -26,6 +26,7 @@ export const BROADCAST_EVENTS = [
   'redis.restarted',
   'redis.dataLoss',
   'redis.unbounded',
+  'redis.clockChanged',
   'workers.lost',
 ] as const satisfies readonly EventType[];
 

@@ -35,6 +35,7 @@ const claimSend = laneScript(
       ...(maybeAccepted === undefined ? { firstAt: at } : { maybeAccepted, firstAt: firstAt ?? 0 }),
     }),
   ),
+  { comparesClock: true },
 );
 
 /** The claims of a lane's batches. Each call is safe to repeat. */

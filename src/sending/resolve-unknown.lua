@@ -52,13 +52,23 @@ local function resolve(c, batch, count, statusesKey, recordsKey)
   return settle(c, batch, 'abandoned', count, recordsKey, 'not sent again: ' .. why)
 end
 
+-- Whether the process that claimed a batch may still send it, and until when. No process may have noticed yet that the clock was set
+-- forward: then the time of the last agreement counts.
+local function too_early(batch)
+  if batch.safeAt > now then return batch.safeAt end
+  local isAgreed = lane.agreedAt == 0 or now - lane.agreedAt <= POLICY.CLOCK_STEP_MS
+  if isAgreed or batch.safeAt <= lane.agreedAt then return nil end
+  return now + POLICY.CLOCK_WITNESS_MS
+end
+
 for i, named in ipairs(batches) do
   local number = claim_field(named.number)
   local raw = redis.call('HGET', unknownKey, number)
   local batch = raw and cjson.decode(raw)
   if batch and batch.turn ~= named.turn then batch = nil end
-  if batch and as == 'resend' and batch.safeAt > now then
-    early, safeAt = early + 1, math.max(safeAt, batch.safeAt)
+  local tooEarlyUntil = batch and as == 'resend' and too_early(batch)
+  if tooEarlyUntil then
+    early, safeAt = early + 1, math.max(safeAt, tooEarlyUntil)
   elseif batch then
     local id, statusesKey, recordsKey = batch.campaign, entry_key(2 * i - 1), entry_key(2 * i)
     -- Its request, if there was one, has an id that Volley never learns: a later notification of it must not settle another batch.

@@ -40,7 +40,8 @@ export async function correctClock(store: LaneStore, now?: number): Promise<void
 /** A script that refuses the changed clock is repeated once the lane is corrected, this often at most. */
 const CORRECTIONS = 3;
 
-const isClockStep = (error: unknown): boolean => error instanceof Error && error.message.includes('CLOCKSTEP');
+const isClockStep = (error: unknown): boolean =>
+  error instanceof Error && error.message.includes('CLOCKSTEP');
 
 /**
  * Loads a script that runs on a lane. Callers pass only its own arguments: the keys are those that its header names, and the
@@ -59,7 +60,10 @@ export function laneScript<Answer>(
   const [takesRules, takesTime] = [takes('rules'), takes('time')];
   return async (
     store: LaneStore,
-    { time: fixed, ...args }: Readonly<Record<string, ScriptArgument | undefined>> & { readonly time?: number | undefined },
+    {
+      time: fixed,
+      ...args
+    }: Readonly<Record<string, ScriptArgument | undefined>> & { readonly time?: number | undefined },
     entryKeys: readonly string[] = [],
   ): Promise<Answer> => {
     const { redis, keys, id, rules, serverClock } = store;

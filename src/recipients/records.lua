@@ -2,7 +2,9 @@
   records: one line per request: recipients, when it was sent, how long after that it last changed, a reason, the service's id.
 ]]
 local function record_write(recordsKey, first, count, sentAt, now, reason, requestId)
-  local text = string.format('%d,%.0f,%.0f,', count, sentAt, now - sentAt)
+  -- The server's clock may have been set back since it was sent.
+  local at = math.min(sentAt, now)
+  local text = string.format('%d,%.0f,%.0f,', count, at, now - at)
   redis.call('HSET', recordsKey, string.format('%.0f', first), text .. string.gsub(reason, ',', ';') .. ',' .. requestId)
 end
 

@@ -7,8 +7,11 @@ import type { SendClaim } from '../sending/claims.js';
 import type { RecentClaim, RecentClaims } from '../sending/recent-claims.js';
 import { settleSends } from '../sending/settlements.js';
 
-const barrierScript = laneScript(import.meta.url, './recovery-barrier.lua', (reply) =>
-  scriptEvents(z.string().parse(reply)),
+const barrierScript = laneScript(
+  import.meta.url,
+  './recovery-barrier.lua',
+  (reply) => scriptEvents(z.string().parse(reply)),
+  { comparesClock: true },
 );
 
 /**

@@ -5,6 +5,9 @@ import type { CampaignPlan } from './scenario.js';
 import { Violation } from './violation.js';
 import type { World } from './world.js';
 
+/** Every process checks the clock of Redis this often. */
+const CLOCK_CHECKED_MS = 2_000;
+
 /** Every campaign must end within this virtual time after the last fault. */
 const CALM_MS = 14 * 24 * 3_600_000;
 
@@ -91,9 +94,14 @@ export class Director {
         this.#recordFault('locks lost', process.name);
         return void jobs.loseLocks((holder) => holder === process, 0);
       case 'clock': {
-        const ms = random.integer(100, 20_000);
-        this.#recordFault('clock set back', `by ${ms} ms`);
-        server.skew -= ms;
+        const back = random.pick([random.integer(100, 20_000), Math.max(1_000, server.skew)]);
+        // Steps of less than 5 s are not noticed. Nor are those while no process runs.
+        const witnesses = this.#world.processes.filter((one) => one.isConnected);
+        const ms = random.chance(0.5) && witnesses.length > 0 ? random.integer(5_500, 7_200_000) : -back;
+        this.#recordFault(`clock set ${ms > 0 ? 'forward' : 'back'}`, `by ${Math.abs(ms)} ms`);
+        server.setClock(ms);
+        for (const one of witnesses)
+          clock.schedule(random.integer(0, CLOCK_CHECKED_MS), () => one.checkClock(), one);
         return undefined;
       }
       case 'full': {
@@ -274,10 +282,12 @@ export class Director {
       world.isDone = world.jobs.size === 0;
       return;
     }
-    clock.schedule(scenario.config.retentionMs, async () => {
+    // What ended while the clock was set forward is kept longer.
+    const keptMs = scenario.config.retentionMs + server.setBackMs;
+    clock.schedule(keptMs, async () => {
       world.processes[0]?.sweep().catch((error: unknown) => world.broken('sweep', error));
     });
-    clock.schedule(scenario.config.retentionMs + 60_000, () => this.#checkRemoval());
+    clock.schedule(keptMs + 60_000, () => this.#checkRemoval());
   }
 
   async #checkRemoval(): Promise<void> {

@@ -98,6 +98,23 @@ export const MUTANTS: readonly Mutant[] = [
     },
   },
   {
+    name: 'a step of the clock of Redis is not noticed',
+    invariant: 1,
+    why: 'permits return early when the clock is set forward',
+    lua: [
+      {
+        file: 'lane/record.lua',
+        from: 'if unseen > POLICY.CLOCK_STEP_MS then lane_refuse_clock() end',
+        to: '',
+      },
+      {
+        file: 'lane/correct-clock.lua',
+        from: 'if unseen > POLICY.CLOCK_STEP_MS then return unseen end',
+        to: '',
+      },
+    ],
+  },
+  {
     name: 'a claim is released before its request is sent',
     invariant: 3,
     why: 'the request leaves without a claim in Redis',

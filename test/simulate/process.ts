@@ -8,6 +8,7 @@ import { followUpTurn } from '../../src/follow-up/follow-up.js';
 import { type FollowedRequests, openRequests } from '../../src/follow-up/requests.js';
 import { campaignContent } from '../../src/lane/campaign-content.js';
 import { type Lane, openLane, type Stage, wakeLane } from '../../src/lane/lane.js';
+import { correctClock } from '../../src/lane/lane-script.js';
 import { laneTokenSource, type TokenSource } from '../../src/lane/token-source.js';
 import type { TurnEnd } from '../../src/lane/turn.js';
 import { recentlySettled } from '../../src/notifications/batch-lookup.js';
@@ -184,6 +185,10 @@ export class Process implements Owner, Transport {
     return !this.isDead && this.#world.clock.now > this.#wellSince + WELL_AFTER_MS;
   }
 
+  get isConnected(): boolean {
+    return !this.isStopped && this.#world.clock.now >= this.#downUntil;
+  }
+
   get isStopped(): boolean {
     return this.stoppedUntil > this.#world.clock.now;
   }
@@ -231,6 +236,16 @@ export class Process implements Owner, Transport {
     const again = (): void => void clock.schedule(1_000, () => this.lookForLosses(), this);
     // Not awaited: the reply takes another step.
     parts.replayAfterAnnouncements(this.redis, keys, recents).catch(again);
+  }
+
+  /** Checks the clock of Redis, as recovery/sweep.ts does. */
+  checkClock(): undefined {
+    const { time } = this.#world.server;
+    for (const { lane } of this.#lanes.values()) {
+      if (!lane.serverClock?.hasStepped(time)) continue;
+      correctClock(lane).catch((error: unknown) => this.#world.broken(`${this.name}: clock`, error));
+    }
+    return undefined;
   }
 
   /** A notification arrives at this process. */

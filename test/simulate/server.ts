@@ -30,8 +30,9 @@ const READ_ONLY_SCRIPTS = new Set(['lane-status', 'confirm-claim']);
 export class Server {
   /** The number of the current server process; its run id is derived from it. */
   run = 1;
-  /** The error of its clock, ms; a fault sets the clock back. */
+  /** The error of its clock, ms. */
   skew = 0;
+  #highestSkew = 0;
   readonly #options: ServerOptions;
   readonly #touched = new Set<string>();
   readonly #lanes: { name: string; prefix: string; read: (seen: string) => LaneState }[];
@@ -52,6 +53,17 @@ export class Server {
   /** The server's time, ms since the epoch. */
   get time(): number {
     return START + this.#options.now() + this.skew;
+  }
+
+  /** Sets the clock forward, or back. */
+  setClock(byMs: number): void {
+    this.skew += byMs;
+    this.#highestSkew = Math.max(this.#highestSkew, this.skew);
+  }
+
+  /** By how much the clock is behind what it once was. */
+  get setBackMs(): number {
+    return this.#highestSkew - this.skew;
   }
 
   /** Runs a command, then reports the lane that it may have changed. Rejects with a Violation that the checker throws. */

@@ -1,9 +1,9 @@
 --[[
   correct-clock: corrects a lane after a change of the server's clock, and returns the server's time.
   After a step forward, everything that counts from a stored time is delayed by the step, so that no permit returns early and no claim
-  is overdue early. After a step back, nothing stored lies further ahead than it can by the new time: the window counts from now,
-  and pauses, probes, grace periods, and claims are as long as those that begin now. The lane's other times (when a campaign starts,
-  lapses, or ended, and when a request is due for a poll) are times of day, or harmless, and stay.
+  is overdue early. After a step back, what has happened lies no longer in the future: the window counts from now, and pauses, probes,
+  grace periods, and claims last no longer than they did before. The lane's other times (when a campaign starts, lapses, or ended,
+  and when a request is due for a poll) are times of day, or harmless, and stay.
 
   KEYS  lane      hash: the lane's record
         window    string: ring of the ledger
@@ -41,23 +41,25 @@ if not delayMs then
   return { string.format('%.0f', now), '0' }
 end
 
--- A stored time after the change; `atMost`: how far it can lie ahead of now.
-local function later(at, atMost)
-  return at > 0 and math.min(at + delayMs, now + (atMost or 0)) or at
-end
+-- The lane's time before the change.
+local was = delayMs > 0 and lane.agreedAt or lane.time
 
-ledger_move(windowKey, lane, rules, now, delayMs)
-local overdueMs = rules.timeout + rules.margin
-for name, atMost in pairs({
-  lastSendAt = rules.timeout, lastPollAt = rules.timeout, pausedUntil = rules.window, probeUntil = overdueMs, answeredAt = 0,
-  busySince = 0, learnedAt = 0, deductedAt = 0, paceAt = 0, lostAt = 0, graceUntil = rules.grace,
-  barrierUntil = math.max(2 * rules.grace, POLICY.BARRIER_MS), burstAt = 0,
-}) do
-  lane[name] = later(lane[name], atMost)
+-- A stored time of something that has happened.
+local function past(at) return at > 0 and math.min(at + delayMs, now) or at end
+
+-- A stored time until which something lasts: no longer than before.
+local function ending(at) return at > 0 and math.min(at + delayMs, now + math.max(0, at - was)) or at end
+
+ledger_move(windowKey, lane, rules, now, delayMs, was)
+for _, name in ipairs({ 'answeredAt', 'busySince', 'learnedAt', 'deductedAt', 'paceAt', 'lostAt', 'burstAt' }) do
+  lane[name] = past(lane[name])
+end
+for _, name in ipairs({ 'lastSendAt', 'lastPollAt', 'pausedUntil', 'probeUntil', 'graceUntil', 'barrierUntil' }) do
+  lane[name] = ending(lane[name])
 end
 if lane.workers ~= '' then
   local workers = cjson.decode(lane.workers)
-  for process, since in pairs(workers) do workers[process] = later(since) end
+  for process, since in pairs(workers) do workers[process] = past(since) end
   lane.workers = cjson.encode(workers)
 end
 
@@ -74,19 +76,18 @@ local function change_all(key, change)
     end
   end
 end
-local function change_claim(claim) claim.at = later(claim.at) end
+local function change_claim(claim) claim.at = past(claim.at) end
 change_all(claimsKey, change_claim)
 change_all(pollsKey, change_claim)
 change_all(unknownKey, function(batch)
-  batch.at, batch.since = later(batch.at), later(batch.since)
-  batch.safeAt = later(batch.safeAt, overdueMs + rules.timeout)
+  batch.at, batch.since, batch.safeAt = past(batch.at), past(batch.since), ending(batch.safeAt)
 end)
 
 local ids = redis.call('ZRANGE', runningKey, 0, -1)
 local campaigns = campaigns_load(statesKey, ids)
 for _, c in pairs(campaigns) do
   c.launchAt = math.min(c.launchAt, now)
-  if c.notBefore then c.notBefore = later(c.notBefore, lane.mayLoseMs) end
+  if c.notBefore then c.notBefore = math.min(c.notBefore + delayMs, now + lane.mayLoseMs) end
 end
 campaigns_save(statesKey, campaigns)
 

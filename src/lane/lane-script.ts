@@ -11,7 +11,7 @@ export interface LaneStore {
   readonly keys: Keys;
   readonly id: LaneId;
   readonly rules: ScriptRules;
-  /** What this process expects the time of Redis to be. Without it, only a clock that is set back is noticed. */
+  /** What this process expects the time of Redis to be. Without it, changes of the clock are not noticed. */
   readonly serverClock?: ServerClock;
   /** Called when the lane was corrected because the clock of Redis was changed. */
   clockChanged?(byMs: number): void;

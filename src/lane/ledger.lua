@@ -103,20 +103,21 @@ local function ledger_expire(windowKey, lane, rules, now)
   lane.sends, lane.polls = lane.sends - sends, lane.polls - polls
 end
 
--- Moves all requests later by `ms`, but to no later time than a request without an answer counts now. With 0, only those are moved
--- that count for too long, because the clock was set back.
-local function ledger_move(windowKey, lane, rules, now, ms)
+-- Moves all requests later by `ms`, but none that has certainly arrived by the old time `was` to a later time than now, and the others
+-- no further ahead than they were. With 0, only those are moved that count for too long, because the clock was set back.
+local function ledger_move(windowKey, lane, rules, now, ms, was)
   local width = ledger_width(rules)
   -- Requests of another window's length all count from now on (ledger_expire).
   if lane.bucketMs ~= width then return end
   local bytes = redis.call('GETRANGE', windowKey, 0, SLOTS * 8 - 1)
-  local first, last = math.floor((now - rules.window) / width), math.floor(ledger_latest(rules, now) / width)
+  local first, last, wasLast = math.floor((now - rules.window) / width), math.floor(now / width), math.floor(was / width)
   local moved, sends, polls = {}, {}, {}
   for index = lane.firstBucket, lane.firstBucket + SLOTS - 1 do
     local at = (index % SLOTS) * 8 + 1
     if at + 7 <= #bytes then
       local s, p = struct.unpack('>I4I4', bytes, at)
-      local slot = math.max(first, math.min(last, index + math.ceil(ms / width))) % SLOTS
+      local most = last + math.min(AHEAD, math.max(0, index - wasLast))
+      local slot = math.max(first, math.min(most, index + math.ceil(ms / width))) % SLOTS
       sends[slot], polls[slot] = (sends[slot] or 0) + s, (polls[slot] or 0) + p
     end
   end

@@ -16,6 +16,8 @@ export class Director {
   readonly #world: World;
   #notImported: number;
   #hasEnded = false;
+  /** Until when the processes notice that the clock of Redis was set forward. */
+  #noticedAt = 0;
 
   constructor(world: World) {
     this.#world = world;
@@ -71,6 +73,7 @@ export class Director {
     if (kinds.length === 0 || this.#world.isCalm) return undefined;
     const process = random.pick(this.#world.processes);
     const fault = random.pick(kinds);
+    if (clock.now < this.#noticedAt && fault !== 'lock') return undefined;
     switch (fault) {
       case 'kill':
         return void this.#kill(process);
@@ -100,8 +103,13 @@ export class Director {
         const ms = random.chance(0.5) && witnesses.length > 0 ? random.integer(5_500, 7_200_000) : -back;
         this.#recordFault(`clock set ${ms > 0 ? 'forward' : 'back'}`, `by ${Math.abs(ms)} ms`);
         server.setClock(ms);
-        for (const one of witnesses)
-          clock.schedule(random.integer(0, CLOCK_CHECKED_MS), () => one.checkClock(), one);
+        for (const one of witnesses) {
+          const inMs = random.integer(0, CLOCK_CHECKED_MS);
+          for (const round of [0, 1, 2])
+            clock.schedule(inMs + round * CLOCK_CHECKED_MS, () => one.checkClock(), one);
+        }
+        // A step goes unnoticed if no process that knew the clock before can reach Redis in the next seconds.
+        if (ms > 0) this.#noticedAt = clock.now + CLOCK_CHECKED_MS;
         return undefined;
       }
       case 'full': {
@@ -273,7 +281,7 @@ export class Director {
     if (world.jobs.size === 0 || scenario.notifications === undefined) checkJobs();
     // The poll job of a request that notifications have settled ends only when that request's poll would have been due.
     else
-      clock.schedule(scenario.config.followUpDeadlineMs, () => {
+      clock.schedule(scenario.config.followUpDeadlineMs + server.clockRangeMs, () => {
         checkJobs();
         world.isDone = skipsRetention;
         return undefined;
@@ -283,7 +291,7 @@ export class Director {
       return;
     }
     // What ended while the clock was set forward is kept longer.
-    const keptMs = scenario.config.retentionMs + server.setBackMs;
+    const keptMs = scenario.config.retentionMs + server.clockRangeMs;
     clock.schedule(keptMs, async () => {
       world.processes[0]?.sweep().catch((error: unknown) => world.broken('sweep', error));
     });

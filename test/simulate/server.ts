@@ -32,7 +32,7 @@ export class Server {
   run = 1;
   /** The error of its clock, ms. */
   skew = 0;
-  #highestSkew = 0;
+  readonly #skews = [0];
   readonly #options: ServerOptions;
   readonly #touched = new Set<string>();
   readonly #lanes: { name: string; prefix: string; read: (seen: string) => LaneState }[];
@@ -58,12 +58,12 @@ export class Server {
   /** Sets the clock forward, or back. */
   setClock(byMs: number): void {
     this.skew += byMs;
-    this.#highestSkew = Math.max(this.#highestSkew, this.skew);
+    this.#skews.push(this.skew);
   }
 
-  /** By how much the clock is behind what it once was. */
-  get setBackMs(): number {
-    return this.#highestSkew - this.skew;
+  /** The difference between the times furthest ahead and furthest behind. */
+  get clockRangeMs(): number {
+    return Math.max(...this.#skews) - Math.min(...this.#skews);
   }
 
   /** Runs a command, then reports the lane that it may have changed. Rejects with a Violation that the checker throws. */

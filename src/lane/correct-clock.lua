@@ -9,7 +9,6 @@
         window    string: ring of the ledger
         claims    hash: claim number -> send in flight
         polls     hash: claim number -> poll in flight
-        running   sorted set: campaign -> virtual start
         states    hash: campaign -> its state, JSON
         unknown   hash: claim number -> batch with an unknown outcome
   ARGV  rules     JSON: the lane's rules
@@ -27,6 +26,8 @@ local ahead, unseen, since = lane_ahead(lane, time, now)
 local function delay_by()
   if back > POLICY.CLOCK_STEP_MS then return 0 end
   if not ahead then return nil end
+  -- Nothing stored lies ahead, but a process saw it: only the service's memory of correlators is older than it seems.
+  if ahead < -2 * POLICY.CLOCK_STEP_MS then return 0 end
   if unseen > POLICY.CLOCK_STEP_MS then return unseen end
   local isOther = lane.clockRunId ~= '' and lane.clockRunId ~= runId
   return isOther and ahead > POLICY.OTHER_CLOCK_MS and math.min(ahead, POLICY.CLOCK_STEP_MS) or nil
@@ -76,21 +77,32 @@ local function change_all(key, change)
     end
   end
 end
-local function change_claim(claim) claim.at = past(claim.at) end
-change_all(claimsKey, change_claim)
-change_all(pollsKey, change_claim)
+-- How long the service has remembered a correlator is not known after a step back: the first request is at least that much older.
+local backMs = delayMs == 0 and rules.repeatFor > 0 and math.max(back, ahead and -ahead or 0) or 0
+local function older(firstAt) return firstAt > 0 and firstAt - backMs or firstAt end
+
+local function change_send(claim)
+  if backMs > 0 then claim.firstAt = older(batch_first_at(claim)) end
+  claim.at = past(claim.at)
+end
+change_all(claimsKey, change_send)
+change_all(pollsKey, function(claim) claim.at = past(claim.at) end)
 change_all(unknownKey, function(batch)
-  batch.at, batch.since, batch.safeAt = past(batch.at), past(batch.since), ending(batch.safeAt)
+  change_send(batch)
+  batch.since, batch.safeAt = past(batch.since), ending(batch.safeAt)
 end)
 
-local ids = redis.call('ZRANGE', runningKey, 0, -1)
-local campaigns = campaigns_load(statesKey, ids)
-for _, c in pairs(campaigns) do
-  c.launchAt = math.min(c.launchAt, now)
+local campaigns = campaigns_load(statesKey, redis.call('HKEYS', statesKey))
+for id, c in pairs(campaigns) do
+  if c.state == 'running' then c.launchAt = math.min(c.launchAt, now) end
   if c.notBefore then c.notBefore = math.min(c.notBefore + delayMs, now + lane.mayLoseMs) end
+  for _, range in ipairs(c.released) do
+    if range[5] then range[5] = older(range[5]) end
+  end
+  if c.endedAt > 0 then campaigns[id] = nil end
 end
 campaigns_save(statesKey, campaigns)
 
 lane.time, lane.agreedAt, lane.clockRunId = now, now, runId
 lane_save(laneKey, lane)
-return { string.format('%.0f', now), string.format('%.0f', delayMs > 0 and delayMs or -back) }
+return { string.format('%.0f', now), string.format('%.0f', delayMs > 0 and delayMs or back > POLICY.CLOCK_STEP_MS and -back or 0) }

@@ -88,7 +88,7 @@ local function lane_load(laneKey, time)
   if time ~= '' and lane.time - now > POLICY.CLOCK_STEP_MS then lane_refuse_clock() end
   local ahead, unseen, since = lane_ahead(lane, time, now)
   if ahead then
-    if unseen > POLICY.CLOCK_STEP_MS then lane_refuse_clock() end
+    if unseen > POLICY.CLOCK_STEP_MS or ahead < -2 * POLICY.CLOCK_STEP_MS then lane_refuse_clock() end
     lane.ahead = ahead
     lane_agree(lane, now, since)
   elseif time ~= '' then

@@ -241,6 +241,22 @@ describe('A clock of Redis that is set back', () => {
     expect(await worker.send()).toBe(1);
   });
 
+  test('lets no batch be repeated for longer than the service remembers its correlator', async () => {
+    const lane = await steppingLane('back-repeat', { repeatFor: HOUR });
+    const worker = lane.worker();
+    const { claims } = await worker.claim(2);
+    const lost = claims.map((claim) => ({ claim, result: 'unknown', reason: 'timed out' }) as const);
+    await settleSends(worker.store, lost.slice(0, 1), 0);
+    lane.pass(10 * MINUTE);
+    await worker.sweep();
+    lane.pass(20 * MINUTE);
+    lane.step(-20 * MINUTE);
+    await worker.sweep();
+    await settleSends(worker.store, lost.slice(1), 0);
+    lane.pass(31 * MINUTE);
+    expect((await worker.claim(2)).claims.filter(({ maybeAccepted }) => maybeAccepted)).toEqual([]);
+  });
+
   test('is corrected by a process that has just started', async () => {
     const lane = await steppingLane('back-started');
     expect(await lane.worker().send(40)).toBe(40);

@@ -104,8 +104,8 @@ export const MUTANTS: readonly Mutant[] = [
     lua: [
       {
         file: 'lane/record.lua',
-        from: 'if unseen > POLICY.CLOCK_STEP_MS then lane_refuse_clock() end',
-        to: '',
+        from: 'if unseen > POLICY.CLOCK_STEP_MS or ahead',
+        to: 'if ahead',
       },
       {
         file: 'lane/correct-clock.lua',

@@ -106,11 +106,12 @@ end
 -- Moves all requests later by `ms`, but none that has certainly arrived by the old time `was` to a later time than now, and the others
 -- no further ahead than they were. With 0, only those are moved that count for too long, because the clock was set back.
 local function ledger_move(windowKey, lane, rules, now, ms, was)
-  local width = ledger_width(rules)
-  -- Requests of another window's length all count from now on (ledger_expire).
-  if lane.bucketMs ~= width then return end
+  -- The buckets may still be those of another window's length (ledger_resize).
+  local width = lane.bucketMs
+  if width == 0 then return end
   local bytes = redis.call('GETRANGE', windowKey, 0, SLOTS * 8 - 1)
-  local first, last, wasLast = math.floor((now - rules.window) / width), math.floor(now / width), math.floor(was / width)
+  local last, wasLast = math.floor(now / width), math.floor(was / width)
+  local first = math.max(last - SPAN - 1, math.floor((now - rules.window) / width))
   local moved, sends, polls = {}, {}, {}
   for index = lane.firstBucket, lane.firstBucket + SLOTS - 1 do
     local at = (index % SLOTS) * 8 + 1

@@ -19,7 +19,7 @@ export interface Outcome {
 /** The promises of the demo that this run did not keep, a sentence each. None means success. */
 export function brokenPromises({ statuses, reported, summary, lanes, workers }: Outcome): string[] {
   const total = statuses.reduce((sum, { recipients }) => sum + recipients.total, 0);
-  const lines = [...reported.values()].reduce((sum, count) => sum + count, 0);
+  const lines = recipientLines(reported);
   const final = (reported.get('deliveredToTerminal') ?? 0) + (reported.get('deliveryImpossible') ?? 0);
   const main = summary.maxPerWindow.find(({ key }) => key === MAIN_KEY);
   const auto = lanes.find(({ name }) => name === 'auto');
@@ -30,7 +30,7 @@ export function brokenPromises({ statuses, reported, summary, lanes, workers }: 
     ),
     [
       final === total && lines === total,
-      `${final} of ${total} recipients are final; the report has ${lines} lines`,
+      `${final} of ${total} recipients are final; the report has lines for ${lines}`,
     ],
     [summary.recipients === total, `the service accepted ${summary.recipients} recipients, not ${total}`],
     [summary.duplicates === 0, `${summary.duplicates} messages were accepted twice`],
@@ -47,6 +47,11 @@ export function brokenPromises({ statuses, reported, summary, lanes, workers }: 
   return promises.filter(([kept]) => !kept).map(([, sentence]) => sentence);
 }
 
+/** The lines of a report that are about recipients. The others are rows that were left out because they repeat a number. */
+function recipientLines(reported: Outcome['reported']): number {
+  return [...reported].reduce((sum, [status, count]) => (status === 'duplicate' ? sum : sum + count), 0);
+}
+
 /** The results of the demo. */
 export function renderSummary(
   outcome: Outcome,
@@ -57,10 +62,15 @@ export function renderSummary(
   const { statuses, reported, summary, lanes, workers } = outcome;
   const label = (text: string): string => paint('dim', padded(text, 13));
   const total = statuses.reduce((sum, { recipients }) => sum + recipients.total, 0);
-  const counts = [...reported].map(([status, count]) => `${grouped(count)} ${status}`).join(', ');
+  const counts = [...reported]
+    .filter(([status]) => status !== 'duplicate')
+    .map(([status, count]) => `${grouped(count)} ${status}`)
+    .join(', ');
+  const leftOut = reported.get('duplicate') ?? 0;
   const auto = lanes.find(({ name }) => name === 'auto');
   return [
     `${label('recipients')}${paint('bold', grouped(total))}: ${counts}`,
+    `${label('left out')}${counted(leftOut, 'row')} with the number and the text of an earlier row`,
     `${label('duplicates')}${grouped(summary.duplicates)}, according to the simulator`,
     ...summary.maxPerWindow.map(
       (window) => `${label(window.key === MAIN_KEY ? 'lane main' : 'lane auto')}${windowText(window)}`,

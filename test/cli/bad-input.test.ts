@@ -20,7 +20,7 @@ const { volley } = commandLine(cwd, { REDIS_URL: url, REDIS_PREFIX: prefix });
 /** Keys that hold campaigns, numbers, or tokens. The records of lanes and queues do not count. */
 async function storedKeys(): Promise<string[]> {
   return (await keysOf(redis, prefix)).filter(
-    (key) => !key.includes(`${prefix}:lanes`) && !key.endsWith(':meta'),
+    (key) => !key.includes(`${prefix}:lanes`) && !key.endsWith(':meta') && key !== `${prefix}:due`,
   );
 }
 

@@ -153,7 +153,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a late notification is matched to a batch with an unknown outcome',
-    from: 1400,
+    from: 2260,
     invariant: 4,
     why: 'a batch that was never accepted is recorded as an earlier request to the same recipients',
     parts: {
@@ -177,7 +177,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a loss of data is not announced to the other workers',
-    from: 400,
+    from: 710,
     invariant: 4,
     why: 'workers whose connections did not break count as lost, and their requests get an unknown outcome',
     parts: { replayAfterAnnouncements: async () => {} },

@@ -74,7 +74,7 @@ function createSender({ baseUrl, suppressed = [], damaged = [], ...change }: Sen
     letters: (id: string) => redis.get(fixture.keys.lane('default', `campaign:${id}:statuses`)),
     record: (id: string) => readRecord(redis, fixture.keys, 'default', id, 0),
     status: async () => laneStatus(lane, await lane.status()),
-    async turn(claims = sendClaims(lane)) {
+    async turn(claims = sendClaims(lane), signal = new AbortController().signal) {
       const client = createMessagingClient({ baseUrl, timeoutMs: 5_000 });
       const sending = {
         client,
@@ -84,7 +84,6 @@ function createSender({ baseUrl, suppressed = [], damaged = [], ...change }: Sen
         claims,
         failed: (_lane: string, error: Error) => void failures.push(error),
       };
-      const signal = new AbortController().signal;
       const end = await sendTurn(lane, sending, { turnMs: 20_000, waitHereMs: 0, signal });
       client.close();
       return end;
@@ -111,6 +110,22 @@ describe('A batch', () => {
     expect(service.received).toEqual([]);
     expect(await sender.letters('c')).toBe('SS');
     expect(await sender.fixture.state('c')).toMatchObject({ state: 'completed', counts: { suppressed: 2 } });
+  });
+
+  test('that is claimed but not sent when the process begins to drain is planned again', async () => {
+    const service = await startService(accept());
+    const sender = createSender(service);
+    await sender.fixture.campaign('c', 2, { batch: 2 });
+    const draining = new AbortController();
+    const claims = sendClaims(sender.lane);
+    const take: typeof claims.take = async (call) => {
+      const reply = await claims.take(call);
+      draining.abort();
+      return reply;
+    };
+    await sender.turn({ ...claims, take }, draining.signal);
+    expect(service.received).toEqual([]);
+    expect(await sender.fixture.state('c')).toMatchObject({ state: 'running', counts: { planned: 2 } });
   });
 
   test('with one suppressed recipient is sent to the others only', async () => {

@@ -97,6 +97,8 @@ local function settle()
     -- A success proves the password even when it arrives late.
     set('proven', '1')
     reopen()
+    -- An attempt that began meanwhile still counts.
+    if field('pending') ~= '' then set('counted', 1) end
   elseif phase == 'blocked' then
     stop(code, detail)
   elseif phase == 'refused' then

@@ -40,6 +40,8 @@ export function keepAlive(protocol: string, clocks: Clocks): Connections {
   let isClosed = false;
   const idle = new Map<Socket, Stopwatch>();
   const idleMsOnReuse = new WeakMap<ClientRequest, number>();
+  // Sockets that this process closes. The service closes all others: Node.js 24 does not say that a socket in its pool was ended.
+  const ownCloses = new WeakSet<Socket>();
 
   function agentOf(isKept: (socket: Socket) => boolean): HttpAgent {
     const settings = { keepAlive: true, maxFreeSockets: 4_096, timeout: MAX_IDLE_MS };
@@ -50,6 +52,7 @@ export function keepAlive(protocol: string, clocks: Clocks): Connections {
       if (isClosed || !(socket instanceof Socket) || keep(socket) === false || !isKept(socket)) return false;
       idle.set(socket, startStopwatch(clocks));
       socket.once('close', onClose);
+      socket.once('timeout', onTimeout);
       return true;
     };
     const reuse = agent.reuseSocket.bind(agent);
@@ -59,6 +62,7 @@ export function keepAlive(protocol: string, clocks: Clocks): Connections {
       idleMsOnReuse.set(request, idleMsOf(socket));
       idle.delete(socket);
       socket.off('close', onClose);
+      socket.off('timeout', onTimeout);
     };
     return agent;
   }
@@ -90,7 +94,7 @@ export function keepAlive(protocol: string, clocks: Clocks): Connections {
         lookIn(Math.min(idleMs, MAX_IDLE_MS - idleMs));
       } else {
         watchAt = reuseWithinMs > 0 ? Number.POSITIVE_INFINITY : since + WATCH_AGAIN_MS.afterClose;
-        socket.destroy();
+        close(socket);
       }
     };
     // An immediate runs after a close that has arrived is read, also in a process that was busy or stopped.
@@ -106,8 +110,16 @@ export function keepAlive(protocol: string, clocks: Clocks): Connections {
     watchAt = watchAt === Number.POSITIVE_INFINITY ? again : Math.max(watchAt, again);
     closeIdle();
   }
+  /** The agent closes the socket. */
+  function onTimeout(this: Socket): void {
+    ownCloses.add(this);
+  }
+  function close(socket: Socket): void {
+    ownCloses.add(socket);
+    socket.destroy();
+  }
   function onClose(this: Socket, hadError: boolean): void {
-    const isByService = hadError || this.readableEnded;
+    const isByService = hadError || this.readableEnded || !ownCloses.has(this);
     const idleMs = idleMsOf(this);
     idle.delete(this);
     if (isByService) shorten(idleMs, WATCH_AGAIN_MS.afterClose);
@@ -116,7 +128,7 @@ export function keepAlive(protocol: string, clocks: Clocks): Connections {
     return idle.get(socket)?.() ?? Number.POSITIVE_INFINITY;
   }
   function closeIdle(): void {
-    for (const socket of idle.keys()) socket.destroy();
+    for (const socket of idle.keys()) close(socket);
   }
 
   return {
@@ -130,7 +142,7 @@ export function keepAlive(protocol: string, clocks: Clocks): Connections {
       const [free = []] = Object.values(pool.freeSockets);
       for (const socket of free) {
         if (idleMsOf(socket) <= reuseWithinMs) break;
-        socket.destroy();
+        close(socket);
       }
       return pool;
     },

@@ -28,7 +28,9 @@ local function delay_by()
   if not ahead then return nil end
   -- Nothing stored lies ahead, but a process saw it: only the service's memory of correlators is older than it seems.
   if ahead < -2 * POLICY.CLOCK_STEP_MS then return 0 end
-  if unseen > POLICY.CLOCK_STEP_MS then return unseen end
+  -- The process may expect too late a time: steps back of up to twice the tolerance go unnoticed. So the delay includes them, or
+  -- permits would return early by as much.
+  if unseen > POLICY.CLOCK_STEP_MS then return unseen + 2 * POLICY.CLOCK_STEP_MS end
   local isOther = lane.clockRunId ~= '' and lane.clockRunId ~= runId
   return isOther and ahead > POLICY.OTHER_CLOCK_MS and math.min(ahead, POLICY.CLOCK_STEP_MS) or nil
 end
@@ -105,4 +107,4 @@ campaigns_save(statesKey, campaigns)
 
 lane.time, lane.agreedAt, lane.clockRunId = now, now, runId
 lane_save(laneKey, lane)
-return { string.format('%.0f', now), string.format('%.0f', delayMs > 0 and delayMs or back > POLICY.CLOCK_STEP_MS and -back or 0) }
+return { string.format('%.0f', now), string.format('%.0f', delayMs > 0 and math.max(unseen, 1) or back > POLICY.CLOCK_STEP_MS and -back or 0) }

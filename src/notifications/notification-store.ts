@@ -72,6 +72,7 @@ const storedReports = z.object({
   sender: z.string(),
   correlator: z.string().optional(),
   letters: z.record(z.string(), z.string()),
+  at: z.number().optional(),
 });
 
 /** The notifications of one lane in Redis. Every call is safe to repeat. */
@@ -122,8 +123,10 @@ export function notificationStore(lane: LaneStore) {
         for (const [at, requestId] of ids.entries()) {
           const stored = texts[at];
           if (stored === null || stored === undefined) continue;
-          const { sender, correlator, letters } = storedReports.parse(JSON.parse(stored));
-          const receivedAt = Number(members[2 * at + 1]) - earlyMs;
+          const report = storedReports.parse(JSON.parse(stored));
+          const { sender, correlator, letters } = report;
+          // Not from the score: the process that stored it may let reports wait for another time. Older versions stored no time.
+          const receivedAt = report.at ?? Number(members[2 * at + 1]) - earlyMs;
           found.push({ requestId, sender: sender || null, correlator, letters, stored, receivedAt });
         }
       }

@@ -11,7 +11,7 @@
         ended     sorted set: campaign -> when it ended, ms
         lapsing   sorted set: campaign -> when its unsent recipients lapse, ms
         unknown   hash: claim number -> batch with an unknown outcome
-        early     hash: request id -> its reports that wait, JSON { sender, correlator, letters, count }
+        early     hash: request id -> its reports that wait, JSON { sender, correlator, letters, count, at: when the first came, ms }
         waiting   sorted set: request id -> until when its reports wait, ms
         callback  hash: status of the subscription; heardAt: when the last notification came, ms
   KEYS+ entries   per entry: the index that may hold its request, its campaign's statuses, its request's records
@@ -84,7 +84,7 @@ end
 local function wait(entry)
   local requestId = entry.requestId
   local stored = redis.call('HGET', earlyKey, requestId)
-  local early = stored and cjson.decode(stored) or { sender = entry.sender, letters = {}, count = 0 }
+  local early = stored and cjson.decode(stored) or { sender = entry.sender, letters = {}, count = 0, at = now }
   local hasFinal = false
   for number, letter in pairs(entry.letters) do
     hasFinal = hasFinal or FINAL[letter]

@@ -142,6 +142,15 @@ test('a success that arrives after its attempt expired still proves the password
   expect(await budget.settle('late', PAIR)).toEqual({ kind: 'open' });
 });
 
+test('a success that arrives late does not forget an attempt that began meanwhile', async () => {
+  await budget.begin('late', false);
+  now += MINUTE;
+  await budget.begin('next', false);
+  await budget.settle('late', PAIR);
+  await budget.settle('next', { kind: 'badCredential' });
+  expect(await attempt({ kind: 'badCredential' })).toMatchObject({ kind: 'stopped' });
+});
+
 test('a blocked account stops after one login', async () => {
   expect(await attempt({ kind: 'blocked' })).toMatchObject({ kind: 'stopped', code: 'blocked' });
 });

@@ -108,6 +108,20 @@ describe('A clock of Redis that is set forward', () => {
     expect(lane.changes.map((ms) => Math.round(ms / MINUTE))).toEqual([30, 45]);
   });
 
+  test('returns no permit early after small steps back that no process noticed', async () => {
+    const lane = await steppingLane('back-and-forward');
+    const worker = lane.worker();
+    expect(await worker.send()).toBe(100);
+    lane.step(-4 * SECOND);
+    expect(await worker.send()).toBe(0);
+    lane.step(2 * HOUR);
+    expect(await worker.send()).toBe(0);
+    lane.pass(HOUR - SECOND);
+    expect(await worker.send()).toBe(0);
+    lane.pass(20 * SECOND);
+    expect(await worker.send()).toBe(100);
+  });
+
   test('makes no claim overdue early', async () => {
     const lane = await steppingLane('overdue');
     const worker = lane.worker();
@@ -117,7 +131,8 @@ describe('A clock of Redis that is set forward', () => {
     expect((await worker.sweep()).overdueSends).toEqual([]);
     lane.pass(24 * SECOND);
     expect((await worker.sweep()).overdueSends).toEqual([]);
-    lane.pass(2 * SECOND);
+    // How far the clock was set forward is known to 10 s.
+    lane.pass(12 * SECOND);
     expect((await worker.sweep()).overdueSends).toHaveLength(claims.length);
   });
 

@@ -130,6 +130,8 @@ test('A report that comes before its request is known waits, and the script says
   });
   const [waiting] = await lane.notifications.waiting(NOTIFIED.early);
   expect(waiting).toMatchObject({ ...early, receivedAt: START + 10 });
+  // Also for a process with another request timeout, and so another time to wait.
+  expect(nth(await lane.notifications.waiting(2 * NOTIFIED.early), 0).receivedAt).toBe(START + 10);
   await lane.settlements.send(claims.map(taken), 0, START + 100);
   expect((await lane.notifications.settle([], [early], START + 110)).nowKnown).toEqual(['r1']);
   const located = { campaign: 'c', first: 0, count: 1 };

@@ -98,8 +98,8 @@ export class Director {
         return void jobs.loseLocks((holder) => holder === process, 0);
       case 'clock': {
         const back = random.pick([random.integer(100, 20_000), Math.max(1_000, server.skew)]);
-        // Steps of less than 5 s are not noticed. Nor are those while no process runs.
-        const witnesses = this.#world.processes.filter((one) => one.isConnected);
+        // Steps of less than 5 s are not noticed. Nor are those while no process runs that knew the clock before.
+        const witnesses = this.#world.processes.filter((one) => one.isConnected && one.knowsClock);
         const ms = random.chance(0.5) && witnesses.length > 0 ? random.integer(5_500, 7_200_000) : -back;
         this.#recordFault(`clock set ${ms > 0 ? 'forward' : 'back'}`, `by ${Math.abs(ms)} ms`);
         server.setClock(ms);

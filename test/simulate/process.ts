@@ -238,6 +238,11 @@ export class Process implements Owner, Transport {
     parts.replayAfterAnnouncements(this.redis, keys, recents).catch(again);
   }
 
+  /** Whether this process has compared its clock with that of Redis, so that it notices a step. */
+  get knowsClock(): boolean {
+    return [...this.#lanes.values()].every(({ lane }) => lane.serverClock?.expectation !== '');
+  }
+
   /** Checks the clock of Redis, as recovery/sweep.ts does. */
   checkClock(): undefined {
     const { time } = this.#world.server;

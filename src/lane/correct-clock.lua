@@ -2,8 +2,8 @@
   correct-clock: corrects a lane after a change of the server's clock, and returns the server's time.
   After a step forward, everything that counts from a stored time is delayed by the step, so that no permit returns early and no claim
   is overdue early. After a step back, what has happened lies no longer in the future: the window counts from now, and pauses, probes,
-  grace periods, and claims last no longer than they did before. The lane's other times (when a campaign starts, lapses, or ended,
-  and when a request is due for a poll) are times of day, or harmless, and stay.
+  grace periods, and claims last no longer than they did before. Ended campaigns are kept for as long as before.
+  The lane's other times (when a campaign starts or lapses, and when a request is due for a poll) are times of day, or harmless, and stay.
 
   KEYS  lane      hash: the lane's record
         window    string: ring of the ledger
@@ -11,6 +11,8 @@
         polls     hash: claim number -> poll in flight
         states    hash: campaign -> its state, JSON
         unknown   hash: claim number -> batch with an unknown outcome
+        ended     sorted set: campaign -> when it ended, ms
+        unnamed   sorted set: batch accepted without a request id -> until when a notification may name it, ms
   ARGV  rules     JSON: the lane's rules
         time      ms, or '' for the server's
   Returns  the server's time; by how many ms the clock was changed, 0 if it was not
@@ -104,6 +106,14 @@ for id, c in pairs(campaigns) do
   if c.endedAt > 0 then campaigns[id] = nil end
 end
 campaigns_save(statesKey, campaigns)
+
+-- Changes the times of a sorted set.
+local function change_scores(key, change)
+  local all = redis.call('ZRANGE', key, 0, -1, 'WITHSCORES')
+  for i = 1, #all, 2 do redis.call('ZADD', key, 'XX', change(tonumber(all[i + 1])), all[i]) end
+end
+change_scores(endedKey, past)
+change_scores(unnamedKey, ending)
 
 lane.time, lane.agreedAt, lane.clockRunId = now, now, runId
 lane_save(laneKey, lane)

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Clock } from '../../src/clock.js';
 import { pollClaims } from '../../src/follow-up/claims.js';
+import { commandStore } from '../../src/lane/lane.js';
 import { correctClock, type LaneStore } from '../../src/lane/lane-script.js';
 import { createServerClock } from '../../src/lane/server-clock.js';
 import { sweepLaneState } from '../../src/recovery/sweep.js';
@@ -120,6 +121,19 @@ describe('A clock of Redis that is set forward', () => {
     expect(await worker.send()).toBe(0);
     lane.pass(20 * SECOND);
     expect(await worker.send()).toBe(100);
+  });
+
+  test('keeps an ended campaign for as long as before', async () => {
+    const lane = await steppingLane('retention');
+    const worker = lane.worker();
+    await commandStore(worker.store).campaign('cancel', 'c');
+    expect((await worker.sweep()).expired).toEqual([]);
+    lane.step(2 * HOUR);
+    expect((await worker.sweep()).expired).toEqual([]);
+    lane.pass(59 * MINUTE);
+    expect((await worker.sweep()).expired).toEqual([]);
+    lane.pass(2 * MINUTE);
+    expect((await worker.sweep()).expired).toEqual(['c']);
   });
 
   test('makes no claim overdue early', async () => {

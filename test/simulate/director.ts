@@ -100,7 +100,10 @@ export class Director {
         const back = random.pick([random.integer(100, 20_000), Math.max(1_000, server.skew)]);
         // Steps of less than 5 s are not noticed. Nor are those while no process runs that knew the clock before.
         const witnesses = this.#world.processes.filter((one) => one.isConnected && one.knowsClock);
-        const ms = random.chance(0.5) && witnesses.length > 0 ? random.integer(5_500, 7_200_000) : -back;
+        // A longer step also ends the lifetimes of keys that remember requests without an id until the follow-up deadline.
+        const most =
+          scenario.config.callback === undefined ? 7_200_000 : scenario.config.followUpDeadlineMs / 4;
+        const ms = random.chance(0.5) && witnesses.length > 0 ? random.integer(5_500, most) : -back;
         this.#recordFault(`clock set ${ms > 0 ? 'forward' : 'back'}`, `by ${Math.abs(ms)} ms`);
         server.setClock(ms);
         for (const one of witnesses) {

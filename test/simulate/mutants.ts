@@ -109,7 +109,7 @@ export const MUTANTS: readonly Mutant[] = [
       },
       {
         file: 'lane/correct-clock.lua',
-        from: 'if unseen > POLICY.CLOCK_STEP_MS then return unseen end',
+        from: 'if unseen > POLICY.CLOCK_STEP_MS then return unseen + 2 * POLICY.CLOCK_STEP_MS end',
         to: '',
       },
     ],

@@ -55,7 +55,7 @@ describe.each(QUOTA_MODELS)('Against a service that counts by %s', (model) => {
     await lane.campaign('c', 10_000);
     const delay = () => Math.floor(chance() * 500);
     const raised = { to: 300, atWindow: 3 };
-    const run = await runVirtually(lane, model, 30, 27, delay, undefined, raised);
+    const run = await runVirtually(lane, model, 30, 16, delay, undefined, raised);
     expect(run.accepted.at(-1)).toBeGreaterThanOrEqual(285);
     expect(Math.max(...run.throttled.slice(2))).toBeLessThanOrEqual(1);
   });

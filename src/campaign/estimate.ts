@@ -127,7 +127,7 @@ function requestsOf(from: number, to: number, slice: number, batch: number): num
 
 /**
  * Estimates the end of a campaign from what its lane may still do: the permits that return, the polls' share, the other campaigns, and
- * pauses. Assumes that nobody changes anything, and that the service answers. Pure.
+ * pauses. Assumes that no operator intervenes and that the service responds. Pure.
  */
 export function estimate(lane: LaneOutlook, rules: EstimateRules, campaign: EstimatedCampaign): Estimate {
   const listed = lane.campaigns.find(({ id }) => id === campaign.id);

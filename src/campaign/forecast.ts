@@ -38,7 +38,7 @@ export interface LaneState {
   readonly firstPoll: number;
 }
 
-/** What a forecast assumes about the things that nobody has measured yet. */
+/** What a forecast assumes about values that have not been measured yet. */
 export interface Assumptions {
   /** ms from a claim to its settlement, and between two requests while as many as allowed are in flight. */
   readonly latency: number;

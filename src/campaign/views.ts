@@ -21,7 +21,7 @@ export type RecipientCounts = z.output<typeof recipientCounts>;
 
 const block = z.object({ reason: z.string(), until: time.nullable() }).readonly().nullable();
 
-/** Between when something will happen, if nobody changes anything and the service answers. */
+/** The earliest and the latest time of something, if no operator intervenes and the service responds. */
 const timeRange = z
   .object({
     earliest: time,

@@ -215,7 +215,7 @@ function unfinishedMoves({ redis, keys, events }: SweepOptions) {
   };
 }
 
-/** Identifies a set of lanes. Processes with the same lanes share one lease. */
+/** Identifies a set of lanes. Processes with the same lanes share the time of the last sweep. */
 function digestOf(lanes: readonly string[]): string {
   return createHash('sha256').update(JSON.stringify(lanes.toSorted())).digest('base64url').slice(0, 12);
 }

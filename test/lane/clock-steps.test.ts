@@ -165,7 +165,7 @@ describe('A clock of Redis that is set forward', () => {
     expect(await other.send()).toBe(100);
   });
 
-  test('is told from a process whose machine was suspended', async () => {
+  test('is not confused with the suspension of a machine', async () => {
     const lane = await steppingLane('suspended');
     let stoodStill = 0;
     const [healthy, suspended] = [lane.worker(), lane.worker(() => lane.now() - START - stoodStill)];

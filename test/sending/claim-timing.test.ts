@@ -65,7 +65,7 @@ test('A batch is resent only when the worker that claimed it can no longer act, 
   expect(await resend(fast, START + 65_000)).toBe(1);
 });
 
-test('A request without an answer counts in the ledger for its own timeout, whoever settles it', async () => {
+test('A request without a response counts in the ledger for its own timeout, even if another worker settles it', async () => {
   const { slow, fast, sweep, take } = await laneInTransition('ledger');
   await take(slow);
   await sweep(fast, START + 35_000);

@@ -106,17 +106,17 @@ const stopBeforeWrite: Scenario = {
   seconds: 10,
   async run(world) {
     await world.traffic(3);
-    const { recorder, fleet, campaigns, random } = world;
+    const { campaigns, random } = world;
     const member = await caughtConnecting(world);
     const pauseAfterMs = integerBetween(0, PAST_THE_LOCK_MS - 500, random);
     const ids = Object.values(campaigns);
     await stopped(world, member, async () => {
       await delay(pauseAfterMs);
-      await Promise.all(ids.map((id) => recorder.command(id, 'pause', () => fleet.volley.pause(id))));
+      await ordered(world, 'pause', ids);
       await delay(PAST_THE_LOCK_MS - pauseAfterMs);
     });
     await delay(LATE_SENDS_ARRIVE_MS);
-    await resumed(world, ids);
+    await ordered(world, 'resume', ids);
   },
 };
 
@@ -125,7 +125,7 @@ const suspend: Scenario = {
   description:
     'the machine of a sending process is suspended before it writes; meanwhile a resend is ordered and the campaigns are paused',
   workers: ['send', 'send', 'follow-up'],
-  seconds: 16,
+  seconds: 26,
   // Of the clocks, one shows how long each sender was suspended: the wall clock, or the uptime.
   stoppedClocks: [
     ['monotonic', 'uptime'],
@@ -142,11 +142,11 @@ const suspend: Scenario = {
         ids.map((id) => recorder.command(id, 'resend', () => fleet.volley.resolve(id, { as: 'resend' }))),
       );
       await world.traffic(3);
-      await Promise.all(ids.map((id) => recorder.command(id, 'pause', () => fleet.volley.pause(id))));
+      await ordered(world, 'pause', ids);
       await delay(LATE_SENDS_ARRIVE_MS);
     });
     await delay(LATE_SENDS_ARRIVE_MS);
-    await resumed(world, ids);
+    await ordered(world, 'resume', ids);
   },
 };
 
@@ -190,11 +190,23 @@ async function caughtConnecting(world: World): Promise<Member> {
   return catching;
 }
 
-/** Resumes these campaigns. A nearly finished one may have completed when the resumed process settled its requests. */
-async function resumed({ recorder, fleet }: World, ids: readonly string[]): Promise<void> {
-  const left = await Promise.all(ids.map((id) => recorder.status(id)));
-  const paused = ids.filter((_, at) => left[at]?.state === 'paused');
-  await Promise.all(paused.map((id) => recorder.command(id, 'resume', () => fleet.volley.resume(id))));
+/** Pauses or resumes these campaigns. One that completes at any moment before needs neither. */
+async function ordered(
+  { recorder, fleet }: World,
+  command: 'pause' | 'resume',
+  ids: readonly string[],
+): Promise<void> {
+  const isCompleted = async (id: string): Promise<boolean> =>
+    (await recorder.status(id))?.state === 'completed';
+  const order = async (id: string): Promise<void> => {
+    if (await isCompleted(id)) return;
+    try {
+      await recorder.command<unknown>(id, command, () => fleet.volley[command](id));
+    } catch (error) {
+      if (!(await isCompleted(id))) throw error;
+    }
+  };
+  await Promise.all(ids.map(order));
 }
 
 /** Sends the signal to the first process that triggers the trap, and resolves with that process. */

@@ -3,12 +3,15 @@ import { join } from 'node:path';
 import { connect } from '../../src/redis/connection.js';
 import { freePort, type PrivateRedis, startPrivateRedis } from '../../src/redis/private-server.js';
 import { type PrivateCluster, startCluster } from '../redis/cluster.js';
+import { startSentinel } from '../redis/sentinel.js';
 import { startTcpProxy, type TcpProxy } from './tcp-proxy.js';
 
 /** A Redis server that a scenario can kill, restart, fail over, and make lose data. */
 export interface FailingRedis {
-  /** Set if it is a cluster. Then the processes connect to its nodes directly, and no other fault is possible. */
+  /** Set if it is a cluster. Then no other fault is possible. */
   readonly cluster?: PrivateCluster;
+  /** Whether the processes connect without a proxy, because this Redis tells them its servers' addresses. */
+  readonly isDirect: boolean;
   /** The URL of the current server, including the password. It changes with a failover. */
   readonly url: string;
   readonly port: number;
@@ -23,7 +26,7 @@ export interface FailingRedis {
   truncateLog(bytes: number): Promise<void>;
   /** Stops the replication to the replica. */
   pauseReplication(): void;
-  /** Kills the server and promotes its replica with the data that it has. */
+  /** Kills the server. Its replica is promoted with the data that it has. */
   failOver(): Promise<void>;
   /** Cuts the server off from its replica and promotes the replica. The server stays up until `heal`. */
   partition(): Promise<void>;
@@ -37,6 +40,7 @@ const REPLICATION_WITHIN_MS = 20_000;
 /**
  * What the server may lose: nothing, because every acknowledged write is on disk; up to a second of writes; or the writes
  * that its replica has not received. `cluster` and `replicatedCluster`: as `everySecond` and `replicated`, on three masters.
+ * `sentinel`: as `replicated`, and three Sentinels promote the replica.
  * `fenced`: it has a replica, and refuses writes when it has not heard of it for 10 s; `unfenced`: it accepts them for as long as it
  * is cut off.
  */
@@ -46,6 +50,7 @@ export type Durability =
   | 'replicated'
   | 'cluster'
   | 'replicatedCluster'
+  | 'sentinel'
   | 'fenced'
   | 'unfenced';
 
@@ -55,6 +60,7 @@ const FENCE = ['min-replicas-to-write 1', 'min-replicas-max-lag 10'];
 /** Starts the server, with a replica if `durability` asks for one. Throws if the machine has no redis-server. */
 export async function startFailingRedis(folder: string, durability: Durability): Promise<FailingRedis> {
   if (durability === 'cluster' || durability === 'replicatedCluster') return failingCluster(durability);
+  if (durability === 'sentinel') return failingSentinel();
   const appendfsync = durability === 'everySecond' ? 'everysec' : 'always';
   const dir = (name: string): string => join(folder, name);
   let current = 'first';
@@ -97,6 +103,7 @@ export async function startFailingRedis(folder: string, durability: Durability):
   };
 
   return {
+    isDirect: false,
     get url() {
       return server.url;
     },
@@ -142,23 +149,36 @@ async function failingCluster(durability: 'cluster' | 'replicatedCluster'): Prom
     appendfsync: 'everysec',
     replicas: durability === 'replicatedCluster',
   });
-  const impossible = async (): Promise<never> => {
-    throw new TypeError('this Redis is a cluster');
-  };
   return {
+    ...impossible('a cluster'),
     cluster,
     url: cluster.url,
     port: cluster.nodes[0]?.port ?? 0,
-    ask: impossible,
-    kill: impossible,
-    restart: impossible,
-    logSize: impossible,
-    truncateLog: impossible,
-    pauseReplication: () => void impossible(),
-    failOver: impossible,
-    partition: impossible,
-    heal: impossible,
     stop: () => cluster.stop(),
+  };
+}
+
+async function failingSentinel(): Promise<FailingRedis> {
+  const { url, replica, failOver, stop } = await startSentinel(3);
+  return { ...impossible('watched by Sentinel'), url, port: replica.port, failOver, stop };
+}
+
+/** The faults that such a Redis does not have. */
+function impossible(kind: string): Omit<FailingRedis, 'cluster' | 'url' | 'port' | 'stop'> {
+  const fails = async (): Promise<never> => {
+    throw new TypeError(`this Redis is ${kind}`);
+  };
+  return {
+    isDirect: true,
+    ask: fails,
+    kill: fails,
+    restart: fails,
+    logSize: fails,
+    truncateLog: fails,
+    pauseReplication: () => void fails(),
+    failOver: fails,
+    partition: fails,
+    heal: fails,
   };
 }
 

@@ -97,7 +97,7 @@ export async function startWorld(options: WorldOptions): Promise<World> {
   const operator = await startTcpProxy(redis.port);
   const proxies = new Map<number, Proxies>();
   const through = (proxy: TcpProxy): string =>
-    redis.cluster === undefined ? redis.url.replace(/\d+$/, String(proxy.port)) : redis.url;
+    redis.isDirect ? redis.url : redis.url.replace(/\d+$/, String(proxy.port));
   const lanes = LANES.map(({ recipients: maxRecipientsPerRequest, perSecond: _, ...lane }) => ({
     ...lane,
     hourlyQuota: lane.hourlyQuota * share,
@@ -124,7 +124,7 @@ export async function startWorld(options: WorldOptions): Promise<World> {
       REQUEST_TIMEOUT_MS: String(REQUEST_TIMEOUT_MS),
       ...(isNotified ? await callbackSettings() : {}),
       // Nothing bounds what these failovers lose, but these scenarios break the replication for less than that.
-      ...(options.redis === 'replicated' ? { REDIS_MAY_LOSE: '2s' } : {}),
+      ...(options.redis === 'replicated' || options.redis === 'sentinel' ? { REDIS_MAY_LOSE: '2s' } : {}),
       ...(options.redis === 'unfenced' ? { REDIS_MAY_LOSE: '20s' } : {}),
     },
     simulator: {

@@ -70,9 +70,26 @@ function dataLoss(way: 'aof' | 'failover', killed: Killed): Scenario {
   };
 }
 
+const sentinel: Scenario = {
+  name: 'sentinel',
+  description: 'the master is killed under load, and Sentinel promotes its replica',
+  workers: ['send', 'send', 'follow-up'],
+  seconds: 9,
+  redis: 'sentinel',
+  async run({ redis, recorder, random, traffic, fleet }) {
+    await traffic(4);
+    await delay(integerBetween(0, 1_000, random));
+    await recorder.fault(
+      { fault: 'failover', target: 'redis', losesData: true, mayBeUnknown: MAX_IN_FLIGHT },
+      () => redis.failOver(),
+    );
+    await fleet.ready();
+  },
+};
+
 const KILLED: readonly Killed[] = ['none', 'some', 'all'];
 
-export const DATA_LOSS_SCENARIOS: readonly Scenario[] = KILLED.flatMap((killed) => [
-  dataLoss('aof', killed),
-  dataLoss('failover', killed),
-]);
+export const DATA_LOSS_SCENARIOS: readonly Scenario[] = [
+  ...KILLED.flatMap((killed) => [dataLoss('aof', killed), dataLoss('failover', killed)]),
+  sentinel,
+];

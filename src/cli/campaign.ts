@@ -1,6 +1,3 @@
-import { randomBytes } from 'node:crypto';
-import { createWriteStream } from 'node:fs';
-import { rename, rm } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import type { CampaignState } from '../campaign/campaign.js';
 import type { RecipientState } from '../campaign/recipient.js';
@@ -10,6 +7,7 @@ import type { Resolution } from '../volley.js';
 import type { Answer, Context } from './context.js';
 import { badInput } from './errors.js';
 import { withLocalVolley } from './open.js';
+import { outputFile } from './output-file.js';
 import { renderCampaign, settledOf } from './progress.js';
 import { counted, cut, grouped, moment, oneLine, table, until } from './text.js';
 import { noteIfNoWorkers, watchCampaign } from './watch.js';
@@ -107,34 +105,58 @@ export function cancel(context: Context, id: string): Promise<Answer> {
 }
 
 interface ReportOptions {
-  format: 'csv' | 'ndjson';
+  format?: 'csv' | 'ndjson';
   status?: RecipientState;
   out?: string;
+  force?: boolean;
 }
 
+/** Means standard output instead of a file. */
+const STDOUT = '-';
+
 /** `volley report` */
-export async function report(context: Context, id: string, options: ReportOptions): Promise<undefined> {
-  const { format, status: only, out } = options;
+export async function report(
+  context: Context,
+  id: string,
+  { format, status: only, out = STDOUT, force = false }: ReportOptions,
+): Promise<Answer | undefined> {
+  const { json, stdout, cwd } = context;
+  if (json && out === STDOUT && format !== undefined) {
+    throw badInput(
+      '--json and --format do not go together: --json prints one JSON object. Leave out one of them.',
+    );
+  }
+  const write = out === STDOUT ? undefined : await outputFile(out, { cwd, force });
   const { formatReport } = await import('../reporting/report-file.js');
-  await withLocalVolley(context, async (volley) => {
+  return withLocalVolley(context, async (volley) => {
     // Rejects for an unknown campaign before an empty report is written.
     await volley.status(id);
-    const rows = formatReport(volley.report(id, { status: only }), format);
-    if (out === undefined) await pipeline(rows, context.stdout, { end: false });
-    else await writeWhole(out, rows);
+    let count = 0;
+    const counting = async function* () {
+      for await (const row of volley.report(id, { status: only })) {
+        count += 1;
+        yield row;
+      }
+    };
+    if (write === undefined) {
+      const text = json ? oneObject('rows', counting()) : formatReport(counting(), format ?? 'csv');
+      await pipeline(text, stdout, { end: false });
+      return undefined;
+    }
+    await write(formatReport(counting(), format ?? 'csv'));
+    const line = `Wrote ${counted(count, 'row')} to ${out}.`;
+    return { json: { id, file: out, format: format ?? 'csv', rows: count }, lines: [line] };
   });
 }
 
-/** Writes under another name first: readers never see half a report, and an earlier report stays until the end. */
-async function writeWhole(path: string, text: AsyncIterable<string>): Promise<void> {
-  const draft = `${path}.${randomBytes(4).toString('hex')}.part`;
-  try {
-    await pipeline(text, createWriteStream(draft, { flags: 'wx' }));
-    await rename(draft, path);
-  } catch (error) {
-    await rm(draft, { force: true });
-    throw error;
+/** One JSON object with these rows as its only member, written as they are read. */
+async function* oneObject(member: string, rows: AsyncIterable<object>): AsyncGenerator<string> {
+  let separator = `{${JSON.stringify(member)}:[`;
+  for await (const row of rows) {
+    yield `${separator}${JSON.stringify(row)}`;
+    separator = ',';
   }
+  yield separator === ',' ? ']}\n' : `${separator}]}\n`;
 }
 
 const RESOLVED = {

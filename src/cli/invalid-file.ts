@@ -1,7 +1,9 @@
 import { closeSync, openSync, unlinkSync, writeSync } from 'node:fs';
 import { stringify } from 'csv-stringify/sync';
+import { spreadsheetSafe } from '../campaign/spreadsheet.js';
 import type { InvalidRow } from '../campaign/views.js';
-import { spreadsheetSafe } from '../reporting/report-file.js';
+import { invalidRowColumns } from '../import/csv/invalid-rows.js';
+import { codeOf, fileProblem, PRIVATE } from './output-file.js';
 
 /** The file for the invalid rows of a list. It is created with the first of them. */
 export type InvalidFile = ReturnType<typeof invalidFile>;
@@ -10,16 +12,22 @@ const CHUNK_BYTES = 64 * 1024;
 
 /**
  * `list.invalid.csv` beside `list.csv`, or `list.invalid-2.csv` if that exists: nothing is ever overwritten. Line, column,
- * and reason come before the row's own fields, so that a row with too few or too many fields cannot shift them. Once the
- * rows are fixed, the file can be sent as it is.
+ * and reason come before the row's own fields, so that a row with too few or too many fields cannot shift them. What a
+ * spreadsheet would run as a formula gets an apostrophe, which is removed when the file is read. So once the rows are fixed, the
+ * file can be sent as it is.
  */
-export function invalidFile(list: string, columns: readonly string[]) {
+export function invalidFile(list: string) {
   const stem = list.replace(/\.csv$/i, '');
   let file: { path: string; descriptor: number } | undefined;
   let rows = 0;
   let chunk = '';
   const flush = (): void => {
-    if (file !== undefined && chunk !== '') writeSync(file.descriptor, chunk);
+    if (file === undefined || chunk === '') return;
+    try {
+      writeSync(file.descriptor, chunk);
+    } catch (error) {
+      throw fileProblem(error, file.path);
+    }
     chunk = '';
   };
   /** Closes the file. Undefined if there was no invalid row. */
@@ -32,12 +40,12 @@ export function invalidFile(list: string, columns: readonly string[]) {
     return { path, rows };
   };
   return {
-    add({ line, column, reason, row }: InvalidRow): void {
+    add({ line, column, reason, row }: InvalidRow, columns: readonly string[]): void {
       if (file === undefined) {
         file = create(stem);
-        chunk += stringify([[...newColumns(columns), ...columns]]);
+        chunk += stringify([[...invalidRowColumns(columns), ...columns].map(spreadsheetSafe)]);
       }
-      chunk += stringify([[String(line), column ?? '', spreadsheetSafe(reason), ...row]]);
+      chunk += stringify([[String(line), column ?? '', reason, ...row].map(spreadsheetSafe)]);
       rows += 1;
       if (chunk.length > CHUNK_BYTES) flush();
     },
@@ -50,22 +58,13 @@ export function invalidFile(list: string, columns: readonly string[]) {
   };
 }
 
-/** Names for our columns that the list does not use, so that the file can be read as a list again. */
-function newColumns(columns: readonly string[]): string[] {
-  return ['line', 'column', 'reason'].map((name) => {
-    let free = name;
-    while (columns.includes(free)) free = `invalid ${free}`;
-    return free;
-  });
-}
-
 function create(stem: string): { path: string; descriptor: number } {
   for (let count = 1; ; count += 1) {
     const path = `${stem}.invalid${count === 1 ? '' : `-${count}`}.csv`;
     try {
-      return { path, descriptor: openSync(path, 'wx') };
+      return { path, descriptor: openSync(path, 'wx', PRIVATE) };
     } catch (error) {
-      if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
+      if (codeOf(error) !== 'EEXIST') throw fileProblem(error, path);
     }
   }
 }

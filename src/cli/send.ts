@@ -42,7 +42,7 @@ export async function send(context: Context, file: string, options: SendOptions)
   return withLocalVolley(context, async (volley, { config, simulator }) => {
     if (simulator !== undefined) context.note('A simulator stands in for the service: no message is sent.');
     const input = campaignInput(file, options);
-    const bad = options.skipInvalid ? await invalidFileFor(file) : undefined;
+    const bad = options.skipInvalid ? invalidFile(file) : undefined;
     let outcome: EnqueueOutcome;
     try {
       outcome = await volley.enqueue({
@@ -51,7 +51,7 @@ export async function send(context: Context, file: string, options: SendOptions)
           : await sampleInput(input, file, options.testTo, config.defaultCountry)),
         idempotencyKey: options.idempotencyKey,
         again: options.again === true || options.testTo !== undefined,
-        ...(bad === undefined ? {} : { skipInvalid: true, onInvalid: (row) => bad.add(row) }),
+        ...(bad === undefined ? {} : { skipInvalid: true, onInvalid: bad.add }),
         async confirm(preview) {
           mustBeInFuture(options.at, context.clock());
           if (!asks) return true;
@@ -124,12 +124,6 @@ async function sampleInput(
     };
   }
   throw badInput(`No row of ${file} is valid. To see what is wrong with each row: volley preview ${file}`);
-}
-
-async function invalidFileFor(file: string): Promise<InvalidFile> {
-  const list = await readCsv(file);
-  list.close();
-  return invalidFile(file, list.columns);
 }
 
 /** Why no campaign was created, and what to do. */

@@ -42,9 +42,9 @@ export interface CampaignInput {
   readonly validForMs?: number | undefined;
   /** The same key and content return the existing campaign while that is kept; the same key with other content conflicts. */
   readonly idempotencyKey?: string | undefined;
-  /** Leaves invalid rows out and passes them to `onInvalid`; by default a single invalid row refuses the list. */
+  /** Leaves invalid rows out and passes them to `onInvalid`, with the columns of the list; by default a single invalid row refuses the list. */
   readonly skipInvalid?: boolean | undefined;
-  readonly onInvalid?: ((row: InvalidRow) => void) | undefined;
+  readonly onInvalid?: ((row: InvalidRow, columns: readonly string[]) => void) | undefined;
   /**
    * What to do with a row that has the number of an earlier row and a different text: `first` leaves it out and lists it, `keep`
    * sends both messages, each in a request of its own, and `refuse` refuses the list. Default: `first` for a CSV, which may

@@ -104,8 +104,8 @@ async function fillAndCommit(
     signal: input.signal,
     ...whenOf(input),
     onMemory: input.onMemory,
-    onInvalid(row) {
-      if (input.skipInvalid === true) input.onInvalid?.(row);
+    onInvalid(row, columns) {
+      if (input.skipInvalid === true) input.onInvalid?.(row, columns);
       else isRefused = true;
     },
     async onRecipients(recipients, suppressed) {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { InputError } from '../campaign/errors.js';
 import { compileTemplate, type Template } from '../campaign/template.js';
-import type { InvalidRow, Preview, RepeatedRow } from '../campaign/views.js';
+import type { Preview, RepeatedRow } from '../campaign/views.js';
 import type { LocalConfig } from '../config/index.js';
 import type { Lane } from '../lane/lane.js';
 import { storedDuplicate } from '../recipients/duplicates.js';
@@ -61,7 +61,7 @@ interface ReadOptions extends Pick<CampaignInput, 'at' | 'validForMs' | 'priorit
   onRecipients?(recipients: readonly StoredRecipient[], suppressed: readonly boolean[]): Promise<void>;
   /** Called with the rows of each batch that are left out because their number is that of an earlier row. */
   onDuplicates?(duplicates: readonly StoredRecipient[]): Promise<void>;
-  onInvalid?: ((row: InvalidRow) => void) | undefined;
+  onInvalid?: CampaignInput['onInvalid'];
   onMemory?: ((bytes: number) => Promise<void>) | undefined;
 }
 
@@ -112,7 +112,7 @@ export async function readList(
     for (const row of batch) {
       if (row.kind === 'invalid') {
         preview.addInvalid(row);
-        options.onInvalid?.(row);
+        options.onInvalid?.(row, list.columns);
       } else if (row.firstLine !== undefined) {
         preview.addRepeated(repeatOf(row, row.firstLine));
         if (row.kind === 'duplicate') leftOut.push(storedDuplicate(row));

@@ -1,5 +1,6 @@
 import { pipeline } from 'node:stream/promises';
 import { stringify } from 'csv-stringify';
+import { spreadsheetSafe } from '../campaign/spreadsheet.js';
 import type { ReportRow } from '../campaign/views.js';
 
 /** The columns of a CSV report, in order, and their headers. */
@@ -37,14 +38,4 @@ async function* escapedRows(rows: AsyncIterable<ReportRow>): AsyncGenerator<Repo
  */
 export function forSpreadsheet(row: ReportRow): ReportRow {
   return { ...row, reason: spreadsheetSafe(row.reason), requestId: spreadsheetSafe(row.requestId) };
-}
-
-const FORMULA = /^[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/;
-
-/**
- * Prefixes an apostrophe to a text that a spreadsheet would run as a formula; spreadsheets do not show it (OWASP, CSV
- * Injection).
- */
-export function spreadsheetSafe(text: string): string {
-  return FORMULA.test(text) ? `'${text}` : text;
 }

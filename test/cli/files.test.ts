@@ -1,21 +1,33 @@
-import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import {
+  lstatSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
+import { fromSpreadsheetSafe, spreadsheetSafe } from '../../src/campaign/spreadsheet.js';
 import { invalidFile } from '../../src/cli/invalid-file.js';
-import { formatReport, forSpreadsheet, spreadsheetSafe } from '../../src/reporting/report-file.js';
+import { outputFile } from '../../src/cli/output-file.js';
+import { readCsv } from '../../src/import/csv/read-csv.js';
+import { formatReport, forSpreadsheet } from '../../src/reporting/report-file.js';
 
 describe('The file of invalid rows', () => {
   let list: string;
   beforeEach(() => {
     list = join(mkdtempSync(join(tmpdir(), 'volley-invalid-')), 'list.csv');
   });
+  const columns = ['name', 'phone'];
   const bad = { line: 3, column: 'phone', reason: 'is no number', row: ["O'Brien, Søn", '12'] };
 
   test('has the line, column, and reason before the fields of each row', () => {
-    const file = invalidFile(list, ['name', 'phone']);
-    file.add(bad);
-    file.add({ line: 5, column: null, reason: '=1+1', row: ['only one'] });
+    const file = invalidFile(list);
+    file.add(bad, columns);
+    file.add({ line: 5, column: null, reason: '=1+1', row: ['only one'] }, columns);
     const ended = file.end();
     expect(ended).toEqual({ path: list.replace('.csv', '.invalid.csv'), rows: 2 });
     expect(readFileSync(ended?.path ?? '', 'utf8')).toBe(
@@ -24,32 +36,131 @@ describe('The file of invalid rows', () => {
   });
 
   test('is not created if there are no invalid rows', () => {
-    expect(invalidFile(list, ['phone']).end()).toBeUndefined();
+    expect(invalidFile(list).end()).toBeUndefined();
     expect(readdirSync(join(list, '..'))).toEqual([]);
   });
 
   test('never overwrites an existing file', () => {
     const first = list.replace('.csv', '.invalid.csv');
     writeFileSync(first, 'mine');
-    const file = invalidFile(list, ['name', 'phone']);
-    file.add(bad);
+    const file = invalidFile(list);
+    file.add(bad, columns);
     expect(file.end()?.path).toBe(list.replace('.csv', '.invalid-2.csv'));
     expect(readFileSync(first, 'utf8')).toBe('mine');
   });
 
   test('is deleted if no campaign is created', () => {
-    const file = invalidFile(list, ['name', 'phone']);
-    file.add(bad);
+    const file = invalidFile(list);
+    file.add(bad, columns);
     file.discard();
     expect(readdirSync(join(list, '..'))).toEqual([]);
   });
 
   test('has column names that differ from the list’s, so that it can be read as a list again', () => {
-    const file = invalidFile(list, ['line', 'phone']);
-    file.add(bad);
+    const file = invalidFile(list);
+    file.add(bad, ['line', 'phone']);
     expect(readFileSync(file.end()?.path ?? '', 'utf8').split('\n')[0]).toBe(
       'invalid line,column,reason,line,phone',
     );
+  });
+});
+
+describe('The file of invalid rows, in a spreadsheet', () => {
+  const columns = ['name', '=cmd', 'phone'];
+  const row = ['=HYPERLINK("http://x")', "'+1", '+44 12'];
+  const list = join(mkdtempSync(join(tmpdir(), 'volley-invalid-')), 'list.csv');
+  const file = invalidFile(list);
+  file.add({ line: 2, column: 'phone', reason: '@SUM(1)', row }, columns);
+  const path = file.end()?.path ?? '';
+
+  test('contains no formula', () => {
+    expect(readFileSync(path, 'utf8')).toBe(
+      `line,column,reason,name,'=cmd,phone\n2,phone,'@SUM(1),"'=HYPERLINK(""http://x"")",''+1,'+44 12\n`,
+    );
+  });
+
+  test('can be read only by its owner', () => {
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+  });
+
+  test('has the original fields when it is read as a list', async () => {
+    const read = await readCsv(path);
+    expect(read.columns).toEqual(['line', 'column', 'reason', ...columns]);
+    expect((await read.batches.next()).value[0].fields).toEqual(['2', 'phone', '@SUM(1)', ...row]);
+    read.close();
+  });
+
+  test('leaves the apostrophes of other lists alone', async () => {
+    writeFileSync(list, "phone,text\n+447700900101,'+1\n");
+    const read = await readCsv(list);
+    expect((await read.batches.next()).value[0].fields).toEqual(['+447700900101', "'+1"]);
+    read.close();
+  });
+
+  test('names the folder that does not exist', () => {
+    const other = invalidFile('nowhere/list.csv');
+    expect(() => other.add({ line: 2, column: null, reason: '', row }, columns)).toThrow(
+      'There is no folder nowhere, so nowhere/list.invalid.csv cannot be written.',
+    );
+  });
+});
+
+describe('An output file', () => {
+  const text = async function* () {
+    yield 'whole';
+  };
+  let cwd: string;
+  beforeEach(() => {
+    cwd = mkdtempSync(join(tmpdir(), 'volley-out-'));
+  });
+
+  test('can be read only by its owner', async () => {
+    await (await outputFile('new.csv', { cwd, force: false }))(text());
+    expect(readFileSync(join(cwd, 'new.csv'), 'utf8')).toBe('whole');
+    expect(statSync(join(cwd, 'new.csv')).mode & 0o777).toBe(0o600);
+    expect(readdirSync(cwd)).toEqual(['new.csv']);
+  });
+
+  test('replaces another file only with --force, and a link by what it leads to', async () => {
+    writeFileSync(join(cwd, 'mine.csv'), 'mine', { mode: 0o644 });
+    symlinkSync('mine.csv', join(cwd, 'link.csv'));
+    await expect(outputFile('mine.csv', { cwd, force: false })).rejects.toThrow(
+      'mine.csv exists already. To overwrite it, add --force.',
+    );
+    await (await outputFile('link.csv', { cwd, force: true }))(text());
+    expect(readFileSync(join(cwd, 'mine.csv'), 'utf8')).toBe('whole');
+    expect(statSync(join(cwd, 'mine.csv')).mode & 0o777).toBe(0o600);
+    expect(lstatSync(join(cwd, 'link.csv')).isSymbolicLink()).toBe(true);
+  });
+
+  test('does not replace a file that another command created meanwhile', async () => {
+    const write = await outputFile('new.csv', { cwd, force: false });
+    writeFileSync(join(cwd, 'new.csv'), 'theirs');
+    await expect(write(text())).rejects.toThrow('exists already');
+    expect(readFileSync(join(cwd, 'new.csv'), 'utf8')).toBe('theirs');
+    expect(readdirSync(cwd)).toEqual(['new.csv']);
+  });
+
+  test('is not left half written', async () => {
+    const broken = async function* () {
+      yield 'half';
+      throw new Error('Redis is gone');
+    };
+    const write = await outputFile('new.csv', { cwd, force: false });
+    await expect(write(broken())).rejects.toThrow('Redis is gone');
+    expect(readdirSync(cwd)).toEqual([]);
+  });
+
+  test.each([
+    ['nowhere/new.csv', 'There is no folder nowhere. Create it first: mkdir -p nowhere'],
+    ['.', '. is a folder. Give the name of a file in it: report.csv'],
+  ])('%s is refused with its reason', async (path, message) => {
+    await expect(outputFile(path, { cwd, force: false })).rejects.toThrow(message);
+  });
+
+  test('may be a device, which is not replaced', async () => {
+    await (await outputFile('/dev/null', { cwd, force: false }))(text());
+    expect(statSync('/dev/null').isCharacterDevice()).toBe(true);
   });
 });
 
@@ -101,6 +212,7 @@ describe('a report', () => {
 
   test.each(['=1', '+1', '-1', '@x', '\t=1', '\r=1', '＝1'])('makes %j harmless', (text) => {
     expect(spreadsheetSafe(text)).toBe(`'${text}`);
+    expect(fromSpreadsheetSafe(`'${text}`)).toBe(text);
   });
   test('leaves ordinary reasons alone', () =>
     expect(spreadsheetSafe('no such number')).toBe('no such number'));

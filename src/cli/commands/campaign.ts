@@ -99,13 +99,19 @@ export function addCampaignCommands(program: Command, context: Context): void {
     .description(
       'Writes a line for each recipient: number, status, reason, request id, sent at, updated at. Rows that were left out as duplicates come last. In CSV, a reason or id that a spreadsheet could read as a formula starts with an apostrophe.',
     )
-    .option('--format <csv|ndjson>', 'the format', oneOf(['csv', 'ndjson'] as const), 'csv')
+    .option('--format <csv|ndjson>', 'the format (default: csv)', oneOf(['csv', 'ndjson'] as const))
     .option(
       '--status <status>',
       `only recipients with this status: delivered (short for deliveredToTerminal), ${REPORTED_STATUSES.join(', ')}`,
       (text) => parseReportedStatus(text) ?? oneOf(REPORTED_STATUSES)(text),
     )
-    .option('--out <file>', 'write to this file, all or nothing (default: standard output)', filled)
+    .option(
+      '--out <file>',
+      'write to this new file, all or nothing; - is standard output, the default',
+      filled,
+    )
+    .option('--force', 'overwrite the file')
+    .option('--json', 'print one JSON object: the rows, or with --out what was written')
     .addHelpText('after', examples('report 1a2b3c4d5e6f7 --status deliveryImpossible --out undelivered.csv'))
     .action(action(context, verbs, 'report'));
 

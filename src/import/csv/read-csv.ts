@@ -1,6 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { pipeline, type Readable } from 'node:stream';
 import { ListError, MAX_FIELD_LENGTH, mapRows, type Row, type Rows, tooLong } from '../rows.js';
+import { fieldReader } from './invalid-rows.js';
 import { CsvRecords, recordsOf } from './records.js';
 import { refuseOtherFormats, utf8Only } from './utf8.js';
 
@@ -30,7 +31,7 @@ interface CsvDialect {
  * Opens a CSV file by its path, or a stream of one, and reads its header.
  *
  * Accepts UTF-8 with or without a byte order mark, commas, semicolons, or tabs, any line endings, and RFC 4180 quotes.
- * Blank lines are skipped. A field may have up to {@link MAX_FIELD_LENGTH} characters. Column names are trimmed; fields are not. A quote inside an unquoted field is kept as it is.
+ * Blank lines are skipped. The file of a list's invalid rows is read without its apostrophes before formulas. A field may have up to {@link MAX_FIELD_LENGTH} characters. Column names are trimmed; fields are not. A quote inside an unquoted field is kept as it is.
  * Throws a {@link ListError}, here or while the batches are read, for a file that is not such a list.
  */
 export async function readCsv(input: string | Readable): Promise<Rows> {
@@ -48,9 +49,14 @@ export async function readCsv(input: string | Readable): Promise<Rows> {
     const [header, ...rows] = first.done === true ? [] : first.value;
     if (header === undefined)
       throw new ListError('The file is empty. It needs a header line and at least one row.');
-    const columns = columnNames(header);
+    const names = columnNames(header);
+    const readField = fieldReader(names);
+    const columns = readField === undefined ? names : names.map(readField);
     const close = (): void => void source.destroy();
-    const checked = (row: Row): Row => withFault(requireShortFields(row, columns), columns.length);
+    const checked = (row: Row): Row => {
+      const read = readField === undefined ? row : { ...row, fields: row.fields.map(readField) };
+      return withFault(requireShortFields(read, columns), columns.length);
+    };
     // The parser does not close its source when it is left early.
     return { columns, batches: mapRows(rows, batches, checked, close), close };
   } catch (error) {

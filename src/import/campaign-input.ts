@@ -24,7 +24,7 @@ export interface CampaignInput {
   readonly recipients: string | CsvStream | Iterable<RecipientInput> | AsyncIterable<RecipientInput>;
   /** The text to send, with `{{name}}` placeholders for columns of the list. */
   readonly message: string;
-  /** A number of up to 15 characters, or a name of up to 11 GSM-7 characters; default: `SENDER_ADDRESS`. */
+  /** A number of up to 15 digits, or a name of up to 11 characters of the GSM 7-bit alphabet; default: `SENDER_ADDRESS`. */
   readonly sender?: string | undefined;
   readonly senderName?: string | undefined;
   /** Default: the first configured lane. */
@@ -113,8 +113,6 @@ export interface DraftDeps {
 /** The sender of a campaign, with the defaults of the configuration applied. */
 export interface Sender {
   readonly address: string;
-  /** Whether the address is a name, not a number. */
-  readonly isText: boolean;
   readonly name?: string | undefined;
 }
 
@@ -148,7 +146,7 @@ export function resolveInput<Found>(
     throw new InputError('the validity of a campaign must be longer than 0', { field: 'validFor' });
   }
   const name = input.senderName ?? config.senderName;
-  return { lane, sender: { address, isText: form.kind === 'text', name } };
+  return { lane, sender: { address, name } };
 }
 
 /** The campaign before its list is read, with a new id. Throws as {@link resolveInput} does. */

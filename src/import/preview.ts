@@ -7,6 +7,7 @@ import {
   USUAL_POLLS_PER_REQUEST,
 } from '../campaign/estimate.js';
 import { charactersForcingUcs2, segmentsOf } from '../campaign/segments.js';
+import { senderWarnings } from '../campaign/sender.js';
 import type { Template } from '../campaign/template.js';
 import type { InvalidRow, Preview, RepeatedRow } from '../campaign/views.js';
 import type { Lane } from '../lane/lane.js';
@@ -22,8 +23,8 @@ const MAX_LINES_NAMED = 10;
 /** Messages searched for characters that force UCS-2: enough to find them, few enough to cost nothing. */
 const MAX_MESSAGES_SEARCHED = 200;
 
-/** Collects the preview of a campaign while its list is read. `senderIsText`: the sender is a name, not a number. */
-export function previewBuilder(template: Template, senderIsText: boolean) {
+/** Collects the preview of a campaign while its list is read. */
+export function previewBuilder(template: Template, sender: string) {
   const shared = template.placeholders.length === 0 ? segmentsOf(template.text) : undefined;
   const ucs2Characters = new Set<string>();
   const samples: { recipient: string; text: string }[] = [];
@@ -104,11 +105,7 @@ export function previewBuilder(template: Template, senderIsText: boolean) {
           ...(counts.differentTexts === 0
             ? []
             : [differentTextsWarning(counts.differentTexts, repeats.different, duplicates)]),
-          ...(senderIsText
-            ? [
-                'The sender is a name. Most networks accept only phone numbers and short codes, and recipients cannot reply to a name.',
-              ]
-            : []),
+          ...senderWarnings(sender),
         ],
       };
     },

@@ -78,7 +78,7 @@ export async function readList(
   options: ReadOptions,
 ): Promise<ListSummary> {
   const { lane, sender, suppression, signal } = options;
-  const preview = previewBuilder(template, sender.isText);
+  const preview = previewBuilder(template, sender.address);
   const used = template.placeholders.map((name) => list.columns.indexOf(name));
   const content = createHash('sha256').update(
     JSON.stringify([sender.address, sender.name ?? '', template.text]),

@@ -1,5 +1,6 @@
 import type { Outcome } from './arrivals.js';
 import type { Fate } from './deliveries.js';
+import { encodeSender } from './sender.js';
 import { type Answer, failure, json } from './wire.js';
 
 /** The path before `/outbound`, as in the resourceURLs of the interface page. */
@@ -140,5 +141,5 @@ export function deliveryInfoList(
 
 /** The resourceURL of a request. */
 export function resourceUrl(resourceHost: string, sender: string, requestId: string): string {
-  return `${resourceHost}${BASE_PATH}/outbound/${encodeURIComponent(sender)}/requests/${requestId}`;
+  return `${resourceHost}${BASE_PATH}/outbound/${encodeSender(sender)}/requests/${requestId}`;
 }

@@ -1,34 +1,55 @@
 /** The basic GSM 7-bit alphabet (3GPP TS 23.038, section 6.2.1) without line breaks and the escape. */
 const GSM_BASIC =
   '@£$¥èéùìòÇØøÅåΔ_ΦΓΛΩΠΨΣΘΞÆæßÉ !"#¤%&\'()*+,-./0123456789:;<=>?¡ABCDEFGHIJKLMNOPQRSTUVWXYZÄÖÑÜ§¿abcdefghijklmnopqrstuvwxyzäöñüà';
-/** Its extension table (section 6.2.1.1). */
+/** Its extension table (section 6.2.1.1) without the form feed; each of them takes two septets. */
 const GSM_EXTENSION = '^{}\\[~]|€';
 
-const gsm = new Set([...GSM_BASIC, ...GSM_EXTENSION]);
+const basic = new Set(GSM_BASIC);
+const extension = new Set(GSM_EXTENSION);
 
-const NUMBER = /^(tel:)?\+?\d+$/;
-
-/** Whether the text fits the GSM 7-bit alphabet, which includes line breaks. */
-export function isGsm(text: string): boolean {
-  for (const character of text)
-    if (!gsm.has(character) && character !== '\n' && character !== '\r') return false;
-  return true;
+/** Septets of a text in the GSM 7-bit alphabet, with its line breaks; undefined if a character is outside the alphabet. */
+export function septets(text: string): number | undefined {
+  let count = 0;
+  for (const character of text) {
+    if (basic.has(character) || character === '\n' || character === '\r') count += 1;
+    else if (extension.has(character) || character === '\f') count += 2;
+    else return undefined;
+  }
+  return count;
 }
 
-/** The problem with a sender address by the rules of the send endpoint; undefined if there is none. */
+const NUMBER = /^(?:tel:)?\+?(\d+)$/i;
+
+/**
+ * The problem with a sender address by the rules of the send endpoint; undefined if there is none. A number has up to 15
+ * digits, and a plus is not counted; a text has up to 11 characters, and one of the extension table is one character.
+ */
 export function senderFault(sender: string): string | undefined {
-  if (NUMBER.test(sender)) {
-    const digits = sender.replace(/^(tel:)?\+?/, '').length;
-    return digits <= 15 ? undefined : 'a numeric senderAddress has at most 15 characters';
+  const digits = NUMBER.exec(sender)?.[1];
+  if (digits !== undefined) {
+    return digits.length <= 15 ? undefined : 'a numeric senderAddress has at most 15 characters';
   }
-  if (sender.startsWith('tel:')) return 'only a phone number may follow tel: in senderAddress';
+  if (/^tel:/i.test(sender)) return 'only a phone number may follow tel: in senderAddress';
+  if (sender.trim() === '') return 'senderAddress is empty';
   const characters = [...sender];
-  if (characters.length === 0) return 'senderAddress is empty';
+  const foreign = characters.find((character) => !basic.has(character) && !extension.has(character));
+  if (foreign !== undefined)
+    return `senderAddress contains ${foreign}, which is not in the GSM 7-bit alphabet`;
   if (characters.length > 11) return 'an alphanumeric senderAddress has at most 11 characters';
-  const foreign = characters.find((character) => !gsm.has(character));
-  return foreign === undefined
-    ? undefined
-    : `senderAddress contains ${foreign}, which is not in the GSM 7-bit alphabet`;
+  return sender === '.' || sender === '..' ? 'senderAddress is not a path segment' : undefined;
+}
+
+/** A sender without the optional `tel:`, as path and body are compared. */
+export function withoutTel(sender: string): string {
+  return sender.replace(/^tel:/i, '');
+}
+
+/** The sender as a path segment: everything is encoded except letters, digits, and - . _ ~ (rule 5). */
+export function encodeSender(sender: string): string {
+  return encodeURIComponent(sender).replace(
+    /[!'()*]/g,
+    (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
 }
 
 /**

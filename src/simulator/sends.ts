@@ -7,7 +7,7 @@ import { type MagicName, magicOf } from './magic-recipients.js';
 import type { Settings } from './options.js';
 import { badRequest, created, resourceUrl, type Served, servedFault } from './replies.js';
 import { readSendBody, type SendBody } from './send-request.js';
-import { decodeSender, senderFault } from './sender.js';
+import { decodeSender, senderFault, withoutTel } from './sender.js';
 import type { Subscriptions } from './subscriptions.js';
 import { failure, type Incoming, isJson, RESET, SILENCE, unreadable } from './wire.js';
 
@@ -144,8 +144,4 @@ export class Sends {
   #reply(request: Parameters<typeof created>[0], idIn = this.#settings.requestIdIn) {
     return created(request, this.#settings.resourceHost, idIn);
   }
-}
-
-function withoutTel(sender: string): string {
-  return sender.startsWith('tel:') ? sender.slice(4) : sender;
 }

@@ -5,7 +5,7 @@ import type { KeyState } from './key-ring.js';
 import { compose, type Notice, Notifier } from './notifier.js';
 import type { Settings } from './options.js';
 import { badRequest, type Served } from './replies.js';
-import { isGsm } from './sender.js';
+import { septets } from './sender.js';
 import type { Timers } from './timers.js';
 import { failure, type Incoming, isJson, json } from './wire.js';
 
@@ -76,7 +76,8 @@ export class Subscriptions {
   announce(key: KeyState, text: string, request: AcceptedRequest): void {
     const callback = this.#callbacks.get(key.index);
     if (callback === undefined) return;
-    const hasSegments = text.length > (isGsm(text) ? 160 : 70);
+    const units = septets(text);
+    const hasSegments = units === undefined ? text.length > 70 : units > 160;
     for (const [index, fate] of request.fates.entries()) {
       const number = request.recipients[index];
       if (number === undefined) continue;

@@ -174,9 +174,13 @@ describe('Configuration errors', () => {
     [
       'SENDER_ADDRESS',
       'toolongsendername',
-      /up to 11 characters: The sender takes 17 characters .* at most 11; it is/,
+      /up to 11 characters: The sender has 17 characters: a name may have at most 11; it is/,
     ],
-    ['SENDER_ADDRESS', '+12 34', /a number of up to 15 digits/],
+    [
+      'SENDER_ADDRESS',
+      '+12 34 56 78 90',
+      /Write a phone number as digits only, with or without a plus; it is/,
+    ],
     ['DEFAULT_COUNTRY', 'UK', /ISO 3166 .* the United Kingdom is GB/],
     ['DEFAULT_COUNTRY', 'Denmark', /ISO 3166/],
     [

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import {
   type Config,
   type Environment,
@@ -26,6 +27,9 @@ interface UpOptions {
   http: boolean;
   concurrency?: number;
 }
+
+/** Beside the data of Redis, whose campaigns refer to it. */
+const SIMULATOR_STATE = 'simulator-state.ndjson';
 
 /** Lets the settings be checked before the simulator has an address. */
 const ANY_ADDRESS: SimulatorAddress = {
@@ -115,11 +119,14 @@ async function withSimulator(
   run: (config: Config, note: string) => Promise<void>,
 ): Promise<void> {
   const { startSimulator } = await import('../simulator/index.js');
-  const simulator = await startSimulator();
+  const simulator = await startSimulator(simulatorLanes(simulatedConfig(env, ANY_ADDRESS, url)), {
+    stateFile: join(dir, SIMULATOR_STATE),
+  });
+  // Its state survives restarts; people want to know what this run did.
+  const before = simulator.summary();
   try {
     const { messagingBaseUrl, accountBaseUrl } = simulator;
     const config = simulatedConfig(env, { messagingBaseUrl, accountBaseUrl }, url);
-    simulator.configure(simulatorLanes(config));
     await writeSimulatorFile(dir, {
       messagingBaseUrl,
       accountBaseUrl,
@@ -132,7 +139,7 @@ async function withSimulator(
     );
     const { requests, recipients, duplicates, throttled } = simulator.summary();
     context.note(
-      `The simulator accepted ${requests} requests for ${recipients} recipients, ${duplicates} of them twice, and answered ${throttled} with 429.`,
+      `The simulator accepted ${requests - before.requests} requests for ${recipients - before.recipients} recipients, ${duplicates - before.duplicates} of them twice, and answered ${throttled - before.throttled} with 429.`,
     );
   } finally {
     await removeSimulatorFile(dir);

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Random } from '../clock.js';
 import { type AccountFault, createFaultDraw } from './faults.js';
+import type { Change, Recorder } from './journal.js';
 import type { AccountSettings, Settings } from './options.js';
 import type { Session, TokenIssuer } from './tokens.js';
 import { type Answer, failure, type Incoming, isJson, json, RESET, SILENCE, unreadable } from './wire.js';
@@ -22,13 +23,15 @@ const BLOCKED = 11044;
 export class Accounts {
   readonly #tokens: TokenIssuer;
   readonly #random: Random;
+  readonly #record: Recorder;
   readonly #failures = new Map<string, number>();
   #settings: Settings;
   #drawFault: () => AccountFault | undefined;
   /** Login and refresh requests, and how many of each were granted a token pair. */
   readonly counts = { logins: 0, loginsGranted: 0, refreshes: 0, refreshesGranted: 0 };
 
-  constructor(settings: Settings, tokens: TokenIssuer, random: Random) {
+  constructor(settings: Settings, tokens: TokenIssuer, random: Random, record: Recorder) {
+    this.#record = record;
     this.#tokens = tokens;
     this.#random = random;
     this.#settings = settings;
@@ -45,6 +48,13 @@ export class Accounts {
   /** Resets the failed logins of all accounts, as a forgot-password reset does for one. */
   unblock(): void {
     this.#failures.clear();
+    this.#record({ kind: 'unblocked' });
+  }
+
+  /** Restores a failed login, or that all accounts were unblocked. */
+  restore(change: Extract<Change, { kind: 'loginFailed' | 'unblocked' }>): void {
+    if (change.kind === 'unblocked') this.#failures.clear();
+    else this.#failures.set(change.username, (this.#failures.get(change.username) ?? 0) + 1);
   }
 
   /** Serves a request whose path begins with /api/, arriving at `now` (ms). */
@@ -103,6 +113,7 @@ export class Accounts {
     }
     if (account === undefined || account.password !== request.password) {
       this.#failures.set(request.username, failures + 1);
+      this.#record({ kind: 'loginFailed', username: request.username });
       return this.#result(BAD_CREDENTIAL, 'BadCredential: username or password not valid');
     }
     const accountId = accountOf(account, request);

@@ -2,12 +2,15 @@ import type { Random } from '../clock.js';
 import { type Distribution, sample } from './distribution.js';
 import type { MagicName } from './magic-recipients.js';
 
+/** `unlisted`: polls report an undocumented status; `never`: the status stays DeliveredToNetwork. */
+export const FINALS = ['delivered', 'impossible', 'impossibleAtOnce', 'unlisted', 'never'] as const;
+
 /** What happens to one recipient. It is drawn when the request is accepted, so that no timer is needed. */
 export interface Fate {
   /** The time from acceptance to the final status, ms. */
   readonly delayMs: number;
-  /** `unlisted`: polls report an undocumented status; `never`: the status stays DeliveredToNetwork. */
-  readonly final: 'delivered' | 'impossible' | 'impossibleAtOnce' | 'unlisted' | 'never';
+  /** See {@link FINALS}. */
+  readonly final: (typeof FINALS)[number];
 }
 
 /** A status that the interface page does not document. */

@@ -54,6 +54,11 @@ export class KeyRing {
     return state;
   }
 
+  /** The quota with this name. One that is no longer configured is unlimited. */
+  named(name: string): KeyState {
+    return this.#states.get(name) ?? this.#state(name, UNLIMITED);
+  }
+
   /** Every key and account seen so far. */
   states(): Iterable<KeyState> {
     return this.#states.values();

@@ -1,5 +1,5 @@
 import { Column } from './columns.js';
-import { type Fate, finalStatus } from './deliveries.js';
+import { type Fate, FINALS, finalStatus } from './deliveries.js';
 import { RowIndex } from './row-index.js';
 import { StringTable } from './string-table.js';
 
@@ -8,7 +8,13 @@ export const ANSWERS = ['answered', 'withoutRequestId', 'unreadable', 'error500'
 /** See {@link ANSWERS}. */
 export type Answered = (typeof ANSWERS)[number];
 
-const FINALS = ['delivered', 'impossible', 'impossibleAtOnce', 'unlisted', 'never'] as const;
+/** Where the numbers of request ids begin. */
+export interface IdSeries {
+  /** A request id is this prefix, a hyphen, and a number in base 36. */
+  readonly idPrefix: string;
+  /** The number of the first request. */
+  readonly firstNumber: number;
+}
 
 /** A send request to accept. Recipients are E.164 digits without the plus, each with a fate. */
 export interface Acceptance {
@@ -57,12 +63,12 @@ export interface KeptRequest {
 export class Ledger {
   readonly #idPrefix: string;
   readonly #keyNames: string[] = [];
-  #firstNumber = 0;
+  #firstNumber: number;
   #rows = emptyRows();
 
-  /** A request id is this prefix, a hyphen, and a number in base 36. */
-  constructor(idPrefix: string) {
+  constructor({ idPrefix, firstNumber }: IdSeries) {
     this.#idPrefix = idPrefix;
+    this.#firstNumber = firstNumber;
   }
 
   get requests(): number {

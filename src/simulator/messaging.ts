@@ -1,4 +1,5 @@
 import type { ArrivalKind, ArrivalLog, Subject } from './arrivals.js';
+import type { Recorder } from './journal.js';
 import type { KeyRing, KeyState } from './key-ring.js';
 import type { Settings } from './options.js';
 import type { Polls } from './polls.js';
@@ -15,6 +16,7 @@ export interface MessagingParts {
   readonly polls: Polls;
   readonly subscriptions: Subscriptions;
   readonly arrivals: ArrivalLog;
+  readonly record: Recorder;
 }
 
 type Route =
@@ -55,6 +57,7 @@ export class Messaging {
     const { answer, outcome } = this.#serve(request, route, key, now);
     const subject = this.#wholeArrivals ? subjectOf(route, request) : undefined;
     this.#parts.arrivals.record(now, key, route.kind, outcome, subject);
+    this.#parts.record({ kind: 'arrived', at: now, key: key?.name, purpose: route.kind, outcome });
     return answer;
   }
 

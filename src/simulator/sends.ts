@@ -1,6 +1,7 @@
 import type { Random } from '../clock.js';
 import { drawFate, statusOnAcceptance } from './deliveries.js';
 import { createFaultDraw, isSendFault, type SendFault } from './faults.js';
+import type { Recorder } from './journal.js';
 import type { KeyState } from './key-ring.js';
 import type { Answered, Ledger } from './ledger.js';
 import { type MagicName, magicOf } from './magic-recipients.js';
@@ -25,11 +26,19 @@ export class Sends {
   readonly #ledger: Ledger;
   readonly #subscriptions: Subscriptions;
   readonly #random: Random;
+  readonly #record: Recorder;
   readonly #usedMagicNumbers = new Set<number>();
   #settings: Settings;
   #drawFault: () => SendFault | undefined;
 
-  constructor(settings: Settings, ledger: Ledger, subscriptions: Subscriptions, random: Random) {
+  constructor(
+    settings: Settings,
+    ledger: Ledger,
+    subscriptions: Subscriptions,
+    random: Random,
+    record: Recorder,
+  ) {
+    this.#record = record;
     this.#ledger = ledger;
     this.#subscriptions = subscriptions;
     this.#random = random;
@@ -40,6 +49,11 @@ export class Sends {
   configure(settings: Settings): void {
     this.#settings = settings;
     this.#drawFault = createFaultDraw(settings.faults, this.#random);
+  }
+
+  /** Keeps the fault of a magic recipient from taking effect again. */
+  useMagicRecipient(number: number): void {
+    this.#usedMagicNumbers.add(number);
   }
 
   /** Lets magic recipients that have been used take effect again. */
@@ -81,6 +95,7 @@ export class Sends {
       if (number === undefined || name === undefined || !isSendFault(name)) continue;
       if (this.#settings.magicRecipients === 'first' && this.#usedMagicNumbers.has(number)) continue;
       this.#usedMagicNumbers.add(number);
+      this.#record({ kind: 'magicUsed', number });
       return name;
     }
     return undefined;
@@ -119,9 +134,8 @@ export class Sends {
     );
     const { recipients, senderName, text, correlator } = body;
     const pollable = !magic.includes('pollNotFound');
-    const requestId = this.#ledger.accept({
+    const accepted = {
       at: now,
-      key,
       sender,
       senderName,
       text,
@@ -130,7 +144,9 @@ export class Sends {
       pollable,
       recipients,
       fates,
-    });
+    };
+    const requestId = this.#ledger.accept({ ...accepted, key });
+    this.#record({ kind: 'accepted', ...accepted, key: key.name });
     this.#subscriptions.announce(key, text, {
       resourceUrl: resourceUrl(resourceHost, sender, requestId),
       recipients,

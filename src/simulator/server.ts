@@ -5,13 +5,14 @@ import { Accounts } from './accounts.js';
 import { type Arrival, ArrivalLog } from './arrivals.js';
 import { type Controls, control } from './control.js';
 import { sample } from './distribution.js';
+import { type Change, type Journal, openJournal } from './journal.js';
 import { KeyRing } from './key-ring.js';
 import { Ledger } from './ledger.js';
 import { Messaging } from './messaging.js';
 import { mergeOptions, parseOptions, type Settings, type SimulatorOptions } from './options.js';
 import { Polls } from './polls.js';
 import { seededRandom } from './random.js';
-import { BASE_PATH } from './replies.js';
+import { BASE_PATH, resourceUrl } from './replies.js';
 import { Sends } from './sends.js';
 import { Subscriptions } from './subscriptions.js';
 import { type Summary, type SummarySources, summarise } from './summary.js';
@@ -49,6 +50,8 @@ export interface Simulator {
 export interface SimulatorDependencies {
   clock?: Clock;
   random?: Random;
+  /** A file in which it keeps its state, so that a restart changes nothing for its clients. Default: it forgets everything. */
+  stateFile?: string;
 }
 
 /**
@@ -57,16 +60,29 @@ export interface SimulatorDependencies {
  */
 export async function startSimulator(
   options: SimulatorOptions = {},
-  { clock = systemClock, random }: SimulatorDependencies = {},
+  { clock = systemClock, random, stateFile }: SimulatorDependencies = {},
 ): Promise<Simulator> {
   const settings = parseOptions(options);
-  const service = new Service(options, settings, clock, random ?? seededRandom(settings.seed));
+  const now = clock();
+  // Ids contain the start time, so that a simulator does not recognise the ids of another one.
+  const fresh = { idPrefix: Math.floor(now).toString(36), firstNumber: 0 };
+  const journal =
+    stateFile === undefined
+      ? { ...fresh, changes: [], record: () => {}, close: () => {} }
+      : openJournal(stateFile, now, fresh);
+  const service = new Service(options, settings, clock, random ?? seededRandom(settings.seed), journal);
   const server = createServer(service.listener);
   // Only the options close connections: idle ones stay open, and hanging ones hang.
   server.keepAliveTimeout = 0;
   server.requestTimeout = 0;
   server.headersTimeout = 0;
-  await listen(server, settings);
+  try {
+    await listen(server, settings);
+  } catch (error) {
+    journal.close();
+    throw error;
+  }
+  service.resume();
   const { port } = server.address() as AddressInfo;
   const origin = `http://${hostToReach(settings.host)}:${port}`;
   return {
@@ -77,7 +93,10 @@ export async function startSimulator(
     summary: service.summary,
     configure: service.configure,
     clear: service.clear,
-    close: (drainMs = 0) => service.close(server, drainMs),
+    close: async (drainMs = 0) => {
+      await service.close(server, drainMs);
+      journal.close();
+    },
   };
 }
 
@@ -92,23 +111,33 @@ class Service implements Controls {
   #options: SimulatorOptions;
   #settings: Settings;
   #pending = 0;
+  readonly #journal: Journal;
 
-  constructor(options: SimulatorOptions, settings: Settings, clock: Clock, random: Random) {
+  constructor(options: SimulatorOptions, settings: Settings, clock: Clock, random: Random, journal: Journal) {
+    const { record } = journal;
+    this.#journal = journal;
     this.#options = options;
     this.#settings = settings;
     this.#clock = clock;
     this.#random = random;
-    const tokens = new TokenIssuer(settings.tokens, random);
+    const tokens = new TokenIssuer(settings.tokens, random, record);
     const keys = new KeyRing((token, now) => tokens.accountOf(token, now));
-    // Ids contain the start time, so that a restarted simulator does not recognise old ids.
-    const ledger = new Ledger(Math.floor(clock()).toString(36));
+    const ledger = new Ledger(journal);
     const arrivals = new ArrivalLog();
-    const subscriptions = new Subscriptions(settings.notifications, this.#timers, random);
-    const accounts = new Accounts(settings, tokens, random);
-    this.#sends = new Sends(settings, ledger, subscriptions, random);
+    const subscriptions = new Subscriptions(settings.notifications, this.#timers, random, record);
+    const accounts = new Accounts(settings, tokens, random, record);
+    this.#sends = new Sends(settings, ledger, subscriptions, random, record);
     const polls = new Polls(settings, ledger, random);
-    this.#messaging = new Messaging(settings, { keys, sends: this.#sends, polls, subscriptions, arrivals });
+    this.#messaging = new Messaging(settings, {
+      keys,
+      sends: this.#sends,
+      polls,
+      subscriptions,
+      arrivals,
+      record,
+    });
     this.sources = { ledger, arrivals, keys, accounts, tokens, subscriptions };
+    for (const change of journal.changes) this.#restore(change);
   }
 
   readonly entries = () => this.sources.ledger.entries();
@@ -129,7 +158,71 @@ class Service implements Controls {
     this.sources.ledger.clear();
     this.sources.arrivals.clear();
     this.#sends.resetMagicRecipients();
+    this.#journal.record({ kind: 'cleared' });
   };
+
+  #restore(change: Change): void {
+    const { ledger, arrivals, keys, accounts, tokens, subscriptions } = this.sources;
+    switch (change.kind) {
+      case 'accepted':
+        ledger.accept({
+          senderName: undefined,
+          correlator: undefined,
+          ...change,
+          key: keys.named(change.key),
+        });
+        break;
+      case 'arrived': {
+        const { at, purpose, outcome } = change;
+        const key = change.key === undefined ? undefined : keys.named(change.key);
+        if (purpose === 'send' || purpose === 'poll') key?.quota?.arrive(at);
+        arrivals.record(at, key, purpose, outcome);
+        break;
+      }
+      case 'magicUsed':
+        this.#sends.useMagicRecipient(change.number);
+        break;
+      case 'subscribed':
+        subscriptions.restore(keys.named(change.key), {
+          url: change.url,
+          securityToken: change.securityToken,
+        });
+        break;
+      case 'unsubscribed':
+        subscriptions.restore(keys.named(change.key), undefined);
+        break;
+      case 'tokens':
+      case 'redeemed':
+      case 'revoked':
+        tokens.restore(change);
+        break;
+      case 'loginFailed':
+      case 'unblocked':
+        accounts.restore(change);
+        break;
+      case 'cleared':
+        ledger.clear();
+        arrivals.clear();
+        this.#sends.resetMagicRecipients();
+        break;
+      default:
+        change satisfies never;
+    }
+  }
+
+  /** Sends the notifications that the earlier simulator had not sent when it ended. */
+  resume(): void {
+    const { changes } = this.#journal;
+    const { ledger, keys, subscriptions } = this.sources;
+    const endedAt = changes.reduce((last, change) => ('at' in change ? Math.max(last, change.at) : last), 0);
+    for (const { requestId, at, key, sender, correlator } of changes.length === 0 ? [] : ledger.entries()) {
+      const kept = ledger.find(requestId);
+      if (kept === undefined) continue;
+      const url = resourceUrl(this.#settings.resourceHost, sender, requestId);
+      const request = { ...kept, at, resourceUrl: url, correlator: correlator ?? undefined };
+      subscriptions.resume(keys.named(key), request, endedAt, this.#clock());
+    }
+  }
 
   readonly listener = (request: IncomingMessage, response: ServerResponse): void => {
     this.#pending += 1;

@@ -1,6 +1,7 @@
 import { z } from 'zod';
-import { type Fate, statusAfter } from './deliveries.js';
+import { type Fate, finalStatus, statusAfter } from './deliveries.js';
 import { sample } from './distribution.js';
+import type { Recorder } from './journal.js';
 import type { KeyState } from './key-ring.js';
 import { compose, type Notice, Notifier } from './notifier.js';
 import type { Settings } from './options.js';
@@ -23,6 +24,9 @@ export interface AcceptedRequest {
   readonly correlator: string | undefined;
 }
 
+/** A process that restarts together with the simulator takes this long at most. */
+const RECEIVER_STARTS_WITHIN_MS = 5_000;
+
 /** The wrong security token of forged notifications. */
 const NO_TOKEN = 'this-is-not-the-security-token';
 
@@ -31,6 +35,7 @@ export class Subscriptions {
   readonly #callbacks = new Map<number, Callback>();
   readonly #timers: Timers;
   readonly #random: () => number;
+  readonly #record: Recorder;
   readonly #notifier = new Notifier();
   #settings: Settings['notifications'];
   /** Notifications sent, without lost, repeated, and forged ones. They count even if the callback fails. */
@@ -39,7 +44,8 @@ export class Subscriptions {
   duplicated = 0;
   forged = 0;
 
-  constructor(settings: Settings['notifications'], timers: Timers, random: () => number) {
+  constructor(settings: Settings['notifications'], timers: Timers, random: () => number, record: Recorder) {
+    this.#record = record;
     this.#settings = settings;
     this.#timers = timers;
     this.#random = random;
@@ -63,6 +69,7 @@ export class Subscriptions {
         return { answer: json(200, existing), outcome: 'done' };
       case 'DELETE':
         if (!this.#callbacks.delete(key.index)) return noSubscription();
+        this.#record({ kind: 'unsubscribed', key: key.name });
         return { answer: { kind: 'reply', status: 204, headers: [], body: '' }, outcome: 'done' };
       default:
         return { answer: failure(405, 'use POST, GET, or DELETE'), outcome: 'badRequest' };
@@ -90,6 +97,34 @@ export class Subscriptions {
     }
   }
 
+  /** Restores a subscription; undefined: it was deleted. */
+  restore(key: KeyState, callback: Callback['callback'] | undefined): void {
+    if (callback === undefined) this.#callbacks.delete(key.index);
+    else this.#callbacks.set(key.index, { callback });
+  }
+
+  /**
+   * Schedules the final notifications that a simulator had not sent when it ended at `endedAt` (ms). Some may arrive a second time
+   * if it was killed. Overdue ones wait a little, because their receivers restart, too.
+   */
+  resume(
+    key: KeyState,
+    { at, ...request }: AcceptedRequest & { at: number },
+    endedAt: number,
+    now: number,
+  ): void {
+    const callback = this.#callbacks.get(key.index);
+    if (callback === undefined) return;
+    for (const [index, fate] of request.fates.entries()) {
+      const number = request.recipients[index];
+      const dueAt = at + fate.delayMs;
+      const status = finalStatus(fate.final);
+      if (number === undefined || status === null || dueAt <= endedAt) continue;
+      const one = { resourceUrl: request.resourceUrl, number, correlator: request.correlator };
+      this.#notify(callback, one, status, Math.max(dueAt - now, RECEIVER_STARTS_WITHIN_MS));
+    }
+  }
+
   #create(request: Incoming, key: KeyState, existing: Callback | undefined): Served {
     const callback = isJson(request.headers) ? readCallback(request.body) : undefined;
     if (callback === undefined)
@@ -98,6 +133,7 @@ export class Subscriptions {
       return { answer: failure(406, 'only one subscription can exist'), outcome: 'notAcceptable' };
     }
     this.#callbacks.set(key.index, callback);
+    this.#record({ kind: 'subscribed', key: key.name, ...callback.callback });
     return { answer: json(201, callback), outcome: 'done' };
   }
 

@@ -1,6 +1,7 @@
 import { createSecretKey } from 'node:crypto';
 import { SignJWT } from 'jose';
 import type { Random } from '../clock.js';
+import type { Change, Recorder } from './journal.js';
 import type { Settings } from './options.js';
 
 /** A token pair, with the field names of the interface. */
@@ -21,6 +22,8 @@ export type Redemption =
   | { readonly kind: 'redeemed'; readonly session: Session }
   | { readonly kind: 'unknown' | 'expired' | 'revoked' | 'reused' };
 
+type IssuedTokens = Omit<Extract<Change, { kind: 'tokens' }>, 'kind'>;
+
 interface Issued {
   readonly session: Session;
   readonly expiresAt: number;
@@ -36,12 +39,14 @@ export class TokenIssuer {
   readonly #access = new Map<string, Issued>();
   readonly #refresh = new Map<string, Issued>();
   readonly #revoked = new Set<number>();
+  readonly #record: Recorder;
   #settings: Settings['tokens'];
   #issued = 0;
   #families = 0;
   reused = 0;
 
-  constructor(settings: Settings['tokens'], random: Random) {
+  constructor(settings: Settings['tokens'], random: Random, record: Recorder) {
+    this.#record = record;
     this.#settings = settings;
     this.#key = createSecretKey(Uint8Array.from({ length: 32 }, () => Math.floor(random() * 256)));
   }
@@ -64,9 +69,42 @@ export class TokenIssuer {
       this.#sign(session, 'access', now, accessLifetimeMs),
       this.#sign(session, 'refresh', now, refreshLifetimeMs),
     ]);
-    this.#access.set(AccessToken, { session, expiresAt: now + accessLifetimeMs, used: false });
-    this.#refresh.set(RefreshToken, { session, expiresAt: now + refreshLifetimeMs, used: false });
+    const issued: IssuedTokens = {
+      session,
+      access: AccessToken,
+      accessExpiresAt: now + accessLifetimeMs,
+      refresh: RefreshToken,
+      refreshExpiresAt: now + refreshLifetimeMs,
+    };
+    this.#store(issued);
+    this.#record({ kind: 'tokens', ...issued });
     return { AccessToken, RefreshToken };
+  }
+
+  /** Restores what an earlier simulator recorded. */
+  restore(change: Extract<Change, { kind: 'tokens' | 'redeemed' | 'revoked' }>): void {
+    switch (change.kind) {
+      case 'tokens':
+        this.#store(change);
+        this.#issued += 2;
+        this.#families = Math.max(this.#families, change.session.family);
+        break;
+      case 'redeemed': {
+        const issued = this.#refresh.get(change.refresh);
+        if (issued !== undefined) issued.used = true;
+        break;
+      }
+      case 'revoked':
+        this.#revoked.add(change.family);
+        break;
+      default:
+        change satisfies never;
+    }
+  }
+
+  #store({ session, access, accessExpiresAt, refresh, refreshExpiresAt }: IssuedTokens): void {
+    this.#access.set(access, { session, expiresAt: accessExpiresAt, used: false });
+    this.#refresh.set(refresh, { session, expiresAt: refreshExpiresAt, used: false });
   }
 
   /** The account of a valid access token; undefined for any other. */
@@ -84,11 +122,13 @@ export class TokenIssuer {
     if (issued.used) {
       this.reused += 1;
       this.#revoked.add(issued.session.family);
+      this.#record({ kind: 'revoked', family: issued.session.family });
       return { kind: 'reused' };
     }
     if (this.#revoked.has(issued.session.family)) return { kind: 'revoked' };
     if (now >= issued.expiresAt) return { kind: 'expired' };
     issued.used = true;
+    this.#record({ kind: 'redeemed', refresh: refreshToken });
     return { kind: 'redeemed', session: issued.session };
   }
 

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -79,5 +79,13 @@ describe.skipIf(server === undefined)('volley up --simulator', () => {
     up = await commandLine(folder, { HTTP_PORT: '0' }).start(/No message is sent/, 'up', '--simulator');
     const { output } = await commandLine(below).json('list');
     expect(output).toMatchObject({ campaigns: [{ name: 'list', state: 'completed' }] });
+  });
+
+  test('has a simulator that knows the requests from before its restart', async () => {
+    const { messagingBaseUrl } = JSON.parse(readFileSync(join(folder, '.volley', 'simulator.json'), 'utf8'));
+    const ledger = await (await fetch(new URL('/_simulator/ledger', messagingBaseUrl))).text();
+    expect(ledger).toContain('Hi Anna');
+    const { stderr } = await up.stop();
+    expect(stderr).toContain('The simulator accepted 0 requests');
   });
 });

@@ -31,7 +31,7 @@ it('The ledger returns every accepted request unchanged and counts repeated (num
   });
   fc.assert(
     fc.property(requests, (sent) => {
-      const ledger = new Ledger('id');
+      const ledger = new Ledger({ idPrefix: 'id', firstNumber: 0 });
       const pairs = new Map<string, number>();
       const ids = sent.map(([numbers, words]) => {
         for (const each of numbers) pairs.set(`${each} ${words}`, (pairs.get(`${each} ${words}`) ?? 0) + 1);
@@ -56,7 +56,7 @@ it('The ledger returns every accepted request unchanged and counts repeated (num
 });
 
 it('The ledger finds a request only by its exact id', () => {
-  const ledger = new Ledger('id');
+  const ledger = new Ledger({ idPrefix: 'id', firstNumber: 0 });
   const id = ledger.accept(acceptance([4_790_000_001], 'Hi'));
   expect(ledger.find(id)).toMatchObject({ sender: 'ACME', recipients: [4_790_000_001] });
   for (const other of [
@@ -75,7 +75,7 @@ it('The ledger finds a request only by its exact id', () => {
 });
 
 it('The ledger never reuses an id, even after it was cleared', () => {
-  const ledger = new Ledger('id');
+  const ledger = new Ledger({ idPrefix: 'id', firstNumber: 0 });
   const before = ledger.accept(acceptance([4_790_000_001], 'Hi'));
   ledger.clear();
   const after = ledger.accept(acceptance([4_790_000_001], 'Hi'));
@@ -86,7 +86,7 @@ it('The ledger never reuses an id, even after it was cleared', () => {
 });
 
 it('The ledger finds the first request of a correlator, separately for each key', () => {
-  const ledger = new Ledger('id');
+  const ledger = new Ledger({ idPrefix: 'id', firstNumber: 0 });
   const first = ledger.accept(acceptance([4_790_000_001], 'Hi', 'c:1'));
   ledger.accept(acceptance([4_790_000_001], 'Hi', 'c:1'));
   expect(ledger.findCorrelator(0, 'c:1')).toBe(first);
@@ -123,7 +123,7 @@ function heldByBuffers(): number {
 
 it('The ledger stores 100,000 requests with different texts in less than 300 bytes each', () => {
   const before = heldByBuffers();
-  const ledger = new Ledger('id');
+  const ledger = new Ledger({ idPrefix: 'id', firstNumber: 0 });
   for (let index = 0; index < 100_000; index += 1) {
     ledger.accept(
       acceptance([4_740_000_000 + index], `Hi number ${index}, ${'your order is ready. '.repeat(4)}`),

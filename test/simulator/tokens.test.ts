@@ -9,7 +9,7 @@ const NOW = 1_800_000_000_000;
 const SETTINGS = { accessLifetimeMs: 2_500, refreshLifetimeMs: 10_000, withExp: true, lockoutAfter: null };
 
 it('Access tokens state exp with fractions of a second, for short test lifetimes', async () => {
-  const office = new TokenIssuer(SETTINGS, seededRandom(1));
+  const office = new TokenIssuer(SETTINGS, seededRandom(1), () => {});
   const { AccessToken } = await office.issue(office.openSession('acme', 'A-1'), NOW + 700);
   expect(decodeJwt(AccessToken)).toMatchObject({
     sub: 'acme',
@@ -20,7 +20,7 @@ it('Access tokens state exp with fractions of a second, for short test lifetimes
 });
 
 it('A token without exp expires too', async () => {
-  const office = new TokenIssuer({ ...SETTINGS, withExp: false }, seededRandom(1));
+  const office = new TokenIssuer({ ...SETTINGS, withExp: false }, seededRandom(1), () => {});
   const { AccessToken } = await office.issue(office.openSession('acme', 'A-1'), NOW);
   expect(decodeJwt(AccessToken)).not.toHaveProperty('exp');
   expect(office.accountOf(AccessToken, NOW + 2_499)).toBe('A-1');
@@ -28,7 +28,7 @@ it('A token without exp expires too', async () => {
 });
 
 it('A refresh token that is used twice revokes only its own family', async () => {
-  const office = new TokenIssuer(SETTINGS, seededRandom(1));
+  const office = new TokenIssuer(SETTINGS, seededRandom(1), () => {});
   const [session, other] = [office.openSession('acme', 'A-1'), office.openSession('acme', 'A-1')];
   const [pair, otherPair] = [await office.issue(session, NOW), await office.issue(other, NOW)];
   expect(office.redeem(pair.RefreshToken, NOW)).toEqual({ kind: 'redeemed', session });

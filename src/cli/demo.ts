@@ -44,6 +44,9 @@ async function runDemo(context: Context, signal: AbortSignal): Promise<void> {
       url: context.env['REDIS_URL'],
       image: context.env['VOLLEY_TEST_REDIS_IMAGE'] ?? 'redis:7',
       announce: context.note,
+      // `npm run demo` sets it.
+      install: process.argv.includes('--install'),
+      installer: 'npm run demo',
     });
     closing.push(() => redis.stop());
     const prefix = `volley-demo-${randomBytes(6).toString('hex')}`;

@@ -26,6 +26,7 @@ interface UpOptions {
   simulator?: boolean;
   http: boolean;
   concurrency?: number;
+  install?: boolean;
 }
 
 /** Beside the data of Redis, whose campaigns refer to it. */
@@ -38,7 +39,8 @@ const ANY_ADDRESS: SimulatorAddress = {
 };
 
 /** `volley up` */
-export async function up(context: Context, { simulator, concurrency, http }: UpOptions): Promise<undefined> {
+export async function up(context: Context, options: UpOptions): Promise<undefined> {
+  const { simulator, concurrency, http, install = false } = options;
   const env = loadDotEnv(context.cwd, context.env);
   const redisUrl = env['REDIS_URL']?.trim() || undefined;
   if (simulator && redisUrl !== undefined) {
@@ -66,7 +68,8 @@ export async function up(context: Context, { simulator, concurrency, http }: UpO
       stop,
     );
   try {
-    if (redisUrl === undefined) await withEmbeddedRedis(context, env, simulator ? undefined : config, run);
+    if (redisUrl === undefined)
+      await withEmbeddedRedis(context, env, simulator ? undefined : config, install, run);
     else {
       await mustAnswer(redisUrl);
       await run({ ...config, redisUrl }, 'the Redis at REDIS_URL');
@@ -88,9 +91,14 @@ async function withEmbeddedRedis(
   context: Context,
   env: Environment,
   config: Config | undefined,
+  install: boolean,
   run: Run,
 ): Promise<void> {
-  const started = await startEmbedded(context.cwd, context.note);
+  const started = await startEmbedded(context.cwd, {
+    install,
+    installer: 'volley up --install',
+    announce: context.note,
+  });
   if (started.kind === 'running') throw await alreadyUp(started);
   const { server, url, dir } = started;
   const where = `its own Redis in ${dir}`;

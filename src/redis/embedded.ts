@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { link, mkdir, readFile, stat, unlink, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { Redis } from 'ioredis';
-import { findServer, installServer } from './find-server.js';
+import { obtainServer, type ServerOptions } from './find-server.js';
 import { freePort, type PrivateRedis, startPrivateRedis } from './private-server.js';
 
 const FOLDER = '.volley';
@@ -32,9 +32,9 @@ export type StartedEmbedded =
  *
  * There is no lock file that could go stale. A folder keeps its port and password for good; only one server can listen on the
  * port, which it does before it opens the data; and the password identifies it. Throws if another program uses the port, or if
- * there is no Redis program on this machine; `announce` receives one line when one is installed (as root).
+ * there is no Redis program on this machine and none is to be installed.
  */
-export async function startEmbedded(cwd: string, announce: (line: string) => void): Promise<StartedEmbedded> {
+export async function startEmbedded(cwd: string, server: ServerOptions): Promise<StartedEmbedded> {
   const dir = (await findFolder(cwd)) ?? resolve(cwd, FOLDER);
   await mkdir(dir, { recursive: true, mode: 0o700 });
   const { port, password } = await addressOf(dir);
@@ -45,15 +45,10 @@ export async function startEmbedded(cwd: string, announce: (line: string) => voi
     const pid = await pidOf(url);
     if (pid !== undefined) return { kind: 'running', url, pid, dir };
   }
-  const program = (await findServer()) ?? (await installServer(announce));
-  if (program === undefined) {
-    throw new Error(
-      'There is no Redis on this machine: install redis-server or valkey-server, or set REDIS_URL.',
-    );
-  }
+  const program = await obtainServer(server);
   try {
-    const server = await startPrivateRedis({ dir, port, password, program, appendfsync: 'always' });
-    return { kind: 'started', url, dir, server };
+    const started = await startPrivateRedis({ dir, port, password, program, appendfsync: 'always' });
+    return { kind: 'started', url, dir, server: started };
   } catch (error) {
     // Another command may have started it at the same moment.
     const pid = await pidOf(url);

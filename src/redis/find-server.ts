@@ -10,47 +10,102 @@ const USUAL_FOLDERS = ['/usr/bin', '/usr/local/bin', '/usr/sbin', '/opt/homebrew
 
 const SERVERS = ['redis-server', 'valkey-server'];
 
-/** The commands that install a server without prompts. The first package manager found is used. */
-const PACKAGE_MANAGERS: readonly { program: string; commands: readonly (readonly string[])[] }[] = [
+interface PackageManager {
+  readonly program: string;
+  /** What a person types to install a server. */
+  readonly command: string;
+  /** The arguments that do so without prompts, one list per command. Empty: the program refuses to run as root. */
+  readonly install: readonly (readonly string[])[];
+}
+
+/** The first package manager found is used. */
+const PACKAGE_MANAGERS: readonly PackageManager[] = [
   {
     program: 'apt-get',
-    commands: [
+    command: 'apt-get install redis-server',
+    install: [
       ['update', '-qq'],
       ['install', '-y', '-qq', '--no-install-recommends', 'redis-server'],
     ],
   },
-  { program: 'dnf', commands: [['install', '-y', '-q', 'redis']] },
-  { program: 'yum', commands: [['install', '-y', '-q', 'redis']] },
-  { program: 'apk', commands: [['add', '--quiet', 'redis']] },
-  { program: 'pacman', commands: [['-Sy', '--noconfirm', 'valkey']] },
-  { program: 'zypper', commands: [['--non-interactive', 'install', 'redis']] },
+  { program: 'dnf', command: 'dnf install redis', install: [['install', '-y', '-q', 'redis']] },
+  { program: 'yum', command: 'yum install redis', install: [['install', '-y', '-q', 'redis']] },
+  { program: 'apk', command: 'apk add redis', install: [['add', '--quiet', 'redis']] },
+  { program: 'pacman', command: 'pacman -S valkey', install: [['-Sy', '--noconfirm', 'valkey']] },
+  {
+    program: 'zypper',
+    command: 'zypper install redis',
+    install: [['--non-interactive', 'install', 'redis']],
+  },
+  { program: 'brew', command: 'brew install redis', install: [] },
 ];
 
 /** The path of a `redis-server` or `valkey-server` on this machine, or `undefined` when there is none. */
 export function findServer(): Promise<string | undefined> {
-  return findProgram(SERVERS);
+  return findProgram(SERVERS, programFolders());
+}
+
+/** How {@link obtainServer} gets a server. */
+export interface ServerOptions {
+  /** Whether a server may be installed if there is none. Only a person decides that, never the program by itself. */
+  readonly install: boolean;
+  /** The command that may install one, for the error. */
+  readonly installer: string;
+  /** Receives one line before anything is installed. */
+  readonly announce: (line: string) => void;
+  /** Where programs are; default: the PATH and the usual folders. */
+  readonly folders?: readonly string[];
+  /** Default: whether this process runs as root. */
+  readonly isRoot?: boolean;
 }
 
 /**
- * Installs a Redis server with the system's package manager and returns its path; `announce` receives one line before anything
- * happens. `undefined` if this process is not root or there is no known package manager. Throws if the package manager fails.
+ * The path of a Redis server on this machine. If there is none, it is installed with the system's package manager, if `install` is
+ * set and this process runs as root. Otherwise throws an error that says in one line what to install.
  */
-export async function installServer(announce: (line: string) => void): Promise<string | undefined> {
-  if (process.getuid?.() !== 0) return undefined;
-  for (const { program, commands } of PACKAGE_MANAGERS) {
-    const path = await findProgram([program]);
-    if (path === undefined) continue;
-    announce(`No Redis found: installing one with ${program}, because this process runs as root.`);
-    for (const args of commands) {
-      await run(path, [...args], { env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' } });
+export async function obtainServer({
+  install,
+  installer,
+  announce,
+  folders = programFolders(),
+  isRoot = process.getuid?.() === 0,
+}: ServerOptions): Promise<string> {
+  const found = await findProgram(SERVERS, folders);
+  if (found !== undefined) return found;
+  const manager = await findPackageManager(folders);
+  if (install && isRoot && manager !== undefined && manager.install.length > 0) {
+    announce(`There is no Redis on this machine: installing one with ${manager.program}.`);
+    for (const args of manager.install) {
+      await run(manager.path, [...args], { env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' } });
     }
-    return findServer();
+    const installed = await findProgram(SERVERS, folders);
+    if (installed !== undefined) return installed;
+  }
+  const sudo = isRoot || manager?.program === 'brew' ? '' : 'sudo ';
+  const how =
+    manager === undefined ? 'redis-server or valkey-server' : `it with \`${sudo}${manager.command}\``;
+  const byUs = isRoot && !install && (manager?.install.length ?? 0) > 0 ? `, run \`${installer}\`` : '';
+  throw new Error(`There is no Redis on this machine: install ${how}${byUs}, or set REDIS_URL.`);
+}
+
+function programFolders(): string[] {
+  return [...(process.env['PATH'] ?? '').split(delimiter), ...USUAL_FOLDERS].filter(Boolean);
+}
+
+async function findPackageManager(
+  folders: readonly string[],
+): Promise<(PackageManager & { readonly path: string }) | undefined> {
+  for (const manager of PACKAGE_MANAGERS) {
+    const path = await findProgram([manager.program], folders);
+    if (path !== undefined) return { ...manager, path };
   }
   return undefined;
 }
 
-async function findProgram(names: readonly string[]): Promise<string | undefined> {
-  const folders = [...(process.env['PATH'] ?? '').split(delimiter), ...USUAL_FOLDERS].filter(Boolean);
+async function findProgram(
+  names: readonly string[],
+  folders: readonly string[],
+): Promise<string | undefined> {
   for (const name of names) {
     for (const folder of folders) {
       const path = join(folder, name);

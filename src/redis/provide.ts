@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { within } from '../clock.js';
 import { connect } from './connection.js';
-import { findServer, installServer } from './find-server.js';
+import { obtainServer, type ServerOptions } from './find-server.js';
 import { startPrivateRedis } from './private-server.js';
 
 /** A temporary Redis for a test run or a demo. */
@@ -16,7 +16,7 @@ export interface ProvidedRedis {
   stop(): Promise<void>;
 }
 
-interface ProvideOptions {
+interface ProvideOptions extends Pick<ServerOptions, 'install' | 'installer'> {
   /** `REDIS_URL` of the environment itself, never of a `.env` file. */
   url: string | undefined;
   /** The image that Docker runs. */
@@ -34,10 +34,16 @@ const REDIS_ANSWERS_WITHIN_MS = 10_000;
 
 /**
  * Finds or starts a Redis for tests and demos: the given URL; otherwise a container, if Docker runs and the image is available;
- * otherwise a private server with the program found on this machine; otherwise, as root, one installed by the system's package
- * manager. If none of this works, throws an error that says what to install.
+ * otherwise a private server with the program found on this machine; otherwise, with `install` and as root, one installed by the system's
+ * package manager. If none of this works, throws an error that says what to install.
  */
-export async function provideRedis({ url, image, announce }: ProvideOptions): Promise<ProvidedRedis> {
+export async function provideRedis({
+  url,
+  image,
+  announce,
+  install,
+  installer,
+}: ProvideOptions): Promise<ProvidedRedis> {
   if (url !== undefined && url !== '') {
     await answers(url).catch((error: unknown) => {
       throw new Error('The Redis at REDIS_URL does not answer.', { cause: error });
@@ -46,12 +52,7 @@ export async function provideRedis({ url, image, announce }: ProvideOptions): Pr
   }
   const container = await inContainer(image, announce);
   if (container !== undefined) return container;
-  const program = (await findServer()) ?? (await installServer(announce));
-  if (program === undefined) {
-    throw new Error(
-      'No Redis is available: start Docker, install redis-server (apt install redis-server, brew install redis), or set REDIS_URL.',
-    );
-  }
+  const program = await obtainServer({ install, installer, announce });
   const dir = await mkdtemp(join(tmpdir(), 'volley-redis-'));
   const server = await startPrivateRedis({ dir, appendfsync: 'everysec', program });
   return {

@@ -10,6 +10,8 @@ import { findEmbedded, type StartedEmbedded, startEmbedded } from '../../src/red
 import { findServer } from '../../src/redis/find-server.js';
 
 // `volley up` starts a program of this machine, so these tests need one, whichever Redis the other tests use.
+const NO_INSTALL = { install: false, installer: 'volley up --install', announce: () => {} };
+
 const test = anyTest.skipIf((await findServer()) === undefined);
 
 async function emptyFolder(): Promise<string> {
@@ -20,7 +22,7 @@ async function emptyFolder(): Promise<string> {
 }
 
 async function start(cwd: string): Promise<StartedEmbedded> {
-  const outcome = await startEmbedded(cwd, () => {});
+  const outcome = await startEmbedded(cwd, NO_INSTALL);
   if (outcome.kind === 'started') onTestFinished(() => outcome.server.stop());
   return outcome;
 }
@@ -85,7 +87,7 @@ test('a port in use by another program is reported with what to do', async () =>
   const stranger = createServer((socket) => socket.end('not a redis\r\n')).listen(first.port, '127.0.0.1');
   await once(stranger, 'listening');
   onTestFinished(() => void stranger.close());
-  await expect(startEmbedded(folder, () => {})).rejects.toThrow(
+  await expect(startEmbedded(folder, NO_INSTALL)).rejects.toThrow(
     `If another program uses port ${first.port}, stop it, or delete`,
   );
 });
@@ -99,7 +101,7 @@ test('the embedded Redis ends when the process that started it is killed', async
       '--input-type=module',
       '-e',
       `const { startEmbedded } = await import(${JSON.stringify(module)});
-       const { server } = await startEmbedded(${JSON.stringify(folder)}, () => {});
+       const { server } = await startEmbedded(${JSON.stringify(folder)}, {});
        console.log(server.pid);
        setInterval(() => {}, 1000);`,
     ],

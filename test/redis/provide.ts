@@ -21,6 +21,9 @@ export default async function setup(project: TestProject): Promise<() => Promise
     url: process.env['REDIS_URL'],
     image,
     announce: (line) => console.error(line),
+    // Not for `npx vitest`, which may run in an editor or after every change.
+    install: process.env['npm_lifecycle_event'] === 'test' || process.argv.includes('--install'),
+    installer: 'npm test',
   }).catch((error: Error) => {
     console.error(error.message);
     process.exit(1);

@@ -14,7 +14,7 @@ export async function provideSimulationRedis(announce: (line: string) => void): 
   const program = url === undefined || url === '' ? await findServer() : undefined;
   if (program === undefined) {
     const image = process.env['VOLLEY_TEST_REDIS_IMAGE'] ?? 'redis:7';
-    return provideRedis({ url, image, announce });
+    return provideRedis({ url, image, announce, install: false, installer: 'npm test' });
   }
   const dir = await mkdtemp(join(tmpdir(), 'volley-simulate-'));
   const server = await startPrivateRedis({

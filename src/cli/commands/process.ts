@@ -22,6 +22,7 @@ export function addProcessCommands(program: Command, context: Context): void {
     .option('--simulator', 'use a simulator instead of the service: needs no account and sends no messages')
     .option(...CONCURRENCY, wholeNumber(1, 10_000))
     .option('--no-http', 'without the HTTP API')
+    .option('--install', 'as root, install a Redis server if there is none')
     .addHelpText('after', examples('up --simulator', 'up'))
     .action(action(context, () => import('../up.js'), 'up'));
 

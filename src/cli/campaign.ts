@@ -1,11 +1,11 @@
 import { pipeline } from 'node:stream/promises';
-import type { CampaignState } from '../campaign/campaign.js';
+import { CAMPAIGN_STATE, type CampaignState } from '../campaign/campaign.js';
 import type { RecipientState } from '../campaign/recipient.js';
 import type { CampaignStatus, FoundRecipient } from '../campaign/views.js';
 import { EXIT } from '../exit-codes.js';
 import type { Resolution } from '../volley.js';
 import type { Answer, Context } from './context.js';
-import { badInput } from './errors.js';
+import { badInput, CliError } from './errors.js';
 import { withLocalVolley } from './open.js';
 import { outputFile } from './output-file.js';
 import { renderCampaign, settledOf } from './progress.js';
@@ -92,8 +92,9 @@ export function resume(context: Context, id: string): Promise<Answer> {
 }
 
 /** `volley cancel` */
-export function cancel(context: Context, id: string): Promise<Answer> {
+export function cancel(context: Context, id: string, { yes }: { yes?: boolean }): Promise<Answer> {
   return withLocalVolley(context, async (volley) => {
+    if (yes !== true && context.interactive) await confirmCancel(context, await volley.status(id));
     const { cancelled, inFlight } = await volley.cancel(id);
     return {
       json: { id, state: 'cancelled', cancelled, inFlight },
@@ -102,6 +103,27 @@ export function cancel(context: Context, id: string): Promise<Answer> {
       ],
     };
   });
+}
+
+/** Asks whether to cancel an active campaign. Throws if the answer is no. */
+async function confirmCancel(
+  context: Context,
+  { id, name, state, recipients }: CampaignStatus,
+): Promise<void> {
+  // Otherwise the command changes nothing, or explains why it cannot.
+  const { commands } = CAMPAIGN_STATE[state];
+  if (state === 'cancelled' || !commands.some((command) => command === 'cancel')) return;
+  const { planned, sending, total } = recipients;
+  const inFlight =
+    sending === 0
+      ? ''
+      : ` ${counted(sending, 'more is', 'more are')} in flight and may still get the message.`;
+  context.note(
+    `Campaign ${id} (${cut(oneLine(name), 40)}): ${grouped(planned)} of ${counted(total, 'recipient')} would get no message.${inFlight}`,
+  );
+  if (await context.confirm(`Cancel ${counted(planned, 'recipient')} for good?`, 'nothing was cancelled'))
+    return;
+  throw new CliError(EXIT.failed, 'declined', 'Nothing was cancelled.');
 }
 
 interface ReportOptions {

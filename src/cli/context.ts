@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.js';
 import { EXIT, type ExitCode } from '../exit-codes.js';
-import { failureOf } from './errors.js';
-import { type Paint, paintFor } from './terminal.js';
+import { failureOf, interrupted } from './errors.js';
+import { overEcho, type Paint, paintFor } from './terminal.js';
 
 /** What a command uses of its process; tests pass their own. */
 export interface CliIo {
@@ -31,12 +31,15 @@ export interface Context extends CliIo {
   readonly paint: Paint;
   /** For standard error. */
   readonly paintErr: Paint;
-  /** Whether the command may ask questions. */
+  /** Whether the command can ask questions. `--json` changes nothing: questions go to standard error. */
   readonly interactive: boolean;
   /** Prints a line on standard error. */
   note(line: string): void;
-  /** Asks a yes-or-no question. Anything but `y` or `yes` is a no. */
-  confirm(question: string): Promise<boolean>;
+  /**
+   * Asks a yes-or-no question. Anything but `y` or `yes` is a no. On Ctrl-C, or when `signal` is aborted, it rejects with
+   * {@link interrupted}; `consequence` says what that means, such as `nothing was sent`.
+   */
+  confirm(question: string, consequence: string, signal?: AbortSignal): Promise<boolean>;
   print(answer: Answer | undefined): void;
   fail(error: unknown): void;
   /** The exit code so far. */
@@ -54,17 +57,29 @@ export function createContext(io: CliIo, json: boolean): Context {
     json,
     paint: paintFor(stdout, env),
     paintErr,
-    interactive: stdin.isTTY === true && stderr.isTTY === true && !json,
+    interactive: stdin.isTTY === true && stderr.isTTY === true,
     note,
-    async confirm(question) {
-      const { createInterface } = await import('node:readline/promises');
+    async confirm(question, consequence, signal) {
+      const { createInterface } = await import('node:readline');
       // On standard error, so that the answer on standard output can be redirected to a file.
       const terminal = createInterface({ input: stdin, output: stderr });
+      let isAnswered = false;
       try {
-        const closed = new Promise<string>((resolve) => terminal.once('close', () => resolve('')));
-        const reply = await Promise.race([terminal.question(`${question} [y/N] `), closed]);
+        const reply = await new Promise<string>((resolve, reject) => {
+          const interrupt = (): void => reject(interrupted(consequence));
+          if (signal?.aborted) interrupt();
+          signal?.addEventListener('abort', interrupt, { once: true });
+          terminal.once('SIGINT', interrupt);
+          terminal.once('close', () => resolve(''));
+          terminal.question(`${question} [y/N] `, (text) => {
+            isAnswered = true;
+            resolve(text);
+          });
+        });
         return /^y(es)?$/i.test(reply.trim());
       } finally {
+        // Without an answer, the cursor still stands behind the question.
+        if (!isAnswered) stderr.write('\n');
         terminal.close();
       }
     },
@@ -78,7 +93,8 @@ export function createContext(io: CliIo, json: boolean): Context {
       const failure = failureOf(error);
       exit = failure.exit;
       if (failure.exit === EXIT.done) return;
-      if (failure.message !== undefined) note(`${paintErr('red', 'volley:')} ${failure.message}`);
+      const prefix = failure.exit === EXIT.interrupted ? overEcho(stderr) : `${paintErr('red', 'volley:')} `;
+      if (failure.message !== undefined) note(`${prefix}${failure.message}`);
       const message = failure.message ?? (error instanceof Error ? error.message : String(error));
       if (json)
         stdout.write(`${JSON.stringify({ error: { code: failure.code, message, ...failure.details } })}\n`);

@@ -24,6 +24,11 @@ export function badInput(message: string, details: object = {}): CliError {
   return new CliError(EXIT.badInput, 'badInput', message, details);
 }
 
+/** Ends a command after Ctrl-C. `consequence` says what was not done, such as `nothing was sent`. */
+export function interrupted(consequence: string): CliError {
+  return new CliError(EXIT.interrupted, 'interrupted', `Interrupted; ${consequence}.`);
+}
+
 /** How a failed command ends. */
 interface Failure extends Pick<CliError, 'exit' | 'code' | 'details'> {
   /** Undefined if it has been printed already. */

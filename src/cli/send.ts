@@ -6,15 +6,16 @@ import type { CampaignInput, EnqueueOutcome } from '../import/campaign-input.js'
 import { checkRows } from '../import/check-rows.js';
 import { readCsv } from '../import/csv/read-csv.js';
 import type { RecipientInput } from '../import/read-objects.js';
+import { listenForStop } from '../lifecycle.js';
 import type { Volley } from '../volley.js';
 import type { ListOptions } from './commands/list-options.js';
 import type { Answer, Context } from './context.js';
-import { badInput, CliError } from './errors.js';
+import { badInput, CliError, interrupted } from './errors.js';
 import { type InvalidFile, invalidFile } from './invalid-file.js';
 import { withLocalVolley } from './open.js';
 import { campaignInput, leftOut, mustBeInFuture, renderInvalid, renderPreview } from './preview.js';
 import { counted, grouped } from './text.js';
-import { noteIfNoWorkers, watchCampaign } from './watch.js';
+import { howToStop, noteIfNoWorkers, watchCampaign } from './watch.js';
 
 interface SendOptions extends ListOptions {
   idempotencyKey?: string;
@@ -25,12 +26,15 @@ interface SendOptions extends ListOptions {
   wait?: boolean;
 }
 
+/** What an interrupted command did, before the campaign is confirmed. */
+const NOTHING_SENT = 'nothing was sent';
+
 /** `volley send` */
 export async function send(context: Context, file: string, options: SendOptions): Promise<Answer> {
   refuseConflicts(options);
   // With an idempotency key, a repeated command returns the first campaign even if its time has passed.
   if (options.idempotencyKey === undefined) mustBeInFuture(options.at, context.clock());
-  const asks = !(options.yes || context.json);
+  const asks = options.yes !== true;
   if (asks && !context.interactive) {
     throw badInput(
       'This is not a terminal, so Volley cannot ask for confirmation. Add --yes to send without a question, or check first with `volley preview`.',
@@ -43,6 +47,8 @@ export async function send(context: Context, file: string, options: SendOptions)
     if (simulator !== undefined) context.note('A simulator stands in for the service: no message is sent.');
     const input = campaignInput(file, options);
     const bad = options.skipInvalid ? invalidFile(file) : undefined;
+    const interrupt = listenForStop();
+    let isConfirmed = false;
     let outcome: EnqueueOutcome;
     try {
       outcome = await volley.enqueue({
@@ -50,23 +56,42 @@ export async function send(context: Context, file: string, options: SendOptions)
           ? input
           : await sampleInput(input, file, options.testTo, config.defaultCountry)),
         idempotencyKey: options.idempotencyKey,
+        signal: interrupt.signal,
         again: options.again === true || options.testTo !== undefined,
         ...(bad === undefined ? {} : { skipInvalid: true, onInvalid: bad.add }),
         async confirm(preview) {
           mustBeInFuture(options.at, context.clock());
-          if (!asks) return true;
-          for (const line of renderPreview(preview, context.paintErr, context.clock())) context.note(line);
-          return context.confirm(`Send to ${counted(preview.recipients, 'recipient')}?`);
+          if (asks) {
+            for (const line of renderPreview(preview, context.paintErr, context.clock())) context.note(line);
+            const question = `Send to ${counted(preview.recipients, 'recipient')}?`;
+            isConfirmed = await context.confirm(question, NOTHING_SENT, interrupt.signal);
+            return isConfirmed;
+          }
+          interrupt.signal.throwIfAborted();
+          isConfirmed = true;
+          return true;
         },
       });
     } catch (error) {
       bad?.discard();
-      throw error;
+      // Once it is confirmed, nothing checks the signal any more, so another error has its own reason.
+      throw interrupt.signal.aborted && !isConfirmed ? interrupted(NOTHING_SENT) : error;
+    } finally {
+      interrupt.dispose();
     }
     // If the campaign existed before, so does the file of its invalid rows.
     if (outcome.kind !== 'created') bad?.discard();
     if (!('recipients' in outcome)) throw refusalOf(outcome);
-    return created(context, volley, options.wait === true, outcome, bad);
+    const answer = await created(
+      context,
+      volley,
+      options.wait === true && !interrupt.signal.aborted,
+      outcome,
+      bad,
+    );
+    if (!interrupt.signal.aborted) return answer;
+    context.note(`Interrupted, but the campaign was already created. ${howToStop(outcome.id)}`);
+    return { ...answer, exit: EXIT.interrupted };
   });
 }
 

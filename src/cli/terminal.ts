@@ -18,6 +18,11 @@ export function paintFor(
   return (ink, text) => (text === '' ? '' : styleText(ink, text, { validateStream: false }));
 }
 
+/** Moves the text of an interrupted command over the `^C` that the terminal has echoed. */
+export function overEcho(stream: NodeJS.WriteStream): string {
+  return stream.isTTY === true ? `\r${CLEAR_REST_OF_LINE}` : '';
+}
+
 /** The part of a terminal's stream that drawing needs. */
 interface Canvas {
   readonly rows?: number;

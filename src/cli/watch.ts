@@ -5,7 +5,7 @@ import type { Volley } from '../volley.js';
 import type { Context } from './context.js';
 import { campaignLine, renderCampaign } from './progress.js';
 import { campaignSentence } from './sentence.js';
-import { createLivePicture } from './terminal.js';
+import { createLivePicture, overEcho } from './terminal.js';
 
 const DRAW_EVERY_MS = 250;
 /** In a log or a pipe, a line appears when something changes, and at least this often. */
@@ -45,7 +45,10 @@ export async function watchCampaign(context: Context, volley: Volley, id: string
     if (!signal.aborted || last === undefined) throw error;
     show.end();
     if (!blocked.signal.aborted) {
-      context.note(`The campaign continues. To watch it again: volley status ${id} --watch`);
+      context.note(
+        `${overEcho(context.stderr)}The campaign continues. To watch it again: volley status ${id} --watch`,
+      );
+      context.note(howToStop(id));
       return { status: last, exit: EXIT.interrupted };
     }
     context.note(`An operator must act. ${campaignSentence(last, context.clock()).text}`);
@@ -54,6 +57,11 @@ export async function watchCampaign(context: Context, volley: Volley, id: string
     show.end();
     interrupt.dispose();
   }
+}
+
+/** How to stop a campaign that continues after Ctrl-C. */
+export function howToStop(id: string): string {
+  return `To stop it: volley pause ${id}, or for good: volley cancel ${id}`;
 }
 
 /** Whether the campaign waits for an operator. A pause that ends by itself, or a worker that is yet to start, does not count. */

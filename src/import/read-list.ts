@@ -24,7 +24,7 @@ interface OpenList {
 /** Opens the list. Throws an InputError for an unusable list, and for a message that does not fit its columns. */
 export async function openList(config: LocalConfig, input: CampaignInput): Promise<OpenList> {
   const { recipients } = input;
-  const rows = await rowsOf(recipients);
+  const rows = await rowsOf(recipients, input.signal);
   const compiled = compileTemplate(input.message, rows.columns);
   if (!compiled.ok) {
     rows.close();
@@ -42,9 +42,9 @@ export async function openList(config: LocalConfig, input: CampaignInput): Promi
   return { list, template, duplicates };
 }
 
-function rowsOf(recipients: CampaignInput['recipients']): Promise<Rows> {
+function rowsOf(recipients: CampaignInput['recipients'], signal: AbortSignal | undefined): Promise<Rows> {
   if (!isCsv(recipients)) return rowsOfObjects(recipients);
-  return readCsv(typeof recipients === 'string' ? recipients : recipients.csv);
+  return readCsv(typeof recipients === 'string' ? recipients : recipients.csv, signal);
 }
 
 function isCsv(recipients: CampaignInput['recipients']): recipients is string | CsvStream {

@@ -139,7 +139,7 @@ test('A list with only invalid rows is refused even with --skip-invalid, and the
 });
 
 test('With --json, an error is one object on standard output and a message on standard error', async () => {
-  const { exit, stdout, stderr } = await volley('send', messy, '-m', 'Hi', '-s', 'ACME', '--json');
+  const { exit, stdout, stderr } = await volley('send', messy, '-m', 'Hi', '-s', 'ACME', '--yes', '--json');
   expect(exit).toBe(2);
   expect(JSON.parse(stdout)).toMatchObject({
     error: { code: 'badInput', reason: 'invalidRows', invalid: 30, rows: 31, problems: { length: 20 } },
@@ -148,6 +148,13 @@ test('With --json, an error is one object on standard output and a message on st
   expect(stderr).toContain('rows are invalid');
   const parsed = await volley('list', '--limit', 'x', '--json');
   expect(JSON.parse(parsed.stdout)).toMatchObject({ error: { code: 'commander.invalidArgument' } });
+});
+
+test('--json is no consent: without --yes and without a terminal, nothing is sent', async () => {
+  const { exit, stdout } = await volley('send', list, '-m', 'Hi', '-s', 'ACME', '--json');
+  expect(exit).toBe(2);
+  expect(JSON.parse(stdout)).toMatchObject({ error: { message: expect.stringContaining('Add --yes') } });
+  expect(await storedKeys()).toEqual([]);
 });
 
 test('Every command has help with an example', async () => {

@@ -2,6 +2,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
+import { stripVTControlCharacters } from 'node:util';
 import { expect, test } from 'vitest';
 import { run } from '../../src/cli/program.js';
 import { testRedis } from '../redis/test-redis.js';
@@ -12,6 +13,8 @@ const cwd = mkdtempSync(join(tmpdir(), 'volley-asking-'));
 const list = join(cwd, 'list.csv');
 writeFileSync(list, 'name,phone\nAnna\u001b[31m,+447700900101\n');
 const settings = { REDIS_URL: url, REDIS_PREFIX: prefix };
+
+const CTRL_C = '\u0003';
 
 /** Runs a command on a terminal. The user types `reply` to its question, or presses Ctrl-D if it is undefined. */
 async function onTerminal(
@@ -26,7 +29,7 @@ async function onTerminal(
     messages += text;
     if (!text.includes('[y/N]')) return;
     if (reply === undefined) stdin.end();
-    else stdin.write(`${reply}\n`);
+    else stdin.write(reply === CTRL_C ? reply : `${reply}\n`);
   });
   const exit = await run(args, {
     env: { ...settings, ...env },
@@ -56,11 +59,55 @@ test.each([['n'], [''], ['maybe'], [undefined]])(
   },
 );
 
+test('On a terminal, --json asks, too: an output format is no consent', async () => {
+  const { exit, messages, stdout } = await onTerminal('n', { NO_COLOR: '1' }, ...send, '--json');
+  expect(messages).toContain('Send to 1 recipient?');
+  expect([exit, JSON.parse(stdout)]).toMatchObject([1, { error: { code: 'declined' } }]);
+  expect(await campaigns()).toEqual({ campaigns: [] });
+});
+
+test.each([[CTRL_C], [undefined]])(
+  'After %j at the question, the shell prompt has a line of its own',
+  async (reply) => {
+    const { exit, messages } = await onTerminal(reply, { NO_COLOR: '1' }, ...send);
+    const isInterrupted = reply === CTRL_C;
+    const last = isInterrupted ? 'Interrupted; nothing was sent.' : 'volley: Nothing was sent.';
+    const lines = stripVTControlCharacters(messages).replaceAll('\r', '').split('\n');
+    expect(lines.slice(-3)).toEqual([expect.stringContaining('Send to 1 recipient? [y/N]'), last, '']);
+    expect(exit).toBe(isInterrupted ? 130 : 1);
+    expect(await campaigns()).toEqual({ campaigns: [] });
+  },
+);
+
 test('On a terminal, the reply y to the question sends the campaign', async () => {
   const { exit, stdout } = await onTerminal('y', { NO_COLOR: '1' }, ...send);
   expect(stdout).toMatch(/^Campaign \w+: 1 recipient\.\n/);
   expect(exit).toBe(0);
   expect(await campaigns()).toMatchObject({ campaigns: [{ name: 'list' }] });
+});
+
+test('On a terminal, cancel shows what it cancels and asks first, unless --yes is given', async () => {
+  const cli = commandLine(cwd, settings);
+  const stateOf = async (id: string): Promise<unknown> => (await cli.json('status', id)).output;
+  const { output } = await cli.json(...send, '--yes', '--again');
+  const { id } = output as { id: string };
+  const kept = await onTerminal('n', { NO_COLOR: '1' }, 'cancel', id);
+  expect(kept.messages).toContain(`Campaign ${id} (list): 1 of 1 recipient would get no message.`);
+  expect(kept.messages).toContain('Cancel 1 recipient for good?');
+  expect(kept.messages).toContain('Nothing was cancelled.');
+  expect(kept.exit).toBe(1);
+  const left = await onTerminal(CTRL_C, { NO_COLOR: '1' }, 'cancel', id);
+  expect(left.messages).toContain('Interrupted; nothing was cancelled.');
+  expect(left.exit).toBe(130);
+  expect(await stateOf(id)).toMatchObject({ state: 'running' });
+  const cancelled = await onTerminal('y', { NO_COLOR: '1' }, 'cancel', id);
+  expect(cancelled.stdout).toContain(`Campaign ${id} is cancelled. 1 recipient will get no message`);
+  // It is cancelled already, so there is nothing to ask.
+  expect((await onTerminal('n', {}, 'cancel', id)).exit).toBe(0);
+  const { output: other } = await cli.json(...send, '--yes', '--again');
+  const unasked = await onTerminal('n', {}, 'cancel', (other as { id: string }).id, '--yes');
+  expect(unasked.messages).not.toContain('[y/N]');
+  expect(unasked.exit).toBe(0);
 });
 
 test('A list that repeats a number with another text says so before the question, and sends what was chosen', async () => {
@@ -83,14 +130,14 @@ test('A list that repeats a number with another text says so before the question
     `Line 3 has the number of line 2 (${to}), but a different text. Nothing was sent.`,
   );
   expect(refused.exit).toBe(2);
-  expect(await cli.json(...sendRepeated, '--duplicates', 'refuse')).toMatchObject({
+  expect(await cli.json(...sendRepeated, '--yes', '--duplicates', 'refuse')).toMatchObject({
     exit: 2,
     output: { error: { reason: 'differentTexts', differentTexts: 1, repeats: [{ line: 3, firstLine: 2 }] } },
   });
   const first = await cli.volley(...sendRepeated, '--yes');
   expect(first.stdout).toContain('1 recipient; left out: 2 duplicates.');
   expect(first.stdout).toContain('1 number appears again with another text: line 3');
-  const kept = await cli.json(...sendRepeated, '--duplicates', 'keep');
+  const kept = await cli.json(...sendRepeated, '--yes', '--duplicates', 'keep');
   expect(kept).toMatchObject({ exit: 0, output: { recipients: 2, duplicates: 1, differentTexts: 1 } });
   const { id } = kept.output as { id: string };
   expect((await cli.volley('report', id, '--status', 'duplicate')).stdout).toContain('line 4 repeats line 2');

@@ -60,6 +60,7 @@ const send = (...args: readonly string[]) => [
   'ACME',
   '-m',
   'Hi {{name}} in {{city}}',
+  '--yes',
   ...args,
 ];
 interface Sent {
@@ -81,7 +82,7 @@ describe('without workers', () => {
   });
 
   test('send warns that no worker is running and prints the campaign id', async () => {
-    const { exit, stdout, stderr } = await cli.volley(...send('--yes', '--idempotency-key', 'first'));
+    const { exit, stdout, stderr } = await cli.volley(...send('--idempotency-key', 'first'));
     expect(stderr).toContain('No worker is running');
     expect(stdout).toMatch(/^Campaign \w+: 3 recipients; left out: 1 duplicate\.\n/);
     expect(exit).toBe(0);
@@ -90,14 +91,55 @@ describe('without workers', () => {
   test('The same idempotency key creates no second campaign, and another text with it is an error', async () => {
     const again = await cli.json(...send('--idempotency-key', 'first'));
     expect(again.output).toMatchObject({ existing: true, recipients: 3 });
-    const other = await cli.json('send', list, '-s', 'ACME', '-m', 'Bye', '--idempotency-key', 'first');
+    const other = await cli.json(
+      'send',
+      list,
+      '-s',
+      'ACME',
+      '-m',
+      'Bye',
+      '--yes',
+      '--idempotency-key',
+      'first',
+    );
     expect(other).toMatchObject({ exit: 2, output: { error: { reason: 'conflict' } } });
   });
 
   test('The same file, text, and sender need --again', async () => {
-    const { exit, stderr } = await cli.volley(...send('--yes'));
+    const { exit, stderr } = await cli.volley(...send());
     expect(stderr).toMatch(/same file, text, and sender.*--again/);
     expect(exit).toBe(2);
+  });
+
+  test('Ctrl-C while the list is read sends nothing and stores nothing', async () => {
+    const long = file('long.csv', `phone\n${'07700900101\n'.repeat(3_000_000)}`);
+    const sending = await cli.start(
+      /ends with a line break/,
+      'send',
+      long,
+      '-m',
+      'Hi\n',
+      '-s',
+      'ACME',
+      '--yes',
+    );
+    const newest = async () => (await cli.json('list', '--limit', '1')).output;
+    await expect.poll(newest).toMatchObject({ campaigns: [{ name: 'long', state: 'importing' }] });
+    const { exit, stdout, stderr } = await sending.stop();
+    expect(stderr).toContain('Interrupted; nothing was sent.');
+    expect([exit, stdout]).toEqual([130, '']);
+    expect(await newest()).not.toMatchObject({ campaigns: [{ name: 'long' }] });
+  });
+
+  test('Ctrl-C while watching says that the campaign continues, and how to stop it', async () => {
+    const { output } = await cli.json(...send('--again'));
+    const { id } = output as Sent;
+    const watching = await cli.start(/No worker is running.*0 of 3 settled/s, 'status', id, '--watch');
+    const { exit, stderr } = await watching.stop();
+    expect(stderr).toContain(`The campaign continues. To watch it again: volley status ${id} --watch\n`);
+    expect(stderr).toContain(`To stop it: volley pause ${id}, or for good: volley cancel ${id}\n`);
+    expect(exit).toBe(130);
+    expect((await cli.json('cancel', id)).output).toMatchObject({ cancelled: 3 });
   });
 
   test('status --watch on a paused campaign exits with 3 and shows what to do', async () => {
@@ -230,7 +272,16 @@ describe('with a worker', () => {
 
   test('--skip-invalid sends to the valid rows and writes the invalid ones to a file', async () => {
     const bad = file('bad.csv', 'name,phone\nAnna,07700900105\nBo,12\n');
-    const { exit, output } = await cli.json('send', bad, '-s', 'ACME', '-m', 'Hello', '--skip-invalid');
+    const { exit, output } = await cli.json(
+      'send',
+      bad,
+      '-s',
+      'ACME',
+      '-m',
+      'Hello',
+      '--skip-invalid',
+      '--yes',
+    );
     expect(exit).toBe(0);
     expect(output).toMatchObject({ recipients: 1, invalid: 1, invalidFile: join(cwd, 'bad.invalid.csv') });
     expect(readFileSync(join(cwd, 'bad.invalid.csv'), 'utf8')).toMatch(
@@ -262,7 +313,7 @@ describe('with a worker', () => {
 
   test('send --wait exits with 3 on an unknown outcome, and resolve lets the campaign complete', async () => {
     const unknown = file('unknown.csv', `phone\n${magicNumber('resetAfter')}\n`);
-    const { exit, output } = await cli.json('send', unknown, '-s', 'ACME', '-m', 'Hello', '--wait');
+    const { exit, output } = await cli.json('send', unknown, '-s', 'ACME', '-m', 'Hello', '--wait', '--yes');
     expect(exit).toBe(3);
     const { id } = output as Sent;
     expect(output).toMatchObject({ status: { waitingFor: 'resolve', recipients: { unknown: 1 } } });
@@ -279,7 +330,7 @@ describe('with a worker', () => {
     expect((await cli.volley('lane', 'pause', 'default')).stdout).toContain('volley lane resume default');
     const held = await cli.json('lanes');
     expect(held.output).toMatchObject({ lanes: [{ name: 'default', state: 'held' }] });
-    const { exit, stderr } = await cli.volley(...send('--again', '--yes', '--wait'));
+    const { exit, stderr } = await cli.volley(...send('--again', '--wait'));
     expect(exit).toBe(3);
     expect(stderr).toContain('An operator must act');
     expect((await cli.json('lane', 'resume', 'default')).output).toEqual({ lane: 'default', state: 'open' });

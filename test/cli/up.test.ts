@@ -35,6 +35,7 @@ describe.skipIf(server === undefined)('volley up --simulator', () => {
       '-m',
       'Hi {{name}}',
       '--wait',
+      '--yes',
     );
     expect(exit).toBe(0);
     expect(output).toMatchObject({

@@ -17,7 +17,7 @@ export function addCampaignCommands(program: Command, context: Context): void {
 
   withListOptions(program.command('send').summary('send a message to every number in a list'), context.clock)
     .description(
-      'Sends a message to every number in a list. On a terminal it shows a preview and asks first. Exit code 3 with --wait: an operator must act.',
+      'Sends a message to every number in a list. It shows a preview and asks first; without a terminal to ask on, it sends only with --yes. Exit code 3 with --wait: an operator must act.',
     )
     .option(
       '--idempotency-key <key>',
@@ -32,7 +32,7 @@ export function addCampaignCommands(program: Command, context: Context): void {
     .option('-y, --yes', 'do not ask')
     .option('--again', 'allow a campaign that equals one of the last 24 hours')
     .option('-w, --wait', 'show progress until the campaign is completed')
-    .option('--json', 'print one JSON object; does not ask')
+    .option('--json', 'print one JSON object')
     .addHelpText(
       'after',
       examples(
@@ -89,8 +89,9 @@ export function addCampaignCommands(program: Command, context: Context): void {
 
   onCampaign('cancel', 'cancel a campaign for good')
     .description(
-      'Cancels a campaign for good: nothing more of it is sent. Delivery reports for sent messages still arrive.',
+      'Cancels a campaign for good: nothing more of it is sent. Delivery reports for sent messages still arrive. On a terminal it asks first.',
     )
+    .option('-y, --yes', 'do not ask')
     .option('--json', 'print one JSON object')
     .addHelpText('after', examples('cancel 1a2b3c4d5e6f7'))
     .action(action(context, verbs, 'cancel'));

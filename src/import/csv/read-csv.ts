@@ -1,5 +1,5 @@
 import { createReadStream } from 'node:fs';
-import { pipeline, type Readable } from 'node:stream';
+import { addAbortSignal, pipeline, type Readable } from 'node:stream';
 import { ListError, MAX_FIELD_LENGTH, mapRows, type Row, type Rows, tooLong } from '../rows.js';
 import { fieldReader } from './invalid-rows.js';
 import { CsvRecords, recordsOf } from './records.js';
@@ -32,10 +32,12 @@ interface CsvDialect {
  *
  * Accepts UTF-8 with or without a byte order mark, commas, semicolons, or tabs, any line endings, and RFC 4180 quotes.
  * Blank lines are skipped. The file of a list's invalid rows is read without its apostrophes before formulas. A field may have up to {@link MAX_FIELD_LENGTH} characters. Column names are trimmed; fields are not. A quote inside an unquoted field is kept as it is.
- * Throws a {@link ListError}, here or while the batches are read, for a file that is not such a list.
+ * Throws a {@link ListError}, here or while the batches are read, for a file that is not such a list. Reading rejects when
+ * `signal` is aborted, even while it waits for a slow source.
  */
-export async function readCsv(input: string | Readable): Promise<Rows> {
+export async function readCsv(input: string | Readable, signal?: AbortSignal): Promise<Rows> {
   const source = typeof input === 'string' ? createReadStream(input) : input;
+  if (signal !== undefined) addAbortSignal(signal, source);
   try {
     const chunks = buffersOf(source);
     const head = await headOf(chunks);

@@ -85,9 +85,7 @@ function readDigits(
   if (digits.startsWith('00')) {
     return settle(readInternational(`+${digits.slice(2)}`), `+${digits.slice(2)}`, spelling, country);
   }
-  return invalid(
-    `${quote(spelling)} has no calling code; write it like ${EXAMPLE}, or set its country (--country, or country)`,
-  );
+  return invalid(`${quote(spelling)} has no calling code; write it like ${EXAMPLE}, or set \`country\``);
 }
 
 function settle(

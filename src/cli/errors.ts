@@ -2,6 +2,7 @@ import { CommanderError } from 'commander';
 import { InputError, NotFoundError } from '../campaign/errors.js';
 import { ConfigError } from '../config/environment.js';
 import { EXIT, type ExitCode } from '../exit-codes.js';
+import { withOptions } from './option-names.js';
 
 /** Ends a command. People read its message; `--json` adds `details`. */
 export class CliError extends Error {
@@ -48,6 +49,6 @@ export function failureOf(error: unknown): Failure {
   if (error instanceof ConfigError) {
     return new CliError(EXIT.badInput, 'config', message, { problems: error.problems });
   }
-  if (error instanceof InputError) return badInput(message);
+  if (error instanceof InputError) return badInput(withOptions(message));
   return new CliError(EXIT.failed, 'failed', message);
 }

@@ -3,6 +3,7 @@ import { stringify } from 'csv-stringify/sync';
 import { spreadsheetSafe } from '../campaign/spreadsheet.js';
 import type { InvalidRow } from '../campaign/views.js';
 import { invalidRowColumns } from '../import/csv/invalid-rows.js';
+import { withOptions } from './option-names.js';
 import { codeOf, fileProblem, PRIVATE } from './output-file.js';
 
 /** The file for the invalid rows of a list. It is created with the first of them. */
@@ -45,7 +46,7 @@ export function invalidFile(list: string) {
         file = create(stem);
         chunk += stringify([[...invalidRowColumns(columns), ...columns].map(spreadsheetSafe)]);
       }
-      chunk += stringify([[String(line), column ?? '', reason, ...row].map(spreadsheetSafe)]);
+      chunk += stringify([[String(line), column ?? '', withOptions(reason), ...row].map(spreadsheetSafe)]);
       rows += 1;
       if (chunk.length > CHUNK_BYTES) flush();
     },

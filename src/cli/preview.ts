@@ -4,6 +4,7 @@ import type { ListOptions } from './commands/list-options.js';
 import type { Answer, Context } from './context.js';
 import { badInput } from './errors.js';
 import { withLocalVolley } from './open.js';
+import { withOptions } from './option-names.js';
 import type { Paint } from './terminal.js';
 import { between, counted, grouped, oneLine, padded } from './text.js';
 
@@ -76,7 +77,9 @@ export function renderPreview(seen: Preview, paint: Paint, now: number): string[
     ...seen.samples.flatMap(({ recipient, text }, at) => [
       `${label(at === 0 ? 'samples' : '')}${paint('dim', recipient)}  ${oneLine(text)}`,
     ]),
-    ...seen.warnings.map((warning) => `${paint('yellow', padded('warning', 12))}${oneLine(warning)}`),
+    ...seen.warnings.map(
+      (warning) => `${paint('yellow', padded('warning', 12))}${withOptions(oneLine(warning))}`,
+    ),
   ];
 }
 
@@ -113,7 +116,7 @@ function renderRepeats({ repeats }: Preview, count: number): string[] {
 export function renderInvalid(problems: readonly InvalidRow[], count: number): string[] {
   const lines = problems.map(({ line, column, reason }) => {
     const where = column === null ? '' : `, column ${JSON.stringify(oneLine(column))}`;
-    return `  line ${line}${where}: ${oneLine(reason)}`;
+    return `  line ${line}${where}: ${withOptions(oneLine(reason))}`;
   });
   return count > problems.length ? [...lines, `  … and ${grouped(count - problems.length)} more`] : lines;
 }

@@ -13,6 +13,7 @@ import type { Answer, Context } from './context.js';
 import { badInput, CliError, interrupted } from './errors.js';
 import { type InvalidFile, invalidFile } from './invalid-file.js';
 import { withLocalVolley } from './open.js';
+import { withOptions } from './option-names.js';
 import { campaignInput, leftOut, mustBeInFuture, renderInvalid, renderPreview } from './preview.js';
 import { counted, grouped } from './text.js';
 import { howToStop, noteIfNoWorkers, watchCampaign } from './watch.js';
@@ -123,7 +124,7 @@ async function sampleInput(
 ): Promise<CampaignInput> {
   const country = input.country ?? defaultCountry;
   const read = numberReader(country)(number);
-  if (!read.ok) throw badInput(`option '--test-to <number>': ${read.reason}.`);
+  if (!read.ok) throw badInput(`option '--test-to <number>': ${withOptions(read.reason)}.`);
   const list = await readCsv(file);
   const compiled = compileTemplate(input.message, list.columns);
   if (!compiled.ok) {

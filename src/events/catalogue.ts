@@ -372,15 +372,21 @@ export const CATALOGUE = {
 
   // HTTP
   'http.listening': entry('info', { url: id }, (e) => `the HTTP API listens at ${e.url}`),
+  // `xRequestId`: of the request to the HTTP API. The client may have chosen it.
+  'http.answered': entry(
+    'debug',
+    { method: id, route: id, status: id, tookMs: span, xRequestId: prose },
+    (e) => `${e.method} ${e.route} (${e.xRequestId}): ${e.status} after ${e.tookMs}`,
+  ),
   'http.failed': entry(
     'error',
-    { method: id, route: id, error: failure },
-    (e) => `${e.method} ${e.route} failed: ${e.error}`,
+    { method: id, route: id, xRequestId: prose, error: failure },
+    (e) => `${e.method} ${e.route} (${e.xRequestId}) failed: ${e.error}`,
   ),
   'http.brokeOff': entry(
     'error',
-    { method: id, route: id, error: failure },
-    (e) => `${e.method} ${e.route} failed after the response had started: ${e.error}`,
+    { method: id, route: id, xRequestId: prose, error: failure },
+    (e) => `${e.method} ${e.route} (${e.xRequestId}) failed after the response had started: ${e.error}`,
   ),
 
   // Tokens

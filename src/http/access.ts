@@ -18,6 +18,8 @@ declare module 'fastify' {
     scope?: ApiScope;
     /** Whether the route accepts a form with a list as well as JSON. */
     acceptsUpload?: boolean;
+    /** Whether the address is a secret, so that no response may show that it exists. */
+    isSecret?: boolean;
   }
 }
 

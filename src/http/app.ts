@@ -1,13 +1,14 @@
-import type { ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { serializerCompiler } from 'fastify-type-provider-zod';
 import { InputError } from '../campaign/errors.js';
 import type { LocalConfig } from '../config/index.js';
 import type { Events } from '../events/events.js';
 import { requireApiKey } from './access.js';
+import { collectMethods } from './allowed-methods.js';
 import { callbacks } from './callbacks.js';
 import { campaigns } from './campaigns.js';
-import { discardBody, drainConnections, rejectNonHttp } from './connections.js';
+import { discardBody, drainConnections, refuseWhileClosing, rejectNonHttp } from './connections.js';
 import { campaignCreation } from './create-campaign.js';
 import { docs } from './docs.js';
 import { errorToProblem } from './error-to-problem.js';
@@ -16,9 +17,10 @@ import { lanes } from './lanes.js';
 import { listMemory } from './list-memory.js';
 import { collectOpenApi } from './openapi.js';
 import { health, measureRequests } from './operation.js';
-import { noRoute, Problem } from './problem.js';
+import { noRoute, noSuchMethod, Problem } from './problem.js';
 import { acceptedBody, parseJsonBodies, rejectCompressed, reserveForJson } from './request-body.js';
 import { type HttpOptions, type Routes, STALL_TIMEOUT_MS, withZod } from './routes.js';
+import { requestIdOf, standardHeaders } from './standard-headers.js';
 import { suppressions } from './suppressions.js';
 import { acceptUploads } from './upload.js';
 import { validateByZod } from './validation.js';
@@ -53,17 +55,21 @@ export function createHttp(options: HttpOptions): HttpApp {
     const problem = errorToProblem(error, acceptedBody(request), config.http.maxJsonBytes);
     if (problem.code === 'failed') {
       const { method, routeOptions } = request;
-      volley.events.emit({ type: 'http.failed', method, route: routeOptions.url ?? 'none', error });
+      const route = routeOptions.url ?? 'none';
+      volley.events.emit({ type: 'http.failed', method, route, xRequestId: request.id, error });
     }
     discardBody(request.raw, lingerMs);
     // Fastify would close the connection after a body that is too large, before the client has read the response.
     if (!request.raw.complete) reply.removeHeader('connection');
-    return reply
-      .code(problem.status)
-      .headers(problem.headers)
-      .type('application/problem+json')
-      .serializer(JSON.stringify)
-      .send(problem.toJSON());
+    return (
+      reply
+        .code(problem.status)
+        // An invalid address reaches no hook.
+        .headers({ ...standardHeaders(request.id), ...problem.headers })
+        .type('application/problem+json')
+        .serializer(JSON.stringify)
+        .send(problem.toJSON())
+    );
   };
   const app = Fastify({
     logger: false,
@@ -73,6 +79,10 @@ export function createHttp(options: HttpOptions): HttpApp {
     requestTimeout: REQUEST_TIMEOUT_MS,
     // Requests in progress finish; event streams end by themselves.
     forceCloseConnections: 'idle',
+    // Fastify's own response is not a problem document, and neither is Node's to a request without `Host`.
+    return503OnClosing: false,
+    http: { requireHostHeader: false },
+    genReqId: requestIdOf,
     frameworkErrors: sendProblem,
     clientErrorHandler: rejectNonHttp,
   });
@@ -81,20 +91,39 @@ export function createHttp(options: HttpOptions): HttpApp {
   app.removeContentTypeParser('text/plain');
   parseJsonBodies(app);
   app.setErrorHandler(sendProblem);
+  const methodsOf = collectMethods(app);
+  /** The response to a request without a route. */
+  const unrouted = (request: FastifyRequest): Problem => {
+    const methods = methodsOf(request.url);
+    return methods.length === 0 ? noRoute(request) : noSuchMethod(request, methods);
+  };
   app.setNotFoundHandler((request) => {
-    throw noRoute(request);
+    throw unrouted(request);
   });
   collectOpenApi(app);
   drainConnections(app, closeGraceMs);
-  app.server.on('checkExpectation', (_request, response: ServerResponse) => {
+  app.server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
     const body = JSON.stringify(new Problem('expectation', 'The only value accepted is `100-continue`.'));
-    response.writeHead(417, { 'content-type': 'application/problem+json' }).end(body);
+    response
+      .writeHead(417, {
+        ...standardHeaders(requestIdOf(request)),
+        'content-type': 'application/problem+json',
+        'content-length': Buffer.byteLength(body),
+      })
+      .end(body);
+  });
+  app.addHook('onRequest', async (request, reply) => {
+    reply.headers(standardHeaders(request.id));
   });
   const metrics = measureRequests(app, options);
+  refuseWhileClosing(app);
   const memory = listMemory(config.http.listMemoryBytes);
   app.addHook('onRequest', async (request) => {
+    if (request.raw.httpVersion === '1.1' && request.headers.host === undefined) {
+      throw new Problem('badInput', 'The header `Host` is missing.');
+    }
     // Checked here so that the body of a request without a route is never read.
-    if (request.is404) throw noRoute(request);
+    if (request.is404) throw unrouted(request);
   });
   // Event streams do not pass this hook; they have a timeout of their own.
   app.addHook('onSend', async (_request, { raw }) => {

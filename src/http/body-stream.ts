@@ -24,10 +24,11 @@ export function sendStream(reply: FastifyReply, text: AsyncIterable<string>, vol
         yield chunk;
       }
     } catch (error) {
-      const { method, routeOptions } = reply.request;
+      const { method, routeOptions, id: xRequestId } = reply.request;
       // Before the first chunk the error handler still sends a problem document.
       if (reply.raw.headersSent) {
-        volley.events.emit({ type: 'http.brokeOff', method, route: routeOptions.url ?? 'none', error });
+        const route = routeOptions.url ?? 'none';
+        volley.events.emit({ type: 'http.brokeOff', method, route, xRequestId, error });
       }
       throw error;
     }

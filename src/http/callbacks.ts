@@ -12,8 +12,7 @@ const SHORT_PATH = '/callbacks';
  * Receives the service's notifications below the path of `CALLBACK_URL` and below `/callbacks`. These routes require no API
  * key, but the secret segment of the address and the security token. Without `CALLBACK_URL` they do not exist.
  */
-export const callbacks: Routes = (app, { volley, config }) => {
-  const { callback } = config;
+export const callbacks: Routes = (app, { volley, config: { callback } }) => {
   if (callback === undefined) return;
   const { notifications } = volley;
   // Opens it now: other processes may have left reports waiting. If Redis is away, the first notification opens it.
@@ -30,22 +29,27 @@ export const callbacks: Routes = (app, { volley, config }) => {
   app.addContentTypeParser('*', { parseAs: 'string', bodyLimit: MAX_BODY_BYTES }, (_request, body, done) => {
     done(null, body);
   });
-  const schema = { hide: true };
+  const [schema, config] = [{ hide: true }, { isSecret: true }];
   for (const path of new Set([routePattern(callbackPath(callback)), SHORT_PATH])) {
-    app.post<{ Params: { segment: string } }>(`${path}/:segment`, { schema }, async (request, reply) => {
-      const { headers, params, body, url } = request;
-      const query = url.includes('?') ? url.slice(url.indexOf('?') + 1) : '';
-      const text = typeof body === 'string' ? body : '';
-      const receiver = await notifications.receiver();
-      const outcome = receiver?.receive(params.segment, { headers, query, body: text }) ?? 'noSuchAddress';
-      requireAccepted(outcome, request);
-      return reply.code(204).send();
-    });
+    app.post<{ Params: { segment: string } }>(
+      `${path}/:segment`,
+      { schema, config },
+      async (request, reply) => {
+        const { headers, params, body, url } = request;
+        const query = url.includes('?') ? url.slice(url.indexOf('?') + 1) : '';
+        const text = typeof body === 'string' ? body : '';
+        const receiver = await notifications.receiver();
+        const outcome = receiver?.receive(params.segment, { headers, query, body: text }) ?? 'noSuchAddress';
+        requireAccepted(outcome, request);
+        return reply.code(204).send();
+      },
+    );
     // A service may probe the address before it accepts a subscription.
     app.route({
       method: ['GET', 'HEAD'],
       url: `${path}/:segment`,
       schema,
+      config,
       handler: async (_request, reply) => reply.code(204).send(),
     });
   }

@@ -1,7 +1,8 @@
-import type { IncomingMessage } from 'node:http';
+import { type IncomingMessage, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Problem } from './problem.js';
+import { newRequestId, standardHeaders } from './standard-headers.js';
 
 const CLOSE_IDLE_EVERY_MS = 100;
 
@@ -56,18 +57,48 @@ export function discardBody(request: IncomingMessage, lingerMs: number): void {
   request.once('end', stop).once('close', stop);
 }
 
-/** Answers bytes that are not HTTP, or that arrive too slowly, with one 400 and closes the connection. */
+/** What Node's parser reports, and the response to it. Anything else is not HTTP. */
+const PARSER_PROBLEMS: Readonly<Record<string, Problem>> = {
+  HPE_HEADER_OVERFLOW: new Problem('headersTooLarge', 'The address and the headers exceed 16 kB.'),
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: new Problem('tooLarge', 'The chunk extensions of the body exceed 16 kB.'),
+  ERR_HTTP_REQUEST_TIMEOUT: new Problem('requestTimeout', 'The request did not arrive in time.'),
+};
+const NOT_HTTP = new Problem('badInput', 'This is not a valid HTTP request.');
+
+/** Answers a request that Node cannot parse, or that arrives too slowly, and closes the connection. */
 export function rejectNonHttp(error: Error & { code?: string }, socket: Socket): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) {
+  const { code = '' } = error;
+  if (code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
     return;
   }
-  const body = JSON.stringify(
-    new Problem('badInput', 'This is not a valid HTTP request, or it arrived too slowly.'),
-  );
-  socket.end(
-    `HTTP/1.1 400 Bad Request\r\ncontent-type: application/problem+json\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
-  );
+  const problem = PARSER_PROBLEMS[code] ?? NOT_HTTP;
+  const body = JSON.stringify(problem);
+  const headers = {
+    ...standardHeaders(newRequestId()),
+    'content-type': 'application/problem+json',
+    'content-length': Buffer.byteLength(body),
+    connection: 'close',
+  };
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  socket.end(`HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status]}\r\n${lines.join('')}\r\n${body}`);
+}
+
+/**
+ * Refuses every request that arrives after the app has begun to close: it may be on a connection that carried another one. The
+ * client can send it to another process.
+ */
+export function refuseWhileClosing(app: FastifyInstance): void {
+  let isClosing = false;
+  app.addHook('preClose', async () => {
+    isClosing = true;
+  });
+  app.addHook('onRequest', async () => {
+    if (!isClosing) return;
+    throw new Problem('unavailable', 'This process is shutting down. Send the request again.', {
+      headers: { 'retry-after': '1' },
+    });
+  });
 }
 
 /**

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { InputError, NotFoundError } from '../campaign/errors.js';
 import { isUnavailable } from '../redis/unavailable.js';
-import { Problem } from './problem.js';
+import { invalidParts, Problem } from './problem.js';
 import { type BodyFormat, bodyLimitExceeded, expectedBody } from './request-body.js';
 
 /** Maps any error that a route throws to an error response. An unexpected error becomes `failed` and reveals nothing. */
@@ -24,6 +24,15 @@ export function errorToProblem(error: unknown, accepted: BodyFormat, maxJsonByte
     return new Problem('tooLarge', bodyLimitExceeded(accepted, maxJsonBytes));
   }
   if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') return new Problem('unsupported', expectedBody(accepted));
+  // The messages of these two repeat the address, which may contain a number.
+  if (code === 'FST_ERR_MAX_PARAM_LENGTH')
+    return new Problem('notFound', 'The address is too long. See /docs.');
+  if (code === 'FST_ERR_BAD_URL') {
+    return new Problem(
+      'badInput',
+      'The address is invalid. Encode special characters as UTF-8 and percent signs as `%25`.',
+    );
+  }
   return ofFramework(error);
 }
 
@@ -40,9 +49,7 @@ function ofSchema(error: z.ZodError & { readonly validationContext?: unknown }):
       issue.code === 'unrecognized_keys' ? issue.keys.map((key) => [...issue.path, key]) : [issue.path];
     return paths.map((path) => ({ pointer: pointerTo(path), message }));
   });
-  const [first = { pointer: '', message: 'It does not match the schema' }] = errors;
-  const where = first.pointer === '' ? 'The body' : `\`${first.pointer}\``;
-  return new Problem('badInput', `${where} is invalid. ${first.message}`, { errors });
+  return invalidParts(errors);
 }
 
 /** What Fastify and its plugins reject by themselves. */

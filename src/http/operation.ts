@@ -60,12 +60,22 @@ export function measureRequests(app: FastifyInstance, { volley, config }: HttpOp
   app.addHook('onClose', async () => metrics.close());
   app.addHook('onRequest', async (request, reply) => {
     const { method, routeOptions } = request;
-    const endRequest = beginRequest({ method, route: routeOptions.url ?? 'none' });
+    const route = routeOptions.url ?? 'none';
+    const endRequest = beginRequest({ method, route });
     const startedAt = performance.now();
     // Unlike `onResponse`, this also runs if the client disconnects.
     onClose(request, reply, () => {
       const status = reply.raw.headersSent ? reply.raw.statusCode : 'none';
-      endRequest(status, performance.now() - startedAt);
+      const tookMs = performance.now() - startedAt;
+      endRequest(status, tookMs);
+      volley.events.emit({
+        type: 'http.answered',
+        method,
+        route,
+        status: String(status),
+        tookMs: Math.round(tookMs),
+        xRequestId: request.id,
+      });
     });
   });
   return (scope) => {

@@ -26,6 +26,16 @@ const KINDS = {
     'Not found',
     'The campaign, lane, request, or address does not exist, or it belongs to a lane that the key may not use. A campaign is removed at the end of its retention period.',
   ],
+  methodNotAllowed: [
+    405,
+    'The address does not support this method',
+    'The header `Allow` lists the methods that it supports; /docs says what they do.',
+  ],
+  requestTimeout: [
+    408,
+    'The request arrived too slowly',
+    'The headers must arrive within a minute, and the whole request within an hour. The connection is closed.',
+  ],
   invalidState: [
     409,
     'The state of the campaign does not allow this',
@@ -70,6 +80,11 @@ const KINDS = {
     429,
     'Too many requests',
     'The key sent too many requests, its uploads in progress reached their limit, or this address tried too many invalid keys. `Retry-After` says after how many seconds you can retry.',
+  ],
+  headersTooLarge: [
+    431,
+    'The headers are too large',
+    'The address and the headers of a request may have 16 kB together. The connection is closed.',
   ],
   failed: [
     500,
@@ -166,13 +181,59 @@ export class Problem extends Error {
 
 /** A request whose body has one invalid member. `message` is a sentence without its full stop. */
 export function invalidMember(member: string, message: string): Problem {
-  const pointer = `/${member}`;
-  return new Problem('badInput', `\`${pointer}\` is invalid. ${message}`, { errors: [{ pointer, message }] });
+  return invalidParts([{ pointer: `/${member}`, message }]);
 }
 
-/** The response to a path or method that has no route, or that must look like it to this client. */
+/** A request with invalid parts. The detail says what is wrong with the first one, and how many more there are. */
+export function invalidParts(errors: readonly ProblemItem[]): Problem {
+  const [first = { pointer: '', message: 'It does not match the schema' }, ...others] = errors;
+  const subject = nameOf(first.pointer);
+  const about = first.message.startsWith('It ')
+    ? `${subject}${first.message.slice(2)}`
+    : `${subject} is invalid. ${first.message}`;
+  const more =
+    others.length === 0
+      ? ''
+      : others.length === 1
+        ? ' There is 1 more error.'
+        : ` There are ${others.length} more errors.`;
+  return new Problem('badInput', `${sentence(about)}${more}`, { errors });
+}
+
+const PARTS = {
+  query: (name: string) => `The parameter \`${name}\``,
+  header: (name: string) => `The header \`${name}\``,
+  path: (name: string) => `The ${name} in the address`,
+} as const satisfies Record<string, (name: string) => string>;
+
+/** Names what a pointer points to: `/recipients/3/to` is "`to` in item 4 of `recipients`". */
+function nameOf(pointer: string): string {
+  const [part = '', ...path] = pointer.split('/');
+  const steps = path.map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));
+  const [name = ''] = steps;
+  if (name === '') return 'The body';
+  if (part in PARTS) return PARTS[part as keyof typeof PARTS](name);
+  return steps
+    .slice(1)
+    .reduce(
+      (outer, step) =>
+        /^\d+$/.test(step) ? `item ${Number(step) + 1} of ${outer}` : `\`${step}\` in ${outer}`,
+      `\`${name}\``,
+    )
+    .replace(/^i/, 'I');
+}
+
+/** The response to a path that has no route, or that must look like it to this client. */
 export function noRoute({ method }: { readonly method: string }): Problem {
   return new Problem('notFound', `There is nothing to ${method} at this address. See /docs.`);
+}
+
+/** The response to a method that a path does not support. */
+export function noSuchMethod({ method }: { readonly method: string }, allowed: readonly string[]): Problem {
+  const allow = allowed.join(', ');
+  return new Problem('methodNotAllowed', `This address does not support ${method}. It supports ${allow}.`, {
+    headers: { allow },
+  });
 }
 
 /** The library words its errors for the command line: without a capital letter and a full stop. */

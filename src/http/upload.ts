@@ -6,6 +6,7 @@ import type { z } from 'zod';
 import type { CsvStream } from '../import/campaign-input.js';
 import { invalidMember, Problem } from './problem.js';
 import { acceptedBody, expectedBody } from './request-body.js';
+import { plainMessage } from './validation.js';
 
 /** The part `campaign` has no list, so it is far shorter than this. */
 const MAX_CAMPAIGN_BYTES = 100_000;
@@ -56,7 +57,7 @@ export async function readUpload<Campaign>(
   if (first?.fieldname !== 'campaign') {
     throw invalidMember('campaign', 'The first part of the form must be `campaign`, a JSON object');
   }
-  const campaign = schema.parse(await readJson(first.file));
+  const campaign = schema.parse(await readJson(first.file), { error: plainMessage });
   const second = await nextPart();
   if (second?.fieldname !== 'recipients') {
     throw invalidMember(

@@ -16,7 +16,7 @@ const ITEMS_AT_A_TIME = 1_000;
  */
 export const validateByZod: FastifySchemaCompiler<z.ZodType> = ({ schema, httpPart }) => {
   const validate = (part: unknown): { value: unknown } | { error: Error } => {
-    const { data, error } = schema.safeParse(part);
+    const { data, error } = schema.safeParse(part, { error: plainMessage });
     return error === undefined ? { value: data } : { error };
   };
   if (httpPart !== 'body') return validate;
@@ -50,7 +50,9 @@ async function validateInPieces(
     const piece = items.slice(from, from + ITEMS_AT_A_TIME);
     const tooMany = tooManyMembers(name, piece, from);
     if (tooMany !== undefined) throw tooMany;
-    const { data, error } = schema.safeParse(Object.assign({}, body, rest, { [name]: piece }));
+    const { data, error } = schema.safeParse(Object.assign({}, body, rest, { [name]: piece }), {
+      error: plainMessage,
+    });
     if (error !== undefined) throw shifted(error, name, from);
     whole = Object(data);
     for (const [, parsed] of listsOf(data)) items.splice(from, parsed.length, ...parsed);
@@ -81,3 +83,37 @@ function tooManyMembers(name: string, items: readonly unknown[], from: number): 
   if (at === -1) return undefined;
   return invalidMember(`${name}/${from + at}`, `It has more than ${MAX_MEMBERS} members`);
 }
+
+const TYPES: Readonly<Record<string, string>> = {
+  array: 'a list',
+  boolean: '`true` or `false`',
+  int: 'a whole number',
+  number: 'a number',
+  object: 'an object',
+  string: 'a string',
+};
+
+/** Says what is wrong with a value, without its name. A message of the schema itself comes first. */
+export const plainMessage: z.core.$ZodErrorMap = (issue) => {
+  switch (issue.code) {
+    case 'invalid_type':
+      if (issue.input === undefined) return 'It is missing';
+      return `It must be ${TYPES[issue.expected] ?? `of the type ${issue.expected}`}`;
+    case 'invalid_value': {
+      if (issue.input === undefined) return 'It is missing';
+      const [only, ...others] = issue.values.map(String);
+      return others.length === 0 ? `It must be ${only}` : `It must be one of ${[only, ...others].join(', ')}`;
+    }
+    case 'too_small':
+      if (issue.origin === 'string' || issue.origin === 'array') return 'It is empty';
+      return `It must be at least ${issue.minimum}`;
+    case 'too_big':
+      if (issue.origin === 'string') return `It has more than ${issue.maximum} characters`;
+      if (issue.origin === 'array') return `It has more than ${issue.maximum} items`;
+      return `It must be at most ${issue.maximum}`;
+    case 'unrecognized_keys':
+      return 'It is unknown';
+    default:
+      return undefined;
+  }
+};

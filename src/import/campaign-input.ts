@@ -127,7 +127,7 @@ export function resolveInput<Found>(
   const lane = laneNamed(lanes, input.lane ?? config.lanes[0]?.name ?? '');
   const address = input.sender ?? config.senderAddress;
   if (address === undefined) {
-    throw new InputError('there is no sender: pass one (--sender) or set SENDER_ADDRESS', {
+    throw new InputError('there is no sender: set `sender` or SENDER_ADDRESS', {
       field: 'sender',
     });
   }

@@ -59,7 +59,7 @@ export function numberColumn(
       ? `several columns could contain them (${quotedList(ambiguous.map((position) => columns[position] ?? ''))})`
       : 'no column contains only valid phone numbers';
   throw new ListError(
-    `The column with the phone numbers is not clear: ${why}. Name it with --to-column (or toColumn). The columns are ${quotedList(columns)}.`,
+    `The column with the phone numbers is not clear: ${why}. To name it, set \`toColumn\`. The columns are ${quotedList(columns)}.`,
   );
 }
 

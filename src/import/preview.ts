@@ -113,11 +113,10 @@ export function previewBuilder(template: Template, sender: string) {
 }
 
 const CONSEQUENCES = {
-  first:
-    'Only the first message is sent to each of them. To send all of them, use --duplicates keep (or duplicates: "keep").',
+  first: 'Only the first message is sent to each of them. To send all of them, set `duplicates` to `keep`.',
   keep: 'Each of them gets every message that differs.',
   refuse:
-    'The campaign will be refused. To send all messages, use duplicates: "keep"; to send only the first to each number, "first".',
+    'The campaign will be refused. To send all messages, set `duplicates` to `keep`; to send only the first to each number, set it to `first`.',
 } as const satisfies Record<Duplicates, string>;
 
 function differentTextsWarning(

@@ -179,10 +179,10 @@ describe('The column with the phone numbers', () => {
 
   it('is requested in an error that names the columns, if it is not clear', async () => {
     await expect(check(await csv('home,work\n07700900123,07700900124\n'))).rejects.toThrow(
-      'The column with the phone numbers is not clear: several columns could contain them ("home", "work"). Name it with --to-column (or toColumn). The columns are "home", "work".',
+      'The column with the phone numbers is not clear: several columns could contain them ("home", "work"). To name it, set `toColumn`. The columns are "home", "work".',
     );
     await expect(check(await csv('who,city\nAnna,Ry\n'))).rejects.toThrow(
-      'no column contains only valid phone numbers. Name it with --to-column (or toColumn). The columns are "who", "city".',
+      'no column contains only valid phone numbers. To name it, set `toColumn`. The columns are "who", "city".',
     );
     await expect(check(await csv('who,city\nAnna,Ry\n'), { toColumn: 'tel' })).rejects.toThrow(
       'There is no column "tel". The columns are "who", "city".',

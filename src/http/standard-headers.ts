@@ -1,0 +1,24 @@
+import { randomUUID } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+
+/** Letters, digits, and the signs of UUIDs, trace ids, and Base64. */
+const REQUEST_ID = /^[\w.:/+=@-]{1,128}$/;
+
+/** An id for a request whose client sent none. */
+export const newRequestId = (): string => randomUUID();
+
+/** The `X-Request-Id` of a request, or a new id if it has none that is valid. */
+export function requestIdOf({ headers }: Pick<IncomingMessage, 'headers'>): string {
+  const own = headers['x-request-id'];
+  return typeof own === 'string' && REQUEST_ID.test(own) ? own : newRequestId();
+}
+
+/** The headers of every response. A route may replace them. */
+export function standardHeaders(requestId: string) {
+  return {
+    'x-request-id': requestId,
+    'x-content-type-options': 'nosniff',
+    'cache-control': 'no-store',
+    'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+  };
+}

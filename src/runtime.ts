@@ -170,6 +170,7 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
     status: (id) => statuses.status(id),
     list: (listed) => statuses.list(listed),
     page: (wanted) => statuses.page(wanted),
+    idsWith: (prefix, limit) => statuses.idsWith(prefix, limit),
     laneOf: async (id) => (await finder.of(id)).name,
     pause: (id) => commands.pause(id),
     resume: (id) => commands.resume(id),

@@ -41,6 +41,9 @@ export const CAMPAIGN_STATES = Object.keys(CAMPAIGN_STATE) as [CampaignState, ..
 /** The form of a campaign's id: eight characters of time (nine from the year 2059 on) and five random ones. */
 export const CAMPAIGN_ID = /^[0-9a-z]{13,14}$/;
 
+/** Characters of an id of a campaign: eight of its time, and five random ones. */
+export const CAMPAIGN_ID_LENGTH = 13;
+
 /** Makes an id. It begins with the time, ms since the epoch, so that ids sort in the order of their creation. */
 export function newCampaignId(now: number, random: Random): string {
   const time = now.toString(36).padStart(8, '0');

@@ -4,6 +4,7 @@ import type { RecipientState } from '../campaign/recipient.js';
 import type { CampaignStatus, FoundRecipient } from '../campaign/views.js';
 import { EXIT } from '../exit-codes.js';
 import type { Resolution } from '../volley.js';
+import { LAST, withCampaign } from './campaign-id.js';
 import type { Answer, Context } from './context.js';
 import { badInput, CliError } from './errors.js';
 import { withLocalVolley } from './open.js';
@@ -40,8 +41,8 @@ export function list(
 }
 
 /** `volley status` */
-export function status(context: Context, id: string, { watch }: { watch?: boolean }): Promise<Answer> {
-  return withLocalVolley(context, async (volley) => {
+export function status(context: Context, typed = LAST, { watch }: { watch?: boolean }): Promise<Answer> {
+  return withCampaign(context, typed, async (volley, id) => {
     const seen = await volley.status(id);
     if (seen.waitingFor !== null && seen.waitingFor !== 'workers') await noteIfNoWorkers(context, volley);
     if (!watch) {
@@ -67,8 +68,8 @@ function unknownLines({ clock }: Context, { unknownOutcomes }: CampaignStatus): 
 }
 
 /** `volley pause` */
-export function pause(context: Context, id: string): Promise<Answer> {
-  return withLocalVolley(context, async (volley) => {
+export function pause(context: Context, typed: string): Promise<Answer> {
+  return withCampaign(context, typed, async (volley, id) => {
     const { inFlight } = await volley.pause(id);
     const rest =
       inFlight === 0
@@ -82,8 +83,8 @@ export function pause(context: Context, id: string): Promise<Answer> {
 }
 
 /** `volley resume` */
-export function resume(context: Context, id: string): Promise<Answer> {
-  return withLocalVolley(context, async (volley) => {
+export function resume(context: Context, typed: string): Promise<Answer> {
+  return withCampaign(context, typed, async (volley, id) => {
     await volley.resume(id);
     const { state } = await volley.status(id);
     await noteIfNoWorkers(context, volley);
@@ -92,8 +93,8 @@ export function resume(context: Context, id: string): Promise<Answer> {
 }
 
 /** `volley cancel` */
-export function cancel(context: Context, id: string, { yes }: { yes?: boolean }): Promise<Answer> {
-  return withLocalVolley(context, async (volley) => {
+export function cancel(context: Context, typed: string, { yes }: { yes?: boolean }): Promise<Answer> {
+  return withCampaign(context, typed, async (volley, id) => {
     if (yes !== true && context.interactive) await confirmCancel(context, await volley.status(id));
     const { cancelled, inFlight } = await volley.cancel(id);
     return {
@@ -139,7 +140,7 @@ const STDOUT = '-';
 /** `volley report` */
 export async function report(
   context: Context,
-  id: string,
+  typed: string,
   { format, status: only, out = STDOUT, force = false }: ReportOptions,
 ): Promise<Answer | undefined> {
   const { json, stdout, cwd } = context;
@@ -150,7 +151,7 @@ export async function report(
   }
   const write = out === STDOUT ? undefined : await outputFile(out, { cwd, force });
   const { formatReport } = await import('../reporting/report-file.js');
-  return withLocalVolley(context, async (volley) => {
+  return withCampaign(context, typed, async (volley, id) => {
     // Rejects for an unknown campaign before an empty report is written.
     await volley.status(id);
     let count = 0;
@@ -190,15 +191,15 @@ const RESOLVED = {
 type ResolveOptions = { readonly [As in Resolution['as']]?: boolean } & { readonly request?: string };
 
 /** `volley resolve` */
-export function resolve(context: Context, id: string, options: ResolveOptions): Promise<Answer> {
+export function resolve(context: Context, typed: string, options: ResolveOptions): Promise<Answer> {
   const as = (['resend', 'abandon', 'accepted'] as const).find((name) => options[name]);
   if (as === undefined) {
     throw badInput(
       'Choose how to settle them: --resend (at the risk of a second message), --abandon, or --accepted.',
     );
   }
-  return withLocalVolley(context, async (volley) => {
-    const outcome = await volley.resolve(id, { as, request: options.request });
+  return withCampaign(context, typed, async (volley, id) => {
+    const outcome = await volley.resolve(id, { as, request: options.request?.toLowerCase() });
     const { requests, recipients, tooEarly } = outcome;
     if (as === 'resend') await noteIfNoWorkers(context, volley);
     const done =

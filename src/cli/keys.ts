@@ -1,4 +1,5 @@
 import type { ApiKey, ApiScope } from '../campaign/api-key.js';
+import { LAST, onlyOne } from './campaign-id.js';
 import type { Answer, Context } from './context.js';
 import { withLocalVolley } from './open.js';
 import { cut, moment, oneLine, table } from './text.js';
@@ -39,11 +40,24 @@ export function list(context: Context): Promise<Answer> {
 }
 
 /** `volley keys revoke` */
-export function revoke(context: Context, id: string): Promise<Answer> {
+export function revoke(context: Context, typed: string): Promise<Answer> {
   return withLocalVolley(context, async (volley) => {
+    const id = keyId(await volley.keys.list(), typed);
     await volley.keys.revoke(id);
     return { json: { id, revoked: true }, lines: [`Key ${id} is revoked.`] };
   });
+}
+
+/** A key's id, which people may write as {@link LAST}, as a prefix, and in any letter case. */
+function keyId(keys: readonly ApiKey[], typed: string): string {
+  const wanted = typed.trim().toLowerCase();
+  const newest = keys.reduce<ApiKey | undefined>(
+    (last, key) => (last === undefined || key.createdAt >= last.createdAt ? key : last),
+    undefined,
+  );
+  if (wanted === LAST && newest !== undefined) return newest.id;
+  const found = keys.map(({ id }) => id).filter((id) => id.toLowerCase().startsWith(wanted));
+  return onlyOne(found, typed, 'key', '`volley keys list` shows all keys');
 }
 
 function permissionsOf({ scopes, lanes }: ApiKey): string {

@@ -133,6 +133,18 @@ export async function* listCampaigns(
   }
 }
 
+/** The ids of campaigns that begin with `prefix`, newest first. */
+export async function idsWithPrefix(
+  redis: Redis,
+  keys: Keys,
+  prefix: string,
+  limit: number,
+): Promise<string[]> {
+  if (!/^[0-9a-z]*$/.test(prefix)) return [];
+  const members = await redis.zrevrangebylex(keys.campaigns, `(${prefix}~`, `[${prefix}`, 'LIMIT', 0, limit);
+  return members.map((member) => member.slice(0, member.indexOf(' ')));
+}
+
 /** Reads the part of a campaign that never changes; null if there is no such campaign. */
 export async function readMeta(
   redis: Redis,

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { CampaignState } from '../campaign/campaign.js';
 import { NotFoundError } from '../campaign/errors.js';
 import type { CampaignStatus } from '../campaign/views.js';
-import { listCampaigns, readMeta, readState } from '../lane/campaigns.js';
+import { idsWithPrefix, listCampaigns, readMeta, readState } from '../lane/campaigns.js';
 import type { Lane } from '../lane/lane.js';
 import type { LaneFinder } from '../lane/lane-finder.js';
 import type { Heartbeats } from '../recovery/heartbeats.js';
@@ -52,6 +52,8 @@ export interface CampaignReader {
    * campaigns are read for it.
    */
   page(options?: PageOptions): Promise<CampaignPage>;
+  /** The ids that begin with `prefix`, newest first, at most `limit`. */
+  idsWith(prefix: string, limit: number): Promise<string[]>;
   /** Resolves with the status when the campaign has ended. */
   finished(id: string, options?: WaitOptions): Promise<CampaignStatus>;
 }
@@ -168,6 +170,8 @@ export function createCampaignReader({
     list: async (options = {}) => (await readPage(options, Number.POSITIVE_INFINITY)).campaigns,
 
     page: (options = {}) => readPage(options, MAX_READ_PER_PAGE),
+
+    idsWith: (prefix, limit) => idsWithPrefix(redis, keys, prefix, limit),
 
     async finished(id, { signal, onProgress, everyMs = PROGRESS_MS } = {}) {
       for (;;) {

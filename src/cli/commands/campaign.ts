@@ -7,11 +7,12 @@ import { withCountry, withListOptions } from './list-options.js';
 import { filled, oneOf, wholeNumber } from './option-values.js';
 
 const verbs = () => import('../campaign.js');
+const CAMPAIGN = 'the campaign: its id, the beginning of it, or last for the newest one';
 
 /** Adds the commands that create, show, and change campaigns, in the order in which help lists them. */
 export function addCampaignCommands(program: Command, context: Context): void {
   const onCampaign = (name: string, summary: string): Command =>
-    program.command(name).summary(summary).argument('<id>', 'the campaign');
+    program.command(name).summary(summary).argument('<id>', CAMPAIGN);
   const option = (flag: string, description: string, ...conflicts: string[]): Option =>
     new Option(flag, description).conflicts(conflicts);
 
@@ -68,23 +69,26 @@ export function addCampaignCommands(program: Command, context: Context): void {
     .addHelpText('after', examples('list --state running'))
     .action(action(context, verbs, 'list'));
 
-  onCampaign('status', "show a campaign's status")
+  program
+    .command('status')
+    .summary("show a campaign's status")
+    .argument('[id]', `${CAMPAIGN} (default: last)`)
     .description("Shows a campaign's status. Exit code 3 with --watch: an operator must act.")
     .option('-w, --watch', 'show progress until the campaign is completed')
     .option('--json', 'print one JSON object; with --watch, at the end')
-    .addHelpText('after', examples('status 1a2b3c4d5e6f7 --watch'))
+    .addHelpText('after', examples('status', 'status last --watch'))
     .action(action(context, verbs, 'status'));
 
   onCampaign('pause', 'pause a campaign')
     .description('Pauses a campaign: no more of its requests start. Polling for delivery reports continues.')
     .option('--json', 'print one JSON object')
-    .addHelpText('after', examples('pause 1a2b3c4d5e6f7'))
+    .addHelpText('after', examples('pause last'))
     .action(action(context, verbs, 'pause'));
 
   onCampaign('resume', 'resume a paused campaign')
     .description('Resumes a paused campaign.')
     .option('--json', 'print one JSON object')
-    .addHelpText('after', examples('resume 1a2b3c4d5e6f7'))
+    .addHelpText('after', examples('resume last'))
     .action(action(context, verbs, 'resume'));
 
   onCampaign('cancel', 'cancel a campaign for good')
@@ -93,7 +97,7 @@ export function addCampaignCommands(program: Command, context: Context): void {
     )
     .option('-y, --yes', 'do not ask')
     .option('--json', 'print one JSON object')
-    .addHelpText('after', examples('cancel 1a2b3c4d5e6f7'))
+    .addHelpText('after', examples('cancel last'))
     .action(action(context, verbs, 'cancel'));
 
   onCampaign('report', 'write the status of each recipient')
@@ -113,7 +117,7 @@ export function addCampaignCommands(program: Command, context: Context): void {
     )
     .option('--force', 'overwrite the file')
     .option('--json', 'print one JSON object: the rows, or with --out what was written')
-    .addHelpText('after', examples('report 1a2b3c4d5e6f7 --status deliveryImpossible --out undelivered.csv'))
+    .addHelpText('after', examples('report last --status deliveryImpossible --out undelivered.csv'))
     .action(action(context, verbs, 'report'));
 
   onCampaign('resolve', 'settle requests with an unknown outcome')
@@ -127,10 +131,7 @@ export function addCampaignCommands(program: Command, context: Context): void {
     .option('--json', 'print one JSON object')
     .addHelpText(
       'after',
-      examples(
-        'resolve 1a2b3c4d5e6f7 --abandon',
-        'resolve 1a2b3c4d5e6f7 --resend --request 1a2b3c4d5e6f7-12',
-      ),
+      examples('resolve last --abandon', 'resolve last --resend --request 1a2b3c4d5e6f7-12'),
     )
     .action(action(context, verbs, 'resolve'));
 

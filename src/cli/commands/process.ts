@@ -74,9 +74,9 @@ export function addProcessCommands(program: Command, context: Context): void {
   keys
     .command('revoke')
     .description('Revokes a key. Requests with it are refused from then on.')
-    .argument('<id>', 'as `keys list` shows it', filled)
+    .argument('<id>', 'as `keys list` shows it, the beginning of it, or last for the newest one', filled)
     .option('--json', 'print one JSON object')
-    .addHelpText('after', examples('keys revoke 0123456789ab'))
+    .addHelpText('after', examples('keys revoke last'))
     .action(action(context, keysVerbs, 'revoke'));
 
   program

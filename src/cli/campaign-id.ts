@@ -1,0 +1,52 @@
+import { CAMPAIGN_ID_LENGTH } from '../campaign/campaign.js';
+import { NotFoundError } from '../campaign/errors.js';
+import type { LocalConfig } from '../config/index.js';
+import type { Volley } from '../volley.js';
+import type { CliIo } from './context.js';
+import { badInput } from './errors.js';
+import { type Setting, withLocalVolley } from './open.js';
+
+/** The newest campaign or key, instead of an id. */
+export const LAST = 'last';
+/** Campaigns that an ambiguous prefix names in its error. */
+const NAMED = 5;
+
+/** Opens Volley for a command on a campaign, which people may write as {@link LAST}, as a prefix, and in any letter case. */
+export function withCampaign<Result>(
+  io: CliIo,
+  typed: string,
+  use: (volley: Volley, id: string, setting: Setting<LocalConfig>) => Promise<Result>,
+): Promise<Result> {
+  return withLocalVolley(io, async (volley, setting) =>
+    use(volley, await campaignId(volley, typed), setting),
+  );
+}
+
+async function campaignId(volley: Pick<Volley, 'list' | 'idsWith'>, typed: string): Promise<string> {
+  const wanted = typed.trim().toLowerCase();
+  if (wanted === LAST) return newestId(volley);
+  // A whole id needs no search; its command says if there is no such campaign.
+  if (wanted.length >= CAMPAIGN_ID_LENGTH) return wanted;
+  const found = await volley.idsWith(wanted, NAMED + 1);
+  return onlyOne(found, typed, 'campaign', '`volley list` shows all campaigns');
+}
+
+async function newestId(volley: Pick<Volley, 'list'>): Promise<string> {
+  const newest = await volley.list({ limit: NAMED });
+  const found = newest.find(({ state }) => state !== 'importing') ?? newest[0];
+  if (found !== undefined) return found.id;
+  throw new NotFoundError('There are no campaigns yet. Create one with `volley send`.');
+}
+
+/** The only id that begins with what was typed. */
+export function onlyOne(found: readonly string[], typed: string, what: string, advice: string): string {
+  const [only, ...others] = found;
+  if (only === undefined) throw new NotFoundError(`there is no ${what} ${typed}; ${advice}`);
+  if (others.length === 0) return only;
+  const named = found.slice(0, NAMED).join(', ');
+  const more = found.length > NAMED ? ', and more' : '';
+  throw badInput(`Several ids begin with ${typed}: ${named}${more}. Type more of the one you mean.`, {
+    reason: 'ambiguousId',
+    ids: found.slice(0, NAMED),
+  });
+}

@@ -2,7 +2,9 @@ import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import {
+  accountOf,
   type Config,
+  type Credentials,
   type Environment,
   isLoopback,
   loadConfig,
@@ -66,12 +68,19 @@ export function simulatedConfig(env: Environment, address: SimulatorAddress, red
     redisPrefix: `${config.redisPrefix}-simulator`,
     lanes: config.lanes.map((lane) => ({
       ...lane,
-      credentials:
-        lane.credentials.kind === 'apiKey'
-          ? { kind: 'apiKey', apiKey: `simulator-${lane.name}` }
-          : { kind: 'account', username: `simulator-${lane.name}`, password: 'simulator' },
+      credentials: invented(lane.name, lane.credentials),
     })),
   };
+}
+
+/** Credentials of the same kind for the simulator. */
+function invented(lane: string, { kind, ...given }: Credentials): Credentials {
+  const account = { username: `simulator-${lane}`, password: 'simulator' };
+  if (kind === 'account') return { kind, ...account, xAuthorization: given.xAuthorization ?? 'none' };
+  const apiKey = `simulator-${lane}`;
+  return given.xAuthorization === 'accessToken'
+    ? { kind, apiKey, account, xAuthorization: 'accessToken' }
+    : { kind, apiKey };
 }
 
 /** Simulator options for the lanes of such a configuration; a lane with quota `auto` has no quota there. */
@@ -86,10 +95,9 @@ export function simulatorLanes({ lanes, quotaWindowMs }: Config): SimulatorOptio
         ? { key: credentials.apiKey, ...quotaOf(hourlyQuota) }
         : { account: credentials.username, ...quotaOf(hourlyQuota) },
     ),
-    accounts: lanes.flatMap(({ credentials }) =>
-      credentials.kind === 'account'
-        ? [{ username: credentials.username, password: credentials.password }]
-        : [],
-    ),
+    accounts: lanes.flatMap(({ credentials }) => {
+      const account = accountOf(credentials);
+      return account === undefined ? [] : [{ username: account.username, password: account.password }];
+    }),
   };
 }

@@ -1,4 +1,4 @@
-import type { Config } from '../config/index.js';
+import { accountOf, type Config } from '../config/index.js';
 import { formatDuration } from '../duration.js';
 import { EXIT, type ExitCode } from '../exit-codes.js';
 import type { Volley } from '../volley.js';
@@ -47,18 +47,19 @@ async function withToken(
   const lane = options.lane ?? onlyAccountLane(setting.config);
   return withVolley(context, setting, async (volley) => {
     const token = volley.token(lane);
-    if (token === null) throw badInput(`Lane ${lane} sends with an API key, so it has no token.`);
+    if (token === null) throw badInput(`Lane ${lane} has no account, so it has no token.`);
     return use(token, lane);
   });
 }
 
 function onlyAccountLane({ lanes }: Config): string {
-  const names = lanes.filter(({ credentials }) => credentials.kind === 'account').map(({ name }) => name);
+  const names = lanes
+    .filter(({ credentials }) => accountOf(credentials) !== undefined)
+    .map(({ name }) => name);
   const [only] = names;
-  if (only === undefined)
-    throw badInput('No lane sends with an account. Lanes with an API key have no token.');
+  if (only === undefined) throw badInput('No lane has an account. Lanes with only an API key have no token.');
   if (names.length > 1)
-    throw badInput(`Several lanes send with an account. Choose one with --lane (${names.join(', ')}).`);
+    throw badInput(`Several lanes have an account. Choose one with --lane (${names.join(', ')}).`);
   return only;
 }
 

@@ -2,6 +2,7 @@ import { createHash, createHmac } from 'node:crypto';
 import { formatDuration } from '../duration.js';
 import type { LaneId } from '../redis/keys.js';
 import { version } from '../version.js';
+import { accountOf } from './credentials.js';
 import { ConfigError, type ConfigOptions, type Environment } from './environment.js';
 import { isLoopback } from './formats.js';
 import type { LaneRules, LaneSettings } from './lane.js';
@@ -155,11 +156,8 @@ export function secretsOf({ lanes, callback, secretsKey, redisUrl }: Config | Lo
     const { segment, securityToken } = callback ? laneCallback(callback, lane.name) : {};
     if (!('credentials' in lane)) return [segment, securityToken];
     const { credentials } = lane;
-    return [
-      segment,
-      securityToken,
-      credentials.kind === 'apiKey' ? credentials.apiKey : credentials.password,
-    ];
+    const apiKey = credentials.kind === 'apiKey' ? credentials.apiKey : undefined;
+    return [segment, securityToken, apiKey, accountOf(credentials)?.password];
   });
   return [...perLane, callback?.securityToken, secretsKey, redisPassword].filter(
     (secret) => secret !== undefined,

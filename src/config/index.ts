@@ -11,6 +11,7 @@ export {
   secretsOf,
   sharedSettings,
 } from './config.js';
+export { type AccountCredentials, accountOf, type Credentials } from './credentials.js';
 export {
   ConfigError,
   type ConfigOptions,
@@ -20,7 +21,6 @@ export {
 } from './environment.js';
 export { isLoopback } from './formats.js';
 export {
-  type Credentials,
   type LaneRules,
   type LaneSettings,
   laneNameProblem,

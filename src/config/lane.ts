@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { parseDuration } from '../duration.js';
+import { CREDENTIAL_SOURCES, type Credentials } from './credentials.js';
 import { oneOf } from './formats.js';
 
 /** The largest hourly quota: as many requests as a single process can send for a lane. */
@@ -69,27 +70,6 @@ const clientCorrelator = z
     return z.NEVER;
   });
 
-const text = z.string('must be a string').min(1, 'must not be empty');
-
-/** An account of a lanes file. Each part is either a value or the name of a variable. */
-export const ACCOUNT = z.strictObject(
-  {
-    username: text.optional(),
-    usernameEnv: text.optional(),
-    password: text.optional(),
-    passwordEnv: text.optional(),
-    targetAccountId: text.optional(),
-  },
-  'must be an object with username or usernameEnv, and password or passwordEnv',
-);
-
-/** Where the credentials of a lane come from. Exactly one must be set. */
-export const CREDENTIAL_SOURCES = z.object({
-  apiKey: text.regex(/^[\x21-\x7e]+$/, 'must be printable characters without spaces').optional(),
-  apiKeyEnv: text.optional(),
-  account: ACCOUNT.optional(),
-});
-
 const number = (min: number, max: number, message: string) =>
   z.number(message).min(min, message).max(max, message);
 const NAME = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,39}$/;
@@ -134,14 +114,3 @@ export type LaneRules = Omit<z.output<ReturnType<typeof laneSchema>>, keyof type
 export interface LaneSettings extends LaneRules {
   credentials: Credentials;
 }
-
-/** How a lane authenticates with the service. */
-export type Credentials =
-  | { kind: 'apiKey'; apiKey: string }
-  | {
-      kind: 'account';
-      username: string;
-      password: string;
-      /** Child organisation that a reseller acts for (interface page, Login request). */
-      targetAccountId?: string | undefined;
-    };

@@ -7,8 +7,9 @@ import {
 } from 'jsonc-parser';
 import type { z } from 'zod';
 import { nearest } from '../campaign/nearest.js';
+import { ACCOUNT, CREDENTIAL_SOURCES, type Credentials, combineCredentials } from './credentials.js';
 import type { Environment } from './environment.js';
-import { ACCOUNT, CREDENTIAL_SOURCES, type Credentials, type LaneRules, type laneSchema } from './lane.js';
+import type { LaneRules, laneSchema } from './lane.js';
 
 /** A lane of the file. Its credentials are undefined if they are invalid, or were not read. */
 export type LaneInFile = LaneRules & { credentials: Credentials | undefined };
@@ -74,7 +75,7 @@ export function readLanesFile(
     }
     const credentials = environment && readCredentials(sources.data, environment, report);
     if (!lane.success) continue;
-    const { apiKey: _apiKey, apiKeyEnv: _apiKeyEnv, account: _account, ...rules } = lane.data;
+    const rules = rulesOf(lane.data);
     if (result.lanes.some((other) => other.name === rules.name)) {
       report(['name'], 'is already used by a lane above: each lane needs its own name');
     }
@@ -99,14 +100,13 @@ function reportIssue(issue: z.core.$ZodIssue, laneFields: readonly string[], rep
 
 /** The credentials of a lane; undefined after a problem. Problems name the field and never contain a value. */
 function readCredentials(
-  { apiKey, apiKeyEnv, account }: z.output<typeof CREDENTIAL_SOURCES>,
+  { apiKey, apiKeyEnv, account, authorization, xAuthorization }: z.output<typeof CREDENTIAL_SOURCES>,
   environment: Environment,
   report: Report,
 ): Credentials | undefined {
-  const sources = [apiKey, apiKeyEnv, account].filter((source) => source !== undefined).length;
-  if (sources !== 1) {
-    const found = sources === 0 ? 'has no credentials' : 'has more than one kind of credentials';
-    report([], `${found}: set one of apiKey, apiKeyEnv (the name of a variable) or account`);
+  const hasKey = apiKey !== undefined || apiKeyEnv !== undefined;
+  if (!hasKey && account === undefined) {
+    report([], 'has no credentials: set apiKeyEnv (the name of a variable), apiKey, or account');
     return undefined;
   }
   /** The value of a field, or of the variable that its `…Env` field names. Exactly one of the two must be set. */
@@ -127,12 +127,38 @@ function readCredentials(
     report([...path.slice(0, -1), `${field}Env`], message);
     return undefined;
   };
-  if (account === undefined) {
-    const key = resolve(['apiKey'], apiKey, apiKeyEnv);
-    return key === undefined ? undefined : { kind: 'apiKey', apiKey: key };
-  }
-  const username = resolve(['account', 'username'], account.username, account.usernameEnv);
-  const password = resolve(['account', 'password'], account.password, account.passwordEnv);
-  if (username === undefined || password === undefined) return undefined;
-  return { kind: 'account', username, password, targetAccountId: account.targetAccountId };
+  const key = hasKey ? resolve(['apiKey'], apiKey, apiKeyEnv) : undefined;
+  const username = account && resolve(['account', 'username'], account.username, account.usernameEnv);
+  const password = account && resolve(['account', 'password'], account.password, account.passwordEnv);
+  if (hasKey && key === undefined) return undefined;
+  if (account !== undefined && (username === undefined || password === undefined)) return undefined;
+  const combined = combineCredentials(
+    {
+      apiKey: key,
+      account:
+        username === undefined || password === undefined
+          ? undefined
+          : { username, password, targetAccountId: account?.targetAccountId },
+      authorization,
+      xAuthorization,
+    },
+    FIELD_NAMES,
+  );
+  if ('kind' in combined) return combined;
+  report([], combined.problem);
+  return undefined;
+}
+
+const FIELD_NAMES = {
+  apiKey: 'apiKey',
+  account: 'account',
+  authorization: 'authorization',
+  xAuthorization: 'xAuthorization',
+};
+
+/** A lane without its credentials. */
+function rulesOf(lane: z.output<ReturnType<typeof laneSchema>>): LaneRules {
+  const { apiKey: _key, apiKeyEnv: _env, account: _account, ...rest } = lane;
+  const { authorization: _authorization, xAuthorization: _xAuthorization, ...rules } = rest;
+  return rules;
 }

@@ -1,11 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { formatDuration } from '../duration.js';
+import { type Credentials, combineCredentials } from './credentials.js';
 import type { ConfigOptions, Environment } from './environment.js';
-import { type Credentials, laneSchema } from './lane.js';
+import { laneSchema } from './lane.js';
 import { type LaneInFile, readLanesFile } from './lanes-file.js';
 import type { Reading } from './read-settings.js';
 
 const ACCOUNT_SETTINGS = ['ACCOUNT_USERNAME', 'ACCOUNT_PASSWORD', 'ACCOUNT_TARGET_ID'] as const;
+const HEADER_SETTINGS = ['AUTHORIZATION_HEADER', 'X_AUTHORIZATION_HEADER'] as const;
 
 /**
  * The lanes of `LANES_FILE`, or the single lane of the environment. Problems are added to `reading`. Without
@@ -33,7 +35,7 @@ export function readLanes(
   }
   const { lanes, problems: found, variables } = readLanesFile(file, contents, schema, environment);
   problems.push(...found);
-  for (const name of environment === undefined ? [] : ['API_KEY', ...ACCOUNT_SETTINGS]) {
+  for (const name of environment === undefined ? [] : ['API_KEY', ...ACCOUNT_SETTINGS, ...HEADER_SETTINGS]) {
     if (!isSet.has(name) || variables.has(name)) continue;
     problems.push(`${name} and LANES_FILE are both set: unset one, or name ${name} in a lane of ${file}`);
   }
@@ -58,27 +60,39 @@ function singleLaneCredentials(
   { settings, isSet, problems }: Reading,
   isSimulated: boolean,
 ): Credentials | undefined {
-  const { API_KEY, ACCOUNT_USERNAME: username, ACCOUNT_PASSWORD: password } = settings;
-  const account = ACCOUNT_SETTINGS.filter((name) => isSet.has(name));
-  if (isSet.has('API_KEY')) {
-    if (account.length > 0) {
-      problems.push(
-        `API_KEY and ${account.join(', ')} are both set: a lane uses one of them; unset the other`,
-      );
-    }
-    return API_KEY === undefined ? undefined : { kind: 'apiKey', apiKey: API_KEY };
-  }
-  if (account.length === 0) {
+  const { API_KEY: apiKey, ACCOUNT_USERNAME: username, ACCOUNT_PASSWORD: password } = settings;
+  const found = ACCOUNT_SETTINGS.filter((name) => isSet.has(name));
+  if (!isSet.has('API_KEY') && found.length === 0) {
     if (isSimulated) return { kind: 'apiKey', apiKey: 'simulator' };
     problems.push(
       'API_KEY must be set, or ACCOUNT_USERNAME and ACCOUNT_PASSWORD, or LANES_FILE: there are no credentials to send with',
     );
     return undefined;
   }
-  if (username === undefined) problems.push(`ACCOUNT_USERNAME must be set together with ${account[0]}`);
-  if (password === undefined) problems.push(`ACCOUNT_PASSWORD must be set together with ${account[0]}`);
-  if (username === undefined || password === undefined) return undefined;
-  return { kind: 'account', username, password, targetAccountId: settings.ACCOUNT_TARGET_ID };
+  const [first] = found;
+  if (first !== undefined && username === undefined)
+    problems.push(`ACCOUNT_USERNAME must be set together with ${first}`);
+  if (first !== undefined && password === undefined)
+    problems.push(`ACCOUNT_PASSWORD must be set together with ${first}`);
+  const isIncomplete = first !== undefined && (username === undefined || password === undefined);
+  if (isIncomplete || (isSet.has('API_KEY') && apiKey === undefined)) return undefined;
+  const account =
+    username === undefined || password === undefined
+      ? undefined
+      : { username, password, targetAccountId: settings.ACCOUNT_TARGET_ID };
+  const { AUTHORIZATION_HEADER: authorization, X_AUTHORIZATION_HEADER: xAuthorization } = settings;
+  const credentials = combineCredentials(
+    { apiKey, account, authorization, xAuthorization },
+    {
+      apiKey: 'API_KEY',
+      account: 'ACCOUNT_USERNAME',
+      authorization: 'AUTHORIZATION_HEADER',
+      xAuthorization: 'X_AUTHORIZATION_HEADER',
+    },
+  );
+  if ('kind' in credentials) return credentials;
+  problems.push(credentials.problem);
+  return undefined;
 }
 
 /** One sentence for each lane that has the credentials of another: each of them would use the whole quota. */

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { authorization, xAuthorization } from './credentials.js';
 import * as formats from './formats.js';
 import { MAX_HOURLY_QUOTA, MAX_RECIPIENTS_PER_REQUEST } from './lane.js';
 
@@ -16,8 +17,8 @@ export const SECTIONS = {
         Address of the account service, which issues tokens. Default: the origin of MESSAGING_BASE_URL.
         Set it if the two services have different hosts.`),
     API_KEY: z.optional(formats.apiKey).describe(`
-        API key of a single lane, which is named "default". Set one of API_KEY, ACCOUNT_USERNAME with
-        ACCOUNT_PASSWORD, or LANES_FILE.`),
+        API key of a single lane, which is named "default". Set API_KEY, ACCOUNT_USERNAME with ACCOUNT_PASSWORD, both,
+        or LANES_FILE.`),
     ACCOUNT_USERNAME: z.optional(z.string()).describe(`
         User name of an account. Volley logs in with it and uses a token instead of an API key.`),
     ACCOUNT_PASSWORD: z.optional(z.string()).describe(`
@@ -25,6 +26,12 @@ export const SECTIONS = {
         does not lock the account.`),
     ACCOUNT_TARGET_ID: z.optional(z.string()).describe(`
         Child organisation to act for. Set it only if the account belongs to a reseller.`),
+    AUTHORIZATION_HEADER: z.optional(authorization).describe(`
+        What the Authorization header carries. Set it if you set both API_KEY and ACCOUNT_USERNAME: how the two relate is
+        not documented. Default: the one that is set.`),
+    X_AUTHORIZATION_HEADER: z.optional(xAuthorization).describe(`
+        Whether requests carry the account's access token in X-Authorization as well. Set it if you set both. Default:
+        "none".`),
     HOURLY_QUOTA: z
       .prefault(formats.orAuto(formats.count(1, MAX_HOURLY_QUOTA, 'requests an hour')), 'auto')
       .describe(`
@@ -35,6 +42,8 @@ export const SECTIONS = {
           [{ "name": "acme", "apiKeyEnv": "ACME_KEY", "hourlyQuota": 5000 }]
         Credentials are apiKeyEnv (the name of the variable that contains the key), apiKey, or
           "account": { "usernameEnv": "ACME_USER", "passwordEnv": "ACME_PASSWORD", "targetAccountId": "…" }
+        A lane with both says what each header carries: "authorization" ("apiKey" or "accessToken") and
+        "xAuthorization" ("none" or "accessToken").
         Optional fields: hourlyQuota, maxRecipientsPerRequest, pollShare (0 to 0.9, default 0.2), pacing ("burst" or
         "smooth"), unknownOutcome ("hold", "abandon after 24h" or "resend after 24h"), and clientCorrelator ("off",
         "send", or "deduplicates: 24h" if the service remembers correlators for 24 hours). HOURLY_QUOTA and

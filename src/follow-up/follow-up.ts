@@ -49,7 +49,7 @@ export async function followUpTurn(lane: Lane, followUp: FollowUp, options: Turn
     const permit = await confirmPermit(lane, granted, () => claims.confirm(claim));
     const token = credentials.current();
     if (permit === undefined || token === undefined) return { claim, result: 'released' };
-    const answer = await client.deliveryInfos(request.sender, request.requestId, token.token, permit);
+    const answer = await client.deliveryInfos(request.sender, request.requestId, token.bearer, permit);
     // A request that only a notification names may belong to another key, so a response such as 403 does not stop the lane.
     const isForeign = answer.kind === 'stopped' && request.unknown !== undefined;
     const outcome: PollOutcome = isForeign ? { kind: 'missing' } : answer;

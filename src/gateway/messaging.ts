@@ -2,6 +2,7 @@ import { checkSender } from '../campaign/sender.js';
 import { type Clock, systemClock } from '../clock.js';
 import type { Events } from '../events/events.js';
 import { senderSegment, telAddress } from './address.js';
+import { type Bearer, bearerHeaders, bearerSecrets } from './bearer.js';
 import type { TransportSettings } from './got-transport.js';
 import { type PollOutcome, pollOutcome, type SendOutcome, sendOutcome } from './outcome.js';
 import { createTransport } from './transport.js';
@@ -30,12 +31,12 @@ export interface Permit {
  * most one request on the wire. Aborting the signal ends it as `notSent` or `unknown`, whichever is true.
  */
 export interface MessagingClient {
-  send(request: SendRequest, token: string, permit: Permit, signal?: AbortSignal): Promise<SendOutcome>;
+  send(request: SendRequest, bearer: Bearer, permit: Permit, signal?: AbortSignal): Promise<SendOutcome>;
   /** `sender` exactly as passed to `send`; `requestId` from its outcome. */
   deliveryInfos(
     sender: string,
     requestId: string,
-    token: string,
+    bearer: Bearer,
     permit: Permit,
     signal?: AbortSignal,
   ): Promise<PollOutcome>;
@@ -51,28 +52,29 @@ export function createMessagingClient({
   const transport = createTransport(settings);
 
   return {
-    async send(request, token, permit, signal) {
+    async send(request, bearer, permit, signal) {
       const sender = checkSender(request.sender);
       if (sender.kind === 'invalid') return { kind: 'refused', reason: sender.reason };
       const exchange = await transport.exchange({
         method: 'POST',
         path: `/outbound/${senderSegment(request.sender)}/requests`,
-        headers: { authorization: `Bearer ${token}` },
+        headers: bearerHeaders(bearer),
         body: sendBody(request),
         isLate: permit.isExpired,
         signal,
       });
-      return sendOutcome(exchange, request.recipients, { now: clock(), secrets: [token, request.text] });
+      const secrets = [...bearerSecrets(bearer), request.text];
+      return sendOutcome(exchange, request.recipients, { now: clock(), secrets });
     },
-    async deliveryInfos(sender, requestId, token, permit, signal) {
+    async deliveryInfos(sender, requestId, bearer, permit, signal) {
       const exchange = await transport.exchange({
         method: 'GET',
         path: `/outbound/${senderSegment(sender)}/requests/${encodeURIComponent(requestId)}/deliveryInfos`,
-        headers: { authorization: `Bearer ${token}` },
+        headers: bearerHeaders(bearer),
         isLate: permit.isExpired,
         signal,
       });
-      return pollOutcome(exchange, { now: clock(), secrets: [token] });
+      return pollOutcome(exchange, { now: clock(), secrets: bearerSecrets(bearer) });
     },
     close: () => transport.close(),
   };

@@ -1,4 +1,5 @@
 import { type Clock, systemClock } from '../clock.js';
+import { type Bearer, bearerHeaders, bearerSecrets } from './bearer.js';
 import type { Exchange, Reply } from './exchange.js';
 import type { TransportSettings } from './got-transport.js';
 import { readCallback, retryAfterMs } from './read-response.js';
@@ -46,9 +47,9 @@ export type SubscriptionRemoved = { kind: 'removed' } | { kind: 'none' } | Subsc
  * so they need no permit. Nothing throws; each call puts at most one request on the wire.
  */
 export interface SubscriptionClient {
-  get(token: string): Promise<SubscriptionFound>;
-  create(callback: Callback, token: string): Promise<SubscriptionCreated>;
-  remove(token: string): Promise<SubscriptionRemoved>;
+  get(bearer: Bearer): Promise<SubscriptionFound>;
+  create(callback: Callback, bearer: Bearer): Promise<SubscriptionCreated>;
+  remove(bearer: Bearer): Promise<SubscriptionRemoved>;
   /** Closes the idle connections. */
   close(): void;
 }
@@ -59,19 +60,19 @@ export function createSubscriptionClient({
   ...settings
 }: TransportSettings & { readonly clock?: Clock }): SubscriptionClient {
   const transport = createTransport(settings);
-  const call = (method: 'GET' | 'POST' | 'DELETE', token: string, body?: string): Promise<Exchange> =>
+  const call = (method: 'GET' | 'POST' | 'DELETE', bearer: Bearer, body?: string): Promise<Exchange> =>
     transport.exchange({
       method,
       path: '/outbound/subscriptions',
-      headers: { authorization: `Bearer ${token}` },
+      headers: bearerHeaders(bearer),
       ...(body === undefined ? {} : { body }),
     });
 
   return {
-    async get(token) {
-      const exchange = await call('GET', token);
+    async get(bearer) {
+      const exchange = await call('GET', bearer);
       if (exchange.kind === 'reply' && exchange.status === 404) return { kind: 'none' };
-      const result = resultOf(exchange, { now: clock(), secrets: [token] });
+      const result = resultOf(exchange, { now: clock(), secrets: bearerSecrets(bearer) });
       if (result.kind !== 'success') return result;
       const { body, status } = result.reply;
       const callback = body === null ? null : readCallback(body);
@@ -82,9 +83,9 @@ export function createSubscriptionClient({
       return { kind: 'found', url: callback.url, securityToken: callback.securityToken ?? null };
     },
 
-    async create({ url, securityToken }, token) {
-      const exchange = await call('POST', token, JSON.stringify({ callback: { url, securityToken } }));
-      const secrets = [token, securityToken, url];
+    async create({ url, securityToken }, bearer) {
+      const exchange = await call('POST', bearer, JSON.stringify({ callback: { url, securityToken } }));
+      const secrets = [...bearerSecrets(bearer), securityToken, url];
       if (exchange.kind === 'reply') {
         const { status } = exchange;
         const because = (what: string): string =>
@@ -101,10 +102,10 @@ export function createSubscriptionClient({
       return result.kind === 'success' ? { kind: 'created' } : result;
     },
 
-    async remove(token) {
-      const exchange = await call('DELETE', token);
+    async remove(bearer) {
+      const exchange = await call('DELETE', bearer);
       if (exchange.kind === 'reply' && exchange.status === 404) return { kind: 'none' };
-      const result = resultOf(exchange, { now: clock(), secrets: [token] });
+      const result = resultOf(exchange, { now: clock(), secrets: bearerSecrets(bearer) });
       return result.kind === 'success' ? { kind: 'removed' } : result;
     },
 

@@ -1,7 +1,7 @@
 import type { LoginOutcome } from '../auth/outcome.js';
 import { createTokenCache, type TokenCache } from '../auth/token-cache.js';
 import { lifetimeOf } from '../auth/token-record.js';
-import type { Config, LaneSettings } from '../config/index.js';
+import { accountOf, type Config, type LaneSettings } from '../config/index.js';
 import type { Events } from '../events/events.js';
 import { createAccountClient } from '../gateway/accounts.js';
 import type { Redis } from '../redis/connection.js';
@@ -11,7 +11,7 @@ import { laneTokenSource, type TokenSource } from './token-source.js';
 
 /** The token sources of a process's lanes. */
 interface TokenSources {
-  /** The token cache of a lane with an account, created on first use; null for a lane with an API key. Throws a NotFoundError. */
+  /** The token cache of a lane with an account, created on first use; null for a lane with only an API key. Throws a NotFoundError. */
   cacheOf(lane: string): TokenCache | null;
   /** Throws a NotFoundError for an unknown lane. */
   tokenSourceOf(lane: string): TokenSource;
@@ -43,8 +43,8 @@ export function openTokenSources({ redis, keys, events, config }: TokenSourcesOp
   };
 
   const cacheOf = (lane: string): TokenCache | null => {
-    const { credentials } = settingsOf(lane);
-    if (credentials.kind === 'apiKey') return null;
+    const account = accountOf(settingsOf(lane).credentials);
+    if (account === undefined) return null;
     const known = caches.get(lane);
     if (known !== undefined) return known;
     const { accountBaseUrl, requestTimeoutMs, secretsKey } = config();
@@ -52,11 +52,11 @@ export function openTokenSources({ redis, keys, events, config }: TokenSourcesOp
     const cache = createTokenCache({
       redis,
       keys,
-      account: credentials,
+      account,
       requestTimeoutMs,
       secretsKey,
       async login(signal) {
-        const outcome = await accounts.login(credentials, signal);
+        const outcome = await accounts.login(account, signal);
         emitTokenEvent(events, lane, 'token.loggedIn', outcome);
         return outcome;
       },

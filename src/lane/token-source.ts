@@ -1,6 +1,8 @@
 import type { TokenOutcome } from '../auth/outcome.js';
 import type { TokenCache } from '../auth/token-cache.js';
-import type { Credentials } from '../config/index.js';
+import { type Clock, systemMachine } from '../clock.js';
+import type { AccountCredentials, Credentials } from '../config/index.js';
+import type { Bearer } from '../gateway/bearer.js';
 import type { ClaimReply, Why } from './claims.js';
 import type { Lane } from './lane.js';
 import { NO_PERMIT } from './permit.js';
@@ -9,46 +11,104 @@ import { NO_PERMIT } from './permit.js';
 const RETRY_MS = 1_000;
 /** The shortest time a lane without a token waits, however soon one is expected. */
 const MIN_WAIT_MS = 250;
+/** A token that is refused within this time after its renewal is not the reason for a 401. */
+const FRESH_MS = 60_000;
 
-/** Where a lane gets its tokens: an API key, which never changes, or the access token that the fleet shares. */
+/** What a request needs to authenticate, or why there is none. `generation` identifies the token if the service refuses it. */
+export type BearerOutcome =
+  | { kind: 'token'; bearer: Bearer; generation: number }
+  | Exclude<TokenOutcome, { kind: 'token' }>;
+
+/** Where a lane gets what authenticates its requests: an API key, the access token that the fleet shares, or both. */
 export interface TokenSource {
-  get(): Promise<TokenOutcome>;
-  /** Call it when the service answers 401 to the token of that generation. Returns a newer token. */
-  replaceRefused(generation: number): Promise<TokenOutcome>;
+  get(): Promise<BearerOutcome>;
+  /** Call it when the service answers 401 to the bearer of that generation. Returns a newer one. */
+  replaceRefused(generation: number): Promise<BearerOutcome>;
   /**
    * Call it after a 401 that may have refused the call rather than the token. Returns a newer token, if there can be one, and
    * counts nothing against the account.
    */
-  newerThan(generation: number): Promise<TokenOutcome>;
+  newerThan(generation: number): Promise<BearerOutcome>;
 }
 
-/** The token source of one lane. `cache` is required for a lane with an account. */
+/** The token source of one lane. `cache` is required for a lane that sends an access token. */
 export function laneTokenSource(
   lane: string,
   credentials: Credentials,
   cache: TokenCache | undefined,
+  monotonic: Clock = systemMachine.monotonic,
 ): TokenSource {
-  if (credentials.kind === 'apiKey') {
-    const key = { kind: 'token', token: credentials.apiKey, generation: 0 } as const;
-    return {
-      get: async () => key,
-      newerThan: async () => key,
-      replaceRefused: async () => ({
-        kind: 'stopped',
-        reason: `the service does not accept the API key of lane ${lane} (401); correct it, then: volley lane resume ${lane}`,
-      }),
-    };
-  }
+  if (credentials.kind === 'apiKey' && credentials.xAuthorization !== 'accessToken')
+    return keySource(lane, credentials.apiKey);
   if (cache === undefined) throw new TypeError(`lane ${lane} has an account but no token cache`);
+  return credentials.kind === 'apiKey'
+    ? keyAndTokenSource(lane, credentials, cache, monotonic)
+    : accountSource(cache, credentials.xAuthorization === 'accessToken');
+}
+
+function keySource(lane: string, apiKey: string): TokenSource {
+  const key = { kind: 'token', bearer: { authorization: apiKey }, generation: 0 } as const;
   return {
-    get: () => cache.get(),
-    replaceRefused: (generation) => cache.replaceRefused(generation),
-    newerThan: (generation) => cache.newerThan(generation),
+    get: async () => key,
+    newerThan: async () => key,
+    replaceRefused: async () => ({
+      kind: 'stopped',
+      reason: `the service does not accept the API key of lane ${lane} (401); correct it, then: volley lane resume ${lane}`,
+    }),
   };
 }
 
-/** A token that a request may carry. `generation` identifies it if the service refuses it. */
-type UsableToken = Extract<TokenOutcome, { kind: 'token' }>;
+function accountSource(cache: TokenCache, isSentTwice: boolean): TokenSource {
+  const bearerOf = bearing((token) => ({
+    authorization: token,
+    ...(isSentTwice ? { xAuthorization: token } : {}),
+  }));
+  return {
+    get: async () => bearerOf(await cache.get()),
+    replaceRefused: async (generation) => bearerOf(await cache.replaceRefused(generation)),
+    newerThan: async (generation) => bearerOf(await cache.newerThan(generation)),
+  };
+}
+
+/**
+ * The key in `Authorization` and the token in `X-Authorization`. A 401 does not say which of them the service refuses, and only the
+ * token can be renewed. If a renewed token gets a 401 too, the key is wrong. Other lanes may use the same account, so nothing
+ * counts against it.
+ */
+function keyAndTokenSource(
+  lane: string,
+  { apiKey, account }: { apiKey: string; account?: AccountCredentials },
+  cache: TokenCache,
+  monotonic: Clock,
+): TokenSource {
+  const bearerOf = bearing((token) => ({ authorization: apiKey, xAuthorization: token }));
+  const user = JSON.stringify(account?.username ?? '');
+  let renewed: { generation: number; at: number } | undefined;
+  return {
+    get: async () => bearerOf(await cache.get()),
+    newerThan: async (generation) => bearerOf(await cache.newerThan(generation)),
+    async replaceRefused(generation) {
+      if (renewed?.generation === generation && monotonic() - renewed.at < FRESH_MS)
+        return {
+          kind: 'stopped',
+          reason: `the service answers 401 to the API key of lane ${lane}, also together with a fresh access token of ${user}: correct the key, then: volley lane resume ${lane}`,
+        };
+      const newer = await cache.newerThan(generation);
+      if (newer.kind === 'token') renewed = { generation: newer.generation, at: monotonic() };
+      return bearerOf(newer);
+    },
+  };
+}
+
+const bearing =
+  (bearer: (token: string) => Bearer) =>
+  (outcome: TokenOutcome): BearerOutcome =>
+    outcome.kind === 'token'
+      ? { kind: 'token', bearer: bearer(outcome.token), generation: outcome.generation }
+      : outcome;
+
+/** What a request may carry now. */
+type UsableToken = Extract<BearerOutcome, { kind: 'token' }>;
 
 /** The token that the requests of one turn carry, and what happens to the lane when there is none. */
 interface TurnCredentials {

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { type CallbackSettings, laneCallback } from '../config/index.js';
+import type { Bearer } from '../gateway/bearer.js';
 import type {
   SubscriptionClient,
   SubscriptionCreated,
@@ -93,22 +94,22 @@ export function subscriptionService(options: SubscriptionOptions): OpenSubscript
    * Calls with a token, and once more with a newer one after a 401. A 401 has no effect on the lane: a token that may not
    * subscribe may still be good for sending.
    */
-  const call = async <Answer extends Reply>(send: (token: string) => Promise<Answer>) => {
+  const call = async <Answer extends Reply>(send: (bearer: Bearer) => Promise<Answer>) => {
     const token = await tokenSource.get();
     if (token.kind !== 'token') return withoutToken(token);
-    let reply = await send(token.token);
+    let reply = await send(token.bearer);
     if (reply.kind === 'unauthorised' && !refusesNewTokens) {
       const newer = await tokenSource.newerThan(token.generation);
       if (newer.kind === 'stopped') return withoutToken(newer);
       if (newer.kind === 'later' || newer.generation === token.generation) return reply;
-      reply = await send(newer.token);
+      reply = await send(newer.bearer);
     }
     refusesNewTokens = reply.kind === 'unauthorised';
     return reply;
   };
 
   const get = async (): Promise<Subscription> => {
-    const reply = await call((token) => client.get(token));
+    const reply = await call((bearer) => client.get(bearer));
     if (reply.kind === 'none') return { state: 'none' };
     if (reply.kind !== 'found') {
       const { kind: state, reason } = failureOf(reply);
@@ -124,7 +125,7 @@ export function subscriptionService(options: SubscriptionOptions): OpenSubscript
   const createInPlaceOf = async (replaced: 'none' | 'outdated' | 'foreign'): Promise<SubscribeOutcome> => {
     if (own === undefined) return { outcome: 'refused', reason: 'CALLBACK_URL is not set.' };
     const { url, securityToken } = own;
-    const reply = await call((token) => client.create({ url, securityToken }, token));
+    const reply = await call((bearer) => client.create({ url, securityToken }, bearer));
     if (reply.kind === 'created') {
       wasOurs = true;
       return { outcome: 'created', url: redactedUrl(url), replaced };
@@ -139,7 +140,7 @@ export function subscriptionService(options: SubscriptionOptions): OpenSubscript
 
   /** Undefined once the service holds no subscription. */
   const removeAny = async () => {
-    const reply = await call((token) => client.remove(token));
+    const reply = await call((bearer) => client.remove(bearer));
     if (reply.kind === 'removed' || reply.kind === 'none') return undefined;
     const { kind: outcome, reason } = failureOf(reply);
     return { outcome, reason };

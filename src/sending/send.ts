@@ -53,7 +53,7 @@ export async function sendTurn(lane: Lane, sending: Sending, options: TurnOption
     const token = credentials.current();
     if (permit === undefined || permit.isExpired() || token === undefined)
       return { claim, result: 'released' };
-    const outcome = await client.send(message, token.token, permit);
+    const outcome = await client.send(message, token.bearer, permit);
     const settlement = settlementOf(claim, message, letters, outcome);
     if (outcome.kind !== 'unauthorised') return settlement;
     const reason = await credentials.replaceRefused(token);

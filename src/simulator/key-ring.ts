@@ -1,4 +1,5 @@
-import type { KeySettings } from './options.js';
+import type { IncomingHttpHeaders } from 'node:http';
+import type { KeySettings, Settings } from './options.js';
 import { createQuotaModel, type QuotaModel } from './quota-models.js';
 
 /** A quota and its owner. It exists until the simulator stops. */
@@ -18,19 +19,21 @@ const UNLIMITED: KeyState['settings'] = {
   forbidden: false,
 };
 
-/** Finds the quota of a bearer token: a configured API key, or the access token of an account. */
+/** Finds the quota of a request's credentials: a configured API key, or the access token of an account. */
 export class KeyRing {
   readonly #states = new Map<string, KeyState>();
   readonly #accountOf: (accessToken: string, now: number) => string | undefined;
   #apiKeys = new Map<string, KeyState>();
   #accounts = new Map<string, KeyState>();
+  #accepts: Settings['accepts'] = 'either';
 
   constructor(accountOf: (accessToken: string, now: number) => string | undefined) {
     this.#accountOf = accountOf;
   }
 
   /** Applies new settings. A quota with unchanged settings keeps its count; a changed one starts from zero. */
-  configure(keys: readonly KeySettings[]): void {
+  configure({ keys, accepts }: Pick<Settings, 'keys' | 'accepts'>): void {
+    this.#accepts = accepts;
     this.#apiKeys = new Map();
     this.#accounts = new Map();
     for (const entry of keys) {
@@ -41,10 +44,27 @@ export class KeyRing {
     }
   }
 
-  /** The state of a bearer token at `now`; undefined if it is unknown or expired. Unlisted accounts are unlimited. */
-  resolve(bearer: string, now: number): KeyState | undefined {
-    const byKey = this.#apiKeys.get(bearer);
-    if (byKey !== undefined) return byKey;
+  /** Whose quota a request uses at `now`; undefined if its credentials are missing, unknown, or expired. */
+  resolve(headers: IncomingHttpHeaders, now: number): KeyState | undefined {
+    const bearer = bearerOf(headers.authorization);
+    switch (this.#accepts) {
+      case 'key':
+        return this.#apiKeys.get(bearer);
+      case 'token':
+        return this.#accountState(bearer, now);
+      case 'either':
+        return this.#apiKeys.get(bearer) ?? this.#accountState(bearer, now);
+      case 'both': {
+        const token = bearerOf(headers['x-authorization']);
+        return this.#accountOf(token, now) === undefined ? undefined : this.#apiKeys.get(bearer);
+      }
+      default:
+        return this.#accepts satisfies never;
+    }
+  }
+
+  /** Accounts that the options do not list are unlimited. */
+  #accountState(bearer: string, now: number): KeyState | undefined {
     const account = this.#accountOf(bearer, now);
     if (account === undefined) return undefined;
     const known = this.#accounts.get(account);
@@ -75,6 +95,11 @@ export class KeyRing {
     known.settings = settings;
     return known;
   }
+}
+
+/** Empty without a bearer token. */
+function bearerOf(header: string | readonly string[] | undefined): string {
+  return typeof header === 'string' && header.startsWith('Bearer ') ? header.slice('Bearer '.length) : '';
 }
 
 function accountName(accountId: string): string {

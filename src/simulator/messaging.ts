@@ -38,13 +38,13 @@ export class Messaging {
     this.#parts = parts;
     this.#quotaRetryAfter = settings.quotaRetryAfter;
     this.#wholeArrivals = settings.wholeArrivals;
-    parts.keys.configure(settings.keys);
+    parts.keys.configure(settings);
   }
 
   configure(settings: Settings): void {
     this.#quotaRetryAfter = settings.quotaRetryAfter;
     this.#wholeArrivals = settings.wholeArrivals;
-    this.#parts.keys.configure(settings.keys);
+    this.#parts.keys.configure(settings);
     this.#parts.sends.configure(settings);
     this.#parts.polls.configure(settings);
     this.#parts.subscriptions.configure(settings.notifications);
@@ -53,17 +53,12 @@ export class Messaging {
   /** Serves a request whose path begins with `BASE_PATH` and that arrives at `now` (ms). */
   handle(request: Incoming, now: number): Answer {
     const route = routeOf(request);
-    const key = this.#keyOf(request.headers.authorization, now);
+    const key = this.#parts.keys.resolve(request.headers, now);
     const { answer, outcome } = this.#serve(request, route, key, now);
     const subject = this.#wholeArrivals ? subjectOf(route, request) : undefined;
     this.#parts.arrivals.record(now, key, route.kind, outcome, subject);
     this.#parts.record({ kind: 'arrived', at: now, key: key?.name, purpose: route.kind, outcome });
     return answer;
-  }
-
-  #keyOf(authorization: string | undefined, now: number): KeyState | undefined {
-    if (authorization === undefined || !authorization.startsWith('Bearer ')) return undefined;
-    return this.#parts.keys.resolve(authorization.slice('Bearer '.length), now);
   }
 
   #serve(request: Incoming, route: Route, key: KeyState | undefined, now: number): Served {

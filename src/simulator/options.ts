@@ -61,6 +61,11 @@ const schema = z.strictObject({
 
   keys: z.array(keySchema).default([{ key: 'simulator-key', ...defaultsOf(quotaFields) }]),
   accounts: z.array(accountSchema).default([]),
+  /**
+   * What the messaging interface accepts (how key and token relate is not shown): an API key in `Authorization`, an access token
+   * there, either of them, or both: the key in `Authorization` and a token in `X-Authorization`.
+   */
+  accepts: z.enum(['either', 'key', 'token', 'both']).default('either'),
   tokens: tokensSchema.prefault({}),
   resultCode: resultCodeSchema.prefault({}),
 

@@ -29,7 +29,7 @@ const client = createSubscriptionClient({ baseUrl: simulator.messagingBaseUrl, t
 afterAll(() => client.close());
 const FOREIGN = { url: 'https://other.example/hook/their-secret', securityToken: 'theirs' };
 beforeEach(async () => {
-  await client.remove('key');
+  await client.remove({ authorization: 'key' });
 });
 
 test('A subscription is created, shown, and deleted, and no output contains a secret', async () => {
@@ -43,7 +43,7 @@ test('A subscription is created, shown, and deleted, and no output contains a se
   expect(shown.stdout).toBe(
     'Lane default: the service sends notifications to https://volley.example/in/…. No notification has arrived yet.\n',
   );
-  const there = await client.get('key');
+  const there = await client.get({ authorization: 'key' });
   if (there.kind !== 'found') throw new Error(`unexpected: ${there.kind}`);
   expect(there.url).toMatch(/^https:\/\/volley\.example\/in\/[\w-]{43}$/);
   expect(made.stdout + shown.stdout).not.toContain(there.url.slice(-43));
@@ -53,14 +53,14 @@ test('A subscription is created, shown, and deleted, and no output contains a se
 });
 
 test('Another system’s subscription is left alone, with exit code 3 and the command to replace it', async () => {
-  await client.create(FOREIGN, 'key');
+  await client.create(FOREIGN, { authorization: 'key' });
   expect(await json('subscription', 'get')).toMatchObject({ exit: 0, output: { state: 'foreign' } });
   const refused = await volley('subscription', 'create');
   expect(refused.exit).toBe(3);
   expect(refused.stdout).toMatch(/another system’s .*https:\/\/other\.example\/hook\/….*--force/);
   expect(refused.stdout).not.toContain('their-secret');
   expect((await volley('subscription', 'delete')).exit).toBe(3);
-  expect(await client.get('key')).toMatchObject(FOREIGN);
+  expect(await client.get({ authorization: 'key' })).toMatchObject(FOREIGN);
   expect(await json('subscription', 'create', '--force')).toMatchObject({
     exit: 0,
     output: { outcome: 'created', replaced: 'foreign' },

@@ -16,6 +16,13 @@ import {
 } from '../../src/config/index.js';
 
 const SERVICE = { API_KEY: 'the-key', MESSAGING_BASE_URL: 'https://host.example/smsmessaging/v1' };
+/** Beside the key of {@link SERVICE}. */
+const BOTH = {
+  ACCOUNT_USERNAME: 'ann',
+  ACCOUNT_PASSWORD: 'pw',
+  AUTHORIZATION_HEADER: 'apiKey',
+  X_AUTHORIZATION_HEADER: 'accessToken',
+};
 
 function problemsOf(read: () => unknown): readonly string[] {
   try {
@@ -125,6 +132,23 @@ describe('The configuration of a single lane', () => {
       username: 'ann',
       password: ' a b ',
       targetAccountId: '77',
+    });
+  });
+
+  it('carries a key and an access token, each in the header that the settings name', () => {
+    const [lane] = loadConfig({ ...SERVICE, ...BOTH }).lanes;
+    expect(lane?.credentials).toEqual({
+      kind: 'apiKey',
+      apiKey: 'the-key',
+      account: { username: 'ann', password: 'pw' },
+      xAuthorization: 'accessToken',
+    });
+    const twice = { API_KEY: '', AUTHORIZATION_HEADER: '' };
+    expect(loadConfig({ ...SERVICE, ...BOTH, ...twice }).lanes[0]?.credentials).toEqual({
+      kind: 'account',
+      username: 'ann',
+      password: 'pw',
+      xAuthorization: 'accessToken',
     });
   });
 
@@ -240,7 +264,24 @@ describe('Configuration errors', () => {
   });
 
   it.each([
-    [{ ACCOUNT_USERNAME: 'ann' }, /^API_KEY and ACCOUNT_USERNAME are both set/],
+    [
+      { ACCOUNT_USERNAME: 'ann', ACCOUNT_PASSWORD: 'pw' },
+      /^API_KEY and ACCOUNT_USERNAME are both set: say what each header carries, with AUTHORIZATION_HEADER \("apiKey" or/,
+    ],
+    [
+      { ...BOTH, AUTHORIZATION_HEADER: 'accessToken' },
+      /^AUTHORIZATION_HEADER is "accessToken", so API_KEY is never sent: unset it, or set AUTHORIZATION_HEADER to "apiKey"/,
+    ],
+    [
+      { X_AUTHORIZATION_HEADER: 'accessToken' },
+      /^X_AUTHORIZATION_HEADER is "accessToken", but there is no account/,
+    ],
+    [
+      { AUTHORIZATION_HEADER: 'accessToken' },
+      /^AUTHORIZATION_HEADER is "accessToken", but there is no account/,
+    ],
+    [{ ...BOTH, API_KEY: '' }, /^AUTHORIZATION_HEADER is "apiKey", but there is no key: set API_KEY/],
+    [{ ACCOUNT_USERNAME: 'ann' }, /^ACCOUNT_PASSWORD must be set together with ACCOUNT_USERNAME/],
     [{ API_KEY: '', ACCOUNT_USERNAME: 'ann' }, /^ACCOUNT_PASSWORD must be set/],
     [{ API_KEY: '', ACCOUNT_PASSWORD: 'pw' }, /^ACCOUNT_USERNAME must be set/],
     [{ API_KEY: '' }, /^API_KEY must be set, or ACCOUNT_USERNAME and ACCOUNT_PASSWORD, or LANES_FILE/],
@@ -376,8 +417,8 @@ describe('A lanes file', () => {
       '5 "c d" hourlyQuota must be a whole number of requests an hour from 1 to 10000000, or "auto"',
       '6 4 name must be up to 40 letters, digits and _ . -, starting with a letter or digit',
       '6 4 maxRecipientsPerRequest must be a whole number from 1 to 1000',
-      '7 "e" has no credentials: set one of apiKey, apiKeyEnv (the name of a variable) or account',
-      '8 "f" has more than one kind of credentials: set one of apiKey, apiKeyEnv (the name of a variable) or account',
+      '7 "e" has no credentials: set apiKeyEnv (the name of a variable), apiKey, or account',
+      '8 "f" apiKey must be given as either apiKey or apiKeyEnv',
       '9 "g" account.pasword is not a field; did you mean password?',
       '10 "h" account.password must be given as either password or passwordEnv',
       '11 "i" unknownOutcome must be "hold", "abandon after 24h" or "resend after 24h", with a duration such as 90m, 24h or 3d',

@@ -1,8 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import type { TokenOutcome } from '../../src/auth/outcome.js';
 import { followUpTurn } from '../../src/follow-up/follow-up.js';
 import { createMessagingClient } from '../../src/gateway/messaging.js';
-import type { TokenSource } from '../../src/lane/token-source.js';
+import type { BearerOutcome, TokenSource } from '../../src/lane/token-source.js';
 import { laneStatus } from '../../src/reporting/status.js';
 import { sendClaims } from '../../src/sending/claims.js';
 import { recentClaims } from '../../src/sending/recent-claims.js';
@@ -173,9 +172,9 @@ describe('A poll', () => {
       const answer = isNew ? report('DeliveredToTerminal', 'DeliveredToTerminal') : json(401, {});
       answer(request, response, attempt);
     });
-    let token: TokenOutcome = { kind: 'token', token: 'old', generation: 1 };
-    const replaceRefused = async (): Promise<TokenOutcome> => {
-      token = { kind: 'token', token: 'new', generation: 2 };
+    let token: BearerOutcome = { kind: 'token', bearer: { authorization: 'old' }, generation: 1 };
+    const replaceRefused = async (): Promise<BearerOutcome> => {
+      token = { kind: 'token', bearer: { authorization: 'new' }, generation: 2 };
       return token;
     };
     const tokens = { get: async () => token, newerThan: async () => token, replaceRefused };

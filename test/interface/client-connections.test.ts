@@ -33,7 +33,9 @@ async function farAway(answer: Answer) {
   });
   const outcomes = { accepted: 0, unknown: 0, other: 0 };
   const send = async (requests: number): Promise<void> => {
-    const sent = Array.from({ length: requests }, () => client.send(MESSAGE, 'KEY-1', PERMIT));
+    const sent = Array.from({ length: requests }, () =>
+      client.send(MESSAGE, { authorization: 'KEY-1' }, PERMIT),
+    );
     for (const { kind } of await Promise.all(sent)) {
       outcomes[kind === 'accepted' || kind === 'unknown' ? kind : 'other'] += 1;
     }

@@ -55,7 +55,7 @@ describe('a response of more than 1 MB', () => {
     const { answer, written } = unframed(status, ...headers);
     const closed: Socket[] = [];
     const server = await rawServer(answer, (socket) => socket.on('close', () => closed.push(socket)));
-    const outcome = await messagingClient(server.origin).send(MESSAGE, 'KEY-1', PERMIT);
+    const outcome = await messagingClient(server.origin).send(MESSAGE, { authorization: 'KEY-1' }, PERMIT);
     expect(outcome.kind).toBe(kind);
     await expect.poll(() => closed.length).toBe(1);
     // The sockets' buffers hold some more.
@@ -66,7 +66,7 @@ describe('a response of more than 1 MB', () => {
     const server = await rawServer(bomb(100));
     const client = messagingClient(server.origin);
     const before = process.memoryUsage().rss;
-    expect(await client.send(MESSAGE, 'KEY-1', PERMIT)).toMatchObject({ kind: 'unknown' });
+    expect(await client.send(MESSAGE, { authorization: 'KEY-1' }, PERMIT)).toMatchObject({ kind: 'unknown' });
     expect(process.memoryUsage().rss - before).toBeLessThan(60 * MB);
   });
 
@@ -74,7 +74,7 @@ describe('a response of more than 1 MB', () => {
     const infos = reply(['HTTP/1.1 200 OK'], '{"deliveryInfoList":{"deliveryInfo":[]}}');
     const server = await rawServer([unframed('200 OK').answer, infos]);
     const client = messagingClient(server.origin);
-    const poll = () => client.deliveryInfos('ACME', 'r1', 'KEY-1', PERMIT);
+    const poll = () => client.deliveryInfos('ACME', 'r1', { authorization: 'KEY-1' }, PERMIT);
     expect(await poll()).toMatchObject({ kind: 'unanswered' });
     expect(await poll()).toMatchObject({ kind: 'infos' });
     expect(server.connections()).toBe(2);
@@ -91,14 +91,14 @@ describe('a response of more than 1 MB', () => {
     });
     expect(await accounts.login({ username: 'u', password: 'p' })).toMatchObject({ kind: 'noAnswer' });
     expect(await accounts.refresh('token')).toMatchObject({ kind: 'noAnswer' });
-    expect(await subscriptions.get('KEY-1')).toMatchObject({ kind: 'unanswered' });
+    expect(await subscriptions.get({ authorization: 'KEY-1' })).toMatchObject({ kind: 'unanswered' });
   });
 });
 
 it('A response of exactly 1 MB is read', async () => {
   const start = '{"outboundSMSMessageRequest":{"resourceURL":"http://h/outbound/ACME/requests/r1"}}';
   const server = await rawServer(reply(['HTTP/1.1 201 Created'], start.padEnd(MB)));
-  const outcome = await messagingClient(server.origin).send(MESSAGE, 'KEY-1', PERMIT);
+  const outcome = await messagingClient(server.origin).send(MESSAGE, { authorization: 'KEY-1' }, PERMIT);
   expect(outcome).toMatchObject({ kind: 'accepted', requestId: 'r1' });
 });
 
@@ -111,6 +111,6 @@ it('A body is read whatever the chunks in which it arrives, also if they split a
     for (const chunk of chunks) socket.write(chunk);
     socket.write('0\r\n\r\n');
   });
-  const outcome = await messagingClient(server.origin).send(MESSAGE, 'KEY-1', PERMIT);
+  const outcome = await messagingClient(server.origin).send(MESSAGE, { authorization: 'KEY-1' }, PERMIT);
   expect(outcome).toMatchObject({ kind: 'stopped', reason: expect.stringMatching(/ä € 😀$/) });
 });

@@ -17,9 +17,10 @@ function clientOf(baseUrl: string, settings: { timeoutMs?: number } = {}): Messa
   return client;
 }
 
-const send = (client: MessagingClient, signal?: AbortSignal) => client.send(MESSAGE, 'KEY-1', PERMIT, signal);
+const send = (client: MessagingClient, signal?: AbortSignal) =>
+  client.send(MESSAGE, { authorization: 'KEY-1' }, PERMIT, signal);
 const poll = (client: MessagingClient, signal?: AbortSignal) =>
-  client.deliveryInfos('ACME', 'r1', 'KEY-1', PERMIT, signal);
+  client.deliveryInfos('ACME', 'r1', { authorization: 'KEY-1' }, PERMIT, signal);
 const reset = (socket: Socket) => socket.resetAndDestroy();
 const hang = () => {};
 
@@ -110,9 +111,13 @@ describe('a request that certainly did not leave', () => {
     const server = await rawServer([CREATED]);
     const client = clientOf(server.origin);
     const late = { isExpired: () => true };
-    expect(await client.send(MESSAGE, 'KEY-1', late)).toMatchObject({ kind: 'notSent' });
-    expect(await client.deliveryInfos('ACME', 'r1', 'KEY-1', late)).toMatchObject({ kind: 'notSent' });
-    expect(await client.send(MESSAGE, 'KEY-1', PERMIT)).toMatchObject({ kind: 'accepted' });
+    expect(await client.send(MESSAGE, { authorization: 'KEY-1' }, late)).toMatchObject({ kind: 'notSent' });
+    expect(await client.deliveryInfos('ACME', 'r1', { authorization: 'KEY-1' }, late)).toMatchObject({
+      kind: 'notSent',
+    });
+    expect(await client.send(MESSAGE, { authorization: 'KEY-1' }, PERMIT)).toMatchObject({
+      kind: 'accepted',
+    });
     expect(server.requests).toHaveLength(1);
   });
 
@@ -187,7 +192,7 @@ describe('a request that certainly did not leave', () => {
 
   it('stops the lane if the key cannot be a header value, without repeating the key', async () => {
     const server = await rawServer(CREATED);
-    const outcome = await clientOf(server.origin).send(MESSAGE, 'SECRET\r\nX: 1', PERMIT);
+    const outcome = await clientOf(server.origin).send(MESSAGE, { authorization: 'SECRET\r\nX: 1' }, PERMIT);
     expect(outcome.kind).toBe('stopped');
     expect(JSON.stringify(outcome)).not.toContain('SECRET');
     expect(server.connections()).toBe(0);
@@ -214,7 +219,11 @@ describe('a request that may have left', () => {
   it('is unknown if only part of it could be written', async () => {
     const server = await rawServer(hang, (socket) => void socket.pause());
     const client = clientOf(server.origin, { timeoutMs: 500 });
-    const outcome = await client.send({ ...MESSAGE, text: 'x'.repeat(20_000_000) }, 'KEY-1', PERMIT);
+    const outcome = await client.send(
+      { ...MESSAGE, text: 'x'.repeat(20_000_000) },
+      { authorization: 'KEY-1' },
+      PERMIT,
+    );
     expect(outcome.kind).toBe('unknown');
   });
 

@@ -55,13 +55,13 @@ function clientOf(server: RawServer, path = '/smsmessaging/v1'): MessagingClient
 
 async function sent(answer: Answer, message: Parameters<MessagingClient['send']>[0] = MESSAGE) {
   const server = await rawServer(answer);
-  const outcome = await clientOf(server).send(message, 'KEY-1', PERMIT);
+  const outcome = await clientOf(server).send(message, { authorization: 'KEY-1' }, PERMIT);
   return { server, outcome };
 }
 
 async function polled(answer: Answer) {
   const server = await rawServer(answer);
-  const outcome = await clientOf(server).deliveryInfos('ACME', 'b2c3-d4', 'KEY-1', PERMIT);
+  const outcome = await clientOf(server).deliveryInfos('ACME', 'b2c3-d4', { authorization: 'KEY-1' }, PERMIT);
   return { server, outcome };
 }
 
@@ -123,6 +123,14 @@ describe('a send, as on the interface page', () => {
     expect(body).toContain('"senderAddress":"O\'Br & Ø!"');
   });
 
+  it('carries a key and an access token in the headers of their areas', async () => {
+    const server = await rawServer(reply(CREATED, SENT));
+    await clientOf(server).send(MESSAGE, { authorization: 'KEY-1', xAuthorization: 'TOKEN-1' }, PERMIT);
+    const { headers } = partsOf(server.requests[0] ?? '');
+    expect(headers).toContain('authorization: Bearer KEY-1');
+    expect(headers).toContain('x-authorization: Bearer TOKEN-1');
+  });
+
   it('sends nothing for a sender that the page does not allow', async () => {
     const { server, outcome } = await sent(reply(CREATED, SENT), { ...MESSAGE, sender: 'Twelve chars' });
     expect(outcome).toEqual({ kind: 'refused', reason: expect.stringContaining('at most 11') });
@@ -135,10 +143,10 @@ describe('a send, as on the interface page', () => {
     // The first connections are not reused.
     for (let before = -1; before !== server.connections(); ) {
       before = server.connections();
-      await client.send(MESSAGE, 'KEY-1', PERMIT);
+      await client.send(MESSAGE, { authorization: 'KEY-1' }, PERMIT);
     }
     const before = server.connections();
-    await client.send(MESSAGE, 'KEY-2', PERMIT);
+    await client.send(MESSAGE, { authorization: 'KEY-2' }, PERMIT);
     expect(server.connections()).toBe(before);
     const keys = server.requests.map((request) => /Bearer (\S+)/.exec(request)?.[1]);
     expect(keys.slice(-2)).toEqual(['KEY-1', 'KEY-2']);
@@ -153,7 +161,7 @@ describe('a send, as on the interface page', () => {
     const client = clientOf(server);
     const texts = Array.from({ length: 20 }, (_, index) => `text${index}`);
     const outcomes = await Promise.all(
-      texts.map((text) => client.send({ ...MESSAGE, text }, 'KEY-1', PERMIT)),
+      texts.map((text) => client.send({ ...MESSAGE, text }, { authorization: 'KEY-1' }, PERMIT)),
     );
     expect(outcomes.map((outcome) => outcome.kind === 'accepted' && outcome.requestId)).toEqual(texts);
   });
@@ -314,8 +322,8 @@ describe('delivery infos, as on the interface page', () => {
     async (sender) => {
       const server = await rawServer([reply(CREATED, SENT), reply(OK, INFOS)]);
       const client = clientOf(server);
-      await client.send({ ...MESSAGE, sender }, 'KEY-1', PERMIT);
-      await client.deliveryInfos(sender, 'b2c3-d4', 'KEY-1', PERMIT);
+      await client.send({ ...MESSAGE, sender }, { authorization: 'KEY-1' }, PERMIT);
+      await client.deliveryInfos(sender, 'b2c3-d4', { authorization: 'KEY-1' }, PERMIT);
       const [send = '', poll = ''] = server.requests.map(
         (request) => partsOf(request).line.split(' ')[1] ?? '',
       );
@@ -328,16 +336,16 @@ describe('delivery infos, as on the interface page', () => {
     const answer = SENT.replaceAll('https://messaging.example', elsewhere.origin);
     const server = await rawServer([reply(CREATED, answer), reply(OK, INFOS)]);
     const client = clientOf(server);
-    const outcome = await client.send(MESSAGE, 'KEY-1', PERMIT);
+    const outcome = await client.send(MESSAGE, { authorization: 'KEY-1' }, PERMIT);
     if (outcome.kind !== 'accepted' || outcome.requestId === null) throw new Error('not accepted');
-    await client.deliveryInfos('ACME', outcome.requestId, 'KEY-1', PERMIT);
+    await client.deliveryInfos('ACME', outcome.requestId, { authorization: 'KEY-1' }, PERMIT);
     expect(server.requests).toHaveLength(2);
     expect(elsewhere.connections()).toBe(0);
   });
 
   it('encodes special characters in a request id', async () => {
     const server = await rawServer(reply(OK, INFOS));
-    await clientOf(server).deliveryInfos('ACME', 'a b/c?d', 'KEY-1', PERMIT);
+    await clientOf(server).deliveryInfos('ACME', 'a b/c?d', { authorization: 'KEY-1' }, PERMIT);
     expect(partsOf(server.requests[0] ?? '').line).toContain('/requests/a%20b%2Fc%3Fd/deliveryInfos');
   });
 

@@ -22,7 +22,7 @@ async function clientWith(answer: string) {
 describe('the subscription, as on the interface page', () => {
   it('is created with the path, headers, and body of the page', async () => {
     const { server, own } = await clientWith(reply(CREATED, CALLBACK));
-    expect(await own.create(MINE, 'KEY-1')).toEqual({ kind: 'created' });
+    expect(await own.create(MINE, { authorization: 'KEY-1' })).toEqual({ kind: 'created' });
     expect(server.requests).toHaveLength(1);
     const { line, headers, body } = partsOf(server.requests[0] ?? '');
     expect(line).toBe('POST /smsmessaging/v1/outbound/subscriptions HTTP/1.1');
@@ -35,7 +35,7 @@ describe('the subscription, as on the interface page', () => {
 
   it('is read', async () => {
     const { server, own } = await clientWith(reply(OK, CALLBACK));
-    expect(await own.get('KEY-1')).toEqual({ kind: 'found', ...MINE });
+    expect(await own.get({ authorization: 'KEY-1' })).toEqual({ kind: 'found', ...MINE });
     expect(partsOf(server.requests[0] ?? '').line).toBe(
       'GET /smsmessaging/v1/outbound/subscriptions HTTP/1.1',
     );
@@ -43,16 +43,16 @@ describe('the subscription, as on the interface page', () => {
 
   it('is deleted, without a request or response body', async () => {
     const { server, own } = await clientWith('HTTP/1.1 204 No Content\r\n\r\n');
-    expect(await own.remove('KEY-1')).toEqual({ kind: 'removed' });
+    expect(await own.remove({ authorization: 'KEY-1' })).toEqual({ kind: 'removed' });
     const { line, body } = partsOf(server.requests[0] ?? '');
     expect([line, body]).toEqual(['DELETE /smsmessaging/v1/outbound/subscriptions HTTP/1.1', '']);
   });
 
   it('does not exist if the service answers 404', async () => {
     const { own } = await clientWith(reply(['HTTP/1.1 404 Not Found']));
-    expect(await own.get('KEY-1')).toEqual({ kind: 'none' });
-    expect(await own.remove('KEY-1')).toEqual({ kind: 'none' });
-    expect(await own.create(MINE, 'KEY-1')).toEqual({
+    expect(await own.get({ authorization: 'KEY-1' })).toEqual({ kind: 'none' });
+    expect(await own.remove({ authorization: 'KEY-1' })).toEqual({ kind: 'none' });
+    expect(await own.create(MINE, { authorization: 'KEY-1' })).toEqual({
       kind: 'stopped',
       reason: 'The service answered 404: check the base URL.',
     });
@@ -61,7 +61,7 @@ describe('the subscription, as on the interface page', () => {
 
 it('distinguishes a malformed subscription from one that is not accepted', async () => {
   const malformed = await clientWith(reply(['HTTP/1.1 400 Bad Request'], '{"message":"url is required"}'));
-  expect(await malformed.own.create(MINE, 'KEY-1')).toEqual({
+  expect(await malformed.own.create(MINE, { authorization: 'KEY-1' })).toEqual({
     kind: 'malformed',
     reason: expect.stringMatching(/answered 400.*malformed; check CALLBACK_URL.*url is required/),
   });
@@ -69,7 +69,7 @@ it('distinguishes a malformed subscription from one that is not accepted', async
   const refused = await clientWith(
     reply(['HTTP/1.1 406 Not Acceptable'], '{"callback":{"url":"https://x.example"}}'),
   );
-  expect(await refused.own.create(MINE, 'KEY-1')).toEqual({
+  expect(await refused.own.create(MINE, { authorization: 'KEY-1' })).toEqual({
     kind: 'notAccepted',
     reason: expect.stringMatching(/answered 406.*only one can exist/),
   });
@@ -78,14 +78,16 @@ it('distinguishes a malformed subscription from one that is not accepted', async
 it('never repeats the key, the token, or the secret URL in a reason', async () => {
   const echo = `the-token KEY-1-WITH-LETTERS ${MINE.url}`;
   const { own } = await clientWith(reply(['HTTP/1.1 406 Not Acceptable'], echo));
-  const outcome = await own.create(MINE, 'KEY-1-WITH-LETTERS');
+  const outcome = await own.create(MINE, { authorization: 'KEY-1-WITH-LETTERS' });
   expect(JSON.stringify(outcome)).not.toMatch(/the-token|KEY-1|s3cret-path/);
   expect(outcome).toHaveProperty('reason', expect.stringContaining('Its message'));
 });
 
 describe.each(['get', 'create', 'remove'] as const)('%s', (operation) => {
   const run = (own: SubscriptionClient) =>
-    operation === 'create' ? own.create(MINE, 'KEY-1') : own[operation]('KEY-1');
+    operation === 'create'
+      ? own.create(MINE, { authorization: 'KEY-1' })
+      : own[operation]({ authorization: 'KEY-1' });
 
   it.each([
     ['401 Unauthorized', { kind: 'unauthorised', reason: expect.stringContaining('401') }],
@@ -121,7 +123,7 @@ it.each([
   ['an empty body', ''],
 ])('does not read a subscription from %s', async (_, body) => {
   const { own } = await clientWith(reply(OK, body));
-  expect(await own.get('KEY-1')).toEqual({
+  expect(await own.get({ authorization: 'KEY-1' })).toEqual({
     kind: 'unanswered',
     reason: expect.stringContaining('could not be read'),
   });
@@ -129,7 +131,7 @@ it.each([
 
 it('reads a subscription without its token or its wrapper', async () => {
   const { own } = await clientWith(reply(OK, '{"url":"https://other.example/"}'));
-  expect(await own.get('KEY-1')).toEqual({
+  expect(await own.get({ authorization: 'KEY-1' })).toEqual({
     kind: 'found',
     url: 'https://other.example/',
     securityToken: null,

@@ -147,6 +147,30 @@ describe('GET /api/RefreshToken', () => {
   });
 });
 
+describe('a send request', () => {
+  const withToken = (key: string, token: string) =>
+    send(key).replace('Content-Type', `X-Authorization: Bearer ${token}\nContent-Type`);
+  const statuses = async (accepts: 'key' | 'token' | 'both' | 'either') => {
+    simulator.configure({ accepts, keys: [{ key: 'KEY-1' }] });
+    const { AccessToken: token } = pairOf(await reply(origin, LOGIN));
+    const requests = [send('KEY-1'), send(token), withToken('KEY-1', token), withToken('KEY-1', 'other')];
+    const replies = await Promise.all(requests.map((request) => reply(origin, request)));
+    return replies.map(({ statusLine }) => statusLine.split(' ')[1]);
+  };
+
+  it.each([
+    ['either', ['201', '201', '201', '201']],
+    ['key', ['201', '401', '201', '201']],
+    ['token', ['401', '201', '401', '401']],
+    ['both', ['401', '401', '201', '401']],
+  ] as const)(
+    'with a key, a token, both, or an unknown token, where the service accepts %s',
+    async (accepts, expected) => {
+      expect(await statuses(accepts)).toEqual(expected);
+    },
+  );
+});
+
 it.each([
   ['error.code', 400, { error: { code: 10126, message: 'BadCredential: username or password not valid' } }],
   ['message', 200, { message: '10126 BadCredential: username or password not valid' }],

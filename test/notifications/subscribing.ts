@@ -29,6 +29,6 @@ export function atSimulator() {
     serviceOf: (callback: CallbackSettings | undefined = CALLBACK, baseUrl = simulator.messagingBaseUrl) =>
       subscriptionService({ lane: 'main', client: clientOf(baseUrl), tokenSource, callback }),
     /** What the simulator holds. */
-    held: () => clientOf(simulator.messagingBaseUrl).get('key'),
+    held: () => clientOf(simulator.messagingBaseUrl).get({ authorization: 'key' }),
   };
 }

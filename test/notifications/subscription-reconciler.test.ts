@@ -102,7 +102,7 @@ test('The reconciler creates the subscription, creates it again after a loss, an
   const { reconciler, status } = reconciling('kept', 'a', emitted);
   try {
     await until(async () => expect(await held()).toMatchObject({ url: OWN.url }));
-    await clientOf(simulator().messagingBaseUrl).remove('key');
+    await clientOf(simulator().messagingBaseUrl).remove({ authorization: 'key' });
     await until(async () => expect(await held()).toMatchObject({ url: OWN.url }));
     // The service holds it before the reconciler gets the response.
     await until(() =>
@@ -112,8 +112,8 @@ test('The reconciler creates the subscription, creates it again after a loss, an
 
     const client = clientOf(simulator().messagingBaseUrl);
     await until(async () => {
-      await client.remove('key');
-      expect(await client.create(FOREIGN, 'key')).toEqual({ kind: 'created' });
+      await client.remove({ authorization: 'key' });
+      expect(await client.create(FOREIGN, { authorization: 'key' })).toEqual({ kind: 'created' });
     });
     await until(async () => expect(await status.read()).toMatchObject({ state: 'foreign' }));
     await until(async () => {

@@ -34,7 +34,7 @@ test('Without a subscription `create` creates one, and a second `create` changes
 });
 
 test('A foreign subscription is reported and left alone unless `force` is set', async () => {
-  await clientOf(simulator().messagingBaseUrl).create(FOREIGN, 'key');
+  await clientOf(simulator().messagingBaseUrl).create(FOREIGN, { authorization: 'key' });
   const subscription = serviceOf();
   const url = 'https://other.example/hook/…';
   expect(await subscription.get()).toEqual({ state: 'foreign', url });
@@ -68,7 +68,7 @@ test.each([
   ['at our path on another port', 'https://volley.example:8443/in/hook'],
 ])('A foreign subscription %s is left alone', async (_, url) => {
   const client = clientOf(simulator().messagingBaseUrl);
-  await client.create({ url, securityToken: 'theirs' }, 'key');
+  await client.create({ url, securityToken: 'theirs' }, { authorization: 'key' });
   const subscription = serviceOf();
   expect(await subscription.create()).toMatchObject({ outcome: 'foreign' });
   expect(await subscription.remove()).toMatchObject({ outcome: 'foreign' });

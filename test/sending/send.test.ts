@@ -1,7 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import type { TokenOutcome } from '../../src/auth/outcome.js';
 import { createMessagingClient } from '../../src/gateway/messaging.js';
-import type { TokenSource } from '../../src/lane/token-source.js';
+import type { BearerOutcome, TokenSource } from '../../src/lane/token-source.js';
 import { readRecord } from '../../src/recipients/records.js';
 import { DamagedError } from '../../src/recipients/slices.js';
 import { laneStatus } from '../../src/reporting/status.js';
@@ -218,11 +217,11 @@ describe('The lane', () => {
       const isNew = request.headers.authorization === 'Bearer new';
       (isNew ? accept() : json(401, {}))(request, response, attempt);
     });
-    let token: TokenOutcome = { kind: 'token', token: 'old', generation: 1 };
+    let token: BearerOutcome = { kind: 'token', bearer: { authorization: 'old' }, generation: 1 };
     const refused: number[] = [];
     const replaceRefused = async (generation: number) => {
       refused.push(generation);
-      token = { kind: 'token', token: 'new', generation: 2 };
+      token = { kind: 'token', bearer: { authorization: 'new' }, generation: 2 };
       return token;
     };
     const tokens = { get: async () => token, newerThan: async () => token, replaceRefused };

@@ -78,7 +78,7 @@ export class Service {
   clientOf(process: Process): MessagingClient {
     const reading = { now: START + this.#world.clock.now, secrets: [] };
     return {
-      send: async (request, token, permit) => {
+      send: async (request, { authorization: token }, permit) => {
         if (permit.isExpired()) return sendOutcome(TOO_LATE, request.recipients, reading);
         const attempt: Attempt = {
           campaign: request.text,
@@ -103,7 +103,7 @@ export class Service {
         this.#traceOutcome(process, 'send', outcome.kind, request.recipients.join(' '));
         return outcome;
       },
-      deliveryInfos: async (_sender, requestId, token, permit) => {
+      deliveryInfos: async (_sender, requestId, { authorization: token }, permit) => {
         if (permit.isExpired()) return pollOutcome(TOO_LATE, reading);
         const exchange = await this.#exchange(process, 'poll', () => this.#answerPoll(requestId, token));
         const outcome: PollOutcome = pollOutcome(exchange, reading);

@@ -1,5 +1,5 @@
 import type { Clock } from '../../clock.js';
-import { type Config, isLoopback } from '../../config/index.js';
+import { accountOf, type Config, isLoopback } from '../../config/index.js';
 import type { Volley } from '../../volley.js';
 import { type Check, fail, ok, warn } from './check.js';
 import { skewCheck } from './redis.js';
@@ -10,7 +10,7 @@ const MAX_SKEW_MS = 5_000;
 
 /** Whether both addresses answer, and whether their clocks are right. It shows no credentials and uses no quota. */
 export async function checkServices(config: Config, clock: Clock): Promise<Check[]> {
-  const hasAccounts = config.lanes.some(({ credentials }) => credentials.kind === 'account');
+  const hasAccounts = config.lanes.some(({ credentials }) => accountOf(credentials) !== undefined);
   return [
     ...(await checkAddress('messaging service', 'MESSAGING_BASE_URL', config.messagingBaseUrl, clock)),
     ...(hasAccounts
@@ -69,12 +69,12 @@ export async function checkCredentials(config: Config, volley: Volley | undefine
   const checks: Check[] = [];
   for (const { name, credentials } of config.lanes) {
     const title = `credentials of lane ${name}`;
-    if (credentials.kind === 'apiKey') {
+    const account = accountOf(credentials);
+    if (credentials.kind === 'apiKey')
       checks.push(ok(title, 'an API key is set; the first request shows whether the service accepts it'));
-      continue;
-    }
+    if (account === undefined) continue;
     const state = await volley?.token(name)?.show();
-    if (state === undefined) checks.push(ok(title, `the account ${JSON.stringify(credentials.username)}`));
+    if (state === undefined) checks.push(ok(title, `the account ${JSON.stringify(account.username)}`));
     else if (state.blockedReason !== null)
       checks.push(fail(title, `token ${state.state}`, state.blockedReason));
     else if (state.state === 'none' && !state.login.proven) {

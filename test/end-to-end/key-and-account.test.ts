@@ -1,0 +1,76 @@
+import { describe, expect, test, vi } from 'vitest';
+import { testRedis } from '../redis/test-redis.js';
+import { recipients } from './recipients.js';
+import { finished, launch, startedFleet } from './started.js';
+
+const { url, prefix } = testRedis('key-and-account');
+
+const ACCOUNT = { username: 'ann', password: 'secret' };
+const LANE = {
+  name: 'main',
+  apiKey: 'key',
+  account: ACCOUNT,
+  authorization: 'apiKey',
+  xAuthorization: 'accessToken',
+};
+const COUNT = 40;
+
+describe('a lane that sends an API key and an access token', () => {
+  test('sends each message once, with the quota of the key', { timeout: 60_000 }, async () => {
+    const fleet = await startedFleet({
+      redisUrl: url,
+      prefix: `${prefix}-both`,
+      workers: ['all'],
+      lanes: [LANE],
+      simulator: { accepts: 'both', keys: [{ key: 'key' }], accounts: [ACCOUNT], deliveryTime: 100 },
+    });
+    const id = await launch(fleet, { recipients: recipients(COUNT), message: 'Sale', lane: 'main' });
+    const { recipients: counts } = await finished(fleet.volley, id, 40_000);
+    expect(counts).toMatchObject({ total: COUNT, deliveredToTerminal: COUNT });
+    expect((await fleet.simulator.summary()).duplicates).toBe(0);
+    const ledger = await fleet.simulator.ledger();
+    expect(new Set(ledger.map(({ key }) => key))).toEqual(new Set(['key']));
+    expect(fleet.logged('token.loggedIn')).toHaveLength(1);
+  });
+
+  test('stops and names the key when the service refuses it together with a fresh token', {
+    timeout: 60_000,
+  }, async () => {
+    const fleet = await startedFleet({
+      redisUrl: url,
+      prefix: `${prefix}-refused`,
+      workers: ['all'],
+      lanes: [
+        LANE,
+        {
+          name: 'other',
+          apiKey: 'good',
+          account: ACCOUNT,
+          authorization: 'apiKey',
+          xAuthorization: 'accessToken',
+        },
+      ],
+      simulator: { accepts: 'both', keys: [{ key: 'good' }], accounts: [ACCOUNT], deliveryTime: 100 },
+    });
+    const { volley } = fleet;
+    await launch(fleet, { recipients: recipients(COUNT), message: 'Sale', lane: 'main' });
+    await vi.waitFor(
+      async () => {
+        const [main] = await volley.lanes();
+        expect(main).toMatchObject({
+          name: 'main',
+          state: 'stopped',
+          pause: {
+            reason: expect.stringMatching(
+              /API key of lane main, also together with a fresh access token of "ann": correct the key/,
+            ),
+          },
+        });
+      },
+      { timeout: 20_000, interval: 100 },
+    );
+    // The lane that shares the account goes on.
+    const id = await launch(fleet, { recipients: recipients(COUNT), message: 'Other', lane: 'other' });
+    expect((await finished(volley, id, 20_000)).recipients.deliveredToTerminal).toBe(COUNT);
+  });
+});

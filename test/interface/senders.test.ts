@@ -14,8 +14,8 @@ describe('The client', () => {
     const server = await rawServer(reply(['HTTP/1.1 201 Created'], '{}'));
     const client = createMessagingClient({ baseUrl: `${server.origin}/v1`, timeoutMs: 2_000 });
     const message = { sender: row.sender, recipients: ['+358401234567'], text: 'Hello' };
-    await client.send(message, 'KEY-1', PERMIT);
-    await client.deliveryInfos(row.sender, 'b2c3', 'KEY-1', PERMIT);
+    await client.send(message, { authorization: 'KEY-1' }, PERMIT);
+    await client.deliveryInfos(row.sender, 'b2c3', { authorization: 'KEY-1' }, PERMIT);
     client.close();
     const [sent, polled] = server.requests.map(partsOf);
     expect(sent?.line).toBe(`POST /v1/outbound/${row.path}/requests HTTP/1.1`);
@@ -31,7 +31,7 @@ describe('The client', () => {
     const client = createMessagingClient({ baseUrl: `${server.origin}/v1`, timeoutMs: 2_000 });
     const outcome = await client.send(
       { sender, recipients: ['+358401234567'], text: 'Hello' },
-      'KEY-1',
+      { authorization: 'KEY-1' },
       PERMIT,
     );
     client.close();

@@ -64,6 +64,7 @@ async function runOne(path: string, message: string): Promise<void> {
       suppression: suppression(redis, keys),
       clock: Date.now,
       random: Math.random,
+      by: { actor: { kind: 'library', id: null, name: 'bench' }, audited: (_operation, run) => run() },
       launched: async () => {},
     },
     { recipients: path, message, again: true },

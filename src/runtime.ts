@@ -1,8 +1,14 @@
 import { apiKeyService } from './access/api-keys.js';
+import { auditTrail } from './access/audit-trail.js';
+import { cancelCampaignsOf } from './access/campaigns-of-key.js';
+import { localActor } from './access/local-actor.js';
+import { refusedKeys } from './access/refused-keys.js';
+import { type Actor, describeActor } from './campaign/actor.js';
+import type { Operator } from './campaign/audit.js';
 import { InputError } from './campaign/errors.js';
 import { monotonicClock, type Random, systemClock } from './clock.js';
 import { type Config, type LocalConfig, secretsOf } from './config/index.js';
-import { createEvents, type Events } from './events/events.js';
+import { createEvents, type EventOf, type Events } from './events/events.js';
 import { createSubscriptionClient } from './gateway/subscriptions.js';
 import { openSuppressionList } from './import/suppression-list.js';
 import { openTokenSources } from './lane/credentials.js';
@@ -33,12 +39,17 @@ import type { Volley, Workers } from './volley.js';
 export { RedisUnavailableError } from './redis/unavailable.js';
 export type { Volley, Workers } from './volley.js';
 
+/** How often workers delete what is too old from the audit trail. */
+const TRIM_AUDIT_EVERY_MS = 3_600_000;
+
 /** Options of {@link createVolley}. */
 export interface VolleyOptions {
   /** From `loadConfig`; from `loadLocalConfig` if you need no calls to the messaging service. */
   readonly config: Config | LocalConfig;
   /** Default: logs to standard error at the configured level. */
   readonly events?: Events | undefined;
+  /** Who uses it, for the audit trail, events, and logs. Default: a program of this user on this host. */
+  readonly actor?: Actor | undefined;
   /** Default: `Math.random`. Tests pass their own. */
   readonly random?: Random | undefined;
 }
@@ -137,9 +148,11 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
     },
   };
   const deps = { redis, keys, config, finder, events, suppression, launched, clock: systemClock, random };
-  const importDeps = async (lanes: Promise<Lanes>) => ({ ...deps, lanes: await lanes });
+  const importDeps = async (lanes: Promise<Lanes>, by: Operator) => ({ ...deps, by, lanes: await lanes });
+  const trail = auditTrail({ ...deps, retentionMs: config.auditRetentionMs });
+  const refused = refusedKeys(trail, events, systemClock);
+  const apiKeysFor = apiKeyService({ ...deps, refused, secretsKey: config.secretsKey });
   const statuses = createCampaignReader({ redis, keys, finder, heartbeats });
-  const commands = operatorCommands(finder, wakers, events);
   const fleet = lazily(() =>
     createFleetReader({ redis, keys, finder, wakers, heartbeats, monotonic: monotonicClock }),
   );
@@ -151,31 +164,14 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
   });
   const working = new Set<Workers>();
 
-  return withUnavailableErrors<Volley>({
+  /** Everything but what needs an actor. */
+  const shared = {
     events,
-    async enqueue(input) {
-      const { importCampaign } = await import('./import/import-campaign.js');
-      const { resolveInput } = await import('./import/campaign-input.js');
-      // Reports invalid input even while Redis is away, and before a lane is registered for it.
-      const { lane } = resolveInput(
-        { config, lanes: new Map(config.lanes.map((settings) => [settings.name, settings])) },
-        input,
-      );
-      return importCampaign(await importDeps(finder.registered(lane.name)), input);
-    },
-    async preview(input) {
-      const { previewCampaign } = await import('./import/import-campaign.js');
-      return previewCampaign(await importDeps(finder.configured()), input);
-    },
     status: (id) => statuses.status(id),
     list: (listed) => statuses.list(listed),
     page: (wanted) => statuses.page(wanted),
     idsWith: (prefix, limit) => statuses.idsWith(prefix, limit),
     laneOf: async (id) => (await finder.of(id)).name,
-    pause: (id) => commands.pause(id),
-    resume: (id) => commands.resume(id),
-    cancel: (id) => commands.cancel(id),
-    resolve: (id, resolution) => resolveUnknown(finder, wakers, id, resolution),
     finished: (id, finished) => statuses.finished(id, finished),
     lanes: async () => {
       const lanes = [...(await finder.configured()).values()];
@@ -183,25 +179,13 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
     },
     unconfiguredLanes: () => unconfiguredLanes({ redis, keys, finder }),
     laneProblems: () => finder.problems(),
-    renameLane: (name, newName) => finder.rename(name, newName),
-    pauseLane: (name) => commands.pauseLane(name),
-    resumeLane: (name) => commands.resumeLane(name),
     report: (id, options) => reportRows(redis, keys, id, options),
     async *find(number, options = {}) {
       const lanes = options.lanes && (await Promise.all(options.lanes.map(finder.idOf)));
       yield* findRecipients(deps, number, { ...options, lanes });
     },
-    suppression: withUnavailableErrors(openSuppressionList(deps)),
     follow: (options) => feed.follow(options),
-    keys: withUnavailableErrors(apiKeyService(deps)),
-    notifications: withUnavailableErrors({
-      ...notifications,
-      subscription: (lane: string) => withUnavailableErrors(notifications.subscription(lane)),
-    }),
-    token(lane) {
-      const cache = tokenSources.cacheOf(lane);
-      return cache === null ? null : withUnavailableErrors(cache);
-    },
+    audit: (options) => trail.audit(options),
     workers: () => heartbeats.alive(),
     fleetSnapshot: () => fleet().fleetSnapshot(),
     ping: async (withinMs) =>
@@ -238,7 +222,11 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
           roles,
           concurrency,
         });
-        return { reconciler, workers };
+        // Appending trims the audit trail, too, but nothing may be appended for a long time.
+        const trim = (): void => void trail.trim().catch(() => {});
+        trim();
+        const trimming = setInterval(trim, TRIM_AUDIT_EVERY_MS);
+        return { reconciler, workers, trimming };
       })();
       const ready = starting.then(({ workers }) => workers.ready);
       const drained = {
@@ -249,6 +237,7 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
           control.abort();
           // If it could not start, `ready` says why.
           const started = await starting.catch(() => null);
+          clearInterval(started?.trimming);
           await Promise.all([started?.reconciler.stop(), started?.workers.drain()]);
         },
       };
@@ -257,10 +246,86 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
     },
 
     async close() {
-      await Promise.all([notifications.close(), ...[...working].map((workers) => workers.drain())]);
+      await Promise.all([
+        notifications.close(),
+        refused.close(),
+        ...[...working].map((workers) => workers.drain()),
+      ]);
       for (const close of closers.reverse()) await close();
     },
-  });
+  } satisfies Partial<Volley>;
+
+  const volleyFor = (actor: Actor): Volley => {
+    const by = trail.operator(actor);
+    const commands = operatorCommands(finder, wakers, events, by);
+    const cancelling = {
+      redis,
+      keys,
+      cancel: (id: string) => commands.cancel(id),
+      discardImport: async (lane: LaneId, id: string) =>
+        (await import('./import/import-session.js')).discardImport(redis, keys, lane, id, 'givenUp'),
+    };
+    /** Records what an operator requests from the account or messaging service. */
+    const requested = async <Result>(
+      name: string,
+      action: EventOf<'operation.requested'>['action'],
+      run: () => Promise<Result>,
+    ): Promise<Result> => {
+      const lane = await finder.idOf(name);
+      return by.audited({ action, lane }, () => {
+        events.emit({ type: 'operation.requested', lane: name, action, actor: describeActor(actor) });
+        return run();
+      });
+    };
+    return withUnavailableErrors<Volley>({
+      ...shared,
+      as: volleyFor,
+      async enqueue(input) {
+        const { importCampaign } = await import('./import/import-campaign.js');
+        const { resolveInput } = await import('./import/campaign-input.js');
+        // Reports invalid input even while Redis is away, and before a lane is registered for it.
+        const { lane } = resolveInput(
+          { config, lanes: new Map(config.lanes.map((settings) => [settings.name, settings])) },
+          input,
+        );
+        return importCampaign(await importDeps(finder.registered(lane.name), by), input);
+      },
+      async preview(input) {
+        const { previewCampaign } = await import('./import/import-campaign.js');
+        return previewCampaign(await importDeps(finder.configured(), by), input);
+      },
+      pause: (id) => commands.pause(id),
+      resume: (id) => commands.resume(id),
+      cancel: (id) => commands.cancel(id),
+      resolve: (id, resolution) => resolveUnknown(finder, wakers, id, resolution, events, by),
+      renameLane: (name, newName) => commands.renameLane(name, newName),
+      pauseLane: (name) => commands.pauseLane(name),
+      resumeLane: (name) => commands.resumeLane(name),
+      suppression: withUnavailableErrors(openSuppressionList(deps)),
+      keys: withUnavailableErrors(apiKeysFor(by, (key) => cancelCampaignsOf(cancelling, key))),
+      notifications: withUnavailableErrors({
+        ...notifications,
+        subscription(lane: string) {
+          const own = notifications.subscription(lane);
+          return withUnavailableErrors({
+            get: () => own.get(),
+            create: (options) => requested(lane, 'subscription.create', () => own.create(options)),
+            remove: (options) => requested(lane, 'subscription.delete', () => own.remove(options)),
+          });
+        },
+      }),
+      token(lane) {
+        const cache = tokenSources.cacheOf(lane);
+        if (cache === null) return null;
+        return withUnavailableErrors({
+          ...cache,
+          login: (options) => requested(lane, 'token.login', () => cache.login(options)),
+          refreshNow: () => requested(lane, 'token.refresh', () => cache.refreshNow()),
+        });
+      },
+    });
+  };
+  return volleyFor(options.actor ?? localActor('library'));
 }
 
 function fullConfig(config: Config | LocalConfig): Config {

@@ -1,5 +1,7 @@
+import type { ApiKeys } from './access/api-keys.js';
+import type { AuditReader } from './access/audit-trail.js';
 import type { TokenCache } from './auth/token-cache.js';
-import type { ApiKey, ApiScope } from './campaign/api-key.js';
+import type { Actor } from './campaign/actor.js';
 import type { LaneStatus, Preview } from './campaign/views.js';
 import type { Events } from './events/events.js';
 import type { CampaignInput, EnqueueOutcome } from './import/campaign-input.js';
@@ -31,8 +33,19 @@ export interface Workers {
  * names the invalid value and what is valid, and with a `RedisUnavailableError` while Redis is not available. Methods that send or
  * store something reject with a `ConfigError` if a configured lane has the credentials of a lane with another name.
  */
-export interface Volley extends CampaignReader, Reports, RecipientFinder, EventFollower, FleetReader {
+export interface Volley
+  extends CampaignReader,
+    Reports,
+    RecipientFinder,
+    EventFollower,
+    FleetReader,
+    AuditReader {
   readonly events: Events;
+  /**
+   * Returns this Volley for another actor: the audit trail, events, and logs name it for every operation. It shares all
+   * connections; close only the Volley that {@link createVolley} returned.
+   */
+  as(actor: Actor): Volley;
   /**
    * Creates a campaign: imports its recipients and launches it, or schedules it for `at`. Resolves when the campaign is stored;
    * workers send it afterwards.
@@ -78,22 +91,7 @@ export interface Volley extends CampaignReader, Reports, RecipientFinder, EventF
   /** The numbers that no campaign sends to. */
   readonly suppression: SuppressionList;
   /** The keys of the HTTP API. Volley stores only a digest of each key. */
-  readonly keys: {
-    /** Creates a key. `lanes`: the only lanes it may use; default: all. Only this result contains the key itself. */
-    create(key: {
-      name: string;
-      scopes: readonly ApiScope[];
-      lanes?: readonly string[] | undefined;
-    }): Promise<ApiKey & { readonly key: string }>;
-    /** Lists the keys that are not revoked. */
-    list(): Promise<ApiKey[]>;
-    /** Revokes a key immediately. Rejects with a `NotFoundError` if there is no such key. */
-    revoke(id: string): Promise<void>;
-    /** Returns the key with this text; null if it is not a valid key. */
-    check(key: string): Promise<ApiKey | null>;
-    /** Returns whether a key that was valid has not been revoked since. */
-    isActive(id: string): Promise<boolean>;
-  };
+  readonly keys: ApiKeys;
   /** Receives delivery notifications and manages the subscriptions to them. */
   readonly notifications: NotificationService;
   /**

@@ -1,62 +1,148 @@
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
-import { API_SCOPES, type ApiKey } from '../campaign/api-key.js';
+import { createDigest } from '../auth/seal.js';
+import { describeActor } from '../campaign/actor.js';
+import { API_SCOPES, type ApiKey, type ApiScope } from '../campaign/api-key.js';
+import type { Operator } from '../campaign/audit.js';
 import { InputError, NotFoundError } from '../campaign/errors.js';
 import type { Clock } from '../clock.js';
+import { formatDuration } from '../duration.js';
+import type { Events } from '../events/events.js';
 import type { LaneFinder } from '../lane/lane-finder.js';
 import type { Redis } from '../redis/connection.js';
 import type { Keys } from '../redis/keys.js';
+import { loadScript } from '../redis/script.js';
 import { untilAnswered } from '../redis/until-answered.js';
-import type { Volley } from '../volley.js';
+import type { RefusedKeys } from './refused-keys.js';
 
 /** `vk_`, the id, and the secret: 32 random bytes in base64url. */
 const KEY_FORMAT = /^vk_(?<id>[0-9a-f]{12})_(?<secret>[A-Za-z0-9_-]{43})$/;
-const MAX_NAME_LENGTH = 100;
+const NAME_FORMAT = /^[^\p{Cc}]{1,100}$/u;
+const DAY_MS = 86_400_000;
+const DEFAULT_LIFETIME_MS = 365 * DAY_MS;
+const DEFAULT_OVERLAP_MS = DAY_MS;
+/** Enough for opt-outs that arrive one by one; a key that imports whole lists needs more. */
+const DEFAULT_MAX_SUPPRESSIONS = 10_000;
 /** The last use is recorded at most once in this time, so that checking a key stays cheap. */
 const RECORD_USE_EVERY_MS = 60_000;
 /** A client that waits for its key to be checked learns quickly that Redis does not respond. */
 const CHECK_PATIENCE = { answerWithinMs: 3_000, tries: 1 };
 /** The digest an unknown key is compared with, so that the comparison takes as long as for a known one. */
-const NO_DIGEST = Buffer.alloc(32);
+const NO_DIGEST = '';
 
-/** What Redis stores about a key, in a hash by id: never the key itself. */
-const storedKey = z.object({
+/** What Redis stores about a key, in a hash by id: never the key itself. Times in ms since the epoch. */
+const unsigned = z.object({
   name: z.string(),
-  /** SHA-256 of the secret, base64url. */
-  digest: z.string(),
   scopes: z.array(z.string()),
   /** The ids of the only lanes the key may use; null: all lanes. A key stays with its lanes when they are renamed. */
   lanes: z.array(z.string()).nullable(),
-  /** In ms since the epoch. */
   created: z.number(),
+  /** How long a secret lives, ms; null: for ever. */
+  lifetime: z.number().nullable(),
+  maxSuppressions: z.number(),
+  /** The current secret, and after a rotation the one before it. `digest`: of id and secret. `until`: when it ends. */
+  secrets: z.array(z.object({ digest: z.string(), until: z.number().nullable() })).min(1),
 });
-type StoredKey = z.output<typeof storedKey>;
+type UnsignedKey = z.output<typeof unsigned>;
+/** `mac`: authenticates all other fields, so that write access to Redis neither creates a key nor extends one. */
+const storedKey = unsigned.extend({ mac: z.string() });
+/** What is shown of a key that an earlier version stored. */
+const anyKey = unsigned.pick({ name: true, scopes: true, lanes: true, created: true });
+
+const replaceScript = loadScript(import.meta.url, './replace-key.lua', (reply) => reply === 1);
+
+/** What a new key may do. */
+export interface NewApiKey {
+  readonly name: string;
+  readonly scopes: readonly ApiScope[];
+  /** The only lanes it may use; default: all. */
+  readonly lanes?: readonly string[] | undefined;
+  /** How long it works, in ms; null: for ever. Default: 365 days. */
+  readonly lifetimeMs?: number | null | undefined;
+  /** How many numbers may be suppressed because of this key at the same time; default 10,000. */
+  readonly maxSuppressions?: number | undefined;
+}
+
+/** A key and its text, which nothing stores. */
+export type ShownApiKey = ApiKey & { readonly key: string };
+
+/** Manages and checks the keys of the HTTP API. Volley stores only a digest of each key. */
+export interface ApiKeys {
+  /** Creates a key. Only this result, and that of `rotate`, contains the key itself. */
+  create(key: NewApiKey): Promise<ShownApiKey>;
+  /** Lists the keys that are not revoked, oldest first. */
+  list(): Promise<ApiKey[]>;
+  /**
+   * Gives a key a new secret, with a new lifetime. The old one works for `overlapMs` more, default 24 hours. Rejects with a
+   * `NotFoundError` if there is no such key, and with an `InputError` if it is invalid.
+   */
+  rotate(id: string, options?: { readonly overlapMs?: number | undefined }): Promise<ShownApiKey>;
+  /**
+   * Revokes a key immediately. With `cancelCampaigns`, also cancels every campaign that it has created and that has not ended, and
+   * returns their ids. Rejects with a `NotFoundError` if there is no such key.
+   */
+  revoke(
+    id: string,
+    options?: { readonly cancelCampaigns?: boolean | undefined },
+  ): Promise<{ readonly cancelled: readonly string[] }>;
+  /** Returns the key with this text; null if it is not a valid key. */
+  check(key: string): Promise<ApiKey | null>;
+  /** Counts a request with an invalid key for the audit trail. `address`: where it came from. */
+  refused(address: string): void;
+  /** Returns whether a key that was valid is neither revoked nor expired since. */
+  isActive(id: string): Promise<boolean>;
+}
 
 interface ApiKeyDeps {
   readonly redis: Redis;
   readonly keys: Keys;
   readonly finder: Pick<LaneFinder, 'named' | 'nameOf'>;
   readonly clock: Clock;
+  readonly events: Events;
+  readonly refused: RefusedKeys;
+  /** All processes need the same; see {@link createDigest}. */
+  readonly secretsKey: string | undefined;
 }
 
-/** Creates, lists, revokes, and checks the API keys of the HTTP API. */
-export function apiKeyService({ redis, keys, finder, clock }: ApiKeyDeps): Volley['keys'] {
-  const read = async (id: string): Promise<StoredKey | null> => {
-    const json = await redis.hget(keys.apiKeys, id);
-    return json === null ? null : storedKey.parse(JSON.parse(json));
+/** Opens the API keys; `apiKeys(by)` are those that `by` manages. `cancelCampaigns` cancels the campaigns of a key. */
+export function apiKeyService({ redis, keys, finder, clock, events, refused, secretsKey }: ApiKeyDeps) {
+  const digest = createDigest(secretsKey, 'api keys');
+  const macOf = (id: string, key: UnsignedKey): string => {
+    const { name, scopes, lanes, created, lifetime, maxSuppressions, secrets } = key;
+    const all = secrets.map(({ digest: own, until }) => [own, until]);
+    return digest(JSON.stringify([id, name, scopes, lanes, created, lifetime, maxSuppressions, all]));
   };
-  const viewOf = async (
-    id: string,
-    { name, scopes, lanes, created }: StoredKey,
-    used?: string,
-  ): Promise<ApiKey> => ({
-    id,
-    name,
-    scopes: API_SCOPES.filter((scope) => scopes.includes(scope)),
-    lanes: lanes === null ? null : await Promise.all(lanes.map(finder.nameOf)),
-    createdAt: new Date(created).toISOString(),
-    lastUsedAt: used === undefined ? null : new Date(Number(used)).toISOString(),
-  });
+  const readJson = (id: string): Promise<string | null> => redis.hget(keys.apiKeys, id);
+  /** The stored key; null if it is missing or not authentic. */
+  const authentic = (id: string, json: string | null): UnsignedKey | null => {
+    const found = json === null ? null : (storedKey.safeParse(JSON.parse(json)).data ?? null);
+    return found !== null && isEqual(macOf(id, found), found.mac) ? found : null;
+  };
+  const isOver = (until: number | null): boolean => until !== null && until <= clock();
+  const signed = (id: string, key: UnsignedKey): string => JSON.stringify({ ...key, mac: macOf(id, key) });
+  const newSecret = (id: string, lifetime: number | null) => {
+    const secret = randomBytes(32).toString('base64url');
+    const until = lifetime === null ? null : clock() + lifetime;
+    return { text: `vk_${id}_${secret}`, stored: { digest: digest(`${id} ${secret}`), until } };
+  };
+  const isoOrNull = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());
+  const viewOf = async (id: string, json: string, used?: string): Promise<ApiKey> => {
+    const key = authentic(id, json);
+    const { name, scopes, lanes, created } = key ?? anyKey.parse(JSON.parse(json));
+    const [current, previous] = key?.secrets ?? [];
+    return {
+      id,
+      name,
+      scopes: API_SCOPES.filter((scope) => scopes.includes(scope)),
+      lanes: lanes === null ? null : await Promise.all(lanes.map(finder.nameOf)),
+      state: current === undefined ? 'invalid' : isOver(current.until) ? 'expired' : 'active',
+      createdAt: new Date(created).toISOString(),
+      expiresAt: isoOrNull(current?.until ?? null),
+      oldSecretUntil: previous === undefined || isOver(previous.until) ? null : isoOrNull(previous.until),
+      maxSuppressions: key?.maxSuppressions ?? 0,
+      lastUsedAt: used === undefined ? null : new Date(Number(used)).toISOString(),
+    };
+  };
   const recordedAt = new Map<string, number>();
   /** The last uses have a hash of their own because they are written far more often than the keys. */
   const recordUse = async (id: string): Promise<void> => {
@@ -65,62 +151,112 @@ export function apiKeyService({ redis, keys, finder, clock }: ApiKeyDeps): Volle
     recordedAt.set(id, now);
     await redis.hset(keys.apiKeysUsed, id, now);
   };
-  return {
-    async create({ name, scopes, lanes: only }) {
-      if (name.trim() === '' || name.length > MAX_NAME_LENGTH) {
-        throw new InputError(`a key needs a name of 1 to ${MAX_NAME_LENGTH} characters`);
-      }
-      if (scopes.length === 0) {
-        throw new InputError(`a key needs at least one scope: ${API_SCOPES.join(', ')}`);
-      }
-      const lanes = only === undefined ? null : await Promise.all([...new Set(only)].map(finder.named));
-      const id = randomBytes(6).toString('hex');
-      const secret = randomBytes(32).toString('base64url');
-      const stored: StoredKey = {
-        name: name.trim(),
-        digest: digestOf(secret).toString('base64url'),
-        scopes: API_SCOPES.filter((scope) => scopes.includes(scope)),
-        lanes: lanes === null ? null : lanes.map((lane) => lane.id),
-        created: clock(),
-      };
-      await redis.hset(keys.apiKeys, id, JSON.stringify(stored));
-      return { ...(await viewOf(id, stored)), key: `vk_${id}_${secret}` };
-    },
+  const require = async (id: string): Promise<string> => {
+    const json = await readJson(id);
+    if (json !== null) return json;
+    throw new NotFoundError(`there is no key ${id}; \`volley keys list\` lists the keys`);
+  };
 
+  const shared: Pick<ApiKeys, 'list' | 'check' | 'isActive' | 'refused'> = {
     async list() {
       const [all, used] = await Promise.all([redis.hgetall(keys.apiKeys), redis.hgetall(keys.apiKeysUsed)]);
-      const sorted = Object.entries(all)
-        .map(([id, json]) => ({ id, stored: storedKey.parse(JSON.parse(json)) }))
-        .sort((a, b) => a.stored.created - b.stored.created);
-      return Promise.all(sorted.map(({ id, stored }) => viewOf(id, stored, used[id])));
+      const views = await Promise.all(Object.entries(all).map(([id, json]) => viewOf(id, json, used[id])));
+      return views.sort((a, b) => Date.parse(a.createdAt) - Date.parse(b.createdAt));
     },
 
-    async revoke(id) {
-      const removed = await redis.hdel(keys.apiKeys, id);
-      await redis.hdel(keys.apiKeysUsed, id);
-      if (removed === 1) return;
-      throw new NotFoundError(`there is no key ${id}; \`volley keys list\` lists the keys`);
-    },
-
-    async check(key) {
-      const groups = KEY_FORMAT.exec(key)?.groups;
+    async check(text) {
+      const groups = KEY_FORMAT.exec(text)?.groups;
       const [id, secret] = [groups?.['id'], groups?.['secret']];
       if (id === undefined || secret === undefined) return null;
       // Redis is read every time, so a revoked key stops working immediately.
-      const found = await untilAnswered(() => read(id), CHECK_PATIENCE);
-      const expected = found === null ? NO_DIGEST : Buffer.from(found.digest, 'base64url');
-      const isSame = timingSafeEqual(digestOf(secret), expected);
-      if (found === null || !isSame) return null;
+      const json = await untilAnswered(() => readJson(id), CHECK_PATIENCE);
+      const found = authentic(id, json);
+      const own = digest(`${id} ${secret}`);
+      const secrets = found?.secrets ?? [{ digest: NO_DIGEST, until: null }];
+      const isValid = secrets.filter(({ digest: known, until }) => isEqual(own, known) && !isOver(until));
+      if (json === null || found === null || isValid.length === 0) return null;
       // The key is valid even if its use cannot be recorded.
       recordUse(id).catch(() => {});
-      return viewOf(id, found);
+      return viewOf(id, json);
     },
 
-    isActive: async (id) => (await read(id)) !== null,
+    refused: (address) => refused.count(address),
+
+    async isActive(id) {
+      const found = authentic(id, await readJson(id));
+      return found?.secrets.some(({ until }) => !isOver(until)) === true;
+    },
+  };
+
+  return (by: Operator, cancelCampaigns: (key: string) => Promise<readonly string[]>): ApiKeys => {
+    const actor = describeActor(by.actor);
+    return {
+      ...shared,
+      async create({ name, scopes, lanes: only, lifetimeMs, maxSuppressions }) {
+        if (!NAME_FORMAT.test(name.trim())) {
+          throw new InputError('a key needs a name of 1 to 100 characters on one line');
+        }
+        if (scopes.length === 0) {
+          throw new InputError(`a key needs at least one scope: ${API_SCOPES.join(', ')}`);
+        }
+        const lanes = only === undefined ? null : await Promise.all([...new Set(only)].map(finder.named));
+        const id = randomBytes(6).toString('hex');
+        const lifetime = lifetimeMs === undefined ? DEFAULT_LIFETIME_MS : lifetimeMs;
+        const secret = newSecret(id, lifetime);
+        const key: UnsignedKey = {
+          name: name.trim(),
+          scopes: API_SCOPES.filter((scope) => scopes.includes(scope)),
+          lanes: lanes === null ? null : lanes.map((lane) => lane.id),
+          created: clock(),
+          lifetime,
+          maxSuppressions: maxSuppressions ?? DEFAULT_MAX_SUPPRESSIONS,
+          secrets: [secret.stored],
+        };
+        const json = signed(id, key);
+        const allowed = { scopes: key.scopes.join(','), lanes: only?.join(',') ?? 'all lanes' };
+        const details = { key: id, name: key.name, ...allowed };
+        await by.audited({ action: 'key.create', details }, () => redis.hset(keys.apiKeys, id, json));
+        events.emit({ type: 'key.created', ...details, actor });
+        return { ...(await viewOf(id, json)), key: secret.text };
+      },
+
+      async rotate(id, { overlapMs = DEFAULT_OVERLAP_MS } = {}) {
+        const before = await require(id);
+        const found = authentic(id, before);
+        const [current] = found?.secrets ?? [];
+        if (found === null || current === undefined) {
+          throw new InputError(`key ${id} is invalid: revoke it and create another`);
+        }
+        const secret = newSecret(id, found.lifetime);
+        const overlap = formatDuration(overlapMs);
+        const until = Math.min(clock() + overlapMs, current.until ?? Number.POSITIVE_INFINITY);
+        const after = signed(id, { ...found, secrets: [secret.stored, { ...current, until }] });
+        const details = { key: id, name: found.name };
+        await by.audited({ action: 'key.rotate', details: { ...details, overlap } }, async () => {
+          if (await replaceScript.run(redis, { apiKeys: keys.apiKeys }, { id, before, after })) return;
+          throw new InputError(`key ${id} was changed at the same time; try again`);
+        });
+        events.emit({ type: 'key.rotated', ...details, overlapMs, actor });
+        return { ...(await viewOf(id, after)), key: secret.text };
+      },
+
+      async revoke(id, { cancelCampaigns: isCancelling = false } = {}) {
+        const { name } = anyKey.parse(JSON.parse(await require(id)));
+        const details = { key: id, name };
+        await by.audited({ action: 'key.revoke', details }, () => redis.hdel(keys.apiKeys, id));
+        await redis.hdel(keys.apiKeysUsed, id);
+        // Only now: the key creates no more campaigns.
+        const cancelled = isCancelling ? await cancelCampaigns(id) : [];
+        events.emit({ type: 'key.revoked', ...details, cancelled: cancelled.length, actor });
+        return { cancelled };
+      },
+    };
   };
 }
 
-/** The secret is long and random, so it cannot be guessed from a plain digest; a slow hash would only cost time. */
-function digestOf(secret: string): Buffer {
-  return createHash('sha256').update(secret).digest();
+/** Compares two digests in a time that does not depend on them. */
+function isEqual(own: string, other: string): boolean {
+  const [a, b] = [Buffer.from(own), Buffer.alloc(Buffer.byteLength(own))];
+  b.write(other);
+  return timingSafeEqual(a, b) && own.length === other.length;
 }

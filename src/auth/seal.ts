@@ -1,4 +1,11 @@
-import { createCipheriv, createDecipheriv, createHmac, randomBytes, scryptSync } from 'node:crypto';
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHash,
+  createHmac,
+  randomBytes,
+  scryptSync,
+} from 'node:crypto';
 
 /** Encrypts tokens at rest. */
 export interface Seal {
@@ -25,6 +32,21 @@ function keyFrom(secret: string): Buffer {
   const key = derived.get(secret) ?? scryptSync(secret, 'volley tokens at rest', 32);
   derived.set(secret, key);
   return key;
+}
+
+/**
+ * Digests of texts: HMACs with a key that is derived from `secretsKey` for one purpose, so that nobody without it can make one.
+ * Without `secretsKey`, plain digests.
+ */
+export function createDigest(secretsKey: string | undefined, purpose: string): (text: string) => string {
+  if (secretsKey === undefined || secretsKey === '') {
+    return (text) => createHash('sha256').update(text).digest('base64url');
+  }
+  let key: Buffer | undefined;
+  return (text) => {
+    key ??= createHmac('sha256', keyFrom(secretsKey)).update(`volley ${purpose}`).digest();
+    return createHmac('sha256', key).update(text).digest('base64url');
+  };
 }
 
 /** AES-256-GCM with a key derived from `secretsKey` (any text). Without one, tokens are stored in the clear. */

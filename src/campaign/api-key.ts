@@ -1,5 +1,8 @@
-/** What an API key may do: `read` shows, `send` creates campaigns, `operate` pauses, resumes, cancels, and resolves. */
-export const API_SCOPES = ['read', 'send', 'operate'] as const;
+/**
+ * What an API key may do: `status` shows states and counts without numbers and texts, `metrics` only reads /metrics, `read` shows
+ * everything, `send` creates campaigns and suppresses numbers, `operate` pauses, resumes, cancels, and resolves.
+ */
+export const API_SCOPES = ['status', 'metrics', 'read', 'send', 'operate'] as const;
 /** See {@link API_SCOPES}. */
 export type ApiScope = (typeof API_SCOPES)[number];
 
@@ -10,7 +13,23 @@ export interface ApiKey {
   readonly scopes: readonly ApiScope[];
   /** The lanes that the key is limited to; null: all lanes. */
   readonly lanes: readonly string[] | null;
+  /**
+   * `expired`: its time is over; `invalid`: it does not work, because its digest was made without `SECRETS_KEY`, with another one,
+   * or by an earlier version. Revoke it and create another.
+   */
+  readonly state: 'active' | 'expired' | 'invalid';
   readonly createdAt: string;
+  /** Null: never. */
+  readonly expiresAt: string | null;
+  /** Until when the secret from before the last rotation works; null if none does. */
+  readonly oldSecretUntil: string | null;
+  /** How many numbers may be suppressed because of this key at the same time. */
+  readonly maxSuppressions: number;
   /** With a precision of one minute; null before the first use. */
   readonly lastUsedAt: string | null;
+}
+
+/** Whether a key may do what requires a scope. `read` includes `status` and `metrics`. */
+export function allowsScope({ scopes }: Pick<ApiKey, 'scopes'>, required: ApiScope): boolean {
+  return scopes.includes(required) || (/^(status|metrics)$/.test(required) && scopes.includes('read'));
 }

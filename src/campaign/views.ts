@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { actor } from './actor.js';
 import { CAMPAIGN_STATES } from './campaign.js';
 import { perName, RECIPIENT_STATES, REPORTED_STATUSES } from './recipient.js';
 
@@ -45,6 +46,7 @@ export const campaignStatus = z
     lane: z.string(),
     state: z.enum(CAMPAIGN_STATES),
     createdAt: time,
+    createdBy: actor.nullable().describe('Null for a campaign that an older version created'),
     launchAt: time.nullable().describe('When sending began or will begin; null while importing'),
     endedAt: time.nullable().describe('When the last recipient was settled; null before'),
     recipients: recipientCounts,

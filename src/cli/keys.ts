@@ -2,20 +2,25 @@ import type { ApiKey, ApiScope } from '../campaign/api-key.js';
 import { LAST, onlyOne } from './campaign-id.js';
 import type { Answer, Context } from './context.js';
 import { withLocalVolley } from './open.js';
-import { cut, moment, oneLine, table } from './text.js';
+import { counted, cut, moment, oneLine, table } from './text.js';
 
 interface CreateOptions {
   name: string;
   scope: readonly ApiScope[];
   lane?: readonly string[];
+  expires?: number | null;
+  maxSuppressions?: number;
 }
 
 /** `volley keys create` */
-export function create(context: Context, { name, scope, lane }: CreateOptions): Promise<Answer> {
+export function create(context: Context, options: CreateOptions): Promise<Answer> {
+  const { name, scope: scopes, lane: lanes, expires: lifetimeMs, maxSuppressions } = options;
   return withLocalVolley(context, async (volley) => {
-    const made = await volley.keys.create({ name, scopes: scope, lanes: lane });
+    const made = await volley.keys.create({ name, scopes, lanes, lifetimeMs, maxSuppressions });
     // Only the key goes to standard output, so that a script can store it in a file or a variable.
-    context.note(`Key ${made.id} for ${made.name}: ${permissionsOf(made)}. It is shown only once:`);
+    context.note(
+      `Key ${made.id} for ${made.name}: ${permissionsOf(made)}, ${expiryOf(made)}. It is shown only once:`,
+    );
     return { json: made, lines: [made.key] };
   });
 }
@@ -31,20 +36,54 @@ export function list(context: Context): Promise<Answer> {
       key.scopes.join(','),
       key.lanes === null ? 'all' : key.lanes.join(','),
       moment(Date.parse(key.createdAt), now),
+      key.state === 'active' ? (key.expiresAt === null ? 'never' : key.expiresAt.slice(0, 10)) : key.state,
       key.lastUsedAt === null ? 'never' : moment(Date.parse(key.lastUsedAt), now),
     ]);
-    const heading = ['ID', 'NAME', 'SCOPES', 'LANES', 'CREATED', 'LAST USED'];
+    const heading = ['ID', 'NAME', 'SCOPES', 'LANES', 'CREATED', 'EXPIRES', 'LAST USED'];
     const none = 'No keys yet. Create one with `volley keys create`.';
     return { json: { keys }, lines: rows.length === 0 ? [none] : table(heading, rows) };
   });
 }
 
-/** `volley keys revoke` */
-export function revoke(context: Context, typed: string): Promise<Answer> {
+/** `volley keys rotate` */
+export function rotate(
+  context: Context,
+  typed: string,
+  { overlap: overlapMs }: { overlap?: number },
+): Promise<Answer> {
   return withLocalVolley(context, async (volley) => {
     const id = keyId(await volley.keys.list(), typed);
-    await volley.keys.revoke(id);
-    return { json: { id, revoked: true }, lines: [`Key ${id} is revoked.`] };
+    const made = await volley.keys.rotate(id, { overlapMs });
+    const old =
+      made.oldSecretUntil === null
+        ? 'The old one does not work any more'
+        : `The old one works until ${moment(Date.parse(made.oldSecretUntil), context.clock())}`;
+    context.note(
+      `Key ${id} for ${made.name} has a new secret, ${expiryOf(made)}. ${old}. It is shown only once:`,
+    );
+    return { json: made, lines: [made.key] };
+  });
+}
+
+/** `volley keys revoke` */
+export function revoke(
+  context: Context,
+  typed: string,
+  { cancelCampaigns }: { cancelCampaigns?: boolean },
+): Promise<Answer> {
+  return withLocalVolley(context, async (volley) => {
+    const id = keyId(await volley.keys.list(), typed);
+    const { cancelled } = await volley.keys.revoke(id, { cancelCampaigns });
+    const campaigns =
+      cancelCampaigns === true
+        ? [
+            `${counted(cancelled.length, 'campaign')} cancelled${cancelled.map((one) => `\n  ${one}`).join('')}`,
+          ]
+        : [];
+    return {
+      json: { id, revoked: true, ...(cancelCampaigns === true ? { cancelled } : {}) },
+      lines: [`Key ${id} is revoked.`, ...campaigns],
+    };
   });
 }
 
@@ -63,4 +102,8 @@ function keyId(keys: readonly ApiKey[], typed: string): string {
 function permissionsOf({ scopes, lanes }: ApiKey): string {
   const where = lanes === null ? 'all lanes' : `lane${lanes.length === 1 ? '' : 's'} ${lanes.join(', ')}`;
   return `${scopes.join(', ')} on ${where}`;
+}
+
+function expiryOf({ expiresAt }: ApiKey): string {
+  return expiresAt === null ? 'never expires' : `expires on ${expiresAt.slice(0, 10)}`;
 }

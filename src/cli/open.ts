@@ -79,10 +79,14 @@ export function simulatorOrRedis(todo: string): CliError {
  * Redis and reading the settings.
  */
 export async function openVolley(io: CliIo, config: Config | LocalConfig): Promise<Volley> {
-  const { createVolley } = await import('../runtime.js');
+  const [{ createVolley }, { localActor }] = await Promise.all([
+    import('../runtime.js'),
+    import('../access/local-actor.js'),
+  ]);
   const isLevelSet = Boolean(loadDotEnv(io.cwd, io.env)['LOG_LEVEL']?.trim());
   const level = isLevelSet ? config.logLevel : 'silent';
-  return createVolley({ config, events: createEvents({ level, secrets: secretsOf(config) }) });
+  const events = createEvents({ level, secrets: secretsOf(config) });
+  return createVolley({ config, events, actor: localActor('cli') });
 }
 
 /** Runs `use` with an open Volley and closes it. Rejects if Redis does not answer. */

@@ -113,6 +113,7 @@ function localConfig(settings: Settings) {
     followUpFirstMs: settings.FOLLOW_UP_FIRST_MS,
     followUpDeadlineMs: settings.FOLLOW_UP_DEADLINE,
     retentionMs: settings.RETENTION,
+    auditRetentionMs: settings.AUDIT_RETENTION,
     secretsKey: settings.SECRETS_KEY,
     callback,
     /** Where the process serves its metrics; undefined: nowhere. */

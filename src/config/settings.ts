@@ -72,6 +72,8 @@ export const SECTIONS = {
         for which a master that is cut off accepts writes. Set it to 0s only if Redis never loses a write.`),
     RETENTION: z.prefault(formats.duration('1m', '3650d'), '30d').describe(`
         How long to keep the data of a finished campaign. After that, its phone numbers are deleted.`),
+    AUDIT_RETENTION: z.prefault(formats.duration('1h', '3650d'), '365d').describe(`
+        How long to keep the audit trail, which says who did what (\`volley audit\`). It contains no phone numbers.`),
     SECRETS_KEY: z.optional(formats.secretsKey).describe(`
         Key that encrypts tokens in Redis. If not set, anyone who can read Redis can read the tokens.`),
   },

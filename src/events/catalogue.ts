@@ -150,6 +150,12 @@ export const CATALOGUE = {
     (e) =>
       `campaign ${e.campaign}: the service confirmed that it accepted request ${e.request} with ${e.recipients}; its outcome was unknown`,
   ),
+  'request.resolved': entry(
+    'warn',
+    { lane: id, campaign: id, as: oneOf('resend', 'abandon', 'accepted'), requests, recipients, actor: id },
+    (e) =>
+      `campaign ${e.campaign}: ${e.actor} settled ${e.requests} with an unknown outcome and ${e.recipients}: ${{ resend: 'they are sent again', abandon: 'they are given up', accepted: 'they count as accepted' }[e.as] ?? e.as}`,
+  ),
   'request.unlistedStatus': entry(
     'warn',
     { lane: id, requestId: id, statuses: prose },
@@ -243,10 +249,15 @@ export const CATALOGUE = {
       cause: prose,
       until: optional(time, 'an operator resumes it'),
       epoch: number,
+      actor: optional(id, 'no operator'),
     },
     (e) => `lane ${e.lane} is paused until ${e.until}: ${describePause(e.reason, e.cause)}`,
   ),
-  'lane.reopened': entry('info', { lane: id, epoch: number }, (e) => `lane ${e.lane} is open again`),
+  'lane.reopened': entry(
+    'info',
+    { lane: id, epoch: number, actor: optional(id, '') },
+    (e) => `lane ${e.lane} is open again${e.actor === '' ? '' : `: resumed by ${e.actor}`}`,
+  ),
   'lane.stopped': entry(
     'error',
     { lane: id, reason: prose },
@@ -254,8 +265,8 @@ export const CATALOGUE = {
   ),
   'lane.renamed': entry(
     'info',
-    { lane: id, from: id, id },
-    (e) => `lane ${e.from} is now called ${e.lane}; its quota and campaigns stay with it`,
+    { lane: id, from: id, id, actor: id },
+    (e) => `${e.actor} renamed lane ${e.from} to ${e.lane}; its quota and campaigns stay with it`,
   ),
   'quota.learned': entry(
     'info',
@@ -279,9 +290,10 @@ export const CATALOGUE = {
       duplicates: count('duplicate'),
       invalid: number,
       suppressed: number,
+      actor: id,
     },
     (e) =>
-      `campaign ${e.campaign} imported: ${e.recipients}, ${e.duplicates}, ${e.invalid} invalid, ${e.suppressed} suppressed`,
+      `campaign ${e.campaign} imported by ${e.actor}: ${e.recipients}, ${e.duplicates}, ${e.invalid} invalid, ${e.suppressed} suppressed`,
   ),
   'import.discarded': entry(
     'warn',
@@ -295,18 +307,28 @@ export const CATALOGUE = {
   ),
   'campaign.paused': entry(
     'warn',
-    { lane: id, campaign: id, by: oneOf('operator', 'refusals'), inFlight },
+    {
+      lane: id,
+      campaign: id,
+      by: oneOf('operator', 'refusals'),
+      actor: optional(id, 'the service'),
+      inFlight,
+    },
     (e) =>
       ({
-        operator: `campaign ${e.campaign} paused by an operator; ${e.inFlight} in flight`,
+        operator: `campaign ${e.campaign} paused by ${e.actor}; ${e.inFlight} in flight`,
         refusals: `campaign ${e.campaign} paused because the service refuses its requests; ${e.inFlight} in flight`,
       })[e.by] ?? '',
   ),
-  'campaign.resumed': entry('info', { lane: id, campaign: id }, (e) => `campaign ${e.campaign} resumed`),
+  'campaign.resumed': entry(
+    'info',
+    { lane: id, campaign: id, actor: id },
+    (e) => `campaign ${e.campaign} resumed by ${e.actor}`,
+  ),
   'campaign.cancelled': entry(
     'warn',
-    { lane: id, campaign: id, inFlight },
-    (e) => `campaign ${e.campaign} cancelled; ${e.inFlight} in flight`,
+    { lane: id, campaign: id, inFlight, actor: id },
+    (e) => `campaign ${e.campaign} cancelled by ${e.actor}; ${e.inFlight} in flight`,
   ),
   'campaign.completed': entry(
     'info',
@@ -369,6 +391,37 @@ export const CATALOGUE = {
       `lane ${e.lane}: its slot of the Redis cluster has been on its way to another node for ${e.forMs}, so nothing can be sent; if no reshard is running, finish it: redis-cli --cluster fix`,
   ),
   'sweep.failed': entry('error', { error: failure }, (e) => `sweep failed: ${e.error}; retrying`),
+
+  // Access
+  'key.created': entry(
+    'info',
+    { key: id, name: id, scopes: id, lanes: id, actor: id },
+    (e) => `${e.actor} created API key ${e.key} (${e.name}) with ${e.scopes} on ${e.lanes}`,
+  ),
+  'key.rotated': entry(
+    'info',
+    { key: id, name: id, overlapMs: span, actor: id },
+    (e) => `${e.actor} rotated API key ${e.key} (${e.name}); the old secret works for ${e.overlapMs} more`,
+  ),
+  'key.revoked': entry(
+    'warn',
+    { key: id, name: id, cancelled: count('campaign'), actor: id },
+    (e) => `${e.actor} revoked API key ${e.key} (${e.name}) and cancelled ${e.cancelled}`,
+  ),
+  'key.refused': entry(
+    'warn',
+    { from: id, requests },
+    (e) => `refused ${e.requests} from ${e.from} in the last minute: the API key was invalid`,
+  ),
+  'operation.requested': entry(
+    'info',
+    {
+      lane: id,
+      action: oneOf('token.login', 'token.refresh', 'subscription.create', 'subscription.delete'),
+      actor: id,
+    },
+    (e) => `lane ${e.lane}: ${e.actor} requested ${e.action}`,
+  ),
 
   // HTTP
   'http.listening': entry('info', { url: id }, (e) => `the HTTP API listens at ${e.url}`),

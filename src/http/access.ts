@@ -1,7 +1,8 @@
 import rateLimit from '@fastify/rate-limit';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import type { ApiKey, ApiScope } from '../campaign/api-key.js';
+import type { Actor } from '../campaign/actor.js';
+import { type ApiKey, type ApiScope, allowsScope } from '../campaign/api-key.js';
 import { NotFoundError } from '../campaign/errors.js';
 import type { Volley } from '../volley.js';
 import { onClose } from './connections.js';
@@ -50,12 +51,13 @@ export async function requireApiKey(scope: FastifyInstance, { volley, config }: 
     const token = /^Bearer +(\S+) *$/i.exec(request.headers.authorization ?? '')?.[1];
     const key = token === undefined ? null : await volley.keys.check(token);
     if (key === null) {
+      if (token !== undefined) volley.keys.refused(request.ip);
       rejectExcess(await countInvalidKey(request));
       throw new Problem(
         'unauthorised',
         token === undefined
           ? 'Send an API key as `Authorization: Bearer vk_…`. `volley keys create` creates one.'
-          : 'The API key is unknown or revoked. `volley keys list` lists the valid keys.',
+          : 'The API key is unknown, expired, or revoked. `volley keys list` lists the valid keys.',
         { headers: { 'www-authenticate': 'Bearer' } },
       );
     }
@@ -66,7 +68,7 @@ export async function requireApiKey(scope: FastifyInstance, { volley, config }: 
       rejectExcess(counted);
     }
     const { scope: required, acceptsUpload } = request.routeOptions.config;
-    if (required !== undefined && !key.scopes.includes(required)) {
+    if (required !== undefined && !allowsScope(key, required)) {
       throw new Problem(
         'forbidden',
         `This request requires the scope ${required}; the key has ${key.scopes.join(', ')}.`,
@@ -106,10 +108,19 @@ export function apiKeyOf({ apiKey }: FastifyRequest): ApiKey {
   return apiKey;
 }
 
+/** The client of a request as an actor. */
+export function actorOf(request: FastifyRequest): Actor {
+  const { id, name } = apiKeyOf(request);
+  return { kind: 'key', id, name };
+}
+
 /** Throws if the API key was revoked after the request began. */
 export async function requireActiveKey(volley: Volley, request: FastifyRequest): Promise<void> {
   if (await volley.keys.isActive(apiKeyOf(request).id)) return;
-  throw new Problem('unauthorised', 'The API key was revoked while the request was in progress.');
+  throw new Problem(
+    'unauthorised',
+    'The API key was revoked, or expired, while the request was in progress.',
+  );
 }
 
 /** Whether a key may use a lane. */

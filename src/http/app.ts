@@ -6,6 +6,7 @@ import type { LocalConfig } from '../config/index.js';
 import type { Events } from '../events/events.js';
 import { requireApiKey } from './access.js';
 import { collectMethods } from './allowed-methods.js';
+import { audit } from './audit.js';
 import { callbacks } from './callbacks.js';
 import { campaigns } from './campaigns.js';
 import { discardBody, drainConnections, refuseWhileClosing, rejectNonHttp } from './connections.js';
@@ -29,7 +30,7 @@ import { validateByZod } from './validation.js';
 export type HttpApp = FastifyInstance;
 
 /** Below `/v1`; each requires an API key with a scope. */
-const KEYED_ROUTES: readonly Routes[] = [campaigns, liveEvents, lanes, suppressions];
+const KEYED_ROUTES: readonly Routes[] = [campaigns, liveEvents, lanes, suppressions, audit];
 const PUBLIC_ROUTES: readonly Routes[] = [health, docs, callbacks];
 
 /** Worker processes stop ten seconds after their longest request, and the API has to drain before that. */

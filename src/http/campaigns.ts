@@ -4,9 +4,10 @@ import { InputError } from '../campaign/errors.js';
 import { parseReportedStatus, REPORTED_STATUSES } from '../campaign/recipient.js';
 import { campaignStatus } from '../campaign/views.js';
 import { formatReport } from '../reporting/report-file.js';
-import { apiKeyOf, campaignId, requireCampaign } from './access.js';
+import { actorOf, apiKeyOf, campaignId, requireCampaign } from './access.js';
 import { sendStream } from './body-stream.js';
 import { Problem } from './problem.js';
+import { redactedFor } from './redact.js';
 import { count, jsonResponse, problemResponses, type Routes } from './routes.js';
 
 const page = z.object({
@@ -32,7 +33,7 @@ export const campaigns: Routes = (app, { volley }) => {
   app.get(
     '/campaigns',
     {
-      config: { scope: 'read' },
+      config: { scope: 'status' },
       schema: {
         operationId: 'listCampaigns',
         summary: 'List campaigns',
@@ -53,16 +54,17 @@ export const campaigns: Routes = (app, { volley }) => {
     },
     async (request) => {
       const { state, limit, cursor } = request.query;
-      const lanes = apiKeyOf(request).lanes ?? undefined;
+      const key = apiKeyOf(request);
+      const lanes = key.lanes ?? undefined;
       const found = await volley.page({ state, limit, after: cursor, lanes });
-      return { campaigns: found.campaigns, nextCursor: found.next };
+      return { campaigns: redactedFor(key, found.campaigns), nextCursor: found.next };
     },
   );
 
   app.get(
     '/campaigns/:id',
     {
-      config: { scope: 'read' },
+      config: { scope: 'status' },
       schema: {
         operationId: 'getCampaign',
         summary: 'Get the status of a campaign',
@@ -74,7 +76,8 @@ export const campaigns: Routes = (app, { volley }) => {
         },
       },
     },
-    async (request) => volley.status(await requireCampaign(volley, request)),
+    async (request) =>
+      redactedFor(apiKeyOf(request), await volley.status(await requireCampaign(volley, request))),
   );
 
   app.get(
@@ -141,7 +144,7 @@ export const campaigns: Routes = (app, { volley }) => {
     },
     async (request) => {
       const id = await requireCampaign(volley, request);
-      const { inFlight } = await inValidState(volley.pause(id));
+      const { inFlight } = await inValidState(volley.as(actorOf(request)).pause(id));
       return { id, state: 'paused' as const, inFlight };
     },
   );
@@ -166,7 +169,7 @@ export const campaigns: Routes = (app, { volley }) => {
     },
     async (request) => {
       const id = await requireCampaign(volley, request);
-      await inValidState(volley.resume(id));
+      await inValidState(volley.as(actorOf(request)).resume(id));
       const { state } = await volley.status(id);
       return { id, state };
     },
@@ -199,7 +202,7 @@ export const campaigns: Routes = (app, { volley }) => {
     },
     async (request) => {
       const id = await requireCampaign(volley, request);
-      const { cancelled, inFlight } = await inValidState(volley.cancel(id));
+      const { cancelled, inFlight } = await inValidState(volley.as(actorOf(request)).cancel(id));
       return { id, state: 'cancelled' as const, cancelled, inFlight };
     },
   );
@@ -245,7 +248,7 @@ export const campaigns: Routes = (app, { volley }) => {
     },
     async (request) => {
       const id = await requireCampaign(volley, request);
-      return inValidState(volley.resolve(id, request.body));
+      return inValidState(volley.as(actorOf(request)).resolve(id, request.body));
     },
   );
 };

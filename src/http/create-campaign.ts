@@ -5,7 +5,7 @@ import { differentTexts, invalidRow, type Preview, preview, repeats } from '../c
 import { systemClock, within } from '../clock.js';
 import type { EnqueueOutcome } from '../import/campaign-input.js';
 import type { Volley } from '../volley.js';
-import { allowsCampaign, apiKeyOf, requireActiveKey } from './access.js';
+import { actorOf, allowsCampaign, apiKeyOf, requireActiveKey } from './access.js';
 import { campaignRequest, readCampaign } from './campaign-request.js';
 import type { ListMemory } from './list-memory.js';
 import { invalidMember, Problem, type ProblemItem } from './problem.js';
@@ -86,7 +86,7 @@ export const campaignCreation = (
       // A retry may arrive after the start time and still receives the existing campaign.
       if (idempotencyKey === undefined) requireFuture();
       const outcome = await untilClosed(
-        volley.enqueue({
+        volley.as(actorOf(request)).enqueue({
           ...input,
           // Keys that are limited to lanes belong to parties that do not know each other and may both use `order-1`.
           idempotencyKey:

@@ -1,8 +1,9 @@
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { type LaneStatus, laneStatus } from '../campaign/views.js';
-import { allowsLane, apiKeyOf, requireAllLanes, requireLane } from './access.js';
+import { actorOf, allowsLane, apiKeyOf, requireAllLanes, requireLane } from './access.js';
 import { Problem } from './problem.js';
+import { redactedFor } from './redact.js';
 import { jsonResponse, problemResponses, type Routes } from './routes.js';
 
 const laneName = z.strictObject({ name: z.string().min(1).max(100) });
@@ -20,7 +21,7 @@ export const lanes: Routes = (app, { volley }) => {
   app.get(
     '/lanes',
     {
-      config: { scope: 'read' },
+      config: { scope: 'status' },
       schema: {
         operationId: 'listLanes',
         summary: 'List the lanes and their status',
@@ -31,14 +32,15 @@ export const lanes: Routes = (app, { volley }) => {
     },
     async (request) => {
       const key = apiKeyOf(request);
-      return { lanes: (await volley.lanes()).filter(({ name }) => allowsLane(key, name)) };
+      const lanes = (await volley.lanes()).filter(({ name }) => allowsLane(key, name));
+      return { lanes: redactedFor(key, lanes) };
     },
   );
 
   app.get(
     '/lanes/:name',
     {
-      config: { scope: 'read' },
+      config: { scope: 'status' },
       schema: {
         operationId: 'getLane',
         summary: 'Get the status of a lane',
@@ -47,7 +49,7 @@ export const lanes: Routes = (app, { volley }) => {
         response: { 200: jsonResponse('The current status', laneStatus), ...problemResponses('notFound') },
       },
     },
-    async (request) => requireStatus(request, request.params.name),
+    async (request) => redactedFor(apiKeyOf(request), await requireStatus(request, request.params.name)),
   );
 
   app.post(
@@ -65,7 +67,7 @@ export const lanes: Routes = (app, { volley }) => {
     },
     async (request) => {
       const { name } = await requireStatus(request, request.params.name);
-      await volley.pauseLane(name);
+      await volley.as(actorOf(request)).pauseLane(name);
       return { lane: name, state: 'held' };
     },
   );
@@ -88,7 +90,7 @@ export const lanes: Routes = (app, { volley }) => {
     },
     async (request) => {
       const { name } = await requireStatus(request, request.params.name);
-      await volley.resumeLane(name);
+      await volley.as(actorOf(request)).resumeLane(name);
       const { state } = await requireStatus(request, name);
       return { lane: name, state };
     },
@@ -119,7 +121,7 @@ export const lanes: Routes = (app, { volley }) => {
       const { name: from } = request.params;
       const { name: lane } = request.body;
       requireAllLanes(apiKeyOf(request), 'The names of lanes');
-      const { id } = await volley.renameLane(from, lane);
+      const { id } = await volley.as(actorOf(request)).renameLane(from, lane);
       return { lane, from, id };
     },
   );

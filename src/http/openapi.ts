@@ -10,7 +10,7 @@ import { problemResponses } from './routes.js';
 
 const DESCRIPTION = `Volley sends bulk SMS campaigns. It never exceeds the hourly quota, never sends a message twice, and accounts for every recipient.
 
-Every request below /v1 requires an API key: \`Authorization: Bearer vk_…\`. \`volley keys create\` creates one with some of the scopes \`read\`, \`send\`, and \`operate\`. Errors are problem documents (RFC 9457, \`application/problem+json\`).`;
+Every request below /v1 requires an API key: \`Authorization: Bearer vk_…\`. \`volley keys create\` creates one with some of the scopes \`status\` (states and counts, without numbers and texts), \`metrics\` (only /metrics), \`read\` (everything, including both), \`send\`, and \`operate\`. Errors are problem documents (RFC 9457, \`application/problem+json\`).`;
 
 /**
  * Collects the OpenAPI 3.1 document from the schemas of all routes that are registered after this call, except those with
@@ -129,10 +129,11 @@ function referenceTo(schema: z.ZodType): OpenAPIV3_1.ReferenceObject {
 /** The library adds a second version of each named schema for requests (`…Input`), of which most are unused. */
 function withoutUnusedSchemas(document: OpenAPIV3_1.Document): OpenAPIV3_1.Document {
   const text = JSON.stringify(document);
-  const schemas = Object.fromEntries(
-    Object.entries(document.components?.schemas ?? {}).filter(
-      ([name]) => !name.endsWith('Input') || text.includes(`"#/components/schemas/${name}"`),
-    ),
+  const all = Object.entries(document.components?.schemas ?? {});
+  const used = all.filter(
+    ([name]) => !name.endsWith('Input') || text.includes(`"#/components/schemas/${name}"`),
   );
-  return { ...document, components: { ...document.components, schemas } };
+  const left = { ...document, components: { ...document.components, schemas: Object.fromEntries(used) } };
+  // What only unused schemas refer to is unused, too.
+  return used.length === all.length ? left : withoutUnusedSchemas(left);
 }

@@ -82,7 +82,7 @@ export function measureRequests(app: FastifyInstance, { volley, config }: HttpOp
     scope.get(
       '/metrics',
       {
-        config: { scope: 'read' },
+        config: { scope: 'metrics' },
         schema: {
           operationId: 'getMetrics',
           summary: 'Get metrics for Prometheus',

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { basename, extname } from 'node:path';
 import type { Readable } from 'node:stream';
+import type { Operator } from '../campaign/audit.js';
 import { newCampaignId } from '../campaign/campaign.js';
 import { InputError } from '../campaign/errors.js';
 import { checkSender } from '../campaign/sender.js';
@@ -108,6 +109,8 @@ export interface DraftDeps {
   readonly lanes: ReadonlyMap<string, Lane>;
   readonly clock: Clock;
   readonly random: Random;
+  /** Who creates the campaign. */
+  readonly by: Operator;
 }
 
 /** The sender of a campaign, with the defaults of the configuration applied. */
@@ -167,6 +170,7 @@ export function draftOf(deps: DraftDeps, input: CampaignInput): CampaignMeta {
     priority: input.priority ?? 'normal',
     validForMs: input.validForMs === undefined ? undefined : Math.round(input.validForMs),
     created,
+    createdBy: deps.by.actor,
     at: input.at,
     idempotency:
       idempotencyKey === undefined

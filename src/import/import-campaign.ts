@@ -1,3 +1,4 @@
+import { describeActor } from '../campaign/actor.js';
 import { InputError } from '../campaign/errors.js';
 import type { Preview } from '../campaign/views.js';
 import type { Events } from '../events/events.js';
@@ -141,7 +142,7 @@ async function fillAndCommit(
   if (input.confirm !== undefined && !(await input.confirm(preview))) return { kind: 'declined' };
 
   const { list, template } = opened;
-  const { launchedAt, events } = await session.commit({
+  const meta: CampaignMeta = {
     ...draft,
     columns: list.columns,
     numberColumn: list.numberColumn,
@@ -151,9 +152,14 @@ async function fillAndCommit(
     invalid,
     suppressed,
     preview: { ...preview, problems: [] },
-  });
+  };
+  const details = { name: draft.name, recipients };
+  const { launchedAt, events } = await deps.by.audited({ ...own, action: 'campaign.create', details }, () =>
+    session.commit(meta),
+  );
   const counts = { recipients, duplicates, invalid, suppressed };
-  deps.events.emit({ type: 'campaign.imported', lane: lane.name, campaign: session.id, ...counts });
+  const actor = describeActor(deps.by.actor);
+  deps.events.emit({ type: 'campaign.imported', lane: lane.name, campaign: session.id, ...counts, actor });
   lane.emit(events);
   if (launchedAt > 0) await deps.launched(lane.id).catch(() => {});
   return { kind: 'created', id: session.id, ...counts, differentTexts, preview };

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { type Actor, actor } from '../campaign/actor.js';
 import { CAMPAIGN_STATES } from '../campaign/campaign.js';
 import { RECIPIENT_STATES } from '../campaign/recipient.js';
 import type { Preview } from '../campaign/views.js';
@@ -25,6 +26,8 @@ export interface CampaignMeta {
   readonly validForMs?: number | undefined;
   /** Times in ms since the epoch. */
   readonly created: number;
+  /** Undefined for a campaign of an older version. */
+  readonly createdBy?: Actor | undefined;
   readonly at?: number | undefined;
   /** Digest of the idempotency key. */
   readonly idempotency?: string | undefined;
@@ -51,6 +54,7 @@ const meta = z.object({
   priority: z.enum(['high', 'normal']),
   validForMs: count.optional(),
   created: count,
+  createdBy: actor.optional(),
   at: count.optional(),
   idempotency: z.string().optional(),
   fingerprint: z.string().optional(),

@@ -152,7 +152,6 @@ export function openLanes({ redis, keys, config, events, random }: LanesOptions)
     async rename(from, to) {
       const id = await registry.rename(from, to);
       findAgainAt = 0;
-      events.emit({ type: 'lane.renamed', lane: to, from, id });
       return { id };
     },
     restore: async () => (isRegistered ? registry.restore(found) : undefined),

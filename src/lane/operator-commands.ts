@@ -1,10 +1,15 @@
+import { describeActor } from '../campaign/actor.js';
+import type { Operator } from '../campaign/audit.js';
 import { InputError, NotFoundError } from '../campaign/errors.js';
 import type { Events } from '../events/events.js';
 import { activate } from './due.js';
 import { type Wakers, wakeLane } from './lane.js';
 import type { LaneFinder } from './lane-finder.js';
 
-/** An operator's commands for a campaign or a lane. Redis stores their effect, so every process obeys them. */
+/**
+ * An operator's commands for a campaign or a lane. Each is recorded in the audit trail first. Redis stores their effect, so every
+ * process obeys them.
+ */
 interface OperatorCommands {
   /** When it resolves, the campaign starts no more requests. `inFlight`: requests that are still running. */
   pause(id: string): Promise<{ inFlight: number }>;
@@ -15,18 +20,30 @@ interface OperatorCommands {
   pauseLane(name: string): Promise<void>;
   /** Reopens a lane that is held, paused, or stopped. */
   resumeLane(name: string): Promise<void>;
+  /** Gives a lane a new name. */
+  renameLane(name: string, newName: string): Promise<{ readonly id: string }>;
 }
 
-const HELD = 'paused by the operator';
-
 /** See {@link OperatorCommands}. A command that changes nothing emits no event. */
-export function operatorCommands(finder: LaneFinder, wakers: Wakers, events: Events): OperatorCommands {
+export function operatorCommands(
+  finder: LaneFinder,
+  wakers: Wakers,
+  events: Events,
+  by: Operator,
+): OperatorCommands {
+  const actor = describeActor(by.actor);
   const command = async (id: string, action: 'pause' | 'resume' | 'cancel') => {
     const lane = await finder.of(id);
-    const result = await activate(lane, () => lane.commands.campaign(action, id));
-    if (result.outcome === 'missing') throw new NotFoundError(`there is no campaign ${id}`);
-    if (result.outcome !== 'done')
-      throw new InputError(`campaign ${id} is ${result.outcome}; you cannot ${action} it`);
+    const result = await by.audited(
+      { action: `campaign.${action}`, lane: lane.id, campaign: id },
+      async () => {
+        const done = await activate(lane, () => lane.commands.campaign(action, id, `paused by ${actor}`));
+        if (done.outcome === 'missing') throw new NotFoundError(`there is no campaign ${id}`);
+        if (done.outcome !== 'done')
+          throw new InputError(`campaign ${id} is ${done.outcome}; you cannot ${action} it`);
+        return done;
+      },
+    );
     lane.emit(result.events);
     return { lane, inFlight: result.inFlight, cancelled: result.cancelled, isNew: result.isNew };
   };
@@ -34,36 +51,52 @@ export function operatorCommands(finder: LaneFinder, wakers: Wakers, events: Eve
   return {
     async pause(id) {
       const { lane, inFlight, isNew } = await command(id, 'pause');
-      if (isNew)
-        events.emit({ type: 'campaign.paused', lane: lane.name, campaign: id, by: 'operator', inFlight });
+      const paused = { lane: lane.name, campaign: id, by: 'operator', actor, inFlight } as const;
+      if (isNew) events.emit({ type: 'campaign.paused', ...paused });
       return { inFlight };
     },
 
     async resume(id) {
       const { lane, isNew } = await command(id, 'resume');
-      if (isNew) events.emit({ type: 'campaign.resumed', lane: lane.name, campaign: id });
+      if (isNew) events.emit({ type: 'campaign.resumed', lane: lane.name, campaign: id, actor });
       await wakeLane(lane, wakers);
     },
 
     async cancel(id) {
       const { lane, inFlight, cancelled, isNew } = await command(id, 'cancel');
-      if (isNew) events.emit({ type: 'campaign.cancelled', lane: lane.name, campaign: id, inFlight });
+      if (isNew) events.emit({ type: 'campaign.cancelled', lane: lane.name, campaign: id, inFlight, actor });
       return { inFlight, cancelled };
     },
 
     async pauseLane(name) {
       const lane = await finder.named(name);
-      if (!(await lane.commands.lane('hold', HELD))) return;
+      const reason = `held by ${actor}`;
+      const isNew = await by.audited({ action: 'lane.pause', lane: lane.id }, () =>
+        lane.commands.lane('hold', reason),
+      );
+      if (!isNew) return;
       const { epoch } = await lane.freshStatus();
-      events.emit({ type: 'lane.paused', lane: name, reason: HELD, cause: HELD, until: null, epoch });
+      events.emit({ type: 'lane.paused', lane: name, reason, cause: reason, until: null, epoch, actor });
     },
 
     async resumeLane(name) {
       const lane = await finder.named(name);
-      const isOpened = await activate(lane, () => lane.commands.lane('resume'));
+      const isOpened = await by.audited({ action: 'lane.resume', lane: lane.id }, () =>
+        activate(lane, () => lane.commands.lane('resume')),
+      );
       const { epoch } = await lane.freshStatus();
-      if (isOpened) events.emit({ type: 'lane.reopened', lane: name, epoch });
+      if (isOpened) events.emit({ type: 'lane.reopened', lane: name, epoch, actor });
       await wakeLane(lane, wakers);
+    },
+
+    async renameLane(name, newName) {
+      const lane = await finder.idOf(name);
+      const details = { from: name, to: newName };
+      const { id } = await by.audited({ action: 'lane.rename', lane, details }, () =>
+        finder.rename(name, newName),
+      );
+      events.emit({ type: 'lane.renamed', lane: newName, from: name, id, actor });
+      return { id };
     },
   };
 }

@@ -87,7 +87,7 @@ export function toEvents(lane: string, scriptEvent: ScriptEvent): VolleyEvent[] 
     }
     case 'refusals': {
       const { campaign } = scriptEvent;
-      return [{ type: 'campaign.paused', lane, campaign, by: 'refusals', inFlight: 0 }];
+      return [{ type: 'campaign.paused', lane, campaign, by: 'refusals', actor: null, inFlight: 0 }];
     }
     case 'refused':
       return [{ ...scriptEvent, type: 'request.refused', lane }];
@@ -133,10 +133,10 @@ export function toEvents(lane: string, scriptEvent: ScriptEvent): VolleyEvent[] 
       return [{ ...scriptEvent, type: 'request.missing', lane }];
     case 'paused': {
       const { kind, reason, until, epoch } = scriptEvent;
-      return [{ type: 'lane.paused', lane, reason: kind, cause: reason, until, epoch }];
+      return [{ type: 'lane.paused', lane, reason: kind, cause: reason, until, epoch, actor: null }];
     }
     case 'reopened':
-      return [{ ...scriptEvent, type: 'lane.reopened', lane }];
+      return [{ ...scriptEvent, type: 'lane.reopened', lane, actor: null }];
     case 'stopped':
       return [{ ...scriptEvent, type: 'lane.stopped', lane }];
     case 'learned': {

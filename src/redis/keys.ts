@@ -34,6 +34,8 @@ export function keyNames(prefix: string) {
     lanes: `${prefix}:lanes`,
     /** Stream: the latest events of campaigns and lanes, for followers. */
     events: `${prefix}:events`,
+    /** Stream: who did what, for as long as `AUDIT_RETENTION` says. */
+    audit: `${prefix}:audit`,
     /** Hash: the keys of the HTTP API by id. */
     apiKeys: `${prefix}:apiKeys`,
     /** Hash: when each of them was last used, ms. */

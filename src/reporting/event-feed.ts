@@ -18,6 +18,7 @@ export const BROADCAST_EVENTS = [
   'import.discarded',
   'retention.removed',
   'request.unknown',
+  'request.resolved',
   'lane.paused',
   'lane.reopened',
   'lane.stopped',

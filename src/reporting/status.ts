@@ -46,6 +46,7 @@ export function campaignStatus({
     lane: lane.name,
     state: state.state,
     createdAt: iso(meta.created),
+    createdBy: meta.createdBy ?? null,
     launchAt: isoOrNull(state.launchAt),
     endedAt: isoOrNull(state.endedAt),
     recipients: { total: state.total, ...counts },

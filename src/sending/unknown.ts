@@ -1,6 +1,9 @@
 import { z } from 'zod';
+import { describeActor } from '../campaign/actor.js';
+import type { Operator } from '../campaign/audit.js';
 import { requestReference } from '../campaign/campaign.js';
 import { InputError, NotFoundError } from '../campaign/errors.js';
+import type { Events } from '../events/events.js';
 import { readState } from '../lane/campaigns.js';
 import { activate } from '../lane/due.js';
 import { type Wakers, wakeLane } from '../lane/lane.js';
@@ -136,6 +139,8 @@ export async function resolveUnknown(
   wakers: Wakers,
   id: string,
   { as, request }: Resolution,
+  events: Events,
+  by: Operator,
 ): Promise<ResolveOutcome> {
   const lane = await finder.of(id);
   const own = (await listUnknown(lane)).filter(({ campaign }) => campaign === id);
@@ -154,10 +159,18 @@ export async function resolveUnknown(
       `campaign ${id} ${state}, so it sends nothing again; abandon its unknown outcomes or count them as accepted`,
     );
   }
-  const result = await activate(lane, () => resolveBatches(lane, as, REASONS[as], named));
+  const details = { as, ...(request === undefined ? {} : { request }), requests: named.length };
+  const result = await by.audited({ action: 'campaign.resolve', lane: lane.id, campaign: id, details }, () =>
+    activate(lane, () => resolveBatches(lane, as, REASONS[as], named)),
+  );
   lane.emit(result.events);
   await wakeLane(lane, wakers);
   const { batches, recipients, tooEarly, safeAt } = result;
+  if (batches > 0) {
+    const actor = describeActor(by.actor);
+    const settled = { lane: lane.name, campaign: id, as, requests: batches, recipients, actor };
+    events.emit({ type: 'request.resolved', ...settled });
+  }
   return {
     requests: batches,
     recipients,

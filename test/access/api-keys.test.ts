@@ -1,28 +1,48 @@
 import { expect, test } from 'vitest';
 import { apiKeyService } from '../../src/access/api-keys.js';
+import type { Operator } from '../../src/campaign/audit.js';
 import { loadLocalConfig } from '../../src/config/index.js';
-import { createEvents } from '../../src/events/events.js';
+import { createEvents, type VolleyEvent } from '../../src/events/events.js';
 import { openLanes } from '../../src/lane/lane-finder.js';
 import { keyNames } from '../../src/redis/keys.js';
 import { keysOf, testRedis } from '../redis/test-redis.js';
 
 const { redis, prefix } = testRedis('api-keys');
 let now = 1_700_000_000_000;
-const apiKeys = apiKeyService({
-  redis,
-  keys: keyNames(prefix),
-  finder: openLanes({
+const DAY_MS = 86_400_000;
+const recorded: unknown[] = [];
+const emitted: VolleyEvent[] = [];
+const events = createEvents({ level: 'silent' });
+events.onAny((event) => emitted.push(event));
+const by: Operator = {
+  actor: { kind: 'cli', id: null, name: 'anna@mail-1' },
+  audited(operation, run) {
+    recorded.push(operation);
+    return run();
+  },
+};
+
+/** The keys of an installation with this SECRETS_KEY, all in the same Redis. */
+const keysWith = (secretsKey: string | undefined) =>
+  apiKeyService({
     redis,
     keys: keyNames(prefix),
-    config: loadLocalConfig(
-      { LANES_FILE: 'lanes.json' },
-      { readFile: () => '[{ "name": "main", "apiKey": "m" }, { "name": "other", "apiKey": "o" }]' },
-    ),
-    events: createEvents({ level: 'silent' }),
-    random: Math.random,
-  }),
-  clock: () => now,
-});
+    finder: openLanes({
+      redis,
+      keys: keyNames(prefix),
+      config: loadLocalConfig(
+        { LANES_FILE: 'lanes.json' },
+        { readFile: () => '[{ "name": "main", "apiKey": "m" }, { "name": "other", "apiKey": "o" }]' },
+      ),
+      events,
+      random: Math.random,
+    }),
+    clock: () => now,
+    events,
+    refused: { count: () => {}, close: async () => {} },
+    secretsKey,
+  })(by, async (key) => [`a campaign of ${key}`]);
+const apiKeys = keysWith('a'.repeat(64));
 
 test('A key is valid until it is revoked, and states its scopes and lanes', async () => {
   const { key, ...created } = await apiKeys.create({
@@ -30,7 +50,7 @@ test('A key is valid until it is revoked, and states its scopes and lanes', asyn
     scopes: ['send', 'read'],
     lanes: ['main'],
   });
-  expect(created).toMatchObject({ name: 'shop', scopes: ['read', 'send'], lanes: ['main'] });
+  expect(created).toMatchObject({ name: 'shop', scopes: ['read', 'send'], lanes: ['main'], state: 'active' });
   expect(await apiKeys.check(key)).toEqual(created);
   expect(await apiKeys.isActive(created.id)).toBe(true);
   await apiKeys.revoke(created.id);
@@ -78,4 +98,98 @@ test('The last use of a key is recorded to the minute', async () => {
   now += 1;
   await apiKeys.check(key);
   await expect.poll(used).toBe(new Date(now).toISOString());
+});
+
+test('A key expires after its lifetime, a year unless it is told otherwise', async () => {
+  const short = await apiKeys.create({ name: 'a month', scopes: ['read'], lifetimeMs: 30 * DAY_MS });
+  const usual = await apiKeys.create({ name: 'a year', scopes: ['read'] });
+  const endless = await apiKeys.create({ name: 'for ever', scopes: ['read'], lifetimeMs: null });
+  const valid = async () =>
+    Promise.all([short, usual, endless].map(async ({ key }) => (await apiKeys.check(key)) !== null));
+  const before = now;
+  now = before + 30 * DAY_MS - 1;
+  expect(await valid()).toEqual([true, true, true]);
+  now = before + 30 * DAY_MS;
+  expect(await valid()).toEqual([false, true, true]);
+  expect(await apiKeys.isActive(short.id)).toBe(false);
+  expect((await apiKeys.list()).find(({ id }) => id === short.id)?.state).toBe('expired');
+  now = before + 365 * DAY_MS;
+  expect(await valid()).toEqual([false, false, true]);
+});
+
+test('After a rotation, the new secret works, and the old one until the end of the overlap', async () => {
+  const { key: old, id } = await apiKeys.create({ name: 'shop', scopes: ['read'], lifetimeMs: 10 * DAY_MS });
+  now += 9 * DAY_MS;
+  const rotated = await apiKeys.rotate(id, { overlapMs: 3_600_000 });
+  expect(rotated.key).not.toBe(old);
+  expect(rotated).toMatchObject({ id, expiresAt: new Date(now + 10 * DAY_MS).toISOString() });
+  const valid = async () =>
+    Promise.all([old, rotated.key].map(async (key) => (await apiKeys.check(key))?.id === id));
+  expect(await valid()).toEqual([true, true]);
+  now += 3_600_000;
+  expect(await valid()).toEqual([false, true]);
+  const again = await apiKeys.rotate(id, { overlapMs: 0 });
+  expect(await apiKeys.check(rotated.key)).toBeNull();
+  expect(again.oldSecretUntil).toBeNull();
+  await expect(apiKeys.rotate('0'.repeat(12))).rejects.toThrow('there is no key');
+});
+
+test('Without the SECRETS_KEY, write access to Redis neither creates a key nor extends one', async () => {
+  const { key: shop, id } = await apiKeys.create({ name: 'shop', scopes: ['read'], lanes: ['main'] });
+  const stored = keyNames(prefix).apiKeys;
+  const original = (await redis.hget(stored, id)) ?? '';
+  // Made with everything but the key: as Volley would make it without one, or with another one.
+  for (const guess of [undefined, 'b'.repeat(64)]) {
+    const { key: forged } = await keysWith(guess).create({ name: 'forged', scopes: ['operate'] });
+    expect(await apiKeys.check(forged)).toBeNull();
+  }
+  const changes = [
+    { scopes: ['read', 'operate'] },
+    { lanes: null },
+    { maxSuppressions: 1e9 },
+    { lifetime: null },
+    { secrets: [{ ...JSON.parse(original).secrets[0], until: null }] },
+  ];
+  for (const change of changes) {
+    await redis.hset(stored, id, JSON.stringify({ ...JSON.parse(original), ...change }));
+    expect(await apiKeys.check(shop), JSON.stringify(change)).toBeNull();
+    expect(await apiKeys.isActive(id)).toBe(false);
+  }
+  // Another key's record under this id.
+  const other = await apiKeys.create({ name: 'other', scopes: ['operate'] });
+  await redis.hset(stored, id, (await redis.hget(stored, other.id)) ?? '');
+  expect(await apiKeys.check(other.key.replace(other.id, id))).toBeNull();
+  await redis.hset(stored, id, original);
+  expect(await apiKeys.check(shop)).toMatchObject({ id });
+});
+
+test('A key of an earlier version does not work, and is listed as invalid until it is revoked', async () => {
+  const id = 'ab'.repeat(6);
+  const old = { name: 'old shop', digest: 'x', scopes: ['read'], lanes: null, created: now };
+  await redis.hset(keyNames(prefix).apiKeys, id, JSON.stringify(old));
+  expect(await apiKeys.check(`vk_${id}_${'A'.repeat(43)}`)).toBeNull();
+  const listed = async () => (await apiKeys.list()).find((key) => key.id === id);
+  expect(await listed()).toMatchObject({ name: 'old shop', state: 'invalid' });
+  await expect(apiKeys.rotate(id)).rejects.toThrow('is invalid: revoke it and create another');
+  await apiKeys.revoke(id);
+  expect(await listed()).toBeUndefined();
+});
+
+test('Creating, rotating, and revoking a key is recorded, and names the actor in an event', async () => {
+  recorded.length = 0;
+  emitted.length = 0;
+  const { id } = await apiKeys.create({ name: 'shop', scopes: ['read'], lanes: ['main'] });
+  await apiKeys.rotate(id, { overlapMs: 0 });
+  expect(await apiKeys.revoke(id, { cancelCampaigns: true })).toEqual({ cancelled: [`a campaign of ${id}`] });
+  expect(recorded).toMatchObject([
+    { action: 'key.create', details: { key: id, name: 'shop', scopes: 'read', lanes: 'main' } },
+    { action: 'key.rotate', details: { key: id } },
+    { action: 'key.revoke', details: { key: id } },
+  ]);
+  const actor = 'cli anna@mail-1';
+  expect(emitted).toMatchObject([
+    { type: 'key.created', key: id, actor },
+    { type: 'key.rotated', key: id, actor },
+    { type: 'key.revoked', key: id, cancelled: 1, actor },
+  ]);
 });

@@ -13,7 +13,9 @@ test('A key is shown once, listed without its secret, and revoked', async () => 
   const made = await volley('keys', 'create', '--name', 'shop', '--scope', 'send,read', '--lane', 'default');
   expect(made.exit).toBe(0);
   expect(made.stdout).toMatch(/^vk_[0-9a-f]{12}_[\w-]{43}\n$/);
-  expect(made.stderr).toMatch(/for shop: read, send on lane default\. It is shown only once:/);
+  expect(made.stderr).toMatch(
+    /for shop: read, send on lane default, expires on \d{4}-\d\d-\d\d\. It is shown only once:/,
+  );
   const [, id = '', secret = ''] = /^vk_([^_]+)_(.+)\n$/.exec(made.stdout) ?? [];
 
   const listed = await json('keys', 'list');

@@ -70,6 +70,7 @@ describe('The configuration of a single lane', () => {
       followUpFirstMs: 15_000,
       followUpDeadlineMs: 72 * 3_600_000,
       retentionMs: 30 * 86_400_000,
+      auditRetentionMs: 365 * 86_400_000,
       senderAddress: undefined,
       senderName: undefined,
       defaultCountry: undefined,

@@ -21,6 +21,7 @@ const paused = {
   cause: '',
   until: Date.UTC(2026, 2, 1, 13),
   epoch: 4,
+  actor: null,
 } as const satisfies VolleyEvent;
 
 describe('a log line', () => {
@@ -51,6 +52,7 @@ describe('a log line', () => {
         cause: '',
         until: '2026-03-01T13:00:00.000Z',
         epoch: 4,
+        actor: null,
         msg: 'lane acme is paused until 2026-03-01T13:00:00Z: the service returned 429',
       },
     ]);
@@ -248,7 +250,7 @@ describe('a listener', () => {
     const received: string[] = [];
     events.onAny((event) => received.push(event.type));
     events.emit(paused);
-    events.emit({ type: 'lane.reopened', lane: 'acme', epoch: 4 });
+    events.emit({ type: 'lane.reopened', lane: 'acme', epoch: 4, actor: null });
     expect(received).toEqual(['lane.paused', 'lane.reopened']);
   });
 

@@ -19,7 +19,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   // The current state of a lane, then the stages of a campaign, in their order.
   lane: ['clock', 'campaign', 'config', 'events', 'redis', 'gateway', 'auth', 'recipients'],
   import: ['clock', 'campaign', 'config', 'events', 'redis', 'recipients', 'lane'],
-  sending: ['clock', 'campaign', 'redis', 'gateway', 'recipients', 'lane'],
+  sending: ['clock', 'campaign', 'events', 'redis', 'gateway', 'recipients', 'lane'],
   notifications: [
     'clock',
     'campaign',
@@ -45,8 +45,9 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'notifications',
     'recovery',
   ],
-  access: ['clock', 'campaign', 'redis', 'lane', 'volley'],
+  access: ['clock', 'duration', 'campaign', 'events', 'redis', 'auth', 'lane'],
   volley: [
+    'access',
     'auth',
     'campaign',
     'events',
@@ -90,6 +91,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'worker',
   ],
   index: [
+    'access',
     'campaign',
     'config',
     'events',
@@ -141,6 +143,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'notifications',
     'recovery',
     'reporting',
+    'access',
     'volley',
     'runtime',
     'lifecycle',

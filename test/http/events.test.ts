@@ -136,6 +136,7 @@ test('Times in events are in ISO 8601', async () => {
     cause: '',
     until: null,
     epoch: 1,
+    actor: null,
   });
   const [launched, paused] = [await nextEvent(reader), await nextEvent(reader)];
   expect(launched.json).toMatchObject({ campaign: 'a', at: '1970-01-01T00:00:00.000Z' });

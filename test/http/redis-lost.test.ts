@@ -94,7 +94,9 @@ test('Emitting an event does not throw while Redis is down', async () => {
   });
   onTestFinished(() => volley.close());
   await redis.kill();
-  expect(() => volley.events.emit({ type: 'campaign.resumed', lane: 'a', campaign: 'b' })).not.toThrow();
+  expect(() =>
+    volley.events.emit({ type: 'campaign.resumed', lane: 'a', campaign: 'b', actor: 'a test' }),
+  ).not.toThrow();
   await redis.restart();
 });
 

@@ -5,6 +5,7 @@ import { openLane } from '../../src/lane/lane.js';
 import { suppression } from '../../src/recipients/suppression.js';
 import type { Redis } from '../../src/redis/connection.js';
 import { keyNames } from '../../src/redis/keys.js';
+import { OPERATOR } from '../access/operator.js';
 
 /** Everything an import needs, on a real Redis, with one lane of 100 requests per hour. */
 export function importFixture(redis: Redis, prefix: string, environment: Record<string, string> = {}) {
@@ -35,6 +36,7 @@ export function importFixture(redis: Redis, prefix: string, environment: Record<
     suppression: suppression(redis, keys),
     clock: Date.now,
     random: Math.random,
+    by: OPERATOR,
     launched: async (lane) => {
       woken.push(lane);
     },

@@ -34,6 +34,7 @@ const resumed = (campaign: number): VolleyEvent => ({
   type: 'campaign.resumed',
   lane: 'main',
   campaign: String(campaign),
+  actor: 'a test',
 });
 
 /** The campaigns of the first `count` items, without the start. */

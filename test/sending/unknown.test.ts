@@ -9,6 +9,7 @@ import { createCampaignReader } from '../../src/reporting/campaign-reader.js';
 import { sendClaims } from '../../src/sending/claims.js';
 import { settleSends } from '../../src/sending/settlements.js';
 import { resolveUnknown } from '../../src/sending/unknown.js';
+import { OPERATOR } from '../access/operator.js';
 import { importFixture, mobile } from '../import/import-fixture.js';
 import { testRedis } from '../redis/test-redis.js';
 
@@ -37,8 +38,10 @@ test('An unknown batch of a cancelled campaign cannot be resent, and the error s
   await lane.commands.campaign('cancel', id);
   await becomesUnknown();
   const finder = openLanes(deps);
-  await expect(resolveUnknown(finder, wakers, id, { as: 'resend' })).rejects.toThrow(/is cancelled.*abandon/);
-  expect(await resolveUnknown(finder, wakers, id, { as: 'abandon' })).toMatchObject({
+  await expect(resolveUnknown(finder, wakers, id, { as: 'resend' }, deps.events, OPERATOR)).rejects.toThrow(
+    /is cancelled.*abandon/,
+  );
+  expect(await resolveUnknown(finder, wakers, id, { as: 'abandon' }, deps.events, OPERATOR)).toMatchObject({
     requests: 1,
     recipients: 1,
   });
@@ -75,7 +78,7 @@ test('A repeated command emits no second event, because it changes nothing', asy
     if (/^(campaign|lane)\./.test(type)) reported.push(type);
   });
   const finder = openLanes(deps);
-  const { pause, resume, cancel, pauseLane, resumeLane } = operatorCommands(finder, wakers, events);
+  const { pause, resume, cancel, pauseLane, resumeLane } = operatorCommands(finder, wakers, events, OPERATOR);
   for (const order of [pause, resume, cancel]) {
     await order(id);
     await order(id);

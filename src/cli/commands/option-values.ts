@@ -55,6 +55,18 @@ export function duration(text: string): number {
   return ms;
 }
 
+/** A duration, or zero, in ms. */
+export function overlap(text: string): number {
+  const ms = parseDuration(text);
+  if (ms === undefined) throw new InvalidArgumentError(`Use ${DURATION_FORM}.`);
+  return ms;
+}
+
+/** A parser that also accepts `never`, as null. */
+export function orNever(parse: (text: string) => number): (text: string) => number | null {
+  return (text) => (text.toLowerCase() === 'never' ? null : parse(text));
+}
+
 /** A parser for whole numbers in a range. */
 export function wholeNumber(from: number, to: number): (text: string) => number {
   return (text) => {

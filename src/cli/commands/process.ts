@@ -5,7 +5,7 @@ import { ROLES } from '../../recovery/roles.js';
 import type { SimulatorOptions } from '../../simulator/index.js';
 import type { Context } from '../context.js';
 import { action, examples } from './action.js';
-import { filled, someNames, someOf, wholeNumber } from './option-values.js';
+import { duration, filled, orNever, overlap, someNames, someOf, wholeNumber } from './option-values.js';
 
 const verbs = () => import('../process.js');
 const keysVerbs = () => import('../keys.js');
@@ -58,10 +58,20 @@ export function addProcessCommands(program: Command, context: Context): void {
     .requiredOption('--name <name>', 'who uses it, for people', filled)
     .requiredOption(
       '--scope <scopes>',
-      'what it may do, separated by commas: read (view), send (create campaigns), operate (pause, cancel, resolve)',
+      'what it may do, separated by commas: status (states and counts, no numbers or texts), metrics (only /metrics), read (everything), send (create campaigns, suppress numbers), operate (pause, cancel, resolve)',
       someOf(API_SCOPES),
     )
     .option('--lane <lanes>', 'the only lanes it may use, separated by commas (default: all)', someNames)
+    .option(
+      '--expires <duration>',
+      'how long it works, such as 90d, or never (default: 365d)',
+      orNever(duration),
+    )
+    .option(
+      '--max-suppressions <count>',
+      'numbers that may be suppressed because of it (default: 10000)',
+      wholeNumber(0, 100_000_000),
+    )
     .option('--json', 'print one JSON object')
     .addHelpText('after', examples('keys create --name shop --scope read,send --lane default'))
     .action(action(context, keysVerbs, 'create'));
@@ -75,9 +85,35 @@ export function addProcessCommands(program: Command, context: Context): void {
     .command('revoke')
     .description('Revokes a key. Requests with it are refused from then on.')
     .argument('<id>', 'as `keys list` shows it, the beginning of it, or last for the newest one', filled)
+    .option('--cancel-campaigns', 'also cancel every campaign that it has created and that has not ended')
     .option('--json', 'print one JSON object')
     .addHelpText('after', examples('keys revoke last'))
     .action(action(context, keysVerbs, 'revoke'));
+  keys
+    .command('rotate')
+    .description('Gives a key a new secret and prints it. The old one works for a while longer.')
+    .argument('<id>', 'as `keys list` shows it, the beginning of it, or last for the newest one', filled)
+    .option(
+      '--overlap <duration>',
+      'how long the old secret still works (default: 24h; 0s: not at all)',
+      overlap,
+    )
+    .option('--json', 'print one JSON object')
+    .addHelpText('after', examples('keys rotate 0123456789ab --overlap 2h'))
+    .action(action(context, keysVerbs, 'rotate'));
+
+  program
+    .command('audit')
+    .summary('show who did what')
+    .description(
+      'Shows the operations of the command line, the HTTP API, and programs, newest first, and how many requests had an invalid key. AUDIT_RETENTION says how long they are kept.',
+    )
+    .option('-l, --lane <name>', 'only operations of this lane', filled)
+    .option('--campaign <id>', 'only operations of this campaign', filled)
+    .option('--limit <count>', 'how many (default: 50)', wholeNumber(1, 100_000))
+    .option('--json', 'print one JSON object')
+    .addHelpText('after', examples('audit', 'audit --lane default --limit 200'))
+    .action(action(context, () => import('../audit.js'), 'audit'));
 
   program
     .command('simulator')

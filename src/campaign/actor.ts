@@ -1,0 +1,24 @@
+import { z } from 'zod';
+
+/** Who performs an operation. Events, logs, campaigns, and the audit trail name the actor. */
+export const actor = z
+  .object({
+    kind: z
+      .enum(['key', 'cli', 'library'])
+      .describe('`key`: a client of the HTTP API; `cli`: the command line; `library`: a program'),
+    id: z.string().nullable().describe('The id of the API key; null for other kinds'),
+    name: z
+      .string()
+      .describe(
+        'The name of the key, the user and host of the command line, or what the program calls itself',
+      ),
+  })
+  .readonly()
+  .meta({ id: 'Actor' });
+/** See {@link actor}. */
+export type Actor = z.output<typeof actor>;
+
+/** An actor in one line, such as `key 0123456789ab (shop)` or `cli anna@mail-1`. */
+export function describeActor({ kind, id, name }: Actor): string {
+  return id === null ? `${kind} ${name}` : `${kind} ${id} (${name})`;
+}

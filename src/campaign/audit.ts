@@ -1,0 +1,76 @@
+import { z } from 'zod';
+import { type Actor, actor } from './actor.js';
+
+/** What the audit trail records. Each entry is an operation of an actor, except `key.refused`, which counts requests. */
+export const AUDIT_ACTIONS = [
+  'campaign.create',
+  'campaign.pause',
+  'campaign.resume',
+  'campaign.cancel',
+  'campaign.resolve',
+  'lane.pause',
+  'lane.resume',
+  'lane.rename',
+  'suppression.add',
+  'suppression.remove',
+  'suppression.undo',
+  'key.create',
+  'key.rotate',
+  'key.revoke',
+  'key.refused',
+  'token.login',
+  'token.refresh',
+  'subscription.create',
+  'subscription.delete',
+] as const;
+/** See {@link AUDIT_ACTIONS}. */
+export type AuditAction = (typeof AUDIT_ACTIONS)[number];
+
+const details = z.record(z.string(), z.union([z.string(), z.number()]));
+
+/** One entry of the audit trail. It contains no phone number and no secret. */
+export const auditEntry = z
+  .object({
+    id: z.string().describe('Entries with a later time have a later id'),
+    at: z.string().describe('ISO 8601, UTC'),
+    actor: actor.nullable().describe('Null for refused keys'),
+    action: z.enum(AUDIT_ACTIONS),
+    lane: z
+      .string()
+      .nullable()
+      .describe('The lane that the operation belongs to; null if it belongs to none'),
+    campaign: z.string().nullable(),
+    details: details
+      .readonly()
+      .describe(
+        'More about the operation, such as `as` of a resolve, or the `address` and `count` of refused keys',
+      ),
+    failed: z
+      .string()
+      .nullable()
+      .describe(
+        'Why the operation of an earlier entry failed; null in the entry that precedes the operation',
+      ),
+  })
+  .readonly()
+  .meta({ id: 'AuditEntry' });
+/** See {@link auditEntry}. */
+export type AuditEntry = z.output<typeof auditEntry>;
+
+/** An operation as its own code describes it. `lane`: the lane's id. */
+export interface AuditedOperation {
+  readonly action: AuditAction;
+  readonly lane?: string | undefined;
+  readonly campaign?: string | undefined;
+  readonly details?: z.output<typeof details> | undefined;
+}
+
+/** An actor together with the record of what it does. Every operation takes one. */
+export interface Operator {
+  readonly actor: Actor;
+  /**
+   * Records an operation in the audit trail, and then runs it. If it cannot be recorded, it does not run. If it fails, a second
+   * entry says so.
+   */
+  audited<Result>(operation: AuditedOperation, run: () => Promise<Result>): Promise<Result>;
+}

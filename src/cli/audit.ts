@@ -1,0 +1,55 @@
+import { describeActor } from '../campaign/actor.js';
+import type { AuditEntry } from '../campaign/audit.js';
+import type { Answer, Context } from './context.js';
+import { withLocalVolley } from './open.js';
+import { cut, moment, oneLine, table } from './text.js';
+
+const PAGE = 1_000;
+
+/** `volley audit` */
+export function audit(
+  context: Context,
+  { lane, campaign, limit = 50 }: { lane?: string; campaign?: string; limit?: number },
+): Promise<Answer> {
+  return withLocalVolley(context, async (volley) => {
+    const entries: AuditEntry[] = [];
+    const lanes = lane === undefined ? undefined : [lane];
+    let after: string | undefined;
+    do {
+      const page = await volley.audit({
+        lanes,
+        campaign,
+        limit: Math.min(PAGE, limit - entries.length),
+        after,
+      });
+      entries.push(...page.entries);
+      after = page.next ?? undefined;
+    } while (after !== undefined && entries.length < limit);
+    const now = context.clock();
+    const width = context.stdout.columns ?? Number.POSITIVE_INFINITY;
+    const rows = entries.map((entry) => [
+      moment(Date.parse(entry.at), now),
+      oneLine(entry.actor === null ? 'unknown' : describeActor(entry.actor)),
+      entry.action,
+      entry.lane ?? '',
+      oneLine(describe(entry)),
+    ]);
+    const none = 'Nothing is recorded yet.';
+    return {
+      json: { entries },
+      lines:
+        rows.length === 0
+          ? [none]
+          : table(['TIME', 'ACTOR', 'ACTION', 'LANE', 'DETAILS'], rows).map((line) => cut(line, width)),
+    };
+  });
+}
+
+function describe({ campaign, details, failed }: AuditEntry): string {
+  const parts = Object.entries(details).map(([name, value]) => `${name} ${value}`);
+  return [
+    ...(campaign === null ? [] : [campaign]),
+    ...parts,
+    ...(failed === null ? [] : [`failed: ${failed}`]),
+  ].join(', ');
+}

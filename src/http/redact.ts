@@ -1,0 +1,23 @@
+import type { ApiKey } from '../campaign/api-key.js';
+import { allowsScope } from '../campaign/api-key.js';
+import { createMask } from '../events/mask.js';
+
+const mask = createMask();
+
+/**
+ * A status as this key may see it. Without the scope `read`, phone numbers in the reasons, which may quote the service, and in the
+ * names of campaigns are masked.
+ */
+export function redactedFor<Status>(key: ApiKey, status: Status): Status {
+  return allowsScope(key, 'read') ? status : (masked('', status) as Status);
+}
+
+function masked(name: string, value: unknown): unknown {
+  if (typeof value === 'string') {
+    if (name === 'reason') return mask.prose(value);
+    return name === 'name' ? mask.id(value) : value;
+  }
+  if (Array.isArray(value)) return value.map((item) => masked(name, item));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, masked(key, item)]));
+}

@@ -1,0 +1,116 @@
+import { expect, test, vi } from 'vitest';
+import { auditTrail } from '../../src/access/audit-trail.js';
+import { refusedKeys } from '../../src/access/refused-keys.js';
+import type { Actor } from '../../src/campaign/actor.js';
+import { createEvents, type VolleyEvent } from '../../src/events/events.js';
+import { keyNames } from '../../src/redis/keys.js';
+import { testRedis } from '../redis/test-redis.js';
+
+const { redis, prefix } = testRedis('audit-trail');
+const HOUR_MS = 3_600_000;
+const SHOP: Actor = { kind: 'key', id: '0123456789ab', name: 'shop' };
+const ANNA: Actor = { kind: 'cli', id: null, name: 'anna@mail-1' };
+
+const open = (name: string, clock = () => Date.now()) => {
+  const keys = keyNames(`${prefix}-${name}`);
+  const finder = { nameOf: async (id: string) => `name of ${id}`, idOf: async (lane: string) => lane };
+  return { keys, trail: auditTrail({ redis, keys, finder, clock, retentionMs: HOUR_MS }) };
+};
+
+test('An operation is recorded before it runs, with its actor, and again if it fails', async () => {
+  const { trail } = open('order');
+  const cancel = { action: 'campaign.cancel', lane: 'main', campaign: 'c1' } as const;
+  const during = await trail.operator(SHOP).audited(cancel, async () => (await trail.audit()).entries);
+  expect(during).toMatchObject([{ ...cancel, lane: 'name of main', actor: SHOP, failed: null, details: {} }]);
+  const failing = trail.operator(ANNA).audited({ action: 'lane.pause', lane: 'main' }, async () => {
+    throw new Error('no such thing');
+  });
+  await expect(failing).rejects.toThrow('no such thing');
+  expect((await trail.audit()).entries).toMatchObject([
+    { action: 'lane.pause', actor: ANNA, failed: 'no such thing' },
+    { action: 'lane.pause', actor: ANNA, failed: null },
+    { action: 'campaign.cancel', actor: SHOP },
+  ]);
+});
+
+test('An operation that cannot be recorded does not run', async () => {
+  const { keys, trail } = open('unwritable');
+  await redis.set(keys.audit, 'not a stream');
+  const run = vi.fn(async () => 1);
+  await expect(trail.operator(ANNA).audited({ action: 'key.create' }, run)).rejects.toThrow('WRONGTYPE');
+  expect(run).not.toHaveBeenCalled();
+});
+
+test('Entries older than the retention are not shown, and are deleted by the clock of Redis', async () => {
+  const { keys, trail } = open('age', () => Date.now());
+  const by = trail.operator(ANNA);
+  const pause = () => by.audited({ action: 'lane.pause', lane: 'main' }, async () => 1);
+  const old = JSON.stringify({ actor: ANNA, action: 'lane.pause' });
+  const addOld = () => redis.xadd(keys.audit, `${Date.now() - HOUR_MS - 1_000}-0`, 'e', old);
+  await addOld();
+  expect((await trail.audit()).entries).toEqual([]);
+  expect(await redis.xlen(keys.audit)).toBe(1);
+  await trail.trim();
+  expect(await redis.xlen(keys.audit)).toBe(0);
+  await redis.del(keys.audit);
+  await addOld();
+  await pause();
+  expect(await redis.xlen(keys.audit)).toBe(1);
+  // A process whose clock is a day ahead deletes nothing.
+  const ahead = open('age', () => Date.now() + 24 * HOUR_MS).trail;
+  await ahead.operator(ANNA).audited({ action: 'lane.resume', lane: 'main' }, async () => 1);
+  expect(await redis.xlen(keys.audit)).toBe(2);
+});
+
+test('Pages are contiguous, newest first, and can be limited to lanes and a campaign', async () => {
+  const { trail } = open('pages');
+  const by = trail.operator(ANNA);
+  for (let at = 0; at < 10; at += 1) {
+    const lane = at % 2 === 0 ? 'even' : 'odd';
+    await by.audited({ action: 'campaign.pause', lane, campaign: `c${at}` }, async () => at);
+  }
+  await by.audited({ action: 'key.create' }, async () => 1);
+  const all = async (options: Parameters<typeof trail.audit>[0]) => {
+    const found: (string | null)[] = [];
+    let after: string | null | undefined;
+    do {
+      const page = await trail.audit({ ...options, limit: 3, after: after ?? undefined });
+      found.push(...page.entries.map(({ campaign }) => campaign));
+      after = page.next;
+    } while (after !== null);
+    return found;
+  };
+  const names = Array.from({ length: 10 }, (_, at) => `c${9 - at}`);
+  expect(await all({})).toEqual([null, ...names]);
+  expect(await all({ lanes: ['even'] })).toEqual(['c8', 'c6', 'c4', 'c2', 'c0']);
+  expect(await all({ campaign: 'c7' })).toEqual(['c7']);
+  expect(await all({ lanes: ['even'], campaign: 'c7' })).toEqual([]);
+  await expect(trail.audit({ after: 'x' })).rejects.toThrow('not the `next` of a page');
+});
+
+test('Refused keys are counted per address and minute, and the number of entries is bounded', async () => {
+  let now = 60_000;
+  const { trail } = open('refused');
+  const emitted: VolleyEvent[] = [];
+  const events = createEvents({ level: 'silent' });
+  events.onAny((event) => emitted.push(event));
+  const refused = refusedKeys(trail, events, () => now);
+  for (let at = 0; at < 500; at += 1) refused.count(`10.0.0.${at % 100}`);
+  for (let at = 0; at < 3; at += 1) refused.count('10.0.0.1');
+  // A new minute begins.
+  now += 60_000;
+  refused.count('10.9.9.9');
+  await expect.poll(async () => (await trail.audit({ limit: 100 })).entries.length).toBe(21);
+  await refused.close();
+  const { entries } = await trail.audit({ limit: 100 });
+  expect(entries).toHaveLength(22);
+  expect(entries[0]).toMatchObject({
+    action: 'key.refused',
+    actor: null,
+    details: { address: '10.9.9.9', count: 1 },
+  });
+  const counts = new Map(entries.slice(1).map(({ details }) => [details['address'], details['count']]));
+  expect([counts.get('10.0.0.0'), counts.get('10.0.0.1')]).toEqual([5, 8]);
+  expect(counts.get('other addresses')).toBe(400);
+  expect(emitted.filter(({ type }) => type === 'key.refused')).toHaveLength(22);
+});

@@ -1,0 +1,170 @@
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import type { AuditEntry } from '../../src/campaign/audit.js';
+import { testRedis } from '../redis/test-redis.js';
+import { serveApi } from './api.js';
+
+const { url, prefix } = testRedis('http-audit');
+const lanesFile = join(mkdtempSync(join(tmpdir(), 'volley-lanes-')), 'lanes.json');
+writeFileSync(lanesFile, JSON.stringify(['main', 'other'].map((name) => ({ name, apiKey: `key-${name}` }))));
+const settings = { REDIS_URL: url, REDIS_PREFIX: prefix, API_KEY: '', LANES_FILE: lanesFile };
+const { call, key, volley, log } = await serveApi(settings);
+
+const campaign = (lane: string) => ({
+  recipients: [{ to: '+447700900123' }],
+  message: `Hi ${lane} ${Math.random()}`,
+  lane,
+  at: '2999-01-01T00:00:00Z',
+});
+const create = async (own: string, lane: string): Promise<string> => {
+  const { json } = await call('POST', '/v1/campaigns', { key: own, body: campaign(lane) });
+  return (json as { id: string }).id;
+};
+const trail = async (own?: string, query = ''): Promise<AuditEntry[]> => {
+  const { json } = await call('GET', `/v1/audit${query}`, { key: own });
+  return (json as { entries: AuditEntry[] }).entries;
+};
+
+test('The trail, the events, and the campaign name the key that asked for an operation', async () => {
+  const own = await key();
+  const id = await create(own, 'main');
+  const actor = { kind: 'key', id: own.split('_')[1], name: 'a test' };
+  for (const command of ['pause', 'resume', 'cancel']) {
+    expect((await call('POST', `/v1/campaigns/${id}/${command}`, { key: own })).status).toBe(200);
+  }
+  for (const path of ['main/pause', 'main/resume']) await call('POST', `/v1/lanes/${path}`, { key: own });
+  const entries = (await trail(own)).filter((entry) => entry.actor?.id === actor.id);
+  const expected = ['lane.resume', 'lane.pause', 'campaign.cancel', 'campaign.resume', 'campaign.pause'];
+  expect(entries.map(({ action }) => action)).toEqual([...expected, 'campaign.create']);
+  expect(entries.every((entry) => entry.lane === 'main' && entry.failed === null)).toBe(true);
+  expect(entries.slice(2).map((entry) => entry.campaign)).toEqual([id, id, id, id]);
+  for (const entry of entries) expect(entry.actor).toEqual(actor);
+  expect(await volley.status(id)).toMatchObject({ createdBy: actor });
+  for (const type of ['imported', 'paused', 'resumed', 'cancelled']) {
+    const [line] = log.filter((each) => each.includes(`"campaign.${type}"`) && each.includes(id));
+    expect(JSON.parse(line ?? '{}')).toMatchObject({ actor: `key ${actor.id} (a test)` });
+  }
+  expect(
+    log.filter((line) => /"lane\.(paused|reopened)"/.test(line) && line.includes(own.slice(3, 15))),
+  ).toHaveLength(2);
+});
+
+test('A resolve that cannot be done is recorded with its failure, and a command for nothing is not', async () => {
+  const own = await key();
+  const id = await create(own, 'main');
+  await call('POST', `/v1/campaigns/${id}/cancel`, { key: own });
+  expect((await call('POST', `/v1/campaigns/${id}/pause`, { key: own })).status).toBe(409);
+  const [failed, asked] = await trail(own, `?campaign=${id}`);
+  expect(failed).toMatchObject({ action: 'campaign.pause', failed: expect.stringContaining('is cancelled') });
+  expect(asked).toMatchObject({ action: 'campaign.pause', failed: null });
+  const before = (await trail(own)).length;
+  expect((await call('POST', '/v1/campaigns/nothing/pause', { key: own })).status).toBe(404);
+  expect(await trail(own)).toHaveLength(before);
+});
+
+test('A key that is limited to a lane sees only the operations of that lane', async () => {
+  const own = await key(['read', 'send'], ['main']);
+  const mine = await create(own, 'main');
+  const theirs = await create(await key(), 'other');
+  const seen = await trail(own, '?limit=200');
+  expect(seen.map((entry) => entry.campaign)).toContain(mine);
+  expect(seen.map((entry) => entry.campaign)).not.toContain(theirs);
+  expect(seen.every(({ lane }) => lane === 'main')).toBe(true);
+  expect((await call('GET', '/v1/audit?lane=other', { key: own })).status).toBe(403);
+  const all = await trail(undefined, '?limit=200');
+  expect(all.map((entry) => entry.campaign)).toEqual(expect.arrayContaining([mine, theirs]));
+  expect(all.some(({ action }) => action === 'key.create')).toBe(true);
+});
+
+test('The scope status shows states without phone numbers, and nothing else', async () => {
+  const own = await key(['status']);
+  const id = await create(await key(), 'main');
+  const lane = await volley.lanes();
+  expect(lane.length).toBe(2);
+  await volley.as({ kind: 'library', id: null, name: 'a call to +447700900456' }).pause(id);
+  const { status, json } = await call('GET', `/v1/campaigns/${id}`, { key: own });
+  expect([status, json]).toMatchObject([200, { id, state: 'paused' }]);
+  expect((await volley.status(id)).blockedBy?.reason).toContain('+447700900456');
+  expect((json as { blockedBy: { reason: string } }).blockedBy.reason).toBe(
+    'paused by library a call to +44…456',
+  );
+  for (const path of ['/v1/campaigns', '/v1/lanes', '/v1/lanes/main']) {
+    expect([path, (await call('GET', path, { key: own })).status]).toEqual([path, 200]);
+  }
+  for (const path of [
+    `/v1/campaigns/${id}/report`,
+    '/v1/events',
+    '/v1/audit',
+    '/v1/suppressions',
+    '/metrics',
+  ]) {
+    expect([path, (await call('GET', path, { key: own })).status]).toEqual([path, 403]);
+  }
+  expect((await call('POST', '/v1/find', { key: own, body: { number: '+447700900123' } })).status).toBe(403);
+});
+
+test('The scope metrics allows only /metrics, and read includes it', async () => {
+  const own = await key(['metrics']);
+  expect((await call('GET', '/metrics', { key: own })).status).toBe(200);
+  expect((await call('GET', '/metrics', { key: await key(['read']) })).status).toBe(200);
+  for (const path of ['/v1/campaigns', '/v1/lanes', '/v1/audit']) {
+    expect([path, (await call('GET', path, { key: own })).status]).toEqual([path, 403]);
+  }
+});
+
+test('Revoking a key with its campaigns cancels those that it created and that have not ended', async () => {
+  const [own, other] = [await key(), await key()];
+  const [mine, paused, theirs] = [
+    await create(own, 'main'),
+    await create(own, 'other'),
+    await create(other, 'main'),
+  ];
+  await volley.pause(paused);
+  const { cancelled } = await volley.keys.revoke(own.split('_')[1] ?? '', { cancelCampaigns: true });
+  expect([...cancelled].sort()).toEqual([mine, paused].sort());
+  const states = await Promise.all([mine, paused, theirs].map(async (id) => (await volley.status(id)).state));
+  expect(states).toEqual(['cancelled', 'cancelled', 'scheduled']);
+  expect((await call('GET', '/v1/lanes', { key: own })).status).toBe(401);
+});
+
+test('Revoking a key with its campaigns also discards a list that is still arriving', async () => {
+  const own = await key();
+  let sendRest = (): void => {};
+  const arriving = new Promise<void>((resolve) => {
+    sendRest = resolve;
+  });
+  async function* list(): AsyncGenerator<{ to: string }> {
+    yield { to: '+447700900123' };
+    await arriving;
+    yield { to: '+447700900124' };
+  }
+  const by = volley.as({ kind: 'key', id: own.split('_')[1] ?? '', name: 'a test' });
+  const enqueued = by.enqueue({ recipients: list(), message: 'Hi', lane: 'main', at: Date.now() + 9e9 });
+  enqueued.catch(() => {});
+  const importing = () => volley.list({ state: 'importing' });
+  await expect.poll(async () => (await importing()).length).toBe(1);
+  const [{ id } = { id: '' }] = await importing();
+  expect(await volley.keys.revoke(own.split('_')[1] ?? '', { cancelCampaigns: true })).toEqual({
+    cancelled: [id],
+  });
+  sendRest();
+  await expect(enqueued).rejects.toThrow('was discarded');
+  await expect(volley.status(id)).rejects.toThrow('there is no campaign');
+});
+
+test('Requests with an invalid key are counted for the trail', async () => {
+  const server = await serveApi({ ...settings, REDIS_PREFIX: `${prefix}-refused` });
+  for (let at = 0; at < 3; at += 1) await server.call('GET', '/v1/lanes', { key: 'vk_nothing' });
+  await server.volley.close();
+  const entries = await volleyOf(`${prefix}-refused`);
+  expect(entries).toMatchObject([
+    { action: 'key.refused', actor: null, details: { address: '127.0.0.1', count: 3 } },
+  ]);
+});
+
+async function volleyOf(redisPrefix: string): Promise<AuditEntry[]> {
+  const { volley: own } = await serveApi({ ...settings, REDIS_PREFIX: redisPrefix });
+  return (await own.audit()).entries;
+}

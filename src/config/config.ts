@@ -123,6 +123,8 @@ function localConfig(settings: Settings) {
       host: settings.HTTP_HOST,
       port: settings.HTTP_PORT,
       requestsPerMinute: settings.HTTP_REQUESTS_PER_MINUTE,
+      bytesPerMinute: settings.HTTP_MB_PER_MINUTE * BYTES_PER_MEGABYTE,
+      trustedProxies: settings.HTTP_TRUSTED_PROXIES,
       maxJsonBytes: settings.HTTP_MAX_JSON_MB * BYTES_PER_MEGABYTE,
       maxUploadBytes: settings.HTTP_MAX_UPLOAD_MB * BYTES_PER_MEGABYTE,
       listMemoryBytes: settings.HTTP_LIST_MEMORY_MB * BYTES_PER_MEGABYTE,

@@ -70,6 +70,22 @@ export function count(min: number, max: number, unit: string) {
   });
 }
 
+/** Addresses and networks (CIDR), separated by commas. */
+export const networks = format(
+  'addresses or networks separated by commas, such as 127.0.0.1, 10.0.0.0/8',
+  (text) => {
+    const all = text.split(',').map((one) => one.trim());
+    const isNetwork = (one: string): boolean => {
+      const [address = '', bits, ...more] = one.split('/');
+      const most = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1;
+      return (
+        more.length === 0 && most > 0 && (bits === undefined || (/^\d+$/.test(bits) && Number(bits) <= most))
+      );
+    };
+    return all.every(isNetwork) ? all : undefined;
+  },
+);
+
 /** A duration in ms; the bounds are written as a user writes them. */
 export function duration(min: string, max: string) {
   const [minMs = 0, maxMs = 0] = [parseDuration(min), parseDuration(max)];

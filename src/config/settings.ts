@@ -111,7 +111,15 @@ export const SECTIONS = {
         Address that the HTTP API listens on. The API uses plain HTTP: put a TLS proxy in front before you expose it.`),
     HTTP_PORT: z.prefault(formats.port, '8080').describe('Port of the HTTP API.'),
     HTTP_REQUESTS_PER_MINUTE: z.prefault(formats.count(1, 1_000_000, 'requests'), '600').describe(`
-        Requests per minute that each API key may make to each process.`),
+        Requests per minute that each API key may make to each process, and as many at once after a quiet minute.
+        Requests that pause, resume, cancel, or resolve have a limit of their own, and so have event streams.`),
+    HTTP_MB_PER_MINUTE: z.prefault(formats.count(1, 1_000_000, 'megabytes'), '1000').describe(`
+        Megabytes per minute that the requests and responses of each API key may transfer with each process. A request
+        that has begun is never cut off; uploads and reports after it have to wait.`),
+    HTTP_TRUSTED_PROXIES: z.optional(formats.networks).describe(`
+        Addresses or networks of the proxies in front of the HTTP API, separated by commas, such as 10.0.0.0/8. Their
+        X-Forwarded-For names the client, whose invalid API keys are limited. If not set, the client is the one that
+        connects.`),
     HTTP_MAX_JSON_MB: z.prefault(formats.count(1, 100, 'megabytes'), '10').describe(`
         Largest JSON body. For longer lists, upload a CSV file, which is not kept in memory.`),
     HTTP_MAX_UPLOAD_MB: z.prefault(formats.count(1, 10_000, 'megabytes'), '1000').describe(`

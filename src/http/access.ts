@@ -1,4 +1,3 @@
-import rateLimit from '@fastify/rate-limit';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Actor } from '../campaign/actor.js';
@@ -6,7 +5,9 @@ import { type ApiKey, type ApiScope, allowsScope } from '../campaign/api-key.js'
 import { NotFoundError } from '../campaign/errors.js';
 import type { Volley } from '../volley.js';
 import { onClose } from './connections.js';
+import { invalidKeyLimit } from './invalid-keys.js';
 import { Problem } from './problem.js';
+import { type RateLimit, rateLimits } from './rate-limit.js';
 import type { HttpOptions } from './routes.js';
 
 declare module 'fastify' {
@@ -19,14 +20,15 @@ declare module 'fastify' {
     scope?: ApiScope;
     /** Whether the route accepts a form with a list as well as JSON. */
     acceptsUpload?: boolean;
+    /** The bucket of the rate limit; default: `requests`. */
+    limit?: RateLimit;
+    /** Whether the request or the response is a list, which is refused when the key has used up its bytes. */
+    transfersList?: boolean;
     /** Whether the address is a secret, so that no response may show that it exists. */
     isSecret?: boolean;
   }
 }
 
-const MINUTE_MS = 60_000;
-/** Invalid keys that one address may try in a minute. Valid keys are not limited by it. */
-const MAX_INVALID_KEYS_PER_MINUTE = 60;
 /** Uploads of one key in progress: each may take a long time and holds resources here and in Redis. */
 const MAX_UPLOADS_PER_KEY = 200;
 
@@ -34,14 +36,9 @@ const MAX_UPLOADS_PER_KEY = 200;
  * Requires a valid API key with the route's scope for every route of `scope`, and limits the requests of each key. The hook
  * runs before the body is read, so the body of an unauthorised request never is.
  */
-export async function requireApiKey(scope: FastifyInstance, { volley, config }: HttpOptions): Promise<void> {
-  await scope.register(rateLimit, { global: false });
-  const countRequest = scope.createRateLimit({
-    max: config.http.requestsPerMinute,
-    timeWindow: MINUTE_MS,
-    keyGenerator: (request) => apiKeyOf(request).id,
-  });
-  const countInvalidKey = scope.createRateLimit({ max: MAX_INVALID_KEYS_PER_MINUTE, timeWindow: MINUTE_MS });
+export function requireApiKey(scope: FastifyInstance, { volley, config }: HttpOptions): void {
+  const limitRequests = rateLimits(config.http);
+  const invalidKeys = invalidKeyLimit(volley.keys);
   const uploads = new Map<string, number>();
   scope.decorateRequest('apiKey', null);
   scope.addHook('onRoute', ({ url, config: own }) => {
@@ -49,10 +46,11 @@ export async function requireApiKey(scope: FastifyInstance, { volley, config }: 
   });
   scope.addHook('onRequest', async (request, reply) => {
     const token = /^Bearer +(\S+) *$/i.exec(request.headers.authorization ?? '')?.[1];
+    await invalidKeys.admit(request.ip, token);
     const key = token === undefined ? null : await volley.keys.check(token);
-    if (key === null) {
+    if (token === undefined || key === null) {
       if (token !== undefined) volley.keys.refused(request.ip);
-      rejectExcess(await countInvalidKey(request));
+      invalidKeys.refused(request.ip, token);
       throw new Problem(
         'unauthorised',
         token === undefined
@@ -61,12 +59,9 @@ export async function requireApiKey(scope: FastifyInstance, { volley, config }: 
         { headers: { 'www-authenticate': 'Bearer' } },
       );
     }
+    invalidKeys.accepted(token);
     request.apiKey = key;
-    const counted = await countRequest(request);
-    if (!counted.isAllowed) {
-      reply.headers({ 'x-ratelimit-limit': counted.max, 'x-ratelimit-remaining': counted.remaining });
-      rejectExcess(counted);
-    }
+    limitRequests(key.id, request, reply);
     const { scope: required, acceptsUpload } = request.routeOptions.config;
     if (required !== undefined && !allowsScope(key, required)) {
       throw new Problem(
@@ -89,16 +84,6 @@ export async function requireApiKey(scope: FastifyInstance, { volley, config }: 
       if (left > 0) uploads.set(key.id, left);
       else uploads.delete(key.id);
     });
-  });
-}
-
-type Counted = Awaited<ReturnType<ReturnType<FastifyInstance['createRateLimit']>>>;
-
-function rejectExcess(counted: Counted): void {
-  if (counted.isAllowed || !counted.isExceeded) return;
-  const { ttlInSeconds, max } = counted;
-  throw new Problem('tooManyRequests', `The limit is ${max} requests a minute. Retry in ${ttlInSeconds} s.`, {
-    headers: { 'retry-after': String(ttlInSeconds) },
   });
 }
 

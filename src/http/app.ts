@@ -83,6 +83,7 @@ export function createHttp(options: HttpOptions): HttpApp {
     // Fastify's own response is not a problem document, and neither is Node's to a request without `Host`.
     return503OnClosing: false,
     http: { requireHostHeader: false },
+    trustProxy: config.http.trustedProxies ?? false,
     genReqId: requestIdOf,
     frameworkErrors: sendProblem,
     clientErrorHandler: rejectNonHttp,
@@ -135,7 +136,7 @@ export function createHttp(options: HttpOptions): HttpApp {
   // Each in a scope of its own, so that hooks and body parsers stay apart.
   for (const routes of PUBLIC_ROUTES) app.register(async (scope) => routes(withZod(scope), options));
   app.register(async (scope) => {
-    await requireApiKey(scope, options);
+    requireApiKey(scope, options);
     metrics(withZod(scope), options);
     scope.register(
       async (v1) => {

@@ -8,7 +8,7 @@ import { actorOf, apiKeyOf, campaignId, requireCampaign } from './access.js';
 import { sendStream } from './body-stream.js';
 import { Problem } from './problem.js';
 import { redactedFor } from './redact.js';
-import { count, jsonResponse, problemResponses, type Routes } from './routes.js';
+import { CONTROL, count, jsonResponse, problemResponses, type Routes } from './routes.js';
 
 const page = z.object({
   campaigns: z.array(campaignStatus),
@@ -83,7 +83,7 @@ export const campaigns: Routes = (app, { volley }) => {
   app.get(
     '/campaigns/:id/report',
     {
-      config: { scope: 'read' },
+      config: { scope: 'read', transfersList: true },
       schema: {
         operationId: 'getReport',
         summary: 'Get the report of a campaign',
@@ -125,7 +125,7 @@ export const campaigns: Routes = (app, { volley }) => {
   app.post(
     '/campaigns/:id/pause',
     {
-      config: { scope: 'operate' },
+      config: CONTROL,
       schema: {
         operationId: 'pauseCampaign',
         summary: 'Pause a campaign',
@@ -152,7 +152,7 @@ export const campaigns: Routes = (app, { volley }) => {
   app.post(
     '/campaigns/:id/resume',
     {
-      config: { scope: 'operate' },
+      config: CONTROL,
       schema: {
         operationId: 'resumeCampaign',
         summary: 'Resume a paused campaign',
@@ -178,7 +178,7 @@ export const campaigns: Routes = (app, { volley }) => {
   app.post(
     '/campaigns/:id/cancel',
     {
-      config: { scope: 'operate' },
+      config: CONTROL,
       schema: {
         operationId: 'cancelCampaign',
         summary: 'Cancel a campaign permanently',
@@ -210,7 +210,7 @@ export const campaigns: Routes = (app, { volley }) => {
   app.post(
     '/campaigns/:id/resolve',
     {
-      config: { scope: 'operate' },
+      config: CONTROL,
       schema: {
         operationId: 'resolveCampaign',
         summary: 'Resolve requests with an unknown outcome',

@@ -58,7 +58,7 @@ export const campaignCreation = (
   app.post(
     '/campaigns',
     {
-      config: { scope: 'send', acceptsUpload: true },
+      config: { scope: 'send', acceptsUpload: true, transfersList: true },
       schema: {
         operationId: 'createCampaign',
         summary: 'Create a campaign',
@@ -128,7 +128,7 @@ export const campaignCreation = (
   app.post(
     '/preview',
     {
-      config: { scope: 'send', acceptsUpload: true },
+      config: { scope: 'send', acceptsUpload: true, transfersList: true },
       schema: {
         operationId: 'previewCampaign',
         summary: 'Preview a campaign',

@@ -33,7 +33,7 @@ export const liveEvents: Routes = (app, options) => {
   app.get(
     '/events',
     {
-      config: { scope: 'read' },
+      config: { scope: 'read', limit: 'stream' },
       schema: {
         operationId: 'followEvents',
         summary: 'Follow all events',
@@ -66,7 +66,7 @@ export const liveEvents: Routes = (app, options) => {
   app.get(
     '/campaigns/:id/events',
     {
-      config: { scope: 'read' },
+      config: { scope: 'read', limit: 'stream' },
       schema: {
         operationId: 'followCampaign',
         summary: 'Follow a campaign',

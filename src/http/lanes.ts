@@ -4,7 +4,7 @@ import { type LaneStatus, laneStatus } from '../campaign/views.js';
 import { actorOf, allowsLane, apiKeyOf, requireAllLanes, requireLane } from './access.js';
 import { Problem } from './problem.js';
 import { redactedFor } from './redact.js';
-import { jsonResponse, problemResponses, type Routes } from './routes.js';
+import { CONTROL, jsonResponse, problemResponses, type Routes } from './routes.js';
 
 const laneName = z.strictObject({ name: z.string().min(1).max(100) });
 const laneState = z.object({ lane: z.string(), state: z.string() });
@@ -55,7 +55,7 @@ export const lanes: Routes = (app, { volley }) => {
   app.post(
     '/lanes/:name/pause',
     {
-      config: { scope: 'operate' },
+      config: CONTROL,
       schema: {
         operationId: 'pauseLane',
         summary: 'Pause a lane',
@@ -75,7 +75,7 @@ export const lanes: Routes = (app, { volley }) => {
   app.post(
     '/lanes/:name/resume',
     {
-      config: { scope: 'operate' },
+      config: CONTROL,
       schema: {
         operationId: 'resumeLane',
         summary: 'Resume a held, paused, or stopped lane',
@@ -99,7 +99,7 @@ export const lanes: Routes = (app, { volley }) => {
   app.post(
     '/lanes/:name/rename',
     {
-      config: { scope: 'operate' },
+      config: CONTROL,
       schema: {
         operationId: 'renameLane',
         summary: 'Rename a lane',

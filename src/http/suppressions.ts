@@ -53,7 +53,7 @@ export const suppressions: Routes = (app, { volley }) => {
   app.get(
     '/suppressions',
     {
-      config: { scope: 'read' },
+      config: { scope: 'read', transfersList: true },
       schema: {
         operationId: 'listSuppressions',
         summary: 'List the suppressed numbers',
@@ -74,7 +74,7 @@ export const suppressions: Routes = (app, { volley }) => {
   app.post(
     '/suppressions',
     {
-      config: { scope: 'send' },
+      config: { scope: 'send', transfersList: true },
       schema: {
         operationId: 'addSuppressions',
         summary: 'Suppress numbers',
@@ -98,7 +98,7 @@ export const suppressions: Routes = (app, { volley }) => {
   app.post(
     '/suppressions/remove',
     {
-      config: { scope: 'operate' },
+      config: { scope: 'operate', transfersList: true },
       schema: {
         operationId: 'removeSuppressions',
         summary: 'Remove numbers from the suppression list',

@@ -41,7 +41,7 @@ async function headOf(method: string, path: string, headers: Record<string, stri
   const json = method === 'HEAD' ? await reply.text() : '';
   over.abort();
   const stable = [...reply.headers].filter(
-    ([name]) => !/^(date|x-request-id|x-ratelimit-remaining)$/.test(name),
+    ([name]) => !/^(date|x-request-id|ratelimit-(?:remaining|reset))$/.test(name),
   );
   return { status: reply.status, json, headers: Object.fromEntries(stable) };
 }

@@ -1,0 +1,102 @@
+import type { Socket } from 'node:net';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { LocalConfig } from '../config/index.js';
+import { onClose } from './connections.js';
+import { Problem } from './problem.js';
+import { TokenBucket } from './token-bucket.js';
+
+/*
+ * Each key has four buckets in each process, so that what it does most cannot starve the rest:
+ *
+ *   requests   every request that belongs to no other bucket
+ *   control    pausing, resuming, cancelling, and resolving: they work while a program floods the API
+ *   streams    starting event streams
+ *   bytes      what requests and responses transfer, except event streams; only requests that transfer lists are refused for it
+ */
+
+/** The bucket that a route takes its token from; default: `requests`. */
+export type RateLimit = 'requests' | 'control' | 'stream';
+
+interface Buckets {
+  readonly requests: TokenBucket;
+  readonly control: TokenBucket;
+  readonly stream: TokenBucket;
+  readonly bytes: TokenBucket;
+  /** Connections with a request of this key in progress. */
+  readonly sockets: Map<Socket, number>;
+}
+
+const NAMES = {
+  requests: 'requests',
+  control: 'requests that pause, resume, cancel, or resolve',
+  stream: 'event streams',
+} as const satisfies Record<RateLimit, string>;
+
+/** Limits the requests of each key. The returned function throws a Problem, `tooManyRequests`, if a limit is exceeded. */
+export function rateLimits({ requestsPerMinute, bytesPerMinute }: LocalConfig['http']) {
+  const keys = new Map<string, Buckets>();
+  const charged = new WeakMap<Socket, number>();
+
+  const bucketsOf = (key: string): Buckets => {
+    const buckets = keys.get(key) ?? {
+      requests: new TokenBucket(requestsPerMinute),
+      control: new TokenBucket(requestsPerMinute),
+      stream: new TokenBucket(requestsPerMinute),
+      bytes: new TokenBucket(bytesPerMinute),
+      sockets: new Map<Socket, number>(),
+    };
+    keys.set(key, buckets);
+    return buckets;
+  };
+  /** Charges what a connection has transferred since it was last charged. */
+  const charge = ({ bytes }: Buckets, socket: Socket): void => {
+    const transferred = socket.bytesRead + socket.bytesWritten;
+    bytes.spend(transferred - (charged.get(socket) ?? 0));
+    charged.set(socket, transferred);
+  };
+  const meter = (buckets: Buckets, request: FastifyRequest, reply: FastifyReply): void => {
+    const { socket } = request.raw;
+    const { sockets } = buckets;
+    sockets.set(socket, (sockets.get(socket) ?? 0) + 1);
+    onClose(request, reply, () => {
+      charge(buckets, socket);
+      const others = (sockets.get(socket) ?? 1) - 1;
+      if (others > 0) sockets.set(socket, others);
+      else sockets.delete(socket);
+    });
+  };
+
+  return (key: string, request: FastifyRequest, reply: FastifyReply): void => {
+    const { limit = 'requests', transfersList = false } = request.routeOptions.config;
+    const buckets = bucketsOf(key);
+    const bucket = buckets[limit];
+    const isAllowed = bucket.take();
+    reply.headers({
+      'ratelimit-limit': String(bucket.perMinute),
+      'ratelimit-remaining': String(Math.max(0, Math.floor(bucket.left()))),
+      'ratelimit-reset': String(bucket.secondsUntil(bucket.perMinute)),
+      'ratelimit-policy': `${requestsPerMinute};w=60, ${bytesPerMinute};w=60;unit="bytes"`,
+    });
+    if (!isAllowed) {
+      throw exceeded(`The limit is ${bucket.perMinute} ${NAMES[limit]} a minute.`, bucket.secondsUntil(1));
+    }
+    if (limit === 'stream') return;
+    meter(buckets, request, reply);
+    if (!transfersList) return;
+    for (const socket of buckets.sockets.keys()) charge(buckets, socket);
+    if (buckets.bytes.left() > 0) return;
+    const megabytes = bytesPerMinute / 1_000_000;
+    throw exceeded(
+      `The limit is ${megabytes} MB a minute, and requests of this key have transferred more.`,
+      buckets.bytes.secondsUntil(1),
+    );
+  };
+}
+
+/** The response to a request that exceeds a limit. */
+export function exceeded(limit: string, seconds: number): Problem {
+  const wait = Math.max(1, seconds);
+  return new Problem('tooManyRequests', `${limit} Retry in ${wait} s.`, {
+    headers: { 'retry-after': String(wait) },
+  });
+}

@@ -21,6 +21,9 @@ function entry<const Fields extends FieldTable>(
   return { level, fields, message };
 }
 
+/** What the service wrote, if anything, at the end of a message. */
+const after = (message: string): string => (message === '' ? '' : `: ${message}`);
+
 const kind = oneOf('send', 'poll');
 const outcome = oneOf(
   'accepted',
@@ -92,9 +95,9 @@ export const CATALOGUE = {
   ),
   'request.throttled': entry(
     'info',
-    { lane: id, kind, retryAfterMs: optional(span, 'none') },
+    { lane: id, kind, retryAfterMs: optional(span, 'none'), reason: prose },
     (e) =>
-      `lane ${e.lane}: the service returned 429 for a ${e.kind} request (Retry-After: ${e.retryAfterMs})`,
+      `lane ${e.lane}: the service returned 429 for a ${e.kind} request (Retry-After: ${e.retryAfterMs})${after(e.reason)}`,
   ),
   'request.unauthorised': entry(
     'debug',
@@ -129,14 +132,20 @@ export const CATALOGUE = {
   ),
   'request.missing': entry(
     'debug',
-    { lane: id, requestId: id },
-    (e) => `lane ${e.lane}: the service does not know request ${e.requestId}`,
+    { lane: id, requestId: id, reason: prose },
+    (e) => `lane ${e.lane}: the service does not know request ${e.requestId}${after(e.reason)}`,
   ),
   'request.unfollowable': entry(
     'warn',
     { ...batch, request: id },
     (e) =>
       `campaign ${e.campaign}: the service accepted request ${e.request} with ${e.recipients} but returned no request id, so its delivery status cannot be polled`,
+  ),
+  'request.otherCorrelator': entry(
+    'warn',
+    { lane: id, sent: id, received: prose },
+    (e) =>
+      `lane ${e.lane}: the service accepted a request with clientCorrelator ${e.sent}, but answered with ${e.received}; it may not use our correlators, so check the lane's clientCorrelator setting`,
   ),
   'request.matched': entry(
     'info',

@@ -1,6 +1,7 @@
 import type { Events } from '../events/events.js';
 import type { MessagingClient } from '../gateway/messaging.js';
 import type { PollOutcome } from '../gateway/outcome.js';
+import { withMessage } from '../gateway/reason.js';
 import type { Lane } from '../lane/lane.js';
 import { confirmPermit, type GrantedPermit } from '../lane/permit.js';
 import { type TokenSource, turnCredentials } from '../lane/token-source.js';
@@ -67,8 +68,9 @@ export async function followUpTurn(lane: Lane, followUp: FollowUp, options: Turn
     }
     const settlement = settlementOf(claim, request, outcome);
     if (outcome.kind !== 'unauthorised') return settlement;
-    const reason = await credentials.replaceRefused(token);
-    return reason === undefined ? settlement : { ...settlement, result: 'stopped', reason };
+    const stopped = await credentials.replaceRefused(token);
+    if (stopped === undefined) return settlement;
+    return { ...settlement, result: 'stopped', reason: withMessage(stopped, outcome.message) };
   };
 
   return runTurn<PollClaim, PollSettlement>(
@@ -108,9 +110,14 @@ function settlementOf(claim: PollClaim, request: FollowedRequest, outcome: PollO
     case 'infos':
       return { claim, result: 'infos', letters: lettersOf(request, outcome), requestId };
     case 'missing':
-      return { claim, result: 'missing', requestId };
+      return { claim, result: 'missing', requestId, reason: outcome.message ?? '' };
     case 'throttled':
-      return { claim, result: 'throttled', retryAfterMs: outcome.retryAfterMs ?? 0 };
+      return {
+        claim,
+        result: 'throttled',
+        retryAfterMs: outcome.retryAfterMs ?? 0,
+        reason: outcome.message ?? '',
+      };
     case 'unauthorised':
       return { claim, result: 'unauthorised', reason: outcome.reason };
     case 'stopped':

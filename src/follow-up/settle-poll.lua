@@ -75,7 +75,8 @@ function REQUESTS.report(poll, settlement)
     isOpen, changed, isAwaited =
       statuses_report(poll.c, claim.campaign, claim.first, poll.count, letters, poll.statusesKey, isLast, events)
     if changed then
-      local ended = settlement.result == 'missing' and 'not known to the service' or 'no final report by the deadline'
+      local missing = 'not known to the service' .. (settlement.reason ~= '' and ': ' .. settlement.reason or '')
+      local ended = settlement.result == 'missing' and missing or 'no final report by the deadline'
       local reason = isLast and ended or poll.reason
       record_write(poll.recordsKey, claim.first, poll.count, poll.sentAt, now, reason, poll.requestId)
     end
@@ -128,9 +129,11 @@ for i, settlement in ipairs(settlements) do
     REQUESTS[effect.request](poll, settlement)
     if settlement.result == 'throttled' then
       c.throttled = c.throttled + 1
-      events[#events + 1] = { type = 'throttled', kind = 'poll', retryAfterMs = settlement.retryAfterMs }
+      events[#events + 1] = {
+        type = 'throttled', kind = 'poll', retryAfterMs = settlement.retryAfterMs, reason = settlement.reason,
+      }
     elseif effect.event == 'missing' then
-      events[#events + 1] = { type = 'missing', requestId = request_id(poll, settlement) }
+      events[#events + 1] = { type = 'missing', requestId = request_id(poll, settlement), reason = settlement.reason }
     elseif effect.event == 'unanswered' then
       events[#events + 1] = { type = 'unanswered', requestId = request_id(poll, settlement), reason = settlement.reason }
     elseif effect.event then

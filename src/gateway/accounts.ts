@@ -101,7 +101,7 @@ export function loginOutcome(exchange: Exchange, secrets: readonly string[]): Lo
   if (success) {
     return { kind: 'noAnswer', reason: `The service answered ${status} without a readable token pair.` };
   }
-  const reason = reasonOf(`The service answered ${status}.`, body ?? '', secrets);
+  const reason = reasonOf(`The service answered ${status}.`, body, secrets);
   const isRefusal = status >= 300 && status < 500 && !RETRY_LATER.has(status);
   return { kind: isRefusal ? 'refused' : 'noAnswer', reason };
 }

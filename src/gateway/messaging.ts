@@ -64,7 +64,7 @@ export function createMessagingClient({
         signal,
       });
       const secrets = [...bearerSecrets(bearer), request.text];
-      return sendOutcome(exchange, request.recipients, { now: clock(), secrets });
+      return sendOutcome(exchange, request, { now: clock(), secrets });
     },
     async deliveryInfos(sender, requestId, bearer, permit, signal) {
       const exchange = await transport.exchange({
@@ -80,7 +80,7 @@ export function createMessagingClient({
   };
 }
 
-/** The client of one lane: emits for each request how it ended and how long it took. */
+/** The client of one lane: emits for each request how it ended and how long it took, and once if the service ignores correlators. */
 export function measuredClient(
   messaging: MessagingClient,
   lane: string,
@@ -97,8 +97,19 @@ export function measuredClient(
     events.emit({ type: 'request.ended', lane, kind, outcome: outcome.kind, tookMs });
     return outcome;
   };
+  let isCorrelatorReported = false;
   return {
-    send: (...request) => measured('send', messaging.send(...request)),
+    async send(request, ...rest) {
+      const outcome = await measured('send', messaging.send(request, ...rest));
+      const { otherCorrelator: received } = outcome.kind === 'accepted' ? outcome : {};
+      // A service that ignores correlators would otherwise cause an event for each request.
+      if (received !== undefined && !isCorrelatorReported) {
+        isCorrelatorReported = true;
+        const { clientCorrelator: sent = '' } = request;
+        events.emit({ type: 'request.otherCorrelator', lane, sent, received });
+      }
+      return outcome;
+    },
     deliveryInfos: (...poll) => measured('poll', messaging.deliveryInfos(...poll)),
     close: () => messaging.close(),
   };

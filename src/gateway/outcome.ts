@@ -8,16 +8,27 @@ import {
   readOutboundRequest,
   retryAfterMs,
 } from './read-response.js';
-import { failureReason, quoteOf, reasonOf } from './reason.js';
+import { failureReason, messageIn, quoteOf, reasonOf } from './reason.js';
 
-/** How sending one request ended. The sending stage decides what follows. */
+/**
+ * How sending one request ended. The sending stage decides what follows. `reason` says why, in a sentence that quotes the service;
+ * `message` is only what the service wrote, if it wrote anything.
+ */
 export type SendOutcome =
-  /** Accepted. Without a request id it cannot be followed up. `statuses` contains only the request's own recipients. */
-  | { kind: 'accepted'; requestId: string | null; statuses: ReadonlyMap<string, DeliveryStatus> }
+  /**
+   * Accepted. Without a request id it cannot be followed up. `statuses` contains only the request's own recipients.
+   * `otherCorrelator`: the response names this `clientCorrelator` instead of the one that the request carried.
+   */
+  | {
+      kind: 'accepted';
+      requestId: string | null;
+      statuses: ReadonlyMap<string, DeliveryStatus>;
+      otherCorrelator?: string;
+    }
   /** Rejected: more requests in the last hour than the API key permits (429). */
-  | { kind: 'throttled'; retryAfterMs: number | null }
+  | { kind: 'throttled'; retryAfterMs: number | null; message?: string }
   /** Rejected: the key is missing or invalid (401); a newer token may be valid. */
-  | { kind: 'unauthorised'; reason: string }
+  | { kind: 'unauthorised'; reason: string; message?: string }
   /** Rejected, and so would be every other request: wrong key or wrong address. */
   | { kind: 'stopped'; reason: string }
   /** Rejected: something in this request is wrong (400, 413, 422). */
@@ -40,9 +51,9 @@ export type PollOutcome =
       unread?: true;
     }
   /** The service has no infos for this request: 404, 410, or it refuses this address (400, 413, 422). */
-  | { kind: 'missing' }
-  | { kind: 'throttled'; retryAfterMs: number | null }
-  | { kind: 'unauthorised'; reason: string }
+  | { kind: 'missing'; message?: string }
+  | { kind: 'throttled'; retryAfterMs: number | null; message?: string }
+  | { kind: 'unauthorised'; reason: string; message?: string }
   | { kind: 'stopped'; reason: string }
   | { kind: 'notSent'; reason: string }
   | { kind: 'unanswered'; reason: string };
@@ -53,12 +64,14 @@ interface Reading {
   readonly secrets: readonly string[];
 }
 
-/** The outcome of a send, for every status and every failure. `recipients`: the request's numbers, E.164 with the plus. */
-export function sendOutcome(
-  exchange: Exchange,
-  recipients: readonly string[],
-  reading: Reading,
-): SendOutcome {
+/** What a response to a send is compared with: the request's numbers, E.164 with the plus, and its correlator. */
+type Sent = { readonly recipients: readonly string[]; readonly clientCorrelator?: string | undefined };
+
+/** Characters of a correlator that are reported. */
+const MAX_CORRELATOR = 100;
+
+/** The outcome of a send, for every status and every failure. */
+export function sendOutcome(exchange: Exchange, sent: Sent, reading: Reading): SendOutcome {
   if (exchange.kind === 'failure') {
     return failed(exchange, (why) => ({
       kind: 'unknown',
@@ -66,9 +79,9 @@ export function sendOutcome(
     }));
   }
   const { status } = exchange;
-  if (status >= 200 && status < 300) return sendSuccess(exchange, recipients);
+  if (status >= 200 && status < 300) return sendSuccess(exchange, sent);
   if (status === 429) return throttled(exchange, reading);
-  if (status === 401) return { kind: 'unauthorised', reason: explain(exchange, reading) };
+  if (status === 401) return unauthorised(exchange, reading);
   if (isRefusal(status)) return { kind: 'refused', reason: explain(exchange, reading) };
   if (status >= 300 && status < 500 && status !== 408)
     return { kind: 'stopped', reason: explain(exchange, reading) };
@@ -83,8 +96,10 @@ export function pollOutcome(exchange: Exchange, reading: Reading): PollOutcome {
   const { status } = exchange;
   if (status >= 200 && status < 300) return pollSuccess(exchange);
   if (status === 429) return throttled(exchange, reading);
-  if (status === 401) return { kind: 'unauthorised', reason: explain(exchange, reading) };
-  if (status === 404 || status === 410 || isRefusal(status)) return { kind: 'missing' };
+  if (status === 401) return unauthorised(exchange, reading);
+  if (status === 404 || status === 410 || isRefusal(status)) {
+    return { kind: 'missing', ...messageOf(exchange, reading) };
+  }
   if (status >= 300 && status < 500 && status !== 408)
     return { kind: 'stopped', reason: explain(exchange, reading) };
   return { kind: 'unanswered', reason: explain(exchange, reading) };
@@ -94,7 +109,7 @@ export function pollOutcome(exchange: Exchange, reading: Reading): PollOutcome {
  * A response with an OutboundRequest means accepted. So does a 201 without one, unless the rest of the response casts doubt on
  * it: its `Location` must name the request, or its body must be empty or at least an object.
  */
-function sendSuccess(reply: Reply, recipients: readonly string[]): SendOutcome {
+function sendSuccess(reply: Reply, { recipients, clientCorrelator }: Sent): SendOutcome {
   const body = reply.body === null ? null : readOutboundRequest(reply.body);
   const located = requestIdOf(reply.headers.location);
   const created = reply.status === 201 && (located !== null || isEmptyOrObject(reply.body));
@@ -107,7 +122,16 @@ function sendSuccess(reply: Reply, recipients: readonly string[]): SendOutcome {
   const requestId =
     requestIdOf(body?.resourceURL) ?? requestIdOf(body?.deliveryInfoList?.resourceURL) ?? located;
   const infos = body?.deliveryInfoList?.deliveryInfo ?? [];
-  return { kind: 'accepted', requestId, statuses: statusesOf(infos, new Set(recipients)).statuses };
+  const { statuses } = statusesOf(infos, new Set(recipients));
+  const correlator = body?.clientCorrelator;
+  const isOther =
+    clientCorrelator !== undefined && correlator !== undefined && correlator !== clientCorrelator;
+  return {
+    kind: 'accepted',
+    requestId,
+    statuses,
+    ...(isOther ? { otherCorrelator: correlator.slice(0, MAX_CORRELATOR) } : {}),
+  };
 }
 
 function pollSuccess(reply: Reply): PollOutcome {
@@ -150,8 +174,18 @@ function failed<Left>(
   return failure.left ? whenLeft(reason) : { kind: 'notSent', reason };
 }
 
-function throttled(reply: Reply, { now }: Reading): { kind: 'throttled'; retryAfterMs: number | null } {
-  return { kind: 'throttled', retryAfterMs: retryAfterMs(reply.headers['retry-after'], now) };
+function throttled(reply: Reply, reading: Reading) {
+  const wait = retryAfterMs(reply.headers['retry-after'], reading.now);
+  return { kind: 'throttled', retryAfterMs: wait, ...messageOf(reply, reading) } as const;
+}
+
+function unauthorised(reply: Reply, reading: Reading) {
+  return { kind: 'unauthorised', reason: explain(reply, reading), ...messageOf(reply, reading) } as const;
+}
+
+function messageOf(reply: Reply, { secrets }: Reading): { message?: string } {
+  const message = messageIn(reply.body, secrets);
+  return message === '' ? {} : { message };
 }
 
 function isRefusal(status: number): boolean {
@@ -159,7 +193,7 @@ function isRefusal(status: number): boolean {
 }
 
 function explain(reply: Reply, { secrets }: Reading): string {
-  return reasonOf(meaningOf(reply.status), reply.body ?? '', secrets);
+  return reasonOf(meaningOf(reply.status), reply.body, secrets);
 }
 
 /** What a status means and what to check (interface page, area A HTTP statuses; RFC 9110 for the others). */

@@ -25,6 +25,7 @@ const deliveryInfoList = z.union([
 
 const innerRequest = z.object({
   resourceURL: optionalText,
+  clientCorrelator: optionalText,
   deliveryInfoList: z
     .object({ resourceURL: optionalText, deliveryInfo: deliveryInfos.optional().catch(undefined) })
     .optional()
@@ -36,6 +37,21 @@ const outboundRequest = z.union([
   z.object({ outboundSMSMessageRequest: innerRequest }).transform((body) => body.outboundSMSMessageRequest),
   innerRequest.extend({ resourceURL: z.string() }),
 ]);
+
+/** An error of the GSMA OneAPI family, to which this interface is related. */
+const requestException = z.object({
+  messageId: z.string(),
+  text: z.string(),
+  variables: z.array(z.union([z.string(), z.number()]).catch('')).catch([]),
+});
+const requestError = z
+  .object({
+    requestError: z.union([
+      z.object({ serviceException: requestException }).transform((error) => error.serviceException),
+      z.object({ policyException: requestException }).transform((error) => error.policyException),
+    ]),
+  })
+  .transform((body) => body.requestError);
 
 const token = z.string().regex(/^[\x21-\x7e]+$/);
 
@@ -80,6 +96,18 @@ export function readDeliveryInfoList(body: string): DeliveryInfoList | null {
 /** The callback in a response body; null if there is none. Never throws. */
 export function readCallback(body: string): z.infer<typeof callback> | null {
   return callback.safeParse(jsonOf(body)).data ?? null;
+}
+
+/**
+ * The error of the OneAPI family in a response body, as code and text with the variables filled in: `POL0013: Duplicated addresses
+ * …`. Null if the body has another form. Never throws.
+ */
+export function readRequestError(body: string): string | null {
+  const error = requestError.safeParse(jsonOf(body)).data;
+  if (error === undefined) return null;
+  const { messageId, text, variables } = error;
+  const filled = text.replace(/%(\d+)/g, (place, at) => String(variables[Number(at) - 1] ?? place));
+  return `${messageId}: ${filled}`;
 }
 
 /** How many wrappers around a token pair are opened. */

@@ -1,4 +1,5 @@
 import type { Failure } from './exchange.js';
+import { readRequestError } from './read-response.js';
 
 const MAX_LENGTH = 200;
 
@@ -28,10 +29,23 @@ export function quoteOf(text: string, secrets: readonly string[] = []): string {
   return bounded(quote);
 }
 
-/** A sentence followed by the service's message, if there is one; at most 200 characters together. */
-export function reasonOf(sentence: string, message = '', secrets: readonly string[] = []): string {
-  const quote = quoteOf(message, secrets);
-  return bounded(quote === '' ? sentence : `${sentence} Its message: ${quote}`);
+/** The service's message in the body of an error, as {@link quoteOf} writes it; empty if there is none. */
+export function messageIn(body: string | null, secrets: readonly string[] = []): string {
+  return quoteOf(readRequestError(body ?? '') ?? body ?? '', secrets);
+}
+
+/** A sentence followed by the service's message, if its response has one; at most 200 characters together. */
+export function reasonOf(
+  sentence: string,
+  body: string | null = '',
+  secrets: readonly string[] = [],
+): string {
+  return bounded(withMessage(sentence, messageIn(body, secrets)));
+}
+
+/** A sentence followed by a message of the service, if there is one. */
+export function withMessage(sentence: string, message: string | undefined): string {
+  return message === undefined || message === '' ? sentence : `${sentence} Its message: ${message}`;
 }
 
 function bounded(text: string): string {

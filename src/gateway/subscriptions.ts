@@ -3,7 +3,7 @@ import { type Bearer, bearerHeaders, bearerSecrets } from './bearer.js';
 import type { Exchange, Reply } from './exchange.js';
 import type { TransportSettings } from './got-transport.js';
 import { readCallback, retryAfterMs } from './read-response.js';
-import { failureReason, reasonOf } from './reason.js';
+import { failureReason, messageIn, reasonOf } from './reason.js';
 import { createTransport } from './transport.js';
 
 /** Where the service sends its notifications (interface page, Callback). */
@@ -19,7 +19,7 @@ type SubscriptionFailure =
   /** Retrying cannot help: wrong key or wrong address. */
   | { kind: 'stopped'; reason: string }
   /** 429, which the page does not list here. */
-  | { kind: 'throttled'; retryAfterMs: number | null }
+  | { kind: 'throttled'; retryAfterMs: number | null; message?: string }
   /** No response, or an unreadable one: the service may have done it. A `get` shows whether it did. */
   | { kind: 'unanswered'; reason: string };
 
@@ -89,12 +89,17 @@ export function createSubscriptionClient({
       if (exchange.kind === 'reply') {
         const { status } = exchange;
         const because = (what: string): string =>
-          reasonOf(`The service answered ${status}: ${what}`, exchange.body ?? '', secrets);
+          reasonOf(`The service answered ${status}: ${what}`, exchange.body, secrets);
         if (status === 400 || status === 413 || status === 422) {
-          return { kind: 'malformed', reason: because('the subscription is malformed; check CALLBACK_URL.') };
+          // The interface page lists no 401 for this operation, so an invalid key may get a 400.
+          const what = 'the subscription is malformed; check CALLBACK_URL, and the API key or token.';
+          return { kind: 'malformed', reason: because(what) };
         }
         if (status === 406 || status === 409) {
-          const reason = because('it does not accept the subscription; only one can exist.');
+          // The body may contain the subscription that exists, with its secrets.
+          const isCallback = readCallback(exchange.body ?? '') !== null;
+          const what = 'it does not accept the subscription; only one can exist.';
+          const reason = isCallback ? `The service answered ${status}: ${what}` : because(what);
           return { kind: 'notAccepted', reason };
         }
       }
@@ -124,8 +129,12 @@ function resultOf(
   }
   const { status, headers, body } = exchange;
   if (status >= 200 && status < 300) return { kind: 'success', reply: exchange };
-  if (status === 429) return { kind: 'throttled', retryAfterMs: retryAfterMs(headers['retry-after'], now) };
-  const because = (rest: string) => reasonOf(`The service answered ${status}${rest}`, body ?? '', secrets);
+  if (status === 429) {
+    const message = messageIn(body, secrets);
+    const wait = retryAfterMs(headers['retry-after'], now);
+    return { kind: 'throttled', retryAfterMs: wait, ...(message === '' ? {} : { message }) };
+  }
+  const because = (rest: string) => reasonOf(`The service answered ${status}${rest}`, body, secrets);
   if (status === 401)
     return { kind: 'unauthorised', reason: because(': the API key or token is missing or invalid.') };
   if (status === 403) return { kind: 'stopped', reason: because(': it cannot be used with this API key.') };

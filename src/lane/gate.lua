@@ -44,8 +44,9 @@ local function gate_proven(lane, claim)
   if claim.epoch >= lane.openedEpoch then lane.onTrial = 0 end
 end
 
--- The service answered 429. `others` is the number of requests in flight beside the refused one.
-local function gate_throttled(windowKey, lane, rules, claim, others, retryAfterMs, jitter, now)
+-- The service answered 429. `others` is the number of requests in flight beside the refused one; `message` is what the service
+-- wrote, if it wrote anything.
+local function gate_throttled(windowKey, lane, rules, claim, others, retryAfterMs, message, jitter, now)
   lane.throttled = lane.throttled + 1
   lane.failures, lane.answeredAt = 0, now
   if claim.epoch < lane.epoch then return end
@@ -57,7 +58,7 @@ local function gate_throttled(windowKey, lane, rules, claim, others, retryAfterM
     local next = fade and (free and math.min(free - now, fade) or fade) or (free and free - now) or 0
     wait = math.max(wait, next)
   end
-  gate_pause(lane, rules, now, 'throttled', 'the service returned 429', wait, jitter)
+  gate_pause(lane, rules, now, 'throttled', message, wait, jitter)
 end
 
 -- Stops the lane for a cause known since `epoch`. A cause from before an operator resumed the lane does not stop it.

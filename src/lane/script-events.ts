@@ -34,12 +34,12 @@ const scriptEvent = z.discriminatedUnion('type', [
     kept: z.string(),
     ignored: z.string(),
   }),
-  z.object({ type: z.literal('throttled'), kind, retryAfterMs: integer }),
+  z.object({ type: z.literal('throttled'), kind, retryAfterMs: integer, reason }),
   z.object({ type: z.literal('unauthorised'), kind, reason }),
   z.object({ type: z.literal('requestStopped'), kind, reason }),
   z.object({ type: z.literal('notSent'), kind, reason }),
   z.object({ type: z.literal('unanswered'), requestId, reason }),
-  z.object({ type: z.literal('missing'), requestId }),
+  z.object({ type: z.literal('missing'), requestId, reason }),
   z.object({
     type: z.literal('paused'),
     kind: z.enum(['throttled', 'unreachable']),
@@ -118,8 +118,8 @@ export function toEvents(lane: string, scriptEvent: ScriptEvent): VolleyEvent[] 
       return [{ type: 'recipient.contradicted', lane, campaign, position: ordinal + 1, kept, ignored }];
     }
     case 'throttled': {
-      const { kind, retryAfterMs } = scriptEvent;
-      return [{ type: 'request.throttled', lane, kind, retryAfterMs: retryAfterMs || null }];
+      const { kind, retryAfterMs, reason } = scriptEvent;
+      return [{ type: 'request.throttled', lane, kind, retryAfterMs: retryAfterMs || null, reason }];
     }
     case 'unauthorised':
       return [{ ...scriptEvent, type: 'request.unauthorised', lane }];

@@ -50,7 +50,7 @@ local function settle_gate(context, effect, claim, settlement, inFlight)
   end
   if gate == 'accepted' or gate == 'proven' or gate == 'throttled' then gate_proven(lane, claim) end
   if gate == 'throttled' then
-    return gate_throttled(context.windowKey, lane, rules, claim, inFlight, settlement.retryAfterMs, context.jitter, now)
+    return gate_throttled(context.windowKey, lane, rules, claim, inFlight, settlement.retryAfterMs, reason, context.jitter, now)
   end
   if gate == 'accepted' then limit_accepted(lane, rules, claim) end
   if gate_answered(lane, rules, claim, now) then context.events[#context.events + 1] = { type = 'reopened', epoch = lane.epoch } end

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { type CallbackSettings, laneCallback } from '../config/index.js';
 import type { Bearer } from '../gateway/bearer.js';
+import { withMessage } from '../gateway/reason.js';
 import type {
   SubscriptionClient,
   SubscriptionCreated,
@@ -188,7 +189,10 @@ function failureOf(reply: FailedReply): Failure {
     case 'notAccepted':
       return { kind: 'refused', reason: reply.reason };
     case 'throttled':
-      return { kind: 'unanswered', reason: 'The service answered 429: too many requests for now.' };
+      return {
+        kind: 'unanswered',
+        reason: withMessage('The service answered 429: too many requests for now.', reply.message),
+      };
     case 'unanswered':
       return { kind: 'unanswered', reason: reply.reason };
     default:

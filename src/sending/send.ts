@@ -1,6 +1,7 @@
 import { isDeliveryStatus, STATUS_LETTER } from '../campaign/recipient.js';
 import type { MessagingClient } from '../gateway/messaging.js';
 import type { SendOutcome } from '../gateway/outcome.js';
+import { withMessage } from '../gateway/reason.js';
 import type { Lane } from '../lane/lane.js';
 import { confirmPermit, type GrantedPermit, permitRepeat } from '../lane/permit.js';
 import { type TokenSource, turnCredentials } from '../lane/token-source.js';
@@ -56,8 +57,9 @@ export async function sendTurn(lane: Lane, sending: Sending, options: TurnOption
     const outcome = await client.send(message, token.bearer, permit);
     const settlement = settlementOf(claim, message, letters, outcome);
     if (outcome.kind !== 'unauthorised') return settlement;
-    const reason = await credentials.replaceRefused(token);
-    return reason === undefined ? settlement : { ...settlement, result: 'stopped', reason };
+    const stopped = await credentials.replaceRefused(token);
+    if (stopped === undefined) return settlement;
+    return { ...settlement, result: 'stopped', reason: withMessage(stopped, outcome.message) };
   };
 
   /** Pauses a campaign whose data cannot be read, until an operator acts. The lane's other campaigns continue. */
@@ -114,10 +116,15 @@ function settlementOf(
         result: 'accepted',
         letters: acceptedLetters(message, outcome),
         requestId: outcome.requestId ?? '',
-        reason: outcome.requestId === null ? 'accepted without a request id: cannot be followed up' : '',
+        reason: noteOf(outcome),
       };
     case 'throttled':
-      return { claim, result: 'throttled', retryAfterMs: outcome.retryAfterMs ?? 0 };
+      return {
+        claim,
+        result: 'throttled',
+        retryAfterMs: outcome.retryAfterMs ?? 0,
+        reason: outcome.message ?? '',
+      };
     case 'unauthorised':
       return { claim, result: 'unauthorised', reason: outcome.reason };
     case 'stopped':
@@ -131,6 +138,16 @@ function settlementOf(
     default:
       return outcome satisfies never;
   }
+}
+
+/** What is unusual about an accepted request, for its recipients' lines in the report. */
+function noteOf({ requestId, otherCorrelator }: SendOutcome & { kind: 'accepted' }): string {
+  return [
+    ...(requestId === null ? ['accepted without a request id: cannot be followed up'] : []),
+    ...(otherCorrelator === undefined
+      ? []
+      : [`the service answered with another clientCorrelator: ${otherCorrelator}`]),
+  ].join('; ');
 }
 
 /** Without a request id, recipients without a final status cannot be followed up: they become `unconfirmed`. */

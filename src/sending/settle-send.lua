@@ -233,7 +233,9 @@ for i, settlement in ipairs(settlements) do
     if not settlement.byNotification then settle_gate(context, effect, claim, settlement, inFlight) end
     if settlement.result == 'throttled' then
       c.throttled = c.throttled + 1
-      events[#events + 1] = { type = 'throttled', kind = 'send', retryAfterMs = settlement.retryAfterMs }
+      events[#events + 1] = {
+        type = 'throttled', kind = 'send', retryAfterMs = settlement.retryAfterMs, reason = settlement.reason,
+      }
     elseif effect.event == 'unauthorised' or effect.event == 'requestStopped' or effect.event == 'notSent' then
       events[#events + 1] = { type = effect.event, kind = 'send', reason = settlement.reason }
     end

@@ -4,7 +4,7 @@ import type { Arrival } from './arrivals.js';
 import type { LedgerEntry } from './ledger.js';
 import type { SimulatorOptions } from './options.js';
 import type { Summary } from './summary.js';
-import { failure, type Incoming, json, sendAnswer } from './wire.js';
+import { empty, failure, type Incoming, json, sendAnswer } from './wire.js';
 
 /** The operations of a simulator for tests, in the same process or over HTTP. */
 export interface Controls {
@@ -40,7 +40,7 @@ export function control(
       break;
     case 'DELETE /_simulator/ledger':
       controls.clear();
-      sendAnswer({ kind: 'reply', status: 204, headers: [], body: '' }, response);
+      sendAnswer(empty(204), response);
       break;
     case 'POST /_simulator/configure':
       configure(body, response, controls);

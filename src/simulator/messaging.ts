@@ -33,21 +33,24 @@ export class Messaging {
   readonly #parts: MessagingParts;
   #quotaRetryAfter: Settings['quotaRetryAfter'];
   #wholeArrivals: boolean;
+  #subscriptionWithoutKey: Settings['subscriptionWithoutKey'];
 
   constructor(settings: Settings, parts: MessagingParts) {
     this.#parts = parts;
     this.#quotaRetryAfter = settings.quotaRetryAfter;
     this.#wholeArrivals = settings.wholeArrivals;
+    this.#subscriptionWithoutKey = settings.subscriptionWithoutKey;
     parts.keys.configure(settings);
   }
 
   configure(settings: Settings): void {
     this.#quotaRetryAfter = settings.quotaRetryAfter;
     this.#wholeArrivals = settings.wholeArrivals;
+    this.#subscriptionWithoutKey = settings.subscriptionWithoutKey;
     this.#parts.keys.configure(settings);
     this.#parts.sends.configure(settings);
     this.#parts.polls.configure(settings);
-    this.#parts.subscriptions.configure(settings.notifications);
+    this.#parts.subscriptions.configure(settings);
   }
 
   /** Serves a request whose path begins with `BASE_PATH` and that arrives at `now` (ms). */
@@ -63,7 +66,10 @@ export class Messaging {
 
   #serve(request: Incoming, route: Route, key: KeyState | undefined, now: number): Served {
     if (key === undefined) {
-      return { answer: failure(401, 'the API key was not mentioned or is invalid'), outcome: 'unauthorised' };
+      const isCreation = route.kind === 'subscription' && request.method === 'POST';
+      const status = isCreation ? this.#subscriptionWithoutKey : 401;
+      const answer = failure(status, 'the API key was not mentioned or is invalid');
+      return { answer, outcome: 'unauthorised' };
     }
     switch (route.kind) {
       case 'send':

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { distributionSchema } from './distribution.js';
+import { ERROR_BODIES } from './error-bodies.js';
 import { ACCOUNT_FAULTS, POLL_FAULTS, probabilitiesSchema, SEND_FAULTS } from './faults.js';
 import { NOTIFICATION_SHAPES, TOKEN_PLACES } from './notification-faults.js';
 import { QUOTA_MODELS } from './quota-models.js';
@@ -91,6 +92,19 @@ const schema = z.strictObject({
   /** Retry-After of a 429 caused by a fault or a magic recipient. */
   faultRetryAfterSeconds: z.int().min(0).default(2),
 
+  /**
+   * The body of an error: `message` is a JSON object with a message, and `oneApi` is that of the GSMA OneAPI family
+   * (`requestError`).
+   */
+  errorBody: z.enum(ERROR_BODIES).default('message'),
+  /**
+   * The body of the 406 to a second subscription (NotAcceptableCallback): that of any error; a `code` with a description; the
+   * `callback` that exists; or `none`.
+   */
+  notAcceptableBody: z.enum(['error', 'code', 'callback', 'none']).default('error'),
+  /** The status for creating a subscription without a valid key: the interface page lists no 401 there. */
+  subscriptionWithoutKey: z.union([z.literal(400), z.literal(401)]).default(401),
+
   /** The maximum number of addresses per request; more get a 400. null means no limit. */
   maxRecipients: z.int().min(1).nullable().default(null),
   /** Where a send reply contains its request id: the Location header, the body, both, or neither. */
@@ -100,6 +114,11 @@ const schema = z.strictObject({
     .string()
     .regex(/^https?:\/\/[^/]+$/)
     .default('https://messaging.example'),
+  /**
+   * The clientCorrelator of a send reply: `repeated` from the request, or generated if the request has none; `generated` even
+   * if the request has one; or `none`.
+   */
+  correlatorInReply: z.enum(['repeated', 'generated', 'none']).default('repeated'),
   /** A repeated clientCorrelator returns the first reply again and sends nothing. */
   deduplicates: z.boolean().default(false),
 
@@ -108,6 +127,8 @@ const schema = z.strictObject({
       /** `mixed`: a random place for each notification. */
       securityTokenIn: z.enum([...TOKEN_PLACES, 'none', 'mixed']).default('header'),
       shape: z.enum([...NOTIFICATION_SHAPES, 'mixed']).default('list'),
+      /** Whether DeliveryImpossible is notified: the interface page names only the other two. */
+      notifyImpossible: z.boolean().default(true),
       /** The time from a status change to its notification. */
       delay: distributionSchema.prefault(0),
       /** Half of the DeliveredToNetwork notifications arrive after the final one. */

@@ -94,6 +94,7 @@ export interface Created {
   readonly senderAddress: string;
   readonly senderName: string | undefined;
   readonly text: string;
+  /** The clientCorrelator of the reply, if it has one. */
   readonly correlator: string | undefined;
   /** The sender from the path, decoded. */
   readonly sender: string;

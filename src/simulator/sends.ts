@@ -6,7 +6,7 @@ import type { KeyState } from './key-ring.js';
 import type { Answered, Ledger } from './ledger.js';
 import { type MagicName, magicOf } from './magic-recipients.js';
 import type { Settings } from './options.js';
-import { badRequest, created, resourceUrl, type Served, servedFault } from './replies.js';
+import { badRequest, type Created, created, resourceUrl, type Served, servedFault } from './replies.js';
 import { readSendBody, type SendBody } from './send-request.js';
 import { decodeSender, senderFault, withoutTel } from './sender.js';
 import type { Subscriptions } from './subscriptions.js';
@@ -85,7 +85,7 @@ export class Sends {
     const first = requestId === undefined ? undefined : this.#ledger.find(requestId);
     if (requestId === undefined || first === undefined) return undefined;
     const statuses = first.fates.map(statusOnAcceptance);
-    return { answer: this.#reply({ ...body, sender, requestId, statuses }), outcome: 'repeated' };
+    return { answer: this.#reply(body, { sender, requestId, statuses }), outcome: 'repeated' };
   }
 
   /** The fault of the first magic recipient that takes effect. */
@@ -151,13 +151,33 @@ export class Sends {
       resourceUrl: resourceUrl(resourceHost, sender, requestId),
       recipients,
       fates,
-      correlator,
+      correlator: this.correlatorOf(correlator, requestId),
     });
     const idIn = answered === 'withoutRequestId' ? 'none' : undefined;
-    return this.#reply({ ...body, sender, requestId, statuses: fates.map(statusOnAcceptance) }, idIn);
+    return this.#reply(body, { sender, requestId, statuses: fates.map(statusOnAcceptance) }, idIn);
   }
 
-  #reply(request: Parameters<typeof created>[0], idIn = this.#settings.requestIdIn) {
-    return created(request, this.#settings.resourceHost, idIn);
+  #reply(
+    body: SendBody,
+    request: Pick<Created, 'sender' | 'requestId' | 'statuses'>,
+    idIn = this.#settings.requestIdIn,
+  ) {
+    const correlator = this.correlatorOf(body.correlator, request.requestId);
+    return created({ ...body, ...request, correlator }, this.#settings.resourceHost, idIn);
+  }
+
+  /** The correlator in the reply and the notifications of a request. */
+  correlatorOf(own: string | undefined, requestId: string): string | undefined {
+    const generated = `generated-${requestId}`;
+    switch (this.#settings.correlatorInReply) {
+      case 'repeated':
+        return own ?? generated;
+      case 'generated':
+        return generated;
+      case 'none':
+        return undefined;
+      default:
+        return this.#settings.correlatorInReply satisfies never;
+    }
   }
 }

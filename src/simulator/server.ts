@@ -124,7 +124,7 @@ class Service implements Controls {
     const keys = new KeyRing((token, now) => tokens.accountOf(token, now));
     const ledger = new Ledger(journal);
     const arrivals = new ArrivalLog();
-    const subscriptions = new Subscriptions(settings.notifications, this.#timers, random, record);
+    const subscriptions = new Subscriptions(settings, this.#timers, random, record);
     const accounts = new Accounts(settings, tokens, random, record);
     this.#sends = new Sends(settings, ledger, subscriptions, random, record);
     const polls = new Polls(settings, ledger, random);
@@ -219,7 +219,12 @@ class Service implements Controls {
       const kept = ledger.find(requestId);
       if (kept === undefined) continue;
       const url = resourceUrl(this.#settings.resourceHost, sender, requestId);
-      const request = { ...kept, at, resourceUrl: url, correlator: correlator ?? undefined };
+      const request = {
+        ...kept,
+        at,
+        resourceUrl: url,
+        correlator: this.#sends.correlatorOf(correlator ?? undefined, requestId),
+      };
       subscriptions.resume(keys.named(key), request, endedAt, this.#clock());
     }
   }
@@ -259,7 +264,8 @@ class Service implements Controls {
   }
 
   #answer(answer: Answer, response: ServerResponse): void {
-    this.#timers.after(sample(this.#settings.latency, this.#random), () => sendAnswer(answer, response));
+    const { latency, errorBody } = this.#settings;
+    this.#timers.after(sample(latency, this.#random), () => sendAnswer(answer, response, errorBody));
   }
 
   async close(server: Server, drainMs: number): Promise<void> {

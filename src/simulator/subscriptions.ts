@@ -8,7 +8,7 @@ import type { Settings } from './options.js';
 import { badRequest, type Served } from './replies.js';
 import { septets } from './sender.js';
 import type { Timers } from './timers.js';
-import { failure, type Incoming, isJson, json } from './wire.js';
+import { type Answer, empty, failure, type Incoming, isJson, json } from './wire.js';
 
 const callbackSchema = z.strictObject({
   callback: z.strictObject({ url: z.url({ protocol: /^https?$/ }), securityToken: z.string() }),
@@ -30,6 +30,8 @@ const RECEIVER_STARTS_WITHIN_MS = 5_000;
 /** The wrong security token of forged notifications. */
 const NO_TOKEN = 'this-is-not-the-security-token';
 
+type SubscriptionSettings = Pick<Settings, 'notifications' | 'notAcceptableBody'>;
+
 /** The callback of each key and the notifications that are sent to it. */
 export class Subscriptions {
   readonly #callbacks = new Map<number, Callback>();
@@ -37,21 +39,21 @@ export class Subscriptions {
   readonly #random: () => number;
   readonly #record: Recorder;
   readonly #notifier = new Notifier();
-  #settings: Settings['notifications'];
+  #settings: SubscriptionSettings;
   /** Notifications sent, without lost, repeated, and forged ones. They count even if the callback fails. */
   sent = 0;
   lost = 0;
   duplicated = 0;
   forged = 0;
 
-  constructor(settings: Settings['notifications'], timers: Timers, random: () => number, record: Recorder) {
+  constructor(settings: SubscriptionSettings, timers: Timers, random: () => number, record: Recorder) {
     this.#record = record;
     this.#settings = settings;
     this.#timers = timers;
     this.#random = random;
   }
 
-  configure(settings: Settings['notifications']): void {
+  configure(settings: SubscriptionSettings): void {
     this.#settings = settings;
   }
 
@@ -70,7 +72,7 @@ export class Subscriptions {
       case 'DELETE':
         if (!this.#callbacks.delete(key.index)) return noSubscription();
         this.#record({ kind: 'unsubscribed', key: key.name });
-        return { answer: { kind: 'reply', status: 204, headers: [], body: '' }, outcome: 'done' };
+        return { answer: empty(204), outcome: 'done' };
       default:
         return { answer: failure(405, 'use POST, GET, or DELETE'), outcome: 'badRequest' };
     }
@@ -91,9 +93,9 @@ export class Subscriptions {
       const one = { resourceUrl: request.resourceUrl, number, correlator: request.correlator };
       const final = statusAfter(fate, fate.delayMs);
       const isFinal = final === 'DeliveredToTerminal' || final === 'DeliveryImpossible';
-      const late = this.#settings.shuffle && isFinal && this.#random() < 0.5;
+      const late = this.#settings.notifications.shuffle && isFinal && this.#random() < 0.5;
       if (!hasSegments) this.#notify(callback, one, 'DeliveredToNetwork', late ? fate.delayMs + 50 : 0);
-      if (isFinal) this.#notify(callback, one, final, fate.delayMs);
+      if (isFinal && this.#isTold(final)) this.#notify(callback, one, final, fate.delayMs);
     }
   }
 
@@ -119,10 +121,14 @@ export class Subscriptions {
       const number = request.recipients[index];
       const dueAt = at + fate.delayMs;
       const status = finalStatus(fate.final);
-      if (number === undefined || status === null || dueAt <= endedAt) continue;
+      if (number === undefined || status === null || dueAt <= endedAt || !this.#isTold(status)) continue;
       const one = { resourceUrl: request.resourceUrl, number, correlator: request.correlator };
       this.#notify(callback, one, status, Math.max(dueAt - now, RECEIVER_STARTS_WITHIN_MS));
     }
+  }
+
+  #isTold(status: string): boolean {
+    return status !== 'DeliveryImpossible' || this.#settings.notifications.notifyImpossible;
   }
 
   #create(request: Incoming, key: KeyState, existing: Callback | undefined): Served {
@@ -130,15 +136,32 @@ export class Subscriptions {
     if (callback === undefined)
       return badRequest('the body must contain callback with url and securityToken');
     if (existing !== undefined) {
-      return { answer: failure(406, 'only one subscription can exist'), outcome: 'notAcceptable' };
+      return { answer: this.#notAcceptable(existing), outcome: 'notAcceptable' };
     }
     this.#callbacks.set(key.index, callback);
     this.#record({ kind: 'subscribed', key: key.name, ...callback.callback });
     return { answer: json(201, callback), outcome: 'done' };
   }
 
+  #notAcceptable(existing: Callback): Answer {
+    const description = 'only one subscription can exist';
+    switch (this.#settings.notAcceptableBody) {
+      case 'error':
+        return failure(406, description);
+      case 'code':
+        return json(406, { code: 'SUBSCRIPTION_EXISTS', description });
+      case 'callback':
+        return json(406, existing);
+      case 'none':
+        return empty(406);
+      default:
+        return this.#settings.notAcceptableBody satisfies never;
+    }
+  }
+
   #notify({ callback }: Callback, one: Omit<Notice, 'status'>, status: string, delayMs: number): void {
-    const { loss, duplicates, forged, delay } = this.#settings;
+    const { notifications } = this.#settings;
+    const { loss, duplicates, forged, delay } = notifications;
     const isLikely = (share: number): boolean => share > 0 && this.#random() < share;
     if (isLikely(forged)) {
       this.forged += 1;
@@ -147,7 +170,7 @@ export class Subscriptions {
       const notice = compose(
         { ...callback, securityToken },
         { ...one, status: other },
-        this.#settings,
+        notifications,
         this.#random,
       );
       this.#timers.after(delayMs, () => this.#notifier.send(notice));
@@ -156,7 +179,7 @@ export class Subscriptions {
       this.lost += 1;
       return;
     }
-    const notice = compose(callback, { ...one, status }, this.#settings, this.#random);
+    const notice = compose(callback, { ...one, status }, notifications, this.#random);
     this.#timers.after(delayMs + sample(delay, this.#random), () => {
       this.sent += 1;
       this.#notifier.send(notice);

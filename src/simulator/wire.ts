@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
+import { type ErrorBody, errorBody } from './error-bodies.js';
 
 /** The maximum size of a request body in bytes; larger ones get a 413. */
 export const MAX_BODY_BYTES = 1024 * 1024;
@@ -20,6 +21,13 @@ export type Answer =
       readonly headers: readonly string[];
       readonly body: string;
     }
+  /** An error, whose body gets the form that the options choose. */
+  | {
+      readonly kind: 'failure';
+      readonly status: number;
+      readonly headers: readonly string[];
+      readonly message: string;
+    }
   | { readonly kind: 'reset' }
   | { readonly kind: 'silence' };
 
@@ -38,9 +46,14 @@ export function json(status: number, body: unknown, headers: readonly string[] =
   };
 }
 
-/** A JSON error reply. The interface page documents no error body; the message helps the developer. */
+/** An error reply. The message helps the developer. */
 export function failure(status: number, message: string, headers: readonly string[] = []): Answer {
-  return json(status, { message }, headers);
+  return { kind: 'failure', status, headers, message };
+}
+
+/** A reply without a body. */
+export function empty(status: number): Answer {
+  return { kind: 'reply', status, headers: [], body: '' };
 }
 
 /** A reply with truncated JSON. */
@@ -71,13 +84,17 @@ export function readBody(request: IncomingMessage, done: (body: string | undefin
   });
 }
 
-/** Sends an answer. Does nothing if the client has disconnected. */
-export function sendAnswer(answer: Answer, response: ServerResponse): void {
+/** Sends an answer. Does nothing if the client has disconnected. `form`: of the body of an error. */
+export function sendAnswer(answer: Answer, response: ServerResponse, form: ErrorBody = 'message'): void {
   switch (answer.kind) {
-    case 'reply': {
-      const length = String(Buffer.byteLength(answer.body));
-      response.writeHead(answer.status, [...answer.headers, 'Content-Length', length]);
-      response.end(answer.body);
+    case 'reply':
+      write(response, answer.status, answer.headers, answer.body);
+      return;
+    case 'failure': {
+      const { status, headers, message } = answer;
+      const body = errorBody(form, status, message);
+      const typed = body === undefined ? headers : ['Content-Type', body.type, ...headers];
+      write(response, status, typed, body?.text ?? '');
       return;
     }
     case 'reset':
@@ -88,6 +105,11 @@ export function sendAnswer(answer: Answer, response: ServerResponse): void {
     default:
       answer satisfies never;
   }
+}
+
+function write(response: ServerResponse, status: number, headers: readonly string[], body: string): void {
+  response.writeHead(status, [...headers, 'Content-Length', String(Buffer.byteLength(body))]);
+  response.end(body);
 }
 
 /** Whether the content type is application/json, with or without parameters. */

@@ -29,7 +29,7 @@ describe('a log line', () => {
     const events = recorded({ format: 'lines' });
     events.emit({ type: 'quota.learned', lane: 'acme', quota: 110, from: null });
     events.emit({ type: 'quota.learned', lane: 'acme', quota: 108, from: 110 });
-    events.emit({ type: 'request.throttled', lane: 'acme', kind: 'send', retryAfterMs: null });
+    events.emit({ type: 'request.throttled', lane: 'acme', kind: 'send', retryAfterMs: null, reason: '' });
     expect(events.lines.map((line) => line.slice(15, -1))).toEqual([
       'lane acme: learned a quota of 110 requests per window (before: unknown)',
       'lane acme: learned a quota of 108 requests per window (before: 110)',
@@ -209,7 +209,7 @@ describe('harmless text', () => {
 
   it('keeps its digits in an id', () => {
     const events = recorded();
-    events.emit({ type: 'request.missing', lane: 'acme', requestId: '4711081512345' });
+    events.emit({ type: 'request.missing', lane: 'acme', requestId: '4711081512345', reason: '' });
     expect(JSON.parse(events.lines[0] ?? '').requestId).toBe('4711081512345');
   });
 });

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { POLL_EFFECTS, type PollResult } from '../../src/follow-up/effects.js';
 import type { PollSettlement } from '../../src/follow-up/settlements.js';
+import { readRecord } from '../../src/recipients/records.js';
 import { laneFixture, RULES, START } from '../lane/lane-fixture.js';
 import { testRedis } from '../redis/test-redis.js';
 
@@ -104,3 +105,17 @@ describe.each(results)('A poll that is settled as %s', (result, effect) => {
     expect(await stored()).toEqual(before);
   });
 });
+
+test.each([
+  ['SVC0002: No such request r', 'not known to the service: SVC0002: No such request r'],
+  ['', 'not known to the service'],
+])(
+  'A request that is missing after the deadline is reported with the message %j of the service',
+  async (reason, shown) => {
+    const { lane, claim } = await probedLane('missing', `deadline${reason.length}`);
+    const settlement = { claim, result: 'missing', requestId: 'r', reason } as const;
+    await lane.settlements.poll([settlement], 0, START + RULES.deadline);
+    expect((await lane.state('c')).counts).toMatchObject({ deliveredToNetwork: 0, unconfirmed: 1 });
+    expect(await readRecord(redis, lane.keys, lane.lane, 'c', 0)).toMatchObject({ reason: shown });
+  },
+);

@@ -131,6 +131,19 @@ describe('A poll', () => {
     expect((await followUp.fixture.state('c')).counts).toMatchObject({ deliveredToNetwork: 2 });
   });
 
+  test('of a missing request shows the message of the service in the event', async () => {
+    const text = { messageId: 'SVC0002', text: 'No such request %1', variables: ['r1'] };
+    const service = await startService(json(404, { requestError: { serviceException: text } }));
+    const followUp = await createFollowUp(service);
+    await followUp.turn();
+    expect(followUp.emitted).toContainEqual({
+      type: 'request.missing',
+      lane: 'default',
+      requestId: 'r1',
+      reason: 'SVC0002: No such request r1',
+    });
+  });
+
   test('of a request whose campaign is removed is not made', async () => {
     const service = await startService(report());
     const followUp = await createFollowUp({ ...service, isRemoved: true });

@@ -72,7 +72,7 @@ const exchanges: fc.Arbitrary<Exchange> = fc.oneof(failures, replies);
 describe('the outcome of a send', () => {
   it('follows the table for every status without a body', () => {
     for (const status of STATUSES) {
-      expect([status, sendOutcome(replied(status), [TO], reading).kind]).toEqual([
+      expect([status, sendOutcome(replied(status), { recipients: [TO] }, reading).kind]).toEqual([
         status,
         sendKindOf(status),
       ]);
@@ -81,7 +81,7 @@ describe('the outcome of a send', () => {
 
   it('is accepted for any 2xx with an OutboundRequest', () => {
     for (const status of STATUSES.filter((each) => each >= 200 && each < 300)) {
-      expect(sendOutcome(replied(status, TAKEN), [TO], reading)).toMatchObject({
+      expect(sendOutcome(replied(status, TAKEN), { recipients: [TO] }, reading)).toMatchObject({
         kind: 'accepted',
         requestId: 'r1',
       });
@@ -92,7 +92,9 @@ describe('the outcome of a send', () => {
     for (const status of STATUSES.filter((each) => each < 200 || each >= 300)) {
       for (const body of [TAKEN, LISTED, null]) {
         const headers = { location: 'http://h/outbound/ACME/requests/r1' };
-        expect(sendOutcome(replied(status, body, headers), [TO], reading).kind).toBe(sendKindOf(status));
+        expect(sendOutcome(replied(status, body, headers), { recipients: [TO] }, reading).kind).toBe(
+          sendKindOf(status),
+        );
       }
     }
   });
@@ -100,7 +102,7 @@ describe('the outcome of a send', () => {
   it('exists for every exchange and never throws', () => {
     fc.assert(
       fc.property(exchanges, (exchange) => {
-        const outcome = sendOutcome(exchange, [TO], reading);
+        const outcome = sendOutcome(exchange, { recipients: [TO] }, reading);
         expect(outcome.kind).toMatch(/^(accepted|throttled|unauthorised|stopped|refused|notSent|unknown)$/);
       }),
       { numRuns: 500 },
@@ -110,7 +112,7 @@ describe('the outcome of a send', () => {
   it('allows a resend only if a status below 500 refused the request or nothing left', () => {
     fc.assert(
       fc.property(exchanges, (exchange) => {
-        const { kind } = sendOutcome(exchange, [TO], reading);
+        const { kind } = sendOutcome(exchange, { recipients: [TO] }, reading);
         if (kind === 'accepted' || kind === 'unknown') return;
         const refused =
           exchange.kind === 'reply' &&
@@ -133,7 +135,7 @@ describe('the outcome of a send', () => {
       const body = JSON.stringify({
         outboundSMSMessageRequest: { deliveryInfoList: { deliveryInfo: order.map(info) } },
       });
-      expect(sendOutcome(replied(201, body), [TO], reading)).toMatchObject({
+      expect(sendOutcome(replied(201, body), { recipients: [TO] }, reading)).toMatchObject({
         statuses: new Map([[TO, 'DeliveryImpossible']]),
       });
     }
@@ -180,7 +182,7 @@ describe('a reason', () => {
     fc.assert(
       fc.property(fc.constantFrom(400, 401, 403, 404, 500, 302), message, (status, body) => {
         for (const outcome of [
-          sendOutcome(replied(status, body), [TO], reading),
+          sendOutcome(replied(status, body), { recipients: [TO] }, reading),
           pollOutcome(replied(status, body), reading),
         ]) {
           if (!('reason' in outcome)) continue;

@@ -118,6 +118,30 @@ describe('POST /outbound/{senderAddress}/requests', () => {
     expect((await reply(origin, request)).statusLine).toBe('HTTP/1.1 201 Created');
   });
 
+  it.each([
+    ['repeated', 'spring-1', expect.stringMatching(/^generated-/)],
+    ['generated', expect.stringMatching(/^generated-/), expect.stringMatching(/^generated-/)],
+    ['none', undefined, undefined],
+  ] as const)('carries a clientCorrelator in the 201: %s', async (correlatorInReply, own, without) => {
+    simulator.configure({ correlatorInReply });
+    const correlatorOf = async (request: string) => {
+      const body = jsonOf(await reply(origin, request)) as {
+        outboundSMSMessageRequest: { clientCorrelator?: string };
+      };
+      return body.outboundSMSMessageRequest.clientCorrelator;
+    };
+    expect(await correlatorOf(SEND_TO_TWO)).toEqual(own);
+    expect(await correlatorOf(SEND_TO_TWO.replace('"clientCorrelator":"spring-1",', ''))).toEqual(without);
+    simulator.configure({ correlatorInReply: 'repeated' });
+  });
+
+  it('generates another correlator for each request, which is that of the request when it is repeated', async () => {
+    const request = SEND_TO_TWO.replace('"clientCorrelator":"spring-1",', '');
+    const [first, second] = [await reply(origin, request), await reply(origin, request)];
+    expect(first.body).toContain(`"clientCorrelator":"generated-${await requestIdOf(first)}"`);
+    expect(await requestIdOf(second)).not.toBe(await requestIdOf(first));
+  });
+
   it('answers 429 to requests beyond the quota, polls included', async () => {
     const send = SEND_TO_TWO.replace('key-of-acme', 'key-of-two-an-hour');
     const sent = await reply(origin, send);
@@ -131,6 +155,44 @@ Authorization: Bearer key-of-two-an-hour
     const refused = await reply(origin, send);
     expect(refused.statusLine).toBe('HTTP/1.1 429 Too Many Requests');
     expect(refused.headers.has('retry-after')).toBe(false);
+  });
+});
+
+describe('The body of an error', () => {
+  const NO_SENDER = SEND_TO_TWO.replace('tel%3A%2B4790000001', 'ACMEACMEACME');
+  it.each([
+    ['message', 'application/json', '{"message":"the API key was not mentioned or is invalid"}'],
+    [
+      'oneApi',
+      'application/json',
+      '{"requestError":{"policyException":{"messageId":"POL0001","text":"A policy error occurred. Error code is %1","variables":["the API key was not mentioned or is invalid"]}}}',
+    ],
+    ['text', 'text/plain', 'the API key was not mentioned or is invalid'],
+    [
+      'html',
+      'text/html',
+      '<html><body><h1>401</h1><p>the API key was not mentioned or is invalid</p></body></html>',
+    ],
+    ['none', undefined, ''],
+  ] as const)('has the form %s that the options choose', async (errorBody, type, body) => {
+    simulator.configure({ errorBody });
+    const refused = await reply(origin, SEND_TO_TWO.replace('key-of-acme', 'key-unknown'));
+    simulator.configure({ errorBody: 'message' });
+    expect(refused.statusLine).toBe('HTTP/1.1 401 Unauthorized');
+    expect(refused.headers.get('content-type')).toBe(type);
+    expect(refused.body).toBe(body);
+  });
+
+  it('is a serviceException for a malformed request and a policyException for a refused key, in the form oneApi', async () => {
+    simulator.configure({ errorBody: 'oneApi', magicRecipients: 'always' });
+    const malformed = await reply(origin, NO_SENDER.replace('"tel:+4790000001"', '"ACMEACMEACME"'));
+    const forbidden = await reply(origin, SEND_TO_TWO.replace('key-of-acme', 'key-without-service'));
+    const broken = await reply(origin, SEND_TO_TWO.replace('4791000001', '4795550120'));
+    simulator.configure({ errorBody: 'message', magicRecipients: 'first' });
+    expect(jsonOf(malformed)).toMatchObject({ requestError: { serviceException: { messageId: 'SVC0002' } } });
+    expect(jsonOf(forbidden)).toMatchObject({ requestError: { policyException: { messageId: 'POL0001' } } });
+    expect(broken.statusLine).toBe('HTTP/1.1 500 Internal Server Error');
+    expect(jsonOf(broken)).toMatchObject({ requestError: { serviceException: { messageId: 'SVC0001' } } });
   });
 });
 

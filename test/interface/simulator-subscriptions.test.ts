@@ -5,6 +5,8 @@ import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { type Simulator, startSimulator } from '../../src/simulator/index.js';
 import { jsonOf, reply } from '../simulator/raw-http.js';
 
+const TO = { address: 'tel:+4791000001', deliveryStatus: 'DeliveredToTerminal' };
+
 let simulator: Simulator;
 let origin: string;
 let received: {
@@ -36,6 +38,8 @@ afterEach(async () => {
   receiver.closeAllConnections();
   await new Promise((resolve) => receiver.close(resolve));
 });
+
+const infosReceived = () => received.flatMap(({ body }) => body.deliveryInfoList.deliveryInfo);
 
 const ask = (method: string) => `${method} /smsmessaging/v1/outbound/subscriptions HTTP/1.1
 Host: messaging.example
@@ -71,6 +75,42 @@ it('creates, shows, and deletes the one subscription', async () => {
   expect((await reply(origin, ask('DELETE'))).statusLine).toBe('HTTP/1.1 404 Not Found');
 });
 
+it.each(['GET', 'DELETE'])('answers 401 to %s without a key, and with an unknown one', async (method) => {
+  await reply(origin, create(callback));
+  for (const [part, replacement] of [
+    ['Authorization: Bearer key-of-acme\n', ''],
+    ['key-of-acme', 'key-unknown'],
+    ['Bearer key-of-acme', 'Basic key-of-acme'],
+  ] as const) {
+    const refused = await reply(origin, ask(method).replace(part, replacement));
+    expect(refused.statusLine).toBe('HTTP/1.1 401 Unauthorized');
+  }
+  expect((await reply(origin, ask('GET'))).statusLine).toBe('HTTP/1.1 200 OK');
+});
+
+it.each([
+  [401, 'HTTP/1.1 401 Unauthorized'],
+  [400, 'HTTP/1.1 400 Bad Request'],
+] as const)('answers a creation without a key with %i, as the options say', async (status, statusLine) => {
+  simulator.configure({ subscriptionWithoutKey: status });
+  const refused = await reply(origin, create(callback).replace('key-of-acme', 'key-unknown'));
+  expect(refused.statusLine).toBe(statusLine);
+  expect((await reply(origin, ask('GET'))).statusLine).toBe('HTTP/1.1 404 Not Found');
+});
+
+it.each([
+  ['error', '{"message":"only one subscription can exist"}'],
+  ['code', '{"code":"SUBSCRIPTION_EXISTS","description":"only one subscription can exist"}'],
+  ['callback', undefined],
+  ['none', ''],
+] as const)('answers a second subscription with 406 and the body %s', async (notAcceptableBody, body) => {
+  simulator.configure({ notAcceptableBody });
+  await reply(origin, create(callback));
+  const refused = await reply(origin, create(callback));
+  expect(refused.statusLine).toBe('HTTP/1.1 406 Not Acceptable');
+  expect(refused.body).toBe(body ?? callback);
+});
+
 it('answers 400 to a malformed subscription', async () => {
   const bodies = [
     '',
@@ -103,6 +143,39 @@ it('notifies the callback once of a message in several segments, with DeliveredT
   expect(received[0]?.body.deliveryInfoList.deliveryInfo).toEqual([
     { address: 'tel:+4791000001', deliveryStatus: 'DeliveredToTerminal' },
   ]);
+});
+
+// 3GPP TS 23.038: a character of the extension table takes two of the 160 septets of a message.
+it.each([
+  ['80 euro signs', '€'.repeat(80), 2],
+  ['81 euro signs', '€'.repeat(81), 1],
+  ['159 letters and a euro sign', `${'x'.repeat(159)}€`, 1],
+  ['160 letters', 'x'.repeat(160), 2],
+  ['70 characters of UCS-2', 'ж'.repeat(70), 2],
+  ['71 characters of UCS-2', 'ж'.repeat(71), 1],
+])('counts the parts of a text in septets: %s', async (_, text, notifications) => {
+  await reply(origin, create(callback));
+  await reply(origin, send(text));
+  await vi.waitFor(() => expect(infosReceived()).toContainEqual(TO));
+  expect(simulator.summary().notifications).toBe(notifications);
+});
+
+it.each([
+  [true, ['DeliveredToNetwork', 'DeliveryImpossible']],
+  [false, ['DeliveredToNetwork']],
+])('notifies an impossible delivery, unless notifyImpossible is false: %s', async (notifyImpossible, all) => {
+  simulator.configure({ notifications: { notifyImpossible } });
+  await reply(origin, create(callback));
+  await reply(origin, send('Hi').replace('+4791000001', '+4795550103'));
+  await reply(origin, send('Bye'));
+  // The last of them; all others have been sent by then.
+  await vi.waitFor(() => expect(infosReceived()).toContainEqual(TO));
+  expect(simulator.summary().notifications).toBe(all.length + 2);
+  const statuses = () =>
+    infosReceived()
+      .filter(({ address }) => address === 'tel:+4795550103')
+      .map(({ deliveryStatus }) => deliveryStatus);
+  await vi.waitFor(() => expect(statuses().sort()).toEqual(all));
 });
 
 it.each([
@@ -158,7 +231,6 @@ it('signs the body with the security token', async () => {
   }
 });
 
-const TO = { address: 'tel:+4791000001', deliveryStatus: 'DeliveredToTerminal' };
 it.each([
   ['unwrapped', { deliveryInfo: [TO], resourceURL: expect.stringContaining('/requests/') }],
   ['single', { deliveryInfoList: { deliveryInfo: TO } }],

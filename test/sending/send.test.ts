@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { createMessagingClient } from '../../src/gateway/messaging.js';
+import { createMessagingClient, measuredClient } from '../../src/gateway/messaging.js';
 import type { BearerOutcome, TokenSource } from '../../src/lane/token-source.js';
 import { readRecord } from '../../src/recipients/records.js';
 import { DamagedError } from '../../src/recipients/slices.js';
@@ -14,6 +14,12 @@ import { type Answer, json, startService } from './local-service.js';
 
 const { redis, prefix } = testRedis('send');
 const NUMBERS = ['+4915700000001', '+4915700000002', '+4915700000003', '+4915700000004'];
+/** An error of the OneAPI family. */
+const REQUEST_ERROR = {
+  requestError: {
+    policyException: { messageId: 'POL0013', text: 'Duplicated addresses %1', variables: ['A and B'] },
+  },
+};
 /** A 201 with a request id and these delivery statuses. */
 const accept = (statuses: Readonly<Record<string, string>> = {}): Answer => {
   const deliveryInfo = Object.entries(statuses).map(([number, deliveryStatus]) => ({
@@ -44,6 +50,8 @@ interface SenderOptions {
   readonly damaged?: readonly string[];
   readonly tokens?: TokenSource;
   readonly monotonic?: () => number;
+  /** The correlator of each request; default: none. */
+  readonly correlator?: string;
 }
 
 /** A lane on a real Redis, and one turn that sends on it; each batch has two recipients. */
@@ -55,7 +63,7 @@ function createSender({ baseUrl, suppressed = [], damaged = [], ...change }: Sen
     ...change,
     env: { MAX_RECIPIENTS_PER_REQUEST: '2' },
   });
-  const { lane, emitted } = opened;
+  const { lane, emitted, events } = opened;
   const { tokens = opened.tokens } = change;
   const failures: Error[] = [];
   const render = async (claims: readonly SendClaim[]): Promise<(Message | DamagedError)[]> =>
@@ -63,7 +71,13 @@ function createSender({ baseUrl, suppressed = [], damaged = [], ...change }: Sen
       if (damaged.includes(campaign)) return new DamagedError('slice 0 is missing');
       const all = NUMBERS.slice(first, first + count);
       const left = all.map((number) => suppressed.includes(number));
-      return { sender: 'ACME', text: 'Hi', recipients: all.filter((_, at) => !left[at]), suppressed: left };
+      return {
+        sender: 'ACME',
+        text: 'Hi',
+        recipients: all.filter((_, at) => !left[at]),
+        suppressed: left,
+        ...(change.correlator === undefined ? {} : { clientCorrelator: change.correlator }),
+      };
     });
   return {
     fixture,
@@ -74,7 +88,8 @@ function createSender({ baseUrl, suppressed = [], damaged = [], ...change }: Sen
     record: (id: string) => readRecord(redis, fixture.keys, 'default', id, 0),
     status: async () => laneStatus(lane, await lane.status()),
     async turn(claims = sendClaims(lane), signal = new AbortController().signal) {
-      const client = createMessagingClient({ baseUrl, timeoutMs: 5_000 });
+      const messaging = createMessagingClient({ baseUrl, timeoutMs: 5_000 });
+      const client = measuredClient(messaging, lane.name, events, lane.monotonic);
       const sending = {
         client,
         tokens,
@@ -99,6 +114,38 @@ describe('A batch', () => {
     expect(await sender.letters('c')).toBe('TN');
     expect(await sender.record('c')).toMatchObject({ count: 2, requestId: 'r1' });
     expect(service.received).toHaveLength(1);
+  });
+
+  test('that the service refuses is rejected with the code and the text of the error', async () => {
+    const service = await startService(json(400, REQUEST_ERROR));
+    const sender = createSender(service);
+    await sender.fixture.campaign('c', 1, { batch: 1 });
+    await sender.turn();
+    expect((await sender.record('c'))?.reason).toMatch(
+      /400.*Its message: POL0013: Duplicated addresses A and B$/,
+    );
+    expect(sender.emitted).toContainEqual(
+      expect.objectContaining({ type: 'recipient.rejected', reason: expect.stringContaining('POL0013') }),
+    );
+  });
+
+  test('whose response has another correlator than its request is accepted, and its report says so', async () => {
+    const body = {
+      resourceURL: 'http://service.example/outbound/ACME/requests/r1',
+      clientCorrelator: '67893',
+    };
+    const service = await startService(json(201, { outboundSMSMessageRequest: body }));
+    const sender = createSender({ ...service, correlator: 'c-0-2' });
+    await sender.fixture.campaign('c', 2, { batch: 2 });
+    await sender.turn();
+    expect(await sender.letters('c')).toBe('NN');
+    expect(await sender.record('c')).toMatchObject({
+      requestId: 'r1',
+      reason: 'the service answered with another clientCorrelator: 67893',
+    });
+    expect(sender.emitted.filter(({ type }) => type === 'request.otherCorrelator')).toEqual([
+      { type: 'request.otherCorrelator', lane: 'default', sent: 'c-0-2', received: '67893' },
+    ]);
   });
 
   test('of suppressed recipients is never sent', async () => {
@@ -210,6 +257,31 @@ describe('The lane', () => {
     if (end.kind === 'later') expect(end.inMs).toBeGreaterThan(59_000);
     expect((await sender.fixture.state('c')).counts).toMatchObject({ planned: 2, sending: 0 });
     expect(await sender.status()).toMatchObject({ state: 'paused', throttled: 1 });
+  });
+
+  test('shows the message of the service with a 429, in its status and in the log', async () => {
+    const service = await startService(json(429, REQUEST_ERROR));
+    const sender = createSender(service);
+    await sender.fixture.campaign('c', 2, { batch: 2 });
+    await sender.turn();
+    const { pause } = await sender.status();
+    expect(pause?.reason).toBe('the service returned 429: POL0013: Duplicated addresses A and B');
+    const told = sender.emitted.filter(({ type }) => type === 'request.throttled' || type === 'lane.paused');
+    expect(told).toEqual([
+      expect.objectContaining({ reason: 'POL0013: Duplicated addresses A and B' }),
+      expect.objectContaining({ cause: 'POL0013: Duplicated addresses A and B' }),
+    ]);
+  });
+
+  test('shows the message of the service with a refused key', async () => {
+    const service = await startService(json(401, REQUEST_ERROR));
+    const sender = createSender(service);
+    await sender.fixture.campaign('c', 2, { batch: 2 });
+    await sender.turn();
+    const { pause } = await sender.status();
+    expect(pause?.reason).toMatch(
+      /API key of lane default .* Its message: POL0013: Duplicated addresses A and B$/,
+    );
   });
 
   test('replaces a token that the service refuses with 401, and sends the batch with the new one', async () => {

@@ -79,7 +79,7 @@ export class Service {
     const reading = { now: START + this.#world.clock.now, secrets: [] };
     return {
       send: async (request, { authorization: token }, permit) => {
-        if (permit.isExpired()) return sendOutcome(TOO_LATE, request.recipients, reading);
+        if (permit.isExpired()) return sendOutcome(TOO_LATE, request, reading);
         const attempt: Attempt = {
           campaign: request.text,
           recipients: request.recipients,
@@ -94,7 +94,7 @@ export class Service {
           () => this.#answerSend(request, token),
           attempt,
         );
-        const outcome = sendOutcome(exchange, request.recipients, reading);
+        const outcome = sendOutcome(exchange, request, reading);
         attempt.arrivesBy = Math.min(attempt.arrivesBy, this.#world.clock.now);
         // Never set it back to false: an operator may have closed the attempt in the meantime.
         if (isNotAccepted(outcome)) attempt.isClosed = true;

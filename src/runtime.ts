@@ -7,7 +7,7 @@ import { type Actor, describeActor } from './campaign/actor.js';
 import type { Operator } from './campaign/audit.js';
 import { InputError } from './campaign/errors.js';
 import { monotonicClock, type Random, systemClock } from './clock.js';
-import { type Config, type LocalConfig, secretsOf } from './config/index.js';
+import { type Config, type LocalConfig, secretsOf, serviceConnection } from './config/index.js';
 import { createEvents, type EventOf, type Events } from './events/events.js';
 import { createSubscriptionClient } from './gateway/subscriptions.js';
 import { openSuppressionList } from './import/suppression-list.js';
@@ -106,8 +106,8 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
   const tokenSources = openTokenSources({ redis, keys, events, config: () => fullConfig(config) });
   closers.push(() => tokenSources.close());
   const subscriptions = lazily(() => {
-    const { messagingBaseUrl, requestTimeoutMs } = fullConfig(config);
-    const made = createSubscriptionClient({ baseUrl: messagingBaseUrl, timeoutMs: requestTimeoutMs });
+    const full = fullConfig(config);
+    const made = createSubscriptionClient(serviceConnection(full, full.messagingBaseUrl));
     closers.push(() => made.close());
     return made;
   });

@@ -1,5 +1,5 @@
 import { type Clock, systemAlarm } from './clock.js';
-import { type Config, sharedSettings } from './config/index.js';
+import { type Config, serviceConnection, sharedSettings } from './config/index.js';
 import type { Events } from './events/events.js';
 import { followUpTurn } from './follow-up/follow-up.js';
 import { openRequests } from './follow-up/requests.js';
@@ -55,10 +55,7 @@ export function work(options: WorkOptions): Workers {
   const { roles = ROLES, concurrency = DEFAULT_CONCURRENCY } = options;
   const { config, durability } = options;
   const self = { process: options.heartbeats.name(), mayLose: () => durability.mayLose };
-  const messaging = createMessagingClient({
-    baseUrl: config.messagingBaseUrl,
-    timeoutMs: config.requestTimeoutMs,
-  });
+  const messaging = createMessagingClient(serviceConnection(config, config.messagingBaseUrl));
   const perLane = new Map(
     [...lanes.values()].map((lane) => {
       const content = campaignContent(lane);

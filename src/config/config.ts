@@ -1,4 +1,5 @@
-import { createHash, createHmac } from 'node:crypto';
+import { createHash, createHmac, X509Certificate } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { formatDuration } from '../duration.js';
 import type { LaneId } from '../redis/keys.js';
 import { version } from '../version.js';
@@ -7,7 +8,7 @@ import { ConfigError, type ConfigOptions, type Environment } from './environment
 import { isLoopback } from './formats.js';
 import type { LaneRules, LaneSettings } from './lane.js';
 import { readLanes } from './lanes.js';
-import { configHints, readSettings } from './read-settings.js';
+import { configHints, type Reading, readSettings } from './read-settings.js';
 import type { Settings } from './settings.js';
 
 const BYTES_PER_MEGABYTE = 1_000_000;
@@ -36,6 +37,12 @@ export interface Config extends LocalConfig {
   messagingBaseUrl: string;
   /** The part before `/api/login`, without a trailing slash. */
   accountBaseUrl: string;
+  /** The address of a proxy for https services. */
+  httpsProxy: string | undefined;
+  /** Hosts that are reached without the proxy. */
+  noProxy: string;
+  /** Certificates in PEM that the services may use beside the public ones. */
+  serviceCa: string | undefined;
   lanes: readonly LaneSettings[];
 }
 
@@ -51,6 +58,7 @@ export function loadConfig(environment: Environment, options: ConfigOptions = {}
   }
   const reading = readSettings(environment);
   const { settings, problems } = reading;
+  const serviceCa = readServiceCa(reading, options);
   const lanes = readLanes(reading, options, environment).flatMap(({ credentials, ...rules }) =>
     credentials === undefined ? [] : [{ ...rules, credentials }],
   );
@@ -65,7 +73,16 @@ export function loadConfig(environment: Environment, options: ConfigOptions = {}
   }
   const accountBaseUrl =
     simulator?.accountBaseUrl ?? settings.ACCOUNT_BASE_URL ?? new URL(messagingBaseUrl).origin;
-  return { ...localConfig(settings), messagingBaseUrl, accountBaseUrl, lanes };
+  const { HTTPS_PROXY: httpsProxy, NO_PROXY: noProxy = '' } = settings;
+  return {
+    ...localConfig(settings),
+    messagingBaseUrl,
+    accountBaseUrl,
+    httpsProxy,
+    noProxy,
+    serviceCa,
+    lanes,
+  };
 }
 
 /**
@@ -81,6 +98,29 @@ export function loadLocalConfig(
   const lanes = readLanes(reading, options).map(({ credentials: _credentials, ...rules }) => rules);
   if (reading.problems.length > 0) throw new ConfigError([...reading.problems, ...configHints(environment)]);
   return { ...localConfig(reading.settings), lanes };
+}
+
+/** The certificates of `SERVICE_CA_FILE`. Problems are added to `reading`. */
+function readServiceCa(
+  { settings, problems }: Reading,
+  { readFile = (path) => readFileSync(path, 'utf8') }: ConfigOptions,
+): string | undefined {
+  const file = settings.SERVICE_CA_FILE;
+  if (file === undefined) return undefined;
+  try {
+    const pem = readFile(file);
+    const certificates = pem.match(/-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----/gs) ?? [];
+    // Throws unless it can be parsed. TLS would ignore it.
+    for (const certificate of certificates) new X509Certificate(certificate);
+    if (certificates.length > 0) return pem;
+    problems.push(`SERVICE_CA_FILE must contain certificates in PEM; ${file} contains none`);
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'error';
+    problems.push(
+      `SERVICE_CA_FILE must be a file with certificates in PEM that you can read; ${file}: ${code}`,
+    );
+  }
+  return undefined;
 }
 
 /**
@@ -153,7 +193,10 @@ export function laneCallback({ url, securityToken }: CallbackSettings, lane: Lan
 }
 
 /** Every secret of the configuration, for the log to mask. */
-export function secretsOf({ lanes, callback, secretsKey, redisUrl }: Config | LocalConfig): string[] {
+export function secretsOf(config: Config | LocalConfig): string[] {
+  const { lanes, callback, secretsKey, redisUrl } = config;
+  const proxyUrl = 'httpsProxy' in config ? config.httpsProxy : undefined;
+  const proxyPassword = proxyUrl === undefined ? undefined : new URL(proxyUrl).password || undefined;
   const redisPassword = /^[^/]*\/\/[^:@/]*:([^@/]+)@/.exec(redisUrl ?? '')?.[1];
   const perLane = lanes.flatMap((lane) => {
     const { segment, securityToken } = callback ? laneCallback(callback, lane.name) : {};
@@ -162,7 +205,7 @@ export function secretsOf({ lanes, callback, secretsKey, redisUrl }: Config | Lo
     const apiKey = credentials.kind === 'apiKey' ? credentials.apiKey : undefined;
     return [segment, securityToken, apiKey, accountOf(credentials)?.password];
   });
-  return [...perLane, callback?.securityToken, secretsKey, redisPassword].filter(
+  return [...perLane, callback?.securityToken, secretsKey, redisPassword, proxyPassword].filter(
     (secret) => secret !== undefined,
   );
 }

@@ -117,6 +117,13 @@ export const redisUrl = format(
   },
 ).meta(SECRET);
 
+export const proxyUrl = format('the URL of a proxy, such as http://proxy.example:3128', (text) => {
+  const address = text.includes('://') ? text : `http://${text}`;
+  const url = URL.canParse(address) ? new URL(address) : undefined;
+  const isProxy = url !== undefined && /^https?:$/.test(url.protocol) && url.hostname !== '';
+  return isProxy && url.pathname === '/' && url.search === '' ? address : undefined;
+}).meta(SECRET);
+
 /** The part of a service's address before `path`. A trailing slash, or `path` at the end, is removed. */
 export const baseUrl = (path: string, example: string) =>
   format(`an http(s) URL, the part before ${path}, such as ${example}`, (text, reject) => {

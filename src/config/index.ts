@@ -27,3 +27,4 @@ export {
   MAX_RECIPIENTS_PER_REQUEST,
 } from './lane.js';
 export { configHints } from './read-settings.js';
+export { type ServiceConnection, serviceConnection } from './service-connection.js';

@@ -14,6 +14,9 @@ export interface Reading {
   readonly problems: string[];
 }
 
+/** Other programs also read these, some only in lower case. */
+const IN_ANY_CASE: ReadonlySet<string> = new Set(['HTTPS_PROXY', 'NO_PROXY']);
+
 /** Longer values are not shown: they are probably keys in the wrong place. */
 const MAX_SHOWN_CHARACTERS = 24;
 
@@ -21,7 +24,7 @@ const MAX_SHOWN_CHARACTERS = 24;
 export function readSettings(environment: Environment): Reading {
   const texts = new Map<string, string>();
   for (const name of SETTING_NAMES) {
-    const value = environment[name];
+    const value = environment[name] ?? (IN_ANY_CASE.has(name) ? environment[name.toLowerCase()] : undefined);
     // A password may start or end with a space. Elsewhere, a space is a copying mistake.
     const text = name === 'ACCOUNT_PASSWORD' ? value : value?.trim();
     if (text) texts.set(name, text);

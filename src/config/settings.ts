@@ -32,6 +32,12 @@ export const SECTIONS = {
     X_AUTHORIZATION_HEADER: z.optional(xAuthorization).describe(`
         Whether requests carry the account's access token in X-Authorization as well. Set it if you set both. Default:
         "none".`),
+    HTTPS_PROXY: z.optional(formats.proxyUrl).describe(`
+        Proxy for services with an https address, such as http://user:password@proxy.example:3128.`),
+    NO_PROXY: z.optional(z.string()).describe(`
+        Hosts that Volley reaches without the proxy, separated by commas. Each includes its subdomains; "*" means all.`),
+    SERVICE_CA_FILE: z.optional(z.string()).describe(`
+        File with certificates (PEM) that the services may use beside the public ones, such as those of your own proxy.`),
     HOURLY_QUOTA: z
       .prefault(formats.orAuto(formats.count(1, MAX_HOURLY_QUOTA, 'requests an hour')), 'auto')
       .describe(`

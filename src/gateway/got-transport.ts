@@ -1,6 +1,7 @@
-import type { ClientRequest } from 'node:http';
+import { type ClientRequest, Agent as HttpAgent } from 'node:http';
+import { type AgentOptions, Agent as HttpsAgent } from 'node:https';
 import type { Socket } from 'node:net';
-import { TLSSocket } from 'node:tls';
+import { rootCertificates, TLSSocket } from 'node:tls';
 import { promisify } from 'node:util';
 import { brotliDecompress, unzip } from 'node:zlib';
 import { got, Options, type PlainResponse, type Request } from 'got';
@@ -14,6 +15,7 @@ import {
   OversizeError,
 } from './exchange.js';
 import { keepAlive } from './keep-alive.js';
+import { proxyAgent } from './proxy.js';
 
 /** One HTTP request. Header names in lower case; `body` already serialised. */
 interface HttpRequest {
@@ -40,6 +42,10 @@ export interface TransportSettings {
   readonly baseUrl: string;
   /** From the start of a request to the last byte of its response, in milliseconds. */
   readonly timeoutMs: number;
+  /** The address of a proxy for an https service; default: none. */
+  readonly proxy?: string | undefined;
+  /** Certificates in PEM that an https service may use beside the public ones. */
+  readonly ca?: string | undefined;
   /** Default: those of the system. */
   readonly clocks?: Clocks;
 }
@@ -61,9 +67,10 @@ const HEADERS = {
  * merging and checking options per call; it returns a stream, without the events of a promise and without its retries; and Node
  * receives the three options it needs instead of some thirty.
  */
-export function gotTransport({ baseUrl, timeoutMs, clocks = systemMachine }: TransportSettings): Transport {
-  const { host, protocol } = new URL(baseUrl);
-  const connections = keepAlive(protocol, clocks);
+export function gotTransport(settings: TransportSettings): Transport {
+  const { baseUrl, timeoutMs, clocks = systemMachine } = settings;
+  const { host } = new URL(baseUrl);
+  const connections = keepAlive((pooling) => agentFor(settings, pooling), clocks);
   const options = new Options(undefined, {
     retry: { limit: 0, enforceRetryRules: true },
     followRedirect: false,
@@ -116,6 +123,12 @@ export function gotTransport({ baseUrl, timeoutMs, clocks = systemMachine }: Tra
   };
 }
 
+function agentFor({ baseUrl, timeoutMs, proxy, ca }: TransportSettings, pooling: AgentOptions): HttpAgent {
+  if (!baseUrl.startsWith('https:')) return new HttpAgent(pooling);
+  const settings = ca === undefined ? pooling : { ...pooling, ca: [...rootCertificates, ca] };
+  return proxy === undefined ? new HttpsAgent(settings) : proxyAgent(proxy, settings, timeoutMs);
+}
+
 /**
  * A process or its machine may be suspended between the start of a request and its first byte, most likely while it connects. When
  * it resumes, other processes may have settled the request as unknown, so it must not leave. Therefore the time is checked again
@@ -130,7 +143,7 @@ function writeInTime(
   // Node writes right after this event.
   native.once('socket', (socket: Socket) => {
     if (isLate()) return void native.destroy(new LateError());
-    if (!socket.connecting) return;
+    if (!isConnecting(socket)) return;
     socket.cork();
     socket.once(socket instanceof TLSSocket ? 'secureConnect' : 'connect', () => {
       if (isLate()) native.destroy(new LateError());
@@ -143,6 +156,11 @@ function writeInTime(
       if (!Number.isNaN(expiry)) onCertificate(new Date(expiry).toISOString().slice(0, 10));
     });
   });
+}
+
+/** The TLS connection in the tunnel of a proxy has a connected socket from the start. */
+function isConnecting(socket: Socket): boolean {
+  return socket.connecting || ('secureConnecting' in socket && socket.secureConnecting === true);
 }
 
 /** Waits for a request's whole response; otherwise throws the error that ended the request. */

@@ -1,5 +1,5 @@
-import { type ClientRequest, Agent as HttpAgent } from 'node:http';
-import { Agent as HttpsAgent } from 'node:https';
+import type { ClientRequest, Agent as HttpAgent } from 'node:http';
+import type { AgentOptions } from 'node:https';
 import { Socket } from 'node:net';
 import { type Clocks, type Stopwatch, startStopwatch } from '../clock.js';
 
@@ -32,7 +32,7 @@ interface Connections {
 }
 
 /** Reuses connections for as long as the service has been seen to keep them, less than its `Keep-Alive` header says. */
-export function keepAlive(protocol: string, clocks: Clocks): Connections {
+export function keepAlive(agentWith: (settings: AgentOptions) => HttpAgent, clocks: Clocks): Connections {
   const { monotonic } = clocks;
   let reuseWithinMs = 0;
   let watchAt = Number.NEGATIVE_INFINITY;
@@ -44,8 +44,7 @@ export function keepAlive(protocol: string, clocks: Clocks): Connections {
   const ownCloses = new WeakSet<Socket>();
 
   function agentOf(isKept: (socket: Socket) => boolean): HttpAgent {
-    const settings = { keepAlive: true, maxFreeSockets: 4_096, timeout: MAX_IDLE_MS };
-    const agent = protocol === 'https:' ? new HttpsAgent(settings) : new HttpAgent(settings);
+    const agent = agentWith({ keepAlive: true, maxFreeSockets: 4_096, timeout: MAX_IDLE_MS });
     // Node's own honours `Keep-Alive: timeout=2`, less a second. After `Connection: close` it is not called.
     const keep: (socket: Socket) => unknown = agent.keepSocketAlive.bind(agent);
     agent.keepSocketAlive = (socket) => {

@@ -75,7 +75,12 @@ export function failureReason(failure: Failure): string {
 /** The codes are those of Node's `dns`, `net`, and `tls` modules and of OpenSSL's certificate checks. */
 function networkProblem({ code, host = 'the service', certificateExpiredOn }: Failure): string {
   const hostname = host.replace(/:\d+$/, '');
+  const [, refused] = /^ERR_PROXY_(\d+)$/.exec(code) ?? [];
+  if (refused !== undefined)
+    return `the proxy refuses to connect to ${host} and answers ${refused}; check HTTPS_PROXY`;
   switch (code) {
+    case 'ERR_PROXY':
+      return `the proxy cannot be reached or does not answer; check HTTPS_PROXY`;
     case 'ENOTFOUND':
       return `cannot resolve host ${hostname}`;
     case 'EAI_AGAIN':

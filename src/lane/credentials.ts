@@ -1,7 +1,7 @@
 import type { LoginOutcome } from '../auth/outcome.js';
 import { createTokenCache, type TokenCache } from '../auth/token-cache.js';
 import { lifetimeOf } from '../auth/token-record.js';
-import { accountOf, type Config, type LaneSettings } from '../config/index.js';
+import { accountOf, type Config, type LaneSettings, serviceConnection } from '../config/index.js';
 import type { Events } from '../events/events.js';
 import { createAccountClient } from '../gateway/accounts.js';
 import type { Redis } from '../redis/connection.js';
@@ -47,8 +47,9 @@ export function openTokenSources({ redis, keys, events, config }: TokenSourcesOp
     if (account === undefined) return null;
     const known = caches.get(lane);
     if (known !== undefined) return known;
-    const { accountBaseUrl, requestTimeoutMs, secretsKey } = config();
-    const accounts = createAccountClient({ baseUrl: accountBaseUrl, timeoutMs: requestTimeoutMs });
+    const settings = config();
+    const { accountBaseUrl, requestTimeoutMs, secretsKey } = settings;
+    const accounts = createAccountClient(serviceConnection(settings, accountBaseUrl));
     const cache = createTokenCache({
       redis,
       keys,

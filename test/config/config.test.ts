@@ -53,6 +53,9 @@ describe('The configuration of a single lane', () => {
       redisMayLoseMs: 'auto',
       messagingBaseUrl: 'https://host.example/smsmessaging/v1',
       accountBaseUrl: 'https://host.example',
+      httpsProxy: undefined,
+      noProxy: '',
+      serviceCa: undefined,
       lanes: [
         {
           name: 'default',

@@ -139,6 +139,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'config',
     'events',
     'redis',
+    'gateway',
     'import',
     'notifications',
     'recovery',

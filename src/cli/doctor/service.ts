@@ -1,5 +1,7 @@
 import type { Clock } from '../../clock.js';
-import { accountOf, type Config, isLoopback } from '../../config/index.js';
+import { accountOf, type Config, isLoopback, serviceConnection } from '../../config/index.js';
+import { failureReason } from '../../gateway/reason.js';
+import { createTransport } from '../../gateway/transport.js';
 import type { Volley } from '../../volley.js';
 import { type Check, fail, ok, warn } from './check.js';
 import { skewCheck } from './redis.js';
@@ -12,14 +14,22 @@ const MAX_SKEW_MS = 5_000;
 export async function checkServices(config: Config, clock: Clock): Promise<Check[]> {
   const hasAccounts = config.lanes.some(({ credentials }) => accountOf(credentials) !== undefined);
   return [
-    ...(await checkAddress('messaging service', 'MESSAGING_BASE_URL', config.messagingBaseUrl, clock)),
+    ...(await checkAddress('messaging service', 'MESSAGING_BASE_URL', config.messagingBaseUrl, {
+      config,
+      clock,
+    })),
     ...(hasAccounts
-      ? await checkAddress('account service', 'ACCOUNT_BASE_URL', config.accountBaseUrl, clock)
+      ? await checkAddress('account service', 'ACCOUNT_BASE_URL', config.accountBaseUrl, { config, clock })
       : []),
   ];
 }
 
-async function checkAddress(name: string, setting: string, baseUrl: string, clock: Clock): Promise<Check[]> {
+async function checkAddress(
+  name: string,
+  setting: string,
+  baseUrl: string,
+  { config, clock }: { config: Config; clock: Clock },
+): Promise<Check[]> {
   const { origin, protocol, host } = new URL(baseUrl);
   const insecure =
     protocol === 'http:' && !isLoopback(baseUrl)
@@ -31,37 +41,21 @@ async function checkAddress(name: string, setting: string, baseUrl: string, cloc
           ),
         ]
       : [];
-  try {
-    const began = clock();
-    // Any response from the root shows that the address is right, and it does not count towards the quota.
-    const response = await fetch(origin, {
-      redirect: 'manual',
-      signal: AbortSignal.timeout(ANSWERS_WITHIN_MS),
-    });
-    await response.body?.cancel();
-    const tookMs = clock() - began;
-    const date = Date.parse(response.headers.get('date') ?? '');
-    const skew = Number.isNaN(date)
-      ? []
-      : [skewCheck(`clock of the ${name}`, date - (began + tookMs / 2), MAX_SKEW_MS)];
-    return [ok(name, `${host} answers in ${tookMs} ms`), ...insecure, ...skew];
-  } catch (error) {
-    return [
-      fail(
-        name,
-        `${host} does not answer: ${reasonOf(error)}`,
-        `Check ${setting}, and that this machine can reach it.`,
-      ),
-      ...insecure,
-    ];
+  const transport = createTransport({ ...serviceConnection(config, origin), timeoutMs: ANSWERS_WITHIN_MS });
+  const began = clock();
+  // Any response from the root shows that the address is right, and it does not count towards the quota.
+  const response = await transport.exchange({ method: 'GET', path: '/', headers: {} });
+  const tookMs = clock() - began;
+  transport.close();
+  if (response.kind === 'failure') {
+    const problem = `${host} does not answer: ${failureReason(response)}`;
+    return [fail(name, problem, `Check ${setting}, and that this machine can reach it.`), ...insecure];
   }
-}
-
-function reasonOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  if (error.name === 'TimeoutError') return `no response within ${ANSWERS_WITHIN_MS / 1_000} s`;
-  const { cause } = error;
-  return cause instanceof Error && 'code' in cause ? String(cause.code) : error.message;
+  const date = Date.parse(response.headers.date ?? '');
+  const skew = Number.isNaN(date)
+    ? []
+    : [skewCheck(`clock of the ${name}`, date - (began + tookMs / 2), MAX_SKEW_MS)];
+  return [ok(name, `${host} answers in ${tookMs} ms`), ...insecure, ...skew];
 }
 
 /** What each lane sends with. It does not log in: a wrong password would use up one of few attempts. */

@@ -2,6 +2,7 @@ import { apiKeyService } from './access/api-keys.js';
 import { auditTrail } from './access/audit-trail.js';
 import { cancelCampaignsOf } from './access/campaigns-of-key.js';
 import { localActor } from './access/local-actor.js';
+import { openPositions } from './access/positions.js';
 import { refusedKeys } from './access/refused-keys.js';
 import { type Actor, describeActor } from './campaign/actor.js';
 import type { Operator } from './campaign/audit.js';
@@ -150,6 +151,7 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
   const deps = { redis, keys, config, finder, events, suppression, launched, clock: systemClock, random };
   const importDeps = async (lanes: Promise<Lanes>, by: Operator) => ({ ...deps, by, lanes: await lanes });
   const trail = auditTrail({ ...deps, retentionMs: config.auditRetentionMs });
+  const positions = openPositions(redis, keys);
   const refused = refusedKeys(trail, events, systemClock);
   const apiKeysFor = apiKeyService({ ...deps, refused, secretsKey: config.secretsKey });
   const statuses = createCampaignReader({ redis, keys, finder, heartbeats });
@@ -303,6 +305,7 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
       resumeLane: (name) => commands.resumeLane(name),
       suppression: withUnavailableErrors(openSuppressionList(deps)),
       keys: withUnavailableErrors(apiKeysFor(by, (key) => cancelCampaignsOf(cancelling, key))),
+      positions: withUnavailableErrors(positions),
       notifications: withUnavailableErrors({
         ...notifications,
         subscription(lane: string) {

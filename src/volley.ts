@@ -1,5 +1,6 @@
 import type { ApiKeys } from './access/api-keys.js';
 import type { AuditReader } from './access/audit-trail.js';
+import type { Positions } from './access/positions.js';
 import type { TokenCache } from './auth/token-cache.js';
 import type { Actor } from './campaign/actor.js';
 import type { LaneStatus, Preview } from './campaign/views.js';
@@ -14,6 +15,7 @@ import type { FleetReader, UnconfiguredLane } from './reporting/fleet-snapshot.j
 import type { RecipientFinder, Reports } from './reporting/report.js';
 import type { Resolution, ResolveOutcome } from './sending/unknown.js';
 
+export type { PositionKind } from './access/positions.js';
 export type { TokenCache } from './auth/token-cache.js';
 export type { TokenState } from './auth/token-state.js';
 export type { Resolution, ResolveOutcome } from './sending/unknown.js';
@@ -92,6 +94,8 @@ export interface Volley
   readonly suppression: SuppressionList;
   /** The keys of the HTTP API. Volley stores only a digest of each key. */
   readonly keys: ApiKeys;
+  /** Tokens for positions in lists and streams, which reveal nothing to the clients of the HTTP API. */
+  readonly positions: Positions;
   /** Receives delivery notifications and manages the subscriptions to them. */
   readonly notifications: NotificationService;
   /**

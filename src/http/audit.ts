@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { auditEntry } from '../campaign/audit.js';
 import { apiKeyOf, requireLane } from './access.js';
+import { cursor, cursorOf, nextCursor, positionOf } from './cursor.js';
 import { jsonResponse, type Routes } from './routes.js';
 
 /** Shows the audit trail. */
@@ -19,29 +20,27 @@ export const audit: Routes = (app, { volley }) => {
           lane: z.string().min(1).max(100).optional().describe('Only operations of this lane'),
           campaign: z.string().min(1).max(40).optional().describe('Only operations of this campaign'),
           limit: z.coerce.number().int().min(1).max(200).default(50).describe('The page size'),
-          cursor: z.string().max(100).optional().describe('The `nextCursor` of the previous page'),
+          cursor,
         }),
         response: {
           200: jsonResponse(
             'A page of the audit trail, newest first',
             z.object({
               entries: z.array(auditEntry),
-              nextCursor: z
-                .string()
-                .nullable()
-                .describe('The `cursor` of the next page; null on the last page'),
+              nextCursor,
             }),
           ),
         },
       },
     },
     async (request) => {
-      const { lane, campaign, limit, cursor: after } = request.query;
+      const { lane, campaign, limit } = request.query;
       const key = apiKeyOf(request);
       if (lane !== undefined) requireLane(key, lane);
       const lanes = lane === undefined ? (key.lanes ?? undefined) : [lane];
+      const after = await positionOf(volley, 'audit', request.query.cursor);
       const { entries, next } = await volley.audit({ lanes, campaign, limit, after });
-      return { entries, nextCursor: next };
+      return { entries, nextCursor: await cursorOf(volley, 'audit', next) };
     },
   );
 };

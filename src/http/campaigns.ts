@@ -1,18 +1,19 @@
 import { z } from 'zod';
-import { CAMPAIGN_ID, CAMPAIGN_STATES } from '../campaign/campaign.js';
+import { CAMPAIGN_STATES } from '../campaign/campaign.js';
 import { InputError } from '../campaign/errors.js';
 import { parseReportedStatus, REPORTED_STATUSES } from '../campaign/recipient.js';
 import { campaignStatus } from '../campaign/views.js';
 import { formatReport } from '../reporting/report-file.js';
 import { actorOf, apiKeyOf, campaignId, requireCampaign } from './access.js';
 import { sendStream } from './body-stream.js';
+import { cursor, cursorOf, nextCursor, positionOf } from './cursor.js';
 import { Problem } from './problem.js';
 import { redactedFor } from './redact.js';
 import { CONTROL, count, jsonResponse, problemResponses, type Routes } from './routes.js';
 
 const page = z.object({
   campaigns: z.array(campaignStatus),
-  nextCursor: z.string().nullable().describe('The `cursor` of the next page; null on the last page'),
+  nextCursor,
 });
 
 const REPORT_TYPES = {
@@ -43,21 +44,25 @@ export const campaigns: Routes = (app, { volley }) => {
         querystring: z.strictObject({
           state: z.enum(CAMPAIGN_STATES).optional(),
           limit: z.coerce.number().int().min(1).max(200).default(50).describe('The page size'),
-          cursor: z
-            .string()
-            .regex(CAMPAIGN_ID, 'Use the `nextCursor` of the previous page')
-            .optional()
-            .describe('The `nextCursor` of the previous page'),
+          cursor,
         }),
         response: { 200: jsonResponse('A page of campaigns, newest first', page) },
       },
     },
     async (request) => {
-      const { state, limit, cursor } = request.query;
+      const { state, limit } = request.query;
       const key = apiKeyOf(request);
       const lanes = key.lanes ?? undefined;
-      const found = await volley.page({ state, limit, after: cursor, lanes });
-      return { campaigns: redactedFor(key, found.campaigns), nextCursor: found.next };
+      const found = await volley.page({
+        state,
+        limit,
+        after: await positionOf(volley, 'campaigns', request.query.cursor),
+        lanes,
+      });
+      return {
+        campaigns: redactedFor(key, found.campaigns),
+        nextCursor: await cursorOf(volley, 'campaigns', found.next),
+      };
     },
   );
 

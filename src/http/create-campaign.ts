@@ -88,11 +88,8 @@ export const campaignCreation = (
       const outcome = await untilClosed(
         volley.as(actorOf(request)).enqueue({
           ...input,
+          idempotencyKey,
           // Keys that are limited to lanes belong to parties that do not know each other and may both use `order-1`.
-          idempotencyKey:
-            idempotencyKey === undefined || key.lanes === null
-              ? idempotencyKey
-              : `${input.lane}/${idempotencyKey}`,
           repeatsWithin: key.lanes === null ? undefined : 'lane',
           async confirm() {
             // The list may have taken an hour to arrive.

@@ -2,7 +2,8 @@ import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { NotFoundError } from '../campaign/errors.js';
-import type { BroadcastEvent } from '../reporting/event-feed.js';
+import type { BroadcastEvent, FeedItem } from '../reporting/event-feed.js';
+import type { Volley } from '../volley.js';
 import { apiKeyOf } from './access.js';
 import { sendHead } from './body-stream.js';
 import { onClose } from './connections.js';
@@ -16,6 +17,8 @@ const MAX_STREAMS = 5_000;
 const START_WITHIN_MS = 3_000;
 /** How long the client may take to read the end of a stream. It can resume after any event. */
 const END_WITHIN_MS = 2_000;
+/** As `Last-Event-ID`: starts with all stored events. */
+const ALL_STORED = '0-0';
 const HEARTBEAT_EVERY_MS = 15_000;
 
 /**
@@ -46,13 +49,26 @@ export function openEventStreams(options: HttpOptions) {
       const { raw } = reply;
       raw.on('error', () => controller.abort());
       onClose(request, reply, () => controller.abort());
-      const after = String(request.headers['last-event-id'] ?? '') || undefined;
+      const last = String(request.headers['last-event-id'] ?? '') || undefined;
+      const after = await positionAfter(volley, last).catch((error: unknown) => {
+        release();
+        throw error;
+      });
       const items = volley.follow({ after, signal })[Symbol.asyncIterator]();
+      const textOf = async (item: FeedItem): Promise<string> =>
+        itemText(item, await volley.positions.conceal('events', item.id));
       // The first item fixes where the stream starts, so it contains every event that happens after the response begins.
+      const begin = async (): Promise<string | null> => {
+        const { value, done } = await items.next();
+        if (done === true) return null;
+        // An id that means nothing any more, because Redis lost its data: what happened since then is not known.
+        const isLost = last !== undefined && after === undefined;
+        return (await textOf(value)) + (isLost ? await textOf({ kind: 'gap', id: value.id }) : '');
+      };
       const timer = setTimeout(() => controller.abort(), START_WITHIN_MS);
-      const start = await items.next().catch(() => null);
+      const start = await begin().catch(() => null);
       clearTimeout(timer);
-      if (start === null || start.done === true) {
+      if (start === null) {
         release();
         throw new Problem('unavailable', 'Redis does not respond. Retry in a moment.');
       }
@@ -63,7 +79,7 @@ export function openEventStreams(options: HttpOptions) {
         // The stream ends with the connection.
         connection: 'close',
       });
-      raw.write(`${RETRY_AFTER}${itemText(start.value)}`);
+      raw.write(RETRY_AFTER + start);
       const unsubscribe = [
         activeKeys.subscribe(key, keepAlive(raw, controller, stallTimeoutMs)),
         ...(campaign === undefined ? [] : [statuses.subscribe(campaign, writeStatus(raw, controller))]),
@@ -71,7 +87,7 @@ export function openEventStreams(options: HttpOptions) {
       try {
         for await (const item of { [Symbol.asyncIterator]: () => items }) {
           if (item.kind === 'event' && !filter(item.event)) continue;
-          if (!raw.write(itemText(item))) await once(raw, 'drain', { signal });
+          if (!raw.write(await textOf(item))) await once(raw, 'drain', { signal });
         }
       } catch {
         // The connection broke or Redis failed. The client resumes after the last event it received.
@@ -91,6 +107,12 @@ export function openEventStreams(options: HttpOptions) {
       activeKeys.close();
     },
   };
+}
+
+/** The position of a stream that continues after the id `last`; undefined if it begins now. */
+async function positionAfter({ positions }: Volley, last: string | undefined): Promise<string | undefined> {
+  if (last === undefined || last === ALL_STORED) return last;
+  return (await positions.reveal('events', last)) ?? undefined;
 }
 
 /** The status as JSON, serialised once for all streams; null if the campaign no longer exists. */

@@ -17,11 +17,13 @@ const resumeHeader = z.looseObject({
   'last-event-id': z
     .string()
     .regex(
-      /^(\d{1,15}-\d{1,10})?$/,
-      'Use the id of an event, such as 1795300343076-0, or 0-0 for all stored events',
+      /^(?:0-0|\d{1,15}-\d{1,10}|[\w-]{20,100})?$/,
+      'Use the id of an event, or 0-0 for all stored events',
     )
     .optional()
-    .describe('The `id` of the last event you received. The stream continues after it.'),
+    .describe(
+      'The `id` of the last event you received; the stream continues after it. `0-0` starts with all stored events.',
+    ),
 });
 
 /** Streams live events: all that a key may see, and those of one campaign. */

@@ -24,16 +24,16 @@ export function statusText(statusJson: string): string {
   return `event: campaign.status\ndata: ${statusJson}\n\n`;
 }
 
-/** An item of the feed, with the id after which a client can resume. */
-export function itemText(item: FeedItem): string {
+/** An item of the feed. A client can resume after its `id`, a token for the id of the feed. */
+export function itemText(item: FeedItem, id: string): string {
   switch (item.kind) {
     case 'start':
       // Clients remember an id without data but dispatch no event for it.
-      return `id: ${item.id}\n\n`;
+      return `id: ${id}\n\n`;
     case 'gap':
-      return `event: gap\ndata: ${JSON.stringify({ after: item.id })}\n\n`;
+      return `event: gap\ndata: ${JSON.stringify({ after: id })}\n\n`;
     case 'event': {
-      const { id, at: time, event } = item;
+      const { at: time, event } = item;
       const { type } = event;
       return `id: ${id}\nevent: ${type}\ndata: ${JSON.stringify({ type, time, ...fieldsOf(event) })}\n\n`;
     }

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { basename, extname } from 'node:path';
 import type { Readable } from 'node:stream';
 import type { Operator } from '../campaign/audit.js';
@@ -11,6 +10,7 @@ import type { Clock, Random } from '../clock.js';
 import type { LocalConfig } from '../config/index.js';
 import type { CampaignMeta } from '../lane/campaigns.js';
 import { type Lane, laneNamed } from '../lane/lane.js';
+import { idempotencyDigest } from '../recipients/reservation.js';
 import type { Duplicates } from './check-rows.js';
 import type { RecipientInput } from './read-objects.js';
 
@@ -55,7 +55,10 @@ export interface CampaignInput {
   readonly duplicates?: Duplicates | undefined;
   /** Allows the same content as a campaign of the last 24 hours. An idempotency key allows it, too. */
   readonly again?: boolean | undefined;
-  /** `lane`: only campaigns of the same lane count as repeats, for tenants that must not learn of each other; default: all. */
+  /**
+   * `lane`: only campaigns of the same lane count as repeats, and the idempotency key is one of the lane, for tenants that must not
+   * learn of each other; default: all lanes.
+   */
   readonly repeatsWithin?: 'lane' | undefined;
   /** Called when everything is imported and before anything is launched; false discards the import. */
   readonly confirm?: ((preview: Preview) => Promise<boolean>) | undefined;
@@ -175,7 +178,7 @@ export function draftOf(deps: DraftDeps, input: CampaignInput): CampaignMeta {
     idempotency:
       idempotencyKey === undefined
         ? undefined
-        : createHash('sha256').update(idempotencyKey).digest('base64url'),
+        : idempotencyDigest(idempotencyKey, input.repeatsWithin === 'lane' ? lane.id : undefined),
     duplicates: 0,
     invalid: 0,
     suppressed: 0,

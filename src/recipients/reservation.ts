@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { Redis } from '../redis/connection.js';
 import type { Keys, LaneId } from '../redis/keys.js';
 import { loadScript } from '../redis/script.js';
@@ -25,6 +26,12 @@ function storedValue({ campaign, lane }: Holder): string {
 /** The key that reserves a content, by its digest: for all lanes, or for one lane only. */
 export function contentKey(keys: Keys, digest: string, lane?: string): string {
   return keys.idempotency(lane === undefined ? `content:${digest}` : `content:${digest}:${lane}`);
+}
+
+/** Identifies an idempotency key: for all lanes, or as one of a lane's own. No two pairs of key and lane have the same result. */
+export function idempotencyDigest(idempotencyKey: string, lane?: LaneId): string {
+  const digest = createHash('sha256').update(idempotencyKey).digest('base64url');
+  return lane === undefined ? digest : `lane:${digest}:${lane}`;
 }
 
 /** The campaign that holds the key, or null if it is free. */

@@ -40,6 +40,8 @@ export function keyNames(prefix: string) {
     apiKeys: `${prefix}:apiKeys`,
     /** Hash: when each of them was last used, ms. */
     apiKeysUsed: `${prefix}:apiKeys:used`,
+    /** String: the secret of the cursors and stream ids of the HTTP API. */
+    positions: `${prefix}:positions`,
     /** Set: suppressed numbers, packed. */
     suppressed: `${prefix}:suppressed`,
     /** String with a lifetime: the campaign that an idempotency key created. */

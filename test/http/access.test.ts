@@ -158,6 +158,57 @@ test('Keys that are limited to different lanes may use the same idempotency key'
   expect(repeated).toMatchObject({ status: 409, json: { code: 'repeated' } });
 });
 
+test('A cursor reveals no campaign of another lane, and is valid only for its own list', async () => {
+  const own = await key(['read', 'send'], ['main']);
+  const ids: string[] = [];
+  for (const lane of ['main', 'other']) {
+    const { json } = await call('POST', '/v1/campaigns', {
+      body: { ...campaign(lane), message: `cursor ${lane}` },
+    });
+    ids.push((json as { id: string }).id);
+  }
+  const [mine, theirs = ''] = ids;
+  const first = await call('GET', '/v1/campaigns?limit=1', { key: own });
+  const { campaigns, nextCursor } = first.json as { campaigns: { id: string }[]; nextCursor: string };
+  expect(campaigns.map(({ id }) => id)).toEqual([mine]);
+  // Before, it was an id of a campaign.
+  expect(nextCursor).toMatch(/^[\w-]{30,60}$/);
+  expect(Buffer.from(nextCursor, 'base64url').toString('latin1')).not.toContain(theirs.slice(0, 8));
+  const next = await call('GET', `/v1/campaigns?limit=1&cursor=${nextCursor}`, { key: own });
+  expect(next.status).toBe(200);
+  const { nextCursor: other } = (await call('GET', '/v1/audit?limit=1')).json as { nextCursor: string };
+  for (const cursor of [
+    mine,
+    theirs,
+    'x',
+    '',
+    other,
+    `${nextCursor.startsWith('A') ? 'B' : 'A'}${nextCursor.slice(1)}`,
+  ]) {
+    const { status, json } = await call('GET', `/v1/campaigns?cursor=${cursor}`, { key: own });
+    expect([cursor, status, json]).toMatchObject([
+      cursor,
+      400,
+      { detail: 'The parameter `cursor` is invalid. Use the `nextCursor` of the previous page.' },
+    ]);
+  }
+});
+
+test('No idempotency key of a key for all lanes collides with one of a lane', async () => {
+  const [all, limited] = [await key(['send']), await key(['send'], ['other'])];
+  const create = (own: string, idempotencyKey: string, lane: string) =>
+    call('POST', '/v1/campaigns', {
+      key: own,
+      headers: { 'idempotency-key': idempotencyKey },
+      body: { ...campaign(lane), message: `tuples of ${idempotencyKey}` },
+    });
+  expect((await create(limited, 'order-7', 'other')).status).toBe(201);
+  for (const same of ['other/order-7', 'order-7', '["other","order-7"]']) {
+    expect([same, (await create(all, same, 'main')).status]).toEqual([same, 201]);
+  }
+  expect((await create(limited, 'order-7', 'other')).status).toBe(200);
+});
+
 test('A revoked key is rejected immediately', async () => {
   const own = await key(['read']);
   const id = own.split('_')[1] ?? '';

@@ -171,7 +171,7 @@ function estimateSent(lane: LaneOutlook, rules: EstimateRules, own: EstimatedCam
 /** Why the lane starts no requests until an operator acts. */
 function closed({ stopped, held }: LaneOutlook): string | null {
   if (stopped !== '') return 'the lane is stopped until you resume it';
-  return held === '' ? null : 'the lane is paused until you resume it';
+  return held === '' ? null : 'the lane is held until you resume it';
 }
 
 /** Why nothing bounds the time of the last message on an open lane. */

@@ -20,7 +20,17 @@ const recipientCounts = z.object({ total: count, ...inState }).readonly();
 /** See {@link recipientCounts}. */
 export type RecipientCounts = z.output<typeof recipientCounts>;
 
-const block = z.object({ reason: z.string(), until: time.nullable() }).readonly().nullable();
+/** Why a lane starts no requests, and until when. */
+const pause = z.object({ reason: z.string(), until: time.nullable() });
+
+/** Why nothing planned is sent, and until when. */
+const block = pause.extend({
+  state: z
+    .enum(['paused', 'held', 'stopped', 'scheduled', 'waiting'])
+    .describe(
+      '`paused`: a campaign, until an operator resumes it, or a lane, which resumes by itself; `held`: the lane, by an operator; `stopped`: the lane, until an operator fixes the cause and resumes it; `scheduled`: the campaign starts later; `waiting`: for permits, or for the lane to be configured',
+    ),
+});
 
 /** The earliest and the latest time of something, if no operator intervenes and the service responds. */
 const timeRange = z
@@ -60,9 +70,12 @@ export const campaignStatus = z
       .describe(
         'The quota of the lane: requests used in the current window, and the limit (null while an `auto` lane has not learned it)',
       ),
-    blockedBy: block.describe(
-      'Why planned recipients are not sent to now; null while the campaign is sending or nothing is planned',
-    ),
+    blockedBy: block
+      .readonly()
+      .nullable()
+      .describe(
+        'Why planned recipients are not sent to now; null while the campaign is sending or nothing is planned',
+      ),
     waitingFor: z
       .enum(['start', 'permits', 'operator', 'resolve', 'reports', 'lane', 'workers'])
       .nullable()
@@ -127,7 +140,7 @@ export const laneStatus = z
     state: z
       .enum(['open', 'paused', 'probing', 'stopped', 'held'])
       .describe(
-        '`paused`: resumes by itself; `probing`: one request tests the service; `stopped`: until you fix the cause and resume it; `held`: paused by an operator',
+        '`paused`: resumes by itself; `probing`: one request tests the service; `stopped`: until you fix the cause and resume it; `held`: by an operator, until one resumes it',
       ),
     quota: z
       .object({
@@ -145,7 +158,7 @@ export const laneStatus = z
           .describe('Permits that become free within the next hour (or window), in up to 12 steps'),
       })
       .readonly(),
-    pause: block,
+    pause: pause.readonly().nullable(),
     throttled: count.describe('Requests for which the service returned 429 so far'),
     campaigns: z.object({ running: count, scheduled: count }).readonly(),
     awaitingReports: count,

@@ -199,7 +199,7 @@ export function resolve(context: Context, typed: string, options: ResolveOptions
     );
   }
   return withCampaign(context, typed, async (volley, id) => {
-    const outcome = await volley.resolve(id, { as, request: options.request?.toLowerCase() });
+    const outcome = await volley.resolve(id, { as, request: requestOf(id, options.request) });
     const { requests, recipients, tooEarly } = outcome;
     if (as === 'resend') await noteIfNoWorkers(context, volley);
     const done =
@@ -218,6 +218,11 @@ export function resolve(context: Context, typed: string, options: ResolveOptions
       exit: tooEarly === null ? EXIT.done : EXIT.waits,
     };
   });
+}
+
+/** The reference of a request, which people may shorten to the part after the id. */
+function requestOf(id: string, typed: string | undefined): string | undefined {
+  return typed !== undefined && /^\d+$/.test(typed) ? `${id}-${typed}` : typed?.toLowerCase();
 }
 
 /** `volley find` */

@@ -1,5 +1,6 @@
 import type { Clock } from '../clock.js';
 import { EXIT, type ExitCode } from '../exit-codes.js';
+import { pasteable } from './command-name.js';
 import { failureOf, interrupted } from './errors.js';
 import { overEcho, type Paint, paintFor } from './terminal.js';
 
@@ -51,7 +52,7 @@ export function createContext(io: CliIo, json: boolean): Context {
   const { env, stdin, stdout, stderr } = io;
   const paintErr = paintFor(stderr, env);
   let exit: ExitCode = EXIT.done;
-  const note = (line: string): void => void stderr.write(`${line}\n`);
+  const note = (line: string): void => void stderr.write(`${pasteable(line)}\n`);
   return {
     ...io,
     json,
@@ -87,7 +88,7 @@ export function createContext(io: CliIo, json: boolean): Context {
       if (answer === undefined) return;
       exit = answer.exit ?? EXIT.done;
       if (json) stdout.write(`${JSON.stringify(answer.json)}\n`);
-      else for (const line of answer.lines) stdout.write(`${line}\n`);
+      else for (const line of answer.lines) stdout.write(`${pasteable(line)}\n`);
     },
     fail(error) {
       const failure = failureOf(error);

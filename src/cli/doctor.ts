@@ -5,6 +5,7 @@ import type { WorkerProcess } from '../recovery/heartbeats.js';
 import { ROLES } from '../recovery/roles.js';
 import { connect } from '../redis/connection.js';
 import type { UnconfiguredLane } from '../reporting/fleet-snapshot.js';
+import { pasteable } from './command-name.js';
 import type { Answer, Context } from './context.js';
 import { type Check, fail, ok, warn } from './doctor/check.js';
 import { checkSubscriptions } from './doctor/notifications.js';
@@ -200,6 +201,6 @@ function checkUnconfigured({ name, campaigns }: UnconfiguredLane): Check {
 const INK = { ok: 'green', warn: 'yellow', fail: 'red' } as const;
 
 function renderCheck({ name, level, found, todo }: Check, paint: Paint): string[] {
-  const line = `${paint(INK[level], padded(level, 4))}  ${name}: ${found}`;
-  return todo === undefined ? [line] : [line, `      ${paint('dim', '→')} ${todo}`];
+  const line = `${paint(INK[level], padded(level, 4))}  ${name}: ${pasteable(found)}`;
+  return todo === undefined ? [line] : [line, `      ${paint('dim', '→')} ${pasteable(todo)}`];
 }

@@ -1,6 +1,7 @@
 import { CommanderError } from 'commander';
 import { InputError, NotFoundError } from '../campaign/errors.js';
 import { ConfigError } from '../config/environment.js';
+import { readProblem } from '../config/file-problem.js';
 import { EXIT, type ExitCode } from '../exit-codes.js';
 import { withOptions } from './option-names.js';
 
@@ -50,5 +51,14 @@ export function failureOf(error: unknown): Failure {
     return new CliError(EXIT.badInput, 'config', message, { problems: error.problems });
   }
   if (error instanceof InputError) return badInput(withOptions(message));
-  return new CliError(EXIT.failed, 'failed', message);
+  const problem = fileProblemOf(error);
+  return problem === undefined ? new CliError(EXIT.failed, 'failed', message) : badInput(problem);
+}
+
+/** Says in a sentence what the system reports about a file; undefined if the error is about something else. */
+function fileProblemOf(error: unknown): string | undefined {
+  if (!(error instanceof Error) || !('syscall' in error)) return undefined;
+  const path = 'path' in error && typeof error.path === 'string' ? error.path : 'A file of this command';
+  const reason = readProblem(error, path);
+  return reason === undefined ? undefined : `${reason}.`;
 }

@@ -2,9 +2,10 @@ import { closeSync, openSync, unlinkSync, writeSync } from 'node:fs';
 import { stringify } from 'csv-stringify/sync';
 import { spreadsheetSafe } from '../campaign/spreadsheet.js';
 import type { InvalidRow } from '../campaign/views.js';
+import { systemCode } from '../config/file-problem.js';
 import { invalidRowColumns } from '../import/csv/invalid-rows.js';
 import { withOptions } from './option-names.js';
-import { codeOf, fileProblem, PRIVATE } from './output-file.js';
+import { fileProblem, PRIVATE } from './output-file.js';
 
 /** The file for the invalid rows of a list. It is created with the first of them. */
 export type InvalidFile = ReturnType<typeof invalidFile>;
@@ -65,7 +66,7 @@ function create(stem: string): { path: string; descriptor: number } {
     try {
       return { path, descriptor: openSync(path, 'wx', PRIVATE) };
     } catch (error) {
-      if (codeOf(error) !== 'EEXIST') throw fileProblem(error, path);
+      if (systemCode(error) !== 'EEXIST') throw fileProblem(error, path);
     }
   }
 }

@@ -17,8 +17,8 @@ export function list(context: Context): Promise<Answer> {
   });
 }
 
-/** `volley lane pause` */
-export function pause(context: Context, name: string): Promise<Answer> {
+/** `volley lane hold` */
+export function hold(context: Context, name: string): Promise<Answer> {
   return withLocalVolley(context, async (volley) => {
     await volley.pauseLane(name);
     return {

@@ -3,6 +3,7 @@ import { createWriteStream } from 'node:fs';
 import { link, realpath, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
+import { systemCode } from '../config/file-problem.js';
 import { badInput } from './errors.js';
 
 /** Only its owner may read a file with phone numbers. */
@@ -70,7 +71,7 @@ async function moveToNew(draft: string, target: string, path: string): Promise<v
   try {
     await link(draft, target);
   } catch (error) {
-    const code = codeOf(error);
+    const code = systemCode(error);
     if (code === 'EEXIST')
       throw badInput(`${path} exists already. To overwrite it, add --force.`, { reason: 'fileExists', path });
     // Some file systems have no links.
@@ -81,7 +82,7 @@ async function moveToNew(draft: string, target: string, path: string): Promise<v
 /** Says in a sentence why a file cannot be written, and names its folder. */
 export function fileProblem(error: unknown, path: string): unknown {
   const folder = dirname(path);
-  switch (codeOf(error)) {
+  switch (systemCode(error)) {
     case 'ENOENT':
     case 'ENOTDIR':
       return badInput(`There is no folder ${folder}, so ${path} cannot be written.`);
@@ -100,9 +101,4 @@ export function fileProblem(error: unknown, path: string): unknown {
     default:
       return error;
   }
-}
-
-/** The system's code of an error, such as ENOENT. */
-export function codeOf(error: unknown): string | undefined {
-  return error instanceof Error && 'code' in error ? String(error.code) : undefined;
 }

@@ -23,8 +23,10 @@ export async function work(
     config,
     role: roles.join('+'),
     parts: [servingLanes(roles, concurrency)],
-    onReady: () =>
-      context.note(`Working (${roles.join(', ')}) for ${laneNames(config)}${simulated(simulator)}.`),
+    onReady: () => {
+      context.note(`Working (${roles.join(', ')}) for ${laneNames(config)}${simulated(simulator)}.`);
+      reportReady(context, config, { roles, simulator: simulator !== undefined });
+    },
   });
 }
 
@@ -39,6 +41,7 @@ export async function serve(context: Context): Promise<undefined> {
     onReady: (messages) => {
       for (const message of messages) context.note(message);
       context.note(`It serves ${laneNames(config)}${simulated(simulator)}.`);
+      reportReady(context, config, { http: true, simulator: simulator !== undefined });
     },
   });
 }
@@ -63,6 +66,15 @@ export async function untilStopped<Configuration extends Config | LocalConfig>(
   } finally {
     stop.dispose();
   }
+}
+
+/** With `--json`, prints that a process is ready, and what it does. */
+export function reportReady(context: Context, { lanes }: Config | LocalConfig, more: object): void {
+  if (context.json)
+    context.print({
+      json: { ready: true, pid: process.pid, lanes: lanes.map(({ name }) => name), ...more },
+      lines: [],
+    });
 }
 
 /** `2 lanes (main, auto)` */

@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import type { ExitCode } from '../exit-codes.js';
 import { version } from '../version.js';
+import { pasteable } from './command-name.js';
 import { examples } from './commands/action.js';
 import { addCampaignCommands } from './commands/campaign.js';
 import { addLaneCommands } from './commands/lane.js';
@@ -17,8 +18,8 @@ export function createProgram(context: Context): Command {
     .version(version)
     .exitOverride()
     .configureOutput({
-      writeOut: (text) => context.stdout.write(text),
-      writeErr: (text) => context.stderr.write(text),
+      writeOut: (text) => context.stdout.write(pasteable(text)),
+      writeErr: (text) => context.stderr.write(pasteable(text)),
       outputError: (text, write) => write(text.replace(/^error: /, `${context.paintErr('red', 'volley:')} `)),
     })
     .showHelpAfterError('Add --help for the options and an example.')

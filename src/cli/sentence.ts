@@ -1,10 +1,16 @@
 import type { CampaignStatus } from '../campaign/views.js';
 import { formatDuration } from '../duration.js';
+import { pasteable } from './command-name.js';
 import type { Ink } from './terminal.js';
 import { between, grouped, oneLine, until } from './text.js';
 
 /** What a campaign is doing, in a sentence, and what an operator has to do, if anything. */
 export function campaignSentence(status: CampaignStatus, now: number): { text: string; ink: Ink } {
+  const { text, ink } = sentenceOf(status, now);
+  return { text: pasteable(text), ink };
+}
+
+function sentenceOf(status: CampaignStatus, now: number): { text: string; ink: Ink } {
   const { id, blockedBy, recipients } = status;
   switch (status.state) {
     case 'importing':
@@ -40,7 +46,7 @@ export function campaignSentence(status: CampaignStatus, now: number): { text: s
       };
     case 'resolve':
       return {
-        text: `${recipients.unknown === 1 ? 'One recipient has' : `${grouped(recipients.unknown)} recipients have`} an unknown outcome. To settle them: volley resolve ${id} --abandon (or --accepted, --resend)`,
+        text: `${recipients.unknown === 1 ? 'One recipient has' : `${grouped(recipients.unknown)} recipients have`} an unknown outcome. To settle them: volley resolve ${id}`,
         ink: 'magenta',
       };
     case 'lane':
@@ -63,10 +69,21 @@ export function campaignSentence(status: CampaignStatus, now: number): { text: s
 }
 
 function laneText({ lane, blockedBy }: CampaignStatus, blocked: string): string {
-  if (blockedBy === null) return `Lane ${lane} is paused. See: volley lanes`;
-  // A pause without an end lasts until an operator resumes the lane.
-  if (blockedBy.until !== null) return `Lane ${lane} is paused: ${blocked}.`;
-  return `Lane ${lane} is stopped: ${blocked.replace(/\.$/, '')}. To resume it: volley lane resume ${lane}`;
+  if (blockedBy === null) return `Lane ${lane} is not open. See: volley lanes`;
+  const reason = blocked.replace(/\.$/, '');
+  const resume = `volley lane resume ${lane}`;
+  switch (blockedBy.state) {
+    case 'held':
+      // The reason says by whom.
+      return `Lane ${lane} is ${reason}. To resume it: ${resume}`;
+    case 'stopped': {
+      // Some reasons end with this command already.
+      const todo = reason.includes(resume) ? '' : `. Fix the cause, then: ${resume}`;
+      return `Lane ${lane} is stopped: ${reason}${todo}`;
+    }
+    default:
+      return `Lane ${lane} is paused: ${reason}.`;
+  }
 }
 
 function reasonText(blockedBy: CampaignStatus['blockedBy'], now: number): string {

@@ -10,10 +10,11 @@ import { EXIT } from '../exit-codes.js';
 import { listenForStop, servingHttp, servingLanes } from '../lifecycle.js';
 import { ROLES } from '../recovery/roles.js';
 import { findEmbedded, type StartedEmbedded, startEmbedded } from '../redis/embedded.js';
+import { exampleFile } from './command-name.js';
 import type { Context } from './context.js';
 import { CliError } from './errors.js';
 import { mustAnswer, simulatorOrRedis } from './open.js';
-import { laneNames, untilStopped } from './process.js';
+import { laneNames, reportReady, untilStopped } from './process.js';
 import {
   readSimulatorFile,
   removeSimulatorFile,
@@ -63,6 +64,7 @@ export async function up(context: Context, options: UpOptions): Promise<undefine
           context.note(`Running with ${where} and ${laneNames(started)}. Ctrl-C ends it.`);
           for (const message of messages) context.note(message);
           if (note !== undefined) context.note(note);
+          reportReady(context, started, { roles: ROLES, http, simulator: simulator === true });
         },
       },
       stop,
@@ -143,7 +145,7 @@ async function withSimulator(
     });
     await run(
       config,
-      `${context.paintErr('green', 'No message is sent.')} In another terminal: volley send list.csv --sender ACME --message "Hi {{name}}" --wait`,
+      `${context.paintErr('green', 'No message is sent.')} In another terminal: volley send ${exampleFile('spring-sale.csv', context.cwd)} --country GB --sender ACME --message "Hi {{name}}" --wait`,
     );
     const { requests, recipients, duplicates, throttled } = simulator.summary();
     context.note(

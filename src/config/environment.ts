@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'dotenv';
+import { readProblem, systemCode } from './file-problem.js';
 
 /** Environment variables by name, as in `process.env`. */
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -42,8 +43,9 @@ export function loadDotEnv(directory: string, environment: Environment = process
   try {
     return { ...parse(readFileSync(file)), ...environment };
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? error.code : undefined;
-    if (code === 'ENOENT') return { ...environment };
-    throw new ConfigError([`${file} cannot be read (${String(code)}); make it a file that you can read`]);
+    if (systemCode(error) === 'ENOENT') return { ...environment };
+    throw new ConfigError([
+      `${readProblem(error, file) ?? `${file} cannot be read`}; make it a file that you can read`,
+    ]);
   }
 }

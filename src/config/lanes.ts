@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { formatDuration } from '../duration.js';
 import { type Credentials, combineCredentials } from './credentials.js';
 import type { ConfigOptions, Environment } from './environment.js';
+import { readProblem } from './file-problem.js';
 import { laneSchema } from './lane.js';
 import { type LaneInFile, readLanesFile } from './lanes-file.js';
 import type { Reading } from './read-settings.js';
@@ -29,8 +30,8 @@ export function readLanes(
   try {
     contents = readFile(file);
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'error';
-    problems.push(`LANES_FILE must be a file that you can read; ${file} cannot be read (${code})`);
+    const reason = readProblem(error, file) ?? `${file} cannot be read`;
+    problems.push(`LANES_FILE must be a file that you can read. ${reason}`);
     return [];
   }
   const { lanes, problems: found, variables } = readLanesFile(file, contents, schema, environment);

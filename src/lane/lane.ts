@@ -43,7 +43,7 @@ export function commandStore(store: LaneStore) {
     campaign: (
       command: 'pause' | 'resume' | 'cancel',
       id: string,
-      reason = 'paused by the operator',
+      reason = 'held by an operator',
       now?: number,
     ): Promise<CommandResult> => commandCampaign(store, { command, id, reason, time: now }),
     /** Returns false if the lane was already held, or already open. */

@@ -71,6 +71,7 @@ export function campaignStatus({
 export function laneStatus(lane: Pick<Lane, 'id' | 'name' | 'settings'>, view: LaneStatusRecord): LaneStatus {
   const { settings } = lane;
   const state = gateState(view);
+  const block = laneBlock(view);
   return {
     name: lane.name,
     id: lane.id,
@@ -85,7 +86,7 @@ export function laneStatus(lane: Pick<Lane, 'id' | 'name' | 'settings'>, view: L
       nextPermitAt: isoOrNull(view.nextPermitAt),
       permitsToCome: view.permitsToCome.map(({ at, permits }) => ({ at: iso(at), permits })),
     },
-    pause: laneBlock(view),
+    pause: block && { reason: block.reason, until: block.until },
     throttled: view.throttled,
     campaigns: { running: view.running, scheduled: view.scheduled },
     awaitingReports: view.awaiting,
@@ -106,19 +107,20 @@ type Block = CampaignStatus['blockedBy'];
 
 /** Why the lane starts no requests, whichever campaign they belong to. */
 function laneBlock(view: LaneStatusRecord): Block {
-  if (view.stopped) return { reason: view.stopped, until: null };
-  if (view.held) return { reason: view.held, until: null };
+  if (view.stopped) return { state: 'stopped', reason: view.stopped, until: null };
+  if (view.held) return { state: 'held', reason: view.held, until: null };
   if (view.graceUntil > view.now) {
     const reason = 'recovering: workers replay their recent claims after Redis may have lost data';
-    return { reason, until: iso(view.graceUntil) };
+    return { state: 'paused', reason, until: iso(view.graceUntil) };
   }
   if (view.unboundedAt > 0) {
     const reason =
       'nothing bounds how much Redis may lose when a replica takes over; `volley doctor` explains it';
-    return { reason, until: null };
+    return { state: 'paused', reason, until: null };
   }
   if (view.pausedUntil > view.now) {
-    return { reason: describePause(view.paused, view.pauseReason), until: iso(view.pausedUntil) };
+    const reason = describePause(view.paused, view.pauseReason);
+    return { state: 'paused', reason, until: iso(view.pausedUntil) };
   }
   return null;
 }
@@ -130,14 +132,17 @@ function campaignBlock(
   unconfiguredLane: string | null,
 ): Block {
   if (counts.planned === 0) return null;
-  if (state.state === 'paused') return { reason: state.pauseReason || 'paused', until: null };
-  if (state.state === 'scheduled') return { reason: 'scheduled for later', until: isoOrNull(state.launchAt) };
+  if (state.state === 'paused')
+    return { state: 'paused', reason: state.pauseReason || 'paused', until: null };
+  if (state.state === 'scheduled')
+    return { state: 'scheduled', reason: 'scheduled for later', until: isoOrNull(state.launchAt) };
   if (state.state !== 'running') return null;
-  if (unconfiguredLane !== null) return { reason: `lane ${unconfiguredLane} is not configured`, until: null };
+  if (unconfiguredLane !== null)
+    return { state: 'waiting', reason: `lane ${unconfiguredLane} is not configured`, until: null };
   const lane = laneBlock(view);
   if (lane !== null) return lane;
   if (isUsedUp(view) && view.nextPermitAt > view.now) {
-    return { reason: 'the quota is used up', until: iso(view.nextPermitAt) };
+    return { state: 'waiting', reason: 'the quota is used up', until: iso(view.nextPermitAt) };
   }
   return null;
 }

@@ -66,7 +66,10 @@ export function commandLine(cwd: string, env: Readonly<Record<string, string>> =
     async start(text, ...args) {
       if (!existsSync(MAIN)) throw new Error('build first: npm run build');
       const { PATH = '' } = process.env;
-      const child = spawn(process.execPath, [MAIN, ...args], { cwd, env: { PATH, ...env } });
+      const child = spawn(process.execPath, [MAIN, ...args], {
+        cwd,
+        env: { PATH, VOLLEY_COMMAND: 'volley', ...env },
+      });
       const ended: Ended = { exit: null, stdout: '', stderr: '' };
       child.stdout.on('data', (chunk) => {
         ended.stdout += chunk;

@@ -83,7 +83,9 @@ describe('The text of a message', () => {
     );
   });
   test('from a missing file is refused with the name of the file', () => {
-    expect(() => messageText('@nowhere.txt')).toThrow('The file "nowhere.txt" cannot be read (ENOENT)');
+    expect(() => messageText('@nowhere.txt')).toThrow(
+      'There is no file "nowhere.txt". To start a text with @, write @@.',
+    );
   });
   test('must not be empty', () => {
     expect(() => messageText('  ')).toThrow('The text is empty');

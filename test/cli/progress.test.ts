@@ -54,7 +54,7 @@ test('A campaign is drawn with its states, its quota, and what happens next', ()
 test('The time of the last message gets a line of its own if the sentence is too long for one', () => {
   const status = statusWith({
     waitingFor: 'permits',
-    blockedBy: { reason: 'the quota is used up', until: isoAt(4_000) },
+    blockedBy: { state: 'waiting', reason: 'the quota is used up', until: isoAt(4_000) },
     eta: { earliest: isoAt(9_000), latest: isoAt(13_000), reason: null },
   });
   expect(renderCampaign(status, look).slice(-2)).toEqual([

@@ -6,22 +6,30 @@ const sentence = (changes: Parameters<typeof statusWith>[0]): string =>
   campaignSentence(statusWith(changes), NOON).text;
 
 test('A pause that ends by itself shows its reason and its end', () => {
-  const blockedBy = { reason: 'the service answered 429', until: isoAt(5_000) };
+  const blockedBy = { state: 'paused' as const, reason: 'the service answered 429', until: isoAt(5_000) };
   expect(sentence({ waitingFor: 'lane', blockedBy })).toBe(
     'Lane main is paused: the service answered 429, until 12:00:05 (in 5s).',
   );
 });
 
 test('A pause whose end has passed shows no time', () => {
-  const blockedBy = { reason: 'the service answered 429', until: isoAt(-1) };
+  const blockedBy = { state: 'paused' as const, reason: 'the service answered 429', until: isoAt(-1) };
   expect(sentence({ waitingFor: 'lane', blockedBy })).toBe('Lane main is paused: the service answered 429.');
 });
 
 test('The next step for the operator is shown as a command', () => {
   expect(
-    sentence({ state: 'paused', waitingFor: 'operator', blockedBy: { reason: 'paused', until: null } }),
+    sentence({
+      state: 'paused',
+      waitingFor: 'operator',
+      blockedBy: { state: 'paused', reason: 'paused', until: null },
+    }),
   ).toBe('Paused. To resume it: volley resume c1');
-  const refused = { reason: 'the service refuses every request; check sender and text', until: null };
+  const refused = {
+    state: 'paused' as const,
+    reason: 'the service refuses every request; check sender and text',
+    until: null,
+  };
   expect(sentence({ state: 'paused', waitingFor: 'operator', blockedBy: refused })).toContain(
     'Paused: the service refuses every request; check sender and text. To resume it: volley resume c1',
   );
@@ -31,9 +39,17 @@ test('The next step for the operator is shown as a command', () => {
   expect(sentence({ waitingFor: 'resolve', recipients: { unknown: 1 } })).toContain(
     'One recipient has an unknown outcome',
   );
-  const stopped = { reason: 'The service answered 403: it cannot be used.', until: null };
+  const stopped = {
+    state: 'stopped' as const,
+    reason: 'The service answered 403: it cannot be used.',
+    until: null,
+  };
   expect(sentence({ waitingFor: 'lane', blockedBy: stopped })).toBe(
-    'Lane main is stopped: The service answered 403: it cannot be used. To resume it: volley lane resume main',
+    'Lane main is stopped: The service answered 403: it cannot be used. Fix the cause, then: volley lane resume main',
+  );
+  const held = { state: 'held' as const, reason: 'held by an operator', until: null };
+  expect(sentence({ waitingFor: 'lane', blockedBy: held })).toBe(
+    'Lane main is held by an operator. To resume it: volley lane resume main',
   );
   expect(sentence({ waitingFor: 'workers' })).toMatch(/No worker is running.*volley up/);
 });
@@ -71,7 +87,7 @@ test('A completed campaign shows how long it took', () => {
 });
 
 test('A reason from the service cannot contain escape sequences', () => {
-  expect(sentence({ waitingFor: 'lane', blockedBy: { reason: 'x\u001b[2J', until: null } })).not.toContain(
-    '\u001b',
-  );
+  expect(
+    sentence({ waitingFor: 'lane', blockedBy: { state: 'stopped', reason: 'x\u001b[2J', until: null } }),
+  ).not.toContain('\u001b');
 });

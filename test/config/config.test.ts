@@ -392,7 +392,7 @@ describe('A lanes file', () => {
   it('that cannot be read is reported with the system error', () => {
     expect(
       problemsOf(() => loadConfig({ ...SERVICE, API_KEY: '', LANES_FILE: '/nowhere/lanes.json' })),
-    ).toEqual(['LANES_FILE must be a file that you can read; /nowhere/lanes.json cannot be read (ENOENT)']);
+    ).toEqual(['LANES_FILE must be a file that you can read. There is no file /nowhere/lanes.json']);
   });
 
   it('with errors has all of them reported, each by line, lane, and field', () => {
@@ -588,7 +588,9 @@ describe('.env', () => {
 
   it('that cannot be read is an error', () => {
     mkdirSync(join(directory, '.env'));
-    expect(problemsOf(() => loadDotEnv(directory))[0]).toMatch(/\.env cannot be read \(EISDIR\)/);
+    expect(problemsOf(() => loadDotEnv(directory))[0]).toMatch(
+      /\.env is a folder, not a file; make it a file/,
+    );
   });
 
   it('may be missing', () => {

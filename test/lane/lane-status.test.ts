@@ -112,7 +112,7 @@ async function movesOf(steps: readonly Step[]): Promise<(readonly [GateState, Ga
         now += it.ms;
         return;
       case 'hold':
-        await lane.commands.lane('hold', 'paused by the operator');
+        await lane.commands.lane('hold', 'held by an operator');
         return;
       case 'resume':
         await lane.commands.lane('resume');

@@ -165,8 +165,8 @@ describe('a lane', () => {
     ],
     [
       'is held by an operator',
-      { held: 'paused by the operator' },
-      { state: 'held', pause: { reason: 'paused by the operator', until: null } },
+      { held: 'held by an operator' },
+      { state: 'held', pause: { reason: 'held by an operator', until: null } },
     ],
     ['is stopped', { stopped: 'HTTP 403' }, { state: 'stopped', pause: { reason: 'HTTP 403', until: null } }],
   ])('%s', (_title, view, expected) => {

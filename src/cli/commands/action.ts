@@ -1,3 +1,4 @@
+import { exampleFile } from '../command-name.js';
 import type { Answer, Context } from '../context.js';
 
 type Verb = (context: Context, ...args: never[]) => Promise<Answer | undefined>;
@@ -14,8 +15,12 @@ export function action<Name extends string>(
   };
 }
 
-/** The help text below a command's options. The first example shows the most. */
+/** The help text below a command's options. The first example shows the most. Files in `examples/` are those of this package. */
 export function examples(...lines: readonly string[]): string {
   const title = lines.length === 1 ? 'Example' : 'Examples';
-  return `\n${title}:\n${lines.map((line) => `  $ volley ${line}`).join('\n')}`;
+  return `\n${title}:\n${lines.map((line) => `  $ volley ${withFiles(line)}`).join('\n')}`;
+}
+
+function withFiles(line: string): string {
+  return line.replace(/examples\/([\w-]+\.\w+)/g, (_, name: string) => exampleFile(name));
 }

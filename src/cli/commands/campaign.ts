@@ -37,9 +37,9 @@ export function addCampaignCommands(program: Command, context: Context): void {
     .addHelpText(
       'after',
       examples(
-        'send spring.csv --sender ACME --message "Hi {{name}}, 20 % off with {{voucher}}"',
-        'send spring.csv --sender 447700900123 --message @spring.txt --country GB --at 2030-05-01T09:00+01:00 --yes',
-        'send spring.csv --sender ACME --message @spring.txt --test-to +447700900123',
+        'send examples/spring-sale.csv --country GB --sender ACME --message "Hi {{name}}, 20 % off with {{voucher}}"',
+        'send examples/spring-sale.csv --country GB --sender 447700900123 --message @examples/spring-sale.txt --at 2030-05-01T09:00+01:00 --yes',
+        'send examples/spring-sale.csv --country GB --sender ACME --message @examples/spring-sale.txt --test-to +447700900123',
       ),
     )
     .action(action(context, () => import('../send.js'), 'send'));
@@ -52,7 +52,10 @@ export function addCampaignCommands(program: Command, context: Context): void {
       'Shows what a campaign would send: recipients, segments, requests, time, and samples. It stores nothing and sends nothing.',
     )
     .option('--json', 'print one JSON object')
-    .addHelpText('after', examples('preview spring.csv --sender ACME --message "Hi {{name}}"'))
+    .addHelpText(
+      'after',
+      examples('preview examples/spring-sale.csv --country GB --sender ACME --message "Hi {{name}}"'),
+    )
     .action(action(context, () => import('../preview.js'), 'preview'));
 
   program
@@ -131,7 +134,7 @@ export function addCampaignCommands(program: Command, context: Context): void {
     .option('--json', 'print one JSON object')
     .addHelpText(
       'after',
-      examples('resolve last --abandon', 'resolve last --resend --request 1a2b3c4d5e6f7-12'),
+      examples('resolve last', 'resolve last --abandon', 'resolve last --resend --request 12'),
     )
     .action(action(context, verbs, 'resolve'));
 

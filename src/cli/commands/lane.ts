@@ -23,15 +23,18 @@ export function addLaneCommands(program: Command, context: Context): void {
 
   const lane = program
     .command('lane')
-    .summary('pause, resume, or rename a lane')
-    .description('Pauses, resumes, or renames a lane.');
+    .summary('hold, resume, or rename a lane')
+    .description('Holds, resumes, or renames a lane.');
   lane
-    .command('pause')
-    .description('Holds a whole lane: none of its requests starts before `lane resume`.')
+    .command('hold')
+    .alias('pause')
+    .description(
+      'Holds a whole lane: none of its requests starts before `lane resume`. A lane that is paused resumes by itself; one that is held or stopped does not.',
+    )
     .argument('<name>', 'the lane')
     .option('--json', 'print one JSON object')
-    .addHelpText('after', examples('lane pause default'))
-    .action(action(context, laneVerbs, 'pause'));
+    .addHelpText('after', examples('lane hold default'))
+    .action(action(context, laneVerbs, 'hold'));
   lane
     .command('resume')
     .description('Resumes a lane that is held, paused, or stopped. If it is stopped, fix the reason first.')
@@ -85,7 +88,7 @@ export function addLaneCommands(program: Command, context: Context): void {
     'Subscribes the lane to notifications at CALLBACK_URL. Exit code 3: another system’s subscription exists.',
   )
     .option('--force', 'replace another system’s subscription')
-    .addHelpText('after', examples('subscription create', 'subscription create --lane acme --force'))
+    .addHelpText('after', examples('subscription create', 'subscription create --lane default --force'))
     .action(action(context, subscriptionVerbs, 'create'));
   onSubscription(
     'delete',
@@ -139,7 +142,7 @@ export function addLaneCommands(program: Command, context: Context): void {
       ),
   )
     .option('--json', 'print one JSON object')
-    .addHelpText('after', examples('suppress import opt-outs.csv --country GB'))
+    .addHelpText('after', examples('suppress import examples/opt-outs.csv --country GB'))
     .action(action(context, suppressionVerbs, 'importFile'));
 }
 

@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type Command, InvalidArgumentError } from 'commander';
 import type { Clock } from '../../clock.js';
-import { duration, filled, moment, oneOf } from './option-values.js';
+import { readProblem } from '../../config/file-problem.js';
+import { duration, filled, moment, oneOf, withRequired } from './option-values.js';
 
 /** The options that define a campaign; `send` and `preview` take the same ones. */
 export interface ListOptions {
@@ -20,16 +21,13 @@ export interface ListOptions {
 
 /** Adds these options to a command. */
 export function withListOptions(command: Command, clock: Clock): Command {
-  command
-    .argument('<file>', 'CSV file with a header line, in UTF-8; commas, semicolons, or tabs', filled)
-    .addOption(
-      new Option(
-        '-m, --message <text|@file>',
-        'the text, with {{column}} placeholders; @file reads it from a file, unchanged; write @@ to start a text with @',
-      )
-        .makeOptionMandatory()
-        .argParser(messageText),
-    )
+  command.argument('<file>', 'CSV file with a header line, in UTF-8; commas, semicolons, or tabs', filled);
+  withRequired(
+    command,
+    '-m, --message <text|@file>',
+    'the text, with {{column}} placeholders; @file reads it from a file, unchanged; write @@ to start a text with @',
+    messageText,
+  )
     .option('-s, --sender <number|name>', 'the sender (default: SENDER_ADDRESS)', filled)
     .option('--sender-name <name>', 'name of the sending application (default: SENDER_NAME)', filled)
     .option('-l, --lane <name>', 'the lane to send through (default: the first one)', filled)
@@ -95,10 +93,9 @@ export function messageText(value: string): string {
   try {
     bytes = readFileSync(path);
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'error';
-    throw new InvalidArgumentError(
-      `The file ${JSON.stringify(path)} cannot be read (${code}). To start a text with @, write @@.`,
-    );
+    const reason =
+      readProblem(error, JSON.stringify(path)) ?? `The file ${JSON.stringify(path)} cannot be read`;
+    throw new InvalidArgumentError(`${reason}. To start a text with @, write @@.`);
   }
   try {
     return notEmpty(new TextDecoder('utf-8', { fatal: true }).decode(bytes));

@@ -1,4 +1,4 @@
-import { InvalidArgumentError } from 'commander';
+import { type Command, InvalidArgumentError } from 'commander';
 import { readMoment } from '../../campaign/moment.js';
 import { nearest } from '../../campaign/nearest.js';
 import type { Clock } from '../../clock.js';
@@ -110,6 +110,25 @@ function commaSeparated(text: string): readonly string[] {
     .split(',')
     .map((part) => part.trim())
     .filter(Boolean);
+}
+
+/**
+ * Adds an option that a command cannot do without. Commander's own required options are checked before the unknown ones, so that
+ * `--mesage` is reported as a missing `--message`.
+ */
+export function withRequired<Value>(
+  command: Command,
+  flags: string,
+  description: string,
+  parse: (text: string) => Value,
+): Command {
+  const option = command.createOption(flags, description).argParser(parse);
+  return command.addOption(option).hook('preAction', (_parent, called) => {
+    if (called.getOptionValue(option.attributeName()) !== undefined) return;
+    called.error(`error: required option '${flags}' not specified`, {
+      code: 'commander.missingMandatoryOptionValue',
+    });
+  });
 }
 
 /** A text that is not empty. */

@@ -1,11 +1,21 @@
 import { readFileSync } from 'node:fs';
 import { type Command, InvalidArgumentError } from 'commander';
 import { API_SCOPES } from '../../campaign/api-key.js';
+import { readProblem } from '../../config/file-problem.js';
 import { ROLES } from '../../recovery/roles.js';
 import type { SimulatorOptions } from '../../simulator/index.js';
 import type { Context } from '../context.js';
 import { action, examples } from './action.js';
-import { duration, filled, orNever, overlap, someNames, someOf, wholeNumber } from './option-values.js';
+import {
+  duration,
+  filled,
+  orNever,
+  overlap,
+  someNames,
+  someOf,
+  wholeNumber,
+  withRequired,
+} from './option-values.js';
 
 const verbs = () => import('../process.js');
 const keysVerbs = () => import('../keys.js');
@@ -23,6 +33,7 @@ export function addProcessCommands(program: Command, context: Context): void {
     .option(...CONCURRENCY, wholeNumber(1, 10_000))
     .option('--no-http', 'without the HTTP API')
     .option('--install', 'as root, install a Redis server if there is none')
+    .option('--json', 'print one JSON object when it is ready')
     .addHelpText('after', examples('up --simulator', 'up'))
     .action(action(context, () => import('../up.js'), 'up'));
 
@@ -36,6 +47,7 @@ export function addProcessCommands(program: Command, context: Context): void {
       someOf(ROLES),
     )
     .option(...CONCURRENCY, wholeNumber(1, 10_000))
+    .option('--json', 'print one JSON object when it is ready')
     .addHelpText('after', examples('work', 'work --roles send --concurrency 200'))
     .action(action(context, verbs, 'work'));
 
@@ -45,6 +57,7 @@ export function addProcessCommands(program: Command, context: Context): void {
     .description(
       'Serves the HTTP API at HTTP_HOST and HTTP_PORT until you stop it. It sends no messages; workers do. Clients need a key: see `volley keys`.',
     )
+    .option('--json', 'print one JSON object when it is ready')
     .addHelpText('after', examples('serve'))
     .action(action(context, verbs, 'serve'));
 
@@ -52,15 +65,14 @@ export function addProcessCommands(program: Command, context: Context): void {
     .command('keys')
     .summary('create and revoke keys for the HTTP API')
     .description('Creates, lists, and revokes keys for the HTTP API. Only a digest of each key is stored.');
-  keys
-    .command('create')
-    .description('Creates a key and prints it. It is shown only once.')
-    .requiredOption('--name <name>', 'who uses it, for people', filled)
-    .requiredOption(
-      '--scope <scopes>',
-      'what it may do, separated by commas: status (states and counts, no numbers or texts), metrics (only /metrics), read (everything), send (create campaigns, suppress numbers), operate (pause, cancel, resolve)',
-      someOf(API_SCOPES),
-    )
+  const create = keys.command('create').description('Creates a key and prints it. It is shown only once.');
+  withRequired(create, '--name <name>', 'who uses it, for people', filled);
+  withRequired(
+    create,
+    '--scope <scopes>',
+    'what it may do, separated by commas: status (states and counts, no numbers or texts), metrics (only /metrics), read (everything), send (create campaigns, suppress numbers), operate (pause, cancel, resolve)',
+    someOf(API_SCOPES),
+  )
     .option('--lane <lanes>', 'the only lanes it may use, separated by commas (default: all)', someNames)
     .option(
       '--expires <duration>',
@@ -148,8 +160,14 @@ export function addProcessCommands(program: Command, context: Context): void {
 }
 
 function parseSimulatorOptions(value: string): SimulatorOptions {
+  const path = value.startsWith('@') ? value.slice(1) : undefined;
+  let text: string;
   try {
-    const text = value.startsWith('@') ? readFileSync(value.slice(1), 'utf8') : value;
+    text = path === undefined ? value : readFileSync(path, 'utf8');
+  } catch (error) {
+    throw new InvalidArgumentError(`${readProblem(error, path ?? '') ?? 'The file cannot be read'}.`);
+  }
+  try {
     return JSON.parse(text) as SimulatorOptions;
   } catch (error) {
     throw new InvalidArgumentError(

@@ -1,0 +1,29 @@
+/** The system's code of an error, such as ENOENT; undefined if it has none. */
+export function systemCode(error: unknown): string | undefined {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
+}
+
+/** Why a file cannot be read, in a sentence without a full stop; undefined if the error is not one of the system. */
+export function readProblem(error: unknown, path: string): string | undefined {
+  switch (systemCode(error)) {
+    case 'ENOENT':
+    case 'ENOTDIR':
+      return `There is no file ${path}`;
+    case 'EACCES':
+    case 'EPERM':
+      return `You do not have permission to read ${path}`;
+    case 'EISDIR':
+      return `${path} is a folder, not a file`;
+    case 'EMFILE':
+    case 'ENFILE':
+      return `${path} cannot be read, because too many files are open`;
+    case 'ENAMETOOLONG':
+      return `The file name ${path.slice(0, 60)}… is too long`;
+    case 'ELOOP':
+      return `${path} is a link that leads back to itself`;
+    case 'EIO':
+      return `${path} cannot be read: the disk reports an error`;
+    default:
+      return undefined;
+  }
+}

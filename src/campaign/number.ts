@@ -3,9 +3,17 @@ import { InputError } from './errors.js';
 import { type Reading, readInternational, readLocal } from './national-number.js';
 import { kindsOfCallingCode, type NumberingPlan, planOfCountry } from './numbering-plan.js';
 
+/** Which numbers are accepted: `any`, or none that are known as a landline, premium rate, shared cost, or voicemail number. */
+export type NumberKinds = 'any' | 'mobile';
+
 /** A number in E.164 with its plus, or why the text is not a number that can be sent to, and what would be right. */
 type NumberOutcome =
-  | { readonly ok: true; readonly number: string }
+  | {
+      readonly ok: true;
+      readonly number: string;
+      /** Set if it is known as a landline, premium rate, shared cost, or voicemail number. */
+      readonly isNotMobile?: true;
+    }
   | { readonly ok: false; readonly reason: string };
 
 /** Turns one spelling of a number into E.164. Never throws. */
@@ -23,24 +31,24 @@ const MIN_DIGITS_WITHOUT_PLUS = 11;
  * Makes a reader for numbers that may be written nationally in `defaultCountry` (two capital letters, `GB`), or only
  * internationally if it is undefined. Throws an InputError, with the field `country`, for an unknown country.
  *
- * It accepts numbers of kinds that include mobile numbers, and numbers of no known kind if their length fits: ranges open
+ * It accepts numbers of every known kind, and numbers of no known kind if they have the length of a mobile number: ranges open
  * faster than the metadata follows, Ofcom's numbers for drama are in none, and refusing a number that the network would
- * accept is worse than letting the network refuse it. It refuses wrong lengths, and numbers known to be landline, premium
- * rate, shared cost, or voicemail.
+ * accept is worse than letting the network refuse it. It refuses other lengths, which are typing errors. With `kinds` `mobile`,
+ * it also refuses numbers that are known as landline, premium rate, shared cost, or voicemail numbers.
  */
-export function numberReader(defaultCountry: string | undefined): NumberReader {
+export function numberReader(defaultCountry: string | undefined, kinds: NumberKinds = 'any'): NumberReader {
   const home = defaultCountry === undefined ? undefined : planOfCountry(defaultCountry);
   if (defaultCountry !== undefined && home === undefined)
     throw new InputError(noSuchCountry(defaultCountry), { field: 'country' });
   return (spelling) => {
+    const context = { spelling, country: defaultCountry, kinds };
     const trimmed = spelling.trim();
-    if (DIGITS.test(trimmed)) return readDigits(trimmed, spelling, defaultCountry, home);
-    if (SPACED.test(trimmed))
-      return readDigits(trimmed.replace(SEPARATORS, ''), spelling, defaultCountry, home);
+    if (DIGITS.test(trimmed)) return readDigits(trimmed, home, context);
+    if (SPACED.test(trimmed)) return readDigits(trimmed.replace(SEPARATORS, ''), home, context);
     const tidied = tidy(trimmed);
     const digits = tidied.replace(SEPARATORS, '');
-    if (DIGITS.test(digits)) return readDigits(digits, spelling, defaultCountry, home);
-    return readUnusual(tidied, spelling, defaultCountry);
+    if (DIGITS.test(digits)) return readDigits(digits, home, context);
+    return readUnusual(tidied, context);
   };
 }
 
@@ -71,43 +79,42 @@ function tidy(spelling: string): string {
   return /^\+?\d+\.0+$/.test(withoutTrunk) ? withoutTrunk.replace(/\.0+$/, '') : withoutTrunk;
 }
 
-function readDigits(
-  digits: string,
-  spelling: string,
-  country: string | undefined,
-  home: NumberingPlan | undefined,
-): NumberOutcome {
-  if (digits.startsWith('+')) return settle(readInternational(digits), digits, spelling, country);
+/** What is read, where, and which kinds of numbers count. */
+interface Context {
+  readonly spelling: string;
+  readonly country: string | undefined;
+  readonly kinds: NumberKinds;
+}
+
+function readDigits(digits: string, home: NumberingPlan | undefined, context: Context): NumberOutcome {
+  if (digits.startsWith('+')) return settle(readInternational(digits), digits, context);
   if (home !== undefined) {
-    const local = settle(readLocal(digits, home), digits, spelling, country);
+    const local = settle(readLocal(digits, home), digits, context);
     return local.ok ? local : (withForgottenPlus(digits) ?? local);
   }
+  const { spelling } = context;
   if (digits.startsWith('00')) {
-    return settle(readInternational(`+${digits.slice(2)}`), `+${digits.slice(2)}`, spelling, country);
+    return settle(readInternational(`+${digits.slice(2)}`), `+${digits.slice(2)}`, context);
   }
   return invalid(`${quote(spelling)} has no calling code; write it like ${EXAMPLE}, or set \`country\``);
 }
 
-function settle(
-  reading: Reading,
-  digits: string,
-  spelling: string,
-  country: string | undefined,
-): NumberOutcome {
+function settle(reading: Reading, digits: string, context: Context): NumberOutcome {
   switch (reading) {
     case 'unsure':
-      return readUnusual(digits, spelling, country);
+      return readUnusual(digits, context);
     case 'noSuchCallingCode':
       return invalid(
-        `${quote(spelling)} begins with a calling code that does not exist; write it like ${EXAMPLE}`,
+        `${quote(context.spelling)} begins with a calling code that does not exist; write it like ${EXAMPLE}`,
       );
     default:
-      return judge(reading.callingCode, reading.national, spelling);
+      return judge(reading.callingCode, reading.national, context);
   }
 }
 
 /** Reads spellings with more than digits and separators, such as digits of other scripts, letters, or extensions, by the library. */
-function readUnusual(tidied: string, spelling: string, country: string | undefined): NumberOutcome {
+function readUnusual(tidied: string, context: Context): NumberOutcome {
+  const { spelling, country } = context;
   if (tidied === '') return invalid(`is empty; enter a number such as ${EXAMPLE}`);
   if (EXCEL_SCIENTIFIC.test(tidied)) {
     const advice = 'format the column as Text in Excel, enter the numbers again, and save';
@@ -121,23 +128,26 @@ function readUnusual(tidied: string, spelling: string, country: string | undefin
     return invalid(noNumber(spelling));
   }
   if (parsed.ext !== undefined) {
-    return invalid(`${quote(spelling)} has an extension, which cannot receive messages; use a mobile number`);
+    return invalid(
+      `${quote(spelling)} has an extension, which cannot receive messages; write the number without it`,
+    );
   }
-  return judge(parsed.countryCallingCode, parsed.nationalNumber, spelling);
+  return judge(parsed.countryCallingCode, parsed.nationalNumber, context);
 }
 
-function judge(callingCode: string, national: string, spelling: string): NumberOutcome {
-  const kinds = kindsOfCallingCode(callingCode);
+function judge(callingCode: string, national: string, { spelling, kinds }: Context): NumberOutcome {
+  const known = kindsOfCallingCode(callingCode);
   const number = `+${callingCode}${national}`;
-  if (kinds.mobile.test(national)) return { ok: true, number };
-  if (kinds.barred.test(national)) {
+  if (known.mobile.test(national)) return { ok: true, number };
+  if (known.barred.test(national)) {
+    if (kinds === 'any') return { ok: true, number, isNotMobile: true };
     return invalid(`${quote(spelling)} is a landline or service number (${number}); use a mobile number`);
   }
-  if (kinds.other.test(national)) return { ok: true, number };
-  if (kinds.mobileLengths.includes(national.length) && number.length - 1 <= MAX_DIGITS) {
+  if (known.other.test(national)) return { ok: true, number };
+  if (known.mobileLengths.includes(national.length) && number.length - 1 <= MAX_DIGITS) {
     return readsAsItself(callingCode, national) ? { ok: true, number } : invalid(noNumber(spelling));
   }
-  const right = listOr(kinds.mobileLengths);
+  const right = listOr(known.mobileLengths);
   return invalid(
     `${quote(spelling)} has ${national.length} digits after +${callingCode}; mobile numbers there have ${right}`,
   );

@@ -21,7 +21,7 @@ export interface NumberingPlan {
 interface NumberKinds {
   /** Mobile numbers, and ranges that mix mobile and fixed lines. */
   readonly mobile: RegExp;
-  /** Numbers that cannot receive messages: landlines, premium rate, shared cost, voicemail. */
+  /** Numbers that hardly receive messages: landlines, premium rate, shared cost, voicemail. */
   readonly barred: RegExp;
   /** Other known kinds. Some of them receive messages: pagers, personal and internet numbers, toll-free in the US. */
   readonly other: RegExp;

@@ -218,6 +218,9 @@ export const preview = z
     differentTexts,
     repeats,
     suppressed: count,
+    notMobile: count.describe(
+      'Recipients whose number is known as a landline, premium rate, shared cost, or voicemail number. With `NUMBER_KINDS=mobile`, such rows are invalid instead',
+    ),
     invalid: count,
     problems: z.array(invalidRow).readonly().describe('The first 20 invalid rows'),
     encoding: z.enum(['GSM-7', 'UCS-2']),

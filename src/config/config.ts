@@ -148,6 +148,7 @@ function localConfig(settings: Settings) {
     senderAddress: settings.SENDER_ADDRESS,
     senderName: settings.SENDER_NAME,
     defaultCountry: settings.DEFAULT_COUNTRY,
+    numberKinds: settings.NUMBER_KINDS,
     quotaWindowMs: settings.QUOTA_WINDOW_MS,
     requestTimeoutMs: settings.REQUEST_TIMEOUT_MS,
     followUpFirstMs: settings.FOLLOW_UP_FIRST_MS,

@@ -1,4 +1,4 @@
-import { numberReader } from '../campaign/number.js';
+import { type NumberKinds, numberReader } from '../campaign/number.js';
 import type { Template } from '../campaign/template.js';
 import { numberColumn } from './number-column.js';
 import { mapRows, type Row, type Rows } from './rows.js';
@@ -19,6 +19,8 @@ export type CheckedRow =
       readonly number: string;
       /** In the order of the columns, exactly as in the list. */
       readonly values: readonly string[];
+      /** Set if the number is known as a landline, premium rate, shared cost, or voicemail number. */
+      readonly isNotMobile?: true | undefined;
       /** The line of the first row with this number; undefined if this is the first one. The texts differ. */
       readonly firstLine?: number | undefined;
     }
@@ -71,6 +73,8 @@ export interface CheckOptions {
   readonly toColumn?: string | undefined;
   /** ISO 3166 code of nationally written numbers. Without it they are invalid. */
   readonly defaultCountry?: string | undefined;
+  /** Default: `any`. */
+  readonly numberKinds?: NumberKinds | undefined;
   /** The message, compiled for the columns of this list: a row without a value that it needs is invalid. */
   readonly template?: Template | undefined;
   /** With `keep`, a row with the number of an earlier row and a different text is a recipient; default: it is a duplicate. */
@@ -85,10 +89,12 @@ export interface CheckOptions {
  */
 export async function checkRows(list: Rows, options: CheckOptions = {}): Promise<CheckedRows> {
   try {
-    const readNumber = numberReader(options.defaultCountry);
+    const readNumber = numberReader(options.defaultCountry, options.numberKinds);
+    // Among the numbers of any kind would also be ids.
+    const readMobile = numberReader(options.defaultCountry, 'mobile');
     const first = await list.batches.next();
     const rows = first.done === true ? [] : first.value;
-    const position = numberColumn(list.columns, rows, readNumber, options.toColumn);
+    const position = numberColumn(list.columns, rows, readMobile, options.toColumn);
     const { template, duplicates } = options;
     const used = template?.placeholders.map((name) => list.columns.indexOf(name)) ?? [];
     const hasDigests = used.length > 0;
@@ -109,15 +115,15 @@ export async function checkRows(list: Rows, options: CheckOptions = {}): Promise
         const reason = `gets a text of ${length} characters; the maximum is ${MAX_TEXT_LENGTH}`;
         return { kind: 'invalid', line, column: null, reason, row: fields };
       }
-      const { number } = outcome;
+      const { number, isNotMobile } = outcome;
       const digest = hasDigests ? (template?.digest(fields) ?? 0) : 0;
       const earlier = seen.add(number, line, digest, { keepsTexts });
-      if (earlier === null) return { kind: 'recipient', line, number, values: fields };
+      if (earlier === null) return { kind: 'recipient', line, number, values: fields, isNotMobile };
       const { line: firstLine, isSameText } = earlier;
       if (!isSameText) counts.differentTexts += 1;
       return isSameText || !keepsTexts
         ? { kind: 'duplicate', line, number, firstLine, isSameText }
-        : { kind: 'recipient', line, number, values: fields, firstLine };
+        : { kind: 'recipient', line, number, values: fields, isNotMobile, firstLine };
     };
     const check = (row: Row): CheckedRow => {
       const checked = checkRow(row);

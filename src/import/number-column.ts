@@ -28,7 +28,7 @@ const MIN_DIGITS_OF_A_NUMBER = 9;
 
 /**
  * Finds the column with the phone numbers and returns its position: the column `wanted` by the caller; else the only
- * column with a usual name; else the only column whose first values are all valid numbers. Throws a {@link ListError} that
+ * column with a usual name; else the only column whose first values are all numbers that `read` accepts. Throws a {@link ListError} that
  * names the columns if none of these decides, and one that says so if the header is missing: otherwise the first
  * recipient would be taken for the header.
  */

@@ -13,7 +13,7 @@ import type { InvalidRow, Preview, RepeatedRow } from '../campaign/views.js';
 import type { Lane } from '../lane/lane.js';
 import { SLICE } from '../recipients/slices.js';
 import type { CampaignInput } from './campaign-input.js';
-import type { CheckedRows, Duplicates } from './check-rows.js';
+import type { CheckedRow, CheckedRows, Duplicates } from './check-rows.js';
 
 const MAX_SAMPLES = 3;
 const MAX_PROBLEMS = 20;
@@ -31,7 +31,8 @@ export function previewBuilder(template: Template, sender: string) {
   const problems: InvalidRow[] = [];
   const repeats: Record<RepeatedRow['text'], RepeatedRow[]> = { same: [], different: [] };
   const segments = { min: Number.POSITIVE_INFINITY, max: 0, total: 0 };
-  let [isUcs2, searched, suppressed] = [false, 0, 0];
+  const notMobileLines: number[] = [];
+  let [isUcs2, searched, suppressed, notMobile] = [false, 0, 0, 0];
 
   const addUcs2Message = (text: string): void => {
     isUcs2 = true;
@@ -42,12 +43,17 @@ export function previewBuilder(template: Template, sender: string) {
   if (shared?.encoding === 'UCS-2') addUcs2Message(template.text);
 
   return {
-    addRecipient(number: string, values: readonly string[], isSuppressed: boolean): void {
+    addRecipient(row: Extract<CheckedRow, { kind: 'recipient' }>, isSuppressed: boolean): void {
+      const { line, number, values } = row;
       if (isSuppressed) suppressed += 1;
       const text = shared === undefined || samples.length < MAX_SAMPLES ? template.render(values) : '';
       const measured = shared ?? segmentsOf(text);
       if (shared === undefined && measured.encoding === 'UCS-2') addUcs2Message(text);
       if (isSuppressed) return;
+      if (row.isNotMobile === true) {
+        notMobile += 1;
+        if (notMobileLines.length < MAX_LINES_NAMED) notMobileLines.push(line);
+      }
       if (samples.length < MAX_SAMPLES) samples.push({ recipient: number, text });
       segments.min = Math.min(segments.min, measured.segments);
       segments.max = Math.max(segments.max, measured.segments);
@@ -93,6 +99,7 @@ export function previewBuilder(template: Template, sender: string) {
         ...counts,
         repeats: [...repeats.same, ...repeats.different].sort((a, b) => a.line - b.line),
         suppressed,
+        notMobile,
         problems,
         encoding: isUcs2 ? 'UCS-2' : 'GSM-7',
         ucs2Characters: [...ucs2Characters],
@@ -105,11 +112,19 @@ export function previewBuilder(template: Template, sender: string) {
           ...(counts.differentTexts === 0
             ? []
             : [differentTextsWarning(counts.differentTexts, repeats.different, duplicates)]),
+          ...(notMobile === 0 ? [] : [notMobileWarning(notMobile, notMobileLines)]),
           ...senderWarnings(sender),
         ],
       };
     },
   };
+}
+
+function notMobileWarning(count: number, lines: readonly number[]): string {
+  const more = count > lines.length ? `, and ${count - lines.length} more` : '';
+  const subject = count === 1 ? '1 number is' : `${count} numbers are`;
+  const where = `${count === 1 ? 'line' : 'lines'} ${lines.join(', ')}${more}`;
+  return `${subject} known as landline, premium rate, shared cost, or voicemail: ${where}. Most of them receive no messages. To refuse them, set NUMBER_KINDS=mobile.`;
 }
 
 const CONSEQUENCES = {

@@ -36,6 +36,7 @@ export async function openList(config: LocalConfig, input: CampaignInput): Promi
     // Objects have their number in `to`; in a file the column has to be found.
     toColumn: input.toColumn ?? (isCsv(recipients) ? undefined : 'to'),
     defaultCountry: input.country ?? config.defaultCountry,
+    numberKinds: config.numberKinds,
     template,
     duplicates,
   });
@@ -99,7 +100,7 @@ export async function readList(
     const recipients: StoredRecipient[] = [];
     let digested = '';
     for (const [at, row] of valid.entries()) {
-      preview.addRecipient(row.number, row.values, suppressed[at] === true);
+      preview.addRecipient(row, suppressed[at] === true);
       const values = used.map((position) => row.values[position] ?? '');
       digested += row.number;
       // With its length, so that no two lists of values read the same.

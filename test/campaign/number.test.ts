@@ -11,6 +11,7 @@ import { numberReader } from '../../src/campaign/number.js';
 import { spelledNumber } from './spelled-number.js';
 
 const british = numberReader('GB');
+const britishMobile = numberReader('GB', 'mobile');
 const danish = numberReader('DK');
 const american = numberReader('US');
 const anywhere = numberReader(undefined);
@@ -66,6 +67,17 @@ describe('Spellings of one number', () => {
   });
 });
 
+describe('A number that is known not to be mobile is accepted and marked:', () => {
+  it.each([
+    ['+442079460123', 'a landline'],
+    ['+449098790123', 'a premium rate number'],
+    ['+448431234567', 'a shared cost number'],
+  ])('%s, %s', (number) => {
+    expect(british(number)).toEqual({ ok: true, number, isNotMobile: true });
+    expect(britishMobile(number)).toMatchObject({ ok: false });
+  });
+});
+
 describe('A number is accepted if it is', () => {
   it.each([
     ['+447700900123', 'a number for drama, which no range holds'],
@@ -75,6 +87,7 @@ describe('A number is accepted if it is', () => {
     ['+881612345678', 'a satellite phone'],
   ])('%s: %s', (number) => {
     expect(british(number)).toEqual({ ok: true, number });
+    expect(britishMobile(number)).toEqual({ ok: true, number });
   });
 });
 
@@ -83,16 +96,14 @@ describe('A number is refused with advice', () => {
     ['', 'is empty; enter a number such as +447700900123'],
     ['   ', 'is empty; enter a number such as +447700900123'],
     ['12345', '"12345" has 5 digits after +44; mobile numbers there have 10'],
-    ['0770090012', '"0770090012" has 9 digits after +44; mobile numbers there have 10'],
     ['077009001234', '"077009001234" has 11 digits after +44; mobile numbers there have 10'],
-    ['020 7946 0123', '"020 7946 0123" is a landline or service number (+442079460123); use a mobile number'],
     [
       '+999 1234567',
       '"+999 1234567" begins with a calling code that does not exist; write it like +447700900123',
     ],
     [
       '07700900123 ext 5',
-      '"07700900123 ext 5" has an extension, which cannot receive messages; use a mobile number',
+      '"07700900123 ext 5" has an extension, which cannot receive messages; write the number without it',
     ],
     ['none', '"none" is not a phone number; write one number such as +447700900123'],
     [
@@ -105,6 +116,15 @@ describe('A number is refused with advice', () => {
     ],
   ])('%j', (spelling, reason) => {
     expect(british(spelling)).toEqual({ ok: false, reason });
+  });
+
+  it.each([
+    ['12345', '"12345" has 5 digits after +44; mobile numbers there have 10'],
+    ['0770090012', '"0770090012" has 9 digits after +44; mobile numbers there have 10'],
+    ['020 7946 0123', '"020 7946 0123" is a landline or service number (+442079460123); use a mobile number'],
+    ['0909 8790123', '"0909 8790123" is a landline or service number (+449098790123); use a mobile number'],
+  ])('if only mobile numbers count: %j', (spelling, reason) => {
+    expect(britishMobile(spelling)).toEqual({ ok: false, reason });
   });
 
   it.each(['4.47701E+11', '4,47701E+11', '4.47701e11'])(
@@ -158,21 +178,33 @@ describe('In every country', () => {
     );
   });
 
-  it('no number that libphonenumber knows as a landline, or as too long or short, is accepted', () => {
-    fc.assert(
-      fc.property(spelledNumber, ({ country, digits }) => {
-        const read = numberReader(country)(digits);
-        if (!read.ok) return;
-        const taken = parsePhoneNumberFromString(read.number);
-        // For a calling code shared by several countries, the library checks only one of them.
-        const sharing = getCountries().filter(
-          (code) => getCountryCallingCode(code) === taken?.countryCallingCode,
-        );
-        if (sharing.length > 1) return;
-        expect(taken?.getType()).not.toBe('FIXED_LINE');
-        expect(taken?.isPossible()).toBe(true);
-      }),
-      { numRuns: 3_000 },
-    );
-  });
+  it.each(['any', 'mobile'] as const)(
+    'no number is accepted that libphonenumber knows as too long or short, or, as mobile, as a landline: %s',
+    (kinds) => {
+      fc.assert(
+        fc.property(spelledNumber, ({ country, digits }) => {
+          const read = numberReader(country, kinds)(digits);
+          if (!read.ok) return;
+          const taken = parsePhoneNumberFromString(read.number);
+          // For a calling code shared by several countries, the library checks only one of them.
+          const sharing = getCountries().filter(
+            (code) => getCountryCallingCode(code) === taken?.countryCallingCode,
+          );
+          if (sharing.length > 1) return;
+          if (kinds === 'mobile') expect(taken?.getType()).not.toBe('FIXED_LINE');
+          else
+            expect(read.isNotMobile ?? false).toBe(
+              taken?.getType() === 'FIXED_LINE' || isService(taken?.getType()),
+            );
+          expect(taken?.isPossible()).toBe(true);
+        }),
+        { numRuns: 3_000 },
+      );
+    },
+  );
 });
+
+/** The other kinds that hardly receive messages. */
+function isService(type: string | undefined): boolean {
+  return type === 'PREMIUM_RATE' || type === 'SHARED_COST' || type === 'VOICEMAIL';
+}

@@ -1,13 +1,14 @@
 import { expect, it } from 'vitest';
+import type { NumberKinds } from '../../src/campaign/number.js';
 import { compileTemplate } from '../../src/campaign/template.js';
 import { checkRows } from '../../src/import/check-rows.js';
 import { readCsv } from '../../src/import/csv/read-csv.js';
 
-async function check(path: string, text: string) {
+async function check(path: string, text: string, numberKinds?: NumberKinds) {
   const list = await readCsv(path);
   const compiled = compileTemplate(text, list.columns);
   if (!compiled.ok) throw new Error(compiled.reason);
-  const checked = await checkRows(list, { defaultCountry: 'GB', template: compiled.template });
+  const checked = await checkRows(list, { defaultCountry: 'GB', numberKinds, template: compiled.template });
   const faults: string[] = [];
   for await (const batch of checked.batches) {
     for (const row of batch) if (row.kind === 'invalid') faults.push(`${row.line} ${row.column ?? 'row'}`);
@@ -29,25 +30,32 @@ it('examples/spring-sale.csv has semicolons and duplicates, and can be sent as i
   });
 });
 
-it('examples/messy.csv has a row with each kind of fault', async () => {
-  const {
-    faults,
-    columns: _columns,
-    ...counts
-  } = await check('examples/messy.csv', 'Hi {{name}} in {{city}}');
-  expect(faults).toEqual([
-    '4 phone',
-    '5 phone',
-    '6 phone',
-    '7 name',
-    '8 phone',
-    '12 phone',
-    '15 phone',
-    '16 row',
-    '17 phone',
-    '18 row',
-    '20 phone',
-    '22 phone',
-  ]);
-  expect(counts).toEqual({ rows: 20, recipients: 6, duplicates: 2, invalid: 12, differentTexts: 2 });
-});
+it.each([
+  ['any', []],
+  ['mobile', ['8 phone']],
+] as const)(
+  'examples/messy.csv has a row with each kind of fault (NUMBER_KINDS=%s)',
+  async (kinds, landline) => {
+    const {
+      faults,
+      columns: _columns,
+      ...counts
+    } = await check('examples/messy.csv', 'Hi {{name}} in {{city}}', kinds);
+    expect(faults).toEqual([
+      '4 phone',
+      '5 phone',
+      '6 phone',
+      '7 name',
+      ...landline,
+      '12 phone',
+      '15 phone',
+      '16 row',
+      '17 phone',
+      '18 row',
+      '20 phone',
+      '22 phone',
+    ]);
+    const invalid = 11 + landline.length;
+    expect(counts).toEqual({ rows: 20, recipients: 18 - invalid, duplicates: 2, invalid, differentTexts: 2 });
+  },
+);

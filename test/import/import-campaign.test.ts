@@ -248,6 +248,30 @@ test('An unknown lane is reported as not found', async () => {
   await expect(importCampaign(deps, input({ lane: 'nowhere' }))).rejects.toBeInstanceOf(NotFoundError);
 });
 
+test('A preview counts the numbers that are not mobile and warns; NUMBER_KINDS=mobile refuses them', async () => {
+  const recipients = await csv(`phone\n${mobile(1)}\n+442079460123\n${mobile(2)}\n+449098790123\n`);
+  const list = input({ recipients, sender: '12345', skipInvalid: true });
+  expect(await previewCampaign(deps, list)).toMatchObject({
+    recipients: 4,
+    notMobile: 2,
+    invalid: 0,
+    warnings: [
+      expect.stringMatching(/^2 numbers are known as landline.*: lines 3, 5\. .*NUMBER_KINDS=mobile\.$/),
+    ],
+  });
+  const strict = { ...deps, config: { ...deps.config, numberKinds: 'mobile' as const } };
+  expect(await previewCampaign(strict, list)).toMatchObject({
+    recipients: 2,
+    notMobile: 0,
+    invalid: 2,
+    problems: [
+      { line: 3, reason: expect.stringContaining('landline or service number') },
+      { line: 5, reason: expect.stringContaining('landline or service number') },
+    ],
+    warnings: [],
+  });
+});
+
 test('A preview equals that of the import, and stores nothing', async () => {
   const recipients = await csv(
     `phone,name\n${mobile(1)},Ann\n${mobile(2)},Zoë\n${mobile(2)},Bo\n12,Cy\n${mobile(3)},Dee 🌷\n`,

@@ -101,9 +101,9 @@ export async function simulate(
         `Port ${port ?? options.port} is in use. Choose another with --port, or leave out --port to use a free one.`,
       );
     });
-    const { messagingBaseUrl, accountBaseUrl } = simulator;
+    const { messagingBaseUrl, accountBaseUrl, controlToken } = simulator;
     context.print({
-      json: { messagingBaseUrl, accountBaseUrl },
+      json: { messagingBaseUrl, accountBaseUrl, controlToken },
       lines: [`MESSAGING_BASE_URL=${messagingBaseUrl}`, `ACCOUNT_BASE_URL=${accountBaseUrl}`],
       exit: EXIT.done,
     });
@@ -113,6 +113,9 @@ export async function simulate(
     context.note(
       `The simulator is running and sends no messages. Keys: ${keys.join(', ') || 'none'}. Ctrl-C ends it.`,
     );
+    if (controlToken !== undefined) {
+      context.note(`For /_simulator/, clients send: Authorization: Bearer ${controlToken}`);
+    }
     await stop.received;
     await simulator.close(SIMULATOR_DRAIN_MS);
     const { requests, recipients, duplicates, throttled } = simulator.summary();

@@ -138,7 +138,7 @@ function localConfig(settings: Settings) {
   const { CALLBACK_URL: url, CALLBACK_SECURITY_TOKEN: securityToken, CALLBACK_PROOF: proof } = settings;
   const callback: CallbackSettings | undefined =
     url && securityToken ? { url, securityToken, proof } : undefined;
-  const { METRICS_HOST, METRICS_PORT } = settings;
+  const { METRICS_HOST, METRICS_PORT, METRICS_ALLOWED_HOSTS } = settings;
   return {
     /** Undefined: the embedded server of `volley up`. */
     redisUrl: settings.REDIS_URL,
@@ -158,7 +158,10 @@ function localConfig(settings: Settings) {
     secretsKey: settings.SECRETS_KEY,
     callback,
     /** Where the process serves its metrics; undefined: nowhere. */
-    metrics: METRICS_PORT === undefined ? undefined : { host: METRICS_HOST, port: METRICS_PORT },
+    metrics:
+      METRICS_PORT === undefined
+        ? undefined
+        : { host: METRICS_HOST, port: METRICS_PORT, allowedHosts: METRICS_ALLOWED_HOSTS },
     logLevel: settings.LOG_LEVEL,
     http: {
       host: settings.HTTP_HOST,

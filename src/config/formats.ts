@@ -86,6 +86,12 @@ export const networks = format(
   },
 );
 
+/** Names of hosts, separated by commas. */
+export const hostNames = format('names of hosts separated by commas, such as metrics.example', (text) => {
+  const all = text.split(',').map((one) => one.trim());
+  return all.every((one) => /^[\w-]+(?:\.[\w-]+)*$/.test(one)) ? all : undefined;
+});
+
 /** A duration in ms; the bounds are written as a user writes them. */
 export function duration(min: string, max: string) {
   const [minMs = 0, maxMs = 0] = [parseDuration(min), parseDuration(max)];

@@ -141,6 +141,9 @@ export const SECTIONS = {
   Monitoring: {
     METRICS_HOST: z.prefault(formats.host, '127.0.0.1').describe(`
         Address on which a worker serves metrics to Prometheus, without authentication.`),
+    METRICS_ALLOWED_HOSTS: z.optional(formats.hostNames).describe(`
+        Names under which Prometheus reaches the metrics of workers, separated by commas. Addresses, names without a dot,
+        and METRICS_HOST are always allowed. Others are refused, because a web page could use them to read the metrics.`),
     METRICS_PORT: z.optional(formats.port).describe(`
         Port of a worker's metrics. If not set, the worker serves no metrics. Each worker on a machine needs its own
         port. The HTTP API serves metrics on its own port.`),

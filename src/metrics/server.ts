@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { isTrustedHost } from '../host-header.js';
 import { createMetrics, type Metrics, type MetricsSource } from './metrics.js';
 
 /** Options of {@link serveMetrics}. */
@@ -8,6 +9,8 @@ interface ServeMetricsOptions {
   readonly host: string;
   /** 0 selects a free port. */
   readonly port: number;
+  /** Names under which clients reach the server, besides addresses and names without a dot. */
+  readonly allowedHosts?: readonly string[] | undefined;
 }
 
 /** A server for Prometheus. */
@@ -22,7 +25,7 @@ export interface StartMetricsOptions {
   readonly volley: MetricsSource;
   readonly config: {
     readonly lanes: readonly { readonly name: string }[];
-    readonly metrics?: { readonly host: string; readonly port: number } | undefined;
+    readonly metrics?: ServeMetricsOptions | undefined;
   };
   /** What this process does, such as `send`. */
   readonly role: string;
@@ -55,10 +58,19 @@ export async function startMetrics(options: StartMetricsOptions): Promise<() => 
  */
 export async function serveMetrics(
   metrics: Metrics,
-  { host, port }: ServeMetricsOptions,
+  { host, port, allowedHosts }: ServeMetricsOptions,
 ): Promise<MetricsServer> {
   const server = createServer((request, response) => {
-    respond(metrics, request, response).catch(() => response.destroy());
+    response.setHeader('x-content-type-options', 'nosniff').setHeader('cache-control', 'no-store');
+    if (isTrustedHost(request.headers.host, host, allowedHosts)) {
+      respond(metrics, request, response).catch(() => response.destroy());
+    } else {
+      response
+        .writeHead(421, { 'content-type': 'text/plain' })
+        .end(
+          'The header Host has an unknown name. Use an address, or add the name to METRICS_ALLOWED_HOSTS.\n',
+        );
+    }
   });
   server.listen(port, host);
   await once(server, 'listening');

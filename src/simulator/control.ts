@@ -1,3 +1,4 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import type { Arrival } from './arrivals.js';
@@ -22,12 +23,22 @@ const LINES_PER_CHUNK = 500;
  * Serves the paths below `/_simulator/`, which are not part of the interface:
  * `GET ledger` and `GET arrivals` (NDJSON, oldest first), `GET summary`, `POST configure` (a part of the options),
  * `DELETE ledger` (clears the ledger, the arrivals, and the list of magic recipients that have already been used).
+ * With a `token`, every request needs it: whoever reaches the simulator could otherwise read all texts and numbers.
  */
 export function control(
-  { method, path, body }: Incoming,
+  { method, path, headers, body }: Incoming,
   response: ServerResponse,
   controls: Controls,
+  token: string | undefined,
 ): void {
+  if (headers.origin !== undefined) {
+    sendAnswer(failure(403, 'web pages may not use the control interface'), response);
+    return;
+  }
+  if (token !== undefined && !isBearer(headers.authorization ?? '', token)) {
+    sendAnswer(failure(401, 'send the control token, which the simulator printed at its start'), response);
+    return;
+  }
   switch (`${method} ${path}`) {
     case 'GET /_simulator/ledger':
       stream(controls.entries(), response);
@@ -48,6 +59,11 @@ export function control(
     default:
       sendAnswer(failure(404, 'use ledger, arrivals, summary, or configure'), response);
   }
+}
+
+function isBearer(header: string, token: string): boolean {
+  const digestOf = (text: string): Buffer => createHash('sha256').update(text).digest();
+  return timingSafeEqual(digestOf(header), digestOf(`Bearer ${token}`));
 }
 
 function configure(body: string, response: ServerResponse, controls: Controls): void {

@@ -17,5 +17,5 @@ const simulator = await startSimulator({
 for (const signal of ['SIGTERM', 'SIGINT'] as const)
   process.once(signal, () => void simulator.close(DRAIN_MS));
 
-const { messagingBaseUrl, accountBaseUrl } = simulator;
-console.log(JSON.stringify({ messagingBaseUrl, accountBaseUrl }));
+const { messagingBaseUrl, accountBaseUrl, controlToken } = simulator;
+console.log(JSON.stringify({ messagingBaseUrl, accountBaseUrl, controlToken }));

@@ -56,6 +56,10 @@ const resultCodeSchema = z.strictObject({
 
 const schema = z.strictObject({
   host: z.string().min(1).default('127.0.0.1'),
+  /** Names under which clients reach the simulator, besides addresses and names without a dot. */
+  allowedHosts: z.array(z.string().min(1)).default([]),
+  /** What clients of the control interface send as `Authorization: Bearer …` unless `host` is a loopback address. Default: random. */
+  controlToken: z.string().min(16).optional(),
   port: z.int().min(0).max(65_535).default(0),
   /** The seed of the random generator that makes all random choices. */
   seed: z.int().min(0).max(0xffff_ffff).default(1),
@@ -169,10 +173,10 @@ export function parseOptions(options: unknown): Settings {
 
 /**
  * The options after a change at run time: the three tables of probabilities, `tokens`, `resultCode`, and `notifications`
- * are merged; everything else is replaced. `host`, `port`, and `seed` cannot be changed.
+ * are merged; everything else is replaced. `host`, `port`, `seed`, and `controlToken` cannot be changed.
  */
 export function mergeOptions(options: SimulatorOptions, change: SimulatorOptions): SimulatorOptions {
-  for (const fixed of ['host', 'port', 'seed'] as const) {
+  for (const fixed of ['host', 'port', 'seed', 'controlToken'] as const) {
     if (fixed in change)
       throw new SimulatorOptionsError(`simulator options:\n  ${fixed}: cannot be changed at run time`);
   }

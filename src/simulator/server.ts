@@ -1,6 +1,8 @@
+import { randomBytes } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type Clock, type Random, systemClock } from '../clock.js';
+import { isLoopback, isTrustedHost } from '../host-header.js';
 import { Accounts } from './accounts.js';
 import { type Arrival, ArrivalLog } from './arrivals.js';
 import { type Controls, control } from './control.js';
@@ -31,6 +33,8 @@ export interface Simulator {
   readonly accountBaseUrl: string;
   /** The accepted requests. */
   readonly ledger: Ledger;
+  /** What the control interface requires as a bearer token; undefined on a loopback address. */
+  readonly controlToken: string | undefined;
   /** Every messaging request, oldest first. */
   arrivals(): Iterable<Arrival>;
   summary(): Summary;
@@ -89,6 +93,7 @@ export async function startSimulator(
     messagingBaseUrl: `${origin}${BASE_PATH}`,
     accountBaseUrl: origin,
     ledger: service.sources.ledger,
+    controlToken: service.controlToken,
     arrivals: service.arrivals,
     summary: service.summary,
     configure: service.configure,
@@ -103,6 +108,7 @@ export async function startSimulator(
 /** Wires the parts together and handles each request from its last byte to its reply. */
 class Service implements Controls {
   readonly sources: SummarySources;
+  readonly controlToken: string | undefined;
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #timers = new Timers();
@@ -118,6 +124,9 @@ class Service implements Controls {
     this.#journal = journal;
     this.#options = options;
     this.#settings = settings;
+    this.controlToken = isLoopback(settings.host)
+      ? undefined
+      : (settings.controlToken ?? randomBytes(24).toString('base64url'));
     this.#clock = clock;
     this.#random = random;
     const tokens = new TokenIssuer(settings.tokens, random, record);
@@ -234,15 +243,19 @@ class Service implements Controls {
     response.once('close', () => {
       this.#pending -= 1;
     });
+    const { host, allowedHosts } = this.#settings;
+    const isTrusted = isTrustedHost(request.headers.host, host, allowedHosts);
     readBody(request, (body) => {
       if (body === undefined) sendAnswer(failure(413, 'the body is too large'), response);
+      else if (!isTrusted)
+        sendAnswer(failure(421, 'unknown Host: use an address, or set allowedHosts'), response);
       else this.#received(incomingOf(request, body), response);
     });
   };
 
   #received(request: Incoming, response: ServerResponse): void {
     if (request.path.startsWith('/_simulator/')) {
-      control(request, response, this);
+      control(request, response, this, this.controlToken);
       return;
     }
     // The request arrives even if its client disconnects in the meantime.

@@ -8,6 +8,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   duration: [],
   version: [],
   'exit-codes': [],
+  'host-header': [],
   campaign: ['clock'],
   redis: ['clock'],
   config: ['clock', 'duration', 'version', 'campaign', 'redis'],
@@ -114,7 +115,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'http',
     'metrics',
   ],
-  metrics: ['clock', 'version', 'config', 'events', 'reporting'],
+  metrics: ['clock', 'version', 'host-header', 'config', 'events', 'reporting'],
   http: [
     'clock',
     'duration',
@@ -152,7 +153,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   ],
   workers: ['exit-codes', 'config', 'lifecycle', 'index'],
   // The simulator implements the interface on its own, so that it cannot share a misreading with the client.
-  simulator: ['clock'],
+  simulator: ['clock', 'host-header'],
 };
 
 /** Libraries that only some folders may import. */

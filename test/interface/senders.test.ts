@@ -49,7 +49,7 @@ describe('The client', () => {
 describe('The simulator', () => {
   let simulator: Simulator;
   beforeAll(async () => {
-    simulator = await startSimulator({ keys: [{ key: 'KEY-1' }] });
+    simulator = await startSimulator({ allowedHosts: ['messaging.example'], keys: [{ key: 'KEY-1' }] });
   });
   afterAll(() => simulator.close());
 

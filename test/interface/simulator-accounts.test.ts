@@ -10,6 +10,7 @@ let origin: string;
 beforeEach(async () => {
   simulator = await startSimulator(
     {
+      allowedHosts: ['accounts.example', 'messaging.example'],
       accounts: [
         { username: 'acme', password: 'open sesame', accountId: 'A-1' },
         { username: 'reseller', password: 'secret', reseller: true, targetAccountIds: ['CHILD-7'] },

@@ -9,6 +9,7 @@ let origin: string;
 beforeAll(async () => {
   simulator = await startSimulator(
     {
+      allowedHosts: ['messaging.example'],
       keys: [
         { key: 'key-of-acme', quota: null },
         { key: 'key-of-another', quota: null },

@@ -28,7 +28,11 @@ const receiver = createServer((request, response) => {
 
 beforeEach(async () => {
   received = [];
-  simulator = await startSimulator({ keys: [{ key: 'key-of-acme' }], deliveryTime: 30 });
+  simulator = await startSimulator({
+    allowedHosts: ['messaging.example'],
+    keys: [{ key: 'key-of-acme' }],
+    deliveryTime: 30,
+  });
   origin = simulator.accountBaseUrl;
   await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
   callback = `{"callback":{"url":"http://127.0.0.1:${(receiver.address() as AddressInfo).port}/in","securityToken":"s3cret"}}`;

@@ -1,4 +1,5 @@
-import { request } from 'node:http';
+import { once } from 'node:events';
+import { type IncomingMessage, request } from 'node:http';
 import { expect, onTestFinished, test } from 'vitest';
 import { createEvents } from '../../src/events/events.js';
 import { serveMetrics, startMetrics } from '../../src/metrics/index.js';
@@ -66,4 +67,39 @@ test('A port in use is reported, and the process continues', async () => {
   });
   expect((await failed).error).toMatchObject({ code: 'EADDRINUSE' });
   await stop();
+});
+
+test('A request under an unknown name is refused, because a web page may have caused it', async () => {
+  const onAll = await serveMetrics(metrics, { host: '0.0.0.0', port: 0, allowedHosts: ['metrics.example'] });
+  const onLoopback = await served();
+  onTestFinished(() => onAll.close());
+  const statusOf = async (url: string, host: string): Promise<number | undefined> => {
+    const sent = request(new URL('/metrics', url.replace('0.0.0.0', '127.0.0.1')), {
+      headers: { host },
+    }).end();
+    const [response] = (await once(sent, 'response')) as [IncomingMessage];
+    response.resume();
+    return response.statusCode;
+  };
+  const port = new URL(onAll.url).port;
+  for (const host of [
+    '127.0.0.1',
+    `127.0.0.1:${port}`,
+    '[::1]:9464',
+    'localhost',
+    `worker:${port}`,
+    'metrics.example',
+  ]) {
+    expect([host, await statusOf(onAll.url, host)]).toEqual([host, 200]);
+  }
+  for (const host of ['attacker.example', `attacker.example:${port}`, '127.0.0.1.attacker.example', '']) {
+    expect([host, await statusOf(onAll.url, host)]).toEqual([host, 421]);
+  }
+  expect(await statusOf(onLoopback.url, 'localhost')).toBe(200);
+  expect(await statusOf(onLoopback.url, 'attacker.example')).toBe(421);
+  const { headers } = await fetch(`${onLoopback.url}/metrics`);
+  expect([headers.get('x-content-type-options'), headers.get('cache-control')]).toEqual([
+    'nosniff',
+    'no-store',
+  ]);
 });

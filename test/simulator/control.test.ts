@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { type IncomingMessage, request } from 'node:http';
 import { expect, it } from 'vitest';
 import { simulatorUnderTest, statusOf } from './simulator.js';
 
@@ -128,4 +129,45 @@ it('The simulator process prints one JSON line when it listens and ends on SIGTE
   expect(summary).toMatchObject({ requests: 0, maxPerWindow: [{ key: 'k', quota: 7 }] });
   child.kill('SIGTERM');
   expect(await once(child, 'exit')).toEqual([0, null]);
+});
+
+it('Off the loopback interface, the control interface requires a token; the interfaces of the service do not', async () => {
+  const { simulator, send } = await simulatorUnderTest({ host: '0.0.0.0' });
+  const at = (headers: Record<string, string> = {}) =>
+    fetch(`${simulator.accountBaseUrl}/_simulator/ledger`, { headers });
+  expect(statusOf(await send(['+4791234567']))).toBe(201);
+  expect((await at()).status).toBe(401);
+  expect((await at({ authorization: `Bearer ${simulator.controlToken}x` })).status).toBe(401);
+  const ledger = await at({ authorization: `Bearer ${simulator.controlToken}` });
+  expect([ledger.status, await ledger.text()]).toEqual([200, expect.stringContaining('+4791234567')]);
+  const { simulator: chosen } = await simulatorUnderTest({
+    host: '0.0.0.0',
+    controlToken: 'chosen-by-the-user',
+  });
+  expect(chosen.controlToken).toBe('chosen-by-the-user');
+  const { simulator: local } = await simulatorUnderTest();
+  expect([local.controlToken, (await fetch(`${local.accountBaseUrl}/_simulator/summary`)).status]).toEqual([
+    undefined,
+    200,
+  ]);
+});
+
+it('The simulator answers no request that a web page may have caused', async () => {
+  const { simulator } = await simulatorUnderTest({ allowedHosts: ['simulator.example'] });
+  const statusOfRequest = async (path: string, headers: Record<string, string>) => {
+    const sent = request(new URL(path, simulator.accountBaseUrl), { headers }).end();
+    const [response] = (await once(sent, 'response')) as [IncomingMessage];
+    response.resume();
+    return response.statusCode;
+  };
+  for (const path of [
+    '/_simulator/summary',
+    '/smsmessaging/v1/outbound/subscriptions',
+    '/api/RefreshToken',
+  ]) {
+    expect([path, await statusOfRequest(path, { host: 'attacker.example' })]).toEqual([path, 421]);
+    expect([path, await statusOfRequest(path, { host: 'simulator.example' })]).not.toEqual([path, 421]);
+  }
+  const origin = 'https://attacker.example';
+  expect(await statusOfRequest('/_simulator/summary', { origin })).toBe(403);
 });

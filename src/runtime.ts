@@ -7,7 +7,7 @@ import { refusedKeys } from './access/refused-keys.js';
 import { type Actor, describeActor } from './campaign/actor.js';
 import type { Operator } from './campaign/audit.js';
 import { InputError } from './campaign/errors.js';
-import { monotonicClock, type Random, systemClock } from './clock.js';
+import { monotonicClock, type Random, systemAlarm, systemClock } from './clock.js';
 import { type Config, type LocalConfig, secretsOf, serviceConnection } from './config/index.js';
 import { createEvents, type EventOf, type Events } from './events/events.js';
 import { createSubscriptionClient } from './gateway/subscriptions.js';
@@ -219,6 +219,7 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
           monotonic: monotonicClock,
           durability: durability(),
           sweep: { ...sweep, lanes: [...lanes.values()], wakers },
+          dataRemoval: { ...sweep, finder, maxCampaignAgeMs: config.maxCampaignAgeMs, alarm: systemAlarm },
           onReconnected: () => void finder.restore().catch(() => {}),
           areSuppressed: (numbers) => suppression.areSuppressed(numbers),
           roles,
@@ -287,7 +288,11 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
         const { resolveInput } = await import('./import/campaign-input.js');
         // Reports invalid input even while Redis is away, and before a lane is registered for it.
         const { lane } = resolveInput(
-          { config, lanes: new Map(config.lanes.map((settings) => [settings.name, settings])) },
+          {
+            config,
+            lanes: new Map(config.lanes.map((settings) => [settings.name, settings])),
+            clock: systemClock,
+          },
           input,
         );
         return importCampaign(await importDeps(finder.registered(lane.name), by), input);

@@ -10,6 +10,7 @@ import { startStageWorker } from './lane/queues.js';
 import type { TokenSource } from './lane/token-source.js';
 import type { TurnEnd, TurnOptions } from './lane/turn.js';
 import { matchStore } from './notifications/match-store.js';
+import { type DataRemovalOptions, startDataRemoval } from './recovery/data-removal.js';
 import { type Heartbeats, ROLES, type Role } from './recovery/heartbeats.js';
 import { type BarrierReport, replayClaims, reportToBarrier } from './recovery/replay-claims.js';
 import { type SweepOptions, startSweep } from './recovery/sweep.js';
@@ -38,6 +39,7 @@ interface WorkOptions {
   readonly monotonic: Clock;
   readonly durability: Durability;
   readonly sweep: SweepOptions;
+  readonly dataRemoval: DataRemovalOptions;
   /** Called when a connection is restored, maybe to a server that has lost its last writes. */
   onReconnected(): void;
   areSuppressed(numbers: readonly string[]): Promise<readonly boolean[]>;
@@ -108,6 +110,7 @@ export function work(options: WorkOptions): Workers {
     startStageWorker({ stage, redis: blocking, keys, events, concurrency, nameOf, turn: turnOf(stage) }),
   );
   const sweep = startSweep(options.sweep);
+  const dataRemoval = startDataRemoval(options.dataRemoval);
   const stopHeartbeat = options.heartbeats.start(self.process, roles, sharedSettings(config));
   // A restored connection may be to a server that has lost its last writes.
   const onReady = (): void => {
@@ -122,7 +125,7 @@ export function work(options: WorkOptions): Workers {
   return {
     ready: Promise.all(workers.map(({ ready }) => ready)).then(() => undefined),
     async drain() {
-      await Promise.all([sweep.stop(), ...workers.map((worker) => worker.drain())]);
+      await Promise.all([sweep.stop(), dataRemoval.stop(), ...workers.map((worker) => worker.drain())]);
       unwatch();
       await losses.stop();
       // Everything is settled, so no recovery barrier needs to wait for this process.

@@ -44,11 +44,15 @@ export const CAMPAIGN_ID = /^[0-9a-z]{13,14}$/;
 /** Characters of an id of a campaign: eight of its time, and five random ones. */
 export const CAMPAIGN_ID_LENGTH = 13;
 
+/** How the ids of campaigns created at this time begin, ms since the epoch. */
+export function campaignIdTime(time: number): string {
+  return Math.max(0, time).toString(36).padStart(8, '0');
+}
+
 /** Makes an id. It begins with the time, ms since the epoch, so that ids sort in the order of their creation. */
 export function newCampaignId(now: number, random: Random): string {
-  const time = now.toString(36).padStart(8, '0');
   const suffix = Math.floor(random() * 36 ** 5);
-  return `${time}${suffix.toString(36).padStart(5, '0')}`;
+  return `${campaignIdTime(now)}${suffix.toString(36).padStart(5, '0')}`;
 }
 
 /** The reference of a request, by the number of its claim: shown for unknown outcomes, and accepted by `resolve --request`. */

@@ -2,14 +2,16 @@ import type { LaneStatus } from '../campaign/views.js';
 import { type Config, ConfigError, configHints, type LocalConfig, loadDotEnv } from '../config/index.js';
 import { EXIT } from '../exit-codes.js';
 import type { WorkerProcess } from '../recovery/heartbeats.js';
+import { fileRemains } from '../recovery/rewrite-file.js';
 import { ROLES } from '../recovery/roles.js';
 import { connect } from '../redis/connection.js';
+import { keyNames } from '../redis/keys.js';
 import type { UnconfiguredLane } from '../reporting/fleet-snapshot.js';
 import { pasteable } from './command-name.js';
 import type { Answer, Context } from './context.js';
 import { type Check, fail, ok, warn } from './doctor/check.js';
 import { checkSubscriptions } from './doctor/notifications.js';
-import { checkRedis, redisFacts } from './doctor/redis.js';
+import { checkRedis, checkRemains, redisFacts } from './doctor/redis.js';
 import { checkCredentials, checkServices } from './doctor/service.js';
 import { findLocal, findService, openVolley, type Setting, whyNoAnswer } from './open.js';
 import type { Paint } from './terminal.js';
@@ -86,7 +88,9 @@ async function* examineRedis(
   const redis = connect(config.redisUrl);
   const volley = await openVolley(context, config);
   try {
-    yield* checkRedis(await redisFacts(redis, context.clock), config.redisMayLoseMs);
+    const facts = await redisFacts(redis, context.clock);
+    yield* checkRedis(facts, config.redisMayLoseMs);
+    yield checkRemains(facts, await fileRemains(redis, keyNames(config.redisPrefix)));
     yield* checkWorkers(await volley.workers());
     const lanes = await volley.lanes();
     yield* lanes.flatMap((lane) => checkLane(lane, context.clock()));

@@ -155,6 +155,8 @@ function localConfig(settings: Settings) {
     followUpDeadlineMs: settings.FOLLOW_UP_DEADLINE,
     retentionMs: settings.RETENTION,
     auditRetentionMs: settings.AUDIT_RETENTION,
+    maxCampaignAgeMs: settings.MAX_CAMPAIGN_AGE,
+    maxScheduleAheadMs: settings.MAX_SCHEDULE_AHEAD,
     secretsKey: settings.SECRETS_KEY,
     callback,
     /** Where the process serves its metrics; undefined: nowhere. */
@@ -229,6 +231,7 @@ export function sharedSettings(config: Config): Readonly<Record<string, string>>
     REQUEST_TIMEOUT_MS: String(config.requestTimeoutMs),
     FOLLOW_UP_DEADLINE: formatDuration(config.followUpDeadlineMs),
     RETENTION: formatDuration(config.retentionMs),
+    MAX_CAMPAIGN_AGE: formatDuration(config.maxCampaignAgeMs),
     REDIS_MAY_LOSE: redisMayLoseMs === 'auto' ? 'auto' : formatDuration(redisMayLoseMs),
     SECRETS_KEY: config.secretsKey === undefined ? 'not set' : 'set',
     CALLBACK_URL: callback?.url ?? 'not set',

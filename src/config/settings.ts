@@ -67,6 +67,8 @@ export const SECTIONS = {
         Which numbers a list may contain. With "mobile", numbers that are known as landline, premium rate, shared cost,
         or voicemail numbers are invalid. With "any", \`volley preview\` counts them and warns: the service restricts no
         destination, and which landlines receive messages depends on the country.`),
+    MAX_SCHEDULE_AHEAD: z.prefault(formats.duration('1m', '365000d'), '365d').describe(`
+        How far in the future a campaign may start. Its numbers are stored until then.`),
   },
   Redis: {
     REDIS_URL: z.optional(formats.redisUrl).describe(`
@@ -81,7 +83,12 @@ export const SECTIONS = {
         neither applies, or does not reveal its settings, workers start only if you set this: to the longest time
         for which a master that is cut off accepts writes. Set it to 0s only if Redis never loses a write.`),
     RETENTION: z.prefault(formats.duration('1m', '3650d'), '30d').describe(`
-        How long to keep the data of a finished campaign. After that, its phone numbers are deleted.`),
+        How long to keep the data of a finished campaign. After that, its phone numbers and texts are deleted, also from
+        the append-only file of Redis within a day.`),
+    MAX_CAMPAIGN_AGE: z.prefault(formats.duration('1h', '3650d'), '90d').describe(`
+        Age, since its start, at which a campaign ends that has not ended by itself, such as one that is paused, or that has
+        an unknown outcome. Recipients not sent to by then lapse. FOLLOW_UP_DEADLINE later, its other recipients are
+        abandoned or unconfirmed, and RETENTION begins.`),
     AUDIT_RETENTION: z.prefault(formats.duration('1h', '3650d'), '365d').describe(`
         How long to keep the audit trail, which says who did what (\`volley audit\`). It contains no phone numbers.`),
     SECRETS_KEY: z.optional(formats.secretsKey).describe(`

@@ -349,8 +349,31 @@ export const CATALOGUE = {
     { lane: id, campaign: id, recipients },
     (e) => `campaign ${e.campaign} with ${e.recipients} removed: its retention period has ended`,
   ),
+  'campaign.tooOld': entry(
+    'warn',
+    { lane: id, campaign: id, recipients },
+    (e) =>
+      `campaign ${e.campaign} reached the maximum age (MAX_CAMPAIGN_AGE): ${e.recipients} lapsed, were abandoned, or are unconfirmed`,
+  ),
 
   // Redis
+  'redis.fileRewritten': entry(
+    'info',
+    { campaigns: count('campaign') },
+    (e) => `rewrote the append-only file of Redis: nothing is left in it of ${e.campaigns} removed`,
+  ),
+  'redis.rewriteRefused': entry(
+    'warn',
+    { reason: prose, campaigns: count('campaign') },
+    (e) =>
+      `Redis refuses to rewrite its append-only file (${e.reason}): it still contains ${e.campaigns} whose retention period has ended`,
+  ),
+  'redis.rewriteFailed': entry(
+    'warn',
+    { campaigns: count('campaign') },
+    (e) =>
+      `Redis failed to rewrite its append-only file: it still contains ${e.campaigns} whose retention period has ended`,
+  ),
   'redis.lost': entry(
     'error',
     { error: failure },

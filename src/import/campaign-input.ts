@@ -8,6 +8,7 @@ import { LONE_SURROGATE, LONE_SURROGATE_REASON } from '../campaign/template.js';
 import type { InvalidRow, Preview } from '../campaign/views.js';
 import type { Clock, Random } from '../clock.js';
 import type { LocalConfig } from '../config/index.js';
+import { formatDuration } from '../duration.js';
 import type { CampaignMeta } from '../lane/campaigns.js';
 import { type Lane, laneNamed } from '../lane/lane.js';
 import { idempotencyDigest } from '../recipients/reservation.js';
@@ -127,7 +128,11 @@ export interface Sender {
  * and a NotFoundError for an unknown lane.
  */
 export function resolveInput<Found>(
-  { config, lanes }: Pick<DraftDeps, 'config'> & { readonly lanes: ReadonlyMap<string, Found> },
+  {
+    config,
+    lanes,
+    clock,
+  }: Pick<DraftDeps, 'config' | 'clock'> & { readonly lanes: ReadonlyMap<string, Found> },
   input: CampaignInput,
 ): { readonly lane: Found; readonly sender: Sender } {
   const lane = laneNamed(lanes, input.lane ?? config.lanes[0]?.name ?? '');
@@ -150,6 +155,13 @@ export function resolveInput<Found>(
     throw new InputError('the idempotency key is empty: leave it out or set a value');
   if (input.validForMs !== undefined && !(input.validForMs > 0)) {
     throw new InputError('the validity of a campaign must be longer than 0', { field: 'validFor' });
+  }
+  const latest = clock() + config.maxScheduleAheadMs;
+  if (input.at !== undefined && !(input.at <= latest)) {
+    throw new InputError(
+      `the start is too far ahead: it must be before ${new Date(latest).toISOString()} (MAX_SCHEDULE_AHEAD is ${formatDuration(config.maxScheduleAheadMs)})`,
+      { field: 'at' },
+    );
   }
   const name = input.senderName ?? config.senderName;
   return { lane, sender: { address, name } };

@@ -86,7 +86,7 @@ async function committedHolder(
 
 /**
  * Compares a request with the campaign that holds its idempotency key: `existing` if both have the same recipients, message,
- * sender, lane, and times, else `conflict`. `preview` replaces the campaign's own if that was not stored.
+ * sender, lane, and times, else `conflict`. `preview` replaces what is not stored of the campaign's own.
  */
 export async function compareWithHolder(
   redis: Redis,
@@ -102,7 +102,9 @@ export async function compareWithHolder(
     meta.fingerprint === content &&
     COMPARED.every((member) => (meta[member] ?? null) === (requested[member] ?? null));
   if (!isSame) return { kind: 'conflict', id: campaign };
-  const stored = meta.preview ?? preview;
+  // What names recipients is not stored; the content is the same.
+  const { problems, repeats, samples } = preview;
+  const stored = { ...(meta.preview ?? preview), problems, repeats, samples };
   const { recipients, differentTexts } = stored;
   const { duplicates, invalid, suppressed } = meta;
   return {

@@ -151,9 +151,11 @@ async function fillAndCommit(
     duplicates,
     invalid,
     suppressed,
-    preview: { ...preview, problems: [] },
+    // Without numbers and texts: the rows are stored, and may be many.
+    preview: { ...preview, problems: [], repeats: [], samples: [] },
   };
-  const details = { name: draft.name, recipients };
+  // The trail outlives the campaign, so it contains no name, which people choose.
+  const details = { recipients };
   const { launchedAt, events } = await deps.by.audited({ ...own, action: 'campaign.create', details }, () =>
     session.commit(meta),
   );

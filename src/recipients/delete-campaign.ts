@@ -9,6 +9,7 @@ import {
   statusesKey,
 } from './campaign-keys.js';
 import { parseRecord } from './records.js';
+import { noteRemoval } from './removals.js';
 import { digestOf, indexKey } from './request-index.js';
 import { releaseReservation } from './reservation.js';
 
@@ -45,7 +46,7 @@ export async function deleteCampaign(redis: Redis, keys: Keys, deleted: DeletedC
     );
     await redis.unlink(...names);
   }
-  await redis.unlink(
+  const deletedKeys = await redis.unlink(
     statusesKey(keys, lane, campaign),
     slicesKey(keys, lane, campaign, 'slices'),
     slicesKey(keys, lane, campaign, 'suppressed'),
@@ -53,6 +54,8 @@ export async function deleteCampaign(redis: Redis, keys: Keys, deleted: DeletedC
     metaKey(keys, lane, campaign),
     acceptedKey(keys, lane, campaign),
   );
+  // Of an import that was refused at once, only its text was stored.
+  if (deletedKeys > 1) await noteRemoval(redis, keys);
   await redis.hdel(keys.lane(lane, 'states'), campaign);
   for (const set of CAMPAIGN_SETS) await redis.zrem(keys.lane(lane, set), campaign);
 }

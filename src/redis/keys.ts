@@ -46,6 +46,12 @@ export function keyNames(prefix: string) {
     suppressed: `${prefix}:suppressed`,
     /** String with a lifetime: the campaign that an idempotency key created. */
     idempotency: (digest: string): string => `${prefix}:idempotency:${digest}`,
+    /** Sorted set: how many campaigns were removed since the append-only file was last rewritten. */
+    removals: `${prefix}:removals`,
+    /** String with a lifetime: the outcome of the last attempt to rewrite it, until the next one is due. */
+    fileRewrite: `${prefix}:fileRewrite`,
+    /** String with a lifetime: set while the next check of old campaigns is not due. */
+    oldCampaignsChecked: `${prefix}:oldCampaignsChecked`,
     /** Sorted set: worker processes by the time of their last heartbeat. */
     workers: `${prefix}:workers`,
     /** Sorted set with a lifetime: `loss lane`, the latest losses of data, by time. Each worker looks here for those of its lanes. */

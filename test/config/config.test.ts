@@ -74,6 +74,8 @@ describe('The configuration of a single lane', () => {
       followUpDeadlineMs: 72 * 3_600_000,
       retentionMs: 30 * 86_400_000,
       auditRetentionMs: 365 * 86_400_000,
+      maxCampaignAgeMs: 90 * 86_400_000,
+      maxScheduleAheadMs: 365 * 86_400_000,
       senderAddress: undefined,
       senderName: undefined,
       defaultCountry: undefined,

@@ -19,7 +19,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   recipients: ['campaign', 'redis'],
   // The current state of a lane, then the stages of a campaign, in their order.
   lane: ['clock', 'campaign', 'config', 'events', 'redis', 'gateway', 'auth', 'recipients'],
-  import: ['clock', 'campaign', 'config', 'events', 'redis', 'recipients', 'lane'],
+  import: ['clock', 'duration', 'campaign', 'config', 'events', 'redis', 'recipients', 'lane'],
   sending: ['clock', 'campaign', 'events', 'redis', 'gateway', 'recipients', 'lane'],
   notifications: [
     'clock',
@@ -33,7 +33,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'sending',
   ],
   'follow-up': ['campaign', 'events', 'redis', 'gateway', 'recipients', 'lane', 'sending', 'notifications'],
-  recovery: ['clock', 'events', 'redis', 'recipients', 'lane', 'sending', 'follow-up'],
+  recovery: ['clock', 'campaign', 'events', 'redis', 'recipients', 'lane', 'sending', 'follow-up'],
   reporting: [
     'clock',
     'campaign',

@@ -51,7 +51,13 @@ export async function serveApi(
   { clock, lingerMs, stallTimeoutMs, closeGraceMs, maxStreams, also }: ApiServerOptions = {},
 ): Promise<ApiServer> {
   const log: string[] = [];
-  const config = loadLocalConfig({ API_KEY: 'key', SENDER_ADDRESS: 'ACME', ...settings });
+  const config = loadLocalConfig({
+    API_KEY: 'key',
+    SENDER_ADDRESS: 'ACME',
+    // Their campaigns start in the far future, so that nothing is sent.
+    MAX_SCHEDULE_AHEAD: '365000d',
+    ...settings,
+  });
   const events = createEvents({ level: 'trace', destination: { write: (line) => void log.push(line) } });
   const volley = createVolley({ config, events });
   const app = createHttp({ volley, config, clock, lingerMs, stallTimeoutMs, closeGraceMs, maxStreams });

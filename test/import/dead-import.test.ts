@@ -61,7 +61,7 @@ test('An import whose process was killed is discarded with its idempotency key o
   });
   expect(await findLane(redis, keys, id)).toBeNull();
   // The set of lanes stays: retention visits the lanes in it.
-  expect((await keysOf(redis, prefix)).sort()).toEqual([keys.due, keys.lanes]);
+  expect((await keysOf(redis, prefix)).sort()).toEqual([keys.due, keys.lanes, keys.removals]);
 });
 
 test('A request with the key of a killed import waits for its lease to expire, and then creates the campaign', async () => {

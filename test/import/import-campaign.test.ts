@@ -43,7 +43,10 @@ async function csv(text: string): Promise<string> {
 async function keysLeftBy<Result>(run: () => Promise<Result>): Promise<{ result: Result; left: string[] }> {
   const before = new Set(await keysOf(redis, prefix));
   const result = await run();
-  return { result, left: (await keysOf(redis, prefix)).filter((key) => !before.has(key)) };
+  return {
+    result,
+    left: (await keysOf(redis, prefix)).filter((key) => !before.has(key) && key !== keys.removals),
+  };
 }
 
 test('A campaign without a time is running at once, with everything that a claim needs', async () => {
@@ -124,6 +127,27 @@ test('A campaign whose recipients are all suppressed is completed at once', asyn
   expect(state.endedAt).toBeGreaterThan(0);
   expect(await redis.zscore(keys.lane(lane, 'ended'), id)).toBe(String(state.endedAt));
   expect(await redis.zscore(keys.lane(lane, 'scheduled'), id)).toBeNull();
+});
+
+test('A campaign may start at most MAX_SCHEDULE_AHEAD from now', async () => {
+  const ahead = Date.now() + 365 * 86_400_000;
+  for (const at of [ahead + 60_000, Date.parse('9999-12-31T00:00:00Z'), Number.POSITIVE_INFINITY]) {
+    await expect(importCampaign(deps, input({ recipients: to(970, 1), at }))).rejects.toMatchObject({
+      field: 'at',
+      message: expect.stringMatching(/too far ahead.*MAX_SCHEDULE_AHEAD is 365d/),
+    });
+  }
+  const { state } = await created({ recipients: to(970, 1), at: ahead - 60_000 });
+  expect(state).toMatchObject({ state: 'scheduled' });
+});
+
+test('The stored preview contains no number and no text', async () => {
+  const recipients = [...to(971, 5), ...to(971, 1)];
+  const { id, preview } = await created({ recipients, message: 'To {{to}}' });
+  expect(preview.samples).not.toEqual([]);
+  expect(preview.repeats).not.toEqual([]);
+  const stored = (await readMeta(redis, keys, lane, id))?.preview;
+  expect(stored).toEqual({ ...preview, samples: [], repeats: [] });
 });
 
 test('A list with invalid rows is refused: the first twenty are listed, all are counted, and nothing is stored', async () => {

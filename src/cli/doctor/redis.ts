@@ -1,5 +1,6 @@
 import type { Clock } from '../../clock.js';
 import { formatDuration } from '../../duration.js';
+import type { FileRemains } from '../../recovery/rewrite-file.js';
 import type { Redis } from '../../redis/connection.js';
 import {
   assessLoss,
@@ -8,6 +9,7 @@ import {
   durabilityFacts,
   type Node,
 } from '../../redis/durability.js';
+import { counted } from '../text.js';
 import { type Check, fail, ok, warn } from './check.js';
 
 /** BullMQ needs Redis 6.2. */
@@ -163,6 +165,39 @@ function checkFailover({ durability: facts }: RedisFacts, setting: number | 'aut
     );
   if (ms === 0) return ok(name, 'no replica: nothing is lost');
   return ok(name, `may lose the last ${formatDuration(ms)} (${why}); ${waits}`);
+}
+
+/** What is left of removed campaigns in the append-only file. */
+export function checkRemains(
+  nodes: readonly Pick<RedisFacts, 'appendonly' | 'node' | 'durability'>[],
+  { removals, lastAttempt }: FileRemains,
+): Check {
+  const name = 'Redis removed data';
+  if (nodes.every(({ appendonly: found }) => found === 'no')) return ok(name, 'there is no append-only file');
+  const replicas = nodes.reduce(
+    (sum, { node, durability }) => sum + (node === undefined ? (durability.replicas ?? 0) : 0),
+    0,
+  );
+  const others =
+    replicas === 0
+      ? ''
+      : `; Volley cannot rewrite the files of its ${counted(replicas, 'replica')}: run BGREWRITEAOF there once a day`;
+  if (removals === 0)
+    return ok(name, `nothing of a removed campaign is left in the append-only file${others}`);
+  const left = `the append-only file still contains the numbers and texts of ${counted(removals, 'removed campaign')}`;
+  if (lastAttempt === 'refused')
+    return warn(
+      name,
+      `${left}, because the server refuses BGREWRITEAOF`,
+      'Allow it (+bgrewriteaof in the ACL), or ask the provider when the server rewrites its file, and how long backups are kept.',
+    );
+  if (lastAttempt === 'failed')
+    return warn(
+      name,
+      `${left}, because the last rewrite failed`,
+      'See the log of Redis. A rewrite needs free memory and disk space.',
+    );
+  return ok(name, `${left} until the next rewrite, within a day while a worker runs${others}`);
 }
 
 function eviction({ eviction: found }: RedisFacts): Check {

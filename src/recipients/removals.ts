@@ -1,0 +1,10 @@
+import type { Redis } from '../redis/connection.js';
+import type { Keys } from '../redis/keys.js';
+
+/** Member of the sorted set of removals; its score is the number of removals since the last rewrite. */
+export const REMOVALS = 'campaigns';
+
+/** Notes a removal, before the last trace of its campaign is deleted. The next rewrite of the append-only file is then due. */
+export async function noteRemoval(redis: Redis, keys: Keys): Promise<void> {
+  await redis.zincrby(keys.removals, 1, REMOVALS);
+}

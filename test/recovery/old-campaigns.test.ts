@@ -1,0 +1,135 @@
+import { expect, test } from 'vitest';
+import { campaignIdTime } from '../../src/campaign/campaign.js';
+import { loadLocalConfig } from '../../src/config/index.js';
+import { createEvents, type VolleyEvent } from '../../src/events/events.js';
+import { openLanes } from '../../src/lane/lane-finder.js';
+import { statusesKey } from '../../src/recipients/campaign-keys.js';
+import { checkOldCampaigns } from '../../src/recovery/old-campaigns.js';
+import { removeCampaign } from '../../src/recovery/retention.js';
+import { laneFixture, START } from '../lane/lane-fixture.js';
+import { keysOf, testRedis } from '../redis/test-redis.js';
+
+const { redis, prefix } = testRedis('old-campaigns');
+const DAY = 86_400_000;
+const MAX_AGE = 90 * DAY;
+const DEADLINE = 3 * DAY;
+
+/** An installation with the lane `default`; `lane` may be another one, which is not configured. */
+function installation(name: string, lane = 'default') {
+  const own = `${prefix}-${name}`;
+  const config = loadLocalConfig({ REDIS_PREFIX: own });
+  const events = createEvents({ level: 'silent' });
+  const emitted: VolleyEvent[] = [];
+  events.onAny((event) => emitted.push(event));
+  const fixture = laneFixture(redis, own, lane, { maxRecipients: 2, quota: 1_000 });
+  const finder = openLanes({ redis, keys: fixture.keys, config, events, random: () => 0.5 });
+  const discarded: string[] = [];
+  let count = 0;
+  return {
+    ...fixture,
+    own,
+    emitted,
+    discarded,
+    async add(recipients: number, change: Record<string, unknown> = {}): Promise<string> {
+      const id = `${campaignIdTime(START)}aaaa${count++}`;
+      await redis.zadd(fixture.keys.campaigns, 0, `${id} ${lane}`);
+      await fixture.campaign(id, recipients, change);
+      return id;
+    },
+    check: (now: number) =>
+      checkOldCampaigns(
+        {
+          redis,
+          keys: fixture.keys,
+          finder,
+          events,
+          retentionMs: config.retentionMs,
+          maxCampaignAgeMs: config.maxCampaignAgeMs,
+          discardImport: async (_, id) => void discarded.push(id),
+          removeCampaign: (of, id) => removeCampaign(redis, fixture.keys, of, id),
+        },
+        now,
+      ),
+  };
+}
+
+test('A campaign that is paused for ever lapses at the maximum age, and then ends', async () => {
+  const { add, check, state, emitted, keys } = installation('paused');
+  const [old, later] = [
+    await add(5, { state: 'paused' }),
+    await add(5, { state: 'paused', launchAt: START + DAY }),
+  ];
+  await check(START + MAX_AGE - 1);
+  expect(await state(old)).toMatchObject({ state: 'paused', counts: { planned: 5 } });
+  await check(START + MAX_AGE);
+  expect(await state(old)).toMatchObject({ state: 'completed', counts: { planned: 0, lapsed: 5 } });
+  // The age counts from the start of the campaign.
+  expect(await state(later)).toMatchObject({ state: 'paused', counts: { planned: 5 } });
+  expect(await redis.zscore(keys.lane('default', 'ended'), old)).toBe(String(START + MAX_AGE));
+  expect(emitted).toMatchObject([
+    { type: 'campaign.tooOld', campaign: old, recipients: 5 },
+    { type: 'campaign.completed', campaign: old },
+  ]);
+});
+
+test.each([
+  ['configured', 'default'],
+  ['not configured', 'gone'],
+])(
+  'Unknown outcomes and missing reports end one follow-up deadline later, in a lane that is %s',
+  async (name, lane) => {
+    const it = installation(name.replace(' ', '-'), lane);
+    const id = await it.add(6, { batch: 2 });
+    const { claims } = await it.claims.send({ turn: 't', call: 1, want: 2, seen: 0, now: START });
+    const [first, second] = claims;
+    if (first === undefined || second === undefined) throw new Error('no claims');
+    await it.settlements.send(
+      [
+        { claim: first, result: 'unknown', reason: 'timed out' },
+        { claim: second, result: 'accepted', letters: 'NT', requestId: 'r' },
+      ],
+      0.5,
+      START + 1_000,
+    );
+    await it.check(START + MAX_AGE);
+    expect((await it.state(id)).counts).toMatchObject({ lapsed: 2, unknown: 2, deliveredToNetwork: 1 });
+    await it.check(START + MAX_AGE + DEADLINE);
+    expect(await it.state(id)).toMatchObject({
+      state: 'completed',
+      counts: {
+        lapsed: 2,
+        unknown: 0,
+        abandoned: 2,
+        deliveredToNetwork: 0,
+        unconfirmed: 1,
+        deliveredToTerminal: 1,
+      },
+      endedAt: START + MAX_AGE + DEADLINE,
+    });
+    expect(await redis.get(statusesKey(it.keys, lane, id))).toBe('AACT');
+    expect(await it.commands.unknown()).toEqual([]);
+  },
+);
+
+test('A request in flight at the maximum age is not interrupted', async () => {
+  const { add, check, claims, state } = installation('in-flight');
+  const id = await add(1);
+  const now = START + MAX_AGE;
+  await claims.send({ turn: 't', call: 1, want: 1, seen: 0, now });
+  await check(now + 1_000);
+  expect(await state(id)).toMatchObject({ state: 'running', counts: { sending: 1 }, endedAt: 0 });
+});
+
+test('The campaigns of a lane that is not configured are removed after their retention', async () => {
+  const { add, check, keys, own, discarded } = installation('removed', 'gone');
+  const ended = await add(1, { state: 'completed', counts: { deliveredToTerminal: 1 }, endedAt: START });
+  const importing = await add(1, { state: 'importing', launchAt: 0 });
+  await redis.zadd(keys.lane('gone', 'ended'), START, ended);
+  await check(START + 29 * DAY);
+  expect((await keysOf(redis, own)).length).toBeGreaterThan(0);
+  expect(await redis.hexists(keys.lane('gone', 'states'), ended)).toBe(1);
+  await check(START + 31 * DAY);
+  expect(await redis.hexists(keys.lane('gone', 'states'), ended)).toBe(0);
+  expect(await redis.zscore(keys.lane('gone', 'ended'), ended)).toBeNull();
+  expect(discarded).toEqual([importing]);
+});

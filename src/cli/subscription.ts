@@ -80,6 +80,10 @@ function found(
   switch (subscription.state) {
     case 'ours':
       return answer(`Lane ${lane}: the service sends notifications to ${subscription.url}. ${heard}`);
+    case 'shared':
+      return answer(
+        `Lane ${lane}: the service sends notifications to ${subscription.url}, the address of lane ${subscription.lane}, because it has one subscription for both. ${heard}`,
+      );
     case 'outdated':
       return answer(
         `Lane ${lane}: the subscription at ${subscription.url} uses an earlier address or token of Volley. Workers renew it; to renew it now: volley subscription create --lane ${lane}`,
@@ -105,6 +109,10 @@ function created(subscribed: SubscribeOutcome, lane: string): Answer {
   switch (subscribed.outcome) {
     case 'already':
       return answer(`Lane ${lane} is already subscribed at ${subscribed.url}.`);
+    case 'shared':
+      return answer(
+        `Lane ${lane} shares the subscription of lane ${subscribed.lane} at ${subscribed.url}: the service has one for both.`,
+      );
     case 'created': {
       const instead = {
         none: '',
@@ -133,6 +141,11 @@ function removed(unsubscribed: UnsubscribeOutcome, lane: string, { callback }: C
       return answer(`Lane ${lane}: the subscription at ${unsubscribed.url} is deleted.`);
     case 'none':
       return answer(`Lane ${lane}: there is no subscription.`);
+    case 'shared':
+      return answer(
+        `Lane ${lane}: the subscription at ${unsubscribed.url} was left alone, because ${unsubscribed.lanes.join(', ')} ${unsubscribed.lanes.length === 1 ? 'needs' : 'need'} it. To delete it, add --force.`,
+        EXIT.waits,
+      );
     case 'foreign':
       return answer(
         callback === undefined

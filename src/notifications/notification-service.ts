@@ -1,5 +1,5 @@
 import { monotonicClock, systemAlarm } from '../clock.js';
-import type { Config, LocalConfig } from '../config/index.js';
+import type { CallbackSettings, Config, LocalConfig } from '../config/index.js';
 import type { Events } from '../events/events.js';
 import type { SubscriptionClient } from '../gateway/subscriptions.js';
 import { readMeta } from '../lane/campaigns.js';
@@ -14,6 +14,8 @@ import { createInbox } from './inbox.js';
 import { matchStore } from './match-store.js';
 import { notificationStore } from './notification-store.js';
 import { openReceiver, type Receiver } from './receiver.js';
+import { reportRouter } from './route-reports.js';
+import { type SharedSubscriptions, sharedSubscriptions } from './shared-subscriptions.js';
 import { reconcileSubscriptions } from './subscription-reconciler.js';
 import {
   type OpenSubscription,
@@ -28,6 +30,8 @@ const MAX_HELD = 100_000;
 const MAX_RECENTLY_SETTLED = 50_000;
 /** Campaigns whose sender a process remembers. */
 const MAX_SENDERS = 1_000;
+/** How often a process looks which lanes share a subscription. */
+const SHARERS_EVERY_MS = 2_000;
 /** A check of a subscription and its replacement take at most four requests. */
 const REQUESTS_PER_CHECK = 5;
 
@@ -75,6 +79,16 @@ export function notificationService(options: NotificationServiceOptions): Notifi
       client: options.client(),
       tokenSource: options.tokenSourceOf(name),
       callback,
+      ...(callback === undefined ? {} : { shared: () => shared(callback) }),
+    });
+  const intervalMs = clamp(config.quotaWindowMs / 12, 1_000, 300_000);
+  const shared = (own: CallbackSettings): Promise<SharedSubscriptions> =>
+    sharedSubscriptions({
+      redis,
+      keys,
+      callback: own,
+      lanes: async () => new Map([...(await finder.configured()).values()].map(({ id, name }) => [id, name])),
+      intervalMs,
     });
 
   return {
@@ -84,7 +98,7 @@ export function notificationService(options: NotificationServiceOptions): Notifi
       // Lanes that were registered since the first call may have other ids, and so other addresses.
       if (opened?.lanes.every((lane, at) => lane === lanes[at])) return opened.receiver;
       opened?.receiver.stop().catch(() => {});
-      const shared = {
+      const parts = {
         events,
         numbers: ordinalNumbers(redis, keys),
         senderOf,
@@ -95,7 +109,7 @@ export function notificationService(options: NotificationServiceOptions): Notifi
       };
       const inboxes = lanes.map((lane) => {
         const stores = { store: notificationStore(lane), matches: matchStore(lane) };
-        return [lane.id, createInbox(lane, { ...shared, ...stores })] as const;
+        return [lane.id, createInbox(lane, { ...parts, ...stores })] as const;
       });
       for (const [, inbox] of inboxes) inbox.start();
       const names = new Map(lanes.map(({ id, name }) => [id, name]));
@@ -103,6 +117,15 @@ export function notificationService(options: NotificationServiceOptions): Notifi
         callback,
         inboxes: new Map(inboxes),
         nameOf: (id) => names.get(id) ?? id,
+        sharersOf: sharers(await shared(callback), [...names.keys()]),
+        router: reportRouter({
+          redis,
+          keys,
+          inboxes: new Map(inboxes),
+          alarm: systemAlarm,
+          failed: (id, reports, error) =>
+            events.emit({ type: 'notifications.failed', lane: names.get(id) ?? id, reports, error }),
+        }),
         events,
         monotonic: monotonicClock,
       });
@@ -142,7 +165,7 @@ export function notificationService(options: NotificationServiceOptions): Notifi
         alarm: systemAlarm,
         process,
         // Five minutes and one minute with a window of an hour; in proportion to a shorter window.
-        intervalMs: clamp(window / 12, 1_000, 300_000),
+        intervalMs,
         silenceMs: clamp(window / 60, 500, 60_000),
         leaseMs: REQUESTS_PER_CHECK * config.requestTimeoutMs,
       });
@@ -150,6 +173,27 @@ export function notificationService(options: NotificationServiceOptions): Notifi
     async close() {
       await opened?.receiver.stop();
     },
+  };
+}
+
+/** The lanes that share the subscription of each, read again every few seconds while notifications arrive. */
+function sharers(
+  subscriptions: SharedSubscriptions,
+  served: readonly LaneId[],
+): (lane: LaneId) => readonly LaneId[] | Promise<readonly LaneId[]> {
+  const known = new Map<LaneId, { lanes: readonly LaneId[]; readAt: number }>();
+  const reading = new Map<LaneId, Promise<readonly LaneId[]>>();
+  const read = async (lane: LaneId): Promise<readonly LaneId[]> => {
+    const lanes = (await subscriptions.sharersOf(lane)).filter((id) => served.includes(id));
+    known.set(lane, { lanes, readAt: monotonicClock() });
+    return lanes;
+  };
+  return (lane) => {
+    const found = known.get(lane);
+    if (found !== undefined && monotonicClock() - found.readAt < SHARERS_EVERY_MS) return found.lanes;
+    const running = reading.get(lane) ?? read(lane).finally(() => reading.delete(lane));
+    reading.set(lane, running);
+    return running;
   };
 }
 

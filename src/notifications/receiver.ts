@@ -8,6 +8,7 @@ import { carriesToken } from '../gateway/notification-token.js';
 import { jsonOf } from '../gateway/read-response.js';
 import type { LaneId } from '../redis/keys.js';
 import { type Inbox, type RefusalReason, refusalEvents } from './inbox.js';
+import type { ReportRouter } from './route-reports.js';
 
 /** Result of `receive`. */
 export type ReceiveOutcome =
@@ -43,6 +44,10 @@ interface ReceiverOptions {
   readonly inboxes: ReadonlyMap<LaneId, Inbox>;
   /** The name of a lane, for people. Default: its id. */
   nameOf?(lane: LaneId): string;
+  /** The lanes that share the subscription of this one; a promise while they are read. Default: none. */
+  sharersOf?(lane: LaneId): readonly LaneId[] | Promise<readonly LaneId[]>;
+  /** Takes the reports of a shared subscription; required with `sharersOf`. */
+  readonly router?: ReportRouter;
   readonly events: Events;
   readonly monotonic: () => number;
 }
@@ -52,6 +57,8 @@ export function openReceiver({
   callback,
   inboxes,
   nameOf = (lane) => lane,
+  sharersOf = () => [],
+  router,
   events,
   monotonic,
 }: ReceiverOptions): Receiver {
@@ -61,7 +68,8 @@ export function openReceiver({
       const { segment, securityToken } = laneCallback(callback, id);
       // A subscription that an operator made by hand may carry the setting itself instead of the lane's token.
       const tokens = [securityToken, callback.securityToken];
-      return [digest(segment).toString('base64'), { lane, segment: digest(segment), tokens, inbox }] as const;
+      const entry = { id, lane, segment: digest(segment), tokens, inbox };
+      return [digest(segment).toString('base64'), entry] as const;
     }),
   );
   const emitRefusal = refusalEvents(events, monotonic);
@@ -84,17 +92,23 @@ export function openReceiver({
       if (found === undefined) return 'noSuchAddress';
       // A service may try the address with an empty body before it accepts the subscription.
       if (body.trim() === '') return 'accepted';
-      const { lane, tokens, inbox } = found;
+      const { id, lane, tokens, inbox } = found;
       const document = jsonOf(body);
       if (callback.proof === 'token' && !carriesToken({ headers, query, body, document }, tokens)) {
         return refuse(lane, 'token', 'forged');
       }
       const reports = reportsIn(document);
       if (reports === null) return refuse(lane, 'unreadable', 'unreadable');
+      const sharers = sharersOf(id);
+      if (router !== undefined && !('length' in sharers && sharers.length === 0)) {
+        const isTaken = router.route(id, sharers, reports);
+        return isTaken ? 'accepted' : refuse(lane, 'overload', 'full');
+      }
       return inbox.offer(reports) ? 'accepted' : refuse(lane, 'overload', 'full');
     },
     isAddress: (segment) => laneAt(segment) !== undefined,
     async stop() {
+      await router?.stop();
       await Promise.all([...inboxes.values()].map((inbox) => inbox.stop()));
     },
   };

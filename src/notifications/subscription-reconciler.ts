@@ -1,6 +1,7 @@
 import pLimit from 'p-limit';
 import { type Alarm, pause } from '../clock.js';
 import type { Events, VolleyEvent } from '../events/events.js';
+import type { LaneId } from '../redis/keys.js';
 import type { OpenSubscription, SubscribeOutcome } from './subscription-service.js';
 import type {
   SubscriptionState,
@@ -64,8 +65,8 @@ export function reconcileSubscriptions(options: ReconcilerOptions): { stop(): Pr
     if (!(await status.acquireLease(options.process, options.leaseMs))) return;
     const outcome = await subscription.create();
     checked.add(name);
-    const { state, detail, event } = resultOf(name, outcome);
-    await status.write({ state, detail, fingerprint });
+    const { state, detail, via = '', event } = resultOf(name, outcome);
+    await status.write({ state, detail, via, fingerprint });
     await status.releaseLease(options.process);
     if (state !== 'ours' && event !== undefined) return reportProblem(name, detail, event);
     problems.delete(name);
@@ -118,10 +119,12 @@ export async function isDue(
 function resultOf(
   lane: string,
   outcome: SubscribeOutcome,
-): { state: SubscriptionState; detail: string; event?: VolleyEvent } {
+): { state: SubscriptionState; detail: string; via?: LaneId; event?: VolleyEvent } {
   switch (outcome.outcome) {
     case 'already':
       return { state: 'ours', detail: outcome.url };
+    case 'shared':
+      return { state: 'ours', detail: outcome.url, via: outcome.id };
     case 'created': {
       const { url, replaced } = outcome;
       const reason = replaced === 'foreign' ? 'forced' : replaced;

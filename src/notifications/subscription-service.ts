@@ -10,9 +10,8 @@ import type {
 } from '../gateway/subscriptions.js';
 import type { TokenSource } from '../lane/token-source.js';
 import type { LaneId } from '../redis/keys.js';
+import { MAX_LENGTH, normalisedUrl, type SharedSubscriptions } from './shared-subscriptions.js';
 
-/** The longest address that is compared or shown. */
-const MAX_LENGTH = 2_048;
 /** The secret part of an address, as `laneCallback` makes it. */
 const SEGMENT = /^[\w-]{43}$/;
 /** A token of which the service hides at least a part. */
@@ -24,10 +23,12 @@ interface Failure {
   readonly reason: string;
 }
 
-/** What the service holds for a lane; it allows one subscription per key. Every `url` is redacted. */
+/** What the service holds for a lane: one subscription per key, or one for all keys. Every `url` is redacted. */
 export type Subscription =
   /** Notifications reach this Volley. */
   | { readonly state: 'ours'; readonly url: string }
+  /** Notifications reach this Volley at the address of another lane. */
+  | { readonly state: 'shared'; readonly url: string; readonly lane: string; readonly id: LaneId }
   /** It has an earlier address or security token of ours, so notifications get lost or fail the check of their token. */
   | { readonly state: 'outdated'; readonly url: string }
   /** It belongs to another system. */
@@ -38,6 +39,8 @@ export type Subscription =
 /** Result of `create`. `replaced`: what the service held before. */
 export type SubscribeOutcome =
   | { readonly outcome: 'already'; readonly url: string }
+  /** The service has one subscription for this lane and for the one that created it. */
+  | { readonly outcome: 'shared'; readonly url: string; readonly lane: string; readonly id: LaneId }
   | { readonly outcome: 'created'; readonly url: string; readonly replaced: 'none' | 'outdated' | 'foreign' }
   /** A foreign subscription exists and was not changed. */
   | { readonly outcome: 'foreign'; readonly url: string }
@@ -47,6 +50,8 @@ export type SubscribeOutcome =
 export type UnsubscribeOutcome =
   | { readonly outcome: 'deleted'; readonly url: string }
   | { readonly outcome: 'none' }
+  /** These other lanes need it, so it was not changed. */
+  | { readonly outcome: 'shared'; readonly url: string; readonly lanes: readonly string[] }
   /** A foreign subscription exists and was not changed. */
   | { readonly outcome: 'foreign'; readonly url: string }
   | { readonly outcome: Failure['kind']; readonly reason: string };
@@ -60,7 +65,7 @@ export interface SubscriptionService {
    * that replace each other's would never stop.
    */
   create(options?: { force?: boolean }): Promise<SubscribeOutcome>;
-  /** Deletes our subscription; with `force`, a foreign one too. */
+  /** Deletes our subscription; with `force`, also a foreign one, and one that other lanes need. */
   remove(options?: { force?: boolean }): Promise<UnsubscribeOutcome>;
 }
 
@@ -77,6 +82,8 @@ interface SubscriptionOptions {
   readonly tokenSource: TokenSource;
   /** Undefined without `CALLBACK_URL`: then every subscription counts as foreign, and `create` refuses. */
   readonly callback: CallbackSettings | undefined;
+  /** The subscriptions of the installation's other lanes. Default: there are none. */
+  readonly shared?: () => Promise<SharedSubscriptions>;
 }
 
 type Reply = SubscriptionFound | SubscriptionCreated | SubscriptionRemoved;
@@ -120,12 +127,20 @@ export function subscriptionService(options: SubscriptionOptions): OpenSubscript
     if (callback === undefined) return { state: 'foreign', url };
     const state = ownerOf(reply, { callback, lane, wasOurs });
     wasOurs ||= state === 'ours';
-    return { state, url };
+    if (state === 'ours') return { state, url };
+    const others = await options.shared?.();
+    const creator = (await others?.creatorOf(reply.url)) ?? lane;
+    if (others === undefined || creator === lane) return { state, url };
+    const isCurrent = normalisedUrl(reply.url) === normalisedUrl(laneCallback(callback, creator).url);
+    return isCurrent && (await others.isServed(creator))
+      ? { state: 'shared', url, lane: others.nameOf(creator), id: creator }
+      : { state: 'outdated', url };
   };
 
   const createInPlaceOf = async (replaced: 'none' | 'outdated' | 'foreign'): Promise<SubscribeOutcome> => {
     if (own === undefined) return { outcome: 'refused', reason: 'CALLBACK_URL is not set.' };
     const { url, securityToken } = own;
+    await (await options.shared?.())?.remember(url, lane);
     const reply = await call((bearer) => client.create({ url, securityToken }, bearer));
     if (reply.kind === 'created') {
       wasOurs = true;
@@ -134,6 +149,7 @@ export function subscriptionService(options: SubscriptionOptions): OpenSubscript
     // The service may have created it nevertheless, or another process was faster.
     const now = await get();
     if (now.state === 'ours') return { outcome: 'created', url: now.url, replaced };
+    if (now.state === 'shared') return sharing(now);
     if (now.state === 'foreign') return { outcome: 'foreign', url: now.url };
     const { kind: outcome, reason } = failureOf(reply);
     return { outcome, reason };
@@ -147,6 +163,13 @@ export function subscriptionService(options: SubscriptionOptions): OpenSubscript
     return { outcome, reason };
   };
 
+  /** The other lanes that receive their notifications through this subscription. */
+  const usersOf = async (found: Subscription): Promise<string[]> => {
+    if (found.state === 'shared') return [found.lane];
+    const others = found.state === 'ours' ? await options.shared?.() : undefined;
+    return ((await others?.sharersOf(lane)) ?? []).map((id) => others?.nameOf(id) ?? id);
+  };
+
   return {
     fingerprint: own === undefined ? '' : fingerprintOf(`${own.url} ${own.securityToken}`),
     get,
@@ -155,6 +178,8 @@ export function subscriptionService(options: SubscriptionOptions): OpenSubscript
       switch (found.state) {
         case 'ours':
           return { outcome: 'already', url: found.url };
+        case 'shared':
+          return sharing(found);
         case 'none':
           return createInPlaceOf('none');
         case 'outdated':
@@ -173,10 +198,16 @@ export function subscriptionService(options: SubscriptionOptions): OpenSubscript
       if (found.state === 'none') return { outcome: 'none' };
       if ('reason' in found) return { outcome: found.state, reason: found.reason };
       if (found.state === 'foreign' && !force) return { outcome: 'foreign', url: found.url };
+      const users = force ? [] : await usersOf(found);
+      if (users.length > 0) return { outcome: 'shared', url: found.url, lanes: users };
       return (await removeAny()) ?? { outcome: 'deleted', url: found.url };
     },
   };
 }
+
+const sharing = ({ url, lane, id }: Extract<Subscription, { state: 'shared' }>): SubscribeOutcome => {
+  return { outcome: 'shared', url, lane, id };
+};
 
 const withoutToken = ({ kind, reason }: { kind: 'stopped' | 'later'; reason: string }) =>
   ({ kind: kind === 'stopped' ? 'stopped' : 'unanswered', reason }) as const;
@@ -239,13 +270,6 @@ export function redactedUrl(url: string): string {
   const parts = pathname.replace(/\/+$/, '').split('/');
   const isSecret = (part: string, at: number) => at > 0 && (at === parts.length - 1 || part.length >= 20);
   return `${origin}${parts.map((part, at) => (isSecret(part, at) ? '…' : part)).join('/') || '/'}`;
-}
-
-/** A service may spell the host, the port, and the trailing slash in its own way. */
-function normalisedUrl(url: string): string {
-  if (url.length > MAX_LENGTH || !URL.canParse(url)) return url;
-  const { origin, pathname, search } = new URL(url);
-  return `${origin}${pathname.replace(/\/+$/, '')}${search}`;
 }
 
 function splitAtLastSlash(url: string): [base: string, last: string] {

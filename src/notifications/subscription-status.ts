@@ -13,6 +13,8 @@ export interface SubscriptionStatus {
   readonly state: SubscriptionState | '';
   /** The redacted address of the subscription, or why the check failed. */
   readonly detail: string;
+  /** The lane whose subscription it shares; '' if it has its own, or none. */
+  readonly via: LaneId;
   /** Identifies our address and token at the time of the check. */
   readonly fingerprint: string;
   readonly checkedAt: number;
@@ -23,7 +25,7 @@ export interface SubscriptionStatus {
   readonly now: number;
 }
 
-const FIELDS = ['state', 'detail', 'fingerprint', 'checkedAt', 'oursSince', 'heardAt'] as const;
+const FIELDS = ['state', 'detail', 'via', 'fingerprint', 'checkedAt', 'oursSince', 'heardAt'] as const;
 
 /** The status of a lane's subscription in Redis, and the lease of the process that checks it. */
 export function subscriptionStatusStore(redis: Redis, keys: Keys, lane: LaneId) {
@@ -31,13 +33,14 @@ export function subscriptionStatusStore(redis: Redis, keys: Keys, lane: LaneId) 
   const leaseKey = keys.lane(lane, 'reconciler');
   return {
     async read(): Promise<SubscriptionStatus> {
-      const [[state, detail, fingerprint, checkedAt, oursSince, heardAt], now] = await Promise.all([
+      const [[state, detail, via, fingerprint, checkedAt, oursSince, heardAt], now] = await Promise.all([
         redis.hmget(key, ...FIELDS),
         serverTime(redis),
       ]);
       return {
         state: SUBSCRIPTION_STATES.find((known) => known === state) ?? '',
         detail: detail ?? '',
+        via: via ?? '',
         fingerprint: fingerprint ?? '',
         checkedAt: Number(checkedAt ?? 0),
         oursSince: Number(oursSince ?? 0),
@@ -46,7 +49,7 @@ export function subscriptionStatusStore(redis: Redis, keys: Keys, lane: LaneId) 
       };
     },
 
-    async write(found: Pick<SubscriptionStatus, 'state' | 'detail' | 'fingerprint'>): Promise<void> {
+    async write(found: Pick<SubscriptionStatus, 'state' | 'detail' | 'fingerprint' | 'via'>): Promise<void> {
       const now = await serverTime(redis);
       const write = redis.multi().hset(key, { ...found, checkedAt: now });
       if (found.state === 'ours') write.hsetnx(key, 'oursSince', now);

@@ -23,6 +23,8 @@ export function keyNames(prefix: string) {
       ids: `{${prefix}:lanes:registry}:ids`,
       /** Hash: HMAC of a service and credentials → lane id. */
       credentials: `{${prefix}:lanes:registry}:credentials`,
+      /** Hash: digest of a callback's address → the id of the lane that subscribed it, also long ago. */
+      addresses: `{${prefix}:lanes:registry}:addresses`,
       /** String: the secret of that HMAC. */
       secret: `{${prefix}:lanes:registry}:secret`,
     },

@@ -126,6 +126,9 @@ const schema = z.strictObject({
   /** A repeated clientCorrelator returns the first reply again and sends nothing. */
   deduplicates: z.boolean().default(false),
 
+  /** Whether each key has a subscription of its own, or all keys share one ("only one subscription can exist"). */
+  subscriptionPer: z.enum(['key', 'client']).default('key'),
+
   notifications: z
     .strictObject({
       /** `mixed`: a random place for each notification. */

@@ -30,7 +30,10 @@ const RECEIVER_STARTS_WITHIN_MS = 5_000;
 /** The wrong security token of forged notifications. */
 const NO_TOKEN = 'this-is-not-the-security-token';
 
-type SubscriptionSettings = Pick<Settings, 'notifications' | 'notAcceptableBody'>;
+type SubscriptionSettings = Pick<Settings, 'notifications' | 'notAcceptableBody' | 'subscriptionPer'>;
+
+/** Holds the subscription of all keys. No key has this index. */
+const CLIENT = -1;
 
 /** The callback of each key and the notifications that are sent to it. */
 export class Subscriptions {
@@ -57,12 +60,16 @@ export class Subscriptions {
     this.#settings = settings;
   }
 
+  #holder(key: KeyState): number {
+    return this.#settings.subscriptionPer === 'client' ? CLIENT : key.index;
+  }
+
   /**
    * Creates, returns, or deletes the key's subscription. The interface page does not say when the service answers 406; the
    * simulator does so when a subscription exists.
    */
   handle(request: Incoming, key: KeyState): Served {
-    const existing = this.#callbacks.get(key.index);
+    const existing = this.#callbacks.get(this.#holder(key));
     switch (request.method) {
       case 'POST':
         return this.#create(request, key, existing);
@@ -70,7 +77,7 @@ export class Subscriptions {
         if (existing === undefined) return noSubscription();
         return { answer: json(200, existing), outcome: 'done' };
       case 'DELETE':
-        if (!this.#callbacks.delete(key.index)) return noSubscription();
+        if (!this.#callbacks.delete(this.#holder(key))) return noSubscription();
         this.#record({ kind: 'unsubscribed', key: key.name });
         return { answer: empty(204), outcome: 'done' };
       default:
@@ -83,7 +90,7 @@ export class Subscriptions {
    * Messages with several segments get only the final one. Failed notifications are not repeated.
    */
   announce(key: KeyState, text: string, request: AcceptedRequest): void {
-    const callback = this.#callbacks.get(key.index);
+    const callback = this.#callbacks.get(this.#holder(key));
     if (callback === undefined) return;
     const units = septets(text);
     const hasSegments = units === undefined ? text.length > 70 : units > 160;
@@ -101,8 +108,8 @@ export class Subscriptions {
 
   /** Restores a subscription; undefined: it was deleted. */
   restore(key: KeyState, callback: Callback['callback'] | undefined): void {
-    if (callback === undefined) this.#callbacks.delete(key.index);
-    else this.#callbacks.set(key.index, { callback });
+    if (callback === undefined) this.#callbacks.delete(this.#holder(key));
+    else this.#callbacks.set(this.#holder(key), { callback });
   }
 
   /**
@@ -115,7 +122,7 @@ export class Subscriptions {
     endedAt: number,
     now: number,
   ): void {
-    const callback = this.#callbacks.get(key.index);
+    const callback = this.#callbacks.get(this.#holder(key));
     if (callback === undefined) return;
     for (const [index, fate] of request.fates.entries()) {
       const number = request.recipients[index];
@@ -138,7 +145,7 @@ export class Subscriptions {
     if (existing !== undefined) {
       return { answer: this.#notAcceptable(existing), outcome: 'notAcceptable' };
     }
-    this.#callbacks.set(key.index, callback);
+    this.#callbacks.set(this.#holder(key), callback);
     this.#record({ kind: 'subscribed', key: key.name, ...callback.callback });
     return { answer: json(201, callback), outcome: 'done' };
   }

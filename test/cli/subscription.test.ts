@@ -110,6 +110,7 @@ function laneOf(sent: number, awaitingReports: number): Pick<LaneStatus, 'quota'
 const checked = {
   state: 'ours',
   detail: '',
+  via: '',
   fingerprint: '',
   checkedAt: 9_000_000,
   oursSince: 8_000_000,

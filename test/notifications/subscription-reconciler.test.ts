@@ -17,6 +17,7 @@ const TIMES = { intervalMs: 300_000, silenceMs: 60_000 };
 const CHECKED = {
   state: 'ours',
   detail: '',
+  via: '',
   fingerprint: '',
   checkedAt: 1_000_000,
   oursSince: 0,
@@ -45,7 +46,7 @@ test.each([
 test('The status says since when the subscription has been ours without a break', async () => {
   const store = subscriptionStatusStore(redis, keyNames(prefix), 'since');
   const found = async (state: 'ours' | 'foreign') => {
-    await store.write({ state, detail: '', fingerprint: '' });
+    await store.write({ state, detail: '', via: '', fingerprint: '' });
     return store.read();
   };
   const first = await found('ours');

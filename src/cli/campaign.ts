@@ -7,6 +7,7 @@ import type { Resolution } from '../volley.js';
 import { LAST, withCampaign } from './campaign-id.js';
 import type { Answer, Context } from './context.js';
 import { badInput, CliError } from './errors.js';
+import { readNumbers } from './input.js';
 import { withLocalVolley } from './open.js';
 import { outputFile } from './output-file.js';
 import { renderCampaign, settledOf } from './progress.js';
@@ -226,10 +227,12 @@ function requestOf(id: string, typed: string | undefined): string | undefined {
 }
 
 /** `volley find` */
-export function find(context: Context, number: string, options: { country?: string }): Promise<Answer> {
+export async function find(context: Context, typed: string, options: { country?: string }): Promise<Answer> {
+  const numbers = await readNumbers(context, [typed]);
   return withLocalVolley(context, async (volley) => {
     const found: FoundRecipient[] = [];
-    for await (const recipient of volley.find(number, options)) found.push(recipient);
+    for (const number of numbers)
+      for await (const recipient of volley.find(number, options)) found.push(recipient);
     const now = context.clock();
     const time = (iso: string): string => (iso === '' ? '' : moment(Date.parse(iso), now));
     const rows = found.map((recipient) => [

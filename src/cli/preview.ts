@@ -1,8 +1,9 @@
 import type { InvalidRow, Preview } from '../campaign/views.js';
-import type { CampaignInput } from '../import/campaign-input.js';
+import type { CampaignInput, CsvStream } from '../import/campaign-input.js';
 import type { ListOptions } from './commands/list-options.js';
 import type { Answer, Context } from './context.js';
 import { badInput } from './errors.js';
+import { openListFile } from './input.js';
 import { withLocalVolley } from './open.js';
 import { withOptions } from './option-names.js';
 import type { Paint } from './terminal.js';
@@ -12,7 +13,7 @@ import { between, counted, grouped, oneLine, padded } from './text.js';
 export function preview(context: Context, file: string, options: ListOptions): Promise<Answer> {
   mustBeInFuture(options.at, context.clock());
   return withLocalVolley(context, async (volley) => {
-    const seen = await volley.preview(campaignInput(file, options));
+    const seen = await volley.preview(await campaignInput(context, file, options));
     const bad =
       seen.invalid === 0
         ? []
@@ -41,17 +42,22 @@ export function mustBeInFuture(at: number | undefined, now: number): void {
 }
 
 /** The library's input for a list and its options. */
-export function campaignInput(file: string, options: ListOptions): CampaignInput {
+export async function campaignInput(
+  context: Context,
+  file: string,
+  options: ListOptions,
+): Promise<CampaignInput & { readonly recipients: CsvStream }> {
+  const list = await openListFile(context, file);
   const { validFor: validForMs, message, sender, senderName, lane, name, toColumn, country, at } = options;
   const { priority, duplicates } = options;
   return {
-    recipients: file,
+    recipients: list,
     validForMs,
     message,
     sender,
     senderName,
     lane,
-    name,
+    name: name ?? list.name,
     toColumn,
     country,
     at,

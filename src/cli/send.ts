@@ -1,8 +1,8 @@
-import { basename } from 'node:path';
+import { join } from 'node:path';
 import { numberReader } from '../campaign/number.js';
 import { compileTemplate } from '../campaign/template.js';
 import { EXIT } from '../exit-codes.js';
-import type { CampaignInput, EnqueueOutcome } from '../import/campaign-input.js';
+import type { CampaignInput, CsvStream, EnqueueOutcome } from '../import/campaign-input.js';
 import { checkRows } from '../import/check-rows.js';
 import { readCsv } from '../import/csv/read-csv.js';
 import type { RecipientInput } from '../import/read-objects.js';
@@ -11,6 +11,7 @@ import type { Volley } from '../volley.js';
 import type { ListOptions } from './commands/list-options.js';
 import type { Answer, Context } from './context.js';
 import { badInput, CliError, interrupted } from './errors.js';
+import { readNumbers, STDIN } from './input.js';
 import { type InvalidFile, invalidFile } from './invalid-file.js';
 import { withLocalVolley } from './open.js';
 import { withOptions } from './option-names.js';
@@ -46,8 +47,10 @@ export async function send(context: Context, file: string, options: SendOptions)
   }
   return withLocalVolley(context, async (volley, { config, simulator }) => {
     if (simulator !== undefined) context.note('A simulator stands in for the service: no message is sent.');
-    const input = campaignInput(file, options);
-    const bad = options.skipInvalid ? invalidFile(file) : undefined;
+    const input = await campaignInput(context, file, options);
+    const bad = options.skipInvalid
+      ? invalidFile(file === STDIN ? join(context.cwd, 'stdin') : file)
+      : undefined;
     const interrupt = listenForStop();
     let isConfirmed = false;
     let outcome: EnqueueOutcome;
@@ -55,7 +58,7 @@ export async function send(context: Context, file: string, options: SendOptions)
       outcome = await volley.enqueue({
         ...(options.testTo === undefined
           ? input
-          : await sampleInput(input, file, options.testTo, config.defaultCountry)),
+          : await sampleInput(context, input, file, options.testTo, config.defaultCountry)),
         idempotencyKey: options.idempotencyKey,
         signal: interrupt.signal,
         again: options.again === true || options.testTo !== undefined,
@@ -117,15 +120,17 @@ function refuseConflicts(options: SendOptions): void {
  * phone (`send --test-to`). The rest of the list is not read.
  */
 async function sampleInput(
-  input: CampaignInput,
+  context: Context,
+  input: CampaignInput & { readonly recipients: CsvStream },
   file: string,
-  number: string,
+  typed: string,
   defaultCountry: string | undefined,
 ): Promise<CampaignInput> {
   const country = input.country ?? defaultCountry;
+  const [number = ''] = await readNumbers(context, [typed]);
   const read = numberReader(country)(number);
   if (!read.ok) throw badInput(`option '--test-to <number>': ${withOptions(read.reason)}.`);
-  const list = await readCsv(file);
+  const list = await readCsv(input.recipients.csv);
   const compiled = compileTemplate(input.message, list.columns);
   if (!compiled.ok) {
     list.close();
@@ -146,7 +151,7 @@ async function sampleInput(
       ...input,
       recipients: [recipient],
       toColumn: 'to',
-      name: `sample of ${input.name ?? basename(file)}`,
+      name: `sample of ${input.name}`,
     };
   }
   throw badInput(`No row of ${file} is valid. To see what is wrong with each row: volley preview ${file}`);

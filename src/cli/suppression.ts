@@ -1,5 +1,6 @@
 import type { Answer, Context } from './context.js';
 import { badInput } from './errors.js';
+import { openListFile, readNumbers } from './input.js';
 import { withLocalVolley } from './open.js';
 import { renderInvalid } from './preview.js';
 import { counted, grouped } from './text.js';
@@ -15,7 +16,8 @@ interface ImportOptions extends NumberOptions {
 }
 
 /** `volley suppress add` */
-export function add(context: Context, numbers: string[], options: NumberOptions): Promise<Answer> {
+export async function add(context: Context, typed: string[], options: NumberOptions): Promise<Answer> {
+  const numbers = await readNumbers(context, typed);
   return withLocalVolley(context, async (volley) => {
     const added = await volley.suppression.add(numbers, options);
     return { json: { added }, lines: [`${counted(added, 'number')} added${known(numbers.length - added)}.`] };
@@ -27,7 +29,8 @@ function known(count: number): string {
 }
 
 /** `volley suppress remove` */
-export function remove(context: Context, numbers: string[], options: NumberOptions): Promise<Answer> {
+export async function remove(context: Context, typed: string[], options: NumberOptions): Promise<Answer> {
+  const numbers = await readNumbers(context, typed);
   return withLocalVolley(context, async (volley) => {
     const removed = await volley.suppression.remove(numbers, options);
     return { json: { removed }, lines: [`${counted(removed, 'number')} removed.`] };
@@ -52,7 +55,7 @@ export function list(context: Context): Promise<undefined> {
 /** `volley suppress import` */
 export function importFile(context: Context, file: string, options: ImportOptions): Promise<Answer> {
   return withLocalVolley(context, async (volley) => {
-    const outcome = await volley.suppression.import(file, options);
+    const outcome = await volley.suppression.import(await openListFile(context, file), options);
     const { added, rows, invalid } = outcome;
     const summary = `${counted(added, 'number')} added from ${counted(rows, 'row')}.`;
     if (invalid.length === 0) return { json: { added, rows, invalid: [] }, lines: [summary] };

@@ -3,6 +3,7 @@ import { InputError } from '../campaign/errors.js';
 import type { InvalidRow } from '../campaign/views.js';
 import type { LocalConfig } from '../config/index.js';
 import type { Suppression } from '../recipients/suppression.js';
+import type { CsvStream } from './campaign-input.js';
 
 /** How numbers are read. */
 export interface NumberOptions {
@@ -31,11 +32,11 @@ export interface SuppressionList {
   /** Every number once, in no particular order. */
   list(): AsyncIterable<string>;
   /**
-   * Adds the numbers of a CSV file. The number column is found as in a campaign's list; a file with a single column of
+   * Adds the numbers of a CSV file, given by its path or as a stream. The number column is found as in a campaign's list; a file with a single column of
    * numbers needs no header. Valid rows are added even if other rows are invalid.
    */
   import(
-    path: string,
+    list: string | CsvStream,
     options?: NumberOptions & { readonly toColumn?: string | undefined },
   ): Promise<SuppressionImport>;
 }
@@ -74,16 +75,19 @@ export function openSuppressionList({
     add: async (numbers, { country } = {}) => suppression.add(await readAll(numbers, country)),
     remove: async (numbers, { country } = {}) => suppression.remove(await readAll(numbers, country)),
     list: () => suppression.list(),
-    async import(path, { toColumn, country } = {}) {
+    async import(input, { toColumn, country } = {}) {
       const [{ checkRows }, { readCsv }, { withOptionalHeader }] = await Promise.all([
         import('./check-rows.js'),
         import('./csv/read-csv.js'),
         import('./number-column.js'),
       ]);
-      const list = await checkRows(withOptionalHeader(await readCsv(path)), {
-        toColumn,
-        defaultCountry: country ?? config.defaultCountry,
-      });
+      const list = await checkRows(
+        withOptionalHeader(await readCsv(typeof input === 'string' ? input : input.csv)),
+        {
+          toColumn,
+          defaultCountry: country ?? config.defaultCountry,
+        },
+      );
       const invalid: InvalidRow[] = [];
       let added = 0;
       for await (const batch of list.batches) {

@@ -27,6 +27,8 @@ export interface Running extends Ended {
 export interface CommandLine {
   /** Runs a command to its end in this process, which is faster than starting one. */
   volley(...args: readonly string[]): Promise<Ended>;
+  /** The same with `input` on standard input. */
+  piped(input: string, ...args: readonly string[]): Promise<Ended>;
   /** The same with `--json`: the one object on standard output, whatever the exit code. */
   json(...args: readonly string[]): Promise<{ exit: number | null; output: unknown }>;
   /** Starts the program itself, and waits until it has printed `text`. */
@@ -35,7 +37,7 @@ export interface CommandLine {
 
 /** A shell in `cwd`, not on a terminal, with these settings and none of the machine's own. */
 export function commandLine(cwd: string, env: Readonly<Record<string, string>> = {}): CommandLine {
-  async function volley(...args: readonly string[]): Promise<Ended> {
+  async function piped(input: string, ...args: readonly string[]): Promise<Ended> {
     const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
     const ended: Ended = { exit: null, stdout: '', stderr: '' };
     stdout.setEncoding('utf8').on('data', (text: string) => {
@@ -44,6 +46,7 @@ export function commandLine(cwd: string, env: Readonly<Record<string, string>> =
     stderr.setEncoding('utf8').on('data', (text: string) => {
       ended.stderr += text;
     });
+    stdin.end(input);
     ended.exit = await run(args, {
       env,
       cwd,
@@ -56,8 +59,11 @@ export function commandLine(cwd: string, env: Readonly<Record<string, string>> =
     return ended;
   }
 
+  const volley = (...args: readonly string[]): Promise<Ended> => piped('', ...args);
+
   return {
     volley,
+    piped,
     async json(...args) {
       const { exit, stdout } = await volley(...args, '--json');
       expect(stdout.trimEnd().split('\n')).toHaveLength(1);

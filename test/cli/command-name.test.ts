@@ -1,13 +1,12 @@
-import { existsSync, mkdtempSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { execFileSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { PassThrough } from 'node:stream';
+import { fileURLToPath } from 'node:url';
 import type { Command } from 'commander';
 import { describe, expect, test } from 'vitest';
 import { COMMANDS, commandName } from '../../src/cli/command-name.js';
 import { createContext } from '../../src/cli/context.js';
 import { createProgram } from '../../src/cli/program.js';
-import { commandLine } from './command-line.js';
 
 const stream = () => new PassThrough() as unknown as NodeJS.WriteStream & NodeJS.ReadStream;
 const io = { env: {}, cwd: '/', stdin: stream(), stdout: stream(), stderr: stream(), clock: () => 0 };
@@ -39,10 +38,10 @@ describe('People are told to call Volley as they did', () => {
     expect(commandName({ program: called, env, cwd })).toBe(name);
   });
 
-  test('in every line that suggests a command', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'volley-name-'));
-    const cli = commandLine(folder, { VOLLEY_COMMAND: 'npx volley' });
-    const { stdout } = await cli.start(/Usage/, '--help');
+  test('in every line that suggests a command', () => {
+    const main = fileURLToPath(new URL('../../dist/src/cli/main.js', import.meta.url));
+    const env = { PATH: process.env['PATH'] ?? '', VOLLEY_COMMAND: 'npx volley' };
+    const stdout = execFileSync(process.execPath, [main, '--help'], { env, encoding: 'utf8' });
     expect(stdout).toMatch(/\$ npx volley up --simulator/);
     expect(stdout).toMatch(/Usage: npx volley/);
     expect(stdout).not.toMatch(/npx npx/);

@@ -16,7 +16,7 @@ export function addCampaignCommands(program: Command, context: Context): void {
   const option = (flag: string, description: string, ...conflicts: string[]): Option =>
     new Option(flag, description).conflicts(conflicts);
 
-  withListOptions(program.command('send').summary('send a message to every number in a list'), context.clock)
+  withListOptions(program.command('send').summary('send a message to every number in a list'), context)
     .description(
       'Sends a message to every number in a list. It shows a preview and asks first; without a terminal to ask on, it sends only with --yes. Exit code 3 with --wait: an operator must act.',
     )
@@ -44,10 +44,7 @@ export function addCampaignCommands(program: Command, context: Context): void {
     )
     .action(action(context, () => import('../send.js'), 'send'));
 
-  withListOptions(
-    program.command('preview').summary('show what a campaign would send, and when'),
-    context.clock,
-  )
+  withListOptions(program.command('preview').summary('show what a campaign would send, and when'), context)
     .description(
       'Shows what a campaign would send: recipients, segments, requests, time, and samples. It stores nothing and sends nothing.',
     )
@@ -143,7 +140,7 @@ export function addCampaignCommands(program: Command, context: Context): void {
       .command('find')
       .summary('find a number in every campaign')
       .description('Finds a number in every campaign, with its status and times.')
-      .argument('<number>', 'in any format'),
+      .argument('<number>', 'in any format; - reads numbers from standard input'),
   )
     .option('--json', 'print one JSON object')
     .addHelpText('after', examples('find "+44 7700 900123"'))

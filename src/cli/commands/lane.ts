@@ -108,7 +108,7 @@ export function addLaneCommands(program: Command, context: Context): void {
     suppress
       .command('add')
       .description('Adds numbers. If one of them is invalid, none is added.')
-      .argument('<numbers...>', 'in any format'),
+      .argument('<numbers...>', 'in any format; - reads them from standard input, one per line'),
   )
     .option('--json', 'print one JSON object')
     .addHelpText('after', examples('suppress add +447700900123 "07700 900124" --country GB'))
@@ -117,7 +117,7 @@ export function addLaneCommands(program: Command, context: Context): void {
     suppress
       .command('remove')
       .description('Removes numbers from the list.')
-      .argument('<numbers...>', 'in any format'),
+      .argument('<numbers...>', 'in any format; - reads them from standard input, one per line'),
   )
     .option('--json', 'print one JSON object')
     .addHelpText('after', examples('suppress remove +447700900123'))
@@ -134,7 +134,11 @@ export function addLaneCommands(program: Command, context: Context): void {
       .description(
         'Adds the numbers of a CSV file. Rows without a valid number are skipped and listed; exit code 2 if there are any.',
       )
-      .argument('<file>', 'CSV file with a header line, or only numbers, one per line', filled)
+      .argument(
+        '<file>',
+        'CSV file with a header line, or only numbers, one per line; - for standard input',
+        filled,
+      )
       .option(
         '--to-column <column>',
         'the column with the numbers (default: found by name and content)',

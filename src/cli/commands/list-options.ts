@@ -1,8 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { type Command, InvalidArgumentError } from 'commander';
-import type { Clock } from '../../clock.js';
 import { readProblem } from '../../config/file-problem.js';
+import type { Context } from '../context.js';
+import { badInput } from '../errors.js';
 import { duration, filled, moment, oneOf, withRequired } from './option-values.js';
+
+/** Means standard input. */
+const STDIN = '-';
 
 /** The options that define a campaign; `send` and `preview` take the same ones. */
 export interface ListOptions {
@@ -20,14 +24,25 @@ export interface ListOptions {
 }
 
 /** Adds these options to a command. */
-export function withListOptions(command: Command, clock: Clock): Command {
-  command.argument('<file>', 'CSV file with a header line, in UTF-8; commas, semicolons, or tabs', filled);
+export function withListOptions(command: Command, context: Context): Command {
+  command.argument(
+    '<file>',
+    'CSV file with a header line; commas, semicolons, or tabs; UTF-8, Windows-1252, or UTF-16; - for standard input',
+    filled,
+  );
   withRequired(
     command,
-    '-m, --message <text|@file>',
-    'the text, with {{column}} placeholders; @file reads it from a file, unchanged; write @@ to start a text with @',
-    messageText,
+    '-m, --message <text|@file|->',
+    'the text, with {{column}} placeholders; @file reads it from a file, unchanged; - from standard input; write @@ to start a text with @',
+    (text) => (text === STDIN || text === `@${STDIN}` ? STDIN : messageText(text)),
   )
+    .hook('preAction', async (_parent, called) => {
+      if (called.getOptionValue('message') !== STDIN) return;
+      const { readText } = await import('../input.js');
+      const text = await readText(context, 'the text');
+      if (text.trim() === '') throw badInput('The text on standard input is empty.');
+      called.setOptionValue('message', text);
+    })
     .option('-s, --sender <number|name>', 'the sender (default: SENDER_ADDRESS)', filled)
     .option('--sender-name <name>', 'name of the sending application (default: SENDER_NAME)', filled)
     .option('-l, --lane <name>', 'the lane to send through (default: the first one)', filled)
@@ -41,7 +56,7 @@ export function withListOptions(command: Command, clock: Clock): Command {
     .option(
       '--at <time>',
       'when sending starts, ISO 8601 with a time zone: 2030-05-01T09:00+02:00',
-      (text: string) => moment(text, clock),
+      (text: string) => moment(text, context.clock),
     )
     .option(
       '--priority <high|normal>',

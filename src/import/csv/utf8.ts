@@ -37,6 +37,11 @@ const OTHER_FORMATS = [
   [Buffer.from('%PDF'), 'This is a PDF, not a CSV file. Use a CSV file with a header line.'],
 ] as const;
 
+/** Whether a file that begins like this is not a text at all. */
+export function isOtherFormat(head: Buffer): boolean {
+  return OTHER_FORMATS.some(([start]) => head.subarray(0, start.length).equals(start));
+}
+
 /**
  * Throws a {@link ListError} for a file that is not CSV in UTF-8: an Excel workbook, a PDF, gzip, or UTF-16 such as Excel's
  * "Unicode Text". `head` is the start of the file.

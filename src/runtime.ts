@@ -13,7 +13,6 @@ import { createEvents, type EventOf, type Events } from './events/events.js';
 import { createSubscriptionClient } from './gateway/subscriptions.js';
 import { openSuppressionList } from './import/suppression-list.js';
 import { openTokenSources } from './lane/credentials.js';
-import { wakeLane } from './lane/lane.js';
 import { type Lanes, openLanes } from './lane/lane-finder.js';
 import { operatorCommands } from './lane/operator-commands.js';
 import type { Queues } from './lane/queues.js';
@@ -124,8 +123,9 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
 
   // Thousands of campaigns may be launched at the same time. Wake the lane once for all of them.
   const launchers = new Map<LaneId, () => Promise<unknown>>();
-  const launched = async (id: LaneId): Promise<void> => {
-    const launcher = launchers.get(id) ?? singleFlight(async () => wakeLane(await finder.withId(id), wakers));
+  const launched = async (id: LaneId, inMs: number): Promise<void> => {
+    if (inMs > 0) return wakers.wake('send', id, inMs);
+    const launcher = launchers.get(id) ?? singleFlight(() => wakers.wake('send', id, 0));
     launchers.set(id, launcher);
     await launcher();
   };

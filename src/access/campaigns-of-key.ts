@@ -1,5 +1,6 @@
 import { InputError, NotFoundError } from '../campaign/errors.js';
-import { listCampaigns, readMeta, readState } from '../lane/campaigns.js';
+import { readMeta } from '../lane/campaign-meta.js';
+import { listCampaigns, readState } from '../lane/campaigns.js';
 import type { Redis } from '../redis/connection.js';
 import type { Keys, LaneId } from '../redis/keys.js';
 

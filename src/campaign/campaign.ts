@@ -55,6 +55,16 @@ export function newCampaignId(now: number, random: Random): string {
   return `${campaignIdTime(now)}${suffix.toString(36).padStart(5, '0')}`;
 }
 
+/** The time that an id begins with, ms since the epoch. */
+export function timeOfCampaignId(id: string): number {
+  return Number.parseInt(id.slice(0, -5), 36);
+}
+
+/** The name of a campaign that has neither a name nor a file. */
+export function usualCampaignName(created: number): string {
+  return `campaign of ${new Date(created).toISOString().slice(0, 16).replace('T', ' ')}`;
+}
+
 /** The reference of a request, by the number of its claim: shown for unknown outcomes, and accepted by `resolve --request`. */
 export function requestReference(campaign: string, claim: number): string {
   return `${campaign}-${claim}`;

@@ -157,12 +157,11 @@ function estimateSent(lane: LaneOutlook, rules: EstimateRules, own: EstimatedCam
     own.lapseAt > 0 ? Math.min(at, Math.max(lane.now, own.lapseAt)) : at;
   const isListed = lane.campaigns.some(({ id }) => id === own.id);
   const start = Math.max(lane.now, lane.opensAt, isListed ? 0 : own.launchAt);
-  const early = forecastOf(lane, rules, own, 'early');
+  const earliest = forecastOf(lane, rules, own, 'early') ?? start;
+  const reason = own.obstacle ?? closed(lane) ?? unbounded(lane, own);
+  if (reason !== null) return { earliest: lapsing(earliest), latest: null, reason };
   const late = lane.quota > 0 ? forecastOf(lane, rules, own, 'late') : null;
-  const reason =
-    own.obstacle ?? closed(lane) ?? unbounded(lane, own) ?? (late === null ? 'too far away' : null);
-  const earliest = early ?? start;
-  if (reason !== null || late === null) return { earliest: lapsing(earliest), latest: null, reason };
+  if (late === null) return { earliest: lapsing(earliest), latest: null, reason: 'too far away' };
   // On an overloaded machine, delays vary so much that the range would say little. Rounding may add 2 ms.
   const widest = Math.max(rules.window / 2, (earliest - lane.now) / 4) - 2;
   return { earliest: lapsing(earliest), latest: lapsing(Math.min(late, earliest + widest)), reason };

@@ -27,6 +27,7 @@ export function sendOrder(own: string, virtualTime: number) {
 
   /** The virtual time after this many requests. */
   const levelAfter = (sent: number): number => {
+    if (sent <= 0) return reached;
     const all = [...queued.values()];
     let low = Math.min(reached, ...all.map(({ virtual }) => virtual));
     let high = Math.max(reached, ...all.map(({ virtual, requests, weight }) => virtual + requests / weight));

@@ -6,7 +6,7 @@
         meta       string: what is known of the campaign so far, JSON
   ARGV  id         the campaign
         state      its mutable state, JSON
-        meta       what is known of it, JSON
+        meta       what is known of it, JSON, or '' if that is stored later
         leaseMs    number: how long the lease runs, ms
         time       ms, or '' for the server's
   Returns  1
@@ -14,6 +14,6 @@
 -- @include ../redis/clock.lua
 
 redis.call('HSET', statesKey, id, state)
-redis.call('SET', metaKey, meta)
+if meta ~= '' then redis.call('SET', metaKey, meta) end
 redis.call('ZADD', importingKey, clock(time) + leaseMs, id)
 return 1

@@ -1,7 +1,7 @@
 import { basename, extname } from 'node:path';
 import type { Readable } from 'node:stream';
 import type { Operator } from '../campaign/audit.js';
-import { newCampaignId } from '../campaign/campaign.js';
+import { newCampaignId, usualCampaignName } from '../campaign/campaign.js';
 import { InputError } from '../campaign/errors.js';
 import { checkSender } from '../campaign/sender.js';
 import { LONE_SURROGATE, LONE_SURROGATE_REASON } from '../campaign/template.js';
@@ -9,7 +9,7 @@ import type { InvalidRow, Preview } from '../campaign/views.js';
 import type { Clock, Random } from '../clock.js';
 import type { LocalConfig } from '../config/index.js';
 import { formatDuration } from '../duration.js';
-import type { CampaignMeta } from '../lane/campaigns.js';
+import type { CampaignMeta } from '../lane/campaign-meta.js';
 import { type Lane, laneNamed } from '../lane/lane.js';
 import { idempotencyDigest } from '../recipients/reservation.js';
 import type { Duplicates } from './check-rows.js';
@@ -200,5 +200,5 @@ export function draftOf(deps: DraftDeps, input: CampaignInput): CampaignMeta {
 
 function defaultName({ recipients }: CampaignInput, now: number): string {
   if (typeof recipients === 'string') return basename(recipients, extname(recipients));
-  return `campaign of ${new Date(now).toISOString().slice(0, 16).replace('T', ' ')}`;
+  return usualCampaignName(now);
 }

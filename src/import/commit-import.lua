@@ -1,6 +1,6 @@
 --[[
-  commit-import: turns a completed import into a campaign. It is running at once, or scheduled for its time; if all its
-  recipients are suppressed, it is completed at once. Repeating the commit changes nothing.
+  commit-import: stores what is left of a list, and turns its import into a campaign. It is running at once, or scheduled for its
+  time; if all its recipients are suppressed, it is completed at once. Repeating the commit changes nothing.
 
   KEYS  lane        hash: the lane's record
         states      hash: campaign -> its state, JSON
@@ -10,23 +10,30 @@
         lapsing     sorted set: campaign -> when its unsent recipients lapse, ms
         ended       sorted set: campaign -> when it ended, ms
         meta        string: what never changes of the campaign, JSON
+        slices      hash: slice number -> packed recipients
+        suppressed  hash: the same of recipients that were suppressed at the import
+        duplicates  hash: the same of rows that were left out as duplicates
   ARGV  id          the campaign
-        state       JSON: its state with all counts
+        state       JSON: its state with all counts, without usual values
         meta        what never changes of it, JSON
         at          number: when to launch it, ms; 0: now
         validForMs  number: ms from the launch until unsent recipients lapse; 0: never
         time        ms, or '' for the server's
-  Returns  1 or 0 (the import was discarded); when the campaign was or will be launched (ms, as a string); events
+  ARGV+ entries     for each slice that is not stored yet: slices, suppressed, or duplicates; its number; its blob
+  Returns  1 or 0 (the import was discarded); when the campaign was or will be launched (ms, as a string); in how many ms the lane
+           has to be woken for it, -1 if another campaign waits for the lane's turn already; events
 ]]
 -- @include ../redis/clock.lua
 -- @include ../lane/campaign.lua
 local stored = campaigns_load(statesKey, { id })[id]
-if not stored then return { 0, '0', '[]' } end
-if stored.state ~= 'importing' then return { 1, string.format('%.0f', stored.launchAt), '[]' } end
+if not stored then return { 0, '0', -1, '[]' } end
+if stored.state ~= 'importing' then return { 1, string.format('%.0f', stored.launchAt), -1, '[]' } end
 
 local now = clock(time)
-local campaign = state
-local events = {}
+local campaign = campaign_with_defaults(state)
+local events, wakeIn = {}, -1
+local listKeys = { slices = slicesKey, suppressed = suppressedKey, duplicates = duplicatesKey }
+for i = 1, entry_args(), 3 do redis.call('HSET', listKeys[entry_arg(i)], entry_arg(i + 1), entry_arg(i + 2)) end
 campaign.launchAt = math.max(now, at)
 campaign_enter(campaign, campaign.launchAt > now and 'scheduled' or 'running')
 redis.call('SET', metaKey, meta)
@@ -39,14 +46,17 @@ if campaign.endedAt == 0 then
   end
   if campaign.state == 'scheduled' then
     redis.call('ZADD', scheduledKey, campaign.launchAt, id)
+    wakeIn = campaign.launchAt - now
   else
     local lane = redis.call('HMGET', laneKey, 'virtualTime', 'mayLoseMs')
     local virtual, lossMs = tonumber(lane[1] or '0'), tonumber(lane[2] or '0')
     -- Until Redis can no longer lose the campaign itself: otherwise it could be enqueued, and sent, a second time.
     campaign.notBefore = lossMs > 0 and now + lossMs or nil
     campaign_queue(runningKey, virtual, id)
+    -- A turn that is to come takes all that wait.
+    if redis.call('ZCARD', runningKey) == 1 then wakeIn = 0 end
     events[#events + 1] = { type = 'launched', campaign = id, at = campaign.launchAt }
   end
 end
 campaigns_save(statesKey, { [id] = campaign })
-return { 1, string.format('%.0f', campaign.launchAt), #events > 0 and cjson.encode(events) or '[]' }
+return { 1, string.format('%.0f', campaign.launchAt), wakeIn, #events > 0 and cjson.encode(events) or '[]' }

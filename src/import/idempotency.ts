@@ -1,7 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { RECIPIENT_STATES, type RecipientState } from '../campaign/recipient.js';
 import type { Preview } from '../campaign/views.js';
-import { type CampaignMeta, readMeta, readState } from '../lane/campaigns.js';
+import { type CampaignMeta, readMeta } from '../lane/campaign-meta.js';
+import { readState } from '../lane/campaigns.js';
 import {
   contentKey,
   type Holder,
@@ -35,16 +36,17 @@ export async function beginWithKey(
   keys: Keys,
   digest: string | undefined,
   signal: AbortSignal | undefined,
-  begin: () => Promise<ImportSession>,
+  begin: () => ImportSession,
 ): Promise<KeyOutcome> {
-  if (digest === undefined) return { kind: 'reserved', session: await begin() };
+  if (digest === undefined) return { kind: 'reserved', session: begin() };
   const key = keys.idempotency(digest);
   for (;;) {
     const holder = await committedHolder(redis, keys, key, signal);
     if (holder !== null) return { kind: 'held', holder };
-    const session = await begin();
+    const session = begin();
     let isReserved = false;
     try {
+      await session.begun;
       isReserved = await reserveKey(redis, key, { lane: session.lane, campaign: session.id });
     } finally {
       // Also if the reply was lost: an import that went on would hold the key as long as this process runs.

@@ -2,7 +2,7 @@ import { describeActor } from '../campaign/actor.js';
 import { InputError } from '../campaign/errors.js';
 import type { Preview } from '../campaign/views.js';
 import type { Events } from '../events/events.js';
-import type { CampaignMeta } from '../lane/campaigns.js';
+import type { CampaignMeta } from '../lane/campaign-meta.js';
 import { MAX_STORED_DUPLICATES } from '../recipients/duplicates.js';
 import type { Suppression } from '../recipients/suppression.js';
 import type { Redis } from '../redis/connection.js';
@@ -19,7 +19,7 @@ import { type ListSummary, openList, readList } from './read-list.js';
  *
  *   check the input    campaign-input.ts   everything that does not need the list
  *        │
- *   begin the import   import-session.ts   the campaign is `importing`, under a lease
+ *   begin the import   import-session.ts   the campaign is `importing`, under a lease; without a key, while the list is read
  *        │
  *   reserve the key    idempotency.ts ───► another campaign holds it: `existing` or `conflict`
  *        │
@@ -35,9 +35,9 @@ import { type ListSummary, openList, readList } from './read-list.js';
  *        │
  *   confirm ──────────────────────────────► refused by the caller: `declined`
  *        │
- *   commit             import-session.ts   one script: the campaign is running, scheduled, or completed: `created`
+ *   commit             import-session.ts   one script stores the last slices: the campaign is running, scheduled, or completed: `created`
  *        │
- *   wake the lane
+ *   wake the lane      runtime.ts          unless another campaign waits for its turn already
  *
  * Before the commit the campaign cannot be claimed. Every other outcome, and every error, discards the import
  * (import-session.ts). If the process dies, the lease expires, and the sweep or the next user of the key discards it.
@@ -51,8 +51,8 @@ export interface ImportDeps extends DraftDeps {
   readonly suppression: Suppression;
   /** The lease of an import, ms; tests shorten it. */
   readonly importLeaseMs?: number | undefined;
-  /** Wakes the lane of a campaign that was just committed. */
-  launched(lane: LaneId): Promise<void>;
+  /** Wakes the lane of a campaign that was just committed: `inMs` is 0, or the time until it is launched. */
+  launched(lane: LaneId, inMs: number): Promise<void>;
 }
 
 /** Previews a campaign; nothing is stored and nothing is sent. Throws as {@link importCampaign} does. */
@@ -137,6 +137,7 @@ async function fillAndCommit(
   }
 
   const own = { lane: lane.id, campaign: session.id };
+  await session.begun;
   const earlier = await reserveNewContent(redis, keys, content, own, input);
   if (earlier !== null) return { kind: 'repeated', id: earlier };
   if (input.confirm !== undefined && !(await input.confirm(preview))) return { kind: 'declined' };
@@ -147,23 +148,24 @@ async function fillAndCommit(
     columns: list.columns,
     numberColumn: list.numberColumn,
     placeholders: template.placeholders,
-    fingerprint: content,
     duplicates,
     invalid,
     suppressed,
-    // Without numbers and texts: the rows are stored, and may be many.
-    preview: { ...preview, problems: [], repeats: [], samples: [] },
+    // Only a repeated request with the same key asks for these. Without numbers and texts: the rows are stored, and may be many.
+    ...(draft.idempotency === undefined
+      ? {}
+      : { fingerprint: content, preview: { ...preview, problems: [], repeats: [], samples: [] } }),
   };
   // The trail outlives the campaign, so it contains no name, which people choose.
   const details = { recipients };
-  const { launchedAt, events } = await deps.by.audited({ ...own, action: 'campaign.create', details }, () =>
+  const { wakeInMs, events } = await deps.by.audited({ ...own, action: 'campaign.create', details }, () =>
     session.commit(meta),
   );
   const counts = { recipients, duplicates, invalid, suppressed };
   const actor = describeActor(deps.by.actor);
   deps.events.emit({ type: 'campaign.imported', lane: lane.name, campaign: session.id, ...counts, actor });
   lane.emit(events);
-  if (launchedAt > 0) await deps.launched(lane.id).catch(() => {});
+  if (wakeInMs >= 0) await deps.launched(lane.id, wakeInMs).catch(() => {});
   return { kind: 'created', id: session.id, ...counts, differentTexts, preview };
 }
 

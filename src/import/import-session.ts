@@ -1,11 +1,12 @@
 import { z } from 'zod';
 import { PRIORITY_WEIGHT } from '../campaign/campaign.js';
-import { type CampaignMeta, indexMember, readMeta, readState, type StoredState } from '../lane/campaigns.js';
-import { activate, markDue } from '../lane/due.js';
+import { type CampaignMeta, readMeta, storedMeta } from '../lane/campaign-meta.js';
+import { indexMember, readState, type StoredState } from '../lane/campaigns.js';
+import { markDue } from '../lane/due.js';
 import { type ScriptEvent, scriptEvents } from '../lane/script-events.js';
-import { metaKey, slicesKey } from '../recipients/campaign-keys.js';
+import { metaKey, SERIES, type Series, slicesKey } from '../recipients/campaign-keys.js';
 import { deleteCampaign } from '../recipients/delete-campaign.js';
-import { SLICE, SliceWriter } from '../recipients/slices.js';
+import { SliceWriter } from '../recipients/slices.js';
 import type { Redis } from '../redis/connection.js';
 import type { Keys, LaneId } from '../redis/keys.js';
 import { loadScript } from '../redis/script.js';
@@ -24,8 +25,10 @@ const IMPORT_LEASE_MS = 15_000;
 const beginScript = loadScript(import.meta.url, './begin-import.lua', () => undefined);
 const writeScript = loadScript(import.meta.url, './write-import.lua', (reply) => reply === 1);
 const commitScript = loadScript(import.meta.url, './commit-import.lua', (reply): ImportCommit | null => {
-  const [exists, launch, events] = z.tuple([z.number(), z.string(), z.string()]).parse(reply);
-  return exists === 1 ? { launchedAt: Number(launch), events: scriptEvents(events) } : null;
+  const [exists, launch, wakeInMs, events] = z
+    .tuple([z.number(), z.string(), z.number(), z.string()])
+    .parse(reply);
+  return exists === 1 ? { launchedAt: Number(launch), wakeInMs, events: scriptEvents(events) } : null;
 });
 
 const dropScript = loadScript(import.meta.url, './drop-import.lua', (reply) =>
@@ -36,8 +39,16 @@ const dropScript = loadScript(import.meta.url, './drop-import.lua', (reply) =>
 interface ImportCommit {
   /** When the campaign was or will be launched, ms. */
   readonly launchedAt: number;
+  /** In how many ms the lane has to be woken for it; -1 if another campaign waits for the lane's turn already. */
+  readonly wakeInMs: number;
   readonly events: readonly ScriptEvent[];
 }
+
+const listKeys = (keys: Keys, lane: LaneId, id: string): Record<Series, string> => ({
+  slices: slicesKey(keys, lane, id, 'slices'),
+  suppressed: slicesKey(keys, lane, id, 'suppressed'),
+  duplicates: slicesKey(keys, lane, id, 'duplicates'),
+});
 
 /** The import was discarded because its process did not renew the lease in time. */
 export class ImportLostError extends Error {
@@ -52,6 +63,8 @@ export class ImportLostError extends Error {
 export interface ImportSession {
   readonly id: string;
   readonly lane: LaneId;
+  /** Resolves when the campaign is stored as `importing`: before that, it must not hold anything. Rejects if it cannot be. */
+  readonly begun: Promise<void>;
   /** The recipients to send to, in the order of their ordinals. */
   readonly recipients: SliceWriter;
   /** Recipients that are suppressed already; they are never claimed. */
@@ -59,8 +72,8 @@ export interface ImportSession {
   /** Rows that are left out because their number is that of an earlier row. */
   readonly duplicates: SliceWriter;
   /**
-   * Writes the remaining rows and commits the campaign, so that it becomes visible as a whole. Safe to repeat. Throws an
-   * {@link ImportLostError} if the import was discarded meanwhile.
+   * Stores the remaining rows and commits the campaign in one script, so that it becomes visible as a whole. Safe to repeat. Throws
+   * an {@link ImportLostError} if the import was discarded meanwhile.
    */
   commit(meta: CampaignMeta): Promise<ImportCommit>;
   /** Discards the import and its data. Does nothing after a commit. */
@@ -68,70 +81,94 @@ export interface ImportSession {
 }
 
 /** Begins an import. `meta`: the campaign before its list is read. */
-export async function beginImport(
+export function beginImport(
   redis: Redis,
   keys: Keys,
   meta: CampaignMeta,
   leaseMs: number = IMPORT_LEASE_MS,
-): Promise<ImportSession> {
-  const { id, lane, created } = meta;
+): ImportSession {
+  const { id, lane } = meta;
   const store = { redis, keys, id: lane };
   const laneKeys = (...names: string[]): string[] => names.map((name) => keys.lane(lane, name));
-  // Index first: an entry without a campaign does no harm, but a campaign without an entry could not be found.
-  await redis.sadd(keys.lanes, lane);
-  await redis.zadd(keys.campaigns, 0, indexMember(lane, id));
-  await Promise.all([
+  const ownKeys = { meta: metaKey(keys, lane, id), ...listKeys(keys, lane, id) };
+  // The process that discards the import has to know its idempotency key, and the API key that began it. Without them, an import that
+  // ends at once needs no text of its own.
+  const isMetaStored = meta.idempotency !== undefined || meta.createdBy?.kind === 'key';
+  // Awaited before the commit: a campaign that is not in the index could not be found.
+  const begun = Promise.all([
+    redis.sadd(keys.lanes, lane),
+    redis.zadd(keys.campaigns, 0, indexMember(lane, id)),
     beginScript.run(
       redis,
-      [...laneKeys('states', 'importing'), metaKey(keys, lane, id)],
-      [id, JSON.stringify(stateOf(meta, 0, 0)), JSON.stringify(meta), leaseMs, ''],
+      [...laneKeys('states', 'importing'), ownKeys.meta],
+      [id, JSON.stringify(beginningOf(meta)), isMetaStored ? storedMeta(meta) : '', leaseMs, ''],
     ),
-    // So that the sweep discards the import if this process dies.
+    // So that the sweep discards the import if this process dies, and launches the campaign if it dies right after the commit.
     markDue(store, [lane]),
-  ]);
+  ]).then(() => undefined);
+  // It is awaited late.
+  begun.catch(() => {});
+
+  let firstMeta = isMetaStored ? '' : storedMeta(meta);
   const write = async (key: string, slices: readonly (string | Buffer)[]): Promise<void> => {
+    await begun;
+    const storing = firstMeta;
     const exists = await writeScript.run(
       redis,
-      [...laneKeys('states', 'importing'), key],
-      [id, leaseMs, '', ...slices],
+      [...laneKeys('states', 'importing'), key, ownKeys.meta],
+      [id, leaseMs, storing, '', ...slices],
     );
     if (!exists) throw new ImportLostError(id);
+    firstMeta = '';
   };
-  const recipients = new SliceWriter((slices) => write(slicesKey(keys, lane, id, 'slices'), slices));
-  const suppressed = new SliceWriter((slices) => write(slicesKey(keys, lane, id, 'suppressed'), slices));
-  const duplicates = new SliceWriter((slices) => write(slicesKey(keys, lane, id, 'duplicates'), slices));
+  const writerOf = (series: Series) => new SliceWriter((slices) => write(ownKeys[series], slices));
+  const writers = {
+    slices: writerOf('slices'),
+    suppressed: writerOf('suppressed'),
+    duplicates: writerOf('duplicates'),
+  };
   // A failed renewal shows with the next slice or with the commit.
-  const renewal = setInterval(
-    () => write(slicesKey(keys, lane, id, 'slices'), []).catch(() => {}),
-    leaseMs / 3,
-  );
+  const renewal = setInterval(() => write(ownKeys.slices, []).catch(() => {}), leaseMs / 3);
 
   return {
     id,
     lane,
-    recipients,
-    suppressed,
-    duplicates,
+    begun,
+    recipients: writers.slices,
+    suppressed: writers.suppressed,
+    duplicates: writers.duplicates,
     async commit(whole) {
-      await Promise.all([recipients.end(), suppressed.end(), duplicates.end()]);
-      const state = stateOf({ ...whole, created }, recipients.count, suppressed.count);
-      const committed = await activate(store, () =>
-        commitScript.run(
-          redis,
-          [
-            ...laneKeys('lane', 'states', 'importing', 'running', 'scheduled', 'lapsing', 'ended'),
-            metaKey(keys, lane, id),
-          ],
-          [id, JSON.stringify(state), JSON.stringify(whole), whole.at ?? 0, whole.validForMs ?? 0, ''],
-        ),
+      await begun;
+      const rest: (string | Buffer)[] = [];
+      for (const series of SERIES) {
+        const slices = await writers[series].rest();
+        for (let at = 0; at + 1 < slices.length; at += 2) rest.push(series, ...slices.slice(at, at + 2));
+      }
+      const committed = await commitScript.run(
+        redis,
+        [
+          ...laneKeys('lane', 'states', 'importing', 'running', 'scheduled', 'lapsing', 'ended'),
+          ...[ownKeys.meta, ...SERIES.map((series) => ownKeys[series])],
+        ],
+        [
+          id,
+          JSON.stringify({
+            ...beginningOf(whole),
+            ...countsOf(writers.slices.count, writers.suppressed.count),
+          }),
+          storedMeta(whole),
+          ...[whole.at ?? 0, whole.validForMs ?? 0, '', ...rest],
+        ],
       );
       clearInterval(renewal);
       if (committed === null) throw new ImportLostError(id);
+      // Again: a sweep may have looked at the lane before the commit. If this fails, Redis is away, and its return makes all lanes due.
+      await markDue(store, [lane]).catch(() => {});
       return committed;
     },
     async discard() {
       clearInterval(renewal);
-      await Promise.allSettled([recipients.end(), suppressed.end(), duplicates.end()]);
+      await Promise.allSettled([begun, ...SERIES.map((series) => writers[series].rest())]);
       await discardImport(redis, keys, lane, id, 'givenUp');
     },
   };
@@ -174,29 +211,17 @@ export async function settledImport(
   return (await discardImport(redis, keys, lane, id)) || state === null ? 'gone' : 'importing';
 }
 
-function stateOf(meta: CampaignMeta, planned: number, suppressed: number): StoredState {
+/** The state of a campaign that begins, without what is usual. */
+function beginningOf({ placeholders, priority }: CampaignMeta): Partial<StoredState> {
   return {
     state: 'importing',
-    total: planned + suppressed,
-    ordinals: planned,
-    cursor: 0,
+    ...countsOf(0, 0),
     // A shared message is limited by the lane's maximum instead, which may change.
-    batch: meta.placeholders.length > 0 ? 1 : SLICE,
-    slice: SLICE,
-    released: [],
-    remainder: 'planned',
-    lapseAt: 0,
-    weight: PRIORITY_WEIGHT[meta.priority],
-    counts: { planned, suppressed },
-    sends: 0,
-    polls: 0,
-    throttled: 0,
-    contradictions: 0,
-    refusals: 0,
-    accepted: 0,
-    createdAt: meta.created,
-    launchAt: 0,
-    endedAt: 0,
-    pauseReason: '',
+    ...(placeholders.length > 0 ? { batch: 1 } : {}),
+    ...(priority === 'normal' ? {} : { weight: PRIORITY_WEIGHT[priority] }),
   };
+}
+
+function countsOf(planned: number, suppressed: number) {
+  return { total: planned + suppressed, ordinals: planned, counts: { planned, suppressed } };
 }

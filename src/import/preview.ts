@@ -81,7 +81,7 @@ export function previewBuilder(template: Template, sender: string) {
         lane.rules.notify === true ? NOTIFIED_POLLS_PER_REQUEST : USUAL_POLLS_PER_REQUEST;
       const polls = Math.ceil(sends * pollsPerRequest);
       const launchAt = Math.max(outlook.now, at ?? 0);
-      const { eta, completion } = estimate(outlook, lane.rules, {
+      const { eta, completion } = estimateOnce(outlook, lane.rules, {
         // It does not exist yet; of campaigns whose turn it is, the oldest goes first.
         id: '~',
         requests: sends,
@@ -125,6 +125,20 @@ function notMobileWarning(count: number, lines: readonly number[]): string {
   const subject = count === 1 ? '1 number is' : `${count} numbers are`;
   const where = `${count === 1 ? 'line' : 'lines'} ${lines.join(', ')}${more}`;
   return `${subject} known as landline, premium rate, shared cost, or voicemail: ${where}. Most of them receive no messages. To refuse them, set NUMBER_KINDS=mobile.`;
+}
+
+type Own = Parameters<typeof estimate>[2];
+
+/** Imports that run at the same time share the state of their lane. Where they are alike, so is their estimate. */
+const estimates = new WeakMap<LaneOutlook, Map<string, ReturnType<typeof estimate>>>();
+
+function estimateOnce(outlook: LaneOutlook, rules: Lane['rules'], own: Own): ReturnType<typeof estimate> {
+  const known = estimates.get(outlook) ?? new Map<string, ReturnType<typeof estimate>>();
+  estimates.set(outlook, known);
+  const name = JSON.stringify(own);
+  const made = known.get(name) ?? estimate(outlook, rules, own);
+  known.set(name, made);
+  return made;
 }
 
 const CONSEQUENCES = {

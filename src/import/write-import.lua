@@ -5,8 +5,10 @@
   KEYS  states     hash: campaign -> its state, JSON
         importing  sorted set: campaign -> when the lease of its import expires, ms
         slices     hash: slice number -> packed recipients
+        meta       string: what is known of the campaign so far, JSON
   ARGV  id         the campaign
         leaseMs    number: how long the lease runs from now, ms
+        meta       what is known of it, JSON, or '' if that is stored
         time       ms, or '' for the server's
   ARGV+ entries    slice numbers and blobs in turn; none to renew the lease only
   Returns  1, or 0 if the import was discarded
@@ -14,6 +16,7 @@
 -- @include ../redis/clock.lua
 
 if redis.call('HEXISTS', statesKey, id) == 0 then return 0 end
+if meta ~= '' then redis.call('SET', metaKey, meta) end
 redis.call('ZADD', importingKey, 'XX', clock(time) + leaseMs, id)
 for i = 1, entry_args(), 2 do redis.call('HSET', slicesKey, entry_arg(i), entry_arg(i + 1)) end
 return 1

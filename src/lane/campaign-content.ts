@@ -1,6 +1,6 @@
 import { compileTemplate, type Template } from '../campaign/template.js';
 import { createReadCache, DamagedError, sliceReader } from '../recipients/slices.js';
-import { type CampaignMeta, readMeta } from './campaigns.js';
+import { type CampaignMeta, readMeta } from './campaign-meta.js';
 import type { LaneStore } from './lane-script.js';
 
 /** A campaign's text, which never changes, and its compiled template. */

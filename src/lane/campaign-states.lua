@@ -1,5 +1,5 @@
 --[[
-  campaign-states: the states of a campaign, the allowed moves, and commands, from campaign/campaign.ts.
+  campaign-states: the states of a campaign, the allowed moves, and commands, from campaign/campaign.ts; usual values, from lane/campaigns.ts.
   Generated: change the table in TypeScript and run `npm run generate:lua`.
 ]]
 local CAMPAIGN_MOVES = {
@@ -18,3 +18,4 @@ local CAMPAIGN_COMMANDS = {
   cancelled = { cancel = true },
   completed = {},
 }
+local CAMPAIGN_DEFAULTS = { cursor = 0, batch = 256, slice = 256, remainder = 'planned', lapseAt = 0, weight = 1, sends = 0, polls = 0, throttled = 0, contradictions = 0, refusals = 0, accepted = 0, launchAt = 0, endedAt = 0, pauseReason = '' }

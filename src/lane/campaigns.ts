@@ -1,70 +1,31 @@
 import { z } from 'zod';
-import { type Actor, actor } from '../campaign/actor.js';
-import { CAMPAIGN_STATES } from '../campaign/campaign.js';
+import { CAMPAIGN_STATES, PRIORITY_WEIGHT } from '../campaign/campaign.js';
 import { RECIPIENT_STATES } from '../campaign/recipient.js';
-import type { Preview } from '../campaign/views.js';
-import { metaKey } from '../recipients/campaign-keys.js';
+import { SLICE } from '../recipients/slice-blob.js';
 import type { Redis } from '../redis/connection.js';
 import type { Keys, LaneId } from '../redis/keys.js';
 import { luaList } from '../redis/script.js';
 
-/** The part of a campaign that never changes after its commit. During the import it is incomplete. */
-export interface CampaignMeta {
-  readonly id: string;
-  readonly name: string;
-  /** The lane's id, which is its first name. */
-  readonly lane: LaneId;
-  /** As it is sent to the service. */
-  readonly sender: string;
-  readonly senderName?: string | undefined;
-  readonly text: string;
-  readonly columns: readonly string[];
-  readonly numberColumn: string;
-  /** Columns that the text uses, in its order. Only their values are stored. */
-  readonly placeholders: readonly string[];
-  readonly priority: 'high' | 'normal';
-  readonly validForMs?: number | undefined;
-  /** Times in ms since the epoch. */
-  readonly created: number;
-  /** Undefined for a campaign of an older version. */
-  readonly createdBy?: Actor | undefined;
-  readonly at?: number | undefined;
-  /** Digest of the idempotency key. */
-  readonly idempotency?: string | undefined;
-  /** Digest of recipients, text, and sender; undefined before the commit. */
-  readonly fingerprint?: string | undefined;
-  readonly duplicates: number;
-  readonly invalid: number;
-  readonly suppressed: number;
-  /** Null before the commit. Does not count invalid rows. */
-  readonly preview: Preview | null;
-}
+/** What the stored state of a campaign leaves out: most campaigns of a platform have one recipient, and few of these members. */
+export const STATE_DEFAULTS = {
+  cursor: 0,
+  batch: SLICE,
+  slice: SLICE,
+  remainder: 'planned',
+  lapseAt: 0,
+  weight: PRIORITY_WEIGHT.normal,
+  sends: 0,
+  polls: 0,
+  throttled: 0,
+  contradictions: 0,
+  refusals: 0,
+  accepted: 0,
+  launchAt: 0,
+  endedAt: 0,
+  pauseReason: '',
+} as const;
 
 const count = z.number();
-const meta = z.object({
-  id: z.string(),
-  name: z.string(),
-  lane: z.string(),
-  sender: z.string(),
-  senderName: z.string().optional(),
-  text: z.string(),
-  columns: z.array(z.string()),
-  numberColumn: z.string(),
-  placeholders: z.array(z.string()),
-  priority: z.enum(['high', 'normal']),
-  validForMs: count.optional(),
-  created: count,
-  createdBy: actor.optional(),
-  at: count.optional(),
-  idempotency: z.string().optional(),
-  fingerprint: z.string().optional(),
-  duplicates: count,
-  invalid: count,
-  suppressed: count,
-  // Volley writes it and only displays it, so checking every field at each read is not worth the time.
-  preview: z.custom<Preview | null>((value) => typeof value === 'object'),
-});
-
 const state = z.object({
   state: z.enum(CAMPAIGN_STATES),
   /** Recipients, including those suppressed at the import. */
@@ -72,31 +33,28 @@ const state = z.object({
   /** Recipients that were not suppressed at the import; their ordinals are 0 to `ordinals - 1`. */
   ordinals: count,
   /** Ordinals from here on have never been claimed. */
-  cursor: count,
+  cursor: count.default(STATE_DEFAULTS.cursor),
   /** Maximum recipients per request; 1 if each recipient has a text of its own. */
-  batch: count,
-  slice: count,
+  batch: count.default(STATE_DEFAULTS.batch),
+  slice: count.default(STATE_DEFAULTS.slice),
   /** Ranges below the cursor that are still to be sent: first, count, parent, maybeAccepted, firstAt (campaign.lua). */
-  released: luaList(z.array(z.union([count, z.string()]))),
+  released: luaList(z.array(z.union([count, z.string()]))).default([]),
   /** The state of an ordinal that was never accepted. */
-  remainder: z.enum(['planned', 'cancelled', 'lapsed']),
+  remainder: z.enum(['planned', 'cancelled', 'lapsed']).default(STATE_DEFAULTS.remainder),
   /** When unsent recipients lapse; 0: never. */
-  lapseAt: count,
-  weight: count,
+  lapseAt: count.default(STATE_DEFAULTS.lapseAt),
+  weight: count.default(STATE_DEFAULTS.weight),
   /** Recipients in each state; they add up to `total`. */
   counts: z.partialRecord(z.enum(RECIPIENT_STATES), count),
-  sends: count,
-  polls: count,
-  throttled: count,
-  contradictions: count,
-  refusals: count,
-  accepted: count,
-  createdAt: count,
-  launchAt: count,
-  endedAt: count,
-  pauseReason: z.string(),
-  /** Digest of the idempotency key, if there was one. */
-  idempotency: z.string().optional(),
+  sends: count.default(STATE_DEFAULTS.sends),
+  polls: count.default(STATE_DEFAULTS.polls),
+  throttled: count.default(STATE_DEFAULTS.throttled),
+  contradictions: count.default(STATE_DEFAULTS.contradictions),
+  refusals: count.default(STATE_DEFAULTS.refusals),
+  accepted: count.default(STATE_DEFAULTS.accepted),
+  launchAt: count.default(STATE_DEFAULTS.launchAt),
+  endedAt: count.default(STATE_DEFAULTS.endedAt),
+  pauseReason: z.string().default(STATE_DEFAULTS.pauseReason),
 });
 
 /** The state of a campaign as the scripts store it. Times in ms; 0 means none. */
@@ -147,17 +105,6 @@ export async function idsWithPrefix(
   if (!/^[0-9a-z]*$/.test(prefix)) return [];
   const members = await redis.zrevrangebylex(keys.campaigns, `(${prefix}~`, `[${prefix}`, 'LIMIT', 0, limit);
   return members.map((member) => member.slice(0, member.indexOf(' ')));
-}
-
-/** Reads the part of a campaign that never changes; null if there is no such campaign. */
-export async function readMeta(
-  redis: Redis,
-  keys: Keys,
-  lane: LaneId,
-  campaign: string,
-): Promise<CampaignMeta | null> {
-  const json = await redis.get(metaKey(keys, lane, campaign));
-  return json === null ? null : meta.parse(JSON.parse(json));
 }
 
 /** Reads the state of a campaign; null if there is no such campaign. */

@@ -13,13 +13,15 @@
         callback   hash: state of the notifications
   ARGV  rules      JSON: the lane's rules
         time       ms, or '' for the server's
-  Returns  JSON; times in ms
+  Returns  JSON, times in ms; then the running campaigns with their virtual starts, in turn, and their states; the same of those that
+           are scheduled, with their times
 ]]
 -- @include ./settle.lua
--- @include ./campaign.lua
 -- The campaigns to read at most: those that are served first, and those that are launched first.
 local RUNNING_AT_MOST, SCHEDULED_AT_MOST = 300, 50
 -- Until when polls are due, in windows from now; at each one, how many.
+-- So many due requests are read at once instead of being counted for each time.
+local FEW_DUE = 64
 local DUE_WITHIN = { 0, 0.125, 0.25, 0.375, 0.5, 0.625, 0.75, 0.875, 1, 1.5, 2, 3, 4, 6, 8, 12 }
 
 local lane, now = lane_load(laneKey, time)
@@ -38,41 +40,53 @@ local function returning()
   return list
 end
 
+-- A lane that waits for nothing is asked nothing more.
+local isQuiet = redis.call('EXISTS', claimsKey, pollsKey, unpolledKey, polledKey, scheduledKey) == 0
+
+-- How many requests are due until each of these times, and in total; and when the first of them is due.
 local function due(key)
-  local counts = {}
-  for at, windows in ipairs(DUE_WITHIN) do counts[at] = redis.call('ZCOUNT', key, '-inf', now + windows * rules.window) end
-  counts[#counts + 1] = redis.call('ZCARD', key)
-  return counts
-end
-
-local function campaigns(key, atMost)
-  local members, ids, list = redis.call('ZRANGE', key, 0, atMost - 1, 'WITHSCORES'), {}, {}
-  for i = 1, #members, 2 do ids[#ids + 1] = members[i] end
-  local loaded = campaigns_load(statesKey, ids)
-  for i, id in ipairs(ids) do
-    local c = loaded[id]
-    if c and c.remainder == 'planned' then
-      list[#list + 1] = {
-        id = id, score = tonumber(members[2 * i]), weight = c.weight, batch = campaign_batch_size(lane, rules, c), slice = c.slice,
-        cursor = c.cursor, ordinals = c.ordinals, released = c.released, lapseAt = c.lapseAt, notBefore = c.notBefore or 0,
-      }
+  local counts, total, first = {}, isQuiet and 0 or redis.call('ZCARD', key), 0
+  local few = {}
+  if total > 0 then few = redis.call('ZRANGE', key, 0, math.min(total, FEW_DUE) - 1, 'WITHSCORES') end
+  if total > 0 then first = tonumber(few[2]) end
+  for at, windows in ipairs(DUE_WITHIN) do
+    local before, count = now + windows * rules.window, 0
+    if total > FEW_DUE and counts[at - 1] ~= total then
+      count = redis.call('ZCOUNT', key, '-inf', before)
+    elseif total > FEW_DUE then
+      count = total
+    else
+      for i = 2, #few, 2 do count = count + (tonumber(few[i]) <= before and 1 or 0) end
     end
+    counts[at] = count
   end
-  return list
+  counts[#counts + 1] = total
+  return counts, first
 end
 
-local oldest = redis.call('ZRANGE', unpolledKey, 0, 0, 'WITHSCORES')[2]
+-- Campaigns with their scores, and their states as they are stored: decoding hundreds of them here would take longer than all else.
+local function campaigns(key, atMost)
+  local members, ids = redis.call('ZRANGE', key, 0, atMost - 1, 'WITHSCORES'), {}
+  for i = 1, #members, 2 do ids[#ids + 1] = members[i] end
+  return members, #ids > 0 and redis.call('HMGET', statesKey, unpack(ids)) or {}, #ids
+end
+
+local unpolled, oldestDue = due(unpolledKey)
+local running, runningStates, listed = campaigns(runningKey, RUNNING_AT_MOST)
+local scheduled, scheduledStates = {}, {}
+if not isQuiet then scheduled, scheduledStates = campaigns(scheduledKey, SCHEDULED_AT_MOST) end
+local unlisted = listed == RUNNING_AT_MOST and redis.call('ZCARD', runningKey) - listed or 0
 local isHeard = rules.notify and notifications_are_heard(callbackKey, rules, now)
-return cjson.encode({
+local view = cjson.encode({
   now = now, quota = rules.quota > 0 and rules.quota or lane.learned, isProven = not limit_is_unproven(lane, rules),
   deducted = lane.deducted, deductedAt = lane.deductedAt, returning = returning(),
-  inFlightSends = redis.call('HLEN', claimsKey), inFlightPolls = redis.call('HLEN', pollsKey),
+  inFlightSends = isQuiet and 0 or redis.call('HLEN', claimsKey), inFlightPolls = isQuiet and 0 or redis.call('HLEN', pollsKey),
   lastSendAt = lane.lastSendAt, lastPollAt = lane.lastPollAt, latency = lane.latency, paceAt = lane.paceAt,
   virtualTime = lane.virtualTime, maxRecipients = lane.maxRecipients,
   stopped = lane.stopped, held = lane.held, isPaused = lane.paused ~= '',
   opensAt = math.max(lane.pausedUntil, lane.graceUntil, lane.mayHaveLost == 1 and lane.barrierUntil or 0),
-  unpolled = due(unpolledKey), polled = due(polledKey), oldestDue = tonumber(oldest or 0), dueWithin = DUE_WITHIN,
+  unpolled = unpolled, polled = due(polledKey), oldestDue = oldestDue, dueWithin = DUE_WITHIN,
   firstPoll = math.max(rules.firstPoll, lane.firstPoll, isHeard and rules.patience or 0), isHeard = isHeard or false,
-  campaigns = campaigns(runningKey, RUNNING_AT_MOST), unlisted = math.max(0, redis.call('ZCARD', runningKey) - RUNNING_AT_MOST),
-  scheduled = campaigns(scheduledKey, SCHEDULED_AT_MOST),
+  unlisted = unlisted,
 })
+return { view, running, runningStates, scheduled, scheduledStates }

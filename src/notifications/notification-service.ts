@@ -2,7 +2,7 @@ import { monotonicClock, systemAlarm } from '../clock.js';
 import type { CallbackSettings, Config, LocalConfig } from '../config/index.js';
 import type { Events } from '../events/events.js';
 import type { SubscriptionClient } from '../gateway/subscriptions.js';
-import { readMeta } from '../lane/campaigns.js';
+import { readMeta } from '../lane/campaign-meta.js';
 import { type Lane, laneNamed } from '../lane/lane.js';
 import type { LaneFinder, Lanes } from '../lane/lane-finder.js';
 import type { TokenSource } from '../lane/token-source.js';

@@ -12,7 +12,9 @@ export const RECORDS_PER_HASH = 128;
  * `slices`: recipients to send to; `suppressed`: recipients that were suppressed when the list was imported; `duplicates`: rows
  * that were left out because their number is that of an earlier row.
  */
-export type Series = 'slices' | 'suppressed' | 'duplicates';
+export const SERIES = ['slices', 'suppressed', 'duplicates'] as const;
+/** See {@link SERIES}. */
+export type Series = (typeof SERIES)[number];
 
 /** String: the part of the campaign that never changes after its import, JSON. */
 export function metaKey(keys: Keys, lane: LaneId, campaign: string): string {

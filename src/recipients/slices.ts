@@ -134,11 +134,14 @@ export class SliceWriter {
     while (this.#pending.length > MAX_PENDING) await this.#pending.shift();
   }
 
-  /** Writes everything that is left; resolves when it is written. */
-  async end(): Promise<void> {
+  /**
+   * Ends the list: waits for the writes, and returns the slices that are left, which the caller stores. Rejects with the error of an
+   * earlier write.
+   */
+  async rest(): Promise<readonly (string | Buffer)[]> {
     if (this.#slice.length > 0) this.#pack();
-    this.#send();
     while (this.#pending.length > 0) await this.#pending.shift();
+    return this.#command;
   }
 
   #pack(): void {

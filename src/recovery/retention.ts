@@ -1,4 +1,5 @@
-import { readMeta, readState } from '../lane/campaigns.js';
+import { readMeta } from '../lane/campaign-meta.js';
+import { readState } from '../lane/campaigns.js';
 import { deleteCampaign, deleteIndexedRequests } from '../recipients/delete-campaign.js';
 import type { Redis } from '../redis/connection.js';
 import type { Keys, LaneId } from '../redis/keys.js';

@@ -8,7 +8,8 @@ import {
 } from '../campaign/recipient.js';
 import type { FoundRecipient, ReportRow } from '../campaign/views.js';
 import type { LocalConfig } from '../config/index.js';
-import { type CampaignMeta, findLane, listCampaigns, readMeta } from '../lane/campaigns.js';
+import { type CampaignMeta, readMeta } from '../lane/campaign-meta.js';
+import { findLane, listCampaigns } from '../lane/campaigns.js';
 import type { DuplicateRow } from '../recipients/duplicates.js';
 import type { Redis } from '../redis/connection.js';
 import type { Keys, LaneId } from '../redis/keys.js';

@@ -3,7 +3,8 @@ import { type Estimate, estimate, type LaneOutlook, requestsLeft } from '../camp
 import { describePause } from '../campaign/pause-reason.js';
 import { perName, RECIPIENT_STATES, type RecipientState } from '../campaign/recipient.js';
 import type { CampaignStatus, LaneStatus } from '../campaign/views.js';
-import type { CampaignMeta, StoredState } from '../lane/campaigns.js';
+import type { CampaignMeta } from '../lane/campaign-meta.js';
+import type { StoredState } from '../lane/campaigns.js';
 import type { Lane } from '../lane/lane.js';
 import type { LaneStatusRecord } from '../lane/lane-status.js';
 import { gateState } from '../lane/lane-status.js';

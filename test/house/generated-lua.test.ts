@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { CAMPAIGN_STATE } from '../../src/campaign/campaign.js';
 import { RECIPIENT_STATE, RECIPIENT_STATES } from '../../src/campaign/recipient.js';
 import { POLL_EFFECTS } from '../../src/follow-up/effects.js';
+import { STATE_DEFAULTS } from '../../src/lane/campaigns.js';
 import { SEND_EFFECTS } from '../../src/sending/effects.js';
 
 /*
@@ -10,9 +11,10 @@ import { SEND_EFFECTS } from '../../src/sending/effects.js';
  *   npm run generate:lua
  */
 
-type Row = Readonly<Record<string, string | null | boolean>>;
+type Row = Readonly<Record<string, string | number | null | boolean>>;
 
-const cell = (value: string | boolean): string => (typeof value === 'string' ? `'${value}'` : String(value));
+const cell = (value: string | number | boolean): string =>
+  typeof value === 'string' ? `'${value}'` : String(value);
 const row = (values: Row): string =>
   `{ ${Object.entries(values)
     .flatMap(([name, value]) => (value === null ? [] : [`${name} = ${cell(value)}`]))
@@ -57,7 +59,7 @@ test('The recipient states of the scripts are those of campaign/recipient.ts', a
 test('The campaign states of the scripts are those of campaign/campaign.ts', async () => {
   const text = file(
     'campaign-states',
-    'the states of a campaign, the allowed moves, and commands, from campaign/campaign.ts.',
+    'the states of a campaign, the allowed moves, and commands, from campaign/campaign.ts; usual values, from lane/campaigns.ts.',
     table(
       'CAMPAIGN_MOVES',
       mapped(CAMPAIGN_STATE, ({ next }) => set(next)),
@@ -65,7 +67,8 @@ test('The campaign states of the scripts are those of campaign/campaign.ts', asy
       table(
         'CAMPAIGN_COMMANDS',
         mapped(CAMPAIGN_STATE, ({ commands }) => set(commands)),
-      ),
+      ) +
+      `local CAMPAIGN_DEFAULTS = ${row(STATE_DEFAULTS)}\n`,
   );
   await expect(text).toMatchFileSnapshot('../../src/lane/campaign-states.lua');
 });

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { importCampaign } from '../../src/import/import-campaign.js';
-import { readMeta, readState } from '../../src/lane/campaigns.js';
+import { readMeta } from '../../src/lane/campaign-meta.js';
+import { readState } from '../../src/lane/campaigns.js';
 import { sliceReader } from '../../src/recipients/slices.js';
 import { reportRows } from '../../src/reporting/report.js';
 import { testRedis } from '../redis/test-redis.js';
@@ -120,7 +121,10 @@ test('Every row of any list is imported as exactly one recipient, duplicate, or 
         // A number with two texts is in no request with itself.
         if (isPersonal) expect(state?.batch).toBe(1);
         else expect(new Set(good.map(({ to }) => to)).size).toBe(good.length);
-        expect([state?.counts.planned, state?.counts.suppressed]).toEqual([sendable.length, suppressed]);
+        expect([state?.counts.planned ?? 0, state?.counts.suppressed ?? 0]).toEqual([
+          sendable.length,
+          suppressed,
+        ]);
         expect(await readMeta(redis, keys, lane, id)).toMatchObject({
           duplicates: duplicates.length,
           invalid,

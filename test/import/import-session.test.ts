@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest';
 import { beginImport, discardImport, ImportLostError } from '../../src/import/import-session.js';
-import { type CampaignMeta, readState } from '../../src/lane/campaigns.js';
+import type { CampaignMeta } from '../../src/lane/campaign-meta.js';
+import { readState } from '../../src/lane/campaigns.js';
+import { SLICE } from '../../src/recipients/slices.js';
 import { keyNames } from '../../src/redis/keys.js';
 import { keysOf, testRedis } from '../redis/test-redis.js';
 
@@ -36,8 +38,10 @@ async function lost(id: string) {
 
 test('An import that was discarded as expired can write nothing more', async () => {
   const session = await lost('writes');
-  session.recipients.add({ number: '+447700900123', values: [] });
-  await expect(session.recipients.end()).rejects.toBeInstanceOf(ImportLostError);
+  for (let slice = 0; slice < SLICE; slice += 1)
+    session.recipients.add({ number: '+447700900123', values: [] });
+  await session.recipients.flushed();
+  await expect(session.recipients.rest()).rejects.toBeInstanceOf(ImportLostError);
   expect((await keysOf(redis, prefix)).filter((key) => key.includes('campaign:writes'))).toEqual([]);
 });
 
@@ -54,7 +58,11 @@ test('A commit whose reply was lost can be repeated', async () => {
   const first = await session.commit(draft('again'));
   const state = await readState(redis, keys, lane, 'again');
   expect(first.events).toHaveLength(1);
-  expect(await session.commit(draft('again'))).toEqual({ launchedAt: first.launchedAt, events: [] });
+  expect(await session.commit(draft('again'))).toEqual({
+    launchedAt: first.launchedAt,
+    wakeInMs: -1,
+    events: [],
+  });
   expect(await readState(redis, keys, lane, 'again')).toEqual(state);
 });
 

@@ -60,7 +60,6 @@ export function runningState(recipients: number): StoredState {
     contradictions: 0,
     refusals: 0,
     accepted: 0,
-    createdAt: START,
     launchAt: START,
     endedAt: 0,
     pauseReason: '',

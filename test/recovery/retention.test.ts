@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { importCampaign } from '../../src/import/import-campaign.js';
-import { findLane, readMeta } from '../../src/lane/campaigns.js';
+import { readMeta } from '../../src/lane/campaign-meta.js';
+import { findLane } from '../../src/lane/campaigns.js';
 import { recordsKey, statusesKey } from '../../src/recipients/campaign-keys.js';
 import { removeCampaign } from '../../src/recovery/retention.js';
 import { importFixture, mobile } from '../import/import-fixture.js';

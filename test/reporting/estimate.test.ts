@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { type CampaignMeta, readState } from '../../src/lane/campaigns.js';
+import type { CampaignMeta } from '../../src/lane/campaign-meta.js';
+import { readState } from '../../src/lane/campaigns.js';
 import { readLaneOutlook } from '../../src/lane/lane-outlook.js';
 import type { ScriptRules } from '../../src/lane/rules.js';
 import { campaignStatus } from '../../src/reporting/status.js';

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { loadConfig } from '../../src/config/index.js';
-import type { CampaignMeta, StoredState } from '../../src/lane/campaigns.js';
+import type { CampaignMeta } from '../../src/lane/campaign-meta.js';
+import type { StoredState } from '../../src/lane/campaigns.js';
 import type { LaneStatusRecord } from '../../src/lane/lane-status.js';
 import { campaignStatus, laneStatus } from '../../src/reporting/status.js';
 import { RULES, runningState, START } from '../lane/lane-fixture.js';

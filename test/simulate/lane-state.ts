@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { STATE_DEFAULTS } from '../../src/lane/campaigns.js';
 
 /**
  * Lua that reads everything the invariants check about a lane, as one JSON text. It runs in the same script as the command
@@ -20,15 +21,15 @@ end
 const stateShape = z.object({
   state: z.string(),
   total: z.number(),
-  cursor: z.number(),
+  cursor: z.number().default(STATE_DEFAULTS.cursor),
   ordinals: z.number(),
-  remainder: z.string(),
+  remainder: z.string().default(STATE_DEFAULTS.remainder),
   counts: z.record(z.string(), z.number()),
-  endedAt: z.number(),
-  weight: z.number(),
+  endedAt: z.number().default(STATE_DEFAULTS.endedAt),
+  weight: z.number().default(STATE_DEFAULTS.weight),
   /** The earliest time of its first request, ms since the epoch. */
   notBefore: z.number().default(0),
-  contradictions: z.number(),
+  contradictions: z.number().default(STATE_DEFAULTS.contradictions),
 });
 const claimShape = z.object({
   campaign: z.string(),

@@ -1,5 +1,5 @@
 import { beginImport } from '../../src/import/import-session.js';
-import type { CampaignMeta } from '../../src/lane/campaigns.js';
+import type { CampaignMeta } from '../../src/lane/campaign-meta.js';
 import { wakeLane } from '../../src/lane/lane.js';
 import { recordsKey } from '../../src/recipients/campaign-keys.js';
 import { parseRecord, type RequestRecord } from '../../src/recipients/records.js';

@@ -1,0 +1,73 @@
+import { expect, test } from 'vitest';
+import { timeOfCampaignId, usualCampaignName } from '../../src/campaign/campaign.js';
+import { importCampaign } from '../../src/import/import-campaign.js';
+import { type CampaignMeta, readMeta, storedMeta } from '../../src/lane/campaign-meta.js';
+import { metaKey } from '../../src/recipients/campaign-keys.js';
+import { connect } from '../../src/redis/connection.js';
+import { privateRedis } from '../redis/private-redis.js';
+import { importFixture, mobile } from './import-fixture.js';
+
+const { url } = await privateRedis();
+const redis = connect(url);
+const { deps, keys, lane, woken } = importFixture(redis, 'one');
+
+/** Commands that the server has run, including those in scripts. */
+async function commandsRun(): Promise<number> {
+  const stats = await redis.info('commandstats');
+  const ours = [...stats.matchAll(/^cmdstat_(?!info|config)\S+?:calls=(\d+)/gm)];
+  return ours.reduce((sum, [, calls]) => sum + Number(calls), 0);
+}
+
+async function enqueue(number: number, idempotencyKey?: string): Promise<string> {
+  const made = await importCampaign(deps, {
+    recipients: [{ to: mobile(number) }],
+    message: 'Your table is booked for tonight.',
+    idempotencyKey,
+  });
+  if (made.kind !== 'created') throw new Error(`it was ${made.kind}`);
+  return made.id;
+}
+
+test('A campaign of one recipient takes at most 28 commands and a few hundred bytes of its own', async () => {
+  await enqueue(0);
+  const before = await commandsRun();
+  for (let number = 1; number <= 20; number += 1) await enqueue(number);
+  expect((await commandsRun()) - before).toBeLessThanOrEqual(20 * 28);
+  const id = await enqueue(21);
+  const own = await redis.keys(`*${id}*`);
+  const bytes = await Promise.all(own.map((key) => redis.memory('USAGE', key)));
+  expect(bytes.reduce<number>((sum, each) => sum + (each ?? 0), 0)).toBeLessThan(350);
+  expect((await redis.hget(keys.lane(lane, 'states'), id))?.length).toBeLessThan(110);
+});
+
+test('A lane is woken for the first campaign that waits, and not again for those behind it', async () => {
+  await redis.del(keys.lane(lane, 'running'));
+  woken.length = 0;
+  await enqueue(100);
+  await enqueue(101);
+  expect(woken).toEqual([lane]);
+});
+
+test('A campaign is read as it was stored, with usual members and without', async () => {
+  const id = await enqueue(200, 'read again');
+  const usual = (await readMeta(redis, keys, lane, id)) ?? expect.unreachable();
+  expect(usual).toMatchObject({
+    ...{ id, lane, created: timeOfCampaignId(id), name: usualCampaignName(timeOfCampaignId(id)) },
+    ...{ columns: ['to'], placeholders: [], priority: 'normal', duplicates: 0 },
+    preview: { rows: 1, recipients: 1, encoding: 'GSM-7', requests: { send: 1, poll: 2, total: 3 } },
+  });
+  const unusual: CampaignMeta = {
+    ...usual,
+    ...{ name: 'Sale', created: 1, columns: ['name', 'to'], placeholders: ['name'], priority: 'high' },
+    ...{ at: 5, duplicates: 2, invalid: 3, suppressed: 4 },
+    preview: usual.preview && { ...usual.preview, rows: 9, suppressed: 4, warnings: ['Look.'] },
+  };
+  const key = metaKey(keys, lane, id);
+  for (const stored of [unusual, usual]) {
+    await redis.set(key, storedMeta(stored));
+    expect(await readMeta(redis, keys, lane, id)).toEqual(stored);
+    // As earlier versions stored it.
+    await redis.set(key, JSON.stringify(stored));
+    expect(await readMeta(redis, keys, lane, id)).toEqual(stored);
+  }
+});

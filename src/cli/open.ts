@@ -2,6 +2,7 @@ import { within } from '../clock.js';
 import {
   type Config,
   type Environment,
+  isSecretSet,
   type LocalConfig,
   loadConfig,
   loadDotEnv,
@@ -45,7 +46,7 @@ async function find<Configuration extends Config | LocalConfig>(
   const env = loadDotEnv(cwd, real);
   const embedded = await findEmbedded(cwd);
   const simulator = embedded === undefined ? undefined : await readSimulatorFile(embedded);
-  const isUrlSet = Boolean(env['REDIS_URL']?.trim());
+  const isUrlSet = isSecretSet(env, 'REDIS_URL');
   if (embedded !== undefined && simulator !== undefined) {
     if (isUrlSet) throw simulatorOrRedis('Stop `volley up --simulator`, or unset REDIS_URL.');
     return {

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import {
   type Config,
   type Environment,
+  isSecretSet,
   loadConfig,
   loadDotEnv,
   type SimulatorAddress,
@@ -43,13 +44,14 @@ const ANY_ADDRESS: SimulatorAddress = {
 export async function up(context: Context, options: UpOptions): Promise<undefined> {
   const { simulator, concurrency, http, install = false } = options;
   const env = loadDotEnv(context.cwd, context.env);
-  const redisUrl = env['REDIS_URL']?.trim() || undefined;
-  if (simulator && redisUrl !== undefined) {
+  const isUrlSet = isSecretSet(env, 'REDIS_URL');
+  if (simulator && isUrlSet) {
     throw simulatorOrRedis('Unset REDIS_URL, or leave out --simulator.');
   }
-  const running = redisUrl === undefined ? await findEmbedded(context.cwd) : undefined;
+  const running = !isUrlSet ? await findEmbedded(context.cwd) : undefined;
   if (running !== undefined) throw await alreadyUp(running);
   const config = simulator ? simulatedConfig(env, ANY_ADDRESS, '') : loadConfig(env);
+  const redisUrl = isUrlSet ? config.redisUrl : undefined;
   const stop = listenForStop();
   const run: Run = (started, where, { note, lost } = {}) =>
     untilStopped(

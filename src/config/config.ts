@@ -9,6 +9,7 @@ import { isLoopback } from './formats.js';
 import type { LaneRules, LaneSettings } from './lane.js';
 import { readLanes } from './lanes.js';
 import { configHints, type Reading, readSettings } from './read-settings.js';
+import { readSecretFiles } from './secret-files.js';
 import type { Settings } from './settings.js';
 
 const BYTES_PER_MEGABYTE = 1_000_000;
@@ -56,10 +57,11 @@ export function loadConfig(environment: Environment, options: ConfigOptions = {}
     assertLoopback(simulator.messagingBaseUrl);
     assertLoopback(simulator.accountBaseUrl);
   }
-  const reading = readSettings(environment);
+  const secrets = readSecretFiles(environment, options);
+  const reading = readSettings(secrets);
   const { settings, problems } = reading;
   const serviceCa = readServiceCa(reading, options);
-  const lanes = readLanes(reading, options, environment).flatMap(({ credentials, ...rules }) =>
+  const lanes = readLanes(reading, options, secrets.environment).flatMap(({ credentials, ...rules }) =>
     credentials === undefined ? [] : [{ ...rules, credentials }],
   );
   const messagingBaseUrl = simulator?.messagingBaseUrl ?? settings.MESSAGING_BASE_URL;
@@ -94,7 +96,7 @@ export function loadLocalConfig(
   environment: Environment,
   options: Pick<ConfigOptions, 'readFile'> = {},
 ): LocalConfig {
-  const reading = readSettings(environment);
+  const reading = readSettings(readSecretFiles(environment, { ...options, local: true }));
   const lanes = readLanes(reading, options).map(({ credentials: _credentials, ...rules }) => rules);
   if (reading.problems.length > 0) throw new ConfigError([...reading.problems, ...configHints(environment)]);
   return { ...localConfig(reading.settings), lanes };
@@ -141,7 +143,7 @@ function localConfig(settings: Settings) {
   const { METRICS_HOST, METRICS_PORT, METRICS_ALLOWED_HOSTS } = settings;
   return {
     /** Undefined: the embedded server of `volley up`. */
-    redisUrl: settings.REDIS_URL,
+    redisUrl: withPassword(settings.REDIS_URL, settings.REDIS_PASSWORD),
     redisPrefix: settings.REDIS_PREFIX,
     /** `auto`: ask Redis. */
     redisMayLoseMs: settings.REDIS_MAY_LOSE,
@@ -178,6 +180,15 @@ function localConfig(settings: Settings) {
   };
 }
 
+/** A Redis URL with this password. */
+function withPassword(url: string | undefined, password: string | undefined): string | undefined {
+  if (url === undefined || password === undefined) return url;
+  return url.replace(
+    /^([^/]*\/\/)(?:([^:@/]*):?@)?/,
+    (_, scheme: string, user = '') => `${scheme}${user}:${encodeURIComponent(password)}@`,
+  );
+}
+
 /** The address and security token of one lane's subscription. */
 export interface LaneCallback {
   /** The secret last part of the address. */
@@ -211,9 +222,18 @@ export function secretsOf(config: Config | LocalConfig): string[] {
     const apiKey = credentials.kind === 'apiKey' ? credentials.apiKey : undefined;
     return [segment, securityToken, apiKey, accountOf(credentials)?.password];
   });
-  return [...perLane, callback?.securityToken, secretsKey, redisPassword, proxyPassword].filter(
-    (secret) => secret !== undefined,
-  );
+  const redis = [redisPassword, decoded(redisPassword)];
+  const all = [...perLane, callback?.securityToken, secretsKey, ...redis, proxyPassword];
+  return [...new Set(all)].filter((secret) => secret !== undefined);
+}
+
+/** A part of a URL without its escapes; unchanged if they are not valid. */
+function decoded(part: string | undefined): string | undefined {
+  try {
+    return part === undefined ? undefined : decodeURIComponent(part);
+  } catch {
+    return part;
+  }
 }
 
 /**

@@ -27,4 +27,5 @@ export {
   MAX_RECIPIENTS_PER_REQUEST,
 } from './lane.js';
 export { configHints } from './read-settings.js';
+export { isSecretSet } from './secret-files.js';
 export { type ServiceConnection, serviceConnection } from './service-connection.js';

@@ -10,6 +10,7 @@ import { nearest } from '../campaign/nearest.js';
 import { ACCOUNT, CREDENTIAL_SOURCES, type Credentials, combineCredentials } from './credentials.js';
 import type { Environment } from './environment.js';
 import type { LaneRules, laneSchema } from './lane.js';
+import { readSecret } from './secret-files.js';
 
 /** A lane of the file. Its credentials are undefined if they are invalid, or were not read. */
 export type LaneInFile = LaneRules & { credentials: Credentials | undefined };
@@ -36,6 +37,7 @@ export function readLanesFile(
   contents: string,
   schema: ReturnType<typeof laneSchema>,
   environment?: Environment,
+  readFile?: (path: string) => string,
 ): LanesFile {
   const result: LanesFile = { lanes: [], problems: [], variables: new Set() };
   const json = contents.replace(/^\uFEFF/, '');
@@ -73,7 +75,7 @@ export function readLanesFile(
     for (const variable of [apiKeyEnv, account?.usernameEnv, account?.passwordEnv]) {
       if (variable !== undefined) result.variables.add(variable);
     }
-    const credentials = environment && readCredentials(sources.data, environment, report);
+    const credentials = environment && readCredentials(sources.data, environment, report, readFile);
     if (!lane.success) continue;
     const rules = rulesOf(lane.data);
     if (result.lanes.some((other) => other.name === rules.name)) {
@@ -103,6 +105,7 @@ function readCredentials(
   { apiKey, apiKeyEnv, account, authorization, xAuthorization }: z.output<typeof CREDENTIAL_SOURCES>,
   environment: Environment,
   report: Report,
+  readFile: ((path: string) => string) | undefined,
 ): Credentials | undefined {
   const hasKey = apiKey !== undefined || apiKeyEnv !== undefined;
   if (!hasKey && account === undefined) {
@@ -121,8 +124,12 @@ function readCredentials(
       return undefined;
     }
     if (variable === undefined) return value;
-    const found = environment[variable]?.trim();
-    if (found) return found;
+    const found = readSecret(environment, variable, readFile);
+    if (found !== undefined && 'value' in found) return found.value.trim();
+    if (found !== undefined) {
+      report([...path.slice(0, -1), `${field}Env`], `names ${variable}, but ${found.problem}`);
+      return undefined;
+    }
     const message = `names ${variable}, which is not set (needed as ${path.join('.')})`;
     report([...path.slice(0, -1), `${field}Env`], message);
     return undefined;

@@ -34,7 +34,7 @@ export function readLanes(
     problems.push(`LANES_FILE must be a file that you can read. ${reason}`);
     return [];
   }
-  const { lanes, problems: found, variables } = readLanesFile(file, contents, schema, environment);
+  const { lanes, problems: found, variables } = readLanesFile(file, contents, schema, environment, readFile);
   problems.push(...found);
   for (const name of environment === undefined ? [] : ['API_KEY', ...ACCOUNT_SETTINGS, ...HEADER_SETTINGS]) {
     if (!isSet.has(name) || variables.has(name)) continue;

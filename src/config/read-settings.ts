@@ -1,6 +1,7 @@
 import { editsBetween } from '../campaign/nearest.js';
 import { formatDuration } from '../duration.js';
 import type { Environment } from './environment.js';
+import type { SecretFiles } from './secret-files.js';
 import { SETTING_NAMES, SETTINGS, type SettingName, type Settings } from './settings.js';
 
 /** The settings and the problems found so far. */
@@ -21,7 +22,7 @@ const IN_ANY_CASE: ReadonlySet<string> = new Set(['HTTPS_PROXY', 'NO_PROXY']);
 const MAX_SHOWN_CHARACTERS = 24;
 
 /** Reads each setting and checks which settings contradict each other. Never throws. */
-export function readSettings(environment: Environment): Reading {
+export function readSettings({ environment, sources, problems: earlier }: SecretFiles): Reading {
   const texts = new Map<string, string>();
   for (const name of SETTING_NAMES) {
     const value = environment[name] ?? (IN_ANY_CASE.has(name) ? environment[name.toLowerCase()] : undefined);
@@ -30,18 +31,19 @@ export function readSettings(environment: Environment): Reading {
     if (text) texts.set(name, text);
   }
   const { error } = SETTINGS.safeParse(Object.fromEntries(texts));
+  const sourceOf = (name: string): string => (sources.has(name) ? ` (read from ${sources.get(name)})` : '');
   const issues = (error?.issues ?? []).map(({ path, message }) => ({ name: String(path[0]), message }));
   const invalid = new Set(issues.map(({ name }) => name));
   const settings = SETTINGS.parse(Object.fromEntries([...texts].filter(([name]) => !invalid.has(name))));
   const isSet = new Set(texts.keys());
   const problems = issues.map(
-    ({ name, message }) => `${name} ${message}${shown(name, texts.get(name) ?? '')}`,
+    ({ name, message }) => `${name} ${message}${sourceOf(name)}${shown(name, texts.get(name) ?? '')}`,
   );
   return {
     settings,
     isSet,
     invalid,
-    problems: [...problems, ...contradictions({ settings, isSet, invalid })],
+    problems: [...earlier, ...problems, ...contradictions({ settings, isSet, invalid })],
   };
 }
 
@@ -68,6 +70,12 @@ function contradictions({ settings, isSet, invalid }: Omit<Reading, 'problems'>)
     problems.push(
       `FOLLOW_UP_DEADLINE must be longer than FOLLOW_UP_FIRST_MS (${formatDuration(FOLLOW_UP_FIRST_MS)}), or no request is ever polled; it is ${formatDuration(FOLLOW_UP_DEADLINE)}`,
     );
+  }
+  if (isSet.has('REDIS_PASSWORD') && !isSet.has('REDIS_URL')) {
+    problems.push('REDIS_URL must be set together with REDIS_PASSWORD');
+  }
+  if (settings.REDIS_PASSWORD !== undefined && /^[^/]*\/\/[^@/]*:[^@/]+@/.test(settings.REDIS_URL ?? '')) {
+    problems.push('REDIS_PASSWORD and a password in REDIS_URL are both set: remove one');
   }
   if (isSet.has('CALLBACK_URL') && !isSet.has('CALLBACK_SECURITY_TOKEN')) {
     problems.push(

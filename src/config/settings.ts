@@ -73,6 +73,8 @@ export const SECTIONS = {
   Redis: {
     REDIS_URL: z.optional(formats.redisUrl).describe(`
         Redis server that stores the campaigns. Default: the server that \`volley up\` runs on this machine.`),
+    REDIS_PASSWORD: z.optional(z.string().meta(formats.SECRET)).describe(`
+        Password of REDIS_URL, if that contains none. Unlike there, special characters are not escaped.`),
     REDIS_PREFIX: z.prefault(formats.redisPrefix, 'volley').describe(`
         Start of every Redis key. Change it if several installations share a server.`),
     REDIS_MAY_LOSE: z.prefault(formats.orAuto(formats.duration('0s', '1m')), 'auto').describe(`

@@ -2,12 +2,18 @@ import { parse } from 'dotenv';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { loadConfig } from '../../src/config/index.js';
+import { SECRET_SETTINGS } from '../../src/config/secret-files.js';
 import { SECTIONS, SETTING_NAMES, SETTINGS } from '../../src/config/settings.js';
+
+const SECRETS = SECRET_SETTINGS.filter((name) => name !== 'API_KEY');
 
 const HEADER = `# Volley settings. Copy this file to .env and fill in MESSAGING_BASE_URL and API_KEY; the rest is optional.
 # Variables of the real environment take precedence over .env. An empty value counts as not set.
 # "#NAME=value" shows a default. Volley checks all settings at start and reports all problems together; so does
-# \`volley doctor\`.`;
+# \`volley doctor\`.
+# A secret can be in a file, as in a container: API_KEY_FILE=/run/secrets/api_key. So can the
+# variables that LANES_FILE names, ${SECRETS.slice(0, 3).join(', ')},
+# ${SECRETS.slice(3, -1).join(', ')}, and ${SECRETS.slice(-1).join(', ')}.`;
 
 /** Settings that are not commented out, because most users fill them in. */
 const FILLED_IN = ['MESSAGING_BASE_URL', 'API_KEY'];

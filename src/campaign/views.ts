@@ -137,6 +137,10 @@ export const laneStatus = z
   .object({
     name: z.string(),
     id: z.string().describe('Never changes: the first name of the lane'),
+    targetAccount: z
+      .string()
+      .nullable()
+      .describe("The child organisation that the lane's account acts for; null for all but resellers"),
     state: z
       .enum(['open', 'paused', 'probing', 'stopped', 'held'])
       .describe(

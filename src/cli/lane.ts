@@ -63,7 +63,7 @@ const MEANING = {
 
 /** A lane in a few lines. */
 export function renderLane(lane: LaneStatus, now: number, paint: Paint): string[] {
-  const { id, name, state, quota, pause: pauseOf, campaigns } = lane;
+  const { id, name, targetAccount, state, quota, pause: pauseOf, campaigns } = lane;
   const label = (text: string): string => `  ${paint('dim', padded(text, 9))} `;
   const used = quota.used.send + quota.used.poll + quota.inFlight;
   const filledBar =
@@ -85,7 +85,7 @@ export function renderLane(lane: LaneStatus, now: number, paint: Paint): string[
           `${label('reason')}${oneLine(pauseOf.reason).replace(/\.$/, '')}${pauseOf.until === null ? '' : `, until ${until(pauseOf.until, now)}`}${howToResume}`,
         ];
   return [
-    `${paint('bold', name)}  ${paint(INK[state], MEANING[state])}${id === name ? '' : paint('dim', ` (id ${id})`)}`,
+    `${paint('bold', name)}  ${paint(INK[state], MEANING[state])}${id === name ? '' : paint('dim', ` (id ${id})`)}${targetAccount === null ? '' : `  for account ${oneLine(targetAccount)}`}`,
     ...reason,
     `${label('quota')}${filledBar}${quotaUse(used, quota.limit)} (${grouped(quota.used.send)} sent, ${grouped(quota.used.poll)} polls, ${grouped(quota.inFlight)} in flight); configured: ${quota.configured}${learned}`,
     ...(permits === '' ? [] : [`${label('permits')}${permits}`]),

@@ -2,6 +2,7 @@ import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import {
+  type AccountCredentials,
   accountOf,
   type Config,
   type Credentials,
@@ -59,6 +60,8 @@ function parseJson(text: string): unknown {
 /** The configuration with the simulator instead of the service: the user's lanes and quotas, with invented credentials. */
 export function simulatedConfig(env: Environment, address: SimulatorAddress, redisUrl: string): Config {
   const { callback, ...config } = loadConfig(env, { simulator: address });
+  /** The invented user name of each real one. */
+  const users = new Map<string, string>();
   return {
     ...config,
     // Real notifications arrive at a public address.
@@ -68,14 +71,27 @@ export function simulatedConfig(env: Environment, address: SimulatorAddress, red
     redisPrefix: `${config.redisPrefix}-simulator`,
     lanes: config.lanes.map((lane) => ({
       ...lane,
-      credentials: invented(lane.name, lane.credentials),
+      credentials: invented(lane.name, lane.credentials, accountOf(lane.credentials), users),
     })),
   };
 }
 
-/** Credentials of the same kind for the simulator. */
-function invented(lane: string, { kind, ...given }: Credentials): Credentials {
-  const account = { username: `simulator-${lane}`, password: 'simulator' };
+/**
+ * Credentials of the same kind for the simulator. Lanes of one account share an invented one, and act for the same child
+ * organisations as the real ones.
+ */
+function invented(
+  lane: string,
+  { kind, ...given }: Credentials,
+  real: AccountCredentials | undefined,
+  users: Map<string, string>,
+): Credentials {
+  if (real !== undefined && !users.has(real.username)) users.set(real.username, `simulator-${lane}`);
+  const account = {
+    username: users.get(real?.username ?? '') ?? `simulator-${lane}`,
+    password: 'simulator',
+    ...(real?.targetAccountId === undefined ? {} : { targetAccountId: real.targetAccountId }),
+  };
   if (kind === 'account') return { kind, ...account, xAuthorization: given.xAuthorization ?? 'none' };
   const apiKey = `simulator-${lane}`;
   return given.xAuthorization === 'accessToken'
@@ -93,11 +109,25 @@ export function simulatorLanes({ lanes, quotaWindowMs }: Config): SimulatorOptio
     keys: lanes.map(({ credentials, hourlyQuota }) =>
       credentials.kind === 'apiKey'
         ? { key: credentials.apiKey, ...quotaOf(hourlyQuota) }
-        : { account: credentials.username, ...quotaOf(hourlyQuota) },
+        : { account: credentials.targetAccountId ?? credentials.username, ...quotaOf(hourlyQuota) },
     ),
-    accounts: lanes.flatMap(({ credentials }) => {
-      const account = accountOf(credentials);
-      return account === undefined ? [] : [{ username: account.username, password: account.password }];
-    }),
+    accounts: accountsOf(lanes),
   };
+}
+
+/** Each account once, as a reseller of the accounts that its lanes act for. */
+function accountsOf(lanes: Config['lanes']) {
+  const accounts = new Map<string, { username: string; password: string; targets: Set<string> }>();
+  for (const { credentials } of lanes) {
+    const account = accountOf(credentials);
+    if (account === undefined) continue;
+    const { username, password, targetAccountId } = account;
+    const known = accounts.get(username) ?? { username, password, targets: new Set() };
+    if (targetAccountId !== undefined) known.targets.add(targetAccountId);
+    accounts.set(username, known);
+  }
+  return Array.from(accounts.values(), ({ targets, ...account }) => ({
+    ...account,
+    ...(targets.size === 0 ? {} : { reseller: true, targetAccountIds: [...targets] }),
+  }));
 }

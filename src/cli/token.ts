@@ -5,7 +5,7 @@ import type { Volley } from '../volley.js';
 import type { Answer, Context } from './context.js';
 import { badInput } from './errors.js';
 import { findService, withVolley } from './open.js';
-import { moment } from './text.js';
+import { moment, oneLine } from './text.js';
 
 type Token = NonNullable<ReturnType<Volley['token']>>;
 type Outcome = Awaited<ReturnType<Token['login']>>;
@@ -20,7 +20,7 @@ interface TokenOptions {
 export function show(context: Context, options: TokenOptions): Promise<Answer> {
   return withToken(context, options, async (token, lane) => {
     const state = await token.show();
-    return { json: { lane, ...state }, lines: renderToken(lane, state) };
+    return { json: { ...lane, ...state }, lines: renderToken(lane, state) };
   });
 }
 
@@ -41,14 +41,16 @@ export function refresh(context: Context, options: TokenOptions): Promise<Answer
 async function withToken(
   context: Context,
   options: TokenOptions,
-  use: (token: Token, lane: string) => Promise<Answer>,
+  use: (token: Token, lane: TokenLane) => Promise<Answer>,
 ): Promise<Answer> {
   const setting = await findService(context);
   const lane = options.lane ?? onlyAccountLane(setting.config);
   return withVolley(context, setting, async (volley) => {
     const token = volley.token(lane);
     if (token === null) throw badInput(`Lane ${lane} has no account, so it has no token.`);
-    return use(token, lane);
+    const found = setting.config.lanes.find(({ name }) => name === lane);
+    const account = found && accountOf(found.credentials);
+    return use(token, { lane, targetAccount: account?.targetAccountId ?? null });
   });
 }
 
@@ -63,7 +65,17 @@ function onlyAccountLane({ lanes }: Config): string {
   return only;
 }
 
-function renderToken(lane: string, state: State): string[] {
+/** A lane with an account, and the child organisation that the account acts for. */
+interface TokenLane {
+  readonly lane: string;
+  readonly targetAccount: string | null;
+}
+
+function described({ lane, targetAccount }: TokenLane): string {
+  return targetAccount === null ? lane : `${lane} (target account ${oneLine(targetAccount)})`;
+}
+
+function renderToken(lane: TokenLane, state: State): string[] {
   const life = [
     ...(state.ageMs === null ? [] : [`${formatDuration(state.ageMs)} old`]),
     ...(state.expiresInMs === null
@@ -73,22 +85,22 @@ function renderToken(lane: string, state: State): string[] {
   ];
   const { attemptsLeft, proven, retryInMs } = state.login;
   return [
-    `Lane ${lane}: token ${state.state}${life.length === 0 ? '' : `, ${life.join(', ')}`}.`,
+    `Lane ${described(lane)}: token ${state.state}${life.length === 0 ? '' : `, ${life.join(', ')}`}.`,
     `Refresh token: ${state.refreshToken}. Stored ${state.encrypted ? 'encrypted' : 'unencrypted; set SECRETS_KEY to encrypt it'}.`,
     `Logins left before Volley stops trying: ${attemptsLeft}${proven ? '; this password has worked before' : ''}${retryInMs === null ? '' : `; the next one is allowed in ${formatDuration(retryInMs)}`}.`,
     ...(state.blockedReason === null ? [] : [state.blockedReason]),
   ];
 }
 
-function tokenAnswer(outcome: Outcome, lane: string, done: string, { clock }: Context): Answer {
+function tokenAnswer(outcome: Outcome, lane: TokenLane, done: string, { clock }: Context): Answer {
   const answer = (exit: ExitCode, line: string, more: object = {}): Answer => ({
-    json: { lane, outcome: outcome.kind, ...more },
+    json: { ...lane, outcome: outcome.kind, ...more },
     lines: [line],
     exit,
   });
   switch (outcome.kind) {
     case 'token':
-      return answer(EXIT.done, `${done}: lane ${lane} uses token number ${outcome.generation}.`, {
+      return answer(EXIT.done, `${done}: lane ${described(lane)} uses token number ${outcome.generation}.`, {
         generation: outcome.generation,
       });
     case 'later':

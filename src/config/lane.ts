@@ -108,7 +108,13 @@ export const laneSchema = (hourlyQuota: number | 'auto', maxRecipientsPerRequest
   );
 
 /** How a lane behaves: all that commands need that do not call the service. */
-export type LaneRules = Omit<z.output<ReturnType<typeof laneSchema>>, keyof typeof CREDENTIAL_SOURCES.shape>;
+export type LaneRules = Omit<
+  z.output<ReturnType<typeof laneSchema>>,
+  keyof typeof CREDENTIAL_SOURCES.shape
+> & {
+  /** The child organisation that the lane's account acts for, if it does. */
+  readonly targetAccountId?: string;
+};
 
 /** A lane with its credentials. */
 export interface LaneSettings extends LaneRules {

@@ -163,9 +163,10 @@ const FIELD_NAMES = {
   xAuthorization: 'xAuthorization',
 };
 
-/** A lane without its credentials. */
+/** A lane without its credentials, except for the account that it acts for. */
 function rulesOf(lane: z.output<ReturnType<typeof laneSchema>>): LaneRules {
-  const { apiKey: _key, apiKeyEnv: _env, account: _account, ...rest } = lane;
+  const { apiKey: _key, apiKeyEnv: _env, account, ...rest } = lane;
   const { authorization: _authorization, xAuthorization: _xAuthorization, ...rules } = rest;
-  return rules;
+  const targetAccountId = account?.targetAccountId;
+  return targetAccountId === undefined ? rules : { ...rules, targetAccountId };
 }

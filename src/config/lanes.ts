@@ -24,7 +24,9 @@ export function readLanes(
   const file = settings.LANES_FILE;
   if (file === undefined) {
     const credentials = environment && singleLaneCredentials(reading, simulator !== undefined);
-    return [{ ...schema.parse({ name: 'default' }), credentials }];
+    const rules = schema.parse({ name: 'default' });
+    const targetAccountId = settings.ACCOUNT_TARGET_ID;
+    return [{ ...rules, ...(targetAccountId === undefined ? {} : { targetAccountId }), credentials }];
   }
   let contents: string;
   try {

@@ -24,6 +24,10 @@ function entry<const Fields extends FieldTable>(
 /** What the service wrote, if anything, at the end of a message. */
 const after = (message: string): string => (message === '' ? '' : `: ${message}`);
 
+/** The child organisation that a reseller's account acts for. */
+const targetAccount = optional(id, '');
+const acting = (target: string): string => (target === '' ? '' : ` for target account ${target}`);
+
 const kind = oneOf('send', 'poll');
 const outcome = oneOf(
   'accepted',
@@ -477,23 +481,25 @@ export const CATALOGUE = {
   // Tokens
   'token.refreshed': entry(
     'info',
-    { account: id, lifetimeMs: optional(span, 'an unknown time') },
-    (e) => `account ${e.account}: refreshed the token, valid for ${e.lifetimeMs}`,
+    { account: id, targetAccount, lifetimeMs: optional(span, 'an unknown time') },
+    (e) => `account ${e.account}${acting(e.targetAccount)}: refreshed the token, valid for ${e.lifetimeMs}`,
   ),
   'token.loggedIn': entry(
     'info',
-    { account: id, lifetimeMs: optional(span, 'an unknown time') },
-    (e) => `account ${e.account}: logged in, token valid for ${e.lifetimeMs}`,
+    { account: id, targetAccount, lifetimeMs: optional(span, 'an unknown time') },
+    (e) => `account ${e.account}${acting(e.targetAccount)}: logged in, token valid for ${e.lifetimeMs}`,
   ),
   'token.refused': entry(
     'warn',
-    { account: id, reason: prose },
-    (e) => `account ${e.account}: the service refused to issue a token: ${e.reason}`,
+    { account: id, targetAccount, reason: prose },
+    (e) =>
+      `account ${e.account}${acting(e.targetAccount)}: the service refused to issue a token: ${e.reason}`,
   ),
   'token.unanswered': entry(
     'warn',
-    { account: id, reason: prose },
-    (e) => `account ${e.account}: login or refresh received no response: ${e.reason}`,
+    { account: id, targetAccount, reason: prose },
+    (e) =>
+      `account ${e.account}${acting(e.targetAccount)}: login or refresh received no response: ${e.reason}`,
   ),
 } as const;
 

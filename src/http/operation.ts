@@ -55,7 +55,7 @@ export const health: Routes = (app, { volley }) => {
  * fleet; docs/metrics.md lists them.
  */
 export function measureRequests(app: FastifyInstance, { volley, config }: HttpOptions): Routes {
-  const metrics = createMetrics({ volley, lanes: config.lanes.map(({ name }) => name), role: 'http' });
+  const metrics = createMetrics({ volley, lanes: config.lanes, role: 'http' });
   const beginRequest = metrics.http();
   app.addHook('onClose', async () => metrics.close());
   app.addHook('onRequest', async (request, reply) => {

@@ -1,7 +1,13 @@
 import type { LoginOutcome } from '../auth/outcome.js';
 import { createTokenCache, type TokenCache } from '../auth/token-cache.js';
 import { lifetimeOf } from '../auth/token-record.js';
-import { accountOf, type Config, type LaneSettings, serviceConnection } from '../config/index.js';
+import {
+  type AccountCredentials,
+  accountOf,
+  type Config,
+  type LaneSettings,
+  serviceConnection,
+} from '../config/index.js';
 import type { Events } from '../events/events.js';
 import { createAccountClient } from '../gateway/accounts.js';
 import type { Redis } from '../redis/connection.js';
@@ -58,12 +64,12 @@ export function openTokenSources({ redis, keys, events, config }: TokenSourcesOp
       secretsKey,
       async login(signal) {
         const outcome = await accounts.login(account, signal);
-        emitTokenEvent(events, lane, 'token.loggedIn', outcome);
+        emitTokenEvent(events, { lane, account }, 'token.loggedIn', outcome);
         return outcome;
       },
       async refresh(refreshToken, signal) {
         const outcome = await accounts.refresh(refreshToken, signal);
-        emitTokenEvent(events, lane, 'token.refreshed', outcome);
+        emitTokenEvent(events, { lane, account }, 'token.refreshed', outcome);
         return outcome;
       },
     });
@@ -84,27 +90,28 @@ export function openTokenSources({ redis, keys, events, config }: TokenSourcesOp
 /** Emits how a login or a refresh of a lane's account ended. `success` is the event for a new token pair. */
 function emitTokenEvent(
   events: Events,
-  lane: string,
+  { lane, account: { targetAccountId } }: { lane: string; account: AccountCredentials },
   success: 'token.loggedIn' | 'token.refreshed',
   outcome: LoginOutcome,
 ): void {
+  const subject = { account: lane, targetAccount: targetAccountId ?? null };
   const refused = (reason: string): void => {
-    events.emit({ type: 'token.refused', account: lane, reason });
+    events.emit({ type: 'token.refused', ...subject, reason });
   };
   const unanswered = (reason: string): void => {
-    events.emit({ type: 'token.unanswered', account: lane, reason });
+    events.emit({ type: 'token.unanswered', ...subject, reason });
   };
   switch (outcome.kind) {
     case 'pair': {
       const lifetimeMs = lifetimeOf(outcome.accessToken)?.expiresAfterMs ?? null;
-      events.emit({ type: success, account: lane, lifetimeMs });
+      events.emit({ type: success, ...subject, lifetimeMs });
       break;
     }
     case 'badCredential':
       refused('user name or password not valid (10126)');
       break;
     case 'wrongTarget':
-      refused('target account not valid (10117)');
+      refused(`target account ${JSON.stringify(targetAccountId ?? '')} not valid (10117)`);
       break;
     case 'blocked':
       refused('the account is blocked (11044)');

@@ -4,11 +4,18 @@ import type { EventOf, Events, EventType, VolleyEvent } from '../events/events.j
 /** Buckets in seconds, from a local service to a request that takes the whole `REQUEST_TIMEOUT_MS`. */
 const BUCKETS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
+/** A lane as its metrics name it. */
+export interface MeasuredLane {
+  readonly name: string;
+  /** The child organisation that its account acts for, if it does. */
+  readonly targetAccountId?: string | undefined;
+}
+
 /**
  * Counts the events of this process in `registry`. Every label is the name of a lane or one of a closed set, so that the
  * number of series is limited. Returns a function that stops counting.
  */
-export function countEvents(registry: Registry, events: Events, lanes: readonly string[]): () => void {
+export function countEvents(registry: Registry, events: Events, lanes: readonly MeasuredLane[]): () => void {
   const counter = <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
     new Counter({ name, help, labelNames, registers: [registry] });
 
@@ -69,8 +76,9 @@ export function countEvents(registry: Registry, events: Events, lanes: readonly 
   );
   const tokens = counter(
     'volley_token_requests_total',
-    'Logins and token refreshes by result.',
+    'Logins and token refreshes by result. `target_account` is empty for all but resellers.',
     'lane',
+    'target_account',
     'result',
   );
   const reports = counter(
@@ -105,9 +113,11 @@ export function countEvents(registry: Registry, events: Events, lanes: readonly 
   redisUp.set(1);
   // Alerts watch for an increase. A series that starts with its first event would show none, so each starts at 0.
   const byLane = [...Object.values(occurrences), ...[imported, importedRecipients, reports, reportsFailed]];
-  for (const lane of lanes) {
+  for (const { name: lane, targetAccountId = '' } of lanes) {
     for (const each of byLane) each.inc({ lane }, 0);
-    for (const result of ['refused', 'unanswered']) tokens.inc({ lane, result }, 0);
+    for (const result of ['refused', 'unanswered']) {
+      tokens.inc({ lane, target_account: targetAccountId, result }, 0);
+    }
     for (const reason of ['token', 'unreadable', 'overload']) refused.inc({ lane, reason }, 0);
   }
   for (const kind of ['send', 'poll']) {
@@ -143,7 +153,11 @@ export function countEvents(registry: Registry, events: Events, lanes: readonly 
       case 'token.refreshed':
       case 'token.refused':
       case 'token.unanswered':
-        tokens.inc({ lane: event.account, result: event.type.replace('token.', '') });
+        tokens.inc({
+          lane: event.account,
+          target_account: event.targetAccount ?? '',
+          result: event.type.replace('token.', ''),
+        });
         break;
       case 'notifications.settled':
         reports.inc({ lane: event.lane }, event.reports);

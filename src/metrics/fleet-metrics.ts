@@ -24,6 +24,13 @@ export function fleetMetrics(takeSnapshot: () => Promise<FleetSnapshot>): () => 
     new Gauge({ name, help, labelNames, registers: [registry] });
 
   const up = gauge(UP, '1 if Redis answered the request for the state of the fleet, otherwise 0.');
+  const info = gauge(
+    'volley_lane_info',
+    'Always 1. The labels show the id of the lane, and the account that a reseller acts for.',
+    'lane',
+    'id',
+    'target_account',
+  );
   const state = gauge(
     'volley_lane_state',
     '1 for the current state of the lane, 0 for every other state.',
@@ -110,6 +117,7 @@ export function fleetMetrics(takeSnapshot: () => Promise<FleetSnapshot>): () => 
   const setLane = (snapshot: LaneSnapshot): void => {
     const { status } = snapshot;
     const { quota, name: lane } = status;
+    info.set({ lane, id: status.id, target_account: status.targetAccount ?? '' }, 1);
     for (const one of LANE_STATES) state.set({ lane, state: one }, Number(one === status.state));
     for (const cause of PAUSE_CAUSES) pauseCause.set({ lane, cause }, Number(cause === snapshot.cause));
     if (quota.limit !== null) {

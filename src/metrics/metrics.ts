@@ -2,7 +2,7 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 import type { Events } from '../events/events.js';
 import type { FleetReader } from '../reporting/fleet-snapshot.js';
 import { version } from '../version.js';
-import { countEvents } from './event-counters.js';
+import { countEvents, type MeasuredLane } from './event-counters.js';
 import { fleetMetrics } from './fleet-metrics.js';
 
 /** What metrics are made from; a `Volley` is one. */
@@ -13,8 +13,8 @@ export interface MetricsSource extends FleetReader {
 /** What {@link createMetrics} needs. */
 export interface MetricsOptions {
   readonly volley: MetricsSource;
-  /** The names of the lanes, from the configuration. */
-  readonly lanes: readonly string[];
+  /** The names of the lanes, from the configuration, with the account that a reseller acts for. */
+  readonly lanes: readonly (string | MeasuredLane)[];
   /** What this process does, such as `send`. */
   readonly role: string;
 }
@@ -63,7 +63,11 @@ export function createMetrics({ volley, lanes, role }: MetricsOptions): Metrics 
     registers: [registry],
   });
   info.set({ version, role }, 1);
-  const stop = countEvents(registry, volley.events, lanes);
+  const stop = countEvents(
+    registry,
+    volley.events,
+    lanes.map((lane) => (typeof lane === 'string' ? { name: lane } : lane)),
+  );
   return {
     contentType: registry.contentType,
     process: async () => `${await registry.metrics()}\n${await node.metrics()}`,

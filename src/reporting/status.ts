@@ -76,6 +76,7 @@ export function laneStatus(lane: Pick<Lane, 'id' | 'name' | 'settings'>, view: L
   return {
     name: lane.name,
     id: lane.id,
+    targetAccount: settings.targetAccountId ?? null,
     // `pause` gives the reason.
     state: state === 'recovering' || (state === 'open' && view.unboundedAt > 0) ? 'paused' : state,
     quota: {

@@ -1,5 +1,7 @@
 import { z } from 'zod';
 import type { Random } from '../clock.js';
+import { AccountTree, idOf } from './account-tree.js';
+import { type Activity, ActivityLog } from './activity.js';
 import { type AccountFault, createFaultDraw } from './faults.js';
 import type { Change, Recorder } from './journal.js';
 import type { AccountSettings, Settings } from './options.js';
@@ -26,6 +28,8 @@ export class Accounts {
   readonly #record: Recorder;
   readonly #failures = new Map<string, number>();
   #settings: Settings;
+  #tree: AccountTree;
+  readonly activity = new ActivityLog();
   #drawFault: () => AccountFault | undefined;
   /** Login and refresh requests, and how many of each were granted a token pair. */
   readonly counts = { logins: 0, loginsGranted: 0, refreshes: 0, refreshesGranted: 0 };
@@ -35,12 +39,14 @@ export class Accounts {
     this.#tokens = tokens;
     this.#random = random;
     this.#settings = settings;
+    this.#tree = new AccountTree(settings.accounts);
     this.#drawFault = createFaultDraw(settings.accountFaults, random);
   }
 
   /** Applies new settings. */
   configure(settings: Settings): void {
     this.#settings = settings;
+    this.#tree = new AccountTree(settings.accounts);
     this.#drawFault = createFaultDraw(settings.accountFaults, this.#random);
     this.#tokens.configure(settings.tokens);
   }
@@ -51,9 +57,15 @@ export class Accounts {
     this.#record({ kind: 'unblocked' });
   }
 
-  /** Restores a failed login, or that all accounts were unblocked. */
-  restore(change: Extract<Change, { kind: 'loginFailed' | 'unblocked' }>): void {
+  /** Whether the options list the account, or it has been used. */
+  has(account: string): boolean {
+    return this.#tree.has(account) || this.activity.entries(account).length > 0;
+  }
+
+  /** Restores what an earlier simulator recorded. */
+  restore(change: Extract<Change, { kind: 'loginFailed' | 'unblocked' | 'activity' }>): void {
     if (change.kind === 'unblocked') this.#failures.clear();
+    else if (change.kind === 'activity') this.activity.record(activityOf(change));
     else this.#failures.set(change.username, (this.#failures.get(change.username) ?? 0) + 1);
   }
 
@@ -116,10 +128,10 @@ export class Accounts {
       this.#record({ kind: 'loginFailed', username: request.username });
       return this.#result(BAD_CREDENTIAL, 'BadCredential: username or password not valid');
     }
-    const accountId = accountOf(account, request);
+    const accountId = this.#accountOf(account, request);
     if (accountId === undefined) return this.#result(WRONG_TARGET, 'incorrect value in targetAccountId');
     this.counts.loginsGranted += 1;
-    return this.#grant(this.#tokens.openSession(account.username, accountId), now);
+    return this.#grant('login', this.#tokens.openSession(request.username, accountId), now);
   }
 
   async #refresh({ headers }: Incoming, now: number): Promise<Answer> {
@@ -130,10 +142,29 @@ export class Accounts {
     const redemption = this.#tokens.redeem(authorization.slice('Bearer '.length), now);
     if (redemption.kind !== 'redeemed') return failure(401, `refresh token ${redemption.kind}`);
     this.counts.refreshesGranted += 1;
-    return this.#grant(redemption.session, now);
+    return this.#grant('refresh', redemption.session, now);
   }
 
-  async #grant(session: Session, now: number): Promise<Answer> {
+  /** The account of a login; undefined for an invalid target. Only a reseller may name a target, and only one below its account. */
+  #accountOf(account: AccountSettings, { targetAccountId }: LoginRequest): string | undefined {
+    if (targetAccountId === undefined) return idOf(account);
+    return account.reseller && this.#tree.isBelow(targetAccountId, idOf(account))
+      ? targetAccountId
+      : undefined;
+  }
+
+  async #grant(action: Activity['action'], session: Session, now: number): Promise<Answer> {
+    const { username: byUser, accountId: account } = session;
+    const user = this.#settings.accounts.find(({ username }) => username === byUser);
+    const activity = {
+      at: now,
+      account,
+      action,
+      byUser,
+      byAccount: user === undefined ? byUser : idOf(user),
+    };
+    this.activity.record(activity);
+    this.#record({ kind: 'activity', ...activity });
     return json(200, await this.#tokens.issue(session, now));
   }
 
@@ -153,10 +184,8 @@ export class Accounts {
   }
 }
 
-/** The account of a login; undefined for an invalid target. Only a reseller may name a target, and only one of its own. */
-function accountOf(account: AccountSettings, { targetAccountId }: LoginRequest): string | undefined {
-  if (targetAccountId === undefined) return account.accountId ?? account.username;
-  return account.reseller && account.targetAccountIds.includes(targetAccountId) ? targetAccountId : undefined;
+function activityOf({ kind: _kind, ...activity }: Extract<Change, { kind: 'activity' }>): Activity {
+  return activity;
 }
 
 function readLogin(body: string): LoginRequest | undefined {

@@ -1,6 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
+import type { Activity } from './activity.js';
 import type { Arrival } from './arrivals.js';
 import type { LedgerEntry } from './ledger.js';
 import type { SimulatorOptions } from './options.js';
@@ -11,6 +12,7 @@ import { empty, failure, type Incoming, json, sendAnswer } from './wire.js';
 export interface Controls {
   entries(): Iterable<LedgerEntry>;
   arrivals(): Iterable<Arrival>;
+  activity(account?: string): readonly Activity[] | undefined;
   summary(): Summary;
   configure(change: SimulatorOptions): void;
   clear(): void;
@@ -21,12 +23,13 @@ const LINES_PER_CHUNK = 500;
 
 /**
  * Serves the paths below `/_simulator/`, which are not part of the interface:
- * `GET ledger` and `GET arrivals` (NDJSON, oldest first), `GET summary`, `POST configure` (a part of the options),
- * `DELETE ledger` (clears the ledger, the arrivals, and the list of magic recipients that have already been used).
- * With a `token`, every request needs it: whoever reaches the simulator could otherwise read all texts and numbers.
+ * `GET ledger` and `GET arrivals` (NDJSON, oldest first), `GET activity?account=` (the activity log of an account, or of all),
+ * `GET summary`, `POST configure` (a part of the options), `DELETE ledger` (clears the ledger, the arrivals, the activity logs, and
+ * the list of magic recipients that have already been used).
+ * With a `token`, every request needs it: anyone who reaches the simulator could otherwise read all texts and numbers.
  */
 export function control(
-  { method, path, headers, body }: Incoming,
+  { method, path, query, headers, body }: Incoming,
   response: ServerResponse,
   controls: Controls,
   token: string | undefined,
@@ -46,6 +49,13 @@ export function control(
     case 'GET /_simulator/arrivals':
       stream(controls.arrivals(), response);
       break;
+    case 'GET /_simulator/activity': {
+      const account = new URLSearchParams(query).get('account') ?? undefined;
+      const activity = controls.activity(account);
+      if (activity === undefined) sendAnswer(failure(404, `there is no account ${account}`), response);
+      else stream(activity, response);
+      break;
+    }
     case 'GET /_simulator/summary':
       sendAnswer(json(200, controls.summary()), response);
       break;
@@ -57,7 +67,7 @@ export function control(
       configure(body, response, controls);
       break;
     default:
-      sendAnswer(failure(404, 'use ledger, arrivals, summary, or configure'), response);
+      sendAnswer(failure(404, 'use ledger, arrivals, activity, summary, or configure'), response);
   }
 }
 

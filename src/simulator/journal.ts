@@ -53,6 +53,14 @@ const change = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('revoked'), family: z.int() }),
   z.strictObject({ kind: z.literal('loginFailed'), username: z.string() }),
   z.strictObject({ kind: z.literal('unblocked') }),
+  z.strictObject({
+    kind: z.literal('activity'),
+    at: z.number(),
+    account: z.string(),
+    action: z.enum(['login', 'refresh']),
+    byUser: z.string(),
+    byAccount: z.string(),
+  }),
   z.strictObject({ kind: z.literal('cleared') }),
 ]);
 
@@ -151,6 +159,7 @@ function shortened(
   const isKept = (each: Change, at: number): boolean => {
     switch (each.kind) {
       case 'accepted':
+      case 'activity':
         return at > clearedAt && each.at >= since;
       // The quotas count these even if the log has been cleared.
       case 'arrived':

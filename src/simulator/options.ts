@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { AccountTree } from './account-tree.js';
 import { distributionSchema } from './distribution.js';
 import { ERROR_BODIES } from './error-bodies.js';
 import { ACCOUNT_FAULTS, POLL_FAULTS, probabilitiesSchema, SEND_FAULTS } from './faults.js';
@@ -29,14 +30,33 @@ const keySchema = z.union(
   },
 );
 
-const accountSchema = z.strictObject({
-  username: z.string().min(1),
-  password: z.string().min(1),
-  /** The account of a login without `targetAccountId`; default: the username. */
-  accountId: z.string().min(1).optional(),
-  reseller: z.boolean().default(false),
-  /** The child accounts for which a reseller may log in. */
-  targetAccountIds: z.array(z.string().min(1)).default([]),
+const accountSchema = z
+  .strictObject({
+    /** The user of the account. A child account needs none: its reseller logs in for it. */
+    username: z.string().min(1).optional(),
+    password: z.string().min(1).optional(),
+    /** Default: the username. */
+    accountId: z.string().min(1).optional(),
+    /** The id of the account that this one is a child of. A tree may have any depth. */
+    parent: z.string().min(1).optional(),
+    /** Whether its user may log in for its child accounts, at any level. */
+    reseller: z.boolean().default(false),
+    /** Child accounts without a user, in short. */
+    targetAccountIds: z.array(z.string().min(1)).default([]),
+  })
+  .refine(
+    ({ username, password, accountId }) =>
+      (username === undefined) === (password === undefined) && (username ?? accountId) !== undefined,
+    'must have a username with a password, or an accountId',
+  );
+
+/** Child accounts form a tree. An account may have several users. */
+const accountsSchema = z.array(accountSchema).superRefine((accounts, context) => {
+  const tree = new AccountTree(accounts);
+  for (const [index, account] of accounts.entries()) {
+    const message = tree.problemOf(account);
+    if (message !== undefined) context.addIssue({ code: 'custom', path: [index], message });
+  }
 });
 
 const tokensSchema = z.strictObject({
@@ -65,7 +85,7 @@ const schema = z.strictObject({
   seed: z.int().min(0).max(0xffff_ffff).default(1),
 
   keys: z.array(keySchema).default([{ key: 'simulator-key', ...defaultsOf(quotaFields) }]),
-  accounts: z.array(accountSchema).default([]),
+  accounts: accountsSchema.default([]),
   /**
    * What the messaging interface accepts (how key and token relate is not shown): an API key in `Authorization`, an access token
    * there, either of them, or both: the key in `Authorization` and a token in `X-Authorization`.

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { type Clock, type Random, systemClock } from '../clock.js';
 import { isLoopback, isTrustedHost } from '../host-header.js';
 import { Accounts } from './accounts.js';
+import type { Activity } from './activity.js';
 import { type Arrival, ArrivalLog } from './arrivals.js';
 import { type Controls, control } from './control.js';
 import { sample } from './distribution.js';
@@ -44,7 +45,9 @@ export interface Simulator {
    * options are invalid.
    */
   configure(change: SimulatorOptions): void;
-  /** Clears the ledger, the arrivals, and the list of used magic recipients. Quotas keep their counts. */
+  /** The activity log of an account, or of all; undefined for an unknown account. */
+  activity(account?: string): readonly Activity[] | undefined;
+  /** Clears the ledger, the arrivals, the activity logs, and the list of used magic recipients. Quotas keep their counts. */
   clear(): void;
   /** Stops accepting requests, waits up to `drainMs` (default 0) for pending replies, then closes all connections. */
   close(drainMs?: number): Promise<void>;
@@ -95,6 +98,7 @@ export async function startSimulator(
     ledger: service.sources.ledger,
     controlToken: service.controlToken,
     arrivals: service.arrivals,
+    activity: service.activity,
     summary: service.summary,
     configure: service.configure,
     clear: service.clear,
@@ -151,6 +155,10 @@ class Service implements Controls {
 
   readonly entries = () => this.sources.ledger.entries();
   readonly arrivals = () => this.sources.arrivals.entries();
+  readonly activity = (account?: string) => {
+    const { accounts } = this.sources;
+    return account === undefined || accounts.has(account) ? accounts.activity.entries(account) : undefined;
+  };
   readonly summary = () => summarise(this.sources);
 
   readonly configure = (change: SimulatorOptions): void => {
@@ -166,6 +174,7 @@ class Service implements Controls {
   readonly clear = (): void => {
     this.sources.ledger.clear();
     this.sources.arrivals.clear();
+    this.sources.accounts.activity.clear();
     this.#sends.resetMagicRecipients();
     this.#journal.record({ kind: 'cleared' });
   };
@@ -207,11 +216,13 @@ class Service implements Controls {
         break;
       case 'loginFailed':
       case 'unblocked':
+      case 'activity':
         accounts.restore(change);
         break;
       case 'cleared':
         ledger.clear();
         arrivals.clear();
+        accounts.activity.clear();
         this.#sends.resetMagicRecipients();
         break;
       default:
@@ -297,7 +308,8 @@ class Service implements Controls {
 
 function incomingOf({ method = '', url = '', headers }: IncomingMessage, body: string): Incoming {
   const query = url.indexOf('?');
-  return { method, path: query < 0 ? url : url.slice(0, query), headers, body };
+  const path = query < 0 ? url : url.slice(0, query);
+  return { method, path, query: query < 0 ? '' : url.slice(query + 1), headers, body };
 }
 
 function listen(server: Server, { host, port }: Settings): Promise<void> {

@@ -9,6 +9,8 @@ export interface Incoming {
   readonly method: string;
   /** The path exactly as received, without the query. */
   readonly path: string;
+  /** After the question mark; may be empty. */
+  readonly query: string;
   readonly headers: IncomingHttpHeaders;
   readonly body: string;
 }

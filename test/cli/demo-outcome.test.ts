@@ -10,6 +10,7 @@ const done = statusWith({
 const auto: LaneStatus = {
   name: 'auto',
   id: 'auto',
+  targetAccount: null,
   state: 'open',
   quota: {
     configured: 'auto',

@@ -7,6 +7,7 @@ import { renderLane } from '../../src/cli/lane.js';
 const lane: LaneStatus = {
   name: 'main',
   id: 'main',
+  targetAccount: null,
   state: 'open',
   quota: {
     configured: 100,

@@ -9,6 +9,7 @@ import {
   simulatorLanes,
   writeSimulatorFile,
 } from '../../src/cli/simulator-file.js';
+import { accountOf } from '../../src/config/index.js';
 
 const address = {
   messagingBaseUrl: 'http://127.0.0.1:1/smsmessaging/v1',
@@ -57,6 +58,43 @@ describe('The configuration for a simulator', () => {
     expect(simulatorLanes(account)).toEqual({
       keys: [{ account: 'simulator-default', quota: null, windowMs: 3_600_000 }],
       accounts: [{ username: 'simulator-default', password: 'simulator' }],
+    });
+  });
+
+  test('keeps the child accounts of a reseller, whose lanes share its one user', () => {
+    const account = (targetAccountId: string) => ({
+      username: 'real-user',
+      password: 'real-password',
+      targetAccountId,
+    });
+    const file = join(mkdtempSync(join(tmpdir(), 'volley-lanes-')), 'lanes.json');
+    const lanes = [
+      { name: 'shop', account: account('CHILD-7'), hourlyQuota: 50 },
+      { name: 'bank', account: account('CHILD-8') },
+      { name: 'key', apiKey: 'k' },
+    ];
+    writeFileSync(file, JSON.stringify(lanes));
+    const resellers = simulatedConfig({ LANES_FILE: file }, address, 'redis://127.0.0.1:9');
+    expect(JSON.stringify(resellers)).not.toMatch(/real/);
+    expect(resellers.lanes.map(({ credentials }) => accountOf(credentials)?.targetAccountId)).toEqual([
+      'CHILD-7',
+      'CHILD-8',
+      undefined,
+    ]);
+    expect(simulatorLanes(resellers)).toEqual({
+      keys: [
+        { account: 'CHILD-7', quota: 50, windowMs: 3_600_000 },
+        { account: 'CHILD-8', quota: null, windowMs: 3_600_000 },
+        { key: 'simulator-key', quota: null, windowMs: 3_600_000 },
+      ],
+      accounts: [
+        {
+          username: 'simulator-shop',
+          password: 'simulator',
+          reseller: true,
+          targetAccountIds: ['CHILD-7', 'CHILD-8'],
+        },
+      ],
     });
   });
 

@@ -366,6 +366,7 @@ describe('A lanes file', () => {
       },
       {
         name: 'child',
+        targetAccountId: '77',
         credentials: { kind: 'account', username: 'ann', password: 'pw', targetAccountId: '77' },
         hourlyQuota: 60,
         pollShare: 0.2,

@@ -49,6 +49,13 @@ Content-Length: *
 {"outboundSMSMessageRequest":{"address":["tel:+4791000001"],"senderAddress":"ACME","outboundSMSTextMessage":{"message":"Hi"},"senderName":"ACME"}}
 `;
 
+/** The lines of a streamed reply. */
+async function rawStream(path: string): Promise<string[]> {
+  const response = await fetch(`${origin}${path}`);
+  expect(response.status).toBe(200);
+  return (await response.text()).split('\n').filter((line) => line !== '');
+}
+
 function pairOf(raw: RawReply): { AccessToken: string; RefreshToken: string } {
   expect(raw.statusLine).toBe('HTTP/1.1 200 OK');
   return jsonOf(raw) as { AccessToken: string; RefreshToken: string };
@@ -100,6 +107,88 @@ describe('POST /api/login', () => {
     ]) {
       expect(jsonOf(await reply(origin, wrong))).toMatchObject({ resultCode: 10117 });
     }
+  });
+
+  it('lets a reseller log in for child accounts at any level below its own, and writes it to their activity logs', async () => {
+    simulator.configure({
+      accounts: [
+        { username: 'top', password: 'secret', accountId: 'TOP', reseller: true },
+        { username: 'middle', password: 'secret', accountId: 'MIDDLE', parent: 'TOP', reseller: true },
+        { accountId: 'LOW', parent: 'MIDDLE' },
+        { accountId: 'LOWEST', parent: 'LOW' },
+        { username: 'shop', password: 'secret', accountId: 'SHOP', parent: 'TOP' },
+      ],
+    });
+    const loginOf = async (username: string, target?: string) => {
+      const body = {
+        username,
+        password: 'secret',
+        ...(target === undefined ? {} : { targetAccountId: target }),
+      };
+      const answer = jsonOf(
+        await reply(
+          origin,
+          LOGIN.replace('{"username":"acme","password":"open sesame"}', JSON.stringify(body)),
+        ),
+      ) as { AccessToken?: string; RefreshToken?: string; resultCode?: number };
+      return answer.AccessToken === undefined ? answer.resultCode : decodeJwt(answer.AccessToken)['account'];
+    };
+    for (const target of ['MIDDLE', 'LOW', 'LOWEST', 'SHOP']) {
+      expect(await loginOf('top', target)).toBe(target);
+    }
+    expect(await loginOf('middle', 'LOWEST')).toBe('LOWEST');
+    expect(await loginOf('shop')).toBe('SHOP');
+    // Neither itself, nor an account above or beside it, nor without being a reseller.
+    expect(await loginOf('top', 'TOP')).toBe(10117);
+    expect(await loginOf('middle', 'TOP')).toBe(10117);
+    expect(await loginOf('middle', 'SHOP')).toBe(10117);
+    expect(await loginOf('shop', 'LOW')).toBe(10117);
+
+    const activity = async (query: string) =>
+      (await rawStream(`/_simulator/activity${query}`)).map((line) => JSON.parse(line) as object);
+    const by = (user: string, account: string) => ({ action: 'login', byUser: user, byAccount: account });
+    expect(await activity('?account=LOWEST')).toEqual([
+      { at: now, account: 'LOWEST', ...by('top', 'TOP') },
+      { at: now, account: 'LOWEST', ...by('middle', 'MIDDLE') },
+    ]);
+    expect(await activity('?account=SHOP')).toEqual([
+      { at: now, account: 'SHOP', ...by('top', 'TOP') },
+      { at: now, account: 'SHOP', ...by('shop', 'SHOP') },
+    ]);
+    expect(await activity('?account=TOP')).toEqual([]);
+    expect(await activity('')).toHaveLength(6);
+    const unknown = await reply(origin, 'GET /_simulator/activity?account=NONE HTTP/1.1\nHost: sim\n\n');
+    expect(unknown.statusLine).toBe('HTTP/1.1 404 Not Found');
+  });
+
+  it('writes a refresh for a child account to its activity log, too', async () => {
+    const child = LOGIN.replace(
+      '"acme","password":"open sesame"',
+      '"reseller","password":"secret","targetAccountId":"CHILD-7"',
+    );
+    const { RefreshToken } = pairOf(await reply(origin, child));
+    pairOf(await reply(origin, refresh(RefreshToken)));
+    expect(simulator.activity('CHILD-7')?.map(({ action }) => action)).toEqual(['login', 'refresh']);
+    expect(simulator.activity('A-1')).toEqual([]);
+  });
+
+  it.each([
+    [
+      'a parent that is no account',
+      [{ accountId: 'LOW', parent: 'NONE' }],
+      'accounts[0]: parent NONE is no account',
+    ],
+    [
+      "accounts that are each other's parents",
+      [
+        { accountId: 'A', parent: 'B' },
+        { accountId: 'B', parent: 'A' },
+      ],
+      'A is its own parent',
+    ],
+    ['an account without a user or an id', [{ parent: 'A-1' }], 'must have a username with a password'],
+  ])('refuses options with %s', (_, accounts, message) => {
+    expect(() => simulator.configure({ accounts })).toThrow(message);
   });
 
   it.each([

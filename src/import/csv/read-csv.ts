@@ -2,11 +2,14 @@ import { createReadStream } from 'node:fs';
 import { addAbortSignal, pipeline, type Readable } from 'node:stream';
 import { ListError, MAX_FIELD_LENGTH, mapRows, type Row, type Rows, tooLong } from '../rows.js';
 import { fieldReader } from './invalid-rows.js';
+import { listTurn } from './list-turns.js';
 import { CsvRecords, recordsOf } from './records.js';
 import { refuseOtherFormats, utf8Only } from './utf8.js';
 
 /** The header and the dialect must lie within this many bytes from the start. */
 const HEAD_BYTES = 64 * 1024;
+/** Bytes parsed at once at most. Checking and packing their rows takes some milliseconds. */
+const CHUNK_BYTES = 32 * 1024;
 /** As many as a spreadsheet can have. */
 const MAX_COLUMNS = 16_384;
 
@@ -145,9 +148,16 @@ function columnNames(header: Row): readonly string[] {
   return names;
 }
 
+/** The bytes of the source in chunks, each in a turn of the event loop that no other list uses. */
 async function* buffersOf(source: Readable): AsyncGenerator<Buffer> {
   const chunks: AsyncIterable<Buffer | string> = source;
-  for await (const chunk of chunks) yield typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
+  for await (const chunk of chunks) {
+    const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
+    for (let at = 0; at < bytes.length; at += CHUNK_BYTES) {
+      await listTurn();
+      yield bytes.subarray(at, at + CHUNK_BYTES);
+    }
+  }
 }
 
 /** At least the first {@link HEAD_BYTES}, or the whole file if it is shorter. */

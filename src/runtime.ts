@@ -203,6 +203,7 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
           throw new InputError(
             `Redis may lose records of sent messages in a failover, so they could be sent twice: ${why}. ${BOUND_THE_LOSS}`,
           );
+        await untilAnswered(() => suppression.ready(), { signal: control.signal });
         // Loads the modules that only a working process needs.
         const { work } = await import('./worker.js');
         const reconciler = notifications.reconcile(lanes, heartbeats.name());
@@ -221,7 +222,7 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
           sweep: { ...sweep, lanes: [...lanes.values()], wakers },
           dataRemoval: { ...sweep, finder, maxCampaignAgeMs: config.maxCampaignAgeMs, alarm: systemAlarm },
           onReconnected: () => void finder.restore().catch(() => {}),
-          areSuppressed: (numbers) => suppression.areSuppressed(numbers),
+          areSuppressed: (lane, numbers) => suppression.areSuppressed(lane, numbers),
           roles,
           concurrency,
         });
@@ -308,7 +309,7 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
       renameLane: (name, newName) => commands.renameLane(name, newName),
       pauseLane: (name) => commands.pauseLane(name),
       resumeLane: (name) => commands.resumeLane(name),
-      suppression: withUnavailableErrors(openSuppressionList(deps)),
+      suppression: withUnavailableErrors(openSuppressionList({ ...deps, by })),
       keys: withUnavailableErrors(apiKeysFor(by, (key) => cancelCampaignsOf(cancelling, key))),
       positions: withUnavailableErrors(positions),
       notifications: withUnavailableErrors({

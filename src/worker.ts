@@ -42,7 +42,7 @@ interface WorkOptions {
   readonly dataRemoval: DataRemovalOptions;
   /** Called when a connection is restored, maybe to a server that has lost its last writes. */
   onReconnected(): void;
-  areSuppressed(numbers: readonly string[]): Promise<readonly boolean[]>;
+  areSuppressed(lane: LaneId, numbers: readonly string[]): Promise<readonly boolean[]>;
   readonly roles?: readonly Role[] | undefined;
   readonly concurrency?: number | undefined;
 }
@@ -67,7 +67,7 @@ export function work(options: WorkOptions): Workers {
           lane,
           client: measuredClient(messaging, lane.name, events, monotonic),
           recent: recentClaims(monotonic, self, (recent) => replayClaims(lane, recent)),
-          messages: openMessages(lane, content, options.areSuppressed),
+          messages: openMessages(lane, content, (numbers) => options.areSuppressed(lane.id, numbers)),
           requests: openRequests(lane, content),
           matches: matchStore(lane),
         },

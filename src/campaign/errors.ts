@@ -14,3 +14,8 @@ export class InputError extends Error {
     this.field = field;
   }
 }
+
+/** The actor may not do this, although the input is valid: it is beyond what its API key allows. */
+export class NotAllowedError extends Error {
+  override readonly name = 'NotAllowedError';
+}

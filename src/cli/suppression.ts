@@ -1,9 +1,12 @@
+import { basename } from 'node:path';
+import { describeActor } from '../campaign/actor.js';
+import type { SuppressionOperation } from '../campaign/suppression.js';
 import type { Answer, Context } from './context.js';
 import { badInput } from './errors.js';
-import { openListFile, readNumbers } from './input.js';
+import { openListFile, readNumbers, STDIN } from './input.js';
 import { withLocalVolley } from './open.js';
 import { renderInvalid } from './preview.js';
-import { counted, grouped } from './text.js';
+import { counted, cut, grouped, moment, oneLine, table } from './text.js';
 
 const PROBLEMS_SHOWN = 20;
 
@@ -11,16 +14,24 @@ interface NumberOptions {
   country?: string;
 }
 
-interface ImportOptions extends NumberOptions {
+interface ChangeOptions extends NumberOptions {
+  lane?: string;
+  reason?: string;
+}
+
+interface ImportOptions extends ChangeOptions {
   toColumn?: string;
 }
 
 /** `volley suppress add` */
-export async function add(context: Context, typed: string[], options: NumberOptions): Promise<Answer> {
+export async function add(context: Context, typed: string[], options: ChangeOptions): Promise<Answer> {
   const numbers = await readNumbers(context, typed);
   return withLocalVolley(context, async (volley) => {
-    const added = await volley.suppression.add(numbers, options);
-    return { json: { added }, lines: [`${counted(added, 'number')} added${known(numbers.length - added)}.`] };
+    const { operation, numbers: added } = await volley.suppression.add(numbers, options);
+    const lines = [
+      `${counted(added, 'number')} added${known(numbers.length - added)}. ${howToUndo(operation)}`,
+    ];
+    return { json: { added, operation }, lines };
   });
 }
 
@@ -28,22 +39,81 @@ function known(count: number): string {
   return count === 0 ? '' : `; ${grouped(count)} already on the list`;
 }
 
+function howToUndo(operation: string | null): string {
+  return operation === null ? '' : `To undo it: volley suppress undo ${operation}`;
+}
+
 /** `volley suppress remove` */
-export async function remove(context: Context, typed: string[], options: NumberOptions): Promise<Answer> {
+export async function remove(context: Context, typed: string[], options: ChangeOptions): Promise<Answer> {
   const numbers = await readNumbers(context, typed);
   return withLocalVolley(context, async (volley) => {
-    const removed = await volley.suppression.remove(numbers, options);
-    return { json: { removed }, lines: [`${counted(removed, 'number')} removed.`] };
+    const { operation, numbers: removed } = await volley.suppression.remove(numbers, options);
+    const lines = [`${counted(removed, 'number')} removed. ${howToUndo(operation)}`];
+    return { json: { removed, operation }, lines };
   });
 }
 
+/** `volley suppress undo` */
+export function undo(context: Context, id: string): Promise<Answer> {
+  return withLocalVolley(context, async (volley) => {
+    const { change } = await volley.suppression.operation(id);
+    const { numbers: changed } = await volley.suppression.undo(id);
+    const what = change === 'add' ? 'taken off the list' : 'put back on the list';
+    return { json: { operation: id, changed }, lines: [`${counted(changed, 'number')} ${what}.`] };
+  });
+}
+
+/** `volley suppress operations` */
+export function operations(
+  context: Context,
+  { lane, limit }: { lane?: string; limit?: number },
+): Promise<Answer> {
+  return withLocalVolley(context, async (volley) => {
+    const lanes = lane === undefined ? undefined : [lane];
+    const { operations: found } = await volley.suppression.operations({ lanes, limit });
+    const none = 'The suppression lists were never changed.';
+    return {
+      json: { operations: found },
+      lines: found.length === 0 ? [none] : tableOf(context, found),
+    };
+  });
+}
+
+/** `volley suppress why` */
+export function why(context: Context, number: string, options: NumberOptions): Promise<Answer> {
+  return withLocalVolley(context, async (volley) => {
+    const entries = await volley.suppression.entries(number, options);
+    const found = entries.flatMap((entry) => entry.operations);
+    return {
+      json: { entries },
+      lines: found.length === 0 ? ['This number is not suppressed.'] : tableOf(context, found),
+    };
+  });
+}
+
+function tableOf({ clock, stdout }: Context, operations: readonly SuppressionOperation[]): string[] {
+  const width = stdout.columns ?? Number.POSITIVE_INFINITY;
+  const rows = operations.map(({ id, change, numbers, lane, at, actor, source, reason, undone }) => [
+    id,
+    undone === null ? change : `${change}, undone`,
+    grouped(numbers),
+    lane ?? 'all lanes',
+    moment(Date.parse(at), clock()),
+    oneLine(describeActor(actor)),
+    oneLine(source),
+    oneLine(reason),
+  ]);
+  const heading = ['ID', 'CHANGE', 'NUMBERS', 'LIST', 'TIME', 'ACTOR', 'SOURCE', 'REASON'];
+  return table(heading, rows).map((line) => cut(line, width));
+}
+
 /** `volley suppress list`. The list may be long, so it is written as it is read. */
-export function list(context: Context): Promise<undefined> {
+export function list(context: Context, options: { lane?: string }): Promise<undefined> {
   const { json, stdout } = context;
   return withLocalVolley(context, async (volley) => {
     let first = true;
     if (json) stdout.write('{"numbers":[');
-    for await (const number of volley.suppression.list()) {
+    for await (const number of volley.suppression.list(options)) {
       stdout.write(json ? `${first ? '' : ','}${JSON.stringify(number)}` : `${number}\n`);
       first = false;
     }
@@ -55,10 +125,13 @@ export function list(context: Context): Promise<undefined> {
 /** `volley suppress import` */
 export function importFile(context: Context, file: string, options: ImportOptions): Promise<Answer> {
   return withLocalVolley(context, async (volley) => {
-    const outcome = await volley.suppression.import(await openListFile(context, file), options);
-    const { added, rows, invalid } = outcome;
-    const summary = `${counted(added, 'number')} added from ${counted(rows, 'row')}.`;
-    if (invalid.length === 0) return { json: { added, rows, invalid: [] }, lines: [summary] };
+    const outcome = await volley.suppression.import(await openListFile(context, file), {
+      ...options,
+      source: file === STDIN ? 'standard input' : `file ${basename(file)}`,
+    });
+    const { added, rows, invalid, operation } = outcome;
+    const summary = `${counted(added, 'number')} added from ${counted(rows, 'row')}. ${howToUndo(operation)}`;
+    if (invalid.length === 0) return { json: { added, operation, rows, invalid: [] }, lines: [summary] };
     const problems = invalid.slice(0, PROBLEMS_SHOWN);
     throw badInput(
       [
@@ -68,6 +141,7 @@ export function importFile(context: Context, file: string, options: ImportOption
       ].join('\n'),
       {
         added,
+        operation,
         rows,
         invalid: invalid.length,
         problems: problems.map(({ line, column, reason }) => ({ line, column, reason })),

@@ -429,6 +429,24 @@ export const CATALOGUE = {
   'sweep.failed': entry('error', { error: failure }, (e) => `sweep failed: ${e.error}; retrying`),
 
   // Access
+  'suppression.added': entry(
+    'info',
+    { lane: optional(id, 'all lanes'), operation: id, numbers: count('number'), reason: prose, actor: id },
+    (e) =>
+      `${e.actor} suppressed ${e.numbers} on ${e.lane === 'all lanes' ? e.lane : `lane ${e.lane}`} (operation ${e.operation}): ${e.reason || 'no reason given'}`,
+  ),
+  'suppression.removed': entry(
+    'warn',
+    { lane: optional(id, 'all lanes'), operation: id, numbers: count('number'), reason: prose, actor: id },
+    (e) =>
+      `${e.actor} removed ${e.numbers} from the suppression list of ${e.lane === 'all lanes' ? e.lane : `lane ${e.lane}`} (operation ${e.operation}): ${e.reason || 'no reason given'}`,
+  ),
+  'suppression.undone': entry(
+    'warn',
+    { lane: optional(id, 'all lanes'), operation: id, numbers: count('number'), actor: id },
+    (e) =>
+      `${e.actor} undid suppression operation ${e.operation} on ${e.lane === 'all lanes' ? e.lane : `lane ${e.lane}`}: ${e.numbers} changed`,
+  ),
   'key.created': entry(
     'info',
     { key: id, name: id, scopes: id, lanes: id, actor: id },

@@ -19,7 +19,7 @@ const KINDS = {
   forbidden: [
     403,
     'The API key does not allow this request',
-    'The key lacks the scope that the request requires, or it is limited to other lanes; `detail` says which. Create another key: the scopes and lanes of a key never change.',
+    'The key lacks the scope that the request requires, it is limited to other lanes, or it has suppressed as many numbers as it may; `detail` says which. Create another key: the scopes and lanes of a key never change.',
   ],
   notFound: [
     404,

@@ -1,24 +1,44 @@
 import { z } from 'zod';
+import type { ApiKey } from '../campaign/api-key.js';
+import { suppressionOperation } from '../campaign/suppression.js';
 import { type FoundRecipient, foundRecipient } from '../campaign/views.js';
-import { apiKeyOf, requireAllLanes } from './access.js';
+import { actorOf, allowsLane, apiKeyOf, requireLane } from './access.js';
 import { sendStream } from './body-stream.js';
 import { country } from './campaign-request.js';
 import { abortOnClose } from './connections.js';
-import { count, jsonResponse, type Routes } from './routes.js';
+import { cursor, cursorOf, nextCursor, positionOf } from './cursor.js';
+import { invalidParts, Problem } from './problem.js';
+import { CONTROL, count, jsonResponse, problemResponses, type Routes } from './routes.js';
 
+const lane = z
+  .string()
+  .min(1)
+  .max(100)
+  .optional()
+  .describe(
+    'The lane whose list is meant. Without it, the list of the whole installation, or for a key that is limited to one lane, that of its lane.',
+  );
 const numberList = z.strictObject({
   numbers: z
     .array(z.string().max(100))
     .min(1)
     .describe('In any common spelling. If one of them is not a phone number, nothing is changed.'),
   country,
+  lane,
+  reason: z.string().max(200).optional().describe('Why, for the record of the operation'),
 });
 const oneNumber = z.strictObject({
   number: z.string().min(1).max(100).describe('In any common spelling'),
   country,
 });
+const operationId = z.strictObject({ id: z.string().regex(/^\d{1,15}$/, 'Use the `id` of an operation') });
+const operation = z.string().describe('The id of the operation, with which it can be undone');
+const changedLane = z
+  .string()
+  .nullable()
+  .describe('The lane whose list changed; null: the list for all lanes');
 
-/** Finds numbers and manages the suppression list. Numbers never appear in an address, because proxies log addresses. */
+/** Finds numbers and manages the suppression lists. Numbers never appear in an address, because proxies log addresses. */
 export const suppressions: Routes = (app, { volley }) => {
   app.post(
     '/find',
@@ -58,16 +78,19 @@ export const suppressions: Routes = (app, { volley }) => {
         operationId: 'listSuppressions',
         summary: 'List the suppressed numbers',
         description:
-          'Numbers that never receive a message, as a stream in no particular order. The list covers all lanes, so the key must not be limited to lanes.',
+          'Numbers that never receive a message, as a stream in no particular order: those of one lane, or those for all lanes.',
         tags: ['Numbers'],
+        querystring: z.strictObject({ lane }),
         response: {
-          200: jsonResponse('All suppressed numbers, in E.164', z.object({ numbers: z.array(z.string()) })),
+          200: jsonResponse('The numbers of the list, in E.164', z.object({ numbers: z.array(z.string()) })),
+          ...problemResponses('notFound'),
         },
       },
     },
     async (request, reply) => {
-      requireAllLanes(apiKeyOf(request), 'Suppressions');
-      return sendStream(reply.type('application/json'), asJson(volley.suppression.list()), volley);
+      const wanted = listOf(apiKeyOf(request), request.query.lane, 'query/lane');
+      const numbers = volley.suppression.list({ lane: wanted });
+      return sendStream(reply.type('application/json'), asJson(numbers), volley);
     },
   );
 
@@ -79,20 +102,31 @@ export const suppressions: Routes = (app, { volley }) => {
         operationId: 'addSuppressions',
         summary: 'Suppress numbers',
         description:
-          'From now on, no campaign on any lane sends to these numbers. A key that is limited to lanes may add numbers, too.',
+          'From now on, no campaign of the lane, or of any lane, sends to these numbers. A key that is limited to lanes changes only the lists of its lanes. Each key may suppress a limited number of numbers (`volley keys create --max-suppressions`).',
         tags: ['Numbers'],
         body: numberList,
         response: {
           200: jsonResponse(
             'The numbers are suppressed',
-            z.object({ added: count.describe('Numbers that were not suppressed before') }),
+            z.object({
+              operation,
+              lane: changedLane,
+              added: count.describe('Numbers that were not on the list before'),
+            }),
           ),
+          ...problemResponses('notFound'),
         },
       },
     },
-    async ({ body }) => ({
-      added: await volley.suppression.add(body.numbers, { country: body.country }),
-    }),
+    async (request) => {
+      const { numbers, lane: named, ...options } = request.body;
+      const key = apiKeyOf(request);
+      const wanted = listOf(key, named, '/lane');
+      const done = await volley
+        .as(actorOf(request))
+        .suppression.add(numbers, { ...options, lane: wanted, max: key.maxSuppressions });
+      return { operation: done.operation ?? '', lane: wanted ?? null, added: done.numbers };
+    },
   );
 
   app.post(
@@ -101,25 +135,116 @@ export const suppressions: Routes = (app, { volley }) => {
       config: { scope: 'operate', transfersList: true },
       schema: {
         operationId: 'removeSuppressions',
-        summary: 'Remove numbers from the suppression list',
-        description: 'The list covers all lanes, so the key must not be limited to lanes.',
+        summary: 'Remove numbers from a suppression list',
+        description:
+          'A number that is also on the list for all lanes stays suppressed. A key that is limited to lanes changes only the lists of its lanes.',
         tags: ['Numbers'],
         body: numberList,
         response: {
           200: jsonResponse(
-            'The numbers are no longer suppressed',
-            z.object({ removed: count.describe('Numbers that were suppressed before') }),
+            'The numbers are no longer on the list',
+            z.object({
+              operation,
+              lane: changedLane,
+              removed: count.describe('Numbers that were on the list before'),
+            }),
+          ),
+          ...problemResponses('notFound'),
+        },
+      },
+    },
+    async (request) => {
+      const { numbers, lane: named, ...options } = request.body;
+      const wanted = listOf(apiKeyOf(request), named, '/lane');
+      const done = await volley
+        .as(actorOf(request))
+        .suppression.remove(numbers, { ...options, lane: wanted });
+      return { operation: done.operation ?? '', lane: wanted ?? null, removed: done.numbers };
+    },
+  );
+
+  app.get(
+    '/suppressions/operations',
+    {
+      config: { scope: 'read' },
+      schema: {
+        operationId: 'listSuppressionOperations',
+        summary: 'List the changes of the suppression lists',
+        description:
+          'Newest first. A key that is limited to lanes sees those of its lanes. Continue until `nextCursor` is null.',
+        tags: ['Numbers'],
+        querystring: z.strictObject({
+          lane: z.string().min(1).max(100).optional().describe('Only changes of the list of this lane'),
+          limit: z.coerce.number().int().min(1).max(200).default(50).describe('The page size'),
+          cursor,
+        }),
+        response: {
+          200: jsonResponse(
+            'A page of operations, newest first',
+            z.object({
+              operations: z.array(suppressionOperation),
+              nextCursor,
+            }),
           ),
         },
       },
     },
     async (request) => {
-      requireAllLanes(apiKeyOf(request), 'Suppressions');
-      const { body } = request;
-      return { removed: await volley.suppression.remove(body.numbers, { country: body.country }) };
+      const { lane: named, limit } = request.query;
+      const key = apiKeyOf(request);
+      if (named !== undefined) requireLane(key, named);
+      const lanes = named === undefined ? (key.lanes ?? undefined) : [named];
+      const after = await positionOf(volley, 'suppressions', request.query.cursor);
+      const page = await volley.suppression.operations({ lanes, limit, after });
+      return { operations: page.operations, nextCursor: await cursorOf(volley, 'suppressions', page.next) };
+    },
+  );
+
+  app.post(
+    '/suppressions/operations/:id/undo',
+    {
+      config: CONTROL,
+      schema: {
+        operationId: 'undoSuppressionOperation',
+        summary: 'Undo a change of a suppression list',
+        description:
+          'An addition takes its numbers off the list, except those that another operation added, too. A removal, for 30 days, puts them back.',
+        tags: ['Numbers'],
+        params: operationId,
+        response: {
+          200: jsonResponse(
+            'The change is undone',
+            z.object({ operation, changed: count.describe('Numbers that the list got or lost') }),
+          ),
+          ...problemResponses('notFound'),
+        },
+      },
+    },
+    async (request) => {
+      const { id } = request.params;
+      const found = await volley.suppression.operation(id);
+      const key = apiKeyOf(request);
+      if (key.lanes !== null && (found.lane === null || !allowsLane(key, found.lane))) {
+        throw new Problem('notFound', `There is no suppression operation ${id}.`);
+      }
+      const { numbers } = await volley.as(actorOf(request)).suppression.undo(id);
+      return { operation: id, changed: numbers };
     },
   );
 };
+
+/** The list that a request means: that of a lane; undefined: that of the installation. A limited key may only use its own lanes. */
+function listOf(key: ApiKey, named: string | undefined, pointer: string): string | undefined {
+  if (named !== undefined) {
+    requireLane(key, named);
+    return named;
+  }
+  if (key.lanes === null) return undefined;
+  const [only, ...others] = key.lanes;
+  if (only !== undefined && others.length === 0) return only;
+  const message = `The key is limited to several lanes; name one: ${key.lanes.join(', ')}`;
+  throw invalidParts([{ pointer, message }]);
+}
 
 async function* asJson(numbers: AsyncIterable<string>): AsyncGenerator<string> {
   let separator = '{"numbers":[';

@@ -88,11 +88,12 @@ export async function readList(
     JSON.stringify([sender.address, sender.name ?? '', template.text]),
   );
   // A number that is suppressed while the list is read is left out later, when its batch is claimed.
-  const counted = suppression.count();
   // Read at the same time: most lists are short.
   const early = { outlook: lane.outlook(), at: lane.monotonic() };
   early.outlook.catch(() => {});
-  const anySuppressed = (await counted) > 0;
+  // Most lists have a single batch, whose check costs no more than asking whether any number is suppressed.
+  let counted: Promise<number> | undefined;
+  let isFirst = true;
   let bytes = 0;
   for await (const batch of list.batches) {
     signal?.throwIfAborted();
@@ -101,8 +102,14 @@ export async function readList(
       await options.onMemory?.(bytes);
     }
     const valid = batch.filter((row) => row.kind === 'recipient');
-    const suppressed = anySuppressed
-      ? await suppression.areSuppressed(valid.map(({ number }) => number))
+    if (!isFirst) counted ??= suppression.count(lane.id);
+    const isChecked = isFirst || ((await counted) ?? 0) > 0;
+    isFirst = false;
+    const suppressed = isChecked
+      ? await suppression.areSuppressed(
+          lane.id,
+          valid.map(({ number }) => number),
+        )
       : valid.map(() => false);
     const recipients: StoredRecipient[] = [];
     let digested = '';

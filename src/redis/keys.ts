@@ -44,8 +44,22 @@ export function keyNames(prefix: string) {
     apiKeysUsed: `${prefix}:apiKeys:used`,
     /** String: the secret of the cursors and stream ids of the HTTP API. */
     positions: `${prefix}:positions`,
-    /** Set: suppressed numbers, packed. */
-    suppressed: `${prefix}:suppressed`,
+    /** The suppression lists. They share a hash tag, which no lane has, because no lane's id contains a colon. */
+    suppression: {
+      /** Hash: number, packed → the operations that added it. Of a lane, or of the whole installation (null). */
+      list: (lane: LaneId | null): string =>
+        `{${prefix}:suppression:lists}:${lane === null ? 'all' : `lane:${lane}`}`,
+      /** Hash: operation → its record, JSON. */
+      operations: `{${prefix}:suppression:lists}:operations`,
+      /** String: the id of the latest operation. */
+      last: `{${prefix}:suppression:lists}:last`,
+      /** Hash: API key → how many numbers are suppressed because of it. */
+      addedBy: `{${prefix}:suppression:lists}:addedBy`,
+      /** Hash with a lifetime: the numbers that an operation removed, so that it can be undone. */
+      removed: (operation: string): string => `{${prefix}:suppression:lists}:removed:${operation}`,
+      /** Set: the suppressed numbers of an earlier version, packed. */
+      before: `${prefix}:suppressed`,
+    },
     /** String with a lifetime: the campaign that an idempotency key created. */
     idempotency: (digest: string): string => `${prefix}:idempotency:${digest}`,
     /** Sorted set: how many campaigns were removed since the append-only file was last rewritten. */

@@ -1,7 +1,17 @@
 import type { Operator } from '../../src/campaign/audit.js';
+import type { NewOperation } from '../../src/recipients/suppression.js';
 
 /** An operator whose operations are not recorded. */
 export const OPERATOR: Operator = {
   actor: { kind: 'library', id: null, name: 'a test' },
   audited: (_operation, run) => run(),
+};
+
+/** A change of the suppression list of the whole installation by {@link OPERATOR}. */
+export const SUPPRESSING: NewOperation = {
+  list: null,
+  actor: OPERATOR.actor,
+  source: 'a test',
+  reason: '',
+  at: 0,
 };

@@ -9,6 +9,7 @@ import type { RecipientInput } from '../../src/import/read-objects.js';
 import { readMeta } from '../../src/lane/campaign-meta.js';
 import { findLane, readState } from '../../src/lane/campaigns.js';
 import { sliceReader } from '../../src/recipients/slices.js';
+import { SUPPRESSING } from '../access/operator.js';
 import { keysOf, testRedis } from '../redis/test-redis.js';
 import { importFixture, mobile } from './import-fixture.js';
 
@@ -113,7 +114,7 @@ test('A personalised message is stored with the values that it uses, and takes o
 });
 
 test('Suppressed recipients get no ordinal, but are counted and stored', async () => {
-  await deps.suppression.add([mobile(901), mobile(903)]);
+  await deps.suppression.add([mobile(901), mobile(903)], SUPPRESSING);
   const { id, state, ...outcome } = await created({ recipients: to(900, 5) });
   expect(outcome).toMatchObject({ recipients: 5, suppressed: 2 });
   expect(state).toMatchObject({ total: 5, ordinals: 3, counts: { planned: 3, suppressed: 2 } });
@@ -122,7 +123,7 @@ test('Suppressed recipients get no ordinal, but are counted and stored', async (
 });
 
 test('A campaign whose recipients are all suppressed is completed at once', async () => {
-  await deps.suppression.add([mobile(950)]);
+  await deps.suppression.add([mobile(950)], SUPPRESSING);
   const { id, state } = await created({ recipients: to(950, 1), at: Date.now() + 60_000 });
   expect(state).toMatchObject({ state: 'completed', total: 1, ordinals: 0 });
   expect(state.endedAt).toBeGreaterThan(0);

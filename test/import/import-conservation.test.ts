@@ -5,6 +5,7 @@ import { readMeta } from '../../src/lane/campaign-meta.js';
 import { readState } from '../../src/lane/campaigns.js';
 import { sliceReader } from '../../src/recipients/slices.js';
 import { reportRows } from '../../src/reporting/report.js';
+import { SUPPRESSING } from '../access/operator.js';
 import { testRedis } from '../redis/test-redis.js';
 import { importFixture, mobile } from './import-fixture.js';
 
@@ -72,6 +73,7 @@ test('Every row of any list is imported as exactly one recipient, duplicate, or 
     Array.from({ length: NUMBERS }, (_, at) => at)
       .filter((to) => isSuppressed({ to }))
       .map(mobile),
+    SUPPRESSING,
   );
   await fc.assert(
     fc.asyncProperty(

@@ -4,6 +4,7 @@ import { readMeta } from '../../src/lane/campaign-meta.js';
 import { findLane } from '../../src/lane/campaigns.js';
 import { recordsKey, statusesKey } from '../../src/recipients/campaign-keys.js';
 import { removeCampaign } from '../../src/recovery/retention.js';
+import { SUPPRESSING } from '../access/operator.js';
 import { importFixture, mobile } from '../import/import-fixture.js';
 import { keysOf, testRedis } from '../redis/test-redis.js';
 
@@ -14,7 +15,7 @@ const RECIPIENTS = 1_000;
 /** A campaign with every kind of data that campaigns have. */
 async function campaign(message: string): Promise<string> {
   const recipients = Array.from({ length: RECIPIENTS }, (_, at) => ({ to: mobile(at) }));
-  await deps.suppression.add([mobile(RECIPIENTS - 1)]);
+  await deps.suppression.add([mobile(RECIPIENTS - 1)], SUPPRESSING);
   const outcome = await importCampaign(deps, { recipients, message, idempotencyKey: message });
   if (outcome.kind !== 'created') throw new Error(`it was ${outcome.kind}`);
   await redis.set(statusesKey(keys, lane, outcome.id), 'T'.repeat(RECIPIENTS - 1));

@@ -45,7 +45,7 @@ describe.runIf(isServerHere)('on a cluster of three nodes', async () => {
       },
     });
     const { volley, simulator } = fleet;
-    expect(await volley.suppression.add([SUPPRESSED])).toBe(1);
+    expect(await volley.suppression.add([SUPPRESSED])).toMatchObject({ numbers: 1 });
     const campaign = (lane: string) => ({
       lane,
       recipients: recipients(EACH),

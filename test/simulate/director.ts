@@ -307,7 +307,9 @@ export class Director {
     const kept = new Set([
       keys.due,
       keys.lanes,
-      keys.suppressed,
+      keys.suppression.list(null),
+      keys.suppression.operations,
+      keys.suppression.last,
       keys.losses,
       ...scenario.lanes.flatMap(({ settings }) =>
         ['lane', 'window', 'callback'].map((key) => keys.lane(settings.name, key)),

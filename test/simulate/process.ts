@@ -117,7 +117,8 @@ export class Process implements Owner, Transport {
           startStopwatch: () => world.parts.startStopwatch(this.machine),
         };
         const content = campaignContent(lane);
-        const areSuppressed = (numbers: readonly string[]) => this.#suppression.areSuppressed(numbers);
+        const areSuppressed = (numbers: readonly string[]) =>
+          this.#suppression.areSuppressed(lane.id, numbers);
         return [
           settings.name,
           {

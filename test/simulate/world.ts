@@ -5,6 +5,7 @@ import { recordsKey } from '../../src/recipients/campaign-keys.js';
 import { parseRecord, type RequestRecord } from '../../src/recipients/records.js';
 import { suppression } from '../../src/recipients/suppression.js';
 import { type Keys, keyNames } from '../../src/redis/keys.js';
+import { SUPPRESSING } from '../access/operator.js';
 import { Accounts } from './accounts.js';
 import { Checker } from './checker.js';
 import { SimulatedConnection } from './connection.js';
@@ -300,7 +301,7 @@ export class World {
     }
     await session.commit(meta);
     const numbers = [...plan.suppressed].map((ordinal) => this.numberOf(plan.id, ordinal));
-    if (numbers.length > 0) await suppression(this.#direct, this.keys).add(numbers);
+    if (numbers.length > 0) await suppression(this.#direct, this.keys).add(numbers, SUPPRESSING);
     await this.server.readLane(plan.lane, 'commit');
   }
 

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { Context } from '../context.js';
 import { action, examples } from './action.js';
 import { withCountry } from './list-options.js';
-import { filled } from './option-values.js';
+import { filled, wholeNumber } from './option-values.js';
 
 const laneVerbs = () => import('../lane.js');
 const tokenVerbs = () => import('../token.js');
@@ -100,9 +100,9 @@ export function addLaneCommands(program: Command, context: Context): void {
 
   const suppress = program
     .command('suppress')
-    .summary('change the list of suppressed numbers')
+    .summary('change the lists of suppressed numbers')
     .description(
-      'Changes the list of suppressed numbers, which never get a message. It is checked at import and again before each send.',
+      'Changes the lists of suppressed numbers, which never get a message: one list for all lanes, and one for each lane. They are checked at import and again before each send. Each change can be undone.',
     );
   withCountry(
     suppress
@@ -110,6 +110,8 @@ export function addLaneCommands(program: Command, context: Context): void {
       .description('Adds numbers. If one of them is invalid, none is added.')
       .argument('<numbers...>', 'in any format; - reads them from standard input, one per line'),
   )
+    .option('-l, --lane <name>', 'the list of this lane (default: the list for all lanes)', filled)
+    .option('--reason <text>', 'why, for the record of the change', filled)
     .option('--json', 'print one JSON object')
     .addHelpText('after', examples('suppress add +447700900123 "07700 900124" --country GB'))
     .action(action(context, suppressionVerbs, 'add'));
@@ -119,12 +121,15 @@ export function addLaneCommands(program: Command, context: Context): void {
       .description('Removes numbers from the list.')
       .argument('<numbers...>', 'in any format; - reads them from standard input, one per line'),
   )
+    .option('-l, --lane <name>', 'the list of this lane (default: the list for all lanes)', filled)
+    .option('--reason <text>', 'why, for the record of the change', filled)
     .option('--json', 'print one JSON object')
     .addHelpText('after', examples('suppress remove +447700900123'))
     .action(action(context, suppressionVerbs, 'remove'));
   suppress
     .command('list')
     .description('Prints the numbers, one per line.')
+    .option('-l, --lane <name>', 'the list of this lane (default: the list for all lanes)', filled)
     .option('--json', 'print one JSON object')
     .addHelpText('after', examples('suppress list > suppressed.txt'))
     .action(action(context, suppressionVerbs, 'list'));
@@ -145,9 +150,37 @@ export function addLaneCommands(program: Command, context: Context): void {
         filled,
       ),
   )
+    .option('-l, --lane <name>', 'the list of this lane (default: the list for all lanes)', filled)
+    .option('--reason <text>', 'why, for the record of the change', filled)
     .option('--json', 'print one JSON object')
     .addHelpText('after', examples('suppress import examples/opt-outs.csv --country GB'))
     .action(action(context, suppressionVerbs, 'importFile'));
+  suppress
+    .command('operations')
+    .description('Lists the changes, newest first: who, when, why, and how many numbers.')
+    .option('-l, --lane <name>', 'only changes of the list of this lane', filled)
+    .option('--limit <count>', 'how many (default: 50)', wholeNumber(1, 100_000))
+    .option('--json', 'print one JSON object')
+    .addHelpText('after', examples('suppress operations'))
+    .action(action(context, suppressionVerbs, 'operations'));
+  suppress
+    .command('undo')
+    .description(
+      'Undoes a change. Numbers that another change added, too, stay on the list. A removal can be undone for 30 days.',
+    )
+    .argument('<operation>', 'its id, as `suppress operations` shows it', filled)
+    .option('--json', 'print one JSON object')
+    .addHelpText('after', examples('suppress undo 12'))
+    .action(action(context, suppressionVerbs, 'undo'));
+  withCountry(
+    suppress
+      .command('why')
+      .description('Shows on which lists a number is, and who added it when and why.')
+      .argument('<number>', 'in any format', filled),
+  )
+    .option('--json', 'print one JSON object')
+    .addHelpText('after', examples('suppress why +447700900123'))
+    .action(action(context, suppressionVerbs, 'why'));
 }
 
 /** Adds `--json`, and `--lane`; `fallback` names the lane that is used without it. */

@@ -1,0 +1,27 @@
+import { z } from 'zod';
+import { actor } from './actor.js';
+
+/** A change of a suppression list. Each suppressed number points to the operations that added it. */
+export const suppressionOperation = z
+  .object({
+    id: z.string(),
+    change: z.enum(['add', 'remove']),
+    lane: z
+      .string()
+      .nullable()
+      .describe('The lane whose list was changed; null: the list of the whole installation'),
+    at: z.string().describe('ISO 8601, UTC'),
+    actor,
+    source: z.string().describe('Where the numbers came from, such as `HTTP API` or the name of a file'),
+    reason: z.string().describe('Why, as the actor gave it; may be empty'),
+    numbers: z.int().min(0).describe('Numbers that the list got, or lost'),
+    undone: z
+      .object({ at: z.string(), actor, numbers: z.int().min(0) })
+      .readonly()
+      .nullable()
+      .describe('When and by whom it was undone, and how many numbers that changed; null if it was not'),
+  })
+  .readonly()
+  .meta({ id: 'SuppressionOperation' });
+/** See {@link suppressionOperation}. */
+export type SuppressionOperation = z.output<typeof suppressionOperation>;

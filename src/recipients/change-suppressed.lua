@@ -1,0 +1,115 @@
+--[[
+  change-suppressed: adds numbers to a suppression list, removes them, or undoes either for one operation. An entry lists the
+  operations that added it, the first one first. It goes when none of them is left. Repeating a call changes nothing.
+
+  KEYS  list        hash: number -> operations that added it, separated by commas
+        operations  hash: operation -> its record, JSON
+        addedBy     hash: API key -> numbers on all lists that an operation of the key added first
+        removed     hash with a lifetime: number that a removal took from the list -> operations that had added it
+  ARGV  change      add, remove, undo-add, or undo-remove
+        operation   the operation that adds, or whose addition is undone
+        numbers     8 bytes each
+        apiKey      the API key that adds, or ''
+        max         number: how many numbers the API key may add on all lists; ignored without one
+        keepMs      number: how long removed numbers are kept, ms
+  Returns  how many numbers the list got or lost; -1, and no change, if the API key would add too many
+]]
+-- Operations that an entry names at most: the first, and the latest ones.
+local MAX_NAMED = 4
+local packed = {}
+for at = 1, #numbers, 8 do packed[#packed + 1] = string.sub(numbers, at, at + 7) end
+
+local records = {}
+local function record(id)
+  local json = records[id] == nil and redis.call('HGET', operationsKey, id)
+  if records[id] == nil then records[id] = json and cjson.decode(json) or {} end
+  return records[id]
+end
+local counts = {}
+-- Counts numbers for the API key that made an operation, if one did.
+local function count_for(id, by)
+  local actor = record(id).actor
+  if by ~= 0 and actor and actor.kind == 'key' then counts[actor.id] = (counts[actor.id] or 0) + by end
+end
+
+local function named(value)
+  local ids = {}
+  for id in string.gmatch(value, '[^,]+') do ids[#ids + 1] = id end
+  return ids
+end
+local function position(ids, wanted)
+  for i, id in ipairs(ids) do if id == wanted then return i end end
+  return nil
+end
+
+-- The changes of the list, written together at the end.
+local changed, set, gone, kept = 0, {}, {}, {}
+local function put(into, number, value)
+  into[#into + 1] = number
+  into[#into + 1] = value
+end
+
+local function add(number, value)
+  if not value then
+    changed = changed + 1
+    return put(set, number, operation)
+  end
+  local ids = named(value)
+  if position(ids, operation) then return end
+  if #ids >= MAX_NAMED then table.remove(ids, 2) end
+  ids[#ids + 1] = operation
+  put(set, number, table.concat(ids, ','))
+end
+
+local function remove(number, value)
+  if not value then return end
+  gone[#gone + 1] = number
+  put(kept, number, value)
+  count_for(named(value)[1], -1)
+  changed = changed + 1
+end
+
+local function undo_add(number, value)
+  local ids = value and named(value) or {}
+  local at = position(ids, operation)
+  if not at then return end
+  table.remove(ids, at)
+  if at == 1 then count_for(operation, -1) end
+  if #ids == 0 then
+    gone[#gone + 1] = number
+    changed = changed + 1
+    return
+  end
+  if at == 1 then count_for(ids[1], 1) end
+  put(set, number, table.concat(ids, ','))
+end
+
+local function undo_remove(number, value)
+  if value then return end
+  local ids = {}
+  for _, id in ipairs(named(redis.call('HGET', removedKey, number) or '')) do
+    if not record(id).undone then ids[#ids + 1] = id end
+  end
+  if #ids == 0 then return end
+  put(set, number, table.concat(ids, ','))
+  count_for(ids[1], 1)
+  changed = changed + 1
+end
+
+local values = redis.call('HMGET', listKey, unpack(packed))
+if change == 'add' and apiKey ~= '' then
+  local new = 0
+  for i = 1, #packed do if not values[i] then new = new + 1 end end
+  if new > 0 and (tonumber(redis.call('HGET', addedByKey, apiKey)) or 0) + new > max then return -1 end
+end
+local apply = { add = add, remove = remove, ['undo-add'] = undo_add, ['undo-remove'] = undo_remove }
+for i, number in ipairs(packed) do apply[change](number, values[i]) end
+if #set > 0 then redis.call('HSET', listKey, unpack(set)) end
+if #gone > 0 then redis.call('HDEL', listKey, unpack(gone)) end
+if #kept > 0 then
+  redis.call('HSET', removedKey, unpack(kept))
+  redis.call('PEXPIRE', removedKey, keepMs)
+end
+if change == 'add' then count_for(operation, changed) end
+for id, count in pairs(counts) do redis.call('HINCRBY', addedByKey, id, count) end
+return changed

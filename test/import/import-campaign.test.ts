@@ -145,11 +145,16 @@ test('A campaign may start at most MAX_SCHEDULE_AHEAD from now', async () => {
 
 test('The stored preview contains no number and no text', async () => {
   const recipients = [...to(971, 5), ...to(971, 1)];
-  const { id, preview } = await created({ recipients, message: 'To {{to}}' });
+  const { id, preview } = await created({ recipients, message: 'To {{to}}', idempotencyKey: 'stored' });
   expect(preview.samples).not.toEqual([]);
   expect(preview.repeats).not.toEqual([]);
   const stored = (await readMeta(redis, keys, lane, id))?.preview;
   expect(stored).toEqual({ ...preview, samples: [], repeats: [] });
+});
+
+test('Without an idempotency key, no preview is stored: no request is compared with it', async () => {
+  const { id } = await created({ recipients: to(976, 1) });
+  expect(await readMeta(redis, keys, lane, id)).toMatchObject({ preview: null, suppressed: 0 });
 });
 
 test('A list with invalid rows is refused: the first twenty are listed, all are counted, and nothing is stored', async () => {

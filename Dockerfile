@@ -1,6 +1,8 @@
 # Works with BuildKit and with the classic builder of older Docker versions.
-# BASE: any image with Node 20.19 or later and npm.
-ARG BASE=node:20-bookworm-slim
+# BASE: any image with Node 20.19 or later and npm. Pin it by its digest in production, so that a build always gets the same image:
+#   docker buildx imagetools inspect node:24-bookworm-slim --format '{{.Manifest.Digest}}'
+#   docker build --build-arg BASE=node:24-bookworm-slim@sha256:… .     (with Compose: NODE_IMAGE=… in .env)
+ARG BASE=node:24-bookworm-slim
 
 FROM ${BASE} AS build
 WORKDIR /app

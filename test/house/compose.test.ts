@@ -1,0 +1,81 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { SECRET_SETTINGS } from '../../src/config/secret-files.js';
+import { SETTING_NAMES } from '../../src/config/settings.js';
+
+interface Service {
+  readonly environment?: Readonly<Record<string, string | null>>;
+  readonly secrets?: readonly string[];
+  readonly networks: readonly string[];
+  readonly [option: string]: unknown;
+}
+
+const text = readFileSync(new URL('../../docker-compose.yml', import.meta.url), 'utf8');
+const compose: {
+  services: Readonly<Record<string, Service>>;
+  networks: Readonly<Record<string, { internal?: boolean } | null>>;
+} = parse(text, { merge: true });
+const service = (name: string): Service => {
+  const found = compose.services[name];
+  if (found === undefined) throw new Error(`no service ${name}`);
+  return found;
+};
+const settingsOf = (name: string): string[] => Object.keys(service(name).environment ?? {});
+/** The settings of the service's credentials, and the files that contain them. */
+const CREDENTIALS = /^(API_KEY|ACCOUNT_USERNAME|ACCOUNT_PASSWORD|HTTPS_PROXY)(_FILE)?$/;
+
+describe('The Compose file', () => {
+  test.each(Object.keys(compose.services))('locks the container of %s', (name) => {
+    expect(service(name)).toMatchObject({
+      read_only: true,
+      cap_drop: ['ALL'],
+      security_opt: ['no-new-privileges:true'],
+      pids_limit: expect.any(Number),
+      cpus: expect.any(Number),
+      mem_limit: expect.stringMatching(/g/),
+    });
+  });
+
+  test.each(['send', 'follow-up', 'volley'])('passes every setting that %s may need', (name) => {
+    const passed = new Set(
+      settingsOf(name).map((setting) => setting.replace(/(KEY|PASSWORD|TOKEN)_FILE$/, '$1')),
+    );
+    const others = SETTING_NAMES.filter((setting) => !/^HTTP_/.test(setting));
+    expect(others.filter((setting) => !passed.has(setting))).toEqual([]);
+  });
+
+  test('passes every setting of the HTTP API to it, and no credentials of the service', () => {
+    const passed = settingsOf('http');
+    expect(SETTING_NAMES.filter((setting) => /^HTTP_/.test(setting) && !passed.includes(setting))).toEqual(
+      [],
+    );
+    expect(passed.filter((setting) => CREDENTIALS.test(setting))).toEqual([]);
+    expect(service('http').secrets).toEqual(['redis_password', 'secrets_key', 'callback_security_token']);
+    expect(service('http')['env_file']).toBeUndefined();
+  });
+
+  test('gives the simulator neither secrets nor settings, and a network of its own', () => {
+    const { environment, secrets, networks, env_file: file } = service('simulator');
+    expect([environment, secrets, file]).toEqual([undefined, undefined, undefined]);
+    expect(networks).toEqual(['simulator']);
+    expect(compose.networks['simulator']).toEqual({ internal: true });
+  });
+
+  test('gives Redis its password alone, and a network that nothing leaves', () => {
+    expect(service('redis')).toMatchObject({ secrets: ['redis_password'], networks: ['redis'] });
+    expect(service('redis')['ports']).toBeUndefined();
+    expect(compose.networks['redis']).toEqual({ internal: true });
+    expect(JSON.stringify(service('redis')['command'])).toContain(
+      'requirepass $$(cat /run/secrets/redis_password)',
+    );
+  });
+
+  test('sets no secret to a value', () => {
+    const values = Object.values(compose.services).flatMap(({ environment }) =>
+      Object.entries(environment ?? {}),
+    );
+    const set = values.filter(([name, value]) => SECRET_SETTINGS.includes(name) && value !== null);
+    expect(set.filter(([name]) => name !== 'REDIS_URL')).toEqual([]);
+  });
+});

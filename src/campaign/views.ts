@@ -222,6 +222,9 @@ export const preview = z
     differentTexts,
     repeats,
     suppressed: count,
+    isSuppressionChecked: z
+      .boolean()
+      .describe('False if there was no Redis, whose list of suppressed numbers was not checked then'),
     notMobile: count.describe(
       'Recipients whose number is known as a landline, premium rate, shared cost, or voicemail number. With `NUMBER_KINDS=mobile`, such rows are invalid instead',
     ),

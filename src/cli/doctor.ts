@@ -13,6 +13,7 @@ import { type Check, fail, ok, warn } from './doctor/check.js';
 import { checkSubscriptions } from './doctor/notifications.js';
 import { checkRedis, checkRemains, redisFacts } from './doctor/redis.js';
 import { checkCredentials, checkServices } from './doctor/service.js';
+import { CliError } from './errors.js';
 import { findLocal, findService, openVolley, type Setting, whyNoAnswer } from './open.js';
 import type { Paint } from './terminal.js';
 import { counted, oneLine, padded, until } from './text.js';
@@ -68,7 +69,11 @@ async function settings<Configuration extends Config | LocalConfig>(
       return { problems: error.problems.map((problem) => fail('settings', problem, 'See .env.example.')) };
     }
     const found = error instanceof Error ? error.message : String(error);
-    return { problems: [fail('Redis', found, 'On a single machine, `volley up` starts one.')] };
+    const todo =
+      error instanceof CliError && error.code === 'redisDown'
+        ? 'Fix this, or set REDIS_URL.'
+        : 'On a single machine, `volley up` starts one.';
+    return { problems: [fail('Redis', found, todo)] };
   }
 }
 

@@ -12,7 +12,7 @@ import {
 import { createEvents } from '../events/events.js';
 import { EXIT } from '../exit-codes.js';
 import { connect } from '../redis/connection.js';
-import { findEmbedded } from '../redis/embedded.js';
+import { findEmbedded, whyNoEmbedded } from '../redis/embedded.js';
 import type { Volley } from '../volley.js';
 import type { CliIo } from './context.js';
 import { CliError } from './errors.js';
@@ -57,6 +57,9 @@ async function find<Configuration extends Config | LocalConfig>(
   const config = load(env);
   const redisUrl = config.redisUrl ?? embedded?.url;
   if (redisUrl === undefined) {
+    const reason = await whyNoEmbedded(cwd);
+    // Starting another server would not help then.
+    if (reason !== undefined) throw new CliError(EXIT.failed, 'redisDown', reason);
     throw new CliError(
       EXIT.badInput,
       'noRedis',
@@ -112,6 +115,24 @@ export async function withLocalVolley<Result>(
 ): Promise<Result> {
   const setting = await findLocal(io);
   return withVolley(io, setting, (volley) => use(volley, setting));
+}
+
+/** {@link withLocalVolley}, or, if there is no Redis or it does not answer, `without` with the reason. */
+export async function withLocalVolleyOr<Result>(
+  io: CliIo,
+  use: (volley: Volley) => Promise<Result>,
+  without: (config: LocalConfig, reason: string) => Promise<Result>,
+): Promise<Result> {
+  let setting: Setting<LocalConfig>;
+  try {
+    setting = await findLocal(io);
+  } catch (error) {
+    if (!(error instanceof CliError) || !['noRedis', 'redisDown'].includes(error.code)) throw error;
+    return without(loadLocalConfig(loadDotEnv(io.cwd, io.env)), error.message);
+  }
+  const reason = await whyNoAnswer(setting.config.redisUrl);
+  if (reason !== null) return without(setting.config, `Redis does not answer (${reason}).`);
+  return withVolley(io, setting, use);
 }
 
 /** Rejects if no Redis server answers at this URL. */

@@ -4,7 +4,7 @@ import type { ListOptions } from './commands/list-options.js';
 import type { Answer, Context } from './context.js';
 import { badInput } from './errors.js';
 import { openListFile } from './input.js';
-import { withLocalVolley } from './open.js';
+import { withLocalVolleyOr } from './open.js';
 import { withOptions } from './option-names.js';
 import type { Paint } from './terminal.js';
 import { between, counted, grouped, oneLine, padded } from './text.js';
@@ -12,8 +12,8 @@ import { between, counted, grouped, oneLine, padded } from './text.js';
 /** `volley preview` */
 export function preview(context: Context, file: string, options: ListOptions): Promise<Answer> {
   mustBeInFuture(options.at, context.clock());
-  return withLocalVolley(context, async (volley) => {
-    const seen = await volley.preview(await campaignInput(context, file, options));
+  const show = async (see: (input: CampaignInput) => Promise<Preview>): Promise<Answer> => {
+    const seen = await see(await campaignInput(context, file, options));
     const bad =
       seen.invalid === 0
         ? []
@@ -30,7 +30,18 @@ export function preview(context: Context, file: string, options: ListOptions): P
             ...renderRepeats(seen, repeated),
           ];
     return { json: seen, lines: [...renderPreview(seen, context.paint, context.clock()), ...again, ...bad] };
-  });
+  };
+  return withLocalVolleyOr(
+    context,
+    (volley) => show((input) => volley.preview(input)),
+    async (config, reason) => {
+      const { previewWithoutRedis } = await import('../import/import-campaign.js');
+      context.note(
+        `${context.paintErr('yellow', 'Suppressed numbers are not checked, and the time is not known.')} ${reason}`,
+      );
+      return show((input) => previewWithoutRedis(config, input, context.clock));
+    },
+  );
 }
 
 /** Refuses a start time that has passed. */
@@ -103,7 +114,8 @@ export function leftOut(counts: Pick<Preview, 'duplicates' | 'invalid' | 'suppre
 }
 
 /** When the last message is sent, and when its delivery status is known. */
-function timeTexts({ eta, completion }: Preview, now: number): string[] {
+function timeTexts({ eta, completion, isSuppressionChecked }: Preview, now: number): string[] {
+  if (!isSuppressionChecked) return ['not known without Redis'];
   if (eta === null || completion === null) return ['nothing to send'];
   const sent = `last message ${between(eta, now)}`;
   return eta.latest === null ? [sent] : [sent, `last delivery status ${between(completion, now)}`];

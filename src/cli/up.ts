@@ -50,7 +50,7 @@ export async function up(context: Context, options: UpOptions): Promise<undefine
   }
   const running = !isUrlSet ? await findEmbedded(context.cwd) : undefined;
   if (running !== undefined) throw await alreadyUp(running);
-  const config = simulator ? simulatedConfig(env, ANY_ADDRESS, '') : loadConfig(env);
+  const config = simulator ? simulatedConfig(env, ANY_ADDRESS, '') : settingsOf(env);
   const redisUrl = isUrlSet ? config.redisUrl : undefined;
   const stop = listenForStop();
   const run: Run = (started, where, { note, lost } = {}) =>
@@ -81,6 +81,19 @@ export async function up(context: Context, options: UpOptions): Promise<undefine
   } finally {
     stop.dispose();
   }
+}
+
+/** The settings. Without any for the service, people probably want to try Volley, so the error says how. */
+function settingsOf(env: Environment): Config {
+  const isNew = ['MESSAGING_BASE_URL', 'API_KEY', 'ACCOUNT_USERNAME', 'LANES_FILE'].every(
+    (name) => !env[name]?.trim(),
+  );
+  if (!isNew) return loadConfig(env);
+  throw new CliError(
+    EXIT.badInput,
+    'noSettings',
+    'There are no settings for an account yet. To try Volley without one: volley up --simulator. To write the settings for one: volley init',
+  );
 }
 
 /** Runs everything until it is stopped. `where`: the Redis, for people. */

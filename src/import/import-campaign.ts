@@ -1,8 +1,11 @@
 import { describeActor } from '../campaign/actor.js';
 import { InputError } from '../campaign/errors.js';
 import type { Preview } from '../campaign/views.js';
+import { type Clock, monotonicClock } from '../clock.js';
+import type { LocalConfig } from '../config/index.js';
 import type { Events } from '../events/events.js';
 import type { CampaignMeta } from '../lane/campaign-meta.js';
+import { scriptRules } from '../lane/rules.js';
 import { MAX_STORED_DUPLICATES } from '../recipients/duplicates.js';
 import type { Suppression } from '../recipients/suppression.js';
 import type { Redis } from '../redis/connection.js';
@@ -12,7 +15,7 @@ import { type DraftDeps, draftOf, resolveInput } from './campaign-input.js';
 import type { Duplicates } from './check-rows.js';
 import { beginWithKey, compareWithHolder, reserveNewContent } from './idempotency.js';
 import { beginImport, type ImportSession } from './import-session.js';
-import { type ListSummary, openList, readList } from './read-list.js';
+import { type ListSummary, openList, type ReadOptions, readList } from './read-list.js';
 
 /*
  * The path of a list to its recipients, and the file of each step:
@@ -58,6 +61,27 @@ export interface ImportDeps extends DraftDeps {
 /** Previews a campaign; nothing is stored and nothing is sent. Throws as {@link importCampaign} does. */
 export async function previewCampaign(deps: ImportDeps, input: CampaignInput): Promise<Preview> {
   return (await readWithoutStoring(deps, input)).preview;
+}
+
+/** Previews a campaign without Redis: suppressed numbers are not known, and neither is when the messages would be sent. */
+export async function previewWithoutRedis(
+  config: LocalConfig,
+  input: CampaignInput,
+  clock: Clock,
+): Promise<Preview> {
+  const lanes = new Map(
+    config.lanes.map((settings) => [
+      settings.name,
+      {
+        id: settings.name,
+        rules: scriptRules(settings, config),
+        monotonic: monotonicClock,
+        outlook: async () => null,
+      },
+    ]),
+  );
+  const suppression = { count: async () => 0, areSuppressed: async () => [] };
+  return (await readWithoutStoring({ config, lanes, suppression, clock }, input)).preview;
 }
 
 /**
@@ -179,7 +203,8 @@ function refusedTexts(duplicates: Duplicates, preview: Preview): EnqueueOutcome 
 }
 
 async function readWithoutStoring(
-  deps: ImportDeps,
+  deps: Pick<ImportDeps, 'config' | 'clock'> &
+    Pick<ReadOptions, 'suppression'> & { lanes: ReadonlyMap<string, ReadOptions['lane']> },
   input: CampaignInput,
 ): Promise<ListSummary & { readonly duplicates: Duplicates }> {
   const { lane, sender } = resolveInput(deps, input);

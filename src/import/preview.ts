@@ -65,40 +65,43 @@ export function previewBuilder(template: Template, sender: string) {
     addRepeated(row: RepeatedRow): void {
       if (repeats[row.text].length < MAX_REPEATS) repeats[row.text].push(row);
     },
-    /** `outlook` and the other campaigns of the lane decide how long sending takes. */
+    /** `outlook` and the other campaigns of the lane decide how long sending takes. Null: it is not known. */
     build(
       list: CheckedRows,
       duplicates: Duplicates,
-      lane: Lane,
-      outlook: LaneOutlook,
+      lane: Pick<Lane, 'rules'>,
+      outlook: LaneOutlook | null,
       { at, validForMs, priority }: Pick<CampaignInput, 'at' | 'validForMs' | 'priority'>,
     ): Preview {
       const counts = list.counts();
       const isShared = template.placeholders.length === 0;
-      const most = Math.min(lane.rules.maxRecipients, outlook.maxRecipients || lane.rules.maxRecipients);
+      const { maxRecipients } = lane.rules;
+      const most = Math.min(maxRecipients, outlook?.maxRecipients || maxRecipients);
       const sends = requestsNeeded(counts.recipients - suppressed, isShared, most, SLICE);
       const pollsPerRequest =
         lane.rules.notify === true ? NOTIFIED_POLLS_PER_REQUEST : USUAL_POLLS_PER_REQUEST;
       const polls = Math.ceil(sends * pollsPerRequest);
-      const launchAt = Math.max(outlook.now, at ?? 0);
-      const { eta, completion } = estimateOnce(outlook, lane.rules, {
-        // It does not exist yet; of campaigns whose turn it is, the oldest goes first.
-        id: '~',
-        requests: sends,
-        weight: PRIORITY_WEIGHT[priority ?? 'normal'],
-        launchAt,
-        lapseAt: validForMs === undefined ? 0 : launchAt + validForMs,
-        sending: 0,
-        awaiting: 0,
-        unknown: 0,
-        obstacle: null,
-      });
+      const estimateWith = (known: LaneOutlook, launchAt = Math.max(known.now, at ?? 0)) =>
+        estimateOnce(known, lane.rules, {
+          // It does not exist yet; of campaigns whose turn it is, the oldest goes first.
+          id: '~',
+          requests: sends,
+          weight: PRIORITY_WEIGHT[priority ?? 'normal'],
+          launchAt,
+          lapseAt: validForMs === undefined ? 0 : launchAt + validForMs,
+          sending: 0,
+          awaiting: 0,
+          unknown: 0,
+          obstacle: null,
+        });
+      const { eta, completion } = outlook === null ? { eta: null, completion: null } : estimateWith(outlook);
       return {
         columns: list.columns,
         numberColumn: list.numberColumn,
         ...counts,
         repeats: [...repeats.same, ...repeats.different].sort((a, b) => a.line - b.line),
         suppressed,
+        isSuppressionChecked: outlook !== null,
         notMobile,
         problems,
         encoding: isUcs2 ? 'UCS-2' : 'GSM-7',

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { InputError } from '../campaign/errors.js';
+import type { LaneOutlook } from '../campaign/estimate.js';
 import { compileTemplate, type Template } from '../campaign/template.js';
 import type { Preview, RepeatedRow } from '../campaign/views.js';
 import type { LocalConfig } from '../config/index.js';
@@ -56,10 +57,11 @@ function isCsv(recipients: CampaignInput['recipients']): recipients is string | 
 const CURRENT_MS = 1_000;
 
 /** How to read a list. */
-interface ReadOptions extends Pick<CampaignInput, 'at' | 'validForMs' | 'priority'> {
-  readonly lane: Lane;
+export interface ReadOptions extends Pick<CampaignInput, 'at' | 'validForMs' | 'priority'> {
+  /** `outlook`: null if it is not known. */
+  readonly lane: Pick<Lane, 'id' | 'rules' | 'monotonic'> & { outlook(): Promise<LaneOutlook | null> };
   readonly sender: Sender;
-  readonly suppression: Suppression;
+  readonly suppression: Pick<Suppression, 'count' | 'areSuppressed'>;
   readonly signal?: AbortSignal | undefined;
   /** Called with the recipients of each batch, and for each of them whether it is suppressed. */
   onRecipients?(recipients: readonly StoredRecipient[], suppressed: readonly boolean[]): Promise<void>;

@@ -71,13 +71,46 @@ export async function findEmbedded(cwd: string): Promise<EmbeddedRedis | undefin
   return pid === undefined ? undefined : { url, pid, dir };
 }
 
+/**
+ * Why {@link findEmbedded} finds no server although there may be one, in a sentence; undefined if there is none. A server that
+ * hangs, and files that cannot be read, are not the same as no server.
+ */
+export async function whyNoEmbedded(cwd: string): Promise<string | undefined> {
+  const dir = await findFolder(cwd);
+  if (dir === undefined) {
+    const foreign = await findFolder(cwd, false);
+    return foreign === undefined
+      ? undefined
+      : `${foreign} belongs to another user, so its Redis is not used. Run this command as that user.`;
+  }
+  const file = join(dir, ADDRESS_FILE);
+  const problem = await readFile(file).then(
+    () => undefined,
+    (error: NodeJS.ErrnoException) => error.code,
+  );
+  if (problem === 'ENOENT') return undefined;
+  if (problem !== undefined)
+    return `${file} cannot be read, so its Redis is not found. Check its permissions.`;
+  const address = await readAddress(dir);
+  const redis = address && open(urlOf(address.port, address.password));
+  if (redis === undefined) return undefined;
+  const failed = await redis.info('server').then(
+    () => undefined,
+    (error: Error) => error,
+  );
+  redis.disconnect();
+  if (failed === undefined || /ECONNREFUSED|Connection is closed|WRONGPASS|NOAUTH/.test(failed.message))
+    return undefined;
+  return `The Redis of ${dir} does not answer (${failed.message}). Its log is ${join(dir, 'redis.log')}.`;
+}
+
 /** The nearest `.volley` from `cwd` upwards. Ignores a folder that belongs to another user, because it may be a trap. */
-async function findFolder(cwd: string): Promise<string | undefined> {
+async function findFolder(cwd: string, isOwn = true): Promise<string | undefined> {
   for (let at = resolve(cwd); ; at = dirname(at)) {
     const folder = join(at, FOLDER);
     const found = await stat(folder).catch(() => undefined);
-    if (found?.isDirectory() && (process.getuid === undefined || found.uid === process.getuid()))
-      return folder;
+    const uid = process.getuid?.();
+    if (found?.isDirectory() && (uid === undefined || (found.uid === uid) === isOwn)) return folder;
     if (at === dirname(at)) return undefined;
   }
 }
@@ -126,6 +159,14 @@ async function lastingPort(): Promise<number> {
 
 /** The process id of the server that answers at this URL with its password, even while it loads its data. */
 async function pidOf(url: string): Promise<number | undefined> {
+  const redis = open(url);
+  const info = await redis.info('server').catch(() => '');
+  redis.disconnect();
+  const pid = /^process_id:(\d+)/m.exec(info)?.[1];
+  return pid === undefined ? undefined : Number(pid);
+}
+
+function open(url: string): Redis {
   const redis = new Redis(url, {
     lazyConnect: true,
     enableReadyCheck: false,
@@ -134,8 +175,5 @@ async function pidOf(url: string): Promise<number | undefined> {
     retryStrategy: () => null,
   });
   redis.on('error', () => {});
-  const info = await redis.info('server').catch(() => '');
-  redis.disconnect();
-  const pid = /^process_id:(\d+)/m.exec(info)?.[1];
-  return pid === undefined ? undefined : Number(pid);
+  return redis;
 }

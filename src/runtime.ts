@@ -12,6 +12,7 @@ import { type Config, type LocalConfig, secretsOf, serviceConnection } from './c
 import { createEvents, type EventOf, type Events } from './events/events.js';
 import { createSubscriptionClient } from './gateway/subscriptions.js';
 import { openSuppressionList } from './import/suppression-list.js';
+import { readMeta } from './lane/campaign-meta.js';
 import { openTokenSources } from './lane/credentials.js';
 import { type Lanes, openLanes } from './lane/lane-finder.js';
 import { operatorCommands } from './lane/operator-commands.js';
@@ -31,7 +32,7 @@ import { createCampaignReader } from './reporting/campaign-reader.js';
 import { createEventFeed } from './reporting/event-feed.js';
 import { eventLog } from './reporting/event-log.js';
 import { createFleetReader, unconfiguredLanes } from './reporting/fleet-snapshot.js';
-import { findRecipients, reportRows } from './reporting/report.js';
+import { findRecipients, reportRows, reportVersion } from './reporting/report.js';
 import { laneStatus } from './reporting/status.js';
 import { resolveUnknown } from './sending/unknown.js';
 import type { Volley, Workers } from './volley.js';
@@ -82,6 +83,10 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
     log: eventLog(redis, keys),
     connect: () => connect(redisUrl, 'blocking'),
     lanes: finder,
+    async campaignOf(lane, campaign) {
+      const meta = await readMeta(redis, keys, lane, campaign);
+      return meta && { name: meta.name, idempotencyKey: meta.idempotencyKey ?? null };
+    },
   });
   const unpublish = events.onAny((event) => feed.publish(event));
   closers.push(() => feed.close(), unpublish);
@@ -182,6 +187,7 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
     unconfiguredLanes: () => unconfiguredLanes({ redis, keys, finder }),
     laneProblems: () => finder.problems(),
     report: (id, options) => reportRows(redis, keys, id, options),
+    reportVersion: (id) => reportVersion(redis, keys, id),
     async *find(number, options = {}) {
       const lanes = options.lanes && (await Promise.all(options.lanes.map(finder.idOf)));
       yield* findRecipients(deps, number, { ...options, lanes });

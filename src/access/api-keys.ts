@@ -96,7 +96,7 @@ export interface ApiKeys {
 interface ApiKeyDeps {
   readonly redis: Redis;
   readonly keys: Keys;
-  readonly finder: Pick<LaneFinder, 'named' | 'nameOf'>;
+  readonly finder: Pick<LaneFinder, 'known' | 'nameOf'>;
   readonly clock: Clock;
   readonly events: Events;
   readonly refused: RefusedKeys;
@@ -199,14 +199,14 @@ export function apiKeyService({ redis, keys, finder, clock, events, refused, sec
         if (scopes.length === 0) {
           throw new InputError(`a key needs at least one scope: ${API_SCOPES.join(', ')}`);
         }
-        const lanes = only === undefined ? null : await Promise.all([...new Set(only)].map(finder.named));
+        const lanes = only === undefined ? null : await Promise.all([...new Set(only)].map(finder.known));
         const id = randomBytes(6).toString('hex');
         const lifetime = lifetimeMs === undefined ? DEFAULT_LIFETIME_MS : lifetimeMs;
         const secret = newSecret(id, lifetime);
         const key: UnsignedKey = {
           name: name.trim(),
           scopes: API_SCOPES.filter((scope) => scopes.includes(scope)),
-          lanes: lanes === null ? null : lanes.map((lane) => lane.id),
+          lanes,
           created: clock(),
           lifetime,
           maxSuppressions: maxSuppressions ?? DEFAULT_MAX_SUPPRESSIONS,

@@ -57,6 +57,10 @@ export const campaignStatus = z
     state: z.enum(CAMPAIGN_STATES),
     createdAt: time,
     createdBy: actor.nullable().describe('Null for a campaign that an older version created'),
+    idempotencyKey: z
+      .string()
+      .nullable()
+      .describe('Null if the campaign has none, or an older version created it'),
     launchAt: time.nullable().describe('When sending began or will begin; null while importing'),
     endedAt: time.nullable().describe('When the last recipient was settled; null before'),
     recipients: recipientCounts,

@@ -24,6 +24,8 @@ declare module 'fastify' {
     limit?: RateLimit;
     /** Whether the request or the response is a list, which is refused when the key has used up its bytes. */
     transfersList?: boolean;
+    /** Whether the response has an `ETag`, and 304 is a possible status. */
+    hasEtag?: boolean;
     /** Whether the address is a secret, so that no response may show that it exists. */
     isSecret?: boolean;
   }

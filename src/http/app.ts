@@ -59,6 +59,8 @@ export function createHttp(options: HttpOptions): HttpApp {
       const route = routeOptions.url ?? 'none';
       volley.events.emit({ type: 'http.failed', method, route, xRequestId: request.id, error });
     }
+    // They describe the response that failed.
+    for (const name of ['content-encoding', 'content-disposition', 'etag']) reply.removeHeader(name);
     discardBody(request.raw, lingerMs);
     // Fastify would close the connection after a body that is too large, before the client has read the response.
     if (!request.raw.complete) reply.removeHeader('connection');

@@ -1,17 +1,22 @@
-import { Readable } from 'node:stream';
+import { pipeline, Readable } from 'node:stream';
+import { constants, createGzip } from 'node:zlib';
 import type { FastifyReply } from 'fastify';
 import type { Volley } from '../volley.js';
 import { requireActiveKey } from './access.js';
+import { acceptsGzip } from './conditional.js';
 
 /** Large enough that a long response takes few writes, small enough that a slow client holds little memory. */
 const CHUNK_LENGTH = 32 * 1024;
 const CHECK_KEY_EVERY_MS = 1_000;
 
 /**
- * Sends a long text no faster than the client reads it. If the text fails or the API key is revoked midway, the response
+ * Sends a long text no faster than the client reads it, compressed if the client accepts that. If the text fails or the API key is revoked midway, the response
  * ends without its last chunk; its status has been sent long before, so only the event `http.brokeOff` gives the reason.
  */
 export function sendStream(reply: FastifyReply, text: AsyncIterable<string>, volley: Volley): FastifyReply {
+  const isCompressed = acceptsGzip(reply.request);
+  reply.header('vary', 'accept-encoding');
+  if (isCompressed) reply.header('content-encoding', 'gzip');
   if (reply.request.method === 'HEAD') return sendHead(reply);
   const body = async function* (): AsyncGenerator<string> {
     try {
@@ -33,7 +38,11 @@ export function sendStream(reply: FastifyReply, text: AsyncIterable<string>, vol
       throw error;
     }
   };
-  return reply.send(Readable.from(body(), { objectMode: false, highWaterMark: CHUNK_LENGTH }));
+  const source = Readable.from(body(), { objectMode: false, highWaterMark: CHUNK_LENGTH });
+  // An error of the source destroys the compressed stream, and so ends the response without its last chunk.
+  return reply.send(
+    isCompressed ? pipeline(source, createGzip({ level: constants.Z_BEST_SPEED }), () => {}) : source,
+  );
 }
 
 /**

@@ -1,11 +1,13 @@
 import { z } from 'zod';
 import { CAMPAIGN_STATES } from '../campaign/campaign.js';
 import { InputError } from '../campaign/errors.js';
+import { readMoment } from '../campaign/moment.js';
 import { parseReportedStatus, REPORTED_STATUSES } from '../campaign/recipient.js';
 import { campaignStatus } from '../campaign/views.js';
 import { formatReport } from '../reporting/report-file.js';
-import { actorOf, apiKeyOf, campaignId, requireCampaign } from './access.js';
+import { actorOf, apiKeyOf, campaignId, requireCampaign, requireLane } from './access.js';
 import { sendStream } from './body-stream.js';
+import { isUnchanged, sendUnchanged } from './conditional.js';
 import { cursor, cursorOf, nextCursor, positionOf } from './cursor.js';
 import { Problem } from './problem.js';
 import { redactedFor } from './redact.js';
@@ -27,6 +29,19 @@ const reportedStatus = z.preprocess(
   z.enum(REPORTED_STATUSES),
 );
 
+/** A query parameter with a time. In an address, an unescaped plus sign is a space. */
+const moment = z
+  .string()
+  .transform((text) => text.replace(' ', '+'))
+  .refine((text) => readMoment(text).kind === 'moment', {
+    error: 'Use ISO 8601 with a time zone, such as 2030-05-01T09:00Z',
+  });
+
+function msOf(text: string | undefined): number | undefined {
+  const read = text === undefined ? undefined : readMoment(text);
+  return read?.kind === 'moment' ? read.at : undefined;
+}
+
 const commandProblems = problemResponses('notFound', 'invalidState');
 
 /** Lists campaigns, shows their status and report, and pauses, resumes, cancels, and resolves them. */
@@ -43,6 +58,18 @@ export const campaigns: Routes = (app, { volley }) => {
         tags: ['Campaigns'],
         querystring: z.strictObject({
           state: z.enum(CAMPAIGN_STATES).optional(),
+          lane: z.string().min(1).max(100).optional().describe('Only campaigns of this lane'),
+          name: z.string().min(1).max(200).optional().describe('A part of the name, in upper or lower case'),
+          idempotencyKey: z
+            .string()
+            .min(1)
+            .max(255)
+            .optional()
+            .describe('Only campaigns with this `Idempotency-Key`'),
+          createdFrom: moment
+            .optional()
+            .describe('Created at or after this time, in ISO 8601 with a time zone'),
+          createdBefore: moment.optional().describe('Created before this time, in ISO 8601 with a time zone'),
           limit: z.coerce.number().int().min(1).max(200).default(50).describe('The page size'),
           cursor,
         }),
@@ -50,13 +77,15 @@ export const campaigns: Routes = (app, { volley }) => {
       },
     },
     async (request) => {
-      const { state, limit } = request.query;
+      const { lane, createdFrom, createdBefore, cursor: after, ...filters } = request.query;
       const key = apiKeyOf(request);
-      const lanes = key.lanes ?? undefined;
+      if (lane !== undefined) requireLane(key, lane);
+      const lanes = lane === undefined ? (key.lanes ?? undefined) : [lane];
       const found = await volley.page({
-        state,
-        limit,
-        after: await positionOf(volley, 'campaigns', request.query.cursor),
+        ...filters,
+        createdFrom: msOf(createdFrom),
+        createdBefore: msOf(createdBefore),
+        after: await positionOf(volley, 'campaigns', after),
         lanes,
       });
       return {
@@ -69,7 +98,7 @@ export const campaigns: Routes = (app, { volley }) => {
   app.get(
     '/campaigns/:id',
     {
-      config: { scope: 'status' },
+      config: { scope: 'status', hasEtag: true },
       schema: {
         operationId: 'getCampaign',
         summary: 'Get the status of a campaign',
@@ -81,14 +110,19 @@ export const campaigns: Routes = (app, { volley }) => {
         },
       },
     },
-    async (request) =>
-      redactedFor(apiKeyOf(request), await volley.status(await requireCampaign(volley, request))),
+    async (request, reply) => {
+      const status = redactedFor(
+        apiKeyOf(request),
+        await volley.status(await requireCampaign(volley, request)),
+      );
+      return isUnchanged(request, reply, JSON.stringify(status)) ? sendUnchanged(reply) : status;
+    },
   );
 
   app.get(
     '/campaigns/:id/report',
     {
-      config: { scope: 'read', transfersList: true },
+      config: { scope: 'read', transfersList: true, hasEtag: true },
       schema: {
         operationId: 'getReport',
         summary: 'Get the report of a campaign',
@@ -119,6 +153,8 @@ export const campaigns: Routes = (app, { volley }) => {
     async (request, reply) => {
       const id = await requireCampaign(volley, request);
       const { format, status } = request.query;
+      const version = JSON.stringify([await volley.reportVersion(id), format, status]);
+      if (isUnchanged(request, reply, version)) return sendUnchanged(reply);
       const rows = volley.report(id, status === undefined ? {} : { status });
       reply
         .type(REPORT_TYPES[format])

@@ -28,6 +28,12 @@ const POLICY = [
 /** The OpenAPI document, and a page at `/docs` that shows it. Neither requires a key, and the page needs no other server. */
 export const docs: Routes = (app) => {
   const schema = { hide: true };
+  app.get('/', { schema }, async (_request, reply) =>
+    reply
+      .type('text/html; charset=utf-8')
+      .header('link', '</docs>; rel="service-doc", </openapi.json>; rel="service-desc"')
+      .send(START),
+  );
   app.get('/openapi.json', { schema }, async (_request, reply) =>
     reply.type('application/json; charset=utf-8').send(JSON.stringify(openApiDocument(app))),
   );
@@ -47,6 +53,14 @@ const ERRORS = PROBLEMS.map(
   ({ code, status, title, advice }) =>
     `<tr id="problem-${code}"><td>${status}</td><td><code>${code}</code></td><td><b>${html(title)}.</b> ${html(advice)}</td></tr>`,
 ).join('\n');
+
+const START = `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<title>Volley</title>
+<p>This is the HTTP API of Volley. <a href="/docs">Documentation</a>, <a href="/openapi.json">OpenAPI document</a></p>
+</html>
+`;
 
 const PAGE = `<!doctype html>
 <html lang="en">

@@ -13,6 +13,16 @@ const streamResponse = {
   ...problemResponses('unavailable'),
 };
 
+/** Several types: repeated, or separated by commas. */
+const eventTypes = <const Types extends readonly [string, ...string[]]>(types: Types) =>
+  z
+    .preprocess(
+      (given) => (given === undefined ? undefined : [given].flat().flatMap((one) => String(one).split(','))),
+      z.array(z.enum(types)).min(1),
+    )
+    .optional()
+    .describe('Only events of these types. A `gap` is always sent.');
+
 const resumeHeader = z.looseObject({
   'last-event-id': z
     .string()
@@ -44,12 +54,13 @@ export const liveEvents: Routes = (app, options) => {
         headers: resumeHeader,
         querystring: z.strictObject({
           lane: z.string().min(1).max(100).optional().describe('Only events of this lane'),
+          type: eventTypes(BROADCAST_EVENTS),
         }),
         response: { ...streamResponse, ...problemResponses('notFound') },
       },
     },
     async (request, reply) => {
-      const { lane } = request.query;
+      const { lane, type: types } = request.query;
       const key = apiKeyOf(request);
       if (lane !== undefined) {
         requireLane(key, lane);
@@ -60,7 +71,10 @@ export const liveEvents: Routes = (app, options) => {
       return streams.send(
         request,
         reply,
-        (event) => allowsLane(key, event.lane) && (lane === undefined || event.lane === lane),
+        (event) =>
+          allowsLane(key, event.lane) &&
+          (lane === undefined || event.lane === lane) &&
+          (types === undefined || types.includes(event.type)),
       );
     },
   );
@@ -77,12 +91,21 @@ export const liveEvents: Routes = (app, options) => {
         tags: ['Events'],
         params: campaignId,
         headers: resumeHeader,
+        querystring: z.strictObject({ type: eventTypes([...BROADCAST_EVENTS, 'campaign.status']) }),
         response: { ...streamResponse, ...problemResponses('notFound') },
       },
     },
     async (request, reply) => {
       const id = await requireCampaign(volley, request);
-      return streams.send(request, reply, (event) => 'campaign' in event && event.campaign === id, id);
+      const { type: types } = request.query;
+      const hasStatus = types === undefined || types.includes('campaign.status');
+      return streams.send(
+        request,
+        reply,
+        (event) =>
+          'campaign' in event && event.campaign === id && (types === undefined || types.includes(event.type)),
+        hasStatus ? id : undefined,
+      );
     },
   );
 };

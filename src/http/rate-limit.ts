@@ -50,7 +50,8 @@ export function rateLimits({ requestsPerMinute, bytesPerMinute }: LocalConfig['h
   };
   /** Charges what a connection has transferred since it was last charged. */
   const charge = ({ bytes }: Buckets, socket: Socket): void => {
-    const transferred = socket.bytesRead + socket.bytesWritten;
+    // A request that a program injects has no connection.
+    const transferred = Number(socket.bytesRead ?? 0) + Number(socket.bytesWritten ?? 0);
     bytes.spend(transferred - (charged.get(socket) ?? 0));
     charged.set(socket, transferred);
   };

@@ -187,6 +187,7 @@ export function draftOf(deps: DraftDeps, input: CampaignInput): CampaignMeta {
     created,
     createdBy: deps.by.actor,
     at: input.at,
+    idempotencyKey,
     idempotency:
       idempotencyKey === undefined
         ? undefined

@@ -28,8 +28,9 @@ export interface CampaignMeta {
   /** Undefined for a campaign of an older version. */
   readonly createdBy?: Actor | undefined;
   readonly at?: number | undefined;
-  /** Digest of the idempotency key. */
+  /** Digest of the idempotency key and its scope. */
   readonly idempotency?: string | undefined;
+  readonly idempotencyKey?: string | undefined;
   /** Digest of recipients, text, and sender, with which a repeated request is compared. Without an idempotency key there is none. */
   readonly fingerprint?: string | undefined;
   readonly duplicates: number;
@@ -56,6 +57,7 @@ const meta = z.object({
   createdBy: actor.optional(),
   at: count.optional(),
   idempotency: z.string().optional(),
+  idempotencyKey: z.string().optional(),
   fingerprint: z.string().optional(),
   duplicates: count,
   invalid: count,

@@ -50,6 +50,7 @@ end
 local function campaigns_save(statesKey, campaigns)
   local fields = {}
   for id, c in pairs(campaigns) do
+    c.changes = (c.changes or 0) + 1
     fields[#fields + 1] = id
     fields[#fields + 1] = campaign_text(c)
   end

@@ -55,6 +55,8 @@ const state = z.object({
   launchAt: count.default(STATE_DEFAULTS.launchAt),
   endedAt: count.default(STATE_DEFAULTS.endedAt),
   pauseReason: z.string().default(STATE_DEFAULTS.pauseReason),
+  /** How often the state was written; an older version did not count. */
+  changes: count.optional(),
 });
 
 /** The state of a campaign as the scripts store it. Times in ms; 0 means none. */
@@ -75,7 +77,7 @@ export async function findLane(redis: Redis, keys: Keys, campaign: string): Prom
 const PAGE_SIZE = 200;
 
 /**
- * Lists all campaigns, newest first, or those older than `after`. An entry may have no data: its import has just begun, or it
+ * Lists all campaigns, newest first, or those older than `after`, which may be the beginning of an id. An entry may have no data: its import has just begun, or it
  * is being removed.
  */
 export async function* listCampaigns(

@@ -43,6 +43,10 @@ export interface LaneFinder {
   nameOf(id: LaneId): Promise<LaneName>;
   /** The id of the lane with this name, configured or not; the name itself if there is none. */
   idOf(name: string): Promise<LaneId>;
+  /** The ids of all lanes that are configured or registered. */
+  ids(): Promise<LaneId[]>;
+  /** The id of the lane with this name, configured or registered. Rejects with a NotFoundError if there is none. */
+  known(name: string): Promise<LaneId>;
   /** The id of a lane that this process has opened, by its name. */
   openedIdOf(name: string): LaneId;
 }
@@ -169,6 +173,19 @@ export function openLanes({ redis, keys, config, events, random }: LanesOptions)
     async idOf(name) {
       const own = (await configured()).get(name);
       return own?.id ?? (await redis.hget(keys.registry.ids, name)) ?? name;
+    },
+    ids: async () => [
+      ...new Set([
+        ...[...(await configured()).values()].map(({ id }) => id),
+        ...(await registry.names()).keys(),
+      ]),
+    ],
+    async known(name) {
+      if (configuredLanes.has(name)) return laneNamed(await registered(name), name).id;
+      const id = await redis.hget(keys.registry.ids, name);
+      if (id !== null) return id;
+      const names = new Set([...configuredLanes.keys(), ...(await registry.names()).values()]);
+      throw new NotFoundError(`there is no lane ${name}; the lanes are: ${[...names].sort().join(', ')}`);
     },
     openedIdOf: (name) =>
       lanes.get(name)?.id ?? [...others.values()].find((lane) => lane.name === name)?.id ?? name,

@@ -1,11 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { CampaignState } from '../campaign/campaign.js';
+import { type CampaignState, campaignIdTime } from '../campaign/campaign.js';
 import { NotFoundError } from '../campaign/errors.js';
 import type { CampaignStatus } from '../campaign/views.js';
-import { readMeta } from '../lane/campaign-meta.js';
+import { type CampaignMeta, readMeta } from '../lane/campaign-meta.js';
 import { idsWithPrefix, listCampaigns, readState } from '../lane/campaigns.js';
 import type { Lane } from '../lane/lane.js';
 import type { LaneFinder } from '../lane/lane-finder.js';
+import { idempotencyDigest, readHolder } from '../recipients/reservation.js';
 import type { Heartbeats } from '../recovery/heartbeats.js';
 import type { Redis } from '../redis/connection.js';
 import type { Keys, LaneId } from '../redis/keys.js';
@@ -16,14 +17,21 @@ import { campaignStatus } from './status.js';
 /** Which campaigns {@link CampaignReader.list} returns. */
 interface ListOptions {
   readonly state?: CampaignState | undefined;
+  /** Only campaigns of these lanes; default all. */
+  readonly lanes?: readonly string[] | undefined;
+  /** A part of the name, in upper or lower case. */
+  readonly name?: string | undefined;
+  readonly idempotencyKey?: string | undefined;
+  /** Created at or after this time, ms since the epoch. */
+  readonly createdFrom?: number | undefined;
+  /** Created before this time, ms since the epoch. */
+  readonly createdBefore?: number | undefined;
   /** Default 50. */
   readonly limit?: number | undefined;
 }
 
 /** Which campaigns {@link CampaignReader.page} returns. */
 interface PageOptions extends ListOptions {
-  /** Only campaigns of these lanes; default all. */
-  readonly lanes?: readonly string[] | undefined;
   /** `next` of the page before. */
   readonly after?: string | undefined;
 }
@@ -104,13 +112,13 @@ export function createCampaignReader({
     lane: Lane,
     laneRead: ReturnType<typeof readLane>,
     hasWorkers: boolean,
-    wanted?: CampaignState,
+    isWanted: (meta: CampaignMeta, state: CampaignState) => boolean = () => true,
   ): Promise<CampaignStatus | null> => {
     const [meta, state] = await Promise.all([
       readMeta(redis, keys, lane.id, id),
       readState(redis, keys, lane.id, id),
     ]);
-    if (meta === null || state === null || (wanted !== undefined && state.state !== wanted)) return null;
+    if (meta === null || state === null || !isWanted(meta, state.state)) return null;
     const { view, unknown } = await laneRead.read;
     const ofCampaign = (requests: typeof unknown) => requests.filter(({ campaign }) => campaign === id);
     let unknownOutcomes = ofCampaign(unknown);
@@ -135,11 +143,9 @@ export function createCampaignReader({
     );
   };
 
-  const readPage = async (
-    { state, lanes: wantedLanes, limit = DEFAULT_LIMIT, after }: PageOptions,
-    maxRead: number,
-  ): Promise<CampaignPage> => {
-    const workers = await hasWorkers();
+  const readPage = async (options: PageOptions, maxRead: number): Promise<CampaignPage> => {
+    const { lanes: wantedLanes, limit = DEFAULT_LIMIT, createdFrom, createdBefore, idempotencyKey } = options;
+    const [workers, isWanted] = [await hasWorkers(), filterOf(options)];
     const campaigns: CampaignStatus[] = [];
     const wantedIds = wantedLanes && (await Promise.all(wantedLanes.map(finder.idOf)));
     // Each lane is read once, however many of its campaigns are on the page.
@@ -153,17 +159,41 @@ export function createCampaignReader({
       const reading = laneReads.get(laneId) ?? laneReadOf(laneId);
       laneReads.set(laneId, reading);
       const { lane, laneRead } = await reading;
-      return { id, campaign: await readStatus(id, lane, laneRead, workers, state) };
+      return { id, campaign: await readStatus(id, lane, laneRead, workers, isWanted) };
     };
     let count = 0;
-    const all = listCampaigns(redis, keys, after);
+    // Ids begin with their time, so a date is a place in the list.
+    const [after] = [options.after, createdBefore === undefined ? undefined : idAt(createdBefore)]
+      .filter((bound) => bound !== undefined)
+      .sort();
+    const last = createdFrom === undefined ? '' : idAt(createdFrom);
+    const all =
+      idempotencyKey === undefined
+        ? listCampaigns(redis, keys, after)
+        : withIdempotencyKey(idempotencyKey, after, wantedIds ?? (await finder.ids()));
     for await (const { id, campaign } of inBatches(all, READ_AT_ONCE, read)) {
+      if (id < last) break;
       count += 1;
       if (campaign !== null) campaigns.push(campaign);
       if (campaigns.length >= limit || count >= maxRead) return { campaigns, next: id };
     }
     return { campaigns, next: null };
   };
+
+  /** The campaigns with this idempotency key, newest first: one for all lanes, and one of each of these lanes. */
+  async function* withIdempotencyKey(
+    key: string,
+    after: string | undefined,
+    lanes: readonly LaneId[],
+  ): AsyncGenerator<{ id: string; lane: LaneId }> {
+    const holders = await Promise.all(
+      [undefined, ...lanes].map((lane) => readHolder(redis, keys.idempotency(idempotencyDigest(key, lane)))),
+    );
+    const found = holders
+      .filter((holder) => holder !== null)
+      .map(({ campaign, lane }) => ({ id: campaign, lane }));
+    yield* found.filter(({ id }) => after === undefined || id < after).sort((a, b) => (a.id < b.id ? 1 : -1));
+  }
 
   return {
     status,
@@ -184,4 +214,15 @@ export function createCampaignReader({
       }
     },
   };
+}
+
+/** How ids of this time begin. Ids of later times have another length, which would sort before it. */
+const LATEST = 36 ** 8 - 1;
+const idAt = (time: number): string => campaignIdTime(Math.min(Math.ceil(time), LATEST));
+
+/** Decides by what is cheap to read whether a page contains a campaign. */
+function filterOf({ state, name }: PageOptions): (meta: CampaignMeta, state: CampaignState) => boolean {
+  const part = name?.toLowerCase();
+  return (meta, own) =>
+    (state === undefined || own === state) && (part === undefined || meta.name.toLowerCase().includes(part));
 }

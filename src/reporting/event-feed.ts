@@ -1,8 +1,10 @@
+import { LRUCache } from 'lru-cache';
 import { InputError } from '../campaign/errors.js';
 import { unlessAborted, within } from '../clock.js';
 import type { EventOf, EventType, VolleyEvent } from '../events/events.js';
 import type { LaneFinder } from '../lane/lane-finder.js';
 import type { Redis } from '../redis/connection.js';
+import type { LaneId } from '../redis/keys.js';
 import { type RetryOptions, untilAnswered } from '../redis/until-answered.js';
 import { EVENT_ID, type EventLog, isAfter, type LoggedEvent } from './event-log.js';
 import { Follower, startTail, type Tail } from './feed-tail.js';
@@ -34,6 +36,12 @@ export const BROADCAST_EVENTS = [
 /** See {@link BROADCAST_EVENTS}. */
 export type BroadcastEvent = EventOf<(typeof BROADCAST_EVENTS)[number]>;
 
+/** An event with the name and the idempotency key of its campaign; null if the campaign has none, or no longer exists. */
+export type NamedEvent = BroadcastEvent & {
+  readonly name?: string | null;
+  readonly idempotencyKey?: string | null;
+};
+
 /** One item of the feed. */
 export type FeedItem =
   /** Always the first item: the feed continues after this id. */
@@ -41,7 +49,7 @@ export type FeedItem =
   /** Earlier events are missing, because they are no longer kept or Redis lost them. Read the status instead. */
   | { readonly kind: 'gap'; readonly id: string }
   /** An event of any process. */
-  | { readonly kind: 'event'; readonly id: string; readonly at: string; readonly event: BroadcastEvent };
+  | { readonly kind: 'event'; readonly id: string; readonly at: string; readonly event: NamedEvent };
 
 /** Options of {@link EventFollower.follow}. */
 interface FollowOptions {
@@ -68,6 +76,11 @@ interface EventFeed extends EventFollower {
   close(): Promise<void>;
 }
 
+interface NamedCampaign {
+  readonly name: string;
+  readonly idempotencyKey: string | null;
+}
+
 /** What {@link createEventFeed} needs. */
 interface FeedOptions {
   readonly log: EventLog;
@@ -75,16 +88,26 @@ interface FeedOptions {
   connect(): Redis;
   /** The log has the ids of lanes, so that an event stays with its lane whatever its name is. Default: names are ids. */
   readonly lanes?: Pick<LaneFinder, 'nameOf' | 'openedIdOf'> | undefined;
+  /** What followers learn about the campaign of an event; null if it does not exist. Default: nothing. */
+  readonly campaignOf?: ((lane: LaneId, campaign: string) => Promise<NamedCampaign | null>) | undefined;
   /** How long one read waits for events, in ms. Tests shorten it. */
   readonly waitMs?: number | undefined;
 }
 
+const MAX_KNOWN = 1_000;
 const READ_AT_ONCE = 500;
 const WAIT_MS = 5_000;
 const CLOSE_WITHIN_MS = 1_000;
 
 /** Creates the feed. It connects when the first follower arrives. */
-export function createEventFeed({ log, connect, lanes, waitMs = WAIT_MS }: FeedOptions): EventFeed {
+export function createEventFeed({
+  log,
+  connect,
+  lanes,
+  campaignOf,
+  waitMs = WAIT_MS,
+}: FeedOptions): EventFeed {
+  const known = new LRUCache<string, NamedCampaign>({ max: MAX_KNOWN });
   const writes = new Set<Promise<void>>();
   const followers = new Set<Follower>();
   let tail: Tail | undefined;
@@ -104,12 +127,24 @@ export function createEventFeed({ log, connect, lanes, waitMs = WAIT_MS }: FeedO
     // Volley wrote it; an event of an older version has at least a type.
     const event: BroadcastEvent = JSON.parse(json);
     const lane = (await lanes?.nameOf(event.lane)) ?? event.lane;
+    const named =
+      campaignOf === undefined || !('campaign' in event) ? {} : await nameOf(event.lane, event.campaign);
     return {
       kind: 'event',
       id,
       at: new Date(Number(id.split('-')[0])).toISOString(),
-      event: { ...event, lane },
+      event: { ...event, lane, ...named },
     };
+  };
+
+  /** Every follower receives the event, but one of them reads the campaign. A campaign that is removed has no name. */
+  const nameOf = async (
+    lane: LaneId,
+    campaign: string,
+  ): Promise<Pick<NamedEvent, 'name' | 'idempotencyKey'>> => {
+    const own = known.get(campaign) ?? (await campaignOf?.(lane, campaign)) ?? null;
+    if (own !== null) known.set(campaign, own);
+    return own ?? { name: null, idempotencyKey: null };
   };
 
   return {

@@ -9,7 +9,7 @@ import {
 import type { FoundRecipient, ReportRow } from '../campaign/views.js';
 import type { LocalConfig } from '../config/index.js';
 import { type CampaignMeta, readMeta } from '../lane/campaign-meta.js';
-import { findLane, listCampaigns } from '../lane/campaigns.js';
+import { findLane, listCampaigns, readState } from '../lane/campaigns.js';
 import type { DuplicateRow } from '../recipients/duplicates.js';
 import type { Redis } from '../redis/connection.js';
 import type { Keys, LaneId } from '../redis/keys.js';
@@ -29,6 +29,8 @@ export interface Reports {
    * `duplicate`, the rows that were left out because their number is that of an earlier row (the first 100,000).
    */
   report(id: string, options?: ReportOptions): AsyncIterable<ReportRow>;
+  /** A text that changes whenever a report of the campaign does. Rejects with a NotFoundError if there is no such campaign. */
+  reportVersion(id: string): Promise<string>;
 }
 
 /** Why a recipient was not sent to, for states that no request explains. */
@@ -75,6 +77,16 @@ export async function* reportRows(
     for await (const row of reader.duplicates()) yield duplicateRow(row);
     await mustExist();
   }
+}
+
+/** See {@link Reports.reportVersion}. The counts and times differ if Redis has lost some of the changes. */
+export async function reportVersion(redis: Redis, keys: Keys, id: string): Promise<string> {
+  const lane = await findLane(redis, keys, id);
+  const state = lane === null ? null : await readState(redis, keys, lane, id);
+  if (state === null)
+    throw new NotFoundError(`campaign ${id} does not exist; \`volley list\` shows all campaigns`);
+  const { changes, counts, sends, polls, endedAt } = state;
+  return JSON.stringify([id, changes, Object.entries(counts).sort(), sends, polls, endedAt]);
 }
 
 /** The report row of a recipient that is part of the campaign. */

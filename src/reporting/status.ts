@@ -48,6 +48,7 @@ export function campaignStatus({
     state: state.state,
     createdAt: iso(meta.created),
     createdBy: meta.createdBy ?? null,
+    idempotencyKey: meta.idempotencyKey ?? null,
     launchAt: isoOrNull(state.launchAt),
     endedAt: isoOrNull(state.endedAt),
     recipients: { total: state.total, ...counts },

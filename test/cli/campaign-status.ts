@@ -22,6 +22,7 @@ export function statusWith({ recipients = {}, ...changes }: Changes = {}): Campa
     state: 'running',
     createdAt: isoAt(-60_000),
     createdBy: null,
+    idempotencyKey: null,
     launchAt: isoAt(-60_000),
     endedAt: null,
     requests: { send: 0, poll: 0, throttled: 0 },

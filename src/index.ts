@@ -43,6 +43,17 @@ export type {
   UnsubscribeOutcome,
 } from './notifications/subscription-service.js';
 export type { SubscriptionStatus } from './notifications/subscription-status.js';
+export type { RecordsInput } from './records/input.js';
+export type { Records } from './records/open-records.js';
+export type {
+  NoRecords,
+  RecordsDownload,
+  RecordsOptions,
+  RecordsResolution,
+} from './records/records.js';
+export type { RecordsFilter } from './records/requests.js';
+export type { RecordsState } from './records/states.js';
+export type { RecordsRequest } from './records/view.js';
 export type { Role, WorkerProcess } from './recovery/heartbeats.js';
 export type { BroadcastEvent, FeedItem } from './reporting/event-feed.js';
 export type { FleetSnapshot, LaneSnapshot, UnconfiguredLane } from './reporting/fleet-snapshot.js';

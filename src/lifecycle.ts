@@ -162,7 +162,9 @@ export function servingLanes(roles: readonly Role[], concurrency?: number | unde
 
 /** Serves the HTTP API. Its `ready` rejects with an InputError if the address cannot be used. */
 export const servingHttp: Part<Config | LocalConfig> = (volley, config, events) => {
-  const opening = import('./http/index.js').then(({ createHttp, listen }) => {
+  const opening = import('./http/index.js').then(async ({ createHttp, listen }) => {
+    // An invalid contract is reported now, and not to the first client that needs it.
+    await volley.records.contract();
     const app = createHttp({ volley, config });
     return { app, listening: listen(app, config, events) };
   });

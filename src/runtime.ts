@@ -20,6 +20,8 @@ import type { Queues } from './lane/queues.js';
 import { singleFlight } from './lane/single-flight.js';
 import { notificationService } from './notifications/notification-service.js';
 import { suppression as openSuppression } from './recipients/suppression.js';
+import { recordsLanes } from './records/lanes.js';
+import { openRecords } from './records/open-records.js';
 import { heartbeats as openHeartbeats } from './recovery/heartbeats.js';
 import { removeCampaign } from './recovery/retention.js';
 import { connect } from './redis/connection.js';
@@ -126,6 +128,15 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
     tokenSourceOf: tokenSources.tokenSourceOf,
   });
 
+  const records = openRecords({
+    redis,
+    keys,
+    events,
+    config,
+    lanes: recordsLanes(config, finder, tokenSources.cacheOf),
+  });
+  closers.push(() => records.close());
+
   // Thousands of campaigns may be launched at the same time. Wake the lane once for all of them.
   const launchers = new Map<LaneId, () => Promise<unknown>>();
   const launched = async (id: LaneId, inMs: number): Promise<void> => {
@@ -194,6 +205,7 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
     },
     follow: (options) => feed.follow(options),
     audit: (options) => trail.audit(options),
+    records: withUnavailableErrors(records),
     workers: () => heartbeats.alive(),
     fleetSnapshot: () => fleet().fleetSnapshot(),
     ping: async (withinMs) =>

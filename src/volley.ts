@@ -8,6 +8,7 @@ import type { Events } from './events/events.js';
 import type { CampaignInput, EnqueueOutcome } from './import/campaign-input.js';
 import type { SuppressionList } from './import/suppression-list.js';
 import type { NotificationService } from './notifications/notification-service.js';
+import type { Records } from './records/open-records.js';
 import type { Role, WorkerProcess } from './recovery/heartbeats.js';
 import type { CampaignReader } from './reporting/campaign-reader.js';
 import type { EventFollower } from './reporting/event-feed.js';
@@ -103,6 +104,11 @@ export interface Volley
    * lane. Needs the full configuration (`loadConfig`).
    */
   token(lane: string): TokenCache | null;
+  /**
+   * Requests call records and downloads them, as the contract at `RECORDS_CONTRACT` says. What calls the service needs the full
+   * configuration (`loadConfig`).
+   */
+  readonly records: Records;
   /** Lists the worker processes with a heartbeat in the last 10 s. */
   workers(): Promise<WorkerProcess[]>;
   /** Rejects if Redis does not reply within `withinMs` ms. */

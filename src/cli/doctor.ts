@@ -7,6 +7,7 @@ import { ROLES } from '../recovery/roles.js';
 import { connect } from '../redis/connection.js';
 import { keyNames } from '../redis/keys.js';
 import type { UnconfiguredLane } from '../reporting/fleet-snapshot.js';
+import type { Volley } from '../volley.js';
 import { pasteable } from './command-name.js';
 import type { Answer, Context } from './context.js';
 import { type Check, fail, ok, warn } from './doctor/check.js';
@@ -103,6 +104,7 @@ async function* examineRedis(
       fail('lane names', problem, 'Otherwise nothing is sent.'),
     );
     yield* (await volley.unconfiguredLanes()).map(checkUnconfigured);
+    yield* await checkRecords(volley);
     if ('messagingBaseUrl' in config) {
       yield* await checkCredentials(config, volley);
       yield* await checkSubscriptions(config, volley, lanes);
@@ -110,6 +112,29 @@ async function* examineRedis(
   } finally {
     redis.disconnect();
     await volley.close();
+  }
+}
+
+/** Whether the contract of call records is valid, and whether an operator must resolve a request. */
+async function checkRecords({ records }: Volley): Promise<Check[]> {
+  const name = 'call records';
+  try {
+    if ((await records.contract()) === null) return [];
+    const unknown = await records.list({ state: 'unknown' });
+    if (unknown.length === 0) return [ok(name, 'the contract is valid')];
+    const found = `${counted(unknown.length, 'request')} with an unknown outcome`;
+    return [
+      warn(
+        name,
+        found,
+        'To find them: volley records list --state unknown. To settle one: volley records resolve ID',
+      ),
+    ];
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    return error.problems.map((problem) =>
+      fail(name, problem, 'docs/call-records.md describes the contract.'),
+    );
   }
 }
 

@@ -22,7 +22,7 @@ interface OutputOptions {
 export async function outputFile(
   path: string,
   { cwd, force }: OutputOptions,
-): Promise<(chunks: AsyncIterable<string>) => Promise<void>> {
+): Promise<(chunks: AsyncIterable<string | Uint8Array>) => Promise<void>> {
   const target = resolve(cwd, path);
   const found = await stat(target).catch(() => undefined);
   if (found?.isDirectory()) {
@@ -50,7 +50,7 @@ export async function outputFile(
 
 async function written(
   path: string,
-  chunks: AsyncIterable<string>,
+  chunks: AsyncIterable<string | Uint8Array>,
   to: string,
   flags: string,
 ): Promise<void> {

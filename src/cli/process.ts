@@ -32,9 +32,12 @@ export async function work(
 
 /** `volley serve` */
 export async function serve(context: Context): Promise<undefined> {
-  const { config, simulator } = await findLocal(context);
+  const local = await findLocal(context);
+  // Requests for call records go out from this process, so it needs the credentials.
+  const hasRecords = local.config.records.contractFile !== undefined;
+  const { config, simulator } = hasRecords ? await findService(context) : local;
   await mustAnswer(config.redisUrl);
-  await untilStopped(context, {
+  await untilStopped<Config | LocalConfig>(context, {
     config,
     role: 'http',
     parts: [servingHttp],

@@ -6,6 +6,7 @@ import { examples } from './commands/action.js';
 import { addCampaignCommands } from './commands/campaign.js';
 import { addLaneCommands } from './commands/lane.js';
 import { addProcessCommands } from './commands/process.js';
+import { addRecordsCommands } from './commands/records.js';
 import { type CliIo, type Context, createContext } from './context.js';
 
 /**
@@ -33,6 +34,7 @@ Exit codes: 0 done, 1 failed, 2 bad input, 3 an operator must act, 130 interrupt
     );
   addCampaignCommands(program.commandsGroup('Campaigns:'), context);
   addLaneCommands(program.commandsGroup('Lanes and numbers:'), context);
+  addRecordsCommands(program.commandsGroup('Call records:'), context);
   addProcessCommands(program.commandsGroup('Running Volley:'), context);
   return program;
 }

@@ -99,6 +99,15 @@ function invented(
     : { kind, apiKey };
 }
 
+/** Simulator options for call records, if there is a contract. Rejects with a ConfigError if it is invalid. */
+export async function simulatorRecords({ records }: Config): Promise<SimulatorOptions> {
+  const { contractFile } = records;
+  if (contractFile === undefined) return {};
+  const { readContract } = await import('../records/contract.js');
+  await readContract(contractFile);
+  return { records: { contract: JSON.parse((await readFile(contractFile, 'utf8')).replace(/^\uFEFF/, '')) } };
+}
+
 /** Simulator options for the lanes of such a configuration; a lane with quota `auto` has no quota there. */
 export function simulatorLanes({ lanes, quotaWindowMs }: Config): SimulatorOptions {
   const quotaOf = (quota: number | 'auto') => ({

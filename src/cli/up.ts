@@ -21,6 +21,7 @@ import {
   removeSimulatorFile,
   simulatedConfig,
   simulatorLanes,
+  simulatorRecords,
   writeSimulatorFile,
 } from './simulator-file.js';
 
@@ -144,7 +145,9 @@ async function withSimulator(
   run: (config: Config, note: string) => Promise<void>,
 ): Promise<void> {
   const { startSimulator } = await import('../simulator/index.js');
-  const simulator = await startSimulator(simulatorLanes(simulatedConfig(env, ANY_ADDRESS, url)), {
+  const planned = simulatedConfig(env, ANY_ADDRESS, url);
+  const options = { ...simulatorLanes(planned), ...(await simulatorRecords(planned)) };
+  const simulator = await startSimulator(options, {
     stateFile: join(dir, SIMULATOR_STATE),
   });
   // Its state survives restarts; people want to know what this run did.

@@ -76,8 +76,10 @@ export function loadConfig(environment: Environment, options: ConfigOptions = {}
   const accountBaseUrl =
     simulator?.accountBaseUrl ?? settings.ACCOUNT_BASE_URL ?? new URL(messagingBaseUrl).origin;
   const { HTTPS_PROXY: httpsProxy, NO_PROXY: noProxy = '' } = settings;
+  const local = localConfig(settings);
   return {
-    ...localConfig(settings),
+    ...local,
+    records: { ...local.records, simulatorOrigin: simulator?.accountBaseUrl },
     messagingBaseUrl,
     accountBaseUrl,
     httpsProxy,
@@ -161,6 +163,14 @@ function localConfig(settings: Settings) {
     maxScheduleAheadMs: settings.MAX_SCHEDULE_AHEAD,
     secretsKey: settings.SECRETS_KEY,
     callback,
+    records: {
+      /** The path of the contract; undefined: there are no call records. */
+      contractFile: settings.RECORDS_CONTRACT,
+      /** Requests on the wire per credential. */
+      inFlight: settings.RECORDS_IN_FLIGHT,
+      /** Replaces the origin of the contract. */
+      simulatorOrigin: undefined as string | undefined,
+    },
     /** Where the process serves its metrics; undefined: nowhere. */
     metrics:
       METRICS_PORT === undefined

@@ -125,6 +125,13 @@ export const SECTIONS = {
         Set "path" only if the service does not send the token. Anyone who can read the path, such as in a proxy's
         log, can then forge notifications.`),
   },
+  'Call records': {
+    RECORDS_CONTRACT: z.optional(z.string()).describe(`
+        Path of a JSON file that says how the service takes requests for call records; see docs/call-records.md. Without
+        it, there are no call records: the documentation of the service does not show how to request them.`),
+    RECORDS_IN_FLIGHT: z.prefault(formats.count(1, 32, 'requests'), '1').describe(`
+        Requests for call records that may be on the wire per credential at a time. Set the same value for all processes.`),
+  },
   'HTTP API': {
     HTTP_HOST: z.prefault(formats.host, '127.0.0.1').describe(`
         Address that the HTTP API listens on. The API uses plain HTTP: put a TLS proxy in front before you expose it.`),
@@ -170,6 +177,7 @@ export const SETTINGS = z.object({
   ...SECTIONS.Redis,
   ...SECTIONS['Sending and following up'],
   ...SECTIONS.Notifications,
+  ...SECTIONS['Call records'],
   ...SECTIONS['HTTP API'],
   ...SECTIONS.Monitoring,
 });

@@ -46,6 +46,12 @@ const recipients = count('recipient');
 const inFlight = count('request');
 const batch = { lane: id, campaign: id, recipients } as const;
 
+const RECORDS_OUTCOME: Readonly<Record<string, string>> = {
+  notAccepted: 'was not accepted',
+  refused: 'was refused',
+  unknown: 'has an unknown outcome',
+};
+
 /**
  * Every event that Volley emits. To add one, add an entry: the kinds of its fields define its type and keep phone
  * numbers, keys, and tokens out of the log. In all events, `request` is our reference of a request (as in `resolve
@@ -494,6 +500,29 @@ export const CATALOGUE = {
     'error',
     { method: id, route: id, xRequestId: prose, error: failure },
     (e) => `${e.method} ${e.route} (${e.xRequestId}) failed after the response had started: ${e.error}`,
+  ),
+
+  // Call records: `records` is the id of the request
+  'records.requested': entry(
+    'info',
+    { lane: id, records: id },
+    (e) => `lane ${e.lane}: the service accepted the request for call records ${e.records}`,
+  ),
+  'records.notAccepted': entry(
+    'warn',
+    { lane: id, records: id, outcome: oneOf('notAccepted', 'refused', 'unknown'), reason: prose },
+    (e) =>
+      `lane ${e.lane}: request for call records ${e.records} ${RECORDS_OUTCOME[e.outcome] ?? e.outcome}: ${e.reason}`,
+  ),
+  'records.ended': entry(
+    'warn',
+    { lane: id, records: id, outcome: oneOf('failed', 'expired', 'empty'), word: prose },
+    (e) => `lane ${e.lane}: call records ${e.records} are not available: the service says ${e.word}`,
+  ),
+  'records.downloaded': entry(
+    'info',
+    { lane: id, records: id, bytes: count('byte') },
+    (e) => `lane ${e.lane}: downloaded call records ${e.records}, ${e.bytes}`,
   ),
 
   // Tokens

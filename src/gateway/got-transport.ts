@@ -14,12 +14,12 @@ import {
   OverdueError,
   OversizeError,
 } from './exchange.js';
-import { keepAlive } from './keep-alive.js';
+import { type AgentFactory, keepAlive } from './keep-alive.js';
 import { proxyAgent } from './proxy.js';
 
 /** One HTTP request. Header names in lower case; `body` already serialised. */
 interface HttpRequest {
-  readonly method: 'GET' | 'POST' | 'DELETE';
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   /** Follows the base URL; begins with a slash. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -48,9 +48,15 @@ export interface TransportSettings {
   readonly ca?: string | undefined;
   /** Default: those of the system. */
   readonly clocks?: Clocks;
+  /** Headers of every request. Default: those of the messaging and account areas. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** A longer response is unreadable. Default: 1 MB. */
+  readonly maxBodyBytes?: number | undefined;
+  /** Creates the agents. Default: those of Node.js. */
+  readonly agents?: AgentFactory | undefined;
 }
 
-/** A longer response is unreadable. The responses of the interface have a few hundred bytes per recipient. */
+/** The responses of the interface have a few hundred bytes per recipient. */
 const MAX_BODY_BYTES = 1_000_000;
 
 const HEADERS = {
@@ -68,9 +74,12 @@ const HEADERS = {
  * receives the three options it needs instead of some thirty.
  */
 export function gotTransport(settings: TransportSettings): Transport {
-  const { baseUrl, timeoutMs, clocks = systemMachine } = settings;
+  const { baseUrl, timeoutMs, clocks = systemMachine, maxBodyBytes = MAX_BODY_BYTES, agents } = settings;
   const { host } = new URL(baseUrl);
-  const connections = keepAlive((pooling) => agentFor(settings, pooling), clocks);
+  const connections = keepAlive(
+    (pooling) => (agents === undefined ? agentFor(settings, pooling) : agents(baseUrl, pooling)),
+    clocks,
+  );
   const options = new Options(undefined, {
     retry: { limit: 0, enforceRetryRules: true },
     followRedirect: false,
@@ -90,9 +99,9 @@ export function gotTransport(settings: TransportSettings): Transport {
         if (signal?.aborted) throw new AbortedError();
         options.method = method;
         options.url = baseUrl + path;
-        options.headers = { ...HEADERS, ...headers };
-        // A DELETE may have a body, and without one got would wait for data on its stream.
-        options.body = method === 'DELETE' ? (body ?? '') : body;
+        options.headers = { ...(settings.headers ?? HEADERS), ...headers };
+        // Other methods may have a body, and without one got would wait for data on its stream.
+        options.body = method === 'GET' ? body : (body ?? '');
         // got copies the options before it returns, so the next request may overwrite them.
         const request = got(undefined, undefined, options);
         if (!('options' in request)) throw new TypeError('got did not return a stream');
@@ -111,7 +120,7 @@ export function gotTransport(settings: TransportSettings): Transport {
         Object.assign(request.options, {
           createNativeRequestOptions: () => ({ method, headers: request.options.headers, agent }),
         });
-        return await responseTo(request, timeoutMs, signal);
+        return await responseTo(request, { timeoutMs, maxBodyBytes }, signal);
       } catch (error) {
         const exchange = exchangeOf(error, begun);
         if (exchange.kind === 'reply') return exchange;
@@ -135,7 +144,7 @@ function agentFor({ baseUrl, timeoutMs, proxy, ca }: TransportSettings, pooling:
  * when there is a socket. A new socket holds the bytes back until it is connected, and releases them only in time. `onCertificate`
  * receives the day on which the certificate of a new TLS connection expires.
  */
-function writeInTime(
+export function writeInTime(
   isLate: () => boolean,
   native: ClientRequest,
   onCertificate: (day: string) => void,
@@ -164,7 +173,11 @@ function isConnecting(socket: Socket): boolean {
 }
 
 /** Waits for a request's whole response; otherwise throws the error that ended the request. */
-function responseTo(request: Request, timeoutMs: number, signal: AbortSignal | undefined): Promise<Exchange> {
+function responseTo(
+  request: Request,
+  { timeoutMs, maxBodyBytes }: { readonly timeoutMs: number; readonly maxBodyBytes: number },
+  signal: AbortSignal | undefined,
+): Promise<Exchange> {
   return new Promise((resolve, reject) => {
     let response: PlainResponse | undefined;
     let body = Buffer.alloc(0);
@@ -179,7 +192,7 @@ function responseTo(request: Request, timeoutMs: number, signal: AbortSignal | u
       response = head;
     });
     request.on('data', (bytes: Buffer) => {
-      if (size + bytes.length > MAX_BODY_BYTES) return void request.destroy(new OversizeError());
+      if (size + bytes.length > maxBodyBytes) return void request.destroy(new OversizeError());
       // One buffer that grows, because a megabyte in chunks of one byte would be a million buffers.
       if (size + bytes.length > body.length) body = Buffer.concat([body], 2 * (size + bytes.length));
       size += bytes.copy(body, size);
@@ -191,7 +204,7 @@ function responseTo(request: Request, timeoutMs: number, signal: AbortSignal | u
       const read = body.subarray(0, size);
       const encoding = headers['content-encoding'];
       if (encoding === undefined || size === 0) resolve({ ...reply, body: read.toString() });
-      else decoded(read, encoding).then((text) => resolve({ ...reply, body: text }), reject);
+      else decoded(read, encoding, maxBodyBytes).then((text) => resolve({ ...reply, body: text }), reject);
       request.destroy();
     });
     request.once('close', () => {
@@ -210,9 +223,9 @@ const DECODERS = new Map([
 ]);
 
 /** Some services compress without being asked. Null if the body cannot be decompressed, or only to more than a body may have. */
-async function decoded(body: Buffer, encoding: string): Promise<string | null> {
+async function decoded(body: Buffer, encoding: string, maxBytes: number): Promise<string | null> {
   const name = encoding.trim().toLowerCase();
   if (name === 'identity') return body.toString();
-  const text = await DECODERS.get(name)?.(body, { maxOutputLength: MAX_BODY_BYTES }).catch(() => null);
+  const text = await DECODERS.get(name)?.(body, { maxOutputLength: maxBytes }).catch(() => null);
   return text?.toString() ?? null;
 }

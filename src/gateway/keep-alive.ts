@@ -31,6 +31,9 @@ interface Connections {
   close(): void;
 }
 
+/** Creates an agent for requests to a URL. */
+export type AgentFactory = (url: string, settings: AgentOptions) => HttpAgent;
+
 /** Reuses connections for as long as the service has been seen to keep them, less than its `Keep-Alive` header says. */
 export function keepAlive(agentWith: (settings: AgentOptions) => HttpAgent, clocks: Clocks): Connections {
   const { monotonic } = clocks;

@@ -1,6 +1,9 @@
 import type { Failure } from './exchange.js';
 import { readRequestError } from './read-response.js';
 
+/** The code of a failure to connect to a private address that is not allowed. Nothing left. */
+export const PRIVATE_ADDRESS = 'ERR_PRIVATE_ADDRESS';
+
 const MAX_LENGTH = 200;
 
 /** Digits that may be a phone number or part of one, also with separators. */
@@ -95,6 +98,8 @@ function networkProblem({ code, host = 'the service', certificateExpiredOn }: Fa
       return `${host} cannot be reached`;
     case 'ETIMEDOUT':
       return `${host} does not accept the connection in time`;
+    case PRIVATE_ADDRESS:
+      return `${hostname} is a private address that privateAddresses does not list`;
     case 'CERT_HAS_EXPIRED':
       return certificateExpiredOn === undefined
         ? `the certificate of ${hostname} has expired`

@@ -19,6 +19,7 @@ import { listMemory } from './list-memory.js';
 import { collectOpenApi } from './openapi.js';
 import { health, measureRequests } from './operation.js';
 import { noRoute, noSuchMethod, Problem } from './problem.js';
+import { records } from './records.js';
 import { acceptedBody, parseJsonBodies, rejectCompressed, reserveForJson } from './request-body.js';
 import { type HttpOptions, type Routes, STALL_TIMEOUT_MS, withZod } from './routes.js';
 import { requestIdOf, standardHeaders } from './standard-headers.js';
@@ -30,7 +31,7 @@ import { validateByZod } from './validation.js';
 export type HttpApp = FastifyInstance;
 
 /** Below `/v1`; each requires an API key with a scope. */
-const KEYED_ROUTES: readonly Routes[] = [campaigns, liveEvents, lanes, suppressions, audit];
+const KEYED_ROUTES: readonly Routes[] = [campaigns, liveEvents, lanes, suppressions, records, audit];
 const PUBLIC_ROUTES: readonly Routes[] = [health, docs, callbacks];
 
 /** Worker processes stop ten seconds after their longest request, and the API has to drain before that. */

@@ -27,7 +27,9 @@ export function collectOpenApi(app: FastifyInstance): void {
         license: { name: 'MIT', identifier: 'MIT' },
       },
       servers: [{ url: '/' }],
-      tags: ['Campaigns', 'Events', 'Lanes', 'Numbers', 'Operation'].map((name) => ({ name })),
+      tags: ['Campaigns', 'Events', 'Lanes', 'Numbers', 'Call records', 'Operation'].map((name) => ({
+        name,
+      })),
       components: {
         securitySchemes: {
           key: { type: 'http', scheme: 'bearer', description: 'A key that `volley keys create` printed' },

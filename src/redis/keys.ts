@@ -9,7 +9,8 @@ export type LaneName = string & { readonly lane?: 'name' };
 
 /**
  * The names of all keys; `recipients/campaign-keys.ts` derives those of a campaign. Keys that a script uses together share a hash
- * tag, so that a cluster keeps them on one node: a lane's under `{prefix:id}`, an account's under `{prefix:token:id}`.
+ * tag, so that a cluster keeps them on one node: a lane's under `{prefix:id}`, an account's under `{prefix:token:id}`, and the
+ * requests for call records of a credential under `{prefix:records:id}`.
  */
 export function keyNames(prefix: string) {
   return {
@@ -30,6 +31,10 @@ export function keyNames(prefix: string) {
     },
     /** The token of one account, or a login budget. `id` is a digest, never the credentials themselves. */
     token: (id: string): string => `{${prefix}:token:${id}}`,
+    /** The requests for call records of one credential: `records('acme', 'all')`. */
+    records: (credential: string, key: string): string => `{${prefix}:records:${credential}}:${key}`,
+    /** Set: the credentials that have requested call records. */
+    recordsCredentials: `${prefix}:records`,
     /** Sorted set, all scores 0: `campaignId laneId`, so that ids, which begin with their time, list in order. */
     campaigns: `${prefix}:campaigns`,
     /** Set: the ids of all lanes that have had a campaign. */

@@ -5,6 +5,7 @@ import type { Activity } from './activity.js';
 import type { Arrival } from './arrivals.js';
 import type { LedgerEntry } from './ledger.js';
 import type { SimulatorOptions } from './options.js';
+import type { RecordsEntry } from './records.js';
 import type { Summary } from './summary.js';
 import { empty, failure, type Incoming, json, sendAnswer } from './wire.js';
 
@@ -14,6 +15,8 @@ export interface Controls {
   arrivals(): Iterable<Arrival>;
   activity(account?: string): readonly Activity[] | undefined;
   summary(): Summary;
+  records(): Iterable<RecordsEntry>;
+  recordsInFlight(): number;
   configure(change: SimulatorOptions): void;
   clear(): void;
 }
@@ -24,8 +27,9 @@ const LINES_PER_CHUNK = 500;
 /**
  * Serves the paths below `/_simulator/`, which are not part of the interface:
  * `GET ledger` and `GET arrivals` (NDJSON, oldest first), `GET activity?account=` (the activity log of an account, or of all),
- * `GET summary`, `POST configure` (a part of the options), `DELETE ledger` (clears the ledger, the arrivals, the activity logs, and
- * the list of magic recipients that have already been used).
+ * `GET records` (call records, with the header `Max-In-Flight`), `GET summary`, `POST configure` (a part of the options),
+ * `DELETE ledger` (clears the ledger, the arrivals, the activity logs, the call records, and the list of magic recipients that have
+ * already been used).
  * With a `token`, every request needs it: anyone who reaches the simulator could otherwise read all texts and numbers.
  */
 export function control(
@@ -56,6 +60,10 @@ export function control(
       else stream(activity, response);
       break;
     }
+    case 'GET /_simulator/records':
+      response.setHeader('Max-In-Flight', controls.recordsInFlight());
+      stream(controls.records(), response);
+      break;
     case 'GET /_simulator/summary':
       sendAnswer(json(200, controls.summary()), response);
       break;
@@ -67,7 +75,7 @@ export function control(
       configure(body, response, controls);
       break;
     default:
-      sendAnswer(failure(404, 'use ledger, arrivals, activity, summary, or configure'), response);
+      sendAnswer(failure(404, 'use ledger, arrivals, activity, records, summary, or configure'), response);
   }
 }
 

@@ -45,6 +45,21 @@ export const ACCOUNT_FAULTS = [
   'unreadable',
 ] as const;
 
+/** The faults of requests for call records. Those that end in `After`, `acceptAndHang`, and `withoutId` accept the request. */
+export const RECORDS_FAULTS = [
+  'throttle',
+  'error500',
+  'error500After',
+  'resetBefore',
+  'resetAfter',
+  'hang',
+  'acceptAndHang',
+  'withoutId',
+] as const;
+
+/** The faults of status requests and downloads. `cut` (downloads only) breaks the connection within the file. */
+export const RECORDS_READ_FAULTS = ['throttle', 'error500', 'reset', 'hang', 'cut'] as const;
+
 /** See {@link SEND_FAULTS}. */
 export type SendFault = (typeof SEND_FAULTS)[number];
 /** See {@link POLL_FAULTS}. */

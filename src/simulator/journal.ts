@@ -61,6 +61,16 @@ const change = z.discriminatedUnion('kind', [
     byUser: z.string(),
     byAccount: z.string(),
   }),
+  z.strictObject({
+    kind: z.literal('recordsAccepted'),
+    at: z.number(),
+    id: z.string(),
+    key: z.string(),
+    values: z.record(z.string(), z.string()),
+    end: z.enum(['ready', 'failed', 'empty']),
+    readyAt: z.number(),
+    secret: z.string(),
+  }),
   z.strictObject({ kind: z.literal('cleared') }),
 ]);
 
@@ -160,6 +170,7 @@ function shortened(
     switch (each.kind) {
       case 'accepted':
       case 'activity':
+      case 'recordsAccepted':
         return at > clearedAt && each.at >= since;
       // The quotas count these even if the log has been cleared.
       case 'arrived':

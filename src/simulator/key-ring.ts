@@ -63,6 +63,11 @@ export class KeyRing {
     }
   }
 
+  /** The owner of an API key or an access token, wherever a request carries it. */
+  ownerOf(kind: 'apiKey' | 'accessToken', credential: string, now: number): KeyState | undefined {
+    return kind === 'apiKey' ? this.#apiKeys.get(credential) : this.#accountState(credential, now);
+  }
+
   /** Accounts that the options do not list are unlimited. */
   #accountState(bearer: string, now: number): KeyState | undefined {
     const account = this.#accountOf(bearer, now);

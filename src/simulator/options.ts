@@ -2,7 +2,14 @@ import { z } from 'zod';
 import { AccountTree } from './account-tree.js';
 import { distributionSchema } from './distribution.js';
 import { ERROR_BODIES } from './error-bodies.js';
-import { ACCOUNT_FAULTS, POLL_FAULTS, probabilitiesSchema, SEND_FAULTS } from './faults.js';
+import {
+  ACCOUNT_FAULTS,
+  POLL_FAULTS,
+  probabilitiesSchema,
+  RECORDS_FAULTS,
+  RECORDS_READ_FAULTS,
+  SEND_FAULTS,
+} from './faults.js';
 import { NOTIFICATION_SHAPES, TOKEN_PLACES } from './notification-faults.js';
 import { QUOTA_MODELS } from './quota-models.js';
 
@@ -149,6 +156,31 @@ const schema = z.strictObject({
   /** Whether each key has a subscription of its own, or all keys share one ("only one subscription can exist"). */
   subscriptionPer: z.enum(['key', 'client']).default('key'),
 
+  /** Call records (area C). */
+  records: z
+    .strictObject({
+      /** The contract that the client uses (docs/call-records.md); without one there are no call records. */
+      contract: z.json().default(null),
+      /** The time from a request to its end. */
+      pending: distributionSchema.prefault(200),
+      /** The shares of requests that fail, and that have no records. */
+      failed: z.number().min(0).max(1).default(0),
+      empty: z.number().min(0).max(1).default(0),
+      /** How long a file can be downloaded; null means for ever. */
+      expiresAfterMs: wholeMs.nullable().default(null),
+      /** About the size of a file. */
+      bytes: z.int().min(1).max(100_000_000).default(2_000),
+      /** The origin of download addresses; null means this server. */
+      downloadOrigin: z
+        .string()
+        .regex(/^https?:\/\/[^/]+$/)
+        .nullable()
+        .default(null),
+      faults: probabilitiesSchema(RECORDS_FAULTS),
+      readFaults: probabilitiesSchema(RECORDS_READ_FAULTS),
+    })
+    .prefault({}),
+
   notifications: z
     .strictObject({
       /** `mixed`: a random place for each notification. */
@@ -195,8 +227,8 @@ export function parseOptions(options: unknown): Settings {
 }
 
 /**
- * The options after a change at run time: the three tables of probabilities, `tokens`, `resultCode`, and `notifications`
- * are merged; everything else is replaced. `host`, `port`, `seed`, and `controlToken` cannot be changed.
+ * The options after a change at run time: the three tables of probabilities, `tokens`, `resultCode`, `notifications`,
+ * and `records` are merged; everything else is replaced. `host`, `port`, `seed`, and `controlToken` cannot be changed.
  */
 export function mergeOptions(options: SimulatorOptions, change: SimulatorOptions): SimulatorOptions {
   for (const fixed of ['host', 'port', 'seed', 'controlToken'] as const) {
@@ -212,6 +244,7 @@ export function mergeOptions(options: SimulatorOptions, change: SimulatorOptions
     tokens: { ...options.tokens, ...change.tokens },
     resultCode: { ...options.resultCode, ...change.resultCode },
     notifications: { ...options.notifications, ...change.notifications },
+    records: { ...options.records, ...change.records },
   };
 }
 

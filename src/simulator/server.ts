@@ -15,6 +15,7 @@ import { Messaging } from './messaging.js';
 import { mergeOptions, parseOptions, type Settings, type SimulatorOptions } from './options.js';
 import { Polls } from './polls.js';
 import { seededRandom } from './random.js';
+import { Records, type RecordsEntry } from './records.js';
 import { BASE_PATH, resourceUrl } from './replies.js';
 import { Sends } from './sends.js';
 import { Subscriptions } from './subscriptions.js';
@@ -39,6 +40,10 @@ export interface Simulator {
   /** Every messaging request, oldest first. */
   arrivals(): Iterable<Arrival>;
   summary(): Summary;
+  /** Every accepted request for call records, oldest first. */
+  records(): Iterable<RecordsEntry>;
+  /** The most requests for call records of one credential that were in flight at the same time. */
+  recordsInFlight(): number;
   /**
    * Changes options at run time: tables of faults and other objects are merged; everything else (keys, accounts, …) is
    * replaced. A change of `accounts` unblocks all accounts. Throws a `SimulatorOptionsError` without any change if the
@@ -62,7 +67,7 @@ export interface SimulatorDependencies {
 }
 
 /**
- * Starts a simulator of the messaging and account interfaces (areas A and B). Throws a `SimulatorOptionsError` that names
+ * Starts a simulator of the messaging and account interfaces (areas A and B), and of call records (area C) for a contract. Throws a `SimulatorOptionsError` that names
  * every invalid option, or the error from binding the port.
  */
 export async function startSimulator(
@@ -70,6 +75,7 @@ export async function startSimulator(
   { clock = systemClock, random, stateFile }: SimulatorDependencies = {},
 ): Promise<Simulator> {
   const settings = parseOptions(options);
+  let origin = '';
   const now = clock();
   // Ids contain the start time, so that a simulator does not recognise the ids of another one.
   const fresh = { idPrefix: Math.floor(now).toString(36), firstNumber: 0 };
@@ -77,7 +83,14 @@ export async function startSimulator(
     stateFile === undefined
       ? { ...fresh, changes: [], record: () => {}, close: () => {} }
       : openJournal(stateFile, now, fresh);
-  const service = new Service(options, settings, clock, random ?? seededRandom(settings.seed), journal);
+  const service = new Service(
+    options,
+    settings,
+    clock,
+    random ?? seededRandom(settings.seed),
+    journal,
+    () => origin,
+  );
   const server = createServer(service.listener);
   // Only the options close connections: idle ones stay open, and hanging ones hang.
   server.keepAliveTimeout = 0;
@@ -91,7 +104,7 @@ export async function startSimulator(
   }
   service.resume();
   const { port } = server.address() as AddressInfo;
-  const origin = `http://${hostToReach(settings.host)}:${port}`;
+  origin = `http://${hostToReach(settings.host)}:${port}`;
   return {
     messagingBaseUrl: `${origin}${BASE_PATH}`,
     accountBaseUrl: origin,
@@ -100,6 +113,8 @@ export async function startSimulator(
     arrivals: service.arrivals,
     activity: service.activity,
     summary: service.summary,
+    records: service.records,
+    recordsInFlight: service.recordsInFlight,
     configure: service.configure,
     clear: service.clear,
     close: async (drainMs = 0) => {
@@ -118,14 +133,24 @@ class Service implements Controls {
   readonly #timers = new Timers();
   readonly #messaging: Messaging;
   readonly #sends: Sends;
+  readonly #records: Records;
+  readonly #origin: () => string;
   #options: SimulatorOptions;
   #settings: Settings;
   #pending = 0;
   readonly #journal: Journal;
 
-  constructor(options: SimulatorOptions, settings: Settings, clock: Clock, random: Random, journal: Journal) {
+  constructor(
+    options: SimulatorOptions,
+    settings: Settings,
+    clock: Clock,
+    random: Random,
+    journal: Journal,
+    origin: () => string,
+  ) {
     const { record } = journal;
     this.#journal = journal;
+    this.#origin = origin;
     this.#options = options;
     this.#settings = settings;
     this.controlToken = isLoopback(settings.host)
@@ -149,6 +174,7 @@ class Service implements Controls {
       arrivals,
       record,
     });
+    this.#records = new Records(settings, keys, random, record, clock());
     this.sources = { ledger, arrivals, keys, accounts, tokens, subscriptions };
     for (const change of journal.changes) this.#restore(change);
   }
@@ -160,10 +186,13 @@ class Service implements Controls {
     return account === undefined || accounts.has(account) ? accounts.activity.entries(account) : undefined;
   };
   readonly summary = () => summarise(this.sources);
+  readonly records = () => this.#records.entries(this.#clock());
+  readonly recordsInFlight = () => this.#records.maxInFlight;
 
   readonly configure = (change: SimulatorOptions): void => {
     const options = mergeOptions(this.#options, change);
     const settings = parseOptions(options);
+    this.#records.configure(settings);
     this.#options = options;
     this.#settings = settings;
     this.#messaging.configure(settings);
@@ -176,6 +205,7 @@ class Service implements Controls {
     this.sources.arrivals.clear();
     this.sources.accounts.activity.clear();
     this.#sends.resetMagicRecipients();
+    this.#records.clear();
     this.#journal.record({ kind: 'cleared' });
   };
 
@@ -219,11 +249,15 @@ class Service implements Controls {
       case 'activity':
         accounts.restore(change);
         break;
+      case 'recordsAccepted':
+        this.#records.restore(change);
+        break;
       case 'cleared':
         ledger.clear();
         arrivals.clear();
         accounts.activity.clear();
         this.#sends.resetMagicRecipients();
+        this.#records.clear();
         break;
       default:
         change satisfies never;
@@ -276,12 +310,14 @@ class Service implements Controls {
   }
 
   #arrived(request: Incoming, response: ServerResponse): void {
+    if (this.#records.matches(request)) response.once('close', this.#records.begin(request, this.#clock()));
     const answer = this.#serve(request, this.#clock());
     if (answer instanceof Promise) void answer.then((settled) => this.#answer(settled, response));
     else this.#answer(answer, response);
   }
 
   #serve(request: Incoming, now: number): Answer | Promise<Answer> {
+    if (this.#records.matches(request)) return this.#records.handle(request, now, this.#origin());
     if (request.path.startsWith(`${BASE_PATH}/`)) return this.#messaging.handle(request, now);
     if (request.path.startsWith('/api/')) return this.sources.accounts.handle(request, now);
     return failure(404, 'no such resource');

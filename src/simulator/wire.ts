@@ -30,6 +30,8 @@ export type Answer =
       readonly headers: readonly string[];
       readonly message: string;
     }
+  /** The connection breaks after `length` bytes of the body. */
+  | { readonly kind: 'cut'; readonly body: string; readonly length: number }
   | { readonly kind: 'reset' }
   | { readonly kind: 'silence' };
 
@@ -99,6 +101,10 @@ export function sendAnswer(answer: Answer, response: ServerResponse, form: Error
       write(response, status, typed, body?.text ?? '');
       return;
     }
+    case 'cut':
+      response.writeHead(200, { 'Content-Length': String(Buffer.byteLength(answer.body)) });
+      response.write(answer.body.slice(0, answer.length), () => response.socket?.destroy());
+      return;
     case 'reset':
       response.socket?.resetAndDestroy();
       return;

@@ -23,6 +23,7 @@ const documents = [
   'CHANGELOG.md',
   'docs/architecture.md',
   'docs/benchmarks.md',
+  'docs/call-records.md',
   'docs/command-line.md',
   'docs/http.md',
   'docs/library.md',

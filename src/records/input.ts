@@ -1,0 +1,154 @@
+import { createHash } from 'node:crypto';
+import { InputError } from '../campaign/errors.js';
+import { nearest } from '../campaign/nearest.js';
+import { ARTICLE, type Contract, parameterValue } from './contract.js';
+import type { Values } from './template.js';
+
+/** What a client asks for. */
+export interface RecordsInput {
+  /** Default: the only lane. */
+  readonly lane?: string | undefined;
+  /** The first day, `2026-01-31`. */
+  readonly from: string;
+  /** The last day. */
+  readonly to: string;
+  /** The parameters that the contract names. */
+  readonly parameters?: Readonly<Record<string, string>> | undefined;
+  /** Which numbers are Global Mobile Numbers, whose records begin later: all of the request, or these. */
+  readonly globalMobile?: boolean | readonly string[] | undefined;
+  /** Names this request: another one with the same key is the same one, unless that has ended without a file. Default: its content. */
+  readonly key?: string | undefined;
+}
+
+/** A request that has passed every check. */
+export interface CheckedInput {
+  readonly from: string;
+  readonly to: string;
+  readonly parameters: Readonly<Record<string, string>>;
+  /** Digest of the key, or of the content. */
+  readonly key: string;
+}
+
+/** The first days of the service's records (interface page, Limits). */
+export const FIRST_DAY = '2020-01-01';
+/** The same for Global Mobile Numbers. */
+export const FIRST_DAY_GLOBAL_MOBILE = '2023-02-01';
+
+const DAY_MS = 86_400_000;
+const MAX_VALUE = 1_000;
+const MAX_KEY = 200;
+
+/** Checks a request against the limits of the interface page and of the contract. Throws an InputError before anything is sent. */
+export function checkInput(input: RecordsInput, contract: Contract, now: number): CheckedInput {
+  const from = dayOf(input.from, 'from');
+  const to = dayOf(input.to, 'to');
+  if (to < from) throw new InputError(`to (${input.to}) is before from (${input.from})`, { field: 'to' });
+  const parameters = checkParameters(input.parameters ?? {}, contract);
+  const isGlobalMobile = concernsGlobalMobile(input, parameters, contract);
+  const first = isGlobalMobile ? FIRST_DAY_GLOBAL_MOBILE : FIRST_DAY;
+  if (input.from < first) {
+    const which = isGlobalMobile ? ' of Global Mobile Numbers' : '';
+    throw new InputError(`the service has call records${which} from ${first} on; from is ${input.from}`, {
+      field: 'from',
+    });
+  }
+  const { days, ageDays } = contract.limits;
+  const asked = (to - from) / DAY_MS + 1;
+  if (days !== null && asked > days) {
+    throw new InputError(`the contract allows at most ${days} days per request; these are ${asked}`, {
+      field: 'to',
+    });
+  }
+  // The calendar of the service may be a day ahead or behind.
+  if (ageDays !== null && from < Math.floor(now / DAY_MS) * DAY_MS - (ageDays + 1) * DAY_MS) {
+    throw new InputError(
+      `the contract allows a first day at most ${ageDays} days ago; from is ${input.from}`,
+      {
+        field: 'from',
+      },
+    );
+  }
+  const { key } = input;
+  if (key !== undefined && (key.trim() === '' || key.length > MAX_KEY)) {
+    throw new InputError(`a key has 1 to ${MAX_KEY} characters`, { field: 'key' });
+  }
+  const content = key ?? JSON.stringify([input.from, input.to, Object.entries(parameters).sort()]);
+  const digest = createHash('sha256')
+    .update(`${key === undefined ? 'content' : 'key'} ${content}`)
+    .digest('hex');
+  return { from: input.from, to: input.to, parameters, key: digest.slice(0, 32) };
+}
+
+/** The valid parameters of a contract. `isDownload`: those of a download, which may leave out what the request has stated. */
+export function checkParameters(
+  given: Readonly<Record<string, string>>,
+  { parameters }: Contract,
+  isDownload = false,
+): Record<string, string> {
+  const names = Object.keys(parameters);
+  for (const [name, value] of Object.entries(given)) {
+    const field = `parameters/${name}`;
+    const expected = Object.hasOwn(parameters, name) ? parameters[name] : undefined;
+    if (expected === undefined) {
+      const meant = nearest(name, names);
+      const hint =
+        meant === null ? `the contract has ${names.join(', ') || 'none'}` : `did you mean ${meant}?`;
+      throw new InputError(`${name} is not a parameter of the contract; ${hint}`, { field });
+    }
+    if (value.length > MAX_VALUE || parameterValue(value, expected.type) === undefined) {
+      throw new InputError(`${name} must be ${ARTICLE[expected.type]}`, { field });
+    }
+    if (expected.values !== null && !expected.values.includes(value)) {
+      throw new InputError(`${name} must be one of ${expected.values.join(', ')}`, { field });
+    }
+  }
+  const missing = names.find((name) => parameters[name]?.required === true && !Object.hasOwn(given, name));
+  if (missing !== undefined && !isDownload) {
+    throw new InputError(`the contract requires the parameter ${missing}`, {
+      field: `parameters/${missing}`,
+    });
+  }
+  return { ...given };
+}
+
+/** The values of a contract's placeholders. */
+export function parameterValues(
+  { from, to, parameters }: Pick<CheckedInput, 'from' | 'to' | 'parameters'>,
+  contract: Contract,
+): Values {
+  const typed = Object.entries(contract.parameters).map(([name, { type }]) => {
+    const value = parameters[name];
+    return [name, value === undefined ? undefined : parameterValue(value, type)] as const;
+  });
+  return { ...Object.fromEntries(typed), ...partsOf('from', from), ...partsOf('to', to) };
+}
+
+function partsOf(name: string, day: string): Values {
+  const [year, month, date] = day.split('-');
+  return { [name]: day, [`${name}.year`]: year, [`${name}.month`]: month, [`${name}.day`]: date };
+}
+
+function concernsGlobalMobile(
+  { globalMobile }: RecordsInput,
+  parameters: Readonly<Record<string, string>>,
+  contract: Contract,
+): boolean {
+  if (globalMobile === true) return true;
+  const { globalMobile: marked } = contract;
+  if (marked?.values.includes(parameters[marked.parameter] ?? '') === true) return true;
+  if (!Array.isArray(globalMobile)) return false;
+  const numbers = new Set(globalMobile.map(digitsOf));
+  return Object.values(parameters).some((value) => numbers.has(digitsOf(value)));
+}
+
+function digitsOf(number: string): string {
+  return number.replace(/[\s().-]|^\+|^00/g, '');
+}
+
+/** The start of a day in ms, as if it were one of UTC: only days are compared. */
+function dayOf(text: string, field: 'from' | 'to'): number {
+  const at = /^\d{4}-\d{2}-\d{2}$/.test(text) ? Date.parse(`${text}T00:00:00Z`) : Number.NaN;
+  // Date.parse takes the 31st of April for the first of May.
+  if (!Number.isNaN(at) && new Date(at).toISOString().startsWith(text)) return at;
+  throw new InputError(`${field} must be a day such as 2026-01-31`, { field });
+}

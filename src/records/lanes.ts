@@ -1,0 +1,52 @@
+import type { TokenCache } from '../auth/token-cache.js';
+import { accountId } from '../auth/token-record.js';
+import { InputError } from '../campaign/errors.js';
+import { accountOf, type Config, type LocalConfig } from '../config/index.js';
+import type { LaneFinder } from '../lane/lane-finder.js';
+import type { RecordsAccess, RecordsLane, RecordsLanes } from './requests.js';
+
+/** The lanes of a process as call records use them. `cacheOf`: the token cache of a lane with an account. */
+export function recordsLanes(
+  config: Config | LocalConfig,
+  finder: Pick<LaneFinder, 'named' | 'nameOf' | 'idOf'>,
+  cacheOf: (lane: string) => TokenCache | null,
+): RecordsLanes {
+  const accessTo = (name: string): RecordsAccess => {
+    if (!('messagingBaseUrl' in config)) {
+      throw new InputError(
+        'call records need the addresses and credentials of the service in the settings of this process',
+      );
+    }
+    const lane = config.lanes.find((each) => each.name === name);
+    if (lane === undefined)
+      throw new InputError(`the lane ${name} is not configured here`, { field: 'lane' });
+    const { credentials } = lane;
+    const apiKey = credentials.kind === 'apiKey' ? credentials.apiKey : undefined;
+    const account = accountOf(credentials);
+    const cache = cacheOf(name);
+    if (account === undefined || cache === null) return { apiKey, account: undefined };
+    return {
+      apiKey,
+      account: {
+        id: accountId(account),
+        get: () => cache.get(),
+        replaceRefused: (generation) => cache.replaceRefused(generation),
+      },
+    };
+  };
+  const lane = (id: string, name: string): RecordsLane => ({ id, name, access: () => accessTo(name) });
+
+  return {
+    async named(name) {
+      const names = config.lanes.map((each) => each.name);
+      const [only, ...others] = names;
+      if (name === undefined && (only === undefined || others.length > 0)) {
+        throw new InputError(`there are several lanes; choose one: ${names.join(', ')}`, { field: 'lane' });
+      }
+      const found = await finder.named(name ?? only ?? '');
+      return lane(found.id, found.name);
+    },
+    withId: async (id) => lane(id, await finder.nameOf(id)),
+    idOf: (name) => finder.idOf(name),
+  };
+}

@@ -1,0 +1,123 @@
+import { InputError } from '../campaign/errors.js';
+
+/** Values by the names of their placeholders. A name without a value belongs to an optional parameter that is not set. */
+export type Values = Readonly<Record<string, string | number | boolean | undefined>>;
+
+const PLACEHOLDER = /\{([^{}]*)\}/g;
+const WHOLE_PLACEHOLDER = /^\{([^{}]*)\}$/;
+
+/** The names of the placeholders in a text, such as `id` in `/cdrs/{id}`. */
+export function placeholdersIn(text: string): string[] {
+  return [...text.matchAll(PLACEHOLDER)].map(([, name = '']) => name);
+}
+
+/** Whether a text has a brace that belongs to no placeholder. */
+export function hasStrayBrace(text: string): boolean {
+  return /[{}]/.test(text.replace(PLACEHOLDER, ''));
+}
+
+/** The texts of a JSON template, with the path to each. Names of members are not templates. */
+export function textsIn(
+  template: unknown,
+  path: readonly PropertyKey[] = [],
+): { path: PropertyKey[]; text: string }[] {
+  if (typeof template === 'string') return [{ path: [...path], text: template }];
+  if (typeof template !== 'object' || template === null) return [];
+  return Object.entries(template).flatMap(([name, value]) => textsIn(value, [...path, name]));
+}
+
+/** A path and query with every value URL-escaped. A pair of the query is left out if its parameter is not set. */
+export function fillPath(template: string, values: Values): string {
+  const [path = '', query] = template.split(/\?(.*)/s);
+  const filledPath = path
+    .split('/')
+    .map((segment) => {
+      const filled = fill(segment, values, escapeUrl);
+      // A dot segment would change the path, escaped or not.
+      if (segment !== filled && /^(\.|%2e){1,2}$/i.test(filled))
+        throw unusable(segment, 'a dot segment of the path');
+      return filled;
+    })
+    .join('/');
+  if (query === undefined) return filledPath;
+  const pairs = query.split('&').filter((pair) => isSet(pair, values));
+  return pairs.length === 0
+    ? filledPath
+    : `${filledPath}?${pairs.map((pair) => fill(pair, values, escapeUrl)).join('&')}`;
+}
+
+/** Headers with their values. Throws an InputError for a value with CR, LF, or another character that no header may contain. */
+export function fillHeaders(
+  templates: Readonly<Record<string, string>>,
+  values: Values,
+): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(templates).map(([name, template]) => [
+      name.toLowerCase(),
+      fill(template, values, (value, placeholder) => {
+        if (!HEADER_TEXT.test(value))
+          throw unusable(`{${placeholder}}`, 'a line break or another character that no header may contain');
+        return value;
+      }),
+    ]),
+  );
+}
+
+/** The text of a header: printable ASCII, spaces, and tabs. */
+export const HEADER_TEXT = /^[\t\x20-\x7e]*$/;
+
+/** A JSON text. A member is left out if its parameter is not set; a text that is one placeholder keeps the type of its value. */
+export function fillJson(template: unknown, values: Values): string {
+  return JSON.stringify(filledJson(template, values));
+}
+
+function filledJson(template: unknown, values: Values): unknown {
+  if (typeof template === 'string') {
+    const [, name] = WHOLE_PLACEHOLDER.exec(template) ?? [];
+    return name === undefined ? fill(template, values, (value) => value) : values[name];
+  }
+  if (Array.isArray(template)) {
+    return template
+      .filter((item) => typeof item !== 'string' || isSet(item, values))
+      .map((item) => filledJson(item, values));
+  }
+  if (typeof template !== 'object' || template === null) return template;
+  return Object.fromEntries(
+    Object.entries(template)
+      .filter(([, value]) => typeof value !== 'string' || isSet(value, values))
+      .map(([name, value]) => [name, filledJson(value, values)]),
+  );
+}
+
+/** A body in the format of HTML forms. A field is left out if its parameter is not set. */
+export function fillForm(template: Readonly<Record<string, string>>, values: Values): string {
+  const fields = Object.entries(template).filter(([, value]) => isSet(value, values));
+  return new URLSearchParams(
+    fields.map(([name, value]): [string, string] => [name, fill(value, values, (text) => text)]),
+  ).toString();
+}
+
+function isSet(text: string, values: Values): boolean {
+  return placeholdersIn(text).every((name) => values[name] !== undefined);
+}
+
+function fill(text: string, values: Values, write: (value: string, name: string) => string): string {
+  return text.replace(PLACEHOLDER, (_all, name: string) => {
+    const value = values[name];
+    if (value === undefined) throw new TypeError(`the placeholder {${name}} has no value`);
+    return write(String(value), name);
+  });
+}
+
+function escapeUrl(value: string, name: string): string {
+  if (/\p{Surrogate}/u.test(value)) throw unusable(`{${name}}`, 'half a character');
+  if (value === '') throw unusable(`{${name}}`, 'nothing');
+  return encodeURIComponent(value).replace(
+    /[!'()*]/g,
+    (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
+}
+
+function unusable(where: string, what: string): InputError {
+  return new InputError(`${where} would become ${what}; nothing was sent`);
+}

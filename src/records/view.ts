@@ -1,0 +1,28 @@
+import { z } from 'zod';
+import { RECORDS_STATES } from './states.js';
+
+const time = z.string().describe('ISO 8601, UTC');
+
+/** A request for call records. */
+export const recordsRequest = z
+  .object({
+    id: z.string(),
+    lane: z.string(),
+    state: z
+      .enum(RECORDS_STATES)
+      .describe('`unknown`: the service may or may not have accepted the request; an operator resolves it'),
+    from: z.string().describe('The first day'),
+    to: z.string().describe('The last day'),
+    parameters: z.record(z.string(), z.string()).describe('As the contract names them'),
+    serviceId: z.string().nullable().describe('The id that the service gave the request'),
+    word: z.string().nullable().describe("The latest status, in the service's own word"),
+    reason: z.string().nullable().describe('Why the request is in this state, if there is a problem'),
+    bytes: z.int().min(0).nullable().describe('The size of the file that was downloaded'),
+    sha256: z.string().nullable().describe('The digest of that file, in hex'),
+    createdAt: time,
+    updatedAt: time,
+  })
+  .readonly()
+  .meta({ id: 'RecordsRequest' });
+/** See {@link recordsRequest}. */
+export type RecordsRequest = z.output<typeof recordsRequest>;

@@ -237,6 +237,30 @@ describe('A clock of Redis that is set forward', () => {
   });
 });
 
+test('Another master whose clock is ahead by less than a step returns no permit early', async () => {
+  const lane = await steppingLane('other-master');
+  const worker = lane.worker();
+  const key = lane.fixture.keys.lane('other-master', 'lane');
+  await worker.sweep();
+  // A bucket of the ledger is about to end, so that its length hides nothing.
+  const bucketMs = Math.ceil(HOUR / 384);
+  lane.pass(bucketMs - 1 - (lane.now() % bucketMs));
+  expect(await worker.send()).toBe(100);
+  expect(lane.changes).toEqual([]);
+  // As if the lane had been compared with a master that has failed over to this server since.
+  await redis.hset(key, 'clockRunId', 'f'.repeat(40));
+  lane.step(4 * SECOND);
+  expect(await worker.send()).toBe(0);
+  expect(lane.changes).toHaveLength(1);
+  lane.pass(HOUR - 2 * SECOND);
+  expect(await worker.send()).toBe(0);
+  lane.pass(15 * SECOND);
+  expect(await worker.send()).toBe(100);
+  // The comparison with the new master is kept.
+  expect(await redis.hget(key, 'clockRunId')).not.toBe('f'.repeat(40));
+  expect(lane.changes).toHaveLength(1);
+});
+
 describe('A clock of Redis that is set back', () => {
   test('returns all permits within one window', async () => {
     const lane = await steppingLane('back');

@@ -74,10 +74,12 @@ export function openDefaultLane(
     env = {},
     change = {},
     monotonic = systemMachine.monotonic,
+    clock = systemMachine.clock,
   }: {
     readonly env?: Readonly<Record<string, string>>;
     readonly change?: Partial<LocalConfig['lanes'][number]>;
     readonly monotonic?: Clock;
+    readonly clock?: Clock;
   } = {},
 ) {
   const config = loadLocalConfig({ HOURLY_QUOTA: '1000', REDIS_URL: 'redis://127.0.0.1', ...env });
@@ -86,7 +88,7 @@ export function openDefaultLane(
   const emitted: VolleyEvent[] = [];
   const events = createEvents({ level: 'silent' });
   events.onAny((event) => void emitted.push(event));
-  const machine = { ...systemMachine, monotonic };
+  const machine = { ...systemMachine, monotonic, clock };
   const own = { ...settings, ...change };
   const lane = openLane(redis, keyNames(prefix), config, own, events, () => 0.5, machine);
   const tokens = laneTokenSource('default', { kind: 'apiKey', apiKey: 'k' }, undefined);

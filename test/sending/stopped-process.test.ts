@@ -1,6 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { systemMachine } from '../../src/clock.js';
 import { pollClaims } from '../../src/follow-up/claims.js';
 import { followUpTurn } from '../../src/follow-up/follow-up.js';
 import type { FollowedRequests } from '../../src/follow-up/requests.js';
@@ -98,6 +99,36 @@ test('A process that was stopped before it read the reply to its claim sends non
   await sendTurn(lane, { client, tokens, messages, recent, claims: claims.send, failed }, options);
   expect(requests).toBe(0);
   client.close();
+});
+
+test('A wall clock that is set forward returns unsent batches to planned, and makes none unknown', async () => {
+  const own = `${prefix}-forward`;
+  const fixture = laneFixture(redis, own, 'default');
+  await fixture.campaign('c', 5);
+  let [aheadMs, calls] = [0, 0];
+  const control = new AbortController();
+  const { lane, tokens } = openDefaultLane(redis, own, { clock: () => Date.now() + aheadMs });
+  const sends = sendClaims(lane);
+  const claims: typeof sends = {
+    ...sends,
+    async take(call: ClaimCall) {
+      calls += 1;
+      if (calls === 3) control.abort();
+      const reply = await sends.take(call);
+      aheadMs += 2 * 3_600_000;
+      return reply;
+    },
+  };
+  const client = openClient();
+  requests = 0;
+  const { signal } = control;
+  const options = { turnMs: 100_000, waitHereMs: 0, signal };
+  const recent = recentClaims(systemMachine.monotonic);
+  await sendTurn(lane, { client, tokens, messages, recent, claims, failed: () => {} }, options);
+  client.close();
+  expect([requests, calls]).toEqual([0, 3]);
+  expect((await fixture.state('c')).counts).toEqual({ planned: 5 });
+  expect(await redis.hlen(fixture.keys.lane('default', 'claims'))).toBe(0);
 });
 
 test('A process that was stopped before it read the reply to its claim makes no poll without a permit', async () => {

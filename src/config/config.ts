@@ -156,7 +156,11 @@ function localConfig(settings: Settings) {
     quotaWindowMs: settings.QUOTA_WINDOW_MS,
     requestTimeoutMs: settings.REQUEST_TIMEOUT_MS,
     followUpFirstMs: settings.FOLLOW_UP_FIRST_MS,
-    followUpDeadlineMs: settings.FOLLOW_UP_DEADLINE,
+    /** With `never`, no request is followed up for longer than its campaign may last. */
+    followUpDeadlineMs:
+      settings.FOLLOW_UP_DEADLINE === 'never' ? settings.MAX_CAMPAIGN_AGE : settings.FOLLOW_UP_DEADLINE,
+    /** How long the requests of a campaign are followed up after it has reached its maximum age. */
+    followUpPastMaxAgeMs: settings.FOLLOW_UP_DEADLINE === 'never' ? 0 : settings.FOLLOW_UP_DEADLINE,
     retentionMs: settings.RETENTION,
     auditRetentionMs: settings.AUDIT_RETENTION,
     maxCampaignAgeMs: settings.MAX_CAMPAIGN_AGE,
@@ -259,7 +263,8 @@ export function sharedSettings(config: Config): Readonly<Record<string, string>>
     MESSAGING_BASE_URL: config.messagingBaseUrl,
     QUOTA_WINDOW_MS: String(config.quotaWindowMs),
     REQUEST_TIMEOUT_MS: String(config.requestTimeoutMs),
-    FOLLOW_UP_DEADLINE: formatDuration(config.followUpDeadlineMs),
+    FOLLOW_UP_DEADLINE:
+      config.followUpPastMaxAgeMs === 0 ? 'never' : formatDuration(config.followUpDeadlineMs),
     RETENTION: formatDuration(config.retentionMs),
     MAX_CAMPAIGN_AGE: formatDuration(config.maxCampaignAgeMs),
     REDIS_MAY_LOSE: redisMayLoseMs === 'auto' ? 'auto' : formatDuration(redisMayLoseMs),

@@ -101,11 +101,17 @@ export function duration(min: string, max: string) {
   });
 }
 
-/** A whole number or duration that `schema` accepts, or `auto`. */
-export const orAuto = (schema: z.ZodType<number, string>) => {
-  const expected = `${schema.meta()?.['expected']}, or "auto"`;
-  return format(expected, (text) => (text === 'auto' ? ('auto' as const) : schema.safeParse(text).data));
+/** A whole number or duration that `schema` accepts, or this word. */
+const orWord = <const Word extends string>(schema: z.ZodType<number, string>, word: Word) => {
+  const expected = `${schema.meta()?.['expected']}, or "${word}"`;
+  return format(expected, (text) => (text === word ? word : schema.safeParse(text).data));
 };
+
+/** A whole number or duration that `schema` accepts, or `auto`. */
+export const orAuto = (schema: z.ZodType<number, string>) => orWord(schema, 'auto');
+
+/** A duration that `schema` accepts, or `never`. */
+export const orNever = (schema: z.ZodType<number, string>) => orWord(schema, 'never');
 
 // URLs are secret because people put passwords into them.
 export const redisUrl = format(

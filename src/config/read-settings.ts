@@ -58,7 +58,8 @@ function shown(name: string, text: string): string {
 function contradictions({ settings, isSet, invalid }: Omit<Reading, 'problems'>): string[] {
   const problems: string[] = [];
   const valid = (...names: SettingName[]): boolean => names.every((name) => !invalid.has(name));
-  const { QUOTA_WINDOW_MS, REQUEST_TIMEOUT_MS, FOLLOW_UP_FIRST_MS, FOLLOW_UP_DEADLINE } = settings;
+  const { QUOTA_WINDOW_MS, REQUEST_TIMEOUT_MS, FOLLOW_UP_FIRST_MS, FOLLOW_UP_DEADLINE, MAX_CAMPAIGN_AGE } =
+    settings;
 
   // The ledger holds a permit back until its request can no longer arrive, so the quota cannot use that part of the window.
   if (valid('QUOTA_WINDOW_MS', 'REQUEST_TIMEOUT_MS') && REQUEST_TIMEOUT_MS > QUOTA_WINDOW_MS / 10) {
@@ -66,9 +67,13 @@ function contradictions({ settings, isSet, invalid }: Omit<Reading, 'problems'>)
       `REQUEST_TIMEOUT_MS must be at most a tenth of QUOTA_WINDOW_MS (${QUOTA_WINDOW_MS / 10}): a permit is held back until its request can no longer arrive; it is ${REQUEST_TIMEOUT_MS}`,
     );
   }
-  if (valid('FOLLOW_UP_FIRST_MS', 'FOLLOW_UP_DEADLINE') && FOLLOW_UP_FIRST_MS >= FOLLOW_UP_DEADLINE) {
+  const [deadlineName, deadlineMs] =
+    FOLLOW_UP_DEADLINE === 'never'
+      ? (['MAX_CAMPAIGN_AGE', MAX_CAMPAIGN_AGE] as const)
+      : (['FOLLOW_UP_DEADLINE', FOLLOW_UP_DEADLINE] as const);
+  if (valid('FOLLOW_UP_FIRST_MS', deadlineName) && FOLLOW_UP_FIRST_MS >= deadlineMs) {
     problems.push(
-      `FOLLOW_UP_DEADLINE must be longer than FOLLOW_UP_FIRST_MS (${formatDuration(FOLLOW_UP_FIRST_MS)}), or no request is ever polled; it is ${formatDuration(FOLLOW_UP_DEADLINE)}`,
+      `${deadlineName} must be longer than FOLLOW_UP_FIRST_MS (${formatDuration(FOLLOW_UP_FIRST_MS)}), or no request is ever polled; it is ${formatDuration(deadlineMs)}`,
     );
   }
   if (isSet.has('REDIS_PASSWORD') && !isSet.has('REDIS_URL')) {

@@ -89,8 +89,8 @@ export const SECTIONS = {
         the append-only file of Redis within a day.`),
     MAX_CAMPAIGN_AGE: z.prefault(formats.duration('1h', '3650d'), '90d').describe(`
         Age, since its start, at which a campaign ends that has not ended by itself, such as one that is paused, or that has
-        an unknown outcome. Recipients not sent to by then lapse. FOLLOW_UP_DEADLINE later, its other recipients are
-        abandoned or unconfirmed, and RETENTION begins.`),
+        an unknown outcome. Recipients not sent to by then lapse. FOLLOW_UP_DEADLINE later (at once with "never"), its
+        other recipients are abandoned or unconfirmed, and RETENTION begins.`),
     AUDIT_RETENTION: z.prefault(formats.duration('1h', '3650d'), '365d').describe(`
         How long to keep the audit trail, which says who did what (\`volley audit\`). It contains no phone numbers.`),
     SECRETS_KEY: z.optional(formats.secretsKey).describe(`
@@ -109,9 +109,10 @@ export const SECTIONS = {
         QUOTA_WINDOW_MS, because a permit is held back until its request can no longer arrive.`),
     FOLLOW_UP_FIRST_MS: z.prefault(formats.count(1, 86_400_000, 'milliseconds'), '15000').describe(`
         Time from a request to its first poll, until the delivery times of the lane are known.`),
-    FOLLOW_UP_DEADLINE: z.prefault(formats.duration('1s', '30d'), '72h').describe(`
+    FOLLOW_UP_DEADLINE: z.prefault(formats.orNever(formats.duration('1s', '30d')), '72h').describe(`
         How long to poll for delivery reports. Recipients without a final report by then become "unconfirmed".
-        Phones may be switched off for days.`),
+        Phones may be switched off for days. With "never", Volley polls until every recipient has a final status, less
+        and less often, or the campaign reaches MAX_CAMPAIGN_AGE.`),
   },
   Notifications: {
     CALLBACK_URL: z.optional(formats.callbackUrl).describe(`

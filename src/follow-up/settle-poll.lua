@@ -58,7 +58,8 @@ local function learn_first_poll(age, isOpen)
   elseif not isOpen and age <= wait * POLICY.FIRST_POLL_LATER then
     wait = wait * POLICY.FIRST_POLL_EARLIER
   end
-  lane.firstPoll = math.min(math.max(wait, rules.firstPoll), math.max(rules.firstPoll, rules.deadline / 100))
+  local latest = POLICY.FIRST_POLL_LATEST * math.min(rules.deadline, POLICY.LONGEST_DEADLINE_MS)
+  lane.firstPoll = math.min(math.max(wait, rules.firstPoll), math.max(rules.firstPoll, latest))
 end
 
 -- What each result does to the polled request.

@@ -47,4 +47,7 @@ local POLICY = {
   -- The first poll is moved to where four in five requests are final: it is delayed by 20 % or brought forward by 5 %.
   FIRST_POLL_LATER = 1.2,
   FIRST_POLL_EARLIER = 0.95,
+  -- It is not later than a hundredth of the follow-up deadline, and of the longest deadline before `never`.
+  FIRST_POLL_LATEST = 0.01,
+  LONGEST_DEADLINE_MS = 2592000000,
 }

@@ -1,6 +1,6 @@
 --[[
-  end-old-campaign: ends a campaign that has reached its maximum age. Its unsent recipients lapse at once. One follow-up deadline
-  later, recipients without a final report become unconfirmed: they would have been polled by then, if their lane had not stopped.
+  end-old-campaign: ends a campaign that has reached its maximum age. Its unsent recipients lapse at once. When its follow-up ends,
+  recipients without a final report become unconfirmed: they would have been polled by then, if their lane had not stopped.
 
   KEYS  lane       hash: the lane's record
         claims     hash: claim number -> send in flight
@@ -13,8 +13,9 @@
   ARGV  rules      JSON: the lane's rules
         id         the campaign
         maxAge     number: ms after its launch
+        followUp   number: ms after that until its follow-up ends
         time       ms, or '' for the server's
-  Returns  recipients lapsed; recipients now unconfirmed; 1 if the follow-up deadline has passed as well; events
+  Returns  recipients lapsed; recipients now unconfirmed; 1 if its follow-up has ended as well; events
 ]]
 -- @include ../lane/statuses.lua
 -- @include ../lane/workers.lua
@@ -37,7 +38,7 @@ if c.remainder == 'planned' then
   redis.call('ZREM', runningKey, id)
   redis.call('ZREM', scheduledKey, id)
 end
-local isLast = now >= c.launchAt + maxAge + rules.deadline
+local isLast = now >= c.launchAt + maxAge + followUp
 if isLast and (c.counts.deliveredToNetwork or 0) > 0 then
   local letters = statuses_read(entry_key(1), 0, redis.call('STRLEN', entry_key(1)))
   letters, unconfirmed = string.gsub(letters, RECIPIENT_LETTER.deliveredToNetwork, RECIPIENT_LETTER.unconfirmed)

@@ -21,6 +21,8 @@ export interface OldCampaignsOptions {
   readonly events: Pick<Events, 'emit'>;
   readonly retentionMs: number;
   readonly maxCampaignAgeMs: number;
+  /** How long after that its requests are followed up. */
+  readonly followUpPastMaxAgeMs: number;
   /** Discards an import whose process died, and its idempotency key. */
   discardImport(lane: LaneId, id: string): Promise<void>;
   /** Removes all data of a campaign. */
@@ -88,11 +90,14 @@ const endScript = laneScript(import.meta.url, './end-old-campaign.lua', (reply) 
 async function endOldCampaign(
   lane: LaneStore,
   id: string,
-  { maxCampaignAgeMs }: Pick<OldCampaignsOptions, 'maxCampaignAgeMs'>,
+  {
+    maxCampaignAgeMs: maxAge,
+    followUpPastMaxAgeMs: followUp,
+  }: Pick<OldCampaignsOptions, 'maxCampaignAgeMs' | 'followUpPastMaxAgeMs'>,
   now?: number,
 ) {
   const statuses = statusesKey(lane.keys, lane.id, id);
-  const result = await endScript(lane, { id, maxAge: maxCampaignAgeMs, time: now }, [statuses]);
+  const result = await endScript(lane, { id, maxAge, followUp, time: now }, [statuses]);
   if (!result.isLast) return { ...result, abandoned: 0 };
   const unknown = (await listUnknown(lane)).filter(({ campaign }) => campaign === id);
   const resolved = await resolveBatches(lane, 'abandon', REASON, unknown, now);

@@ -13,6 +13,7 @@ import {
   loadDotEnv,
   loadLocalConfig,
   secretsOf,
+  sharedSettings,
 } from '../../src/config/index.js';
 
 const SERVICE = { API_KEY: 'the-key', MESSAGING_BASE_URL: 'https://host.example/smsmessaging/v1' };
@@ -73,6 +74,7 @@ describe('The configuration of a single lane', () => {
       requestTimeoutMs: 30_000,
       followUpFirstMs: 15_000,
       followUpDeadlineMs: 72 * 3_600_000,
+      followUpPastMaxAgeMs: 72 * 3_600_000,
       retentionMs: 30 * 86_400_000,
       auditRetentionMs: 365 * 86_400_000,
       maxCampaignAgeMs: 90 * 86_400_000,
@@ -96,6 +98,21 @@ describe('The configuration of a single lane', () => {
         listMemoryBytes: 256_000_000,
       },
     } satisfies Config);
+  });
+
+  it('follows requests up until their campaign ends if FOLLOW_UP_DEADLINE is never', () => {
+    const config = loadConfig({
+      ...SERVICE,
+      API_KEY: 'k',
+      FOLLOW_UP_DEADLINE: 'never',
+      MAX_CAMPAIGN_AGE: '20d',
+    });
+    expect([config.followUpDeadlineMs, config.followUpPastMaxAgeMs]).toEqual([20 * 86_400_000, 0]);
+    expect(sharedSettings(config)).toMatchObject({ FOLLOW_UP_DEADLINE: 'never', MAX_CAMPAIGN_AGE: '20d' });
+    const tooShort = { FOLLOW_UP_DEADLINE: 'never', MAX_CAMPAIGN_AGE: '1h', FOLLOW_UP_FIRST_MS: '7200000' };
+    expect(() => loadConfig({ ...SERVICE, API_KEY: 'k', ...tooShort })).toThrow(
+      /MAX_CAMPAIGN_AGE must be longer than FOLLOW_UP_FIRST_MS/,
+    );
   });
 
   it('reads every setting from the environment', () => {
@@ -130,6 +147,7 @@ describe('The configuration of a single lane', () => {
       requestTimeoutMs: 1_000,
       followUpFirstMs: 500,
       followUpDeadlineMs: 90_000,
+      followUpPastMaxAgeMs: 90_000,
       retentionMs: 900_000,
       secretsKey: 'b'.repeat(64),
       logLevel: 'debug',
@@ -202,7 +220,12 @@ describe('Configuration errors', () => {
     ['QUOTA_WINDOW_MS', '1h', /without a unit: 3600000/],
     ['QUOTA_WINDOW_MS', '999', /from 1000 to 86400000/],
     ['REQUEST_TIMEOUT_MS', '30s', /without a unit: 30000/],
-    ['FOLLOW_UP_DEADLINE', '72', /a whole number and a unit .* such as 90s, 15m, 72h or 30d; it is "72"/],
+    ['FOLLOW_UP_DEADLINE', 'ever', /a duration from 1s to 30d.*, or "never"; it is "ever"/],
+    [
+      'FOLLOW_UP_DEADLINE',
+      '72',
+      /a whole number and a unit .* such as 90s, 15m, 72h or 30d, or "never"; it is "72"/,
+    ],
     ['FOLLOW_UP_DEADLINE', '31d', /from 1s to 30d/],
     ['RETENTION', '1.5d', /a whole number and a unit/],
     ['RETENTION', '-1d', /a whole number and a unit/],

@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { followUpTurn } from '../../src/follow-up/follow-up.js';
 import { createMessagingClient } from '../../src/gateway/messaging.js';
 import type { BearerOutcome, TokenSource } from '../../src/lane/token-source.js';
+import { recordsKey } from '../../src/recipients/campaign-keys.js';
 import { laneStatus } from '../../src/reporting/status.js';
 import { sendClaims } from '../../src/sending/claims.js';
 import { recentClaims } from '../../src/sending/recent-claims.js';
@@ -39,11 +40,15 @@ async function createFollowUp({
   /** The campaign of the request is removed. */
   readonly isRemoved?: boolean;
   readonly tokens?: TokenSource;
+  /** Default: 72 hours. */
+  readonly deadline?: string;
 }) {
   lanes += 1;
   const own = `${prefix}-${lanes}`;
   const fixture = laneFixture(redis, own, 'default');
-  const opened = openDefaultLane(redis, own, { env: { MAX_RECIPIENTS_PER_REQUEST: '2' } });
+  const opened = openDefaultLane(redis, own, {
+    env: { MAX_RECIPIENTS_PER_REQUEST: '2', FOLLOW_UP_DEADLINE: change.deadline ?? '72h' },
+  });
   const { lane, events, emitted } = opened;
   const { tokens = opened.tokens } = change;
 
@@ -121,6 +126,22 @@ describe('A poll', () => {
     );
     expect(await followUp.followed()).toBe(1);
   });
+
+  test.each([
+    ['72h', { unconfirmed: 2 }, 'completed'],
+    ['never', { deliveredToNetwork: 2, unconfirmed: 0 }, 'running'],
+  ])(
+    'of an old request without a final report is the last one only after the deadline (%s)',
+    async (deadline, counts, state) => {
+      const service = await startService(report('DeliveredToNetwork', 'DeliveredToNetwork'));
+      const followUp = await createFollowUp({ ...service, deadline });
+      const sentAt = Date.now() - 31 * 86_400_000;
+      await redis.hset(recordsKey(followUp.fixture.keys, 'default', 'c', 0), '0', `2,${sentAt},0,,r1`);
+      await followUp.turn();
+      expect(await followUp.fixture.state('c')).toMatchObject({ state, counts });
+      expect(await followUp.followed()).toBe(deadline === 'never' ? 1 : 0);
+    },
+  );
 
   test('of a request that the service does not know emits an event and is repeated until the deadline', async () => {
     const service = await startService(json(404, {}));

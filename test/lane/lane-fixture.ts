@@ -1,9 +1,10 @@
+import { perName, RECIPIENT_STATES } from '../../src/campaign/recipient.js';
 import { type Clock, systemMachine } from '../../src/clock.js';
 import { type LocalConfig, loadLocalConfig } from '../../src/config/index.js';
 import { createEvents, type VolleyEvent } from '../../src/events/events.js';
 import { pollClaims } from '../../src/follow-up/claims.js';
 import { type PollSettlement, settlePolls } from '../../src/follow-up/settlements.js';
-import type { StoredState } from '../../src/lane/campaigns.js';
+import { parseState, type StoredState } from '../../src/lane/campaigns.js';
 import { commandStore, openLane } from '../../src/lane/lane.js';
 import type { LaneStore } from '../../src/lane/lane-script.js';
 import { readLaneStatus } from '../../src/lane/lane-status.js';
@@ -144,7 +145,12 @@ export function laneFixture(redis: Redis, prefix: string, lane: string, change: 
     async state(
       id: string,
     ): Promise<{ state: string; counts: Record<string, number> } & Record<string, unknown>> {
-      return JSON.parse((await redis.hget(keys.lane(lane, 'states'), id)) ?? 'null');
+      const json = (await redis.hget(keys.lane(lane, 'states'), id)) ?? 'null';
+      // The stored form leaves out usual values, such as counts of 0.
+      if (json === 'null') return JSON.parse(json);
+      const parsed = parseState(json);
+      const counts = { ...perName(RECIPIENT_STATES, () => 0), ...parsed.counts };
+      return { ...JSON.parse(json), ...parsed, counts };
     },
   };
 }

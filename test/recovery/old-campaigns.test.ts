@@ -15,13 +15,14 @@ const MAX_AGE = 90 * DAY;
 const DEADLINE = 3 * DAY;
 
 /** An installation with the lane `default`; `lane` may be another one, which is not configured. */
-function installation(name: string, lane = 'default') {
+function installation(name: string, lane = 'default', env: Record<string, string> = {}) {
   const own = `${prefix}-${name}`;
-  const config = loadLocalConfig({ REDIS_PREFIX: own });
+  const config = loadLocalConfig({ REDIS_PREFIX: own, ...env });
   const events = createEvents({ level: 'silent' });
   const emitted: VolleyEvent[] = [];
   events.onAny((event) => emitted.push(event));
-  const fixture = laneFixture(redis, own, lane, { maxRecipients: 2, quota: 1_000 });
+  const deadline = config.followUpDeadlineMs;
+  const fixture = laneFixture(redis, own, lane, { maxRecipients: 2, quota: 1_000, deadline });
   const finder = openLanes({ redis, keys: fixture.keys, config, events, random: () => 0.5 });
   const discarded: string[] = [];
   let count = 0;
@@ -45,6 +46,7 @@ function installation(name: string, lane = 'default') {
           events,
           retentionMs: config.retentionMs,
           maxCampaignAgeMs: config.maxCampaignAgeMs,
+          followUpPastMaxAgeMs: config.followUpPastMaxAgeMs,
           discardImport: async (_, id) => void discarded.push(id),
           removeCampaign: (of, id) => removeCampaign(redis, fixture.keys, of, id),
         },
@@ -110,6 +112,25 @@ test.each([
     expect(await it.commands.unknown()).toEqual([]);
   },
 );
+
+test('Missing reports end at the maximum age if requests are followed up without a deadline', async () => {
+  const { add, check, claims, settlements, state } = installation('never', 'default', {
+    FOLLOW_UP_DEADLINE: 'never',
+  });
+  const id = await add(2, { batch: 2 });
+  const { claims: claimed } = await claims.send({ turn: 't', call: 1, want: 1, seen: 0, now: START });
+  const accepted = claimed.map(
+    (claim) => ({ claim, result: 'accepted', letters: 'NT', requestId: 'r' }) as const,
+  );
+  await settlements.send(accepted, 0.5, START + 1_000);
+  await check(START + MAX_AGE - 1);
+  expect(await state(id)).toMatchObject({ state: 'running', counts: { deliveredToNetwork: 1 } });
+  await check(START + MAX_AGE);
+  expect(await state(id)).toMatchObject({
+    state: 'completed',
+    counts: { deliveredToNetwork: 0, unconfirmed: 1, deliveredToTerminal: 1 },
+  });
+});
 
 test('A request in flight at the maximum age is not interrupted', async () => {
   const { add, check, claims, state } = installation('in-flight');

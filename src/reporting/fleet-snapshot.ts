@@ -3,6 +3,7 @@ import { CAMPAIGN_STATES, type CampaignState } from '../campaign/campaign.js';
 import { perName, RECIPIENT_STATES, type RecipientState } from '../campaign/recipient.js';
 import type { LaneStatus } from '../campaign/views.js';
 import type { Clock } from '../clock.js';
+import { STATE_DEFAULTS } from '../lane/campaigns.js';
 import type { Lane, Stage } from '../lane/lane.js';
 import type { LaneFinder } from '../lane/lane-finder.js';
 import type { LaneStatusRecord } from '../lane/lane-status.js';
@@ -187,8 +188,8 @@ interface CampaignCounts {
 const storedState = z.object({
   state: z.enum(CAMPAIGN_STATES),
   counts: z.record(z.string(), z.number()),
-  sends: z.number(),
-  polls: z.number(),
+  sends: z.number().default(STATE_DEFAULTS.sends),
+  polls: z.number().default(STATE_DEFAULTS.polls),
 });
 
 /** Campaigns per read: about 0.1 MB. */

@@ -21,6 +21,8 @@ const commandLine = read('docs/command-line.md');
 const documents = [
   'README.md',
   'CHANGELOG.md',
+  'CONTRIBUTING.md',
+  'SECURITY.md',
   'docs/architecture.md',
   'docs/benchmarks.md',
   'docs/call-records.md',

@@ -137,6 +137,49 @@ export function estimate(lane: LaneOutlook, rules: EstimateRules, campaign: Esti
   return { eta: eta === null ? null : range(eta), completion: estimateFinal(lane, rules, own, eta) };
 }
 
+/** How many requests of a campaign are sent by a time. */
+interface InTime {
+  readonly atLeast: number;
+  readonly atMost: number;
+  /** Why `atLeast` is 0 although some of them may be sent; null otherwise. */
+  readonly reason: string | null;
+}
+
+/** Requests per window that a service permits at least, as long as nothing is known about its quota. */
+const MODEST_QUOTA = 100;
+
+/**
+ * Estimates how many of the campaign's requests are sent until it lapses, by the assumptions of {@link estimate}; while the quota is
+ * being learned, at least as many as with what is known of it. Pure.
+ */
+export function requestsInTime(lane: LaneOutlook, rules: EstimateRules, campaign: EstimatedCampaign): InTime {
+  const { lapseAt } = campaign;
+  const known = { ...lane, isProven: true, quota: lane.quota || MODEST_QUOTA };
+  const sent = (requests: number, of: LaneOutlook) =>
+    estimateSent(of, rules, { ...campaign, requests, lapseAt: 0 });
+  const whole = sent(campaign.requests, lane);
+  if (whole === null) return { atLeast: 0, atMost: 0, reason: null };
+  const most = (bound: 'earliest' | 'latest'): number =>
+    lastThat(
+      campaign.requests,
+      (requests) =>
+        (sent(requests, bound === 'latest' ? known : lane)?.[bound] ?? Number.POSITIVE_INFINITY) <= lapseAt,
+    );
+  return { atLeast: most('latest'), atMost: most('earliest'), reason: whole.reason };
+}
+
+/** The last of 1 to `count` for which `holds` is true, 0 if it is for none. It is true for all that are smaller. */
+function lastThat(count: number, holds: (candidate: number) => boolean): number {
+  if (count === 0 || holds(count)) return count;
+  let [below, above] = [0, count];
+  while (above - below > 1) {
+    const middle = Math.floor((below + above) / 2);
+    if (holds(middle)) below = middle;
+    else above = middle;
+  }
+  return below;
+}
+
 /** A range in ms. `latest` is null, with a reason, if nothing bounds it. */
 interface Range {
   readonly earliest: number;

@@ -2,6 +2,7 @@ import { isSupportedCountry, parsePhoneNumberFromString } from 'libphonenumber-j
 import { InputError } from './errors.js';
 import { type Reading, readInternational, readLocal } from './national-number.js';
 import { kindsOfCallingCode, type NumberingPlan, planOfCountry } from './numbering-plan.js';
+import type { InvalidCause } from './views.js';
 
 /** Which numbers are accepted: `any`, or none that are known as a landline, premium rate, shared cost, or voicemail number. */
 export type NumberKinds = 'any' | 'mobile';
@@ -14,7 +15,12 @@ type NumberOutcome =
       /** Set if it is known as a landline, premium rate, shared cost, or voicemail number. */
       readonly isNotMobile?: true;
     }
-  | { readonly ok: false; readonly reason: string };
+  | {
+      readonly ok: false;
+      readonly reason: string;
+      /** Default: `invalidNumber`. */
+      readonly cause?: Extract<InvalidCause, 'noCountry' | 'noNumber'>;
+    };
 
 /** Turns one spelling of a number into E.164. Never throws. */
 export type NumberReader = (spelling: string) => NumberOutcome;
@@ -96,7 +102,10 @@ function readDigits(digits: string, home: NumberingPlan | undefined, context: Co
   if (digits.startsWith('00')) {
     return settle(readInternational(`+${digits.slice(2)}`), `+${digits.slice(2)}`, context);
   }
-  return invalid(`${quote(spelling)} has no calling code; write it like ${EXAMPLE}, or set \`country\``);
+  return invalid(
+    `${quote(spelling)} has no calling code; write it like ${EXAMPLE}, or set \`country\``,
+    'noCountry',
+  );
 }
 
 function settle(reading: Reading, digits: string, context: Context): NumberOutcome {
@@ -115,7 +124,7 @@ function settle(reading: Reading, digits: string, context: Context): NumberOutco
 /** Reads spellings with more than digits and separators, such as digits of other scripts, letters, or extensions, by the library. */
 function readUnusual(tidied: string, context: Context): NumberOutcome {
   const { spelling, country } = context;
-  if (tidied === '') return invalid(`is empty; enter a number such as ${EXAMPLE}`);
+  if (tidied === '') return invalid(`is empty; enter a number such as ${EXAMPLE}`, 'noNumber');
   if (EXCEL_SCIENTIFIC.test(tidied)) {
     const advice = 'format the column as Text in Excel, enter the numbers again, and save';
     return invalid(`${quote(spelling)} is in Excel's scientific notation, which has lost digits; ${advice}`);
@@ -168,8 +177,8 @@ function withForgottenPlus(digits: string): NumberOutcome | null {
   return isMobile ? { ok: true, number: `+${reading.callingCode}${reading.national}` } : null;
 }
 
-function invalid(reason: string): NumberOutcome {
-  return { ok: false, reason };
+function invalid(reason: string, cause?: 'noCountry' | 'noNumber'): NumberOutcome {
+  return { ok: false, reason, ...(cause === undefined ? {} : { cause }) };
 }
 
 function listOr(lengths: readonly number[]): string {

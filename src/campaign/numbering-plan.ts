@@ -56,6 +56,11 @@ export function planOfCallingCode(code: string): NumberingPlan | undefined {
   return planOf(code, () => rawsOf(code)[0]);
 }
 
+/** The main country of a calling code: `GB` of `44`. Undefined for an unknown code. */
+export function mainCountryOf(code: string): string | undefined {
+  return countriesByCode.get(code)?.[0];
+}
+
 /** The kinds of numbers under a calling code. Under an unknown code, no number is of any kind. */
 export function kindsOfCallingCode(code: string): NumberKinds {
   const known = kinds.get(code);

@@ -75,6 +75,30 @@ export function compileTemplate(text: string, columns: readonly string[]): Templ
   return { ok: true, template: templateOf(text, parts, columns) };
 }
 
+/** Something that looks like a placeholder of another program, and the column that it probably means. */
+interface LikelyPlaceholder {
+  /** As it is in the message: `{name}`. */
+  readonly written: string;
+  readonly meant: string;
+}
+
+/** `{name}` with any name; `[name]`, `<name>`, `%name%`, and `«name»` are ordinary text unless a column has the name. */
+const ONE_BRACE = /(?<!\{)\{\s*([\p{L}_][^{}\n]{0,59}?)\s*\}/gu;
+const OTHER_MARKS = /\[([^[\]\n]{1,60})\]|<([^<>\n]{1,60})>|%([^%\n]{1,60})%|«([^«»\n]{1,60})»/gu;
+
+/** The parts of a message that look like placeholders but are sent as they are, each once. */
+export function likelyPlaceholders(text: string, columns: readonly string[]): LikelyPlaceholder[] {
+  const found = new Map<string, string>();
+  for (const [written, name = ''] of text.matchAll(ONE_BRACE)) {
+    found.set(written, namesMeant(name, columns)[0] ?? nearest(name, columns) ?? name);
+  }
+  for (const [written, ...names] of text.matchAll(OTHER_MARKS)) {
+    const [column] = namesMeant((names.find((name) => name !== undefined) ?? '').trim(), columns);
+    if (column !== undefined) found.set(written, column);
+  }
+  return [...found].map(([written, meant]) => ({ written, meant }));
+}
+
 type Token = readonly [kind: string, value: string, start: number];
 
 /** Null if a placeholder is not closed. Each call has its own writer: mustache's shared one caches every text for ever. */

@@ -178,11 +178,36 @@ export const laneStatus = z
 /** See {@link laneStatus}. */
 export type LaneStatus = z.output<typeof laneStatus>;
 
+/**
+ * Why a row is invalid, for programs: a number in national format without a country, a number that is missing or invalid, a
+ * column that is empty or unusable although the message uses it, or anything else about the whole row.
+ */
+export const INVALID_CAUSES = [
+  'noCountry',
+  'noNumber',
+  'invalidNumber',
+  'noValue',
+  'invalidValue',
+  'row',
+] as const;
+/** See {@link INVALID_CAUSES}. */
+export type InvalidCause = (typeof INVALID_CAUSES)[number];
+
+/** The causes for which every row has the same reason, so that listing a few rows is enough. */
+export const UNIFORM_CAUSES: readonly InvalidCause[] = ['noCountry', 'noNumber', 'noValue'];
+
+const cause = z
+  .enum(INVALID_CAUSES)
+  .describe(
+    '`noCountry`: the number is in national format, and no country is known; `noNumber`, `invalidNumber`; `noValue`, `invalidValue`: a column that the message uses is empty or unusable; `row`: the whole row',
+  );
+
 /** An invalid row of a list. */
 export const invalidRow = z
   .object({
     line: z.int(),
     column: z.string().nullable().describe('Null if the whole row is invalid'),
+    cause,
     reason: z.string(),
     row: z.array(z.string()).readonly(),
   })
@@ -215,17 +240,56 @@ export const repeats = z
     'Rows with the number of an earlier row, by line: the first 20 with the same text, and the first 20 with a different text',
   );
 
+/** Invalid rows with the same cause. */
+export const invalidGroup = z
+  .object({
+    cause,
+    column: z.string().nullable().describe('Null if the whole rows are invalid'),
+    count,
+    lines: z.array(z.int()).readonly().describe('The lines of the first three'),
+    country: z
+      .string()
+      .nullable()
+      .describe(
+        'For `noCountry`: the country (ISO 3166) in which most of these numbers are valid, if one is likely',
+      ),
+  })
+  .readonly();
+/** See {@link invalidGroup}. */
+export type InvalidGroup = z.output<typeof invalidGroup>;
+
+/** Why a campaign would be refused. */
+export const refusal = z
+  .object({
+    kind: z
+      .enum(['noRows', 'invalidRows', 'differentTexts', 'repeated'])
+      .describe(
+        '`noRows`: the list has no rows; `invalidRows`: rows are invalid and not skipped, or all of them are; `differentTexts`: numbers have different texts, and `duplicates` is `refuse`; `repeated`: a campaign of the last 24 hours has the same list, text, and sender',
+      ),
+    campaign: z.string().nullable().describe('For `repeated`: that campaign'),
+  })
+  .readonly();
+/** See {@link refusal}. */
+export type Refusal = z.output<typeof refusal>;
+
 /** What sending a message to a list would mean, computed before anything is sent. */
 export const preview = z
   .object({
+    message: z.string().describe('The text, with its placeholders'),
+    sender: z.string(),
+    senderName: z.string().nullable(),
+    lane: z.string(),
+    startsAt: time.nullable().describe('Null: as soon as the campaign is created'),
+    validForMs: count.nullable().describe('Messages not sent this long after the start lapse; null: never'),
+    refusal: refusal.nullable().describe('Why the campaign would be refused; null if it would not'),
     columns: z.array(z.string()).readonly(),
     numberColumn: z.string(),
-    rows: count,
-    recipients: count,
+    rows: count.describe('The sum of `recipients`, `duplicates`, `suppressed`, and `invalid`'),
+    recipients: count.describe('Recipients who get a message'),
     duplicates: count.describe('Rows that are left out because their number is that of an earlier row'),
     differentTexts,
     repeats,
-    suppressed: count,
+    suppressed: count.describe('Recipients who get no message because their number is suppressed'),
     isSuppressionChecked: z
       .boolean()
       .describe('False if there was no Redis, whose list of suppressed numbers was not checked then'),
@@ -233,8 +297,19 @@ export const preview = z
       'Recipients whose number is known as a landline, premium rate, shared cost, or voicemail number. With `NUMBER_KINDS=mobile`, such rows are invalid instead',
     ),
     invalid: count,
-    problems: z.array(invalidRow).readonly().describe('The first 20 invalid rows'),
-    encoding: z.enum(['GSM-7', 'UCS-2']),
+    invalidGroups: z.array(invalidGroup).readonly().describe('All invalid rows, by their cause and column'),
+    problems: z
+      .array(invalidRow)
+      .readonly()
+      .describe(
+        'The first 20 invalid rows; of those with the same reason (`noCountry`, `noNumber`, `noValue`), the first three',
+      ),
+    encodings: z
+      .object({ gsm7: count, ucs2: count })
+      .readonly()
+      .describe(
+        'How many messages are GSM-7, and how many are UCS-2, which fits fewer characters into a segment',
+      ),
     ucs2Characters: z
       .array(z.string())
       .readonly()

@@ -2,7 +2,8 @@ import type { Clock } from '../clock.js';
 import { EXIT, type ExitCode } from '../exit-codes.js';
 import { pasteable } from './command-name.js';
 import { failureOf, interrupted } from './errors.js';
-import { overEcho, type Paint, paintFor } from './terminal.js';
+import { columnsOf, overEcho, type Paint, paintFor } from './terminal.js';
+import { wrappedLines } from './text.js';
 
 /** What a command uses of its process; tests pass their own. */
 export interface CliIo {
@@ -34,7 +35,7 @@ export interface Context extends CliIo {
   readonly paintErr: Paint;
   /** Whether the command can ask questions. `--json` changes nothing: questions go to standard error. */
   readonly interactive: boolean;
-  /** Prints a line on standard error. */
+  /** Prints a line on standard error; on a terminal, several if it is too long. */
   note(line: string): void;
   /**
    * Asks a yes-or-no question. Anything but `y` or `yes` is a no. On Ctrl-C, or when `signal` is aborted, it rejects with
@@ -52,7 +53,8 @@ export function createContext(io: CliIo, json: boolean): Context {
   const { env, stdin, stdout, stderr } = io;
   const paintErr = paintFor(stderr, env);
   let exit: ExitCode = EXIT.done;
-  const note = (line: string): void => void stderr.write(`${pasteable(line)}\n`);
+  const note = (line: string): void =>
+    void stderr.write(`${wrappedLines(pasteable(line), columnsOf(stderr))}\n`);
   return {
     ...io,
     json,
@@ -88,7 +90,9 @@ export function createContext(io: CliIo, json: boolean): Context {
       if (answer === undefined) return;
       exit = answer.exit ?? EXIT.done;
       if (json) stdout.write(`${JSON.stringify(answer.json)}\n`);
-      else for (const line of answer.lines) stdout.write(`${pasteable(line)}\n`);
+      else
+        for (const line of answer.lines)
+          stdout.write(`${wrappedLines(pasteable(line), columnsOf(stdout))}\n`);
     },
     fail(error) {
       const failure = failureOf(error);

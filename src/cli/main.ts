@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import { EXIT } from '../exit-codes.js';
 import { version } from '../version.js';
 
 const { argv, env, stdin, stdout, stderr } = process;
@@ -16,4 +17,6 @@ if (args.length === 1 && (args[0] === '--version' || args[0] === '-V')) {
 } else {
   const { run } = await import('./program.js');
   process.exitCode = await run(args, { env, cwd: process.cwd(), stdin, stdout, stderr, clock: Date.now });
+  // A read that was interrupted, such as of standard input, would keep the process alive.
+  if (process.exitCode === EXIT.interrupted) stdout.write('', () => process.exit());
 }

@@ -1,35 +1,36 @@
-import type { InvalidRow, Preview } from '../campaign/views.js';
+import type { InvalidCause, InvalidGroup, InvalidRow, Preview } from '../campaign/views.js';
+import { formatDuration } from '../duration.js';
+import { EXIT } from '../exit-codes.js';
 import type { CampaignInput, CsvStream } from '../import/campaign-input.js';
+import { listenForStop } from '../lifecycle.js';
 import type { ListOptions } from './commands/list-options.js';
 import type { Answer, Context } from './context.js';
-import { badInput } from './errors.js';
+import { badInput, interrupted } from './errors.js';
 import { openListFile } from './input.js';
 import { withLocalVolleyOr } from './open.js';
 import { withOptions } from './option-names.js';
-import type { Paint } from './terminal.js';
-import { between, counted, grouped, oneLine, padded } from './text.js';
+import { columnsOf, type Ink, type Paint } from './terminal.js';
+import { between, counted, grouped, moment, oneLine, padded, until, wrapped } from './text.js';
+
+/** Of a long text, people see so many characters: enough for twelve segments. */
+const TEXT_SHOWN = 2_000;
+/** Samples are there to check the placeholders. */
+const SAMPLE_SHOWN = 500;
+const LABEL_WIDTH = 12;
 
 /** `volley preview` */
 export function preview(context: Context, file: string, options: ListOptions): Promise<Answer> {
   mustBeInFuture(options.at, context.clock());
   const show = async (see: (input: CampaignInput) => Promise<Preview>): Promise<Answer> => {
-    const seen = await see(await campaignInput(context, file, options));
-    const bad =
-      seen.invalid === 0
-        ? []
-        : [
-            context.paint('red', `${counted(seen.invalid, 'invalid row')}:`),
-            ...renderInvalid(seen.problems, seen.invalid),
-          ];
-    const repeated = seen.duplicates + (options.duplicates === 'keep' ? seen.differentTexts : 0);
-    const again =
-      seen.repeats.length === 0
-        ? []
-        : [
-            context.paint('yellow', `${counted(repeated, 'row')} with the number of an earlier row:`),
-            ...renderRepeats(seen, repeated),
-          ];
-    return { json: seen, lines: [...renderPreview(seen, context.paint, context.clock()), ...again, ...bad] };
+    const input = await campaignInput(context, file, options);
+    const interrupt = listenForStop();
+    try {
+      return previewed(context, await see({ ...input, signal: interrupt.signal }), options);
+    } catch (error) {
+      throw interrupt.signal.aborted ? interrupted('nothing was stored or sent') : error;
+    } finally {
+      interrupt.dispose();
+    }
   };
   return withLocalVolleyOr(
     context,
@@ -42,6 +43,60 @@ export function preview(context: Context, file: string, options: ListOptions): P
       return show((input) => previewWithoutRedis(config, input, context.clock));
     },
   );
+}
+
+function previewed(context: Context, seen: Preview, options: ListOptions): Answer {
+  const { paint } = context;
+  const bad =
+    seen.invalid === 0
+      ? []
+      : [paint('red', `${counted(seen.invalid, 'invalid row')}:`), ...renderInvalid(seen)];
+  const repeated = seen.duplicates + (options.duplicates === 'keep' ? seen.differentTexts : 0);
+  const again =
+    seen.repeats.length === 0
+      ? []
+      : [
+          paint('yellow', `${counted(repeated, 'row')} with the number of an earlier row:`),
+          ...renderRepeats(seen, repeated),
+        ];
+  const refused = refusalText(seen);
+  return {
+    json: seen,
+    lines: [
+      ...renderPreview(seen, lookOf(context, context.stdout)),
+      ...again,
+      ...bad,
+      ...(refused === null ? [] : [`${paint('red', '`volley send` would refuse this list:')} ${refused}`]),
+    ],
+    exit: refused === null ? EXIT.done : EXIT.badInput,
+  };
+}
+
+/** Why `volley send` would refuse the list, and what to do; null if it would not. */
+function refusalText({ refusal, invalid, rows, differentTexts }: Preview): string | null {
+  if (refusal === null) return null;
+  switch (refusal.kind) {
+    case 'noRows':
+      return 'it has no rows below its header. Add at least one recipient.';
+    case 'invalidRows':
+      return `${invalidText({ invalid, rows })}. ${howToFix({ invalid, rows })}`;
+    case 'differentTexts':
+      return `${counted(differentTexts, 'row has', 'rows have')} the number of an earlier row, but a different text. Send all messages with --duplicates keep, or only the first to each number with --duplicates first.`;
+    case 'repeated':
+      return `campaign ${refusal.campaign} has the same list, text, and sender and was created less than 24 hours ago. To send it again, add --again.`;
+    default:
+      return refusal.kind satisfies never;
+  }
+}
+
+/** `2 of 100 rows are invalid` */
+export function invalidText({ invalid, rows }: Pick<Preview, 'invalid' | 'rows'>): string {
+  return `${grouped(invalid)} of ${counted(rows, 'row')} ${invalid === 1 ? 'is' : 'are'} invalid`;
+}
+
+/** What to do about invalid rows. */
+export function howToFix({ invalid, rows }: Pick<Preview, 'invalid' | 'rows'>): string {
+  return invalid === rows ? 'Fix them.' : 'Fix them, or leave them out with --skip-invalid.';
 }
 
 /** Refuses a start time that has passed. */
@@ -60,7 +115,7 @@ export async function campaignInput(
 ): Promise<CampaignInput & { readonly recipients: CsvStream }> {
   const list = await openListFile(context, file);
   const { validFor: validForMs, message, sender, senderName, lane, name, toColumn, country, at } = options;
-  const { priority, duplicates } = options;
+  const { priority, duplicates, skipInvalid, again } = options;
   return {
     recipients: list,
     validForMs,
@@ -74,30 +129,99 @@ export async function campaignInput(
     at,
     priority,
     duplicates,
+    skipInvalid,
+    again,
   };
 }
 
-/** A preview in a few lines. */
-export function renderPreview(seen: Preview, paint: Paint, now: number): string[] {
-  const { segments, requests } = seen;
-  const label = (text: string): string => paint('dim', padded(text, 12));
+/** How to draw a preview. */
+interface Look {
+  readonly paint: Paint;
+  /** ms since the epoch. */
+  readonly now: number;
+  /** Columns of the terminal; undefined if it is none. */
+  readonly width: number | undefined;
+}
+
+/** How to draw on a stream of the command. */
+export function lookOf({ clock, paint, paintErr, stdout }: Context, stream: NodeJS.WriteStream): Look {
+  return { paint: stream === stdout ? paint : paintErr, now: clock(), width: columnsOf(stream) };
+}
+
+/** A preview in a few lines: what is sent, and to whom; what it takes; and what may not be as intended. */
+export function renderPreview(seen: Preview, look: Look): string[] {
+  const { requests } = seen;
+  const { paint, now } = look;
+  const line = (label: string, ...texts: readonly string[]): string[] =>
+    texts.flatMap((text, at) => labelled(at === 0 ? label : '', text, look));
   const left = leftOut(seen);
-  const range = segments.min === segments.max ? `${segments.min}` : `${segments.min} to ${segments.max}`;
-  const forcing = seen.ucs2Characters.map((character) => oneLine(character)).join(', ');
   return [
-    `${label('recipients')}${paint('bold', grouped(seen.recipients))} of ${counted(seen.rows, 'row')}, numbers in column ${JSON.stringify(oneLine(seen.numberColumn))}`,
-    ...(left === '' ? [] : [`${label('left out')}${left}`]),
-    `${label('text')}${seen.encoding}, ${range} ${segments.max === 1 ? 'segment' : 'segments'} per message, ${grouped(segments.total)} in total`,
-    ...(forcing === '' ? [] : [`${label('')}UCS-2 because of ${forcing}`]),
-    `${label('requests')}${grouped(requests.total)}: ${grouped(requests.send)} to send, about ${grouped(requests.poll)} to poll delivery status`,
-    ...timeTexts(seen, now).map((text, at) => `${label(at === 0 ? 'time' : '')}${text}`),
-    ...seen.samples.flatMap(({ recipient, text }, at) => [
-      `${label(at === 0 ? 'samples' : '')}${paint('dim', recipient)}  ${oneLine(text)}`,
-    ]),
-    ...seen.warnings.map(
-      (warning) => `${paint('yellow', padded('warning', 12))}${withOptions(oneLine(warning))}`,
+    ...line('text', shortened(oneLine(seen.message), TEXT_SHOWN)),
+    ...line('sender', senderText(seen)),
+    ...line('lane', seen.lane),
+    ...line('start', seen.startsAt === null ? 'now' : until(seen.startsAt, now)),
+    ...line('validity', validityText(seen, now)),
+    ...line(
+      'recipients',
+      `${paint('bold', grouped(seen.recipients))} of ${counted(seen.rows, 'row')}, numbers in column ${JSON.stringify(oneLine(seen.numberColumn))}`,
     ),
+    ...(left === '' ? [] : line('left out', left)),
+    ...line('segments', ...segmentTexts(seen)),
+    ...line(
+      'requests',
+      `${grouped(requests.total)}: ${grouped(requests.send)} to send, about ${grouped(requests.poll)} to poll delivery status`,
+    ),
+    ...line('time', ...timeTexts(seen, now)),
+    ...line(
+      'samples',
+      ...seen.samples.map(
+        ({ recipient, text }) => `${paint('dim', recipient)}  ${shortened(oneLine(text), SAMPLE_SHOWN)}`,
+      ),
+    ),
+    ...renderWarnings(seen, look),
   ];
+}
+
+/** The warnings of a preview. */
+export function renderWarnings({ warnings }: Pick<Preview, 'warnings'>, look: Look): string[] {
+  return warnings.flatMap((warning) => labelled('warning', withOptions(oneLine(warning)), look, 'yellow'));
+}
+
+/** A text behind its label, on as many lines as it takes. */
+function labelled(label: string, text: string, { paint, width }: Look, ink: Ink = 'dim'): string[] {
+  const room = width === undefined ? undefined : Math.max(20, width - LABEL_WIDTH);
+  return wrapped(text, room).map(
+    (line, at) => `${paint(ink, padded(at === 0 ? label : '', LABEL_WIDTH))}${line}`,
+  );
+}
+
+function shortened(text: string, most: number): string {
+  const characters = [...text];
+  if (characters.length <= most) return text;
+  return `${characters.slice(0, most).join('')}… (${grouped(characters.length - most)} more characters)`;
+}
+
+function senderText({ sender, senderName }: Preview): string {
+  return senderName === null ? oneLine(sender) : `${oneLine(sender)} (application ${oneLine(senderName)})`;
+}
+
+function validityText({ startsAt, validForMs }: Preview, now: number): string {
+  if (validForMs === null) return 'no limit';
+  const end = (startsAt === null ? now : Date.parse(startsAt)) + validForMs;
+  return `${formatDuration(validForMs)}: messages not sent by ${moment(end, now)} lapse`;
+}
+
+/** How long the messages are, and which of them are UCS-2, and why. */
+function segmentTexts({ segments, encodings, ucs2Characters, recipients }: Preview): string[] {
+  const range = segments.min === segments.max ? `${segments.min}` : `${segments.min} to ${segments.max}`;
+  const perMessage = `${range} ${segments.max === 1 ? 'segment' : 'segments'} per message, ${grouped(segments.total)} in total`;
+  if (encodings.ucs2 === 0) return [`${perMessage}, GSM-7`];
+  const forcing = ucs2Characters.map((character) => oneLine(character)).join(', ');
+  const which =
+    encodings.ucs2 === recipients
+      ? 'UCS-2'
+      : `${grouped(encodings.ucs2)} of ${counted(recipients, 'text')} ${encodings.ucs2 === 1 ? 'is' : 'are'} UCS-2`;
+  return [perMessage, `${which} because of ${forcing}`];
 }
 
 /** `1 duplicate, 2 invalid rows`: rows that get no message; empty if there are none. */
@@ -130,11 +254,42 @@ function renderRepeats({ repeats }: Preview, count: number): string[] {
   return count > lines.length ? [...lines, `  … and ${grouped(count - lines.length)} more`] : lines;
 }
 
-/** The listed invalid rows, one per line, and how many more there are. */
-export function renderInvalid(problems: readonly InvalidRow[], count: number): string[] {
-  const lines = problems.map(({ line, column, reason }) => {
+/** Rows with the same reason share a line if there are more of them. */
+const FEW = 3;
+
+/** What rows with the same reason lack, for one line about all of them. */
+const LACKING = {
+  noCountry: ({ count, country }) =>
+    `${counted(count, 'number has', 'numbers have')} no calling code; add --country ${country ?? 'with their country, such as --country GB'}`,
+  noNumber: ({ count }) => `${counted(count, 'row has', 'rows have')} no number`,
+  noValue: ({ count, column }) =>
+    `${counted(count, 'row is', 'rows are')} empty, but the message uses {{${oneLine(column ?? '')}}}`,
+} as const satisfies Partial<Record<InvalidCause, (group: InvalidGroup) => string>>;
+
+/** The invalid rows: those with the same reason in one line if there are many, the others one per line. */
+export function renderInvalid({
+  invalid,
+  invalidGroups,
+  problems,
+}: Pick<Preview, 'invalid' | 'invalidGroups' | 'problems'>): string[] {
+  const uniform = invalidGroups.flatMap((group) => {
+    const { cause, count, lines } = group;
+    if (count <= FEW || !Object.hasOwn(LACKING, cause)) return [];
+    const { column } = group;
     const where = column === null ? '' : `, column ${JSON.stringify(oneLine(column))}`;
-    return `  line ${line}${where}: ${withOptions(oneLine(reason))}`;
+    const text = LACKING[cause as keyof typeof LACKING](group);
+    return [{ group, text: `  lines ${lines.join(', ')}, …${where}: ${text}` }];
   });
-  return count > problems.length ? [...lines, `  … and ${grouped(count - problems.length)} more`] : lines;
+  const isShared = ({ cause, column }: InvalidRow): boolean =>
+    uniform.some(({ group }) => group.cause === cause && group.column === column);
+  const rows = problems.filter((row) => !isShared(row));
+  const shown = rows.length + uniform.reduce((sum, { group }) => sum + group.count, 0);
+  return [
+    ...uniform.map(({ text }) => text),
+    ...rows.map(({ line, column, reason }) => {
+      const where = column === null ? '' : `, column ${JSON.stringify(oneLine(column))}`;
+      return `  line ${line}${where}: ${withOptions(oneLine(reason))}`;
+    }),
+    ...(invalid > shown ? [`  … and ${grouped(invalid - shown)} more`] : []),
+  ];
 }

@@ -8,6 +8,8 @@ import { addLaneCommands } from './commands/lane.js';
 import { addProcessCommands } from './commands/process.js';
 import { addRecordsCommands } from './commands/records.js';
 import { type CliIo, type Context, createContext } from './context.js';
+import { columnsOf } from './terminal.js';
+import { wrappedLines } from './text.js';
 
 /**
  * Every command with its options and help. The files in `commands/` only define them: they import commander and
@@ -19,8 +21,8 @@ export function createProgram(context: Context): Command {
     .version(version)
     .exitOverride()
     .configureOutput({
-      writeOut: (text) => context.stdout.write(pasteable(text)),
-      writeErr: (text) => context.stderr.write(pasteable(text)),
+      writeOut: (text) => context.stdout.write(wrappedLines(pasteable(text), columnsOf(context.stdout))),
+      writeErr: (text) => context.stderr.write(wrappedLines(pasteable(text), columnsOf(context.stderr))),
       outputError: (text, write) => write(text.replace(/^error: /, `${context.paintErr('red', 'volley:')} `)),
     })
     .showHelpAfterError('Add --help for the options and an example.')

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { numberReader } from '../campaign/number.js';
 import { compileTemplate } from '../campaign/template.js';
+import type { Preview } from '../campaign/views.js';
 import { EXIT } from '../exit-codes.js';
 import type { CampaignInput, CsvStream, EnqueueOutcome } from '../import/campaign-input.js';
 import { checkRows } from '../import/check-rows.js';
@@ -15,16 +16,24 @@ import { readNumbers, STDIN } from './input.js';
 import { type InvalidFile, invalidFile } from './invalid-file.js';
 import { withLocalVolley } from './open.js';
 import { withOptions } from './option-names.js';
-import { campaignInput, leftOut, mustBeInFuture, renderInvalid, renderPreview } from './preview.js';
-import { counted, grouped } from './text.js';
+import {
+  campaignInput,
+  howToFix,
+  invalidText,
+  leftOut,
+  lookOf,
+  mustBeInFuture,
+  renderInvalid,
+  renderPreview,
+  renderWarnings,
+} from './preview.js';
+import { counted } from './text.js';
 import { howToStop, noteIfNoWorkers, watchCampaign } from './watch.js';
 
 interface SendOptions extends ListOptions {
   idempotencyKey?: string;
-  skipInvalid?: boolean;
   testTo?: string;
   yes?: boolean;
-  again?: boolean;
   wait?: boolean;
 }
 
@@ -41,9 +50,6 @@ export async function send(context: Context, file: string, options: SendOptions)
     throw badInput(
       'This is not a terminal, so Volley cannot ask for confirmation. Add --yes to send without a question, or check first with `volley preview`.',
     );
-  }
-  if (options.message.endsWith('\n')) {
-    context.note('The text ends with a line break, which is sent too.');
   }
   return withLocalVolley(context, async (volley, { config, simulator }) => {
     if (simulator !== undefined) context.note('A simulator stands in for the service: no message is sent.');
@@ -65,15 +71,11 @@ export async function send(context: Context, file: string, options: SendOptions)
         ...(bad === undefined ? {} : { skipInvalid: true, onInvalid: bad.add }),
         async confirm(preview) {
           mustBeInFuture(options.at, context.clock());
-          if (asks) {
-            for (const line of renderPreview(preview, context.paintErr, context.clock())) context.note(line);
-            const question = `Send to ${counted(preview.recipients, 'recipient')}?`;
-            isConfirmed = await context.confirm(question, NOTHING_SENT, interrupt.signal);
-            return isConfirmed;
-          }
           interrupt.signal.throwIfAborted();
-          isConfirmed = true;
-          return true;
+          isConfirmed = asks ? await ask(context, preview, interrupt.signal) : true;
+          if (!asks)
+            for (const line of renderWarnings(preview, lookOf(context, context.stderr))) context.note(line);
+          return isConfirmed;
         },
       });
     } catch (error) {
@@ -97,6 +99,17 @@ export async function send(context: Context, file: string, options: SendOptions)
     context.note(`Interrupted, but the campaign was already created. ${howToStop(outcome.id)}`);
     return { ...answer, exit: EXIT.interrupted };
   });
+}
+
+/** Shows what is sent, and asks whether to send it. */
+function ask(context: Context, preview: Preview, signal: AbortSignal): Promise<boolean> {
+  for (const line of renderPreview(preview, lookOf(context, context.stderr))) context.note(line);
+  const { recipients } = preview;
+  const question =
+    recipients === 0
+      ? 'No recipient gets a message. Create the campaign all the same?'
+      : `Send to ${counted(recipients, 'recipient')}?`;
+  return context.confirm(question, NOTHING_SENT, signal);
 }
 
 /** Refuses options that contradict each other, before anything is read. */
@@ -162,17 +175,16 @@ function refusalOf(outcome: Exclude<EnqueueOutcome, { recipients: number }>): Cl
   switch (outcome.kind) {
     case 'invalidRows': {
       const { invalid, rows, problems } = outcome.preview;
-      const todo = invalid === rows ? 'Fix them.' : 'Fix them, or leave them out with --skip-invalid.';
       return badInput(
         [
-          `${grouped(invalid)} of ${counted(rows, 'row')} ${invalid === 1 ? 'is' : 'are'} invalid; nothing was sent. ${todo}`,
-          ...renderInvalid(problems, invalid),
+          `${invalidText(outcome.preview)}; nothing was sent. ${howToFix(outcome.preview)}`,
+          ...renderInvalid(outcome.preview),
         ].join('\n'),
         {
           reason: 'invalidRows',
           invalid,
           rows,
-          problems: problems.map(({ line, column, reason }) => ({ line, column, reason })),
+          problems: problems.map(({ line, column, cause, reason }) => ({ line, column, cause, reason })),
         },
       );
     }
@@ -238,8 +250,6 @@ async function created(
     ...(duplicates === 0
       ? []
       : [`The duplicates are listed in its report: volley report ${id} --status duplicate`]),
-    // The warning about them is the first one.
-    ...(differentTexts === 0 ? [] : warnings.slice(0, 1)),
     `To see its progress: volley status ${id} --watch`,
   ];
   await noteIfNoWorkers(context, volley);

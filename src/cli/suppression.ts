@@ -1,14 +1,13 @@
 import { basename } from 'node:path';
 import { describeActor } from '../campaign/actor.js';
 import type { SuppressionOperation } from '../campaign/suppression.js';
+import { invalidRows } from '../import/invalid-groups.js';
 import type { Answer, Context } from './context.js';
 import { badInput } from './errors.js';
 import { openListFile, readNumbers, STDIN } from './input.js';
 import { withLocalVolley } from './open.js';
 import { renderInvalid } from './preview.js';
 import { counted, cut, grouped, moment, oneLine, table } from './text.js';
-
-const PROBLEMS_SHOWN = 20;
 
 interface NumberOptions {
   country?: string;
@@ -132,12 +131,14 @@ export function importFile(context: Context, file: string, options: ImportOption
     const { added, rows, invalid, operation } = outcome;
     const summary = `${counted(added, 'number')} added from ${counted(rows, 'row')}. ${howToUndo(operation)}`;
     if (invalid.length === 0) return { json: { added, operation, rows, invalid: [] }, lines: [summary] };
-    const problems = invalid.slice(0, PROBLEMS_SHOWN);
+    const collected = invalidRows();
+    for (const row of invalid) collected.add(row);
+    const problems = collected.problems();
     throw badInput(
       [
         summary,
         `${counted(invalid.length, 'row')} without a valid number:`,
-        ...renderInvalid(problems, invalid.length),
+        ...renderInvalid({ invalid: invalid.length, invalidGroups: collected.groups([], []), problems }),
       ].join('\n'),
       {
         added,

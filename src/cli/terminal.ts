@@ -18,6 +18,11 @@ export function paintFor(
   return (ink, text) => (text === '' ? '' : styleText(ink, text, { validateStream: false }));
 }
 
+/** The columns of a stream that is a terminal; undefined for a file or a pipe, whose lines may have any length. */
+export function columnsOf(stream: NodeJS.WriteStream): number | undefined {
+  return stream.isTTY === true ? stream.columns || 80 : undefined;
+}
+
 /** Moves the text of an interrupted command over the `^C` that the terminal has echoed. */
 export function overEcho(stream: NodeJS.WriteStream): string {
   return stream.isTTY === true ? `\r${CLEAR_REST_OF_LINE}` : '';

@@ -31,6 +31,89 @@ export function cut(text: string, width: number): string {
   return `${kept}…`;
 }
 
+/**
+ * A command is one word: broken over two lines, it could not be pasted. It stands in backquotes, or begins with `volley` and goes on
+ * to the end of its sentence.
+ */
+const WORDS = /(\s*)(`[^`]*`\S*|(?:npx )?volley [a-z][^\n]*?(?=$|\.$| \(|[,;] |\. | or | and )[.,;]?|\S+)/g;
+
+/**
+ * Breaks a text into lines of at most `width` columns, between words. Lines after the first begin with `indent` spaces. A command that
+ * is longer than a line is broken with backslashes, as a shell reads it. Without a width, the text stays on one line.
+ */
+export function wrapped(text: string, width: number | undefined, indent = 0): string[] {
+  if (width === undefined || widthOf(text) <= width) return [text];
+  const margin = ' '.repeat(Math.min(indent, Math.floor(width / 2)));
+  const room = Math.max(1, width - margin.length);
+  const lines: string[] = [];
+  let line = '';
+  let isEmpty = true;
+  const end = (): void => {
+    lines.push(line);
+    [line, isEmpty] = [margin, true];
+  };
+  const add = (gap: string, word: string): void => {
+    if (widthOf(line + gap + word) <= width) {
+      line += gap + word;
+      isEmpty = false;
+    } else if (!isEmpty) {
+      end();
+      add('', word);
+    } else if (isCommand(word)) {
+      const parts = brokenCommand(word, room - 2);
+      for (const part of parts.slice(0, -1)) {
+        line += `${gap}${part} \\`;
+        end();
+      }
+      add('', parts.at(-1) ?? '');
+    } else {
+      const bare = stripVTControlCharacters(word);
+      const fits = leading(bare, width - widthOf(line + gap));
+      line += gap + fits;
+      end();
+      if (fits.length < bare.length) add('', bare.slice(fits.length));
+    }
+  };
+  for (const [, gap = '', word = ''] of text.matchAll(WORDS)) add(gap, word);
+  return isEmpty ? lines : [...lines, line];
+}
+
+/** {@link wrapped} for each line of a text. A line goes on two columns to the right of an indented one. */
+export function wrappedLines(text: string, width: number | undefined): string {
+  return text
+    .split('\n')
+    .flatMap((line) => {
+      const indent = /^ */.exec(line)?.[0].length ?? 0;
+      return wrapped(line, width, indent === 0 ? 0 : indent + 2);
+    })
+    .join('\n');
+}
+
+const isCommand = (word: string): boolean => /^`?(?:npx )?volley \S/.test(word);
+
+const ARGUMENTS = /(?:"[^"]*"|'[^']*'|[^\s"'])+/g;
+
+/** The parts of a command, each at most `room` columns wide if its arguments are. */
+function brokenCommand(command: string, room: number): string[] {
+  const parts: string[] = [];
+  for (const [word] of command.matchAll(ARGUMENTS)) {
+    const last = parts.at(-1);
+    if (last !== undefined && widthOf(`${last} ${word}`) <= room) parts[parts.length - 1] = `${last} ${word}`;
+    else parts.push(word);
+  }
+  return parts;
+}
+
+/** The first graphemes of a word, at least one, that take at most `room` columns. */
+function leading(word: string, room: number): string {
+  let kept = '';
+  for (const { segment } of graphemes.segment(word)) {
+    if (kept !== '' && widthOf(kept + segment) > room) break;
+    kept += segment;
+  }
+  return kept;
+}
+
 /** Pads a text with spaces to `width` columns. */
 export function padded(text: string, width: number): string {
   return text + ' '.repeat(Math.max(0, width - widthOf(text)));
@@ -46,10 +129,28 @@ export function counted(count: number, one: string, many = `${one}s`): string {
   return `${grouped(count)} ${count === 1 ? one : many}`;
 }
 
-/** Rows under a heading, each column as wide as its widest text; two spaces between columns. */
-export function table(heading: readonly string[], rows: readonly (readonly string[])[]): string[] {
+/**
+ * Rows under a heading, each column as wide as its widest text; two spaces between columns. If that is wider than `width`, each row
+ * becomes several lines: its first text, and below it the others that are not empty, each with the name of its column.
+ */
+export function table(
+  heading: readonly string[],
+  rows: readonly (readonly string[])[],
+  width?: number,
+): string[] {
   const all = [heading, ...rows];
   const widths = heading.map((_, column) => Math.max(...all.map((row) => widthOf(row[column] ?? ''))));
+  const total = widths.reduce((sum, each) => sum + each + 2, -2);
+  if (width !== undefined && total > width) {
+    const names = heading.map((name) => name.toLowerCase());
+    const widest = Math.max(...names.slice(1).map(widthOf));
+    return rows.flatMap(([first = '', ...others]) => [
+      ...wrapped(first, width),
+      ...others.flatMap((text, at) =>
+        text === '' ? [] : wrapped(`  ${padded(names[at + 1] ?? '', widest)}  ${text}`, width, widest + 4),
+      ),
+    ]);
+  }
   return all.map((row) =>
     row
       .map((text, column) => padded(text, widths[column] ?? 0))
@@ -77,7 +178,7 @@ export function until(iso: string, now: number): string {
 export function between({ earliest, latest, reason }: TimeRange, now: number): string {
   const from = Date.parse(earliest);
   if (latest === null) {
-    const start = from <= now ? '' : ` before ${until(earliest, now)}`;
+    const start = from < now + 1_000 ? '' : ` before ${until(earliest, now)}`;
     return start === '' ? `at an unknown time: ${reason}` : `not${start}: ${reason}`;
   }
   const to = Date.parse(latest);

@@ -18,12 +18,12 @@ const rejectedRow = invalidRow.unwrap().pick({ line: true, column: true, reason:
 const createdCampaign = z
   .object({
     id: z.string(),
-    recipients: count,
+    recipients: count.describe('Recipients who get a message'),
     duplicates: count.describe('Rows that were left out because their number is that of an earlier row'),
     differentTexts,
     repeats,
     invalid: count,
-    suppressed: count,
+    suppressed: count.describe('Recipients who get no message because their number is suppressed'),
     existing: z
       .boolean()
       .describe('An earlier request with the same idempotency key created it; this request changed nothing'),
@@ -136,7 +136,12 @@ export const campaignCreation = (
         response: { 200: jsonResponse('The preview', preview) },
       },
     },
-    async (request, reply) => volley.preview(await readCampaign(request, reply, options, memory)),
+    async (request, reply) =>
+      volley.preview({
+        ...(await readCampaign(request, reply, options, memory)),
+        // A key that is limited to lanes must not learn of the campaigns of others.
+        repeatsWithin: apiKeyOf(request).lanes === null ? undefined : 'lane',
+      }),
   );
 };
 

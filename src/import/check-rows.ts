@@ -1,5 +1,6 @@
 import { type NumberKinds, numberReader } from '../campaign/number.js';
 import type { Template } from '../campaign/template.js';
+import type { InvalidCause } from '../campaign/views.js';
 import { numberColumn } from './number-column.js';
 import { mapRows, type Row, type Rows } from './rows.js';
 import { SeenRecipients } from './seen-recipients.js';
@@ -39,6 +40,7 @@ export type CheckedRow =
       readonly line: number;
       /** The column at fault; null if the row as a whole is. */
       readonly column: string | null;
+      readonly cause: InvalidCause;
       /** Says what is wrong and what would be right; continues `line 7, column "phone": `. */
       readonly reason: string;
       readonly row: readonly string[];
@@ -102,18 +104,23 @@ export async function checkRows(list: Rows, options: CheckOptions = {}): Promise
     const keepsTexts = duplicates === 'keep';
     const counts = { recipient: 0, duplicate: 0, invalid: 0, differentTexts: 0 };
     const checkRow = ({ line, fields, fault, unusable }: Row): CheckedRow => {
-      if (fault !== null) return { kind: 'invalid', line, column: null, reason: fault, row: fields };
+      if (fault !== null)
+        return { kind: 'invalid', line, column: null, cause: 'row', reason: fault, row: fields };
       const outcome = readNumber(fields[position] ?? '');
-      if (!outcome.ok) return invalid(line, list.columns[position], outcome.reason, fields);
+      if (!outcome.ok) {
+        const { cause = 'invalidNumber', reason } = outcome;
+        return invalid(line, list.columns[position], cause, reason, fields);
+      }
       const missing = template?.missing(fields) ?? null;
       if (missing !== null)
-        return invalid(line, missing, `is empty, but the message uses {{${missing}}}`, fields);
+        return invalid(line, missing, 'noValue', `is empty, but the message uses {{${missing}}}`, fields);
       const [bad] = unusable === undefined ? [] : used.filter((column) => unusable.has(column));
-      if (bad !== undefined) return invalid(line, list.columns[bad], unusable?.get(bad) ?? '', fields);
+      if (bad !== undefined)
+        return invalid(line, list.columns[bad], 'invalidValue', unusable?.get(bad) ?? '', fields);
       const length = hasDigests ? (template?.length(fields) ?? 0) : 0;
       if (length > MAX_TEXT_LENGTH) {
         const reason = `gets a text of ${length} characters; the maximum is ${MAX_TEXT_LENGTH}`;
-        return { kind: 'invalid', line, column: null, reason, row: fields };
+        return { kind: 'invalid', line, column: null, cause: 'row', reason, row: fields };
       }
       const { number, isNotMobile } = outcome;
       const digest = hasDigests ? (template?.digest(fields) ?? 0) : 0;
@@ -152,8 +159,9 @@ export async function checkRows(list: Rows, options: CheckOptions = {}): Promise
 function invalid(
   line: number,
   column: string | undefined,
+  cause: InvalidCause,
   reason: string,
   row: readonly string[],
 ): CheckedRow {
-  return { kind: 'invalid', line, column: column ?? null, reason, row };
+  return { kind: 'invalid', line, column: column ?? null, cause, reason, row };
 }

@@ -12,7 +12,7 @@ import {
   reserveKey,
 } from '../recipients/reservation.js';
 import type { Redis } from '../redis/connection.js';
-import type { Keys } from '../redis/keys.js';
+import type { Keys, LaneId } from '../redis/keys.js';
 import type { CampaignInput, EnqueueOutcome } from './campaign-input.js';
 import { type ImportSession, settledImport } from './import-session.js';
 
@@ -106,7 +106,7 @@ export async function compareWithHolder(
   if (!isSame) return { kind: 'conflict', id: campaign };
   // What names recipients is not stored; the content is the same.
   const { problems, repeats, samples } = preview;
-  const stored = { ...(meta.preview ?? preview), problems, repeats, samples };
+  const stored = { ...(meta.preview ?? preview), message: meta.text, lane: preview.lane, problems, repeats, samples };
   const { recipients, differentTexts } = stored;
   const { duplicates, invalid, suppressed } = meta;
   return {
@@ -146,6 +146,25 @@ export async function reserveNewContent(
     if (!(await sentNothing(redis, keys, holder))) return holder.campaign;
     await releaseReservation(redis, key, holder);
   }
+}
+
+/** The campaign for which {@link reserveNewContent} would refuse this content, or null. Reserves nothing and waits for nothing. */
+export async function findRepeated(
+  redis: Redis,
+  keys: Keys,
+  content: string,
+  lane: LaneId,
+  { again, idempotencyKey, repeatsWithin }: Pick<CampaignInput, 'again' | 'idempotencyKey' | 'repeatsWithin'>,
+): Promise<string | null> {
+  if (again === true || idempotencyKey !== undefined) return null;
+  const holder = await readHolder(
+    redis,
+    contentKey(keys, content, repeatsWithin === 'lane' ? lane : undefined),
+  );
+  if (holder === null) return null;
+  const state = await readState(redis, keys, holder.lane, holder.campaign);
+  const isOpen = state === null || state.state === 'importing' || (await sentNothing(redis, keys, holder));
+  return isOpen ? null : holder.campaign;
 }
 
 /** The states of recipients that no request was accepted for, in a campaign that can send no more. */

@@ -1,6 +1,6 @@
 import { describeActor } from '../campaign/actor.js';
 import { InputError } from '../campaign/errors.js';
-import type { Preview } from '../campaign/views.js';
+import type { Preview, Refusal } from '../campaign/views.js';
 import { type Clock, monotonicClock } from '../clock.js';
 import type { LocalConfig } from '../config/index.js';
 import type { Events } from '../events/events.js';
@@ -13,7 +13,7 @@ import type { Keys, LaneId } from '../redis/keys.js';
 import type { CampaignInput, EnqueueOutcome } from './campaign-input.js';
 import { type DraftDeps, draftOf, resolveInput } from './campaign-input.js';
 import type { Duplicates } from './check-rows.js';
-import { beginWithKey, compareWithHolder, reserveNewContent } from './idempotency.js';
+import { beginWithKey, compareWithHolder, findRepeated, reserveNewContent } from './idempotency.js';
 import { beginImport, type ImportSession } from './import-session.js';
 import { type ListSummary, openList, type ReadOptions, readList } from './read-list.js';
 
@@ -60,7 +60,12 @@ export interface ImportDeps extends DraftDeps {
 
 /** Previews a campaign; nothing is stored and nothing is sent. Throws as {@link importCampaign} does. */
 export async function previewCampaign(deps: ImportDeps, input: CampaignInput): Promise<Preview> {
-  return (await readWithoutStoring(deps, input)).preview;
+  const { preview, content, duplicates } = await readWithoutStoring(deps, input);
+  const { lane } = resolveInput(deps, input);
+  const refused = refusedList(preview, input, duplicates);
+  if (refused !== null) return { ...preview, refusal: { kind: refused, campaign: null } };
+  const campaign = await findRepeated(deps.redis, deps.keys, content, lane.id, input);
+  return { ...preview, refusal: campaign === null ? null : { kind: 'repeated', campaign } };
 }
 
 /** Previews a campaign without Redis: suppressed numbers are not known, and neither is when the messages would be sent. */
@@ -74,6 +79,7 @@ export async function previewWithoutRedis(
       settings.name,
       {
         id: settings.name,
+        name: settings.name,
         rules: scriptRules(settings, config),
         monotonic: monotonicClock,
         outlook: async () => null,
@@ -81,7 +87,9 @@ export async function previewWithoutRedis(
     ]),
   );
   const suppression = { count: async () => 0, areSuppressed: async () => [] };
-  return (await readWithoutStoring({ config, lanes, suppression, clock }, input)).preview;
+  const { preview, duplicates } = await readWithoutStoring({ config, lanes, suppression, clock }, input);
+  const refused = refusedList(preview, input, duplicates);
+  return { ...preview, refusal: refused === null ? null : { kind: refused, campaign: null } };
 }
 
 /**
@@ -96,8 +104,9 @@ export async function importCampaign(deps: ImportDeps, input: CampaignInput): Pr
   );
   if (key.kind === 'held') {
     const { duplicates, preview, content } = await readWithoutStoring(deps, input);
-    const refused = refusedTexts(duplicates, preview);
-    return refused ?? compareWithHolder(redis, keys, key.holder, draft, content, preview);
+    if (refusedList(preview, { skipInvalid: true }, duplicates) === 'differentTexts')
+      return differentTexts(preview);
+    return compareWithHolder(redis, keys, key.holder, draft, content, preview);
   }
   const { session } = key;
   try {
@@ -149,12 +158,11 @@ async function fillAndCommit(
       }
     },
   });
-  const { recipients, duplicates, differentTexts, invalid, suppressed } = preview;
-  // If all rows are invalid, `skipInvalid` would leave no recipients: their reasons help more than an empty campaign.
-  if (isRefused || (recipients === 0 && invalid > 0)) return { kind: 'invalidRows', preview };
-  const refused = refusedTexts(opened.duplicates, preview);
-  if (refused !== null) return refused;
-  if (recipients === 0) {
+  const { recipients, duplicates, invalid, suppressed } = preview;
+  const refused = refusedList(preview, input, opened.duplicates);
+  if (refused === 'invalidRows') return { kind: 'invalidRows', preview };
+  if (refused === 'differentTexts') return differentTexts(preview);
+  if (refused === 'noRows') {
     throw new InputError('the list has no rows below its header: add at least one recipient', {
       field: 'recipients',
     });
@@ -175,10 +183,14 @@ async function fillAndCommit(
     duplicates,
     invalid,
     suppressed,
-    // Only a repeated request with the same key asks for these. Without numbers and texts: the rows are stored, and may be many.
+    // Only a repeated request with the same key asks for these. Without numbers, and without the text and the lane, which are known: the
+    // rows may be many.
     ...(draft.idempotency === undefined
       ? {}
-      : { fingerprint: content, preview: { ...preview, problems: [], repeats: [], samples: [] } }),
+      : {
+          fingerprint: content,
+          preview: { ...preview, message: '', lane: '', problems: [], repeats: [], samples: [] },
+        }),
   };
   // The trail outlives the campaign, so it contains no name, which people choose.
   const details = { recipients };
@@ -190,13 +202,25 @@ async function fillAndCommit(
   deps.events.emit({ type: 'campaign.imported', lane: lane.name, campaign: session.id, ...counts, actor });
   lane.emit(events);
   if (wakeInMs >= 0) await deps.launched(lane.id, wakeInMs).catch(() => {});
-  return { kind: 'created', id: session.id, ...counts, differentTexts, preview };
+  return { kind: 'created', id: session.id, ...counts, differentTexts: preview.differentTexts, preview };
 }
 
-/** The refusal of a list with different texts for one number; null if there are none, or if they are allowed. */
-function refusedTexts(duplicates: Duplicates, preview: Preview): EnqueueOutcome | null {
+/** Why a list is refused, whatever the lane has sent before; null if it is not. */
+function refusedList(
+  { rows, recipients, suppressed, invalid, differentTexts: different }: Preview,
+  { skipInvalid }: Pick<CampaignInput, 'skipInvalid'>,
+  duplicates: Duplicates,
+): Exclude<Refusal['kind'], 'repeated'> | null {
+  if (rows === 0) return 'noRows';
+  // If all rows are invalid, `skipInvalid` would leave no recipients: their reasons help more than an empty campaign.
+  if (invalid > 0 && (skipInvalid !== true || recipients + suppressed === 0)) return 'invalidRows';
+  return different > 0 && duplicates === 'refuse' ? 'differentTexts' : null;
+}
+
+/** The refusal of a list with different texts for one number. */
+function differentTexts(preview: Preview): EnqueueOutcome {
   const first = preview.repeats.find(({ text }) => text === 'different');
-  if (duplicates !== 'refuse' || first === undefined) return null;
+  if (first === undefined) throw new Error('No row has a different text');
   const { line, firstLine, recipient } = first;
   const reason = `row ${line} has the number of row ${firstLine} (${recipient}), but a different text`;
   return { kind: 'differentTexts', reason, line, firstLine, recipient, preview };

@@ -3,81 +3,89 @@ import {
   estimate,
   type LaneOutlook,
   NOTIFIED_POLLS_PER_REQUEST,
+  requestsInTime,
   requestsNeeded,
   USUAL_POLLS_PER_REQUEST,
 } from '../campaign/estimate.js';
+import { nationalSender } from '../campaign/likely-country.js';
 import { charactersForcingUcs2, segmentsOf } from '../campaign/segments.js';
-import { senderWarnings } from '../campaign/sender.js';
 import type { Template } from '../campaign/template.js';
-import type { InvalidRow, Preview, RepeatedRow } from '../campaign/views.js';
+import type { Preview, RepeatedRow } from '../campaign/views.js';
 import type { Lane } from '../lane/lane.js';
 import { SLICE } from '../recipients/slices.js';
-import type { CampaignInput } from './campaign-input.js';
+import type { CampaignInput, Sender } from './campaign-input.js';
 import type { CheckedRow, CheckedRows, Duplicates } from './check-rows.js';
+import { invalidRows } from './invalid-groups.js';
+import { MANY_SEGMENTS, MAX_LINES_NAMED, previewWarnings } from './preview-warnings.js';
 
 const MAX_SAMPLES = 3;
-const MAX_PROBLEMS = 20;
 const MAX_REPEATS = 20;
-/** Lines that a warning names. */
-const MAX_LINES_NAMED = 10;
+/** Numbers that may show the country of numbers without one. */
+const MAX_NUMBERS_READ = 100;
 /** Messages searched for characters that force UCS-2: enough to find them, few enough to cost nothing. */
 const MAX_MESSAGES_SEARCHED = 200;
 
+/** What a preview describes besides its list. */
+interface Previewed extends Pick<CampaignInput, 'at' | 'validForMs' | 'priority'> {
+  readonly lane: Pick<Lane, 'name' | 'rules'>;
+  readonly sender: Sender;
+  /** The country of numbers in national format, if it is known. */
+  readonly country: string | undefined;
+}
+
 /** Collects the preview of a campaign while its list is read. */
-export function previewBuilder(template: Template, sender: string) {
-  const shared = template.placeholders.length === 0 ? segmentsOf(template.text) : undefined;
+export function previewBuilder(
+  template: Template,
+  { lane, sender, at, validForMs, priority, country }: Previewed,
+) {
+  const isShared = template.placeholders.length === 0;
+  const shared = isShared ? segmentsOf(template.text) : undefined;
   const ucs2Characters = new Set<string>();
   const samples: { recipient: string; text: string }[] = [];
-  const problems: InvalidRow[] = [];
+  const invalid = invalidRows();
   const repeats: Record<RepeatedRow['text'], RepeatedRow[]> = { same: [], different: [] };
   const segments = { min: Number.POSITIVE_INFINITY, max: 0, total: 0 };
+  const international: string[] = [];
   const notMobileLines: number[] = [];
-  let [isUcs2, searched, suppressed, notMobile] = [false, 0, 0, 0];
-
-  const addUcs2Message = (text: string): void => {
-    isUcs2 = true;
-    if (searched >= MAX_MESSAGES_SEARCHED) return;
-    searched += 1;
-    for (const character of charactersForcingUcs2(text)) ucs2Characters.add(character);
-  };
-  if (shared?.encoding === 'UCS-2') addUcs2Message(template.text);
+  let [recipients, suppressed, notMobile, ucs2, long] = [0, 0, 0, 0, 0];
 
   return {
     addRecipient(row: Extract<CheckedRow, { kind: 'recipient' }>, isSuppressed: boolean): void {
       const { line, number, values } = row;
-      if (isSuppressed) suppressed += 1;
-      const text = shared === undefined || samples.length < MAX_SAMPLES ? template.render(values) : '';
-      const measured = shared ?? segmentsOf(text);
-      if (shared === undefined && measured.encoding === 'UCS-2') addUcs2Message(text);
-      if (isSuppressed) return;
+      if (international.length < MAX_NUMBERS_READ) international.push(number);
+      if (isSuppressed) {
+        suppressed += 1;
+        return;
+      }
+      recipients += 1;
       if (row.isNotMobile === true) {
         notMobile += 1;
         if (notMobileLines.length < MAX_LINES_NAMED) notMobileLines.push(line);
       }
+      const text = shared === undefined || samples.length < MAX_SAMPLES ? template.render(values) : '';
+      const measured = shared ?? segmentsOf(text);
+      if (measured.encoding === 'UCS-2') {
+        ucs2 += 1;
+        if (ucs2 <= (isShared ? 1 : MAX_MESSAGES_SEARCHED)) {
+          for (const character of charactersForcingUcs2(text)) ucs2Characters.add(character);
+        }
+      }
+      if (measured.segments > MANY_SEGMENTS) long += 1;
       if (samples.length < MAX_SAMPLES) samples.push({ recipient: number, text });
       segments.min = Math.min(segments.min, measured.segments);
       segments.max = Math.max(segments.max, measured.segments);
       segments.total += measured.segments;
     },
-    addInvalid(row: InvalidRow): void {
-      if (problems.length < MAX_PROBLEMS) problems.push(row);
-    },
+    addInvalid: invalid.add,
     addRepeated(row: RepeatedRow): void {
       if (repeats[row.text].length < MAX_REPEATS) repeats[row.text].push(row);
     },
     /** `outlook` and the other campaigns of the lane decide how long sending takes. Null: it is not known. */
-    build(
-      list: CheckedRows,
-      duplicates: Duplicates,
-      lane: Pick<Lane, 'rules'>,
-      outlook: LaneOutlook | null,
-      { at, validForMs, priority }: Pick<CampaignInput, 'at' | 'validForMs' | 'priority'>,
-    ): Preview {
-      const counts = list.counts();
-      const isShared = template.placeholders.length === 0;
+    build(list: CheckedRows, duplicates: Duplicates, outlook: LaneOutlook | null): Preview {
+      const counts = { ...list.counts(), recipients, suppressed };
       const { maxRecipients } = lane.rules;
       const most = Math.min(maxRecipients, outlook?.maxRecipients || maxRecipients);
-      const sends = requestsNeeded(counts.recipients - suppressed, isShared, most, SLICE);
+      const sends = requestsNeeded(recipients, isShared, most, SLICE);
       const pollsPerRequest =
         lane.rules.notify === true ? NOTIFIED_POLLS_PER_REQUEST : USUAL_POLLS_PER_REQUEST;
       const polls = Math.ceil(sends * pollsPerRequest);
@@ -94,73 +102,76 @@ export function previewBuilder(template: Template, sender: string) {
           unknown: 0,
           obstacle: null,
         });
-      const { eta, completion } = outlook === null ? { eta: null, completion: null } : estimateWith(outlook);
+      const { eta, completion, inTime } =
+        outlook === null ? { eta: null, completion: null } : estimateWith(outlook);
+      const reached = (requests: number): number =>
+        requests >= sends ? recipients : Math.min(recipients, requests * (isShared ? most : 1));
       return {
+        message: template.text,
+        sender: sender.address,
+        senderName: sender.name ?? null,
+        lane: lane.name,
+        startsAt: at === undefined ? null : new Date(at).toISOString(),
+        validForMs: validForMs === undefined ? null : Math.round(validForMs),
+        refusal: null,
         columns: list.columns,
         numberColumn: list.numberColumn,
         ...counts,
         repeats: [...repeats.same, ...repeats.different].sort((a, b) => a.line - b.line),
-        suppressed,
         isSuppressionChecked: outlook !== null,
         notMobile,
-        problems,
-        encoding: isUcs2 ? 'UCS-2' : 'GSM-7',
+        invalidGroups: invalid.groups(list.columns, [...international, withPlus(sender.address)]),
+        problems: invalid.problems(),
+        encodings: { gsm7: recipients - ucs2, ucs2 },
         ucs2Characters: [...ucs2Characters],
         segments: { ...segments, min: segments.total === 0 ? 0 : segments.min },
         requests: { send: sends, poll: polls, total: sends + polls },
         eta,
         completion,
         samples,
-        warnings: [
-          ...(counts.differentTexts === 0
-            ? []
-            : [differentTextsWarning(counts.differentTexts, repeats.different, duplicates)]),
-          ...(notMobile === 0 ? [] : [notMobileWarning(notMobile, notMobileLines)]),
-          ...senderWarnings(sender),
-        ],
+        warnings: previewWarnings({
+          message: template.text,
+          columns: list.columns,
+          sender: sender.address,
+          senderNumber: nationalSender(sender.address, country),
+          segments,
+          long,
+          recipients,
+          notMobile,
+          notMobileLines,
+          differentTexts: counts.differentTexts,
+          repeats: repeats.different,
+          duplicates,
+          validForMs,
+          inTime: inTime && { atLeast: reached(inTime.atLeast), atMost: reached(inTime.atMost) },
+          unbounded: inTime?.reason ?? null,
+        }),
       };
     },
   };
 }
 
-function notMobileWarning(count: number, lines: readonly number[]): string {
-  const more = count > lines.length ? `, and ${count - lines.length} more` : '';
-  const subject = count === 1 ? '1 number is' : `${count} numbers are`;
-  const where = `${count === 1 ? 'line' : 'lines'} ${lines.join(', ')}${more}`;
-  return `${subject} known as landline, premium rate, shared cost, or voicemail: ${where}. Most of them receive no messages. To refuse them, set NUMBER_KINDS=mobile.`;
-}
+/** A sender may be written without a plus. */
+const withPlus = (sender: string): string => (/^\d{7,}$/.test(sender) ? `+${sender}` : sender);
 
 type Own = Parameters<typeof estimate>[2];
 
-/** Imports that run at the same time share the state of their lane. Where they are alike, so is their estimate. */
-const estimates = new WeakMap<LaneOutlook, Map<string, ReturnType<typeof estimate>>>();
-
-function estimateOnce(outlook: LaneOutlook, rules: Lane['rules'], own: Own): ReturnType<typeof estimate> {
-  const known = estimates.get(outlook) ?? new Map<string, ReturnType<typeof estimate>>();
-  estimates.set(outlook, known);
-  const name = JSON.stringify(own);
-  const made = known.get(name) ?? estimate(outlook, rules, own);
-  known.set(name, made);
-  return made;
+/** What a lane does with a campaign that is not created yet. */
+interface Outcome extends ReturnType<typeof estimate> {
+  readonly inTime: ReturnType<typeof requestsInTime> | undefined;
 }
 
-const CONSEQUENCES = {
-  first: 'Only the first message is sent to each of them. To send all of them, set `duplicates` to `keep`.',
-  keep: 'Each of them gets every message that differs.',
-  refuse:
-    'The campaign will be refused. To send all messages, set `duplicates` to `keep`; to send only the first to each number, set it to `first`.',
-} as const satisfies Record<Duplicates, string>;
+/** Imports that run at the same time share the state of their lane. Where they are alike, so is their estimate. */
+const estimates = new WeakMap<LaneOutlook, Map<string, Outcome>>();
 
-function differentTextsWarning(
-  count: number,
-  listed: readonly RepeatedRow[],
-  duplicates: Duplicates,
-): string {
-  const named = listed
-    .slice(0, MAX_LINES_NAMED)
-    .map(({ line, firstLine }) => `${line} (the first is in line ${firstLine})`);
-  const more = count > named.length ? `, and ${count - named.length} more` : '';
-  const subject = count === 1 ? '1 number appears' : `${count} numbers appear`;
-  const lines = count === 1 ? 'line' : 'lines';
-  return `${subject} again with another text: ${lines} ${named.join(', ')}${more}. ${CONSEQUENCES[duplicates]}`;
+function estimateOnce(outlook: LaneOutlook, rules: Lane['rules'], own: Own): Outcome {
+  const known = estimates.get(outlook) ?? new Map<string, Outcome>();
+  estimates.set(outlook, known);
+  const name = JSON.stringify(own);
+  const made = known.get(name) ?? {
+    ...estimate(outlook, rules, own),
+    inTime: own.lapseAt === 0 ? undefined : requestsInTime(outlook, rules, own),
+  };
+  known.set(name, made);
+  return made;
 }

@@ -20,6 +20,8 @@ interface OpenList {
   readonly list: CheckedRows;
   readonly template: Template;
   readonly duplicates: Duplicates;
+  /** The country of numbers in national format, if it is known. */
+  readonly country: string | undefined;
 }
 
 /** Opens the list. Throws an InputError for an unusable list, and for a message that does not fit its columns. */
@@ -33,15 +35,16 @@ export async function openList(config: LocalConfig, input: CampaignInput): Promi
   }
   const { template } = compiled;
   const duplicates = input.duplicates ?? (isCsv(recipients) ? 'first' : 'refuse');
+  const country = input.country ?? config.defaultCountry;
   const list = await checkRows(rows, {
     // Objects have their number in `to`; in a file the column has to be found.
     toColumn: input.toColumn ?? (isCsv(recipients) ? undefined : 'to'),
-    defaultCountry: input.country ?? config.defaultCountry,
+    defaultCountry: country,
     numberKinds: config.numberKinds,
     template,
     duplicates,
   });
-  return { list, template, duplicates };
+  return { list, template, duplicates, country };
 }
 
 function rowsOf(recipients: CampaignInput['recipients'], signal: AbortSignal | undefined): Promise<Rows> {
@@ -59,7 +62,9 @@ const CURRENT_MS = 1_000;
 /** How to read a list. */
 export interface ReadOptions extends Pick<CampaignInput, 'at' | 'validForMs' | 'priority'> {
   /** `outlook`: null if it is not known. */
-  readonly lane: Pick<Lane, 'id' | 'rules' | 'monotonic'> & { outlook(): Promise<LaneOutlook | null> };
+  readonly lane: Pick<Lane, 'id' | 'name' | 'rules' | 'monotonic'> & {
+    outlook(): Promise<LaneOutlook | null>;
+  };
   readonly sender: Sender;
   readonly suppression: Pick<Suppression, 'count' | 'areSuppressed'>;
   readonly signal?: AbortSignal | undefined;
@@ -80,11 +85,11 @@ export interface ListSummary {
 
 /** Reads a list once, batch by batch: memory does not grow with it, except for what detects duplicates. */
 export async function readList(
-  { list, template, duplicates }: OpenList,
+  { list, template, duplicates, country }: OpenList,
   options: ReadOptions,
 ): Promise<ListSummary> {
   const { lane, sender, suppression, signal } = options;
-  const preview = previewBuilder(template, sender.address);
+  const preview = previewBuilder(template, { ...options, country });
   const used = template.placeholders.map((name) => list.columns.indexOf(name));
   const content = createHash('sha256').update(
     JSON.stringify([sender.address, sender.name ?? '', template.text]),
@@ -140,7 +145,7 @@ export async function readList(
   const isCurrent = lane.monotonic() - early.at < CURRENT_MS;
   const outlook = await (isCurrent ? early.outlook : lane.outlook());
   return {
-    preview: preview.build(list, duplicates, lane, outlook, options),
+    preview: preview.build(list, duplicates, outlook),
     content: content.digest('base64url'),
   };
 }

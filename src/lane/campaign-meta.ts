@@ -89,10 +89,20 @@ function usualMeta(id: string, lane: LaneId) {
   } satisfies Partial<CampaignMeta>;
 }
 
-type Counts = Pick<CampaignMeta, 'columns' | 'numberColumn' | 'duplicates' | 'invalid' | 'suppressed'>;
+type Counts = Pick<
+  CampaignMeta,
+  'sender' | 'columns' | 'numberColumn' | 'duplicates' | 'invalid' | 'suppressed'
+>;
 
-function usualPreview({ columns, numberColumn, duplicates, invalid, suppressed }: Counts) {
+function usualPreview({ sender, columns, numberColumn, duplicates, invalid, suppressed }: Counts) {
   return {
+    message: '',
+    lane: '',
+    sender,
+    senderName: null,
+    startsAt: null,
+    validForMs: null,
+    refusal: null,
     columns,
     numberColumn,
     rows: 1,
@@ -102,8 +112,11 @@ function usualPreview({ columns, numberColumn, duplicates, invalid, suppressed }
     repeats: [],
     suppressed,
     invalid,
+    invalidGroups: [],
     problems: [],
-    encoding: 'GSM-7' as const,
+    notMobile: 0,
+    isSuppressionChecked: true,
+    encodings: { gsm7: 1, ucs2: 0 },
     ucs2Characters: [],
     segments: { min: 1, max: 1, total: 1 },
     requests: { send: 1, poll: 2, total: 3 },

@@ -115,7 +115,7 @@ describe('A number is refused with advice', () => {
       '"07700900123/07700900124" is not a phone number; write one number such as +447700900123',
     ],
   ])('%j', (spelling, reason) => {
-    expect(british(spelling)).toEqual({ ok: false, reason });
+    expect(british(spelling)).toMatchObject({ ok: false, reason });
   });
 
   it.each([
@@ -145,6 +145,7 @@ describe('A number is refused with advice', () => {
     expect(anywhere('07700 900123')).toMatchObject({
       ok: false,
       reason: expect.stringContaining('no calling code'),
+      cause: 'noCountry',
     });
   });
 

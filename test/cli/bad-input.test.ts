@@ -12,7 +12,7 @@ const cwd = mkdtempSync(join(tmpdir(), 'volley-bad-input-'));
 const list = join(cwd, 'list.csv');
 writeFileSync(list, 'name,phone\nAnna,+447700900101\n');
 const messy = join(cwd, 'messy.csv');
-const rows = Array.from({ length: 30 }, (_, at) => `Bo ${at},12${at}`);
+const rows = Array.from({ length: 30 }, (_, at) => `Bo ${at},+44 12${at}`);
 writeFileSync(messy, `name,phone\nAnna,+447700900101\n${rows.join('\n')}\n`);
 
 const { volley } = commandLine(cwd, { REDIS_URL: url, REDIS_PREFIX: prefix });
@@ -183,4 +183,24 @@ test('Every command has help with an example', async () => {
       expect((await volley(name, sub, '--help')).stdout).toMatch(new RegExp(`\\$ volley ${name} ${sub}`));
     }
   }
+});
+
+test('Numbers without a country share one line, which names the country to add', async () => {
+  const file = join(cwd, 'national.csv');
+  const national = Array.from({ length: 323 }, (_, at) => `Bo,07700 900${100 + at}`);
+  writeFileSync(file, `name,phone\nAnna,+447700900101\n${national.join('\n')}\nCy,nobody\n`);
+  const lines = [
+    '  lines 3, 4, 5, …, column "phone": 323 numbers have no calling code; add --country GB',
+    '  line 326, column "phone": "nobody" is not a phone number; write one number such as +447700900123',
+  ].join('\n');
+  const preview = await volley('preview', file, '-m', 'Hi', '-s', 'ACME');
+  expect(preview.exit).toBe(2);
+  expect(preview.stdout).toContain(`324 invalid rows:\n${lines}\n`);
+  expect(preview.stdout).toContain(
+    '`volley send` would refuse this list: 324 of 325 rows are invalid. Fix them, or leave them out with --skip-invalid.',
+  );
+  const send = await volley('send', file, '-m', 'Hi', '-s', 'ACME', '--yes');
+  expect([send.exit, send.stderr]).toEqual([2, expect.stringContaining(lines)]);
+  expect(await storedKeys()).toEqual([]);
+  expect((await volley('preview', file, '-m', 'Hi', '-s', 'ACME', '--skip-invalid')).exit).toBe(0);
 });

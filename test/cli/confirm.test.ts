@@ -49,8 +49,21 @@ test.each([['n'], [''], ['maybe'], [undefined]])(
   'On a terminal, the reply %j to the question sends nothing',
   async (reply) => {
     const { exit, messages, stdout } = await onTerminal(reply, { NO_COLOR: '1' }, ...send);
-    expect(messages).toContain('1 of 1 row, numbers in column "phone"');
-    expect(messages).toContain('+447700900101  Hi Anna·[31m');
+    expect(messages.split('\n').map((line) => line.trimEnd())).toEqual(
+      expect.arrayContaining([
+        'text        Hi {{name}}',
+        'sender      447700900000',
+        'lane        default',
+        'start       now',
+        'validity    no limit',
+        'recipients  1 of 1 row, numbers in column "phone"',
+        'segments    1 segment per message, 1 in total',
+        '            UCS-2 because of U+001B',
+        'requests    3: 1 to send, about 2 to poll delivery status',
+        expect.stringMatching(/^time {8}last message/),
+        'samples     +447700900101  Hi Anna·[31m',
+      ]),
+    );
     expect(messages).toContain('Send to 1 recipient?');
     expect(messages).toContain('Nothing was sent.');
     expect(stdout).toBe('');
@@ -117,8 +130,9 @@ test('A list that repeats a number with another text says so before the question
   const sendRepeated = ['send', repeated, '-s', '447700900000', '-m', 'Hi {{name}}'];
   const { messages } = await onTerminal('n', { NO_COLOR: '1' }, ...sendRepeated);
   expect(messages).toContain('1 of 3 rows');
-  expect(messages).toContain(
-    'warning     1 number appears again with another text: line 3 (the first is in line 2). Only the first message is sent to each of them. To send all of them, use --duplicates keep',
+  // On a terminal, long lines are broken.
+  expect(messages.replace(/\s+/g, ' ')).toContain(
+    'warning 1 number appears again with another text: line 3 (the first is in line 2). Only the first message is sent to each of them. To send all of them, use --duplicates keep',
   );
   const cli = commandLine(cwd, { ...settings, NO_COLOR: '1' });
   const preview = await cli.volley('preview', ...sendRepeated.slice(1));
@@ -136,7 +150,7 @@ test('A list that repeats a number with another text says so before the question
   });
   const first = await cli.volley(...sendRepeated, '--yes');
   expect(first.stdout).toContain('1 recipient; left out: 2 duplicates.');
-  expect(first.stdout).toContain('1 number appears again with another text: line 3');
+  expect(first.stderr).toContain('1 number appears again with another text: line 3');
   const kept = await cli.json(...sendRepeated, '--yes', '--duplicates', 'keep');
   expect(kept).toMatchObject({ exit: 0, output: { recipients: 2, duplicates: 1, differentTexts: 1 } });
   const { id } = kept.output as { id: string };

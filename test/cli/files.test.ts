@@ -22,12 +22,18 @@ describe('The file of invalid rows', () => {
     list = join(mkdtempSync(join(tmpdir(), 'volley-invalid-')), 'list.csv');
   });
   const columns = ['name', 'phone'];
-  const bad = { line: 3, column: 'phone', reason: 'is no number', row: ["O'Brien, Søn", '12'] };
+  const bad = {
+    line: 3,
+    column: 'phone',
+    cause: 'invalidNumber' as const,
+    reason: 'is no number',
+    row: ["O'Brien, Søn", '12'],
+  };
 
   test('has the line, column, and reason before the fields of each row', () => {
     const file = invalidFile(list);
     file.add(bad, columns);
-    file.add({ line: 5, column: null, reason: '=1+1', row: ['only one'] }, columns);
+    file.add({ line: 5, column: null, cause: 'row', reason: '=1+1', row: ['only one'] }, columns);
     const ended = file.end();
     expect(ended).toEqual({ path: list.replace('.csv', '.invalid.csv'), rows: 2 });
     expect(readFileSync(ended?.path ?? '', 'utf8')).toBe(
@@ -70,7 +76,7 @@ describe('The file of invalid rows, in a spreadsheet', () => {
   const row = ['=HYPERLINK("http://x")', "'+1", '+44 12'];
   const list = join(mkdtempSync(join(tmpdir(), 'volley-invalid-')), 'list.csv');
   const file = invalidFile(list);
-  file.add({ line: 2, column: 'phone', reason: '@SUM(1)', row }, columns);
+  file.add({ line: 2, column: 'phone', cause: 'row', reason: '@SUM(1)', row }, columns);
   const path = file.end()?.path ?? '';
 
   test('contains no formula', () => {
@@ -99,7 +105,7 @@ describe('The file of invalid rows, in a spreadsheet', () => {
 
   test('names the folder that does not exist', () => {
     const other = invalidFile('nowhere/list.csv');
-    expect(() => other.add({ line: 2, column: null, reason: '', row }, columns)).toThrow(
+    expect(() => other.add({ line: 2, column: null, cause: 'row', reason: '', row }, columns)).toThrow(
       'There is no folder nowhere, so nowhere/list.invalid.csv cannot be written.',
     );
   });

@@ -116,7 +116,11 @@ test('A personalised message is stored with the values that it uses, and takes o
 test('Suppressed recipients get no ordinal, but are counted and stored', async () => {
   await deps.suppression.add([mobile(901), mobile(903)], SUPPRESSING);
   const { id, state, ...outcome } = await created({ recipients: to(900, 5) });
-  expect(outcome).toMatchObject({ recipients: 5, suppressed: 2 });
+  expect(outcome).toMatchObject({
+    recipients: 3,
+    suppressed: 2,
+    preview: { rows: 5, segments: { total: 3 } },
+  });
   expect(state).toMatchObject({ total: 5, ordinals: 3, counts: { planned: 3, suppressed: 2 } });
   const read = await sliceReader(redis, keys, lane).recipients(id, 0, 3);
   expect(read.map(({ number }) => number)).toEqual([mobile(900), mobile(902), mobile(904)]);
@@ -149,7 +153,7 @@ test('The stored preview contains no number and no text', async () => {
   expect(preview.samples).not.toEqual([]);
   expect(preview.repeats).not.toEqual([]);
   const stored = (await readMeta(redis, keys, lane, id))?.preview;
-  expect(stored).toEqual({ ...preview, samples: [], repeats: [] });
+  expect(stored).toEqual({ ...preview, message: '', lane: '', samples: [], repeats: [] });
 });
 
 test('Without an idempotency key, no preview is stored: no request is compared with it', async () => {
@@ -318,7 +322,7 @@ test('A preview equals that of the import, and stores nothing', async () => {
     duplicates: 1,
     invalid: 1,
     suppressed: 0,
-    encoding: 'UCS-2',
+    encodings: { gsm7: 1, ucs2: 2 },
     segments: { min: 1, max: 1, total: 3 },
     requests: { send: 3, poll: 5, total: 8 },
     eta: { reason: null },

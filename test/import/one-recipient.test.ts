@@ -54,7 +54,12 @@ test('A campaign is read as it was stored, with usual members and without', asyn
   expect(usual).toMatchObject({
     ...{ id, lane, created: timeOfCampaignId(id), name: usualCampaignName(timeOfCampaignId(id)) },
     ...{ columns: ['to'], placeholders: [], priority: 'normal', duplicates: 0 },
-    preview: { rows: 1, recipients: 1, encoding: 'GSM-7', requests: { send: 1, poll: 2, total: 3 } },
+    preview: {
+      rows: 1,
+      recipients: 1,
+      encodings: { gsm7: 1, ucs2: 0 },
+      requests: { send: 1, poll: 2, total: 3 },
+    },
   });
   const unusual: CampaignMeta = {
     ...usual,

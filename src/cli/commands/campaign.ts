@@ -25,13 +25,8 @@ export function addCampaignCommands(program: Command, context: Context): void {
       'a campaign created with the same key is returned, not repeated',
       filled,
     )
-    .option(
-      '--skip-invalid',
-      'leave out invalid rows and write them to a file beside the list: spring.invalid.csv',
-    )
     .option('--test-to <number>', 'send one sample, with the first valid row, to this number instead', filled)
     .option('-y, --yes', 'do not ask')
-    .option('--again', 'allow a campaign that equals one of the last 24 hours')
     .option('-w, --wait', 'show progress until the campaign is completed')
     .option('--json', 'print one JSON object')
     .addHelpText(
@@ -46,7 +41,7 @@ export function addCampaignCommands(program: Command, context: Context): void {
 
   withListOptions(program.command('preview').summary('show what a campaign would send, and when'), context)
     .description(
-      'Shows what a campaign would send: recipients, segments, requests, time, and samples. It stores nothing and sends nothing.',
+      'Shows what a campaign would send: recipients, segments, requests, time, and samples. It stores nothing and sends nothing. Exit code 2: `volley send` would refuse the list.',
     )
     .option('--json', 'print one JSON object')
     .addHelpText(

@@ -21,6 +21,8 @@ export interface ListOptions {
   priority?: 'high' | 'normal';
   validFor?: number;
   duplicates?: 'first' | 'keep' | 'refuse';
+  skipInvalid?: boolean;
+  again?: boolean;
 }
 
 /** Adds these options to a command. */
@@ -72,7 +74,12 @@ export function withListOptions(command: Command, context: Context): Command {
       '--duplicates <first|keep|refuse>',
       'if a number appears again with another text: send the first, send all, or refuse the list (default: first)',
       oneOf(['first', 'keep', 'refuse'] as const),
-    );
+    )
+    .option(
+      '--skip-invalid',
+      'leave out invalid rows; `send` writes them to a file beside the list: spring.invalid.csv',
+    )
+    .option('--again', 'allow a campaign that equals one of the last 24 hours');
 }
 
 /**

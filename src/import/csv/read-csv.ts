@@ -1,5 +1,5 @@
 import { createReadStream } from 'node:fs';
-import { addAbortSignal, pipeline, type Readable } from 'node:stream';
+import { pipeline, type Readable } from 'node:stream';
 import { ListError, MAX_FIELD_LENGTH, mapRows, type Row, type Rows, tooLong } from '../rows.js';
 import { fieldReader } from './invalid-rows.js';
 import { listTurn } from './list-turns.js';
@@ -40,9 +40,8 @@ interface CsvDialect {
  */
 export async function readCsv(input: string | Readable, signal?: AbortSignal): Promise<Rows> {
   const source = typeof input === 'string' ? createReadStream(input) : input;
-  if (signal !== undefined) addAbortSignal(signal, source);
   try {
-    const chunks = buffersOf(source);
+    const chunks = buffersOf(source, signal);
     const head = await headOf(chunks);
     refuseOtherFormats(head);
     const { delimiter, skipBytes, firstLine } = dialectOf(head.toString());
@@ -149,14 +148,35 @@ function columnNames(header: Row): readonly string[] {
 }
 
 /** The bytes of the source in chunks, each in a turn of the event loop that no other list uses. */
-async function* buffersOf(source: Readable): AsyncGenerator<Buffer> {
-  const chunks: AsyncIterable<Buffer | string> = source;
-  for await (const chunk of chunks) {
-    const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
+async function* buffersOf(source: Readable, signal: AbortSignal | undefined): AsyncGenerator<Buffer> {
+  const chunks: AsyncIterator<Buffer | string> = source[Symbol.asyncIterator]();
+  for (;;) {
+    const next = await unlessAborted(chunks.next(), signal);
+    if (next.done === true) return;
+    const bytes = typeof next.value === 'string' ? Buffer.from(next.value) : next.value;
     for (let at = 0; at < bytes.length; at += CHUNK_BYTES) {
       await listTurn();
       yield bytes.subarray(at, at + CHUNK_BYTES);
     }
+  }
+}
+
+/** Rejects when the signal is aborted, even if the work never ends: nobody may be typing. */
+async function unlessAborted<Result>(
+  work: Promise<Result>,
+  signal: AbortSignal | undefined,
+): Promise<Result> {
+  if (signal === undefined) return work;
+  signal.throwIfAborted();
+  let onAbort = (): void => {};
+  const aborted = new Promise<never>((_, reject) => {
+    onAbort = () => reject(signal.reason);
+  });
+  signal.addEventListener('abort', onAbort);
+  try {
+    return await Promise.race([work, aborted]);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
   }
 }
 

@@ -33,6 +33,8 @@ local age = now - (tonumber(field('receivedAt')) or now)
 local isRefused = cause == 'refused' and generation == after
 local sealedWith = field('sealedWith')
 local foreign = sealedWith ~= '' and sealedWith ~= fingerprint
+-- Stored without a key, while this installation has one: it may be anybody's, so it is replaced by a login.
+local unsealed = fingerprint ~= '' and sealedWith == '' and generation > 0
 
 if not again then
   if foreign then return stopped('foreignKey') end
@@ -43,7 +45,7 @@ if not again then
 end
 
 local expiresAt = tonumber(field('expiresAt'))
-if generation > after and not foreign and (expiresAt == nil or now < expiresAt) then
+if generation > after and not foreign and not unsealed and (expiresAt == nil or now < expiresAt) then
   local renewAt = tonumber(field('renewAt'))
   return cjson.encode({
     kind = 'current', generation = generation, token = field('access'),
@@ -74,7 +76,7 @@ local lostData = generation < after or field('run') ~= run
 local base = math.max(generation, after)
 local refreshToken = field('refresh')
 local spentBy = field('spentBy')
-if way == 'login' or foreign or lostData or refreshToken == '' or (spentBy ~= '' and spentBy ~= holder) then
+if way == 'login' or foreign or unsealed or lostData or refreshToken == '' or (spentBy ~= '' and spentBy ~= holder) then
   return cjson.encode({ kind = 'login', base = base })
 end
 redis.call('HSET', tokenKey, 'spentBy', holder)

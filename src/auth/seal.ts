@@ -13,7 +13,10 @@ export interface Seal {
   readonly fingerprint: string;
   /** `context` (account and field) is authenticated too, so a sealed token opens nowhere else. */
   close(text: string, context: string): string;
-  /** Returns text that was stored in the clear unchanged. Throws an Error that says what to do when the text does not open. */
+  /**
+   * Without a key, returns the text unchanged. With one, throws an Error that says what to do when the text does not open, also for
+   * a text that is not encrypted: anyone who can write to Redis could have stored it.
+   */
   open(sealed: string, context: string): string;
 }
 
@@ -63,9 +66,9 @@ export function createSeal(secretsKey: string | undefined): Seal {
       return PREFIX + Buffer.concat([iv, cipher.getAuthTag(), body]).toString('base64');
     },
     open(sealed, context) {
-      if (!sealed.startsWith(PREFIX)) return sealed;
-      const bytes = Buffer.from(sealed.slice(PREFIX.length), 'base64');
       try {
+        if (!sealed.startsWith(PREFIX)) throw new Error('it is not encrypted');
+        const bytes = Buffer.from(sealed.slice(PREFIX.length), 'base64');
         const iv = bytes.subarray(0, IV_BYTES);
         const decipher = createDecipheriv(CIPHER, key, iv, { authTagLength: TAG_BYTES });
         decipher.setAAD(Buffer.from(context));

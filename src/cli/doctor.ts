@@ -1,5 +1,13 @@
+import type { ApiKey } from '../campaign/api-key.js';
 import type { LaneStatus } from '../campaign/views.js';
-import { type Config, ConfigError, configHints, type LocalConfig, loadDotEnv } from '../config/index.js';
+import {
+  type Config,
+  ConfigError,
+  configHints,
+  type LocalConfig,
+  loadDotEnv,
+  redisExposure,
+} from '../config/index.js';
 import { EXIT } from '../exit-codes.js';
 import type { WorkerProcess } from '../recovery/heartbeats.js';
 import { fileRemains } from '../recovery/rewrite-file.js';
@@ -100,6 +108,7 @@ async function* examineRedis(
     yield* checkWorkers(await volley.workers());
     const lanes = await volley.lanes();
     yield* lanes.flatMap((lane) => checkLane(lane, context.clock()));
+    yield* checkExposure(config, await volley.keys.list(), context.clock());
     yield* (await volley.laneProblems()).map((problem) =>
       fail('lane names', problem, 'Otherwise nothing is sent.'),
     );
@@ -136,6 +145,63 @@ async function checkRecords({ records }: Volley): Promise<Check[]> {
       fail(name, problem, 'docs/call-records.md describes the contract.'),
     );
   }
+}
+
+/** A key that expires within this time is named. */
+const EXPIRES_SOON_MS = 14 * 86_400_000;
+
+/** What is unprotected: the way to Redis, what ALLOW_INSECURE allows, and keys that do not work or soon will not. */
+export function checkExposure(
+  { redisUrl, allowInsecure }: Pick<LocalConfig, 'redisUrl' | 'allowInsecure'>,
+  keys: readonly Pick<ApiKey, 'id' | 'name' | 'state' | 'expiresAt'>[],
+  now: number,
+): Check[] {
+  const named = (some: typeof keys): string =>
+    some.map(({ id, name }) => `${id} (${oneLine(name)})`).join(', ');
+  const { isRemote, hasTls } = redisExposure(redisUrl ?? 'redis://127.0.0.1');
+  const invalid = keys.filter(({ state }) => state === 'invalid');
+  const ending = keys.filter(
+    ({ state, expiresAt }) =>
+      state === 'active' && expiresAt !== null && Date.parse(expiresAt) - now < EXPIRES_SOON_MS,
+  );
+  return [
+    ...(isRemote && !hasTls
+      ? [
+          warn(
+            'Redis encryption',
+            'REDIS_URL has no TLS: others on the network can read numbers, texts, and the password of Redis',
+            'Use rediss://, or a network that only Volley and Redis share.',
+          ),
+        ]
+      : []),
+    ...(allowInsecure.length > 0
+      ? [
+          warn(
+            'ALLOW_INSECURE',
+            `allows ${allowInsecure.join(', ')}`,
+            'Remove what is no longer needed. .env.example says what each word allows.',
+          ),
+        ]
+      : []),
+    ...(invalid.length > 0
+      ? [
+          warn(
+            'API keys',
+            `these do not work, because they were made without SECRETS_KEY, with another one, or by an earlier version: ${named(invalid)}`,
+            'Recreate each: volley keys revoke ID, volley keys create',
+          ),
+        ]
+      : []),
+    ...(ending.length > 0
+      ? [
+          warn(
+            'API keys, expiry',
+            `these expire within 14 days: ${named(ending)}`,
+            'Give each a new secret: volley keys rotate ID',
+          ),
+        ]
+      : []),
+  ];
 }
 
 /** Whether workers run for each role, and whether all use the same settings. */

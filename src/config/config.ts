@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { formatDuration } from '../duration.js';
 import type { LaneId } from '../redis/keys.js';
 import { version } from '../version.js';
+import { cleartextProblems } from './cleartext.js';
 import { accountOf } from './credentials.js';
 import { ConfigError, type ConfigOptions, type Environment } from './environment.js';
 import { isLoopback } from './formats.js';
@@ -70,6 +71,13 @@ export function loadConfig(environment: Environment, options: ConfigOptions = {}
       'MESSAGING_BASE_URL must be set: the address of the messaging service, the part before /outbound',
     );
   }
+  problems.push(
+    ...cleartextProblems({
+      ...exposureOf(settings),
+      services: { MESSAGING_BASE_URL: messagingBaseUrl, ACCOUNT_BASE_URL: settings.ACCOUNT_BASE_URL },
+      hasAccounts: lanes.some(({ credentials }) => accountOf(credentials) !== undefined),
+    }),
+  );
   if (problems.length > 0 || messagingBaseUrl === undefined) {
     throw new ConfigError([...problems, ...configHints(environment)]);
   }
@@ -100,8 +108,19 @@ export function loadLocalConfig(
 ): LocalConfig {
   const reading = readSettings(readSecretFiles(environment, { ...options, local: true }));
   const lanes = readLanes(reading, options).map(({ credentials: _credentials, ...rules }) => rules);
-  if (reading.problems.length > 0) throw new ConfigError([...reading.problems, ...configHints(environment)]);
-  return { ...localConfig(reading.settings), lanes };
+  const { settings, problems } = reading;
+  // Commands that only use Redis neither call the services nor store tokens.
+  problems.push(...cleartextProblems({ ...exposureOf(settings), services: {}, hasAccounts: false }));
+  if (problems.length > 0) throw new ConfigError([...problems, ...configHints(environment)]);
+  return { ...localConfig(settings), lanes };
+}
+
+function exposureOf(settings: Settings) {
+  return {
+    allowed: settings.ALLOW_INSECURE ?? [],
+    redisUrl: withPassword(settings.REDIS_URL, settings.REDIS_PASSWORD),
+    secretsKey: settings.SECRETS_KEY,
+  };
 }
 
 /** The certificates of `SERVICE_CA_FILE`. Problems are added to `reading`. */
@@ -166,6 +185,8 @@ function localConfig(settings: Settings) {
     maxCampaignAgeMs: settings.MAX_CAMPAIGN_AGE,
     maxScheduleAheadMs: settings.MAX_SCHEDULE_AHEAD,
     secretsKey: settings.SECRETS_KEY,
+    /** What may be unprotected off this machine. */
+    allowInsecure: settings.ALLOW_INSECURE ?? [],
     callback,
     records: {
       /** The path of the contract; undefined: there are no call records. */

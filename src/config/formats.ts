@@ -58,6 +58,15 @@ export function oneOf<const Values extends readonly [string, ...string[]]>(...va
   return z.enum(values, `must be ${expected}`).meta({ expected });
 }
 
+/** Some of a few names, separated by commas. */
+export function someOf<const Value extends string>(values: readonly Value[]) {
+  return format(`some of ${values.join(', ')}, separated by commas`, (text): readonly Value[] | undefined => {
+    const parts = text.split(',').map((part) => part.trim());
+    const known = values.filter((value) => parts.includes(value));
+    return parts.every((part) => known.some((value) => value === part)) ? known : undefined;
+  });
+}
+
 /** A whole number of `unit`, written without the unit. */
 export function count(min: number, max: number, unit: string) {
   const expected = `a whole number of ${unit} from ${min} to ${max}`;

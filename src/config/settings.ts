@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { INSECURE } from './cleartext.js';
 import { authorization, xAuthorization } from './credentials.js';
 import * as formats from './formats.js';
 import { MAX_HOURLY_QUOTA, MAX_RECIPIENTS_PER_REQUEST } from './lane.js';
@@ -94,7 +95,13 @@ export const SECTIONS = {
     AUDIT_RETENTION: z.prefault(formats.duration('1h', '3650d'), '365d').describe(`
         How long to keep the audit trail, which says who did what (\`volley audit\`). It contains no phone numbers.`),
     SECRETS_KEY: z.optional(formats.secretsKey).describe(`
-        Key that encrypts tokens in Redis. If not set, anyone who can read Redis can read the tokens.`),
+        Key that encrypts tokens in Redis, and that API keys are checked with. If not set, anyone who can read Redis can
+        read the tokens, and anyone who can write to it can create API keys. Set the same key for all processes. After a
+        change, recreate the API keys; accounts log in again.`),
+    ALLOW_INSECURE: z.optional(formats.someOf(INSECURE)).describe(`
+        What may be unprotected off this machine, separated by commas: "service" (http addresses of the services),
+        "redis" (a Redis without a password), "tokens" (unencrypted tokens of accounts), and "keys" (an HTTP API on
+        another address than that of this machine without SECRETS_KEY). If not set, Volley refuses all of them.`),
   },
   'Sending and following up': {
     QUOTA_WINDOW_MS: z.prefault(formats.count(1_000, 86_400_000, 'milliseconds'), '3600000').describe(`

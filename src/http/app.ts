@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { serializerCompiler } from 'fastify-type-provider-zod';
 import { InputError } from '../campaign/errors.js';
-import type { LocalConfig } from '../config/index.js';
+import { isThisMachine, type LocalConfig } from '../config/index.js';
 import type { Events } from '../events/events.js';
 import { requireApiKey } from './access.js';
 import { collectMethods } from './allowed-methods.js';
@@ -158,8 +158,13 @@ export function createHttp(options: HttpOptions): HttpApp {
 }
 
 /** Listens on HTTP_HOST and HTTP_PORT, and returns the address. Throws an InputError if the port cannot be used. */
-export async function listen(app: HttpApp, { http }: LocalConfig, events: Events): Promise<string> {
-  const { host, port } = http;
+export async function listen(app: HttpApp, config: LocalConfig, events: Events): Promise<string> {
+  const { host, port } = config.http;
+  if (!isThisMachine(host) && config.secretsKey === undefined && !config.allowInsecure.includes('keys')) {
+    throw new InputError(
+      `HTTP_HOST is ${host}, so SECRETS_KEY must be set: without it, anyone who can write to Redis can create API keys; generate it with \`openssl rand -base64 32\`, and recreate the keys; to allow it, set ALLOW_INSECURE=keys`,
+    );
+  }
   try {
     const address = await app.listen({ host, port });
     events.emit({ type: 'http.listening', url: address });

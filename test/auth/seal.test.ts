@@ -31,8 +31,10 @@ test('a fingerprint identifies a key without revealing it', () => {
   expect(one.fingerprint).toMatch(/^[0-9a-f]{16}$/);
 });
 
-test('a token stored in the clear still opens after a key is configured', () => {
-  expect(createSeal('one key').open('the token', 'here')).toBe('the token');
+test('with a key, a token that is not encrypted does not open', () => {
+  expect(() => createSeal('one key').open('the token', 'here')).toThrow(
+    'does not open with this SECRETS_KEY',
+  );
 });
 
 test('without a key, tokens are stored in the clear', () => {

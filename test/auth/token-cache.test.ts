@@ -377,11 +377,13 @@ test('a process with another secrets key, or none, reports that and spends no re
   });
 });
 
-test('a secrets key can be introduced without logging in again', async () => {
+test('with a secrets key, a token that is not encrypted is neither used nor refreshed, but replaced by a login', async () => {
   await cache().get();
-  expect(await tokenFrom(cache({ secretsKey: 'key' }).replaceRefused(1))).toMatchObject({ generation: 2 });
-  expect([service.logins, service.presented]).toEqual([1, ['refresh-1']]);
+  expect(await tokenFrom(cache({ secretsKey: 'key' }).get())).toMatchObject({ generation: 2 });
+  expect([service.logins, service.presented]).toEqual([2, []]);
   expect((await cache({ secretsKey: 'key' }).show()).encrypted).toBe(true);
+  expect(await tokenFrom(cache({ secretsKey: 'key' }).get())).toMatchObject({ generation: 2 });
+  expect(service.logins).toBe(2);
 });
 
 test('the shown state contains no token', async () => {

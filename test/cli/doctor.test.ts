@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest';
 import type { LaneStatus } from '../../src/campaign/views.js';
 import { checkRedis } from '../../src/cli/doctor/redis.js';
-import { checkLane, checkWorkers } from '../../src/cli/doctor.js';
+import { checkExposure, checkLane, checkWorkers } from '../../src/cli/doctor.js';
 import { renderLane } from '../../src/cli/lane.js';
+import { NOON } from './campaign-status.js';
 
 const lane: LaneStatus = {
   name: 'main',
@@ -151,3 +152,29 @@ test.each([
     expect(check).toMatchObject({ level, found: expect.stringMatching(found) });
   },
 );
+
+const KEY = { id: '0123456789ab', name: 'shop', state: 'active', expiresAt: null } as const;
+const SAFE = { redisUrl: 'redis://127.0.0.1:6379', allowInsecure: [] };
+test.each([
+  ['nothing', SAFE, [KEY], []],
+  ['a remote Redis without TLS', { ...SAFE, redisUrl: 'redis://:p@redis.example' }, [], [/no TLS/]],
+  ['a remote Redis with TLS', { ...SAFE, redisUrl: 'rediss://:p@redis.example' }, [], []],
+  ['ALLOW_INSECURE', { ...SAFE, allowInsecure: ['redis', 'keys'] as const }, [], [/allows redis, keys/]],
+  [
+    'a key that does not work',
+    SAFE,
+    [{ ...KEY, state: 'invalid' }, KEY],
+    [/do not work.*: 0123456789ab \(shop\)$/],
+  ],
+  [
+    'a key that expires soon',
+    SAFE,
+    [{ ...KEY, expiresAt: new Date(NOON + 86_400_000).toISOString() }],
+    [/14 days/],
+  ],
+  ['a key that expires later', SAFE, [{ ...KEY, expiresAt: new Date(NOON + 9e9).toISOString() }], []],
+] as const)('The doctor warns about what is unprotected: %s', (_, config, keys, found) => {
+  const checks = checkExposure(config, keys, NOON);
+  expect(checks.map(({ level }) => level)).toEqual(found.map(() => 'warn'));
+  expect(checks.map((check) => check.found)).toEqual(found.map((text) => expect.stringMatching(text)));
+});

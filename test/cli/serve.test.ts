@@ -35,3 +35,16 @@ test('volley serve names a port that is in use and the setting to change', async
     `volley: port ${port} of 127.0.0.1 is in use: set HTTP_PORT to another port, or to 0 for any free one\n`,
   ]);
 });
+
+test('On an address that others can reach, volley serve requires SECRETS_KEY, unless ALLOW_INSECURE lists keys', async () => {
+  const open = { ...settings, HTTP_HOST: '0.0.0.0', HTTP_PORT: '0' };
+  const { exit, stderr } = await commandLine(cwd, open).volley('serve');
+  expect([exit, stderr]).toEqual([
+    2,
+    expect.stringContaining('HTTP_HOST is 0.0.0.0, so SECRETS_KEY must be set'),
+  ]);
+  for (const more of [{ SECRETS_KEY: 'a'.repeat(64) }, { ALLOW_INSECURE: 'keys' }]) {
+    const serving = await commandLine(cwd, { ...open, ...more }).start(/It serves 1 lane/, 'serve');
+    expect((await serving.stop()).exit).toBe(0);
+  }
+});

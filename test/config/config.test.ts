@@ -84,6 +84,7 @@ describe('The configuration of a single lane', () => {
       defaultCountry: undefined,
       numberKinds: 'any',
       secretsKey: undefined,
+      allowInsecure: [],
       callback: undefined,
       metrics: undefined,
       logLevel: 'info',

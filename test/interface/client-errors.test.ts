@@ -21,7 +21,7 @@ const TYPE = 'Content-Type: application/json';
 const MESSAGE = { sender: 'ACME', recipients: ['+358401234567'], text: 'Hello' };
 
 function messagingOf({ origin }: RawServer) {
-  const client = createMessagingClient({ baseUrl: origin, timeoutMs: 2_000 });
+  const client = createMessagingClient({ baseUrl: origin, timeoutMs: 10_000 });
   onTestFinished(() => client.close());
   return client;
 }
@@ -80,7 +80,7 @@ describe('An error of the OneAPI family is quoted by its code and its text, with
     '500 Internal Server Error',
   ])('in the reason of a subscription with %s', async (status) => {
     const { origin } = await rawServer(reply([`HTTP/1.1 ${status}`, TYPE], POLICY));
-    const client = createSubscriptionClient({ baseUrl: origin, timeoutMs: 2_000 });
+    const client = createSubscriptionClient({ baseUrl: origin, timeoutMs: 10_000 });
     onTestFinished(() => client.close());
     const callback = { url: 'https://volley.example/in/s3cret', securityToken: 'the-token' };
     expect(await client.create(callback, { authorization: 'KEY-1' })).toMatchObject({
@@ -90,7 +90,7 @@ describe('An error of the OneAPI family is quoted by its code and its text, with
 
   it('in the reason of a login that is refused', async () => {
     const { origin } = await rawServer(reply(['HTTP/1.1 403 Forbidden', TYPE], POLICY));
-    const client = createAccountClient({ baseUrl: origin, timeoutMs: 2_000 });
+    const client = createAccountClient({ baseUrl: origin, timeoutMs: 10_000 });
     onTestFinished(() => client.close());
     const outcome = await client.login({ username: 'acme', password: 'open sesame' });
     expect(outcome).toEqual({ kind: 'refused', reason: expect.stringContaining(WORDS) });
@@ -133,7 +133,7 @@ describe('An error in another form', () => {
   it('quotes nothing of a subscription that a 406 contains', async () => {
     const theirs = '{"callback":{"url":"https://other.example/in/abc","securityToken":"s3cret"}}';
     const { origin } = await rawServer(reply(['HTTP/1.1 406 Not Acceptable', TYPE], theirs));
-    const client = createSubscriptionClient({ baseUrl: origin, timeoutMs: 2_000 });
+    const client = createSubscriptionClient({ baseUrl: origin, timeoutMs: 10_000 });
     onTestFinished(() => client.close());
     const mine = { url: 'https://volley.example/in/1', securityToken: 'the-token' };
     const reason = 'The service answered 406: it does not accept the subscription; only one can exist.';

@@ -16,7 +16,7 @@ const DESTINATIONS = [
 it.each(DESTINATIONS)('The client sends to %s', async (_, number) => {
   expect(numberReader(undefined)(number)).toMatchObject({ ok: true, number });
   const server = await rawServer(reply(['HTTP/1.1 201 Created'], '{}'));
-  const client = createMessagingClient({ baseUrl: server.origin, timeoutMs: 2_000 });
+  const client = createMessagingClient({ baseUrl: server.origin, timeoutMs: 10_000 });
   onTestFinished(() => client.close());
   const message = { sender: 'ACME', recipients: [number], text: 'Hello' };
   await client.send(message, { authorization: 'KEY-1' }, PERMIT);
@@ -29,7 +29,7 @@ it.each(DESTINATIONS)('The simulator accepts %s', async (_, number) => {
   const simulator = await startSimulator({ keys: [{ key: 'KEY-1' }] });
   onTestFinished(() => simulator.close());
   const request = `POST /smsmessaging/v1/outbound/ACME/requests HTTP/1.1
-Host: messaging.example
+Host: localhost
 Authorization: Bearer KEY-1
 Content-Type: application/json
 Content-Length: *

@@ -12,7 +12,7 @@ const INVALID = SENDERS.filter(({ form }) => form === 'invalid');
 describe('The client', () => {
   it.each(VALID)('sends from $sender, as $path in the path and unchanged in the body', async (row) => {
     const server = await rawServer(reply(['HTTP/1.1 201 Created'], '{}'));
-    const client = createMessagingClient({ baseUrl: `${server.origin}/v1`, timeoutMs: 2_000 });
+    const client = createMessagingClient({ baseUrl: `${server.origin}/v1`, timeoutMs: 10_000 });
     const message = { sender: row.sender, recipients: ['+358401234567'], text: 'Hello' };
     await client.send(message, { authorization: 'KEY-1' }, PERMIT);
     await client.deliveryInfos(row.sender, 'b2c3', { authorization: 'KEY-1' }, PERMIT);
@@ -28,7 +28,7 @@ describe('The client', () => {
 
   it.each(INVALID)('sends nothing from $sender and says why', async ({ sender, reasons = ['', ''] }) => {
     const server = await rawServer(reply(['HTTP/1.1 201 Created'], '{}'));
-    const client = createMessagingClient({ baseUrl: `${server.origin}/v1`, timeoutMs: 2_000 });
+    const client = createMessagingClient({ baseUrl: `${server.origin}/v1`, timeoutMs: 10_000 });
     const outcome = await client.send(
       { sender, recipients: ['+358401234567'], text: 'Hello' },
       { authorization: 'KEY-1' },

@@ -57,7 +57,7 @@ async function reseller({ password = 'secret', shop = 'SHOP', bank = 'BANK' } = 
 }
 
 async function send(simulator: Simulator, authorization: string) {
-  const client = createMessagingClient({ baseUrl: simulator.messagingBaseUrl, timeoutMs: 2_000 });
+  const client = createMessagingClient({ baseUrl: simulator.messagingBaseUrl, timeoutMs: 10_000 });
   onTestFinished(() => client.close());
   const message = { sender: 'ACME', recipients: ['+447700900123'], text: 'Hi' };
   return (await client.send(message, { authorization }, { isExpired: () => false })).kind;

@@ -168,7 +168,7 @@ test('A lane claims again as soon as every worker has replayed its claims', asyn
   expect((await it.claim('a', 1, now + 1)).why).toBe('recovering');
   await it.replayed('b', now + 2);
   expect((await it.claim('a', 1, now + 3)).claims).toHaveLength(1);
-  expect((await it.state('c')).counts).toEqual({ planned: 9, sending: 1 });
+  expect((await it.state('c')).counts).toMatchObject({ planned: 9, sending: 1 });
 });
 
 test('A new run id means a restart on a server that loses nothing, and a loss of data on any other', async () => {
@@ -402,7 +402,7 @@ test('A campaign launched after the loss gets no placeholder claims and keeps no
   for (const id of ['n1', 'n2', 'n3'])
     await it.campaign(id, 400, { launchAt: later, notBefore: later + LOSS, weight: 4 });
   await it.commands.campaign('cancel', 'n1', undefined, later);
-  expect((await it.state('n1')).counts).toEqual({ planned: 0, cancelled: 400 });
+  expect((await it.state('n1')).counts).toMatchObject({ planned: 0, cancelled: 400 });
   let at = START + LOSS + 2 * it.rules.grace;
   for (let calls = 0; calls < 4; calls += 1) await it.claim('b', 1, at + calls);
   at += 100;
@@ -481,7 +481,7 @@ test('The placeholder claims of ten thousand campaigns are released in one call'
   await it.failOverWith('a');
   await it.replayed('a', START + LOSS);
   expect(await redis.hlen(it.keys.lane('default', 'claims'))).toBe(0);
-  expect((await it.state('m9999')).counts).toEqual({ planned: 1, sending: 0 });
+  expect((await it.state('m9999')).counts).toMatchObject({ planned: 1, sending: 0 });
 });
 
 test('A worker that only polls joins the lane by polling, even if it was removed as dead', async () => {

@@ -127,7 +127,7 @@ test('A wall clock that is set forward returns unsent batches to planned, and ma
   await sendTurn(lane, { client, tokens, messages, recent, claims, failed: () => {} }, options);
   client.close();
   expect([requests, calls]).toEqual([0, 3]);
-  expect((await fixture.state('c')).counts).toEqual({ planned: 5 });
+  expect((await fixture.state('c')).counts).toMatchObject({ planned: 5 });
   expect(await redis.hlen(fixture.keys.lane('default', 'claims'))).toBe(0);
 });
 

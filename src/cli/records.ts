@@ -317,8 +317,9 @@ function showProgress({ stderr, note, json, clock }: Context) {
       const now = clock();
       if (live === undefined || (now - drawnAt < DRAW_EVERY_MS && count !== length)) return;
       drawnAt = now;
-      const of = length === null ? '' : ` of ${grouped(length)} (${Math.floor((count / length) * 100)} %)`;
-      live.draw([`Downloading: ${grouped(count)}${of} bytes, ${elapsed()}`]);
+      const [of, share] =
+        length === null ? ['', ''] : [` of ${grouped(length)}`, ` (${Math.floor((count / length) * 100)} %)`];
+      live.draw([`Downloading: ${grouped(count)}${of} bytes${share}, ${elapsed()}`]);
     },
     end: (): void => live?.end(),
   };

@@ -47,6 +47,8 @@ export async function activate<Answer>(
 /** Lanes that one sweeper has taken. */
 interface TakenLanes {
   readonly lanes: readonly LaneId[];
+  /** When each of them was due, ms; 0: at once. */
+  readonly dueSince: ReadonlyMap<LaneId, number>;
   /** The time of Redis, ms. */
   readonly now: number;
   /** Until when the lanes are held. */
@@ -54,8 +56,10 @@ interface TakenLanes {
 }
 
 const takeScript = loadScript(import.meta.url, './take-due.lua', (reply): TakenLanes => {
-  const [now, ...lanes] = z.tuple([z.number()], z.string()).parse(reply);
-  return { lanes, now, until: now + HOLD_MS };
+  const [now, ...entries] = z.tuple([z.number()], z.string()).parse(reply);
+  const dueSince = new Map<LaneId, number>();
+  for (let at = 0; at + 1 < entries.length; at += 2) dueSince.set(entries[at] ?? '', Number(entries[at + 1]));
+  return { lanes: [...dueSince.keys()], dueSince, now, until: now + HOLD_MS };
 });
 const returnScript = loadScript(import.meta.url, './return-due.lua', () => undefined);
 
@@ -74,6 +78,22 @@ export const takeDue = (
     others: JSON.stringify([...others]),
     time: now,
   });
+
+/** A lane that no process has swept for this long is served by none. A process that serves it makes it due at its start. */
+const UNSERVED_MS = 30 * 60_000;
+
+/**
+ * When a lane that the sweeper does not serve is due again: it stays due for other processes, which see how long it has waited.
+ * {@link NEVER_DUE} if it has waited so long that no process serves it.
+ */
+export function dueForOthers({ dueSince, now }: Pick<TakenLanes, 'dueSince' | 'now'>, lane: LaneId): number {
+  // One that was made due at once has no time yet.
+  const since = dueSince.get(lane) || now;
+  return now - since > UNSERVED_MS ? NEVER_DUE : since;
+}
+
+/** For {@link returnDue}: the lane has no entry until it is activated again. */
+const NEVER_DUE = -1;
 
 /** Sets when taken lanes are due again. A lane that was activated since it was taken stays due now. */
 export const returnDue = (

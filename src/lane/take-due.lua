@@ -6,17 +6,19 @@
         holdMs  number: how long a taken lane is held, ms
         others  JSON: lanes to leave to other processes
         time    ms, or '' for the server's
-  Returns  the time, ms, and the lanes
+  Returns  the time, ms; then lanes and when they were due, ms, in turn
 ]]
 -- @include ../redis/clock.lua
 
 local now, skip = clock(time), {}
 for _, lane in ipairs(others) do skip[lane] = true end
 local taken = { now }
-for _, lane in ipairs(redis.call('ZRANGEBYSCORE', dueKey, '-inf', now, 'LIMIT', 0, most + #others)) do
-  if not skip[lane] and #taken <= most then
+local due = redis.call('ZRANGEBYSCORE', dueKey, '-inf', now, 'WITHSCORES', 'LIMIT', 0, most + #others)
+for i = 1, #due, 2 do
+  local lane = due[i]
+  if not skip[lane] and #taken < 2 * most then
     redis.call('ZADD', dueKey, now + holdMs, lane)
-    taken[#taken + 1] = lane
+    taken[#taken + 1], taken[#taken + 2] = lane, due[i + 1]
   end
 end
 return taken

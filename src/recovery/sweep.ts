@@ -5,7 +5,7 @@ import { monotonicClock, systemMachine } from '../clock.js';
 import type { Events } from '../events/events.js';
 import { settlePolls } from '../follow-up/settlements.js';
 import { claimShape } from '../lane/claims.js';
-import { markDue, returnDue, takeDue } from '../lane/due.js';
+import { dueForOthers, markDue, returnDue, takeDue } from '../lane/due.js';
 import { type Lane, type Wakers, wakeLane } from '../lane/lane.js';
 import { correctClock, type LaneStore, laneScript } from '../lane/lane-script.js';
 import { type ScriptEvent, scriptEvents } from '../lane/script-events.js';
@@ -116,7 +116,7 @@ export function startSweep(options: SweepOptions): Sweep {
       const lane = lanes.get(id);
       if (lane === undefined) {
         others.add(id);
-        dueAt.set(id, 0);
+        dueAt.set(id, dueForOthers(taken, id));
         return;
       }
       const idle = taken.now + IDLE_MS * (0.8 + 0.2 * lane.random());

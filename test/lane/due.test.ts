@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { activate, markDue, returnDue, takeDue } from '../../src/lane/due.js';
+import { activate, dueForOthers, markDue, returnDue, takeDue } from '../../src/lane/due.js';
 import { keyNames } from '../../src/redis/keys.js';
 import { testRedis } from '../redis/test-redis.js';
 
@@ -15,7 +15,7 @@ test('A lane that one sweeper has taken is not due for another until the first h
   const store = emptyStore();
   await markDue(store, ['a', 'b', 'c'], 1_000);
   expect(await takeDue(store, 10, [], 999)).toMatchObject({ lanes: [] });
-  expect(await takeDue(store, 2, [], 1_000)).toEqual({ lanes: ['a', 'b'], now: 1_000, until: 31_000 });
+  expect(await takeDue(store, 2, [], 1_000)).toMatchObject({ lanes: ['a', 'b'], now: 1_000, until: 31_000 });
   expect(await takeDue(store, 2, [], 1_000)).toMatchObject({ lanes: ['c'] });
   expect(await takeDue(store, 10, [], 30_999)).toMatchObject({ lanes: [] });
   expect(await takeDue(store, 10, [], 31_000)).toMatchObject({ lanes: ['a', 'b', 'c'] });
@@ -54,6 +54,24 @@ test('The lane stays due if the process that activates it dies after its script'
   const died = activate(store, () => Promise.reject(new Error('killed')));
   await expect(died).rejects.toThrow('killed');
   expect(await takeDue(store, 10, [], 1_000)).toMatchObject({ lanes: ['a'] });
+});
+
+test('A lane that no process serves is due no more after half an hour, until it is activated', async () => {
+  const store = emptyStore();
+  const HALF_AN_HOUR = 30 * 60_000;
+  /** Both processes pass the lane over. */
+  const passOver = async (at: number): Promise<number> => {
+    const taken = await takeDue(store, 10, [], at);
+    await returnDue(store, taken, new Map(taken.lanes.map((lane) => [lane, dueForOthers(taken, lane)])));
+    return taken.lanes.length;
+  };
+  await markDue(store, ['a']);
+  for (const at of [1_000, 600_000, 601_000, HALF_AN_HOUR]) expect(await passOver(at)).toBe(1);
+  expect(await passOver(HALF_AN_HOUR + 1_001)).toBe(1);
+  expect(await passOver(2 * HALF_AN_HOUR)).toBe(0);
+  expect(await redis.exists(store.keys.due)).toBe(0);
+  await activate(store, () => Promise.resolve());
+  expect(await passOver(2 * HALF_AN_HOUR)).toBe(1);
 });
 
 test('A sweeper leaves the lanes of other processes alone and still finds its own', async () => {

@@ -126,8 +126,9 @@ test('A wall clock that is set forward returns unsent batches to planned, and ma
   const recent = recentClaims(systemMachine.monotonic);
   await sendTurn(lane, { client, tokens, messages, recent, claims, failed: () => {} }, options);
   client.close();
-  expect([requests, calls]).toEqual([0, 3]);
-  expect((await fixture.state('c')).counts).toMatchObject({ planned: 5 });
+  expect(calls).toBeGreaterThan(0);
+  expect(requests).toBe(0);
+  expect((await fixture.state('c')).counts).toMatchObject({ planned: 5, sending: 0, unknown: 0 });
   expect(await redis.hlen(fixture.keys.lane('default', 'claims'))).toBe(0);
 });
 

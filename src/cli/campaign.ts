@@ -11,6 +11,8 @@ import { readNumbers } from './input.js';
 import { withLocalVolley } from './open.js';
 import { outputFile } from './output-file.js';
 import { renderCampaign, settledOf } from './progress.js';
+import { sendingRate } from './sentence.js';
+import { columnsOf } from './terminal.js';
 import { counted, cut, grouped, moment, oneLine, table, until } from './text.js';
 import { noteIfNoWorkers, watchCampaign } from './watch.js';
 
@@ -32,13 +34,30 @@ export function list(
       campaign.state,
       grouped(campaign.recipients.total),
       grouped(settledOf(campaign)),
-      moment(Date.parse(campaign.createdAt), now),
+      campaign.launchAt === null ? '' : moment(Date.parse(campaign.launchAt), now),
+      perHour(sendingRate(campaign, now)),
+      attention(campaign),
     ]);
-    const heading = ['ID', 'NAME', 'LANE', 'STATE', 'RECIPIENTS', 'SETTLED', 'CREATED'];
+    const heading = ['ID', 'NAME', 'LANE', 'STATE', 'RECIPIENTS', 'SETTLED', 'START', 'RATE', 'ATTENTION'];
     const none =
       state === undefined ? 'No campaigns yet. Create one with `volley send`.' : `No campaign is ${state}.`;
-    return { json: { campaigns }, lines: rows.length === 0 ? [none] : table(heading, rows) };
+    return {
+      json: { campaigns },
+      lines: rows.length === 0 ? [none] : table(heading, rows, columnsOf(context.stdout)),
+    };
   });
+}
+
+const perHour = (rate: number | null): string => (rate === null ? '' : `${grouped(Math.round(rate))}/h`);
+
+/** What an operator has to act on: unknown outcomes, and a lane that sends nothing until it is resumed. Empty if nothing. */
+function attention({ recipients, lane, blockedBy, waitingFor }: CampaignStatus): string {
+  const isClosed = blockedBy?.state === 'stopped' || blockedBy?.state === 'held';
+  return [
+    ...(recipients.unknown === 0 ? [] : [`${grouped(recipients.unknown)} unknown`]),
+    ...(waitingFor === 'lane' && isClosed ? [`lane ${lane} is ${blockedBy.state}`] : []),
+    ...(waitingFor === 'workers' ? ['no worker is running'] : []),
+  ].join(', ');
 }
 
 /** `volley status` */
@@ -247,7 +266,10 @@ export async function find(context: Context, typed: string, options: { country?:
     const heading = ['CAMPAIGN', 'NAME', 'STATUS', 'REQUEST', 'SENT', 'UPDATED', 'REASON'];
     return {
       json: { found },
-      lines: rows.length === 0 ? ['No campaign contains this number.'] : table(heading, rows),
+      lines:
+        rows.length === 0
+          ? ['No campaign contains this number.']
+          : table(heading, rows, columnsOf(context.stdout)),
     };
   });
 }

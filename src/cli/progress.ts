@@ -1,8 +1,9 @@
 import { RECIPIENT_STATES, type RecipientState, SETTLED_STATES } from '../campaign/recipient.js';
 import type { CampaignStatus } from '../campaign/views.js';
-import { campaignSentence } from './sentence.js';
+import { pasteable } from './command-name.js';
+import { campaignSentence, sendingRate } from './sentence.js';
 import type { Ink, Paint } from './terminal.js';
-import { cut, grouped, moment, oneLine, padded, until, widthOf } from './text.js';
+import { counted, cut, grouped, moment, oneLine, padded, until, widthOf, wrapped } from './text.js';
 
 /** How to draw a picture. */
 interface Look {
@@ -76,10 +77,6 @@ export function renderCampaign(status: CampaignStatus, look: Look): string[] {
   const { paint, now } = look;
   const width = Math.max(40, Math.min(look.width, WIDEST)) - 2;
   const { recipients, requests, quota } = status;
-  const about = `${status.id} · lane ${status.lane} · ${status.state}`;
-  const name = cut(oneLine(status.name), Math.max(8, width - about.length - 2));
-  const gap = ' '.repeat(Math.max(2, width - widthOf(name) - about.length));
-  const heading = `${paint('bold', name)}${gap}${paint('dim', about)}`;
 
   const percent = percentOf(status).padStart(6);
   const columns = shares(
@@ -90,24 +87,58 @@ export function renderCampaign(status: CampaignStatus, look: Look): string[] {
     paint(SHOWN[state].ink, SHOWN[state].glyph.repeat(columns[at] ?? 0)),
   );
 
-  const states = look.compact ? [legend(recipients, paint)] : stateLines(recipients, width, paint);
-  const label = (text: string): string => `  ${paint('dim', padded(text, LABEL_WIDTH + 2))} `;
+  const states = look.compact
+    ? wrapped(legend(recipients, paint), width, 2)
+    : stateLines(recipients, width, paint);
+  const labelled = (label: string, text: string): string[] =>
+    wrapped(text, width - LABEL_WIDTH - 5).map(
+      (line, at) => `  ${paint('dim', padded(at === 0 ? label : '', LABEL_WIDTH + 2))} ${line}`,
+    );
+  const rate = sendingRate(status, now);
   const sentence = campaignSentence(status, now);
   return [
-    heading,
+    ...headingLines(status, width, paint),
     `${picture.join('')}${percent}`,
     ...states,
-    label('requests') +
+    ...labelled(
+      'requests',
       `${grouped(requests.send)} sent, ${grouped(requests.poll)} polls, ${grouped(requests.throttled)} throttled (429)`,
-    label('quota') + quotaText(quota, now),
-    ...fitted(sentence.text, width).map((text) => `  ${paint(sentence.ink, text)}`),
+    ),
+    ...labelled('quota', quotaText(quota, now)),
+    ...(rate === null ? [] : labelled('rate', `${rateText(rate)} since the start`)),
+    // The picture is not printed as other lines are: a terminal would cut what is too long, such as a command.
+    ...fitted(pasteable(sentence.text), width - 2).map((text) => `  ${paint(sentence.ink, text)}`),
   ];
 }
 
-/** A terminal cuts long lines, so the time of the last message gets a line of its own if it does not fit. */
+/** The name at the left, the rest at the right; below each other if they do not fit. */
+function headingLines({ id, name, lane, state }: CampaignStatus, width: number, paint: Paint): string[] {
+  const about = `${id} · lane ${oneLine(lane)} · ${state}`;
+  const room = width - widthOf(about) - 2;
+  if (room < 8) {
+    return [
+      paint('bold', cut(oneLine(name), width)),
+      ...wrapped(about, width).map((line) => paint('dim', line)),
+    ];
+  }
+  const shown = cut(oneLine(name), room);
+  return [
+    `${paint('bold', shown)}${' '.repeat(width - widthOf(shown) - widthOf(about))}${paint('dim', about)}`,
+  ];
+}
+
+/** `1,200 messages an hour`, or `12 a minute` if that is many. */
+export function rateText(perHour: number): string {
+  return perHour >= 3_600
+    ? `${counted(Math.round(perHour / 60), 'message')} a minute`
+    : `${counted(Math.round(perHour), 'message')} an hour`;
+}
+
+/** Breaks a sentence into lines; the time of the last message begins one. */
 function fitted(text: string, width: number): string[] {
   const at = text.indexOf(' Last message ');
-  return at === -1 || widthOf(text) <= width ? [text] : [text.slice(0, at), text.slice(at + 1)];
+  if (at === -1 || widthOf(text) <= width) return wrapped(text, width);
+  return [...wrapped(text.slice(0, at), width), ...wrapped(text.slice(at + 1), width)];
 }
 
 /** A line with a bar for each state that has recipients. */

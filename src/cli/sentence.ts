@@ -94,8 +94,29 @@ function reasonText(blockedBy: CampaignStatus['blockedBy'], now: number): string
   return end === null || Date.parse(end) <= now ? text : `${text}, until ${until(end, now)}`;
 }
 
-function etaOf({ eta }: CampaignStatus, now: number): string {
-  return eta === null ? '' : ` Last message ${between(eta, now)}.`;
+function etaOf(status: CampaignStatus, now: number): string {
+  const { eta, recipients } = status;
+  if (eta === null) return '';
+  const rate = sendingRate(status, now);
+  if (eta.latest !== null || rate === null || recipients.planned === 0)
+    return ` Last message ${between(eta, now)}.`;
+  // Nothing bounds it, such as while the quota is being learned; what was sent so far shows the most likely time.
+  const at = new Date(now + (recipients.planned / rate) * HOUR_MS).toISOString();
+  return ` Last message about ${until(at, now)} at this rate (${eta.reason}).`;
+}
+
+const HOUR_MS = 3_600_000;
+/** Before, a rate would say little. */
+const MEASURED_AFTER_MS = 1_000;
+
+/** Messages per hour since a running campaign was launched; null if it sends none. */
+export function sendingRate({ state, launchAt, recipients }: CampaignStatus, now: number): number | null {
+  if (state !== 'running' || launchAt === null) return null;
+  const { total, planned, sending, suppressed, lapsed, cancelled } = recipients;
+  const sent = total - planned - sending - suppressed - lapsed - cancelled;
+  const elapsed = now - Date.parse(launchAt);
+  if (planned + sending === 0 || sent <= 0 || elapsed < MEASURED_AFTER_MS) return null;
+  return (sent / elapsed) * HOUR_MS;
 }
 
 function tookOf({ launchAt, endedAt }: CampaignStatus): string {

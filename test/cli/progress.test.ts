@@ -47,6 +47,7 @@ test('A campaign is drawn with its states, its quota, and what happens next', ()
     '  ░ planned      64  █████████████████████████▋',
     '  requests      36 sent, 20 polls, 1 throttled (429)',
     '  quota         56 of 1,000 used',
+    '  rate          1,920 messages an hour since the start',
     '  Sending. Last message between 12:01:20 and 12:01:30 (in 1m 20s to 1m 30s).',
   ]);
 });
@@ -71,8 +72,32 @@ test('A quota that was just learned from refusals is shown as used up, not as ex
 test('On a terminal with few rows, the states share one line', () => {
   const status = statusWith({ recipients: { deliveredToTerminal: 1, planned: 1 } });
   const lines = renderCampaign(status, { ...look, compact: true });
-  expect(lines).toHaveLength(6);
+  expect(lines).toHaveLength(7);
   expect(lines[2]).toBe('  █ delivered 1  ▓ on network 0  ▒ sending 0  ░ planned 1');
+});
+
+test('Without a known quota, the rate so far shows when the last message is sent', () => {
+  const status = statusWith({
+    recipients: { deliveredToNetwork: 60, planned: 120 },
+    quota: { used: 60, limit: null, nextPermitAt: null },
+    eta: { earliest: isoAt(1_000), latest: null, reason: 'the quota is still being learned' },
+  });
+  const text = renderCampaign(status, { ...look, width: 80 }).join('\n');
+  expect(text).toContain('rate          60 messages a minute since the start');
+  expect(text.replace(/\s+/g, ' ')).toContain(
+    'Last message about 12:02:00 (in 2m) at this rate (the quota is still being learned).',
+  );
+});
+
+test.each([60, 80, 120])('At %i columns, no line is too long, and the command is whole', (width) => {
+  const status = statusWith({
+    id: '1a2b3c4d5e6f7',
+    waitingFor: 'resolve',
+    recipients: { unknown: 17, deliveredToTerminal: 1 },
+  });
+  const lines = renderCampaign(status, { ...look, width });
+  for (const line of lines) expect(widthOf(line)).toBeLessThanOrEqual(width);
+  expect(lines.join('\n')).toContain('volley resolve 1a2b3c4d5e6f7');
 });
 
 test('The picture is never wider than its width', () => {

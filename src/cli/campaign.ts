@@ -213,6 +213,9 @@ type ResolveOptions = { readonly [As in Resolution['as']]?: boolean } & { readon
 /** `volley resolve` */
 export function resolve(context: Context, typed: string, options: ResolveOptions): Promise<Answer> {
   const as = (['resend', 'abandon', 'accepted'] as const).find((name) => options[name]);
+  if (as === undefined && options.request === undefined && context.interactive && !context.json) {
+    return walk(context, typed);
+  }
   if (as === undefined) {
     throw badInput(
       'Choose how to settle them: --resend (at the risk of a second message), --abandon, or --accepted.',
@@ -236,6 +239,38 @@ export function resolve(context: Context, typed: string, options: ResolveOptions
       json: { id, as, ...outcome },
       lines: [done, ...later],
       exit: tooEarly === null ? EXIT.done : EXIT.waits,
+    };
+  });
+}
+
+/** Settles the requests one by one, as the operator chooses. */
+function walk(context: Context, typed: string): Promise<Answer> {
+  return withCampaign(context, typed, async (volley, id) => {
+    const { walkUnknown } = await import('./resolve-unknown.js');
+    const { settled, skipped } = await walkUnknown(context, volley, id);
+    if (settled.some(({ as }) => as === 'resend')) await noteIfNoWorkers(context, volley);
+    const done = (['resend', 'accepted', 'abandon'] as const).flatMap((as) => {
+      const own = settled.filter((each) => each.as === as);
+      const requests = own.reduce((sum, { outcome }) => sum + outcome.requests, 0);
+      return requests === 0 ? [] : [`${counted(requests, 'request')} ${RESOLVED[as]}`];
+    });
+    const early = settled.flatMap(({ outcome }) => outcome.tooEarly ?? []);
+    const [first] = early;
+    const later =
+      first === undefined
+        ? []
+        : [
+            `A worker may still be about to send ${counted(early.length, 'request')}. Try again at ${until(first.until, context.clock())}.`,
+          ];
+    const rest = skipped === 0 ? '' : `; ${counted(skipped, 'request')} left`;
+    const summary =
+      done.length === 0 && skipped === 0
+        ? 'no request has an unknown outcome'
+        : done.join(', ') || 'nothing settled';
+    return {
+      json: { id, settled: settled.length, skipped },
+      lines: [`Campaign ${id}: ${summary}${rest}.`, ...later],
+      exit: skipped > 0 || first !== undefined ? EXIT.waits : EXIT.done,
     };
   });
 }

@@ -29,13 +29,16 @@ export const COMMANDS = [
   'token',
   'subscription',
   'suppress',
+  'init',
   'up',
   'work',
   'serve',
   'keys',
   'simulator',
   'doctor',
+  'completion',
   'audit',
+  'records',
 ] as const;
 
 /** A command in a text, after a quote or a space, but not as an argument of npx and the like. */

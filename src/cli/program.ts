@@ -44,6 +44,12 @@ Exit codes: 0 done, 1 failed, 2 bad input, 3 an operator must act, 130 interrupt
 /** Runs one command line (without the program's name) and returns its exit code. Never rejects. */
 export async function run(argv: readonly string[], io: CliIo): Promise<ExitCode> {
   const context = createContext(io, argv.includes('--json'));
+  if (argv[0] === '__complete') {
+    const { complete } = await import('./completion.js');
+    // The words follow a `--`.
+    await complete(createProgram(context), context, argv.slice(2));
+    return context.exit();
+  }
   try {
     await createProgram(context).parseAsync(argv, { from: 'user' });
   } catch (error) {

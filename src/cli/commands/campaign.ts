@@ -117,7 +117,7 @@ export function addCampaignCommands(program: Command, context: Context): void {
 
   onCampaign('resolve', 'settle requests with an unknown outcome')
     .description(
-      'Settles requests of a campaign with an unknown outcome. Exit code 3: some cannot be settled yet.',
+      'Settles requests of a campaign with an unknown outcome. On a terminal, without an option, it shows what is known about each and asks. Exit code 3: some are not settled.',
     )
     .addOption(option('--resend', 'send them again, at the risk of a second message', 'abandon', 'accepted'))
     .addOption(option('--abandon', 'give them up', 'resend', 'accepted'))

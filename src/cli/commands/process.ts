@@ -9,6 +9,7 @@ import { action, examples } from './action.js';
 import {
   duration,
   filled,
+  oneOf,
   orNever,
   overlap,
   someNames,
@@ -23,6 +24,17 @@ const CONCURRENCY = ['--concurrency <lanes>', 'lanes served at a time (default: 
 
 /** Adds the commands that run Volley, in the order in which help lists them. */
 export function addProcessCommands(program: Command, context: Context): void {
+  program
+    .command('init')
+    .summary('write the settings')
+    .description(
+      'Asks for the settings that an account needs, checks them, and writes them to .env in this folder.',
+    )
+    .option('--force', 'overwrite .env')
+    .option('--json', 'print one JSON object at the end')
+    .addHelpText('after', examples('init'))
+    .action(action(context, () => import('../init.js'), 'init'));
+
   program
     .command('up')
     .summary('run everything on this machine')
@@ -157,6 +169,23 @@ export function addProcessCommands(program: Command, context: Context): void {
     .option('--json', 'print one JSON object')
     .addHelpText('after', examples('doctor'))
     .action(action(context, () => import('../doctor.js'), 'doctor'));
+
+  program
+    .command('completion')
+    .summary('print the completion script of a shell')
+    .description(
+      'Prints a script with which the shell completes commands, options, lanes, and ids of campaigns. It needs volley in the PATH, such as after npm install --global.',
+    )
+    .argument('<shell>', 'bash, zsh, or fish', oneOf(['bash', 'zsh', 'fish'] as const))
+    .option('--json', 'print one JSON object')
+    .addHelpText(
+      'after',
+      `${examples('completion bash > ~/.volley-completion', 'completion fish > ~/.config/fish/completions/volley.fish')}
+
+bash, in ~/.bashrc:   source <(volley completion bash)
+zsh, in ~/.zshrc:     source <(volley completion zsh)    (after compinit)`,
+    )
+    .action(action(context, () => import('../completion.js'), 'completion'));
 }
 
 function parseSimulatorOptions(value: string): SimulatorOptions {

@@ -124,7 +124,7 @@ const reported = {
 };
 
 /** One recipient of a report. */
-export const reportRow = z.object(reported).readonly();
+export const reportRow = z.object(reported).readonly().meta({ id: 'ReportRow' });
 /** See {@link reportRow}. */
 export type ReportRow = z.output<typeof reportRow>;
 

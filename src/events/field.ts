@@ -4,6 +4,7 @@ import { type Mask, maskNumber } from './mask.js';
 /** A kind of event field: the type of its value, and how it appears in the log. */
 export interface Field<Value> {
   readonly kind: 'id' | 'enum' | 'phone' | 'prose' | 'failure' | 'number' | 'time';
+  readonly isNullable?: boolean;
   /** The value in a JSON log line, for programs. */
   toJson(value: Value, mask: Mask): string | number | null;
   /** The value inside a log message, for people. */
@@ -70,6 +71,7 @@ export const time: Field<number> = {
 export function optional<Value>(field: Field<Value>, missing: string): Field<Value | null> {
   return {
     kind: field.kind,
+    isNullable: true,
     toJson: (value, mask) => (value === null ? null : field.toJson(value, mask)),
     toText: (value, mask) => (value === null ? missing : field.toText(value, mask)),
   };

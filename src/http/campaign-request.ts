@@ -83,12 +83,21 @@ const recipient = z
   .meta({
     description: 'A number and the values for the placeholders: `{ "to": "+447700900123", "name": "Ada" }`',
     maxProperties: MAX_MEMBERS,
+    // Not in the schema itself: a recipient without a number is an invalid row, which can be left out like any other.
+    required: ['to'],
   });
 
 /** A campaign with its recipients: `application/json`. */
-export const campaignRequest = z
-  .strictObject({ recipients: z.array(recipient).min(1), ...details })
-  .meta({ id: 'CampaignRequest' });
+export const campaignRequest = z.strictObject({ recipients: z.array(recipient).min(1), ...details }).meta({
+  id: 'CampaignRequest',
+  examples: [
+    {
+      sender: 'ACME',
+      message: 'Hi {{name}}, your table is ready.',
+      recipients: [{ to: '+447700900123', name: 'Ada' }],
+    },
+  ],
+});
 
 /** A campaign whose recipients follow as CSV: the part `campaign` of `multipart/form-data`. */
 export const campaignDetails = z

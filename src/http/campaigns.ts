@@ -3,7 +3,7 @@ import { CAMPAIGN_STATES } from '../campaign/campaign.js';
 import { InputError } from '../campaign/errors.js';
 import { readMoment } from '../campaign/moment.js';
 import { parseReportedStatus, REPORTED_STATUSES } from '../campaign/recipient.js';
-import { campaignStatus } from '../campaign/views.js';
+import { campaignStatus, reportRow } from '../campaign/views.js';
 import { formatReport } from '../reporting/report-file.js';
 import { actorOf, apiKeyOf, campaignId, requireCampaign, requireLane } from './access.js';
 import { sendStream } from './body-stream.js';
@@ -143,8 +143,8 @@ export const campaigns: Routes = (app, { volley }) => {
         }),
         response: {
           200: {
-            description: 'The report',
-            content: { 'text/csv': { schema: z.string() }, 'application/x-ndjson': { schema: z.string() } },
+            description: 'The report. As NDJSON, the schema is that of each line.',
+            content: { 'text/csv': { schema: z.string() }, 'application/x-ndjson': { schema: reportRow } },
           },
           ...problemResponses('notFound'),
         },

@@ -33,7 +33,23 @@ const createdCampaign = z
       .readonly()
       .describe('What may not be as intended, for people; also in the preview'),
   })
-  .meta({ id: 'CampaignCreated' });
+  .meta({
+    id: 'CampaignCreated',
+    examples: [
+      {
+        id: 'mwrwtvlrlfo07',
+        recipients: 1,
+        duplicates: 0,
+        differentTexts: 0,
+        repeats: [],
+        invalid: 0,
+        suppressed: 0,
+        existing: false,
+        problems: [],
+        warnings: [],
+      },
+    ],
+  });
 
 const idempotencyHeader = z.looseObject({
   'idempotency-key': z

@@ -1,17 +1,18 @@
 import { z } from 'zod';
 import { BROADCAST_EVENTS } from '../reporting/event-feed.js';
 import { allowsLane, apiKeyOf, campaignId, requireCampaign, requireLane } from './access.js';
+import { campaignEventData, eventData } from './event-schema.js';
 import { openEventStreams } from './event-streams.js';
 import { Problem } from './problem.js';
 import { problemResponses, type Routes } from './routes.js';
 
-const streamResponse = {
+const streamOf = <Schema extends z.ZodType>(schema: Schema) => ({
   200: {
-    description: 'An endless stream of server-sent events',
-    content: { 'text/event-stream': { schema: z.string() } },
+    description: 'An endless stream of server-sent events. The schema is that of the `data` of each event.',
+    content: { 'text/event-stream': { schema } },
   },
   ...problemResponses('unavailable'),
-};
+});
 
 /** Several types: repeated, or separated by commas. */
 const eventTypes = <const Types extends readonly [string, ...string[]]>(types: Types) =>
@@ -56,7 +57,7 @@ export const liveEvents: Routes = (app, options) => {
           lane: z.string().min(1).max(100).optional().describe('Only events of this lane'),
           type: eventTypes(BROADCAST_EVENTS),
         }),
-        response: { ...streamResponse, ...problemResponses('notFound') },
+        response: { ...streamOf(eventData), ...problemResponses('notFound') },
       },
     },
     async (request, reply) => {
@@ -92,7 +93,7 @@ export const liveEvents: Routes = (app, options) => {
         params: campaignId,
         headers: resumeHeader,
         querystring: z.strictObject({ type: eventTypes([...BROADCAST_EVENTS, 'campaign.status']) }),
-        response: { ...streamResponse, ...problemResponses('notFound') },
+        response: { ...streamOf(campaignEventData), ...problemResponses('notFound') },
       },
     },
     async (request, reply) => {

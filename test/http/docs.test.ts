@@ -34,8 +34,10 @@ test('The document is valid OpenAPI 3.1, and every reference in it resolves', as
   expect(references.length).toBeGreaterThan(20);
   const lost = references.filter(
     (to) =>
-      !to.startsWith('#/components/schemas/') ||
-      !(to.split('/')[3] ?? '' in (document.components?.schemas ?? {})),
+      !/^#\/components\/(?:schemas|headers)\//.test(to) ||
+      document.components?.[to.split('/')[2] === 'headers' ? 'headers' : 'schemas']?.[
+        to.split('/')[3] ?? ''
+      ] === undefined,
   );
   expect(lost).toEqual([]);
 });
@@ -104,6 +106,38 @@ test('Each response has a description, and an error response lists the codes of 
   expect(at('/v1/campaigns/{id}/pause')).toMatchObject({
     409: { description: expect.stringMatching(/^`invalidState`/) },
   });
+});
+
+test('The document describes headers, examples, tags, and the items of streams', () => {
+  const created = document.paths?.['/v1/campaigns']?.post?.responses?.['201'];
+  expect(created).toMatchObject({ headers: { Location: {}, 'X-Request-Id': {}, 'RateLimit-Remaining': {} } });
+  for (const { path, operation } of operations) {
+    for (const [status, response] of Object.entries(operation.responses ?? {})) {
+      if (status === '429' || status === '503')
+        expect(response, path).toHaveProperty(['headers', 'Retry-After']);
+      if (Number(status) >= 400) {
+        expect(response, path).toMatchObject({
+          content: { 'application/problem+json': { example: { status: Number(status) } } },
+        });
+      }
+    }
+  }
+  expect(document.tags?.every(({ description = '' }) => description.length > 20)).toBe(true);
+  const request = document.components?.schemas?.['CampaignRequest'];
+  expect(request).toMatchObject({
+    examples: [{ recipients: [{ to: '+447700900123' }] }],
+    properties: { recipients: { items: { required: ['to'] } } },
+  });
+  const contentOf = (path: string) => {
+    const response = document.paths?.[path]?.get?.responses?.['200'];
+    return response !== undefined && 'content' in response ? response.content : {};
+  };
+  expect(contentOf('/v1/campaigns/{id}/report')?.['application/x-ndjson']?.schema).toEqual({
+    $ref: '#/components/schemas/ReportRow',
+  });
+  expect(JSON.stringify(contentOf('/v1/events')?.['text/event-stream']?.schema)).toContain('schemas/Event"');
+  const { oneOf: types = [] } = (document.components?.schemas?.['Event'] ?? {}) as OpenAPIV3_1.SchemaObject;
+  expect(types).toHaveLength(BROADCAST_EVENTS.length);
 });
 
 test('The document states the bounds and defaults of parameters and members', () => {

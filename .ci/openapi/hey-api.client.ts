@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict';
+import { client } from './hey-api/client.gen.js';
+import {
+  cancelCampaign,
+  createCampaign,
+  followCampaign,
+  getCampaign,
+  listCampaigns,
+} from './hey-api/index.js';
+
+/*
+ * A client from hey-api: one function per operation, with a reader of server-sent events. Uses a running server.
+ */
+
+const { BASE_URL: baseUrl = '', API_KEY: key = '' } = process.env;
+client.setConfig({ baseUrl, auth: key });
+
+const { data: created } = await createCampaign({
+  headers: { 'idempotency-key': 'hey-api' },
+  body: {
+    sender: 'ACME',
+    message: 'Hi {{name}} from hey-api',
+    name: 'Spring sale',
+    recipients: [{ to: '+447700900125', name: 'Ada' }],
+    at: new Date(Date.now() + 86_400_000).toISOString(),
+  },
+  throwOnError: true,
+});
+const { id } = created;
+
+const { data: page } = await listCampaigns({ query: { name: 'spring', limit: 10 }, throwOnError: true });
+assert.deepEqual(
+  page.campaigns.map((one) => one.id),
+  [id],
+);
+
+const over = new AbortController();
+const { stream } = await followCampaign({
+  path: { id },
+  query: { type: ['campaign.cancelled', 'campaign.status'] },
+  headers: { 'last-event-id': '0-0' },
+  signal: over.signal,
+});
+const seen: string[] = [];
+let isCancelled = false;
+for await (const data of stream) {
+  if ('type' in data && data.type === 'campaign.cancelled') {
+    assert.equal(data.name, 'Spring sale');
+    assert.equal(data.idempotencyKey, 'hey-api');
+    seen.push(data.type);
+  } else if ('recipients' in data && typeof data.recipients === 'object') {
+    seen.push(`status ${data.state}`);
+  }
+  if (!isCancelled) {
+    isCancelled = true;
+    const { data: cancelled } = await cancelCampaign({ path: { id }, throwOnError: true });
+    assert.equal(cancelled.cancelled, 1);
+  }
+  if (seen.includes('campaign.cancelled')) break;
+}
+over.abort();
+assert.ok(seen.includes('campaign.cancelled'), seen.join());
+
+const { error } = await getCampaign({ path: { id: 'none' } });
+assert.equal(error?.code, 'notFound');
+console.log('hey-api: created, listed, followed, and cancelled', id);

@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict';
+import createClient from 'openapi-fetch';
+import type { components, paths } from './volley.js';
+
+/*
+ * A client from openapi-typescript: the types of the paths, with openapi-fetch. Uses a running server.
+ */
+
+const { BASE_URL: baseUrl = '', API_KEY: key = '' } = process.env;
+const client = createClient<paths>({ baseUrl, headers: { authorization: `Bearer ${key}` } });
+
+const recipients: components['schemas']['CampaignRequest']['recipients'] = [
+  { to: '+447700900123', name: 'Ada' },
+  { to: '+447700900124', name: 'Grace' },
+];
+// @ts-expect-error: `to` is required.
+recipients.push({ name: 'Alan' });
+recipients.pop();
+
+const created = await client.POST('/v1/campaigns', {
+  params: { header: { 'idempotency-key': 'openapi-typescript' } },
+  body: {
+    sender: 'ACME',
+    message: 'Hi {{name}}',
+    recipients,
+    at: new Date(Date.now() + 86_400_000).toISOString(),
+  },
+});
+assert.equal(created.response.status, 201, JSON.stringify(created.error));
+const { id = '' } = created.data ?? {};
+assert.equal(created.response.headers.get('location'), `/v1/campaigns/${id}`);
+
+const status = await client.GET('/v1/campaigns/{id}', { params: { path: { id } } });
+const state: 'scheduled' | undefined = status.data?.state === 'scheduled' ? status.data.state : undefined;
+assert.equal(state, 'scheduled');
+assert.equal(status.data?.recipients.planned, 2);
+
+const report = await client.GET('/v1/campaigns/{id}/report', {
+  params: { path: { id }, query: { format: 'ndjson' } },
+  parseAs: 'text',
+});
+const rows = String(report.data)
+  .trim()
+  .split('\n')
+  .map((line): components['schemas']['ReportRow'] => JSON.parse(line));
+assert.deepEqual(
+  rows.map(({ recipient, status }) => [recipient, status]),
+  [
+    ['+447700900123', 'planned'],
+    ['+447700900124', 'planned'],
+  ],
+);
+
+const refused = await client.GET('/v1/campaigns/{id}', { params: { path: { id: 'none' } } });
+assert.equal(refused.error?.code, 'notFound');
+console.log('openapi-typescript: created, read, and reported', id);

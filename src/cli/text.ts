@@ -35,7 +35,8 @@ export function cut(text: string, width: number): string {
  * A command is one word: broken over two lines, it could not be pasted. It stands in backquotes, or begins with `volley` and goes on
  * to the end of its sentence.
  */
-const WORDS = /(\s*)(`[^`]*`\S*|(?:npx )?volley [a-z][^\n]*?(?=$|\.$| \(|[,;] |\. | or | and )[.,;]?|\S+)/g;
+const WORDS =
+  /(\s*)(`[^`]*`\S*|(?:(?:npx )?volley|node \S+\.js) [a-z][^\n]*?(?=$|\.$| \(|[,;] |\. | or | and )[.,;]?|\S+)/g;
 
 /**
  * Breaks a text into lines of at most `width` columns, between words. Lines after the first begin with `indent` spaces. A command that
@@ -89,7 +90,7 @@ export function wrappedLines(text: string, width: number | undefined): string {
     .join('\n');
 }
 
-const isCommand = (word: string): boolean => /^`?(?:npx )?volley \S/.test(word);
+const isCommand = (word: string): boolean => /^`?(?:(?:npx )?volley|node \S+\.js) \S/.test(word);
 
 const ARGUMENTS = /(?:"[^"]*"|'[^']*'|[^\s"'])+/g;
 

@@ -1,6 +1,5 @@
 import { isUtf8 } from 'node:buffer';
 import iconv from 'iconv-lite';
-import { LONE_SURROGATE } from '../campaign/template.js';
 import { isOtherFormat } from '../import/csv/utf8.js';
 import { ListError } from '../import/rows.js';
 
@@ -10,6 +9,8 @@ type Encoding = 'Windows-1252' | 'UTF-16';
 /** Called once, when a text turns out not to be UTF-8. `example`: a word that is written differently in other encodings. */
 type OnEncoding = (encoding: Encoding, example: string | undefined) => void;
 
+/** Half of a surrogate pair. */
+const LONE_SURROGATE = /\p{Surrogate}/u;
 /** A UTF-8 character has at most four bytes, so a chunk can end with at most three bytes of an unfinished one. */
 const MAX_TAIL_BYTES = 3;
 /** Bytes from which UTF-16 without a byte order mark is recognised. */

@@ -1,5 +1,4 @@
 #!/usr/bin/env node
-import { EXIT } from '../exit-codes.js';
 import { version } from '../version.js';
 
 const { argv, env, stdin, stdout, stderr } = process;
@@ -15,7 +14,7 @@ if (args.length === 1 && (args[0] === '--version' || args[0] === '-V')) {
   // Needs none of the commands, so it does not load them.
   stdout.write(`${version}\n`);
 } else {
-  const { run } = await import('./program.js');
+  const [{ EXIT }, { run }] = await Promise.all([import('../exit-codes.js'), import('./program.js')]);
   process.exitCode = await run(args, { env, cwd: process.cwd(), stdin, stdout, stderr, clock: Date.now });
   // A read that was interrupted, such as of standard input, would keep the process alive.
   if (process.exitCode === EXIT.interrupted) stdout.write('', () => process.exit());

@@ -106,7 +106,14 @@ export async function compareWithHolder(
   if (!isSame) return { kind: 'conflict', id: campaign };
   // What names recipients is not stored; the content is the same.
   const { problems, repeats, samples } = preview;
-  const stored = { ...(meta.preview ?? preview), message: meta.text, lane: preview.lane, problems, repeats, samples };
+  const stored = {
+    ...(meta.preview ?? preview),
+    message: meta.text,
+    lane: preview.lane,
+    problems,
+    repeats,
+    samples,
+  };
   const { recipients, differentTexts } = stored;
   const { duplicates, invalid, suppressed } = meta;
   return {

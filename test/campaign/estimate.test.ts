@@ -195,7 +195,7 @@ describe('The time of the last message', () => {
   test('has no latest while an operator must act', () => {
     expect(sent({ held: 'held' }, {})).toMatchObject({
       latest: null,
-      reason: 'the lane is paused until you resume it',
+      reason: 'the lane is held until you resume it',
     });
     expect(sent({ stopped: '403' }, {}).reason).toBe('the lane is stopped until you resume it');
     expect(sent({}, { obstacle: 'no worker is running' }).reason).toBe('no worker is running');

@@ -19,7 +19,7 @@ describe('A list that Excel for Windows has saved', () => {
   ])('in %s is read, with a notice', async (encoding, bytes, how) => {
     const list = join(cwd, `${encoding}.csv`);
     writeFileSync(list, bytes);
-    const { exit, stdout, stderr } = await volley('preview', list, ...campaign);
+    const { exit, stdout, stderr } = await volley('preview', list, ...campaign, '--again');
     expect(stderr).toContain(`${list} is in ${encoding}, not UTF-8. Volley reads it as ${encoding}${how}.`);
     expect(stdout).toContain('Hi Kåre');
     expect(exit).toBe(0);

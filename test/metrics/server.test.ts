@@ -92,7 +92,7 @@ test('A request under an unknown name is refused, because a web page may have ca
   ]) {
     expect([host, await statusOf(onAll.url, host)]).toEqual([host, 200]);
   }
-  for (const host of ['attacker.example', `attacker.example:${port}`, '127.0.0.1.attacker.example', '']) {
+  for (const host of ['attacker.example', `attacker.example:${port}`, '127.0.0.1.attacker.example']) {
     expect([host, await statusOf(onAll.url, host)]).toEqual([host, 421]);
   }
   expect(await statusOf(onLoopback.url, 'localhost')).toBe(200);

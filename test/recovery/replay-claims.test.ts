@@ -101,9 +101,11 @@ test('Batches between the replayed ones get placeholder claims until another wor
 test('A replay changes nothing when Redis has lost nothing', async () => {
   const it = await laneThatLosesData('nothing', 10);
   await it.accept(await it.claim(4));
-  const before = await it.state();
+  // `changes` counts each time that a script writes the state, also one that is the same.
+  const { changes: _before, ...before } = await it.state();
   expect(await replayClaims(it.lane, it.memory)).toBe(0);
-  expect(await it.state()).toEqual(before);
+  const { changes: _after, ...after } = await it.state();
+  expect(after).toEqual(before);
 });
 
 test('A lane stops claiming for a grace period when Redis knows fewer claim numbers than a worker', async () => {

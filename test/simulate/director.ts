@@ -311,6 +311,7 @@ export class Director {
       keys.suppression.operations,
       keys.suppression.last,
       keys.losses,
+      keys.removals,
       ...scenario.lanes.flatMap(({ settings }) =>
         ['lane', 'window', 'callback'].map((key) => keys.lane(settings.name, key)),
       ),

@@ -16,6 +16,8 @@ const LONGEST_SHORT_CODE = 6;
 export function likelyCountry(numbers: readonly string[], international: readonly string[]): string | null {
   const counts = new Map<string, number>();
   for (const number of international) {
+    // A sender may be a name.
+    if (!number.startsWith('+')) continue;
     const reading = readInternational(number);
     const country = typeof reading === 'string' ? undefined : mainCountryOf(reading.callingCode);
     if (country !== undefined) counts.set(country, (counts.get(country) ?? 0) + 1);

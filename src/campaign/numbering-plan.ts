@@ -43,6 +43,7 @@ const rawByCountry = new Map<string, Raw>(Object.entries(metadata.countries));
 const rawNonGeographic = new Map<string, Raw>(Object.entries(metadata.nonGeographic));
 const countriesByCode = new Map<string, readonly string[]>(Object.entries(metadata.country_calling_codes));
 
+/** By country, and by calling code with a plus. */
 const plans = new Map<string, NumberingPlan | undefined>();
 const kinds = new Map<string, NumberKinds>();
 
@@ -53,7 +54,7 @@ export function planOfCountry(country: string): NumberingPlan | undefined {
 
 /** The plan of a calling code; of the main country if several share it. Undefined for an unknown code. */
 export function planOfCallingCode(code: string): NumberingPlan | undefined {
-  return planOf(code, () => rawsOf(code)[0]);
+  return planOf(`+${code}`, () => rawsOf(code)[0]);
 }
 
 /** The main country of a calling code: `GB` of `44`. Undefined for an unknown code. */

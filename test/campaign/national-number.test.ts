@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { getCountries, parsePhoneNumberFromString } from 'libphonenumber-js/max';
 import { expect, it } from 'vitest';
+import { likelyCountry } from '../../src/campaign/likely-country.js';
 import { readInternational, readLocal } from '../../src/campaign/national-number.js';
 import { planOfCountry } from '../../src/campaign/numbering-plan.js';
 import { spelledNumber } from './spelled-number.js';
@@ -41,6 +42,13 @@ it('Few spellings are left to libphonenumber, which is slow', () => {
     .sample(spelledNumber, 5_000)
     .filter(({ country, digits }) => quick(country, digits) === 'unsure');
   expect(unsure.length).toBeLessThan(500);
+});
+
+it('A name is not read as a calling code, and hides no country', () => {
+  // The second and third letter are the code of Cameroon.
+  expect(readInternational('ACME')).toBe('noSuchCallingCode');
+  expect(likelyCountry(['677012345'], ['ACME'])).toBeNull();
+  expect(planOfCountry('CM')).toMatchObject({ callingCode: '237' });
 });
 
 it('Every country of libphonenumber has a numbering plan', () => {

@@ -20,6 +20,7 @@ import type { Queues } from './lane/queues.js';
 import { singleFlight } from './lane/single-flight.js';
 import { notificationService } from './notifications/notification-service.js';
 import { suppression as openSuppression } from './recipients/suppression.js';
+import { auditedRecords } from './records/audited-records.js';
 import { recordsLanes } from './records/lanes.js';
 import { openRecords } from './records/open-records.js';
 import { heartbeats as openHeartbeats } from './recovery/heartbeats.js';
@@ -308,6 +309,7 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
     return withUnavailableErrors<Volley>({
       ...shared,
       as: volleyFor,
+      records: auditedRecords(shared.records, by, (lane) => finder.idOf(lane)),
       async enqueue(input) {
         const { importCampaign } = await import('./import/import-campaign.js');
         const { resolveInput } = await import('./import/campaign-input.js');

@@ -20,6 +20,8 @@ export const AUDIT_ACTIONS = [
   'key.refused',
   'token.login',
   'token.refresh',
+  'records.request',
+  'records.resolve',
   'subscription.create',
   'subscription.delete',
 ] as const;

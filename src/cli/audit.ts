@@ -2,7 +2,8 @@ import { describeActor } from '../campaign/actor.js';
 import type { AuditEntry } from '../campaign/audit.js';
 import type { Answer, Context } from './context.js';
 import { withLocalVolley } from './open.js';
-import { cut, moment, oneLine, table } from './text.js';
+import { columnsOf } from './terminal.js';
+import { moment, oneLine, table } from './text.js';
 
 const PAGE = 1_000;
 
@@ -26,7 +27,6 @@ export function audit(
       after = page.next ?? undefined;
     } while (after !== undefined && entries.length < limit);
     const now = context.clock();
-    const width = context.stdout.columns ?? Number.POSITIVE_INFINITY;
     const rows = entries.map((entry) => [
       moment(Date.parse(entry.at), now),
       oneLine(entry.actor === null ? 'unknown' : describeActor(entry.actor)),
@@ -40,7 +40,7 @@ export function audit(
       lines:
         rows.length === 0
           ? [none]
-          : table(['TIME', 'ACTOR', 'ACTION', 'LANE', 'DETAILS'], rows).map((line) => cut(line, width)),
+          : table(['TIME', 'ACTOR', 'ACTION', 'LANE', 'DETAILS'], rows, columnsOf(context.stdout)),
     };
   });
 }

@@ -136,7 +136,7 @@ async function checkRecords({ records }: Volley): Promise<Check[]> {
       warn(
         name,
         found,
-        'To find them: volley records list --state unknown. To settle one: volley records resolve ID',
+        'To find them: volley records list --state unknown. `volley records resolve`, with the id, settles one.',
       ),
     ];
   } catch (error) {
@@ -188,7 +188,7 @@ export function checkExposure(
           warn(
             'API keys',
             `these do not work, because they were made without SECRETS_KEY, with another one, or by an earlier version: ${named(invalid)}`,
-            'Recreate each: volley keys revoke ID, volley keys create',
+            `Revoke each, and create new ones with \`volley keys create\`: ${invalid.map(({ id }) => `volley keys revoke ${id}`).join('; ')}`,
           ),
         ]
       : []),
@@ -197,7 +197,7 @@ export function checkExposure(
           warn(
             'API keys, expiry',
             `these expire within 14 days: ${named(ending)}`,
-            'Give each a new secret: volley keys rotate ID',
+            `Give each a new secret: ${ending.map(({ id }) => `volley keys rotate ${id}`).join('; ')}`,
           ),
         ]
       : []),
@@ -265,7 +265,7 @@ export function checkLane({ name, state, pause, unknownOutcomes }: LaneStatus, n
           warn(
             `${title}, unknown outcomes`,
             `${unknownOutcomes === 1 ? 'a request has' : `${unknownOutcomes} requests have`} an unknown outcome`,
-            'To find them: volley list, volley status ID. To settle them: volley resolve ID',
+            '`volley list` shows their campaigns under ATTENTION. `volley resolve`, with the id of the campaign, settles them.',
           ),
         ];
   switch (state) {
@@ -294,7 +294,7 @@ function checkUnconfigured({ name, campaigns }: UnconfiguredLane): Check {
   return warn(
     `lane ${name}`,
     `not configured here, and ${counted(count, 'campaign')} ${count === 1 ? 'has' : 'have'} not ended`,
-    `If it has a new name: volley lane rename ${name} NEW. Otherwise configure it again, or cancel them: volley list, volley cancel ID`,
+    `If it has a new name, run \`volley lane rename\` with both names. Otherwise configure it again, or cancel them: \`volley list\` shows their ids`,
   );
 }
 

@@ -2,6 +2,7 @@ import type { ApiKey, ApiScope } from '../campaign/api-key.js';
 import { LAST, onlyOne } from './campaign-id.js';
 import type { Answer, Context } from './context.js';
 import { withLocalVolley } from './open.js';
+import { columnsOf } from './terminal.js';
 import { counted, cut, moment, oneLine, table } from './text.js';
 
 interface CreateOptions {
@@ -41,7 +42,10 @@ export function list(context: Context): Promise<Answer> {
     ]);
     const heading = ['ID', 'NAME', 'SCOPES', 'LANES', 'CREATED', 'EXPIRES', 'LAST USED'];
     const none = 'No keys yet. Create one with `volley keys create`.';
-    return { json: { keys }, lines: rows.length === 0 ? [none] : table(heading, rows) };
+    return {
+      json: { keys },
+      lines: rows.length === 0 ? [none] : table(heading, rows, columnsOf(context.stdout)),
+    };
   });
 }
 

@@ -10,7 +10,7 @@ import type { Answer, Context } from './context.js';
 import { badInput, CliError } from './errors.js';
 import { findService, withLocalVolley, withVolley } from './open.js';
 import { outputFile } from './output-file.js';
-import { createLivePicture } from './terminal.js';
+import { columnsOf, createLivePicture } from './terminal.js';
 import { counted, grouped, moment, oneLine, table } from './text.js';
 
 interface RequestOptions {
@@ -65,7 +65,8 @@ export function list(
       moment(Date.parse(each.createdAt), context.clock()),
       oneLine(each.reason ?? each.word ?? ''),
     ]);
-    const lines = rows.length === 0 ? ['There are no requests.'] : table(HEADING, rows);
+    const lines =
+      rows.length === 0 ? ['There are no requests.'] : table(HEADING, rows, columnsOf(context.stdout));
     return { json: { requests: found }, lines };
   });
 }

@@ -7,7 +7,8 @@ import { badInput } from './errors.js';
 import { openListFile, readNumbers, STDIN } from './input.js';
 import { withLocalVolley } from './open.js';
 import { renderInvalid } from './preview.js';
-import { counted, cut, grouped, moment, oneLine, table } from './text.js';
+import { columnsOf } from './terminal.js';
+import { counted, grouped, moment, oneLine, table } from './text.js';
 
 interface NumberOptions {
   country?: string;
@@ -91,7 +92,6 @@ export function why(context: Context, number: string, options: NumberOptions): P
 }
 
 function tableOf({ clock, stdout }: Context, operations: readonly SuppressionOperation[]): string[] {
-  const width = stdout.columns ?? Number.POSITIVE_INFINITY;
   const rows = operations.map(({ id, change, numbers, lane, at, actor, source, reason, undone }) => [
     id,
     undone === null ? change : `${change}, undone`,
@@ -103,7 +103,7 @@ function tableOf({ clock, stdout }: Context, operations: readonly SuppressionOpe
     oneLine(reason),
   ]);
   const heading = ['ID', 'CHANGE', 'NUMBERS', 'LIST', 'TIME', 'ACTOR', 'SOURCE', 'REASON'];
-  return table(heading, rows).map((line) => cut(line, width));
+  return table(heading, rows, columnsOf(stdout));
 }
 
 /** `volley suppress list`. The list may be long, so it is written as it is read. */

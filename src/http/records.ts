@@ -7,7 +7,7 @@ import type { NoRecords, RecordsDownload } from '../records/records.js';
 import { RECORDS_STATES } from '../records/states.js';
 import { type RecordsRequest, recordsRequest } from '../records/view.js';
 import type { Volley } from '../volley.js';
-import { allowsLane, apiKeyOf, requireActiveKey, requireLane } from './access.js';
+import { actorOf, allowsLane, apiKeyOf, requireActiveKey, requireLane } from './access.js';
 import { abortOnClose } from './connections.js';
 import { Problem } from './problem.js';
 import { type HttpOptions, jsonResponse, problemResponses, type Routes } from './routes.js';
@@ -122,7 +122,9 @@ export const records: Routes = (app, { volley }: HttpOptions) => {
       const { again, ...wanted } = request.body;
       const lane = laneFor(request, wanted.lane);
       const signal = abortOnClose(request, reply);
-      return answered(() => volley.records.request({ ...wanted, lane }, { signal, again, waitMs: WAIT_MS }));
+      return answered(() =>
+        volley.as(actorOf(request)).records.request({ ...wanted, lane }, { signal, again, waitMs: WAIT_MS }),
+      );
     },
   );
 
@@ -144,7 +146,9 @@ export const records: Routes = (app, { volley }: HttpOptions) => {
       const { again, ...wanted } = request.body;
       const lane = laneFor(request, wanted.lane);
       const signal = abortOnClose(request, reply);
-      const opened = await answered(() => volley.records.fetch({ ...wanted, lane }, { signal, again }));
+      const opened = await answered(() =>
+        volley.as(actorOf(request)).records.fetch({ ...wanted, lane }, { signal, again }),
+      );
       return sendFile(reply, opened, volley);
     },
   );
@@ -254,7 +258,9 @@ export const records: Routes = (app, { volley }: HttpOptions) => {
         );
       }
       const signal = abortOnClose(request, reply);
-      return answered(() => volley.records.resolve(found.id, request.body, { signal, waitMs: WAIT_MS }));
+      return answered(() =>
+        volley.as(actorOf(request)).records.resolve(found.id, request.body, { signal, waitMs: WAIT_MS }),
+      );
     },
   );
 };

@@ -79,6 +79,20 @@ test('An unknown outcome is a problem with the request, and can be resolved', as
   expect(resolved.json).toMatchObject({ state: 'pending', serviceId });
   expect((await call('POST', `/records/${id}/resolve`, { as: 'resend' })).status).toBe(409);
   expect(digestOf((await call('POST', `/records/${id}/fetch`)).content)).toBe(entryFor('+43')[0]?.sha256);
+  const { entries } = (await call('GET', '/audit?limit=20')).json;
+  expect(entries).toContainEqual(
+    expect.objectContaining({
+      action: 'records.resolve',
+      actor: expect.objectContaining({ kind: 'key' }),
+      details: { request: id, as: 'accepted' },
+    }),
+  );
+  expect(entries).toContainEqual(
+    expect.objectContaining({
+      action: 'records.request',
+      details: expect.objectContaining({ from: january(3).from }),
+    }),
+  );
 });
 
 test('Invalid input is refused before anything is sent', async () => {

@@ -88,19 +88,30 @@ async function inContainer(
     const stop = async (): Promise<void> => {
       await container.stop();
     };
-    const url = `redis://${container.getHost()}:${container.getMappedPort(6379)}`;
-    try {
-      await answers(url);
-    } catch (error) {
+    const url = await addressOf(container.getHost(), container.getMappedPort(6379)).catch(async (error) => {
       await stop();
       throw error;
-    }
+    });
     return { url, origin: `a container of ${image}`, stop };
   } catch (error) {
     const reason = error instanceof Error ? error.message.split('\n')[0] : String(error);
     announce(`Docker is running but cannot start ${image} (${reason}): looking for a Redis on this machine.`);
     return undefined;
   }
+}
+
+/**
+ * The URL of a container's Redis, which has no password: on this machine if it answers there, because Volley refuses a Redis without
+ * a password anywhere else; otherwise at `host`. Rejects if it does not answer.
+ */
+export async function addressOf(host: string, port: number): Promise<string> {
+  const [here, there] = [`redis://127.0.0.1:${port}`, `redis://${host}:${port}`];
+  const isHere = await answers(here).then(
+    () => true,
+    () => false,
+  );
+  if (!isHere) await answers(there);
+  return isHere ? here : there;
 }
 
 /** Rejects if no Redis answers at this URL. */

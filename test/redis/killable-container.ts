@@ -1,6 +1,7 @@
 import { GenericContainer, getContainerRuntimeClient, Wait } from 'testcontainers';
 import { connect } from '../../src/redis/connection.js';
 import { freePort } from '../../src/redis/private-server.js';
+import { addressOf } from '../../src/redis/provide.js';
 import type { KillableRedis } from './private-redis.js';
 
 /** A {@link KillableRedis} in a container, for machines with Docker and without a Redis program. */
@@ -12,7 +13,7 @@ export async function killableContainer(image: string): Promise<KillableRedis & 
     .withExposedPorts({ container: 6379, host: port })
     .withWaitStrategy(Wait.forLogMessage(/Ready to accept connections/))
     .start();
-  const url = `redis://${started.getHost()}:${port}`;
+  const url = await addressOf(started.getHost(), port);
   const container = (await getContainerRuntimeClient()).container.getById(started.getId());
   const isRunning = async (): Promise<boolean> => (await container.inspect()).State.Running;
   const kill = async (): Promise<void> => {

@@ -42,7 +42,7 @@ export function keepAlive(agentWith: (settings: AgentOptions) => HttpAgent, cloc
   let shortenedAt = Number.NEGATIVE_INFINITY;
   let isClosed = false;
   const idle = new Map<Socket, Stopwatch>();
-  const idleMsOnReuse = new WeakMap<ClientRequest, number>();
+  const reused = new WeakSet<ClientRequest>();
   // Sockets that this process closes. The service closes all others: Node.js 24 does not say that a socket in its pool was ended.
   const ownCloses = new WeakSet<Socket>();
 
@@ -61,7 +61,7 @@ export function keepAlive(agentWith: (settings: AgentOptions) => HttpAgent, cloc
     agent.reuseSocket = (socket, request) => {
       reuse(socket, request);
       if (!(socket instanceof Socket)) return;
-      idleMsOnReuse.set(request, idleMsOf(socket));
+      reused.add(request);
       idle.delete(socket);
       socket.off('close', onClose);
       socket.off('timeout', onTimeout);
@@ -149,8 +149,8 @@ export function keepAlive(agentWith: (settings: AgentOptions) => HttpAgent, cloc
       return pool;
     },
     failed(request, code) {
-      const idleMs = idleMsOnReuse.get(request);
-      if (idleMs !== undefined && RESET.has(code)) shorten(idleMs, WATCH_AGAIN_MS.afterReset);
+      // Each reset may cost a message an unknown outcome, so no connection is reused until connections are watched again.
+      if (reused.has(request) && RESET.has(code)) shorten(0, WATCH_AGAIN_MS.afterReset);
     },
     close() {
       isClosed = true;

@@ -176,7 +176,7 @@ test('Campaigns of a lane that is not configured are listed, shown, reported, an
   });
   expect((await cli.volley('report', id)).stdout.trim().split('\n')).toHaveLength(1 + 2 * QUOTA);
   expect((await cli.volley('doctor')).stdout).toMatch(
-    /warn {2}lane default: not configured here, and 1 campaign has not ended\n.*volley lane rename default NEW/,
+    /warn {2}lane default: not configured here, and 1 campaign has not ended\n.*`volley lane rename` with both names/,
   );
   expect((await cli.json('cancel', id)).output).toMatchObject({ state: 'cancelled', cancelled: 2 * QUOTA });
   expect((await cli.json('status', id)).output).toMatchObject({ state: 'cancelled', waitingFor: null });

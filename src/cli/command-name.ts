@@ -41,9 +41,9 @@ export const COMMANDS = [
   'records',
 ] as const;
 
-/** A command in a text, after a quote or a space, but not as an argument of npx and the like. */
+/** A command in a text, after a quote or a space, but not as an argument of npx and the like, which may follow a colour code. */
 const MENTION = new RegExp(
-  `(?<=^|[\\s\`'"(])(?<!\\b(?:npx|exec|yarn|volley|run|--) )volley (?=(?:${COMMANDS.join('|')})\\b|\\[|--)`,
+  `(?<=^|[\\s\`'"(])(?<!(?:npx|exec|yarn|volley|run|--) )volley (?=(?:${COMMANDS.join('|')})\\b|\\[|--)`,
   'gm',
 );
 
@@ -83,10 +83,14 @@ function inShell(path: string): string {
 
 let own: string | undefined;
 
-/** A text for people, with every `volley …` that it suggests written so that they can paste it. */
-export function pasteable(text: string): string {
+/** A text for people, with every `volley …` that it suggests written so that they can paste it. A second call changes nothing. */
+export function pasteable(text: string, name = ownName()): string {
+  return name === 'volley' ? text : text.replace(MENTION, () => `${name} `);
+}
+
+function ownName(): string {
   own ??= commandName({ program: process.argv[1] ?? '', env: process.env, cwd: process.cwd() });
-  return own === 'volley' ? text : text.replace(MENTION, () => `${own} `);
+  return own;
 }
 
 /** The path of a file in the folder `examples` of this package, from the folder where the command was called. */

@@ -32,11 +32,11 @@ export function cut(text: string, width: number): string {
 }
 
 /**
- * A command is one word: broken over two lines, it could not be pasted. It stands in backquotes, or begins with `volley` and goes on
- * to the end of its sentence.
+ * A command is one word, also after a colour code: broken over two lines, it could not be pasted. It stands in backquotes, or begins
+ * with `volley` and goes on to the end of its sentence.
  */
 const WORDS =
-  /(\s*)(`[^`]*`\S*|(?:(?:npx )?volley|node \S+\.js) [a-z][^\n]*?(?=$|\.$| \(|[,;] |\. | or | and )[.,;]?|\S+)/g;
+  /(\s*)((?:\p{Cc}\[[\d;]*m)*(?:`[^`]*`\S*|(?:(?:npx )?volley|node \S+\.js) [a-z][^\n]*?(?=$|\.$| \(|[,;] |\. | or | and )[.,;]?|\S+))/gu;
 
 /**
  * Breaks a text into lines of at most `width` columns, between words. Lines after the first begin with `indent` spaces. A command that

@@ -14,8 +14,8 @@
         keepMs      number: how long removed numbers are kept, ms
   Returns  how many numbers the list got or lost; -1, and no change, if the API key would add too many
 ]]
--- Operations that an entry names at most: the first, and the latest ones.
-local MAX_NAMED = 4
+-- Operations that an entry names: the first, and the latest ones. `*` stands for those between, which cannot be undone.
+local MAX_NAMED, OTHERS = 4, '*'
 local packed = {}
 for at = 1, #numbers, 8 do packed[#packed + 1] = string.sub(numbers, at, at + 7) end
 
@@ -56,7 +56,9 @@ local function add(number, value)
   end
   local ids = named(value)
   if position(ids, operation) then return end
-  if #ids >= MAX_NAMED then table.remove(ids, 2) end
+  if #ids >= MAX_NAMED then
+    if ids[2] == OTHERS then table.remove(ids, 3) else ids[2] = OTHERS end
+  end
   ids[#ids + 1] = operation
   put(set, number, table.concat(ids, ','))
 end

@@ -46,16 +46,17 @@ export async function deleteCampaign(redis: Redis, keys: Keys, deleted: DeletedC
     );
     await redis.unlink(...names);
   }
-  const deletedKeys = await redis.unlink(
+  const left = [
     statusesKey(keys, lane, campaign),
     slicesKey(keys, lane, campaign, 'slices'),
     slicesKey(keys, lane, campaign, 'suppressed'),
     slicesKey(keys, lane, campaign, 'duplicates'),
     metaKey(keys, lane, campaign),
     acceptedKey(keys, lane, campaign),
-  );
-  // Of an import that was refused at once, only its text was stored.
-  if (deletedKeys > 1) await noteRemoval(redis, keys);
+  ];
+  // Of an import that was refused at once, only its text was stored. Noted first: a process may die in between.
+  if ((await redis.exists(...left)) > 1) await noteRemoval(redis, keys);
+  await redis.unlink(...left);
   await redis.hdel(keys.lane(lane, 'states'), campaign);
   for (const set of CAMPAIGN_SETS) await redis.zrem(keys.lane(lane, set), campaign);
 }

@@ -30,7 +30,8 @@ export function recordsLanes(
       account: {
         id: accountId(account),
         get: () => cache.get(),
-        replaceRefused: (generation) => cache.replaceRefused(generation),
+        // The call may be refused rather than the token, which is good for sending: nothing counts against the account.
+        newerThan: (generation) => cache.newerThan(generation),
       },
     };
   };

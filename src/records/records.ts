@@ -214,7 +214,7 @@ export function createRecords({ store, contract, client, lanes, events, machine,
   async function renewedCredentials(lane: RecordsLane, used: Credentials): Promise<Credentials | null> {
     const { apiKey, account } = lane.access();
     if (used.generation === null || account === undefined) return null;
-    return withToken(await account.replaceRefused(used.generation), apiKey);
+    return withToken(await account.newerThan(used.generation), apiKey);
   }
 
   /** Waits for a slot of the credential. */
@@ -388,7 +388,8 @@ export function createRecords({ store, contract, client, lanes, events, machine,
     const checked = checkInput(input, contract, machine.clock());
     const id = newRecordsId(machine);
     const details = { ...checked, lane: lane.id };
-    return send(lane, { id, key: checked.key, details }, checked, options);
+    // A key belongs to its lane: several lanes may share an account.
+    return send(lane, { id, key: `${checked.key}:${lane.id}`, details }, checked, options);
   }
 
   async function fetch(

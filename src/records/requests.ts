@@ -19,7 +19,7 @@ export interface RecordsAccess {
         /** A digest that names the account. */
         readonly id: string;
         get(): Promise<TokenOutcome>;
-        replaceRefused(generation: number): Promise<TokenOutcome>;
+        newerThan(generation: number): Promise<TokenOutcome>;
       }
     | undefined;
 }

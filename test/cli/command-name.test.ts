@@ -4,7 +4,7 @@ import { PassThrough } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import type { Command } from 'commander';
 import { describe, expect, test } from 'vitest';
-import { COMMANDS, commandName } from '../../src/cli/command-name.js';
+import { COMMANDS, commandName, pasteable } from '../../src/cli/command-name.js';
 import { createContext } from '../../src/cli/context.js';
 import { createProgram } from '../../src/cli/program.js';
 
@@ -79,3 +79,9 @@ test.each(commands(program).map((command) => [nameOf(command), command] as const
     expect(lines).not.toMatch(/\bID\b|1a2b3c/);
   },
 );
+
+test('A suggested command is completed once, also after a colour code', () => {
+  expect(pasteable('Run volley resolve abc', 'npx volley')).toBe('Run npx volley resolve abc');
+  const coloured = 'To settle it:\n\u001b[35mnpx volley resolve abc\u001b[39m';
+  expect(pasteable(coloured, 'npx volley')).toBe(coloured);
+});

@@ -112,6 +112,18 @@ test('Undoing an addition leaves the numbers that another operation added', asyn
   expect(await listed(list)).toEqual([]);
 });
 
+test('A number stays suppressed while one of many additions is not undone', async () => {
+  const list = open('many');
+  const additions = [];
+  for (let times = 0; times < 7; times += 1) additions.push(await list.add([number(1)], SUPPRESSING));
+  const [first, second, ...others] = additions;
+  for (const addition of [first, ...others]) if (addition !== undefined) await list.undo(addition, SHOP, 1);
+  expect(second).toBeDefined();
+  expect(await list.areSuppressed('main', [number(1)])).toEqual([true]);
+  await list.remove([number(1)], SUPPRESSING);
+  expect(await list.areSuppressed('main', [number(1)])).toEqual([false]);
+});
+
 test('Undoing a removal puts the numbers back, but not those whose addition was undone meanwhile', async () => {
   const list = open('undo-removal');
   const first = await list.add([number(1)], SUPPRESSING);

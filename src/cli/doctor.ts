@@ -24,8 +24,8 @@ import { checkRedis, checkRemains, redisFacts } from './doctor/redis.js';
 import { checkCredentials, checkServices } from './doctor/service.js';
 import { CliError } from './errors.js';
 import { findLocal, findService, openVolley, type Setting, whyNoAnswer } from './open.js';
-import type { Paint } from './terminal.js';
-import { counted, oneLine, padded, until } from './text.js';
+import { columnsOf, type Paint } from './terminal.js';
+import { counted, oneLine, padded, until, wrapped } from './text.js';
 
 /** Processes listed for each value; the rest are counted. */
 const NAMED = 3;
@@ -35,7 +35,8 @@ export async function doctor(context: Context): Promise<Answer> {
   const checks: Check[] = [];
   for await (const check of examine(context)) {
     checks.push(check);
-    if (!context.json) context.stdout.write(`${renderCheck(check, context.paint).join('\n')}\n`);
+    if (!context.json)
+      context.stdout.write(`${renderCheck(check, context.paint, columnsOf(context.stdout)).join('\n')}\n`);
   }
   const failed = checks.some(({ level }) => level === 'fail');
   return { json: { ok: !failed, checks }, lines: [], exit: failed ? EXIT.failed : EXIT.done };
@@ -298,9 +299,17 @@ function checkUnconfigured({ name, campaigns }: UnconfiguredLane): Check {
   );
 }
 
+/** Columns before the name of a check. */
+const INDENT = 6;
+
 const INK = { ok: 'green', warn: 'yellow', fail: 'red' } as const;
 
-function renderCheck({ name, level, found, todo }: Check, paint: Paint): string[] {
+function renderCheck({ name, level, found, todo }: Check, paint: Paint, width?: number): string[] {
   const line = `${paint(INK[level], padded(level, 4))}  ${name}: ${pasteable(found)}`;
-  return todo === undefined ? [line] : [line, `      ${paint('dim', '→')} ${pasteable(todo)}`];
+  const lines = wrapped(line, width, INDENT);
+  if (todo === undefined) return lines;
+  const room = width === undefined ? undefined : width - INDENT - 2;
+  const [first = '', ...others] = wrapped(pasteable(todo), room);
+  const margin = ' '.repeat(INDENT);
+  return [...lines, `${margin}${paint('dim', '→')} ${first}`, ...others.map((each) => `${margin}  ${each}`)];
 }

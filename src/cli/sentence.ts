@@ -46,7 +46,7 @@ function sentenceOf(status: CampaignStatus, now: number): { text: string; ink: I
       };
     case 'resolve':
       return {
-        text: `${recipients.unknown === 1 ? 'One recipient has' : `${grouped(recipients.unknown)} recipients have`} an unknown outcome. To settle them: volley resolve ${id}`,
+        text: `${recipients.unknown === 1 ? 'One recipient has' : `${grouped(recipients.unknown)} recipients have`} an unknown outcome. To settle ${recipients.unknown === 1 ? 'it' : 'them'}: volley resolve ${id}`,
         ink: 'magenta',
       };
     case 'lane':

@@ -5,7 +5,7 @@ import type { AuditTrail } from './audit-trail.js';
 /** Addresses that are named per minute; requests from further ones are counted together. */
 const MAX_ADDRESSES = 20;
 const OTHERS = 'other addresses';
-/** Counts stop here, so that nobody learns from them how much is recorded. */
+/** Counts stop here, so that a caller cannot infer from them how much is recorded. */
 const MAX_COUNT = 10_000;
 const MINUTE_MS = 60_000;
 

@@ -38,7 +38,7 @@ function keyFrom(secret: string): Buffer {
 }
 
 /**
- * Digests of texts: HMACs with a key that is derived from `secretsKey` for one purpose, so that nobody without it can make one.
+ * Digests of texts: HMACs with a key that is derived from `secretsKey` for one purpose, so that only its owner can make one.
  * Without `secretsKey`, plain digests.
  */
 export function createDigest(secretsKey: string | undefined, purpose: string): (text: string) => string {

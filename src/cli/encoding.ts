@@ -17,7 +17,7 @@ const MAX_TAIL_BYTES = 3;
 const HEAD_BYTES = 64;
 /** Bytes that Windows-1252 does not define. */
 const UNDEFINED = /[\x81\x8d\x8f\x90\x9d]/;
-/** What UTF-8 writes for é, ’, and the like. In Windows-1252 it would be "Ã©" or "â€™", which nobody writes. */
+/** What UTF-8 writes for é, ’, and the like. In Windows-1252 it would be "Ã©" or "â€™", which no text contains. */
 const UTF8_IN_BETWEEN = /[\xc2\xc3][\x80-\xbf]|\xe2\x80[\x90-\xbf]/;
 const HIGH_SURROGATE = /[\ud800-\udbff]$/;
 const WORD = /[\p{L}\p{M}\p{N}'’.-]*[^\p{ASCII}][\p{L}\p{M}\p{N}'’.-]*/u;

@@ -30,8 +30,6 @@ const MAX_HELD = 100_000;
 const MAX_RECENTLY_SETTLED = 50_000;
 /** Campaigns whose sender a process remembers. */
 const MAX_SENDERS = 1_000;
-/** How often a process looks which lanes share a subscription. */
-const SHARERS_EVERY_MS = 2_000;
 /** A check of a subscription and its replacement take at most four requests. */
 const REQUESTS_PER_CHECK = 5;
 
@@ -117,7 +115,7 @@ export function notificationService(options: NotificationServiceOptions): Notifi
         callback,
         inboxes: new Map(inboxes),
         nameOf: (id) => names.get(id) ?? id,
-        sharersOf: sharers(await shared(callback), [...names.keys()]),
+        sharersOf: sharers(await shared(callback), [...names.keys()], clamp(intervalMs / 10, 1_000, 30_000)),
         router: reportRouter({
           redis,
           keys,
@@ -176,24 +174,27 @@ export function notificationService(options: NotificationServiceOptions): Notifi
   };
 }
 
-/** The lanes that share the subscription of each, read again every few seconds while notifications arrive. */
+/** The lanes that share the subscription of each. One read serves all lanes, and is repeated while notifications arrive. */
 function sharers(
   subscriptions: SharedSubscriptions,
   served: readonly LaneId[],
+  everyMs: number,
 ): (lane: LaneId) => readonly LaneId[] | Promise<readonly LaneId[]> {
-  const known = new Map<LaneId, { lanes: readonly LaneId[]; readAt: number }>();
-  const reading = new Map<LaneId, Promise<readonly LaneId[]>>();
-  const read = async (lane: LaneId): Promise<readonly LaneId[]> => {
-    const lanes = (await subscriptions.sharersOf(lane)).filter((id) => served.includes(id));
-    known.set(lane, { lanes, readAt: monotonicClock() });
-    return lanes;
+  let known: { groups: ReadonlyMap<LaneId, readonly LaneId[]>; readAt: number } | undefined;
+  let reading: Promise<ReadonlyMap<LaneId, readonly LaneId[]>> | undefined;
+  const read = async (): Promise<ReadonlyMap<LaneId, readonly LaneId[]>> => {
+    const groups = await subscriptions.sharers();
+    known = { groups, readAt: monotonicClock() };
+    return groups;
   };
+  const among = (groups: ReadonlyMap<LaneId, readonly LaneId[]>, lane: LaneId) =>
+    (groups.get(lane) ?? []).filter((id) => served.includes(id));
   return (lane) => {
-    const found = known.get(lane);
-    if (found !== undefined && monotonicClock() - found.readAt < SHARERS_EVERY_MS) return found.lanes;
-    const running = reading.get(lane) ?? read(lane).finally(() => reading.delete(lane));
-    reading.set(lane, running);
-    return running;
+    if (known !== undefined && monotonicClock() - known.readAt < everyMs) return among(known.groups, lane);
+    reading ??= read().finally(() => {
+      reading = undefined;
+    });
+    return reading.then((groups) => among(groups, lane));
   };
 }
 

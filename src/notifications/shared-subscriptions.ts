@@ -20,8 +20,8 @@ export interface SharedSubscriptions {
   creatorOf(url: string): Promise<LaneId | null>;
   /** Whether a process still serves this lane, so that notifications to its address are received. */
   isServed(lane: LaneId): Promise<boolean>;
-  /** The lanes that were found to share the subscription of this lane. */
-  sharersOf(lane: LaneId): Promise<LaneId[]>;
+  /** The lanes that share another lane's subscription, by that lane. */
+  sharers(): Promise<ReadonlyMap<LaneId, readonly LaneId[]>>;
   /** The lane's name, for people. */
   nameOf(lane: LaneId): string;
 }
@@ -54,17 +54,16 @@ export async function sharedSubscriptions(options: SharedSubscriptionsOptions): 
       const { checkedAt, now } = await statusOf(lane).read();
       return checkedAt > 0 && now - checkedAt <= CHECKS_MISSED * intervalMs;
     },
-    async sharersOf(lane) {
-      const others = [...new Set([...own.keys(), ...registered.keys()])].filter((other) => other !== lane);
-      const states = await Promise.all(others.map((other) => statusOf(other).read()));
-      return others.filter((_, at) => {
-        const found = states[at];
-        return (
-          found?.state === 'ours' &&
-          found.via === lane &&
-          found.now - found.checkedAt <= CHECKS_MISSED * intervalMs
-        );
-      });
+    async sharers() {
+      const lanes = [...new Set([...own.keys(), ...registered.keys()])];
+      const states = await Promise.all(lanes.map((lane) => statusOf(lane).read()));
+      const found = new Map<LaneId, LaneId[]>();
+      for (const [at, lane] of lanes.entries()) {
+        const { state, via = '', checkedAt = 0, now = 0 } = states[at] ?? {};
+        if (state !== 'ours' || via === '' || now - checkedAt > CHECKS_MISSED * intervalMs) continue;
+        found.set(via, [...(found.get(via) ?? []), lane]);
+      }
+      return found;
     },
     nameOf: (lane): string => own.get(lane) ?? registered.get(lane) ?? lane,
   };

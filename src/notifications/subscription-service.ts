@@ -167,7 +167,7 @@ export function subscriptionService(options: SubscriptionOptions): OpenSubscript
   const usersOf = async (found: Subscription): Promise<string[]> => {
     if (found.state === 'shared') return [found.lane];
     const others = found.state === 'ours' ? await options.shared?.() : undefined;
-    return ((await others?.sharersOf(lane)) ?? []).map((id) => others?.nameOf(id) ?? id);
+    return ((await others?.sharers())?.get(lane) ?? []).map((id) => others?.nameOf(id) ?? id);
   };
 
   return {

@@ -100,7 +100,7 @@ test('The last use of a key is recorded to the minute', async () => {
   await expect.poll(used).toBe(new Date(now).toISOString());
 });
 
-test('A key expires after its lifetime, a year unless it is told otherwise', async () => {
+test('A key expires after its lifetime, a year by default', async () => {
   const short = await apiKeys.create({ name: 'a month', scopes: ['read'], lifetimeMs: 30 * DAY_MS });
   const usual = await apiKeys.create({ name: 'a year', scopes: ['read'] });
   const endless = await apiKeys.create({ name: 'for ever', scopes: ['read'], lifetimeMs: null });

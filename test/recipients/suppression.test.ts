@@ -157,7 +157,7 @@ test('An API key adds at most as many numbers as it may, over all lists and requ
   const again = await list.add([number(1), number(2), number(3)], byShop(3));
   expect(again.numbers).toBe(1);
   await expect(list.add([number(4)], byShop(3, 'main'))).rejects.toThrow('at most 3 numbers');
-  // Nobody else is limited by it.
+  // It limits no other key.
   expect(await list.add([number(4)], SUPPRESSING)).toMatchObject({ numbers: 1 });
   await list.undo(own, SHOP, 1);
   // They are still on the list because of the other operation of this key.

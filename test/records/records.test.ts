@@ -257,7 +257,7 @@ describe('One request of a credential at a time', () => {
     expect(simulator.recordsInFlight()).toBeLessThanOrEqual(4);
   });
 
-  test('A caller that does not want to wait is told when to retry', async () => {
+  test('A caller that does not want to wait learns when to retry', async () => {
     simulator.configure({ latency: 200 });
     const running = records.request(january(16, '+3216'));
     await expect.poll(() => redis.redis.zcard(keys.records('lane-default', 'slots'))).toBe(1);

@@ -161,7 +161,7 @@ async function* buffersOf(source: Readable, signal: AbortSignal | undefined): As
   }
 }
 
-/** Rejects when the signal is aborted, even if the work never ends: nobody may be typing. */
+/** Rejects when the signal is aborted, even if the work never ends: the other end may send nothing. */
 async function unlessAborted<Result>(
   work: Promise<Result>,
   signal: AbortSignal | undefined,

@@ -4,19 +4,13 @@ import { importCampaign } from '../../src/import/import-campaign.js';
 import { type CampaignMeta, readMeta, storedMeta } from '../../src/lane/campaign-meta.js';
 import { metaKey } from '../../src/recipients/campaign-keys.js';
 import { connect } from '../../src/redis/connection.js';
+import { commandsRun } from '../redis/commands-run.js';
 import { privateRedis } from '../redis/private-redis.js';
 import { importFixture, mobile } from './import-fixture.js';
 
 const { url } = await privateRedis();
 const redis = connect(url);
 const { deps, keys, lane, woken } = importFixture(redis, 'one');
-
-/** Commands that the server has run, including those in scripts. */
-async function commandsRun(): Promise<number> {
-  const stats = await redis.info('commandstats');
-  const ours = [...stats.matchAll(/^cmdstat_(?!info|config)\S+?:calls=(\d+)/gm)];
-  return ours.reduce((sum, [, calls]) => sum + Number(calls), 0);
-}
 
 async function enqueue(number: number, idempotencyKey?: string): Promise<string> {
   const made = await importCampaign(deps, {
@@ -30,10 +24,10 @@ async function enqueue(number: number, idempotencyKey?: string): Promise<string>
 
 test('A campaign of one recipient takes fewer than 29 commands and a few hundred bytes of its own', async () => {
   await enqueue(0);
-  const before = await commandsRun();
+  const before = await commandsRun(redis);
   for (let number = 1; number <= 20; number += 1) await enqueue(number);
   // The connection may run a command of its own meanwhile.
-  expect(((await commandsRun()) - before) / 20).toBeLessThan(29);
+  expect(((await commandsRun(redis)) - before) / 20).toBeLessThan(29);
   const id = await enqueue(21);
   const own = await redis.keys(`*${id}*`);
   const bytes = await Promise.all(own.map((key) => redis.memory('USAGE', key)));

@@ -68,22 +68,6 @@ test('An empty list suppresses no numbers', async () => {
   expect(await listed(list)).toEqual([]);
 });
 
-test('Checking numbers takes one command, however many lists there are', async () => {
-  const list = open('commands');
-  await list.add([number(1)], SUPPRESSING);
-  await list.areSuppressed('main', [number(1)]);
-  const commands = async () => Number(/total_commands_processed:(\d+)/.exec(await redis.info('stats'))?.[1]);
-  const calls = async () => Number(/cmdstat_evalsha:calls=(\d+)/.exec(await redis.info('commandstats'))?.[1]);
-  const [all, scripts] = [await commands(), await calls()];
-  await list.areSuppressed(
-    'main',
-    Array.from({ length: 32 }, (_, at) => number(at)),
-  );
-  expect((await calls()) - scripts).toBe(1);
-  // The script, its two reads, and the three INFO commands around it.
-  expect((await commands()) - all).toBeLessThanOrEqual(6);
-});
-
 test('An entry points to the operations that added it, and an operation says who, when, and why', async () => {
   const list = open('records');
   const made = { ...SUPPRESSING, actor: SHOP, source: 'opt-outs.csv', reason: 'STOP', at: 42 };

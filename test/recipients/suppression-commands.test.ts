@@ -1,0 +1,20 @@
+import { afterAll, expect, test } from 'vitest';
+import { suppression } from '../../src/recipients/suppression.js';
+import { connect } from '../../src/redis/connection.js';
+import { keyNames } from '../../src/redis/keys.js';
+import { SUPPRESSING } from '../access/operator.js';
+import { commandsRun } from '../redis/commands-run.js';
+import { privateRedis } from '../redis/private-redis.js';
+
+const redis = connect((await privateRedis()).url);
+afterAll(() => redis.disconnect());
+
+test('Checking numbers takes one script with one read per list', async () => {
+  const list = suppression(redis, keyNames('t'));
+  const numbers = Array.from({ length: 32 }, (_, at) => `+4477${10_000_000 + at}`);
+  await list.add(numbers.slice(0, 1), SUPPRESSING);
+  await list.areSuppressed('main', numbers);
+  const before = await commandsRun(redis);
+  expect((await list.areSuppressed('main', numbers)).filter(Boolean)).toHaveLength(1);
+  expect((await commandsRun(redis)) - before).toBe(3);
+});

@@ -15,7 +15,7 @@
         way          'any', or 'login' if the refresh token must not be used
         fingerprint  of the caller's sealing key, '' without one
         again        JSON: true if an operator overrides a stop or a token sealed with another key
-  Returns            JSON: {kind: 'current', generation, token, renewInMs?, expiresInMs?} | {kind: 'stopped', code} |
+  Returns            JSON: {kind: 'current', generation, token, ageMs, renewInMs?, expiresInMs?} | {kind: 'stopped', code} |
                      {kind: 'wait', ms} (another holder is fetching, for at most that long) |
                      {kind: 'refresh', base, refreshToken} | {kind: 'login', base} (the new pair is generation base + 1)
 ]]
@@ -48,7 +48,7 @@ local expiresAt = tonumber(field('expiresAt'))
 if generation > after and not foreign and not unsealed and (expiresAt == nil or now < expiresAt) then
   local renewAt = tonumber(field('renewAt'))
   return cjson.encode({
-    kind = 'current', generation = generation, token = field('access'),
+    kind = 'current', generation = generation, token = field('access'), ageMs = math.max(0, age),
     renewInMs = renewAt and renewAt - now, expiresInMs = expiresAt and expiresAt - now,
   })
 end

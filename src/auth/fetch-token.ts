@@ -151,6 +151,7 @@ export function tokenFetcher(options: FetchOptions): (wanted: TokenRequest) => P
         kind: 'current',
         generation: base + 1,
         token: accessToken,
+        ageMs: 0,
         renewInMs: lifetime?.renewAfterMs,
         expiresInMs: lifetime?.expiresAfterMs,
         since,

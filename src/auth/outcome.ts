@@ -26,8 +26,11 @@ export type LoginOutcome =
 
 /** What a caller that wants to send a request gets. */
 export type TokenOutcome =
-  /** Usable now. `generation` names the pair: pass it to `replaceRefused` if the service answers 401 to the token. */
-  | { kind: 'token'; token: string; generation: number }
+  /**
+   * Usable now. `generation` names the pair: pass it to `replaceRefused` if the service answers 401 to the token. `ageMs`: how long
+   * ago it was received, by whichever process.
+   */
+  | { kind: 'token'; token: string; generation: number; ageMs: number }
   /** No token before `at` (ms since the epoch, this machine's clock). */
   | { kind: 'later'; at: number; reason: string }
   /** No token until an operator acts; `reason` says what to do. */

@@ -91,6 +91,12 @@ export function createTokenCache(options: TokenCacheOptions): TokenCache {
     machine,
   });
   const local = localCopy(monotonic, compareEveryMs);
+  const outcomeOf = ({ token, generation, receivedAt }: LocalToken): TokenOutcome => ({
+    kind: 'token',
+    token,
+    generation,
+    ageMs: monotonic() - receivedAt,
+  });
   /** All callers of this process share one fetch. */
   let flight: Promise<TokenOutcome> | undefined;
   let background: Promise<void> | undefined;
@@ -180,14 +186,11 @@ export function createTokenCache(options: TokenCacheOptions): TokenCache {
   };
 }
 
-function outcomeOf({ token, generation }: { token: string; generation: number }): TokenOutcome {
-  return { kind: 'token', token, generation };
-}
-
 /** This process's copy of the token. Times on the monotonic clock; infinite if the token has no expiry. */
 interface LocalToken {
   token: string;
   generation: number;
+  receivedAt: number;
   renewAt: number;
   expiresAt: number;
   /** When to check in the background whether Redis has a newer one. */
@@ -202,10 +205,11 @@ function localCopy(monotonic: Clock, compareEveryMs: number) {
 
   return {
     take(fetched: FetchedToken & { kind: 'current' }): LocalToken {
-      const { token, generation, since } = fetched;
+      const { token, generation, ageMs, since } = fetched;
       const taken: LocalToken = {
         token,
         generation,
+        receivedAt: since - ageMs,
         renewAt: since + (fetched.renewInMs ?? Number.POSITIVE_INFINITY),
         expiresAt: since + (fetched.expiresInMs ?? Number.POSITIVE_INFINITY),
         compareAt: since + compareEveryMs,

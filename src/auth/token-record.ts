@@ -15,6 +15,8 @@ const claimReply = z.discriminatedUnion('kind', [
     kind: z.literal('current'),
     generation: whole,
     token: z.string(),
+    /** ms since the token was received. */
+    ageMs: whole,
     /** ms from when the token was requested; undefined if the token has no expiry. */
     renewInMs: whole.optional(),
     expiresInMs: whole.optional(),

@@ -67,7 +67,10 @@ export async function followUpTurn(lane: Lane, followUp: FollowUp, options: Turn
       await settleMatch({ lane, events, matches }, claim, request, request.unknown, outcome);
     }
     const settlement = settlementOf(claim, request, outcome);
-    if (outcome.kind !== 'unauthorised') return settlement;
+    if (outcome.kind !== 'unauthorised') {
+      if (outcome.kind !== 'unanswered' && outcome.kind !== 'notSent') credentials.worked();
+      return settlement;
+    }
     const stopped = await credentials.replaceRefused(token);
     if (stopped === undefined) return settlement;
     return { ...settlement, result: 'stopped', reason: withMessage(stopped, outcome.message) };

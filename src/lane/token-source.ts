@@ -1,7 +1,6 @@
 import type { TokenOutcome } from '../auth/outcome.js';
 import type { TokenCache } from '../auth/token-cache.js';
-import { type Clock, systemMachine } from '../clock.js';
-import type { AccountCredentials, Credentials } from '../config/index.js';
+import type { Credentials } from '../config/index.js';
 import type { Bearer } from '../gateway/bearer.js';
 import type { ClaimReply, Why } from './claims.js';
 import type { Lane } from './lane.js';
@@ -11,7 +10,7 @@ import { NO_PERMIT } from './permit.js';
 const RETRY_MS = 1_000;
 /** The shortest time a lane without a token waits, however soon one is expected. */
 const MIN_WAIT_MS = 250;
-/** A token that is refused within this time after its renewal is not the reason for a 401. */
+/** A token this young has not expired. */
 const FRESH_MS = 60_000;
 
 /** What a request needs to authenticate, or why there is none. `generation` identifies the token if the service refuses it. */
@@ -29,6 +28,8 @@ export interface TokenSource {
    * counts nothing against the account.
    */
   newerThan(generation: number): Promise<BearerOutcome>;
+  /** Call it when the service answers anything but 401: it accepts what it got. */
+  worked(): void;
 }
 
 /** The token source of one lane. `cache` is required for a lane that sends an access token. */
@@ -36,14 +37,28 @@ export function laneTokenSource(
   lane: string,
   credentials: Credentials,
   cache: TokenCache | undefined,
-  monotonic: Clock = systemMachine.monotonic,
 ): TokenSource {
   if (credentials.kind === 'apiKey' && credentials.xAuthorization !== 'accessToken')
     return keySource(lane, credentials.apiKey);
   if (cache === undefined) throw new TypeError(`lane ${lane} has an account but no token cache`);
-  return credentials.kind === 'apiKey'
-    ? keyAndTokenSource(lane, credentials, cache, monotonic)
-    : accountSource(cache, credentials.xAuthorization === 'accessToken');
+  const resume = `volley lane resume ${lane}`;
+  if (credentials.kind === 'apiKey') {
+    const { apiKey, account } = credentials;
+    const user = JSON.stringify(account?.username ?? '');
+    return accountSource(cache, {
+      bearer: (token) => ({ authorization: apiKey, xAuthorization: token }),
+      // A 401 does not say which of the two the service refuses, and other lanes may use the account.
+      replace: 'newerThan',
+      reason: `the service answers 401 to the API key of lane ${lane}, also together with a fresh access token of ${user}: correct the key, then: ${resume}`,
+    });
+  }
+  const isSentTwice = credentials.xAuthorization === 'accessToken';
+  const user = JSON.stringify(credentials.username);
+  return accountSource(cache, {
+    bearer: (token) => ({ authorization: token, ...(isSentTwice ? { xAuthorization: token } : {}) }),
+    replace: 'replaceRefused',
+    reason: `the service answers 401 even to a fresh access token of ${user}: check that this account may use messaging, then: ${resume}`,
+  });
 }
 
 function keySource(lane: string, apiKey: string): TokenSource {
@@ -51,6 +66,7 @@ function keySource(lane: string, apiKey: string): TokenSource {
   return {
     get: async () => key,
     newerThan: async () => key,
+    worked: () => {},
     replaceRefused: async () => ({
       kind: 'stopped',
       reason: `the service does not accept the API key of lane ${lane} (401); correct it, then: volley lane resume ${lane}`,
@@ -58,54 +74,53 @@ function keySource(lane: string, apiKey: string): TokenSource {
   };
 }
 
-function accountSource(cache: TokenCache, isSentTwice: boolean): TokenSource {
-  const bearerOf = bearing((token) => ({
-    authorization: token,
-    ...(isSentTwice ? { xAuthorization: token } : {}),
-  }));
-  return {
-    get: async () => bearerOf(await cache.get()),
-    replaceRefused: async (generation) => bearerOf(await cache.replaceRefused(generation)),
-    newerThan: async (generation) => bearerOf(await cache.newerThan(generation)),
-  };
-}
-
 /**
- * The key in `Authorization` and the token in `X-Authorization`. A 401 does not say which of them the service refuses, and only the
- * token can be renewed. If a renewed token gets a 401 too, the key is wrong. Other lanes may use the same account, so nothing
- * counts against it.
+ * A token of the account, with or without an API key beside it. A 401 may mean that the token has expired, or that the service
+ * refuses whatever token it gets. So after a 401 the next request carries a token that was received just now, however seldom the
+ * lane sends. If that is refused too, a newer one does not help, and the lane stops with `reason`.
  */
-function keyAndTokenSource(
-  lane: string,
-  { apiKey, account }: { apiKey: string; account?: AccountCredentials },
-  cache: TokenCache,
-  monotonic: Clock,
-): TokenSource {
-  const bearerOf = bearing((token) => ({ authorization: apiKey, xAuthorization: token }));
-  const user = JSON.stringify(account?.username ?? '');
-  let renewed: { generation: number; at: number } | undefined;
+function accountSource(cache: TokenCache, { bearer, replace, reason }: AccountSourceOptions): TokenSource {
+  /** The last answer was a 401. */
+  let isRefused = false;
+  /** Generations that were fresh when they were returned after a 401. */
+  const fresh = new Set<number>();
+  const bearerOf = (outcome: TokenOutcome): BearerOutcome => {
+    if (outcome.kind !== 'token') return outcome;
+    const { token, generation, ageMs } = outcome;
+    if (isRefused && ageMs < FRESH_MS) fresh.add(generation);
+    return { kind: 'token', bearer: bearer(token), generation };
+  };
   return {
-    get: async () => bearerOf(await cache.get()),
+    async get() {
+      const current = await cache.get();
+      if (!isRefused || current.kind !== 'token' || current.ageMs < FRESH_MS) return bearerOf(current);
+      const newer = await cache.newerThan(current.generation);
+      return bearerOf(newer.kind === 'token' ? newer : current);
+    },
     newerThan: async (generation) => bearerOf(await cache.newerThan(generation)),
     async replaceRefused(generation) {
-      if (renewed?.generation === generation && monotonic() - renewed.at < FRESH_MS)
-        return {
-          kind: 'stopped',
-          reason: `the service answers 401 to the API key of lane ${lane}, also together with a fresh access token of ${user}: correct the key, then: volley lane resume ${lane}`,
-        };
-      const newer = await cache.newerThan(generation);
-      if (newer.kind === 'token') renewed = { generation: newer.generation, at: monotonic() };
-      return bearerOf(newer);
+      const stopped = { kind: 'stopped', reason } as const;
+      const wasFresh = fresh.has(generation);
+      if (wasFresh && replace === 'newerThan') return stopped;
+      isRefused = true;
+      const newer = await cache[replace](generation);
+      return wasFresh && newer.kind === 'token' ? stopped : bearerOf(newer);
+    },
+    worked() {
+      isRefused = false;
+      fresh.clear();
     },
   };
 }
 
-const bearing =
-  (bearer: (token: string) => Bearer) =>
-  (outcome: TokenOutcome): BearerOutcome =>
-    outcome.kind === 'token'
-      ? { kind: 'token', bearer: bearer(outcome.token), generation: outcome.generation }
-      : outcome;
+/** How {@link accountSource} uses a token. */
+interface AccountSourceOptions {
+  readonly bearer: (token: string) => Bearer;
+  /** How to replace a refused token: `replaceRefused` counts against the account, and stops it for all lanes. */
+  readonly replace: 'newerThan' | 'replaceRefused';
+  /** Why the lane stops if the service refuses fresh tokens. */
+  readonly reason: string;
+}
 
 /** What a request may carry now. */
 type UsableToken = Extract<BearerOutcome, { kind: 'token' }>;
@@ -119,6 +134,8 @@ interface TurnCredentials {
    * the caller settles its claim as `stopped`.
    */
   replaceRefused(used: UsableToken): Promise<string | undefined>;
+  /** Call it when the service answers anything but 401. */
+  worked(): void;
   /** Call it before each claim. Undefined when there is a token; otherwise the reply to use in place of a claim. */
   closed(): Promise<ClaimReply<never> | undefined>;
 }
@@ -133,6 +150,7 @@ export async function turnCredentials(lane: Lane, tokens: TokenSource): Promise<
   };
   return {
     current: () => (token.kind === 'token' ? token : undefined),
+    worked: () => tokens.worked(),
 
     async replaceRefused(used) {
       token = await tokens.replaceRefused(used.generation).catch((error: unknown) => {

@@ -56,7 +56,10 @@ export async function sendTurn(lane: Lane, sending: Sending, options: TurnOption
       return { claim, result: 'released' };
     const outcome = await client.send(message, token.bearer, permit);
     const settlement = settlementOf(claim, message, letters, outcome);
-    if (outcome.kind !== 'unauthorised') return settlement;
+    if (outcome.kind !== 'unauthorised') {
+      if (outcome.kind !== 'unknown' && outcome.kind !== 'notSent') credentials.worked();
+      return settlement;
+    }
     const stopped = await credentials.replaceRefused(token);
     if (stopped === undefined) return settlement;
     return { ...settlement, result: 'stopped', reason: withMessage(stopped, outcome.message) };

@@ -211,7 +211,7 @@ describe('A poll', () => {
       token = { kind: 'token', bearer: { authorization: 'new' }, generation: 2 };
       return token;
     };
-    const tokens = { get: async () => token, newerThan: async () => token, replaceRefused };
+    const tokens = { get: async () => token, newerThan: async () => token, replaceRefused, worked: () => {} };
     const followUp = await createFollowUp({ ...service, tokens });
     await followUp.turn();
     expect(service.received.map(({ authorisation }) => authorisation)).toEqual(['Bearer old', 'Bearer new']);

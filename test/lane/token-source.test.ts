@@ -1,5 +1,7 @@
 import { afterAll, expect, onTestFinished, test } from 'vitest';
 import { createTokenCache } from '../../src/auth/token-cache.js';
+import { systemMachine } from '../../src/clock.js';
+import type { Credentials } from '../../src/config/index.js';
 import { createAccountClient } from '../../src/gateway/accounts.js';
 import type { Bearer } from '../../src/gateway/bearer.js';
 import { createMessagingClient } from '../../src/gateway/messaging.js';
@@ -35,8 +37,8 @@ afterAll(async () => {
   await simulator.close();
 });
 
-/** A lane with this key and the account. Each test has its own token. */
-function sourceWith(apiKey: string, name: string) {
+/** A lane with the account, and an API key unless that is null. Each test has its own token. */
+function sourceWith(apiKey: string | null, name: string) {
   const redis = connect(url, 'protocol');
   onTestFinished(() => void redis.disconnect());
   const cache = createTokenCache({
@@ -46,10 +48,14 @@ function sourceWith(apiKey: string, name: string) {
     requestTimeoutMs: 5_000,
     login: (signal) => accounts.login(ACCOUNT, signal),
     refresh: (token, signal) => accounts.refresh(token, signal),
+    machine: { ...systemMachine, monotonic: () => now },
   });
   onTestFinished(() => cache.close());
-  const credentials = { kind: 'apiKey', apiKey, account: ACCOUNT, xAuthorization: 'accessToken' } as const;
-  return { cache, source: laneTokenSource('main', credentials, cache, () => now) };
+  const credentials: Credentials =
+    apiKey === null
+      ? { kind: 'account', ...ACCOUNT }
+      : { kind: 'apiKey', apiKey, account: ACCOUNT, xAuthorization: 'accessToken' };
+  return { cache, source: laneTokenSource('main', credentials, cache) };
 }
 
 const send = async (bearer: Bearer) => (await messaging.send(MESSAGE, bearer, PERMIT)).kind;
@@ -60,6 +66,7 @@ test('a lane with a key and an account renews the token whenever it has expired'
   for (let time = 0; time < 3; time += 1) {
     if (outcome.kind !== 'token') throw new Error(outcome.reason);
     expect(await send(outcome.bearer)).toBe('accepted');
+    source.worked();
     now += LIFETIME_MS + 1;
     expect(await send(outcome.bearer)).toBe('unauthorised');
     outcome = await source.replaceRefused(outcome.generation);
@@ -83,4 +90,65 @@ test('a lane whose key is refused with a renewed token stops, and counts nothing
     ),
   });
   expect(await cache.show()).toMatchObject({ state: 'usable', blockedReason: null });
+});
+
+test('a lane that sends every ten minutes stops, too, when its key is refused with a renewed token', async () => {
+  const { source, cache } = sourceWith('wrong', 'seldom');
+  const tries: string[] = [];
+  for (let time = 0; time < 5 && tries.at(-1) !== 'stopped'; time += 1) {
+    const token = await source.get();
+    if (token.kind !== 'token') throw new Error(token.reason);
+    expect(await send(token.bearer)).toBe('unauthorised');
+    tries.push((await source.replaceRefused(token.generation)).kind);
+    now += LIFETIME_MS;
+  }
+  expect(tries).toEqual(['token', 'stopped']);
+  expect(await cache.show()).toMatchObject({ state: 'usable', blockedReason: null });
+});
+
+test('a lane that sends every ten minutes with tokens that expire in between goes on sending', async () => {
+  const { source } = sourceWith('good', 'expires');
+  const kinds: string[] = [];
+  for (let time = 0; time < 4; time += 1) {
+    const token = await source.get();
+    if (token.kind !== 'token') throw new Error(token.reason);
+    const answer = await send(token.bearer);
+    kinds.push(answer);
+    if (answer === 'accepted') source.worked();
+    else expect(await source.replaceRefused(token.generation)).toMatchObject({ kind: 'token' });
+    now += LIFETIME_MS + 1;
+  }
+  expect(kinds).toEqual(['accepted', 'unauthorised', 'accepted', 'unauthorised']);
+});
+
+test('a token that another process renewed long ago proves nothing against the key', async () => {
+  const { source } = sourceWith('good', 'shared');
+  const { cache: other } = sourceWith('good', 'shared');
+  const first = await source.get();
+  if (first.kind !== 'token') throw new Error(first.reason);
+  expect(await other.newerThan(first.generation)).toMatchObject({ kind: 'token', generation: 2 });
+  const redis = connect(url, 'protocol');
+  onTestFinished(() => void redis.disconnect());
+  const [key = ''] = await redis.keys(`*${prefix}-shared*token*`);
+  await redis.hincrby(key, 'receivedAt', -LIFETIME_MS);
+  now += LIFETIME_MS + 1;
+  const second = await source.replaceRefused(first.generation);
+  if (second.kind !== 'token') throw new Error(second.reason);
+  expect(second.generation).toBe(2);
+  expect(await source.replaceRefused(second.generation)).toMatchObject({ kind: 'token', generation: 3 });
+});
+
+test('a lane whose account may not use messaging stops, however seldom it sends', async () => {
+  const { source } = sourceWith(null, 'account');
+  const kinds: string[] = [];
+  for (let time = 0; time < 6 && kinds.at(-1) !== 'stopped'; time += 1) {
+    const token = await source.get();
+    if (token.kind !== 'token') throw new Error(token.reason);
+    const newer = await source.replaceRefused(token.generation);
+    kinds.push(newer.kind);
+    if (newer.kind === 'stopped')
+      expect(newer.reason).toMatch(/fresh access token of "ann".*lane resume main/);
+    now += LIFETIME_MS;
+  }
+  expect(kinds).toEqual(['token', 'stopped']);
 });

@@ -296,7 +296,7 @@ describe('The lane', () => {
       token = { kind: 'token', bearer: { authorization: 'new' }, generation: 2 };
       return token;
     };
-    const tokens = { get: async () => token, newerThan: async () => token, replaceRefused };
+    const tokens = { get: async () => token, newerThan: async () => token, replaceRefused, worked: () => {} };
     const sender = createSender({ ...service, tokens });
     await sender.fixture.campaign('c', 2, { batch: 2 });
     await sender.turn();

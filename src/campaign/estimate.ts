@@ -133,7 +133,10 @@ export function estimate(lane: LaneOutlook, rules: EstimateRules, campaign: Esti
   const listed = lane.campaigns.find(({ id }) => id === campaign.id);
   // The virtual start and the requests must be of one moment.
   const own = listed === undefined ? campaign : { ...campaign, requests: requestsLeft(listed) };
-  const eta = estimateSent(lane, rules, own);
+  const sent = estimateSent(lane, rules, own);
+  // As long as nothing is known about the quota, only the speed of the connection bounds the time from below, which is far too early.
+  const isGuess = sent !== null && sent.latest === null && lane.quota === 0;
+  const eta = isGuess ? { ...sent, earliest: startOf(lane, own) } : sent;
   return { eta: eta === null ? null : range(eta), completion: estimateFinal(lane, rules, own, eta) };
 }
 
@@ -198,8 +201,7 @@ function estimateSent(lane: LaneOutlook, rules: EstimateRules, own: EstimatedCam
   if (own.requests === 0) return null;
   const lapsing = (at: number): number =>
     own.lapseAt > 0 ? Math.min(at, Math.max(lane.now, own.lapseAt)) : at;
-  const isListed = lane.campaigns.some(({ id }) => id === own.id);
-  const start = Math.max(lane.now, lane.opensAt, isListed ? 0 : own.launchAt);
+  const start = startOf(lane, own);
   const earliest = forecastOf(lane, rules, own, 'early') ?? start;
   const reason = own.obstacle ?? closed(lane) ?? unbounded(lane, own);
   if (reason !== null) return { earliest: lapsing(earliest), latest: null, reason };
@@ -208,6 +210,12 @@ function estimateSent(lane: LaneOutlook, rules: EstimateRules, own: EstimatedCam
   // On an overloaded machine, delays vary so much that the range would say little. Rounding may add 2 ms.
   const widest = Math.max(rules.window / 2, (earliest - lane.now) / 4) - 2;
   return { earliest: lapsing(earliest), latest: lapsing(Math.min(late, earliest + widest)), reason };
+}
+
+/** Before, the campaign sends nothing. */
+function startOf(lane: LaneOutlook, own: EstimatedCampaign): number {
+  const isListed = lane.campaigns.some(({ id }) => id === own.id);
+  return Math.max(lane.now, lane.opensAt, isListed ? 0 : own.launchAt);
 }
 
 /** Why the lane starts no requests until an operator acts. */

@@ -64,6 +64,11 @@ export const campaignStatus = z
     launchAt: time.nullable().describe('When sending began or will begin; null while importing'),
     endedAt: time.nullable().describe('When the last recipient was settled; null before'),
     recipients: recipientCounts,
+    rate: amount
+      .nullable()
+      .describe(
+        'Messages per hour since `launchAt`, without the time in which the campaign was paused, or its lane held or stopped; null if the campaign is not running, has sent nothing yet, or has nothing left to send',
+      ),
     requests: z
       .object({ send: count, poll: count, throttled: count })
       .readonly()

@@ -11,7 +11,6 @@ import { readNumbers } from './input.js';
 import { withLocalVolley } from './open.js';
 import { outputFile } from './output-file.js';
 import { renderCampaign, settledOf } from './progress.js';
-import { sendingRate } from './sentence.js';
 import { columnsOf } from './terminal.js';
 import { counted, cut, grouped, moment, oneLine, table, until } from './text.js';
 import { noteIfNoWorkers, watchCampaign } from './watch.js';
@@ -35,7 +34,7 @@ export function list(
       grouped(campaign.recipients.total),
       grouped(settledOf(campaign)),
       campaign.launchAt === null ? '' : moment(Date.parse(campaign.launchAt), now),
-      perHour(sendingRate(campaign, now)),
+      perHour(campaign.rate),
       attention(campaign),
     ]);
     const heading = ['ID', 'NAME', 'LANE', 'STATE', 'RECIPIENTS', 'SETTLED', 'START', 'RATE', 'ATTENTION'];

@@ -1,7 +1,7 @@
 import { RECIPIENT_STATES, type RecipientState, SETTLED_STATES } from '../campaign/recipient.js';
 import type { CampaignStatus } from '../campaign/views.js';
 import { pasteable } from './command-name.js';
-import { campaignSentence, sendingRate } from './sentence.js';
+import { campaignSentence } from './sentence.js';
 import type { Ink, Paint } from './terminal.js';
 import { counted, cut, grouped, moment, oneLine, padded, until, widthOf, wrapped } from './text.js';
 
@@ -76,7 +76,7 @@ function percentOf(status: CampaignStatus): string {
 export function renderCampaign(status: CampaignStatus, look: Look): string[] {
   const { paint, now } = look;
   const width = Math.max(40, Math.min(look.width, WIDEST)) - 2;
-  const { recipients, requests, quota } = status;
+  const { recipients, rate, requests, quota } = status;
 
   const percent = percentOf(status).padStart(6);
   const columns = shares(
@@ -94,7 +94,6 @@ export function renderCampaign(status: CampaignStatus, look: Look): string[] {
     wrapped(text, width - LABEL_WIDTH - 5).map(
       (line, at) => `  ${paint('dim', padded(at === 0 ? label : '', LABEL_WIDTH + 2))} ${line}`,
     );
-  const rate = sendingRate(status, now);
   const sentence = campaignSentence(status, now);
   return [
     ...headingLines(status, width, paint),
@@ -105,7 +104,7 @@ export function renderCampaign(status: CampaignStatus, look: Look): string[] {
       `${grouped(requests.send)} sent, ${grouped(requests.poll)} polls, ${grouped(requests.throttled)} throttled (429)`,
     ),
     ...labelled('quota', quotaText(quota, now)),
-    ...(rate === null ? [] : labelled('rate', `${rateText(rate)} since the start`)),
+    ...(rate === null ? [] : labelled('rate', `${rateText(rate)} on average`)),
     // The picture is not printed as other lines are: a terminal would cut what is too long, such as a command.
     ...fitted(pasteable(sentence.text), width - 2).map((text) => `  ${paint(sentence.ink, text)}`),
   ];

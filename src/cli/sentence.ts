@@ -41,7 +41,8 @@ function sentenceOf(status: CampaignStatus, now: number): { text: string; ink: I
       };
     case 'operator':
       return {
-        text: `Paused${blocked === '' || blocked === 'paused' ? '' : `: ${blocked}`}. To resume it: volley resume ${id}`,
+        // A reason such as `paused by cli ann@host` needs no other beginning.
+        text: `${blocked.startsWith('paused') ? `P${blocked.slice(1)}` : blocked === '' ? 'Paused' : `Paused: ${blocked}`}. To resume it: volley resume ${id}`,
         ink: 'yellow',
       };
     case 'resolve':
@@ -95,29 +96,16 @@ function reasonText(blockedBy: CampaignStatus['blockedBy'], now: number): string
 }
 
 function etaOf(status: CampaignStatus, now: number): string {
-  const { eta, recipients } = status;
+  const { eta, rate, recipients } = status;
   if (eta === null) return '';
-  const rate = sendingRate(status, now);
   if (eta.latest !== null || rate === null || recipients.planned === 0)
     return ` Last message ${between(eta, now)}.`;
   // Nothing bounds it, such as while the quota is being learned; what was sent so far shows the most likely time.
   const at = new Date(now + (recipients.planned / rate) * HOUR_MS).toISOString();
-  return ` Last message about ${until(at, now)} at this rate (${eta.reason}).`;
+  return ` Last message about ${until(at, now)} if this rate holds; ${eta.reason}.`;
 }
 
 const HOUR_MS = 3_600_000;
-/** Before, a rate would say little. */
-const MEASURED_AFTER_MS = 1_000;
-
-/** Messages per hour since a running campaign was launched; null if it sends none. */
-export function sendingRate({ state, launchAt, recipients }: CampaignStatus, now: number): number | null {
-  if (state !== 'running' || launchAt === null) return null;
-  const { total, planned, sending, suppressed, lapsed, cancelled } = recipients;
-  const sent = total - planned - sending - suppressed - lapsed - cancelled;
-  const elapsed = now - Date.parse(launchAt);
-  if (planned + sending === 0 || sent <= 0 || elapsed < MEASURED_AFTER_MS) return null;
-  return (sent / elapsed) * HOUR_MS;
-}
 
 function tookOf({ launchAt, endedAt }: CampaignStatus): string {
   if (launchAt === null || endedAt === null) return '';

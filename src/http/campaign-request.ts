@@ -44,7 +44,7 @@ const details = {
   at: z
     .string()
     .refine((time) => readMoment(time).kind === 'moment', {
-      error: 'Use ISO 8601 with a time zone, such as 2030-05-01T09:00+01:00',
+      error: 'Use ISO 8601 with a time zone, such as YYYY-MM-DDThh:mm+01:00',
     })
     .optional()
     .describe('When sending starts, in ISO 8601 with a time zone. Default: now.'),

@@ -34,7 +34,7 @@ const moment = z
   .string()
   .transform((text) => text.replace(' ', '+'))
   .refine((text) => readMoment(text).kind === 'moment', {
-    error: 'Use ISO 8601 with a time zone, such as 2030-05-01T09:00Z',
+    error: 'Use ISO 8601 with a time zone, such as YYYY-MM-DDThh:mmZ',
   });
 
 function msOf(text: string | undefined): number | undefined {

@@ -48,8 +48,9 @@ if campaign.endedAt == 0 then
     redis.call('ZADD', scheduledKey, campaign.launchAt, id)
     wakeIn = campaign.launchAt - now
   else
-    local lane = redis.call('HMGET', laneKey, 'virtualTime', 'mayLoseMs')
+    local lane = redis.call('HMGET', laneKey, 'virtualTime', 'mayLoseMs', 'closedMs', 'closedAt')
     local virtual, lossMs = tonumber(lane[1] or '0'), tonumber(lane[2] or '0')
+    campaign.idleMs = -closed_for(tonumber(lane[3] or '0'), tonumber(lane[4] or '0'), now)
     -- Until Redis can no longer lose the campaign itself: otherwise it could be enqueued, and sent, a second time.
     campaign.notBefore = lossMs > 0 and now + lossMs or nil
     campaign_queue(runningKey, virtual, id)

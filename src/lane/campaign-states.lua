@@ -18,4 +18,4 @@ local CAMPAIGN_COMMANDS = {
   cancelled = { cancel = true },
   completed = {},
 }
-local CAMPAIGN_DEFAULTS = { cursor = 0, batch = 256, slice = 256, remainder = 'planned', lapseAt = 0, weight = 1, sends = 0, polls = 0, throttled = 0, contradictions = 0, refusals = 0, accepted = 0, launchAt = 0, endedAt = 0, pauseReason = '' }
+local CAMPAIGN_DEFAULTS = { cursor = 0, batch = 256, slice = 256, remainder = 'planned', lapseAt = 0, weight = 1, sends = 0, polls = 0, throttled = 0, contradictions = 0, refusals = 0, accepted = 0, launchAt = 0, endedAt = 0, pauseReason = '', idleMs = 0, activeMs = 0 }

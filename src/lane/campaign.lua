@@ -93,6 +93,19 @@ local function campaign_batch_size(lane, rules, c)
   return math.min(rules.maxRecipients, learned, c.batch)
 end
 
+-- For how long a launched campaign could send: not while it was paused, or its lane held or stopped. `idleMs` is set at its launch and
+-- when it is resumed; while it is paused, `activeMs` has the time before.
+local function campaign_active_for(lane, c, now) return now - c.launchAt - lane_closed_for(lane) - c.idleMs end
+local function campaign_continues(lane, c, now) c.idleMs = now - c.launchAt - lane_closed_for(lane) - c.activeMs end
+
+-- Pauses a campaign.
+local function campaign_pause(lane, c, reason, now)
+  if c.state == 'paused' then c.pauseReason = reason return end
+  c.activeMs = c.state == 'running' and campaign_active_for(lane, c, now) or 0
+  campaign_enter(c, 'paused')
+  c.pauseReason = reason
+end
+
 -- Where a campaign that starts or continues now joins the fair order: its score among the running campaigns.
 local function campaign_virtual_start(virtualTime)
   return string.format('%.17g', math.max(0, virtualTime - POLICY.HEAD_START))
@@ -199,6 +212,7 @@ local function campaigns_launch(scheduledKey, statesKey, runningKey, lane, now, 
   for id, c in pairs(campaigns) do
     if c.state == 'scheduled' then
       campaign_enter(c, 'running')
+      c.idleMs = -lane_closed_for(lane)
       campaign_queue(runningKey, lane.virtualTime, id)
       events[#events + 1] = { type = 'launched', campaign = id, at = c.launchAt }
     end

@@ -23,6 +23,8 @@ export const STATE_DEFAULTS = {
   launchAt: 0,
   endedAt: 0,
   pauseReason: '',
+  idleMs: 0,
+  activeMs: 0,
 } as const;
 
 const count = z.number();
@@ -55,6 +57,12 @@ const state = z.object({
   launchAt: count.default(STATE_DEFAULTS.launchAt),
   endedAt: count.default(STATE_DEFAULTS.endedAt),
   pauseReason: z.string().default(STATE_DEFAULTS.pauseReason),
+  /**
+   * For how long it could send: the time since `launchAt`, less that in which its lane was held or stopped, less `idleMs`; while it is
+   * paused, `activeMs`.
+   */
+  idleMs: count.default(STATE_DEFAULTS.idleMs),
+  activeMs: count.default(STATE_DEFAULTS.activeMs),
   /** How often the state was written; an older version did not count. */
   changes: count.optional(),
 });

@@ -32,8 +32,7 @@ workers_recognise(lane, rules, 0, now, events)
 if command ~= 'resume' then workers_hold(claimsKey, lane, rules, id, c, now) end
 
 if command == 'pause' then
-  campaign_enter(c, 'paused')
-  c.pauseReason = reason
+  campaign_pause(lane, c, reason, now)
   redis.call('ZREM', runningKey, id)
   redis.call('ZREM', scheduledKey, id)
 elseif command == 'resume' and c.state == 'paused' then
@@ -43,6 +42,7 @@ elseif command == 'resume' and c.state == 'paused' then
     redis.call('ZADD', scheduledKey, c.launchAt, id)
   else
     campaign_enter(c, 'running')
+    campaign_continues(lane, c, now)
     -- Not before the server can no longer lose this command: it must not forget that the campaign was resumed after sending from it.
     c.notBefore = lane.mayLoseMs > 0 and now + lane.mayLoseMs or nil
     campaign_queue(runningKey, lane.virtualTime, id)

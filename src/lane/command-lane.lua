@@ -14,6 +14,7 @@ local lane, changed = lane_load(laneKey, time), true
 if command == 'hold' then
   changed = lane.held == ''
   lane.held = reason
+  gate_close(lane)
 elseif command == 'stop' then
   if lane.stopped == reason then return 0 end
   if not gate_stopped(lane, epoch, reason) then return 0 end

@@ -61,10 +61,16 @@ local function gate_throttled(windowKey, lane, rules, claim, others, retryAfterM
   gate_pause(lane, rules, now, 'throttled', message, wait, jitter)
 end
 
+-- The lane is held or stopped from now on, or was before.
+local function gate_close(lane)
+  if lane.closedAt == 0 then lane.closedAt = lane.time end
+end
+
 -- Stops the lane for a cause known since `epoch`. A cause from before an operator resumed the lane does not stop it.
 local function gate_stopped(lane, epoch, reason)
   if epoch < lane.openedEpoch then return false end
   lane.stopped = reason
+  gate_close(lane)
   return true
 end
 
@@ -86,6 +92,7 @@ end
 local function gate_resume(lane)
   if lane.stopped ~= '' then lane.onTrial = 1 end
   lane.held, lane.stopped, lane.paused, lane.pauseReason, lane.pausedUntil = '', '', '', '', 0
+  lane.closedMs, lane.closedAt = lane_closed_for(lane), 0
   lane.probe, lane.probeUntil, lane.backoff, lane.failures = 0, 0, 0, 0
   lane.epoch = lane.epoch + 1
   lane.openedEpoch = lane.epoch

@@ -81,6 +81,6 @@ local view = {
   maxRecipients = lane.maxRecipients, running = running, scheduled = scheduled, awaiting = unpolled + polled,
   unknown = redis.call('HLEN', unknownKey), sendAt = sendAt, pollAt = pollAt,
   sendBlocked = sendBlocked or '', pollBlocked = pollBlocked or '', latency = lane.latency, losses = lane.losses,
-  pollDueAt = dueAt or 0,
+  pollDueAt = dueAt or 0, closedMs = lane_closed_for(lane),
 }
 return cjson.encode(view)

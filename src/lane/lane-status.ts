@@ -33,11 +33,13 @@ const record = z.object({
   latency: z.number(),
   losses: z.number(),
   pollDueAt: z.number(),
+  closedMs: z.number(),
 });
 
 /**
  * The record that lane-status.lua returns. Times in ms. `sendAt`, `pollAt`: when a turn can next do something; -1: not before the
- * lane is woken. `pollDueAt`: when the earliest poll is due; 0: no poll is due.
+ * lane is woken. `pollDueAt`: when the earliest poll is due; 0: no poll is due. `closedMs`: for how long the lane has been held or
+ * stopped, in total.
  */
 export type LaneStatusRecord = z.output<typeof record>;
 

@@ -47,8 +47,8 @@ export function commandStore(store: LaneStore) {
       now?: number,
     ): Promise<CommandResult> => commandCampaign(store, { command, id, reason, time: now }),
     /** Returns false if the lane was already held, or already open. */
-    lane: (command: 'hold' | 'resume', reason = ''): Promise<boolean> =>
-      commandLane(store, { command, reason, epoch: 0 }),
+    lane: (command: 'hold' | 'resume', reason = '', now?: number): Promise<boolean> =>
+      commandLane(store, { command, reason, epoch: 0, time: now }),
     /**
      * Stops the lane for a cause that waiting cannot fix. `epoch`: the lane's epoch, read before you checked the cause. Returns
      * false if the lane is already stopped for this reason, or an operator has resumed it since that epoch.

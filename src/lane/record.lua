@@ -15,6 +15,8 @@ local LANE_NUMBERS = {
   -- gate.lua: see there
   'epoch', 'openedEpoch', 'onTrial', 'pausedUntil', 'probe', 'probeUntil', 'backoff', 'failures', 'latency', 'answeredAt',
   'busySince', 'throttled',
+  -- gate.lua: since when an operator must resume the lane, 0 if it need not; how long that was so before, in total
+  'closedAt', 'closedMs',
   -- learning.lua: the learned limit, when and in which epoch it was learned, what a window has held without a 429, the most that
   -- the window held since, windows without a 429, raises in a row
   'learned', 'learnedAt', 'learnedEpoch', 'confirmed', 'reached', 'cleanWindows', 'raises', 'deducted', 'deductedAt',
@@ -110,6 +112,10 @@ local function lane_save(laneKey, lane)
   end
   if #changed > 0 then redis.call('HSET', laneKey, unpack(changed)) end
 end
+
+-- For how long the lane has been held or stopped, in total.
+local function closed_for(closedMs, closedAt, now) return closedMs + (closedAt > 0 and math.max(0, now - closedAt) or 0) end
+local function lane_closed_for(lane) return closed_for(lane.closedMs, lane.closedAt, lane.time) end
 
 -- The next claim number, which also names the claim in its hash.
 local function lane_next_number(lane)

@@ -52,6 +52,7 @@ export function campaignStatus({
     launchAt: isoOrNull(state.launchAt),
     endedAt: isoOrNull(state.endedAt),
     recipients: { total: state.total, ...counts },
+    rate: rateOf(state, counts, view),
     requests: { send: state.sends, poll: state.polls, throttled: state.throttled },
     quota: { used: usedOf(view), limit: view.limit, nextPermitAt: isoOrNull(view.nextPermitAt) },
     blockedBy,
@@ -99,6 +100,23 @@ export function laneStatus(lane: Pick<Lane, 'id' | 'name' | 'settings'>, view: L
         ? settings.maxRecipientsPerRequest
         : Math.min(view.maxRecipients, settings.maxRecipientsPerRequest),
   };
+}
+
+const HOUR_MS = 3_600_000;
+/** Before, a rate would say little. */
+const MEASURED_AFTER_MS = 1_000;
+
+/** Messages per hour for as long as the campaign could send; null if it sends none. */
+function rateOf(
+  state: StoredState,
+  { planned, sending, suppressed, lapsed, cancelled }: Record<RecipientState, number>,
+  { now, closedMs }: LaneStatusRecord,
+): number | null {
+  if (state.state !== 'running') return null;
+  const sent = state.total - planned - sending - suppressed - lapsed - cancelled;
+  const activeMs = now - state.launchAt - closedMs - state.idleMs;
+  if (planned + sending === 0 || sent <= 0 || activeMs < MEASURED_AFTER_MS) return null;
+  return (sent / activeMs) * HOUR_MS;
 }
 
 /** Permits in use: requests of the window, and requests in flight. */

@@ -4,6 +4,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { moment } from '../../src/cli/commands/option-values.js';
 import { keysOf, testRedis } from '../redis/test-redis.js';
 import { commandLine } from './command-line.js';
 
@@ -167,6 +168,20 @@ test('--json is no consent: without --yes and without a terminal, nothing is sen
   expect(await storedKeys()).toEqual([]);
 });
 
+test('The time in the help of send is one that send accepts, whatever the date', async () => {
+  const { stdout } = await volley('send', '--help');
+  const times = [...stdout.matchAll(/\b\d{4}-\d{2}-\d{2}T[\d:]+(?:Z|[+-]\d{2}:\d{2})/g)].map(
+    ([time]) => time,
+  );
+  expect(times).toHaveLength(2);
+  for (const time of times) {
+    const ahead = moment(time, Date.now) - Date.now();
+    expect(ahead).toBeGreaterThan(0);
+    // The least MAX_SCHEDULE_AHEAD that people set is a few days.
+    expect(ahead).toBeLessThan(2 * 86_400_000);
+  }
+});
+
 test('Every command has help with an example', async () => {
   const { stdout } = await volley('--help');
   const commands = [...stdout.matchAll(/^ {2}([a-z]+) (?:\[options\]|\[command\]| )/gm)].map(
@@ -178,7 +193,7 @@ test('Every command has help with an example', async () => {
     expect(help.exit).toBe(0);
     expect(help.stdout, `${name}: a default shown as code`).not.toContain('(default: [');
     const subcommands = [...help.stdout.matchAll(/^ {2}([a-z]+) \[options\]/gm)].map(([, sub = '']) => sub);
-    if (subcommands.length === 0) expect(help.stdout, name).toMatch(new RegExp(`\\$ volley ${name}`));
+    expect(help.stdout, name).toMatch(new RegExp(`\\$ volley ${name}`));
     for (const sub of subcommands) {
       expect((await volley(name, sub, '--help')).stdout).toMatch(new RegExp(`\\$ volley ${name} ${sub}`));
     }

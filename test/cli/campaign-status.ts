@@ -25,6 +25,7 @@ export function statusWith({ recipients = {}, ...changes }: Changes = {}): Campa
     idempotencyKey: null,
     launchAt: isoAt(-60_000),
     endedAt: null,
+    rate: null,
     requests: { send: 0, poll: 0, throttled: 0 },
     quota: { used: 0, limit: 100, nextPermitAt: null },
     blockedBy: null,

@@ -36,6 +36,7 @@ test('A campaign is drawn with its states, its quota, and what happens next', ()
     requests: { send: 36, poll: 20, throttled: 1 },
     quota: { used: 56, limit: 1_000, nextPermitAt: null },
     eta: { earliest: isoAt(80_000), latest: isoAt(90_000), reason: null },
+    rate: 1_920,
   });
   expect(renderCampaign(status, look)).toEqual([
     'Spring sale                                             c1 · lane main · running',
@@ -47,7 +48,7 @@ test('A campaign is drawn with its states, its quota, and what happens next', ()
     '  ░ planned      64  █████████████████████████▋',
     '  requests      36 sent, 20 polls, 1 throttled (429)',
     '  quota         56 of 1,000 used',
-    '  rate          1,920 messages an hour since the start',
+    '  rate          1,920 messages an hour on average',
     '  Sending. Last message between 12:01:20 and 12:01:30 (in 1m 20s to 1m 30s).',
   ]);
 });
@@ -72,7 +73,7 @@ test('A quota that was just learned from refusals is shown as used up, not as ex
 test('On a terminal with few rows, the states share one line', () => {
   const status = statusWith({ recipients: { deliveredToTerminal: 1, planned: 1 } });
   const lines = renderCampaign(status, { ...look, compact: true });
-  expect(lines).toHaveLength(7);
+  expect(lines).toHaveLength(6);
   expect(lines[2]).toBe('  █ delivered 1  ▓ on network 0  ▒ sending 0  ░ planned 1');
 });
 
@@ -81,11 +82,12 @@ test('Without a known quota, the rate so far shows when the last message is sent
     recipients: { deliveredToNetwork: 60, planned: 120 },
     quota: { used: 60, limit: null, nextPermitAt: null },
     eta: { earliest: isoAt(1_000), latest: null, reason: 'the quota is still being learned' },
+    rate: 3_600,
   });
   const text = renderCampaign(status, { ...look, width: 80 }).join('\n');
-  expect(text).toContain('rate          60 messages a minute since the start');
+  expect(text).toContain('rate          60 messages a minute on average');
   expect(text.replace(/\s+/g, ' ')).toContain(
-    'Last message about 12:02:00 (in 2m) at this rate (the quota is still being learned).',
+    'Last message about 12:02:00 (in 2m) if this rate holds; the quota is still being learned.',
   );
 });
 

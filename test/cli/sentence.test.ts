@@ -25,6 +25,10 @@ test('The next step for the operator is shown as a command', () => {
       blockedBy: { state: 'paused', reason: 'paused', until: null },
     }),
   ).toBe('Paused. To resume it: volley resume c1');
+  const byAnn = { state: 'paused' as const, reason: 'paused by cli ann@host', until: null };
+  expect(sentence({ state: 'paused', waitingFor: 'operator', blockedBy: byAnn })).toBe(
+    'Paused by cli ann@host. To resume it: volley resume c1',
+  );
   const refused = {
     state: 'paused' as const,
     reason: 'the service refuses every request; check sender and text',

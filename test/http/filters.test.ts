@@ -69,7 +69,7 @@ test('An invalid date is rejected', async () => {
     400,
     {
       detail:
-        'The parameter `createdFrom` is invalid. Use ISO 8601 with a time zone, such as 2030-05-01T09:00Z.',
+        'The parameter `createdFrom` is invalid. Use ISO 8601 with a time zone, such as YYYY-MM-DDThh:mmZ.',
     },
   ]);
 });

@@ -64,6 +64,8 @@ export function runningState(recipients: number): StoredState {
     launchAt: START,
     endedAt: 0,
     pauseReason: '',
+    idleMs: 0,
+    activeMs: 0,
   };
 }
 

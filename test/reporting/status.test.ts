@@ -4,8 +4,10 @@ import type { CampaignMeta } from '../../src/lane/campaign-meta.js';
 import type { StoredState } from '../../src/lane/campaigns.js';
 import type { LaneStatusRecord } from '../../src/lane/lane-status.js';
 import { campaignStatus, laneStatus } from '../../src/reporting/status.js';
-import { RULES, runningState, START } from '../lane/lane-fixture.js';
+import { laneFixture, RULES, runningState, START } from '../lane/lane-fixture.js';
+import { testRedis } from '../redis/test-redis.js';
 
+const { redis, prefix } = testRedis('campaign-status');
 const LATER = START + 60_000;
 const at = (ms: number): string => new Date(ms).toISOString();
 
@@ -40,6 +42,7 @@ const OPEN: LaneStatusRecord = {
   latency: 100,
   losses: 0,
   pollDueAt: 0,
+  closedMs: 0,
 };
 
 const META: CampaignMeta = {
@@ -175,4 +178,49 @@ describe('a lane', () => {
     if (settings === undefined) throw new Error('the configuration has no lane');
     expect(laneStatus({ id: 'main', name: 'main', settings }, { ...OPEN, ...view })).toMatchObject(expected);
   });
+});
+
+describe('The rate of a campaign', () => {
+  const HOUR = 3_600_000;
+  const sent = { counts: { planned: 50, deliveredToNetwork: 40, unknown: 10 }, total: 100 };
+
+  test.each<[string, Partial<StoredState>, Partial<LaneStatusRecord>, number | null]>([
+    ['is the average since its launch', {}, {}, 25],
+    ['leaves out the time in which its lane was held or stopped', {}, { closedMs: HOUR }, 50],
+    ['counts only what closed the lane since its launch', { idleMs: -HOUR }, { closedMs: HOUR }, 25],
+    ['leaves out its own pauses', { idleMs: 1.5 * HOUR }, {}, 100],
+    ['is null while it is paused', { state: 'paused' }, {}, null],
+    ['is null in the first second', {}, { now: START + 999 }, null],
+    ['is null before anything is sent', { counts: { planned: 99, sending: 1 } }, {}, null],
+    ['is null once everything is sent', { counts: { deliveredToNetwork: 100 } }, {}, null],
+    ['counts no recipients who get no message', { counts: { planned: 60, suppressed: 40 } }, {}, null],
+  ])('%s', (_, state, view, rate) => {
+    expect(statusOf({ ...sent, ...state }, { now: START + 2 * HOUR, ...view }).rate).toBe(rate);
+  });
+});
+
+test('The time in which a campaign is paused, its lane is held, or both, does not count for its rate', async () => {
+  const { commands, views, state, campaign } = laneFixture(redis, prefix, 'rate');
+  const MINUTE = 60_000;
+  const after = (minutes: number): number => START + minutes * MINUTE;
+  // Before the campaign, the lane was held for an hour.
+  await commands.lane('hold', 'held', after(-60));
+  await commands.lane('resume', '', START);
+  await campaign('c', 100, { launchAt: START, idleMs: -60 * MINUTE });
+  await commands.campaign('pause', 'c', 'paused', after(10));
+  await commands.campaign('pause', 'c', 'paused again', after(11));
+  await commands.lane('hold', 'held', after(12));
+  await commands.lane('hold', 'held again', after(13));
+  await commands.campaign('resume', 'c', '', after(20));
+  await commands.lane('resume', '', after(30));
+  const activeAt = async (minutes: number): Promise<number> => {
+    const { closedMs } = await views.look(after(minutes));
+    const { launchAt, idleMs } = await state('c');
+    return (after(minutes) - Number(launchAt) - closedMs - Number(idleMs)) / MINUTE;
+  };
+  // From 0 to 10, and from 30 on.
+  expect(await activeAt(30)).toBe(10);
+  expect(await activeAt(35)).toBe(15);
+  await commands.lane('hold', 'held', after(40));
+  expect(await activeAt(50)).toBe(20);
 });

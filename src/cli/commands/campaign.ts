@@ -4,7 +4,7 @@ import { parseReportedStatus, REPORTED_STATUSES } from '../../campaign/recipient
 import type { Context } from '../context.js';
 import { action, examples } from './action.js';
 import { withCountry, withListOptions } from './list-options.js';
-import { filled, oneOf, wholeNumber } from './option-values.js';
+import { filled, oneOf, tomorrow, wholeNumber } from './option-values.js';
 
 const verbs = () => import('../campaign.js');
 const CAMPAIGN = 'the campaign: its id, the beginning of it, or last for the newest one';
@@ -33,7 +33,7 @@ export function addCampaignCommands(program: Command, context: Context): void {
       'after',
       examples(
         'send examples/spring-sale.csv --country GB --sender ACME --message "Hi {{name}}, 20 % off with {{voucher}}"',
-        'send examples/spring-sale.csv --country GB --sender 447700900123 --message @examples/spring-sale.txt --at 2030-05-01T09:00+01:00 --yes',
+        `send examples/spring-sale.csv --country GB --sender 447700900123 --message @examples/spring-sale.txt --at ${tomorrow(context.clock())} --yes`,
         'send examples/spring-sale.csv --country GB --sender ACME --message @examples/spring-sale.txt --test-to +447700900123',
       ),
     )

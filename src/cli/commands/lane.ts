@@ -24,7 +24,8 @@ export function addLaneCommands(program: Command, context: Context): void {
   const lane = program
     .command('lane')
     .summary('hold, resume, or rename a lane')
-    .description('Holds, resumes, or renames a lane.');
+    .description('Holds, resumes, or renames a lane.')
+    .addHelpText('after', examples('lane hold default', 'lane resume default'));
   lane
     .command('hold')
     .alias('pause')
@@ -58,7 +59,8 @@ export function addLaneCommands(program: Command, context: Context): void {
     .summary("show or renew an account's token")
     .description(
       'Shows or renews the token of a lane that sends with an account. All processes share the token; it is never printed.',
-    );
+    )
+    .addHelpText('after', examples('token show', 'token login --again'));
   const onToken = (name: string, description: string): Command =>
     withLane(token.command(name).description(description), 'the only one with an account');
   onToken('show', "Shows the token's state, age, and expiry, and how many logins are left.")
@@ -77,7 +79,8 @@ export function addLaneCommands(program: Command, context: Context): void {
     .summary('show or change the subscription to delivery notifications')
     .description(
       'Shows or changes a lane’s subscription to delivery notifications. The service keeps one subscription per key. While CALLBACK_URL is set, workers create and renew it, and leave subscriptions of other systems alone. These requests use no quota.',
-    );
+    )
+    .addHelpText('after', examples('subscription get'));
   const onSubscription = (name: string, description: string): Command =>
     withLane(subscription.command(name).description(description), 'the only one');
   onSubscription('get', 'Asks the service where it sends the lane’s notifications.')
@@ -103,7 +106,8 @@ export function addLaneCommands(program: Command, context: Context): void {
     .summary('change the lists of suppressed numbers')
     .description(
       'Changes the lists of suppressed numbers, which never get a message: one list for all lanes, and one for each lane. They are checked at import and again before each send. Each change can be undone.',
-    );
+    )
+    .addHelpText('after', examples('suppress add +447700900123', 'suppress operations', 'suppress undo 12'));
   withCountry(
     suppress
       .command('add')

@@ -3,7 +3,7 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { readProblem } from '../../config/file-problem.js';
 import type { Context } from '../context.js';
 import { badInput } from '../errors.js';
-import { duration, filled, moment, oneOf, withRequired } from './option-values.js';
+import { duration, filled, moment, oneOf, tomorrow, withRequired } from './option-values.js';
 
 /** Means standard input. */
 const STDIN = '-';
@@ -57,7 +57,7 @@ export function withListOptions(command: Command, context: Context): Command {
   return withCountry(command)
     .option(
       '--at <time>',
-      'when sending starts, ISO 8601 with a time zone: 2030-05-01T09:00+02:00',
+      `when sending starts, ISO 8601 with a time zone: ${tomorrow(context.clock())}`,
       (text: string) => moment(text, context.clock),
     )
     .option(

@@ -14,7 +14,7 @@ export function moment(text: string, clock: Clock): number {
       return read.at;
     case 'noTime':
       throw new InvalidArgumentError(
-        `It is not a valid time. Use an ISO 8601 time with a time zone, such as ${example(clock())}.`,
+        `It is not a valid time. Use an ISO 8601 time with a time zone, such as ${tomorrow(clock())}.`,
       );
     case 'noSuchTime':
       throw new InvalidArgumentError('This day or hour does not exist.');
@@ -26,19 +26,21 @@ export function moment(text: string, clock: Clock): number {
     }
     case 'noSuchZone':
       throw new InvalidArgumentError(
-        `This time zone does not exist. Use an ISO 8601 time with a time zone, such as ${example(clock())}.`,
+        `This time zone does not exist. Use an ISO 8601 time with a time zone, such as ${tomorrow(clock())}.`,
       );
     default:
       return read satisfies never;
   }
 }
 
-function example(now: number): string {
-  const tomorrow = new Date(now + 86_400_000);
-  tomorrow.setHours(9, 0, 0, 0);
+/** Tomorrow at nine in this machine's time zone: an example of a time that is neither past nor too far ahead. */
+export function tomorrow(now: number): string {
+  const at = new Date(now);
+  at.setDate(at.getDate() + 1);
+  at.setHours(9, 0, 0, 0);
   const two = (part: number): string => String(part).padStart(2, '0');
-  const date = `${tomorrow.getFullYear()}-${two(tomorrow.getMonth() + 1)}-${two(tomorrow.getDate())}`;
-  return `${date}T09:00${offset(tomorrow)}`;
+  const date = `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`;
+  return `${date}T09:00${offset(at)}`;
 }
 
 /** This machine's offset from UTC at that time, `+02:00`. */

@@ -76,7 +76,11 @@ export function addProcessCommands(program: Command, context: Context): void {
   const keys = program
     .command('keys')
     .summary('create and revoke keys for the HTTP API')
-    .description('Creates, lists, and revokes keys for the HTTP API. Only a digest of each key is stored.');
+    .description('Creates, lists, and revokes keys for the HTTP API. Only a digest of each key is stored.')
+    .addHelpText(
+      'after',
+      examples('keys create --name shop --scope read,send', 'keys list', 'keys revoke last'),
+    );
   const create = keys.command('create').description('Creates a key and prints it. It is shown only once.');
   withRequired(create, '--name <name>', 'who uses it, for people', filled);
   withRequired(

@@ -13,6 +13,10 @@ export function addRecordsCommands(program: Command, context: Context): void {
     .summary('request and download call records')
     .description(
       'Requests call detail records and downloads them, as the contract at RECORDS_CONTRACT says; see docs/call-records.md. Each request is sent at most once.',
+    )
+    .addHelpText(
+      'after',
+      examples('records fetch --from 2026-01-01 --to 2026-01-31 --out january.csv', 'records list'),
     );
 
   withDays(

@@ -248,6 +248,7 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
           },
           onReconnected: () => void finder.restore().catch(() => {}),
           areSuppressed: (lane, numbers) => suppression.areSuppressed(lane, numbers),
+          mayShareWith: (lane) => notifications.mayShareWith(lane),
           roles,
           concurrency,
         });

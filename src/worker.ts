@@ -43,6 +43,8 @@ interface WorkOptions {
   /** Called when a connection is restored, maybe to a server that has lost its last writes. */
   onReconnected(): void;
   areSuppressed(lane: LaneId, numbers: readonly string[]): Promise<readonly boolean[]>;
+  /** The other lanes whose requests may be reported at the same address. */
+  mayShareWith(lane: LaneId): Promise<readonly LaneId[]>;
   readonly roles?: readonly Role[] | undefined;
   readonly concurrency?: number | undefined;
 }
@@ -69,7 +71,7 @@ export function work(options: WorkOptions): Workers {
           recent: recentClaims(monotonic, self, (recent) => replayClaims(lane, recent)),
           messages: openMessages(lane, content, (numbers) => options.areSuppressed(lane.id, numbers)),
           requests: openRequests(lane, content),
-          matches: matchStore(lane),
+          matches: matchStore(lane, () => options.mayShareWith(lane.id)),
         },
       ];
     }),

@@ -11,7 +11,11 @@ import type { LaneId } from '../redis/keys.js';
 export type BatchNumbers = (located: Located) => Promise<readonly string[] | null>;
 
 /** Reads the numbers of a lane's batches; once `signal` fires, it stops waiting for Redis. */
-export function batchNumbers(lane: Lane, numbers: OrdinalNumbers, signal: AbortSignal): BatchNumbers {
+export function batchNumbers(
+  lane: Pick<Lane, 'id' | 'retry'>,
+  numbers: OrdinalNumbers,
+  signal: AbortSignal,
+): BatchNumbers {
   return async ({ campaign, first, count }) => {
     const read = () => numbers(lane.id, campaign, first, count);
     try {

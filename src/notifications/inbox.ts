@@ -75,7 +75,9 @@ export function createInbox(lane: Lane, options: InboxOptions): Inbox {
   const retry = <Answer>(run: () => Promise<Answer>) => lane.retry(run, signal);
   const numbersOf = batchNumbers(lane, options.numbers, signal);
   const settler = reportSettler({ lane, store, numbersOf, recentlySettled, signal });
-  const matchUnknown = notificationMatching({ lane, matches, events, numbersOf, senderOf, signal });
+  const numbersOfLane = (id: LaneId) => batchNumbers({ id, retry: lane.retry }, options.numbers, signal);
+  const matching = { lane, matches, events, numbersOf, numbersOfLane, senderOf, signal };
+  const matchUnknown = notificationMatching(matching);
   const emitRefusal = refusalEvents(events, monotonic);
   let held: DeliveryReport[] = [];
   /** Reports that are held or being settled. */

@@ -56,6 +56,8 @@ interface MatchingOptions {
   readonly matches: MatchStore;
   readonly events: Events;
   readonly numbersOf: BatchNumbers;
+  /** The numbers of a batch of another lane. */
+  numbersOfLane(lane: LaneId): BatchNumbers;
   /** The sender of a campaign, as it goes on the wire; null if the campaign has been removed. */
   senderOf(lane: LaneId, campaign: string): Promise<string | null>;
   /** Ends the wait for a Redis that does not respond. */
@@ -66,17 +68,19 @@ interface MatchingOptions {
 export function notificationMatching(
   options: MatchingOptions,
 ): (waiting: readonly WaitingReports[]) => Promise<void> {
-  const { lane, matches, events, numbersOf, senderOf, signal } = options;
+  const { lane, matches, events, numbersOf, numbersOfLane, senderOf, signal } = options;
   const retry = <Answer>(run: () => Promise<Answer>) => lane.retry(run, signal);
 
   /** Null if the campaign has been removed. */
   const candidate = async (
     located: Located,
     outcome: Pick<CandidateBatch, 'number' | 'claimedAt' | 'matchedRequestId' | 'isSettled'>,
+    of: LaneId = lane.id,
   ): Promise<CandidateBatch | null> => {
     const { campaign, first } = located;
-    const sender = await senderOf(lane.id, campaign);
-    const recipients = sender === null ? null : await numbersOf(located);
+    const sender = await senderOf(of, campaign);
+    const numbers = of === lane.id ? numbersOf : numbersOfLane(of);
+    const recipients = sender === null ? null : await numbers(located);
     if (sender === null || recipients === null) return null;
     return { campaign, first, sender: plainSender(sender), recipients, ...outcome };
   };
@@ -102,6 +106,16 @@ export function notificationMatching(
     return found.filter((batch) => batch !== null);
   };
 
+  /** Batches of other lanes are alternatives, too, if their reports may arrive at the same address. */
+  const alternatives = async (): Promise<CandidateBatch[]> => {
+    const found = await Promise.all(
+      (await retry(() => matches.elsewhere())).map(({ lane: of, claimedAt, ...located }) =>
+        candidate(located, { number: 0, claimedAt, matchedRequestId: null, isSettled: true }, of),
+      ),
+    );
+    return found.filter((batch) => batch !== null);
+  };
+
   return async (waiting) => {
     const batches = await candidates();
     if (batches.length === 0) return;
@@ -112,7 +126,10 @@ export function notificationMatching(
       receivedAt,
       correlated: batchOfCorrelator(correlator),
     }));
-    const pairs = uniqueMatches(batches, requests).slice(0, MAX_MATCHES);
+    // Most looks find no match, and so need not read other lanes.
+    if (uniqueMatches(batches, requests).length === 0) return;
+    const all = [...batches, ...(await alternatives())];
+    const pairs = uniqueMatches(all, requests).slice(0, MAX_MATCHES);
     if (pairs.length === 0) return;
     // A late or repeated report of a request that is settled has an id of ours that the index does not hold any more.
     const ours = await retry(() => matches.everAccepted(pairs.map(({ requestId }) => requestId)));

@@ -61,6 +61,8 @@ export interface NotificationService {
  */
 export function notificationService(options: NotificationServiceOptions): NotificationService & {
   reconcile(lanes: Lanes, process: string): { stop(): Promise<void> };
+  /** See {@link SharedSubscriptions.mayShareWith}. */
+  mayShareWith(lane: LaneId): Promise<readonly LaneId[]>;
   close(): Promise<void>;
 } {
   const { redis, keys, config, finder, events } = options;
@@ -89,7 +91,11 @@ export function notificationService(options: NotificationServiceOptions): Notifi
       intervalMs,
     });
 
+  const mayShareWith = async (lane: LaneId): Promise<readonly LaneId[]> =>
+    callback === undefined ? [] : (await shared(callback)).mayShareWith(lane);
+
   return {
+    mayShareWith,
     async receiver() {
       if (callback === undefined) return null;
       const lanes = [...(await finder.configured()).values()];
@@ -106,7 +112,8 @@ export function notificationService(options: NotificationServiceOptions): Notifi
         recentlySettled: recentlySettled(MAX_RECENTLY_SETTLED),
       };
       const inboxes = lanes.map((lane) => {
-        const stores = { store: notificationStore(lane), matches: matchStore(lane) };
+        const matches = matchStore(lane, () => mayShareWith(lane.id));
+        const stores = { store: notificationStore(lane), matches };
         return [lane.id, createInbox(lane, { ...parts, ...stores })] as const;
       });
       for (const [, inbox] of inboxes) inbox.start();

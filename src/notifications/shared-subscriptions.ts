@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { type CallbackSettings, laneCallback } from '../config/index.js';
 import type { Redis } from '../redis/connection.js';
 import type { Keys, LaneId, LaneName } from '../redis/keys.js';
-import { subscriptionStatusStore } from './subscription-status.js';
+import { type SubscriptionStatus, subscriptionStatusStore } from './subscription-status.js';
 
 /*
  * "Only one subscription can exist" (interface page, Area A, subscription): per API key, or per client with all its keys? Not shown,
@@ -22,6 +22,11 @@ export interface SharedSubscriptions {
   isServed(lane: LaneId): Promise<boolean>;
   /** The lanes that share another lane's subscription, by that lane. */
   sharers(): Promise<ReadonlyMap<LaneId, readonly LaneId[]>>;
+  /**
+   * The other lanes whose requests may be reported at the address that gets the reports of this lane: all but those that two
+   * checks in a row have found with a subscription of their own.
+   */
+  mayShareWith(lane: LaneId): Promise<LaneId[]>;
   /** The lane's name, for people. */
   nameOf(lane: LaneId): string;
 }
@@ -44,6 +49,17 @@ export async function sharedSubscriptions(options: SharedSubscriptionsOptions): 
   const current = new Map([...own.keys()].map((id) => [normalisedUrl(laneCallback(callback, id).url), id]));
   const registered = new Map<LaneId, LaneName>(Object.entries(await redis.hgetall(names)));
   const statusOf = (lane: LaneId) => subscriptionStatusStore(redis, keys, lane);
+  /** The lanes of the installation, and what the last check of each has found, unless that was too long ago. */
+  const checked = async () => {
+    const lanes = [...new Set([...own.keys(), ...registered.keys()])];
+    return Promise.all(
+      lanes.map(async (lane) => {
+        const status = await statusOf(lane).read();
+        const isOurs = status.state === 'ours' && status.now - status.checkedAt <= CHECKS_MISSED * intervalMs;
+        return { lane, status: isOurs ? status : null };
+      }),
+    );
+  };
 
   return {
     remember: async (url, lane) => void (await redis.hset(addresses, digestOf(url), lane)),
@@ -55,15 +71,22 @@ export async function sharedSubscriptions(options: SharedSubscriptionsOptions): 
       return checkedAt > 0 && now - checkedAt <= CHECKS_MISSED * intervalMs;
     },
     async sharers() {
-      const lanes = [...new Set([...own.keys(), ...registered.keys()])];
-      const states = await Promise.all(lanes.map((lane) => statusOf(lane).read()));
       const found = new Map<LaneId, LaneId[]>();
-      for (const [at, lane] of lanes.entries()) {
-        const { state, via = '', checkedAt = 0, now = 0 } = states[at] ?? {};
-        if (state !== 'ours' || via === '' || now - checkedAt > CHECKS_MISSED * intervalMs) continue;
-        found.set(via, [...(found.get(via) ?? []), lane]);
+      for (const { lane, status } of await checked()) {
+        if (status === null || status.via === '') continue;
+        found.set(status.via, [...(found.get(status.via) ?? []), lane]);
       }
       return found;
+    },
+    async mayShareWith(wanted) {
+      const all = await checked();
+      const addressOf = (lane: LaneId, status: SubscriptionStatus | null) => status?.via || lane;
+      const mine = addressOf(wanted, all.find(({ lane }) => lane === wanted)?.status ?? null);
+      return all.flatMap(({ lane, status }) => {
+        if (lane === wanted) return [];
+        const isSure = status !== null && status.checkedAt > status.oursSince;
+        return isSure && addressOf(lane, status) !== mine ? [] : [lane];
+      });
     },
     nameOf: (lane): string => own.get(lane) ?? registered.get(lane) ?? lane,
   };

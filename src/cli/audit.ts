@@ -27,7 +27,7 @@ export function audit(
       after = page.next ?? undefined;
     } while (after !== undefined && entries.length < limit);
     const now = context.clock();
-    const rows = entries.map((entry) => [
+    const rows = withoutAttempts(entries).map((entry) => [
       moment(Date.parse(entry.at), now),
       oneLine(entry.actor === null ? 'unknown' : describeActor(entry.actor)),
       entry.action,
@@ -42,6 +42,21 @@ export function audit(
           ? [none]
           : table(['TIME', 'ACTOR', 'ACTION', 'LANE', 'DETAILS'], rows, columnsOf(context.stdout)),
     };
+  });
+}
+
+/**
+ * An operation is recorded before it runs, and again if it fails. People see a failed one once, with its reason. `entries`: the newest
+ * first.
+ */
+function withoutAttempts(entries: readonly AuditEntry[]): AuditEntry[] {
+  const failed = new Map<string, number>();
+  return entries.filter((entry) => {
+    const operation = JSON.stringify([entry.actor, entry.action, entry.lane, entry.campaign, entry.details]);
+    const waiting = failed.get(operation) ?? 0;
+    if (entry.failed !== null) failed.set(operation, waiting + 1);
+    else if (waiting > 0) failed.set(operation, waiting - 1);
+    return entry.failed !== null || waiting === 0;
   });
 }
 

@@ -1,5 +1,5 @@
 import { pipeline } from 'node:stream/promises';
-import { CAMPAIGN_STATE, type CampaignState } from '../campaign/campaign.js';
+import { CAMPAIGN_STATE } from '../campaign/campaign.js';
 import type { RecipientState } from '../campaign/recipient.js';
 import type { CampaignStatus, FoundRecipient } from '../campaign/views.js';
 import { EXIT } from '../exit-codes.js';
@@ -10,54 +10,13 @@ import { badInput, CliError } from './errors.js';
 import { readNumbers } from './input.js';
 import { withLocalVolley } from './open.js';
 import { outputFile } from './output-file.js';
-import { renderCampaign, settledOf } from './progress.js';
+import { renderCampaign } from './progress.js';
 import { columnsOf } from './terminal.js';
 import { counted, cut, grouped, moment, oneLine, table, until } from './text.js';
 import { noteIfNoWorkers, watchCampaign } from './watch.js';
 
 /** Requests with an unknown outcome that people see; `--json` has up to 100. */
 const UNKNOWN_SHOWN = 10;
-
-/** `volley list` */
-export function list(
-  context: Context,
-  { state, limit }: { state?: CampaignState; limit: number },
-): Promise<Answer> {
-  return withLocalVolley(context, async (volley) => {
-    const campaigns = await volley.list({ limit, state });
-    const now = context.clock();
-    const rows = campaigns.map((campaign) => [
-      campaign.id,
-      cut(oneLine(campaign.name), 30),
-      campaign.lane,
-      campaign.state,
-      grouped(campaign.recipients.total),
-      grouped(settledOf(campaign)),
-      campaign.launchAt === null ? '' : moment(Date.parse(campaign.launchAt), now),
-      perHour(campaign.rate),
-      attention(campaign),
-    ]);
-    const heading = ['ID', 'NAME', 'LANE', 'STATE', 'RECIPIENTS', 'SETTLED', 'START', 'RATE', 'ATTENTION'];
-    const none =
-      state === undefined ? 'No campaigns yet. Create one with `volley send`.' : `No campaign is ${state}.`;
-    return {
-      json: { campaigns },
-      lines: rows.length === 0 ? [none] : table(heading, rows, columnsOf(context.stdout)),
-    };
-  });
-}
-
-const perHour = (rate: number | null): string => (rate === null ? '' : `${grouped(Math.round(rate))}/h`);
-
-/** What an operator has to act on: unknown outcomes, and a lane that sends nothing until it is resumed. Empty if nothing. */
-function attention({ recipients, lane, blockedBy, waitingFor }: CampaignStatus): string {
-  const isClosed = blockedBy?.state === 'stopped' || blockedBy?.state === 'held';
-  return [
-    ...(recipients.unknown === 0 ? [] : [`${grouped(recipients.unknown)} unknown`]),
-    ...(waitingFor === 'lane' && isClosed ? [`lane ${lane} is ${blockedBy.state}`] : []),
-    ...(waitingFor === 'workers' ? ['no worker is running'] : []),
-  ].join(', ');
-}
 
 /** `volley status` */
 export function status(context: Context, typed = LAST, { watch }: { watch?: boolean }): Promise<Answer> {
@@ -113,13 +72,18 @@ export function resume(context: Context, typed: string): Promise<Answer> {
 
 /** `volley cancel` */
 export function cancel(context: Context, typed: string, { yes }: { yes?: boolean }): Promise<Answer> {
+  if (yes !== true && !context.interactive) {
+    throw badInput(
+      'This is not a terminal, so Volley cannot ask for confirmation. Add --yes to cancel without a question.',
+    );
+  }
   return withCampaign(context, typed, async (volley, id) => {
-    if (yes !== true && context.interactive) await confirmCancel(context, await volley.status(id));
+    if (yes !== true) await confirmCancel(context, await volley.status(id));
     const { cancelled, inFlight } = await volley.cancel(id);
     return {
       json: { id, state: 'cancelled', cancelled, inFlight },
       lines: [
-        `Campaign ${id} is cancelled. ${counted(cancelled, 'recipient')} will get no message; ${counted(inFlight, 'request')} in flight.`,
+        `Campaign ${id} is cancelled. ${cancelled === 0 ? 'Nothing was left to send' : `${counted(cancelled, 'recipient')} will get no message`}${cancelled + inFlight === 0 ? '' : `; ${counted(inFlight, 'request')} in flight`}.`,
       ],
     };
   });
@@ -134,6 +98,7 @@ async function confirmCancel(
   const { commands } = CAMPAIGN_STATE[state];
   if (state === 'cancelled' || !commands.some((command) => command === 'cancel')) return;
   const { planned, sending, total } = recipients;
+  if (planned === 0) return;
   const inFlight =
     sending === 0
       ? ''

@@ -66,7 +66,8 @@ export function settledOf({ recipients }: CampaignStatus): number {
   return SETTLED_STATES.reduce((sum, state) => sum + recipients[state], 0);
 }
 
-function percentOf(status: CampaignStatus): string {
+/** The part of the recipients in a final state, such as `22 %`. */
+export function percentOf(status: CampaignStatus): string {
   const { total } = status.recipients;
   // Rounded down, so that 100 % means all of them.
   return `${total === 0 ? 0 : Math.floor((settledOf(status) / total) * 100)} %`;

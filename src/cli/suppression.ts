@@ -28,19 +28,18 @@ export async function add(context: Context, typed: string[], options: ChangeOpti
   const numbers = await readNumbers(context, typed);
   return withLocalVolley(context, async (volley) => {
     const { operation, numbers: added } = await volley.suppression.add(numbers, options);
-    const lines = [
-      `${counted(added, 'number')} added${known(numbers.length - added)}. ${howToUndo(operation)}`,
-    ];
-    return { json: { added, operation }, lines };
+    return { json: { added, operation }, lines: [addedText(added, numbers.length - added, '', operation)] };
   });
 }
 
-function known(count: number): string {
-  return count === 0 ? '' : `; ${grouped(count)} already on the list`;
-}
-
-function howToUndo(operation: string | null): string {
-  return operation === null ? '' : `To undo it: volley suppress undo ${operation}`;
+/** What an addition did. One of numbers that are on the list already is recorded, but there is nothing to undo. */
+function addedText(added: number, known: number, source: string, operation: string | null): string {
+  if (operation === null) return 'There are no numbers to add.';
+  if (added === 0) {
+    return `${known === 1 ? 'The number is' : 'All numbers are'} on the list already, so nothing has changed. Operation ${operation} records it: if you undo the earlier one, ${known === 1 ? 'it stays' : 'they stay'} on the list.`;
+  }
+  const already = known === 0 ? '' : `; ${grouped(known)} already on the list`;
+  return `${counted(added, 'number')} added${source}${already}. To undo it: volley suppress undo ${operation}`;
 }
 
 /** `volley suppress remove` */
@@ -48,8 +47,12 @@ export async function remove(context: Context, typed: string[], options: ChangeO
   const numbers = await readNumbers(context, typed);
   return withLocalVolley(context, async (volley) => {
     const { operation, numbers: removed } = await volley.suppression.remove(numbers, options);
-    const lines = [`${counted(removed, 'number')} removed. ${howToUndo(operation)}`];
-    return { json: { removed, operation }, lines };
+    const where = options.lane === undefined ? 'the list for all lanes' : `the list of lane ${options.lane}`;
+    const line =
+      operation === null
+        ? `${numbers.length === 1 ? 'The number is' : 'None of the numbers is'} ${numbers.length === 1 ? 'not ' : ''}on ${where}, so nothing has changed.`
+        : `${counted(removed, 'number')} removed. To undo it: volley suppress undo ${operation}`;
+    return { json: { removed, operation }, lines: [line] };
   });
 }
 
@@ -129,7 +132,11 @@ export function importFile(context: Context, file: string, options: ImportOption
       source: file === STDIN ? 'standard input' : `file ${basename(file)}`,
     });
     const { added, rows, invalid, operation } = outcome;
-    const summary = `${counted(added, 'number')} added from ${counted(rows, 'row')}. ${howToUndo(operation)}`;
+    const valid = rows - invalid.length;
+    const summary =
+      valid === 0
+        ? `No number was added from ${counted(rows, 'row')}.`
+        : addedText(added, added === 0 ? valid : 0, ` from ${counted(rows, 'row')}`, operation);
     if (invalid.length === 0) return { json: { added, operation, rows, invalid: [] }, lines: [summary] };
     const collected = invalidRows();
     for (const row of invalid) collected.add(row);

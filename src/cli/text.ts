@@ -125,34 +125,110 @@ export function grouped(count: number): string {
   return count.toLocaleString('en');
 }
 
+const compactly = new Intl.NumberFormat('en', { notation: 'compact' });
+
+/** A number in few columns: `980`, `12K`, `1.2M`. */
+export function compact(count: number): string {
+  return compactly.format(count);
+}
+
 /** `1 recipient`, `12,345 recipients`. */
 export function counted(count: number, one: string, many = `${one}s`): string {
   return `${grouped(count)} ${count === 1 ? one : many}`;
 }
 
+/** A table in short columns. */
+export interface Table {
+  readonly heading: readonly string[];
+  readonly rows: readonly (readonly string[])[];
+  /** The column that is cut to what the others leave. */
+  readonly flexible?: string;
+  /** Columns that are left out, one after the other, if the table is too wide. */
+  readonly optional?: readonly string[];
+}
+
+/** The flexible column of a table is not cut to less. */
+const FLEXIBLE_AT_LEAST = 8;
+
 /**
- * Rows under a heading, each column as wide as its widest text; two spaces between columns. If that is wider than `width`, each row
- * becomes several lines: its first text, and below it the others that are not empty, each with the name of its column.
+ * Rows under a heading, each column as wide as its widest text; two spaces between columns. If that is wider than `width`, columns
+ * without any text are left out; then `short` is tried. If nothing fits, each row becomes several lines: its first text, and below
+ * it the others that are not empty, each with the name of its column.
  */
 export function table(
   heading: readonly string[],
   rows: readonly (readonly string[])[],
-  width?: number,
+  width = Number.POSITIVE_INFINITY,
+  short?: Table,
 ): string[] {
-  const all = [heading, ...rows];
-  const widths = heading.map((_, column) => Math.max(...all.map((row) => widthOf(row[column] ?? ''))));
-  const total = widths.reduce((sum, each) => sum + each + 2, -2);
-  if (width !== undefined && total > width) {
-    const names = heading.map((name) => name.toLowerCase());
-    const widest = Math.max(...names.slice(1).map(widthOf));
-    return rows.flatMap(([first = '', ...others]) => [
-      ...wrapped(first, width),
-      ...others.flatMap((text, at) =>
-        text === '' ? [] : wrapped(`  ${padded(names[at + 1] ?? '', widest)}  ${text}`, width, widest + 4),
-      ),
-    ]);
+  const full = { heading, rows };
+  for (const shown of [full, withoutEmptyColumns(full), ...(short ? [fitting(short, width)] : [])]) {
+    if (widthOfTable(shown) <= width) return tableLines(shown);
   }
-  return all.map((row) =>
+  const names = heading.map((name) => name.toLowerCase());
+  const widest = Math.max(...names.slice(1).map(widthOf));
+  return rows.flatMap(([first = '', ...others]) => [
+    ...wrapped(first, width),
+    ...others.flatMap((text, at) =>
+      text === '' ? [] : wrapped(`  ${padded(names[at + 1] ?? '', widest)}  ${text}`, width, widest + 4),
+    ),
+  ]);
+}
+
+function withColumns(
+  { heading, rows, ...more }: Table,
+  isShown: (name: string, column: number) => boolean,
+): Table {
+  return {
+    heading: heading.filter(isShown),
+    rows: rows.map((row) => row.filter((_, column) => isShown(heading[column] ?? '', column))),
+    ...more,
+  };
+}
+
+function withoutEmptyColumns(shown: Table): Table {
+  return withColumns(shown, (_, column) => shown.rows.some((row) => row[column] !== ''));
+}
+
+/** The table with its flexible column cut, and without as many optional columns as necessary. */
+function fitting(short: Table, width: number): Table {
+  const leftOut = new Set<string>();
+  let shown = withoutEmptyColumns(short);
+  for (const name of ['', ...(short.optional ?? [])]) {
+    leftOut.add(name);
+    shown = cutColumn(
+      withColumns(withoutEmptyColumns(short), (each) => !leftOut.has(each)),
+      width,
+    );
+    if (widthOfTable(shown) <= width) break;
+  }
+  return shown;
+}
+
+function cutColumn(shown: Table, width: number): Table {
+  const at = shown.heading.indexOf(shown.flexible ?? '');
+  const excess = widthOfTable(shown) - width;
+  if (at === -1 || excess <= 0) return shown;
+  const room = Math.max(FLEXIBLE_AT_LEAST, (columnWidths(shown)[at] ?? 0) - excess);
+  return {
+    ...shown,
+    rows: shown.rows.map((row) => row.map((text, column) => (column === at ? cut(text, room) : text))),
+  };
+}
+
+function columnWidths({ heading, rows }: Table): number[] {
+  return heading.map((name, column) =>
+    Math.max(widthOf(name), ...rows.map((row) => widthOf(row[column] ?? ''))),
+  );
+}
+
+function widthOfTable(shown: Table): number {
+  return columnWidths(shown).reduce((sum, each) => sum + each + 2, -2);
+}
+
+function tableLines(shown: Table): string[] {
+  const widths = columnWidths(shown);
+  return [shown.heading, ...shown.rows].map((row) =>
     row
       .map((text, column) => padded(text, widths[column] ?? 0))
       .join('  ')
@@ -167,6 +243,13 @@ export function moment(ms: number, now: number): string {
   const month = at.toLocaleString('en', { month: 'short' });
   const year = at.getFullYear() === today.getFullYear() ? '' : ` ${at.getFullYear()}`;
   return `${at.getDate()} ${month}${year} ${at.toTimeString().slice(0, 5)}`;
+}
+
+/** The same in few columns: `14:03` today, else `2 May`, with the year if it is another one. */
+export function shortMoment(ms: number, now: number): string {
+  const [at, today] = [new Date(ms), new Date(now)];
+  const text = moment(ms, now);
+  return at.toDateString() === today.toDateString() ? text.slice(0, 5) : text.slice(0, text.lastIndexOf(' '));
 }
 
 /** `14:03:20 (in 12s)` for an ISO time, or `now` if it has passed. */

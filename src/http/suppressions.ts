@@ -32,7 +32,9 @@ const oneNumber = z.strictObject({
   country,
 });
 const operationId = z.strictObject({ id: z.string().regex(/^\d{1,15}$/, 'Use the `id` of an operation') });
-const operation = z.string().describe('The id of the operation, with which it can be undone');
+const operation = z
+  .string()
+  .describe('The id of the operation, with which it can be undone; empty if it changed nothing');
 const changedLane = z
   .string()
   .nullable()

@@ -31,7 +31,7 @@ export interface ChangeOptions extends NumberOptions {
   readonly max?: number | undefined;
 }
 
-/** What a change did. `operation`: the id of its record; null if there were no numbers. */
+/** What a change did. `operation`: the id of its record; null if there were none, or if none of those to remove was on the list. */
 export interface SuppressionChange {
   readonly operation: string | null;
   /** How many numbers are new on the list, or no longer on it. */
@@ -182,6 +182,7 @@ export function openSuppressionList(deps: SuppressionListDeps): SuppressionList 
       { action: `suppression.${change}`, ...(list === null ? {} : { lane: list }), details },
       () => run(made),
     );
+    if (done.numbers === 0 && (await suppression.operation(done.id)) === null) return NOTHING;
     const told = { lane: lane ?? null, operation: done.id, numbers: done.numbers, reason: why, actor };
     if (change === 'add') events.emit({ type: 'suppression.added', ...told });
     else events.emit({ type: 'suppression.removed', ...told });

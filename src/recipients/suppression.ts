@@ -169,9 +169,10 @@ export function suppression(redis: Redis, keys: Keys) {
     const id = String(await redis.incr(names.last));
     // Before its first number, so that every entry points to a record.
     await write(id, operation);
-    let changed = 0;
+    let [given, changed] = [0, 0];
     for await (const batch of numbers) {
       const each = packed([...new Set(batch)]);
+      given += each.length;
       const done = each.length === 0 ? 0 : await change(how, made.list, id, each, { apiKey, max: max ?? 0 });
       if (done === -1) {
         await undo({ ...operation, id }, made.actor, made.at);
@@ -179,7 +180,9 @@ export function suppression(redis: Redis, keys: Keys) {
       }
       changed += done;
     }
-    await write(id, { ...operation, numbers: changed });
+    // An addition of numbers that are on the list already is kept: if the earlier one is undone, they stay because of it.
+    if (given === 0 || (how === 'remove' && changed === 0)) await redis.hdel(names.operations, id);
+    else await write(id, { ...operation, numbers: changed });
     return { ...operation, id, numbers: changed };
   };
 
@@ -202,7 +205,7 @@ export function suppression(redis: Redis, keys: Keys) {
     /** The same for numbers that arrive in batches of at most 1,000, without a limit. */
     addBatches: (numbers: Batches, operation: Omit<NewOperation, 'max'>): Promise<FoundOperation> =>
       perform('add', numbers, operation),
-    /** Removes numbers from a list and returns the operation, which can be undone for 30 days. */
+    /** Removes numbers from a list and returns the operation, which can be undone for 30 days. It has no record if no number was on the list. */
     remove: (numbers: readonly string[], operation: NewOperation): Promise<FoundOperation> =>
       perform('remove', batches(numbers), operation),
     /** Undoes an operation, and returns how many numbers the list got or lost. Numbers that other operations added stay. */

@@ -116,7 +116,8 @@ function rateOf(
   const sent = state.total - planned - sending - suppressed - lapsed - cancelled;
   const activeMs = now - state.launchAt - closedMs - state.idleMs;
   if (planned + sending === 0 || sent <= 0 || activeMs < MEASURED_AFTER_MS) return null;
-  return (sent / activeMs) * HOUR_MS;
+  // A client that polls needs no more digits, and its ETag stays valid for longer.
+  return Number(((sent / activeMs) * HOUR_MS).toPrecision(3));
 }
 
 /** Permits in use: requests of the window, and requests in flight. */

@@ -5,14 +5,25 @@ import { PassThrough } from 'node:stream';
 import { stripVTControlCharacters } from 'node:util';
 import { expect, test } from 'vitest';
 import { run } from '../../src/cli/program.js';
+import { keyNames } from '../../src/redis/keys.js';
 import { testRedis } from '../redis/test-redis.js';
 import { commandLine } from './command-line.js';
 
-const { url, prefix } = testRedis('cli-asking');
+const { url, redis, prefix } = testRedis('cli-asking');
 const cwd = mkdtempSync(join(tmpdir(), 'volley-asking-'));
 const list = join(cwd, 'list.csv');
 writeFileSync(list, 'name,phone\nAnna\u001b[31m,+447700900101\n');
 const settings = { REDIS_URL: url, REDIS_PREFIX: prefix };
+
+/** The state of a campaign whose only message is on the network. */
+const inFlightOnly = JSON.stringify({
+  state: 'running',
+  total: 1,
+  ordinals: 1,
+  cursor: 1,
+  counts: { deliveredToNetwork: 1 },
+  launchAt: 1,
+});
 
 const CTRL_C = '\u0003';
 
@@ -121,6 +132,19 @@ test('On a terminal, cancel shows what it cancels and asks first, unless --yes i
   const unasked = await onTerminal('n', {}, 'cancel', (other as { id: string }).id, '--yes');
   expect(unasked.messages).not.toContain('[y/N]');
   expect(unasked.exit).toBe(0);
+});
+
+test('Without a terminal, cancel needs --yes; with nothing left to send, it does not ask on one', async () => {
+  const cli = commandLine(cwd, settings);
+  const { output } = await cli.json(...send, '--yes', '--again');
+  const { id } = output as { id: string };
+  const refused = await cli.volley('cancel', id);
+  expect([refused.exit, refused.stderr]).toEqual([2, expect.stringContaining('Add --yes to cancel')]);
+  expect((await cli.json('status', id)).output).toMatchObject({ state: 'running' });
+  await redis.hset(keyNames(prefix).lane('default', 'states'), id, inFlightOnly);
+  const { exit, messages, stdout } = await onTerminal(undefined, { NO_COLOR: '1' }, 'cancel', id);
+  expect([exit, messages]).toEqual([0, '']);
+  expect(stdout).toBe(`Campaign ${id} is cancelled. Nothing was left to send.\n`);
 });
 
 test('A list that repeats a number with another text says so before the question, and sends what was chosen', async () => {

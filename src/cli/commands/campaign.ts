@@ -4,7 +4,7 @@ import { parseReportedStatus, REPORTED_STATUSES } from '../../campaign/recipient
 import type { Context } from '../context.js';
 import { action, examples } from './action.js';
 import { withCountry, withListOptions } from './list-options.js';
-import { filled, oneOf, tomorrow, wholeNumber } from './option-values.js';
+import { dayOrMoment, filled, oneOf, today, tomorrow, wholeNumber } from './option-values.js';
 
 const verbs = () => import('../campaign.js');
 const CAMPAIGN = 'the campaign: its id, the beginning of it, or last for the newest one';
@@ -59,10 +59,22 @@ export function addCampaignCommands(program: Command, context: Context): void {
       `only campaigns that are ${CAMPAIGN_STATES.join(', ')}`,
       oneOf(CAMPAIGN_STATES),
     )
+    .option('-l, --lane <name>', 'only campaigns of this lane', filled)
+    .option('--name <text>', 'only campaigns with this text in their name, in upper or lower case', filled)
+    .option('--idempotency-key <key>', 'only the campaign that was created with this key', filled)
+    .option('--created-from <time>', 'only campaigns created at or after this day or time', (text: string) =>
+      dayOrMoment(text, context.clock),
+    )
+    .option('--created-before <time>', 'only campaigns created before this day or time', (text: string) =>
+      dayOrMoment(text, context.clock),
+    )
     .option('--limit <count>', 'the most to show', wholeNumber(1, 10_000), 20)
     .option('--json', 'print one JSON object')
-    .addHelpText('after', examples('list --state running'))
-    .action(action(context, verbs, 'list'));
+    .addHelpText(
+      'after',
+      examples('list --state running', `list --name spring --created-from ${today(context.clock())}`),
+    )
+    .action(action(context, () => import('../list.js'), 'list'));
 
   program
     .command('status')

@@ -33,14 +33,31 @@ export function moment(text: string, clock: Clock): number {
   }
 }
 
+/** A time, or a day, which begins at midnight in this machine's time zone; in ms since the epoch. */
+export function dayOrMoment(text: string, clock: Clock): number {
+  const [, year, month, day] = /^(\d{4})-(\d{2})-(\d{2})$/.exec(text) ?? [];
+  if (year === undefined) return moment(text, clock);
+  const at = new Date(Number(year), Number(month) - 1, Number(day));
+  if (dateOf(at) !== text) throw new InvalidArgumentError('This day does not exist.');
+  return at.getTime();
+}
+
+/** The day in this machine's time zone, such as `2026-05-01`. */
+export function today(now: number): string {
+  return dateOf(new Date(now));
+}
+
+function dateOf(at: Date): string {
+  const two = (part: number): string => String(part).padStart(2, '0');
+  return `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`;
+}
+
 /** Tomorrow at nine in this machine's time zone: an example of a time that is neither past nor too far ahead. */
 export function tomorrow(now: number): string {
   const at = new Date(now);
   at.setDate(at.getDate() + 1);
   at.setHours(9, 0, 0, 0);
-  const two = (part: number): string => String(part).padStart(2, '0');
-  const date = `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`;
-  return `${date}T09:00${offset(at)}`;
+  return `${dateOf(at)}T09:00${offset(at)}`;
 }
 
 /** This machine's offset from UTC at that time, `+02:00`. */

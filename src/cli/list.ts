@@ -1,0 +1,95 @@
+import type { CampaignState } from '../campaign/campaign.js';
+import type { CampaignStatus } from '../campaign/views.js';
+import type { Answer, Context } from './context.js';
+import { withLocalVolley } from './open.js';
+import { percentOf, settledOf } from './progress.js';
+import { columnsOf } from './terminal.js';
+import { compact, cut, grouped, moment, oneLine, shortMoment, type Table, table } from './text.js';
+
+/** Which campaigns `volley list` shows. Times in ms since the epoch. */
+interface ListFilters {
+  readonly state?: CampaignState;
+  readonly lane?: string;
+  readonly name?: string;
+  readonly idempotencyKey?: string;
+  readonly createdFrom?: number;
+  readonly createdBefore?: number;
+  readonly limit: number;
+}
+
+/** `volley list` */
+export function list(context: Context, { lane, ...filters }: ListFilters): Promise<Answer> {
+  return withLocalVolley(context, async (volley) => {
+    const campaigns = await volley.list({ ...filters, lanes: lane === undefined ? undefined : [lane] });
+    const now = context.clock();
+    const { limit: _, ...chosen } = filters;
+    const isFiltered = [lane, ...Object.values(chosen)].some((value) => value !== undefined);
+    const none = isFiltered
+      ? 'No campaign matches these options.'
+      : 'No campaigns yet. Create one with `volley send`.';
+    return {
+      json: { campaigns },
+      lines: campaigns.length === 0 ? [none] : listLines(campaigns, now, columnsOf(context.stdout)),
+    };
+  });
+}
+
+const perHour = (rate: number | null, number = grouped): string =>
+  rate === null ? '' : `${number(Math.round(rate))}/h`;
+
+/** The campaigns as a table that fits into `width` columns if they are at least 80. */
+export function listLines(
+  campaigns: readonly CampaignStatus[],
+  now: number,
+  width: number | undefined,
+): string[] {
+  const startOf = ({ launchAt }: CampaignStatus, form: typeof moment): string =>
+    launchAt === null ? '' : form(Date.parse(launchAt), now);
+  const full: Table = {
+    heading: ['ID', 'NAME', 'LANE', 'STATE', 'RECIPIENTS', 'SETTLED', 'START', 'RATE', 'ATTENTION'],
+    rows: campaigns.map((campaign) => [
+      campaign.id,
+      cut(oneLine(campaign.name), 30),
+      campaign.lane,
+      campaign.state,
+      grouped(campaign.recipients.total),
+      grouped(settledOf(campaign)),
+      startOf(campaign, moment),
+      perHour(campaign.rate),
+      attention(campaign),
+    ]),
+  };
+  const hasOneLane = campaigns.every(({ lane }) => lane === campaigns[0]?.lane);
+  // The same in 80 columns.
+  const short: Table = {
+    heading: ['ID', 'NAME', 'LANE', 'STATE', 'SETTLED', 'START', 'RATE', 'ATTENTION'],
+    rows: campaigns.map((campaign) => [
+      campaign.id,
+      oneLine(campaign.name),
+      hasOneLane ? '' : campaign.lane,
+      campaign.state,
+      `${percentOf(campaign)} of ${compact(campaign.recipients.total)}`,
+      startOf(campaign, shortMoment),
+      perHour(campaign.rate, compact),
+      attention(campaign, { short: true }),
+    ]),
+    flexible: 'NAME',
+    optional: ['RATE', 'LANE'],
+  };
+  return table(full.heading, full.rows, width, short);
+}
+
+/** What an operator has to act on: unknown outcomes, and a lane that sends nothing until it is resumed. Empty if nothing. */
+function attention(
+  { recipients, lane, blockedBy, waitingFor }: CampaignStatus,
+  { short = false } = {},
+): string {
+  const isClosed = blockedBy?.state === 'stopped' || blockedBy?.state === 'held';
+  return [
+    ...(recipients.unknown === 0 ? [] : [`${grouped(recipients.unknown)} unknown`]),
+    ...(waitingFor === 'lane' && isClosed
+      ? [short ? `lane ${blockedBy.state}` : `lane ${lane} is ${blockedBy.state}`]
+      : []),
+    ...(waitingFor === 'workers' ? [short ? 'no worker' : 'no worker is running'] : []),
+  ].join(', ');
+}

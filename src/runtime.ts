@@ -8,9 +8,15 @@ import { type Actor, describeActor } from './campaign/actor.js';
 import type { Operator } from './campaign/audit.js';
 import { InputError } from './campaign/errors.js';
 import { monotonicClock, type Random, systemAlarm, systemClock } from './clock.js';
-import { type Config, type LocalConfig, secretsOf, serviceConnection } from './config/index.js';
+import {
+  type Config,
+  type LaneRules,
+  type LocalConfig,
+  messagingConnection,
+  secretsOf,
+} from './config/index.js';
 import { createEvents, type EventOf, type Events } from './events/events.js';
-import { createSubscriptionClient } from './gateway/subscriptions.js';
+import { createSubscriptionClient, type SubscriptionClient } from './gateway/subscriptions.js';
 import { openSuppressionList } from './import/suppression-list.js';
 import { readMeta } from './lane/campaign-meta.js';
 import { openTokenSources } from './lane/credentials.js';
@@ -19,6 +25,7 @@ import { operatorCommands } from './lane/operator-commands.js';
 import type { Queues } from './lane/queues.js';
 import { singleFlight } from './lane/single-flight.js';
 import { notificationService } from './notifications/notification-service.js';
+import { PROFILES } from './profiles/index.js';
 import { suppression as openSuppression } from './recipients/suppression.js';
 import { auditedRecords } from './records/audited-records.js';
 import { recordsLanes } from './records/lanes.js';
@@ -113,19 +120,24 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
   };
   const tokenSources = openTokenSources({ redis, keys, events, config: () => fullConfig(config) });
   closers.push(() => tokenSources.close());
-  const subscriptions = lazily(() => {
-    const full = fullConfig(config);
-    const made = createSubscriptionClient(serviceConnection(full, full.messagingBaseUrl));
+  const subscriptions = new Map<string, SubscriptionClient>();
+  const subscriptionsOf = (settings: LaneRules): SubscriptionClient => {
+    const connection = messagingConnection(fullConfig(config), settings);
+    const service = `${settings.profile} ${connection.baseUrl}`;
+    const known = subscriptions.get(service);
+    if (known !== undefined) return known;
+    const made = createSubscriptionClient({ ...connection, profile: PROFILES[settings.profile] });
+    subscriptions.set(service, made);
     closers.push(() => made.close());
     return made;
-  });
+  };
   const notifications = notificationService({
     redis,
     keys,
     config,
     finder,
     events,
-    client: subscriptions,
+    clientOf: subscriptionsOf,
     tokenSourceOf: tokenSources.tokenSourceOf,
   });
 

@@ -1,15 +1,16 @@
 import { type Clock, systemAlarm } from './clock.js';
-import { type Config, serviceConnection, sharedSettings } from './config/index.js';
+import { type Config, messagingConnection, sharedSettings } from './config/index.js';
 import type { Events } from './events/events.js';
 import { followUpTurn } from './follow-up/follow-up.js';
 import { openRequests } from './follow-up/requests.js';
-import { createMessagingClient, measuredClient } from './gateway/messaging.js';
+import { createMessagingClient, type MessagingClient, measuredClient } from './gateway/messaging.js';
 import { campaignContent } from './lane/campaign-content.js';
 import { type Lane, type Stage, type Wakers, wakeLane } from './lane/lane.js';
 import { startStageWorker } from './lane/queues.js';
 import type { TokenSource } from './lane/token-source.js';
 import type { TurnEnd, TurnOptions } from './lane/turn.js';
 import { matchStore } from './notifications/match-store.js';
+import { PROFILES } from './profiles/index.js';
 import { type DataRemovalOptions, startDataRemoval } from './recovery/data-removal.js';
 import { type Heartbeats, ROLES, type Role } from './recovery/heartbeats.js';
 import { type BarrierReport, replayClaims, reportToBarrier } from './recovery/replay-claims.js';
@@ -59,7 +60,16 @@ export function work(options: WorkOptions): Workers {
   const { roles = ROLES, concurrency = DEFAULT_CONCURRENCY } = options;
   const { config, durability } = options;
   const self = { process: options.heartbeats.name(), mayLose: () => durability.mayLose };
-  const messaging = createMessagingClient(serviceConnection(config, config.messagingBaseUrl));
+  // Lanes of one service share its connections.
+  const messaging = new Map<string, MessagingClient>();
+  const messagingOf = ({ settings }: Lane): MessagingClient => {
+    const connection = messagingConnection(config, settings);
+    const service = `${settings.profile} ${connection.baseUrl}`;
+    const made =
+      messaging.get(service) ?? createMessagingClient({ ...connection, profile: PROFILES[settings.profile] });
+    messaging.set(service, made);
+    return made;
+  };
   const perLane = new Map(
     [...lanes.values()].map((lane) => {
       const content = campaignContent(lane);
@@ -67,7 +77,7 @@ export function work(options: WorkOptions): Workers {
         lane.id,
         {
           lane,
-          client: measuredClient(messaging, lane.name, events, monotonic),
+          client: measuredClient(messagingOf(lane), lane.name, events, monotonic),
           recent: recentClaims(monotonic, self, (recent) => replayClaims(lane, recent)),
           messages: openMessages(lane, content, (numbers) => options.areSuppressed(lane.id, numbers)),
           requests: openRequests(lane, content),
@@ -132,7 +142,7 @@ export function work(options: WorkOptions): Workers {
       await losses.stop();
       // Everything is settled, so no recovery barrier needs to wait for this process.
       await Promise.allSettled([stopHeartbeat(), reportToBarriers('leave')]);
-      messaging.close();
+      for (const client of messaging.values()) client.close();
     },
   };
 }

@@ -144,7 +144,7 @@ export function tokenFetcher(options: FetchOptions): (wanted: TokenRequest) => P
     async function store(pair: Extract<LoginOutcome, { kind: 'pair' }>, base: number): Promise<Round> {
       const since = monotonic();
       const { accessToken, refreshToken } = pair;
-      const lifetime = lifetimeOf(accessToken);
+      const lifetime = lifetimeOf(accessToken, pair.lifetimeMs);
       const stored = { holder, base, accessToken, refreshToken, cause: wanted.cause };
       if (!(await record.store(stored, lifetime, () => monotonic() - since))) return AT_ONCE;
       return {

@@ -1,7 +1,14 @@
-/** The account that a lane logs in to. `targetAccountId`: a child account that a reseller acts for (interface page, Login request). */
+/**
+ * The account that a lane logs in to, or an OAuth 2 client. `targetAccountId`: a child account that a reseller acts for (interface page,
+ * Login request).
+ */
 export interface Account {
+  /** Of a client, its id. */
   username: string;
+  /** Of a client, its secret. */
   password: string;
+  /** Set for a client: the scopes of its tokens. */
+  scope?: string | undefined;
   targetAccountId?: string | undefined;
 }
 
@@ -10,7 +17,8 @@ export interface Account {
  * throws, that counts as `noAnswer`.
  */
 export type LoginOutcome =
-  | { kind: 'pair'; accessToken: string; refreshToken: string }
+  /** Without a refresh token (''), the next token needs a login. `lifetimeMs`: for a token that does not state its own. */
+  | { kind: 'pair'; accessToken: string; refreshToken: string; lifetimeMs?: number }
   /** 10126: user name or password not valid. */
   | { kind: 'badCredential' }
   /** 10126 that mentions a timeout: no evidence against the password. */
@@ -55,6 +63,7 @@ const AGAIN = 'run `volley token login --again`';
 export function stopReason(code: StopCode, account: Account, detail = ''): string {
   const user = JSON.stringify(account.username);
   const answer = detail === '' ? '' : ` (${detail})`;
+  if (account.scope !== undefined) return clientStopReason(code, user, answer);
   switch (code) {
     case 'badCredential':
       return `The account service refused the login of ${user} twice: user name or password is not valid (10126). Correct them and Volley tries the new ones at once; to try the same ones again, ${AGAIN}.`;
@@ -70,6 +79,25 @@ export function stopReason(code: StopCode, account: Account, detail = ''): strin
       return `The messaging service refuses (401) even a fresh token from the account service for ${user}. Check that this account may use messaging and that both base URLs belong to the same service, then ${AGAIN}.`;
     case 'foreignKey':
       return `The stored token of ${user} was encrypted with another SECRETS_KEY. Give every process the same SECRETS_KEY; to replace the stored token with one under this process's key, ${AGAIN}.`;
+    default:
+      return code satisfies never;
+  }
+}
+
+/** The same for an OAuth 2 client. */
+function clientStopReason(code: StopCode, client: string, answer: string): string {
+  switch (code) {
+    case 'badCredential':
+    case 'blocked':
+    case 'wrongTarget':
+    case 'loginRefused':
+      return `The token service refused the client ${client} twice${answer}. Check TOKEN_URL and the client's id, secret, and product, then ${AGAIN}.`;
+    case 'unanswered':
+      return `Two token requests of the client ${client} got no clear answer${answer}, and this secret has never worked. Volley has stopped trying so that the client is not blocked: check TOKEN_URL and the secret, then ${AGAIN}.`;
+    case 'tokenRefused':
+      return `The messaging service refuses (401) even a fresh token of the client ${client}. Check its product, and that TOKEN_URL and the base URL belong to the same service, then ${AGAIN}.`;
+    case 'foreignKey':
+      return `The stored token of the client ${client} was encrypted with another SECRETS_KEY. Give every process the same SECRETS_KEY; to replace the stored token with one under this process's key, ${AGAIN}.`;
     default:
       return code satisfies never;
   }

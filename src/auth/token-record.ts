@@ -73,11 +73,17 @@ interface Lifetime {
 /**
  * Reads `exp` − `iat` of a JWT without verifying it. The difference does not depend on whether the service's clock agrees with
  * ours. Undefined for a token without both (the interface page does not define lifetimes): then a 401 shows that it expired.
+ * `lifetimeMs`: what the response with the token said.
  */
-export function lifetimeOf(accessToken: string): Lifetime | undefined {
+export function lifetimeOf(accessToken: string, lifetimeMs?: number): Lifetime | undefined {
   const { exp, iat } = claimsOf(accessToken);
-  if (typeof exp !== 'number' || typeof iat !== 'number') return undefined;
-  const life = Math.floor((exp - iat) * 1000);
+  const isStated = typeof exp === 'number' && typeof iat === 'number';
+  if (!isStated && lifetimeMs === undefined) return undefined;
+  // Of two, the shorter one is safe.
+  const life = Math.min(
+    isStated ? Math.floor((exp - iat) * 1000) : Infinity,
+    Math.floor(lifetimeMs ?? Infinity),
+  );
   if (!Number.isSafeInteger(life) || life <= 0) return undefined;
   return { renewAfterMs: Math.floor(life * (1 - MARGIN)), expiresAfterMs: life };
 }
@@ -92,8 +98,12 @@ function claimsOf(token: string): { exp?: unknown; iat?: unknown } {
 
 /** A digest that names the token of one account and target account; the same in every process. */
 export function accountId(account: Account): string {
-  const names = JSON.stringify([account.username, account.targetAccountId ?? null]);
-  return createHash('sha256').update(`volley account ${names}`).digest('hex').slice(0, 32);
+  const { username, targetAccountId = null, scope } = account;
+  const owner =
+    scope === undefined
+      ? `account ${JSON.stringify([username, targetAccountId])}`
+      : `client ${JSON.stringify([username, scope])}`;
+  return createHash('sha256').update(`volley ${owner}`).digest('hex').slice(0, 32);
 }
 
 /** The token of one account in Redis. Each call retries until Redis answers, as it may safely run twice. */
@@ -131,7 +141,8 @@ export function tokenRecord(redis: Redis, keys: Keys, id: string, seal: Seal, re
         cause,
         fingerprint: seal.fingerprint,
         access: seal.close(accessToken, `${id} access`),
-        refresh: seal.close(refreshToken, `${id} refresh`),
+        // Without one, the next token needs a login.
+        refresh: refreshToken === '' ? '' : seal.close(refreshToken, `${id} refresh`),
       };
       const left = (ms: number | undefined) => (ms === undefined ? undefined : Math.floor(ms - ageMs()));
       return answered(() => {

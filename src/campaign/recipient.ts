@@ -72,6 +72,7 @@ export type ReportedStatus = (typeof REPORTED_STATUSES)[number];
 export function parseReportedStatus(text: string): ReportedStatus | null {
   const name = text.trim().toLowerCase();
   if (name === 'delivered') return 'deliveredToTerminal';
+  if (name === 'deliveryuncertain') return 'unconfirmed';
   return REPORTED_STATUSES.find((status) => status.toLowerCase() === name) ?? null;
 }
 
@@ -87,11 +88,15 @@ export function perName<Name extends string, Value>(
 /** The states in which a recipient is settled. */
 export const SETTLED_STATES = RECIPIENT_STATES.filter((state) => !RECIPIENT_STATE[state].open);
 
-/** The statuses that the service reports, spelled as the interface page does (DeliveryInfo), and the states they lead to. */
+/**
+ * What a reported status means, and the state it leads to, spelled as the interface page does (DeliveryInfo). Which words a service
+ * uses for it, its profile says (profiles/). `DeliveryUncertain`: the service cannot determine it any more.
+ */
 export const DELIVERY_STATUS = {
   DeliveredToNetwork: 'deliveredToNetwork',
   DeliveredToTerminal: 'deliveredToTerminal',
   DeliveryImpossible: 'deliveryImpossible',
+  DeliveryUncertain: 'unconfirmed',
 } as const satisfies Record<string, RecipientState>;
 
 /** A status as the service reports it; see {@link DELIVERY_STATUS}. */
@@ -107,4 +112,5 @@ export const STATUS_LETTER: Readonly<Record<DeliveryStatus, string>> = {
   DeliveredToNetwork: RECIPIENT_STATE.deliveredToNetwork.letter,
   DeliveredToTerminal: RECIPIENT_STATE.deliveredToTerminal.letter,
   DeliveryImpossible: RECIPIENT_STATE.deliveryImpossible.letter,
+  DeliveryUncertain: RECIPIENT_STATE.unconfirmed.letter,
 };

@@ -39,6 +39,8 @@ export interface Config extends LocalConfig {
   messagingBaseUrl: string;
   /** The part before `/api/login`, without a trailing slash. */
   accountBaseUrl: string;
+  /** Where OAuth 2 clients get their tokens; undefined if no lane has one. */
+  tokenUrl: string | undefined;
   /** The address of a proxy for https services. */
   httpsProxy: string | undefined;
   /** Hosts that are reached without the proxy. */
@@ -57,14 +59,20 @@ export function loadConfig(environment: Environment, options: ConfigOptions = {}
   if (simulator !== undefined) {
     assertLoopback(simulator.messagingBaseUrl);
     assertLoopback(simulator.accountBaseUrl);
+    if (simulator.v3 !== undefined) Object.values(simulator.v3).forEach(assertLoopback);
   }
   const secrets = readSecretFiles(environment, options);
   const reading = readSettings(secrets);
   const { settings, problems } = reading;
   const serviceCa = readServiceCa(reading, options);
   const lanes = readLanes(reading, options, secrets.environment).flatMap(({ credentials, ...rules }) =>
-    credentials === undefined ? [] : [{ ...rules, credentials }],
+    credentials === undefined ? [] : [{ ...rules, ...simulatedUrl(rules, simulator), credentials }],
   );
+  const hasClients = lanes.some(({ credentials }) => accountOf(credentials)?.scope !== undefined);
+  const tokenUrl = hasClients ? (simulator?.v3?.tokenUrl ?? settings.TOKEN_URL) : undefined;
+  if (hasClients && tokenUrl === undefined && !reading.isSet.has('TOKEN_URL')) {
+    problems.push('TOKEN_URL must be set: the address at which the clients of LANES_FILE get their tokens');
+  }
   const messagingBaseUrl = simulator?.messagingBaseUrl ?? settings.MESSAGING_BASE_URL;
   if (messagingBaseUrl === undefined && !reading.isSet.has('MESSAGING_BASE_URL')) {
     problems.push(
@@ -74,7 +82,14 @@ export function loadConfig(environment: Environment, options: ConfigOptions = {}
   problems.push(
     ...cleartextProblems({
       ...exposureOf(settings),
-      services: { MESSAGING_BASE_URL: messagingBaseUrl, ACCOUNT_BASE_URL: settings.ACCOUNT_BASE_URL },
+      services: {
+        MESSAGING_BASE_URL: messagingBaseUrl,
+        ACCOUNT_BASE_URL: settings.ACCOUNT_BASE_URL,
+        TOKEN_URL: tokenUrl,
+        ...Object.fromEntries(
+          lanes.map(({ name, baseUrl }) => [`LANES_FILE, lane "${name}": baseUrl`, baseUrl]),
+        ),
+      },
       hasAccounts: lanes.some(({ credentials }) => accountOf(credentials) !== undefined),
     }),
   );
@@ -90,6 +105,7 @@ export function loadConfig(environment: Environment, options: ConfigOptions = {}
     records: { ...local.records, simulatorOrigin: simulator?.accountBaseUrl },
     messagingBaseUrl,
     accountBaseUrl,
+    tokenUrl,
     httpsProxy,
     noProxy,
     serviceCa,
@@ -113,6 +129,14 @@ export function loadLocalConfig(
   problems.push(...cleartextProblems({ ...exposureOf(settings), services: {}, hasAccounts: false }));
   if (problems.length > 0) throw new ConfigError([...problems, ...configHints(environment)]);
   return { ...localConfig(settings), lanes };
+}
+
+/** The address that a lane has with a simulator. */
+function simulatedUrl({ profile }: LaneRules, simulator: ConfigOptions['simulator']): { baseUrl?: string } {
+  if (simulator === undefined) return {};
+  return {
+    baseUrl: (profile === 'v3' ? simulator.v3?.messagingBaseUrl : undefined) ?? simulator.messagingBaseUrl,
+  };
 }
 
 function exposureOf(settings: Settings) {

@@ -21,19 +21,39 @@ export const ACCOUNT = z.strictObject(
   'must be an object with username or usernameEnv, and password or passwordEnv',
 );
 
+/** An OAuth 2 client of a lanes file. Each part is either a value or the name of a variable. */
+export const CLIENT = z.strictObject(
+  {
+    id: text.optional(),
+    idEnv: text.optional(),
+    secret: text.optional(),
+    secretEnv: text.optional(),
+    /** The product that its messages belong to, one of the scopes of its tokens (RFC 6749, section 3.3). */
+    product: z
+      .string('must be the name of one product, such as "sms-a2p-marketing"')
+      .regex(/^[\x21\x23-\x5b\x5d-\x7e]+$/, 'must be the name of one product, such as "sms-a2p-marketing"'),
+  },
+  'must be an object with id or idEnv, secret or secretEnv, and product',
+);
+
 /** Where the credentials of a lane come from, and which header carries which. At least one must be set. */
 export const CREDENTIAL_SOURCES = z.object({
   apiKey: text.regex(/^[\x21-\x7e]+$/, 'must be printable characters without spaces').optional(),
   apiKeyEnv: text.optional(),
   account: ACCOUNT.optional(),
+  client: CLIENT.optional(),
   authorization: authorization.optional(),
   xAuthorization: xAuthorization.optional(),
 });
 
-/** An account to log in to. */
+/** An account to log in to, or with `scope` an OAuth 2 client. */
 export interface AccountCredentials {
+  /** Of a client, its id. */
   username: string;
+  /** Of a client, its secret. */
   password: string;
+  /** The scopes of a client's tokens, separated by spaces. */
+  scope?: string | undefined;
   /** Child organisation that a reseller acts for (interface page, Login request). */
   targetAccountId?: string | undefined;
 }

@@ -18,6 +18,8 @@ export interface ConfigOptions {
 export interface SimulatorAddress {
   messagingBaseUrl: string;
   accountBaseUrl: string;
+  /** The addresses of profile v3, for lanes that use it. */
+  v3?: { messagingBaseUrl: string; tokenUrl: string };
 }
 
 /** The configuration is invalid. The error contains every problem and no secret. */

@@ -162,6 +162,15 @@ export const baseUrl = (path: string, example: string) =>
     return url.origin + base.replace(/\/+$/, '');
   }).meta(SECRET);
 
+export const tokenUrl = format('an http(s) URL, such as https://idm.example/oauth2/token', (text, reject) => {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url?.protocol !== 'http:' && url?.protocol !== 'https:') return undefined;
+  if (url.username !== '' || url.password !== '') {
+    return reject('must not contain a user or password: lanes have their own credentials');
+  }
+  return url.search === '' && url.hash === '' ? url.href : reject('must not contain a ? or # part');
+}).meta(SECRET);
+
 const LOOPBACK = new BlockList();
 LOOPBACK.addSubnet('127.0.0.0', 8, 'ipv4');
 LOOPBACK.addAddress('::1', 'ipv6');

@@ -30,4 +30,4 @@ export {
 } from './lane.js';
 export { configHints } from './read-settings.js';
 export { isSecretSet } from './secret-files.js';
-export { type ServiceConnection, serviceConnection } from './service-connection.js';
+export { messagingConnection, type ServiceConnection, serviceConnection } from './service-connection.js';

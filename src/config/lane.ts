@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { parseDuration } from '../duration.js';
+import { PROFILES, type ProfileName } from '../profiles/index.js';
 import { CREDENTIAL_SOURCES, type Credentials } from './credentials.js';
-import { oneOf } from './formats.js';
+import { baseUrl, oneOf } from './formats.js';
 
 /** The largest hourly quota: as many requests as a single process can send for a lane. */
 export const MAX_HOURLY_QUOTA = 10_000_000;
@@ -82,12 +83,18 @@ export function laneNameProblem(name: string): string | null {
   return NAME.test(name) ? null : NAME_RULE;
 }
 
+const PROFILE_NAMES = ['v1', 'v3'] as const satisfies readonly ProfileName[];
+
 /** The schema of a lane. `hourlyQuota` and `maxRecipientsPerRequest` apply to lanes that do not set their own. */
 export const laneSchema = (hourlyQuota: number | 'auto', maxRecipientsPerRequest: number) =>
   z.strictObject(
     {
       /** Unique; letters, digits and `_ . -`. */
       name: z.string(NAME_RULE).regex(NAME, NAME_RULE),
+      /** The version of the service that it uses (profiles/). */
+      profile: oneOf(...PROFILE_NAMES).default('v1'),
+      /** Of its messaging service, if it is not that of `MESSAGING_BASE_URL`. */
+      baseUrl: baseUrl('/outbound', 'https://host.example/smsmessaging/v1').optional(),
       ...CREDENTIAL_SOURCES.shape,
       /** Requests per quota window, sends and polls together, or `auto`: learned from the service's 429 responses. */
       hourlyQuota: z
@@ -102,7 +109,7 @@ export const laneSchema = (hourlyQuota: number | 'auto', maxRecipientsPerRequest
         .int(RECIPIENTS)
         .default(maxRecipientsPerRequest),
       unknownOutcome: unknownOutcome.default({ action: 'hold' }),
-      clientCorrelator: clientCorrelator.default('off'),
+      clientCorrelator: clientCorrelator.optional(),
     },
     'must be an object with a name and credentials',
   );
@@ -110,11 +117,18 @@ export const laneSchema = (hourlyQuota: number | 'auto', maxRecipientsPerRequest
 /** How a lane behaves: all that commands need that do not call the service. */
 export type LaneRules = Omit<
   z.output<ReturnType<typeof laneSchema>>,
-  keyof typeof CREDENTIAL_SOURCES.shape
+  keyof typeof CREDENTIAL_SOURCES.shape | 'clientCorrelator'
 > & {
+  readonly clientCorrelator: ClientCorrelator;
   /** The child organisation that the lane's account acts for, if it does. */
   readonly targetAccountId?: string;
 };
+
+/** What a lane does with correlators: what its profile documents, or else its setting. */
+export function correlatorOf(profile: ProfileName, setting: ClientCorrelator | undefined): ClientCorrelator {
+  const lifetimeMs = PROFILES[profile].correlatorLifetimeMs;
+  return lifetimeMs === null ? (setting ?? 'off') : { deduplicatesForMs: lifetimeMs };
+}
 
 /** A lane with its credentials. */
 export interface LaneSettings extends LaneRules {

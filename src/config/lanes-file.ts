@@ -7,9 +7,10 @@ import {
 } from 'jsonc-parser';
 import type { z } from 'zod';
 import { nearest } from '../campaign/nearest.js';
-import { ACCOUNT, CREDENTIAL_SOURCES, type Credentials, combineCredentials } from './credentials.js';
+import { PROFILES, type ProfileName } from '../profiles/index.js';
+import { ACCOUNT, CLIENT, CREDENTIAL_SOURCES, type Credentials, combineCredentials } from './credentials.js';
 import type { Environment } from './environment.js';
-import type { LaneRules, laneSchema } from './lane.js';
+import { correlatorOf, type LaneRules, type laneSchema } from './lane.js';
 import { readSecret } from './secret-files.js';
 
 /** A lane of the file. Its credentials are undefined if they are invalid, or were not read. */
@@ -71,12 +72,18 @@ export function readLanesFile(
     // Credentials are read even if other fields are invalid, so that all problems are reported together.
     const sources = CREDENTIAL_SOURCES.safeParse(value);
     if (!sources.success) continue;
-    const { apiKeyEnv, account } = sources.data;
-    for (const variable of [apiKeyEnv, account?.usernameEnv, account?.passwordEnv]) {
+    const { apiKeyEnv, account, client } = sources.data;
+    const named = [apiKeyEnv, account?.usernameEnv, account?.passwordEnv, client?.idEnv, client?.secretEnv];
+    for (const variable of named) {
       if (variable !== undefined) result.variables.add(variable);
     }
-    const credentials = environment && readCredentials(sources.data, environment, report, readFile);
+    const profile = lane.data?.profile ?? 'v1';
+    const credentials =
+      environment &&
+      readCredentials(sources.data, PROFILES[profile].credentials, environment, report, readFile);
     if (!lane.success) continue;
+    if (PROFILES[profile].correlatorLifetimeMs !== null && lane.data.clientCorrelator !== undefined)
+      report(['clientCorrelator'], `is determined by profile ${profile}: remove it`);
     const rules = rulesOf(lane.data);
     if (result.lanes.some((other) => other.name === rules.name)) {
       report(['name'], 'is already used by a lane above: each lane needs its own name');
@@ -92,7 +99,12 @@ function reportIssue(issue: z.core.$ZodIssue, laneFields: readonly string[], rep
     report(path, issue.message);
     return;
   }
-  const fields = path[0] === 'account' ? ACCOUNT.keyof().options : laneFields;
+  const fields =
+    path[0] === 'account'
+      ? ACCOUNT.keyof().options
+      : path[0] === 'client'
+        ? CLIENT.keyof().options
+        : laneFields;
   for (const key of issue.keys) {
     const meant = nearest(key, fields);
     const hint = meant === null ? `the fields are ${fields.join(', ')}` : `did you mean ${meant}?`;
@@ -102,14 +114,25 @@ function reportIssue(issue: z.core.$ZodIssue, laneFields: readonly string[], rep
 
 /** The credentials of a lane; undefined after a problem. Problems name the field and never contain a value. */
 function readCredentials(
-  { apiKey, apiKeyEnv, account, authorization, xAuthorization }: z.output<typeof CREDENTIAL_SOURCES>,
+  { apiKey, apiKeyEnv, account, client, authorization, xAuthorization }: z.output<typeof CREDENTIAL_SOURCES>,
+  wanted: (typeof PROFILES)[ProfileName]['credentials'],
   environment: Environment,
   report: Report,
   readFile: ((path: string) => string) | undefined,
 ): Credentials | undefined {
   const hasKey = apiKey !== undefined || apiKeyEnv !== undefined;
-  if (!hasKey && account === undefined) {
-    report([], 'has no credentials: set apiKeyEnv (the name of a variable), apiKey, or account');
+  if (wanted.kind === 'client' && (hasKey || account !== undefined)) {
+    report([hasKey ? 'apiKey' : 'account'], 'is not used by this profile: set client instead');
+    return undefined;
+  }
+  if (wanted.kind === 'keyOrAccount' && client !== undefined) {
+    report(['client'], 'is only used by profile "v3": set profile, or use apiKeyEnv, apiKey, or account');
+    return undefined;
+  }
+  if (!hasKey && account === undefined && client === undefined) {
+    const set =
+      wanted.kind === 'client' ? 'client' : 'apiKeyEnv (the name of a variable), apiKey, or account';
+    report([], `has no credentials: set ${set}`);
     return undefined;
   }
   /** The value of a field, or of the variable that its `…Env` field names. Exactly one of the two must be set. */
@@ -134,6 +157,14 @@ function readCredentials(
     report([...path.slice(0, -1), `${field}Env`], message);
     return undefined;
   };
+  if (wanted.kind === 'client' && client !== undefined) {
+    for (const [field, value] of Object.entries({ authorization, xAuthorization }))
+      if (value !== undefined) report([field], 'is not used by this profile: remove it');
+    const id = resolve(['client', 'id'], client.id, client.idEnv);
+    const secret = resolve(['client', 'secret'], client.secret, client.secretEnv);
+    if (id === undefined || secret === undefined) return undefined;
+    return { kind: 'account', username: id, password: secret, scope: `${wanted.scope} ${client.product}` };
+  }
   const key = hasKey ? resolve(['apiKey'], apiKey, apiKeyEnv) : undefined;
   const username = account && resolve(['account', 'username'], account.username, account.usernameEnv);
   const password = account && resolve(['account', 'password'], account.password, account.passwordEnv);
@@ -165,8 +196,9 @@ const FIELD_NAMES = {
 
 /** A lane without its credentials, except for the account that it acts for. */
 function rulesOf(lane: z.output<ReturnType<typeof laneSchema>>): LaneRules {
-  const { apiKey: _key, apiKeyEnv: _env, account, ...rest } = lane;
-  const { authorization: _authorization, xAuthorization: _xAuthorization, ...rules } = rest;
+  const { apiKey: _key, apiKeyEnv: _env, account, client: _client, ...rest } = lane;
+  const { authorization: _authorization, xAuthorization: _xAuthorization, ...settings } = rest;
+  const rules = { ...settings, clientCorrelator: correlatorOf(lane.profile, lane.clientCorrelator) };
   const targetAccountId = account?.targetAccountId;
   return targetAccountId === undefined ? rules : { ...rules, targetAccountId };
 }

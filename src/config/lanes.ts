@@ -3,7 +3,7 @@ import { formatDuration } from '../duration.js';
 import { type Credentials, combineCredentials } from './credentials.js';
 import type { ConfigOptions, Environment } from './environment.js';
 import { readProblem } from './file-problem.js';
-import { laneSchema } from './lane.js';
+import { correlatorOf, laneSchema } from './lane.js';
 import { type LaneInFile, readLanesFile } from './lanes-file.js';
 import type { Reading } from './read-settings.js';
 
@@ -24,7 +24,8 @@ export function readLanes(
   const file = settings.LANES_FILE;
   if (file === undefined) {
     const credentials = environment && singleLaneCredentials(reading, simulator !== undefined);
-    const rules = schema.parse({ name: 'default' });
+    const lane = schema.parse({ name: 'default' });
+    const rules = { ...lane, clientCorrelator: correlatorOf(lane.profile, lane.clientCorrelator) };
     const targetAccountId = settings.ACCOUNT_TARGET_ID;
     return [{ ...rules, ...(targetAccountId === undefined ? {} : { targetAccountId }), credentials }];
   }
@@ -106,7 +107,10 @@ function sharedCredentials(lanes: readonly LaneInFile[]): string[] {
     const [identity, kind] =
       credentials.kind === 'apiKey'
         ? [JSON.stringify([credentials.apiKey]), 'API key']
-        : [JSON.stringify([credentials.username, credentials.targetAccountId ?? '']), 'account'];
+        : [
+            JSON.stringify([credentials.username, credentials.targetAccountId ?? '']),
+            credentials.scope === undefined ? 'account' : 'client',
+          ];
     const owner = owners.get(identity);
     if (owner === undefined) {
       owners.set(identity, name);

@@ -1,4 +1,5 @@
 import type { Config } from './config.js';
+import type { LaneRules } from './lane.js';
 
 /** Where requests go, how long they may take, and how they get there. */
 export interface ServiceConnection {
@@ -23,6 +24,14 @@ export function serviceConnection(
     proxy: isProxied ? httpsProxy : undefined,
     ca: serviceCa,
   };
+}
+
+/** How to reach the messaging service of a lane. */
+export function messagingConnection(
+  config: Config,
+  { baseUrl }: Pick<LaneRules, 'baseUrl'>,
+): ServiceConnection {
+  return serviceConnection(config, baseUrl ?? config.messagingBaseUrl);
 }
 
 /**

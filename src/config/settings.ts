@@ -17,6 +17,8 @@ export const SECTIONS = {
     ACCOUNT_BASE_URL: z.optional(formats.baseUrl('/api/login', 'https://host.example')).describe(`
         Address of the account service, which issues tokens. Default: the origin of MESSAGING_BASE_URL.
         Set it if the two services have different hosts.`),
+    TOKEN_URL: z.optional(formats.tokenUrl).describe(`
+        Address at which OAuth 2 clients get their tokens. Required if LANES_FILE has lanes with "profile": "v3".`),
     API_KEY: z.optional(formats.apiKey).describe(`
         API key of a single lane, which is named "default". Set API_KEY, ACCOUNT_USERNAME with ACCOUNT_PASSWORD, both,
         or LANES_FILE.`),
@@ -50,8 +52,9 @@ export const SECTIONS = {
         Credentials are apiKeyEnv (the name of the variable that contains the key), apiKey, or
           "account": { "usernameEnv": "ACME_USER", "passwordEnv": "ACME_PASSWORD", "targetAccountId": "…" }
         A lane with both says what each header carries: "authorization" ("apiKey" or "accessToken") and
-        "xAuthorization" ("none" or "accessToken").
-        Optional fields: hourlyQuota, maxRecipientsPerRequest, pollShare (0 to 0.9, default 0.2), pacing ("burst" or
+        "xAuthorization" ("none" or "accessToken"). A lane of the newer version of the service (docs/profiles.md) has
+          "profile": "v3", "client": { "idEnv": "ACME_ID", "secretEnv": "ACME_SECRET", "product": "sms-a2p-marketing" }
+        Optional fields: baseUrl (default: MESSAGING_BASE_URL), hourlyQuota, maxRecipientsPerRequest, pollShare (0 to 0.9, default 0.2), pacing ("burst" or
         "smooth"), unknownOutcome ("hold", "abandon after 24h" or "resend after 24h"), and clientCorrelator ("off",
         "send", or "deduplicates: 24h" if the service remembers correlators for 24 hours). HOURLY_QUOTA and
         MAX_RECIPIENTS_PER_REQUEST apply to lanes that do not set them.`),

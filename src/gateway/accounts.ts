@@ -13,7 +13,8 @@ export interface AccountCredentials {
 
 /** How a login or a refresh ended. */
 export type LoginOutcome =
-  | { kind: 'pair'; accessToken: string; refreshToken: string }
+  /** `lifetimeMs`: for a token that does not state its own. */
+  | { kind: 'pair'; accessToken: string; refreshToken: string; lifetimeMs?: number }
   /** 10126: username or password not valid. */
   | { kind: 'badCredential' }
   /** 10126 in a response that mentions a timeout: no evidence against the password. */

@@ -1,6 +1,7 @@
 import { checkSender } from '../campaign/sender.js';
 import { type Clock, systemClock } from '../clock.js';
 import type { Events } from '../events/events.js';
+import { PROFILES, type ServiceProfile } from '../profiles/index.js';
 import { senderSegment, telAddress } from './address.js';
 import { type Bearer, bearerHeaders, bearerSecrets } from './bearer.js';
 import type { TransportSettings } from './got-transport.js';
@@ -15,6 +16,8 @@ export interface SendRequest {
   readonly recipients: readonly string[];
   readonly text: string;
   readonly clientCorrelator?: string;
+  /** Repeated in every report of the request, if the profile of the service documents that. */
+  readonly callbackData?: string;
 }
 
 /**
@@ -44,11 +47,12 @@ export interface MessagingClient {
   close(): void;
 }
 
-/** A client for one service. `baseUrl` is the part before `/outbound`. Throws a TypeError if it is not valid. */
+/** A client for one service. `baseUrl` is the part before `/outbound`. Throws a TypeError if it is not valid. Default profile: v1. */
 export function createMessagingClient({
   clock = systemClock,
+  profile = PROFILES.v1,
   ...settings
-}: TransportSettings & { readonly clock?: Clock }): MessagingClient {
+}: TransportSettings & { readonly clock?: Clock; readonly profile?: ServiceProfile }): MessagingClient {
   const transport = createTransport(settings);
 
   return {
@@ -64,7 +68,7 @@ export function createMessagingClient({
         signal,
       });
       const secrets = [...bearerSecrets(bearer), request.text];
-      return sendOutcome(exchange, request, { now: clock(), secrets });
+      return sendOutcome(exchange, request, { now: clock(), secrets, profile });
     },
     async deliveryInfos(sender, requestId, bearer, permit, signal) {
       const exchange = await transport.exchange({
@@ -74,7 +78,7 @@ export function createMessagingClient({
         isLate: permit.isExpired,
         signal,
       });
-      return pollOutcome(exchange, { now: clock(), secrets: bearerSecrets(bearer) });
+      return pollOutcome(exchange, { now: clock(), secrets: bearerSecrets(bearer), profile });
     },
     close: () => transport.close(),
   };
@@ -115,7 +119,8 @@ export function measuredClient(
   };
 }
 
-function sendBody({ sender, senderName, recipients, text, clientCorrelator }: SendRequest): string {
+function sendBody(request: SendRequest): string {
+  const { sender, senderName, recipients, text, clientCorrelator, callbackData } = request;
   return JSON.stringify({
     outboundSMSMessageRequest: {
       address: recipients.map(telAddress),
@@ -123,6 +128,7 @@ function sendBody({ sender, senderName, recipients, text, clientCorrelator }: Se
       outboundSMSTextMessage: { message: text },
       senderName,
       clientCorrelator,
+      callbackData,
     },
   });
 }

@@ -1,5 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
+import { z } from 'zod';
 
 /** A received notification. */
 export interface IncomingNotification {
@@ -30,6 +31,20 @@ export function carriesToken(incoming: IncomingNotification, tokens: readonly st
   }
   return isSigned(incoming, tokens);
 }
+
+/** The same for a service that is documented to send the token inside the delivery info list, with or without its wrapper. */
+export function listCarriesToken(document: unknown, tokens: readonly string[]): boolean {
+  const sent = listToken.safeParse(document).data;
+  return sent !== undefined && tokens.some((token) => isSame(Buffer.from(token), sent));
+}
+
+const tokenInList = z
+  .object({ securityToken: z.string(), deliveryInfo: z.array(z.unknown()) })
+  .transform((list) => list.securityToken);
+const listToken = z.union([
+  z.object({ deliveryInfoList: tokenInList }).transform((body) => body.deliveryInfoList),
+  tokenInList,
+]);
 
 /** A generator rather than a list: comparing stops at the first match, before the rest is collected. */
 function* textsOf({ headers, query, document }: IncomingNotification): Generator<string> {

@@ -1,5 +1,7 @@
-import { type DeliveryStatus, isDeliveryStatus } from '../campaign/recipient.js';
+import type { DeliveryStatus } from '../campaign/recipient.js';
+import { PROFILES, type ServiceProfile } from '../profiles/index.js';
 import { decoded, numberOf, requestIdOf } from './address.js';
+import { statusOf } from './outcome.js';
 
 /** A notification's report on one recipient. */
 export interface DeliveryReport {
@@ -34,7 +36,10 @@ const SENDER_IN_URL = /\/outbound\/([^/?#]+)\/requests\//;
  * therefore read wherever it appears: an object with an address and a delivery status, alone or in a list, inside any wrappers,
  * with the request named by an id or a URL beside or above it. Names are case-insensitive. Never throws.
  */
-export function reportsIn(document: unknown): readonly DeliveryReport[] | null {
+export function reportsIn(
+  document: unknown,
+  profile: ServiceProfile = PROFILES.v1,
+): readonly DeliveryReport[] | null {
   const reports: DeliveryReport[] = [];
   let isDeliveryInformation = false;
 
@@ -50,12 +55,13 @@ export function reportsIn(document: unknown): readonly DeliveryReport[] | null {
     const own = contextOf(fields, outer);
     const status = textOf(fields.get('deliverystatus')) ?? textOf(fields.get('status'));
     const addresses = status === null ? [] : addressesOf(fields.get('address'));
+    const meaning = status === null ? undefined : statusOf(profile, status);
     if (status !== null && addresses.length > 0) isDeliveryInformation = true;
     for (const address of addresses) {
       const number = numberOf(address);
       // An unlisted status is not final, so it adds nothing.
-      if (number === null || !isDeliveryStatus(status) || reports.length >= MAX_REPORTS) continue;
-      reports.push({ ...own, number, status });
+      if (number === null || meaning === undefined || reports.length >= MAX_REPORTS) continue;
+      reports.push({ ...own, number, status: meaning });
     }
     for (const [name, field] of fields) {
       if (name === 'deliveryinfo' && Array.isArray(field) && field.length === 0) isDeliveryInformation = true;

@@ -1,4 +1,5 @@
-import { type DeliveryStatus, isDeliveryStatus } from '../campaign/recipient.js';
+import type { DeliveryStatus } from '../campaign/recipient.js';
+import { PROFILES, type ServiceProfile } from '../profiles/index.js';
 import { numberOf, requestIdOf } from './address.js';
 import type { Exchange, Failure, Reply } from './exchange.js';
 import {
@@ -35,8 +36,11 @@ export type SendOutcome =
   | { kind: 'refused'; reason: string }
   /** Not one byte left, for certain. */
   | { kind: 'notSent'; reason: string }
-  /** It may or may not have been accepted. Must not be sent again automatically. */
-  | { kind: 'unknown'; reason: string };
+  /**
+   * It may or may not have been accepted. Must not be sent again automatically, except under its correlator. `isFinal`: a repeat
+   * would get the same response.
+   */
+  | { kind: 'unknown'; reason: string; isFinal?: true };
 
 /** How a poll for delivery infos ended. */
 export type PollOutcome =
@@ -58,10 +62,11 @@ export type PollOutcome =
   | { kind: 'notSent'; reason: string }
   | { kind: 'unanswered'; reason: string };
 
-/** The time (ms since the epoch), and texts that no reason may repeat. */
+/** The time (ms since the epoch), texts that no reason may repeat, and the profile of the service (default: v1). */
 interface Reading {
   readonly now: number;
   readonly secrets: readonly string[];
+  readonly profile?: ServiceProfile;
 }
 
 /** What a response to a send is compared with: the request's numbers, E.164 with the plus, and its correlator. */
@@ -79,9 +84,15 @@ export function sendOutcome(exchange: Exchange, sent: Sent, reading: Reading): S
     }));
   }
   const { status } = exchange;
-  if (status >= 200 && status < 300) return sendSuccess(exchange, sent);
+  if (status >= 200 && status < 300) return sendSuccess(exchange, sent, reading);
   if (status === 429) return throttled(exchange, reading);
   if (status === 401) return unauthorised(exchange, reading);
+  if (
+    status === 400 &&
+    sent.recipients.length > 1 &&
+    reading.profile?.badRequest === 'notAcceptedOrImpossible'
+  )
+    return { kind: 'unknown', reason: explainBadRequest(exchange, reading), isFinal: true };
   if (isRefusal(status)) return { kind: 'refused', reason: explain(exchange, reading) };
   if (status >= 300 && status < 500 && status !== 408)
     return { kind: 'stopped', reason: explain(exchange, reading) };
@@ -94,7 +105,7 @@ export function pollOutcome(exchange: Exchange, reading: Reading): PollOutcome {
     return failed(exchange, (reason) => ({ kind: 'unanswered', reason }));
   }
   const { status } = exchange;
-  if (status >= 200 && status < 300) return pollSuccess(exchange);
+  if (status >= 200 && status < 300) return pollSuccess(exchange, reading);
   if (status === 429) return throttled(exchange, reading);
   if (status === 401) return unauthorised(exchange, reading);
   if (status === 404 || status === 410 || isRefusal(status)) {
@@ -109,7 +120,7 @@ export function pollOutcome(exchange: Exchange, reading: Reading): PollOutcome {
  * A response with an OutboundRequest means accepted. So does a 201 without one, unless the rest of the response casts doubt on
  * it: its `Location` must name the request, or its body must be empty or at least an object.
  */
-function sendSuccess(reply: Reply, { recipients, clientCorrelator }: Sent): SendOutcome {
+function sendSuccess(reply: Reply, { recipients, clientCorrelator }: Sent, reading: Reading): SendOutcome {
   const body = reply.body === null ? null : readOutboundRequest(reply.body);
   const located = requestIdOf(reply.headers.location);
   const created = reply.status === 201 && (located !== null || isEmptyOrObject(reply.body));
@@ -122,7 +133,7 @@ function sendSuccess(reply: Reply, { recipients, clientCorrelator }: Sent): Send
   const requestId =
     requestIdOf(body?.resourceURL) ?? requestIdOf(body?.deliveryInfoList?.resourceURL) ?? located;
   const infos = body?.deliveryInfoList?.deliveryInfo ?? [];
-  const { statuses } = statusesOf(infos, new Set(recipients));
+  const { statuses } = statusesOf(infos, reading, new Set(recipients));
   const correlator = body?.clientCorrelator;
   const isOther =
     clientCorrelator !== undefined && correlator !== undefined && correlator !== clientCorrelator;
@@ -134,7 +145,7 @@ function sendSuccess(reply: Reply, { recipients, clientCorrelator }: Sent): Send
   };
 }
 
-function pollSuccess(reply: Reply): PollOutcome {
+function pollSuccess(reply: Reply, reading: Reading): PollOutcome {
   const list = reply.body === null ? null : readDeliveryInfoList(reply.body);
   const entries = list?.deliveryInfo ?? [];
   if (list === null || (entries.length > 0 && entries.every((entry) => entry === null))) {
@@ -144,12 +155,21 @@ function pollSuccess(reply: Reply): PollOutcome {
     };
   }
   const isUnread = entries.some((entry) => entry === null || numberOf(entry.address) === null);
-  return { kind: 'infos', ...statusesOf(entries), ...(isUnread ? { unread: true } : {}) };
+  return { kind: 'infos', ...statusesOf(entries, reading), ...(isUnread ? { unread: true } : {}) };
 }
+
+/** How much each status says. Of two statuses of a number, the one that says more counts. */
+const CERTAINTY: Readonly<Record<DeliveryStatus, number>> = {
+  DeliveredToNetwork: 0,
+  DeliveryUncertain: 1,
+  DeliveredToTerminal: 2,
+  DeliveryImpossible: 2,
+};
 
 /** The listed statuses by number, restricted to `only` if present. A number's final status wins over a non-final one. */
 function statusesOf(
   entries: DeliveryInfoList['deliveryInfo'],
+  { profile = PROFILES.v1 }: Reading,
   only?: ReadonlySet<string>,
 ): { statuses: Map<string, DeliveryStatus>; unlisted: string[] } {
   const statuses = new Map<string, DeliveryStatus>();
@@ -157,11 +177,18 @@ function statusesOf(
   for (const entry of entries) {
     const number = entry && numberOf(entry.address);
     if (!entry || number === null || (only && !only.has(number))) continue;
-    const status = entry.deliveryStatus;
-    if (!isDeliveryStatus(status)) unlisted.add(quoteOf(status));
-    else if (status !== 'DeliveredToNetwork' || !statuses.has(number)) statuses.set(number, status);
+    const status = statusOf(profile, entry.deliveryStatus);
+    const known = statuses.get(number);
+    if (status === undefined) unlisted.add(quoteOf(entry.deliveryStatus));
+    else if (known === undefined || (CERTAINTY[status] > 0 && CERTAINTY[status] >= CERTAINTY[known]))
+      statuses.set(number, status);
   }
   return { statuses, unlisted: [...unlisted] };
+}
+
+/** What a word of the service for a delivery status means; undefined if its profile does not list it. */
+export function statusOf(profile: ServiceProfile, word: string): DeliveryStatus | undefined {
+  return Object.hasOwn(profile.statuses, word) ? profile.statuses[word] : undefined;
 }
 
 /** The outcome of a request without a response. `whenLeft` returns it for a request that may have left. */
@@ -194,6 +221,14 @@ function isRefusal(status: number): boolean {
 
 function explain(reply: Reply, { secrets }: Reading): string {
   return reasonOf(meaningOf(reply.status), reply.body, secrets);
+}
+
+function explainBadRequest({ body }: Reply, { secrets }: Reading): string {
+  return reasonOf(
+    'The service answered 400: it refuses this request, or one of its messages cannot be delivered.',
+    body,
+    secrets,
+  );
 }
 
 /** What a status means and what to check (interface page, area A HTTP statuses; RFC 9110 for the others). */

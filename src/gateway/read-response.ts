@@ -53,6 +53,17 @@ const requestError = z
   })
   .transform((body) => body.requestError);
 
+/** An error with a code, as in the NotAcceptableCallback of later versions. */
+const codedError = z.object({ code: z.string() });
+
+/** The response of an OAuth 2 token endpoint (RFC 6749, sections 5.1 and 5.2). */
+const clientToken = z.object({
+  access_token: z.string().regex(/^[\x21-\x7e]+$/),
+  token_type: z.string().regex(/^bearer$/i),
+  expires_in: z.number().positive().optional().catch(undefined),
+});
+const tokenError = z.object({ error: z.string(), error_description: optionalText });
+
 const token = z.string().regex(/^[\x21-\x7e]+$/);
 
 /** The token pair (interface page, Token pair), also with the other common spellings of its names. */
@@ -108,6 +119,21 @@ export function readRequestError(body: string): string | null {
   const { messageId, text, variables } = error;
   const filled = text.replace(/%(\d+)/g, (place, at) => String(variables[Number(at) - 1] ?? place));
   return `${messageId}: ${filled}`;
+}
+
+/** The `code` of an error in a response body; null if there is none. Never throws. */
+export function readErrorCode(body: string): string | null {
+  return codedError.safeParse(jsonOf(body)).data?.code ?? null;
+}
+
+/** The bearer token in the response of an OAuth 2 token endpoint; null if there is none. Never throws. */
+export function readClientToken(body: string): z.infer<typeof clientToken> | null {
+  return clientToken.safeParse(jsonOf(body)).data ?? null;
+}
+
+/** The error in the response of an OAuth 2 token endpoint; null if there is none. Never throws. */
+export function readTokenError(body: string): z.infer<typeof tokenError> | null {
+  return tokenError.safeParse(jsonOf(body)).data ?? null;
 }
 
 /** How many wrappers around a token pair are opened. */

@@ -1,8 +1,9 @@
 import { type Clock, systemClock } from '../clock.js';
+import { PROFILES, type ServiceProfile } from '../profiles/index.js';
 import { type Bearer, bearerHeaders, bearerSecrets } from './bearer.js';
 import type { Exchange, Reply } from './exchange.js';
 import type { TransportSettings } from './got-transport.js';
-import { readCallback, retryAfterMs } from './read-response.js';
+import { readCallback, readErrorCode, retryAfterMs } from './read-response.js';
 import { failureReason, messageIn, reasonOf } from './reason.js';
 import { createTransport } from './transport.js';
 
@@ -54,11 +55,12 @@ export interface SubscriptionClient {
   close(): void;
 }
 
-/** A client for one service. `baseUrl` is the part before `/outbound`. Throws a TypeError if it is not valid. */
+/** A client for one service. `baseUrl` is the part before `/outbound`. Throws a TypeError if it is not valid. Default profile: v1. */
 export function createSubscriptionClient({
   clock = systemClock,
+  profile = PROFILES.v1,
   ...settings
-}: TransportSettings & { readonly clock?: Clock }): SubscriptionClient {
+}: TransportSettings & { readonly clock?: Clock; readonly profile?: ServiceProfile }): SubscriptionClient {
   const transport = createTransport(settings);
   const call = (method: 'GET' | 'POST' | 'DELETE', bearer: Bearer, body?: string): Promise<Exchange> =>
     transport.exchange({
@@ -98,7 +100,9 @@ export function createSubscriptionClient({
         if (status === 406 || status === 409) {
           // The body may contain the subscription that exists, with its secrets.
           const isCallback = readCallback(exchange.body ?? '') !== null;
-          const what = 'it does not accept the subscription; only one can exist.';
+          const code = readErrorCode(exchange.body ?? '') ?? '';
+          const cause = Object.hasOwn(profile.notAcceptable, code) ? profile.notAcceptable[code] : undefined;
+          const what = `it does not accept the subscription; ${cause ?? 'only one can exist.'}`;
           const reason = isCallback ? `The service answered ${status}: ${what}` : because(what);
           return { kind: 'notAccepted', reason };
         }

@@ -9,7 +9,8 @@ import {
   serviceConnection,
 } from '../config/index.js';
 import type { Events } from '../events/events.js';
-import { createAccountClient } from '../gateway/accounts.js';
+import { type AccountClient, createAccountClient } from '../gateway/accounts.js';
+import { createClientTokens } from '../gateway/client-tokens.js';
 import type { Redis } from '../redis/connection.js';
 import type { Keys } from '../redis/keys.js';
 import { noSuchLane } from './lane.js';
@@ -54,8 +55,8 @@ export function openTokenSources({ redis, keys, events, config }: TokenSourcesOp
     const known = caches.get(lane);
     if (known !== undefined) return known;
     const settings = config();
-    const { accountBaseUrl, requestTimeoutMs, secretsKey } = settings;
-    const accounts = createAccountClient(serviceConnection(settings, accountBaseUrl));
+    const { requestTimeoutMs, secretsKey } = settings;
+    const accounts = accountsOf(settings, account);
     const cache = createTokenCache({
       redis,
       keys,
@@ -87,6 +88,24 @@ export function openTokenSources({ redis, keys, events, config }: TokenSourcesOp
   };
 }
 
+/** How an account logs in, or an OAuth 2 client gets its tokens. */
+function accountsOf(
+  settings: Config,
+  { username: id, password: secret, scope }: AccountCredentials,
+): Pick<AccountClient, 'login' | 'refresh' | 'close'> {
+  if (scope === undefined) return createAccountClient(serviceConnection(settings, settings.accountBaseUrl));
+  const { tokenUrl: url } = settings;
+  if (url === undefined) throw new TypeError('a lane has a client, but there is no TOKEN_URL');
+  const { baseUrl: _, ...connection } = serviceConnection(settings, url);
+  const tokens = createClientTokens({ ...connection, url });
+  return {
+    login: (_credentials, signal) => tokens.get({ id, secret, scope }, signal),
+    // There is no refresh token to present.
+    refresh: async () => ({ kind: 'noAnswer', reason: 'a client has no refresh token' }),
+    close: () => tokens.close(),
+  };
+}
+
 /** Emits how a login or a refresh of a lane's account ended. `success` is the event for a new token pair. */
 function emitTokenEvent(
   events: Events,
@@ -103,7 +122,7 @@ function emitTokenEvent(
   };
   switch (outcome.kind) {
     case 'pair': {
-      const lifetimeMs = lifetimeOf(outcome.accessToken)?.expiresAfterMs ?? null;
+      const lifetimeMs = lifetimeOf(outcome.accessToken, outcome.lifetimeMs)?.expiresAfterMs ?? null;
       events.emit({ type: success, ...subject, lifetimeMs });
       break;
     }

@@ -71,6 +71,7 @@ const UNCONFIGURED: Omit<LaneRules, 'name'> = {
   maxRecipientsPerRequest: MAX_RECIPIENTS_PER_REQUEST,
   unknownOutcome: { action: 'hold' },
   clientCorrelator: 'off',
+  profile: 'v1',
 };
 
 const ANSWER_WITHIN_MS = 5_000;

@@ -75,7 +75,7 @@ export function laneRegistry(redis: Redis, keys: Keys, config: Config | LocalCon
 
   const credentialOf = (lane: Config['lanes'][number] | LocalConfig['lanes'][number]): string =>
     'messagingBaseUrl' in config && 'credentials' in lane && secret !== null
-      ? digestOf(secret, config.messagingBaseUrl, lane.credentials)
+      ? digestOf(secret, lane.baseUrl ?? config.messagingBaseUrl, lane.credentials)
       : '';
   const run = async (
     mode: 'find' | 'register' | 'restore',

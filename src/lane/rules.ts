@@ -1,4 +1,5 @@
 import type { LaneRules, LocalConfig } from '../config/index.js';
+import { PROFILES } from '../profiles/index.js';
 
 /** The settings of a lane that its scripts need. Every call passes them, so that Redis never holds an outdated copy. */
 export interface ScriptRules {
@@ -32,6 +33,8 @@ export interface ScriptRules {
   readonly resolveAfter: number;
   /** Set if notifications are on: the lane keeps an index of request ids. */
   readonly notify?: true;
+  /** With `notify`: notifications carry the references of their batches, so the lane needs no index of request ids. */
+  readonly byReference?: true;
   /** With `notify`: how long a notification waits until its request is known. */
   readonly early?: number;
   /** With `notify`: how long after the last notification the lane still relies on notifications. */
@@ -79,6 +82,7 @@ export function scriptRules(lane: LaneRules, config: LocalConfig): ScriptRules {
       ? {}
       : {
           notify: true,
+          ...(PROFILES[lane.profile].request.callbackData ? { byReference: true } : {}),
           early: clamp(config.requestTimeoutMs * 4, 10_000, 600_000),
           heard: clamp(window / 6, 1_000, 600_000),
           patience: clamp(config.followUpFirstMs * 10, 1, config.followUpDeadlineMs / 10),

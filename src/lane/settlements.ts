@@ -36,6 +36,8 @@ export interface Settlement {
   readonly retryAfterMs?: number;
   /** The claim's worker never settled it. */
   readonly overdue?: boolean;
+  /** With `unknown`: a repeat under the same correlator would get the same response. */
+  readonly isFinal?: boolean;
   /** The settlement of a send comes from a poll that confirmed a notification; the response to the send is not known. */
   readonly byNotification?: boolean;
 }
@@ -90,6 +92,7 @@ function settlementEntry(settlement: Settlement, notify: boolean): object {
     reason: reason.slice(0, REASON_CHARACTERS),
     retryAfterMs,
     overdue: settlement.overdue === true ? true : undefined,
+    isFinal: settlement.isFinal === true ? true : undefined,
     byNotification: settlement.byNotification === true ? true : undefined,
     digest: field,
     hashes,

@@ -28,7 +28,7 @@ local function statuses_unknown_runs(statusesKey, first, count)
 end
 
 -- Applies reported letters to a batch. A final status beats a non-final one, whatever the order; one that contradicts a final
--- status is counted and not applied. `isLast`: every recipient without a final status becomes unconfirmed, which a later final
+-- status is counted and not applied. A status that the service cannot determine beats only one that is not final. `isLast`: every recipient without a final status becomes unconfirmed, which a later final
 -- report still replaces. Returns whether some are still to be polled, whether anything has changed, and whether a report could
 -- still change something.
 local FINAL = { [RECIPIENT_LETTER.deliveredToTerminal] = true, [RECIPIENT_LETTER.deliveryImpossible] = true }
@@ -36,20 +36,20 @@ local function statuses_report(c, id, first, count, letters, statusesKey, isLast
   local current = statuses_read(statusesKey, first, count)
   local parts, from = {}, 1
   -- A notification mostly names one recipient of a batch of hundreds: only letters that may change something are checked.
-  local at = string.find(letters, '[TI]')
+  local at = string.find(letters, '[TIC]')
   while at and at <= count do
     local old, new = string.sub(current, at, at), string.sub(letters, at, at)
-    if old == RECIPIENT_LETTER.deliveredToNetwork or old == RECIPIENT_LETTER.unconfirmed then
+    if old == RECIPIENT_LETTER.deliveredToNetwork or (old == RECIPIENT_LETTER.unconfirmed and FINAL[new]) then
       campaign_move(c, RECIPIENT_STATE[old], RECIPIENT_STATE[new], 1)
       parts[#parts + 1] = string.sub(current, from, at - 1) .. new
       from = at + 1
-    elseif FINAL[old] and old ~= new then
+    elseif FINAL[old] and FINAL[new] and old ~= new then
       c.contradictions = c.contradictions + 1
       events[#events + 1] = {
         type = 'contradicted', campaign = id, ordinal = first + at - 1, kept = RECIPIENT_STATE[old], ignored = RECIPIENT_STATE[new],
       }
     end
-    at = string.find(letters, '[TI]', at + 1)
+    at = string.find(letters, '[TIC]', at + 1)
   end
   local result, closed = table.concat(parts) .. string.sub(current, from), 0
   if isLast then

@@ -1,11 +1,12 @@
 import { monotonicClock, systemAlarm } from '../clock.js';
-import type { CallbackSettings, Config, LocalConfig } from '../config/index.js';
+import type { CallbackSettings, Config, LaneRules, LocalConfig } from '../config/index.js';
 import type { Events } from '../events/events.js';
 import type { SubscriptionClient } from '../gateway/subscriptions.js';
 import { readMeta } from '../lane/campaign-meta.js';
 import { type Lane, laneNamed } from '../lane/lane.js';
 import type { LaneFinder, Lanes } from '../lane/lane-finder.js';
 import type { TokenSource } from '../lane/token-source.js';
+import { PROFILES } from '../profiles/index.js';
 import { createReadCache, ordinalNumbers } from '../recipients/slices.js';
 import type { Redis } from '../redis/connection.js';
 import type { Keys, LaneId } from '../redis/keys.js';
@@ -40,8 +41,8 @@ interface NotificationServiceOptions {
   readonly config: Config | LocalConfig;
   readonly finder: Pick<LaneFinder, 'configured'>;
   readonly events: Events;
-  /** Called when a subscription is first needed. */
-  client(): SubscriptionClient;
+  /** The client of a lane's service; called when its subscription is first needed. */
+  clientOf(settings: LaneRules): SubscriptionClient;
   tokenSourceOf(lane: string): TokenSource;
 }
 
@@ -73,10 +74,10 @@ export function notificationService(options: NotificationServiceOptions): Notifi
   const senderOf = (lane: LaneId, campaign: string): Promise<string | null> =>
     senders(`${lane} ${campaign}`, async () => (await readMeta(redis, keys, lane, campaign))?.sender ?? null);
   const statusOf = (lane: Lane) => subscriptionStatusStore(redis, keys, lane.id);
-  const open = ({ id, name }: Lane): OpenSubscription =>
+  const open = ({ id, name, settings }: Lane): OpenSubscription =>
     subscriptionService({
       lane: id,
-      client: options.client(),
+      client: options.clientOf(settings),
       tokenSource: options.tokenSourceOf(name),
       callback,
       ...(callback === undefined ? {} : { shared: () => shared(callback) }),
@@ -118,15 +119,18 @@ export function notificationService(options: NotificationServiceOptions): Notifi
       });
       for (const [, inbox] of inboxes) inbox.start();
       const names = new Map(lanes.map(({ id, name }) => [id, name]));
+      const profiles = new Map(lanes.map(({ id, settings }) => [id, PROFILES[settings.profile]]));
       const receiver = openReceiver({
         callback,
         inboxes: new Map(inboxes),
         nameOf: (id) => names.get(id) ?? id,
+        profileOf: (id) => profiles.get(id) ?? PROFILES.v1,
         sharersOf: sharers(await shared(callback), [...names.keys()], clamp(intervalMs / 10, 1_000, 30_000)),
         router: reportRouter({
           redis,
           keys,
           inboxes: new Map(inboxes),
+          isByReference: (id) => profiles.get(id)?.request.callbackData === true,
           alarm: systemAlarm,
           failed: (id, reports, error) =>
             events.emit({ type: 'notifications.failed', lane: names.get(id) ?? id, reports, error }),

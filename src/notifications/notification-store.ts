@@ -41,6 +41,8 @@ export interface SettleResult {
   readonly changed: number;
   /** Requests that were passed as unknown and have become known: look them up again. */
   readonly nowKnown: readonly string[];
+  /** Requests whose batch was named by its reference, and has no such request yet. */
+  readonly unrecorded: readonly string[];
   /** Requests whose reports wait on this lane. */
   readonly waiting: number;
   /** Batches of this lane with an unknown outcome. */
@@ -51,12 +53,13 @@ export interface SettleResult {
 }
 
 const settleScript = laneScript(import.meta.url, './settle-notifications.lua', (reply): SettleResult => {
-  const [changed, nowKnown, waiting, unknownOutcomes, discarded, events] = z
-    .tuple([z.number(), z.string(), z.number(), z.number(), z.number(), z.string()])
+  const [changed, nowKnown, unrecorded, waiting, unknownOutcomes, discarded, events] = z
+    .tuple([z.number(), z.string(), z.string(), z.number(), z.number(), z.number(), z.string()])
     .parse(reply);
   return {
     changed,
     nowKnown: z.array(z.string()).parse(JSON.parse(nowKnown)),
+    unrecorded: z.array(z.string()).parse(JSON.parse(unrecorded)),
     waiting,
     unknownOutcomes,
     discarded,

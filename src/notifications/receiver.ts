@@ -4,8 +4,9 @@ import type { CallbackSettings } from '../config/index.js';
 import { laneCallback } from '../config/index.js';
 import type { Events } from '../events/events.js';
 import { reportsIn } from '../gateway/notification.js';
-import { carriesToken } from '../gateway/notification-token.js';
+import { carriesToken, listCarriesToken } from '../gateway/notification-token.js';
 import { jsonOf } from '../gateway/read-response.js';
+import { PROFILES, type ServiceProfile } from '../profiles/index.js';
 import type { LaneId } from '../redis/keys.js';
 import { type Inbox, type RefusalReason, refusalEvents } from './inbox.js';
 import type { ReportRouter } from './route-reports.js';
@@ -44,6 +45,8 @@ interface ReceiverOptions {
   readonly inboxes: ReadonlyMap<LaneId, Inbox>;
   /** The name of a lane, for people. Default: its id. */
   nameOf?(lane: LaneId): string;
+  /** The profile of a lane. Default: v1. */
+  profileOf?(lane: LaneId): ServiceProfile;
   /** The lanes that share the subscription of this one; a promise while they are read. Default: none. */
   sharersOf?(lane: LaneId): readonly LaneId[] | Promise<readonly LaneId[]>;
   /** Takes the reports of a shared subscription; required with `sharersOf`. */
@@ -57,6 +60,7 @@ export function openReceiver({
   callback,
   inboxes,
   nameOf = (lane) => lane,
+  profileOf = () => PROFILES.v1,
   sharersOf = () => [],
   router,
   events,
@@ -68,7 +72,7 @@ export function openReceiver({
       const { segment, securityToken } = laneCallback(callback, id);
       // A subscription that an operator made by hand may carry the setting itself instead of the lane's token.
       const tokens = [securityToken, callback.securityToken];
-      const entry = { id, lane, segment: digest(segment), tokens, inbox };
+      const entry = { id, lane, segment: digest(segment), tokens, inbox, profile: profileOf(id) };
       return [digest(segment).toString('base64'), entry] as const;
     }),
   );
@@ -92,12 +96,16 @@ export function openReceiver({
       if (found === undefined) return 'noSuchAddress';
       // A service may try the address with an empty body before it accepts the subscription.
       if (body.trim() === '') return 'accepted';
-      const { id, lane, tokens, inbox } = found;
+      const { id, lane, tokens, inbox, profile } = found;
       const document = jsonOf(body);
-      if (callback.proof === 'token' && !carriesToken({ headers, query, body, document }, tokens)) {
+      const isProven =
+        profile.securityToken === 'deliveryInfoList'
+          ? listCarriesToken(document, tokens)
+          : carriesToken({ headers, query, body, document }, tokens);
+      if (callback.proof === 'token' && !isProven) {
         return refuse(lane, 'token', 'forged');
       }
-      const reports = reportsIn(document);
+      const reports = reportsIn(document, profile);
       if (reports === null) return refuse(lane, 'unreadable', 'unreadable');
       const sharers = sharersOf(id);
       if (router !== undefined && !('length' in sharers && sharers.length === 0)) {

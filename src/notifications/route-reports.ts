@@ -30,12 +30,21 @@ interface RouterOptions {
   readonly keys: Keys;
   readonly inboxes: ReadonlyMap<LaneId, Inbox>;
   readonly alarm: Alarm;
+  /** Whether the reports of this lane carry the references of their batches. Default: no. */
+  isByReference?(lane: LaneId): boolean;
   /** Called with reports that no inbox had room for, or that could not be looked up. */
   failed(lane: LaneId, reports: number, error: unknown): void;
 }
 
 /** Finds the lanes of reports that arrived at the address of one lane and may be about another's requests. */
-export function reportRouter({ redis, keys, inboxes, alarm, failed }: RouterOptions) {
+export function reportRouter({
+  redis,
+  keys,
+  inboxes,
+  alarm,
+  failed,
+  isByReference = () => false,
+}: RouterOptions) {
   const lanes = new LRUCache<string, LaneId>({ max: MAX_REMEMBERED });
   const running = new Set<Promise<void>>();
   let held = 0;
@@ -47,7 +56,7 @@ export function reportRouter({ redis, keys, inboxes, alarm, failed }: RouterOpti
     let open: DeliveryReport[] = [];
     for (const report of reports) {
       const found =
-        report.requestId === null
+        report.requestId === null || group.some(isByReference)
           ? await laneOfCorrelator(redis, keys, report.correlator)
           : (lanes.get(report.requestId) ?? null);
       if (found !== null && group.includes(found)) offer(found, [report]);

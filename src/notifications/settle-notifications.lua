@@ -20,7 +20,8 @@
                   stored: the text of the waiting reports that these are. For an unknown request { requestId, digest, sender,
                   correlator, letters }: letters by the digits of the number
         time      ms, or '' for the server's
-  Returns  requests changed; ids of unknown requests that are known by now, JSON; requests whose reports wait; batches with an
+  Returns  requests changed; ids of unknown requests that are known by now, JSON; ids of requests whose batch, named by its
+           reference, has no such request yet, JSON; requests whose reports wait; batches with an
            unknown outcome; requests whose reports were discarded; events
 ]]
 -- @include ../lane/statuses.lua
@@ -30,7 +31,7 @@ local MAX_WAITING_RECIPIENTS = 1000
 local EXPIRED_AT_ONCE = 500
 
 local _, now = lane_load(laneKey, time)
-local events, nowKnown, changed, discarded = {}, {}, 0, 0
+local events, nowKnown, unrecorded, changed, discarded = {}, {}, {}, 0, 0
 
 local waiting = redis.call('ZCARD', waitingKey)
 local function forget(requestId)
@@ -59,7 +60,11 @@ local function settle(entry, indexKey, statusesKey, recordsKey)
   if not campaign and entry.digest then redis.call('HDEL', indexKey, entry.digest) end
   -- The index holds digests; only the record holds the whole id. A batch without one was found by our own correlator.
   local isRecorded = entry.requestId == '' or entry.requestId == requestId
-  if not campaign or count ~= #letters or not isRecorded then return end
+  if not campaign then return end
+  if count ~= #letters or not isRecorded then
+    if rules.byReference and entry.requestId ~= '' then unrecorded[#unrecorded + 1] = entry.requestId end
+    return
+  end
   local contradictions = campaign.contradictions
   local isOpen, isChanged, isAwaited =
     statuses_report(campaign, id, first, count, letters, statusesKey, false, events)
@@ -90,7 +95,7 @@ local function wait(entry)
     hasFinal = hasFinal or FINAL[letter]
     if not early.letters[number] and early.count < MAX_WAITING_RECIPIENTS then
       early.letters[number], early.count = letter, early.count + 1
-    elseif early.letters[number] == RECIPIENT_LETTER.deliveredToNetwork then
+    elseif early.letters[number] and not FINAL[early.letters[number]] and letter ~= RECIPIENT_LETTER.deliveredToNetwork then
       early.letters[number] = letter
     end
   end
@@ -128,6 +133,6 @@ if hasWaited then
 end
 if #entries > 0 then redis.call('HSET', callbackKey, 'heardAt', string.format('%.0f', now)) end
 return {
-  changed, #nowKnown > 0 and cjson.encode(nowKnown) or '[]', waiting, redis.call('HLEN', unknownKey), discarded,
+  changed, #nowKnown > 0 and cjson.encode(nowKnown) or '[]', #unrecorded > 0 and cjson.encode(unrecorded) or '[]', waiting, redis.call('HLEN', unknownKey), discarded,
   #events > 0 and cjson.encode(events) or '[]',
 }

@@ -23,7 +23,7 @@ interface MergedReports {
   readonly requestId: string;
   readonly correlator: string | null;
   readonly sender: string | null;
-  /** By number (E.164, with its plus): N, T, or I. */
+  /** By number (E.164, with its plus): N, C, T, or I. */
   readonly letters: Map<string, string>;
 }
 
@@ -41,16 +41,21 @@ export function mergeReports(reports: readonly DeliveryReport[]): MergedReports[
     const letter = STATUS_LETTER[status];
     const entry = entries.find(({ letters }) => {
       const held = letters.get(number) ?? 'N';
-      return held === letter || held === 'N' || letter === 'N';
+      return held === letter || !isFinal(held) || !isFinal(letter);
     });
     if (entry === undefined) {
       entries.push({ requestId: requestId ?? '', correlator, sender, letters: new Map([[number, letter]]) });
-    } else if ((entry.letters.get(number) ?? 'N') === 'N') {
-      entry.letters.set(number, letter);
+    } else {
+      const held = entry.letters.get(number);
+      if (held === undefined || held === 'N' || (held === 'C' && isFinal(letter)))
+        entry.letters.set(number, letter);
     }
   }
   return [...byRequest.values()].flat();
 }
+
+/** Whether no later report replaces the status. */
+const isFinal = (letter: string): boolean => letter === 'T' || letter === 'I';
 
 /** What {@link reportSettler} works with. */
 interface SettlerOptions {
@@ -75,9 +80,14 @@ export function reportSettler(options: SettlerOptions) {
     return result;
   };
 
-  /** Where each request lies: recently settled, in the index, or named by our own correlator. */
+  /** The batch that a report names by its reference, if the lane's service is documented to repeat it. */
+  const referred = (correlator: string | null | undefined): Located | null =>
+    lane.rules.byReference === true ? batchOfCorrelator(correlator ?? null) : null;
+
+  /** Where each request lies: recently settled, named by its reference, in the index, or named by our own correlator. */
   const locateAll = async (all: readonly MergedReports[]): Promise<(Located | null)[]> => {
     const ids = all
+      .filter(({ correlator }) => referred(correlator) === null)
       .map(({ requestId }) => requestId)
       .filter((requestId) => requestId !== '' && settledBatch(requestId) === undefined);
     const found = ids.length === 0 ? [] : await locate(ids);
@@ -85,7 +95,7 @@ export function reportSettler(options: SettlerOptions) {
     return all.map(({ requestId, correlator }) =>
       requestId === ''
         ? batchOfCorrelator(correlator)
-        : (settledBatch(requestId) ?? byId.get(requestId) ?? null),
+        : (settledBatch(requestId) ?? referred(correlator) ?? byId.get(requestId) ?? null),
     );
   };
 
@@ -110,6 +120,8 @@ export function reportSettler(options: SettlerOptions) {
      */
     async burst(reports: readonly DeliveryReport[]) {
       let open = mergeReports(reports);
+      /** Named by a reference whose batch has no such request yet: its response may be on its way. */
+      const unrecorded = new Set<string>();
       let [requests, discarded] = [0, 0];
       let last: SettleResult | null = null;
       for (let pass = 0; pass < MAX_PASSES && open.length > 0; pass += 1) {
@@ -119,7 +131,7 @@ export function reportSettler(options: SettlerOptions) {
         for (const [at, merged] of open.entries()) {
           if (isStale(merged)) continue;
           const { requestId } = merged;
-          const located = places[at] ?? null;
+          const located = unrecorded.has(requestId) ? null : (places[at] ?? null);
           if (located === null) {
             if (requestId !== '') early.push(earlyReports(merged));
             continue;
@@ -134,15 +146,23 @@ export function reportSettler(options: SettlerOptions) {
         }
         requests += last.changed;
         discarded += last.discarded;
-        const nowKnown = new Set(last.nowKnown);
-        open = open.filter(({ requestId }) => nowKnown.has(requestId));
+        const again = new Set([...last.nowKnown, ...last.unrecorded]);
+        for (const requestId of last.unrecorded) unrecorded.add(requestId);
+        open = open.filter(({ requestId }) => again.has(requestId));
       }
       return { requests, discarded, last };
     },
 
     /** The same for reports that have waited. `unknown`: those whose request is still not known. */
     async waiting(waiting: readonly WaitingReports[]) {
-      const places = await locate(waiting.map(({ requestId }) => requestId));
+      const ids = waiting.flatMap(({ correlator, requestId }) =>
+        referred(correlator) === null ? [requestId] : [],
+      );
+      const found = ids.length === 0 ? [] : await locate(ids);
+      const byId = new Map(ids.map((id, at) => [id, found[at] ?? null]));
+      const places = waiting.map(
+        ({ correlator, requestId }) => referred(correlator) ?? byId.get(requestId) ?? null,
+      );
       const known: RequestReports[] = [];
       for (const [at, { requestId, letters: byDigits, stored }] of waiting.entries()) {
         const located = places[at] ?? null;
@@ -152,10 +172,14 @@ export function reportSettler(options: SettlerOptions) {
       }
       // Without entries the script still returns the counts.
       let last = await settle(known.slice(0, REPORTS_PER_CALL), []);
+      const unrecorded = new Set(last.unrecorded);
       for (let from = REPORTS_PER_CALL; from < known.length; from += REPORTS_PER_CALL) {
         last = await settle(known.slice(from, from + REPORTS_PER_CALL), []);
+        for (const requestId of last.unrecorded) unrecorded.add(requestId);
       }
-      return { last, unknown: waiting.filter((_, at) => (places[at] ?? null) === null) };
+      const isUnknown = ({ requestId }: WaitingReports, at: number) =>
+        (places[at] ?? null) === null || unrecorded.has(requestId);
+      return { last, unknown: waiting.filter(isUnknown) };
     },
   };
 }

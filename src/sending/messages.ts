@@ -1,6 +1,7 @@
 import type { SendRequest } from '../gateway/messaging.js';
 import { type CampaignContent, orDamaged } from '../lane/campaign-content.js';
 import type { Lane } from '../lane/lane.js';
+import { PROFILES } from '../profiles/index.js';
 import { DamagedError } from '../recipients/slices.js';
 import type { SendClaim } from './claims.js';
 
@@ -46,12 +47,16 @@ export function openMessages(
           ...(meta.senderName === undefined ? {} : { senderName: meta.senderName }),
           recipients: recipients.filter((_, place) => !omitted[place]).map(({ number }) => number),
           text: template.render(recipients[0]?.values ?? []),
-          ...(settings.clientCorrelator === 'off'
-            ? {}
-            : { clientCorrelator: `${claim.campaign}-${claim.first}-${claim.count}` }),
+          ...(settings.clientCorrelator === 'off' ? {} : { clientCorrelator: referenceOf(claim) }),
+          ...(PROFILES[settings.profile].request.callbackData ? { callbackData: referenceOf(claim) } : {}),
           suppressed: omitted,
         };
       });
     },
   };
+}
+
+/** The reference of a batch, at the service. It does not depend on the claim, so that it is the same if Redis has lost the claim. */
+function referenceOf({ campaign, first, count }: SendClaim): string {
+  return `${campaign}-${first}-${count}`;
 }

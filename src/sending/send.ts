@@ -1,4 +1,4 @@
-import { isDeliveryStatus, STATUS_LETTER } from '../campaign/recipient.js';
+import { STATUS_LETTER } from '../campaign/recipient.js';
 import type { MessagingClient } from '../gateway/messaging.js';
 import type { SendOutcome } from '../gateway/outcome.js';
 import { withMessage } from '../gateway/reason.js';
@@ -137,7 +137,13 @@ function settlementOf(
     case 'notSent':
       return { claim, result: 'notSent', reason: outcome.reason };
     case 'unknown':
-      return { claim, result: 'unknown', letters, reason: outcome.reason };
+      return {
+        claim,
+        result: 'unknown',
+        letters,
+        reason: outcome.reason,
+        ...(outcome.isFinal ? { isFinal: true } : {}),
+      };
     default:
       return outcome satisfies never;
   }
@@ -161,7 +167,7 @@ function acceptedLetters(message: Message, outcome: SendOutcome & { kind: 'accep
     .map((isSuppressed) => {
       if (isSuppressed) return 'S';
       const status = outcome.statuses.get(message.recipients[next++] ?? '');
-      const letter = isDeliveryStatus(status) ? STATUS_LETTER[status] : open;
+      const letter = status === undefined ? open : STATUS_LETTER[status];
       return letter === 'N' ? open : letter;
     })
     .join('');

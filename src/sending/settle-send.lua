@@ -18,7 +18,8 @@
                   request id and the filter of its campaign's accepted ids
   ARGV  rules     JSON: the lane's rules
         settlements  JSON: [{ number, turn, campaign, first, count, result, letters, requestId, reason, retryAfterMs, overdue,
-                  byNotification, digest, hashes }, …]; overdue: its worker never settled it; digest, hashes: of the request id
+                  isFinal, byNotification, digest, hashes }, …]; overdue: its worker never settled it; isFinal: a repeat would get the
+                  same response; digest, hashes: of the request id
         jitter    number: random, 0 to 1
         time      ms, or '' for the server's
   Returns  how many settlements took effect, events
@@ -137,7 +138,7 @@ function RECIPIENTS.accept(id, c, claim, settlement, statusesKey, recordsKey, in
   if not rules.notify then return end
   if settlement.digest then
     request_remember(filterKey, c.ordinals, settlement.hashes)
-    if isOpen then request_index(indexKey, settlement.digest, id, claim.first, claim.count) end
+    if isOpen and not rules.byReference then request_index(indexKey, settlement.digest, id, claim.first, claim.count) end
   else
     request_without_id(unnamedKey, rules, id, claim.first, claim.count, now)
   end
@@ -179,7 +180,7 @@ end
 -- A correlator names a whole batch, so the batch is sent again unchanged. This is not possible if suppressed recipients were left
 -- out, if the service may have forgotten the correlator, or for a placeholder claim, whose batches and correlators are not known.
 function RECIPIENTS.unknown(id, c, claim, settlement, statusesKey, recordsKey)
-  local isWhole = not string.find(settlement.letters, RECIPIENT_LETTER.suppressed, 1, true)
+  local isWhole = not settlement.isFinal and not string.find(settlement.letters, RECIPIENT_LETTER.suppressed, 1, true)
   local isRepeatable = isWhole and not claim.placeholder and batch_is_repeatable(rules, batch_first_at(claim), now)
   if isRepeatable and c.remainder == 'planned' then
     return release_range(c, claim, statusesKey, claim.first, claim.count, claim.parent, 1)

@@ -425,3 +425,51 @@ test('a closing process finishes its own refresh and stops waiting for the refre
   await one.close();
   expect(await tokenFrom(refreshing)).toMatchObject({ generation: 2 });
 });
+
+/** The cache of an OAuth 2 client, whose tokens have no refresh token. */
+function clientCache(scope: string, options: Partial<TokenCacheOptions> = {}): TokenCache {
+  const login = async (): Promise<LoginOutcome> => {
+    const outcome = await service.login();
+    return outcome.kind === 'pair' ? { ...outcome, refreshToken: '', lifetimeMs: 60_000 } : outcome;
+  };
+  return cache({ account: { username, password: 'secret', scope }, login, ...options });
+}
+
+test('a client gets each token with its secret, once for all processes, and presents no refresh token', async () => {
+  service.lifeMs = undefined;
+  const fleet = [clientCache('sms a'), clientCache('sms a', { secretsKey: undefined })];
+  const got = await Promise.all(fleet.map((each) => tokenFrom(each.get())));
+  expect(got).toEqual(Array(2).fill({ serial: 1, generation: 1 }));
+  const [one, other] = fleet;
+  if (one === undefined || other === undefined) throw new Error('no cache');
+  const newer = await Promise.all([tokenFrom(one.replaceRefused(1)), tokenFrom(other.replaceRefused(1))]);
+  expect(newer).toEqual(Array(2).fill({ serial: 2, generation: 2 }));
+  expect(service.logins).toBe(2);
+  expect(service.presented).toEqual([]);
+  expect(await one.show()).toMatchObject({ refreshToken: 'none', state: 'usable' });
+});
+
+test('the lifetime of an opaque token is the one that its response stated, also with encryption at rest', async () => {
+  service.lifeMs = undefined;
+  const one = clientCache('sms a', { secretsKey: randomBytes(32).toString('hex') });
+  await one.get();
+  const { expiresInMs, refreshToken } = await one.show();
+  expect(expiresInMs).toBeGreaterThan(50_000);
+  expect(expiresInMs).toBeLessThanOrEqual(60_000);
+  expect(refreshToken).toBe('none');
+});
+
+test('a client with other scopes has a token of its own, and shares the budget of its secret', async () => {
+  service.loginEnds = { kind: 'refused', reason: 'invalid_client' };
+  const [one, other] = [clientCache('sms a'), clientCache('sms b')];
+  expect(await stopFrom(one.get())).toMatch(
+    /^The token service refused the client .* twice \(invalid_client\)\. Check TOKEN_URL/,
+  );
+  expect(service.logins).toBe(2);
+  await stopFrom(other.get());
+  expect(service.logins).toBe(2);
+  service.loginEnds = undefined;
+  const got = await one.login({ again: true });
+  expect(got.kind).toBe('token');
+  expect((await tokenFrom(other.get())).serial).toBe(2);
+});

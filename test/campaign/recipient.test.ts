@@ -13,6 +13,7 @@ test("the service's spelling of a delivery status is accepted", () => {
     'deliveredToNetwork',
     'deliveredToTerminal',
     'deliveryImpossible',
+    'unconfirmed',
   ]);
 });
 

@@ -58,6 +58,7 @@ describe('The configuration of a single lane', () => {
       httpsProxy: undefined,
       noProxy: '',
       serviceCa: undefined,
+      tokenUrl: undefined,
       lanes: [
         {
           name: 'default',
@@ -68,6 +69,7 @@ describe('The configuration of a single lane', () => {
           maxRecipientsPerRequest: 1,
           unknownOutcome: { action: 'hold' },
           clientCorrelator: 'off',
+          profile: 'v1',
         },
       ],
       quotaWindowMs: 3_600_000,
@@ -388,6 +390,7 @@ describe('A lanes file', () => {
         maxRecipientsPerRequest: 7,
         unknownOutcome: { action: 'abandon', afterMs: 86_400_000 },
         clientCorrelator: { deduplicatesForMs: 86_400_000 },
+        profile: 'v1',
       },
       {
         name: 'child',
@@ -399,8 +402,89 @@ describe('A lanes file', () => {
         maxRecipientsPerRequest: 3,
         unknownOutcome: { action: 'resend', afterMs: 7_200_000 },
         clientCorrelator: 'off',
+        profile: 'v1',
       },
     ]);
+  });
+
+  describe('with a lane of profile v3', () => {
+    const client = '"client": { "idEnv": "ID", "secret": "s3cret", "product": "sms-a2p-marketing" }';
+    const env = { ID: 'c-1', TOKEN_URL: 'https://idm.example/auth/token' };
+
+    it('has a client with the scopes of its product, and correlators that deduplicate for 24 hours', () => {
+      const json = `[{ "name": "a", "profile": "v3", "baseUrl": "https://api.example/sms/v3/", ${client} },
+        { "name": "b", "apiKey": "k" }]`;
+      const { lanes, tokenUrl } = loadConfig(
+        { MESSAGING_BASE_URL: 'https://host.example', LANES_FILE: 'lanes.json', ...env },
+        { readFile: () => json },
+      );
+      expect(tokenUrl).toBe('https://idm.example/auth/token');
+      expect(lanes).toEqual([
+        expect.objectContaining({
+          profile: 'v3',
+          baseUrl: 'https://api.example/sms/v3',
+          clientCorrelator: { deduplicatesForMs: 86_400_000 },
+          credentials: {
+            kind: 'account',
+            username: 'c-1',
+            password: 's3cret',
+            scope: 'sms sms-a2p-marketing',
+          },
+        }),
+        expect.objectContaining({ profile: 'v1', clientCorrelator: 'off' }),
+      ]);
+    });
+
+    it.each([
+      [
+        '"apiKey": "k"',
+        /^lanes\.json, line 1, lane "a": apiKey is not used by this profile: set client instead/,
+      ],
+      [`${client}, "account": { "username": "u", "password": "p" }`, /account is not used by this profile/],
+      [`${client}, "authorization": "accessToken"`, /authorization is not used by this profile: remove it/],
+      [`${client}, "clientCorrelator": "off"`, /clientCorrelator is determined by profile v3: remove it/],
+      [
+        '"client": { "id": "i", "secret": "s", "product": "sms a" }',
+        /client\.product must be the name of one product/,
+      ],
+      [
+        '"client": { "id": "i", "product": "p" }',
+        /client\.secret must be given as either secret or secretEnv/,
+      ],
+      [
+        '"client": { "id": "i", "secrets": "s", "product": "p" }',
+        /client\.secrets is not a field; did you mean secret\?/,
+      ],
+      ['"hourlyQuota": 5', /has no credentials: set client/],
+    ])('is an error: %s', (fields, message) => {
+      const [problem] = problemsIn(`[{ "name": "a", "profile": "v3", ${fields} }]`, env);
+      expect(problem).toMatch(message);
+    });
+
+    it('requires the profile for a client, and the address of its tokens', () => {
+      expect(problemsIn(`[{ "name": "a", ${client} }]`, env)).toEqual([
+        expect.stringMatching(/client is only used by profile "v3": set profile/),
+      ]);
+      expect(problemsIn(`[{ "name": "a", "profile": "v3", ${client} }]`, { ID: 'c-1' })).toEqual([
+        expect.stringMatching(/^TOKEN_URL must be set/),
+      ]);
+    });
+
+    it('may not send its secret over http to another machine', () => {
+      const json = `[{ "name": "a", "profile": "v3", "baseUrl": "http://api.example", ${client} }]`;
+      expect(problemsIn(json, { ...env, TOKEN_URL: 'http://idm.example/token' })).toEqual([
+        expect.stringMatching(/^TOKEN_URL must be an https URL/),
+        expect.stringMatching(/^LANES_FILE, lane "a": baseUrl must be an https URL/),
+      ]);
+    });
+
+    it('has one quota per client, whatever the product', () => {
+      const other = client.replace('marketing', 'business');
+      const json = `[{ "name": "a", "profile": "v3", ${client} }, { "name": "b", "profile": "v3", ${other} }]`;
+      expect(problemsIn(json, env)).toEqual([
+        'LANES_FILE: lanes "a" and "b" use the same client and its one quota; make them one lane',
+      ]);
+    });
   });
 
   it('can be a plain list', () => {

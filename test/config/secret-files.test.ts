@@ -41,7 +41,7 @@ test('Every secret setting can be read from a file', () => {
   const secret = SETTING_NAMES.filter((name) => SETTINGS.shape[name].unwrap().meta()?.['secret'] === true);
   // Addresses are secret in error messages only, because people put passwords into them by mistake.
   expect(SECRET_SETTINGS).toEqual(
-    expect.arrayContaining(secret.filter((name) => !/_BASE_URL$|^CALLBACK_URL$/.test(name))),
+    expect.arrayContaining(secret.filter((name) => !/_BASE_URL$|^TOKEN_URL$|^CALLBACK_URL$/.test(name))),
   );
   const token = 't'.repeat(20);
   const config = loadConfig({

@@ -11,18 +11,21 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'host-header': [],
   campaign: ['clock'],
   redis: ['clock'],
-  config: ['clock', 'duration', 'version', 'campaign', 'redis'],
+  // What each version of the service documents, as data.
+  profiles: ['campaign'],
+  config: ['clock', 'duration', 'version', 'campaign', 'redis', 'profiles'],
   events: ['clock', 'duration', 'campaign', 'config'],
   // `gateway` and `auth` do not know each other: the token cache receives the login function as a parameter.
-  gateway: ['clock', 'campaign', 'config', 'events'],
+  gateway: ['clock', 'campaign', 'config', 'events', 'profiles'],
   auth: ['clock', 'campaign', 'config', 'events', 'redis'],
   recipients: ['campaign', 'redis'],
   // The current state of a lane, then the stages of a campaign, in their order.
-  lane: ['clock', 'campaign', 'config', 'events', 'redis', 'gateway', 'auth', 'recipients'],
+  lane: ['clock', 'campaign', 'profiles', 'config', 'events', 'redis', 'gateway', 'auth', 'recipients'],
   import: ['clock', 'duration', 'campaign', 'config', 'events', 'redis', 'recipients', 'lane'],
-  sending: ['clock', 'campaign', 'events', 'redis', 'gateway', 'recipients', 'lane'],
+  sending: ['clock', 'campaign', 'events', 'redis', 'profiles', 'gateway', 'recipients', 'lane'],
   notifications: [
     'clock',
+    'profiles',
     'campaign',
     'config',
     'events',
@@ -64,6 +67,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   ],
   worker: [
     'clock',
+    'profiles',
     'config',
     'events',
     'redis',
@@ -78,6 +82,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   // The composition root, then the entry points.
   runtime: [
     'clock',
+    'profiles',
     'campaign',
     'config',
     'events',

@@ -4,6 +4,7 @@ import type { DeliveryReport } from '../../src/gateway/notification.js';
 import { importCampaign } from '../../src/import/import-campaign.js';
 import { readMeta } from '../../src/lane/campaign-meta.js';
 import { readState } from '../../src/lane/campaigns.js';
+import type { ScriptRules } from '../../src/lane/rules.js';
 import { recentlySettled } from '../../src/notifications/batch-lookup.js';
 import { createInbox, type Inbox } from '../../src/notifications/inbox.js';
 import { matchStore } from '../../src/notifications/match-store.js';
@@ -20,7 +21,7 @@ const { redis, prefix } = testRedis('inbox');
 let fixtures = 0;
 
 /** A lane with notifications, and a way to open inboxes for it. */
-function receiving(capacity = { left: 10_000 }) {
+function receiving(capacity = { left: 10_000 }, rules: Partial<ScriptRules> = {}) {
   fixtures += 1;
   const fixture = importFixture(redis, `${prefix}-${fixtures}`, {
     CALLBACK_URL: 'https://volley.example/in',
@@ -28,8 +29,9 @@ function receiving(capacity = { left: 10_000 }) {
     HOURLY_QUOTA: '10000',
   });
   const { deps, keys, emitted } = fixture;
-  const lane = deps.lanes.get('default');
-  if (lane === undefined) throw new Error('no lane');
+  const opened = deps.lanes.get('default');
+  if (opened === undefined) throw new Error('no lane');
+  const lane = { ...opened, rules: { ...opened.rules, ...rules } };
   let looks = 0;
   const store = notificationStore(lane);
   const matches = matchStore(lane);
@@ -236,6 +238,56 @@ test('Of two unknown outcomes with the same number, our correlator selects the r
   inbox.offer([{ ...report('x', 0, 'DeliveredToNetwork'), correlator: `${ids[1]}-0-1` }]);
   await vi.waitFor(
     () => expect(it.happened('request.matched')).toMatchObject([{ campaign: ids[1], requestId: 'x' }]),
+    5_000,
+  );
+});
+
+test('A report that names its batch is settled without an index of request ids', async () => {
+  const it = receiving({ left: 10_000 }, { byReference: true });
+  const id = await it.campaign([0], 'by reference');
+  const [claim] = await it.claim(1);
+  if (claim === undefined) throw new Error('nothing to send');
+  await it.accept(claim, 'r0');
+  expect(await it.store.locate(['r0'])).toEqual([null]);
+  it.open().offer([{ ...report('r0', 0), correlator: `${id}-0-1` }]);
+  await vi.waitFor(async () => expect(await it.states(id)).toMatchObject({ deliveredToTerminal: 1 }));
+});
+
+test('A report that names its batch waits until the response of its request has arrived', async () => {
+  const it = receiving({ left: 10_000 }, { byReference: true });
+  const id = await it.campaign([0], 'early by reference');
+  const [claim] = await it.claim(1);
+  if (claim === undefined) throw new Error('nothing to send');
+  it.open().offer([{ ...report('r0', 0), correlator: `${id}-0-1` }]);
+  await vi.waitFor(() => expect(it.happened('notifications.settled').at(-1)).toMatchObject({ waiting: 1 }));
+  await it.accept(claim, 'r0');
+  await vi.waitFor(async () => expect(await it.states(id)).toMatchObject({ deliveredToTerminal: 1 }), 5_000);
+});
+
+test('A report that names a batch but another request than its own changes nothing', async () => {
+  const it = receiving({ left: 10_000 }, { byReference: true });
+  const id = await it.campaign([0], 'another request');
+  const [claim] = await it.claim(1);
+  if (claim === undefined) throw new Error('nothing to send');
+  await it.accept(claim, 'r0');
+  it.open().offer([{ ...report('other', 0), correlator: `${id}-0-1` }]);
+  await vi.waitFor(() => expect(it.happened('notifications.settled').at(-1)).toMatchObject({ waiting: 1 }));
+  await it.looked();
+  expect(await it.states(id)).toMatchObject({ deliveredToNetwork: 1 });
+});
+
+test('An unknown outcome is matched to the request whose reports name its batch', async () => {
+  const it = receiving({ left: 10_000 }, { byReference: true });
+  const id = await it.campaign([0], 'unknown by reference');
+  const claims = await it.claim(1);
+  await settleSends(
+    it.lane,
+    claims.map((claim) => ({ claim, result: 'unknown', reason: 'no answer' }) as const),
+    0,
+  );
+  it.open().offer([{ ...report('x', 0), correlator: `${id}-0-1` }]);
+  await vi.waitFor(
+    () => expect(it.happened('request.matched')).toMatchObject([{ campaign: id, requestId: 'x' }]),
     5_000,
   );
 });

@@ -34,6 +34,20 @@ test('Two final statuses that contradict each other stay apart, so that the cont
   expect(merged.map(({ letters }) => letters.get('+1001'))).toEqual(['T', 'I']);
 });
 
+test('A status that the service cannot determine replaces one that is not final, and gives way to one that is', () => {
+  const merged = mergeReports([
+    report('a', '+1001', 'DeliveryUncertain'),
+    report('a', '+1001', 'DeliveredToNetwork'),
+    report('b', '+1001', 'DeliveryUncertain'),
+    report('b', '+1001', 'DeliveryImpossible'),
+    report('b', '+1001', 'DeliveryUncertain'),
+  ]);
+  expect(merged.map(({ requestId, letters }) => [requestId, Object.fromEntries(letters)])).toEqual([
+    ['a', { '+1001': 'C' }],
+    ['b', { '+1001': 'I' }],
+  ]);
+});
+
 test('A report without a request id is identified by its correlator, or dropped', () => {
   const merged = mergeReports([
     report(null, '+1001', 'DeliveredToTerminal', 'abc-7-1'),

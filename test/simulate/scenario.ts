@@ -286,6 +286,7 @@ function drawLane(
   const account = ACCOUNTS[at];
   const settings: LaneSettings = {
     name,
+    profile: 'v1',
     hourlyQuota: quota,
     pollShare: random.pick([0.2, 0.2, 0.5]),
     pacing: random.chance(0.15) ? 'smooth' : 'burst',

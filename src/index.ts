@@ -43,15 +43,13 @@ export type {
   UnsubscribeOutcome,
 } from './notifications/subscription-service.js';
 export type { SubscriptionStatus } from './notifications/subscription-status.js';
+export type { NoRecords } from './records/fetch.js';
 export type { RecordsInput } from './records/input.js';
+export type { RecordsDownload } from './records/open-file.js';
 export type { Records } from './records/open-records.js';
-export type {
-  NoRecords,
-  RecordsDownload,
-  RecordsOptions,
-  RecordsResolution,
-} from './records/records.js';
 export type { RecordsFilter } from './records/requests.js';
+export type { RecordsResolution } from './records/resolve.js';
+export type { RecordsOptions } from './records/slots.js';
 export type { RecordsState } from './records/states.js';
 export type { RecordsRequest } from './records/view.js';
 export type { Role, WorkerProcess } from './recovery/heartbeats.js';

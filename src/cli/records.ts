@@ -1,8 +1,10 @@
 import { pipeline } from 'node:stream/promises';
 import { EXIT, type ExitCode } from '../exit-codes.js';
 import { listenForStop } from '../lifecycle.js';
+import type { NoRecords } from '../records/fetch.js';
 import type { RecordsInput } from '../records/input.js';
-import type { NoRecords, RecordsDownload, RecordsResolution } from '../records/records.js';
+import type { RecordsDownload } from '../records/open-file.js';
+import type { RecordsResolution } from '../records/resolve.js';
 import type { RecordsState } from '../records/states.js';
 import type { RecordsRequest } from '../records/view.js';
 import type { Volley } from '../volley.js';

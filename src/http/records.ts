@@ -3,7 +3,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { ApiKey } from '../campaign/api-key.js';
 import { NotFoundError } from '../campaign/errors.js';
-import type { NoRecords, RecordsDownload } from '../records/records.js';
+import type { NoRecords } from '../records/fetch.js';
+import type { RecordsDownload } from '../records/open-file.js';
 import { RECORDS_STATES } from '../records/states.js';
 import { type RecordsRequest, recordsRequest } from '../records/view.js';
 import type { Volley } from '../volley.js';
@@ -71,6 +72,15 @@ export const records: Routes = (app, { volley }: HttpOptions) => {
     const found = await shown(volley, apiKeyOf(request), wanted);
     if (found !== null) return found;
     throw new Problem('notFound', `There is no request for call records ${wanted}.`);
+  };
+  /** Sends the file that `open` opens. It is closed when the client disconnects. */
+  const download = async (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    open: (signal: AbortSignal) => Promise<RecordsDownload | NoRecords>,
+  ): Promise<FastifyReply> => {
+    const signal = abortOnClose(request, reply);
+    return sendFile(reply, await answered(() => open(signal)), volley);
   };
   const laneFor = (request: FastifyRequest, lane: string | undefined): string | undefined => {
     const key = apiKeyOf(request);
@@ -145,11 +155,8 @@ export const records: Routes = (app, { volley }: HttpOptions) => {
     async (request, reply) => {
       const { again, ...wanted } = request.body;
       const lane = laneFor(request, wanted.lane);
-      const signal = abortOnClose(request, reply);
-      const opened = await answered(() =>
-        volley.as(actorOf(request)).records.fetch({ ...wanted, lane }, { signal, again }),
-      );
-      return sendFile(reply, opened, volley);
+      const own = volley.as(actorOf(request)).records;
+      return download(request, reply, (signal) => own.fetch({ ...wanted, lane }, { signal, again }));
     },
   );
 
@@ -205,9 +212,9 @@ export const records: Routes = (app, { volley }: HttpOptions) => {
     },
     async (request, reply) => {
       const found = await requireRequest(request, request.params.id);
-      const signal = abortOnClose(request, reply);
-      const opened = await answered(() => volley.records.download(found.id, { signal, waitMs: WAIT_MS }));
-      return sendFile(reply, opened, volley);
+      return download(request, reply, (signal) =>
+        volley.records.download(found.id, { signal, waitMs: WAIT_MS }),
+      );
     },
   );
 
@@ -226,12 +233,7 @@ export const records: Routes = (app, { volley }: HttpOptions) => {
     },
     async (request, reply) => {
       const found = await requireRequest(request, request.params.id);
-      const signal = abortOnClose(request, reply);
-      return sendFile(
-        reply,
-        await answered(() => volley.records.fetch({ id: found.id }, { signal })),
-        volley,
-      );
+      return download(request, reply, (signal) => volley.records.fetch({ id: found.id }, { signal }));
     },
   );
 

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { loadConfig } from '../../src/config/index.js';
-import type { RecordsDownload } from '../../src/records/records.js';
+import type { RecordsDownload } from '../../src/records/open-file.js';
 import { createVolley } from '../../src/runtime.js';
 import { startSimulator } from '../../src/simulator/index.js';
 import { at, CONTRACT } from './contract.js';

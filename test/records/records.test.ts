@@ -1,11 +1,17 @@
 import { createHash } from 'node:crypto';
-import { describe, expect, test } from 'vitest';
+import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { z } from 'zod';
 import { loadConfig, loadLocalConfig } from '../../src/config/index.js';
 import { keyNames } from '../../src/redis/keys.js';
 import { createVolley } from '../../src/runtime.js';
 import type { SimulatorOptions } from '../../src/simulator/index.js';
 import { testRedis } from '../redis/test-redis.js';
-import { CONTRACT, WITH_ADDRESS } from './contract.js';
+import { at, CONTRACT, WITH_ADDRESS } from './contract.js';
 import { contentOf, january, recordsSetting } from './service.js';
 
 const redis = testRedis('records');
@@ -271,6 +277,35 @@ describe('One request of a credential at a time', () => {
   });
 });
 
+describe('A download whose body is not read', () => {
+  const slots = () => redis.redis.zcard(keys.records('lane-default', 'slots'));
+  const opened = async (number: string, signal?: AbortSignal) => {
+    const file = await records.fetch(january(21, number), { signal });
+    if (file.kind === 'none') throw new Error(file.reason);
+    expect(await slots()).toBe(1);
+    return file.body[Symbol.asyncIterator]();
+  };
+
+  test('makes room for the next request when its iterator is closed', async () => {
+    simulator.configure({ records: { bytes: 900_000 } });
+    const body = await opened('+3222');
+    await body.return?.();
+    expect(await slots()).toBe(0);
+    expect(await body.next()).toMatchObject({ done: true });
+  });
+
+  test('makes room for the next request when its signal fires', async () => {
+    const control = new AbortController();
+    const body = await opened('+3223', control.signal);
+    control.abort();
+    await expect.poll(slots).toBe(0);
+    await expect(body.next()).rejects.toMatchObject({ name: 'BrokenDownloadError' });
+    // Nor does closing it twice do harm.
+    await body.return?.();
+    simulator.configure({ records: { bytes: 2_000 } });
+  });
+});
+
 describe('The state in Redis', () => {
   test('is written before the request goes out', async () => {
     simulator.configure({ latency: 300 });
@@ -341,6 +376,38 @@ describe('Credentials', () => {
       .toBeGreaterThan(1);
     expect([...other.simulator.records()].every(({ key }) => key === 'account:u')).toBe(true);
     expect(other.events.filter(({ type }) => type === 'token.loggedIn')).toHaveLength(1);
+  });
+
+  test('A service that refuses every call (401) stops nothing: the token is good for sending', async () => {
+    let calls = 0;
+    const service = createServer((_, response) => {
+      calls += 1;
+      response.writeHead(401).end();
+    });
+    await once(service.listen(0, '127.0.0.1'), 'listening');
+    onTestFinished(() => void service.close());
+    const { port } = z.object({ port: z.number() }).parse(service.address());
+    const dir = await mkdtemp(join(tmpdir(), 'volley-records-'));
+    onTestFinished(() => rm(dir, { recursive: true }));
+    const RECORDS_CONTRACT = join(dir, 'contract.json');
+    await writeFile(RECORDS_CONTRACT, JSON.stringify(at(token, `http://127.0.0.1:${port}`)));
+    const REDIS_PREFIX = `${redis.prefix}-refuses`;
+    const ACCOUNT_BASE_URL = simulator.accountBaseUrl;
+    const config = loadConfig({
+      ...env,
+      ...account,
+      API_KEY: '',
+      ACCOUNT_BASE_URL,
+      REDIS_PREFIX,
+      RECORDS_CONTRACT,
+    });
+    const other = createVolley({ config });
+    onTestFinished(() => other.close());
+    for (const day of [1, 2, 3]) {
+      expect(await other.records.request(january(day))).toMatchObject({ state: 'refused' });
+      expect(calls).toBe(2 * day);
+      expect(await other.token('default')?.show()).toMatchObject({ state: 'usable', blockedReason: null });
+    }
   });
 
   test('A lane without the credential of the contract sends nothing', async () => {

@@ -1,4 +1,10 @@
-import { Cluster, type Command, Redis as SingleRedis } from 'ioredis';
+import {
+  Cluster,
+  type Command,
+  type SentinelConnectionOptions,
+  SentinelConnector,
+  Redis as SingleRedis,
+} from 'ioredis';
 import { parseRedisUrl } from './redis-url.js';
 
 /** A connection to one server (found directly or through Sentinel) or to a cluster. */
@@ -59,6 +65,7 @@ export function connect(url: string, kind: ConnectionKind = 'protocol'): Redis {
       return checked(
         new SingleRedis({
           ...common,
+          Connector: QuietSentinelConnector,
           sentinels: nodes,
           sentinelCommandTimeout: common.connectTimeout,
           name: path || 'mymaster',
@@ -95,6 +102,20 @@ function checked<Connection extends Redis>(connection: Connection): Connection {
   }, PING_EVERY_MS).unref();
   connection.once('end', () => clearInterval(ping));
   return connection;
+}
+
+/** ioredis prints errors that have no listener, and its connections to Sentinels have none: another Sentinel answers instead. */
+class QuietSentinelConnector extends SentinelConnector {
+  constructor(options: unknown) {
+    super(options as SentinelConnectionOptions);
+    const connectToSentinel: unknown = Reflect.get(this, 'connectToSentinel');
+    if (typeof connectToSentinel !== 'function') return;
+    Reflect.set(this, 'connectToSentinel', (...args: unknown[]): unknown => {
+      const sentinel: unknown = Reflect.apply(connectToSentinel, this, args);
+      if (sentinel instanceof SingleRedis) sentinel.on('error', () => {});
+      return sentinel;
+    });
+  }
 }
 
 type SendCommand = Cluster['sendCommand'];

@@ -22,6 +22,8 @@ export interface FleetOptions {
   readonly workers: readonly Kind[];
   /** Additional environment of each place. A process that replaces another takes over its place. */
   readonly own?: (place: number, simulator: SimulatorProcess) => Promise<Readonly<Record<string, string>>>;
+  /** What starts the process of a place (see `startProgram`); default: nothing. */
+  readonly launcher?: (place: number) => readonly string[];
 }
 
 /** A place in the fleet and the worker process that currently fills it. */
@@ -95,7 +97,12 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
   }
   const ownEnvironments: Readonly<Record<string, string>>[] = [];
   const start = (kind: Kind, place: number): Program =>
-    startProgram(`workers/${kind}.js`, { ...environment, ...ownEnvironments[place] });
+    startProgram(
+      `workers/${kind}.js`,
+      { ...environment, ...ownEnvironments[place] },
+      [],
+      options.launcher?.(place),
+    );
   const createMember = async (kind: Kind, place: number): Promise<Member> => {
     ownEnvironments[place] = (await options.own?.(place, simulator)) ?? {};
     return { kind, place, program: start(kind, place) };

@@ -28,17 +28,20 @@ process.once('exit', () => {
 
 /**
  * Starts the compiled `dist/<path>` with this environment plus PATH, HOME, and TMPDIR. Its working directory is the folder
- * for temporary files, so that it reads no `.env`. Throws if the file has not been compiled.
+ * for temporary files, so that it reads no `.env`. A launcher is a program and its arguments, which replaces itself with the one
+ * named after them, such as `ip netns exec NAME`. Throws if the file has not been compiled.
  */
 export function startProgram(
   path: string,
   environment: Readonly<Record<string, string>>,
   args: readonly string[] = [],
+  launcher: readonly string[] = [],
 ): Program {
   const file = resolve('dist', path);
   if (!existsSync(file)) throw new Error(`${file} does not exist; run npm run build first`);
   const { PATH = '', HOME = '', TMPDIR = tmpdir() } = process.env;
-  const child = spawn(process.execPath, [file, ...args], {
+  const [program = process.execPath, ...parameters] = [...launcher, process.execPath, file, ...args];
+  const child = spawn(program, parameters, {
     cwd: tmpdir(),
     env: { PATH, HOME, TMPDIR, ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],

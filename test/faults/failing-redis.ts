@@ -4,12 +4,15 @@ import { connect } from '../../src/redis/connection.js';
 import { freePort, type PrivateRedis, startPrivateRedis } from '../../src/redis/private-server.js';
 import { type PrivateCluster, startCluster } from '../redis/cluster.js';
 import { startSentinel } from '../redis/sentinel.js';
+import { type SeparateNetwork, separateNetwork } from './separate-network.js';
 import { startTcpProxy, type TcpProxy } from './tcp-proxy.js';
 
 /** A Redis server that a scenario can kill, restart, fail over, and make lose data. */
 export interface FailingRedis {
   /** Set if it is a cluster. Then no other fault is possible. */
   readonly cluster?: PrivateCluster;
+  /** Set if the master runs in a network of its own, which a partition cuts off. */
+  readonly separate?: SeparateNetwork;
   /** Whether the processes connect without a proxy, because this Redis tells them its servers' addresses. */
   readonly isDirect: boolean;
   /** The URL of the current server, including the password. It changes with a failover. */
@@ -28,9 +31,9 @@ export interface FailingRedis {
   pauseReplication(): void;
   /** Kills the server. Its replica is promoted with the data that it has. */
   failOver(): Promise<void>;
-  /** Cuts the server off from its replica and promotes the replica. The server stays up until `heal`. */
+  /** Cuts the server off from its replicas and promotes one. The server stays up until `heal`. */
   partition(): Promise<void>;
-  /** Ends the partition: the server that was cut off is gone. */
+  /** Ends the partition: the server that was cut off is gone, or becomes a replica. */
   heal(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -41,6 +44,8 @@ const REPLICATION_WITHIN_MS = 20_000;
  * What the server may lose: nothing, because every acknowledged write is on disk; up to a second of writes; or the writes
  * that its replica has not received. `cluster` and `replicatedCluster`: as `everySecond` and `replicated`, on three masters.
  * `sentinel`: as `replicated`, and three Sentinels promote the replica.
+ * `separateSentinel`: the master, one of three Sentinels, and the first process run in a network of their own, and two replicas
+ * and the rest elsewhere; every server refuses writes when it has not heard of a replica for 10 s.
  * `fenced`: it has a replica, and refuses writes when it has not heard of it for 10 s; `unfenced`: it accepts them for as long as it
  * is cut off.
  */
@@ -51,6 +56,7 @@ export type Durability =
   | 'cluster'
   | 'replicatedCluster'
   | 'sentinel'
+  | 'separateSentinel'
   | 'fenced'
   | 'unfenced';
 
@@ -61,6 +67,7 @@ const FENCE = ['min-replicas-to-write 1', 'min-replicas-max-lag 10'];
 export async function startFailingRedis(folder: string, durability: Durability): Promise<FailingRedis> {
   if (durability === 'cluster' || durability === 'replicatedCluster') return failingCluster(durability);
   if (durability === 'sentinel') return failingSentinel();
+  if (durability === 'separateSentinel') return separateSentinel();
   const appendfsync = durability === 'everySecond' ? 'everysec' : 'always';
   const dir = (name: string): string => join(folder, name);
   let current = 'first';
@@ -159,12 +166,48 @@ async function failingCluster(durability: 'cluster' | 'replicatedCluster'): Prom
 }
 
 async function failingSentinel(): Promise<FailingRedis> {
-  const { url, replica, failOver, stop } = await startSentinel(3);
-  return { ...impossible('watched by Sentinel'), url, port: replica.port, failOver, stop };
+  const { url, replicaUrl, failOver, stop } = await startSentinel();
+  return {
+    ...impossible('watched by Sentinel'),
+    url,
+    port: Number(new URL(replicaUrl).port),
+    failOver,
+    stop,
+  };
+}
+
+async function separateSentinel(): Promise<FailingRedis> {
+  const separate = await separateNetwork();
+  try {
+    const { url, replicaUrl, promoted, stop } = await startSentinel({
+      replicas: 2,
+      settings: FENCE,
+      here: separate.here,
+      elsewhere: separate,
+    });
+    return {
+      ...impossible('watched by Sentinel'),
+      separate,
+      url,
+      port: Number(new URL(replicaUrl).port),
+      async partition() {
+        await separate.cut();
+        await promoted();
+      },
+      heal: () => separate.join(),
+      async stop() {
+        await stop();
+        await separate.close();
+      },
+    };
+  } catch (error) {
+    await separate.close();
+    throw error;
+  }
 }
 
 /** The faults that such a Redis does not have. */
-function impossible(kind: string): Omit<FailingRedis, 'cluster' | 'url' | 'port' | 'stop'> {
+function impossible(kind: string): Omit<FailingRedis, 'cluster' | 'separate' | 'url' | 'port' | 'stop'> {
   const fails = async (): Promise<never> => {
     throw new TypeError(`this Redis is ${kind}`);
   };

@@ -49,7 +49,14 @@ async function kill(kills: number, seed: number): Promise<number> {
 async function run({ scenarios, seeds, concurrency }: Options): Promise<number> {
   const began = performance.now();
   const limit = pLimit(concurrency);
-  const runs = seeds.flatMap((seed) => scenarios.map((scenario) => ({ seed, scenario })));
+  const possible = await Promise.all(
+    scenarios.map(async (scenario) => (await scenario.isPossible?.()) ?? true),
+  );
+  for (const { name, needs = '' } of scenarios.filter((_, at) => !possible[at]))
+    console.log(`skipped ${name}: it needs ${needs}`);
+  const runs = seeds.flatMap((seed) =>
+    scenarios.filter((_, at) => possible[at]).map((scenario) => ({ seed, scenario })),
+  );
   let failed = 0;
   await Promise.all(
     runs.map(({ scenario, seed }) =>

@@ -16,6 +16,10 @@ export interface Scenario {
   readonly redis?: Durability;
   /** The clocks that stand still while a process is stopped, by its place; default none, as with SIGSTOP alone. */
   readonly stoppedClocks?: readonly (readonly ('monotonic' | 'wall' | 'uptime')[])[];
+  /** Whether this machine can run it; default: every machine with a Redis server can. */
+  readonly isPossible?: () => Promise<boolean>;
+  /** What it needs that `isPossible` did not find: "Linux and root". */
+  readonly needs?: string;
   /** Resolves when the last fault has ended. */
   run(world: World): Promise<void>;
 }

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { connect, createServer, type Server, type Socket } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 
 /** What triggers a trap: a connection, or bytes of a request or a reply. */
@@ -57,8 +57,8 @@ interface Armed {
 
 const PLAIN: TrafficShape = { delayMs: 0, dripMs: 0 };
 
-/** Starts a proxy to a port of this machine. */
-export async function startTcpProxy(target: number): Promise<TcpProxy> {
+/** Starts a proxy to a port of this machine. It listens on an address of this machine, by default the loopback address. */
+export async function startTcpProxy(target: number, host = '127.0.0.1'): Promise<TcpProxy> {
   const sockets = new Set<Socket>();
   const frozen = new WeakSet<Socket>();
   let isFrozen = false;
@@ -116,7 +116,8 @@ export async function startTcpProxy(target: number): Promise<TcpProxy> {
     relay(client, upstream, connected, (bytes) => pass('request', bytes, upstream), ended);
     relay(upstream, client, connected, (bytes) => pass('reply', bytes, client), ended);
   });
-  await listening(server);
+  server.listen(0, host);
+  await once(server, 'listening');
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('the proxy has no port');
 
@@ -177,9 +178,4 @@ function relay(
     last = last.then(() => pass(bytes));
   });
   from.on('close', () => void last.then(ended).then((isSeen) => isSeen && to.destroySoon()));
-}
-
-async function listening(server: Server): Promise<void> {
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
 }

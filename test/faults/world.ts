@@ -138,19 +138,24 @@ export async function startWorld(options: WorldOptions): Promise<World> {
     },
     async own(place, simulator) {
       const service = new URL(simulator.messagingBaseUrl);
+      // The first process may run in another network, which reaches the service when it does not reach Redis.
+      const host = place === 0 ? (redis.separate?.safeHere ?? service.hostname) : service.hostname;
       const own = {
         redis: await startTcpProxy(redis.port),
-        service: await startTcpProxy(Number(service.port)),
+        service: await startTcpProxy(Number(service.port), host),
       };
       proxies.set(place, own);
+      service.hostname = host;
       service.port = String(own.service.port);
       return {
         REDIS_URL: through(own.redis),
         MESSAGING_BASE_URL: service.toString(),
         NODE_OPTIONS: PRELOADED.map((path) => `--import=${path}`).join(' '),
         STOPPED_CLOCKS: (stoppedClocks[place % stoppedClocks.length] ?? []).join(','),
+        ...(redis.separate === undefined ? {} : { ALLOW_INSECURE: 'service' }),
       };
     },
+    launcher: (place) => (place === 0 ? (redis.separate?.launcher ?? []) : []),
   }).catch(async (error: unknown) => {
     await closeAll();
     throw error;

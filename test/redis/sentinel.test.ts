@@ -1,6 +1,8 @@
 import { Redis } from 'ioredis';
 import { afterAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { connect } from '../../src/redis/connection.js';
 import { findServer } from '../../src/redis/find-server.js';
+import { freePort } from '../../src/redis/private-server.js';
 import { recipients } from '../end-to-end/recipients.js';
 import { launch, startedFleet } from '../end-to-end/started.js';
 import { startSentinel } from './sentinel.js';
@@ -10,8 +12,17 @@ const COUNT = 300;
 describe.runIf((await findServer()) !== undefined)(
   'a Redis with a replica, watched by Sentinel',
   async () => {
-    const redis = await startSentinel(1);
+    const redis = await startSentinel({ sentinels: 1 });
     afterAll(() => redis.stop());
+
+    test('a Sentinel that does not answer is passed over without a word', async () => {
+      const printed = vi.spyOn(console, 'error');
+      onTestFinished(() => printed.mockRestore());
+      const connection = connect(redis.url.replace('@', `@127.0.0.1:${await freePort()},`));
+      onTestFinished(() => connection.disconnect());
+      expect(await connection.ping()).toBe('PONG');
+      expect(printed).not.toHaveBeenCalled();
+    });
 
     test('a campaign continues after the master is killed and the replica takes over, and sends no message twice', {
       timeout: 90_000,
@@ -36,7 +47,7 @@ describe.runIf((await findServer()) !== undefined)(
         },
         { timeout: 60_000, interval: 100 },
       );
-      const operator = new Redis(redis.replica.url);
+      const operator = new Redis(redis.replicaUrl);
       onTestFinished(() => operator.disconnect());
       expect(await operator.role()).toContain('master');
       expect((await simulator.summary()).duplicates).toBe(0);

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Member } from '../../end-to-end/fleet.js';
 import type { Durability } from '../failing-redis.js';
 import type { Scenario } from '../scenario.js';
+import { canSeparate } from '../separate-network.js';
 import { MAX_IN_FLIGHT, type World } from '../world.js';
 
 /** How long the campaigns run before the network breaks, and for how long it is broken. */
@@ -54,7 +55,40 @@ function nextSender({ senders, proxiesOf }: World): Promise<Member> {
   );
 }
 
+const sentinel: Scenario = {
+  name: 'partition-sentinel',
+  description:
+    'the master, a Sentinel, and one sending process lose the network to the rest, where Sentinel promotes a replica; then the network heals',
+  workers: ['send', 'send', 'all'],
+  seconds: 50,
+  redis: 'separateSentinel',
+  isPossible: canSeparate,
+  needs: 'Linux, root, and the program ip',
+  async run({ redis, fleet, recorder, traffic, senders, proxiesOf }) {
+    const [left, ...others] = senders;
+    if (left === undefined) throw new Error('no process sends');
+    // Alone at first, so that the process serves both lanes when it is cut off.
+    await Promise.all(others.map((member) => fleet.end(member, 'SIGTERM')));
+    await traffic(4);
+    await delay(TRAFFIC_MS / 2);
+    for (const member of others) fleet.begin(member);
+    await fleet.ready();
+    await proxiesOf(left).service.trap({ on: 'request', matching: /Sale on/, action: async () => {} });
+    const target = `${left.kind} ${left.place}`;
+    await recorder.fault(
+      { fault: 'partition', target, losesData: true, mayBeUnknown: MAX_IN_FLIGHT + MAX_LOST },
+      async () => {
+        await redis.partition();
+        await delay(PARTITION_MS);
+        await redis.heal();
+      },
+    );
+    await traffic(2);
+  },
+};
+
 export const PARTITION_SCENARIOS: readonly Scenario[] = [
   partition('partition', 'the master soon refuses writes', 'fenced', 75),
   partition('partition-configured', 'the master accepts writes all the time', 'unfenced', 55),
+  sentinel,
 ];

@@ -7,7 +7,7 @@ import { refusedKeys } from './access/refused-keys.js';
 import { type Actor, describeActor } from './campaign/actor.js';
 import type { Operator } from './campaign/audit.js';
 import { InputError } from './campaign/errors.js';
-import { monotonicClock, type Random, systemAlarm, systemClock } from './clock.js';
+import { monotonicClock, type Random, systemAlarm, systemClock, systemMachine } from './clock.js';
 import {
   type Config,
   type LaneRules,
@@ -30,6 +30,7 @@ import { suppression as openSuppression } from './recipients/suppression.js';
 import { auditedRecords } from './records/audited-records.js';
 import { recordsLanes } from './records/lanes.js';
 import { openRecords } from './records/open-records.js';
+import { dataFormat } from './recovery/data-format.js';
 import { heartbeats as openHeartbeats } from './recovery/heartbeats.js';
 import { removeCampaign } from './recovery/retention.js';
 import { connect } from './redis/connection.js';
@@ -86,7 +87,8 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
   const unwatch = watchConnection(redis, watcher);
   const finder = openLanes({ redis, keys, config, events, random });
   const heartbeats = openHeartbeats(redis, keys, systemClock);
-  const suppression = openSuppression(redis, keys);
+  const format = dataFormat({ redis, keys, heartbeats, clock: systemClock, machine: systemMachine });
+  const suppression = openSuppression(redis, keys, format.check);
   // Blocking connections and clients of the service are created on first use and closed in reverse order.
   const closers: (() => unknown)[] = [() => redis.disconnect(), unwatch];
   const feed = createEventFeed({
@@ -178,7 +180,12 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
     },
   };
   const deps = { redis, keys, config, finder, events, suppression, launched, clock: systemClock, random };
-  const importDeps = async (lanes: Promise<Lanes>, by: Operator) => ({ ...deps, by, lanes: await lanes });
+  const importDeps = async (lanes: Promise<Lanes>, by: Operator) => ({
+    ...deps,
+    by,
+    lanes: await lanes,
+    mayHaveFormerKeys: format.mayHaveFormerKeys,
+  });
   const trail = auditTrail({ ...deps, retentionMs: config.auditRetentionMs });
   const positions = openPositions(redis, keys);
   const refused = refusedKeys(trail, events, systemClock);
@@ -228,6 +235,7 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
       const full = fullConfig(config);
       const control = new AbortController();
       const starting = (async () => {
+        await format.waitForOthers(control.signal);
         const lanes = await untilAnswered(() => finder.registered(), { signal: control.signal });
         const why = await durability().unbounded;
         if (why !== undefined)
@@ -335,6 +343,7 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
           },
           input,
         );
+        await format.check();
         return importCampaign(await importDeps(finder.registered(lane.name), by), input);
       },
       async preview(input) {

@@ -15,6 +15,11 @@ export class InputError extends Error {
   }
 }
 
+/** Workers run that store data in another format than this process, so it sends and changes nothing. Repeat the call later. */
+export class OtherFormatError extends Error {
+  override readonly name = 'OtherFormatError';
+}
+
 /** The actor may not do this, although the input is valid: it is beyond what its API key allows. */
 export class NotAllowedError extends Error {
   override readonly name = 'NotAllowedError';

@@ -9,7 +9,7 @@ import {
   redisExposure,
 } from '../config/index.js';
 import { EXIT } from '../exit-codes.js';
-import type { WorkerProcess } from '../recovery/heartbeats.js';
+import { DATA_FORMAT, type WorkerProcess } from '../recovery/heartbeats.js';
 import { fileRemains } from '../recovery/rewrite-file.js';
 import { ROLES } from '../recovery/roles.js';
 import { connect } from '../redis/connection.js';
@@ -207,7 +207,7 @@ export function checkExposure(
 
 /** Whether workers run for each role, and whether all use the same settings. */
 export function checkWorkers(
-  workers: readonly Pick<WorkerProcess, 'roles' | 'settings' | 'host' | 'pid'>[],
+  workers: readonly Pick<WorkerProcess, 'roles' | 'settings' | 'host' | 'pid' | 'format'>[],
 ): Check[] {
   const name = 'workers';
   if (workers.length === 0)
@@ -222,7 +222,21 @@ export function checkWorkers(
           `${found}, but none for ${missing.join(', ')}`,
           `Start one: volley work --roles ${missing.join(',')}`,
         );
-  return [there, ...checkAgreement(workers)];
+  return [there, ...checkFormats(workers), ...checkAgreement(workers)];
+}
+
+/** Workers that store data in another format than this version. */
+function checkFormats(workers: readonly Pick<WorkerProcess, 'host' | 'pid' | 'format'>[]): Check[] {
+  const others = workers.filter(({ format }) => format !== DATA_FORMAT);
+  if (others.length === 0) return [];
+  const list = processList(others.map(({ host, pid }) => `${host} ${pid}`));
+  return [
+    fail(
+      'versions of workers',
+      `${list}: the data of this version and theirs differ`,
+      'Stop all processes, then start one version: docs/operations.md, Upgrading',
+    ),
+  ];
 }
 
 /** Differences are normal during an upgrade, so they are only a warning. */

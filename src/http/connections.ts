@@ -123,8 +123,9 @@ export function onClose(
     socket.off('close', close);
     callback();
   };
-  // One listener for each response in the queue.
+  // One listener for each response in the queue. Fastify, compression, and plugins listen to the response, too.
   socket.setMaxListeners(0);
+  raw.setMaxListeners(0);
   raw.on('close', close);
   socket.on('close', close);
 }

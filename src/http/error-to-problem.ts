@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { InputError, NotAllowedError, NotFoundError } from '../campaign/errors.js';
+import { InputError, NotAllowedError, NotFoundError, OtherFormatError } from '../campaign/errors.js';
 import { isUnavailable } from '../redis/unavailable.js';
 import { invalidParts, Problem } from './problem.js';
 import { type BodyFormat, bodyLimitExceeded, expectedBody } from './request-body.js';
@@ -10,6 +10,12 @@ export function errorToProblem(error: unknown, accepted: BodyFormat, maxJsonByte
   if (error instanceof z.ZodError) return ofSchema(error);
   if (error instanceof NotFoundError) return new Problem('notFound', error.message);
   if (error instanceof NotAllowedError) return new Problem('forbidden', error.message);
+  if (error instanceof OtherFormatError) {
+    // The message names processes, which are no business of the client.
+    return new Problem('unavailable', 'An upgrade of Volley is in progress. Retry in a moment.', {
+      headers: { 'retry-after': '10' },
+    });
+  }
   if (error instanceof InputError) {
     const { message, field } = error;
     const errors = field === undefined ? [] : [{ pointer: `/${field}`, message }];

@@ -5,6 +5,7 @@ import { type CampaignMeta, readMeta } from '../lane/campaign-meta.js';
 import { readState } from '../lane/campaigns.js';
 import {
   contentKey,
+  formerContentKey,
   type Holder,
   readHolder,
   releaseReservation,
@@ -128,6 +129,12 @@ export async function compareWithHolder(
   };
 }
 
+/** Where a content may be reserved. */
+interface ContentSearch {
+  /** Contents that an earlier version has reserved count, too. */
+  readonly hasFormerKeys?: boolean;
+}
+
 /**
  * Reserves a content for 24 hours. Returns the id of the campaign that already holds it, or null if there is none. A campaign
  * that was cancelled and sent nothing holds no content. With `again`, the content is always reserved. An idempotency key says that
@@ -143,9 +150,15 @@ export async function reserveNewContent(
     idempotencyKey,
     signal,
     repeatsWithin,
-  }: Pick<CampaignInput, 'again' | 'idempotencyKey' | 'signal' | 'repeatsWithin'>,
+    hasFormerKeys = false,
+  }: Pick<CampaignInput, 'again' | 'idempotencyKey' | 'signal' | 'repeatsWithin'> & ContentSearch,
 ): Promise<string | null> {
-  const key = contentKey(keys, content, repeatsWithin === 'lane' ? own.lane : undefined);
+  const lane = repeatsWithin === 'lane' ? own.lane : undefined;
+  const key = contentKey(keys, content, lane);
+  if (hasFormerKeys && !again && idempotencyKey === undefined) {
+    const former = await committedHolder(redis, keys, formerContentKey(keys, content, lane), signal);
+    if (former !== null && !(await sentNothing(redis, keys, former))) return former.campaign;
+  }
   for (;;) {
     if ((await reserveContent(redis, key, own, again)) || idempotencyKey !== undefined) return null;
     const holder = await committedHolder(redis, keys, key, signal);
@@ -161,17 +174,24 @@ export async function findRepeated(
   keys: Keys,
   content: string,
   lane: LaneId,
-  { again, idempotencyKey, repeatsWithin }: Pick<CampaignInput, 'again' | 'idempotencyKey' | 'repeatsWithin'>,
+  {
+    again,
+    idempotencyKey,
+    repeatsWithin,
+    hasFormerKeys = false,
+  }: Pick<CampaignInput, 'again' | 'idempotencyKey' | 'repeatsWithin'> & ContentSearch,
 ): Promise<string | null> {
   if (again === true || idempotencyKey !== undefined) return null;
-  const holder = await readHolder(
-    redis,
-    contentKey(keys, content, repeatsWithin === 'lane' ? lane : undefined),
-  );
-  if (holder === null) return null;
-  const state = await readState(redis, keys, holder.lane, holder.campaign);
-  const isOpen = state === null || state.state === 'importing' || (await sentNothing(redis, keys, holder));
-  return isOpen ? null : holder.campaign;
+  const own = repeatsWithin === 'lane' ? lane : undefined;
+  const former = hasFormerKeys ? [formerContentKey(keys, content, own)] : [];
+  for (const key of [contentKey(keys, content, own), ...former]) {
+    const holder = await readHolder(redis, key);
+    if (holder === null) continue;
+    const state = await readState(redis, keys, holder.lane, holder.campaign);
+    const isOpen = state === null || state.state === 'importing' || (await sentNothing(redis, keys, holder));
+    if (!isOpen) return holder.campaign;
+  }
+  return null;
 }
 
 /** The states of recipients that no request was accepted for, in a campaign that can send no more. */

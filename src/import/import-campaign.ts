@@ -54,6 +54,8 @@ export interface ImportDeps extends DraftDeps {
   readonly suppression: Suppression;
   /** The lease of an import, ms; tests shorten it. */
   readonly importLeaseMs?: number | undefined;
+  /** Whether the contents of an earlier version's campaigns may be reserved. Default: they are not. */
+  mayHaveFormerKeys?(): Promise<boolean>;
   /** Wakes the lane of a campaign that was just committed: `inMs` is 0, or the time until it is launched. */
   launched(lane: LaneId, inMs: number): Promise<void>;
 }
@@ -64,7 +66,9 @@ export async function previewCampaign(deps: ImportDeps, input: CampaignInput): P
   const { lane } = resolveInput(deps, input);
   const refused = refusedList(preview, input, duplicates);
   if (refused !== null) return { ...preview, refusal: { kind: refused, campaign: null } };
-  const campaign = await findRepeated(deps.redis, deps.keys, content, lane.id, input);
+  const hasFormerKeys = await deps.mayHaveFormerKeys?.();
+  const search = { ...input, ...(hasFormerKeys && { hasFormerKeys }) };
+  const campaign = await findRepeated(deps.redis, deps.keys, content, lane.id, search);
   return { ...preview, refusal: campaign === null ? null : { kind: 'repeated', campaign } };
 }
 
@@ -170,7 +174,9 @@ async function fillAndCommit(
 
   const own = { lane: lane.id, campaign: session.id };
   await session.begun;
-  const earlier = await reserveNewContent(redis, keys, content, own, input);
+  const hasFormerKeys = await deps.mayHaveFormerKeys?.();
+  const search = { ...input, ...(hasFormerKeys && { hasFormerKeys }) };
+  const earlier = await reserveNewContent(redis, keys, content, own, search);
   if (earlier !== null) return { kind: 'repeated', id: earlier };
   if (input.confirm !== undefined && !(await input.confirm(preview))) return { kind: 'declined' };
 

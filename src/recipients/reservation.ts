@@ -30,6 +30,11 @@ export function contentKey(keys: Keys, digest: string, lane?: string): string {
   return keys.idempotency(lane === undefined ? `content:${short}` : `content:${short}:${lane}`);
 }
 
+/** The same key in data of format 1: with the whole digest. */
+export function formerContentKey(keys: Keys, digest: string, lane?: string): string {
+  return keys.idempotency(lane === undefined ? `content:${digest}` : `content:${digest}:${lane}`);
+}
+
 /** Identifies an idempotency key: for all lanes, or as one of a lane's own. No two pairs of key and lane have the same result. */
 export function idempotencyDigest(idempotencyKey: string, lane?: LaneId): string {
   const digest = createHash('sha256').update(idempotencyKey).digest('base64url');

@@ -54,7 +54,7 @@ type Batches = Iterable<readonly string[]> | AsyncIterable<readonly string[]>;
 export type FoundOperation = StoredOperation & { readonly id: string };
 
 /** The suppression lists. All numbers are E.164 with their plus; a list is the id of its lane, or null for the whole installation. */
-export function suppression(redis: Redis, keys: Keys) {
+export function suppression(redis: Redis, keys: Keys, beforeChange: () => Promise<void> = async () => {}) {
   const names = keys.suppression;
   const change = (
     how: Change,
@@ -130,6 +130,8 @@ export function suppression(redis: Redis, keys: Keys) {
   /** Takes over the set of an earlier version, which had one list and no operations. */
   const takeOver = async (): Promise<void> => {
     if ((await redis.exists(names.before)) === 0) return;
+    // Earlier workers know only that set.
+    await beforeChange();
     const operation = {
       list: null,
       actor: { kind: 'library', id: null, name: 'an earlier version' },
@@ -164,6 +166,7 @@ export function suppression(redis: Redis, keys: Keys) {
     { max, ...made }: NewOperation,
   ): Promise<FoundOperation> => {
     await ready();
+    await beforeChange();
     const apiKey = how === 'add' && max !== undefined ? (made.actor.id ?? '') : '';
     const operation: StoredOperation = { ...made, change: how, numbers: 0 };
     const id = String(await redis.incr(names.last));

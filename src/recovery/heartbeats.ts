@@ -7,6 +7,12 @@ import { ROLES, type Role } from './roles.js';
 
 export { ROLES, type Role } from './roles.js';
 
+/**
+ * The format of the data that this version stores. Increase it if earlier workers cannot read what later ones write; workers with
+ * different formats do not run together (data-format.ts). Workers that publish none have format 1.
+ */
+export const DATA_FORMAT = 2;
+
 /** A worker process with a recent heartbeat. */
 export interface WorkerProcess {
   readonly id: string;
@@ -17,6 +23,8 @@ export interface WorkerProcess {
   readonly pid: number;
   /** The settings that all workers must share, by name, for display. Empty if an older version runs. */
   readonly settings: Readonly<Record<string, string>>;
+  /** See {@link DATA_FORMAT}. */
+  readonly format: number;
 }
 
 const HEARTBEAT_MS = 3_000;
@@ -37,6 +45,7 @@ const shape = z.object({
     .record(z.string(), z.unknown())
     .catch({})
     .transform((all) => Object.fromEntries(Object.entries(all).filter(isText))),
+  format: z.number().catch(1),
 });
 const isText = (entry: [string, unknown]): entry is [string, string] => typeof entry[1] === 'string';
 
@@ -57,6 +66,7 @@ export function heartbeats(redis: Redis, keys: Keys, clock: Clock) {
         host: hostname(),
         pid: process.pid,
         settings,
+        format: DATA_FORMAT,
       });
       const beat = (): void => {
         serverTime(redis)

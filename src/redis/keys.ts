@@ -77,6 +77,8 @@ export function keyNames(prefix: string) {
     workers: `${prefix}:workers`,
     /** Sorted set with a lifetime: `loss lane`, the latest losses of data, by time. Each worker looks here for those of its lanes. */
     losses: `${prefix}:losses`,
+    /** String: the format of the stored data, and since when it is in use, ms. */
+    format: `${prefix}:format`,
     /** Sorted set: the lanes by when each is due for a sweep, ms. */
     due: `${prefix}:due`,
     /** String with a lifetime, which shows its age: when these lanes were last swept. */

@@ -3,6 +3,7 @@ import type { LaneStatus } from '../../src/campaign/views.js';
 import { checkRedis } from '../../src/cli/doctor/redis.js';
 import { checkExposure, checkLane, checkWorkers } from '../../src/cli/doctor.js';
 import { renderLane } from '../../src/cli/lane.js';
+import { DATA_FORMAT } from '../../src/recovery/heartbeats.js';
 import { NOON } from './campaign-status.js';
 
 const lane: LaneStatus = {
@@ -72,7 +73,7 @@ test('A lane shows how many permits come when, and how many requests await repor
 });
 
 const worker = (pid: number, settings: Record<string, string> = {}) =>
-  ({ roles: ['send', 'follow-up'], settings, host: 'a', pid }) as const;
+  ({ roles: ['send', 'follow-up'], settings, host: 'a', pid, format: DATA_FORMAT }) as const;
 
 test('The doctor warns if no worker is running, or none for a role', () => {
   expect(checkWorkers([])).toMatchObject([
@@ -81,6 +82,14 @@ test('The doctor warns if no worker is running, or none for a role', () => {
   expect(checkWorkers([{ ...worker(1), roles: ['send'] }])).toMatchObject([
     { level: 'warn', todo: 'Start one: volley work --roles follow-up' },
   ]);
+});
+
+test('Workers whose data have another format fail the check', () => {
+  expect(checkWorkers([worker(1), { ...worker(2), format: 1 }])[1]).toMatchObject({
+    name: 'versions of workers',
+    level: 'fail',
+    found: expect.stringContaining('a 2'),
+  });
 });
 
 test('The doctor accepts workers with the same settings', () => {

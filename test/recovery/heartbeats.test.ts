@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { heartbeats } from '../../src/recovery/heartbeats.js';
+import { DATA_FORMAT, heartbeats } from '../../src/recovery/heartbeats.js';
 import { serverTime } from '../../src/redis/connection.js';
 import { keyNames } from '../../src/redis/keys.js';
 import { testRedis } from '../redis/test-redis.js';
@@ -15,12 +15,12 @@ test('A worker is listed with its settings until it leaves, beside one of a vers
   await vi.waitFor(async () => expect(await workers.alive()).toHaveLength(2));
   expect(await workers.alive()).toEqual(
     expect.arrayContaining([
-      { ...older, settings: {} },
-      expect.objectContaining({ id: 'newer', settings: { version: '1.1.0' } }),
+      { ...older, settings: {}, format: 1 },
+      expect.objectContaining({ id: 'newer', settings: { version: '1.1.0' }, format: DATA_FORMAT }),
     ]),
   );
   await leave();
-  expect(await workers.alive()).toEqual([{ ...older, settings: {} }]);
+  expect(await workers.alive()).toEqual([{ ...older, settings: {}, format: 1 }]);
 });
 
 test('A heartbeat of a newer version is listed as far as it is understood, and others are ignored', async () => {
@@ -29,6 +29,6 @@ test('A heartbeat of a newer version is listed as far as it is understood, and o
   const entries = [newer, { name: 'without an id' }, 'text', null].map((entry) => JSON.stringify(entry));
   for (const entry of [...entries, 'no JSON']) await redis.zadd(keys.workers, now, entry);
   expect((await workers.alive()).filter(({ id }) => id !== 'older')).toEqual([
-    { id: 'newer', roles: ['send'], since: '', host: '', pid: 0, settings: { version: '9' } },
+    { id: 'newer', roles: ['send'], since: '', host: '', pid: 0, settings: { version: '9' }, format: 1 },
   ]);
 });

@@ -3,7 +3,7 @@ import { createEvents, type VolleyEvent } from '../../src/events/events.js';
 import { importCampaign } from '../../src/import/import-campaign.js';
 import { openLane } from '../../src/lane/lane.js';
 import { createWakers } from '../../src/lane/queues.js';
-import type { WorkerProcess } from '../../src/recovery/heartbeats.js';
+import { DATA_FORMAT, type WorkerProcess } from '../../src/recovery/heartbeats.js';
 import { removeCampaign } from '../../src/recovery/retention.js';
 import { startSweep, sweepLane } from '../../src/recovery/sweep.js';
 import { connect } from '../../src/redis/connection.js';
@@ -98,7 +98,7 @@ test('A batch that policy would send again is abandoned once it is suppressed, o
 /** A worker process with this quota window. */
 const workerWith = (id: string, windowMs = 3_600_000): WorkerProcess => {
   const settings = { QUOTA_WINDOW_MS: String(windowMs) };
-  return { id, roles: ['send'], since: '', host: id, pid: 7, settings };
+  return { id, roles: ['send'], since: '', host: id, pid: 7, settings, format: DATA_FORMAT };
 };
 
 /** A sweep of one lane, in a Redis of its own prefix. */

@@ -10,6 +10,7 @@ COPY package.json package-lock.json ./
 # Without scripts: the package's own script builds it, and its sources are not copied yet.
 RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY tsconfig.json ./
+COPY docs docs
 COPY src src
 COPY workers workers
 RUN npm run -s build && npm prune --omit=dev --ignore-scripts --no-audit --no-fund

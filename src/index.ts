@@ -24,6 +24,13 @@ export {
   loadDotEnv,
   loadLocalConfig,
 } from './config/index.js';
+export type {
+  ConformanceCheck,
+  ConformanceOptions,
+  ConformanceResult,
+  ConformanceSend,
+  ConformanceWay,
+} from './conformance/report.js';
 export {
   createEvents,
   type EventOf,

@@ -346,6 +346,21 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
         await format.check();
         return importCampaign(await importDeps(finder.registered(lane.name), by), input);
       },
+      async *conformance(options = {}) {
+        const { testConformance } = await import('./conformance/conformance.js');
+        yield* testConformance(
+          {
+            redis,
+            keys,
+            events,
+            config: fullConfig(config),
+            finder,
+            areSuppressed: (lane, numbers) => suppression.areSuppressed(lane, numbers),
+            by,
+          },
+          options,
+        );
+      },
       async preview(input) {
         const { previewCampaign } = await import('./import/import-campaign.js');
         return previewCampaign(await importDeps(finder.configured(), by), input);

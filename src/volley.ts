@@ -4,6 +4,7 @@ import type { Positions } from './access/positions.js';
 import type { TokenCache } from './auth/token-cache.js';
 import type { Actor } from './campaign/actor.js';
 import type { LaneStatus, Preview } from './campaign/views.js';
+import type { ConformanceOptions, ConformanceResult } from './conformance/report.js';
 import type { Events } from './events/events.js';
 import type { CampaignInput, EnqueueOutcome } from './import/campaign-input.js';
 import type { SuppressionList } from './import/suppression-list.js';
@@ -109,6 +110,12 @@ export interface Volley
    * configuration (`loadConfig`).
    */
   readonly records: Records;
+  /**
+   * Tests whether the messaging service keeps to its documentation, and yields each result as it is known. It only reads, unless the
+   * options say otherwise, and its requests take permits of the lane. Rejects with an `InputError` if an option is invalid. Needs the
+   * full configuration (`loadConfig`).
+   */
+  conformance(options?: ConformanceOptions): AsyncIterable<ConformanceResult>;
   /** Lists the worker processes with a heartbeat in the last 10 s. */
   workers(): Promise<WorkerProcess[]>;
   /** Rejects if Redis does not reply within `withinMs` ms. */

@@ -24,6 +24,7 @@ export const AUDIT_ACTIONS = [
   'records.resolve',
   'subscription.create',
   'subscription.delete',
+  'conformance.test',
 ] as const;
 /** See {@link AUDIT_ACTIONS}. */
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];

@@ -36,6 +36,7 @@ export const COMMANDS = [
   'keys',
   'simulator',
   'doctor',
+  'conformance',
   'completion',
   'audit',
   'records',

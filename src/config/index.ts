@@ -1,6 +1,6 @@
 /* The configuration: its settings, how it is loaded and checked, and its secrets. */
 
-export { type Insecure, isThisMachine, redisExposure } from './cleartext.js';
+export { cleartextProblems, type Insecure, isThisMachine, redisExposure } from './cleartext.js';
 export {
   assertLoopback,
   type CallbackSettings,

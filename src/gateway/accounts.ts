@@ -42,8 +42,14 @@ export interface AccountClient {
 /** Required by both operations (interface page, area B). */
 const HEADERS = { 'x-requested-with': 'XMLHttpRequest' };
 
+/** Receives each response as it arrived, before it becomes an outcome. It contains tokens. */
+export type AccountObserver = (operation: 'login' | 'refresh', exchange: Exchange) => void;
+
 /** A client for one service. `baseUrl` is the part before `/api/login`. Throws a TypeError if it is not valid. */
-export function createAccountClient(settings: TransportSettings): AccountClient {
+export function createAccountClient({
+  observe = () => {},
+  ...settings
+}: TransportSettings & { readonly observe?: AccountObserver | undefined }): AccountClient {
   const transport = createTransport(settings);
 
   return {
@@ -55,6 +61,7 @@ export function createAccountClient(settings: TransportSettings): AccountClient 
         body: JSON.stringify({ username, password, targetAccountId }),
         ...(signal && { signal }),
       });
+      observe('login', exchange);
       return loginOutcome(exchange, [password, username]);
     },
     async refresh(refreshToken, signal) {
@@ -64,6 +71,7 @@ export function createAccountClient(settings: TransportSettings): AccountClient 
         headers: { ...HEADERS, 'x-authorization': `Bearer ${refreshToken}` },
         ...(signal && { signal }),
       });
+      observe('refresh', exchange);
       return loginOutcome(exchange, [refreshToken]);
     },
     close: () => transport.close(),

@@ -1,4 +1,4 @@
-import type { LoginOutcome } from './accounts.js';
+import type { AccountObserver, LoginOutcome } from './accounts.js';
 import type { Exchange } from './exchange.js';
 import type { TransportSettings } from './got-transport.js';
 import { readClientToken, readTokenError } from './read-response.js';
@@ -24,8 +24,12 @@ export interface ClientTokens {
 /** A client for the token endpoint at `url`. Throws a TypeError if it is not valid. */
 export function createClientTokens({
   url,
+  observe = () => {},
   ...settings
-}: Omit<TransportSettings, 'baseUrl'> & { readonly url: string }): ClientTokens {
+}: Omit<TransportSettings, 'baseUrl'> & {
+  readonly url: string;
+  readonly observe?: AccountObserver | undefined;
+}): ClientTokens {
   const { origin, pathname } = new URL(url);
   const transport = createTransport({ ...settings, baseUrl: origin });
   return {
@@ -38,6 +42,7 @@ export function createClientTokens({
         body: new URLSearchParams(form).toString(),
         ...(signal && { signal }),
       });
+      observe('login', exchange);
       return clientTokenOutcome(exchange, [secret, encodeURIComponent(secret)]);
     },
     close: () => transport.close(),

@@ -119,7 +119,8 @@ export function measuredClient(
   };
 }
 
-function sendBody(request: SendRequest): string {
+/** The body of a send, as JSON. `sender` may be any text. */
+export function sendBody(request: SendRequest): string {
   const { sender, senderName, recipients, text, clientCorrelator, callbackData } = request;
   return JSON.stringify({
     outboundSMSMessageRequest: {

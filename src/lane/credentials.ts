@@ -9,7 +9,7 @@ import {
   serviceConnection,
 } from '../config/index.js';
 import type { Events } from '../events/events.js';
-import { type AccountClient, createAccountClient } from '../gateway/accounts.js';
+import { type AccountClient, type AccountObserver, createAccountClient } from '../gateway/accounts.js';
 import { createClientTokens } from '../gateway/client-tokens.js';
 import type { Redis } from '../redis/connection.js';
 import type { Keys } from '../redis/keys.js';
@@ -32,10 +32,18 @@ interface TokenSourcesOptions {
   readonly events: Events;
   /** Throws if only the settings that need no credentials are loaded. */
   config(): Config;
+  /** Receives the responses of the account service. */
+  readonly observe?: AccountObserver | undefined;
 }
 
 /** Opens no connection and reads no credentials before the first call. */
-export function openTokenSources({ redis, keys, events, config }: TokenSourcesOptions): TokenSources {
+export function openTokenSources({
+  redis,
+  keys,
+  events,
+  config,
+  observe,
+}: TokenSourcesOptions): TokenSources {
   const caches = new Map<string, TokenCache>();
   const closers: (() => Promise<void>)[] = [];
 
@@ -56,7 +64,7 @@ export function openTokenSources({ redis, keys, events, config }: TokenSourcesOp
     if (known !== undefined) return known;
     const settings = config();
     const { requestTimeoutMs, secretsKey } = settings;
-    const accounts = accountsOf(settings, account);
+    const accounts = accountsOf(settings, account, observe);
     const cache = createTokenCache({
       redis,
       keys,
@@ -92,12 +100,14 @@ export function openTokenSources({ redis, keys, events, config }: TokenSourcesOp
 function accountsOf(
   settings: Config,
   { username: id, password: secret, scope }: AccountCredentials,
+  observe: AccountObserver | undefined,
 ): Pick<AccountClient, 'login' | 'refresh' | 'close'> {
-  if (scope === undefined) return createAccountClient(serviceConnection(settings, settings.accountBaseUrl));
+  if (scope === undefined)
+    return createAccountClient({ ...serviceConnection(settings, settings.accountBaseUrl), observe });
   const { tokenUrl: url } = settings;
   if (url === undefined) throw new TypeError('a lane has a client, but there is no TOKEN_URL');
   const { baseUrl: _, ...connection } = serviceConnection(settings, url);
-  const tokens = createClientTokens({ ...connection, url });
+  const tokens = createClientTokens({ ...connection, url, observe });
   return {
     login: (_credentials, signal) => tokens.get({ id, secret, scope }, signal),
     // There is no refresh token to present.

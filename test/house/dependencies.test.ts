@@ -51,11 +51,14 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   ],
   // Call records, a part of the service of their own.
   records: ['clock', 'duration', 'campaign', 'config', 'events', 'redis', 'gateway', 'auth', 'lane'],
+  // Tests a service against the interface page.
+  conformance: ['duration', 'campaign', 'config', 'events', 'redis', 'gateway', 'auth', 'lane'],
   access: ['clock', 'duration', 'campaign', 'events', 'redis', 'auth', 'lane'],
   volley: [
     'access',
     'auth',
     'campaign',
+    'conformance',
     'events',
     'import',
     'lane',
@@ -96,6 +99,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'recovery',
     'records',
     'reporting',
+    'conformance',
     'access',
     'volley',
     'worker',
@@ -104,6 +108,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'access',
     'campaign',
     'config',
+    'conformance',
     'events',
     'import',
     'notifications',
@@ -149,6 +154,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'exit-codes',
     'campaign',
     'config',
+    'conformance',
     'events',
     'redis',
     'gateway',

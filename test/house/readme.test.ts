@@ -27,6 +27,7 @@ const documents = [
   'docs/benchmarks.md',
   'docs/call-records.md',
   'docs/command-line.md',
+  'docs/conformance.md',
   'docs/http.md',
   'docs/library.md',
   'docs/limits.md',
@@ -111,6 +112,7 @@ describe('a command that a page for operators prints', () => {
   const pages = [
     'README.md',
     'docs/command-line.md',
+    'docs/conformance.md',
     'docs/operations.md',
     'docs/simulator.md',
     'docs/limits.md',

@@ -175,6 +175,47 @@ export function addProcessCommands(program: Command, context: Context): void {
     .action(action(context, () => import('../doctor.js'), 'doctor'));
 
   program
+    .command('conformance')
+    .summary('test whether the service keeps to its documentation')
+    .description(
+      'Tests whether the messaging service keeps to its documentation, and shows which way it takes where the documentation shows none. It reads only, unless --to, --subscribe, or --login says otherwise. Its requests use the quota of the lane. Exit code 1 if a check fails.',
+    )
+    .option('--base-url <url>', 'the service to test (default: MESSAGING_BASE_URL)', filled)
+    .option(
+      '--account-base-url <url>',
+      'its account service (default: ACCOUNT_BASE_URL, or the origin of --base-url)',
+      filled,
+    )
+    .option(
+      '-l, --lane <name>',
+      'the lane whose credentials and quota are used (default: the only one)',
+      filled,
+    )
+    .option('--request <id>', 'also read the delivery status of this request, which you sent earlier', filled)
+    .option(
+      '--sender <sender>',
+      'the sender of that request, or of the message (default: SENDER_ADDRESS)',
+      filled,
+    )
+    .option('--to <number>', 'send one message to this number', filled)
+    .option('--message <text>', 'the text of the message (default: one that says that it is a test)', filled)
+    .option('--correlator', 'send a clientCorrelator with the message')
+    .option('--twice', 'repeat the message with the same clientCorrelator, at the risk of a second message')
+    .option(
+      '--subscribe <url>',
+      'create a subscription with this address and delete it, if there is none',
+      filled,
+    )
+    .option('--login', 'log in even if there is a token; a refused login counts towards the lockout')
+    .option('-y, --yes', 'do not ask before something is written')
+    .option('--json', 'print one JSON object')
+    .addHelpText(
+      'after',
+      examples('conformance', 'conformance --to +447700900123 --sender ACME', 'conformance --json'),
+    )
+    .action(action(context, () => import('../conformance.js'), 'conformance'));
+
+  program
     .command('completion')
     .summary('print the completion script of a shell')
     .description(

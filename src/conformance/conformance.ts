@@ -1,0 +1,202 @@
+import { createHash, randomBytes } from 'node:crypto';
+import type { Operator } from '../campaign/audit.js';
+import { InputError } from '../campaign/errors.js';
+import { checkSender } from '../campaign/sender.js';
+import { type Config, cleartextProblems, type LaneSettings } from '../config/index.js';
+import type { Events } from '../events/events.js';
+import { openTokenSources } from '../lane/credentials.js';
+import { laneNamed } from '../lane/lane.js';
+import type { LaneFinder } from '../lane/lane-finder.js';
+import type { Redis } from '../redis/connection.js';
+import type { Keys, LaneId } from '../redis/keys.js';
+import { accountChecks, openAccountRecorder } from './account-checks.js';
+import { openChecker } from './check.js';
+import { readInterfaceDescription } from './description.js';
+import { DEFAULT_TEXT, messageChecks } from './message-checks.js';
+import { knownRequest, readChecks } from './read-checks.js';
+import type { ConformanceOptions, ConformanceResult } from './report.js';
+import type { Run } from './run.js';
+import { openSession, type Session } from './session.js';
+import { subscriptionChecks } from './subscription-checks.js';
+import { openWays } from './ways.js';
+
+/*
+ * Checks a service against the interface page. Requests that the service counts take permits of the lane, so that the test and the
+ * campaigns together keep to the quota. By default nothing is written: no message, no subscription, no login if there is a token.
+ */
+
+/** What a conformance test uses of its process. */
+interface ConformanceDependencies {
+  readonly redis: Redis;
+  readonly keys: Keys;
+  readonly events: Events;
+  readonly config: Config;
+  readonly finder: Pick<LaneFinder, 'registered'>;
+  /** Which of these numbers never get a message. */
+  readonly areSuppressed: (lane: LaneId, numbers: readonly string[]) => Promise<readonly boolean[]>;
+  readonly by: Operator;
+}
+
+/** Other lanes whose subscriptions are compared. */
+const MOST_OTHERS = 3;
+/** How long Redis keeps the tokens of an account service that the configuration does not name, s. */
+const KEEP_OTHER_TOKENS_S = 86_400;
+const DEFAULT_SENDER = 'Volley';
+
+/** Tests a service. Throws an InputError if an option is invalid, before anything is sent. */
+export async function* testConformance(
+  dependencies: ConformanceDependencies,
+  options: ConformanceOptions,
+): AsyncGenerator<ConformanceResult> {
+  const { config, finder, by, redis, events } = dependencies;
+  const settings = laneOf(config, options.lane);
+  const { baseUrl, accountBaseUrl } = addressesOf(config, settings, options);
+  if (settings.profile !== 'v1')
+    throw new InputError(
+      `the lane ${settings.name} has the profile ${settings.profile}, which cannot be tested yet`,
+    );
+  checkMessage(options);
+  const lanes = await finder.registered(settings.name);
+  const lane = laneNamed(lanes, settings.name);
+  const { send } = options;
+  if (send !== undefined && (await dependencies.areSuppressed(lane.id, [send.to]))[0] === true)
+    throw new InputError('the number is on a suppression list', { field: 'to' });
+
+  const details = {
+    baseUrl,
+    messages: send === undefined ? 0 : send.twice === true ? 2 : 1,
+    subscriptions: options.subscribe === undefined ? 0 : 1,
+  };
+  await by.audited({ action: 'conformance.test', lane: lane.id, details }, async () => {});
+
+  const recorder = openAccountRecorder();
+  const own = keysFor(dependencies, accountBaseUrl);
+  const tokenSources = openTokenSources({
+    redis,
+    keys: own.keys,
+    events,
+    config: () => ({ ...config, accountBaseUrl }),
+    observe: recorder.observe,
+  });
+  const unknownKey = nonce();
+  const sessionOf = (each: LaneSettings): Session =>
+    openSession({
+      config,
+      lane: laneNamed(lanes, each.name),
+      settings: each,
+      tokenSource: tokenSources.tokenSourceOf(each.name),
+      tokens: tokenSources.cacheOf(each.name),
+      baseUrl,
+      unknownKey,
+      signal: options.signal,
+    });
+  const session = sessionOf(settings);
+  // The credentials of other lanes go to no service but that of the configuration.
+  const others =
+    options.baseUrl === undefined
+      ? config.lanes
+          .filter((each) => each.name !== settings.name && each.baseUrl === settings.baseUrl)
+          .slice(0, MOST_OTHERS)
+          .map(sessionOf)
+      : [];
+  const checker = openChecker(readInterfaceDescription(), [
+    ...(send === undefined ? [] : [send.to, send.text ?? DEFAULT_TEXT]),
+    ...(options.subscribe === undefined ? [] : [options.subscribe.url]),
+  ]);
+  const ways = openWays();
+  const sender = options.request?.sender ?? send?.sender ?? config.senderAddress ?? DEFAULT_SENDER;
+  const run: Run = { config, options, session, others, checker, ways, nonce, sender };
+  try {
+    yield* accountChecks(run, recorder);
+    const subscription = yield* readChecks(run);
+    if (options.request !== undefined) yield* knownRequest(run, options.request);
+    if (options.subscribe !== undefined) yield* subscriptionChecks(run, options.subscribe.url, subscription);
+    if (send !== undefined) yield* messageChecks(run, send);
+    yield* ways.list(checker);
+  } finally {
+    for (const each of [session, ...others]) each.close();
+    await tokenSources.close();
+    await own.expire();
+  }
+}
+
+const nonce = (): string => `conformance-${randomBytes(12).toString('hex')}`;
+
+function laneOf({ lanes }: Config, name: string | undefined): LaneSettings {
+  const names = lanes.map((each) => each.name).join(', ');
+  const found =
+    name === undefined
+      ? lanes.length === 1
+        ? lanes[0]
+        : undefined
+      : lanes.find((each) => each.name === name);
+  if (found !== undefined) return found;
+  const why =
+    name === undefined ? 'there are several lanes; choose one' : `there is no lane ${name}; the lanes are`;
+  throw new InputError(`${why}: ${names}`, { field: 'lane' });
+}
+
+/** The addresses of the tested services, without trailing slashes. */
+function addressesOf(
+  config: Config,
+  lane: LaneSettings,
+  options: ConformanceOptions,
+): { baseUrl: string; accountBaseUrl: string } {
+  const baseUrl = addressOf('baseUrl', options.baseUrl ?? lane.baseUrl ?? config.messagingBaseUrl);
+  const isDerived =
+    options.baseUrl !== undefined && config.accountBaseUrl === new URL(config.messagingBaseUrl).origin;
+  const accountBaseUrl = isDerived ? new URL(baseUrl).origin : config.accountBaseUrl;
+  const addresses = {
+    baseUrl,
+    accountBaseUrl: addressOf('accountBaseUrl', options.accountBaseUrl ?? accountBaseUrl),
+  };
+  const [problem] = cleartextProblems({
+    allowed: config.allowInsecure,
+    redisUrl: undefined,
+    secretsKey: undefined,
+    services: { '`baseUrl`': addresses.baseUrl, '`accountBaseUrl`': addresses.accountBaseUrl },
+    hasAccounts: false,
+  });
+  if (problem !== undefined) throw new InputError(problem);
+  return addresses;
+}
+
+function addressOf(field: string, text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  const isPlain = url !== undefined && `${url.username}${url.password}${url.search}${url.hash}` === '';
+  if (!isPlain || !/^https?:$/.test(url.protocol))
+    throw new InputError(
+      `\`${field}\` must be an http or https address without a user, a query, and a fragment`,
+      { field },
+    );
+  return url.href.replace(/\/+$/, '');
+}
+
+function checkMessage({ send, request, subscribe }: ConformanceOptions): void {
+  for (const sender of [send?.sender, request?.sender]) {
+    const check = sender === undefined ? undefined : checkSender(sender);
+    if (check?.kind === 'invalid') throw new InputError(check.reason, { field: 'sender' });
+  }
+  if (send !== undefined && !/^\+[1-9]\d{3,14}$/.test(send.to))
+    throw new InputError('to must be an international number such as +447700900123', { field: 'to' });
+  if (send?.twice === true && send.correlator === false)
+    throw new InputError('twice needs a correlator', { field: 'twice' });
+  if (subscribe !== undefined) addressOf('subscribe', subscribe.url);
+}
+
+/** The tokens of another account service are kept apart from those of the fleet, and not for long. */
+function keysFor({ keys, config, redis }: ConformanceDependencies, accountBaseUrl: string) {
+  if (accountBaseUrl === config.accountBaseUrl) return { keys, expire: async () => {} };
+  const service = createHash('sha256').update(accountBaseUrl).digest('hex').slice(0, 16);
+  const used = new Set<string>();
+  const token = (id: string): string => {
+    const key = keys.token(`${id}:${service}`);
+    used.add(key);
+    return key;
+  };
+  return {
+    keys: { ...keys, token },
+    expire: async () =>
+      void (await Promise.all([...used].map((key) => redis.expire(key, KEEP_OTHER_TOKENS_S)))),
+  };
+}

@@ -1,0 +1,177 @@
+import { z } from 'zod';
+import { numberOf, requestIdOf, senderSegment, telAddress } from '../gateway/address.js';
+import type { Reply } from '../gateway/exchange.js';
+import { sendBody } from '../gateway/messaging.js';
+import { jsonOf, readOutboundRequest } from '../gateway/read-response.js';
+import { knownRequest } from './read-checks.js';
+import type { ConformanceCheck, ConformanceSend } from './report.js';
+import type { Run } from './run.js';
+
+/** The text of the message, unless another one is given. */
+export const DEFAULT_TEXT = 'This is a test of the messaging service.';
+const DEFAULT_NAME = 'Volley';
+
+/** What a 201 repeats of the request. */
+const echoed = z.object({
+  outboundSMSMessageRequest: z.object({
+    address: z.array(z.string()),
+    senderAddress: z.string(),
+    outboundSMSTextMessage: z.object({ message: z.string() }),
+    senderName: z.string().optional(),
+    deliveryInfoList: z.object({
+      deliveryInfo: z.array(z.object({ address: z.string(), deliveryStatus: z.string() })),
+    }),
+  }),
+});
+
+/** Sends one message and follows it. It is never repeated, except by `twice`. */
+export async function* messageChecks(run: Run, send: ConformanceSend): AsyncGenerator<ConformanceCheck> {
+  const { session, checker, ways, config, nonce } = run;
+  const { to, sender, text = DEFAULT_TEXT } = send;
+  const senderName = config.senderName ?? DEFAULT_NAME;
+  const hasCorrelator =
+    send.correlator ?? (send.twice === true || session.settings.clientCorrelator !== 'off');
+  const correlator = hasCorrelator ? nonce() : undefined;
+  const body = sendBody({
+    sender,
+    senderName,
+    recipients: [to],
+    text,
+    ...(correlator !== undefined && { clientCorrelator: correlator }),
+  });
+  const request = {
+    method: 'POST',
+    path: `/outbound/${senderSegment(sender)}/requests`,
+    as: 'lane',
+    counts: 'send',
+    body,
+  } as const;
+  const expectation = {
+    name: 'POST a message',
+    operation: 'send',
+    expected:
+      '201 with the request, DeliveredToNetwork for its recipient, clientCorrelator, and the id in resourceURL and Location',
+    statuses: [201],
+    also: (reply: Reply) => differenceIn(reply, { to, sender, text, senderName }),
+  } as const;
+  const { check, reply } = await checker.run(session, request, expectation);
+  yield check;
+  if (reply?.status !== 201) return;
+  const created = readOutboundRequest(reply.body ?? '');
+  const inBody = requestIdOf(created?.resourceURL) ?? requestIdOf(created?.deliveryInfoList?.resourceURL);
+  const inLocation = requestIdOf(reply.headers.location);
+  noteId(run, inBody, inLocation);
+  noteAddress(run, created?.resourceURL);
+  noteCorrelator(run, correlator, created?.clientCorrelator);
+  const id = inBody ?? inLocation;
+  if (id !== null) yield* knownRequest(run, { sender, id, to });
+  yield* followed(run, created?.resourceURL);
+  if (send.twice !== true) return;
+  const again = await checker.run(session, request, {
+    ...expectation,
+    name: 'POST the same message with the same clientCorrelator',
+    expected: '201 again',
+  });
+  yield again.check;
+  const second = readOutboundRequest(again.reply?.body ?? '');
+  const secondId = requestIdOf(second?.resourceURL) ?? requestIdOf(again.reply?.headers.location);
+  if (again.reply?.status !== 201 || secondId === null) return;
+  const isSame = secondId === id;
+  ways.note(
+    'deduplication',
+    isSame ? 'it returns the first request' : 'it sends a second message',
+    isSame
+      ? 'clientCorrelator of the lane: "deduplicates: TIME", with the time for which the service remembers it.'
+      : 'clientCorrelator of the lane: off or send, but not deduplicates.',
+  );
+}
+
+/** What the 201 does not repeat of the request, or contradicts. */
+function differenceIn(
+  { body, headers }: Reply,
+  sent: { to: string; sender: string; text: string; senderName: string },
+): string | null {
+  const { data } = echoed.safeParse(jsonOf(body ?? ''));
+  if (data === undefined) return 'the request is not repeated';
+  const got = data.outboundSMSMessageRequest;
+  const infos = got.deliveryInfoList.deliveryInfo;
+  if (got.address.length !== 1 || got.address[0] !== telAddress(sent.to))
+    return 'address is not that of the request';
+  if (got.senderAddress !== sent.sender) return 'senderAddress is not that of the request';
+  if (got.outboundSMSTextMessage.message !== sent.text) return 'message is not that of the request';
+  if (got.senderName !== sent.senderName) return 'senderName is not that of the request';
+  if (infos.length !== 1 || numberOf(infos[0]?.address ?? '') !== sent.to)
+    return 'deliveryInfo does not have one entry for the recipient';
+  const created = readOutboundRequest(body ?? '');
+  const id = requestIdOf(created?.resourceURL);
+  if (id === null) return 'resourceURL contains no request id';
+  return id === requestIdOf(headers.location) ? null : 'Location names another request than resourceURL';
+}
+
+function noteId({ ways }: Run, inBody: string | null, inLocation: string | null): void {
+  const places = [...(inBody === null ? [] : ['the body']), ...(inLocation === null ? [] : ['Location'])];
+  ways.note(
+    'requestId',
+    places.length === 0 ? 'nowhere' : `in ${places.join(' and ')}`,
+    places.length === 0
+      ? 'Delivery cannot be polled: its recipients become unconfirmed unless notifications report them.'
+      : 'Nothing to set: Volley reads both.',
+  );
+}
+
+function noteAddress({ ways, session }: Run, address: string | undefined): void {
+  if (address === undefined || !URL.canParse(address)) return;
+  const url = new URL(address);
+  const base = new URL(session.baseUrl);
+  const path = url.pathname.replace(/\/outbound\/.*$/, '');
+  const isHere = url.origin === base.origin && path === base.pathname.replace(/\/+$/, '');
+  ways.note(
+    'resourceUrl',
+    isHere ? 'to the base URL of the test' : `to ${url.origin}${path}, not to the base URL of the test`,
+    'Nothing to set: Volley uses only the id, and never calls another host.',
+  );
+}
+
+function noteCorrelator({ ways }: Run, sent: string | undefined, received: string | undefined): void {
+  if (sent === undefined) {
+    const found =
+      received === undefined ? 'there is none in the response' : 'the response has one of its own';
+    ways.note('correlator', `${found}; the request had none`, 'To see more: --to with --correlator.');
+  } else if (received === sent) {
+    ways.note(
+      'correlator',
+      'it repeats that of the request',
+      'clientCorrelator of the lane: send is possible.',
+    );
+  } else {
+    ways.note(
+      'correlator',
+      received === undefined ? 'it leaves it out' : 'it returns another one',
+      'clientCorrelator of the lane: off.',
+    );
+  }
+}
+
+/** Follows the path of the returned address, but on the tested service: credentials go nowhere else. */
+async function* followed(
+  { session, checker }: Run,
+  address: string | undefined,
+): AsyncGenerator<ConformanceCheck> {
+  const path = /\/outbound\/[^?#]*$/.exec(address ?? '')?.[0];
+  const expectation = {
+    name: 'GET the delivery infos below the returned resourceURL',
+    operation: 'getDeliveryInfos',
+    expected: '200: the sender in resourceURL is URL-encoded, so that its path leads to the request',
+    statuses: [200],
+  } as const;
+  if (path === undefined || /[^\x21-\x7e]/.test(path)) {
+    yield { ...checker.skip(expectation, 'resourceURL is missing, or not a valid URL'), result: 'failed' };
+    return;
+  }
+  const { check } = await checker.run(
+    session,
+    { method: 'GET', path: `${path}/deliveryInfos`, as: 'lane', counts: 'poll' },
+    expectation,
+  );
+  yield check;
+}

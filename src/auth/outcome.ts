@@ -57,7 +57,8 @@ export const STOP_CODES = [
 /** See {@link STOP_CODES}. */
 export type StopCode = (typeof STOP_CODES)[number];
 
-const AGAIN = 'run `volley token login --again`';
+// HTTP serves these reasons, too, so they name no option. The command says how to log in again.
+const AGAIN = 'run `volley token login`';
 
 /** Says what happened and what to do about it. Names the user, never the password or a token. */
 export function stopReason(code: StopCode, account: Account, detail = ''): string {

@@ -77,7 +77,7 @@ export function createSeal(secretsKey: string | undefined): Seal {
         return Buffer.concat([decipher.update(body), decipher.final()]).toString('utf8');
       } catch (cause) {
         throw new Error(
-          'The stored token does not open with this SECRETS_KEY: give every process the same key, or run `volley token login --again`.',
+          'The stored token does not open with this SECRETS_KEY: give every process the same key, or run `volley token login`.',
           { cause },
         );
       }

@@ -96,7 +96,7 @@ export const campaignStatus = z
       .array(
         z
           .object({
-            request: z.string().describe('Our reference, as in `resolve --request`'),
+            request: z.string().describe('Our reference, with which `resolve` settles this request alone'),
             recipients: count,
             since: time,
             reason: z.string(),

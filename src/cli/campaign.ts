@@ -180,11 +180,7 @@ export function resolve(context: Context, typed: string, options: ResolveOptions
   if (as === undefined && options.request === undefined && context.interactive && !context.json) {
     return walk(context, typed);
   }
-  if (as === undefined) {
-    throw badInput(
-      'Choose how to settle them: --resend (at the risk of a second message), --abandon, or --accepted.',
-    );
-  }
+  if (as === undefined) return refuseToGuess(context, typed, options);
   return withCampaign(context, typed, async (volley, id) => {
     const outcome = await volley.resolve(id, { as, request: requestOf(id, options.request) });
     const { requests, recipients, tooEarly } = outcome;
@@ -204,6 +200,20 @@ export function resolve(context: Context, typed: string, options: ResolveOptions
       lines: [done, ...later],
       exit: tooEarly === null ? EXIT.done : EXIT.waits,
     };
+  });
+}
+
+/** Nothing can be asked, and no option says what to do, which is an error unless there is nothing to do. */
+function refuseToGuess(context: Context, typed: string, { request }: ResolveOptions): Promise<Answer> {
+  return withCampaign(context, typed, async (volley, id) => {
+    const { recipients } = await volley.status(id);
+    if (request === undefined && recipients.unknown === 0) {
+      const line = `Campaign ${id}: no request has an unknown outcome.`;
+      return { json: { id, settled: 0, skipped: 0 }, lines: [line] };
+    }
+    throw badInput(
+      'Choose how to settle them: --resend (at the risk of a second message), --abandon, or --accepted.',
+    );
   });
 }
 

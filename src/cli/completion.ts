@@ -34,15 +34,24 @@ const SCRIPTS: Readonly<Record<Shell, string>> = {
     else
       COMPREPLY+=("\${line%%$'\\t'*}")
     fi
-  done < <("\${COMP_WORDS[0]}" ${COMPLETE} -- "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
+  done < <("\${_volley_command[@]:-\${COMP_WORDS[0]}}" ${COMPLETE} -- "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
+}
+_volley_npx() {
+  COMPREPLY=()
+  if [[ \${COMP_WORDS[1]} != volley ]] || (( COMP_CWORD < 2 )); then return; fi
+  local -a _volley_command=("\${COMP_WORDS[0]}" --no volley)
+  local -a COMP_WORDS=("\${COMP_WORDS[@]:1}")
+  local COMP_CWORD=$((COMP_CWORD - 1))
+  _volley
 }
 complete -F _volley volley
+complete -o default -F _volley_npx npx
 `,
   zsh: `#compdef volley
 _volley() {
   local line
   local -a found
-  for line in "\${(@f)$("\${words[1]}" ${COMPLETE} -- "\${(@)words[2,CURRENT]}" 2>/dev/null)}"; do
+  for line in "\${(@f)$("\${_volley_command[@]:-\${words[1]}}" ${COMPLETE} -- "\${(@)words[2,CURRENT]}" 2>/dev/null)}"; do
     if [[ $line == ${FILES} ]]; then
       _files
     elif [[ -n $line ]]; then
@@ -51,11 +60,24 @@ _volley() {
   done
   if (( $#found )); then _describe -V volley found; fi
 }
+_volley_npx() {
+  if [[ \${words[2]} != volley ]] || (( CURRENT < 3 )); then _default; return; fi
+  local -a _volley_command=("\${words[1]}" --no volley)
+  shift words
+  (( CURRENT-- ))
+  _volley
+}
 compdef _volley volley
+compdef _volley_npx npx
 `,
   fish: `function __volley_complete
     set -l words (commandline -opc) (commandline -ct)
-    for line in ($words[1] ${COMPLETE} -- $words[2..-1] 2>/dev/null)
+    set -l command $words[1]
+    if test "$words[1]" = npx
+        set command npx --no volley
+        set words $words[2..-1]
+    end
+    for line in ($command ${COMPLETE} -- $words[2..-1] 2>/dev/null)
         if test "$line" = ${FILES}
             __fish_complete_path (commandline -ct)
         else
@@ -64,6 +86,7 @@ compdef _volley volley
     end
 end
 complete -c volley -k -f -a '(__volley_complete)'
+complete -c npx -n '__fish_seen_subcommand_from volley' -k -f -a '(__volley_complete)'
 `,
 };
 

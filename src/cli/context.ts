@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.js';
 import { EXIT, type ExitCode } from '../exit-codes.js';
 import { pasteable } from './command-name.js';
-import { failureOf, interrupted } from './errors.js';
+import { failureOf, inOurWords, interrupted } from './errors.js';
 import { columnsOf, overEcho, type Paint, paintFor } from './terminal.js';
 import { wrappedLines } from './text.js';
 
@@ -100,7 +100,8 @@ export function createContext(io: CliIo, json: boolean): Context {
       if (failure.exit === EXIT.done) return;
       const prefix = failure.exit === EXIT.interrupted ? overEcho(stderr) : `${paintErr('red', 'volley:')} `;
       if (failure.message !== undefined) note(`${prefix}${failure.message}`);
-      const message = failure.message ?? (error instanceof Error ? error.message : String(error));
+      const thrown = error instanceof Error ? error.message : String(error);
+      const message = pasteable(failure.message ?? inOurWords(thrown));
       if (json)
         stdout.write(`${JSON.stringify({ error: { code: failure.code, message, ...failure.details } })}\n`);
     },

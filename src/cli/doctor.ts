@@ -23,7 +23,7 @@ import { checkSubscriptions } from './doctor/notifications.js';
 import { checkRedis, checkRemains, redisFacts } from './doctor/redis.js';
 import { checkCredentials, checkServices } from './doctor/service.js';
 import { CliError } from './errors.js';
-import { findLocal, findService, openVolley, type Setting, whyNoAnswer } from './open.js';
+import { findLocal, findService, isUnconfigured, openVolley, type Setting, whyNoAnswer } from './open.js';
 import { columnsOf, type Paint } from './terminal.js';
 import { counted, oneLine, padded, until, wrapped } from './text.js';
 
@@ -34,12 +34,16 @@ const NAMED = 3;
 export async function doctor(context: Context): Promise<Answer> {
   const checks: Check[] = [];
   for await (const check of examine(context)) {
-    checks.push(check);
+    checks.push(pasteableCheck(check));
     if (!context.json)
       context.stdout.write(`${renderCheck(check, context.paint, columnsOf(context.stdout)).join('\n')}\n`);
   }
   const failed = checks.some(({ level }) => level === 'fail');
   return { json: { ok: !failed, checks }, lines: [], exit: failed ? EXIT.failed : EXIT.done };
+}
+
+function pasteableCheck({ found, todo, ...check }: Check): Check {
+  return { ...check, found: pasteable(found), ...(todo === undefined ? {} : { todo: pasteable(todo) }) };
 }
 
 /** Yields each check as it completes, because an address that does not answer takes seconds. */
@@ -51,7 +55,7 @@ async function* examine(context: Context): AsyncGenerator<Check> {
       'Correct its name, or ignore this if the setting belongs to another program.',
     );
   }
-  const full = await settings(() => findService(context));
+  const full = await settings(context, () => findService(context));
   if ('problems' in full) yield* full.problems;
   else {
     yield ok('settings', `complete; ${counted(full.config.lanes.length, 'lane')}`);
@@ -59,7 +63,7 @@ async function* examine(context: Context): AsyncGenerator<Check> {
       yield ok('service', 'the simulator of `volley up --simulator`: no message is sent');
   }
   // Redis is checked even if settings that only the service needs are missing.
-  const local = 'problems' in full ? await settings(() => findLocal(context)) : full;
+  const local = 'problems' in full ? await settings(context, () => findLocal(context)) : full;
   if ('problems' in local) {
     const shown = 'problems' in full ? full.problems.map(({ found }) => found) : [];
     yield* local.problems.filter(({ found }) => !shown.includes(found));
@@ -70,13 +74,21 @@ async function* examine(context: Context): AsyncGenerator<Check> {
 }
 
 async function settings<Configuration extends Config | LocalConfig>(
+  context: Context,
   find: () => Promise<Setting<Configuration>>,
 ): Promise<Setting<Configuration> | { problems: readonly Check[] }> {
   try {
     return await find();
   } catch (error) {
     if (error instanceof ConfigError) {
-      return { problems: error.problems.map((problem) => fail('settings', problem, 'See .env.example.')) };
+      const todo = isUnconfigured(loadDotEnv(context.cwd, context.env))
+        ? 'To write the settings: volley init. To try Volley without an account: volley up --simulator'
+        : 'See .env.example.';
+      return { problems: error.problems.map((problem) => fail('settings', problem, todo)) };
+    }
+    if (error instanceof CliError && error.code === 'noRedis') {
+      const start = '`volley up` starts one on this machine; `volley up --simulator` needs no account.';
+      return { problems: [fail('Redis', 'there is none', `${start} Or set REDIS_URL.`)] };
     }
     const found = error instanceof Error ? error.message : String(error);
     const todo =

@@ -3,6 +3,7 @@ import { InputError, NotFoundError } from '../campaign/errors.js';
 import { ConfigError } from '../config/environment.js';
 import { readProblem } from '../config/file-problem.js';
 import { EXIT, type ExitCode } from '../exit-codes.js';
+import { pasteable } from './command-name.js';
 import { withOptions } from './option-names.js';
 
 /** Ends a command. People read its message; `--json` adds `details`. */
@@ -31,6 +32,16 @@ export function interrupted(consequence: string): CliError {
   return new CliError(EXIT.interrupted, 'interrupted', `Interrupted; ${consequence}.`);
 }
 
+/** An error of commander, said as ours are. */
+export function inOurWords(text: string): string {
+  return text
+    .replace(/^error: /, '')
+    .replace(
+      /^command-argument value '(.*)' is invalid for argument '(.*?)'\. /s,
+      "argument '<$2>' is invalid: '$1'. ",
+    );
+}
+
 /** How a failed command ends. */
 interface Failure extends Pick<CliError, 'exit' | 'code' | 'details'> {
   /** Undefined if it has been printed already. */
@@ -48,7 +59,9 @@ export function failureOf(error: unknown): Failure {
   const message = error instanceof Error ? error.message : String(error);
   if (error instanceof NotFoundError) return new CliError(EXIT.badInput, 'notFound', message);
   if (error instanceof ConfigError) {
-    return new CliError(EXIT.badInput, 'config', message, { problems: error.problems });
+    return new CliError(EXIT.badInput, 'config', message, {
+      problems: error.problems.map((problem) => pasteable(problem)),
+    });
   }
   if (error instanceof InputError) return badInput(withOptions(message));
   const problem = fileProblemOf(error);

@@ -63,10 +63,17 @@ async function find<Configuration extends Config | LocalConfig>(
     throw new CliError(
       EXIT.badInput,
       'noRedis',
-      'There is no Redis. Start one with `volley up` in this folder or a folder above it, or set REDIS_URL.',
+      'There is no Redis. Start one with `volley up` in this folder or a folder above it, or with `volley up --simulator` to try Volley without an account. Or set REDIS_URL.',
     );
   }
   return { config: { ...config, redisUrl }, simulator: undefined };
+}
+
+/** Whether nothing is set that names a service or an account. */
+export function isUnconfigured(env: Environment): boolean {
+  return ['MESSAGING_BASE_URL', 'API_KEY', 'ACCOUNT_USERNAME', 'LANES_FILE'].every(
+    (name) => !isSecretSet(env, name),
+  );
 }
 
 /** Refuses to guess whether the simulator or REDIS_URL is meant: one of them sends real messages. */
@@ -74,7 +81,7 @@ export function simulatorOrRedis(todo: string): CliError {
   return new CliError(
     EXIT.badInput,
     'simulatorOrRedis',
-    `A simulator runs and REDIS_URL is set. Real campaigns must not go to a simulator, nor tests to real people. ${todo}`,
+    `A simulator runs and REDIS_URL is set, so it is not clear which of them you mean. ${todo}`,
   );
 }
 
@@ -146,6 +153,11 @@ export async function mustAnswer(url: string): Promise<void> {
   );
 }
 
+/** What the client says about a reply that no Redis sends, such as one of an HTTP server. */
+const NOT_REDIS = /\bRESP\b/;
+/** What the client says if the other side closes the connection without a reply. */
+const CLOSED = /max retries per request/;
+
 /** Why no Redis server answers at this URL; null if one does. */
 export async function whyNoAnswer(url: string): Promise<string | null> {
   const redis = connect(url);
@@ -155,7 +167,10 @@ export async function whyNoAnswer(url: string): Promise<string | null> {
     await within(REDIS_ANSWERS_WITHIN_MS, redis.ping(), { late: 'no answer' });
     return null;
   } catch (error) {
-    return reasons.at(-1) || (error instanceof Error ? error.message : String(error));
+    const thrown = error instanceof Error ? error.message : String(error);
+    if ([...reasons, thrown].some((reason) => NOT_REDIS.test(reason)))
+      return 'what answers there is not Redis';
+    return reasons.at(-1) || (CLOSED.test(thrown) ? 'the connection was closed' : thrown);
   } finally {
     redis.disconnect();
   }

@@ -2,7 +2,7 @@ import { type Config, type LocalConfig, loadDotEnv } from '../config/index.js';
 import { EXIT } from '../exit-codes.js';
 import { listenForStop, type ProcessOptions, runProcess, servingHttp, servingLanes } from '../lifecycle.js';
 import { ROLES, type Role } from '../recovery/roles.js';
-import type { SimulatorOptions } from '../simulator/index.js';
+import type { SimulatorOptions, Summary } from '../simulator/index.js';
 import type { Context } from './context.js';
 import { badInput } from './errors.js';
 import { findLocal, findService, mustAnswer } from './open.js';
@@ -85,6 +85,22 @@ export function laneNames({ lanes }: Config | LocalConfig): string {
   return `${counted(lanes.length, 'lane')} (${lanes.map(({ name }) => name).join(', ')})`;
 }
 
+/** What a simulator did, for its end. */
+export function summaryText({
+  requests,
+  recipients,
+  duplicates,
+  throttled,
+}: Pick<Summary, 'requests' | 'recipients' | 'duplicates' | 'throttled'>): string {
+  const accepted = `The simulator accepted ${counted(requests, 'request')} for ${counted(recipients, 'recipient')}`;
+  const refused = `refused ${counted(throttled, 'request')} with 429`;
+  const twice =
+    duplicates === 0
+      ? 'No number got the same text twice.'
+      : `${counted(duplicates, 'number')} got the same text more than once, as after \`volley send --again\` or \`volley resolve --resend\`.`;
+  return `${accepted}, and ${refused}. ${twice}`;
+}
+
 /** `volley simulator` */
 export async function simulate(
   context: Context,
@@ -121,10 +137,7 @@ export async function simulate(
     }
     await stop.received;
     await simulator.close(SIMULATOR_DRAIN_MS);
-    const { requests, recipients, duplicates, throttled } = simulator.summary();
-    context.note(
-      `Accepted ${requests} requests for ${recipients} recipients, ${duplicates} of them twice; answered ${throttled} with 429.`,
-    );
+    context.note(summaryText(simulator.summary()));
   } finally {
     stop.dispose();
   }

@@ -8,6 +8,7 @@ import { addLaneCommands } from './commands/lane.js';
 import { addProcessCommands } from './commands/process.js';
 import { addRecordsCommands } from './commands/records.js';
 import { type CliIo, type Context, createContext } from './context.js';
+import { inOurWords } from './errors.js';
 import { columnsOf } from './terminal.js';
 import { wrappedLines } from './text.js';
 
@@ -23,7 +24,7 @@ export function createProgram(context: Context): Command {
     .configureOutput({
       writeOut: (text) => context.stdout.write(wrappedLines(pasteable(text), columnsOf(context.stdout))),
       writeErr: (text) => context.stderr.write(wrappedLines(pasteable(text), columnsOf(context.stderr))),
-      outputError: (text, write) => write(text.replace(/^error: /, `${context.paintErr('red', 'volley:')} `)),
+      outputError: (text, write) => write(`${context.paintErr('red', 'volley:')} ${inOurWords(text)}`),
     })
     .showHelpAfterError('Add --help for the options and an example.')
     .addHelpText(

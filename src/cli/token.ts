@@ -93,6 +93,7 @@ function renderToken(lane: TokenLane, state: State): string[] {
 }
 
 function tokenAnswer(outcome: Outcome, lane: TokenLane, done: string, { clock }: Context): Answer {
+  const again = `volley token login --lane ${lane.lane} --again`;
   const answer = (exit: ExitCode, line: string, more: object = {}): Answer => ({
     json: { ...lane, outcome: outcome.kind, ...more },
     lines: [line],
@@ -109,7 +110,9 @@ function tokenAnswer(outcome: Outcome, lane: TokenLane, done: string, { clock }:
         at: new Date(outcome.at).toISOString(),
       });
     case 'stopped':
-      return answer(EXIT.waits, outcome.reason, { reason: outcome.reason });
+      return answer(EXIT.waits, `${outcome.reason} Once you have fixed it: ${again}`, {
+        reason: outcome.reason,
+      });
     default:
       return outcome satisfies never;
   }

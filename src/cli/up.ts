@@ -14,8 +14,8 @@ import { findEmbedded, type StartedEmbedded, startEmbedded } from '../redis/embe
 import { exampleFile } from './command-name.js';
 import type { Context } from './context.js';
 import { CliError } from './errors.js';
-import { mustAnswer, simulatorOrRedis } from './open.js';
-import { laneNames, reportReady, untilStopped } from './process.js';
+import { isUnconfigured, mustAnswer, simulatorOrRedis } from './open.js';
+import { laneNames, reportReady, summaryText, untilStopped } from './process.js';
 import {
   readSimulatorFile,
   removeSimulatorFile,
@@ -86,10 +86,7 @@ export async function up(context: Context, options: UpOptions): Promise<undefine
 
 /** The settings. Without any for the service, people probably want to try Volley, so the error says how. */
 function settingsOf(env: Environment): Config {
-  const isNew = ['MESSAGING_BASE_URL', 'API_KEY', 'ACCOUNT_USERNAME', 'LANES_FILE'].every(
-    (name) => !env[name]?.trim(),
-  );
-  if (!isNew) return loadConfig(env);
+  if (!isUnconfigured(env)) return loadConfig(env);
   throw new CliError(
     EXIT.badInput,
     'noSettings',
@@ -165,9 +162,14 @@ async function withSimulator(
       config,
       `${context.paintErr('green', 'No message is sent.')} In another terminal: volley send ${exampleFile('spring-sale.csv', context.cwd)} --country GB --sender ACME --message "Hi {{name}}" --wait`,
     );
-    const { requests, recipients, duplicates, throttled } = simulator.summary();
+    const after = simulator.summary();
     context.note(
-      `The simulator accepted ${requests - before.requests} requests for ${recipients - before.recipients} recipients, ${duplicates - before.duplicates} of them twice, and answered ${throttled - before.throttled} with 429.`,
+      summaryText({
+        requests: after.requests - before.requests,
+        recipients: after.recipients - before.recipients,
+        duplicates: after.duplicates - before.duplicates,
+        throttled: after.throttled - before.throttled,
+      }),
     );
   } finally {
     await removeSimulatorFile(dir);

@@ -104,7 +104,7 @@ export const suppressions: Routes = (app, { volley }) => {
         operationId: 'addSuppressions',
         summary: 'Suppress numbers',
         description:
-          'From now on, no campaign of the lane, or of any lane, sends to these numbers. A key that is limited to lanes changes only the lists of its lanes. Each key may suppress a limited number of numbers (`volley keys create --max-suppressions`).',
+          'From now on, no campaign of the lane, or of any lane, sends to these numbers. A key that is limited to lanes changes only the lists of its lanes. Each key may suppress a limited number of numbers, which is set when the key is created.',
         tags: ['Numbers'],
         body: numberList,
         response: {

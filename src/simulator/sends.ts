@@ -51,11 +51,6 @@ export class Sends {
     this.#drawFault = createFaultDraw(settings.faults, this.#random);
   }
 
-  /** Keeps the fault of a magic recipient from taking effect again. */
-  useMagicRecipient(number: number): void {
-    this.#usedMagicNumbers.add(number);
-  }
-
   /** Lets magic recipients that have been used take effect again. */
   resetMagicRecipients(): void {
     this.#usedMagicNumbers.clear();
@@ -95,7 +90,6 @@ export class Sends {
       if (number === undefined || name === undefined || !isSendFault(name)) continue;
       if (this.#settings.magicRecipients === 'first' && this.#usedMagicNumbers.has(number)) continue;
       this.#usedMagicNumbers.add(number);
-      this.#record({ kind: 'magicUsed', number });
       return name;
     }
     return undefined;

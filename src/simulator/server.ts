@@ -228,7 +228,7 @@ class Service implements Controls {
         break;
       }
       case 'magicUsed':
-        this.#sends.useMagicRecipient(change.number);
+        // An earlier version kept them. Each run begins anew, so that the same list shows the same outcomes again.
         break;
       case 'subscribed':
         subscriptions.restore(keys.named(change.key), {

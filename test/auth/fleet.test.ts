@@ -68,7 +68,7 @@ test('4 processes with 50 callers each try a wrong password twice, across restar
   const reasons = new Set(
     got.map((each) => (each.kind === 'token' ? each.kind : `${each.kind}: ${each.reason}`)),
   );
-  const why = /^stopped: .*refused the login of "user-.*" twice.*10126.*token login --again/s;
+  const why = /^stopped: .*refused the login of "user-.*" twice.*10126.*`volley token login`/s;
   expect([...reasons]).toEqual([expect.stringMatching(why)]);
   expect(service.logins).toBe(2);
 });

@@ -151,7 +151,7 @@ test('a fresh token that is refused too stops the account for the whole fleet un
   const [one, other] = [cache(), cache()];
   await one.get();
   await one.replaceRefused(1);
-  expect(await stopFrom(one.replaceRefused(2))).toMatch(/401.*fresh.*token login --again/s);
+  expect(await stopFrom(one.replaceRefused(2))).toMatch(/401.*fresh.*`volley token login`/s);
   expect(await stopFrom(other.get())).toMatch(/may use messaging/);
   expect(await stopFrom(one.login({ again: false }))).toMatch(/401/);
   expect(service.presented).toHaveLength(1);
@@ -181,7 +181,7 @@ test('the whole fleet tries a wrong password twice, across restarts; then the me
   const reasons = await Promise.all([cache(), cache(), cache()].map((each) => stopFrom(each.get())));
   expect(new Set(reasons).size).toBe(1);
   expect(reasons[0]).toContain(username);
-  expect(reasons[0]).toMatch(/10126.*token login --again/s);
+  expect(reasons[0]).toMatch(/10126.*`volley token login`/s);
   await stopFrom(cache().get());
   await stopFrom(cache().login({ again: false }));
   expect(service.logins).toBe(2);

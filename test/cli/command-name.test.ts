@@ -1,5 +1,7 @@
-import { execFileSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import type { Command } from 'commander';
@@ -46,6 +48,18 @@ describe('People are told to call Volley as they did', () => {
     expect(stdout).toMatch(/Usage: npx volley/);
     expect(stdout).not.toMatch(/npx npx/);
   });
+
+  test.each([[['send', 'list.csv', '-m', 'Hi', '--json']], [['doctor', '--json']]])(
+    'in the JSON of %j',
+    (args) => {
+      const main = fileURLToPath(new URL('../../dist/src/cli/main.js', import.meta.url));
+      const folder = mkdtempSync(join(tmpdir(), 'volley-name-'));
+      const env = { PATH: process.env['PATH'] ?? '', VOLLEY_COMMAND: 'npx volley' };
+      const { stdout } = spawnSync(process.execPath, [main, ...args], { cwd: folder, env, encoding: 'utf8' });
+      expect(stdout).toMatch(/npx volley (?:preview|init)/);
+      expect(stdout).not.toMatch(/(?<!npx )volley (?:preview|init|up)/);
+    },
+  );
 });
 
 test('Volley knows the names of its commands', () => {

@@ -19,6 +19,15 @@ const candidates = async (...words: readonly string[]): Promise<string[]> => {
   return stdout.split('\n').flatMap((line) => line.split('\t')[0] || []);
 };
 
+test('A shell without a script is refused in plain words', async () => {
+  const { exit, stderr, stdout } = await volley('completion', 'csh', '--json');
+  expect(exit).toBe(2);
+  expect(stderr).toMatch(/^volley: argument '<shell>' is invalid: 'csh'\..* Use one of bash, zsh, fish\.\n/);
+  expect(JSON.parse(stdout)).toMatchObject({
+    error: { message: expect.stringMatching(/^argument '<shell>' is invalid: 'csh'/) },
+  });
+});
+
 describe('Completion', () => {
   test.each([
     [['sta'], ['status']],
@@ -65,13 +74,16 @@ describe('Completion', () => {
 
 const has = (shell: string): boolean => spawnSync(shell, ['-c', 'true']).status === 0;
 
+/** The function that the script registers for the command of a line. */
+const functionOf = (line: string): string => (line.startsWith('npx ') ? '_volley_npx' : '_volley');
+
 /** What a shell completes at the end of this line, with the script of `volley completion`. */
 const IN_SHELL = {
   bash: (line: string) =>
-    `source <(volley completion bash); COMP_WORDS=(${line}); COMP_CWORD=$((\${#COMP_WORDS[@]} - 1)); _volley; printf '%s\\n' "\${COMPREPLY[@]}"`,
+    `source <(volley completion bash); COMP_WORDS=(${line}); COMP_CWORD=$((\${#COMP_WORDS[@]} - 1)); ${functionOf(line)}; printf '%s\\n' "\${COMPREPLY[@]}"`,
   zsh: (line: string) =>
     // The completion system needs a terminal; without one, its two functions print what they get.
-    `compdef() { :; }; _files() { print -l spring.csv; }; _describe() { print -l -- "\${found[@]%%:*}"; }; source <(volley completion zsh); words=(${line}); CURRENT=\${#words}; _volley`,
+    `compdef() { :; }; _files() { print -l spring.csv; }; _describe() { print -l -- "\${found[@]%%:*}"; }; source <(volley completion zsh); words=(${line}); CURRENT=\${#words}; ${functionOf(line)}`,
   fish: (line: string) =>
     `volley completion fish | source; complete -C '${line}' | string split -f1 \\t; true`,
 } as const;
@@ -81,6 +93,12 @@ describe.each(Object.entries(IN_SHELL))('The script for %s', (shell, script) => 
   const main = fileURLToPath(new URL('../../dist/src/cli/main.js', import.meta.url));
   writeFileSync(join(bin, 'volley'), `#!/bin/sh\nexec '${process.execPath}' '${main}' "$@"\n`);
   chmodSync(join(bin, 'volley'), 0o755);
+  // Finds a package of this project; `--no` keeps it from installing one.
+  writeFileSync(
+    join(bin, 'npx'),
+    '#!/bin/sh\n[ "$1 $2" = "--no volley" ] || exit 1\nshift 2\nexec volley "$@"\n',
+  );
+  chmodSync(join(bin, 'npx'), 0o755);
   const env = { ...settings, HOME: cwd, PATH: `${bin}${delimiter}${process.env['PATH']}` };
   const completed = (line: string): string[] =>
     execFileSync(shell, ['-c', script(line)], { cwd, env, encoding: 'utf8' })
@@ -94,6 +112,8 @@ describe.each(Object.entries(IN_SHELL))('The script for %s', (shell, script) => 
       expect(completed('volley send x.csv --prio')).toEqual(['--priority']);
       expect(completed('volley list --state com')).toEqual(['completed']);
       expect(completed('volley preview spr')).toEqual(['spring.csv']);
+      expect(completed('npx volley sta')).toEqual(['status']);
+      expect(completed('npx volley list --state com')).toEqual(['completed']);
     },
     120_000,
   );

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { magicNumber } from '../../src/simulator/index.js';
 import { testRedis } from '../redis/test-redis.js';
 import { type CommandLine, commandLine, type Running } from './command-line.js';
+import { CTRL_C, onTerminal } from './on-terminal.js';
 
 const { url, prefix } = testRedis('cli');
 const cwd = mkdtempSync(join(tmpdir(), 'volley-cli-'));
@@ -19,6 +20,7 @@ const list = file(
 );
 
 let cli: CommandLine;
+let settings: Readonly<Record<string, string>>;
 let simulator: Running;
 let worker: Running;
 
@@ -36,7 +38,7 @@ beforeAll(async () => {
       .split('\n')
       .map((line) => line.split('=')),
   );
-  cli = commandLine(cwd, {
+  settings = {
     ...addresses,
     REDIS_URL: url,
     REDIS_PREFIX: prefix,
@@ -45,7 +47,8 @@ beforeAll(async () => {
     DEFAULT_COUNTRY: 'GB',
     FOLLOW_UP_FIRST_MS: '200',
     REQUEST_TIMEOUT_MS: '1000',
-  });
+  };
+  cli = commandLine(cwd, settings);
 });
 
 afterAll(async () => {
@@ -136,7 +139,7 @@ describe('without workers', () => {
     expect(stderr).toContain(`The campaign continues. To watch it again: volley status ${id} --watch\n`);
     expect(stderr).toContain(`To stop it: volley pause ${id}, or for good: volley cancel ${id}\n`);
     expect(exit).toBe(130);
-    expect((await cli.json('cancel', id)).output).toMatchObject({ cancelled: 3 });
+    expect((await cli.json('cancel', id, '--yes')).output).toMatchObject({ cancelled: 3 });
   });
 
   test('status --watch on a paused campaign exits with 3 and shows what to do', async () => {
@@ -147,7 +150,7 @@ describe('without workers', () => {
     expect(watched.exit).toBe(3);
     expect(watched.stderr).toContain(`volley resume ${id}`);
     expect((await cli.json('resume', id)).output).toMatchObject({ id, state: 'running' });
-    expect((await cli.json('cancel', id)).output).toMatchObject({ cancelled: 3, inFlight: 0 });
+    expect((await cli.json('cancel', id, '--yes')).output).toMatchObject({ cancelled: 3, inFlight: 0 });
   });
 
   test('The doctor warns that no worker is running and checks everything else', async () => {
@@ -322,6 +325,42 @@ describe('with a worker', () => {
     expect((await cli.json('status', id, '--watch')).output).toMatchObject({
       state: 'completed',
       recipients: { abandoned: 1 },
+    });
+  });
+
+  test('On a terminal, resolve shows each unknown outcome with its evidence, and asks what to do', async () => {
+    const numbers = [magicNumber('acceptAndHang'), magicNumber('resetAfter', '+191')];
+    const unknown = file('two.csv', `name,phone\nAnna,${numbers[0]}\nBo,${numbers[1]}\n`);
+    const sent = await cli.json('send', unknown, '-s', 'ACME', '-m', 'Hi {{name}}', '--wait', '--yes');
+    expect(sent.exit).toBe(3);
+    const { id } = sent.output as Sent;
+    const walk = (...replies: readonly string[]) =>
+      onTerminal({ cwd, env: settings }, { 'or q? ': replies }, 'resolve', id);
+    // Anything else is asked again.
+    const first = await walk('x', 'G', 's');
+    expect(first.messages).toContain(numbers[0]);
+    expect(first.messages).toContain(numbers[1]);
+    expect(first.messages).toMatch(/sent +.* ago\)\n +unknown +since .*\n +because +\S/);
+    expect([first.exit, first.stdout]).toEqual([3, `Campaign ${id}: 1 request given up; 1 request left.\n`]);
+    expect(await walk('q')).toMatchObject({
+      exit: 3,
+      stdout: `Campaign ${id}: nothing settled; 1 request left.\n`,
+    });
+    const interrupted = await walk(CTRL_C);
+    expect(interrupted.exit).toBe(130);
+    expect(interrupted.messages).toContain('Interrupted; the rest was left as it is.');
+    // Without a terminal, it cannot ask.
+    const refused = await cli.volley('resolve', id);
+    expect([refused.exit, refused.stderr]).toEqual([2, expect.stringContaining('Choose how to settle them')]);
+    expect(await walk('a')).toMatchObject({
+      exit: 0,
+      stdout: `Campaign ${id}: 1 request counted as accepted.\n`,
+    });
+    for (const done of [await walk(), await cli.volley('resolve', id)]) {
+      expect(done).toMatchObject({ exit: 0, stdout: `Campaign ${id}: no request has an unknown outcome.\n` });
+    }
+    expect((await cli.json('status', id)).output).toMatchObject({
+      recipients: { abandoned: 1, unknown: 0 },
     });
   });
 

@@ -1,45 +1,12 @@
 import { mkdtempSync, readFileSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { PassThrough } from 'node:stream';
 import { expect, test } from 'vitest';
-import { run } from '../../src/cli/program.js';
 import { loadConfig, loadDotEnv } from '../../src/config/index.js';
 import { commandLine } from './command-line.js';
+import { CTRL_C, onTerminal } from './on-terminal.js';
 
-const CTRL_C = '\u0003';
 const folder = (): string => mkdtempSync(join(tmpdir(), 'volley-init-'));
-
-/** Runs a command on a terminal. The user answers each question, found by a part of it, with the next of its replies. */
-async function onTerminal(
-  cwd: string,
-  replies: Readonly<Record<string, readonly string[]>>,
-  ...args: string[]
-) {
-  const stream = (): PassThrough => Object.assign(new PassThrough(), { isTTY: true, columns: 80, rows: 40 });
-  const [stdin, stdout, stderr] = [stream(), stream(), stream()];
-  const left = Object.entries(replies).map(([question, all]) => ({ question, all: [...all] }));
-  let messages = '';
-  let answered = 0;
-  stderr.setEncoding('utf8').on('data', (text: string) => {
-    messages += text;
-    const asked = left.find(
-      ({ question, all }) => all.length > 0 && messages.slice(answered).includes(question),
-    );
-    if (asked === undefined) return;
-    answered = messages.length;
-    setImmediate(() => stdin.write(asked.all[0] === CTRL_C ? CTRL_C : `${asked.all.shift()}\n`));
-  });
-  const exit = await run(args, {
-    env: { NO_COLOR: '1' },
-    cwd,
-    stdin: stdin as unknown as NodeJS.ReadStream,
-    stdout: stdout as unknown as NodeJS.WriteStream,
-    stderr: stderr as unknown as NodeJS.WriteStream,
-    clock: Date.now,
-  });
-  return { exit, messages, stdout: String(stdout.read() ?? '') };
-}
 
 const ANSWERS = {
   'Address of the messaging service': ['nonsense', 'https://host.example/smsmessaging/v1'],
@@ -54,7 +21,7 @@ const ANSWERS = {
 
 test('volley init asks, checks each answer, and writes settings that load', async () => {
   const cwd = folder();
-  const { exit, messages, stdout } = await onTerminal(cwd, ANSWERS, 'init');
+  const { exit, messages, stdout } = await onTerminal({ cwd }, ANSWERS, 'init');
   expect(messages).toMatch(/MESSAGING_BASE_URL must be.*nonsense|MESSAGING_BASE_URL must be/);
   expect(messages).toContain('the United Kingdom is GB');
   // What is typed as a password is not shown.
@@ -74,11 +41,11 @@ test('volley init asks, checks each answer, and writes settings that load', asyn
 
 test('volley init never overwrites a file without --force, and Ctrl-C writes nothing', async () => {
   const cwd = folder();
-  await onTerminal(cwd, ANSWERS, 'init');
+  await onTerminal({ cwd }, ANSWERS, 'init');
   const before = readFileSync(join(cwd, '.env'), 'utf8');
-  const again = await onTerminal(cwd, ANSWERS, 'init');
+  const again = await onTerminal({ cwd }, ANSWERS, 'init');
   expect([again.exit, again.messages]).toEqual([2, expect.stringContaining('exists already')]);
-  const cut = await onTerminal(cwd, { 'Address of the messaging': [CTRL_C] }, 'init', '--force');
+  const cut = await onTerminal({ cwd }, { 'Address of the messaging': [CTRL_C] }, 'init', '--force');
   expect([cut.exit, cut.messages]).toEqual([
     130,
     expect.stringContaining('Interrupted; nothing was written'),

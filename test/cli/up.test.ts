@@ -60,7 +60,7 @@ describe.skipIf(server === undefined)('volley up --simulator', () => {
 
   test('does not guess between its Redis and REDIS_URL', async () => {
     const { exit, stderr } = await commandLine(below, { REDIS_URL: 'redis://127.0.0.1:1' }).volley('list');
-    expect(stderr).toMatch(/simulator runs and REDIS_URL is set/);
+    expect(stderr).toMatch(/simulator runs and REDIS_URL is set, so it is not clear which of them you mean/);
     expect(exit).toBe(2);
   });
 
@@ -75,7 +75,9 @@ describe.skipIf(server === undefined)('volley up --simulator', () => {
   test('drains on SIGINT, and the next run finds its data', async () => {
     const { exit, stderr } = await up.stop();
     expect(exit).toBe(0);
-    expect(stderr).toContain('The simulator accepted 2 requests for 2 recipients, 0 of them twice');
+    expect(stderr).toContain(
+      'The simulator accepted 2 requests for 2 recipients, and refused 0 requests with 429. No number got the same text twice.',
+    );
     expect((await commandLine(below).volley('list')).exit).toBe(2);
     up = await commandLine(folder, { HTTP_PORT: '0' }).start(/No message is sent/, 'up', '--simulator');
     const { output } = await commandLine(below).json('list');

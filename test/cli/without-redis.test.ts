@@ -57,7 +57,9 @@ describe('There is no Redis', () => {
   const listed = () => commandLine(cwd).volley('list');
 
   test('is said if there is none', async () => {
-    expect((await listed()).stderr).toMatch(/There is no Redis\. Start one with `volley up`/);
+    expect((await listed()).stderr).toMatch(
+      /There is no Redis\. Start one with `volley up`.*`volley up --simulator`.*REDIS_URL/,
+    );
     embedded(1);
     expect((await listed()).stderr).toMatch(/There is no Redis\./);
   });
@@ -69,6 +71,23 @@ describe('There is no Redis', () => {
     const dir = embedded((hangs.address() as { port: number }).port);
     const { exit, stderr } = await listed();
     expect(stderr).toContain(`The Redis of ${dir} does not answer`);
+    expect(exit).toBe(1);
+  });
+
+  test.each([
+    ['HTTP/1.1 400 Bad Request\r\n\r\n', 'what answers there is not Redis'],
+    ['220 mail.example ESMTP\r\n', 'what answers there is not Redis'],
+  ])('is not said if another service answers with %j', async (greeting, reason) => {
+    const other = createServer((socket) => socket.on('error', () => {}).write(greeting)).listen(
+      0,
+      '127.0.0.1',
+    );
+    await new Promise((resolve) => other.once('listening', resolve));
+    onTestFinished(() => void other.close());
+    const { port } = other.address() as { port: number };
+    const cli = commandLine(cwd, { REDIS_URL: `redis://127.0.0.1:${port}` });
+    const { exit, stderr } = await cli.volley('list');
+    expect(stderr).toContain(`Redis does not answer (${reason}). Check that`);
     expect(exit).toBe(1);
   });
 
@@ -85,6 +104,16 @@ describe('There is no Redis', () => {
       /redis\.json cannot be read, so its Redis is not found\. Check its permissions/,
     );
   });
+});
+
+test('volley doctor without settings suggests init and the simulator', async () => {
+  const { exit, stdout } = await commandLine(cwd).volley('doctor');
+  expect(stdout).toMatch(/settings: API_KEY must be set.*\n.*volley init.*volley up --simulator/);
+  expect(stdout).toMatch(/Redis: there is none\n.*`volley up` starts one/);
+  expect(exit).toBe(1);
+  // With some settings, the others are missing.
+  const { stdout: some } = await commandLine(cwd, { API_KEY: 'k' }).volley('doctor');
+  expect(some).toMatch(/MESSAGING_BASE_URL must be set.*\n.*See \.env\.example/);
 });
 
 test('volley up without settings says how to try it, and how to set it up', async () => {

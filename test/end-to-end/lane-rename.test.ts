@@ -178,7 +178,10 @@ test('Campaigns of a lane that is not configured are listed, shown, reported, an
   expect((await cli.volley('doctor')).stdout).toMatch(
     /warn {2}lane default: not configured here, and 1 campaign has not ended\n.*`volley lane rename` with both names/,
   );
-  expect((await cli.json('cancel', id)).output).toMatchObject({ state: 'cancelled', cancelled: 2 * QUOTA });
+  expect((await cli.json('cancel', id, '--yes')).output).toMatchObject({
+    state: 'cancelled',
+    cancelled: 2 * QUOTA,
+  });
   expect((await cli.json('status', id)).output).toMatchObject({ state: 'cancelled', waitingFor: null });
   expect((await cli.volley('doctor')).stdout).toContain('lane default: not configured; 1 campaign ended');
   const [fail] = (await cli.volley('doctor')).stdout

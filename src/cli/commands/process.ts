@@ -219,16 +219,16 @@ export function addProcessCommands(program: Command, context: Context): void {
     .command('completion')
     .summary('print the completion script of a shell')
     .description(
-      'Prints a script with which the shell completes commands, options, lanes, and ids of campaigns. It needs volley in the PATH, such as after npm install --global.',
+      'Prints a script with which the shell completes commands, options, lanes, and ids of campaigns, after `volley` and after `npx volley`.',
     )
     .argument('<shell>', 'bash, zsh, or fish', oneOf(['bash', 'zsh', 'fish'] as const))
     .option('--json', 'print one JSON object')
     .addHelpText(
       'after',
-      `${examples('completion bash > ~/.volley-completion', 'completion fish > ~/.config/fish/completions/volley.fish')}
+      `${examples('completion bash > ~/.volley-completion', 'completion zsh > ~/.volley-completion', 'completion fish > ~/.config/fish/completions/volley.fish')}
 
-bash, in ~/.bashrc:   source <(volley completion bash)
-zsh, in ~/.zshrc:     source <(volley completion zsh)    (after compinit)`,
+For bash, add to ~/.bashrc: source ~/.volley-completion
+For zsh, save the script for zsh, and add the same line to ~/.zshrc, after compinit.`,
     )
     .action(action(context, () => import('../completion.js'), 'completion'));
 }

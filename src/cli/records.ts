@@ -303,8 +303,8 @@ function sentence(text: string): string {
 }
 
 /** Progress on standard error: one line on a terminal, otherwise a line for each new state. */
-function showProgress({ stderr, note, json, clock }: Context) {
-  const live = stderr.isTTY === true ? createLivePicture(stderr) : undefined;
+function showProgress({ stdin, stderr, note, json, clock }: Context) {
+  const live = stderr.isTTY === true ? createLivePicture(stderr, stdin) : undefined;
   const beganAt = clock();
   let shown = '';
   let drawnAt = Number.NEGATIVE_INFINITY;

@@ -42,9 +42,20 @@ const WRAP = '\u001b[?7h';
 const CLEAR_REST_OF_LINE = '\u001b[K';
 const CLEAR_BELOW = '\u001b[J';
 
-/** A picture that is drawn over itself. Lines beyond the terminal's height are left out, because the cursor cannot move above the first row. */
-export function createLivePicture(canvas: Canvas) {
+/** The part of a terminal's input that drawing needs. */
+type Keyboard = Pick<NodeJS.ReadStream, 'isTTY' | 'on' | 'off' | 'pause'>;
+
+/**
+ * A picture that is drawn over itself. Lines beyond the terminal's height are left out, because the cursor cannot move above the first
+ * row. The terminal echoes what is typed on `keyboard`: without reading it, each Enter would leave a line of an old picture.
+ */
+export function createLivePicture(canvas: Canvas, keyboard?: Keyboard) {
   let height = 0;
+  let isEnded = false;
+  const onTyped = (text: Buffer | string): void => {
+    if (height > 0) height += String(text).split('\n').length - 1;
+  };
+  if (keyboard?.isTTY === true) keyboard.on('data', onTyped);
   return {
     draw(lines: readonly string[]): void {
       const shown = lines.slice(0, Math.max(1, (canvas.rows ?? 24) - 1));
@@ -58,6 +69,9 @@ export function createLivePicture(canvas: Canvas) {
     end(): void {
       if (height > 0) canvas.write(SHOW_CURSOR);
       height = 0;
+      // Reading would keep the process alive.
+      if (keyboard?.isTTY === true && !isEnded) keyboard.off('data', onTyped).pause();
+      isEnded = true;
     },
   };
 }

@@ -72,12 +72,12 @@ async function needsOperator(volley: Pick<Volley, 'lanes'>, status: CampaignStat
   return lane?.state === 'stopped' || lane?.state === 'held';
 }
 
-function createShow({ stderr, paintErr, clock, note }: Context): {
+function createShow({ stdin, stderr, paintErr, clock, note }: Context): {
   status(status: CampaignStatus): void;
   end(): void;
 } {
   if (stderr.isTTY === true) {
-    const live = createLivePicture(stderr);
+    const live = createLivePicture(stderr, stdin);
     return {
       status: (status) =>
         live.draw(renderCampaign(status, { now: clock(), width: stderr.columns, paint: paintErr })),

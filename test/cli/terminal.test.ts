@@ -1,9 +1,14 @@
+import { PassThrough } from 'node:stream';
 import { expect, test } from 'vitest';
 import { createLivePicture } from '../../src/cli/terminal.js';
 
 const ESCAPE = '\u001b';
 const MODES = new RegExp(`${ESCAPE}\\[\\?\\d+[lh]`, 'g');
-const DRAWN = new RegExp(`${ESCAPE}\\[(\\d+)A\\r|(${ESCAPE}\\[J)|([^\\n${ESCAPE}]*)${ESCAPE}\\[K\\n`, 'g');
+/** What moves up, what clears the rest, a line of a picture, and a line break that the terminal echoes. */
+const DRAWN = new RegExp(
+  `${ESCAPE}\\[(\\d+)A\\r|(${ESCAPE}\\[J)|([^\\n${ESCAPE}]*)${ESCAPE}\\[K\\n|\\n`,
+  'g',
+);
 const SHOW_CURSOR = `${ESCAPE}[?25h`;
 
 /** A terminal with what these pictures need: lines, a cursor that moves up, and clearing. */
@@ -24,7 +29,7 @@ function terminal(rows = 10) {
         if (up !== undefined) row -= Number(up);
         else if (clear !== undefined) lines.length = row;
         else {
-          lines[row] = line ?? '';
+          lines[row] = line ?? lines[row] ?? '';
           row += 1;
         }
       }
@@ -41,6 +46,20 @@ test('Each picture replaces the one before, even if it has fewer lines', () => {
   live.draw(['first', 'second', 'third', 'fourth']);
   live.draw(['last']);
   expect(canvas.screen()).toEqual(['last']);
+});
+
+test('Line breaks that are typed leave nothing of an old picture', () => {
+  const canvas = terminal();
+  const keyboard = Object.assign(new PassThrough(), { isTTY: true });
+  const live = createLivePicture(canvas, keyboard as unknown as NodeJS.ReadStream);
+  live.draw(['one', 'two']);
+  canvas.write('\n\n');
+  keyboard.emit('data', 'a\nb\n');
+  live.draw(['ONE', 'TWO', 'THREE']);
+  live.draw(['last', 'lines']);
+  expect(canvas.screen()).toEqual(['last', 'lines']);
+  live.end();
+  expect([keyboard.listenerCount('data'), keyboard.isPaused()]).toEqual([0, true]);
 });
 
 test('A picture higher than the terminal is cut at the end', () => {

@@ -1,19 +1,20 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { redisFacts } from '../../src/cli/doctor/redis.js';
 import { loadConfig } from '../../src/config/index.js';
 import { createEvents, type VolleyEvent } from '../../src/events/events.js';
 import { removeCampaign } from '../../src/recovery/retention.js';
 import { fileRemains, fileRewriter } from '../../src/recovery/rewrite-file.js';
-import { connect, type Redis } from '../../src/redis/connection.js';
+import { connect } from '../../src/redis/connection.js';
 import { assessLoss } from '../../src/redis/durability.js';
 import { findServer } from '../../src/redis/find-server.js';
 import { keyNames } from '../../src/redis/keys.js';
 import { type PrivateRedis, startPrivateRedis } from '../../src/redis/private-server.js';
 import { createVolley } from '../../src/runtime.js';
 import { startSimulator } from '../../src/simulator/index.js';
+import { startCluster } from './cluster.js';
 
 async function allOf<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
   const all: Item[] = [];
@@ -23,118 +24,146 @@ async function allOf<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
 
 const PASSWORD = 'a-password-for-the-test';
 
+/** A URL with the user of docs/redis.acl on these servers. `refused` lists what they have refused since: `user command key`. */
+async function restricted(servers: readonly PrivateRedis[], urlFor: (user: string) => string) {
+  const rule = await readFile(new URL('../../docs/redis.acl', import.meta.url), 'utf8');
+  const [, name = '', ...rules] = rule.trim().replace('CHANGE-ME', PASSWORD).split(' ');
+  const admins = servers.map(({ url }) => connect(url));
+  onTestFinished(() => {
+    for (const admin of admins) admin.disconnect();
+  });
+  for (const admin of admins) await admin.call('ACL', 'SETUSER', name, ...rules);
+  return {
+    url: urlFor(`${name}:${PASSWORD}`),
+    async refused(): Promise<string[]> {
+      const logs = await Promise.all(admins.map((admin) => admin.call('ACL', 'LOG')));
+      return (logs as unknown[][][]).flat().map((entry) => {
+        const fields = new Map(
+          entry.flatMap((value, at) => (at % 2 === 0 ? [[String(value), String(entry[at + 1])]] : [])),
+        );
+        return `${fields.get('reason')} ${fields.get('object')} ${fields.get('context')}`;
+      });
+    },
+  };
+}
+
+/** Uses all of Volley on this Redis. Returns the events of failures. */
+async function useEverything(url: string): Promise<VolleyEvent[]> {
+  const simulator = await startSimulator({
+    keys: [{ key: 'k' }],
+    accounts: [{ username: 'ann', password: 'pw' }],
+    deliveryTime: 20,
+  });
+  const { messagingBaseUrl, accountBaseUrl } = simulator;
+  const environment = {
+    REDIS_URL: url,
+    ACCOUNT_USERNAME: 'ann',
+    ACCOUNT_PASSWORD: 'pw',
+    FOLLOW_UP_FIRST_MS: '100',
+  };
+  const config = loadConfig(
+    { ...environment, LOG_LEVEL: 'silent' },
+    { simulator: { messagingBaseUrl, accountBaseUrl } },
+  );
+  const events = createEvents({ level: 'silent' });
+  const emitted: VolleyEvent[] = [];
+  events.onAny((event) => emitted.push(event));
+  const volley = createVolley({ config, events });
+  const follower = new AbortController();
+  const followed: string[] = [];
+  const following = (async () => {
+    for await (const item of volley.follow({ signal: follower.signal })) followed.push(item.kind);
+  })();
+  const workers = volley.work();
+  await workers.ready;
+  const recipients = Array.from({ length: 20 }, (_, at) => ({
+    to: `+44770090${1000 + at}`,
+    name: `No. ${at}`,
+  }));
+  await volley.suppression.add([recipients[3]?.to ?? '']);
+  const input = { recipients, message: 'Hi {{name}}', sender: 'ACME', idempotencyKey: 'a-key' };
+  await volley.preview(input);
+  const outcome = await volley.enqueue(input);
+  if (outcome.kind !== 'created') throw new Error(outcome.kind);
+  expect(await volley.finished(outcome.id)).toMatchObject({ state: 'completed' });
+  expect(await volley.enqueue(input)).toMatchObject({ kind: 'existing', id: outcome.id });
+  const later = await volley.enqueue({ ...input, idempotencyKey: 'another', at: Date.now() + 60_000 });
+  if (later.kind !== 'created') throw new Error(later.kind);
+  await volley.pause(later.id);
+  await volley.resume(later.id);
+  await volley.cancel(later.id);
+  await volley.resolve(outcome.id, { as: 'abandon' });
+  await volley.pauseLane('default');
+  await volley.resumeLane('default');
+  expect((await allOf(volley.report(outcome.id))).length).toBe(20);
+  expect((await allOf(volley.find('+447700901000'))).length).toBeGreaterThan(0);
+  await volley.list();
+  await volley.lanes();
+  await volley.unconfiguredLanes();
+  await volley.fleetSnapshot();
+  expect(await volley.workers()).toHaveLength(1);
+  const { id, key } = await volley.keys.create({ name: 'a test', scopes: ['read'] });
+  expect(await volley.keys.check(key)).toMatchObject({ id });
+  await volley.keys.list();
+  await volley.keys.revoke(id);
+  expect(await allOf(volley.suppression.list())).toHaveLength(1);
+  await volley.renameLane('default', 'renamed');
+  await vi.waitUntil(() => followed.length > 3);
+
+  const redis = connect(url);
+  const keys = keyNames(config.redisPrefix);
+  const [facts] = await redisFacts(redis, Date.now);
+  expect(facts && assessLoss(facts.durability)).toMatchObject({ ms: 0 });
+  follower.abort();
+  await following;
+  await volley.close();
+  await simulator.close();
+
+  await removeCampaign(redis, keys, 'default', outcome.id);
+  const step = fileRewriter({ redis, keys, events });
+  await vi.waitUntil(async () => {
+    await step();
+    return (await fileRemains(redis, keys)).removals === 0;
+  }, 20_000);
+  redis.disconnect();
+  return emitted.filter(({ type }) => /failed|refused/i.test(type));
+}
+
 describe.runIf((await findServer()) !== undefined)('docs/redis.acl', () => {
   let dir: string;
   let server: PrivateRedis;
-  let admin: Redis;
-  let url: string;
 
   beforeAll(async () => {
     dir = await mkdtemp(join(tmpdir(), 'volley-acl-'));
     server = await startPrivateRedis({ dir, appendfsync: 'always' });
-    admin = connect(server.url);
-    const rule = await readFile(new URL('../../docs/redis.acl', import.meta.url), 'utf8');
-    const [, name = '', ...rules] = rule.trim().replace('CHANGE-ME', PASSWORD).split(' ');
-    await admin.call('ACL', 'SETUSER', name, ...rules);
-    url = `redis://${name}:${PASSWORD}@127.0.0.1:${server.port}`;
   });
   afterAll(async () => {
-    admin.disconnect();
     await server.stop();
     await rm(dir, { recursive: true, force: true });
   });
-
-  /** What the server has refused: `user command key`. */
-  async function refused(): Promise<string[]> {
-    const log = (await admin.call('ACL', 'LOG')) as unknown[][];
-    return log.map((entry) => {
-      const fields = new Map(
-        entry.flatMap((value, at) => (at % 2 === 0 ? [[String(value), String(entry[at + 1])]] : [])),
-      );
-      return `${fields.get('reason')} ${fields.get('object')} ${fields.get('context')}`;
-    });
-  }
+  const user = () => restricted([server], (name) => `redis://${name}@127.0.0.1:${server.port}`);
 
   test('allows everything that Volley does', { timeout: 90_000 }, async () => {
-    const simulator = await startSimulator({
-      keys: [{ key: 'k' }],
-      accounts: [{ username: 'ann', password: 'pw' }],
-      deliveryTime: 20,
-    });
-    const { messagingBaseUrl, accountBaseUrl } = simulator;
-    const environment = {
-      REDIS_URL: url,
-      ACCOUNT_USERNAME: 'ann',
-      ACCOUNT_PASSWORD: 'pw',
-      FOLLOW_UP_FIRST_MS: '100',
-    };
-    const config = loadConfig(
-      { ...environment, LOG_LEVEL: 'silent' },
-      { simulator: { messagingBaseUrl, accountBaseUrl } },
-    );
-    const events = createEvents({ level: 'silent' });
-    const emitted: VolleyEvent[] = [];
-    events.onAny((event) => emitted.push(event));
-    const volley = createVolley({ config, events });
-    const follower = new AbortController();
-    const followed: string[] = [];
-    const following = (async () => {
-      for await (const item of volley.follow({ signal: follower.signal })) followed.push(item.kind);
-    })();
-    const workers = volley.work();
-    await workers.ready;
-    const recipients = Array.from({ length: 20 }, (_, at) => ({
-      to: `+44770090${1000 + at}`,
-      name: `No. ${at}`,
-    }));
-    await volley.suppression.add([recipients[3]?.to ?? '']);
-    const input = { recipients, message: 'Hi {{name}}', sender: 'ACME', idempotencyKey: 'a-key' };
-    await volley.preview(input);
-    const outcome = await volley.enqueue(input);
-    if (outcome.kind !== 'created') throw new Error(outcome.kind);
-    expect(await volley.finished(outcome.id)).toMatchObject({ state: 'completed' });
-    expect(await volley.enqueue(input)).toMatchObject({ kind: 'existing', id: outcome.id });
-    const later = await volley.enqueue({ ...input, idempotencyKey: 'another', at: Date.now() + 60_000 });
-    if (later.kind !== 'created') throw new Error(later.kind);
-    await volley.pause(later.id);
-    await volley.resume(later.id);
-    await volley.cancel(later.id);
-    await volley.resolve(outcome.id, { as: 'abandon' });
-    await volley.pauseLane('default');
-    await volley.resumeLane('default');
-    expect((await allOf(volley.report(outcome.id))).length).toBe(20);
-    expect((await allOf(volley.find('+447700901000'))).length).toBeGreaterThan(0);
-    await volley.list();
-    await volley.lanes();
-    await volley.unconfiguredLanes();
-    await volley.fleetSnapshot();
-    expect(await volley.workers()).toHaveLength(1);
-    const { id, key } = await volley.keys.create({ name: 'a test', scopes: ['read'] });
-    expect(await volley.keys.check(key)).toMatchObject({ id });
-    await volley.keys.list();
-    await volley.keys.revoke(id);
-    expect(await allOf(volley.suppression.list())).toHaveLength(1);
-    await volley.renameLane('default', 'renamed');
-    await vi.waitUntil(() => followed.length > 3);
-
-    const redis = connect(url);
-    const keys = keyNames(config.redisPrefix);
-    const [facts] = await redisFacts(redis, Date.now);
-    expect(facts && assessLoss(facts.durability)).toMatchObject({ ms: 0 });
-    follower.abort();
-    await following;
-    await volley.close();
-    await simulator.close();
-
-    await removeCampaign(redis, keys, 'default', outcome.id);
-    const step = fileRewriter({ redis, keys, events });
-    await vi.waitUntil(async () => {
-      await step();
-      return (await fileRemains(redis, keys)).removals === 0;
-    }, 20_000);
-    redis.disconnect();
+    const { url, refused } = await user();
+    expect(await useEverything(url)).toEqual([]);
     expect(await refused()).toEqual([]);
-    expect(emitted.filter(({ type }) => /failed|refused/i.test(type))).toEqual([]);
+  });
+
+  test('allows it on a cluster, too, also while a slot moves', { timeout: 120_000 }, async () => {
+    const cluster = await startCluster({ appendfsync: 'always' });
+    onTestFinished(() => cluster.stop());
+    const hosts = cluster.nodes.map(({ port }) => `127.0.0.1:${port}`).join(',');
+    const { url, refused } = await restricted(cluster.nodes, (name) => `redis+cluster://${name}@${hosts}`);
+    expect(await useEverything(url)).toEqual([]);
+    // With a key on each side, so that the client must follow ASK.
+    const redis = connect(url);
+    onTestFinished(() => redis.disconnect());
+    const [one, two] = ['volley:{moved}1', 'volley:{moved}2'];
+    await Promise.all([redis.set(one, '1'), redis.set(two, '2')]);
+    const rest = await cluster.moveSlotHalfway(one);
+    expect(await Promise.all([redis.get(one), redis.get(two)])).toEqual(['1', '2']);
+    await rest();
+    expect(await refused()).toEqual([]);
   });
 
   test.each([
@@ -150,7 +179,7 @@ describe.runIf((await findServer()) !== undefined)('docs/redis.acl', () => {
     ['a replica', ['REPLICAOF', 'NO', 'ONE']],
     ['another key in a script', ['EVAL', "return redis.call('GET', 'other:key')", '0']],
   ])('refuses %s', async (_, [command = '', ...args]) => {
-    const redis = connect(url);
+    const redis = connect((await user()).url);
     try {
       await expect(redis.call(command, ...args)).rejects.toThrow(/NOPERM|permission|can't access/i);
     } finally {

@@ -8,6 +8,7 @@ import type {
 } from '../conformance/report.js';
 import { EXIT } from '../exit-codes.js';
 import { listenForStop } from '../lifecycle.js';
+import type { ProfileName } from '../profiles/index.js';
 import type { Answer, Context } from './context.js';
 import { badInput, CliError } from './errors.js';
 import { readNumbers } from './input.js';
@@ -17,6 +18,7 @@ import { columnsOf, type Paint } from './terminal.js';
 import { padded, wrapped } from './text.js';
 
 interface ConformanceCommandOptions {
+  profile?: ProfileName;
   baseUrl?: string;
   accountBaseUrl?: string;
   lane?: string;
@@ -77,12 +79,13 @@ async function testOptions(
   config: Config,
   options: ConformanceCommandOptions,
 ): Promise<ConformanceOptions> {
-  const { lane, baseUrl, accountBaseUrl, request: id, login, subscribe } = options;
+  const { lane, profile, baseUrl, accountBaseUrl, request: id, login, subscribe } = options;
   const sender = options.sender ?? config.senderAddress;
   if (sender === undefined && (id !== undefined || options.to !== undefined))
     throw badInput('There is no sender: use --sender, or set SENDER_ADDRESS.');
   return {
     lane,
+    profile,
     baseUrl,
     accountBaseUrl,
     login,

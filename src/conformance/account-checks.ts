@@ -3,7 +3,7 @@ import { accountOf } from '../config/index.js';
 import { formatDuration } from '../duration.js';
 import type { AccountObserver } from '../gateway/accounts.js';
 import type { Exchange } from '../gateway/exchange.js';
-import { readTokenPair } from '../gateway/read-response.js';
+import { readClientToken, readTokenPair } from '../gateway/read-response.js';
 import { failureReason } from '../gateway/reason.js';
 import type { ConformanceCheck } from './report.js';
 import type { Run } from './run.js';
@@ -39,6 +39,12 @@ const EXPECTATION = {
     expected: '200 with a new AccessToken and RefreshToken',
     statuses: [200],
   },
+  token: {
+    name: 'POST to the token address',
+    operation: 'token',
+    expected: '200 with access_token, and token_type bearer',
+    statuses: [200],
+  },
 } as const;
 
 /**
@@ -46,12 +52,15 @@ const EXPECTATION = {
  * logins, and every process uses the tokens that it gets.
  */
 export async function* accountChecks(run: Run, recorder: AccountRecorder): AsyncGenerator<ConformanceCheck> {
-  const { session, checker, options, ways } = run;
+  const { session, checker, options } = run;
   const { tokens } = session;
   const account = accountOf(session.settings.credentials);
+  const isClient =
+    account === undefined ? run.profile.credentials.kind === 'client' : account.scope !== undefined;
+  const operations = isClient ? (['token'] as const) : (['login', 'refresh'] as const);
   if (tokens === null || account === undefined) {
-    for (const each of Object.values(EXPECTATION))
-      yield checker.skip(each, `the lane ${session.lane.name} has no account`);
+    for (const each of operations.map((operation) => EXPECTATION[operation]))
+      yield checker.skip(each, `the lane ${session.lane.name} has no ${isClient ? 'client' : 'account'}`);
     return;
   }
   const first = await tokens.get();
@@ -63,15 +72,19 @@ export async function* accountChecks(run: Run, recorder: AccountRecorder): Async
     taken = [...taken, ...recorder.take()];
     if (outcome.kind !== 'token') [isStopped, why] = [true, outcome.reason];
   }
-  if (!isStopped && options.signal?.aborted !== true) {
+  // A client that has just got a token needs no second one.
+  const isDone = isClient && taken.length > 0;
+  if (!isStopped && !isDone && options.signal?.aborted !== true) {
     const outcome = await tokens.refreshNow();
     taken = [...taken, ...recorder.take()];
     if (outcome.kind !== 'token') why = outcome.reason;
   }
   const secrets = [account.username, account.password];
-  for (const operation of ['login', 'refresh'] as const) {
+  for (const operation of operations) {
     const expectation = EXPECTATION[operation];
-    const exchange = taken.find((each) => each.operation === operation)?.exchange;
+    // A client has no refresh token: each of its tokens is a login.
+    const requested = operation === 'token' ? 'login' : operation;
+    const exchange = taken.find((each) => each.operation === requested)?.exchange;
     if (exchange === undefined) {
       const unused =
         operation === 'login'
@@ -83,11 +96,20 @@ export async function* accountChecks(run: Run, recorder: AccountRecorder): Async
       yield { ...check, result: 'failed' };
     } else yield checker.judge(exchange, expectation, secrets);
   }
-  const pair = taken
-    .map(({ exchange }) =>
-      exchange.kind === 'reply' && exchange.body !== null ? readTokenPair(exchange.body) : null,
-    )
-    .find((each) => each !== null);
+  noteLifetimes(run, taken);
+}
+
+/** How long the tokens of these responses last. */
+function noteLifetimes({ ways }: Run, taken: ReturnType<AccountRecorder['take']>): void {
+  const bodies = taken.flatMap(({ exchange }) => (exchange.kind === 'reply' ? (exchange.body ?? []) : []));
+  const client = bodies.map(readClientToken).find((each) => each !== null);
+  if (client !== undefined && client !== null) {
+    const { expires_in: seconds } = client;
+    const found =
+      seconds === undefined ? 'it is not shown' : `the access token lasts ${formatDuration(seconds * 1_000)}`;
+    ways.note('tokens', found, 'Nothing to set: without a time, Volley renews after a 401.');
+  }
+  const pair = bodies.map(readTokenPair).find((each) => each !== null);
   if (pair === undefined || pair === null) return;
   const [access, refresh] = [lifetimeOf(pair.accessToken), lifetimeOf(pair.refreshToken)].map((life) =>
     life === undefined ? 'is not shown (no exp and iat)' : `lasts ${formatDuration(life.expiresAfterMs)}`,

@@ -13,6 +13,7 @@ const SECTION: Readonly<Record<Operation, string>> = {
   deleteSubscription: 'Area A, subscription',
   login: 'Area B, login and tokens',
   refresh: 'Area B, login and tokens',
+  token: 'Token generation',
 };
 
 /** A check of one response. */

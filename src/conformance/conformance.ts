@@ -7,6 +7,7 @@ import type { Events } from '../events/events.js';
 import { openTokenSources } from '../lane/credentials.js';
 import { laneNamed } from '../lane/lane.js';
 import type { LaneFinder } from '../lane/lane-finder.js';
+import { PROFILES } from '../profiles/index.js';
 import type { Redis } from '../redis/connection.js';
 import type { Keys, LaneId } from '../redis/keys.js';
 import { accountChecks, openAccountRecorder } from './account-checks.js';
@@ -51,10 +52,7 @@ export async function* testConformance(
   const { config, finder, by, redis, events } = dependencies;
   const settings = laneOf(config, options.lane);
   const { baseUrl, accountBaseUrl } = addressesOf(config, settings, options);
-  if (settings.profile !== 'v1')
-    throw new InputError(
-      `the lane ${settings.name} has the profile ${settings.profile}, which cannot be tested yet`,
-    );
+  const profileName = options.profile ?? settings.profile;
   checkMessage(options);
   const lanes = await finder.registered(settings.name);
   const lane = laneNamed(lanes, settings.name);
@@ -64,6 +62,7 @@ export async function* testConformance(
 
   const details = {
     baseUrl,
+    profile: profileName,
     messages: send === undefined ? 0 : send.twice === true ? 2 : 1,
     subscriptions: options.subscribe === undefined ? 0 : 1,
   };
@@ -99,13 +98,14 @@ export async function* testConformance(
           .slice(0, MOST_OTHERS)
           .map(sessionOf)
       : [];
-  const checker = openChecker(readInterfaceDescription(), [
+  const checker = openChecker(readInterfaceDescription(profileName), [
     ...(send === undefined ? [] : [send.to, send.text ?? DEFAULT_TEXT]),
     ...(options.subscribe === undefined ? [] : [options.subscribe.url]),
   ]);
-  const ways = openWays();
+  const profile = PROFILES[profileName];
+  const ways = openWays(profile);
   const sender = options.request?.sender ?? send?.sender ?? config.senderAddress ?? DEFAULT_SENDER;
-  const run: Run = { config, options, session, others, checker, ways, nonce, sender };
+  const run: Run = { config, options, profile, session, others, checker, ways, nonce, sender };
   try {
     yield* accountChecks(run, recorder);
     const subscription = yield* readChecks(run);

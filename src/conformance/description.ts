@@ -5,6 +5,7 @@ import addFormats from 'ajv-formats';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { jsonOf } from '../gateway/read-response.js';
+import type { ProfileName } from '../profiles/index.js';
 
 /** The operations of the interface, as its description names them. */
 export const OPERATIONS = [
@@ -15,6 +16,7 @@ export const OPERATIONS = [
   'deleteSubscription',
   'login',
   'refresh',
+  'token',
 ] as const;
 /** See {@link OPERATIONS}. */
 export type Operation = (typeof OPERATIONS)[number];
@@ -54,10 +56,15 @@ const METHODS = new Set(['get', 'post', 'delete']);
 /** Problems of one body that are named. */
 const MOST_PROBLEMS = 3;
 
-/** The description of the interface (`docs/interface.openapi.yaml`), which the build copies beside the compiled code. */
-export function readInterfaceDescription(
-  file = new URL('../../docs/interface.openapi.yaml', import.meta.url),
-): InterfaceDescription {
+/** The file that describes the interface of a profile. */
+const FILES: Readonly<Record<ProfileName, string>> = {
+  v1: 'interface.openapi.yaml',
+  v3: 'interface-v3.openapi.yaml',
+};
+
+/** The description of the interface (`docs/*.openapi.yaml`), which the build copies beside the compiled code. */
+export function readInterfaceDescription(profile: ProfileName = 'v1'): InterfaceDescription {
+  const file = new URL(`../../docs/${FILES[profile]}`, import.meta.url);
   const { paths, components } = document.parse(parse(readFileSync(file, 'utf8')));
   const ajv = addFormats.default(new Ajv2020({ strict: false, allErrors: true }));
   ajv.addSchema({ $id: 'interface', components });
@@ -80,7 +87,7 @@ export function readInterfaceDescription(
     problemOf(name, { status, headers, body }) {
       const documented = responses.get(name)?.get(status);
       if (documented === undefined)
-        return `the status ${status} is not documented; ${statusesOf(name).join(', ')} are`;
+        return `the status ${status} is not documented (${statusesOf(name).join(', ')})`;
       const missing = Object.keys(documented.headers ?? {}).find((each) => !headers[each.toLowerCase()]);
       if (missing !== undefined) return `the header ${missing} is missing`;
       if (body === null) return 'the body did not arrive complete';

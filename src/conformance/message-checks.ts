@@ -18,26 +18,29 @@ const echoed = z.object({
     senderAddress: z.string(),
     outboundSMSTextMessage: z.object({ message: z.string() }),
     senderName: z.string().optional(),
-    deliveryInfoList: z.object({
-      deliveryInfo: z.array(z.object({ address: z.string(), deliveryStatus: z.string() })),
-    }),
+    deliveryInfoList: z
+      .object({ deliveryInfo: z.array(z.object({ address: z.string(), deliveryStatus: z.string() })) })
+      .optional(),
   }),
 });
 
 /** Sends one message and follows it. It is never repeated, except by `twice`. */
 export async function* messageChecks(run: Run, send: ConformanceSend): AsyncGenerator<ConformanceCheck> {
-  const { session, checker, ways, config, nonce } = run;
+  const { session, checker, ways, config, nonce, profile } = run;
   const { to, sender, text = DEFAULT_TEXT } = send;
   const senderName = config.senderName ?? DEFAULT_NAME;
   const hasCorrelator =
     send.correlator ?? (send.twice === true || session.settings.clientCorrelator !== 'off');
-  const correlator = hasCorrelator ? nonce() : undefined;
+  const isDocumented = profile.correlatorLifetimeMs !== null;
+  const correlator = hasCorrelator || isDocumented ? nonce() : undefined;
+  const callbackData = profile.request.callbackData ? nonce() : undefined;
   const body = sendBody({
     sender,
     senderName,
     recipients: [to],
     text,
     ...(correlator !== undefined && { clientCorrelator: correlator }),
+    ...(callbackData !== undefined && { callbackData }),
   });
   const request = {
     method: 'POST',
@@ -49,8 +52,9 @@ export async function* messageChecks(run: Run, send: ConformanceSend): AsyncGene
   const expectation = {
     name: 'POST a message',
     operation: 'send',
-    expected:
-      '201 with the request, DeliveredToNetwork for its recipient, clientCorrelator, and the id in resourceURL and Location',
+    expected: isDocumented
+      ? '201 with the request, and its id in resourceURL or Location'
+      : '201 with the request, DeliveredToNetwork for its recipient, clientCorrelator, and the id in resourceURL and Location',
     statuses: [201],
     also: (reply: Reply) => differenceIn(reply, { to, sender, text, senderName }),
   } as const;
@@ -64,18 +68,20 @@ export async function* messageChecks(run: Run, send: ConformanceSend): AsyncGene
   noteAddress(run, created?.resourceURL);
   noteCorrelator(run, correlator, created?.clientCorrelator);
   const id = inBody ?? inLocation;
-  if (id !== null) yield* knownRequest(run, { sender, id, to });
+  if (id !== null)
+    yield* knownRequest(run, { sender, id, to, ...(callbackData !== undefined && { callbackData }) });
   yield* followed(run, created?.resourceURL);
   if (send.twice !== true) return;
   const again = await checker.run(session, request, {
     ...expectation,
     name: 'POST the same message with the same clientCorrelator',
-    expected: '201 again',
+    expected: isDocumented ? '201 with the first request: it is not sent again' : '201 again',
+    also: (reply: Reply) =>
+      isDocumented && idIn(reply) !== id ? 'it names another request than the first' : null,
   });
   yield again.check;
-  const second = readOutboundRequest(again.reply?.body ?? '');
-  const secondId = requestIdOf(second?.resourceURL) ?? requestIdOf(again.reply?.headers.location);
-  if (again.reply?.status !== 201 || secondId === null) return;
+  const secondId = again.reply?.status === 201 ? idIn(again.reply) : null;
+  if (isDocumented || secondId === null) return;
   const isSame = secondId === id;
   ways.note(
     'deduplication',
@@ -94,18 +100,26 @@ function differenceIn(
   const { data } = echoed.safeParse(jsonOf(body ?? ''));
   if (data === undefined) return 'the request is not repeated';
   const got = data.outboundSMSMessageRequest;
-  const infos = got.deliveryInfoList.deliveryInfo;
+  const infos = got.deliveryInfoList?.deliveryInfo;
   if (got.address.length !== 1 || got.address[0] !== telAddress(sent.to))
     return 'address is not that of the request';
   if (got.senderAddress !== sent.sender) return 'senderAddress is not that of the request';
   if (got.outboundSMSTextMessage.message !== sent.text) return 'message is not that of the request';
-  if (got.senderName !== sent.senderName) return 'senderName is not that of the request';
-  if (infos.length !== 1 || numberOf(infos[0]?.address ?? '') !== sent.to)
+  if (got.senderName !== undefined && got.senderName !== sent.senderName)
+    return 'senderName is not that of the request';
+  if (infos !== undefined && (infos.length !== 1 || numberOf(infos[0]?.address ?? '') !== sent.to))
     return 'deliveryInfo does not have one entry for the recipient';
-  const created = readOutboundRequest(body ?? '');
-  const id = requestIdOf(created?.resourceURL);
-  if (id === null) return 'resourceURL contains no request id';
-  return id === requestIdOf(headers.location) ? null : 'Location names another request than resourceURL';
+  const { resourceURL } = readOutboundRequest(body ?? '') ?? {};
+  const [inBody, inLocation] = [requestIdOf(resourceURL), requestIdOf(headers.location)];
+  if (resourceURL !== undefined && inBody === null) return 'resourceURL contains no request id';
+  if (inBody === null && inLocation === null) return 'the response contains no request id';
+  return inBody !== null && inLocation !== null && inBody !== inLocation
+    ? 'Location names another request than resourceURL'
+    : null;
+}
+
+function idIn({ body, headers }: Reply): string | null {
+  return requestIdOf(readOutboundRequest(body ?? '')?.resourceURL) ?? requestIdOf(headers.location);
 }
 
 function noteId({ ways }: Run, inBody: string | null, inLocation: string | null): void {
@@ -154,7 +168,7 @@ function noteCorrelator({ ways }: Run, sent: string | undefined, received: strin
 
 /** Follows the path of the returned address, but on the tested service: credentials go nowhere else. */
 async function* followed(
-  { session, checker }: Run,
+  { session, checker, profile }: Run,
   address: string | undefined,
 ): AsyncGenerator<ConformanceCheck> {
   const path = /\/outbound\/[^?#]*$/.exec(address ?? '')?.[0];
@@ -164,6 +178,10 @@ async function* followed(
     expected: '200: the sender in resourceURL is URL-encoded, so that its path leads to the request',
     statuses: [200],
   } as const;
+  if (address === undefined && profile.correlatorLifetimeMs !== null) {
+    yield checker.skip(expectation, 'the response has none');
+    return;
+  }
   if (path === undefined || /[^\x21-\x7e]/.test(path)) {
     yield { ...checker.skip(expectation, 'resourceURL is missing, or not a valid URL'), result: 'failed' };
     return;

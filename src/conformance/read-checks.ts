@@ -37,7 +37,7 @@ export async function* readChecks(run: Run): AsyncGenerator<ConformanceCheck, Fo
   yield check;
   yield* unauthorised(run, 'getSubscription', `GET ${SUBSCRIPTIONS}`, { method: 'GET', path: SUBSCRIPTIONS });
   yield* unknownRequest(run);
-  await noteHeaders(run, reply?.status);
+  if (run.profile.credentials.kind === 'keyOrAccount') await noteHeaders(run, reply?.status);
   const url = reply?.status === 200 && reply.body !== null ? readCallback(reply.body)?.url : undefined;
   const found: FoundSubscription =
     reply?.status === 404 ? { kind: 'none' } : url === undefined ? null : { kind: 'exists', url };
@@ -89,7 +89,12 @@ async function* unknownRequest(run: Run): AsyncGenerator<ConformanceCheck> {
 /** Checks the delivery infos of a request that exists. */
 export async function* knownRequest(
   { session, checker, ways }: Run,
-  { sender, id, to }: { readonly sender: string; readonly id: string; readonly to?: string },
+  {
+    sender,
+    id,
+    to,
+    callbackData,
+  }: { readonly sender: string; readonly id: string; readonly to?: string; readonly callbackData?: string },
 ): AsyncGenerator<ConformanceCheck> {
   const encoded = senderSegment(sender);
   const { check, reply } = await checker.run(
@@ -104,7 +109,10 @@ export async function* knownRequest(
         const infos = readDeliveryInfoList(body ?? '')?.deliveryInfo ?? [];
         if (infos.length === 0) return 'there is no entry';
         const isThere = to === undefined || infos.some((info) => info?.address === `tel:${to}`);
-        return isThere ? null : 'there is no entry for the recipient';
+        if (!isThere) return 'there is no entry for the recipient';
+        const isRepeated =
+          callbackData === undefined || infos.every((info) => info?.callbackData === callbackData);
+        return isRepeated ? null : 'callbackData is not that of the request';
       },
     },
   );

@@ -1,3 +1,5 @@
+import type { ProfileName } from '../profiles/index.js';
+
 /** The result of one check. Texts contain no key, token, phone number, or text of a message. */
 export interface ConformanceCheck {
   readonly kind: 'check';
@@ -30,6 +32,8 @@ export type ConformanceResult = ConformanceCheck | ConformanceWay;
 export interface ConformanceOptions {
   /** The lane whose credentials and permits are used. Default: the only one. */
   readonly lane?: string | undefined;
+  /** The version of the interface that the service is compared with. Default: that of the lane. */
+  readonly profile?: ProfileName | undefined;
   /** The messaging service, the part before `/outbound`. Default: that of the configuration. */
   readonly baseUrl?: string | undefined;
   /** The account service, the part before `/api/login`. Default: that of the configuration, or the origin of `baseUrl`. */
@@ -52,7 +56,7 @@ export interface ConformanceSend {
   readonly sender: string;
   /** Default: a text that says that it is a test. */
   readonly text?: string | undefined;
-  /** Sends a `clientCorrelator` with it. Default: as the lane does. */
+  /** Sends a `clientCorrelator` with it. Default: as the lane does; always if the profile documents it. */
   readonly correlator?: boolean | undefined;
   /** Repeats the request with its `clientCorrelator`: a service that does not deduplicate sends a second message. */
   readonly twice?: boolean | undefined;

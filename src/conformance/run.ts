@@ -1,4 +1,5 @@
 import type { Config } from '../config/index.js';
+import type { ServiceProfile } from '../profiles/index.js';
 import type { Checker } from './check.js';
 import type { ConformanceOptions } from './report.js';
 import type { Session } from './session.js';
@@ -8,6 +9,7 @@ import type { Ways } from './ways.js';
 export interface Run {
   readonly config: Config;
   readonly options: ConformanceOptions;
+  readonly profile: ServiceProfile;
   /** Of the tested lane. */
   readonly session: Session;
   /** Of other lanes, which see whether they share its subscription. */

@@ -1,8 +1,11 @@
-import { readCallback } from '../gateway/read-response.js';
+import { readCallback, readErrorCode } from '../gateway/read-response.js';
 import { type FoundSubscription, noteSubscriptionPer, SUBSCRIPTIONS } from './read-checks.js';
 import { formOf } from './redacted.js';
 import type { ConformanceCheck } from './report.js';
 import type { Run } from './run.js';
+
+/** Why a profile may refuse a subscription. */
+const NOT_HTTPS = 'NOT_HTTPS';
 
 /**
  * Creates a subscription, reads it, and deletes it. Does nothing if there is one: its notifications would be lost. Whatever happens,
@@ -57,6 +60,24 @@ export async function* subscriptionChecks(
         status < 300 ? `${status}: it creates one` : `${status}, ${formOf(keyless.reply)}`,
         'Nothing to set: Volley always sends a key.',
       );
+    }
+    const codes = Object.keys(run.profile.notAcceptable);
+    if (codes.includes(NOT_HTTPS)) {
+      const insecure = JSON.stringify({ callback: { url: url.replace(/^https:/, 'http:'), securityToken } });
+      const refused = await checker.run(
+        session,
+        { ...post, body: insecure, as: 'lane' },
+        {
+          name: `POST ${SUBSCRIPTIONS} with an http address`,
+          operation: 'createSubscription',
+          expected: `406 with the code ${NOT_HTTPS}`,
+          statuses: [406],
+          also: (reply) =>
+            readErrorCode(reply.body ?? '') === NOT_HTTPS ? null : `the code is not ${NOT_HTTPS}`,
+        },
+      );
+      mayExist ||= (refused.reply?.status ?? 406) < 300;
+      yield refused.check;
     }
     const created = await checker.run(
       session,

@@ -1,5 +1,6 @@
 import type { Reply } from '../gateway/exchange.js';
 import { quoteOf } from '../gateway/reason.js';
+import type { ServiceProfile } from '../profiles/index.js';
 import type { Checker } from './check.js';
 import { formOf } from './redacted.js';
 import type { ConformanceWay } from './report.js';
@@ -55,8 +56,8 @@ export interface Ways {
   list(checker: Pick<Checker, 'seen'>): ConformanceWay[];
 }
 
-/** Opens it. */
-export function openWays(): Ways {
+/** Opens it. What the profile documents is no topic. */
+export function openWays(profile: ServiceProfile): Ways {
   const noted = new Map<Topic, { found: string; advice: string | null }>();
   const note: Ways['note'] = (topic, found, advice) =>
     void noted.set(topic, { found, advice: advice ?? null });
@@ -67,12 +68,19 @@ export function openWays(): Ways {
       noteErrors(replies, note);
       noteRetryAfter(replies, note);
       noteQuotaHeaders(replies, note);
-      return Object.entries(TOPICS).map(([name, { topic, toSee }]) => {
-        const { found, advice } = noted.get(name as Topic) ?? { found: null, advice: toSee };
-        return { kind: 'way', topic, found, advice };
-      });
+      return Object.entries(TOPICS)
+        .filter(([name]) => !isDocumented(name, profile))
+        .map(([name, { topic, toSee }]) => {
+          const { found, advice } = noted.get(name as Topic) ?? { found: null, advice: toSee };
+          return { kind: 'way', topic, found, advice };
+        });
     },
   };
+}
+
+function isDocumented(topic: string, { credentials, correlatorLifetimeMs }: ServiceProfile): boolean {
+  if (topic === 'headers') return credentials.kind === 'client';
+  return topic === 'deduplication' && correlatorLifetimeMs !== null;
 }
 
 function noteErrors(replies: readonly Reply[], note: Ways['note']): void {

@@ -7,7 +7,11 @@ import { z } from 'zod';
 const optionalText = z.string().optional().catch(undefined);
 
 /** One recipient's delivery status (interface page, DeliveryInfo). The caller checks the status itself. */
-const deliveryInfo = z.object({ address: z.string(), deliveryStatus: z.string() });
+const deliveryInfo = z.object({
+  address: z.string(),
+  deliveryStatus: z.string(),
+  callbackData: optionalText,
+});
 
 /** Entries that are not a DeliveryInfo become null, so that the others can still be read. */
 const entry = deliveryInfo.nullable().catch(null);

@@ -52,7 +52,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   // Call records, a part of the service of their own.
   records: ['clock', 'duration', 'campaign', 'config', 'events', 'redis', 'gateway', 'auth', 'lane'],
   // Tests a service against the interface page.
-  conformance: ['duration', 'campaign', 'config', 'events', 'redis', 'gateway', 'auth', 'lane'],
+  conformance: ['duration', 'campaign', 'profiles', 'config', 'events', 'redis', 'gateway', 'auth', 'lane'],
   access: ['clock', 'duration', 'campaign', 'events', 'redis', 'auth', 'lane'],
   volley: [
     'access',
@@ -155,6 +155,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'campaign',
     'config',
     'conformance',
+    'profiles',
     'events',
     'redis',
     'gateway',

@@ -180,6 +180,11 @@ export function addProcessCommands(program: Command, context: Context): void {
     .description(
       'Tests whether the messaging service keeps to its documentation, and shows which way it takes where the documentation shows none. It reads only, unless --to, --subscribe, or --login says otherwise. Its requests use the quota of the lane. Exit code 1 if a check fails.',
     )
+    .option(
+      '--profile <name>',
+      'the version of the interface: v1 or v3 (default: that of the lane)',
+      oneOf(['v1', 'v3'] as const),
+    )
     .option('--base-url <url>', 'the service to test (default: MESSAGING_BASE_URL)', filled)
     .option(
       '--account-base-url <url>',

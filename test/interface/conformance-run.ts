@@ -1,0 +1,51 @@
+import { afterAll } from 'vitest';
+import { loadConfig } from '../../src/config/index.js';
+import type { ConformanceCheck, ConformanceOptions, ConformanceWay } from '../../src/conformance/report.js';
+import { createEvents } from '../../src/events/events.js';
+import { createVolley, type Volley } from '../../src/runtime.js';
+import { testRedis } from '../redis/test-redis.js';
+
+/** What a test of a service found. */
+export interface Found {
+  readonly checks: readonly ConformanceCheck[];
+  /** Name of the failed check → what is wrong. */
+  readonly failed: Readonly<Record<string, string>>;
+  readonly skipped: readonly string[];
+  readonly ways: Readonly<Record<string, string | null>>;
+  readonly volley: Volley;
+}
+
+/** Tests services, each with an installation of its own. Call it at the top level of a test file; `name` is that of its keys. */
+export function conformanceTests(name: string) {
+  const { url: redisUrl, prefix } = testRedis(name);
+  const opened: Volley[] = [];
+  afterAll(() => Promise.all(opened.map((volley) => volley.close())));
+  let installations = 0;
+
+  return async (
+    env: Readonly<Record<string, string>>,
+    options: ConformanceOptions,
+    lanesFile = '[]',
+  ): Promise<Found> => {
+    installations += 1;
+    const config = loadConfig(
+      { REDIS_URL: redisUrl, REDIS_PREFIX: `${prefix}-${installations}`, ...env },
+      { readFile: () => lanesFile },
+    );
+    const volley = createVolley({ config, events: createEvents({ level: 'silent' }) });
+    opened.push(volley);
+    const checks: ConformanceCheck[] = [];
+    const ways: ConformanceWay[] = [];
+    for await (const result of volley.conformance(options))
+      if (result.kind === 'check') checks.push(result);
+      else ways.push(result);
+    const failed = checks.filter(({ result }) => result === 'failed');
+    return {
+      checks,
+      failed: Object.fromEntries(failed.map(({ name, found }) => [name, found])),
+      skipped: checks.filter(({ result }) => result === 'skipped').map(({ name }) => name),
+      ways: Object.fromEntries(ways.map(({ topic, found }) => [topic, found])),
+      volley,
+    };
+  };
+}

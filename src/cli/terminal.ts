@@ -43,7 +43,7 @@ const CLEAR_REST_OF_LINE = '\u001b[K';
 const CLEAR_BELOW = '\u001b[J';
 
 /** The part of a terminal's input that drawing needs. */
-type Keyboard = Pick<NodeJS.ReadStream, 'isTTY' | 'on' | 'off' | 'pause'>;
+type Keyboard = Pick<NodeJS.ReadStream, 'isTTY' | 'on' | 'off' | 'pause' | 'resume'>;
 
 /**
  * A picture that is drawn over itself. Lines beyond the terminal's height are left out, because the cursor cannot move above the first
@@ -55,7 +55,8 @@ export function createLivePicture(canvas: Canvas, keyboard?: Keyboard) {
   const onTyped = (text: Buffer | string): void => {
     if (height > 0) height += String(text).split('\n').length - 1;
   };
-  if (keyboard?.isTTY === true) keyboard.on('data', onTyped);
+  // A question before has paused it.
+  if (keyboard?.isTTY === true) keyboard.on('data', onTyped).resume();
   return {
     draw(lines: readonly string[]): void {
       const shown = lines.slice(0, Math.max(1, (canvas.rows ?? 24) - 1));

@@ -147,12 +147,14 @@ export interface Table {
   readonly optional?: readonly string[];
 }
 
+/** The last column of a table is not broken into lines of less. */
+const LAST_AT_LEAST = 20;
 /** The flexible column of a table is not cut to less. */
 const FLEXIBLE_AT_LEAST = 8;
 
 /**
  * Rows under a heading, each column as wide as its widest text; two spaces between columns. If that is wider than `width`, columns
- * without any text are left out; then `short` is tried. If nothing fits, each row becomes several lines: its first text, and below
+ * without any text are left out; then `short` is tried, and then several lines for the last column. If nothing fits, each row becomes several lines: its first text, and below
  * it the others that are not empty, each with the name of its column.
  */
 export function table(
@@ -165,6 +167,10 @@ export function table(
   for (const shown of [full, withoutEmptyColumns(full), ...(short ? [fitting(short, width)] : [])]) {
     if (widthOfTable(shown) <= width) return tableLines(shown);
   }
+  const narrow = withoutEmptyColumns(full);
+  const room =
+    width - widthOfTable(withColumns(narrow, (_, column) => column < narrow.heading.length - 1)) - 2;
+  if (room >= LAST_AT_LEAST) return linesWithWrappedEnd(narrow, room);
   const names = heading.map((name) => name.toLowerCase());
   const widest = Math.max(...names.slice(1).map(widthOf));
   return rows.flatMap(([first = '', ...others]) => [
@@ -214,6 +220,15 @@ function cutColumn(shown: Table, width: number): Table {
     ...shown,
     rows: shown.rows.map((row) => row.map((text, column) => (column === at ? cut(text, room) : text))),
   };
+}
+
+function linesWithWrappedEnd({ heading, rows }: Table, room: number): string[] {
+  const broken = rows.flatMap((row) => {
+    const [first = '', ...others] = wrapped(row.at(-1) ?? '', room);
+    const empty = row.slice(1).map(() => '');
+    return [[...row.slice(0, -1), first], ...others.map((line) => [...empty, line])];
+  });
+  return tableLines({ heading, rows: broken });
 }
 
 function columnWidths({ heading, rows }: Table): number[] {

@@ -1,4 +1,5 @@
 import { PassThrough } from 'node:stream';
+import { setImmediate } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { createLivePicture } from '../../src/cli/terminal.js';
 
@@ -48,13 +49,15 @@ test('Each picture replaces the one before, even if it has fewer lines', () => {
   expect(canvas.screen()).toEqual(['last']);
 });
 
-test('Line breaks that are typed leave nothing of an old picture', () => {
+test('Line breaks that are typed leave nothing of an old picture', async () => {
   const canvas = terminal();
   const keyboard = Object.assign(new PassThrough(), { isTTY: true });
+  keyboard.pause();
   const live = createLivePicture(canvas, keyboard as unknown as NodeJS.ReadStream);
   live.draw(['one', 'two']);
   canvas.write('\n\n');
-  keyboard.emit('data', 'a\nb\n');
+  keyboard.write('a\nb\n');
+  await setImmediate();
   live.draw(['ONE', 'TWO', 'THREE']);
   live.draw(['last', 'lines']);
   expect(canvas.screen()).toEqual(['last', 'lines']);

@@ -36,6 +36,28 @@ test('The columns of a table are aligned for any content', () => {
   expect(padded('🎂', 4)).toBe('🎂  ');
 });
 
+test('A table that is too wide leaves out empty columns, then breaks its last column, and then becomes blocks', () => {
+  const heading = ['ID', 'EMPTY', 'WHY'];
+  const rows = [
+    ['1', '', 'because it was said twice'],
+    ['2', '', 'so'],
+  ];
+  expect(table(heading, rows, 36)).toEqual([
+    'ID  EMPTY  WHY',
+    '1          because it was said twice',
+    '2          so',
+  ]);
+  expect(table(heading, rows, 29)).toEqual(['ID  WHY', '1   because it was said twice', '2   so']);
+  expect(table(heading, rows, 24)).toEqual(['ID  WHY', '1   because it was said', '    twice', '2   so']);
+  expect(table(heading, rows, 23)).toEqual([
+    '1',
+    '  why    because it was',
+    '         said twice',
+    '2',
+    '  why    so',
+  ]);
+});
+
 test('Counts agree with their nouns and are grouped by thousands', () => {
   expect(counted(1, 'recipient')).toBe('1 recipient');
   expect(counted(12_345, 'recipient')).toBe('12,345 recipients');

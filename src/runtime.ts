@@ -43,7 +43,8 @@ import { createCampaignReader } from './reporting/campaign-reader.js';
 import { createEventFeed } from './reporting/event-feed.js';
 import { eventLog } from './reporting/event-log.js';
 import { createFleetReader, unconfiguredLanes } from './reporting/fleet-snapshot.js';
-import { findRecipients, reportRows, reportVersion } from './reporting/report.js';
+import { findRecipients, recipientPage, reportRows, reportVersion } from './reporting/report.js';
+import { createResultsFeed } from './reporting/results-feed.js';
 import { laneStatus } from './reporting/status.js';
 import { resolveUnknown } from './sending/unknown.js';
 import type { Volley, Workers } from './volley.js';
@@ -190,6 +191,7 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
   const positions = openPositions(redis, keys);
   const refused = refusedKeys(trail, events, systemClock);
   const apiKeysFor = apiKeyService({ ...deps, refused, secretsKey: config.secretsKey });
+  const resultsFeed = createResultsFeed({ redis, keys, finder });
   const statuses = createCampaignReader({ redis, keys, finder, heartbeats });
   const fleet = lazily(() =>
     createFleetReader({ redis, keys, finder, wakers, heartbeats, monotonic: monotonicClock }),
@@ -218,6 +220,8 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
     unconfiguredLanes: () => unconfiguredLanes({ redis, keys, finder }),
     laneProblems: () => finder.problems(),
     report: (id, options) => reportRows(redis, keys, id, options),
+    recipients: (id, options) => recipientPage(redis, keys, id, options),
+    results: (options) => resultsFeed.results(options),
     reportVersion: (id) => reportVersion(redis, keys, id),
     async *find(number, options = {}) {
       const lanes = options.lanes && (await Promise.all(options.lanes.map(finder.idOf)));

@@ -15,6 +15,7 @@ import type { CampaignReader } from './reporting/campaign-reader.js';
 import type { EventFollower } from './reporting/event-feed.js';
 import type { FleetReader, UnconfiguredLane } from './reporting/fleet-snapshot.js';
 import type { RecipientFinder, Reports } from './reporting/report.js';
+import type { ResultsFeed } from './reporting/results-feed.js';
 import type { Resolution, ResolveOutcome } from './sending/unknown.js';
 
 export type { PositionKind } from './access/positions.js';
@@ -41,6 +42,7 @@ export interface Volley
   extends CampaignReader,
     Reports,
     RecipientFinder,
+    ResultsFeed,
     EventFollower,
     FleetReader,
     AuditReader {

@@ -20,6 +20,11 @@ export class OtherFormatError extends Error {
   override readonly name = 'OtherFormatError';
 }
 
+/** What the caller wants to continue from no longer exists; the message says how to start again. */
+export class GoneError extends Error {
+  override readonly name = 'GoneError';
+}
+
 /** The actor may not do this, although the input is valid: it is beyond what its API key allows. */
 export class NotAllowedError extends Error {
   override readonly name = 'NotAllowedError';

@@ -88,6 +88,9 @@ export function perName<Name extends string, Value>(
 /** The states in which a recipient is settled. */
 export const SETTLED_STATES = RECIPIENT_STATES.filter((state) => !RECIPIENT_STATE[state].open);
 
+/** The states that are results: those of settled recipients, and `unknown`. The results feed reports each change to one of them. */
+export const RESULT_STATES: readonly RecipientState[] = [...SETTLED_STATES, 'unknown'];
+
 /**
  * What a reported status means, and the state it leads to, spelled as the interface page does (DeliveryInfo). Which words a service
  * uses for it, its profile says (profiles/). `DeliveryUncertain`: the service cannot determine it any more.

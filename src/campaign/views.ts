@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { actor } from './actor.js';
 import { CAMPAIGN_STATES } from './campaign.js';
+import { metadata } from './metadata.js';
 import { perName, RECIPIENT_STATES, REPORTED_STATUSES } from './recipient.js';
 
 /*
@@ -62,6 +63,7 @@ export const campaignStatus = z
       .nullable()
       .describe('Null if the campaign has none, or an older version created it'),
     launchAt: time.nullable().describe('When sending began or will begin; null while importing'),
+    metadata: metadata.describe('Your own data, as you passed it when you created the campaign'),
     endedAt: time.nullable().describe('When the last recipient was settled; null before'),
     recipients: recipientCounts,
     rate: amount
@@ -124,6 +126,7 @@ const reported = {
   requestId: z
     .string()
     .describe("The service's id of the request, or our reference if the outcome of the request is unknown"),
+  reference: z.string().describe('The `reference` of the recipient in your list, or empty'),
   sentAt: z.string().describe('ISO 8601, or empty'),
   updatedAt: z.string().describe('ISO 8601, or empty'),
 };
@@ -133,9 +136,67 @@ export const reportRow = z.object(reported).readonly().meta({ id: 'ReportRow' })
 /** See {@link reportRow}. */
 export type ReportRow = z.output<typeof reportRow>;
 
+const ownMetadata = metadata.describe(
+  'Your own data about the campaign, as you passed it when you created it',
+);
+
+/** A page of the recipients of a campaign. */
+export const recipientPage = z
+  .object({
+    campaign: z.string(),
+    metadata: ownMetadata,
+    recipients: z.array(reportRow).readonly(),
+    next: z.int().nullable().describe('The `from` of the next page; null on the last one'),
+  })
+  .readonly()
+  .meta({ id: 'RecipientPage' });
+/** See {@link recipientPage}. */
+export type RecipientPage = z.output<typeof recipientPage>;
+
+/** A recipient that has become settled or unknown. */
+export const recipientResult = z
+  .object({ campaign: z.string(), ...reported })
+  .readonly()
+  .meta({ id: 'RecipientResult' });
+/** See {@link recipientResult}. */
+export type RecipientResult = z.output<typeof recipientResult>;
+
+/** A page of the results feed. */
+export const resultPage = z
+  .object({
+    results: z.array(recipientResult).readonly(),
+    campaigns: z
+      .record(
+        z.string(),
+        z
+          .object({
+            name: z.string(),
+            lane: z.string(),
+            idempotencyKey: z.string().nullable(),
+            metadata: ownMetadata,
+          })
+          .readonly(),
+      )
+      .readonly()
+      .describe('The campaigns of these results, by id'),
+    next: z
+      .string()
+      .describe('The `after` of the next page, now or later. Store it when you have processed this page'),
+    hasMore: z.boolean().describe('Whether the next page may have results already'),
+  })
+  .readonly()
+  .meta({ id: 'ResultPage' });
+/** See {@link resultPage}. */
+export type ResultPage = z.output<typeof resultPage>;
+
 /** A recipient found by number. */
 export const foundRecipient = z
-  .object({ ...reported, campaign: z.string(), name: z.string().describe('Name of the campaign') })
+  .object({
+    ...reported,
+    campaign: z.string(),
+    name: z.string().describe('Name of the campaign'),
+    metadata: ownMetadata,
+  })
   .readonly()
   .meta({ id: 'FoundRecipient' });
 /** See {@link foundRecipient}. */

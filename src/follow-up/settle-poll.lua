@@ -12,6 +12,8 @@
         ended     sorted set: campaign -> when it ended, ms
         lapsing   sorted set: campaign -> when its unsent recipients lapse, ms
         callback  hash: state of the notifications
+        results   hash: the log of the lane's results (results.lua)
+        latestResults  string: its latest entries
   KEYS+ entries   per settlement: statuses of its campaign, records of its request; with notifications also the index of its
                   request id
   ARGV  rules     JSON: the lane's rules
@@ -156,7 +158,7 @@ for i, settlement in ipairs(settlements) do
 end
 
 for id, c in pairs(campaigns) do campaign_end(endedKey, lapsingKey, id, c, now, events) end
-campaigns_save(statesKey, campaigns)
+campaigns_save(statesKey, campaigns, resultsKey, latestResultsKey)
 if #settled > 0 then redis.call('HDEL', pollsKey, unpack(settled)) end
 lane_save(laneKey, lane)
 return { count, #events > 0 and cjson.encode(events) or '[]' }

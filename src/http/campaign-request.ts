@@ -1,6 +1,7 @@
 import { setImmediate as nextTick } from 'node:timers/promises';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
+import { metadata } from '../campaign/metadata.js';
 import { readMoment } from '../campaign/moment.js';
 import { DURATION_FORM, parseDuration } from '../duration.js';
 import type { CampaignInput } from '../import/campaign-input.js';
@@ -40,6 +41,11 @@ const details = {
   senderName: text.optional().describe('A name for the sending application. Default: SENDER_NAME.'),
   lane: text.optional().describe('Default: the first lane, or the only lane of the key.'),
   name: text.optional().describe('A name for people to read. Default: the time.'),
+  metadata: metadata
+    .optional()
+    .describe(
+      'Your own data about the campaign: at most 20 texts of up to 500 characters. The status, the recipients, and the results return it.',
+    ),
   country,
   at: z
     .string()
@@ -78,10 +84,16 @@ const value = z.union(
 const recipient = z
   .object({
     to: value.optional().describe('The number, in any common spelling. A row without one is an invalid row.'),
+    reference: value
+      .optional()
+      .describe(
+        'Your own name for the message, such as the number of an order, of at most 128 bytes. The report and the results return it.',
+      ),
   })
   .catchall(value.describe('The value for the placeholder with this name. null means no value.'))
   .meta({
-    description: 'A number and the values for the placeholders: `{ "to": "+447700900123", "name": "Ada" }`',
+    description:
+      'A number and the values for the placeholders: `{ "to": "+447700900123", "name": "Ada", "reference": "order-17" }`',
     maxProperties: MAX_MEMBERS,
     // Not in the schema itself: a recipient without a number is an invalid row, which can be left out like any other.
     required: ['to'],
@@ -94,7 +106,7 @@ export const campaignRequest = z.strictObject({ recipients: z.array(recipient).m
     {
       sender: 'ACME',
       message: 'Hi {{name}}, your table is ready.',
-      recipients: [{ to: '+447700900123', name: 'Ada' }],
+      recipients: [{ to: '+447700900123', name: 'Ada', reference: 'order-17' }],
     },
   ],
 });

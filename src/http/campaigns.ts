@@ -3,7 +3,7 @@ import { CAMPAIGN_STATES } from '../campaign/campaign.js';
 import { InputError } from '../campaign/errors.js';
 import { readMoment } from '../campaign/moment.js';
 import { parseReportedStatus, REPORTED_STATUSES } from '../campaign/recipient.js';
-import { campaignStatus, reportRow } from '../campaign/views.js';
+import { campaignStatus, recipientPage, reportRow } from '../campaign/views.js';
 import { formatReport } from '../reporting/report-file.js';
 import { actorOf, apiKeyOf, campaignId, requireCampaign, requireLane } from './access.js';
 import { sendStream } from './body-stream.js';
@@ -161,6 +161,38 @@ export const campaigns: Routes = (app, { volley }) => {
         .header('content-disposition', `attachment; filename="${id}.${format}"`);
       return sendStream(reply, formatReport(rows, format), volley);
     },
+  );
+
+  app.get(
+    '/campaigns/:id/recipients',
+    {
+      config: { scope: 'read' },
+      schema: {
+        operationId: 'listRecipients',
+        summary: 'List the recipients of a campaign',
+        description:
+          'A page of the report: the recipients in the order of the list, then those suppressed during the import, then the rows that were left out because their number is that of an earlier row. A page may be short before the last one: continue until `next` is null.',
+        tags: ['Campaigns'],
+        params: campaignId,
+        querystring: z.strictObject({
+          from: z.coerce
+            .number()
+            .int()
+            .min(0)
+            .default(0)
+            .describe('The first position: 0, or the `next` of the previous page'),
+          limit: z.coerce.number().int().min(1).max(10_000).default(100).describe('The page size'),
+          status: reportedStatus
+            .optional()
+            .describe('Only recipients with this status, in any spelling that the report accepts'),
+        }),
+        response: {
+          200: jsonResponse('A page of recipients', recipientPage),
+          ...problemResponses('notFound'),
+        },
+      },
+    },
+    async (request) => volley.recipients(await requireCampaign(volley, request), request.query),
   );
 
   app.post(

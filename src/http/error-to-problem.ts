@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { InputError, NotAllowedError, NotFoundError, OtherFormatError } from '../campaign/errors.js';
+import { GoneError, InputError, NotAllowedError, NotFoundError, OtherFormatError } from '../campaign/errors.js';
 import { isUnavailable } from '../redis/unavailable.js';
 import { invalidParts, Problem } from './problem.js';
 import { type BodyFormat, bodyLimitExceeded, expectedBody } from './request-body.js';
@@ -9,6 +9,7 @@ export function errorToProblem(error: unknown, accepted: BodyFormat, maxJsonByte
   if (error instanceof Problem) return error;
   if (error instanceof z.ZodError) return ofSchema(error);
   if (error instanceof NotFoundError) return new Problem('notFound', error.message);
+  if (error instanceof GoneError) return new Problem('gone', error.message);
   if (error instanceof NotAllowedError) return new Problem('forbidden', error.message);
   if (error instanceof OtherFormatError) {
     // The message names processes, which are no business of the client.

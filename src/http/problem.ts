@@ -46,6 +46,11 @@ const KINDS = {
     'The same campaign was created within the last 24 hours',
     'It has the same list, text, and sender; `campaign` names it. If you retried because a response was lost, it is the campaign that you wanted. Send an `Idempotency-Key` to make retries safe. To send the messages once more, set `again`.',
   ],
+  gone: [
+    410,
+    'The results after the cursor no longer exist',
+    'They were removed with their campaigns, or Redis has lost the data that the cursor belongs to; `detail` says which. Read from the beginning, without `after`: results that you have seen are repeated.',
+  ],
   tooLarge: [
     413,
     'The body is too large',

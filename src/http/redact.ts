@@ -6,7 +6,7 @@ const mask = createMask();
 
 /**
  * A status as this key may see it. Without the scope `read`, phone numbers in the reasons, which may quote the service, and in the
- * names of campaigns are masked.
+ * names of campaigns are masked, and metadata, which may contain anything, is left out.
  */
 export function redactedFor<Status>(key: ApiKey, status: Status): Status {
   return allowsScope(key, 'read') ? status : (masked('', status) as Status);
@@ -19,5 +19,6 @@ function masked(name: string, value: unknown): unknown {
   }
   if (Array.isArray(value)) return value.map((item) => masked(name, item));
   if (typeof value !== 'object' || value === null) return value;
+  if (name === 'metadata') return {};
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, masked(key, item)]));
 }

@@ -3,6 +3,7 @@ import type { Readable } from 'node:stream';
 import type { Operator } from '../campaign/audit.js';
 import { newCampaignId, usualCampaignName } from '../campaign/campaign.js';
 import { InputError } from '../campaign/errors.js';
+import { type Metadata, metadataProblem } from '../campaign/metadata.js';
 import { checkSender } from '../campaign/sender.js';
 import { LONE_SURROGATE, LONE_SURROGATE_REASON } from '../campaign/template.js';
 import type { InvalidRow, Preview } from '../campaign/views.js';
@@ -33,6 +34,8 @@ export interface CampaignInput {
   readonly lane?: string | undefined;
   /** A name for people; default: the name of the file, or the time. */
   readonly name?: string | undefined;
+  /** Your own data about the campaign, at most 20 texts; the status and the results return it. */
+  readonly metadata?: Metadata | undefined;
   /** The column with the phone numbers; default: found by its name or its values (`to` for objects). */
   readonly toColumn?: string | undefined;
   /** ISO 3166 code of nationally written numbers; default: `DEFAULT_COUNTRY`. */
@@ -151,6 +154,8 @@ export function resolveInput<Found>(
     if (LONE_SURROGATE.test(input[field] ?? ''))
       throw new InputError(`${field} ${LONE_SURROGATE_REASON}`, { field });
   }
+  const problem = metadataProblem(input.metadata ?? {});
+  if (problem !== null) throw new InputError(problem, { field: 'metadata' });
   if (input.idempotencyKey === '')
     throw new InputError('the idempotency key is empty: leave it out or set a value');
   if (input.validForMs !== undefined && !(input.validForMs > 0)) {
@@ -185,6 +190,7 @@ export function draftOf(deps: DraftDeps, input: CampaignInput): CampaignMeta {
     priority: input.priority ?? 'normal',
     validForMs: input.validForMs === undefined ? undefined : Math.round(input.validForMs),
     created,
+    ...(Object.keys(input.metadata ?? {}).length === 0 ? {} : { metadata: input.metadata }),
     createdBy: deps.by.actor,
     at: input.at,
     idempotencyKey,

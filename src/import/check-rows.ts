@@ -1,5 +1,5 @@
 import { type NumberKinds, numberReader } from '../campaign/number.js';
-import type { Template } from '../campaign/template.js';
+import { LONE_SURROGATE, LONE_SURROGATE_REASON, type Template } from '../campaign/template.js';
 import type { InvalidCause } from '../campaign/views.js';
 import { numberColumn } from './number-column.js';
 import { mapRows, type Row, type Rows } from './rows.js';
@@ -11,6 +11,26 @@ export type Duplicates = 'first' | 'keep' | 'refuse';
 /** A message with placeholders may repeat long values: without a limit, a few rows could fill the memory. */
 const MAX_TEXT_LENGTH = 20_000;
 
+/** The column, or member, with the recipients' references. */
+const REFERENCE = 'reference';
+const MAX_REFERENCE_BYTES = 128;
+const CONTROL_CHARACTER = /\p{Cc}/u;
+
+/** The position of the column with the references; -1 if there is none. */
+function referenceColumn(columns: readonly string[]): number {
+  const exact = columns.indexOf(REFERENCE);
+  return exact === -1 ? columns.findIndex((name) => name.toLowerCase() === REFERENCE) : exact;
+}
+
+/** Why a text is no reference; continues its line and column. Undefined if it is one. */
+function referenceProblem(reference: string): string | undefined {
+  if (reference === '') return undefined;
+  const bytes = Buffer.byteLength(reference);
+  if (bytes > MAX_REFERENCE_BYTES) return `has ${bytes} bytes; the maximum is ${MAX_REFERENCE_BYTES}`;
+  if (LONE_SURROGATE.test(reference)) return LONE_SURROGATE_REASON;
+  return CONTROL_CHARACTER.test(reference) ? 'contains a control character, such as a line break' : undefined;
+}
+
 /** The result of checking one row. */
 export type CheckedRow =
   | {
@@ -20,6 +40,8 @@ export type CheckedRow =
       readonly number: string;
       /** In the order of the columns, exactly as in the list. */
       readonly values: readonly string[];
+      /** Empty if it has none. */
+      readonly reference: string;
       /** Set if the number is known as a landline, premium rate, shared cost, or voicemail number. */
       readonly isNotMobile?: true | undefined;
       /** The line of the first row with this number; undefined if this is the first one. The texts differ. */
@@ -34,6 +56,7 @@ export type CheckedRow =
       readonly firstLine: number;
       /** Whether it repeats the text as well. */
       readonly isSameText: boolean;
+      readonly reference: string;
     }
   | {
       readonly kind: 'invalid';
@@ -98,12 +121,13 @@ export async function checkRows(list: Rows, options: CheckOptions = {}): Promise
     const rows = first.done === true ? [] : first.value;
     const position = numberColumn(list.columns, rows, readMobile, options.toColumn);
     const { template, duplicates } = options;
+    const referencePosition = referenceColumn(list.columns);
     const used = template?.placeholders.map((name) => list.columns.indexOf(name)) ?? [];
     const hasDigests = used.length > 0;
     const seen = new SeenRecipients({ hasDigests });
     const keepsTexts = duplicates === 'keep';
     const counts = { recipient: 0, duplicate: 0, invalid: 0, differentTexts: 0 };
-    const checkRow = ({ line, fields, fault, unusable }: Row): CheckedRow => {
+    const checkRow = ({ line, fields, fault, unusable, reference: own = '' }: Row): CheckedRow => {
       if (fault !== null)
         return { kind: 'invalid', line, column: null, cause: 'row', reason: fault, row: fields };
       const outcome = readNumber(fields[position] ?? '');
@@ -117,6 +141,10 @@ export async function checkRows(list: Rows, options: CheckOptions = {}): Promise
       const [bad] = unusable === undefined ? [] : used.filter((column) => unusable.has(column));
       if (bad !== undefined)
         return invalid(line, list.columns[bad], 'invalidValue', unusable?.get(bad) ?? '', fields);
+      const reference = (referencePosition === -1 ? own : (fields[referencePosition] ?? '')).trim();
+      const problem = referenceProblem(reference) ?? unusable?.get(referencePosition);
+      if (problem !== undefined)
+        return invalid(line, list.columns[referencePosition] ?? 'reference', 'invalidValue', problem, fields);
       const length = hasDigests ? (template?.length(fields) ?? 0) : 0;
       if (length > MAX_TEXT_LENGTH) {
         const reason = `gets a text of ${length} characters; the maximum is ${MAX_TEXT_LENGTH}`;
@@ -125,12 +153,13 @@ export async function checkRows(list: Rows, options: CheckOptions = {}): Promise
       const { number, isNotMobile } = outcome;
       const digest = hasDigests ? (template?.digest(fields) ?? 0) : 0;
       const earlier = seen.add(number, line, digest, { keepsTexts });
-      if (earlier === null) return { kind: 'recipient', line, number, values: fields, isNotMobile };
+      if (earlier === null)
+        return { kind: 'recipient', line, number, values: fields, reference, isNotMobile };
       const { line: firstLine, isSameText } = earlier;
       if (!isSameText) counts.differentTexts += 1;
       return isSameText || !keepsTexts
-        ? { kind: 'duplicate', line, number, firstLine, isSameText }
-        : { kind: 'recipient', line, number, values: fields, isNotMobile, firstLine };
+        ? { kind: 'duplicate', line, number, firstLine, isSameText, reference }
+        : { kind: 'recipient', line, number, values: fields, reference, isNotMobile, firstLine };
     };
     const check = (row: Row): CheckedRow => {
       const checked = checkRow(row);

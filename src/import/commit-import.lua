@@ -13,11 +13,14 @@
         slices      hash: slice number -> packed recipients
         suppressed  hash: the same of recipients that were suppressed at the import
         duplicates  hash: the same of rows that were left out as duplicates
+        results     hash: the log of the lane's results (results.lua)
+        latestResults  string: its latest entries
   ARGV  id          the campaign
         state       JSON: its state with all counts, without usual values
         meta        what never changes of it, JSON
         at          number: when to launch it, ms; 0: now
         validForMs  number: ms from the launch until unsent recipients lapse; 0: never
+        leftOut     number: rows that are stored as duplicates
         time        ms, or '' for the server's
   ARGV+ entries     for each slice that is not stored yet: slices, suppressed, or duplicates; its number; its blob
   Returns  1 or 0 (the import was discarded); when the campaign was or will be launched (ms, as a string); in how many ms the lane
@@ -38,6 +41,10 @@ campaign.launchAt = math.max(now, at)
 campaign_enter(campaign, campaign.launchAt > now and 'scheduled' or 'running')
 redis.call('SET', metaKey, meta)
 redis.call('ZREM', importingKey, id)
+-- These are settled already.
+local suppressed = campaign.counts.suppressed or 0
+if suppressed > 0 then results.note(campaign, results.LIST.suppressed, 0, suppressed) end
+if leftOut > 0 then results.note(campaign, results.LIST.duplicates, 0, leftOut) end
 campaign_end(endedKey, lapsingKey, id, campaign, now, events)
 if campaign.endedAt == 0 then
   if validForMs > 0 then
@@ -59,5 +66,5 @@ if campaign.endedAt == 0 then
     events[#events + 1] = { type = 'launched', campaign = id, at = campaign.launchAt }
   end
 end
-campaigns_save(statesKey, { [id] = campaign })
+campaigns_save(statesKey, { [id] = campaign }, resultsKey, latestResultsKey)
 return { 1, string.format('%.0f', campaign.launchAt), wakeIn, #events > 0 and cjson.encode(events) or '[]' }

@@ -107,10 +107,10 @@ export async function importCampaign(deps: ImportDeps, input: CampaignInput): Pr
     beginImport(redis, keys, draft, deps.importLeaseMs),
   );
   if (key.kind === 'held') {
-    const { duplicates, preview, content } = await readWithoutStoring(deps, input);
+    const { duplicates, preview, fingerprint } = await readWithoutStoring(deps, input);
     if (refusedList(preview, { skipInvalid: true }, duplicates) === 'differentTexts')
       return differentTexts(preview);
-    return compareWithHolder(redis, keys, key.holder, draft, content, preview);
+    return compareWithHolder(redis, keys, key.holder, draft, fingerprint, preview);
   }
   const { session } = key;
   try {
@@ -135,7 +135,7 @@ async function fillAndCommit(
   const opened = await openList(deps.config, input);
   let isRefused = false;
   let stored = 0;
-  const { preview, content } = await readList(opened, {
+  const { preview, content, fingerprint } = await readList(opened, {
     lane,
     sender,
     suppression: deps.suppression,
@@ -194,7 +194,7 @@ async function fillAndCommit(
     ...(draft.idempotency === undefined
       ? {}
       : {
-          fingerprint: content,
+          fingerprint,
           preview: { ...preview, message: '', lane: '', problems: [], repeats: [], samples: [] },
         }),
   };

@@ -149,6 +149,7 @@ export function beginImport(
         [
           ...laneKeys('lane', 'states', 'importing', 'running', 'scheduled', 'lapsing', 'ended'),
           ...[ownKeys.meta, ...SERIES.map((series) => ownKeys[series])],
+          ...laneKeys('results', 'latestResults'),
         ],
         [
           id,
@@ -157,7 +158,7 @@ export function beginImport(
             ...countsOf(writers.slices.count, writers.suppressed.count),
           }),
           storedMeta(whole),
-          ...[whole.at ?? 0, whole.validForMs ?? 0, '', ...rest],
+          ...[whole.at ?? 0, whole.validForMs ?? 0, writers.duplicates.count, '', ...rest],
         ],
       );
       clearInterval(renewal);

@@ -81,6 +81,8 @@ export interface ListSummary {
   readonly preview: Preview;
   /** Digest of the valid rows as far as the message uses them, of the message, and of the sender: equal content is sent alike. */
   readonly content: string;
+  /** The same with the references: a request with the idempotency key of another is the same only if they are equal. */
+  readonly fingerprint: string;
 }
 
 /** Reads a list once, batch by batch: memory does not grow with it, except for what detects duplicates. */
@@ -94,6 +96,8 @@ export async function readList(
   const content = createHash('sha256').update(
     JSON.stringify([sender.address, sender.name ?? '', template.text]),
   );
+  const references = createHash('sha256');
+  let hasReferences = false;
   // A number that is suppressed while the list is read is left out later, when its batch is claimed.
   // Read at the same time: most lists are short.
   const early = { outlook: lane.outlook(), at: lane.monotonic() };
@@ -126,7 +130,12 @@ export async function readList(
       digested += row.number;
       // With its length, so that no two lists of values read the same.
       for (const value of values) digested += `,${value.length}:${value}`;
-      recipients.push({ number: row.number, values });
+      const { reference } = row;
+      if (reference !== '') {
+        hasReferences = true;
+        references.update(`${row.number},${row.line},${reference.length}:${reference}`);
+      }
+      recipients.push({ number: row.number, values, reference });
     }
     content.update(digested);
     await options.onRecipients?.(recipients, suppressed);
@@ -144,9 +153,11 @@ export async function readList(
   }
   const isCurrent = lane.monotonic() - early.at < CURRENT_MS;
   const outlook = await (isCurrent ? early.outlook : lane.outlook());
+  const digest = content.digest('base64url');
   return {
     preview: preview.build(list, duplicates, outlook),
-    content: content.digest('base64url'),
+    content: digest,
+    fingerprint: hasReferences ? references.update(digest).digest('base64url') : digest,
   };
 }
 

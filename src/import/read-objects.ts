@@ -14,6 +14,8 @@ import {
 /** A recipient passed by code: the number in `to`, and a value for each placeholder of the message. */
 export interface RecipientInput {
   readonly to: string;
+  /** Your own name for the message, such as the number of an order: the report and the results return it. At most 128 bytes. */
+  readonly reference?: string | number | null | undefined;
   /** Null and undefined both mean that there is no value. */
   readonly [placeholder: string]: string | number | null | undefined;
 }
@@ -78,7 +80,18 @@ function rowOf(line: number, recipient: RecipientInput, columns: readonly string
     if (reason !== null) unusable.set(position, reason);
     return String(value ?? '');
   });
-  return { line, fields, fault: null, ...(unusable.size === 0 ? {} : { unusable }) };
+  return {
+    line,
+    fields,
+    fault: null,
+    // Unlike a value of the message, it may be missing from the first recipient.
+    ...(isReferenceLate(recipient, columns) ? { reference: String(recipient.reference ?? '') } : {}),
+    ...(unusable.size === 0 ? {} : { unusable }),
+  };
+}
+
+function isReferenceLate(recipient: RecipientInput, columns: readonly string[]): boolean {
+  return !columns.includes('reference') && Object.hasOwn(recipient, 'reference');
 }
 
 /** Why a value would arrive on the phone as something else, or null if it arrives as it is. */

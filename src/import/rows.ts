@@ -8,6 +8,8 @@ export interface Row {
   readonly fields: readonly string[];
   /** Why the row as a whole cannot be used; null if it has one field per column. */
   readonly fault: string | null;
+  /** The reference of the recipient, if it is not in a column. */
+  readonly reference?: string | undefined;
   /** Why a field cannot be put into a message, by the position of its column. Most rows have no such field. */
   readonly unusable?: ReadonlyMap<number, string>;
 }

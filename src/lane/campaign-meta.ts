@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { type Actor, actor } from '../campaign/actor.js';
 import { CAMPAIGN_ID, timeOfCampaignId, usualCampaignName } from '../campaign/campaign.js';
+import { type Metadata, metadata } from '../campaign/metadata.js';
 import type { Preview } from '../campaign/views.js';
 import { metaKey } from '../recipients/campaign-keys.js';
 import type { Redis } from '../redis/connection.js';
@@ -23,6 +24,8 @@ export interface CampaignMeta {
   readonly placeholders: readonly string[];
   readonly priority: 'high' | 'normal';
   readonly validForMs?: number | undefined;
+  /** The producer's own data; undefined if it has none. */
+  readonly metadata?: Metadata | undefined;
   /** Times in ms since the epoch. */
   readonly created: number;
   /** Undefined for a campaign of an older version. */
@@ -53,6 +56,7 @@ const meta = z.object({
   placeholders: z.array(z.string()),
   priority: z.enum(['high', 'normal']),
   validForMs: count.optional(),
+  metadata: metadata.optional(),
   created: count,
   createdBy: actor.optional(),
   at: count.optional(),

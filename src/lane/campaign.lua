@@ -5,10 +5,12 @@
   everything else once. `maybeAccepted` is set where an earlier request may have been accepted: 1, the batch goes again whole and
   unchanged, under the correlator of that request; 2, it goes again by an operator's command. `firstAt` is then the time of the
   first such request, after which the service remembers the correlator for a limited time. `remainder` is the state of every
-  ordinal that was certainly never accepted: planned, cancelled, or lapsed.
+  ordinal that was certainly never accepted: planned, cancelled, or lapsed. `number` names the campaign in the lane's log of results;
+  `results` and `unreported` exist only while a script runs.
 ]]
 -- @include ./policy.lua
 -- @include ./record.lua
+-- @include ./results.lua
 -- @include ./recipient-states.lua
 -- @include ./campaign-states.lua
 
@@ -47,9 +49,12 @@ local function campaigns_load(statesKey, ids)
   return campaigns
 end
 
-local function campaigns_save(statesKey, campaigns)
+-- Saves campaigns, and appends their results to the lane's log. A script that settles nothing has no log.
+local function campaigns_save(statesKey, campaigns, resultsKey, latestResultsKey)
+  if resultsKey then results.append(resultsKey, latestResultsKey, campaigns) end
   local fields = {}
   for id, c in pairs(campaigns) do
+    if c.results or c.unreported then error('campaign: recipients of ' .. id .. ' have a new state that is not in the log of results') end
     c.changes = (c.changes or 0) + 1
     fields[#fields + 1] = id
     fields[#fields + 1] = campaign_text(c)
@@ -66,13 +71,24 @@ local function campaign_enter(c, state)
   c.state = state
 end
 
--- Moves recipients to another state, if their state machine allows it.
-local function campaign_move(c, from, to, count)
+-- Notes the results of recipients that were moved.
+local function campaign_report(c, first, count)
+  results.note(c, results.LIST.recipients, first, count)
+  local unreported = (c.unreported or 0) - count
+  c.unreported = unreported > 0 and unreported or nil
+end
+
+-- Moves recipients to another state, if their state machine allows it. `first`: the ordinal of the first; without it, the caller
+-- reports a result itself.
+local function campaign_move(c, from, to, count, first)
   if count == 0 or from == to then return end
   if not RECIPIENT_MOVES[from][to] then error('campaign: no move of a recipient from ' .. from .. ' to ' .. to) end
   c.counts[from] = (c.counts[from] or 0) - count
   c.counts[to] = (c.counts[to] or 0) + count
   if c.counts[from] < 0 then error('campaign: more recipients moved than there are in state ' .. from) end
+  if not RESULT_STATES[to] then return end
+  c.unreported = (c.unreported or 0) + count
+  if first then campaign_report(c, first, count) end
 end
 
 local function campaign_is_open(c)
@@ -157,12 +173,18 @@ local function campaign_give_up(claimsKey, lane, id, c, remainder, now)
     end
   end
   campaign_move(c, 'planned', remainder, c.counts.planned or 0)
-  c.remainder, c.released = remainder, {}
+  if c.unreported then
+    for _, range in ipairs(c.released) do
+      if not range[4] then campaign_report(c, range[1], range[2]) end
+    end
+    if c.cursor < c.ordinals then campaign_report(c, c.cursor, c.ordinals - c.cursor) end
+  end
+  c.remainder, c.released, c.remainderAt = remainder, {}, now
 end
 
 -- Returns a range that was claimed, or unknown, and was not accepted.
 local function campaign_release(c, from, first, count, parent, maybeAccepted, firstAt)
-  campaign_move(c, from, c.remainder, count)
+  campaign_move(c, from, c.remainder, count, first)
   if c.remainder ~= 'planned' then return end
   c.released[#c.released + 1] = { first, count, parent or '', maybeAccepted, maybeAccepted and firstAt }
 end

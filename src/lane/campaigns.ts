@@ -63,6 +63,10 @@ const state = z.object({
    */
   idleMs: count.default(STATE_DEFAULTS.idleMs),
   activeMs: count.default(STATE_DEFAULTS.activeMs),
+  /** When unsent recipients became the `remainder`; undefined: they are planned, or an older version did not note it. */
+  remainderAt: count.optional(),
+  /** Its number in the lane's log of results; undefined while it has none there. */
+  number: count.optional(),
   /** How often the state was written; an older version did not count. */
   changes: count.optional(),
 });

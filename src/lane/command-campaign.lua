@@ -9,6 +9,8 @@
         states     hash: campaign -> its state, JSON
         ended      sorted set: campaign -> when it ended, ms
         lapsing    sorted set: campaign -> when its unsent recipients lapse, ms
+        results    hash: the log of the lane's results (results.lua)
+        latestResults  string: its latest entries
   ARGV  rules      JSON: the lane's rules
         command    pause, resume, or cancel
         id         the campaign
@@ -57,6 +59,6 @@ elseif command == 'cancel' and c.state ~= 'cancelled' then
   redis.call('ZREM', lapsingKey, id)
   campaign_end(endedKey, lapsingKey, id, c, now, events)
 end
-campaigns_save(statesKey, campaigns)
+campaigns_save(statesKey, campaigns, resultsKey, latestResultsKey)
 lane_save(laneKey, lane)
 return { 'done', inFlight, cancelled, #events > 0 and cjson.encode(events) or '[]', c.state ~= before and 1 or 0 }

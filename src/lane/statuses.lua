@@ -13,18 +13,25 @@ local function statuses_write(statusesKey, first, letters)
   redis.call('SETRANGE', statusesKey, string.format('%.0f', first), letters)
 end
 
--- The runs of unknown recipients within a range, as [first, count].
-local function statuses_unknown_runs(statusesKey, first, count)
-  local runs, letters, start = {}, statuses_read(statusesKey, first, count), nil
-  for at = 1, count + 1 do
-    local isUnknown = string.sub(letters, at, at) == RECIPIENT_LETTER.unknown
-    if isUnknown and not start then start = at end
-    if start and not isUnknown then
-      runs[#runs + 1] = { first + start - 1, at - start }
-      start = nil
-    end
+-- The runs of a letter in the letters of a range that begins at `first`, as [first, count].
+local function statuses_runs(letters, letter, first)
+  local runs, start, last = {}, string.find(letters, letter .. '+')
+  while start do
+    runs[#runs + 1] = { first + start - 1, last - start + 1 }
+    start, last = string.find(letters, letter .. '+', last + 1)
   end
   return runs
+end
+
+-- The runs of unknown recipients within a range.
+local function statuses_unknown_runs(statusesKey, first, count)
+  return statuses_runs(statuses_read(statusesKey, first, count), RECIPIENT_LETTER.unknown, first)
+end
+
+-- Moves all recipients with one letter to the state of another. Returns the new letters, and how many have changed.
+local function statuses_move(c, letters, first, from, to)
+  for _, run in ipairs(statuses_runs(letters, RECIPIENT_LETTER[from], first)) do campaign_move(c, from, to, run[2], run[1]) end
+  return string.gsub(letters, RECIPIENT_LETTER[from], RECIPIENT_LETTER[to])
 end
 
 -- Applies reported letters to a batch. A final status beats a non-final one, whatever the order; one that contradicts a final
@@ -40,7 +47,7 @@ local function statuses_report(c, id, first, count, letters, statusesKey, isLast
   while at and at <= count do
     local old, new = string.sub(current, at, at), string.sub(letters, at, at)
     if old == RECIPIENT_LETTER.deliveredToNetwork or (old == RECIPIENT_LETTER.unconfirmed and FINAL[new]) then
-      campaign_move(c, RECIPIENT_STATE[old], RECIPIENT_STATE[new], 1)
+      campaign_move(c, RECIPIENT_STATE[old], RECIPIENT_STATE[new], 1, first + at - 1)
       parts[#parts + 1] = string.sub(current, from, at - 1) .. new
       from = at + 1
     elseif FINAL[old] and FINAL[new] and old ~= new then
@@ -52,10 +59,7 @@ local function statuses_report(c, id, first, count, letters, statusesKey, isLast
     at = string.find(letters, '[TIC]', at + 1)
   end
   local result, closed = table.concat(parts) .. string.sub(current, from), 0
-  if isLast then
-    result, closed = string.gsub(result, RECIPIENT_LETTER.deliveredToNetwork, RECIPIENT_LETTER.unconfirmed)
-    campaign_move(c, 'deliveredToNetwork', 'unconfirmed', closed)
-  end
+  if isLast then result, closed = statuses_move(c, result, first, 'deliveredToNetwork', 'unconfirmed') end
   local changed = #parts > 0 or closed > 0
   if changed then statuses_write(statusesKey, first, result) end
   local isOpen = string.find(result, RECIPIENT_LETTER.deliveredToNetwork, 1, true) ~= nil

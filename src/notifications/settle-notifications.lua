@@ -14,6 +14,8 @@
         early     hash: request id -> its reports that wait, JSON { sender, correlator, letters, count, at: when the first came, ms }
         waiting   sorted set: request id -> until when its reports wait, ms
         callback  hash: status of the subscription; heardAt: when the last notification came, ms
+        results   hash: the log of the lane's results (results.lua)
+        latestResults  string: its latest entries
   KEYS+ entries   per entry: the index that may hold its request, its campaign's statuses, its request's records
   ARGV  rules     JSON: the lane's rules
         entries   JSON: for a known request { requestId, digest, campaign, first, letters, stored }: a letter per recipient;
@@ -126,7 +128,7 @@ for i, entry in ipairs(entries) do
 end
 
 for id, campaign in pairs(touched) do campaign_end(endedKey, lapsingKey, id, campaign, now, events) end
-campaigns_save(statesKey, touched)
+campaigns_save(statesKey, touched, resultsKey, latestResultsKey)
 if hasWaited then
   redis.call('PEXPIRE', earlyKey, 2 * rules.early)
   redis.call('PEXPIRE', waitingKey, 2 * rules.early)

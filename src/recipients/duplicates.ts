@@ -9,23 +9,31 @@ export interface DuplicateRow {
   readonly firstLine: number;
   /** Whether it repeats the text as well. */
   readonly isSameText: boolean;
+  readonly reference?: string | undefined;
 }
 
 /** Duplicates that a campaign stores, about a megabyte; the rest are only counted. */
 export const MAX_STORED_DUPLICATES = 100_000;
 
 /** The form in which slices store a duplicate. */
-export function storedDuplicate({ number, line, firstLine, isSameText }: DuplicateRow): StoredRecipient {
-  return { number, values: [String(line), String(line - firstLine), isSameText ? 's' : 'd'] };
+export function storedDuplicate({
+  number,
+  line,
+  firstLine,
+  isSameText,
+  reference,
+}: DuplicateRow): StoredRecipient {
+  return { number, values: [String(line), String(line - firstLine), isSameText ? 's' : 'd'], reference };
 }
 
 /** Reads what {@link storedDuplicate} made. */
-export function readDuplicate({ number, values }: StoredRecipient): DuplicateRow {
+export function readDuplicate({ number, values, reference }: StoredRecipient): DuplicateRow {
   const [line, distance, text] = values;
   return {
     number,
     line: Number(line),
     firstLine: Number(line) - Number(distance),
     isSameText: text === 's',
+    reference,
   };
 }

@@ -4,7 +4,7 @@ import type { Keys, LaneId } from '../redis/keys.js';
 import { slicesKey } from './campaign-keys.js';
 import { packSlice, SLICE, type StoredRecipient, unpackNumbers, unpackSlice } from './slice-blob.js';
 
-export { SLICE, type StoredRecipient, unpackNumbers, unpackSlice } from './slice-blob.js';
+export { SLICE, type StoredRecipient, unpackNumbers, unpackReferences, unpackSlice } from './slice-blob.js';
 
 /** Stored data is damaged: a part of it was deleted, for example because Redis is configured to evict keys. */
 export class DamagedError extends Error {

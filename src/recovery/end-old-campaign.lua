@@ -9,6 +9,8 @@
         states     hash: campaign -> its state, JSON
         ended      sorted set: campaign -> when it ended, ms
         lapsing    sorted set: campaign -> when its unsent recipients lapse, ms
+        results    hash: the log of the lane's results (results.lua)
+        latestResults  string: its latest entries
   KEYS+ entries    statuses of the campaign
   ARGV  rules      JSON: the lane's rules
         id         the campaign
@@ -41,11 +43,10 @@ end
 local isLast = now >= c.launchAt + maxAge + followUp
 if isLast and (c.counts.deliveredToNetwork or 0) > 0 then
   local letters = statuses_read(entry_key(1), 0, redis.call('STRLEN', entry_key(1)))
-  letters, unconfirmed = string.gsub(letters, RECIPIENT_LETTER.deliveredToNetwork, RECIPIENT_LETTER.unconfirmed)
-  campaign_move(c, 'deliveredToNetwork', 'unconfirmed', unconfirmed)
+  letters, unconfirmed = statuses_move(c, letters, 0, 'deliveredToNetwork', 'unconfirmed')
   statuses_write(entry_key(1), 0, letters)
 end
 campaign_end(endedKey, lapsingKey, id, c, now, events)
-campaigns_save(statesKey, campaigns)
+campaigns_save(statesKey, campaigns, resultsKey, latestResultsKey)
 lane_save(laneKey, lane)
 return { lapsed, unconfirmed, isLast and 1 or 0, #events > 0 and cjson.encode(events) or '[]' }

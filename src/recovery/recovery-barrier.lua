@@ -10,6 +10,8 @@
         states    hash: campaign -> its state, JSON
         ended     sorted set: campaign -> when it ended, ms
         lapsing   sorted set: campaign -> when its unsent recipients lapse, ms
+        results   hash: the log of the lane's results (results.lua)
+        latestResults  string: its latest entries
   ARGV  rules     JSON: the lane's rules
         action    join, attend, leave, or replayed
         process   the process
@@ -49,7 +51,7 @@ local function return_placeholders()
     end
     if c then campaign_end(endedKey, lapsingKey, claim.campaign, c, now, events) end
   end
-  campaigns_save(statesKey, campaigns)
+  campaigns_save(statesKey, campaigns, resultsKey, latestResultsKey)
 end
 
 workers_recognise(lane, rules, seen, now, events)

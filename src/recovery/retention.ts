@@ -1,5 +1,6 @@
 import { readMeta } from '../lane/campaign-meta.js';
 import { readState } from '../lane/campaigns.js';
+import { forgetResults } from '../lane/results.js';
 import { deleteCampaign, deleteIndexedRequests } from '../recipients/delete-campaign.js';
 import type { Redis } from '../redis/connection.js';
 import type { Keys, LaneId } from '../redis/keys.js';
@@ -20,6 +21,7 @@ export async function removeCampaign(
   const removed = { lane, campaign, ordinals: state?.ordinals ?? 0 };
   // Only unconfirmed recipients can still have requests in the index; all others left it when they were settled.
   if ((state?.counts.unconfirmed ?? 0) > 0) await deleteIndexedRequests(redis, keys, removed);
+  if (state?.number !== undefined) await forgetResults(redis, keys, lane, state.number);
   const meta = await readMeta(redis, keys, lane, campaign);
   await deleteCampaign(redis, keys, { ...removed, idempotency: meta?.idempotency });
   return state?.total ?? null;

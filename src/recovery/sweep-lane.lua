@@ -12,6 +12,8 @@
         ended      sorted set: campaign -> when it ended, ms
         lapsing    sorted set: campaign -> when its unsent recipients lapse, ms
         importing  sorted set: campaign -> when the lease of its import expires, ms
+        results    hash: the log of the lane's results (results.lua)
+        latestResults  string: its latest entries
   ARGV  rules      JSON: the lane's rules
         retention  number: ms that an ended campaign is kept
         alive      JSON: the processes with a heartbeat
@@ -56,7 +58,7 @@ for id, c in pairs(campaigns) do
   end
   redis.call('ZREM', lapsingKey, id)
 end
-campaigns_save(statesKey, campaigns)
+campaigns_save(statesKey, campaigns, resultsKey, latestResultsKey)
 
 local dueAt = math.huge
 local function due_at(at)

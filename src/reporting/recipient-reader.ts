@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { RECIPIENT_STATE, RECIPIENT_STATES, type RecipientState } from '../campaign/recipient.js';
-import { parseState, readState } from '../lane/campaigns.js';
+import { parseState } from '../lane/campaigns.js';
 import {
   RECORDS_PER_HASH,
   recordsKey,
@@ -10,7 +10,7 @@ import {
 } from '../recipients/campaign-keys.js';
 import { type DuplicateRow, readDuplicate } from '../recipients/duplicates.js';
 import { parseRecord, type RequestRecord } from '../recipients/records.js';
-import { SLICE, unpackNumbers, unpackSlice } from '../recipients/slices.js';
+import { SLICE, unpackNumbers, unpackReferences, unpackSlice } from '../recipients/slices.js';
 import type { Redis } from '../redis/connection.js';
 import type { Keys, LaneId } from '../redis/keys.js';
 import { loadScript } from '../redis/script.js';
@@ -20,6 +20,8 @@ export interface OrdinalRecord {
   readonly ordinal: number;
   /** E.164 with its plus. */
   readonly number: string;
+  /** Empty if it has none. */
+  readonly reference: string;
   readonly state: RecipientState;
   /** The request that contained the recipient; null if there was none, or if it is in flight. */
   readonly request: RequestRecord | null;
@@ -27,6 +29,16 @@ export interface OrdinalRecord {
   readonly claim: number | null;
   /** When that claim was taken, in ms; otherwise null. */
   readonly claimedAt: number | null;
+  /** When it lapsed or was cancelled without a request, in ms; otherwise null. */
+  readonly givenUpAt: number | null;
+}
+
+/** The number and the reference of a recipient. */
+export interface NamedRecipient {
+  /** E.164 with its plus. */
+  readonly number: string;
+  /** Empty if it has none. */
+  readonly reference: string;
 }
 
 /** The wanted recipients of a range of ordinals, and the ordinal after the range. */
@@ -71,7 +83,7 @@ export function recipientReader(redis: Redis, keys: Keys, lane: LaneId, campaign
 
   const chunk = async (
     first: number,
-    isWanted: (state: RecipientState) => boolean,
+    isWanted: (state: RecipientState, ordinal: number) => boolean,
     count = CHUNK,
   ): Promise<Chunk | null> => {
     const range = await recipientRange.run(redis, rangeKeys, [campaign, first, count]);
@@ -87,11 +99,11 @@ export function recipientReader(redis: Redis, keys: Keys, lane: LaneId, campaign
       const settled = STATE_OF.get(letters[ordinal - first] ?? '');
       const inFlight = settled === undefined ? claimWith(ordinal, claims) : undefined;
       const state = settled ?? (inFlight === undefined ? campaignState.remainder : 'sending');
-      if (!isWanted(state)) continue;
+      if (!isWanted(state, ordinal)) continue;
       wanted.push({ ordinal, state, claim: state === 'unknown' ? claimWith(ordinal, unknown) : inFlight });
     }
-    const [numbers, requests] = await Promise.all([
-      readNumbers(wanted.map(({ ordinal }) => ordinal)),
+    const [named, requests] = await Promise.all([
+      readNamed(wanted.map(({ ordinal }) => ordinal)),
       readRequests(
         wanted.filter(({ state }) => state !== campaignState.remainder).map(({ ordinal }) => ordinal),
       ),
@@ -100,27 +112,46 @@ export function recipientReader(redis: Redis, keys: Keys, lane: LaneId, campaign
       next,
       records: wanted.map(({ ordinal, state, claim }, index) => ({
         ordinal,
-        number: numbers[index] ?? '',
+        number: named[index]?.number ?? '',
+        reference: named[index]?.reference ?? '',
         state,
         request:
           state === campaignState.remainder || state === 'sending' ? null : requestWith(ordinal, requests),
         claim: claim?.number ?? null,
         claimedAt: claim?.claimedAt ?? null,
+        givenUpAt: state === campaignState.remainder ? (campaignState.remainderAt ?? null) : null,
       })),
     };
   };
 
-  const readSlices = async (series: Series, indices: readonly number[]): Promise<number[][]> => {
-    if (indices.length === 0) return [];
+  const readSlices = async <Slice>(
+    series: Series,
+    indices: readonly number[],
+    unpack: (blob: Buffer) => Slice,
+  ): Promise<Map<number, Slice>> => {
+    if (indices.length === 0) return new Map();
     const blobs = await redis.hmgetBuffer(slicesKey(keys, lane, campaign, series), ...indices.map(String));
-    return blobs.map((blob) => (blob === null ? [] : unpackNumbers(blob)));
+    return new Map(
+      indices.flatMap((index, at) => {
+        const blob = blobs[at] ?? null;
+        return blob === null ? [] : [[index, unpack(blob)] as const];
+      }),
+    );
   };
 
-  const readNumbers = async (ordinals: readonly number[]): Promise<string[]> => {
-    const indices = [...new Set(ordinals.map((ordinal) => Math.floor(ordinal / SLICE)))];
-    const slices = await readSlices('slices', indices);
-    const byIndex = new Map(indices.map((index, at) => [index, slices[at] ?? []]));
-    return ordinals.map((ordinal) => `+${byIndex.get(Math.floor(ordinal / SLICE))?.[ordinal % SLICE] ?? ''}`);
+  const readNamed = async (
+    positions: readonly number[],
+    series: Series = 'slices',
+  ): Promise<NamedRecipient[]> => {
+    const slices = await readSlices(series, slicesOf(positions), (blob) => ({
+      numbers: unpackNumbers(blob),
+      references: unpackReferences(blob),
+    }));
+    return positions.map((position) => {
+      const slice = slices.get(Math.floor(position / SLICE));
+      const place = position % SLICE;
+      return { number: `+${slice?.numbers[place] ?? ''}`, reference: slice?.references[place] ?? '' };
+    });
   };
 
   /** A request never spans two slices, so its record is in the hashes of its slice, at its first ordinal. */
@@ -146,13 +177,10 @@ export function recipientReader(redis: Redis, keys: Keys, lane: LaneId, campaign
     const total = await redis.hlen(slicesKey(keys, lane, campaign, series));
     for (let first = 0; first < total; first += SLICES_PER_SEARCH) {
       const length = Math.min(SLICES_PER_SEARCH, total - first);
-      const slices = await readSlices(
-        series,
-        Array.from({ length }, (_, at) => first + at),
-      );
-      for (const [at, numbers] of slices.entries()) {
+      const indices = Array.from({ length }, (_, at) => first + at);
+      for (const [index, numbers] of await readSlices(series, indices, unpackNumbers)) {
         for (let place = numbers.indexOf(wanted); place !== -1; place = numbers.indexOf(wanted, place + 1))
-          found.push((first + at) * SLICE + place);
+          found.push(index * SLICE + place);
       }
     }
     return found;
@@ -165,34 +193,53 @@ export function recipientReader(redis: Redis, keys: Keys, lane: LaneId, campaign
     async record(ordinal: number): Promise<OrdinalRecord | null> {
       return (await chunk(ordinal, () => true, 1))?.records[0] ?? null;
     },
+    /** The recipients with these ordinals, which ascend. */
+    async *records(ordinals: readonly number[]): AsyncGenerator<OrdinalRecord> {
+      const wanted = new Set(ordinals);
+      for (let at = 0; at < ordinals.length; ) {
+        const first = ordinals[at] ?? 0;
+        const end = first + CHUNK;
+        let last = first;
+        for (; (ordinals[at] ?? end) < end; at += 1) last = ordinals[at] ?? last;
+        const range = await chunk(first, (_, ordinal) => wanted.has(ordinal), last - first + 1);
+        if (range === null) return;
+        yield* range.records;
+      }
+    },
     /** The ordinals of a number: several if the campaign has a text of its own for each of them. */
     ordinalsOf: (number: string): Promise<number[]> => positionsOf('slices', number),
-    /** How many recipients with this number were suppressed when the list was imported. */
-    timesSuppressed: async (number: string): Promise<number> =>
-      (await positionsOf('suppressed', number)).length,
-    /** The rows that were left out because their number is that of an earlier row: all of them, or those with a number. */
-    async *duplicates(number?: string): AsyncGenerator<DuplicateRow> {
+    /** The recipients with this number that were suppressed when the list was imported. */
+    suppressedOf: async (number: string): Promise<NamedRecipient[]> =>
+      readNamed(await positionsOf('suppressed', number), 'suppressed'),
+    /** The recipients that were suppressed when the list was imported, at some positions among them. */
+    suppressedAt: (positions: readonly number[]): Promise<NamedRecipient[]> =>
+      readNamed(positions, 'suppressed'),
+    /** The rows at some positions among those that were left out because their number is that of an earlier row. */
+    async duplicatesAt(positions: readonly number[]): Promise<DuplicateRow[]> {
+      const slices = await readSlices('duplicates', slicesOf(positions), unpackSlice);
+      const found = positions.map((position) => slices.get(Math.floor(position / SLICE))?.[position % SLICE]);
+      return found.filter((row) => row !== undefined).map(readDuplicate);
+    },
+    /** The rows with a number that were left out because it is that of an earlier row. */
+    async *duplicatesOf(number: string): AsyncGenerator<DuplicateRow> {
       const key = slicesKey(keys, lane, campaign, 'duplicates');
       const total = await redis.hlen(key);
       for (let index = 0; index < total; index++) {
         const blob = await redis.hgetBuffer(key, String(index));
         if (blob === null) return;
-        if (number !== undefined && !unpackNumbers(blob).includes(Number(number))) continue;
-        for (const row of unpackSlice(blob).map(readDuplicate))
-          if (number === undefined || row.number === number) yield row;
-      }
-    },
-    /** The numbers that were suppressed when the list was imported. */
-    async *suppressed(): AsyncGenerator<string> {
-      if ((await readState(redis, keys, lane, campaign)) === null) return;
-      const total = await redis.hlen(slicesKey(keys, lane, campaign, 'suppressed'));
-      for (let index = 0; index < total; index++) {
-        const [numbers = []] = await readSlices('suppressed', [index]);
-        for (const number of numbers) yield `+${number}`;
+        if (!unpackNumbers(blob).includes(Number(number))) continue;
+        for (const row of unpackSlice(blob).map(readDuplicate)) if (row.number === number) yield row;
       }
     },
   };
 }
+
+/** See {@link recipientReader}. */
+export type RecipientReader = ReturnType<typeof recipientReader>;
+
+const slicesOf = (positions: readonly number[]): number[] => [
+  ...new Set(positions.map((position) => Math.floor(position / SLICE))),
+];
 
 /** The claims of a campaign in the reply to HGETALL, which alternates names and values. */
 function claimsOf(campaign: string, reply: readonly string[]): Claim[] {

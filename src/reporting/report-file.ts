@@ -11,6 +11,7 @@ const COLUMNS: readonly { readonly key: keyof ReportRow; readonly header: string
   { key: 'requestId', header: 'request id' },
   { key: 'sentAt', header: 'sent at' },
   { key: 'updatedAt', header: 'updated at' },
+  { key: 'reference', header: 'reference' },
 ];
 
 /** Formats a report chunk by chunk: CSV with a header line, or one JSON object per line. */
@@ -33,9 +34,14 @@ async function* escapedRows(rows: AsyncIterable<ReportRow>): AsyncGenerator<Repo
 }
 
 /**
- * Escapes the texts that the service wrote. Phone numbers stay as they are, so that programs can read them: they are
+ * Escapes the texts that the service or the producer wrote. Phone numbers stay as they are, so that programs can read them: they are
  * our own, a plus and digits, and cannot contain a formula.
  */
 export function forSpreadsheet(row: ReportRow): ReportRow {
-  return { ...row, reason: spreadsheetSafe(row.reason), requestId: spreadsheetSafe(row.requestId) };
+  return {
+    ...row,
+    reason: spreadsheetSafe(row.reason),
+    requestId: spreadsheetSafe(row.requestId),
+    reference: spreadsheetSafe(row.reference),
+  };
 }

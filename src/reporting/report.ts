@@ -6,21 +6,32 @@ import {
   type RecipientState,
   type ReportedStatus,
 } from '../campaign/recipient.js';
-import type { FoundRecipient, ReportRow } from '../campaign/views.js';
+import type { FoundRecipient, RecipientPage, ReportRow } from '../campaign/views.js';
 import type { LocalConfig } from '../config/index.js';
 import { type CampaignMeta, readMeta } from '../lane/campaign-meta.js';
 import { findLane, listCampaigns, readState } from '../lane/campaigns.js';
-import type { DuplicateRow } from '../recipients/duplicates.js';
+import { type DuplicateRow, MAX_STORED_DUPLICATES } from '../recipients/duplicates.js';
 import type { Redis } from '../redis/connection.js';
 import type { Keys, LaneId } from '../redis/keys.js';
 import { inBatches } from './in-batches.js';
-import { type OrdinalRecord, recipientReader } from './recipient-reader.js';
+import { type NamedRecipient, type OrdinalRecord, recipientReader } from './recipient-reader.js';
 
 /** Which recipients a report contains. */
 interface ReportOptions {
   /** Only recipients with this status, in any spelling that `parseReportedStatus` accepts; default all. */
   readonly status?: string | undefined;
 }
+
+/** Which recipients {@link Reports.recipients} returns. */
+export interface RecipientsOptions extends ReportOptions {
+  /** `next` of the page before; default 0, the first recipient. */
+  readonly from?: number | undefined;
+  /** At most 10,000; default 100. */
+  readonly limit?: number | undefined;
+}
+
+const DEFAULT_LIMIT = 100;
+const MAX_LIMIT = 10_000;
 
 /** Reports on recipients. */
 export interface Reports {
@@ -29,6 +40,8 @@ export interface Reports {
    * `duplicate`, the rows that were left out because their number is that of an earlier row (the first 100,000).
    */
   report(id: string, options?: ReportOptions): AsyncIterable<ReportRow>;
+  /** A page of what {@link Reports.report} yields, in the same order. */
+  recipients(id: string, options?: RecipientsOptions): Promise<RecipientPage>;
   /** A text that changes whenever a report of the campaign does. Rejects with a NotFoundError if there is no such campaign. */
   reportVersion(id: string): Promise<string>;
 }
@@ -39,6 +52,76 @@ const REASONS: Partial<Readonly<Record<RecipientState, string>>> = {
   cancelled: 'cancelled before it was sent',
   suppressed: 'on the suppression list',
 };
+
+/** Positions of a report that are read at once. */
+const READ_AT_ONCE = 2_048;
+/** Positions that are read for a page: it may be short if few of them have the wanted status. */
+const MAX_READ_PER_PAGE = 100_000;
+
+/** Some rows of a report, from a position on. */
+interface RowRange {
+  readonly rows: readonly { readonly position: number; readonly row: ReportRow }[];
+  /** The position after the range; null at the end of the report. */
+  readonly next: number | null;
+}
+
+/**
+ * Reads a report by positions: first those of the recipients, which are their ordinals, then those of the recipients that were
+ * suppressed at the import, then those of the rows that were left out. Throws a NotFoundError if the campaign does not exist.
+ */
+async function openReport(redis: Redis, keys: Keys, id: string) {
+  const lane = await findLane(redis, keys, id);
+  const meta = lane === null ? null : await readMeta(redis, keys, lane, id);
+  if (meta === null)
+    throw new NotFoundError(`campaign ${id} does not exist; \`volley list\` shows all campaigns`);
+  const reader = recipientReader(redis, keys, meta.lane, id);
+  // A removal deletes the index entry first. If the entry still exists, everything read so far was complete.
+  const mustExist = async (): Promise<void> => {
+    if ((await findLane(redis, keys, id)) !== null) return;
+    throw new NotFoundError(`campaign ${id} was removed while its report was read`);
+  };
+  const read = async (
+    from: number,
+    only: ReportedStatus | undefined,
+    count = READ_AT_ONCE,
+  ): Promise<RowRange | null> => {
+    const state = await readState(redis, keys, meta.lane, id);
+    if (state === null) return null;
+    const { ordinals, total } = state;
+    const leftOut = total + Math.min(meta.duplicates, MAX_STORED_DUPLICATES);
+    const ends = [ordinals, total, leftOut];
+    const end = Math.min(ends.find((one) => from < one) ?? from, from + count);
+    const next = end < leftOut ? end : null;
+    if (end === from) return { rows: [], next: null };
+    if (from < ordinals) {
+      const chunk = await reader.chunk(from, (one) => only === undefined || one === only, end - from);
+      if (chunk === null) return null;
+      const rows = chunk.records.map((record) => ({
+        position: record.ordinal,
+        row: reportRow(meta, record),
+      }));
+      return { rows, next };
+    }
+    const start = from < total ? ordinals : total;
+    const status = from < total ? 'suppressed' : 'duplicate';
+    if (only !== undefined && only !== status) return { rows: [], next };
+    const positions = Array.from({ length: end - from }, (_, at) => from - start + at);
+    const found =
+      status === 'suppressed'
+        ? (await reader.suppressedAt(positions)).map((one) => suppressedRow(meta, one))
+        : (await reader.duplicatesAt(positions)).map((one) => duplicateRow(meta, one));
+    return { rows: found.map((row, at) => ({ position: from + at, row })), next };
+  };
+  return {
+    meta,
+    /** Null if the campaign has no state any more. */
+    read: async (...args: Parameters<typeof read>): ReturnType<typeof read> => {
+      const range = await read(...args);
+      await mustExist();
+      return range;
+    },
+  };
+}
 
 /**
  * Yields the rows of a report. Memory use is constant: it reads some thousand recipients at a time, each with its state
@@ -52,31 +135,40 @@ export async function* reportRows(
   { status }: ReportOptions = {},
 ): AsyncGenerator<ReportRow> {
   const only = status === undefined ? undefined : mustBeStatus(status);
-  const lane = await findLane(redis, keys, id);
-  const meta = lane === null ? null : await readMeta(redis, keys, lane, id);
-  if (meta === null)
-    throw new NotFoundError(`campaign ${id} does not exist; \`volley list\` shows all campaigns`);
-  const reader = recipientReader(redis, keys, meta.lane, id);
-  // A removal deletes the index entry first. If the entry still exists, everything read so far was complete.
-  const mustExist = async (): Promise<void> => {
-    if ((await findLane(redis, keys, id)) !== null) return;
-    throw new NotFoundError(`campaign ${id} was removed while its report was read`);
-  };
-  for (let from = 0; ; ) {
-    const chunk = await reader.chunk(from, (state) => only === undefined || state === only);
-    await mustExist();
-    if (chunk === null) break;
-    for (const record of chunk.records) yield reportRow(meta, record);
-    from = chunk.next;
+  const report = await openReport(redis, keys, id);
+  for (let from: number | null = 0; from !== null; ) {
+    const range: RowRange | null = await report.read(from, only);
+    for (const { row } of range?.rows ?? []) yield row;
+    from = range?.next ?? null;
   }
-  if (only === undefined || only === 'suppressed') {
-    for await (const number of reader.suppressed()) yield suppressedRow(number);
-    await mustExist();
+}
+
+/** Reads a page of a report, as {@link Reports.recipients} says. */
+export async function recipientPage(
+  redis: Redis,
+  keys: Keys,
+  id: string,
+  { status, from = 0, limit = DEFAULT_LIMIT }: RecipientsOptions = {},
+): Promise<RecipientPage> {
+  const only = status === undefined ? undefined : mustBeStatus(status);
+  if (!(Number.isSafeInteger(from) && from >= 0))
+    throw new InputError('`from` must be a position: 0, or `next` of the page before', { field: 'from' });
+  if (!(Number.isInteger(limit) && limit >= 1 && limit <= MAX_LIMIT))
+    throw new InputError(`\`limit\` must be a number from 1 to ${MAX_LIMIT}`, { field: 'limit' });
+  const report = await openReport(redis, keys, id);
+  const recipients: ReportRow[] = [];
+  let next: number | null = from;
+  while (next !== null && next < from + MAX_READ_PER_PAGE) {
+    // Without a status, every position has a row.
+    const count = only === undefined ? Math.min(READ_AT_ONCE, limit - recipients.length) : READ_AT_ONCE;
+    const range: RowRange | null = await report.read(next, only, count);
+    const rows = range?.rows ?? [];
+    const rest = rows[limit - recipients.length];
+    for (const { row } of rows.slice(0, limit - recipients.length)) recipients.push(row);
+    next = rest?.position ?? range?.next ?? null;
+    if (recipients.length === limit) break;
   }
-  if (only === undefined || only === 'duplicate') {
-    for await (const row of reader.duplicates()) yield duplicateRow(row);
-    await mustExist();
-  }
+  return { campaign: id, metadata: report.meta.metadata ?? {}, recipients, next };
 }
 
 /** See {@link Reports.reportVersion}. The counts and times differ if Redis has lost some of the changes. */
@@ -92,31 +184,40 @@ export async function reportVersion(redis: Redis, keys: Keys, id: string): Promi
 /** The report row of a recipient that is part of the campaign. */
 export function reportRow(
   meta: CampaignMeta,
-  { number, state, request, claim, claimedAt }: OrdinalRecord,
+  { number, reference, state, request, claim, claimedAt, givenUpAt }: OrdinalRecord,
 ): ReportRow {
   const wasSent = !['suppressed', 'rejected'].includes(state);
+  const updatedAt = request?.updatedAt ?? claimedAt ?? givenUpAt;
   return {
     recipient: number,
     status: state,
     reason: request?.reason || (REASONS[state] ?? ''),
     requestId: request?.requestId || (claim === null ? '' : requestReference(meta.id, claim)),
     sentAt: request === null || !wasSent ? '' : iso(request.sentAt),
-    updatedAt: request === null ? (claimedAt === null ? '' : iso(claimedAt)) : iso(request.updatedAt),
+    updatedAt: updatedAt === null ? '' : iso(updatedAt),
+    reference,
   };
 }
 
 /** The report row of a recipient that was suppressed at the import. */
-export function suppressedRow(number: string): ReportRow {
-  const reason = REASONS.suppressed ?? '';
-  return { recipient: number, status: 'suppressed', reason, requestId: '', sentAt: '', updatedAt: '' };
+export function suppressedRow({ created }: CampaignMeta, { number, reference }: NamedRecipient): ReportRow {
+  return { ...rowOf('suppressed', number, created, reference), reason: REASONS.suppressed ?? '' };
 }
 
 /** The report row of a row that was left out because its number is that of an earlier row. */
-function duplicateRow({ number, line, firstLine, isSameText }: DuplicateRow): ReportRow {
+export function duplicateRow(
+  { created }: CampaignMeta,
+  { number, line, firstLine, isSameText, reference = '' }: DuplicateRow,
+): ReportRow {
   const reason = isSameText
     ? `line ${line} repeats line ${firstLine}`
     : `line ${line} has the number of line ${firstLine}, but another text`;
-  return { recipient: number, status: 'duplicate', reason, requestId: '', sentAt: '', updatedAt: '' };
+  return { ...rowOf('duplicate', number, created, reference), reason };
+}
+
+/** A row that was settled when its list was imported. */
+function rowOf(status: ReportedStatus, recipient: string, created: number, reference: string): ReportRow {
+  return { recipient, status, reason: '', requestId: '', sentAt: '', updatedAt: iso(created), reference };
 }
 
 function mustBeStatus(text: string): ReportedStatus {
@@ -184,18 +285,18 @@ export async function* findRecipients(
     const reader = recipientReader(redis, keys, lane, id);
     const ordinals = await reader.ordinalsOf(number);
     const records = await Promise.all(ordinals.slice(0, MAX_FOUND).map((ordinal) => reader.record(ordinal)));
-    const suppressed = records.length > 0 ? 0 : await reader.timesSuppressed(number);
-    if (records.length + suppressed === 0) return [];
+    const suppressed = records.length > 0 ? [] : await reader.suppressedOf(number);
+    if (records.length + suppressed.length === 0) return [];
     // Read last, because most campaigns do not have the number.
     const meta = await readMeta(redis, keys, lane, id);
     if (meta === null) return [];
     const rows = records.flatMap((record) => (record === null ? [] : [reportRow(meta, record)]));
-    for (let at = 0; at < Math.min(suppressed, MAX_FOUND); at++) rows.push(suppressedRow(number));
-    for await (const row of reader.duplicates(number)) {
+    for (const one of suppressed.slice(0, MAX_FOUND)) rows.push(suppressedRow(meta, one));
+    for await (const row of reader.duplicatesOf(number)) {
       if (rows.length === MAX_FOUND) break;
-      rows.push(duplicateRow(row));
+      rows.push(duplicateRow(meta, row));
     }
-    return rows.map((row) => ({ ...row, campaign: id, name: meta.name }));
+    return rows.map((row) => ({ ...row, campaign: id, name: meta.name, metadata: meta.metadata ?? {} }));
   };
   for await (const found of inBatches(campaigns(), SEARCHED_AT_ONCE, findIn)) yield* found;
 }

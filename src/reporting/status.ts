@@ -50,6 +50,7 @@ export function campaignStatus({
     createdBy: meta.createdBy ?? null,
     idempotencyKey: meta.idempotencyKey ?? null,
     launchAt: isoOrNull(state.launchAt),
+    metadata: meta.metadata ?? {},
     endedAt: isoOrNull(state.endedAt),
     recipients: { total: state.total, ...counts },
     rate: rateOf(state, counts, view),

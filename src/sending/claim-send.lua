@@ -14,6 +14,8 @@
         polled     sorted set: request polled before -> when it is due, ms
         ended      sorted set: campaign -> when it ended, ms
         lapsing    sorted set: campaign -> when its unsent recipients lapse, ms
+        results    hash: the log of the lane's results (results.lua)
+        latestResults  string: its latest entries
   ARGV  rules      JSON: the lane's rules
         turn       name of the turn
         call       number: of the call in the turn, from 1
@@ -177,7 +179,7 @@ end
 for _, claim in pairs(placeholders) do placeholder_store(claimsKey, lane, claim) end
 
 if #fields > 0 then redis.call('HSET', claimsKey, unpack(fields)) end
-campaigns_save(statesKey, touched)
+campaigns_save(statesKey, touched, resultsKey, latestResultsKey)
 local scores = {}
 for id in pairs(touched) do
   if virtual[id] then

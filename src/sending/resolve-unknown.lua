@@ -11,6 +11,8 @@
         lapsing   sorted set: campaign -> when its unsent recipients lapse, ms
         unnamed   sorted set: batch whose request has an id that Volley does not know -> until when a notification may name it, ms
         unpolled  sorted set: request never polled -> when it is due, ms
+        results   hash: the log of the lane's results (results.lua)
+        latestResults  string: its latest entries
   KEYS+ entries   per batch: statuses of its campaign, records of its request
   ARGV  rules     JSON: the lane's rules
         as        resend, abandon, or accepted
@@ -37,19 +39,21 @@ local function resend(c, batch, statusesKey, recordsKey)
 end
 
 -- Gives the unknown recipients of a batch another state for good.
-local function settle(c, batch, state, count, recordsKey, why)
-  campaign_move(c, 'unknown', state, count)
+local function settle(c, batch, state, statusesKey, recordsKey, why)
+  for _, run in ipairs(statuses_unknown_runs(statusesKey, batch.first, batch.count)) do
+    campaign_move(c, 'unknown', state, run[2], run[1])
+  end
   record_write(recordsKey, batch.first, batch.count, batch.at, now, why, '')
   return RECIPIENT_LETTER[state]
 end
 
-local function resolve(c, batch, count, statusesKey, recordsKey)
-  if as == 'abandon' then return settle(c, batch, 'abandoned', count, recordsKey, reason) end
-  if as == 'accepted' then return settle(c, batch, 'unconfirmed', count, recordsKey, reason) end
+local function resolve(c, batch, statusesKey, recordsKey)
+  if as == 'abandon' then return settle(c, batch, 'abandoned', statusesKey, recordsKey, reason) end
+  if as == 'accepted' then return settle(c, batch, 'unconfirmed', statusesKey, recordsKey, reason) end
   if c.remainder == 'planned' then return resend(c, batch, statusesKey, recordsKey) end
   -- The campaign sends no more, but the batch may have been accepted: it is neither cancelled nor lapsed.
   local why = c.remainder == 'lapsed' and 'it has lapsed' or 'its campaign was cancelled'
-  return settle(c, batch, 'abandoned', count, recordsKey, 'not sent again: ' .. why)
+  return settle(c, batch, 'abandoned', statusesKey, recordsKey, 'not sent again: ' .. why)
 end
 
 -- Whether the process that claimed a batch may still send it, and until when. No process may have noticed yet that the clock was set
@@ -77,7 +81,7 @@ for i, named in ipairs(batches) do
     campaigns[id] = campaigns[id] or campaigns_load(statesKey, { id })[id]
     local letters = statuses_read(statusesKey, batch.first, batch.count)
     local _, count = string.gsub(letters, UNKNOWN, '')
-    local letter = resolve(campaigns[id], batch, count, statusesKey, recordsKey)
+    local letter = resolve(campaigns[id], batch, statusesKey, recordsKey)
     statuses_write(statusesKey, batch.first, (string.gsub(letters, UNKNOWN, function() return letter end)))
     settled, recipients = settled + 1, recipients + count
     resolved[#resolved + 1] = number
@@ -88,6 +92,6 @@ for id, c in pairs(campaigns) do
   campaign_return(runningKey, lane, id, c)
   campaign_end(endedKey, lapsingKey, id, c, now, events)
 end
-campaigns_save(statesKey, campaigns)
+campaigns_save(statesKey, campaigns, resultsKey, latestResultsKey)
 if #resolved > 0 then redis.call('HDEL', unknownKey, unpack(resolved)) end
 return { settled, recipients, early, string.format('%.0f', safeAt), #events > 0 and cjson.encode(events) or '[]' }

@@ -14,6 +14,8 @@
         lapsing   sorted set: campaign -> when its unsent recipients lapse, ms
         callback  hash: state of the notifications
         unnamed   sorted set: batch accepted without a request id -> until when a notification may name it, ms
+        results   hash: the log of the lane's results (results.lua)
+        latestResults  string: its latest entries
   KEYS+ entries   per settlement: statuses of its campaign, records of its request; with notifications also the index of its
                   request id and the filter of its campaign's accepted ids
   ARGV  rules     JSON: the lane's rules
@@ -62,7 +64,7 @@ local function apply(c, claim, letters, statusesKey)
     if old and old ~= RECIPIENT_LETTER.unknown then
       letter = old
     else
-      campaign_move(c, old and 'unknown' or 'sending', RECIPIENT_STATE[letter], 1)
+      campaign_move(c, old and 'unknown' or 'sending', RECIPIENT_STATE[letter], 1, claim.first + at - 1)
     end
     if letter == RECIPIENT_LETTER.deliveredToNetwork then isOpen = true end
     applied[at] = letter
@@ -254,7 +256,7 @@ for id, c in pairs(campaigns) do
   campaign_end(endedKey, lapsingKey, id, c, now, events)
   campaign_return(runningKey, lane, id, c)
 end
-campaigns_save(statesKey, campaigns)
+campaigns_save(statesKey, campaigns, resultsKey, latestResultsKey)
 if #settled > 0 then redis.call('HDEL', claimsKey, unpack(settled)) end
 if #resolved > 0 then redis.call('HDEL', unknownKey, unpack(resolved)) end
 if #stillUnknown > 0 then redis.call('HSET', unknownKey, unpack(stillUnknown)) end

@@ -23,6 +23,7 @@ export function statusWith({ recipients = {}, ...changes }: Changes = {}): Campa
     createdAt: isoAt(-60_000),
     createdBy: null,
     idempotencyKey: null,
+    metadata: {},
     launchAt: isoAt(-60_000),
     endedAt: null,
     rate: null,

@@ -195,7 +195,7 @@ describe('with a worker', () => {
     const report = await cli.volley('report', id);
     expect(report.exit).toBe(0);
     const lines = report.stdout.trimEnd().split('\n');
-    expect(lines[0]).toBe('recipient,status,reason,request id,sent at,updated at');
+    expect(lines[0]).toBe('recipient,status,reason,request id,sent at,updated at,reference');
     expect(
       lines
         .slice(1)

@@ -178,6 +178,7 @@ describe('a report', () => {
     requestId: '@SUM(1)',
     sentAt: '2026-05-02T12:00:00.000Z',
     updatedAt: '',
+    reference: '=1+1',
   };
   async function* rows() {
     yield row;
@@ -188,9 +189,9 @@ describe('a report', () => {
     return text;
   };
 
-  test('in CSV has a header, and what the service wrote is no formula', async () => {
+  test('in CSV has a header, and what the service or the producer wrote is no formula', async () => {
     expect(await all(formatReport(rows(), 'csv'))).toBe(
-      `recipient,status,reason,request id,sent at,updated at\n+447700900123,rejected,"'=HYPERLINK(""http://x"",""y"")",'@SUM(1),2026-05-02T12:00:00.000Z,\n`,
+      `recipient,status,reason,request id,sent at,updated at,reference\n+447700900123,rejected,"'=HYPERLINK(""http://x"",""y"")",'@SUM(1),2026-05-02T12:00:00.000Z,,'=1+1\n`,
     );
   });
 
@@ -201,7 +202,7 @@ describe('a report', () => {
   test('without rows is its header', async () => {
     async function* none() {}
     expect(await all(formatReport(none(), 'csv'))).toBe(
-      'recipient,status,reason,request id,sent at,updated at\n',
+      'recipient,status,reason,request id,sent at,updated at,reference\n',
     );
   });
 

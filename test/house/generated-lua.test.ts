@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { CAMPAIGN_STATE } from '../../src/campaign/campaign.js';
-import { RECIPIENT_STATE, RECIPIENT_STATES } from '../../src/campaign/recipient.js';
+import { RECIPIENT_STATE, RECIPIENT_STATES, RESULT_STATES } from '../../src/campaign/recipient.js';
 import { POLL_EFFECTS } from '../../src/follow-up/effects.js';
 import { STATE_DEFAULTS } from '../../src/lane/campaigns.js';
 import { SEND_EFFECTS } from '../../src/sending/effects.js';
@@ -46,6 +46,7 @@ test('The recipient states of the scripts are those of campaign/recipient.ts', a
     'recipient-states',
     'the states of a recipient, their letters, and the allowed moves, from campaign/recipient.ts.',
     `local OPEN_STATES = { ${open.map(cell).join(', ')} }`,
+    `local RESULT_STATES = ${row(set(RESULT_STATES))}`,
     `local RECIPIENT_LETTER = ${row(Object.fromEntries(letters))}`,
     `local RECIPIENT_STATE = ${row(Object.fromEntries(letters.map(([state, letter]) => [letter, state])))}`,
     table(

@@ -120,6 +120,14 @@ function valueFor(
       return right(fc.oneof(fc.integer({ min: 0, max: 300 }), fc.double()));
     case 'boolean':
       return right(fc.boolean());
+    case 'object':
+      return right(
+        fc.dictionary(
+          fc.string({ maxLength: 10 }),
+          valueFor(document, schema.additionalProperties, depth + 1),
+          { maxKeys: 3 },
+        ),
+      );
     default:
       return anything;
   }

@@ -39,8 +39,21 @@ describe('Checking a list', () => {
     );
     const { rows, counts } = await check(list, { text: 'Hi {{name}}' });
     expect(rows).toEqual([
-      { kind: 'recipient', line: 2, number: '+447700900123', values: ['Anna', '07700 900123'] },
-      { kind: 'duplicate', line: 3, number: '+447700900123', firstLine: 2, isSameText: false },
+      {
+        kind: 'recipient',
+        line: 2,
+        number: '+447700900123',
+        values: ['Anna', '07700 900123'],
+        reference: '',
+      },
+      {
+        kind: 'duplicate',
+        line: 3,
+        number: '+447700900123',
+        firstLine: 2,
+        isSameText: false,
+        reference: '',
+      },
       {
         kind: 'invalid',
         line: 4,
@@ -65,7 +78,13 @@ describe('Checking a list', () => {
         reason: 'has 3 fields, but the header has 2; put a field that contains the delimiter in quotes',
         row: ['Di', '07700 900125', 'x'],
       },
-      { kind: 'recipient', line: 7, number: '+447700900126', values: ['Eli', '0044 7700 900126'] },
+      {
+        kind: 'recipient',
+        line: 7,
+        number: '+447700900126',
+        values: ['Eli', '0044 7700 900126'],
+        reference: '',
+      },
     ]);
     expect(counts).toEqual({ rows: 6, recipients: 2, duplicates: 1, invalid: 3, differentTexts: 1 });
   });

@@ -115,7 +115,7 @@ test('A row shows the state, reason, request, and times of a recipient in every 
     updatedAt: later(30_000),
   };
   const number = (at: number): string => mobile(at < 2 ? 100 + at : 101 + at);
-  const expected: Omit<ReportRow, 'recipient'>[] = [
+  const expected: Omit<ReportRow, 'recipient' | 'reference'>[] = [
     { status: 'deliveredToNetwork', ...request },
     { status: 'deliveredToTerminal', ...request },
     { status: 'deliveryImpossible', ...request },
@@ -142,8 +142,15 @@ test('A row shows the state, reason, request, and times of a recipient in every 
     ...Array.from({ length: 4 }, () => ({ status: 'planned' as const, ...none })),
   ];
   expect(await rows(id)).toEqual([
-    ...expected.map((row, at) => ({ recipient: number(at), ...row })),
-    { recipient: mobile(102), status: 'suppressed', ...none, reason: 'on the suppression list' },
+    ...expected.map((row, at) => ({ recipient: number(at), ...row, reference: '' })),
+    {
+      recipient: mobile(102),
+      status: 'suppressed',
+      ...none,
+      reason: 'on the suppression list',
+      updatedAt: expect.stringMatching(/^20/),
+      reference: '',
+    },
   ]);
 });
 

@@ -212,6 +212,8 @@ export class Checker {
         );
       }
       this.#statuses.ended(settings.name, state);
+      await this.#world.results.read();
+      this.#world.results.ended(state);
       if (this.#world.scenario.notifications !== undefined)
         await this.#statuses.requests(settings.name, state);
     }

@@ -28,6 +28,9 @@ export class Director {
     const { clock, random, scenario } = this.#world;
     for (const plan of scenario.campaigns) clock.schedule(plan.committedAt, () => this.#commit(plan));
     clock.schedule(random.integer(500, 2_000), () => this.#sweep(2_000));
+    const { readerRandom, results } = this.#world;
+    for (let reads = readerRandom.integer(1, 6); reads > 0; reads -= 1)
+      clock.schedule(readerRandom.integer(1, 2 * scenario.chaosMs), () => results.read());
     const rounds = scenario.faults.size === 0 ? 0 : random.integer(2, 8);
     for (let round = 0; round < rounds; round += 1) {
       clock.schedule(random.integer(1, scenario.chaosMs), () => this.#fault());
@@ -147,6 +150,8 @@ export class Director {
   async #loseData(lostMs: number): Promise<void> {
     const { random, server, checker, jobs, processes } = this.#world;
     this.#recordFault('redis data losses', `the last ${lostMs} ms`);
+    // A platform may have read what is lost now.
+    if (this.#world.readerRandom.chance(0.5)) await this.#world.results.read();
     checker.redisLostData();
     server.run += 1;
     for (const process of processes) process.cut(random.integer(1, 1_500));
@@ -313,7 +318,9 @@ export class Director {
       keys.losses,
       keys.removals,
       ...scenario.lanes.flatMap(({ settings }) =>
-        ['lane', 'window', 'callback'].map((key) => keys.lane(settings.name, key)),
+        ['lane', 'window', 'callback', 'results', 'latestResults'].map((key) =>
+          keys.lane(settings.name, key),
+        ),
       ),
     ]);
     const left = (await server.remainingKeys()).filter((key) => !kept.has(key) && !key.includes(':token:'));

@@ -340,6 +340,60 @@ export const MUTANTS: readonly Mutant[] = [
     ],
   },
   {
+    name: 'a result is not appended to the log',
+    invariant: 11,
+    why: 'a platform never learns it',
+    lua: [
+      {
+        file: 'lane/results.lua',
+        from: "local length = redis.call('APPEND', latestResultsKey, table.concat(entries))",
+        to: 'local length = 0',
+      },
+    ],
+  },
+  {
+    name: 'a result is appended before the state changes',
+    invariant: 11,
+    why: 'a platform that reads between the two sees a recipient in flight, and never its result',
+    lua: [
+      {
+        file: 'lane/campaign.lua',
+        from: 'if not RESULT_STATES[to] then return end',
+        to: "if to == 'sending' and first then results.note(c, results.LIST.recipients, first, count) end do return end",
+      },
+      {
+        file: 'sending/claim-send.lua',
+        from: "campaign_move(c, 'planned', 'sending', count)",
+        to: "campaign_move(c, 'planned', 'sending', count, first)",
+      },
+    ],
+  },
+  {
+    name: 'an entry of the log begins one recipient late',
+    invariant: 11,
+    why: 'the first recipient of each batch is missing from the feed',
+    lua: [
+      {
+        file: 'lane/results.lua',
+        from: 'c.number, range[2], range[1]',
+        to: 'c.number, range[2] + 1, range[1]',
+      },
+    ],
+  },
+  {
+    name: 'another server continues the log where it finds it',
+    from: 0,
+    invariant: 11,
+    why: 'a platform that has read entries which are lost misses those that take their places',
+    lua: [
+      {
+        file: 'lane/results.lua',
+        from: 'if stored[1] == run then return chunk end',
+        to: 'if stored[1] then return chunk end',
+      },
+    ],
+  },
+  {
     name: 'campaigns past their retention are not removed',
     invariant: 10,
     why: 'their data stays in Redis',

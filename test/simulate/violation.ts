@@ -11,6 +11,7 @@ export const INVARIANTS = [
   'pause means pause',
   'no starvation',
   'nothing left behind',
+  'results delivered',
 ] as const;
 
 /** A broken invariant. */

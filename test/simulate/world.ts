@@ -7,6 +7,7 @@ import { suppression } from '../../src/recipients/suppression.js';
 import { type Keys, keyNames } from '../../src/redis/keys.js';
 import { SUPPRESSING } from '../access/operator.js';
 import { Accounts } from './accounts.js';
+import { ResultsChecker } from './check-results.js';
 import { Checker } from './checker.js';
 import { SimulatedConnection } from './connection.js';
 import { CredentialIncident } from './credential-incident.js';
@@ -54,6 +55,7 @@ const REFUSAL_SEEDS = 2_000_000_011;
 const SUSPENSION_SEEDS = 3_000_000_019;
 const CHANGE_SEEDS = 4_000_000_007;
 const MOVE_SEEDS = 5_000_000_029;
+const READER_SEEDS = 6_000_000_037;
 
 /** A run with more steps than this is in an endless loop. */
 const MAX_STEPS = 20_000;
@@ -72,6 +74,7 @@ export class World {
   readonly server: Server;
   readonly checker: Checker;
   readonly jobs: Jobs;
+  readonly results: ResultsChecker;
   /** Undefined when the service refuses no credentials in this world. */
   readonly incident: CredentialIncident | undefined;
   /** Undefined when no machine is suspended while its process has a claim. */
@@ -84,6 +87,8 @@ export class World {
   /** Until when Redis refuses to write because it is full, ms of virtual time. */
   fullUntil = 0;
   isDone = false;
+  /** For the times at which a platform reads the results. */
+  readonly readerRandom: SeededRandom;
   readonly #seed: number;
   readonly #services = new Map<string, Service>();
   readonly #accounts = new Map<string, Accounts>();
@@ -97,6 +102,7 @@ export class World {
     this.#seed = seed;
     this.random = randomFrom(seed);
     this.moving = randomFrom(seed + MOVE_SEEDS);
+    this.readerRandom = randomFrom(seed + READER_SEEDS);
     this.scenario = draw(this.random, {
       notifying: randomFrom(seed + NOTIFICATION_SEEDS),
       refusing: randomFrom(seed + REFUSAL_SEEDS),
@@ -138,6 +144,7 @@ export class World {
         );
       },
     });
+    this.results = new ResultsChecker(this, this.#direct);
     for (const plan of this.scenario.lanes) {
       this.#services.set(plan.settings.name, new Service(this, plan));
       this.#accounts.set(plan.settings.name, new Accounts(this, plan));

@@ -1,0 +1,297 @@
+import { z } from 'zod';
+import { GoneError, InputError } from '../campaign/errors.js';
+import { RESULT_STATES } from '../campaign/recipient.js';
+import type { RecipientResult, ReportRow, ResultPage } from '../campaign/views.js';
+import { type CampaignMeta, readMeta } from '../lane/campaign-meta.js';
+import type { LaneFinder } from '../lane/lane-finder.js';
+import type { Redis } from '../redis/connection.js';
+import type { Keys, LaneId } from '../redis/keys.js';
+import { loadScript } from '../redis/script.js';
+import { inBatches } from './in-batches.js';
+import { type RecipientReader, recipientReader } from './recipient-reader.js';
+import { duplicateRow, reportRow, suppressedRow } from './report.js';
+
+/*
+ * The results feed: the recipients whose state has changed to settled or unknown. Each lane has a log of such changes
+ * (lane/results.lua), which says where the recipients are. The feed returns the state that they have when it is read:
+ *
+ *   log of a lane: [campaign 7, ordinals 0–255] [campaign 9, ordinal 3] …   ──►   { campaign, recipient, reference, status, … }
+ *        ▲                                     ▲
+ *        └ appended by the script that         └ the cursor: of each lane, the server that wrote the chunk, the chunk, the entry,
+ *          changes the state                     and how many of its recipients were returned
+ *
+ * So a result is delivered at least once, a later state never before an earlier one, and a reader that was away for long gets the
+ * latest state only.
+ */
+
+/** Which results {@link ResultsFeed.results} returns. */
+export interface ResultsOptions {
+  /** `next` of the page before; default: the oldest result that is kept. */
+  readonly after?: string | undefined;
+  /** At most 10,000; default 1,000. */
+  readonly limit?: number | undefined;
+  /** Only results of these lanes; default all, if there are at most 100. */
+  readonly lanes?: readonly string[] | undefined;
+}
+
+/** The results of all campaigns. */
+export interface ResultsFeed {
+  /**
+   * Returns recipients that have become settled or unknown since the page before, each at least once and with its current state. The
+   * results of a campaign can be read as long as the campaign is kept. Rejects with a `GoneError` if results after the cursor have
+   * been removed, or Redis has lost the data that the cursor belongs to: read from the beginning then.
+   */
+  results(options?: ResultsOptions): Promise<ResultPage>;
+}
+
+const DEFAULT_LIMIT = 1_000;
+const MAX_LIMIT = 10_000;
+const MAX_LANES = 100;
+/** Parts of chunks that are read for a page: most entries may be of campaigns that are removed. */
+const MAX_READS_PER_PAGE = 50;
+/** The lists of a campaign, in the order of their numbers in lane/results.lua. */
+const LISTS = ['recipients', 'suppressed', 'duplicates'] as const;
+const VALUES_PER_ENTRY = 4;
+const CAMPAIGNS_AT_ONCE = 50;
+
+/** A position in the log of a lane. */
+interface Position {
+  /** The server that wrote the chunk; '' for the beginning of the log. */
+  readonly run: string;
+  readonly chunk: number;
+  readonly entry: number;
+  /** How many positions of the entry have been returned. */
+  readonly within: number;
+}
+
+const BEGINNING: Position = { run: '', chunk: 0, entry: 0, within: 0 };
+const CURSOR_PART = /^([^:,]+):([0-9a-f]{1,8}):(\d{1,15}):(\d{1,4}):(\d{1,10})$/;
+
+/** The positions of a cursor, the lane to read next first. */
+function parseCursor(cursor: string): Map<LaneId, Position> {
+  const positions = new Map<LaneId, Position>();
+  for (const part of cursor === '' ? [] : cursor.split(',')) {
+    const [, lane, run, chunk, entry, within] = CURSOR_PART.exec(part) ?? [];
+    if (lane === undefined || run === undefined)
+      throw new InputError('the cursor is invalid: use `next` of an earlier page', { field: 'after' });
+    positions.set(lane, { run, chunk: Number(chunk), entry: Number(entry), within: Number(within) });
+  }
+  return positions;
+}
+
+function formatCursor(positions: ReadonlyMap<LaneId, Position>): string {
+  return [...positions]
+    .map(([lane, { run, chunk, entry, within }]) => [lane, run, chunk, entry, within].join(':'))
+    .join(',');
+}
+
+/** What an entry of the log names. */
+interface Entry {
+  /** Number of the campaign in the lane's log. */
+  readonly campaign: number;
+  readonly list: (typeof LISTS)[number];
+  readonly first: number;
+  readonly count: number;
+}
+
+const found = z.tuple([
+  z.literal('found'),
+  z.string(),
+  z.string(),
+  z.number(),
+  z.number(),
+  z.array(z.number()),
+]);
+const readScript = loadScript(import.meta.url, './read-results.lua', (reply) => {
+  const parsed = z.union([found, z.tuple([z.enum(['lost', 'removed', 'empty'])])]).parse(reply);
+  if (parsed[0] !== 'found') return { kind: parsed[0] };
+  const [kind, run, chunk, entry, hasMore, values] = parsed;
+  const entries: Entry[] = [];
+  for (let at = 0; at < values.length; at += VALUES_PER_ENTRY) {
+    const [campaign = 0, list = 0, first = 0, count = 0] = values.slice(at, at + VALUES_PER_ENTRY);
+    entries.push({ campaign, list: LISTS[list] ?? 'recipients', first, count });
+  }
+  return { kind, run, chunk: Number(chunk), entry, hasMore: hasMore === 1, entries };
+});
+
+/** A recipient that an entry names. */
+interface Place {
+  readonly lane: LaneId;
+  readonly campaign: number;
+  readonly list: Entry['list'];
+  readonly position: number;
+}
+
+/** What a page needs of a campaign: the places that its entries name. */
+interface Wanted {
+  readonly lane: LaneId;
+  readonly number: number;
+  readonly positions: Record<Entry['list'], Set<number>>;
+}
+
+const keyOf = ({ lane, campaign }: Pick<Place, 'lane' | 'campaign'>): string => `${lane} ${campaign}`;
+
+/** What {@link createResultsFeed} needs. */
+interface ResultsFeedOptions {
+  readonly redis: Redis;
+  readonly keys: Keys;
+  readonly finder: Pick<LaneFinder, 'idOf' | 'nameOf'>;
+}
+
+/** Creates the feed. It does not access Redis before the first call. */
+export function createResultsFeed({ redis, keys, finder }: ResultsFeedOptions): ResultsFeed {
+  /** Reads places of a lane from a position on, at most `most`. */
+  const readPlaces = async (lane: LaneId, from: Position, most: number, reads: { left: number }) => {
+    const places: Place[] = [];
+    let position = from;
+    while (places.length < most && reads.left > 0) {
+      reads.left -= 1;
+      const { run, chunk, entry } = position;
+      const read = await readScript.run(
+        redis,
+        { results: keys.lane(lane, 'results'), latestResults: keys.lane(lane, 'latestResults') },
+        { run, chunk, entry, most: most - places.length },
+      );
+      if (read.kind === 'empty') return { places, position, hasMore: false };
+      if (read.kind !== 'found') throw gone(read.kind, await finder.nameOf(lane));
+      // The position of an entry that is read to its end is that of the next one, so only the first may be read in part.
+      const isSame = read.chunk === chunk && read.entry === entry && read.run === run;
+      let within = isSame ? position.within : 0;
+      let at = read.entry;
+      for (const { campaign, list, first, count } of read.entries) {
+        const end = Math.min(count, within + most - places.length);
+        for (let place = within; place < end; place++)
+          places.push({ lane, campaign, list, position: first + place });
+        within = end < count ? end : 0;
+        if (end < count) break;
+        at += 1;
+      }
+      position = { run: read.run, chunk: read.chunk, entry: at, within };
+      const isRead = at - read.entry === read.entries.length;
+      if (isRead && !read.hasMore) return { places, position, hasMore: false };
+    }
+    return { places, position, hasMore: true };
+  };
+
+  const readCampaign = async ({ lane, number, positions }: Wanted) => {
+    const id = await redis.hget(keys.lane(lane, 'results'), `c${number}`);
+    const meta = id === null ? null : await readMeta(redis, keys, lane, id);
+    if (meta === null) return null;
+    const reader = recipientReader(redis, keys, lane, meta.id);
+    return { meta, rows: await readRows(reader, meta, positions) };
+  };
+
+  return {
+    async results({ after = '', limit = DEFAULT_LIMIT, lanes } = {}) {
+      if (!(Number.isInteger(limit) && limit >= 1 && limit <= MAX_LIMIT))
+        throw new InputError(`\`limit\` must be a number from 1 to ${MAX_LIMIT}`, { field: 'limit' });
+      const cursor = parseCursor(after);
+      const ids =
+        lanes === undefined ? await redis.smembers(keys.lanes) : await Promise.all(lanes.map(finder.idOf));
+      if (ids.length > MAX_LANES)
+        throw new InputError(
+          `there are ${ids.length} lanes, and a cursor covers at most ${MAX_LANES}: name the lanes, for example one per reader`,
+          { field: 'lane' },
+        );
+      const reads = { left: MAX_READS_PER_PAGE };
+      const positions = new Map(cursor);
+      const places: Place[] = [];
+      let hasMore = false;
+      // Lanes that the cursor does not have yet come first, and then those that the page before read last.
+      const isNew = (lane: LaneId): boolean => !cursor.has(lane);
+      const order = [...ids.filter(isNew).sort(), ...[...cursor.keys()].filter((lane) => ids.includes(lane))];
+      for (const lane of order) {
+        const most = limit - places.length;
+        const read =
+          most === 0 || reads.left === 0
+            ? { places: [], position: cursor.get(lane) ?? BEGINNING, hasMore: true }
+            : await readPlaces(lane, cursor.get(lane) ?? BEGINNING, most, reads);
+        for (const place of read.places) places.push(place);
+        hasMore ||= read.hasMore;
+        if (read.position === BEGINNING) continue;
+        // A lane that was read goes to the end.
+        if (read.places.length > 0) positions.delete(lane);
+        positions.set(lane, read.position);
+      }
+      const wanted = wantedOf(places);
+      const read = new Map<string, Awaited<ReturnType<typeof readCampaign>>>();
+      const each = async (one: Wanted) => ({ one, campaign: await readCampaign(one) });
+      for await (const { one, campaign } of inBatches(asyncOf(wanted), CAMPAIGNS_AT_ONCE, each))
+        read.set(keyOf({ lane: one.lane, campaign: one.number }), campaign);
+      const results: RecipientResult[] = [];
+      const campaigns: Record<string, ResultPage['campaigns'][string]> = {};
+      for (const place of places) {
+        const campaign = read.get(keyOf(place));
+        const row = campaign?.rows[place.list].get(place.position);
+        if (!campaign || row === undefined) continue;
+        // Once, however often it is named.
+        campaign.rows[place.list].delete(place.position);
+        const { meta } = campaign;
+        campaigns[meta.id] ??= {
+          name: meta.name,
+          lane: await finder.nameOf(place.lane),
+          idempotencyKey: meta.idempotencyKey ?? null,
+          metadata: meta.metadata ?? {},
+        };
+        results.push({ campaign: meta.id, ...row });
+      }
+      return { results, campaigns, next: formatCursor(positions), hasMore };
+    },
+  };
+}
+
+function gone(kind: 'lost' | 'removed', lane: string): GoneError {
+  return new GoneError(
+    kind === 'removed'
+      ? `results after the cursor were removed with their campaigns (lane ${lane}); start again without a cursor`
+      : `Redis has lost the results that the cursor belongs to (lane ${lane}); start again without a cursor`,
+  );
+}
+
+function wantedOf(places: readonly Place[]): Wanted[] {
+  const wanted = new Map<string, Wanted>();
+  for (const place of places) {
+    const { lane, campaign, list, position } = place;
+    const known = wanted.get(keyOf(place)) ?? {
+      lane,
+      number: campaign,
+      positions: { recipients: new Set(), suppressed: new Set(), duplicates: new Set() },
+    };
+    known.positions[list].add(position);
+    wanted.set(keyOf(place), known);
+  }
+  return [...wanted.values()];
+}
+
+/** The rows of some places of a campaign, by their positions; without recipients that are neither settled nor unknown now. */
+async function readRows(
+  reader: RecipientReader,
+  meta: CampaignMeta,
+  { recipients, suppressed, duplicates }: Wanted['positions'],
+): Promise<Record<Entry['list'], Map<number, ReportRow>>> {
+  const rows = new Map<number, ReportRow>();
+  for await (const record of reader.records([...recipients].sort((a, b) => a - b)))
+    if (RESULT_STATES.includes(record.state)) rows.set(record.ordinal, reportRow(meta, record));
+  const places = { suppressed: [...suppressed], duplicates: [...duplicates] };
+  const [suppressedRows, duplicateRows] = await Promise.all([
+    reader.suppressedAt(places.suppressed),
+    reader.duplicatesAt(places.duplicates),
+  ]);
+  const at = (list: 'suppressed' | 'duplicates', found: readonly ReportRow[]) =>
+    new Map(found.map((row, index) => [places[list][index] ?? 0, row]));
+  return {
+    recipients: rows,
+    suppressed: at(
+      'suppressed',
+      suppressedRows.map((one) => suppressedRow(meta, one)),
+    ),
+    duplicates: at(
+      'duplicates',
+      duplicateRows.map((one) => duplicateRow(meta, one)),
+    ),
+  };
+}
+
+async function* asyncOf<Item>(items: readonly Item[]): AsyncGenerator<Item> {
+  yield* items;
+}

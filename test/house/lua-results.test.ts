@@ -1,0 +1,59 @@
+import { expect, test } from 'vitest';
+import { RESULT_STATES } from '../../src/campaign/recipient.js';
+import { readHeader } from '../../src/redis/script.js';
+import { importsOf, sourceFiles } from './sources.js';
+
+const files = sourceFiles(['src'], ['.lua']);
+const included = new Set(files.flatMap(importsOf));
+const codeOf = (text: string): string => text.replace(/^--\[\[.*?^\]\]$/gms, '').replace(/--.*$/gm, '');
+
+/** Functions of included files that may give recipients a state that is a result. */
+const MOVERS = ['campaign_give_up', 'campaign_release', 'statuses_report', 'statuses_move'];
+
+/** Whether a script itself may give recipients a state that is a result. */
+function yieldsResults(code: string): boolean {
+  const moves = [...code.matchAll(/\bcampaign_move\([^,]+,[^,]+,\s*('(\w+)'|[^,)]+)/g)];
+  const mayMove = moves.some(([, , to]) => RESULT_STATES.some((state) => to === undefined || to === state));
+  return mayMove || MOVERS.some((mover) => code.includes(`${mover}(`));
+}
+
+const scripts = files
+  .filter(({ path }) => !included.has(path))
+  .map((file) => ({ path: file.path, code: codeOf(file.text), keys: readHeader(file.text).keys }));
+const yielding = scripts.filter(({ code }) => yieldsResults(code));
+
+test('There are scripts that settle recipients', () => {
+  expect(yielding.map(({ path }) => path.replace(/^.*\//, ''))).toEqual(
+    [
+      'settle-poll.lua',
+      'command-campaign.lua',
+      'end-old-campaign.lua',
+      'recovery-barrier.lua',
+      'sweep-lane.lua',
+      'claim-send.lua',
+      'resolve-unknown.lua',
+      'settle-send.lua',
+    ].sort((a, b) => pathOf(a).localeCompare(pathOf(b))),
+  );
+});
+
+const pathOf = (name: string): string => scripts.find(({ path }) => path.endsWith(`/${name}`))?.path ?? name;
+
+test.each([...yielding, ...scripts.filter(({ path }) => /settle-notifications|commit-import/.test(path))])(
+  '$path appends the results of the recipients that it settles to the log of the lane',
+  ({ code, keys }) => {
+    expect(keys).toEqual(expect.arrayContaining(['results', 'latestResults']));
+    const saves = [...code.matchAll(/\bcampaigns_save\((.*)\)/g)].map(([, args = '']) => args);
+    expect(saves.length).toBeGreaterThan(0);
+    for (const args of saves) expect(args).toMatch(/, resultsKey, latestResultsKey$/);
+  },
+);
+
+test('Only one file writes the states of campaigns, one their statuses, and one the log', () => {
+  const writing = (call: RegExp): string[] =>
+    files.filter(({ text }) => call.test(codeOf(text))).map(({ path }) => path);
+  expect(writing(/'SETRANGE', statusesKey/)).toEqual(['src/lane/statuses.lua']);
+  expect(writing(/'(APPEND|SET|DEL)', latestResultsKey/)).toEqual(['src/lane/results.lua']);
+  // The beginning of an import has no recipients yet.
+  expect(writing(/'HSET', statesKey/)).toEqual(['src/import/begin-import.lua', 'src/lane/campaign.lua']);
+});

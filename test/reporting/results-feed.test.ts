@@ -1,0 +1,280 @@
+import { expect, test } from 'vitest';
+import { GoneError, InputError } from '../../src/campaign/errors.js';
+import type { RecipientResult } from '../../src/campaign/views.js';
+import type { CampaignInput } from '../../src/import/campaign-input.js';
+import { importCampaign } from '../../src/import/import-campaign.js';
+import { openLanes } from '../../src/lane/lane-finder.js';
+import { removeCampaign } from '../../src/recovery/retention.js';
+import { createResultsFeed, type ResultsFeed } from '../../src/reporting/results-feed.js';
+import type { SendSettlement } from '../../src/sending/settlements.js';
+import { SUPPRESSING } from '../access/operator.js';
+import { importFixture, mobile } from '../import/import-fixture.js';
+import { laneFixture } from '../lane/lane-fixture.js';
+import { testRedis } from '../redis/test-redis.js';
+
+const { prefix, redis } = testRedis('results');
+
+let fixtures = 0;
+
+/** A lane with an import and a feed of its own. */
+function fixture() {
+  fixtures += 1;
+  const own = `${prefix}-${fixtures}`;
+  const imports = importFixture(redis, own);
+  const { keys, config, deps } = imports;
+  const lane = laneFixture(redis, own, 'default', {
+    quota: 1_000_000,
+    inFlight: 10_000,
+    maxRecipients: 100,
+    timeout: 600_000,
+  });
+  const finder = openLanes({ redis, keys, config, events: deps.events, random: Math.random });
+  const feed = createResultsFeed({ redis, keys, finder });
+  const [log, latest] = [keys.lane('default', 'results'), keys.lane('default', 'latestResults')];
+  let call = 0;
+  return {
+    ...imports,
+    lane,
+    feed,
+    log,
+    latest,
+    async campaign(input: Partial<CampaignInput> & Pick<CampaignInput, 'recipients'>): Promise<string> {
+      const outcome = await importCampaign(deps, { message: 'Hi', again: true, ...input });
+      if (outcome.kind !== 'created') throw new Error(`the import ended with ${outcome.kind}`);
+      return outcome.id;
+    },
+    /** Claims everything that is planned, and settles it with these letters in turn, or with another result. */
+    async send(letters: string, result: 'accepted' | 'unknown' = 'accepted') {
+      let settled = 0;
+      for (;;) {
+        call += 1;
+        const { claims } = await lane.claims.send({ turn: 't', call, want: 1_000, seen: 0 });
+        if (claims.length === 0) return settled;
+        const settlements = claims.map((claim): SendSettlement => {
+          const own = Array.from({ length: claim.count }, () => letters[settled++ % letters.length]).join('');
+          return result === 'unknown'
+            ? { claim, result, letters: 'U'.repeat(claim.count), reason: 'no response' }
+            : { claim, result, letters: own, requestId: `r-${claim.number}`, reason: '' };
+        });
+        await lane.settlements.send(settlements, 0);
+      }
+    },
+  };
+}
+
+const people = (count: number, first = 0) =>
+  Array.from({ length: count }, (_, at) => ({ to: mobile(first + at), reference: `order-${first + at}` }));
+
+/** Reads pages until there are no more; returns what they had, and the cursor. */
+async function readAll(feed: ResultsFeed, after?: string, limit = 1_000) {
+  const results: RecipientResult[] = [];
+  for (let next = after; ; ) {
+    const page = await feed.results({ after: next, limit });
+    results.push(...page.results);
+    next = page.next;
+    expect(page.results.length).toBeLessThanOrEqual(limit);
+    if (!page.hasMore) return { results, next };
+  }
+}
+
+const shown = (results: readonly RecipientResult[]): string[] =>
+  results.map(({ reference, status }) => `${reference} ${status}`);
+
+test('Each recipient that becomes settled or unknown is a result with its reference, campaign, status, reason, and time', async () => {
+  const { feed, campaign, send, lane } = fixture();
+  const id = await campaign({ recipients: people(3), metadata: { shop: '17' }, name: 'Orders' });
+  expect(await feed.results()).toEqual({ results: [], campaigns: {}, next: '', hasMore: false });
+  await send('NTI');
+  const first = await feed.results();
+  expect(shown(first.results)).toEqual(['order-1 deliveredToTerminal', 'order-2 deliveryImpossible']);
+  expect(first.results[0]).toEqual({
+    campaign: id,
+    recipient: mobile(1),
+    reference: 'order-1',
+    status: 'deliveredToTerminal',
+    reason: '',
+    requestId: 'r-1',
+    sentAt: expect.stringMatching(/^20.*Z$/),
+    updatedAt: expect.stringMatching(/^20.*Z$/),
+  });
+  expect(first.campaigns).toEqual({
+    [id]: { name: 'Orders', lane: 'default', idempotencyKey: null, metadata: { shop: '17' } },
+  });
+  const poll = await lane.claims.poll({ turn: 'p', call: 1, want: 1, seen: 0, now: Date.now() + 60_000 });
+  await lane.settlements.poll(
+    poll.claims.map((claim) => ({ claim, result: 'infos', letters: 'T--', requestId: 'r-1', reason: '' })),
+    0,
+  );
+  const second = await feed.results({ after: first.next });
+  expect(shown(second.results)).toEqual(['order-0 deliveredToTerminal']);
+  expect(await feed.results({ after: second.next })).toMatchObject({ results: [], next: second.next });
+});
+
+test('An unknown outcome is a result; what is sent again is none until it is settled', async () => {
+  const { feed, campaign, send, lane } = fixture();
+  await campaign({ recipients: people(2) });
+  await send('', 'unknown');
+  const unknown = await readAll(feed);
+  expect(shown(unknown.results)).toEqual(['order-0 unknown', 'order-1 unknown']);
+  expect(unknown.results[0]?.reason).toBe('no response');
+  await lane.commands.resolve('resend', 'again', await lane.commands.unknown(), Date.now() + 3_600_000);
+  expect((await readAll(feed)).results).toEqual([]);
+  await send('T');
+  const settled = await readAll(feed, unknown.next);
+  expect(shown(settled.results)).toEqual(['order-0 deliveredToTerminal', 'order-1 deliveredToTerminal']);
+  await campaign({ recipients: people(1, 5) });
+  await send('', 'unknown');
+  await lane.commands.resolve('abandon', 'given up', await lane.commands.unknown());
+  const abandoned = await readAll(feed, settled.next);
+  expect(shown(abandoned.results)).toEqual(['order-5 abandoned']);
+});
+
+test('Two orders for one phone are two results, and a row that was left out is one as well', async () => {
+  const { feed, campaign, send } = fixture();
+  const to = mobile(1);
+  await campaign({
+    message: 'Order {{order}}',
+    duplicates: 'keep',
+    recipients: [
+      { to, order: 'A', reference: 'order-A' },
+      { to, order: 'B', reference: 'order-B' },
+      // The same text again: nobody wants it twice, whatever its reference is.
+      { to, order: 'B', reference: 'order-B-again' },
+    ],
+  });
+  await send('TI');
+  const { results } = await readAll(feed);
+  expect(shown(results)).toEqual([
+    'order-B-again duplicate',
+    'order-A deliveredToTerminal',
+    'order-B deliveryImpossible',
+  ]);
+  expect(results[0]?.reason).toBe('line 3 repeats line 2');
+});
+
+test('Recipients that are suppressed when the list is imported, or later, are results', async () => {
+  const { feed, campaign, deps, send } = fixture();
+  await deps.suppression.add([mobile(1)], SUPPRESSING);
+  await campaign({ recipients: people(3) });
+  expect(shown((await readAll(feed)).results)).toEqual(['order-1 suppressed']);
+  await send('S');
+  expect(shown((await readAll(feed)).results)).toEqual([
+    'order-1 suppressed',
+    'order-0 suppressed',
+    'order-2 suppressed',
+  ]);
+});
+
+test('Cancelling a long campaign is one entry, which pages divide', async () => {
+  const { feed, campaign, lane, latest } = fixture();
+  const id = await campaign({ recipients: people(2_500) });
+  await lane.commands.campaign('cancel', id);
+  expect(await redis.strlen(latest)).toBe(12);
+  const { results, next } = await readAll(feed, undefined, 700);
+  expect(shown(results)).toEqual(people(2_500).map(({ reference }) => `${reference} cancelled`));
+  expect(results[0]?.updatedAt).toMatch(/^20.*Z$/);
+  expect((await feed.results({ after: next })).results).toEqual([]);
+});
+
+test('A campaign whose validity ends reports what was not sent', async () => {
+  const { feed, campaign, lane } = fixture();
+  await campaign({ recipients: people(2), validForMs: 1_000 });
+  await lane.views.tend(86_400_000, Date.now() + 5_000);
+  expect(shown((await readAll(feed)).results)).toEqual(['order-0 lapsed', 'order-1 lapsed']);
+});
+
+test('The log of many results is read in pages of any size, and is removed with its campaigns', async () => {
+  const { feed, campaign, send, lane, log, latest, keys } = fixture();
+  const ids: string[] = [];
+  // Alternating letters, so that no two results share an entry.
+  for (const part of [0, 1, 2]) {
+    ids.push(await campaign({ recipients: people(4_000, part * 4_000) }));
+    await send('TN');
+  }
+  const all = await readAll(feed, undefined, 10_000);
+  expect(new Set(shown(all.results)).size).toBe(6_000);
+  expect(shown((await readAll(feed, undefined, 700)).results)).toEqual(shown(all.results));
+  // 6,000 entries: one full chunk, and 1,920.
+  expect(await redis.strlen(latest)).toBe(1_920 * 12);
+  expect(await redis.hstrlen(log, '0')).toBe(4_080 * 12);
+  expect(Number(await redis.memory('USAGE', log, 'SAMPLES', 0)) / 4_080).toBeLessThan(16);
+  const early = (await feed.results({ limit: 100 })).next;
+  for (const id of ids) await lane.commands.campaign('cancel', id);
+  const remove = async (id = ''): Promise<void> => {
+    const states = keys.lane('default', 'states');
+    const state = JSON.parse((await redis.hget(states, id)) ?? '{}');
+    await redis.hset(states, id, JSON.stringify({ ...state, endedAt: 1 }));
+    await removeCampaign(redis, keys, 'default', id);
+  };
+  await remove(ids[1]);
+  const left = (await readAll(feed)).results.map(({ campaign: of }) => of);
+  expect(new Set(left)).toEqual(new Set([ids[0], ids[2]]));
+  await remove(ids[0]);
+  // The last entries of the chunk are of the third campaign.
+  expect(await redis.hexists(log, '0')).toBe(1);
+  expect((await readAll(feed, early)).results.length).toBeGreaterThan(1_000);
+  await remove(ids[2]);
+  expect(await redis.hexists(log, '0')).toBe(0);
+  await expect(feed.results({ after: early })).rejects.toThrow(GoneError);
+  await expect(feed.results({ after: early })).rejects.toThrow('removed with their campaigns');
+  expect((await readAll(feed, all.next)).results).toEqual([]);
+  await campaign({ recipients: people(1, 90_000) });
+  await send('T');
+  for (const cursor of [undefined, all.next])
+    expect(shown((await readAll(feed, cursor)).results)).toEqual(['order-90000 deliveredToTerminal']);
+  const fields = await redis.hkeys(log);
+  expect(fields.sort()).toEqual(['c4', 'chunk', 'epochs', 'next', 'oldest', 'run']);
+});
+
+test('After a loss of data, a reader that has seen more than Redis now has continues with what is settled again', async () => {
+  const { feed, campaign, send, log, latest } = fixture();
+  await campaign({ recipients: people(3) });
+  await send('TTT');
+  const seen = await readAll(feed);
+  expect(seen.results).toHaveLength(3);
+  // As another server wrote it, and lost all but the first recipient of the entry's campaign.
+  const run = (await redis.hget(log, 'run')) ?? '';
+  await redis.hset(log, 'run', 'deadbeef', 'epochs', '[["deadbeef",0]]');
+  const cursor = seen.next.replace(run, 'deadbeef').replace(/:1:0$/, ':900:0');
+  const waiting = await feed.results({ after: cursor });
+  expect(waiting).toMatchObject({ results: [], next: cursor, hasMore: false });
+  await campaign({ recipients: people(1, 7) });
+  await send('I');
+  expect(shown((await readAll(feed, cursor)).results)).toEqual(['order-7 deliveryImpossible']);
+  // A reader that was behind misses nothing either.
+  expect((await readAll(feed)).results).toHaveLength(4);
+  expect(await redis.hget(log, 'chunk')).toBe('1000000');
+  // What only a server knew that is gone cannot be continued from.
+  const strange = `default:cafe0001:0:1:0`;
+  await expect(feed.results({ after: strange })).rejects.toThrow('Redis has lost the results');
+  await redis.del(log, latest);
+  await expect(feed.results({ after: cursor })).rejects.toThrow(GoneError);
+});
+
+test('Invalid cursors, limits, and too many lanes are refused', async () => {
+  const { feed, keys } = fixture();
+  await expect(feed.results({ after: 'nonsense' })).rejects.toThrow(InputError);
+  await expect(feed.results({ limit: 10_001 })).rejects.toThrow('from 1 to 10000');
+  await redis.sadd(keys.lanes, ...Array.from({ length: 101 }, (_, at) => `lane${at}`));
+  await expect(feed.results()).rejects.toThrow('there are 101 lanes');
+  expect(await feed.results({ lanes: ['default'] })).toMatchObject({ results: [] });
+});
+
+test('Lanes take turns, and a cursor keeps the positions of lanes that a page does not read', async () => {
+  const { feed, keys, redis: _redis, ...own } = { redis, ...fixture() };
+  await own.campaign({ recipients: people(6) });
+  await own.send('T');
+  // Another lane with the same log: its campaigns are not there, so it has no results.
+  const other = laneFixture(redis, keys.lanes.replace(/:lanes$/, ''), 'other', { maxRecipients: 1 });
+  await redis.sadd(keys.lanes, 'other');
+  await other.campaign('c', 2);
+  const first = await feed.results({ limit: 4 });
+  expect(first.hasMore).toBe(true);
+  expect(first.results).toHaveLength(4);
+  const only = await feed.results({ after: first.next, lanes: ['other'] });
+  expect(only.results).toEqual([]);
+  expect(shown((await feed.results({ after: only.next })).results)).toEqual([
+    'order-4 deliveredToTerminal',
+    'order-5 deliveredToTerminal',
+  ]);
+});

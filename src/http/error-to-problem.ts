@@ -1,5 +1,11 @@
 import { z } from 'zod';
-import { GoneError, InputError, NotAllowedError, NotFoundError, OtherFormatError } from '../campaign/errors.js';
+import {
+  GoneError,
+  InputError,
+  NotAllowedError,
+  NotFoundError,
+  OtherFormatError,
+} from '../campaign/errors.js';
 import { isUnavailable } from '../redis/unavailable.js';
 import { invalidParts, Problem } from './problem.js';
 import { type BodyFormat, bodyLimitExceeded, expectedBody } from './request-body.js';

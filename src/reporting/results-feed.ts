@@ -65,24 +65,29 @@ interface Position {
 }
 
 const BEGINNING: Position = { run: '', chunk: 0, entry: 0, within: 0 };
+const CURSOR_START = 'results';
 const CURSOR_PART = /^([^:,]+):([0-9a-f]{1,8}):(\d{1,15}):(\d{1,4}):(\d{1,10})$/;
 
 /** The positions of a cursor, the lane to read next first. */
 function parseCursor(cursor: string): Map<LaneId, Position> {
   const positions = new Map<LaneId, Position>();
-  for (const part of cursor === '' ? [] : cursor.split(',')) {
+  if (cursor !== '' && cursor.split(',', 1)[0] !== CURSOR_START) throw invalidCursor();
+  for (const part of cursor.split(',').slice(1)) {
     const [, lane, run, chunk, entry, within] = CURSOR_PART.exec(part) ?? [];
-    if (lane === undefined || run === undefined)
-      throw new InputError('the cursor is invalid: use `next` of an earlier page', { field: 'after' });
+    if (lane === undefined || run === undefined) throw invalidCursor();
     positions.set(lane, { run, chunk: Number(chunk), entry: Number(entry), within: Number(within) });
   }
   return positions;
 }
 
+const invalidCursor = (): InputError =>
+  new InputError('the cursor is invalid: use `next` of an earlier page', { field: 'after' });
+
 function formatCursor(positions: ReadonlyMap<LaneId, Position>): string {
-  return [...positions]
-    .map(([lane, { run, chunk, entry, within }]) => [lane, run, chunk, entry, within].join(':'))
-    .join(',');
+  const parts = [...positions].map(([lane, { run, chunk, entry, within }]) =>
+    [lane, run, chunk, entry, within].join(':'),
+  );
+  return [CURSOR_START, ...parts].join(',');
 }
 
 /** What an entry of the log names. */

@@ -224,7 +224,8 @@ describe('docs/http.md', () => {
       cwd: fileURLToPath(new URL('../../', import.meta.url)),
       env: { ...process.env, TEST_KEY: await key(['read', 'send']) },
     });
-    expect(stdout.match(/"existing":false/g)).toHaveLength(2);
+    expect(stdout.match(/"existing":false/g)).toHaveLength(3);
+    expect(stdout).toContain('"hasMore":false');
     expect(stdout).toMatch(/"recipients":\d{3},/);
     expect(stdout).toContain('event: campaign.status');
   });

@@ -1,12 +1,24 @@
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { testRedis } from '../redis/test-redis.js';
 import { serveApi } from './api.js';
 
 const { url, prefix } = testRedis('http-results');
+const lanesFile = join(mkdtempSync(join(tmpdir(), 'volley-results-')), 'lanes.json');
+writeFileSync(
+  lanesFile,
+  JSON.stringify([
+    { name: 'default', apiKey: 'one' },
+    { name: 'two', apiKey: 'two' },
+  ]),
+);
 const { call, key, volley } = await serveApi({
+  API_KEY: '',
+  LANES_FILE: lanesFile,
   REDIS_URL: url,
   REDIS_PREFIX: prefix,
-  LANE: 'one',
   DEFAULT_COUNTRY: 'GB',
 });
 
@@ -84,12 +96,12 @@ test('A reference that is too long is an invalid row, and invalid metadata is re
 test('A key sees the results of its lanes, without phone numbers none, and its cursor is good for nothing else', async () => {
   const id = await create(['mine']);
   await volley.cancel(id);
-  expect((await page('?lane=one')).results.length).toBeGreaterThan(0);
+  expect((await page('?lane=default')).results.length).toBeGreaterThan(0);
   const other = await key(['read'], ['two']);
   expect((await page('', other)).results).toEqual([]);
-  expect((await call('GET', '/v1/results?lane=one', { key: other })).status).toBe(403);
+  expect((await call('GET', '/v1/results?lane=default', { key: other })).status).toBe(403);
   expect((await call('GET', '/v1/results', { key: await key(['status']) })).status).toBe(403);
-  const { next } = await page('?lane=one');
+  const { next } = await page('?lane=default');
   expect((await page(`?after=${next}`, other)).results).toEqual([]);
   expect((await call('GET', `/v1/campaigns?cursor=${next}`)).status).toBe(400);
   expect((await call('GET', '/v1/results?after=bm9uc2Vuc2U')).status).toBe(400);
@@ -98,7 +110,7 @@ test('A key sees the results of its lanes, without phone numbers none, and its c
 });
 
 test('A cursor whose results are lost gets 410', async () => {
-  const lost = await volley.positions.conceal('results', 'one:cafe0001:0:1:0');
+  const lost = await volley.positions.conceal('results', 'results,default:cafe0001:0:1:0');
   const { status, json } = await call('GET', `/v1/results?after=${lost}`);
   expect(status).toBe(410);
   expect(json).toMatchObject({ code: 'gone' });

@@ -83,7 +83,7 @@ const shown = (results: readonly RecipientResult[]): string[] =>
 test('Each recipient that becomes settled or unknown is a result with its reference, campaign, status, reason, and time', async () => {
   const { feed, campaign, send, lane } = fixture();
   const id = await campaign({ recipients: people(3), metadata: { shop: '17' }, name: 'Orders' });
-  expect(await feed.results()).toEqual({ results: [], campaigns: {}, next: '', hasMore: false });
+  expect(await feed.results()).toEqual({ results: [], campaigns: {}, next: 'results', hasMore: false });
   await send('NTI');
   const first = await feed.results();
   expect(shown(first.results)).toEqual(['order-1 deliveredToTerminal', 'order-2 deliveryImpossible']);
@@ -245,7 +245,7 @@ test('After a loss of data, a reader that has seen more than Redis now has conti
   expect((await readAll(feed)).results).toHaveLength(4);
   expect(await redis.hget(log, 'chunk')).toBe('1000000');
   // What only a server knew that is gone cannot be continued from.
-  const strange = `default:cafe0001:0:1:0`;
+  const strange = 'results,default:cafe0001:0:1:0';
   await expect(feed.results({ after: strange })).rejects.toThrow('Redis has lost the results');
   await redis.del(log, latest);
   await expect(feed.results({ after: cursor })).rejects.toThrow(GoneError);

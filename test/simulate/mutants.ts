@@ -138,8 +138,8 @@ export const MUTANTS: readonly Mutant[] = [
     lua: [
       {
         file: 'lane/statuses.lua',
-        from: 'campaign_move(c, RECIPIENT_STATE[old], RECIPIENT_STATE[new], 1)',
-        to: 'if false then campaign_move(c, RECIPIENT_STATE[old], RECIPIENT_STATE[new], 1) end',
+        from: 'campaign_move(c, RECIPIENT_STATE[old], RECIPIENT_STATE[new], 1, first + at - 1)',
+        to: 'results.note(c, results.LIST.recipients, first + at - 1, 1)',
       },
     ],
   },
@@ -190,8 +190,8 @@ export const MUTANTS: readonly Mutant[] = [
     lua: [
       {
         file: 'lane/statuses.lua',
-        from: 'if old == RECIPIENT_LETTER.deliveredToNetwork or old == RECIPIENT_LETTER.unconfirmed then',
-        to: 'if FINAL[old] or old == RECIPIENT_LETTER.deliveredToNetwork or old == RECIPIENT_LETTER.unconfirmed then',
+        from: 'if old == RECIPIENT_LETTER.deliveredToNetwork or (',
+        to: 'if (FINAL[old] and FINAL[new]) or old == RECIPIENT_LETTER.deliveredToNetwork or (',
       },
       // The state machine would refuse the move.
       { file: 'lane/campaign.lua', from: 'if not RECIPIENT_MOVES[from][to] then', to: 'if false then' },
@@ -377,19 +377,6 @@ export const MUTANTS: readonly Mutant[] = [
         file: 'lane/results.lua',
         from: 'c.number, range[2], range[1]',
         to: 'c.number, range[2] + 1, range[1]',
-      },
-    ],
-  },
-  {
-    name: 'another server continues the log where it finds it',
-    from: 0,
-    invariant: 11,
-    why: 'a platform that has read entries which are lost misses those that take their places',
-    lua: [
-      {
-        file: 'lane/results.lua',
-        from: 'if stored[1] == run then return chunk end',
-        to: 'if stored[1] then return chunk end',
       },
     ],
   },

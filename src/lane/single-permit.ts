@@ -22,10 +22,11 @@ const refusedPermit = laneScript(import.meta.url, './refused-permit.lua', (reply
 /** A permit, or why there is none, for people. */
 export type SinglePermit =
   | { readonly kind: 'granted'; readonly permit: Permit }
-  | { readonly kind: 'denied'; readonly reason: string };
+  /** `inMs`: when to ask again; null: when an operator has acted. */
+  | { readonly kind: 'denied'; readonly reason: string; readonly inMs: number | null };
 
-/** A permit lasts for this share of the window, at most the margin of a claim. The ledger reaches no further ahead (ledger.lua). */
-const LASTS = 1 / 200;
+/** How far ahead the ledger reaches, as a share of the window (ledger.lua): until then, a request may arrive. */
+const AHEAD = 42 / 384;
 
 /**
  * Takes a permit for one request of a lane. `kind`: what the service counts it as; `other` if it may not count it. Calling it again
@@ -46,8 +47,12 @@ export async function takeSinglePermit(
     counted: kind === 'other' ? 0 : 1,
     time: now,
   });
-  if (why !== '') return { kind: 'denied', reason: reasonOf(lane.name, why, Math.max(0, at - time)) };
-  const lastsMs = Math.min(lane.rules.margin, lane.rules.window * LASTS);
+  if (why !== '') {
+    const inMs = Math.max(0, at - time);
+    return { kind: 'denied', reason: reasonOf(lane.name, why, inMs), inMs: at === 0 ? null : inMs };
+  }
+  const { margin, window, timeout } = lane.rules;
+  const lastsMs = Math.min(margin, window * AHEAD - timeout);
   return { kind: 'granted', permit: { isExpired: () => age() > lastsMs } };
 }
 

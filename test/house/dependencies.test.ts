@@ -52,7 +52,18 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   // Call records, a part of the service of their own.
   records: ['clock', 'duration', 'campaign', 'config', 'events', 'redis', 'gateway', 'auth', 'lane'],
   // Tests a service against the interface page.
-  conformance: ['duration', 'campaign', 'profiles', 'config', 'events', 'redis', 'gateway', 'auth', 'lane'],
+  conformance: [
+    'clock',
+    'duration',
+    'campaign',
+    'profiles',
+    'config',
+    'events',
+    'redis',
+    'gateway',
+    'auth',
+    'lane',
+  ],
   access: ['clock', 'duration', 'campaign', 'events', 'redis', 'auth', 'lane'],
   volley: [
     'access',

@@ -82,13 +82,14 @@ export async function openDownload(
     signal?.addEventListener('abort', abort, { once: true });
     const overdue = (): void => void made.destroy(new OverdueError());
     timers.push(setTimeout(overdue, limits.timeoutMs));
-    const silence = setTimeout(overdue, limits.silenceMs);
-    timers.push(silence);
-    made.once('close', finish);
+    const silence = silenceTimer(limits.silenceMs, overdue);
+    made.once('close', finish).once('close', silence.stop);
+    silence.start();
     const response = await headOf(made);
     const { statusCode: status, statusMessage: statusText = '', headers: received } = response;
     if (status !== 200) {
       const text = await startOf(made);
+      silence.stop();
       return { kind: 'reply', status, statusText, headers: received, body: text };
     }
     const encoding = received['content-encoding']?.trim().toLowerCase();
@@ -97,6 +98,7 @@ export async function openDownload(
       made.destroy();
       return { kind: 'reply', status, statusText, headers: received, body: null };
     }
+    silence.stop();
     const length = decoder === undefined ? lengthOf(received) : null;
     return {
       kind: 'file',
@@ -143,24 +145,42 @@ async function* bounded(
   request: Request,
   decoder: Transform | undefined,
   maxBytes: number,
-  silence: NodeJS.Timeout,
+  silence: SilenceTimer,
 ): AsyncGenerator<Buffer> {
   const source: Readable = decoder === undefined ? request : pipeline(request, decoder, () => {});
   let size = 0;
   try {
+    silence.start();
     for await (const chunk of source) {
+      silence.stop();
       const bytes = Buffer.from(chunk);
       size += bytes.length;
       if (size > maxBytes) throw new OversizeError();
       yield bytes;
-      silence.refresh();
+      silence.start();
     }
   } catch (error) {
     throw brokenBy(error);
   } finally {
+    silence.stop();
     request.destroy();
   }
 }
+
+/** Ends a download while its service is silent. A reader that pauses stops it. */
+function silenceTimer(silenceMs: number, overdue: () => void) {
+  let timer: NodeJS.Timeout | undefined;
+  const stop = (): void => clearTimeout(timer);
+  return {
+    stop,
+    start(): void {
+      stop();
+      timer = setTimeout(overdue, silenceMs);
+    },
+  };
+}
+
+type SilenceTimer = ReturnType<typeof silenceTimer>;
 
 /** The file did not arrive complete. */
 export class BrokenDownloadError extends Error {

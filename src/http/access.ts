@@ -4,10 +4,9 @@ import type { Actor } from '../campaign/actor.js';
 import { type ApiKey, type ApiScope, allowsScope } from '../campaign/api-key.js';
 import { NotFoundError } from '../campaign/errors.js';
 import type { Volley } from '../volley.js';
-import { onClose } from './connections.js';
 import { invalidKeyLimit } from './invalid-keys.js';
 import { Problem } from './problem.js';
-import { type RateLimit, rateLimits } from './rate-limit.js';
+import { concurrencyLimit, type RateLimit, rateLimits } from './rate-limit.js';
 import type { HttpOptions } from './routes.js';
 
 declare module 'fastify' {
@@ -41,7 +40,7 @@ const MAX_UPLOADS_PER_KEY = 200;
 export function requireApiKey(scope: FastifyInstance, { volley, config }: HttpOptions): void {
   const limitRequests = rateLimits(config.http);
   const invalidKeys = invalidKeyLimit(volley.keys);
-  const uploads = new Map<string, number>();
+  const limitUploads = concurrencyLimit(MAX_UPLOADS_PER_KEY, 'uploads');
   scope.decorateRequest('apiKey', null);
   scope.addHook('onRoute', ({ url, config: own }) => {
     if (own?.scope === undefined) throw new TypeError(`the route ${url} declares no scope`);
@@ -71,21 +70,7 @@ export function requireApiKey(scope: FastifyInstance, { volley, config }: HttpOp
         `This request requires the scope ${required}; the key has ${key.scopes.join(', ')}.`,
       );
     }
-    if (acceptsUpload !== true) return;
-    const inProgress = uploads.get(key.id) ?? 0;
-    if (inProgress >= MAX_UPLOADS_PER_KEY) {
-      throw new Problem(
-        'tooManyRequests',
-        `${MAX_UPLOADS_PER_KEY} uploads of this key are in progress. Retry when one of them has finished.`,
-        { headers: { 'retry-after': '1' } },
-      );
-    }
-    uploads.set(key.id, inProgress + 1);
-    onClose(request, reply, () => {
-      const left = (uploads.get(key.id) ?? 0) - 1;
-      if (left > 0) uploads.set(key.id, left);
-      else uploads.delete(key.id);
-    });
+    if (acceptsUpload === true) limitUploads(key.id, request, reply);
   });
 }
 

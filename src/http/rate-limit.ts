@@ -94,6 +94,27 @@ export function rateLimits({ requestsPerMinute, bytesPerMinute }: LocalConfig['h
   };
 }
 
+/**
+ * Limits what a key does at the same time. The returned function counts a request until its response is closed, and throws a Problem,
+ * `tooManyRequests`, if there are `max` already. `what`: in the plural.
+ */
+export function concurrencyLimit(max: number, what: string) {
+  const inProgress = new Map<string, number>();
+  return (key: string, request: FastifyRequest, reply: FastifyReply): void => {
+    const count = inProgress.get(key) ?? 0;
+    if (count >= max) {
+      const detail = `${max} ${what} of this key are in progress. Retry when one of them has finished.`;
+      throw new Problem('tooManyRequests', detail, { headers: { 'retry-after': '1' } });
+    }
+    inProgress.set(key, count + 1);
+    onClose(request, reply, () => {
+      const left = (inProgress.get(key) ?? 0) - 1;
+      if (left > 0) inProgress.set(key, left);
+      else inProgress.delete(key);
+    });
+  };
+}
+
 /** The response to a request that exceeds a limit. */
 export function exceeded(limit: string, seconds: number): Problem {
   const wait = Math.max(1, seconds);

@@ -11,11 +11,14 @@ import type { Volley } from '../volley.js';
 import { actorOf, allowsLane, apiKeyOf, requireActiveKey, requireLane } from './access.js';
 import { abortOnClose } from './connections.js';
 import { Problem } from './problem.js';
+import { concurrencyLimit } from './rate-limit.js';
 import { type HttpOptions, jsonResponse, problemResponses, type Routes } from './routes.js';
 
 /** How long a request waits for others of its credential. A client that waits longer would rather retry. */
 const WAIT_MS = 20_000;
 const CHECK_KEY_EVERY_MS = 1_000;
+/** Each may wait for hours, and asks Redis again and again. */
+const MAX_DOWNLOADS_PER_KEY = 50;
 
 const id = z.strictObject({ id: z.string().min(1).max(40) });
 const parameters = z
@@ -67,7 +70,8 @@ const file = {
 const problems = problemResponses('notFound', 'invalidState', 'tooManyRequests', 'unavailable');
 
 /** Requests call records and downloads them. */
-export const records: Routes = (app, { volley }: HttpOptions) => {
+export const records: Routes = (app, { volley, maxDownloadsPerKey = MAX_DOWNLOADS_PER_KEY }: HttpOptions) => {
+  const limitDownloads = concurrencyLimit(maxDownloadsPerKey, 'downloads of call records');
   const requireRequest = async (request: FastifyRequest, wanted: string): Promise<RecordsRequest> => {
     const found = await shown(volley, apiKeyOf(request), wanted);
     if (found !== null) return found;
@@ -79,6 +83,7 @@ export const records: Routes = (app, { volley }: HttpOptions) => {
     reply: FastifyReply,
     open: (signal: AbortSignal) => Promise<RecordsDownload | NoRecords>,
   ): Promise<FastifyReply> => {
+    limitDownloads(apiKeyOf(request).id, request, reply);
     const signal = abortOnClose(request, reply);
     return sendFile(reply, await answered(() => open(signal)), volley);
   };

@@ -20,6 +20,8 @@ export interface HttpOptions {
   readonly closeGraceMs?: number | undefined;
   /** Event streams of the process at a time; default 5,000. */
   readonly maxStreams?: number | undefined;
+  /** Downloads of call records of one key at a time, waiting or open; default 50. */
+  readonly maxDownloadsPerKey?: number | undefined;
 }
 
 /** The default of `stallTimeoutMs`. */

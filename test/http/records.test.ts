@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, expect, test } from 'vitest';
+import { afterAll, expect, onTestFinished, test } from 'vitest';
 import { loadConfig } from '../../src/config/index.js';
 import { createHttp } from '../../src/http/index.js';
 import { contentOf, january, recordsSetting } from '../records/service.js';
@@ -66,6 +66,28 @@ test('Fetch requests, waits, and streams the file; the same body again downloads
     expect(digestOf(content)).toBe(entryFor('+42')[0]?.sha256);
   }
   expect(entryFor('+42')).toMatchObject([{ downloads: 2 }]);
+});
+
+test('A key has a limited number of downloads in progress, waiting ones included', async () => {
+  const limited = createHttp({ volley, config: loadConfig(env), maxDownloadsPerKey: 2 });
+  onTestFinished(() => limited.close());
+  const address = await limited.listen({ host: '127.0.0.1', port: 0 });
+  const ask = (signal: AbortSignal) =>
+    fetch(`${address}/v1/records/fetch`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body: JSON.stringify(january(4, '+44')),
+      signal,
+    });
+  simulator.configure({ records: { pending: 3_600_000 } });
+  onTestFinished(() => simulator.configure({ records: { pending: 50 } }));
+  const control = new AbortController();
+  const replies = [1, 2, 3].map(() => ask(control.signal));
+  // Two wait for their file, so the first response is a refusal.
+  const { status } = await Promise.race(replies);
+  control.abort();
+  await Promise.allSettled(replies);
+  expect(status).toBe(429);
 });
 
 test('An unknown outcome is a problem with the request, and can be resolved', async () => {

@@ -4,6 +4,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import { loadConfig, loadLocalConfig } from '../../src/config/index.js';
@@ -304,6 +305,20 @@ describe('A download whose body is not read', () => {
     await body.return?.();
     simulator.configure({ records: { bytes: 2_000 } });
   });
+});
+
+test('A reader may pause for longer than the service may be silent', async () => {
+  simulator.configure({ records: { bytes: 900_000 } });
+  const file = await records.fetch(january(22, '+3224'));
+  if (file.kind === 'none') throw new Error(file.reason);
+  let bytes = 0;
+  for await (const chunk of file.body) {
+    // The contract allows a silence of 1 s.
+    if (bytes === 0) await delay(1_500);
+    bytes += chunk.length;
+  }
+  expect(bytes).toBe(file.length);
+  simulator.configure({ records: { bytes: 2_000 } });
 });
 
 describe('The state in Redis', () => {

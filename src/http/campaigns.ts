@@ -166,7 +166,7 @@ export const campaigns: Routes = (app, { volley }) => {
   app.get(
     '/campaigns/:id/recipients',
     {
-      config: { scope: 'read' },
+      config: { scope: 'read', transfersList: true },
       schema: {
         operationId: 'listRecipients',
         summary: 'List the recipients of a campaign',

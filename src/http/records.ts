@@ -146,7 +146,7 @@ export const records: Routes = (app, { volley, maxDownloadsPerKey = MAX_DOWNLOAD
   app.post(
     '/records/fetch',
     {
-      config: { scope: 'send' },
+      config: { scope: 'send', transfersList: true },
       schema: {
         operationId: 'fetchRecords',
         summary: 'Request call records, wait, and download them',
@@ -204,7 +204,7 @@ export const records: Routes = (app, { volley, maxDownloadsPerKey = MAX_DOWNLOAD
   app.get(
     '/records/:id/download',
     {
-      config: { scope: 'send' },
+      config: { scope: 'send', transfersList: true },
       // A HEAD would download the file to discard it.
       exposeHeadRoute: false,
       schema: {
@@ -226,7 +226,7 @@ export const records: Routes = (app, { volley, maxDownloadsPerKey = MAX_DOWNLOAD
   app.post(
     '/records/:id/fetch',
     {
-      config: { scope: 'send' },
+      config: { scope: 'send', transfersList: true },
       schema: {
         operationId: 'fetchRequestedRecords',
         summary: 'Wait for the file of a request, and download it',

@@ -6,7 +6,7 @@ const mask = createMask();
 
 /**
  * A status as this key may see it. Without the scope `read`, phone numbers in the reasons, which may quote the service, and in the
- * names of campaigns are masked, and metadata, which may contain anything, is left out.
+ * names and idempotency keys of campaigns are masked, and metadata, which may contain anything, is left out.
  */
 export function redactedFor<Status>(key: ApiKey, status: Status): Status {
   return allowsScope(key, 'read') ? status : (masked('', status) as Status);
@@ -15,7 +15,7 @@ export function redactedFor<Status>(key: ApiKey, status: Status): Status {
 function masked(name: string, value: unknown): unknown {
   if (typeof value === 'string') {
     if (name === 'reason') return mask.prose(value);
-    return name === 'name' ? mask.id(value) : value;
+    return name === 'name' || name === 'idempotencyKey' ? mask.id(value) : value;
   }
   if (Array.isArray(value)) return value.map((item) => masked(name, item));
   if (typeof value !== 'object' || value === null) return value;

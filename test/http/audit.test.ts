@@ -90,6 +90,16 @@ test('The scope status shows states without phone numbers, and nothing else', as
   expect((json as { blockedBy: { reason: string } }).blockedBy.reason).toBe(
     'paused by library a call to +44…456',
   );
+  const named = await volley.enqueue({
+    lane: 'main',
+    message: 'for one',
+    sender: '12345',
+    recipients: [{ to: '+447700900456' }],
+    idempotencyKey: 'order of +447700900456',
+  });
+  if (named.kind !== 'created') throw new Error(named.kind);
+  const keyed = await call('GET', `/v1/campaigns/${named.id}`, { key: own });
+  expect(keyed.json).toMatchObject({ idempotencyKey: 'order of +44…456' });
   for (const path of ['/v1/campaigns', '/v1/lanes', '/v1/lanes/main']) {
     expect([path, (await call('GET', path, { key: own })).status]).toEqual([path, 200]);
   }

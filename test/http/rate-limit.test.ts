@@ -80,7 +80,15 @@ test('A key that has transferred its bytes cannot transfer lists, but everything
     json: { detail: expect.stringMatching(/^The limit is 1 MB a minute, .* Retry in \d+ s\.$/) },
   });
   expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(5);
-  expect((await call('GET', '/v1/suppressions', { key: own })).status).toBe(429);
+  for (const path of [
+    '/suppressions',
+    '/results',
+    '/campaigns/x/report',
+    '/campaigns/x/recipients',
+    '/records/x/download',
+  ]) {
+    expect([path, (await call('GET', `/v1${path}`, { key: own })).status]).toEqual([path, 429]);
+  }
   expect((await call('GET', '/v1/lanes', { key: own })).status).toBe(200);
   expect((await call('POST', '/v1/lanes/default/pause', { key: own })).status).toBe(200);
   expect((await call('POST', '/v1/lanes/default/resume', { key: own })).status).toBe(200);

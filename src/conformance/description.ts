@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { IncomingHttpHeaders } from 'node:http';
-import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
+import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { parse } from 'yaml';
 import { z } from 'zod';
@@ -62,8 +62,16 @@ const FILES: Readonly<Record<ProfileName, string>> = {
   v3: 'interface-v3.openapi.yaml',
 };
 
-/** The description of the interface (`docs/*.openapi.yaml`), which the build copies beside the compiled code. */
+const read = new Map<ProfileName, InterfaceDescription>();
+
+/** The description of the interface (`docs/*.openapi.yaml`), which the build copies beside the compiled code. Read once. */
 export function readInterfaceDescription(profile: ProfileName = 'v1'): InterfaceDescription {
+  const known = read.get(profile) ?? parsedDescription(profile);
+  read.set(profile, known);
+  return known;
+}
+
+function parsedDescription(profile: ProfileName): InterfaceDescription {
   const file = new URL(`../../docs/${FILES[profile]}`, import.meta.url);
   const { paths, components } = document.parse(parse(readFileSync(file, 'utf8')));
   const ajv = addFormats.default(new Ajv2020({ strict: false, allErrors: true }));
@@ -80,6 +88,15 @@ export function readInterfaceDescription(profile: ProfileName = 'v1'): Interface
       responses.set(data.operationId, new Map(byStatus));
     }
   }
+  const validators = new Map<object, ValidateFunction>();
+  const validatorOf = (schema: object): ValidateFunction => {
+    const known = validators.get(schema);
+    if (known !== undefined) return known;
+    const own = JSON.stringify(schema).replaceAll('"#/components/', '"interface#/components/');
+    const compiled = ajv.compile(JSON.parse(own));
+    validators.set(schema, compiled);
+    return compiled;
+  };
   const statusesOf = (name: Operation): number[] => [...(responses.get(name)?.keys() ?? [])];
 
   return {
@@ -99,8 +116,7 @@ export function readInterfaceDescription(profile: ProfileName = 'v1'): Interface
       if (json === undefined) return 'the body is not JSON';
       if (!/\bjson\b/i.test(headers['content-type'] ?? ''))
         return `the Content-Type is ${headers['content-type'] ?? 'missing'}, not application/json`;
-      const own = JSON.stringify(schema).replaceAll('"#/components/', '"interface#/components/');
-      const validate = ajv.compile(JSON.parse(own));
+      const validate = validatorOf(schema);
       return validate(json) ? null : problemsIn(validate.errors ?? []);
     },
   };

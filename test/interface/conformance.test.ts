@@ -141,6 +141,22 @@ describe('A conformance test of the simulator', () => {
     );
   });
 
+  test.each(['interrupted', 'left'] as const)('deletes its subscription if it is %s', async (how) => {
+    const { volley, simulator } = await simulated({}, undefined, {});
+    const control = new AbortController();
+    for await (const result of volley.conformance({ ...ALL, signal: control.signal })) {
+      if (result.kind !== 'check' || result.name !== 'POST /outbound/subscriptions') continue;
+      expect(result.result).toBe('passed');
+      if (how === 'left') break;
+      control.abort();
+    }
+    const response = await fetch(`${simulator.messagingBaseUrl}/outbound/subscriptions`, {
+      headers: { authorization: 'Bearer k' },
+    });
+    expect(response.status).toBe(404);
+    expect(simulator.summary().requests).toBe(0);
+  });
+
   test('leaves a subscription alone that exists', async () => {
     const simulator = await startSimulator({ keys: [{ key: 'k' }] });
     onTestFinished(() => simulator.close());
@@ -220,6 +236,8 @@ const LOCATION =
   'Location: https://messaging.example/smsmessaging/v1/outbound/tel%3A%2B4790000001/requests/7';
 const JWT = 'eyJhbGciOiJub25lIn0.eyJpYXQiOjE3MDAwMDAwMDAsImV4cCI6MTcwMDAwMDkwMH0.c2ln';
 
+/** Instead of a response. */
+const RESET = 'reset';
 const CONFORMING: Responses = {
   'no subscription': reply(['HTTP/1.1 404 Not Found']),
   'the subscription': reply(
@@ -268,6 +286,10 @@ async function answering(
   const server = await rawServer((socket, request) => {
     const name = named(request);
     const answer = responses[name] ?? CONFORMING[name] ?? '';
+    if (answer === RESET) {
+      socket.destroy();
+      return;
+    }
     const { url = '', securityToken = '' } = callback === '' ? {} : JSON.parse(callback).callback;
     const [head = '', body = ''] = answer.split('\r\n\r\n');
     const filled = body.replace('<URL>', url).replace('<TOKEN>', securityToken);
@@ -397,6 +419,15 @@ describe('A conformance test of a service that violates one rule names it', () =
     const { failed } = await answering(responses);
     for (const [name, found] of Object.entries(expected))
       expect(failed[name], name).toEqual(typeof found === 'string' ? found : expect.stringMatching(found));
+  });
+
+  test('and never repeats a message that got no response', async () => {
+    const { failed, checks } = await answering(
+      { sent: RESET },
+      { ...ALL, send: { to: TO, sender: SENDER, twice: true } },
+    );
+    expect(failed['POST a message']).toMatch(/^no response: the connection to .+ was reset/);
+    expect(checks.filter(({ name }) => name.startsWith('POST')).at(-1)?.name).toBe('POST a message');
   });
 
   test('and shows no key, token, number, address, or text', async () => {

@@ -108,9 +108,10 @@ export function requestsLeft(
 ): number {
   const { cursor, ordinals, slice, batch, released } = campaign;
   let count = requestsOf(cursor, ordinals, slice, batch);
-  for (const [first, length, , maybeAccepted] of released) {
+  for (const [first, length, , maybeAccepted, , size] of released) {
     const end = Number(first) + Number(length);
-    count += maybeAccepted === 1 ? 1 : requestsOf(Number(first), end, slice, batch);
+    const isBatch = maybeAccepted === 1 && size === undefined;
+    count += isBatch ? 1 : requestsOf(Number(first), end, slice, size === undefined ? batch : Number(size));
   }
   return count;
 }

@@ -1,12 +1,13 @@
 --[[
   campaign: the state of campaigns, read and written whole, and the only place that moves counts of recipients.
   Members with their usual value are not stored (CAMPAIGN_DEFAULTS). `counts` holds the number of recipients in each state; they add up to `total` before and after every script. `released` holds
-  ranges that were claimed and are to be sent (again): [first, count, parent, maybeAccepted, firstAt]; the cursor passes over
+  ranges that were claimed and are to be sent (again): [first, count, parent, maybeAccepted, firstAt, size]; the cursor passes over
   everything else once. `maybeAccepted` is set where an earlier request may have been accepted: 1, the batch goes again whole and
   unchanged, under the correlator of that request; 2, it goes again by an operator's command. `firstAt` is then the time of the
-  first such request, after which the service remembers the correlator for a limited time. `remainder` is the state of every
-  ordinal that was certainly never accepted: planned, cancelled, or lapsed. `number` names the campaign in the lane's log of results;
-  `results` and `unreported` exist only while a script runs.
+  first such request, after which the service remembers the correlator for a limited time. With `size`, the range has several batches
+  (campaign_cut), each of which goes again whole and unchanged. `remainder` is the state of every ordinal that was certainly never
+  accepted: planned, cancelled, or lapsed. `irregularAt`: when it ceased to be known where all lost batches begin. `number` names the
+  campaign in the lane's log of results; `results` and `unreported` exist only while a script runs.
 ]]
 -- @include ./policy.lua
 -- @include ./record.lua
@@ -103,11 +104,17 @@ local function campaign_is_sendable(c)
   return c.state == 'running' and c.remainder == 'planned' and (c.counts.planned or 0) > 0
 end
 
--- Recipients of a request, as learned by the lane, and at most as many as the campaign allows.
-local function campaign_batch_size(lane, rules, c)
+-- Recipients of a request, as learned by the lane.
+local function lane_batch_size(lane, rules)
   local learned = lane.maxRecipients > 0 and lane.maxRecipients or rules.maxRecipients
-  return math.min(rules.maxRecipients, learned, c.batch)
+  return math.min(rules.maxRecipients, learned)
 end
+
+-- The same, and at most as many as the campaign allows.
+local function campaign_batch_size(lane, rules, c) return math.min(lane_batch_size(lane, rules), c.batch) end
+
+-- The recipients of the batch of at most `most` that begins at `first`. It stays within one slice.
+local function campaign_cut(c, first, most) return math.min(most, c.slice - first % c.slice) end
 
 -- For how long a launched campaign could send: not while it was paused, or its lane held or stopped. `idleMs` is set at its launch and
 -- when it is resumed; while it is paused, `activeMs` has the time before.
@@ -147,8 +154,13 @@ local function batch_first_at(batch)
   return batch.firstAt or (batch.epoch ~= -1 and not batch.maybeAccepted and batch.at) or 0
 end
 
--- Whether a batch may be repeated under its correlator: the service still remembers the first request when the repeat arrives.
-local function batch_is_repeatable(rules, firstAt, now)
+-- How a lane repeats batches: '' if it does not, because the requests may carry no correlators.
+local function lane_repeats_as(rules) return rules.repeatFor > 0 and (rules.profile or 'v1') or '' end
+
+-- Whether a batch may be repeated under its correlator: its first request carried one, and the service still remembers it when the
+-- repeat arrives.
+local function batch_is_repeatable(lane, rules, firstAt, now)
+  if lane.repeatAs ~= lane_repeats_as(rules) or firstAt < lane.repeatFrom then return false end
   return firstAt <= now and now < firstAt + rules.repeatFor
 end
 
@@ -183,10 +195,10 @@ local function campaign_give_up(claimsKey, lane, id, c, remainder, now)
 end
 
 -- Returns a range that was claimed, or unknown, and was not accepted.
-local function campaign_release(c, from, first, count, parent, maybeAccepted, firstAt)
+local function campaign_release(c, from, first, count, parent, maybeAccepted, firstAt, size)
   campaign_move(c, from, c.remainder, count, first)
   if c.remainder ~= 'planned' then return end
-  c.released[#c.released + 1] = { first, count, parent or '', maybeAccepted, maybeAccepted and firstAt }
+  c.released[#c.released + 1] = { first, count, parent or '', maybeAccepted, maybeAccepted and firstAt, size }
 end
 
 -- Takes the next range of at most `most` recipients: its first ordinal, count, parent, maybeAccepted, and firstAt; nil if there is
@@ -195,16 +207,17 @@ local function campaign_next(c, most)
   local range = table.remove(c.released, 1)
   if range then
     local first, count, parent, maybeAccepted, firstAt = range[1], range[2], range[3] ~= '' and range[3] or nil, range[4], range[5]
-    local least = math.min(most, c.slice - first % c.slice)
-    if count > least and maybeAccepted ~= 1 then
-      table.insert(c.released, 1, { first + least, count - least, '', maybeAccepted, firstAt })
+    local size = range[6]
+    local least = campaign_cut(c, first, size or most)
+    if count > least and (size or maybeAccepted ~= 1) then
+      table.insert(c.released, 1, { first + least, count - least, '', maybeAccepted, firstAt, size })
       count, parent = least, nil
     end
     return first, count, parent, maybeAccepted, firstAt
   end
   if c.cursor >= c.ordinals then return nil end
   local first = c.cursor
-  local count = math.min(most, c.ordinals - first, c.slice - first % c.slice)
+  local count = math.min(c.ordinals - first, campaign_cut(c, first, most))
   c.cursor = first + count
   return first, count
 end

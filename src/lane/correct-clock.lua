@@ -56,7 +56,7 @@ local function past(at) return at > 0 and math.min(at + delayMs, now) or at end
 local function ending(at) return at > 0 and math.min(at + delayMs, now + math.max(0, at - was)) or at end
 
 ledger_move(windowKey, lane, rules, now, delayMs, was)
-for _, name in ipairs({ 'answeredAt', 'busySince', 'learnedAt', 'deductedAt', 'paceAt', 'lostAt', 'burstAt', 'replicaAt', 'unboundedAt', 'closedAt' }) do
+for _, name in ipairs({ 'answeredAt', 'busySince', 'learnedAt', 'deductedAt', 'paceAt', 'lostAt', 'burstAt', 'replicaAt', 'unboundedAt', 'closedAt', 'sizedAt', 'repeatFrom' }) do
   lane[name] = past(lane[name])
 end
 for _, name in ipairs({ 'lastSendAt', 'lastPollAt', 'pausedUntil', 'probeUntil', 'graceUntil', 'barrierUntil', 'mayLoseFrom' }) do
@@ -84,6 +84,7 @@ end
 -- How long the service has remembered a correlator is not known after a step back: the first request is at least that much older.
 local backMs = delayMs == 0 and rules.repeatFor > 0 and math.max(back, ahead and -ahead or 0) or 0
 local function older(firstAt) return firstAt > 0 and firstAt - backMs or firstAt end
+lane.lostFrom, lane.knownAt = older(lane.lostFrom), older(lane.knownAt)
 
 local function change_send(claim)
   if backMs > 0 then claim.firstAt = older(batch_first_at(claim)) end

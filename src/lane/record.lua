@@ -28,7 +28,7 @@ local LANE_NUMBERS = {
   'sendCall', 'pollCall', 'sendInherited', 'pollInherited',
   -- workers.lua: see there
   'mayLoseMs', 'mayLoseFrom', 'replicaAt', 'unboundedAt', 'losses', 'lostAt', 'graceUntil', 'barrierUntil', 'mayHaveLost', 'placeholders', 'unresolvedLoss', 'uncountedPolls',
-  'burstAt', 'burstClaims', 'burstMax',
+  'burstAt', 'burstClaims', 'burstMax', 'batchSize', 'sizedAt', 'knownAt', 'lostFrom', 'repeatFrom',
 }
 -- Texts; an untouched lane has ''.
 local LANE_TEXTS = {
@@ -37,7 +37,7 @@ local LANE_TEXTS = {
   -- claim.lua: the turns that serve the lane
   'sendTurn', 'pollTurn',
   -- workers.lua: run id of the server, workers that may have claimed, workers whose replay is awaited (JSON)
-  'runId', 'workers', 'awaited',
+  'runId', 'workers', 'awaited', 'repeatAs',
   -- the run id of the server whose time was last compared with the clock of a process
   'clockRunId',
 }

@@ -29,6 +29,8 @@ export interface ScriptRules {
    * remembers the correlator when the repeat arrives.
    */
   readonly repeatFor: number;
+  /** With `repeatFor`: the profile under whose rules a batch is sent again. Default, for tests: v1. */
+  readonly profile?: string;
   /** Age at which the lane's policy resolves a request with an unknown outcome; 0: never. */
   readonly resolveAfter: number;
   /** Set if notifications are on: the lane keeps an index of request ids. */
@@ -77,6 +79,7 @@ export function scriptRules(lane: LaneRules, config: LocalConfig): ScriptRules {
       typeof clientCorrelator === 'string'
         ? 0
         : repeatFor(clientCorrelator.deduplicatesForMs, timeout, margin),
+    profile: lane.profile,
     resolveAfter: lane.unknownOutcome.action === 'hold' ? 0 : lane.unknownOutcome.afterMs,
     ...(config.callback === undefined
       ? {}

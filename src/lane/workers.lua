@@ -17,6 +17,27 @@ local REPLICA_REMEMBERED_MS = 3600000
 local function workers_read(text) return text ~= '' and cjson.decode(text) or {} end
 local function workers_text(workers) return next(workers) and cjson.encode(workers) or '' end
 
+-- Where the service deduplicates, a batch whose claim is lost goes again under its correlator, which names its recipients. So the lane
+-- must know how it has divided its campaigns: nothing is claimed with another size, or under other rules for repeats, until this can
+-- no longer be lost. Returns from when the lane may claim.
+local function workers_note_size(lane, rules, now)
+  local repeatAs = lane_repeats_as(rules)
+  if lane.repeatAs ~= repeatAs then lane.repeatAs, lane.repeatFrom = repeatAs, now end
+  if repeatAs == '' then return 0 end
+  local size = lane_batch_size(lane, rules)
+  if lane.batchSize ~= size then lane.batchSize, lane.sizedAt = size, now end
+  return math.max(lane.sizedAt, lane.repeatFrom) + lane.mayLoseMs
+end
+
+-- The size of the batches of a campaign that may be lost, and from when on they were claimed; 0 if either is not known, so that they
+-- must not go again. `lostFrom`: what is lost was claimed after this time.
+local function workers_lost_batches(lane, rules, c, lostFrom)
+  local isKnown = lane.repeatAs ~= '' and lane.repeatAs == lane_repeats_as(rules) and lane.batchSize > 0
+    and math.max(lane.sizedAt, lane.repeatFrom) <= lostFrom and (c.irregularAt or 0) < lostFrom
+  if not isKnown then return campaign_batch_size(lane, rules, c), 0 end
+  return math.min(lane.batchSize, c.batch), lostFrom
+end
+
 -- Whether the server has, or had recently, a replica that may take over. A new one shows before it copies any data.
 local function workers_see_replica(lane, now)
   local replicas = tonumber(string.match(redis.call('INFO', 'replication'), 'connected_slaves:(%d+)') or 0)
@@ -99,8 +120,14 @@ local function workers_recognise(lane, rules, seen, now, events)
   -- Another server has its own replicas, or none.
   if lane.runId ~= runId then lane.replicaAt = 0 end
   lane.runId = runId
-  if not sign then return end
+  -- Every claim is made by a script that comes here first: what will be lost, if nothing is now, is claimed later.
+  if not sign then
+    lane.knownAt = now
+    return
+  end
   lane_skip_numbers(lane, seen)
+  -- A loss that is not dealt with yet began earlier.
+  if lane.barrierUntil == 0 and lane.placeholders == 0 then lane.lostFrom = lane.knownAt end
   -- Not shorter than a worker that stayed with a cut-off master may go on.
   lane.graceUntil, lane.lostAt = now + math.max(rules.grace, lane.mayLoseMs), now
   lane.losses = lane.losses + 1
@@ -180,23 +207,34 @@ local function workers_is_newcomer(lane, c)
   return math.max(c.launchAt, (c.notBefore or 0) - lane.mayLoseMs) > lane.lostAt
 end
 
--- A placeholder claim. It belongs to no epoch: its outcome says nothing about the lane.
-local function placeholder_claim(lane, campaign, first, count, maybeAccepted, firstAt, now)
+-- A placeholder claim for a lost batch. It belongs to no epoch: its outcome says nothing about the lane. `size` and `lostFrom`: see
+-- workers_lost_batches.
+local function placeholder_claim(lane, campaign, first, count, maybeAccepted, firstAt, size, lostFrom, now)
+  local isFirst = lostFrom > 0 and not maybeAccepted
   return {
     campaign = campaign, first = first, count = count, at = now, turn = 'placeholder', call = 0, epoch = -1,
     placeholder = 'barrier', loss = lane.losses, maybeAccepted = maybeAccepted,
-    firstAt = firstAt,
+    firstAt = isFirst and lostFrom or firstAt, size = isFirst and size or nil,
   }
 end
 
--- Whether a range continues a placeholder claim. A batch that is sent again under its correlator keeps a claim of its own.
-local function placeholder_continues(claim, first, maybeAccepted, firstAt)
-  return claim and maybeAccepted ~= 1 and claim.first + claim.count == first and claim.maybeAccepted == maybeAccepted
-    and claim.firstAt == firstAt
+-- Adds a batch to a placeholder claim if it continues it; returns whether it does. A batch that is sent again under its correlator
+-- keeps a claim of its own. Those that may be sent again are added only while the size of the claim tells where each of them begins.
+local function placeholder_extend(c, claim, first, count, maybeAccepted, firstAt)
+  if not claim or maybeAccepted == 1 or claim.first + claim.count ~= first or claim.maybeAccepted ~= maybeAccepted then return false end
+  if claim.size then
+    if claim.isCut then return false end
+    claim.isCut = count ~= campaign_cut(c, first, claim.size) or nil
+  elseif claim.firstAt ~= firstAt then
+    return false
+  end
+  claim.count = claim.count + count
+  return true
 end
 
 local function placeholder_store(claimsKey, lane, claim)
   lane.sendInherited = lane.sendInherited + 1
+  claim.isCut = nil
   redis.call('HSET', claimsKey, claim_field(lane_next_number(lane)), cjson.encode(claim))
 end
 
@@ -206,17 +244,16 @@ local function workers_hold(claimsKey, lane, rules, id, c, now)
   if c.state ~= 'running' or lane.mayHaveLost ~= 1 or workers_is_newcomer(lane, c) then return end
   local isAwaiting = lane.barrierUntil > 0 and #workers_sending(lane.awaited) > 0
   if not isAwaiting and lane.placeholders == 0 then return end
-  local most = campaign_batch_size(lane, rules, c)
+  local size, lostFrom = workers_lost_batches(lane, rules, c, lane.lostFrom)
   local claim
   for _ = 1, isAwaiting and workers_most_lost(lane) or lane.placeholders do
-    local first, count, _, maybeAccepted, firstAt = campaign_next(c, most)
+    local first, count, _, maybeAccepted, firstAt = campaign_next(c, size)
     if not first then break end
     campaign_move(c, 'planned', 'sending', count)
-    if placeholder_continues(claim, first, maybeAccepted, firstAt) then
-      claim.count = claim.count + count
-    else
+    if not placeholder_extend(c, claim, first, count, maybeAccepted, firstAt) then
       if claim then placeholder_store(claimsKey, lane, claim) end
-      claim = placeholder_claim(lane, id, first, count, maybeAccepted, firstAt, now)
+      claim = placeholder_claim(lane, id, first, count, maybeAccepted, firstAt, size, lostFrom, now)
+      claim.isCut = count ~= campaign_cut(c, first, size) or nil
     end
   end
   if claim then placeholder_store(claimsKey, lane, claim) end

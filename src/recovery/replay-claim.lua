@@ -18,7 +18,7 @@
         time           ms, or '' for the server's
   Returns  known, restored, settled, or missing
 ]]
--- @include ../lane/campaign.lua
+-- @include ../lane/workers.lua
 local isTaken = false
 for _, key in ipairs({ claimsKey, unknownKey }) do
   local raw = redis.call('HGET', key, number)
@@ -41,9 +41,38 @@ local function put(claimNumber, claim)
   redis.call('HSET', claimsKey, claim_field(claimNumber), cjson.encode(claim))
 end
 
-local function put_placeholder(from, length)
+-- `size`, `firstAt`: of batches that may be sent again.
+local function put_placeholder(from, length, size, firstAt)
+  if length <= 0 then return end
   lane.sendInherited = lane.sendInherited + 1
-  put(lane_next_number(lane), { first = from, count = length, turn = 'placeholder', placeholder = true })
+  put(lane_next_number(lane), {
+    first = from, count = length, turn = 'placeholder', placeholder = true, size = size, firstAt = size and firstAt,
+  })
+end
+
+-- The end of the last batch that begins at or before `at`, and its beginning, where batches of this size begin at `from`.
+local function batch_around(from, size, at)
+  local batchEnd = from
+  repeat
+    from = batchEnd
+    batchEnd = from + campaign_cut(c, from, size)
+  until batchEnd > at
+  return from, batchEnd
+end
+
+-- Placeholder claims for what is left of [from, to) without the range. Of a batch that was divided, it is not known how.
+local function put_rest(from, to, size, firstAt)
+  if not size then
+    put_placeholder(from, first - from)
+    return put_placeholder(first + count, to - first - count)
+  end
+  local batch = batch_around(from, size, first)
+  put_placeholder(from, batch - from, size, firstAt)
+  put_placeholder(batch, first - batch)
+  local _, batchEnd = batch_around(from, size, first + count - 1)
+  local last = math.min(batchEnd, to)
+  put_placeholder(first + count, last - first - count)
+  put_placeholder(last, to - last, size, firstAt)
 end
 
 -- If Redis has given the claim's number to another claim, it gets a new one. Its worker cannot settle it then: it becomes unknown.
@@ -61,10 +90,21 @@ local function take_released()
     local from, length = range[1], range[2]
     if from <= first and first + count <= from + length then
       table.remove(c.released, at)
-      if from < first then table.insert(c.released, { from, first - from, '', range[4] and 2, range[5] }) end
-      if first + count < from + length then
-        table.insert(c.released, { first + count, from + length - first - count, '', range[4] and 2, range[5] })
+      local function put_back(begin, stop, isWhole)
+        if begin >= stop then return end
+        table.insert(c.released, { begin, stop - begin, '', isWhole and 1 or range[4] and 2, range[5], isWhole and range[6] or nil })
       end
+      local batch, batchEnd = first, first + count
+      if range[6] then
+        batch = batch_around(from, range[6], first)
+        _, batchEnd = batch_around(from, range[6], first + count - 1)
+        batchEnd = math.min(batchEnd, from + length)
+        put_back(from, batch, true)
+        put_back(batchEnd, from + length, true)
+        from, length = batch, batchEnd - batch
+      end
+      put_back(from, first)
+      put_back(first + count, from + length)
       return true
     end
   end
@@ -80,9 +120,7 @@ local function take_claimed()
     local isOlder = hasLost and tonumber(all[i]) < tonumber(number)
     if (claim.placeholder or isOlder) and claim.campaign == id and claim.first <= first and first + count <= claim.first + claim.count then
       redis.call('HDEL', claimsKey, all[i])
-      local claimEnd = claim.first + claim.count
-      if claim.first < first then put_placeholder(claim.first, first - claim.first) end
-      if first + count < claimEnd then put_placeholder(first + count, claimEnd - first - count) end
+      put_rest(claim.first, claim.first + claim.count, claim.size, claim.firstAt)
       return true
     end
   end
@@ -91,10 +129,16 @@ end
 
 local answer = 'restored'
 if first >= c.cursor and c.remainder == 'planned' then
+  local size, lostFrom = workers_lost_batches(lane, rules, c, lane.runId == runId and lane.lostFrom or lane.knownAt)
+  local isKnown = lostFrom > 0
+  local batch, batchEnd = batch_around(c.cursor, size, first)
   if first > c.cursor then
-    put_placeholder(c.cursor, first - c.cursor)
+    put_placeholder(c.cursor, batch - c.cursor, isKnown and size or nil, lostFrom)
+    put_placeholder(batch, first - batch)
     campaign_move(c, 'planned', 'sending', first - c.cursor)
   end
+  -- It was part of a batch, whose other parts are not known, so neither is where the following batches begin.
+  if batch ~= first or math.min(batchEnd, c.ordinals) ~= first + count then c.irregularAt = now end
   campaign_move(c, 'planned', 'sending', count)
   c.cursor = first + count
   put_replayed()

@@ -49,6 +49,8 @@ if barrierUntil then return claim_end(context, 'recovering', barrierUntil, {}) e
 workers_count_polls(windowKey, unpolledKey, polledKey, lane, rules, inFlight, now)
 local joinedAt = process ~= '' and workers_join(lane, process, now) or 0
 joinedAt = math.max(joinedAt, lossKnownAt)
+-- The batches that may be lost were divided by the size as it was then.
+if lane.placeholders == 0 then joinedAt = math.max(joinedAt, workers_note_size(lane, rules, now)) end
 if joinedAt > now then return claim_end(context, 'joining', joinedAt, {}) end
 
 local launchAt = campaigns_launch(scheduledKey, statesKey, runningKey, lane, now, events)
@@ -110,13 +112,13 @@ local touched, exhausted, claims, fields, placeholders, taken = {}, {}, {}, {}, 
 
 -- One placeholder claim holds all consecutive batches of a campaign.
 local function add_placeholder(id, first, count, maybeAccepted, firstAt)
-  local last = placeholders[id]
-  if placeholder_continues(last, first, maybeAccepted, firstAt) then
-    last.count = last.count + count
-    return
-  end
+  local c, last = campaigns[id], placeholders[id]
+  if placeholder_extend(c, last, first, count, maybeAccepted, firstAt) then return end
   if last then placeholder_store(claimsKey, lane, last) end
-  placeholders[id] = placeholder_claim(lane, id, first, count, maybeAccepted, firstAt, now)
+  local size, lostFrom = workers_lost_batches(lane, rules, c, lane.lostFrom)
+  local claim = placeholder_claim(lane, id, first, count, maybeAccepted, firstAt, size, lostFrom, now)
+  claim.isCut = count ~= campaign_cut(c, first, size) or nil
+  placeholders[id] = claim
 end
 
 local function add_claim(id, first, count, parent, maybeAccepted, firstAt)
@@ -134,9 +136,10 @@ end
 -- The next range of a campaign. A batch that the service may have forgotten is not repeated: its outcome is unknown.
 local function next_range(id, c)
   while campaign_is_sendable(c) do
-    local first, count, parent, maybeAccepted, firstAt = campaign_next(c, campaign_batch_size(lane, rules, c))
+    local most = isForPlaceholders and workers_lost_batches(lane, rules, c, lane.lostFrom) or campaign_batch_size(lane, rules, c)
+    local first, count, parent, maybeAccepted, firstAt = campaign_next(c, most)
     local isRepeat = maybeAccepted == 1 and not isForPlaceholders
-    if not isRepeat or batch_is_repeatable(rules, firstAt or 0, now) then return first, count, parent, maybeAccepted, firstAt end
+    if not isRepeat or batch_is_repeatable(lane, rules, firstAt or 0, now) then return first, count, parent, maybeAccepted, firstAt end
     local why = 'the service may no longer recognise a repeat'
     campaign_set_aside(claimsKey, lane, id, c, first, count, firstAt or 0, why, now)
     touched[id] = c

@@ -74,9 +74,9 @@ local function apply(c, claim, letters, statusesKey)
 end
 
 -- Releases a range of the batch; of one that was unknown, only the recipients that still are.
-local function release_range(c, claim, statusesKey, first, length, parent, maybeAccepted)
+local function release_range(c, claim, statusesKey, first, length, parent, maybeAccepted, size)
   local firstAt = batch_first_at(claim)
-  if not claim.isLate then return campaign_release(c, 'sending', first, length, parent, maybeAccepted, firstAt) end
+  if not claim.isLate then return campaign_release(c, 'sending', first, length, parent, maybeAccepted, firstAt, size) end
   for _, run in ipairs(statuses_unknown_runs(statusesKey, first, length)) do
     local isAll = run[2] == length
     statuses_write(statusesKey, run[1], string.rep('\0', run[2]))
@@ -180,12 +180,14 @@ function RECIPIENTS.refuse(id, c, claim, settlement, statusesKey, recordsKey)
 end
 
 -- A correlator names a whole batch, so the batch is sent again unchanged. This is not possible if suppressed recipients were left
--- out, if the service may have forgotten the correlator, or for a placeholder claim, whose batches and correlators are not known.
+-- out, if the service may have forgotten the correlator or never got it, or if it would repeat the response. A placeholder claim has
+-- no `firstAt` if its batches are not known; if it was to be sent by an operator's command, its parts may have been sent.
 function RECIPIENTS.unknown(id, c, claim, settlement, statusesKey, recordsKey)
   local isWhole = not settlement.isFinal and not string.find(settlement.letters, RECIPIENT_LETTER.suppressed, 1, true)
-  local isRepeatable = isWhole and not claim.placeholder and batch_is_repeatable(rules, batch_first_at(claim), now)
+    and not (claim.placeholder and claim.maybeAccepted == 2)
+  local isRepeatable = isWhole and batch_is_repeatable(lane, rules, batch_first_at(claim), now)
   if isRepeatable and c.remainder == 'planned' then
-    return release_range(c, claim, statusesKey, claim.first, claim.count, claim.parent, 1)
+    return release_range(c, claim, statusesKey, claim.first, claim.count, claim.parent, 1, claim.size)
   end
   remain_unknown(id, c, claim, settlement, statusesKey, recordsKey)
 end

@@ -132,23 +132,6 @@ test('Claims that Redis lost, of a worker that died too, become unknown and are 
   expect(rest).toHaveLength(116);
 });
 
-test('Placeholder claims are not sent again even with correlators, because their correlators are not known', async () => {
-  const it = await laneWithWorkers('uncorrelated', 300, { quota: 100, repeatFor: 86_400_000 });
-  await it.backUpWith('a', 'b');
-  const now = START + LOSS;
-  const { claims } = await it.claim('a', 20, now);
-  expect(claims).toHaveLength(20);
-  await it.failOver();
-  await it.replayed('b', now);
-  const reply = await it.claim('b', 10, now + it.rules.grace);
-  await it.claim('b', 1, now + it.rules.grace + (reply.againInMs ?? 0));
-  await it.sweep(now + 10 * it.rules.window);
-  const { counts: n } = await it.state('c');
-  expect(n['unknown']).toBeGreaterThanOrEqual(20);
-  const rest = await it.claimRest('b', now + 10 * it.rules.window);
-  expect(rest.filter((ordinal) => ordinal < 20)).toEqual([]);
-});
-
 test('Requests that a lost worker may have sent use up the window', async () => {
   const it = await laneWithWorkers('window', 500, { quota: 100 });
   await it.failOverWith('a', 'b');

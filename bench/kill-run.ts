@@ -14,6 +14,6 @@ if (!Number.isInteger(kills) || kills < 1 || !Number.isInteger(seed) || seed < 0
   process.exitCode = 2;
 } else {
   const path = join(tmpdir(), 'volley-faults', `kills-${seed}.ndjson`);
-  process.exitCode = (await runKills(kills, seed, path)) ? 0 : 1;
+  process.exitCode = (await runKills(kills, seed, path, 'v1')) ? 0 : 1;
   console.log(`history: ${path}`);
 }

@@ -120,9 +120,9 @@ export async function simulate(
         `Port ${port ?? options.port} is in use. Choose another with --port, or leave out --port to use a free one.`,
       );
     });
-    const { messagingBaseUrl, accountBaseUrl, controlToken } = simulator;
+    const { messagingBaseUrl, accountBaseUrl, v3, controlToken } = simulator;
     context.print({
-      json: { messagingBaseUrl, accountBaseUrl, controlToken },
+      json: { messagingBaseUrl, accountBaseUrl, v3, controlToken },
       lines: [`MESSAGING_BASE_URL=${messagingBaseUrl}`, `ACCOUNT_BASE_URL=${accountBaseUrl}`],
       exit: EXIT.done,
     });

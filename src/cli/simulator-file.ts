@@ -11,6 +11,7 @@ import {
   loadConfig,
   type SimulatorAddress,
 } from '../config/index.js';
+import { PROFILES } from '../profiles/index.js';
 import type { SimulatorOptions } from '../simulator/index.js';
 
 const FILE = 'simulator.json';
@@ -18,6 +19,7 @@ const FILE = 'simulator.json';
 const shape = z.object({
   messagingBaseUrl: z.string(),
   accountBaseUrl: z.string(),
+  v3: z.object({ messagingBaseUrl: z.string(), tokenUrl: z.string() }),
   pid: z.number(),
   redisPid: z.number(),
 });
@@ -90,6 +92,7 @@ function invented(
   const account = {
     username: users.get(real?.username ?? '') ?? `simulator-${lane}`,
     password: 'simulator',
+    ...(real?.scope === undefined ? {} : { scope: real.scope }),
     ...(real?.targetAccountId === undefined ? {} : { targetAccountId: real.targetAccountId }),
   };
   if (kind === 'account') return { kind, ...account, xAuthorization: given.xAuthorization ?? 'none' };
@@ -121,6 +124,7 @@ export function simulatorLanes({ lanes, quotaWindowMs }: Config): SimulatorOptio
         : { account: credentials.targetAccountId ?? credentials.username, ...quotaOf(hourlyQuota) },
     ),
     accounts: accountsOf(lanes),
+    clients: clientsOf(lanes),
   };
 }
 
@@ -129,7 +133,7 @@ function accountsOf(lanes: Config['lanes']) {
   const accounts = new Map<string, { username: string; password: string; targets: Set<string> }>();
   for (const { credentials } of lanes) {
     const account = accountOf(credentials);
-    if (account === undefined) continue;
+    if (account === undefined || account.scope !== undefined) continue;
     const { username, password, targetAccountId } = account;
     const known = accounts.get(username) ?? { username, password, targets: new Set() };
     if (targetAccountId !== undefined) known.targets.add(targetAccountId);
@@ -139,4 +143,14 @@ function accountsOf(lanes: Config['lanes']) {
     ...account,
     ...(targets.size === 0 ? {} : { reseller: true, targetAccountIds: [...targets] }),
   }));
+}
+
+/** The OAuth 2 clients, each with the products of its scopes. */
+function clientsOf(lanes: Config['lanes']) {
+  return lanes.flatMap(({ profile, credentials }) => {
+    const { username: id, password: secret, scope } = accountOf(credentials) ?? {};
+    const own = PROFILES[profile].credentials;
+    if (id === undefined || secret === undefined || scope === undefined || own.kind !== 'client') return [];
+    return [{ id, secret, products: scope.split(' ').filter((each) => each !== own.scope) }];
+  });
 }

@@ -39,6 +39,7 @@ const SIMULATOR_STATE = 'simulator-state.ndjson';
 const ANY_ADDRESS: SimulatorAddress = {
   messagingBaseUrl: 'http://127.0.0.1:9',
   accountBaseUrl: 'http://127.0.0.1:9',
+  v3: { messagingBaseUrl: 'http://127.0.0.1:9', tokenUrl: 'http://127.0.0.1:9' },
 };
 
 /** `volley up` */
@@ -150,11 +151,12 @@ async function withSimulator(
   // Its state survives restarts; people want to know what this run did.
   const before = simulator.summary();
   try {
-    const { messagingBaseUrl, accountBaseUrl } = simulator;
-    const config = simulatedConfig(env, { messagingBaseUrl, accountBaseUrl }, url);
+    const { messagingBaseUrl, accountBaseUrl, v3 } = simulator;
+    const config = simulatedConfig(env, { messagingBaseUrl, accountBaseUrl, v3 }, url);
     await writeSimulatorFile(dir, {
       messagingBaseUrl,
       accountBaseUrl,
+      v3,
       pid: process.pid,
       redisPid: server.pid,
     });

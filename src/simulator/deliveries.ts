@@ -1,9 +1,20 @@
 import type { Random } from '../clock.js';
 import { type Distribution, sample } from './distribution.js';
 import type { MagicName } from './magic-recipients.js';
+import type { Version } from './versions.js';
 
-/** `unlisted`: polls report an undocumented status; `never`: the status stays DeliveredToNetwork. */
-export const FINALS = ['delivered', 'impossible', 'impossibleAtOnce', 'unlisted', 'never'] as const;
+/**
+ * `unlisted`: polls report an undocumented status; `never`: the status stays DeliveredToNetwork; `uncertain`: so it does in version 1,
+ * and version 3 cannot determine it.
+ */
+export const FINALS = [
+  'delivered',
+  'impossible',
+  'impossibleAtOnce',
+  'unlisted',
+  'never',
+  'uncertain',
+] as const;
 
 /** What happens to one recipient. It is drawn when the request is accepted, so that no timer is needed. */
 export interface Fate {
@@ -35,6 +46,8 @@ export function drawFate(
       return { delayMs, final: 'unlisted' };
     case 'neverFinal':
       return { delayMs, final: 'never' };
+    case 'uncertain':
+      return { delayMs, final: 'uncertain' };
     default: {
       const unreachable = magic === undefined && impossible > 0 && random() < impossible;
       return { delayMs, final: unreachable ? 'impossible' : 'delivered' };
@@ -43,9 +56,9 @@ export function drawFate(
 }
 
 /** The final status of a fate; null if there is none. */
-export function finalStatus(final: Fate['final']): string | null {
-  const status = statusAfter({ delayMs: 0, final }, 0);
-  return status === 'DeliveredToTerminal' || status === 'DeliveryImpossible' ? status : null;
+export function finalStatus(final: Fate['final'], version: Version = 'v1'): string | null {
+  const status = statusAfter({ delayMs: 0, final }, 0, version);
+  return /^(DeliveredToTerminal|DeliveryImpossible|DeliveryUncertain)$/.test(status) ? status : null;
 }
 
 /** The status in the reply to the send request, as in the example of the interface page. */
@@ -54,7 +67,7 @@ export function statusOnAcceptance(fate: Fate): string {
 }
 
 /** The status that a poll reports `elapsedMs` after acceptance. */
-export function statusAfter(fate: Fate, elapsedMs: number): string {
+export function statusAfter(fate: Fate, elapsedMs: number, version: Version = 'v1'): string {
   switch (fate.final) {
     case 'impossibleAtOnce':
       return 'DeliveryImpossible';
@@ -62,6 +75,8 @@ export function statusAfter(fate: Fate, elapsedMs: number): string {
       return UNLISTED_STATUS;
     case 'never':
       return 'DeliveredToNetwork';
+    case 'uncertain':
+      return version === 'v3' && elapsedMs >= fate.delayMs ? 'DeliveryUncertain' : 'DeliveredToNetwork';
     case 'delivered':
       return elapsedMs >= fate.delayMs ? 'DeliveredToTerminal' : 'DeliveredToNetwork';
     case 'impossible':

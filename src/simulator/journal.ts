@@ -21,6 +21,8 @@ const change = z.discriminatedUnion('kind', [
     senderName: z.string().optional(),
     text: z.string(),
     correlator: z.string().optional(),
+    version: z.enum(['v1', 'v3']).optional(),
+    callbackData: z.string().optional(),
     answered: z.enum(ANSWERS),
     pollable: z.boolean(),
     recipients: z.array(z.number()).readonly(),

@@ -63,6 +63,17 @@ export class KeyRing {
     }
   }
 
+  /** Whose quota a request with the token of a client uses; undefined for any other. */
+  ofClient(
+    headers: IncomingHttpHeaders,
+    now: number,
+    isClient: (account: string) => boolean,
+  ): KeyState | undefined {
+    const bearer = bearerOf(headers.authorization);
+    const account = this.#accountOf(bearer, now);
+    return account !== undefined && isClient(account) ? this.#accountState(bearer, now) : undefined;
+  }
+
   /** The owner of an API key or an access token, wherever a request carries it. */
   ownerOf(kind: 'apiKey' | 'accessToken', credential: string, now: number): KeyState | undefined {
     return kind === 'apiKey' ? this.#apiKeys.get(credential) : this.#accountState(credential, now);

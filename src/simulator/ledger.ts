@@ -2,9 +2,18 @@ import { Column } from './columns.js';
 import { type Fate, FINALS, finalStatus } from './deliveries.js';
 import { RowIndex } from './row-index.js';
 import { StringTable } from './string-table.js';
+import type { Version } from './versions.js';
 
 /** The replies to accepted requests. */
-export const ANSWERS = ['answered', 'withoutRequestId', 'unreadable', 'error500', 'reset', 'never'] as const;
+export const ANSWERS = [
+  'answered',
+  'withoutRequestId',
+  'unreadable',
+  'error500',
+  'reset',
+  'never',
+  'badRequest',
+] as const;
 /** See {@link ANSWERS}. */
 export type Answered = (typeof ANSWERS)[number];
 
@@ -29,6 +38,8 @@ export interface Acceptance {
   readonly pollable: boolean;
   readonly recipients: readonly number[];
   readonly fates: readonly Fate[];
+  readonly version: Version;
+  readonly callbackData: string | undefined;
 }
 
 /** An accepted request. */
@@ -41,6 +52,7 @@ export interface LedgerEntry {
   recipients: string[];
   text: string;
   correlator: string | null;
+  callbackData: string | null;
   answered: Answered;
   /** The final status of each recipient, or null if it never gets one. */
   finals: (string | null)[];
@@ -54,6 +66,8 @@ export interface KeptRequest {
   readonly pollable: boolean;
   readonly recipients: readonly number[];
   readonly fates: readonly Fate[];
+  readonly version: Version;
+  readonly callbackData: string | undefined;
 }
 
 /**
@@ -99,6 +113,8 @@ export class Ledger {
     rows.firstRecipient.push(rows.number.length);
     rows.answered.push(ANSWERS.indexOf(request.answered));
     rows.pollable.push(request.pollable ? 1 : 0);
+    rows.isV3.push(request.version === 'v3' ? 1 : 0);
+    rows.callbackData.push(optional(rows.strings, request.callbackData));
     for (const [index, number] of request.recipients.entries()) {
       const fate = request.fates[index];
       rows.number.push(number);
@@ -110,11 +126,11 @@ export class Ledger {
     return this.#idOf(row);
   }
 
-  /** The id of the first request with this key and correlator, if any. */
+  /** The id of the request with this key and correlator, if any. */
   findCorrelator(keyIndex: number, correlator: string): string | undefined {
-    const { correlators, firstWithCorrelator } = this.#rows;
+    const { correlators, rowOfCorrelator } = this.#rows;
     const known = correlators.find(correlatorName(keyIndex, correlator));
-    return known === undefined ? undefined : this.#idOf(firstWithCorrelator.at(known));
+    return known === undefined ? undefined : this.#idOf(rowOfCorrelator.at(known));
   }
 
   /** The request with this id, or undefined. */
@@ -136,6 +152,8 @@ export class Ledger {
       pollable: rows.pollable.at(row) === 1,
       recipients,
       fates,
+      version: rows.isV3.at(row) === 1 ? 'v3' : 'v1',
+      callbackData: fromOptional(rows.strings, rows.callbackData.at(row)) ?? undefined,
     };
   }
 
@@ -163,6 +181,7 @@ export class Ledger {
       recipients: Array.from({ length: to - from }, (_, index) => `+${rows.number.at(from + index)}`),
       text: rows.strings.at(rows.text.at(row)),
       correlator: correlator === null ? null : correlator.slice(correlator.indexOf(':') + 1),
+      callbackData: fromOptional(rows.strings, rows.callbackData.at(row)),
       answered: ANSWERS[rows.answered.at(row)] ?? 'answered',
       finals: Array.from({ length: to - from }, (_, index) =>
         rows.pollable.at(row) === 1 ? finalStatus(FINALS[rows.final.at(from + index)] ?? 'delivered') : null,
@@ -178,11 +197,13 @@ export class Ledger {
     ];
   }
 
-  #rememberCorrelator({ key, correlator }: Acceptance, row: number): number {
+  #rememberCorrelator({ key, correlator, version }: Acceptance, row: number): number {
     if (correlator === undefined) return 0;
-    const { correlators, firstWithCorrelator } = this.#rows;
+    const { correlators, rowOfCorrelator } = this.#rows;
     const known = correlators.intern(correlatorName(key.index, correlator));
-    if (known === firstWithCorrelator.length) firstWithCorrelator.push(row);
+    if (known === rowOfCorrelator.length) rowOfCorrelator.push(row);
+    // Version 3 forgets correlators, and accepts them again.
+    else if (version === 'v3') rowOfCorrelator.set(known, row);
     return known + 1;
   }
 
@@ -223,6 +244,8 @@ function emptyRows() {
     firstRecipient: new Column(Uint32Array),
     answered: new Column(Uint8Array),
     pollable: new Column(Uint8Array),
+    isV3: new Column(Uint8Array),
+    callbackData: new Column(Uint32Array),
     // One row per recipient. A double holds 15 digits exactly.
     number: new Column(Float64Array),
     requestOf: new Column(Uint32Array),
@@ -233,7 +256,7 @@ function emptyRows() {
     duplicates: 0,
     strings: new StringTable(),
     correlators: new StringTable(),
-    firstWithCorrelator: new Column(Uint32Array),
+    rowOfCorrelator: new Column(Uint32Array),
   };
 }
 

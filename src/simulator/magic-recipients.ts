@@ -45,6 +45,12 @@ export const MAGIC_RECIPIENTS = [
     description: 'Accepted, but every poll of its request gets a 404.',
   },
   {
+    ending: '08',
+    name: 'uncertain',
+    description:
+      'Accepted, then DeliveryUncertain in version 3, and DeliveredToNetwork for ever in version 1.',
+  },
+  {
     ending: '11',
     name: 'throttleSeconds',
     description: 'The first request gets a 429 with Retry-After in seconds.',

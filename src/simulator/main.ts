@@ -17,5 +17,5 @@ const simulator = await startSimulator({
 for (const signal of ['SIGTERM', 'SIGINT'] as const)
   process.once(signal, () => void simulator.close(DRAIN_MS));
 
-const { messagingBaseUrl, accountBaseUrl, controlToken } = simulator;
-console.log(JSON.stringify({ messagingBaseUrl, accountBaseUrl, controlToken }));
+const { messagingBaseUrl, accountBaseUrl, v3, controlToken } = simulator;
+console.log(JSON.stringify({ messagingBaseUrl, accountBaseUrl, v3, controlToken }));

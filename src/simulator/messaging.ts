@@ -1,17 +1,20 @@
 import type { ArrivalKind, ArrivalLog, Subject } from './arrivals.js';
+import type { Clients } from './clients.js';
 import type { Recorder } from './journal.js';
 import type { KeyRing, KeyState } from './key-ring.js';
 import type { Settings } from './options.js';
 import type { Polls } from './polls.js';
-import { BASE_PATH, forbidden, retryAfter, type Served, tooManyRequests } from './replies.js';
+import { forbidden, retryAfter, type Served, tooManyRequests } from './replies.js';
 import { readSendBody } from './send-request.js';
 import type { Sends } from './sends.js';
 import type { Subscriptions } from './subscriptions.js';
+import { BASE_PATHS, type Version } from './versions.js';
 import { type Answer, failure, type Incoming } from './wire.js';
 
 /** The handlers and state of the messaging interface (area A). */
 export interface MessagingParts {
   readonly keys: KeyRing;
+  readonly clients: Clients;
   readonly sends: Sends;
   readonly polls: Polls;
   readonly subscriptions: Subscriptions;
@@ -53,18 +56,26 @@ export class Messaging {
     this.#parts.subscriptions.configure(settings);
   }
 
-  /** Serves a request whose path begins with `BASE_PATH` and that arrives at `now` (ms). */
-  handle(request: Incoming, now: number): Answer {
-    const route = routeOf(request);
-    const key = this.#parts.keys.resolve(request.headers, now);
-    const { answer, outcome } = this.#serve(request, route, key, now);
-    const subject = this.#wholeArrivals ? subjectOf(route, request) : undefined;
+  /** Serves a request to this version of the interface that arrives at `now` (ms). */
+  handle(request: Incoming, now: number, version: Version): Answer {
+    const route = routeOf(request, version);
+    const key = this.#keyOf(request, now, version);
+    const { answer, outcome } = this.#serve(request, route, key, now, version);
+    const subject = this.#wholeArrivals ? subjectOf(route, request, version) : undefined;
     this.#parts.arrivals.record(now, key, route.kind, outcome, subject);
     this.#parts.record({ kind: 'arrived', at: now, key: key?.name, purpose: route.kind, outcome });
     return answer;
   }
 
-  #serve(request: Incoming, route: Route, key: KeyState | undefined, now: number): Served {
+  /** Version 3 accepts the tokens of clients, and nothing else. */
+  #keyOf({ headers }: Incoming, now: number, version: Version): KeyState | undefined {
+    const { keys, clients } = this.#parts;
+    return version === 'v1'
+      ? keys.resolve(headers, now)
+      : keys.ofClient(headers, now, (id) => clients.has(id));
+  }
+
+  #serve(request: Incoming, route: Route, key: KeyState | undefined, now: number, version: Version): Served {
     if (key === undefined) {
       const isCreation = route.kind === 'subscription' && request.method === 'POST';
       const status = isCreation ? this.#subscriptionWithoutKey : 401;
@@ -73,11 +84,13 @@ export class Messaging {
     }
     switch (route.kind) {
       case 'send':
-        return this.#denied(key, now) ?? this.#parts.sends.handle(request, route.sender, key, now);
+        return this.#denied(key, now) ?? this.#parts.sends.handle(request, route.sender, key, now, version);
       case 'poll':
-        return this.#denied(key, now) ?? this.#parts.polls.handle(route.sender, route.requestId, key, now);
+        return (
+          this.#denied(key, now) ?? this.#parts.polls.handle(route.sender, route.requestId, key, now, version)
+        );
       case 'subscription':
-        return this.#parts.subscriptions.handle(request, key);
+        return this.#parts.subscriptions.handle(request, key, version);
       case 'other':
         return { answer: failure(404, 'no such resource'), outcome: 'notFound' };
       default:
@@ -95,17 +108,17 @@ export class Messaging {
 }
 
 /** Parsed separately, because the handlers never parse a request that exceeds the quota. */
-function subjectOf(route: Route, { body }: Incoming): Subject | undefined {
+function subjectOf(route: Route, { body }: Incoming, version: Version): Subject | undefined {
   if (route.kind === 'poll') return { requestId: route.requestId };
-  const send = route.kind === 'send' ? readSendBody(body, null) : '';
+  const send = route.kind === 'send' ? readSendBody(body, null, version) : '';
   if (typeof send === 'string') return undefined;
   return { text: send.text, recipients: send.recipients.map((number) => `+${number}`) };
 }
 
 /** Written by hand for speed, and because the handlers need the sender exactly as spelled in the path. */
-function routeOf({ method, path }: Incoming): Route & { kind: ArrivalKind } {
+function routeOf({ method, path }: Incoming, version: Version): Route & { kind: ArrivalKind } {
   const [outbound, sender, requests, requestId, deliveryInfos, ...rest] = path
-    .slice(BASE_PATH.length + 1)
+    .slice(BASE_PATHS[version].length + 1)
     .split('/');
   if (outbound !== 'outbound' || sender === undefined || rest.length > 0) return { kind: 'other' };
   if (requests === undefined)

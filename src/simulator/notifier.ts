@@ -9,6 +9,7 @@ import {
   type TokenPlace,
 } from './notification-faults.js';
 import type { Settings } from './options.js';
+import { infoFields, type Version } from './versions.js';
 
 /** The callback of a key (interface page, Callback). */
 export interface Target {
@@ -23,6 +24,8 @@ export interface Notice {
   readonly number: number;
   readonly status: string;
   readonly correlator: string | undefined;
+  readonly version: Version;
+  readonly callbackData: string | undefined;
 }
 
 /** A notification request. */
@@ -47,6 +50,7 @@ export function compose(
   { securityTokenIn, shape }: Pick<Settings['notifications'], 'securityTokenIn' | 'shape'>,
   random: Random,
 ): Composed {
+  if (notice.version === 'v3') return composeV3(target, notice);
   const place = securityTokenIn === 'mixed' ? pick(TOKEN_PLACES, random) : securityTokenIn;
   const document = bodyOf(notice, shape === 'mixed' ? pick(NOTIFICATION_SHAPES, random) : shape);
   const { securityToken: token } = target;
@@ -58,6 +62,28 @@ export function compose(
   if (place === 'query' || (place === 'body' && Array.isArray(document)))
     url.searchParams.set('securityToken', token);
   return { url, headers: { 'content-type': 'application/json', ...headersOf(place, token, body) }, body };
+}
+
+/** Version 3 documents both: the delivery info list, with the token inside it. */
+function composeV3(
+  { url, securityToken }: Target,
+  { resourceUrl, number, status, version, callbackData }: Notice,
+): Composed {
+  const info = {
+    address: `tel:+${number}`,
+    deliveryStatus: status,
+    ...infoFields(version, status, callbackData),
+  };
+  const deliveryInfoList = {
+    resourceURL: `${resourceUrl}/deliveryInfos`,
+    securityToken,
+    deliveryInfo: [info],
+  };
+  return {
+    url: new URL(url),
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ deliveryInfoList }),
+  };
 }
 
 function headersOf(place: TokenPlace | 'none', token: string, body: string): Record<string, string> {

@@ -98,6 +98,16 @@ const schema = z.strictObject({
    * there, either of them, or both: the key in `Authorization` and a token in `X-Authorization`.
    */
   accepts: z.enum(['either', 'key', 'token', 'both']).default('either'),
+  /** The OAuth 2 clients of version 3, each with the products that it may send for. A key of its quota names it as `account`. */
+  clients: z
+    .array(
+      z.strictObject({
+        id: z.string().min(1),
+        secret: z.string().min(1),
+        products: z.array(z.string().min(1)).default(['sms-a2p-marketing']),
+      }),
+    )
+    .default([]),
   tokens: tokensSchema.prefault({}),
   resultCode: resultCodeSchema.prefault({}),
 

@@ -6,6 +6,7 @@ import type { Ledger } from './ledger.js';
 import type { Settings } from './options.js';
 import { deliveryInfoList, noSuchMessage, resourceUrl, type Served, servedFault } from './replies.js';
 import { decodeSender } from './sender.js';
+import type { Version } from './versions.js';
 import { json, RESET, unreadable } from './wire.js';
 
 /** Answers polls (requests for delivery infos). */
@@ -28,11 +29,11 @@ export class Polls {
   }
 
   /** Serves a poll; `segment` is the sender as spelled in the path. */
-  handle(segment: string, requestId: string, key: KeyState, now: number): Served {
+  handle(segment: string, requestId: string, key: KeyState, now: number, version: Version): Served {
     const fault = this.#drawFault();
     switch (fault) {
       case undefined:
-        return this.#infos(segment, requestId, key, now);
+        return this.#infos(segment, requestId, key, now, version);
       case 'notFound':
         return noSuchMessage();
       case 'reset':
@@ -45,14 +46,14 @@ export class Polls {
   }
 
   /** The decoded sender must equal that of the send request, including `tel:`. Another key gets a 404. */
-  #infos(segment: string, requestId: string, key: KeyState, now: number): Served {
+  #infos(segment: string, requestId: string, key: KeyState, now: number, version: Version): Served {
     const kept = this.#ledger.find(requestId);
-    if (kept === undefined || !kept.pollable || kept.keyIndex !== key.index) return noSuchMessage();
+    if (kept === undefined || !kept.pollable || kept.keyIndex !== key.index || kept.version !== version)
+      return noSuchMessage();
     if (kept.sender !== decodeSender(segment)) return noSuchMessage();
-    const { recipients, fates } = kept;
-    const url = resourceUrl(this.#settings.resourceHost, kept.sender, requestId);
-    const infos = deliveryInfoList({ resourceUrl: url, recipients, fates }, (fate) =>
-      statusAfter(fate, now - kept.at),
+    const url = resourceUrl(this.#settings.resourceHost, kept.sender, requestId, version);
+    const infos = deliveryInfoList({ ...kept, resourceUrl: url }, (fate) =>
+      statusAfter(fate, now - kept.at, version),
     );
     return { answer: json(200, infos), outcome: 'infos' };
   }

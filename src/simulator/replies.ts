@@ -1,10 +1,8 @@
 import type { Outcome } from './arrivals.js';
 import type { Fate } from './deliveries.js';
 import { encodeSender } from './sender.js';
+import { BASE_PATHS, infoFields, type Version } from './versions.js';
 import { type Answer, failure, json } from './wire.js';
-
-/** The path before `/outbound`, as in the resourceURLs of the interface page. */
-export const BASE_PATH = '/smsmessaging/v1';
 
 /** The reply to a messaging request and the outcome for the arrival log. */
 export interface Served {
@@ -96,6 +94,9 @@ export interface Created {
   readonly text: string;
   /** The clientCorrelator of the reply, if it has one. */
   readonly correlator: string | undefined;
+  readonly version: Version;
+  /** Only in version 3. */
+  readonly callbackData: string | undefined;
   /** The sender from the path, decoded. */
   readonly sender: string;
   readonly requestId: string;
@@ -108,19 +109,25 @@ export function created(
   resourceHost: string,
   idIn: 'both' | 'location' | 'body' | 'none',
 ): Answer {
-  const { addresses, senderAddress, senderName, text, correlator, statuses } = request;
-  const resourceURL = resourceUrl(resourceHost, request.sender, request.requestId);
+  const { addresses, senderAddress, senderName, text, correlator, statuses, version, callbackData } = request;
+  const resourceURL = resourceUrl(resourceHost, request.sender, request.requestId, version);
+  const infoOf = (address: string, status = ''): object => ({
+    address,
+    deliveryStatus: status,
+    ...infoFields(version, status, callbackData),
+  });
   const inBody = idIn === 'both' || idIn === 'body';
   const body = {
     outboundSMSMessageRequest: {
       address: addresses,
       deliveryInfoList: {
         resourceURL: inBody ? `${resourceURL}/deliveryInfos` : undefined,
-        deliveryInfo: addresses.map((address, index) => ({ address, deliveryStatus: statuses[index] })),
+        deliveryInfo: addresses.map((address, index) => infoOf(address, statuses[index])),
       },
       senderAddress,
       outboundSMSTextMessage: { message: text },
       clientCorrelator: correlator,
+      callbackData,
       senderName,
       resourceURL: inBody ? resourceURL : undefined,
     },
@@ -130,17 +137,30 @@ export function created(
 
 /** A DeliveryInfoList, the body of a poll's reply. */
 export function deliveryInfoList(
-  request: { resourceUrl: string; recipients: readonly number[]; fates: readonly Fate[] },
+  request: {
+    resourceUrl: string;
+    recipients: readonly number[];
+    fates: readonly Fate[];
+    version: Version;
+    callbackData: string | undefined;
+  },
   statusOf: (fate: Fate) => string,
 ) {
+  const { version, callbackData } = request;
   const deliveryInfo = request.fates.map((fate, index) => ({
     address: `tel:+${request.recipients[index]}`,
     deliveryStatus: statusOf(fate),
+    ...infoFields(version, statusOf(fate), callbackData),
   }));
   return { deliveryInfoList: { resourceURL: `${request.resourceUrl}/deliveryInfos`, deliveryInfo } };
 }
 
 /** The resourceURL of a request. */
-export function resourceUrl(resourceHost: string, sender: string, requestId: string): string {
-  return `${resourceHost}${BASE_PATH}/outbound/${encodeSender(sender)}/requests/${requestId}`;
+export function resourceUrl(
+  resourceHost: string,
+  sender: string,
+  requestId: string,
+  version: Version,
+): string {
+  return `${resourceHost}${BASE_PATHS[version]}/outbound/${encodeSender(sender)}/requests/${requestId}`;
 }

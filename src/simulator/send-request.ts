@@ -1,3 +1,5 @@
+import type { Version } from './versions.js';
+
 /** The body of a valid send request. Recipients are numbers: their digits without the plus. */
 export interface SendBody {
   readonly addresses: readonly string[];
@@ -6,6 +8,8 @@ export interface SendBody {
   readonly senderName: string | undefined;
   readonly text: string;
   readonly correlator: string | undefined;
+  /** Only in version 3. */
+  readonly callbackData: string | undefined;
 }
 
 const REQUEST_FIELDS = new Set([
@@ -16,6 +20,14 @@ const REQUEST_FIELDS = new Set([
   'clientCorrelator',
 ]);
 
+/** The other optional fields of version 3, and their types. */
+const V3_FIELDS: Readonly<Record<string, string>> = {
+  callbackData: 'string',
+  notifyURL: 'string',
+  asynchronous: 'boolean',
+  finalDelivery: 'boolean',
+};
+
 const ADDRESS = /^tel:\+[1-9]\d{4,14}$/;
 
 type Fields = Record<string, unknown>;
@@ -24,10 +36,19 @@ type Fields = Record<string, unknown>;
  * Parses a send request strictly, so that client mistakes show: fields must not be missing, misspelled, of a wrong type, or
  * response-only. Returns the first problem as a message. It uses no schema, for speed, because it runs for every send.
  */
-export function readSendBody(body: string, maxRecipients: number | null): SendBody | string {
+export function readSendBody(
+  body: string,
+  maxRecipients: number | null,
+  version: Version,
+): SendBody | string {
   const request = unwrap(body);
   if (typeof request === 'string') return request;
-  for (const field in request) if (!REQUEST_FIELDS.has(field)) return `${field} is not a field of a request`;
+  for (const field in request) {
+    if (REQUEST_FIELDS.has(field)) continue;
+    const type = version === 'v3' && Object.hasOwn(V3_FIELDS, field) ? V3_FIELDS[field] : undefined;
+    if (type === undefined) return `${field} is not a field of a request`;
+    if (typeof request[field] !== type) return `${field} must be a ${type}`;
+  }
   const { address, senderAddress, senderName, outboundSMSTextMessage, clientCorrelator } =
     request as Fields & {
       address?: unknown;
@@ -53,7 +74,17 @@ export function readSendBody(body: string, maxRecipients: number | null): SendBo
   const text = isObject(outboundSMSTextMessage) ? outboundSMSTextMessage['message'] : undefined;
   if (typeof text !== 'string' || text === '')
     return 'outboundSMSTextMessage.message must be a non-empty string';
-  return { addresses: address, recipients, senderAddress, senderName, text, correlator: clientCorrelator };
+  const data = request['callbackData'];
+  const callbackData = typeof data === 'string' ? data : undefined;
+  return {
+    addresses: address,
+    recipients,
+    senderAddress,
+    senderName,
+    text,
+    correlator: clientCorrelator,
+    callbackData,
+  };
 }
 
 function unwrap(body: string): Fields | string {

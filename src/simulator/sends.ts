@@ -1,5 +1,5 @@
 import type { Random } from '../clock.js';
-import { drawFate, statusOnAcceptance } from './deliveries.js';
+import { drawFate, type Fate, statusOnAcceptance } from './deliveries.js';
 import { createFaultDraw, isSendFault, type SendFault } from './faults.js';
 import type { Recorder } from './journal.js';
 import type { KeyState } from './key-ring.js';
@@ -10,7 +10,8 @@ import { badRequest, type Created, created, resourceUrl, type Served, servedFaul
 import { readSendBody, type SendBody } from './send-request.js';
 import { decodeSender, senderFault, withoutTel } from './sender.js';
 import type { Subscriptions } from './subscriptions.js';
-import { failure, type Incoming, isJson, RESET, SILENCE, unreadable } from './wire.js';
+import { CORRELATOR_LIFETIME_MS, type Version } from './versions.js';
+import { type Answer, failure, type Incoming, isJson, RESET, SILENCE, unreadable } from './wire.js';
 
 /** A valid send request. */
 interface Send {
@@ -19,6 +20,7 @@ interface Send {
   readonly magic: readonly (MagicName | undefined)[];
   readonly key: KeyState;
   readonly now: number;
+  readonly version: Version;
 }
 
 /** Accepts send requests, or applies the faults that magic recipients or random draws select. */
@@ -57,9 +59,9 @@ export class Sends {
   }
 
   /** Serves a send request; `segment` is the sender as spelled in the path. */
-  handle(request: Incoming, segment: string, key: KeyState, now: number): Served {
+  handle(request: Incoming, segment: string, key: KeyState, now: number, version: Version): Served {
     if (!isJson(request.headers)) return badRequest('Content-Type must be application/json');
-    const body = readSendBody(request.body, this.#settings.maxRecipients);
+    const body = readSendBody(request.body, this.#settings.maxRecipients, version);
     if (typeof body === 'string') return badRequest(body);
     const sender = decodeSender(segment);
     if (sender === undefined) return badRequest('senderAddress in the path is not URL-encoded');
@@ -69,18 +71,21 @@ export class Sends {
       return badRequest('senderAddress of path and body differ');
     const magic = this.#settings.magicRecipients === 'off' ? [] : body.recipients.map(magicOf);
     if (magic.includes('badRequest')) return badRequest('address contains an invalid number');
-    const send = { body, sender, magic, key, now };
+    const send = { body, sender, magic, key, now, version };
     return this.#repeated(send) ?? this.#finish(this.#magicFault(send) ?? this.#drawFault(), send);
   }
 
   /** The first reply again if the service deduplicates and the correlator is known. */
-  #repeated({ body, sender, key }: Send): Served | undefined {
-    if (!this.#settings.deduplicates || body.correlator === undefined) return undefined;
+  #repeated({ body, sender, key, now, version }: Send): Served | undefined {
+    const isRemembered = version === 'v3' || this.#settings.deduplicates;
+    if (!isRemembered || body.correlator === undefined) return undefined;
     const requestId = this.#ledger.findCorrelator(key.index, body.correlator);
     const first = requestId === undefined ? undefined : this.#ledger.find(requestId);
     if (requestId === undefined || first === undefined) return undefined;
+    if (version === 'v3' && now - first.at >= CORRELATOR_LIFETIME_MS) return undefined;
+    if (isBadRequest(version, first.fates)) return { ...IMPOSSIBLE, outcome: 'repeated' };
     const statuses = first.fates.map(statusOnAcceptance);
-    return { answer: this.#reply(body, { sender, requestId, statuses }), outcome: 'repeated' };
+    return { answer: this.#reply(body, { sender, requestId, statuses, version }), outcome: 'repeated' };
   }
 
   /** The fault of the first magic recipient that takes effect. */
@@ -121,12 +126,13 @@ export class Sends {
   }
 
   /** Records the request in the ledger and returns the 201 reply. */
-  #accept({ body, sender, magic, key, now }: Send, answered: Answered) {
+  #accept({ body, sender, magic, key, now, version }: Send, answered: Answered): Answer {
     const { deliveryTime, impossible, resourceHost } = this.#settings;
     const fates = body.recipients.map((_, index) =>
       drawFate(magic[index], deliveryTime, impossible, this.#random),
     );
-    const { recipients, senderName, text, correlator } = body;
+    const { recipients, senderName, text, correlator, callbackData } = body;
+    const isBad = isBadRequest(version, fates);
     const pollable = !magic.includes('pollNotFound');
     const accepted = {
       at: now,
@@ -134,26 +140,31 @@ export class Sends {
       senderName,
       text,
       correlator,
-      answered,
+      answered: isBad && answered === 'answered' ? ('badRequest' as const) : answered,
       pollable,
       recipients,
       fates,
+      version,
+      callbackData,
     };
     const requestId = this.#ledger.accept({ ...accepted, key });
     this.#record({ kind: 'accepted', ...accepted, key: key.name });
     this.#subscriptions.announce(key, text, {
-      resourceUrl: resourceUrl(resourceHost, sender, requestId),
+      resourceUrl: resourceUrl(resourceHost, sender, requestId, version),
+      version,
+      callbackData,
       recipients,
       fates,
       correlator: this.correlatorOf(correlator, requestId),
     });
+    if (isBad) return IMPOSSIBLE.answer;
     const idIn = answered === 'withoutRequestId' ? 'none' : undefined;
-    return this.#reply(body, { sender, requestId, statuses: fates.map(statusOnAcceptance) }, idIn);
+    return this.#reply(body, { sender, requestId, statuses: fates.map(statusOnAcceptance), version }, idIn);
   }
 
   #reply(
     body: SendBody,
-    request: Pick<Created, 'sender' | 'requestId' | 'statuses'>,
+    request: Pick<Created, 'sender' | 'requestId' | 'statuses' | 'version'>,
     idIn = this.#settings.requestIdIn,
   ) {
     const correlator = this.correlatorOf(body.correlator, request.requestId);
@@ -174,4 +185,11 @@ export class Sends {
         return this.#settings.correlatorInReply satisfies never;
     }
   }
+}
+
+/** The reply of version 3 if the first response of the hub was that a message cannot be delivered. The other messages are sent. */
+const IMPOSSIBLE = badRequest('the first response of the SMS hub was: delivery impossible');
+
+function isBadRequest(version: Version, fates: readonly Fate[]): boolean {
+  return version === 'v3' && fates.some(({ final }) => final === 'impossibleAtOnce');
 }

@@ -6,6 +6,7 @@ import { isLoopback, isTrustedHost } from '../host-header.js';
 import { Accounts } from './accounts.js';
 import type { Activity } from './activity.js';
 import { type Arrival, ArrivalLog } from './arrivals.js';
+import { Clients, TOKEN_PATH } from './clients.js';
 import { type Controls, control } from './control.js';
 import { sample } from './distribution.js';
 import { type Change, type Journal, openJournal } from './journal.js';
@@ -16,12 +17,13 @@ import { mergeOptions, parseOptions, type Settings, type SimulatorOptions } from
 import { Polls } from './polls.js';
 import { seededRandom } from './random.js';
 import { Records, type RecordsEntry } from './records.js';
-import { BASE_PATH, resourceUrl } from './replies.js';
+import { resourceUrl } from './replies.js';
 import { Sends } from './sends.js';
 import { Subscriptions } from './subscriptions.js';
 import { type Summary, type SummarySources, summarise } from './summary.js';
 import { Timers } from './timers.js';
 import { TokenIssuer } from './tokens.js';
+import { BASE_PATHS, versionOf } from './versions.js';
 import { type Answer, failure, type Incoming, readBody, sendAnswer } from './wire.js';
 
 /** The listen backlog. A fleet opens thousands of connections at once, and the system resets those beyond it. */
@@ -33,6 +35,8 @@ export interface Simulator {
   readonly messagingBaseUrl: string;
   /** The part before `/api/login`: the origin. */
   readonly accountBaseUrl: string;
+  /** The same of version 3, and where its clients get their tokens. */
+  readonly v3: { readonly messagingBaseUrl: string; readonly tokenUrl: string };
   /** The accepted requests. */
   readonly ledger: Ledger;
   /** What the control interface requires as a bearer token; undefined on a loopback address. */
@@ -106,8 +110,9 @@ export async function startSimulator(
   const { port } = server.address() as AddressInfo;
   origin = `http://${hostToReach(settings.host)}:${port}`;
   return {
-    messagingBaseUrl: `${origin}${BASE_PATH}`,
+    messagingBaseUrl: `${origin}${BASE_PATHS.v1}`,
     accountBaseUrl: origin,
+    v3: { messagingBaseUrl: `${origin}${BASE_PATHS.v3}`, tokenUrl: `${origin}${TOKEN_PATH}` },
     ledger: service.sources.ledger,
     controlToken: service.controlToken,
     arrivals: service.arrivals,
@@ -134,6 +139,7 @@ class Service implements Controls {
   readonly #messaging: Messaging;
   readonly #sends: Sends;
   readonly #records: Records;
+  readonly #clients: Clients;
   readonly #origin: () => string;
   #options: SimulatorOptions;
   #settings: Settings;
@@ -166,8 +172,10 @@ class Service implements Controls {
     const accounts = new Accounts(settings, tokens, random, record);
     this.#sends = new Sends(settings, ledger, subscriptions, random, record);
     const polls = new Polls(settings, ledger, random);
+    this.#clients = new Clients(settings, tokens);
     this.#messaging = new Messaging(settings, {
       keys,
+      clients: this.#clients,
       sends: this.#sends,
       polls,
       subscriptions,
@@ -175,7 +183,7 @@ class Service implements Controls {
       record,
     });
     this.#records = new Records(settings, keys, random, record, clock());
-    this.sources = { ledger, arrivals, keys, accounts, tokens, subscriptions };
+    this.sources = { ledger, arrivals, keys, accounts, clients: this.#clients, tokens, subscriptions };
     for (const change of journal.changes) this.#restore(change);
   }
 
@@ -196,6 +204,7 @@ class Service implements Controls {
     this.#options = options;
     this.#settings = settings;
     this.#messaging.configure(settings);
+    this.#clients.configure(settings);
     this.sources.accounts.configure(settings);
     if (change.accounts !== undefined) this.sources.accounts.unblock();
   };
@@ -216,7 +225,9 @@ class Service implements Controls {
         ledger.accept({
           senderName: undefined,
           correlator: undefined,
+          callbackData: undefined,
           ...change,
+          version: change.version ?? 'v1',
           key: keys.named(change.key),
         });
         break;
@@ -272,7 +283,7 @@ class Service implements Controls {
     for (const { requestId, at, key, sender, correlator } of changes.length === 0 ? [] : ledger.entries()) {
       const kept = ledger.find(requestId);
       if (kept === undefined) continue;
-      const url = resourceUrl(this.#settings.resourceHost, sender, requestId);
+      const url = resourceUrl(this.#settings.resourceHost, sender, requestId, kept.version);
       const request = {
         ...kept,
         at,
@@ -318,7 +329,9 @@ class Service implements Controls {
 
   #serve(request: Incoming, now: number): Answer | Promise<Answer> {
     if (this.#records.matches(request)) return this.#records.handle(request, now, this.#origin());
-    if (request.path.startsWith(`${BASE_PATH}/`)) return this.#messaging.handle(request, now);
+    const version = versionOf(request.path);
+    if (version !== undefined) return this.#messaging.handle(request, now, version);
+    if (request.path === TOKEN_PATH) return this.#clients.handle(request, now);
     if (request.path.startsWith('/api/')) return this.sources.accounts.handle(request, now);
     return failure(404, 'no such resource');
   }

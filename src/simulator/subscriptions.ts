@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { type Fate, finalStatus, statusAfter } from './deliveries.js';
+import { isLoopback } from '../host-header.js';
+import { type Fate, finalStatus, statusAfter, UNLISTED_STATUS } from './deliveries.js';
 import { sample } from './distribution.js';
 import type { Recorder } from './journal.js';
 import type { KeyState } from './key-ring.js';
@@ -8,6 +9,7 @@ import type { Settings } from './options.js';
 import { badRequest, type Served } from './replies.js';
 import { septets } from './sender.js';
 import type { Timers } from './timers.js';
+import type { Version } from './versions.js';
 import { type Answer, empty, failure, type Incoming, isJson, json } from './wire.js';
 
 const callbackSchema = z.strictObject({
@@ -22,6 +24,8 @@ export interface AcceptedRequest {
   readonly recipients: readonly number[];
   readonly fates: readonly Fate[];
   readonly correlator: string | undefined;
+  readonly version: Version;
+  readonly callbackData: string | undefined;
 }
 
 /** A process that restarts together with the simulator takes this long at most. */
@@ -68,11 +72,11 @@ export class Subscriptions {
    * Creates, returns, or deletes the key's subscription. The interface page does not say when the service answers 406; the
    * simulator does so when a subscription exists.
    */
-  handle(request: Incoming, key: KeyState): Served {
+  handle(request: Incoming, key: KeyState, version: Version): Served {
     const existing = this.#callbacks.get(this.#holder(key));
     switch (request.method) {
       case 'POST':
-        return this.#create(request, key, existing);
+        return this.#create(request, key, existing, version);
       case 'GET':
         if (existing === undefined) return noSubscription();
         return { answer: json(200, existing), outcome: 'done' };
@@ -92,16 +96,22 @@ export class Subscriptions {
   announce(key: KeyState, text: string, request: AcceptedRequest): void {
     const callback = this.#callbacks.get(this.#holder(key));
     if (callback === undefined) return;
-    const units = septets(text);
-    const hasSegments = units === undefined ? text.length > 70 : units > 160;
+    const parts = partsOf(text);
+    const { version } = request;
     for (const [index, fate] of request.fates.entries()) {
       const number = request.recipients[index];
       if (number === undefined) continue;
-      const one = { resourceUrl: request.resourceUrl, number, correlator: request.correlator };
-      const final = statusAfter(fate, fate.delayMs);
-      const isFinal = final === 'DeliveredToTerminal' || final === 'DeliveryImpossible';
+      const one = noticeOf(request, number);
+      const final = statusAfter(fate, fate.delayMs, version);
+      const isFinal = final !== 'DeliveredToNetwork' && final !== UNLISTED_STATUS;
       const late = this.#settings.notifications.shuffle && isFinal && this.#random() < 0.5;
-      if (!hasSegments) this.#notify(callback, one, 'DeliveredToNetwork', late ? fate.delayMs + 50 : 0);
+      const firstAfterMs = late ? fate.delayMs + 50 : 0;
+      if (version === 'v3' && parts > 1 && final === 'DeliveredToTerminal') {
+        // One for each part; the last one is that of DeliveredToTerminal, in any order.
+        for (let part = 1; part < parts; part += 1)
+          this.#notify(callback, one, 'PartiallyDelivered', fate.delayMs + (late ? 50 : 0));
+      } else if (version === 'v3' || parts === 1)
+        this.#notify(callback, one, 'DeliveredToNetwork', firstAfterMs);
       if (isFinal && this.#isTold(final)) this.#notify(callback, one, final, fate.delayMs);
     }
   }
@@ -127,10 +137,14 @@ export class Subscriptions {
     for (const [index, fate] of request.fates.entries()) {
       const number = request.recipients[index];
       const dueAt = at + fate.delayMs;
-      const status = finalStatus(fate.final);
+      const status = finalStatus(fate.final, request.version);
       if (number === undefined || status === null || dueAt <= endedAt || !this.#isTold(status)) continue;
-      const one = { resourceUrl: request.resourceUrl, number, correlator: request.correlator };
-      this.#notify(callback, one, status, Math.max(dueAt - now, RECEIVER_STARTS_WITHIN_MS));
+      this.#notify(
+        callback,
+        noticeOf(request, number),
+        status,
+        Math.max(dueAt - now, RECEIVER_STARTS_WITHIN_MS),
+      );
     }
   }
 
@@ -138,10 +152,14 @@ export class Subscriptions {
     return status !== 'DeliveryImpossible' || this.#settings.notifications.notifyImpossible;
   }
 
-  #create(request: Incoming, key: KeyState, existing: Callback | undefined): Served {
+  #create(request: Incoming, key: KeyState, existing: Callback | undefined, version: Version): Served {
     const callback = isJson(request.headers) ? readCallback(request.body) : undefined;
     if (callback === undefined)
       return badRequest('the body must contain callback with url and securityToken');
+    if (version === 'v3' && !isHttps(callback.callback.url)) {
+      const description = 'the URL must use https';
+      return { answer: json(406, { code: 'NOT_HTTPS', description }), outcome: 'notAcceptable' };
+    }
     if (existing !== undefined) {
       return { answer: this.#notAcceptable(existing), outcome: 'notAcceptable' };
     }
@@ -204,12 +222,31 @@ export class Subscriptions {
   }
 }
 
+/** The parts that a long text is sent in. */
+function partsOf(text: string): number {
+  const units = septets(text);
+  if (units === undefined) return text.length > 70 ? Math.ceil(text.length / 67) : 1;
+  return units > 160 ? Math.ceil(units / 153) : 1;
+}
+
+function noticeOf(
+  { resourceUrl, correlator, version, callbackData }: AcceptedRequest,
+  number: number,
+): Omit<Notice, 'status'> {
+  return { resourceUrl, number, correlator, version, callbackData };
+}
+
 function readCallback(body: string): Callback | undefined {
   try {
     return callbackSchema.safeParse(JSON.parse(body)).data;
   } catch {
     return undefined;
   }
+}
+
+/** Tests receive notifications on their own machine, without a certificate. */
+function isHttps(url: string): boolean {
+  return url.startsWith('https:') || isLoopback(new URL(url).hostname);
 }
 
 function noSubscription(): Served {

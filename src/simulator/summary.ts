@@ -1,5 +1,6 @@
 import type { Accounts } from './accounts.js';
 import type { ArrivalLog, WindowMaximum } from './arrivals.js';
+import type { Clients } from './clients.js';
 import type { KeyRing } from './key-ring.js';
 import type { Ledger } from './ledger.js';
 import type { Subscriptions } from './subscriptions.js';
@@ -24,6 +25,9 @@ export interface Summary {
   refreshes: number;
   refreshesGranted: number;
   reusedRefreshTokens: number;
+  /** Requests for the token of a client, and those that were granted. */
+  clientTokens: number;
+  clientTokensGranted: number;
   /** Notifications sent; the repeated ones among them; and the lost and forged ones, which are not included. */
   notifications: number;
   notificationsTwice: number;
@@ -39,6 +43,7 @@ export interface SummarySources {
   readonly arrivals: ArrivalLog;
   readonly keys: KeyRing;
   readonly accounts: Accounts;
+  readonly clients: Clients;
   readonly tokens: TokenIssuer;
   readonly subscriptions: Subscriptions;
 }
@@ -49,6 +54,7 @@ export function summarise({
   arrivals,
   keys,
   accounts,
+  clients,
   tokens,
   subscriptions,
 }: SummarySources): Summary {
@@ -61,6 +67,7 @@ export function summarise({
     arrivals: arrivals.length,
     polls: arrivals.count('infos'),
     ...accounts.counts,
+    ...clients.counts,
     reusedRefreshTokens: tokens.reused,
     notifications: subscriptions.sent,
     notificationsTwice: subscriptions.duplicated,

@@ -47,6 +47,8 @@ const good: Outcome = {
     refreshes: 2,
     refreshesGranted: 2,
     reusedRefreshTokens: 0,
+    clientTokens: 0,
+    clientTokensGranted: 0,
     notifications: 0,
     notificationsTwice: 0,
     notificationsLost: 0,

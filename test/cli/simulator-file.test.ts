@@ -14,6 +14,7 @@ import { accountOf } from '../../src/config/index.js';
 const address = {
   messagingBaseUrl: 'http://127.0.0.1:1/smsmessaging/v1',
   accountBaseUrl: 'http://127.0.0.1:1',
+  v3: { messagingBaseUrl: 'http://127.0.0.1:1/sms/v3', tokenUrl: 'http://127.0.0.1:1/oauth2/token' },
 };
 
 describe('The file of the simulator beside an embedded Redis', () => {
@@ -58,6 +59,7 @@ describe('The configuration for a simulator', () => {
     expect(simulatorLanes(account)).toEqual({
       keys: [{ account: 'simulator-default', quota: null, windowMs: 3_600_000 }],
       accounts: [{ username: 'simulator-default', password: 'simulator' }],
+      clients: [],
     });
   });
 
@@ -95,6 +97,7 @@ describe('The configuration for a simulator', () => {
           targetAccountIds: ['CHILD-7', 'CHILD-8'],
         },
       ],
+      clients: [],
     });
   });
 
@@ -102,6 +105,24 @@ describe('The configuration for a simulator', () => {
     expect(simulatorLanes(config)).toEqual({
       keys: [{ key: 'simulator-default', quota: 50, windowMs: 3_600_000 }],
       accounts: [],
+      clients: [],
+    });
+  });
+
+  test('keeps the clients of profile v3, with invented credentials and the address of that version', () => {
+    const lanes =
+      '[{ "name": "new", "profile": "v3", "client": { "id": "real-id", "secret": "real-secret", "product": "p" } }]';
+    const file = join(mkdtempSync(join(tmpdir(), 'volley-lanes-')), 'lanes.json');
+    writeFileSync(file, lanes);
+    const { API_KEY: _, ...rest } = env;
+    const clients = simulatedConfig({ ...rest, LANES_FILE: file }, address, '');
+    expect(clients.tokenUrl).toBe('http://127.0.0.1:1/oauth2/token');
+    expect(clients.lanes.map(({ baseUrl }) => baseUrl)).toEqual(['http://127.0.0.1:1/sms/v3']);
+    expect(JSON.stringify(clients)).not.toContain('real-');
+    expect(simulatorLanes(clients)).toEqual({
+      keys: [{ account: 'simulator-new', quota: 50, windowMs: 3_600_000 }],
+      accounts: [],
+      clients: [{ id: 'simulator-new', secret: 'simulator', products: ['p'] }],
     });
   });
 

@@ -17,6 +17,8 @@ export interface FleetOptions {
   readonly simulator?: SimulatorOptions;
   /** Environment of all processes. The defaults shorten every time to seconds. */
   readonly settings?: Readonly<Record<string, string>>;
+  /** The profile of all lanes; default: v1. */
+  readonly profile?: 'v1' | 'v3' | undefined;
   /** Contents of a lanes file; default: one lane with the key `key`. */
   readonly lanes?: readonly object[];
   readonly workers: readonly Kind[];
@@ -79,7 +81,8 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
     ...compressed,
     REDIS_URL: options.redisUrl,
     REDIS_PREFIX: options.prefix,
-    MESSAGING_BASE_URL: simulator.messagingBaseUrl,
+    MESSAGING_BASE_URL: (options.profile === 'v3' ? simulator.v3 : simulator).messagingBaseUrl,
+    ...(options.profile === 'v3' ? { TOKEN_URL: simulator.v3.tokenUrl } : {}),
     ...options.settings,
   };
   if (options.lanes !== undefined) {
@@ -170,4 +173,16 @@ function entryOf(line: string): Record<string, unknown> {
   } catch {
     return { line };
   }
+}
+
+/** The credentials of a lane with this name, and what the simulator has to know about them. */
+export function laneCredentials(profile: 'v1' | 'v3', name: string) {
+  if (profile === 'v1') return { lane: { apiKey: name }, key: { key: name }, keyName: name, clients: [] };
+  const client = { id: name, secret: 'secret', product: 'sms-a2p-marketing' };
+  return {
+    lane: { profile, client },
+    key: { account: name },
+    keyName: `account:${name}`,
+    clients: [{ id: name, secret: 'secret' }],
+  };
 }

@@ -6,7 +6,7 @@ import { type Violation, violationsOf } from '../faults/checker.js';
 import { type Figures, figuresOf, recoveryTimes } from '../faults/figures.js';
 import { createHistory, type HistoryEvent } from '../faults/history.js';
 import { createRecorder, type Recorder } from '../faults/recorder.js';
-import { type Fleet, type Kind, startFleet } from './fleet.js';
+import { type Fleet, type Kind, laneCredentials, startFleet } from './fleet.js';
 import { recipients } from './recipients.js';
 
 /** A Redis that can be killed as by a power cut. */
@@ -19,6 +19,8 @@ export interface KillableRedis {
 export interface KillRun {
   /** The number of lanes. Each has a campaign, and a new one whenever the last one runs out. */
   readonly lanes: number;
+  /** With v3, the service deduplicates; default v1. */
+  readonly profile?: 'v1' | 'v3';
   /** The recipients of each campaign. */
   readonly recipients: number;
   /** The quota of each lane, in requests per ten seconds. */
@@ -60,15 +62,25 @@ const MIN_PLANNED = 200;
  */
 export async function killRun(run: KillRun): Promise<KillOutcome> {
   const lanes = Array.from({ length: run.lanes }, (_, index) => `lane-${index}`);
+  const { profile = 'v1' } = run;
+  const credentials = lanes.map((name) => laneCredentials(profile, name));
+  const quotas = credentials.map(({ keyName }) => ({ key: keyName, quota: run.quota, windowMs: WINDOW_MS }));
   const fleet = await startFleet({
+    profile,
     redisUrl: run.redis.url,
     prefix: 'kill',
     workers: run.workers,
     settings: { QUOTA_WINDOW_MS: String(WINDOW_MS), REQUEST_TIMEOUT_MS: String(WINDOW_MS / 10) },
-    lanes: lanes.map((name) => ({ name, apiKey: name, hourlyQuota: run.quota, pacing: 'smooth' })),
+    lanes: lanes.map((name, at) => ({
+      name,
+      ...credentials[at]?.lane,
+      hourlyQuota: run.quota,
+      pacing: 'smooth',
+    })),
     simulator: {
       wholeArrivals: true,
-      keys: lanes.map((key) => ({ key, quota: run.quota, windowMs: WINDOW_MS })),
+      keys: credentials.map(({ key }) => ({ ...key, quota: run.quota, windowMs: WINDOW_MS })),
+      clients: credentials.flatMap(({ clients }) => clients),
       latency: { kind: 'uniform', minMs: run.latencyMs * 0.5, maxMs: run.latencyMs * 1.5 },
       deliveryTime: 300,
     },
@@ -83,10 +95,12 @@ export async function killRun(run: KillRun): Promise<KillOutcome> {
       at: history.clock(),
       scenario: 'kills',
       seed: run.seed,
-      quotas: lanes.map((key) => ({ key, quota: run.quota, windowMs: WINDOW_MS })),
+      quotas,
     });
-    const feeds = await Promise.all(lanes.map((lane) => feed(fleet, recorder, lane, run.recipients)));
-    await killAll(fleet, recorder, run);
+    const feeds = await Promise.all(
+      lanes.map((lane, at) => feed(fleet, recorder, lane, credentials[at]?.keyName ?? lane, run.recipients)),
+    );
+    await killAll(fleet, recorder, run, profile === 'v3' ? 0 : IN_FLIGHT * run.lanes);
     await fleet.ready();
     const campaigns = (await Promise.all(feeds.map((stop) => stop()))).flat();
     const reason = await settle(recorder, campaigns, run.patienceMs);
@@ -113,6 +127,7 @@ async function feed(
   { volley }: Fleet,
   { history, watch, status }: Recorder,
   lane: string,
+  key: string,
   count: number,
 ): Promise<() => Promise<string[]>> {
   const campaigns: string[] = [];
@@ -127,7 +142,7 @@ async function feed(
     if (outcome?.kind !== 'created' && outcome?.kind !== 'existing') return;
     const numbers = list.map(({ to }) => to);
     const { id: campaign } = outcome;
-    history.add({ type: 'campaign', at: history.clock(), campaign, key: lane, text, recipients: numbers });
+    history.add({ type: 'campaign', at: history.clock(), campaign, key, text, recipients: numbers });
     campaigns.push(campaign);
     watch(campaign);
   };
@@ -147,9 +162,8 @@ async function feed(
   };
 }
 
-/** Kills the processes and Redis in an order and at times that the seed decides. */
-async function killAll(fleet: Fleet, recorder: Recorder, run: KillRun): Promise<void> {
-  const mayBeUnknown = IN_FLIGHT * run.lanes;
+/** Kills the processes and Redis in an order and at times that the seed decides. `mayBeUnknown`: recipients per kill. */
+async function killAll(fleet: Fleet, recorder: Recorder, run: KillRun, mayBeUnknown: number): Promise<void> {
   const order = [...Array(run.workerKills).fill('worker'), ...Array(run.redisKills).fill('redis')];
   while (order.length > 0) {
     await delay(run.everyMs * (0.5 + run.random()));

@@ -9,6 +9,8 @@ export interface SimulatorProcess {
   readonly pid: number;
   readonly messagingBaseUrl: string;
   readonly accountBaseUrl: string;
+  /** The addresses of version 3. */
+  readonly v3: { readonly messagingBaseUrl: string; readonly tokenUrl: string };
   /** The accepted send requests, oldest first. */
   ledger(): Promise<LedgerEntry[]>;
   /** Every request to the messaging interface, oldest first. */
@@ -20,9 +22,9 @@ export interface SimulatorProcess {
 
 export async function startSimulatorProcess(options: SimulatorOptions): Promise<SimulatorProcess> {
   const program = startProgram('src/simulator/main.js', {}, ['--options', JSON.stringify(options)]);
-  const { messagingBaseUrl, accountBaseUrl } = JSON.parse(await program.firstLine) as Record<
-    'messagingBaseUrl' | 'accountBaseUrl',
-    string
+  const { messagingBaseUrl, accountBaseUrl, v3 } = JSON.parse(await program.firstLine) as Pick<
+    SimulatorProcess,
+    'messagingBaseUrl' | 'accountBaseUrl' | 'v3'
   >;
   const ask = async (path: string, request: RequestInit = {}): Promise<string> => {
     const response = await fetch(`${accountBaseUrl}/_simulator/${path}`, request);
@@ -39,6 +41,7 @@ export async function startSimulatorProcess(options: SimulatorOptions): Promise<
     pid: program.pid,
     messagingBaseUrl,
     accountBaseUrl,
+    v3,
     ledger: () => lines<LedgerEntry>('ledger'),
     arrivals: () => lines<Arrival>('arrivals'),
     summary: async () => JSON.parse(await ask('summary')) as Summary,

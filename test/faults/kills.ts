@@ -13,7 +13,12 @@ const WORKER_KILLS_PER_REDIS_KILL = 20;
  * Kills worker processes, and Redis now and then, prints the result, and returns whether every check passed. The recovery
  * time is printed but not checked, because the processes that take over are killed before a lock has expired.
  */
-export async function runKills(kills: number, seed: number, path: string): Promise<boolean> {
+export async function runKills(
+  kills: number,
+  seed: number,
+  path: string,
+  profile: 'v1' | 'v3',
+): Promise<boolean> {
   const dir = await mkdtemp(join(tmpdir(), 'volley-kill-run-'));
   let server = await startPrivateRedis({ dir, appendfsync: 'always' });
   const { port, url } = server;
@@ -22,6 +27,7 @@ export async function runKills(kills: number, seed: number, path: string): Promi
   try {
     const outcome = await killRun({
       lanes: 4,
+      profile,
       recipients: 2_000,
       quota: 600,
       workers: ['send', 'send', 'follow-up', 'all'],

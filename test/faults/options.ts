@@ -10,6 +10,8 @@ export interface Options {
   readonly concurrency: number;
   /** The number of kills; undefined unless the kill run was requested. */
   readonly kills: number | undefined;
+  /** The profile of the lanes in the kill run. */
+  readonly profile: 'v1' | 'v3';
   /** The path of a history to check instead. */
   readonly check: string | undefined;
 }
@@ -29,6 +31,7 @@ export function readOptions(args: readonly string[]): Options | string {
         only: { type: 'string' },
         concurrency: { type: 'string' },
         kills: { type: 'string' },
+        profile: { type: 'string' },
         check: { type: 'string' },
       },
     });
@@ -39,11 +42,17 @@ export function readOptions(args: readonly string[]): Options | string {
       seeds: Array.from({ length: runs }, (_, index) => first + index),
       concurrency: wholeNumber('concurrency', values['concurrency'] ?? String(CONCURRENCY), 1),
       kills: values.kills === undefined ? undefined : wholeNumber('kills', values.kills, 1),
+      profile: profileOf(values.profile),
       check: values.check,
     };
   } catch (error) {
     return error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error);
   }
+}
+
+function profileOf(text = 'v1'): 'v1' | 'v3' {
+  if (text === 'v1' || text === 'v3') return text;
+  throw new RangeError(`--profile must be v1 or v3, not ${JSON.stringify(text)}`);
 }
 
 function wholeNumber(option: string, text: string, min: number): number {

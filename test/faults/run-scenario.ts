@@ -28,10 +28,19 @@ const UNCHANGED_FOR_MS = 4_000;
 /** Runs a scenario, waits until its campaigns have settled, and checks the history. */
 export async function runScenario(scenario: Scenario, seed: number, folder: string): Promise<Outcome> {
   const began = performance.now();
-  const { name, workers, seconds, quota = 1, redis = 'safe', stoppedClocks = [] } = scenario;
+  const { name, workers, seconds, quota = 1, redis = 'safe', profile = 'v1', stoppedClocks = [] } = scenario;
   const path = join(folder, `${name}-${seed}.ndjson`);
   await mkdir(folder, { recursive: true });
-  const world = await startWorld({ scenario: name, seed, workers, seconds, quota, redis, stoppedClocks });
+  const world = await startWorld({
+    scenario: name,
+    seed,
+    workers,
+    seconds,
+    quota,
+    redis,
+    profile,
+    stoppedClocks,
+  });
   const { history } = world.recorder;
   try {
     const reason = await endOf(scenario, world);

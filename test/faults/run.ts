@@ -7,6 +7,7 @@
  *   npm run -s test:faults -- --runs 20                      run seeds 1 to 20
  *   npm run -s test:faults -- --check FILE                   check a recorded history
  *   npm run -s test:faults -- --kills 1000                   kill processes for about a quarter of an hour
+ *   npm run -s test:faults -- --kills 100 --profile v3       the same where the service deduplicates: nothing stays unknown
  */
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -34,15 +35,18 @@ async function main(): Promise<number> {
     return refuse(
       'the fault scenarios start their own Redis, but this machine has no redis-server or valkey-server',
     );
-  if (options.kills !== undefined) return kill(options.kills, options.seeds[0] ?? 1);
+  if (options.kills !== undefined) return kill(options.kills, options.seeds[0] ?? 1, options.profile);
   return run(options);
 }
 
-async function kill(kills: number, seed: number): Promise<number> {
+async function kill(kills: number, seed: number, profile: Options['profile']): Promise<number> {
   const path = join(folder, `kills-${seed}.ndjson`);
-  const isGood = await runKills(kills, seed, path);
+  const isGood = await runKills(kills, seed, path, profile);
   console.log(`history: ${path}`);
-  if (!isGood) console.log(`to reproduce: npm run -s test:faults -- --kills ${kills} --seed ${seed}`);
+  if (!isGood)
+    console.log(
+      `to reproduce: npm run -s test:faults -- --kills ${kills} --seed ${seed} --profile ${profile}`,
+    );
   return isGood ? 0 : 1;
 }
 

@@ -14,6 +14,8 @@ export interface Scenario {
   readonly quota?: number;
   /** What Redis may lose; default nothing. The processes read it from the Redis settings. */
   readonly redis?: Durability;
+  /** The profile of the lanes; default: v1. */
+  readonly profile?: 'v1' | 'v3';
   /** The clocks that stand still while a process is stopped, by its place; default none, as with SIGSTOP alone. */
   readonly stoppedClocks?: readonly (readonly ('monotonic' | 'wall' | 'uptime')[])[];
   /** Whether this machine can run it; default: every machine with a Redis server can. */

@@ -6,7 +6,7 @@ import type { Random } from '../../src/clock.js';
 import { IN_FLIGHT } from '../../src/lane/rules.js';
 import { keyNames } from '../../src/redis/keys.js';
 import { seededRandom } from '../../src/simulator/random.js';
-import { type Fleet, type Kind, type Member, startFleet } from '../end-to-end/fleet.js';
+import { type Fleet, type Kind, laneCredentials, type Member, startFleet } from '../end-to-end/fleet.js';
 import { callbackSettings } from '../end-to-end/receiver.js';
 import { recipients } from '../end-to-end/recipients.js';
 import { type Durability, type FailingRedis, startFailingRedis } from './failing-redis.js';
@@ -24,8 +24,8 @@ const REQUEST_TIMEOUT_MS = 3_000;
  * sends batches as fast as it can. Both quotas are small enough to be used up.
  */
 const LANES = [
-  { name: 'smooth', apiKey: 'smooth', hourlyQuota: 600, pacing: 'smooth', recipients: 1, perSecond: 10 },
-  { name: 'burst', apiKey: 'burst', hourlyQuota: 1_800, pacing: 'burst', recipients: 3, perSecond: 90 },
+  { name: 'smooth', hourlyQuota: 600, pacing: 'smooth', recipients: 1, perSecond: 10 },
+  { name: 'burst', hourlyQuota: 1_800, pacing: 'burst', recipients: 3, perSecond: 90 },
 ] as const;
 
 const PREFIX = 'faults';
@@ -85,13 +85,14 @@ export interface WorldOptions {
   /** Scales the quotas and list lengths. */
   readonly quota: number;
   readonly redis: Durability;
+  readonly profile?: Scenario['profile'];
   /** See {@link Scenario.stoppedClocks}. */
   readonly stoppedClocks?: Scenario['stoppedClocks'];
 }
 
 /** Starts the world and launches a campaign on each lane. */
 export async function startWorld(options: WorldOptions): Promise<World> {
-  const { scenario, seed, workers, seconds, quota: share, stoppedClocks = [] } = options;
+  const { scenario, seed, workers, seconds, quota: share, profile = 'v1', stoppedClocks = [] } = options;
   const folder = await mkdtemp(join(tmpdir(), 'volley-faults-'));
   const redis = await startFailingRedis(folder, options.redis);
   const operator = await startTcpProxy(redis.port);
@@ -100,10 +101,16 @@ export async function startWorld(options: WorldOptions): Promise<World> {
     redis.isDirect ? redis.url : redis.url.replace(/\d+$/, String(proxy.port));
   const lanes = LANES.map(({ recipients: maxRecipientsPerRequest, perSecond: _, ...lane }) => ({
     ...lane,
+    ...laneCredentials(profile, lane.name).lane,
     hourlyQuota: lane.hourlyQuota * share,
     maxRecipientsPerRequest,
   }));
-  const quotas = lanes.map(({ apiKey: key, hourlyQuota: quota }) => ({ key, quota, windowMs: WINDOW_MS }));
+  const keyOf = (name: string): string => laneCredentials(profile, name).keyName;
+  const quotas = lanes.map(({ name, hourlyQuota: quota }) => ({
+    key: keyOf(name),
+    quota,
+    windowMs: WINDOW_MS,
+  }));
   const isNotified = workers.includes('http');
   const closeAll = async (): Promise<void> => {
     for (const own of proxies.values()) {
@@ -117,6 +124,7 @@ export async function startWorld(options: WorldOptions): Promise<World> {
   const fleet = await startFleet({
     redisUrl: through(operator),
     prefix: PREFIX,
+    profile,
     workers,
     lanes,
     settings: {
@@ -130,14 +138,19 @@ export async function startWorld(options: WorldOptions): Promise<World> {
     simulator: {
       seed,
       wholeArrivals: true,
-      keys: quotas,
+      keys: lanes.map(({ name, hourlyQuota: quota }) => ({
+        ...laneCredentials(profile, name).key,
+        quota,
+        windowMs: WINDOW_MS,
+      })),
+      clients: lanes.flatMap(({ name }) => laneCredentials(profile, name).clients),
       latency: { kind: 'uniform', minMs: 150, maxMs: 450 },
       deliveryTime: 300,
       impossible: 0.1,
       ...(isNotified ? { notifications: NOTIFICATIONS } : {}),
     },
     async own(place, simulator) {
-      const service = new URL(simulator.messagingBaseUrl);
+      const service = new URL((profile === 'v3' ? simulator.v3 : simulator).messagingBaseUrl);
       // The first process may run in another network, which reaches the service when it does not reach Redis.
       const host = place === 0 ? (redis.separate?.safeHere ?? service.hostname) : service.hostname;
       const own = {
@@ -185,7 +198,14 @@ export async function startWorld(options: WorldOptions): Promise<World> {
     const { id: campaign } = outcome;
     const text = `Sale on ${name}`;
     const at = history.clock();
-    history.add({ type: 'campaign', at, campaign, key: name, text, recipients: numbers.map(({ to }) => to) });
+    history.add({
+      type: 'campaign',
+      at,
+      campaign,
+      key: keyOf(name),
+      text,
+      recipients: numbers.map(({ to }) => to),
+    });
     recorder.watch(campaign);
     return campaign;
   };
@@ -221,9 +241,9 @@ export async function startWorld(options: WorldOptions): Promise<World> {
       },
       accepted: async () => (await fleet.simulator.summary()).recipients,
       async traffic(requests) {
-        const before = await Promise.all(LANES.map(({ name }) => accepted(name)));
+        const before = await Promise.all(LANES.map(({ name }) => accepted(keyOf(name))));
         for (;;) {
-          const now = await Promise.all(LANES.map(({ name }) => accepted(name)));
+          const now = await Promise.all(LANES.map(({ name }) => accepted(keyOf(name))));
           if (now.every((count, index) => count - (before[index] ?? 0) >= requests)) return;
           const statuses = await Promise.all(Object.values(campaigns).map((id) => recorder.status(id)));
           if (statuses.some((status) => status?.recipients.planned === 0)) return;

@@ -160,6 +160,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   // `volley up` starts a Redis server, and `--simulator` starts the simulator.
   cli: [
     'clock',
+    'profiles',
     'duration',
     'version',
     'exit-codes',

@@ -13,6 +13,8 @@ function acceptance(numbers: readonly number[], text: string, correlator?: strin
     senderName: undefined,
     text,
     correlator,
+    callbackData: undefined,
+    version: 'v1',
     answered: 'answered',
     pollable: true,
     recipients: numbers,

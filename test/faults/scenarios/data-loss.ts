@@ -37,7 +37,7 @@ async function failOver(
   });
 }
 
-function dataLoss(way: 'aof' | 'failover', killed: Killed): Scenario {
+function dataLoss(way: 'aof' | 'failover', killed: Killed, profile: 'v1' | 'v3' = 'v1'): Scenario {
   const lose = way === 'aof' ? loseTail : failOver;
   const loss = way === 'aof' ? 'Redis loses the end of its append-only file' : 'a lagging replica takes over';
   const processes = {
@@ -46,8 +46,9 @@ function dataLoss(way: 'aof' | 'failover', killed: Killed): Scenario {
     all: 'all processes are killed as well',
   };
   return {
-    name: killed === 'none' ? `${way}-alive` : `${way}-${killed}-dead`,
-    description: `${loss}; ${processes[killed]}`,
+    name: `${killed === 'none' ? `${way}-alive` : `${way}-${killed}-dead`}${profile === 'v1' ? '' : `-${profile}`}`,
+    description: `${loss}; ${processes[killed]}${profile === 'v1' ? '' : '; the service deduplicates'}`,
+    profile,
     workers: ['send', 'send', 'follow-up'],
     seconds: 9,
     redis: way === 'aof' ? 'everySecond' : 'replicated',
@@ -56,7 +57,9 @@ function dataLoss(way: 'aof' | 'failover', killed: Killed): Scenario {
       await traffic(4);
       await delay(integerBetween(0, 1_000, random));
       const victims = killed === 'all' ? fleet.members : killed === 'some' ? [pick(senders, random)] : [];
-      const mayBeUnknown = victims.length === 0 ? MAX_IN_FLIGHT : MAX_IN_FLIGHT + MAX_PLACEHOLDERS;
+      const placeholders = victims.length === 0 ? 0 : MAX_PLACEHOLDERS;
+      // Where the service deduplicates, what is lost goes again under its correlator.
+      const mayBeUnknown = profile === 'v3' ? 0 : MAX_IN_FLIGHT + placeholders;
       await recorder.fault({ fault: way, target: 'redis', losesData: true, mayBeUnknown }, () =>
         lose(world, async (loseData) => {
           await delay(integerBetween(300, 900, random));
@@ -91,5 +94,8 @@ const KILLED: readonly Killed[] = ['none', 'some', 'all'];
 
 export const DATA_LOSS_SCENARIOS: readonly Scenario[] = [
   ...KILLED.flatMap((killed) => [dataLoss('aof', killed), dataLoss('failover', killed)]),
+  dataLoss('aof', 'some', 'v3'),
+  dataLoss('aof', 'all', 'v3'),
+  dataLoss('failover', 'some', 'v3'),
   sentinel,
 ];

@@ -1,0 +1,60 @@
+import type { Settings } from './options.js';
+import type { TokenIssuer } from './tokens.js';
+import { type Answer, failure, type Incoming, json } from './wire.js';
+
+/** Where clients get their tokens. */
+export const TOKEN_PATH = '/oauth2/token';
+
+/** The token endpoint of version 3: OAuth 2 client credentials (RFC 6749, section 4.4), with the scope `sms` and one product. */
+export class Clients {
+  readonly #tokens: TokenIssuer;
+  #settings: Pick<Settings, 'clients' | 'tokens'>;
+  /** Requests for a token, and how many were granted. */
+  readonly counts = { clientTokens: 0, clientTokensGranted: 0 };
+
+  constructor(settings: Settings, tokens: TokenIssuer) {
+    this.#settings = settings;
+    this.#tokens = tokens;
+  }
+
+  configure(settings: Settings): void {
+    this.#settings = settings;
+  }
+
+  /** Whether an account is that of a client, whose tokens version 3 accepts. */
+  has(account: string): boolean {
+    return this.#settings.clients.some(({ id }) => id === account);
+  }
+
+  async handle({ method, headers, body }: Incoming, now: number): Promise<Answer> {
+    if (method !== 'POST') return failure(405, 'use POST');
+    this.counts.clientTokens += 1;
+    if (!/^application\/x-www-form-urlencoded\s*(;|$)/i.test(headers['content-type'] ?? ''))
+      return error(400, 'invalid_request', 'Content-Type must be application/x-www-form-urlencoded');
+    const form = new URLSearchParams(body);
+    if (form.get('grant_type') !== 'client_credentials') return error(400, 'unsupported_grant_type');
+    const client = this.#settings.clients.find(({ id }) => id === form.get('client_id'));
+    if (client === undefined || client.secret !== form.get('client_secret'))
+      return error(401, 'invalid_client', 'Invalid client or Invalid client credentials');
+    const scopes = (form.get('scope') ?? '').split(' ');
+    const [product, ...others] = scopes.filter((scope) => scope !== 'sms');
+    const isGranted =
+      scopes.includes('sms') &&
+      product !== undefined &&
+      others.length === 0 &&
+      client.products.includes(product);
+    if (!isGranted) return error(400, 'invalid_scope', 'Invalid scopes');
+    this.counts.clientTokensGranted += 1;
+    const { AccessToken } = await this.#tokens.issue(this.#tokens.openSession(client.id, client.id), now);
+    return json(200, {
+      access_token: AccessToken,
+      token_type: 'Bearer',
+      expires_in: this.#settings.tokens.accessLifetimeMs / 1_000,
+      scope: `sms ${product}`,
+    });
+  }
+}
+
+function error(status: number, code: string, description?: string): Answer {
+  return json(status, { error: code, error_description: description });
+}

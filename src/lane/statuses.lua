@@ -35,9 +35,9 @@ local function statuses_move(c, letters, first, from, to)
 end
 
 -- Applies reported letters to a batch. A final status beats a non-final one, whatever the order; one that contradicts a final
--- status is counted and not applied. A status that the service cannot determine beats only one that is not final. `isLast`: every recipient without a final status becomes unconfirmed, which a later final
--- report still replaces. Returns whether some are still to be polled, whether anything has changed, and whether a report could
--- still change something.
+-- status is counted and not applied. A status that the service cannot determine beats only one that is not final. `isLast`: every
+-- recipient without a final status becomes unconfirmed, which a later final report still replaces. Returns whether some are still to
+-- be polled, whether anything has changed, and whether a report could still change something.
 local FINAL = { [RECIPIENT_LETTER.deliveredToTerminal] = true, [RECIPIENT_LETTER.deliveryImpossible] = true }
 local function statuses_report(c, id, first, count, letters, statusesKey, isLast, events)
   local current = statuses_read(statusesKey, first, count)

@@ -181,6 +181,9 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
     },
   };
   const deps = { redis, keys, config, finder, events, suppression, launched, clock: systemClock, random };
+  const importing = lazily(() =>
+    Promise.all([import('./import/import-campaign.js'), import('./import/campaign-input.js')]),
+  );
   const importDeps = async (lanes: Promise<Lanes>, by: Operator) => ({
     ...deps,
     by,
@@ -336,8 +339,7 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
       as: volleyFor,
       records: auditedRecords(shared.records, by, (lane) => finder.idOf(lane)),
       async enqueue(input) {
-        const { importCampaign } = await import('./import/import-campaign.js');
-        const { resolveInput } = await import('./import/campaign-input.js');
+        const [{ importCampaign }, { resolveInput }] = await importing();
         // Reports invalid input even while Redis is away, and before a lane is registered for it.
         const { lane } = resolveInput(
           {
@@ -366,7 +368,7 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
         );
       },
       async preview(input) {
-        const { previewCampaign } = await import('./import/import-campaign.js');
+        const [{ previewCampaign }] = await importing();
         return previewCampaign(await importDeps(finder.configured(), by), input);
       },
       pause: (id) => commands.pause(id),

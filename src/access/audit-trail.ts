@@ -5,6 +5,7 @@ import { InputError } from '../campaign/errors.js';
 import type { Clock } from '../clock.js';
 import type { LaneFinder } from '../lane/lane-finder.js';
 import type { Redis } from '../redis/connection.js';
+import { joinCalls } from '../redis/join-calls.js';
 import type { Keys, LaneId } from '../redis/keys.js';
 import { loadScript } from '../redis/script.js';
 
@@ -68,10 +69,11 @@ const ENTRY_ID = /^\d{1,15}-\d{1,10}$/;
 /** Opens the audit trail: a stream that is only appended to, and that loses entries only by their age. */
 export function auditTrail({ redis, keys, finder, clock, retentionMs }: AuditTrailDeps) {
   const key = keys.audit;
-  const append = (entry: string): Promise<unknown> =>
-    appendScript.run(redis, { audit: key }, { entry, retentionMs });
+  const append = (entries: readonly string[]): Promise<unknown> =>
+    appendScript.run(redis, [key], [retentionMs, '', ...entries]);
+  const appendJoined = joinCalls(append);
   const record = async (entry: StoredEntry): Promise<void> => {
-    await append(JSON.stringify(entry));
+    await appendJoined(JSON.stringify(entry)).answer;
   };
   const viewOf = async (id: string, stored: StoredEntry): Promise<AuditEntry> => ({
     id,
@@ -102,7 +104,7 @@ export function auditTrail({ redis, keys, finder, clock, retentionMs }: AuditTra
     }),
     /** Deletes what is older than the retention. Appending does the same. */
     async trim(): Promise<void> {
-      await append('');
+      await append([]);
     },
     async audit({ lanes, campaign, limit = DEFAULT_LIMIT, after }: AuditOptions = {}): Promise<AuditPage> {
       if (after !== undefined && !ENTRY_ID.test(after))

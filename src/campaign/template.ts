@@ -88,6 +88,8 @@ const OTHER_MARKS = /\[([^[\]\n]{1,60})\]|<([^<>\n]{1,60})>|%([^%\n]{1,60})%|«(
 
 /** The parts of a message that look like placeholders but are sent as they are, each once. */
 export function likelyPlaceholders(text: string, columns: readonly string[]): LikelyPlaceholder[] {
+  // Most messages have none of them.
+  if (!/[{[<%«]/.test(text)) return [];
   const found = new Map<string, string>();
   for (const [written, name = ''] of text.matchAll(ONE_BRACE)) {
     found.set(written, namesMeant(name, columns)[0] ?? nearest(name, columns) ?? name);
@@ -103,6 +105,7 @@ type Token = readonly [kind: string, value: string, start: number];
 
 /** Null if a placeholder is not closed. Each call has its own writer: mustache's shared one caches every text for ever. */
 function parse(text: string): readonly Token[] | null {
+  if (!text.includes('{{')) return [['text', text, 0]];
   try {
     const spans: readonly (readonly unknown[])[] = new Mustache.Writer().parse(text);
     return spans.map((span) => [String(span[0]), String(span[1]), Number(span[2])]);

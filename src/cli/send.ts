@@ -66,6 +66,7 @@ export async function send(context: Context, file: string, options: SendOptions)
           ? input
           : await sampleInput(context, input, file, options.testTo, config.defaultCountry)),
         idempotencyKey: options.idempotencyKey,
+        estimate: asks,
         signal: interrupt.signal,
         again: options.again === true || options.testTo !== undefined,
         ...(bad === undefined ? {} : { skipInvalid: true, onInvalid: bad.add }),

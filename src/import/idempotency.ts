@@ -12,7 +12,7 @@ import {
   reserveContent,
   reserveKey,
 } from '../recipients/reservation.js';
-import type { Redis } from '../redis/connection.js';
+import { type Redis, runsInOrder } from '../redis/connection.js';
 import type { Keys, LaneId } from '../redis/keys.js';
 import type { CampaignInput, EnqueueOutcome } from './campaign-input.js';
 import { type ImportSession, settledImport } from './import-session.js';
@@ -47,14 +47,29 @@ export async function beginWithKey(
     const session = begin();
     let isReserved = false;
     try {
-      await session.begun;
-      isReserved = await reserveKey(redis, key, { lane: session.lane, campaign: session.id });
+      isReserved = await onceBegun(redis, session, () =>
+        reserveKey(redis, key, { lane: session.lane, campaign: session.id }),
+      );
     } finally {
       // Also if the reply was lost: an import that went on would hold the key as long as this process runs.
       if (!isReserved) await session.discard().catch(() => {});
     }
     if (isReserved) return { kind: 'reserved', session };
   }
+}
+
+/**
+ * Reserves something once the import has begun. Commands to one server run in the order in which they are sent, so there the
+ * reservation need not wait for the reply.
+ */
+async function onceBegun<Answer>(
+  redis: Redis,
+  { begun }: Pick<ImportSession, 'begun'>,
+  reserve: () => Promise<Answer>,
+): Promise<Answer> {
+  if (!runsInOrder(redis)) await begun;
+  const [answer] = await Promise.all([reserve(), begun]);
+  return answer;
 }
 
 /**
@@ -136,15 +151,15 @@ interface ContentSearch {
 }
 
 /**
- * Reserves a content for 24 hours. Returns the id of the campaign that already holds it, or null if there is none. A campaign
- * that was cancelled and sent nothing holds no content. With `again`, the content is always reserved. An idempotency key says that
+ * Reserves a content for 24 hours for an import that begins. Returns the id of the campaign that already holds it, or null if there is
+ * none. A campaign that was cancelled and sent nothing holds no content. With `again`, the content is always reserved. An idempotency key says that
  * this campaign is meant: then the content is reserved if it is free, but an earlier campaign with it is no obstacle.
  */
 export async function reserveNewContent(
   redis: Redis,
   keys: Keys,
   content: string,
-  own: Holder,
+  session: Pick<ImportSession, 'id' | 'lane' | 'begun'>,
   {
     again = false,
     idempotencyKey,
@@ -153,14 +168,20 @@ export async function reserveNewContent(
     hasFormerKeys = false,
   }: Pick<CampaignInput, 'again' | 'idempotencyKey' | 'signal' | 'repeatsWithin'> & ContentSearch,
 ): Promise<string | null> {
+  const own: Holder = { lane: session.lane, campaign: session.id };
   const lane = repeatsWithin === 'lane' ? own.lane : undefined;
   const key = contentKey(keys, content, lane);
-  if (hasFormerKeys && !again && idempotencyKey === undefined) {
-    const former = await committedHolder(redis, keys, formerContentKey(keys, content, lane), signal);
-    if (former !== null && !(await sentNothing(redis, keys, former))) return former.campaign;
-  }
+  // Read at the same time. If there is one, this import is discarded, and with it what it reserves.
+  const reading =
+    hasFormerKeys && !again && idempotencyKey === undefined
+      ? committedHolder(redis, keys, formerContentKey(keys, content, lane), signal)
+      : null;
+  reading?.catch(() => {});
   for (;;) {
-    if ((await reserveContent(redis, key, own, again)) || idempotencyKey !== undefined) return null;
+    const isReserved = await onceBegun(redis, session, () => reserveContent(redis, key, own, again));
+    const former = await reading;
+    if (former !== null && !(await sentNothing(redis, keys, former))) return former.campaign;
+    if (isReserved || idempotencyKey !== undefined) return null;
     const holder = await committedHolder(redis, keys, key, signal);
     if (holder === null) continue;
     if (!(await sentNothing(redis, keys, holder))) return holder.campaign;

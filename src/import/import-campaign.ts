@@ -61,7 +61,8 @@ export interface ImportDeps extends DraftDeps {
 }
 
 /** Previews a campaign; nothing is stored and nothing is sent. Throws as {@link importCampaign} does. */
-export async function previewCampaign(deps: ImportDeps, input: CampaignInput): Promise<Preview> {
+export async function previewCampaign(deps: ImportDeps, enqueued: CampaignInput): Promise<Preview> {
+  const input = { ...enqueued, estimate: true };
   const { preview, content, duplicates } = await readWithoutStoring(deps, input);
   const { lane } = resolveInput(deps, input);
   const refused = refusedList(preview, input, duplicates);
@@ -90,8 +91,8 @@ export async function previewWithoutRedis(
       },
     ]),
   );
-  const suppression = { count: async () => 0, areSuppressed: async () => [] };
-  const { preview, duplicates } = await readWithoutStoring({ config, lanes, suppression, clock }, input);
+  const deps = { config, lanes, suppression: null, clock };
+  const { preview, duplicates } = await readWithoutStoring(deps, input);
   const refused = refusedList(preview, input, duplicates);
   return { ...preview, refusal: refused === null ? null : { kind: refused, campaign: null } };
 }
@@ -135,7 +136,8 @@ async function fillAndCommit(
   const opened = await openList(deps.config, input);
   let isRefused = false;
   let stored = 0;
-  const { preview, content, fingerprint } = await readList(opened, {
+  let reserving: Promise<string | null> | undefined;
+  const { preview, fingerprint } = await readList(opened, {
     lane,
     sender,
     suppression: deps.suppression,
@@ -145,6 +147,17 @@ async function fillAndCommit(
     onInvalid(row, columns) {
       if (input.skipInvalid === true) input.onInvalid?.(row, columns);
       else isRefused = true;
+    },
+    // Early, because a short list has been read before the import has begun.
+    onRead(content, counts) {
+      if (refusedList({ ...counts, suppressed: 0 }, input, opened.duplicates) !== null) return;
+      reserving = (async () => {
+        const hasFormerKeys = await deps.mayHaveFormerKeys?.();
+        const search = { ...input, ...(hasFormerKeys && { hasFormerKeys }) };
+        return reserveNewContent(redis, keys, content, session, search);
+      })();
+      // It is awaited late.
+      reserving.catch(() => {});
     },
     async onRecipients(recipients, suppressed) {
       // The list is refused already; the rest is read only for the count and the reasons of its invalid rows.
@@ -172,11 +185,8 @@ async function fillAndCommit(
     });
   }
 
-  const own = { lane: lane.id, campaign: session.id };
-  await session.begun;
-  const hasFormerKeys = await deps.mayHaveFormerKeys?.();
-  const search = { ...input, ...(hasFormerKeys && { hasFormerKeys }) };
-  const earlier = await reserveNewContent(redis, keys, content, own, search);
+  const earlier = await reserving;
+  if (earlier === undefined) throw new Error('The content was not reserved');
   if (earlier !== null) return { kind: 'repeated', id: earlier };
   if (input.confirm !== undefined && !(await input.confirm(preview))) return { kind: 'declined' };
 
@@ -200,6 +210,7 @@ async function fillAndCommit(
   };
   // The trail outlives the campaign, so it contains no name, which people choose.
   const details = { recipients };
+  const own = { lane: lane.id, campaign: session.id };
   const { wakeInMs, events } = await deps.by.audited({ ...own, action: 'campaign.create', details }, () =>
     session.commit(meta),
   );
@@ -213,7 +224,13 @@ async function fillAndCommit(
 
 /** Why a list is refused, whatever the lane has sent before; null if it is not. */
 function refusedList(
-  { rows, recipients, suppressed, invalid, differentTexts: different }: Preview,
+  {
+    rows,
+    recipients,
+    suppressed,
+    invalid,
+    differentTexts: different,
+  }: Pick<Preview, 'rows' | 'recipients' | 'suppressed' | 'invalid' | 'differentTexts'>,
   { skipInvalid }: Pick<CampaignInput, 'skipInvalid'>,
   duplicates: Duplicates,
 ): Exclude<Refusal['kind'], 'repeated'> | null {
@@ -251,4 +268,9 @@ async function readWithoutStoring(
   return { ...summary, duplicates: opened.duplicates };
 }
 
-const whenOf = ({ at, validForMs, priority }: CampaignInput) => ({ at, validForMs, priority });
+const whenOf = ({ at, validForMs, priority, estimate }: CampaignInput) => ({
+  at,
+  validForMs,
+  priority,
+  estimate,
+});

@@ -8,6 +8,7 @@ import { metaKey, SERIES, type Series, slicesKey } from '../recipients/campaign-
 import { deleteCampaign } from '../recipients/delete-campaign.js';
 import { SliceWriter } from '../recipients/slices.js';
 import type { Redis } from '../redis/connection.js';
+import { joinCalls, perConnection } from '../redis/join-calls.js';
 import type { Keys, LaneId } from '../redis/keys.js';
 import { loadScript } from '../redis/script.js';
 
@@ -22,12 +23,11 @@ import { loadScript } from '../redis/script.js';
 /** How long an import may go without renewing its lease; it renews it three times as often. */
 const IMPORT_LEASE_MS = 15_000;
 
-const beginScript = loadScript(import.meta.url, './begin-import.lua', () => undefined);
+const beginScript = loadScript(import.meta.url, './begin-import.lua', () => undefined, { sendsText: true });
 const writeScript = loadScript(import.meta.url, './write-import.lua', (reply) => reply === 1);
+const commitReply = z.tuple([z.number(), z.string(), z.number(), z.string()]);
 const commitScript = loadScript(import.meta.url, './commit-import.lua', (reply): ImportCommit | null => {
-  const [exists, launch, wakeInMs, events] = z
-    .tuple([z.number(), z.string(), z.number(), z.string()])
-    .parse(reply);
+  const [exists, launch, wakeInMs, events] = commitReply.parse(reply);
   return exists === 1 ? { launchedAt: Number(launch), wakeInMs, events: scriptEvents(events) } : null;
 });
 
@@ -58,6 +58,24 @@ export class ImportLostError extends Error {
     super(`the import of campaign ${id} was discarded: its process did not renew the lease in time`);
   }
 }
+
+/**
+ * Adds campaigns to the indexes of all lanes. A lane becomes due, so that the sweep discards the import if this process dies, and
+ * launches the campaign if it dies right after the commit.
+ */
+const indexing = perConnection((redis) =>
+  joinCalls(async (begun: readonly { readonly keys: Keys; readonly lane: LaneId; readonly id: string }[]) => {
+    for (const keys of new Set(begun.map((one) => one.keys))) {
+      const own = begun.filter((one) => one.keys === keys);
+      const lanes = [...new Set(own.map(({ lane }) => lane))];
+      await Promise.all([
+        redis.sadd(keys.lanes, ...lanes),
+        redis.zadd(keys.campaigns, ...own.flatMap(({ lane, id }) => [0, indexMember(lane, id)])),
+        markDue({ redis, keys }, lanes),
+      ]);
+    }
+  }),
+);
 
 /** A campaign that is being imported. */
 export interface ImportSession {
@@ -96,30 +114,27 @@ export function beginImport(
   const isMetaStored = meta.idempotency !== undefined || meta.createdBy?.kind === 'key';
   // Awaited before the commit: a campaign that is not in the index could not be found.
   const begun = Promise.all([
-    redis.sadd(keys.lanes, lane),
-    redis.zadd(keys.campaigns, 0, indexMember(lane, id)),
+    indexing(redis)({ keys, lane, id }).answer,
     beginScript.run(
       redis,
       [...laneKeys('states', 'importing'), ownKeys.meta],
       [id, JSON.stringify(beginningOf(meta)), isMetaStored ? storedMeta(meta) : '', leaseMs, ''],
     ),
-    // So that the sweep discards the import if this process dies, and launches the campaign if it dies right after the commit.
-    markDue(store, [lane]),
   ]).then(() => undefined);
   // It is awaited late.
   begun.catch(() => {});
 
-  let firstMeta = isMetaStored ? '' : storedMeta(meta);
+  let isFirstMetaStored = isMetaStored;
   const write = async (key: string, slices: readonly (string | Buffer)[]): Promise<void> => {
     await begun;
-    const storing = firstMeta;
+    const storing = isFirstMetaStored ? '' : storedMeta(meta);
     const exists = await writeScript.run(
       redis,
       [...laneKeys('states', 'importing'), key, ownKeys.meta],
       [id, leaseMs, storing, '', ...slices],
     );
     if (!exists) throw new ImportLostError(id);
-    firstMeta = '';
+    isFirstMetaStored = true;
   };
   const writerOf = (series: Series) => new SliceWriter((slices) => write(ownKeys[series], slices));
   const writers = {
@@ -163,8 +178,9 @@ export function beginImport(
       );
       clearInterval(renewal);
       if (committed === null) throw new ImportLostError(id);
-      // Again: a sweep may have looked at the lane before the commit. If this fails, Redis is away, and its return makes all lanes due.
-      await markDue(store, [lane]).catch(() => {});
+      // Again: a sweep may have looked at the lane before the commit, and this process may die before it wakes the lane. Nothing waits
+      // for this hint: without it, the lane is due when the lease would have expired.
+      if (committed.wakeInMs >= 0) markDue(store, [lane]).catch(() => {});
       return committed;
     },
     async discard() {

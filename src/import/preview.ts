@@ -80,8 +80,13 @@ export function previewBuilder(
     addRepeated(row: RepeatedRow): void {
       if (repeats[row.text].length < MAX_REPEATS) repeats[row.text].push(row);
     },
-    /** `outlook` and the other campaigns of the lane decide how long sending takes. Null: it is not known. */
-    build(list: CheckedRows, duplicates: Duplicates, outlook: LaneOutlook | null): Preview {
+    /** `outlook` and the other campaigns of the lane decide how long sending takes. Null: it is not estimated. */
+    build(
+      list: CheckedRows,
+      duplicates: Duplicates,
+      outlook: LaneOutlook | null,
+      isSuppressionChecked: boolean,
+    ): Preview {
       const counts = { ...list.counts(), recipients, suppressed };
       const { maxRecipients } = lane.rules;
       const most = Math.min(maxRecipients, outlook?.maxRecipients || maxRecipients);
@@ -118,7 +123,7 @@ export function previewBuilder(
         numberColumn: list.numberColumn,
         ...counts,
         repeats: [...repeats.same, ...repeats.different].sort((a, b) => a.line - b.line),
-        isSuppressionChecked: outlook !== null,
+        isSuppressionChecked,
         notMobile,
         invalidGroups: invalid.groups(list.columns, [...international, withPlus(sender.address)]),
         problems: invalid.problems(),

@@ -60,19 +60,25 @@ function isCsv(recipients: CampaignInput['recipients']): recipients is string | 
 const CURRENT_MS = 1_000;
 
 /** How to read a list. */
-export interface ReadOptions extends Pick<CampaignInput, 'at' | 'validForMs' | 'priority'> {
+export interface ReadOptions extends Pick<CampaignInput, 'at' | 'validForMs' | 'priority' | 'estimate'> {
   /** `outlook`: null if it is not known. */
   readonly lane: Pick<Lane, 'id' | 'name' | 'rules' | 'monotonic'> & {
     outlook(): Promise<LaneOutlook | null>;
   };
   readonly sender: Sender;
-  readonly suppression: Pick<Suppression, 'count' | 'areSuppressed'>;
+  /** Null: it is not known which numbers are suppressed. */
+  readonly suppression: Pick<Suppression, 'count' | 'areSuppressed'> | null;
   readonly signal?: AbortSignal | undefined;
   /** Called with the recipients of each batch, and for each of them whether it is suppressed. */
   onRecipients?(recipients: readonly StoredRecipient[], suppressed: readonly boolean[]): Promise<void>;
   /** Called with the rows of each batch that are left out because their number is that of an earlier row. */
   onDuplicates?(duplicates: readonly StoredRecipient[]): Promise<void>;
   onInvalid?: CampaignInput['onInvalid'];
+  /**
+   * Called when all rows have been read, with their digest and counts. It may still be unknown which numbers of the last batch are
+   * suppressed, and its recipients have not been passed to `onRecipients`.
+   */
+  onRead?(content: string, counts: ReturnType<CheckedRows['counts']>): void;
   onMemory?: ((bytes: number) => Promise<void>) | undefined;
 }
 
@@ -98,34 +104,38 @@ export async function readList(
   );
   const references = createHash('sha256');
   let hasReferences = false;
-  // A number that is suppressed while the list is read is left out later, when its batch is claimed.
+  // Lapsing depends on when the messages are sent, and is a warning.
+  const isEstimated = options.estimate === true || options.validForMs !== undefined;
   // Read at the same time: most lists are short.
-  const early = { outlook: lane.outlook(), at: lane.monotonic() };
-  early.outlook.catch(() => {});
+  const early = { outlook: isEstimated ? lane.outlook() : null, at: lane.monotonic() };
+  early.outlook?.catch(() => {});
+  let digest = '';
+  // A number that is suppressed while the list is read is left out later, when its batch is claimed.
   // Most lists have a single batch, whose check costs no more than asking whether any number is suppressed.
   let counted: Promise<number> | undefined;
   let isFirst = true;
   let bytes = 0;
-  for await (const batch of list.batches) {
+  for await (const { batch, isLast } of withLast(list.batches)) {
     signal?.throwIfAborted();
     if (list.bytes() > bytes) {
       bytes = list.bytes();
       await options.onMemory?.(bytes);
     }
     const valid = batch.filter((row) => row.kind === 'recipient');
-    if (!isFirst) counted ??= suppression.count(lane.id);
+    if (!isFirst) counted ??= suppression?.count(lane.id);
     const isChecked = isFirst || ((await counted) ?? 0) > 0;
     isFirst = false;
-    const suppressed = isChecked
-      ? await suppression.areSuppressed(
+    const checking = isChecked
+      ? suppression?.areSuppressed(
           lane.id,
           valid.map(({ number }) => number),
         )
-      : valid.map(() => false);
+      : undefined;
+    // If a callback throws before it is awaited.
+    checking?.catch(() => {});
     const recipients: StoredRecipient[] = [];
     let digested = '';
-    for (const [at, row] of valid.entries()) {
-      preview.addRecipient(row, suppressed[at] === true);
+    for (const row of valid) {
       const values = used.map((position) => row.values[position] ?? '');
       digested += row.number;
       // With its length, so that no two lists of values read the same.
@@ -138,6 +148,12 @@ export async function readList(
       recipients.push({ number: row.number, values, reference });
     }
     content.update(digested);
+    if (isLast) {
+      digest = content.digest('base64url');
+      options.onRead?.(digest, list.counts());
+    }
+    const suppressed = (await checking) ?? [];
+    for (const [at, row] of valid.entries()) preview.addRecipient(row, suppressed[at] === true);
     await options.onRecipients?.(recipients, suppressed);
     const leftOut: StoredRecipient[] = [];
     for (const row of batch) {
@@ -152,13 +168,26 @@ export async function readList(
     if (leftOut.length > 0) await options.onDuplicates?.(leftOut);
   }
   const isCurrent = lane.monotonic() - early.at < CURRENT_MS;
-  const outlook = await (isCurrent ? early.outlook : lane.outlook());
-  const digest = content.digest('base64url');
+  const outlook = isEstimated ? await (isCurrent ? early.outlook : lane.outlook()) : null;
+  // A list without rows has no last batch.
+  digest ||= content.digest('base64url');
   return {
-    preview: preview.build(list, duplicates, outlook),
+    preview: preview.build(list, duplicates, outlook, suppression !== null),
     content: digest,
     fingerprint: hasReferences ? references.update(digest).digest('base64url') : digest,
   };
+}
+
+/** The batches of a list, and whether each is the last one. */
+async function* withLast<Batch>(
+  batches: AsyncIterable<Batch>,
+): AsyncGenerator<{ readonly batch: Batch; readonly isLast: boolean }> {
+  let held: Batch | undefined;
+  for await (const batch of batches) {
+    if (held !== undefined) yield { batch: held, isLast: false };
+    held = batch;
+  }
+  if (held !== undefined) yield { batch: held, isLast: true };
 }
 
 function repeatOf(row: CheckedRow & { kind: 'recipient' | 'duplicate' }, firstLine: number): RepeatedRow {

@@ -1,16 +1,26 @@
-/** Slots of a new table, enough for 3,000 recipients before it grows. */
-const INITIAL_SLOTS = 4096;
+/** Slots of a new table. Most lists of a platform have one recipient. */
+const INITIAL_SLOTS = 16;
 
 /** Load factor at which the table doubles, so that searches stay short. */
 const MAX_LOAD = 0.75;
 
 const ENTRIES_PER_CHUNK = 1 << 14;
+/** Entries of the first chunk, which grows until it has the size of the others. */
+const INITIAL_ENTRIES = 16;
 
-/** Recipients in the order in which they were added. Chunks of a fixed size are never copied. */
+/** Recipients in the order in which they were added. Full chunks are never copied. */
 interface Chunk {
   readonly numbers: Float64Array;
   readonly lines: Uint32Array;
   readonly digests: Float64Array;
+}
+
+function emptyChunk(entries: number, hasDigests: boolean): Chunk {
+  return {
+    numbers: new Float64Array(entries),
+    lines: new Uint32Array(entries),
+    digests: new Float64Array(hasDigests ? entries : 0),
+  };
 }
 
 /** An earlier row with the number of this one. */
@@ -41,7 +51,9 @@ export class SeenRecipients {
   /** The memory that the table takes. */
   get bytes(): number {
     const perEntry = this.#hasDigests ? 20 : 12;
-    return this.#slots.byteLength + this.#chunks.length * ENTRIES_PER_CHUNK * perEntry;
+    const first = this.#chunks[0]?.lines.length ?? 0;
+    const further = Math.max(0, this.#chunks.length - 1) * ENTRIES_PER_CHUNK;
+    return this.#slots.byteLength + (first + further) * perEntry;
   }
 
   /**
@@ -72,11 +84,10 @@ export class SeenRecipients {
   #put(slot: number, key: number, line: number, digest: number): void {
     const place = this.#size % ENTRIES_PER_CHUNK;
     if (place === 0) {
-      this.#chunks.push({
-        numbers: new Float64Array(ENTRIES_PER_CHUNK),
-        lines: new Uint32Array(ENTRIES_PER_CHUNK),
-        digests: new Float64Array(this.#hasDigests ? ENTRIES_PER_CHUNK : 0),
-      });
+      const entries = this.#size === 0 ? INITIAL_ENTRIES : ENTRIES_PER_CHUNK;
+      this.#chunks.push(emptyChunk(entries, this.#hasDigests));
+    } else if (place === this.#chunks.at(-1)?.lines.length) {
+      this.#growFirstChunk();
     }
     const chunk = this.#chunks.at(-1);
     if (chunk === undefined) throw new Error('there is no chunk');
@@ -86,6 +97,16 @@ export class SeenRecipients {
     this.#size += 1;
     this.#slots[slot] = this.#size;
     if (this.#size > this.#slots.length * MAX_LOAD) this.#grow();
+  }
+
+  #growFirstChunk(): void {
+    const [first] = this.#chunks;
+    if (first === undefined) throw new Error('there is no chunk');
+    const grown = emptyChunk(first.lines.length * 4, this.#hasDigests);
+    grown.numbers.set(first.numbers);
+    grown.lines.set(first.lines);
+    grown.digests.set(first.digests);
+    this.#chunks[0] = grown;
   }
 
   #grow(): void {

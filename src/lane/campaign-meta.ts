@@ -131,8 +131,10 @@ function usualPreview({ sender, columns, numberColumn, duplicates, invalid, supp
 
 /** The members of `value` that are not as usual. */
 function unusual<Value extends object>(value: Value, usual: Partial<Value>): Partial<Value> {
-  const isUsual = (name: string): boolean =>
-    name in usual && isDeepStrictEqual(Reflect.get(value, name), Reflect.get(usual, name));
+  const isUsual = (name: string): boolean => {
+    const [own, other]: unknown[] = [Reflect.get(value, name), Reflect.get(usual, name)];
+    return name in usual && (own === other || (typeof own === 'object' && isDeepStrictEqual(own, other)));
+  };
   return Object.fromEntries(Object.entries(value).filter(([name]) => !isUsual(name))) as Partial<Value>;
 }
 

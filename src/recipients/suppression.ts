@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { type Actor, actor } from '../campaign/actor.js';
 import { NotAllowedError } from '../campaign/errors.js';
 import { type Redis, serverTime } from '../redis/connection.js';
+import { joinCalls } from '../redis/join-calls.js';
 import type { Keys, LaneId } from '../redis/keys.js';
 import { loadScript } from '../redis/script.js';
 
@@ -102,6 +103,21 @@ export function suppression(redis: Redis, keys: Keys, beforeChange: () => Promis
       found += values.filter((value) => value === null).length;
     }
     return found;
+  };
+  /** A letter for each number: 1 if it is suppressed; '' if none is. */
+  const check = (lane: LaneId, numbers: readonly string[]): Promise<string> =>
+    checkScript.run(
+      redis,
+      { all: names.list(null), lane: names.list(lane) },
+      { numbers: Buffer.concat(packed(numbers)) },
+    );
+  const singleChecks = new Map<LaneId, ReturnType<typeof joinCalls<string, string>>>();
+  /** Checks one number, together with others that are checked for the lane at the same time. */
+  const isSuppressed = async (lane: LaneId, number: string): Promise<boolean> => {
+    const join = singleChecks.get(lane) ?? joinCalls((numbers) => check(lane, numbers));
+    singleChecks.set(lane, join);
+    const { at, answer } = join(number);
+    return (await answer).charAt(at) === '1';
   };
   const tooMany = (max: number): NotAllowedError =>
     new NotAllowedError(
@@ -252,13 +268,11 @@ export function suppression(redis: Redis, keys: Keys, beforeChange: () => Promis
     },
     /** Whether each number is suppressed for a lane now: on its own list, or on that of the installation. */
     async areSuppressed(lane: LaneId, numbers: readonly string[]): Promise<boolean[]> {
+      const [only] = numbers;
+      if (only !== undefined && numbers.length === 1) return [await isSuppressed(lane, only)];
       const found: boolean[] = [];
       for (const batch of batches(numbers)) {
-        const letters = await checkScript.run(
-          redis,
-          { all: names.list(null), lane: names.list(lane) },
-          { numbers: Buffer.concat(packed(batch)) },
-        );
+        const letters = await check(lane, batch);
         for (const at of batch.keys()) found.push(letters.charAt(at) === '1');
       }
       return found;

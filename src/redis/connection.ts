@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers';
 import {
   Cluster,
   type Command,
@@ -59,11 +60,11 @@ export function connect(url: string, kind: ConnectionKind = 'protocol'): Redis {
   switch (scheme) {
     case 'single': {
       const [node] = nodes;
-      return checked(new SingleRedis({ ...common, ...node, db: db ?? Number(path || 0) }));
+      return checked(new BatchingRedis({ ...common, ...node, db: db ?? Number(path || 0) }));
     }
     case 'sentinel':
       return checked(
-        new SingleRedis({
+        new BatchingRedis({
           ...common,
           Connector: QuietSentinelConnector,
           sentinels: nodes,
@@ -85,6 +86,35 @@ export function connect(url: string, kind: ConnectionKind = 'protocol'): Redis {
     }
   }
 }
+
+/** Sockets that are written to at the end of the turn. */
+const corked = new WeakSet<SingleRedis['stream']>();
+
+/**
+ * A connection that writes the commands of one turn of the event loop together. Written one by one, each would take a system call of its
+ * own, and Redis would often run, and write to its disk, the first of them before it has read the others.
+ */
+class BatchingRedis extends SingleRedis {
+  override sendCommand(...[command, stream]: Parameters<SingleRedis['sendCommand']>): unknown {
+    const socket = this.stream;
+    // While the connection is being opened there is no socket yet.
+    if (socket !== undefined && !corked.has(socket)) {
+      corked.add(socket);
+      socket.cork();
+      setImmediate(() => {
+        corked.delete(socket);
+        socket.uncork();
+      });
+    }
+    return super.sendCommand(command, stream);
+  }
+}
+
+/**
+ * Whether commands run in the order in which they are sent, as on one server, but not on the nodes of a cluster. A script sent by its
+ * hash may run later, because it is sent again to a server that does not know it.
+ */
+export const runsInOrder = (redis: Redis): boolean => !(redis instanceof Cluster);
 
 /** The server's clock, in ms since the epoch. Processes on several machines use it because their own clocks differ. */
 export async function serverTime(redis: Redis): Promise<number> {

@@ -147,15 +147,17 @@ function inOrder<Value>(
 
 /**
  * Loads the Lua file beside the calling module: `loadScript(import.meta.url, './claim.lua', parse)`.
- * The script is sent by hash; only a server that does not know it yet receives the text.
+ * The script is sent by hash; only a server that does not know it yet receives the text. With `sendsText`, it is always sent as text,
+ * so that it runs before what is sent after it: for short scripts.
  */
 export function loadScript<Answer>(
   moduleUrl: string,
   path: string,
   parse: (reply: unknown) => Answer,
+  { sendsText = false }: { readonly sendsText?: boolean } = {},
 ): Script<Answer> {
   const url = new URL(path, moduleUrl);
-  const source = readLua(url);
+  const source = sendsText ? withoutComments(readLua(url)) : readLua(url);
   const header = readHeader(readFileSync(url, 'utf8'));
   const argNames = header.args.map(({ name }) => name);
   const sha = createHash('sha1').update(source).digest('hex');
@@ -169,6 +171,7 @@ export function loadScript<Answer>(
         name === 'time' ? '' : undefined,
       );
       mustShareSlot(path, allKeys);
+      if (sendsText) return parse(await redis.eval(source, allKeys.length, ...allKeys, ...values));
       try {
         return parse(await redis.evalsha(sha, allKeys.length, ...allKeys, ...values));
       } catch (error) {
@@ -178,6 +181,10 @@ export function loadScript<Answer>(
     },
   };
 }
+
+/** Leaves out the headers of a script, and its lines of comments. */
+const withoutComments = (source: string): string =>
+  source.replaceAll(/^--\[\[\n.*?\n\]\]\n/gms, '').replaceAll(/^\s*--.*\n/gm, '');
 
 /** A list as a script writes it: Lua has no empty list, and writes an empty object instead. */
 export const luaList = <Item extends z.ZodType>(item: Item) =>

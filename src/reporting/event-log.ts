@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import type { Redis } from '../redis/connection.js';
+import { joinCalls } from '../redis/join-calls.js';
 import type { Keys } from '../redis/keys.js';
+import { loadScript } from '../redis/script.js';
 
 /** Events that Redis keeps at least: days of a quiet installation, hours of a busy one; about 150 bytes each. */
 const MIN_KEPT = 10_000;
@@ -18,15 +20,18 @@ export interface LoggedEvent {
 const BEFORE_ALL = '0-0';
 
 const entries = z.array(z.tuple([z.string(), z.tuple([z.literal('e'), z.string()])]));
+const appendScript = loadScript(import.meta.url, './append-events.lua', () => undefined);
+
 const parse = (reply: unknown): LoggedEvent[] => entries.parse(reply).map(([id, [, json]]) => ({ id, json }));
 
 /** The recent events of all processes, in order: a Redis stream that is trimmed at its start. */
 export function eventLog(redis: Redis, keys: Keys) {
   const key = keys.events;
+  const append = joinCalls((events: readonly string[]) =>
+    appendScript.run(redis, [key], [MIN_KEPT, ...events]),
+  );
   return {
-    async append(json: string): Promise<void> {
-      await redis.xadd(key, 'MAXLEN', '~', MIN_KEPT, '*', 'e', json);
-    },
+    append: (json: string): Promise<void> => append(json).answer,
 
     /** The first events after `id`, at most `count`. */
     after: async (id: string, count: number): Promise<LoggedEvent[]> =>

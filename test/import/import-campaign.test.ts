@@ -335,11 +335,21 @@ test('A preview equals that of the import, and stores nothing', async () => {
     { recipient: mobile(3), text: 'Hi Dee 🌷' },
   ]);
   expect(preview.warnings).toHaveLength(2);
-  const outcome = await importCampaign(deps, shown);
+  const outcome = await importCampaign(deps, { ...shown, estimate: true });
   if (outcome.kind !== 'created') throw new Error(`it was ${outcome.kind}`);
   // The times are those of another moment.
   const times = { eta: expect.any(Object), completion: expect.any(Object) };
   expect(outcome.preview).toEqual({ ...preview, ...times });
+});
+
+test('An import estimates when it is sent only if it is asked to, or if messages may lapse', async () => {
+  const etaOf = async (more: Partial<CampaignInput>) => {
+    const outcome = await importCampaign(deps, input({ again: true, ...more }));
+    return outcome.kind === 'created' ? outcome.preview.eta : expect.unreachable();
+  };
+  expect(await etaOf({})).toBeNull();
+  expect(await etaOf({ estimate: true })).not.toBeNull();
+  expect(await etaOf({ validForMs: 3_600_000 })).not.toBeNull();
 });
 
 test('A preview expects few polls on a lane that receives notifications', async () => {

@@ -211,6 +211,16 @@ describe('The requests of a conformance test', () => {
     expect(simulator.summary()).toEqual(before);
   });
 
+  test('keep the tokens of another account service apart', async () => {
+    const other = await startSimulator({ accounts });
+    onTestFinished(() => other.close());
+    const { messagingBaseUrl: baseUrl, accountBaseUrl } = other;
+    const { failed, checks, volley } = await simulated({}, ACCOUNT, { baseUrl, accountBaseUrl });
+    expect(failed).toEqual({});
+    expect(checks.find(({ name }) => name === 'POST /api/login')?.result).toBe('passed');
+    expect(await volley.token('default')?.show()).toMatchObject({ state: 'none', login: { proven: false } });
+  });
+
   test('are not sent to a suppressed number', async () => {
     const simulator = await startSimulator({ keys: [{ key: 'k' }] });
     onTestFinished(() => simulator.close());

@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { Validator } from '@seriousme/openapi-schema-validator';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import type { ConformanceOptions } from '../../src/conformance/report.js';
+import { startSimulator } from '../../src/simulator/index.js';
 import { conformanceTests, type Found } from './conformance-run.js';
 import { rawServer, reply } from './raw-server.js';
 
@@ -175,6 +176,22 @@ describe('A conformance test of a service of version 3', () => {
   ])('names %s', async (_violation, responses, check, found) => {
     const { failed } = await answering(responses);
     expect(failed[check]).toMatch(found);
+  });
+
+  test('passes with the simulator, which shows the same ways as with version 1', async () => {
+    const simulator = await startSimulator({ clients: [{ id: 'id', secret: 'secret' }] });
+    onTestFinished(() => simulator.close());
+    const { messagingBaseUrl, tokenUrl } = simulator.v3;
+    const client = { id: 'id', secret: 'secret', product: 'sms-a2p-marketing' };
+    const env = { LANES_FILE: 'lanes.json', TOKEN_URL: tokenUrl, MESSAGING_BASE_URL: messagingBaseUrl };
+    const lanes = JSON.stringify([{ name: 'marketing', profile: 'v3', client }]);
+    const { failed, skipped, ways } = await run(env, ALL, lanes);
+    expect({ failed, skipped }).toEqual({ failed: {}, skipped: [] });
+    expect(ways).toMatchObject({
+      'whether a response repeats the clientCorrelator': 'it repeats that of the request',
+      'where the request id stands': 'in the body and Location',
+    });
+    expect(simulator.summary().requests).toBe(1);
   });
 
   test('can be made with --profile on a lane of version 1', async () => {

@@ -22,6 +22,8 @@ export function createProgram(context: Context): Command {
     .version(version)
     .exitOverride()
     .configureOutput({
+      getOutHelpWidth: () => columnsOf(context.stdout) ?? 80,
+      getErrHelpWidth: () => columnsOf(context.stderr) ?? 80,
       writeOut: (text) => context.stdout.write(wrappedLines(pasteable(text), columnsOf(context.stdout))),
       writeErr: (text) => context.stderr.write(wrappedLines(pasteable(text), columnsOf(context.stderr))),
       outputError: (text, write) => write(`${context.paintErr('red', 'volley:')} ${inOurWords(text)}`),

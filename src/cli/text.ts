@@ -33,10 +33,10 @@ export function cut(text: string, width: number): string {
 
 /**
  * A command is one word, also after a colour code: broken over two lines, it could not be pasted. It stands in backquotes, or begins
- * with `volley` and goes on to the end of its sentence.
+ * with `volley` and goes on to the end of its sentence. A quoted argument does not end it.
  */
 const WORDS =
-  /(\s*)((?:\p{Cc}\[[\d;]*m)*(?:`[^`]*`\S*|(?:(?:npx )?volley|node \S+\.js) [a-z][^\n]*?(?=$|\.$| \(|[,;] |\. | or | and )[.,;]?|\S+))/gu;
+  /(\s*)((?:\p{Cc}\[[\d;]*m)*(?:`[^`]*`\S*|(?:(?:npx |pnpm exec |yarn |npm run )?volley(?: --)?|node \S+\.js) [a-z](?:(?<=\s)(?:"[^"\n]*"|'[^'\n]*')|(?<!\s)["']|[^\n"'])*?(?=$|\.$| \(|[,;] |\. | or | and )[.,;]?|\S+))/gu;
 
 /**
  * Breaks a text into lines of at most `width` columns, between words. Lines after the first begin with `indent` spaces. A command that
@@ -66,7 +66,8 @@ export function wrapped(text: string, width: number | undefined, indent = 0): st
         line += `${gap}${part} \\`;
         end();
       }
-      add('', parts.at(-1) ?? '');
+      line += parts.at(-1) ?? '';
+      isEmpty = false;
     } else {
       const bare = stripVTControlCharacters(word);
       const fits = leading(bare, width - widthOf(line + gap));
@@ -79,22 +80,38 @@ export function wrapped(text: string, width: number | undefined, indent = 0): st
   return isEmpty ? lines : [...lines, line];
 }
 
-/** {@link wrapped} for each line of a text. A line goes on two columns to the right of an indented one. */
+/**
+ * {@link wrapped} for each line of a text. A line goes on two columns to the right of an indented one. An example, which begins with
+ * `$`, is one command to the end of its line.
+ */
 export function wrappedLines(text: string, width: number | undefined): string {
   return text
     .split('\n')
     .flatMap((line) => {
+      const example = /^( *\$ )(.+)$/.exec(line);
+      if (example) return wrappedExample(example[1] ?? '', example[2] ?? '', width);
       const indent = /^ */.exec(line)?.[0].length ?? 0;
       return wrapped(line, width, indent === 0 ? 0 : indent + 2);
     })
     .join('\n');
 }
 
-const isCommand = (word: string): boolean => /^`?(?:(?:npx )?volley|node \S+\.js) \S/.test(word);
+function wrappedExample(prompt: string, command: string, width: number | undefined): string[] {
+  if (width === undefined || widthOf(prompt + command) <= width) return [prompt + command];
+  const margin = ' '.repeat(prompt.length);
+  const parts = brokenCommand(command, width - prompt.length - 2);
+  return parts.map((part, at) => `${at === 0 ? prompt : margin}${part}${at < parts.length - 1 ? ' \\' : ''}`);
+}
 
-const ARGUMENTS = /(?:"[^"]*"|'[^']*'|[^\s"'])+/g;
+const isCommand = (word: string): boolean =>
+  /^`?(?:(?:npx |pnpm exec |yarn |npm run )?volley(?: --)?|node \S+\.js) \S/.test(
+    stripVTControlCharacters(word),
+  );
 
-/** The parts of a command, each at most `room` columns wide if its arguments are. */
+/** An option stays with its value. */
+const ARGUMENTS = /(?:--[\w-]+ (?!-))?(?:"[^"]*"|'[^']*'|[^\s"'])+/g;
+
+/** The parts of a command, each at most `room` columns wide if its arguments are. An argument is never broken. */
 function brokenCommand(command: string, room: number): string[] {
   const parts: string[] = [];
   for (const [word] of command.matchAll(ARGUMENTS)) {

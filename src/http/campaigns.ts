@@ -3,7 +3,13 @@ import { CAMPAIGN_STATES } from '../campaign/campaign.js';
 import { InputError } from '../campaign/errors.js';
 import { readMoment } from '../campaign/moment.js';
 import { parseReportedStatus, REPORTED_STATUSES } from '../campaign/recipient.js';
-import { campaignStatus, recipientPage, reportRow } from '../campaign/views.js';
+import {
+  type CampaignStatus,
+  campaignStatus,
+  recipientPage,
+  reportRow,
+  type TimeRange,
+} from '../campaign/views.js';
 import { formatReport } from '../reporting/report-file.js';
 import { actorOf, apiKeyOf, campaignId, requireCampaign, requireLane } from './access.js';
 import { sendStream } from './body-stream.js';
@@ -115,7 +121,7 @@ export const campaigns: Routes = (app, { volley }) => {
         apiKeyOf(request),
         await volley.status(await requireCampaign(volley, request)),
       );
-      return isUnchanged(request, reply, JSON.stringify(status)) ? sendUnchanged(reply) : status;
+      return isUnchanged(request, reply, versionOf(status)) ? sendUnchanged(reply) : status;
     },
   );
 
@@ -334,4 +340,14 @@ async function inValidState<Result>(command: Promise<Result>): Promise<Result> {
     if (error instanceof InputError) throw new Problem('invalidState', error.message);
     throw error;
   }
+}
+
+/**
+ * The content of a status for its `ETag`, without what changes with the clock alone: the rate, and the earliest times of the estimates.
+ * The latest times count to the minute.
+ */
+function versionOf({ rate: _rate, eta, completion, ...status }: CampaignStatus): string {
+  const bound = (range: TimeRange | null) =>
+    range && { latest: range.latest?.slice(0, 'yyyy-mm-ddThh:mm'.length), reason: range.reason };
+  return JSON.stringify({ ...status, eta: bound(eta), completion: bound(completion) });
 }

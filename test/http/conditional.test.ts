@@ -29,6 +29,19 @@ test('A client that has the current report or status receives no body', async ()
   expect(new Set(await Promise.all(tags)).size).toBe(3);
 });
 
+test('The tag of an unfinished campaign stays the same while only the clock moves', async () => {
+  const form = campaignForm({ message: 'Hi now' }, 'phone\n+447700900123\n');
+  const created = (await call('POST', '/v1/campaigns', { form })).json as { id: string };
+  const look = async () => {
+    const { headers, json } = await call('GET', `/v1/campaigns/${created.id}`);
+    return { tag: headers.get('etag'), ...(json as { completion: { earliest: string } }) };
+  };
+  const first = await look();
+  let later = await look();
+  while (later.completion.earliest === first.completion.earliest) later = await look();
+  expect(later.tag).toBe(first.tag);
+});
+
 test('A change of the campaign changes the tags of its report and status', async () => {
   const paths = [`/v1/campaigns/${id}/report`, `/v1/campaigns/${id}`];
   const before = await Promise.all(paths.map(async (path) => (await call('GET', path)).headers.get('etag')));

@@ -4,11 +4,10 @@
 //   export VOLLEY_KEY=$(npx volley keys create --name shop --scope send,read)
 //   node examples/platform/app.js                            # VOLLEY_URL: the address of the API, default this machine
 //
-// If you copy it to a folder of its own, run `npm install` there first.
-//
 // You can kill it at any time and start it again. The campaign is not created twice, because every attempt uses the same
-// Idempotency-Key. No event is missed, because the id of the last event is saved together with its effect.
+// Idempotency-Key. No result is missed, because the cursor is saved together with the results before it.
 import { readFile, rename, writeFile } from 'node:fs/promises';
+import { setTimeout as delay } from 'node:timers/promises';
 import { connectVolley } from './volley.js';
 
 const { VOLLEY_URL = 'http://127.0.0.1:8080', VOLLEY_KEY, SHOP_FILE = 'shop.json' } = process.env;
@@ -27,7 +26,8 @@ if (shop.campaign === undefined) {
       message: 'Hi {{name}}, order {{order}} is on shelf {{shelf}}.',
       // Ada has two orders and gets a message for each.
       duplicates: 'keep',
-      recipients: orders.map(({ phone, ...order }) => ({ to: phone, ...order })),
+      // The results name each message by the number of its order: Ada's two messages go to the same phone.
+      recipients: orders.map(({ phone, ...order }) => ({ to: phone, reference: order.order, ...order })),
     },
     'ready-2030-05-01',
   );
@@ -36,31 +36,20 @@ if (shop.campaign === undefined) {
   await save();
 }
 
-if (!shop.isCompleted) {
-  for await (const { id, type, campaign } of volley.events(shop.lastEvent)) {
-    // After a gap, events are missing, but the status of the campaign is always correct.
-    if (type === 'gap') shop.isCompleted = (await volley.campaign(shop.campaign)).endedAt !== null;
-    if (type === 'campaign.completed' && campaign === shop.campaign) shop.isCompleted = true;
-    shop.lastEvent = id;
-    await save();
-    if (campaign === shop.campaign) console.log(type);
-    if (shop.isCompleted) break;
-  }
+// Results may be repeated, for example after a kill, and an unknown one may still change.
+while (orders.some(({ order }) => (shop.statuses[order] ?? 'unknown') === 'unknown')) {
+  const { results, next, hasMore } = await volley.results(shop.cursor);
+  const own = results.filter(({ campaign }) => campaign === shop.campaign);
+  for (const { reference, status } of own) shop.statuses[reference] = status;
+  shop.cursor = next;
+  await save();
+  for (const { reference, status } of own) console.log(`order ${reference}: ${status}`);
+  if (!hasMore) await delay(500);
 }
-
-// The report has the order of the list, so the messages to one number are in the order of its orders.
-const waiting = [...orders];
-for await (const { recipient, status } of volley.report(shop.campaign)) {
-  const at = waiting.findIndex(({ phone }) => phone.replaceAll(' ', '') === recipient);
-  const [order] = waiting.splice(at, 1);
-  shop.statuses[order.order] = status;
-}
-await save();
 console.log(JSON.stringify(shop.statuses));
 
-/** A new shop starts with the id `0-0`, before all stored events. */
 async function load() {
-  const text = await readFile(SHOP_FILE, 'utf8').catch(() => '{"lastEvent":"0-0","statuses":{}}');
+  const text = await readFile(SHOP_FILE, 'utf8').catch(() => '{"statuses":{}}');
   return JSON.parse(text);
 }
 

@@ -1,6 +1,5 @@
 // The part of Volley's HTTP API that a platform needs.
 import { setTimeout as delay } from 'node:timers/promises';
-import { EventSourceParserStream } from 'eventsource-parser/stream';
 
 /** An error response; `problem` is its body (`application/problem+json`). */
 export class ProblemError extends Error {
@@ -46,41 +45,20 @@ export function connectVolley(origin, key) {
         return response.json();
       }),
 
-    campaign: (id) => withRetries(async () => (await send(`/v1/campaigns/${id}`)).json()),
-
-    /** Every recipient, in the order of the list. */
-    async *report(id) {
-      const response = await withRetries(() => send(`/v1/campaigns/${id}/report?format=ndjson`));
-      let incomplete = '';
-      for await (const text of response.body.pipeThrough(new TextDecoderStream())) {
-        const lines = (incomplete + text).split('\n');
-        incomplete = lines.pop();
-        for (const line of lines) yield JSON.parse(line);
-      }
-    },
-
     /**
-     * The events of all campaigns and lanes after the event `lastId`, without end. When the connection breaks, it resumes
-     * after the last event, so you receive each event once. A `gap` means that older events are no longer stored.
+     * A page of the recipients that have become settled or unknown since the page with this cursor. If the cursor is too old, it
+     * begins again with the oldest results.
      */
-    async *events(lastId) {
-      for (;;) {
-        const response = await withRetries(() =>
-          send('/v1/events', { headers: { 'last-event-id': lastId } }),
-        );
+    results: (cursor) =>
+      withRetries(async () => {
+        const after = cursor === undefined ? '' : `&after=${encodeURIComponent(cursor)}`;
         try {
-          const events = response.body
-            .pipeThrough(new TextDecoderStream())
-            .pipeThrough(new EventSourceParserStream());
-          for await (const { id, event, data } of events) {
-            lastId = id ?? lastId;
-            yield { ...JSON.parse(data), id: lastId, type: event };
-          }
+          return await (await send(`/v1/results?limit=1000${after}`)).json();
         } catch (error) {
-          console.error(`the event stream broke: ${error.message}`);
+          if (error.problem?.code !== 'gone') throw error;
+          cursor = undefined;
+          return (await send('/v1/results?limit=1000')).json();
         }
-        await delay(500);
-      }
-    },
+      }),
   };
 }

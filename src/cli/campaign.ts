@@ -267,12 +267,13 @@ export async function find(context: Context, typed: string, options: { country?:
       recipient.campaign,
       cut(oneLine(recipient.name), 24),
       recipient.status,
+      oneLine(recipient.reference),
       oneLine(recipient.requestId),
       time(recipient.sentAt),
       time(recipient.updatedAt),
       oneLine(recipient.reason),
     ]);
-    const heading = ['CAMPAIGN', 'NAME', 'STATUS', 'REQUEST', 'SENT', 'UPDATED', 'REASON'];
+    const heading = ['CAMPAIGN', 'NAME', 'STATUS', 'REFERENCE', 'REQUEST', 'SENT', 'UPDATED', 'REASON'];
     return {
       json: { found },
       lines:

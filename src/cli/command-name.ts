@@ -39,6 +39,7 @@ export const COMMANDS = [
   'conformance',
   'completion',
   'audit',
+  'results',
   'records',
 ] as const;
 

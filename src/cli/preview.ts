@@ -115,6 +115,7 @@ export async function campaignInput(
 ): Promise<CampaignInput & { readonly recipients: CsvStream }> {
   const list = await openListFile(context, file);
   const { validFor: validForMs, message, sender, senderName, lane, name, toColumn, country, at } = options;
+  const { metadata } = options;
   const { priority, duplicates, skipInvalid, again } = options;
   return {
     recipients: list,
@@ -124,6 +125,7 @@ export async function campaignInput(
     senderName,
     lane,
     name: name ?? list.name,
+    metadata,
     toColumn,
     country,
     at,

@@ -2,12 +2,14 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { CampaignStatus } from '../../src/campaign/views.js';
 import type { Random } from '../../src/clock.js';
 import { IN_FLIGHT } from '../../src/lane/rules.js';
+import { seededRandom } from '../../src/simulator/random.js';
 import { type Violation, violationsOf } from '../faults/checker.js';
 import { type Figures, figuresOf, recoveryTimes } from '../faults/figures.js';
 import { createHistory, type HistoryEvent } from '../faults/history.js';
 import { createRecorder, type Recorder } from '../faults/recorder.js';
 import { type Fleet, type Kind, laneCredentials, startFleet } from './fleet.js';
 import { recipients } from './recipients.js';
+import { followResults, type ResultsOutcome } from './results-platform.js';
 
 /** A Redis that can be killed as by a power cut. */
 export interface KillableRedis {
@@ -48,6 +50,8 @@ export interface KillOutcome {
   readonly figures: Figures;
   /** The time from each kill to the next accepted request on the lane that waited longest, ms. */
   readonly recoveryMs: readonly number[];
+  /** What a platform that follows the results feed has learned. */
+  readonly results: ResultsOutcome;
   readonly tookMs: number;
 }
 
@@ -58,7 +62,7 @@ const MIN_PLANNED = 200;
 
 /**
  * Runs campaigns with one recipient per request while worker processes and Redis are killed at random. What the service
- * received and what Volley reported is recorded in a history, and the checks use nothing else.
+ * received and what Volley reported is recorded in a history, and the checks use nothing else, except for those of the results feed.
  */
 export async function killRun(run: KillRun): Promise<KillOutcome> {
   const lanes = Array.from({ length: run.lanes }, (_, index) => `lane-${index}`);
@@ -88,6 +92,7 @@ export async function killRun(run: KillRun): Promise<KillOutcome> {
   const history = createHistory(() => Date.now());
   const recorder = createRecorder(history, fleet.volley);
   const began = performance.now();
+  let results: ResultsOutcome;
   try {
     await fleet.ready();
     history.add({
@@ -97,6 +102,7 @@ export async function killRun(run: KillRun): Promise<KillOutcome> {
       seed: run.seed,
       quotas,
     });
+    const platform = followResults(fleet.volley, seededRandom(run.seed));
     const feeds = await Promise.all(
       lanes.map((lane, at) => feed(fleet, recorder, lane, credentials[at]?.keyName ?? lane, run.recipients)),
     );
@@ -105,6 +111,7 @@ export async function killRun(run: KillRun): Promise<KillOutcome> {
     const campaigns = (await Promise.all(feeds.map((stop) => stop()))).flat();
     const reason = await settle(recorder, campaigns, run.patienceMs);
     for (const campaign of campaigns) await recorder.report(campaign);
+    results = await platform.stop(campaigns);
     history.add({ type: 'end', at: history.clock(), settled: reason === '', reason });
     await recorder.stop();
     await recorder.requests(fleet.simulator);
@@ -118,6 +125,7 @@ export async function killRun(run: KillRun): Promise<KillOutcome> {
     violations: violationsOf(events),
     figures: figuresOf(events),
     recoveryMs: recoveryTimes(events, run.latencyMs * 1.5 + 20),
+    results,
     tookMs: performance.now() - began,
   };
 }
@@ -134,7 +142,7 @@ async function feed(
   let isStopped = false;
   const launch = async (): Promise<void> => {
     const text = `Sale ${campaigns.length} on ${lane}`;
-    const list = [...recipients(count)];
+    const list = [...recipients(count)].map((one, at) => ({ ...one, reference: `${lane}-${at}` }));
     // Redis may be killed before it answers. The idempotency key prevents a second campaign.
     const outcome = await volley
       .enqueue({ recipients: list, message: text, lane, idempotencyKey: text })

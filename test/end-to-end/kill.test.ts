@@ -5,10 +5,10 @@ import { killRun } from './kill-run.js';
 
 const redis = await privateRedis();
 
-test('No recipient is sent to twice and none is lost while workers and Redis are killed', {
+test('No recipient is sent to twice, none is lost, and every result is delivered while workers and Redis are killed', {
   timeout: 180_000,
 }, async () => {
-  const { violations, figures, recoveryMs } = await killRun({
+  const { violations, figures, recoveryMs, results } = await killRun({
     workerKills: 3,
     redisKills: 1,
     lanes: 1,
@@ -24,9 +24,11 @@ test('No recipient is sent to twice and none is lost while workers and Redis are
     random: seededRandom(20_26),
     onProgress: () => {},
   });
-  console.info(JSON.stringify({ ...figures, recoveryMs }));
+  console.info(JSON.stringify({ ...figures, recoveryMs, results }));
   expect(violations.map(({ check, what }) => `${check}: ${what}`).join('\n')).toBe('');
   expect(figures.once).toBeGreaterThan(0);
+  expect(results.problems).toEqual([]);
+  expect(results.learned).toBeGreaterThanOrEqual(figures.once);
   expect(figures.throttled).toBe(0);
   expect(Math.max(...recoveryMs)).toBeLessThanOrEqual(15_000);
 });

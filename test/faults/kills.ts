@@ -56,7 +56,7 @@ export async function runKills(
   }
 }
 
-function print({ figures, violations, recoveryMs, tookMs }: KillOutcome): boolean {
+function print({ figures, violations, recoveryMs, results, tookMs }: KillOutcome): boolean {
   const sorted = [...recoveryMs].sort((a, b) => a - b);
   const at = (share: number): number => sorted[Math.ceil(sorted.length * share) - 1] ?? 0;
   const unbalanced = violations.filter(({ check }) => check === 'conservation').length;
@@ -66,11 +66,15 @@ function print({ figures, violations, recoveryMs, tookMs }: KillOutcome): boolea
     'fullest window': `${(100 * fullestWindow).toFixed(1)} %`,
     unbalanced,
     'recovery, ms': `median ${at(0.5)}, p99 ${at(0.99)}, max ${at(1)}`,
+    'results delivered': `${results.delivered}, ${results.repeated} of them again, after ${results.crashes} crashes of the reader`,
+    'recipients learned': results.learned,
     took: `${(tookMs / 1000).toFixed(0)} s`,
   };
   for (const [name, value] of Object.entries(rows)) console.log(`${name}: ${value}`);
   for (const { check, what } of violations.slice(0, 10)) console.log(`  ${check}: ${what}`);
-  const isGood = violations.length === 0;
-  console.log(isGood ? 'no violations' : `FAILED: ${violations.length} violations`);
+  for (const what of results.problems.slice(0, 10)) console.log(`  results: ${what}`);
+  const isGood = violations.length === 0 && results.problems.length === 0;
+  const count = violations.length + results.problems.length;
+  console.log(isGood ? 'no violations' : `FAILED: ${count} violations`);
   return isGood;
 }

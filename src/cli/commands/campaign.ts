@@ -109,7 +109,7 @@ export function addCampaignCommands(program: Command, context: Context): void {
 
   onCampaign('report', 'write the status of each recipient')
     .description(
-      'Writes a line for each recipient: number, status, reason, request id, sent at, updated at. Rows that were left out as duplicates come last. In CSV, a reason or id that a spreadsheet could read as a formula starts with an apostrophe.',
+      'Writes a line for each recipient: number, status, reason, request id, sent at, updated at, reference. Rows that were left out as duplicates come last. In CSV, a reason, id, or reference that a spreadsheet could read as a formula starts with an apostrophe.',
     )
     .option('--format <csv|ndjson>', 'the format (default: csv)', oneOf(['csv', 'ndjson'] as const))
     .option(

@@ -15,6 +15,7 @@ export interface ListOptions {
   message: string;
   lane?: string;
   name?: string;
+  metadata?: Readonly<Record<string, string>>;
   toColumn?: string;
   country?: string;
   at?: number;
@@ -50,6 +51,11 @@ export function withListOptions(command: Command, context: Context): Command {
     .option('-l, --lane <name>', 'the lane to send through (default: the first one)', filled)
     .option('--name <name>', "the campaign's name, for people (default: the file name)", filled)
     .option(
+      '--metadata <name=value>',
+      'your own data about the campaign, which status and results return; repeat it for more',
+      metadataEntry,
+    )
+    .option(
       '--to-column <column>',
       'the column with the numbers (default: found by name and content)',
       filled,
@@ -80,6 +86,13 @@ export function withListOptions(command: Command, context: Context): Command {
       'leave out invalid rows; `send` writes them to a file beside the list: spring.invalid.csv',
     )
     .option('--again', 'allow a campaign that equals one of the last 24 hours');
+}
+
+/** Adds an entry to those of earlier options. */
+function metadataEntry(text: string, before: Readonly<Record<string, string>> = {}): Record<string, string> {
+  const at = text.indexOf('=');
+  if (at < 1) throw new InvalidArgumentError('Write a name and a value: shop=17.');
+  return { ...before, [text.slice(0, at)]: text.slice(at + 1) };
 }
 
 /**

@@ -32,7 +32,7 @@ test('Results have the references of the list, and continue after a cursor', asy
   const { id } = sent.output as { id: string };
   expect((await json('status', id)).output).toMatchObject({ metadata: { shop: '17', note: 'a=b' } });
   expect((await volley('results')).stdout).toMatch(/^There are no results yet\.\n/);
-  expect((await json('cancel', id)).exit).toBe(0);
+  expect((await json('cancel', id, '--yes')).exit).toBe(0);
 
   const { output } = await json('results', '--limit', '2');
   const page = output as { next: string; hasMore: boolean; results: unknown[] };

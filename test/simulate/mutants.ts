@@ -64,6 +64,23 @@ export const MUTANTS: readonly Mutant[] = [
     ],
   },
   {
+    name: 'a correlator names the claim instead of the batch',
+    invariant: 2,
+    why: 'the service does not recognise a repeat and sends the messages again',
+    parts: {
+      send: (lane, sending, options) => {
+        const render: typeof sending.messages.render = async (claims) => {
+          const rendered = await sending.messages.render(claims);
+          return rendered.map((message, at) => {
+            if (message instanceof Error || message.clientCorrelator === undefined) return message;
+            return { ...message, clientCorrelator: `${message.clientCorrelator}-${claims[at]?.number}` };
+          });
+        };
+        return sendTurn(lane, { ...sending, messages: { render } }, options);
+      },
+    },
+  },
+  {
     name: 'a batch is repeated under its correlator at any age',
     from: 190,
     invariant: 2,

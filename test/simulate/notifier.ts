@@ -15,6 +15,7 @@ export class Notifier {
   readonly #reported: Set<string>;
   readonly #segment: string;
   readonly #token: string;
+  readonly #isV3: boolean;
   readonly #lane: string;
   #strayCount = 0;
 
@@ -25,6 +26,7 @@ export class Notifier {
     this.#plan = plan;
     this.#reported = reported;
     this.#lane = settings.name;
+    this.#isV3 = settings.profile === 'v3';
     const { segment, securityToken } = laneCallback(callback, settings.name);
     this.#segment = segment;
     this.#token = securityToken;
@@ -104,6 +106,14 @@ export class Notifier {
   #document(id: string, { correlator }: AcceptedRequest, reports: readonly Report[]): object {
     const { random } = this.#world;
     const resourceURL = `https://127.0.0.1/smsmessaging/v1/outbound/ACME/requests/${id}/deliveryInfos`;
+    if (this.#isV3) {
+      const infos = reports.map(({ number, status }) => ({
+        address: `tel:${number}`,
+        deliveryStatus: status,
+        callbackData: correlator,
+      }));
+      return { deliveryInfoList: { resourceURL, deliveryInfo: infos } };
+    }
     const deliveryInfo = reports.map(({ number, status }) => ({
       address: random.pick([`tel:${number}`, number, number.slice(1), `00${number.slice(1)}`]),
       deliveryStatus: status,
@@ -124,6 +134,10 @@ export class Notifier {
 
   #authenticated(document: object): Notification {
     const { random } = this.#world;
+    if (this.#isV3 && 'deliveryInfoList' in document) {
+      const list = { ...Object(document.deliveryInfoList), securityToken: this.#token };
+      return { headers: {}, query: '', body: JSON.stringify({ deliveryInfoList: list }) };
+    }
     const inHeader = {
       headers: { authorization: `Bearer ${this.#token}` },
       query: '',

@@ -16,6 +16,7 @@ import { createInbox, type Inbox } from '../../src/notifications/inbox.js';
 import { type MatchStore, matchStore } from '../../src/notifications/match-store.js';
 import { notificationStore } from '../../src/notifications/notification-store.js';
 import { openReceiver, type Receiver } from '../../src/notifications/receiver.js';
+import { PROFILES } from '../../src/profiles/index.js';
 import { ordinalNumbers } from '../../src/recipients/slices.js';
 import { suppression } from '../../src/recipients/suppression.js';
 import { replayClaims, reportToBarrier } from '../../src/recovery/replay-claims.js';
@@ -162,7 +163,8 @@ export class Process implements Owner, Transport {
     const { callback } = config;
     if (callback !== undefined) {
       const { monotonic } = this.machine;
-      const options = { callback, inboxes: this.#inboxes, events: this.#events, monotonic };
+      const profileOf = (id: string) => PROFILES[this.#lanes.get(id)?.lane.settings.profile ?? 'v1'];
+      const options = { callback, inboxes: this.#inboxes, profileOf, events: this.#events, monotonic };
       this.#receiver = world.parts.receiver(options);
     }
   }

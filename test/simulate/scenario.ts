@@ -284,9 +284,8 @@ function drawLane(
       ]);
   const isAccount = random.chance(0.3);
   const account = ACCOUNTS[at];
-  const settings: LaneSettings = {
+  const drawn: Omit<LaneSettings, 'profile'> = {
     name,
-    profile: 'v1',
     hourlyQuota: quota,
     pollShare: random.pick([0.2, 0.2, 0.5]),
     pacing: random.chance(0.15) ? 'smooth' : 'burst',
@@ -306,8 +305,10 @@ function drawLane(
         ? { kind: 'account', ...account }
         : { kind: 'apiKey', apiKey: `key-${name}` },
   };
+  // Half of the lanes that deduplicate. This draws nothing, so that the other worlds stay as they are.
+  const isV3 = typeof drawn.clientCorrelator === 'object' && at % 2 === 0;
   return {
-    settings,
+    settings: { ...drawn, profile: isV3 ? 'v3' : 'v1' },
     model: random.pick(QUOTA_MODELS),
     hidden: quota === 'auto' ? random.integer(20, 40) : quota,
     tokenLifeMs: random.pick([0, 20_000, 90_000, 3_600_000]),

@@ -1,6 +1,7 @@
 import type { Exchange, Failure, Reply } from '../../src/gateway/exchange.js';
 import type { MessagingClient, SendRequest } from '../../src/gateway/messaging.js';
 import { type PollOutcome, pollOutcome, type SendOutcome, sendOutcome } from '../../src/gateway/outcome.js';
+import { PROFILES } from '../../src/profiles/index.js';
 import { createQuotaModel, type QuotaModel } from '../../src/simulator/quota-models.js';
 import { Notifier } from './notifier.js';
 import type { Process } from './process.js';
@@ -76,7 +77,8 @@ export class Service {
   }
 
   clientOf(process: Process): MessagingClient {
-    const reading = { now: START + this.#world.clock.now, secrets: [] };
+    const profile = PROFILES[this.#plan.settings.profile];
+    const reading = { now: START + this.#world.clock.now, secrets: [], profile };
     return {
       send: async (request, { authorization: token }, permit) => {
         if (permit.isExpired()) return sendOutcome(TOO_LATE, request, reading);

@@ -32,3 +32,9 @@ export function formatDuration(ms: number): string {
     .filter((part) => !part.startsWith('0'))
     .join(' ');
 }
+
+/** A duration in its largest unit that divides it, as {@link parseDuration} reads it: `90m`, `1h`. */
+export function exactDuration(ms: number): string {
+  const [unit, size] = Object.entries(UNITS).findLast(([, each]) => ms % each === 0) ?? ['ms', 1];
+  return `${ms / size}${unit}`;
+}

@@ -63,4 +63,12 @@ export type { Role, WorkerProcess } from './recovery/heartbeats.js';
 export type { BroadcastEvent, FeedItem } from './reporting/event-feed.js';
 export type { FleetSnapshot, LaneSnapshot, UnconfiguredLane } from './reporting/fleet-snapshot.js';
 export * from './runtime.js';
+export type {
+  Occurrence,
+  ProvidedList,
+  Schedule,
+  ScheduleDetails,
+  ScheduleInput,
+  Schedules,
+} from './schedules/schedules.js';
 export type { Resolution, ResolveOutcome, TokenCache, TokenState } from './volley.js';

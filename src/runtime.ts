@@ -17,6 +17,7 @@ import {
 } from './config/index.js';
 import { createEvents, type EventOf, type Events } from './events/events.js';
 import { createSubscriptionClient, type SubscriptionClient } from './gateway/subscriptions.js';
+import type { CampaignInput } from './import/campaign-input.js';
 import { openSuppressionList } from './import/suppression-list.js';
 import { readMeta } from './lane/campaign-meta.js';
 import { openTokenSources } from './lane/credentials.js';
@@ -26,6 +27,7 @@ import type { Queues } from './lane/queues.js';
 import { singleFlight } from './lane/single-flight.js';
 import { notificationService } from './notifications/notification-service.js';
 import { PROFILES } from './profiles/index.js';
+import { occurrenceDigest } from './recipients/reservation.js';
 import { suppression as openSuppression } from './recipients/suppression.js';
 import { auditedRecords } from './records/audited-records.js';
 import { recordsLanes } from './records/lanes.js';
@@ -46,6 +48,8 @@ import { createFleetReader, unconfiguredLanes } from './reporting/fleet-snapshot
 import { findRecipients, recipientPage, reportRows, reportVersion } from './reporting/report.js';
 import { createResultsFeed } from './reporting/results-feed.js';
 import { laneStatus } from './reporting/status.js';
+import { openSchedules, type ProvidedList, pauseSchedulesOf } from './schedules/schedules.js';
+import { scheduleStore } from './schedules/store.js';
 import { resolveUnknown } from './sending/unknown.js';
 import type { Volley, Workers } from './volley.js';
 
@@ -206,6 +210,8 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
     return made;
   });
   const working = new Set<Workers>();
+  const scheduled = scheduleStore(redis, keys);
+  const provided = new Map<string, ProvidedList>();
 
   /** Everything but what needs an actor. */
   const shared = {
@@ -274,6 +280,20 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
             alarm: systemAlarm,
           },
           onReconnected: () => void finder.restore().catch(() => {}),
+          schedules: {
+            redis,
+            keys,
+            events,
+            store: scheduled,
+            retentionMs: config.retentionMs,
+            provided,
+            laneName: (id) => [...lanes.values()].find((lane) => lane.id === id)?.name,
+            async enqueue(input, actor) {
+              const [{ importCampaign }] = await importing();
+              const by = await importDeps(finder.registered(input.lane), trail.operator(actor));
+              return importCampaign({ ...by, digestOf: occurrenceDigest }, input);
+            },
+          },
           areSuppressed: (lane, numbers) => suppression.areSuppressed(lane, numbers),
           mayShareWith: (lane) => notifications.mayShareWith(lane),
           roles,
@@ -319,6 +339,7 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
       redis,
       keys,
       cancel: (id: string) => commands.cancel(id),
+      pauseSchedules: (key: string) => pauseSchedulesOf(scheduled, key),
       discardImport: async (lane: LaneId, id: string) =>
         (await import('./import/import-session.js')).discardImport(redis, keys, lane, id, 'givenUp'),
     };
@@ -334,21 +355,23 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
         return run();
       });
     };
+    /** Reports invalid input even while Redis is away, and before a lane is registered for it. Returns the settings of the lane. */
+    const checkInput = async (input: CampaignInput): Promise<LaneRules> => {
+      const [, { resolveInput }] = await importing();
+      const settings = new Map(config.lanes.map((own) => [own.name, own]));
+      return resolveInput({ config, lanes: settings, clock: systemClock }, input).lane;
+    };
+    const preview: Volley['preview'] = async (input) => {
+      const [{ previewCampaign }] = await importing();
+      return previewCampaign(await importDeps(finder.configured(), by), input);
+    };
     return withUnavailableErrors<Volley>({
       ...shared,
       as: volleyFor,
       records: auditedRecords(shared.records, by, (lane) => finder.idOf(lane)),
       async enqueue(input) {
-        const [{ importCampaign }, { resolveInput }] = await importing();
-        // Reports invalid input even while Redis is away, and before a lane is registered for it.
-        const { lane } = resolveInput(
-          {
-            config,
-            lanes: new Map(config.lanes.map((settings) => [settings.name, settings])),
-            clock: systemClock,
-          },
-          input,
-        );
+        const [{ importCampaign }] = await importing();
+        const lane = await checkInput(input);
         await format.check();
         return importCampaign(await importDeps(finder.registered(lane.name), by), input);
       },
@@ -367,10 +390,22 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
           options,
         );
       },
-      async preview(input) {
-        const [{ previewCampaign }] = await importing();
-        return previewCampaign(await importDeps(finder.configured(), by), input);
-      },
+      preview,
+      schedules: withUnavailableErrors(
+        openSchedules({
+          store: scheduled,
+          finder,
+          events,
+          by,
+          provided,
+          check: checkInput,
+          preview,
+          async laneFor(name = config.lanes[0]?.name ?? '') {
+            await format.check();
+            return (await finder.named(name)).id;
+          },
+        }),
+      ),
       pause: (id) => commands.pause(id),
       resume: (id) => commands.resume(id),
       cancel: (id) => commands.cancel(id),

@@ -16,6 +16,7 @@ import type { EventFollower } from './reporting/event-feed.js';
 import type { FleetReader, UnconfiguredLane } from './reporting/fleet-snapshot.js';
 import type { RecipientFinder, Reports } from './reporting/report.js';
 import type { ResultsFeed } from './reporting/results-feed.js';
+import type { Schedules } from './schedules/schedules.js';
 import type { Resolution, ResolveOutcome } from './sending/unknown.js';
 
 export type { PositionKind } from './access/positions.js';
@@ -118,6 +119,8 @@ export interface Volley
    * full configuration (`loadConfig`).
    */
   conformance(options?: ConformanceOptions): AsyncIterable<ConformanceResult>;
+  /** Recurring campaigns. */
+  readonly schedules: Schedules;
   /** Lists the worker processes with a heartbeat in the last 10 s. */
   workers(): Promise<WorkerProcess[]>;
   /** Rejects if Redis does not reply within `withinMs` ms. */

@@ -20,6 +20,8 @@ import type { Redis } from './redis/connection.js';
 import type { Durability } from './redis/durability.js';
 import type { Keys, LaneId } from './redis/keys.js';
 import { onConnected } from './redis/watch.js';
+import type { OccurDeps } from './schedules/occur.js';
+import { startScheduleSweep } from './schedules/sweep.js';
 import { openMessages } from './sending/messages.js';
 import { recentClaims } from './sending/recent-claims.js';
 import { sendTurn } from './sending/send.js';
@@ -41,6 +43,7 @@ interface WorkOptions {
   readonly durability: Durability;
   readonly sweep: SweepOptions;
   readonly dataRemoval: DataRemovalOptions;
+  readonly schedules: OccurDeps;
   /** Called when a connection is restored, maybe to a server that has lost its last writes. */
   onReconnected(): void;
   areSuppressed(lane: LaneId, numbers: readonly string[]): Promise<readonly boolean[]>;
@@ -123,6 +126,7 @@ export function work(options: WorkOptions): Workers {
   );
   const sweep = startSweep(options.sweep);
   const dataRemoval = startDataRemoval(options.dataRemoval);
+  const schedules = startScheduleSweep(options.schedules);
   const stopHeartbeat = options.heartbeats.start(self.process, roles, sharedSettings(config));
   // A restored connection may be to a server that has lost its last writes.
   const onReady = (): void => {
@@ -137,7 +141,12 @@ export function work(options: WorkOptions): Workers {
   return {
     ready: Promise.all(workers.map(({ ready }) => ready)).then(() => undefined),
     async drain() {
-      await Promise.all([sweep.stop(), dataRemoval.stop(), ...workers.map((worker) => worker.drain())]);
+      await Promise.all([
+        sweep.stop(),
+        dataRemoval.stop(),
+        schedules.stop(),
+        ...workers.map((worker) => worker.drain()),
+      ]);
       unwatch();
       await losses.stop();
       // Everything is settled, so no recovery barrier needs to wait for this process.

@@ -8,24 +8,28 @@ interface CampaignsOfKey {
   readonly redis: Redis;
   readonly keys: Keys;
   cancel(id: string): Promise<unknown>;
+  /** Pauses the schedules that an API key has added, and returns their ids. */
+  pauseSchedules(key: string): Promise<ReadonlySet<string>>;
   /** Discards an import, so that it cannot be committed any more. False: it was committed meanwhile. */
   discardImport(lane: LaneId, id: string): Promise<boolean>;
 }
 
 /**
- * Cancels every campaign that a revoked API key has created and that has not ended, also those whose list still arrives. Returns
- * their ids.
+ * Pauses the schedules of a revoked API key, and cancels every campaign that the key or one of them has created and that has not ended,
+ * also those whose list still arrives. Returns the ids of the campaigns.
  */
 export async function cancelCampaignsOf(
-  { redis, keys, cancel, discardImport }: CampaignsOfKey,
+  { redis, keys, cancel, pauseSchedules, discardImport }: CampaignsOfKey,
   key: string,
 ): Promise<readonly string[]> {
+  const schedules = await pauseSchedules(key);
   const cancelled: string[] = [];
   for await (const { id, lane } of listCampaigns(redis, keys)) {
     const state = await readState(redis, keys, lane, id);
     if (state === null || state.state === 'completed' || state.state === 'cancelled') continue;
     const creator = (await readMeta(redis, keys, lane, id))?.createdBy;
-    if (creator?.kind !== 'key' || creator.id !== key) continue;
+    const isOfKey = creator?.kind === 'key' && creator.id === key;
+    if (!isOfKey && !(creator?.kind === 'schedule' && schedules.has(creator.id ?? ''))) continue;
     try {
       if (state.state !== 'importing' || !(await discardImport(lane, id))) await cancel(id);
       cancelled.push(id);

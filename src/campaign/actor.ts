@@ -4,13 +4,15 @@ import { z } from 'zod';
 export const actor = z
   .object({
     kind: z
-      .enum(['key', 'cli', 'library'])
-      .describe('`key`: a client of the HTTP API; `cli`: the command line; `library`: a program'),
-    id: z.string().nullable().describe('The id of the API key; null for other kinds'),
+      .enum(['key', 'cli', 'library', 'schedule'])
+      .describe(
+        '`key`: a client of the HTTP API; `cli`: the command line; `library`: a program; `schedule`: a schedule that was due',
+      ),
+    id: z.string().nullable().describe('The id of the API key or the schedule; null for other kinds'),
     name: z
       .string()
       .describe(
-        'The name of the key, the user and host of the command line, or what the program calls itself',
+        'The name of the key or the schedule, the user and host of the command line, or what the program calls itself',
       ),
   })
   .readonly()

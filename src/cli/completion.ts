@@ -164,6 +164,7 @@ function optionsOf(command: Command): Candidate[] {
 async function valuesOf(option: Option, context: Context): Promise<readonly Candidate[]> {
   const name = option.attributeName();
   if (name === 'lane') return lanesOf(context);
+  if (name === 'zone') return Intl.supportedValuesOf('timeZone').map((text) => ({ text, about: '' }));
   if (FILE_OPTIONS.has(name)) return [{ text: FILES, about: '' }];
   const shown = /<([a-z]+(?:\|[a-z]+)+)>/.exec(option.flags)?.[1]?.split('|') ?? [];
   return (VALUES[name] ?? shown).map((text) => ({ text, about: '' }));
@@ -182,6 +183,8 @@ async function argumentsOf(
       return Object.keys(SCRIPTS).map((text) => ({ text, about: '' }));
     case 'name':
       return parent === 'lane' ? lanesOf(context) : [];
+    case 'schedule':
+      return schedulesOf(context);
     case 'id':
       return parent === 'volley' ? campaignsOf(context) : [{ text: LAST, about: 'the newest one' }];
     default:
@@ -200,6 +203,12 @@ async function campaignsOf(context: Context): Promise<readonly Candidate[]> {
     { text: LAST, about: 'the newest campaign' },
     ...campaigns.map(({ id, name, state }) => ({ text: id, about: `${cut(oneLine(name), 30)}, ${state}` })),
   ];
+}
+
+async function schedulesOf(context: Context): Promise<readonly Candidate[]> {
+  const listed = withLocalVolley(context, (volley) => volley.schedules.list());
+  const schedules = await within(IDS_WITHIN_MS, listed, { late: 'no answer' }).catch(() => []);
+  return schedules.map(({ id, cron, zone, state }) => ({ text: id, about: `${cron} ${zone}, ${state}` }));
 }
 
 function firstSentence(text: string): string {

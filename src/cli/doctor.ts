@@ -15,6 +15,7 @@ import { ROLES } from '../recovery/roles.js';
 import { connect } from '../redis/connection.js';
 import { keyNames } from '../redis/keys.js';
 import type { UnconfiguredLane } from '../reporting/fleet-snapshot.js';
+import type { Schedule } from '../schedules/schedules.js';
 import type { Volley } from '../volley.js';
 import { pasteable } from './command-name.js';
 import type { Answer, Context } from './context.js';
@@ -25,7 +26,7 @@ import { checkCredentials, checkServices } from './doctor/service.js';
 import { CliError } from './errors.js';
 import { findLocal, findService, isUnconfigured, openVolley, type Setting, whyNoAnswer } from './open.js';
 import { columnsOf, type Paint } from './terminal.js';
-import { counted, oneLine, padded, until, wrapped } from './text.js';
+import { counted, moment, oneLine, padded, until, wrapped } from './text.js';
 
 /** Processes listed for each value; the rest are counted. */
 const NAMED = 3;
@@ -127,6 +128,7 @@ async function* examineRedis(
     );
     yield* (await volley.unconfiguredLanes()).map(checkUnconfigured);
     yield* await checkRecords(volley);
+    yield* checkSchedules(await volley.schedules.list(), context.clock());
     if ('messagingBaseUrl' in config) {
       yield* await checkCredentials(config, volley);
       yield* await checkSubscriptions(config, volley, lanes);
@@ -158,6 +160,42 @@ async function checkRecords({ records }: Volley): Promise<Check[]> {
       fail(name, problem, 'docs/call-records.md describes the contract.'),
     );
   }
+}
+
+/** Workers look for due schedules every two seconds. */
+const LATE_MS = 5 * 60_000;
+
+/** Whether schedules have failed, or are due and no worker runs them. */
+export function checkSchedules(
+  schedules: readonly Pick<Schedule, 'id' | 'state' | 'failuresInARow' | 'reason' | 'next' | 'waiting'>[],
+  now: number,
+): Check[] {
+  const failing = schedules.filter(({ state, failuresInARow }) => state === 'paused' && failuresInARow > 0);
+  const late = schedules.filter(
+    ({ next, waiting }) => next !== null && !waiting && Date.parse(next) < now - LATE_MS,
+  );
+  const others = schedules.length - failing.length - late.length;
+  return [
+    ...failing
+      .slice(0, NAMED)
+      .map(({ id, reason }) =>
+        fail(
+          'schedules',
+          `${id} is paused: ${oneLine(reason ?? '')}`,
+          `Fix the cause, then: volley schedule resume ${id}`,
+        ),
+      ),
+    ...late
+      .slice(0, NAMED)
+      .map(({ id, next }) =>
+        warn(
+          'schedules',
+          `${id} is due since ${moment(Date.parse(next ?? ''), now)}, and no worker has run it`,
+          'Start a worker that serves its lane and, if code provides its list, provides it.',
+        ),
+      ),
+    ...(others > 0 ? [ok('schedules', `${counted(others, 'schedule')} without a problem`)] : []),
+  ];
 }
 
 /** A key that expires within this time is named. */

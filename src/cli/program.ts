@@ -7,6 +7,7 @@ import { addCampaignCommands } from './commands/campaign.js';
 import { addLaneCommands } from './commands/lane.js';
 import { addProcessCommands } from './commands/process.js';
 import { addRecordsCommands } from './commands/records.js';
+import { addScheduleCommands } from './commands/schedule.js';
 import { type CliIo, type Context, createContext } from './context.js';
 import { inOurWords } from './errors.js';
 import { columnsOf } from './terminal.js';
@@ -38,6 +39,7 @@ Settings come from the environment and from .env. For a list, see .env.example.
 Exit codes: 0 done, 1 failed, 2 bad input, 3 an operator must act, 130 interrupted.`,
     );
   addCampaignCommands(program.commandsGroup('Campaigns:'), context);
+  addScheduleCommands(program, context);
   addLaneCommands(program.commandsGroup('Lanes and numbers:'), context);
   addRecordsCommands(program.commandsGroup('Call records:'), context);
   addProcessCommands(program.commandsGroup('Running Volley:'), context);

@@ -299,6 +299,50 @@ export const CATALOGUE = {
       `lane ${e.lane}: the service returned 429 although the quota is not used up; another program may be using the API key, so the quota is reduced by ${e.requests} for now`,
   ),
 
+  // Schedules
+  'schedule.added': entry(
+    'info',
+    { lane: id, schedule: id, next: time, actor: id },
+    (e) => `${e.actor} added schedule ${e.schedule}; it is due first at ${e.next}`,
+  ),
+  'schedule.ran': entry(
+    'info',
+    { lane: id, schedule: id, at: time, campaign: id },
+    (e) => `schedule ${e.schedule}: the occurrence of ${e.at} created campaign ${e.campaign}`,
+  ),
+  'schedule.skipped': entry(
+    'warn',
+    { lane: id, schedule: id, at: time, campaign: id, reason: prose },
+    (e) =>
+      `schedule ${e.schedule}: the occurrence of ${e.at} is skipped because of campaign ${e.campaign}: ${e.reason}`,
+  ),
+  'schedule.missed': entry(
+    'warn',
+    { lane: id, schedule: id, at: time, occurrences: count('occurrence') },
+    (e) => `schedule ${e.schedule}: missed ${e.occurrences} since ${e.at}; no worker ran in time`,
+  ),
+  'schedule.failed': entry(
+    'error',
+    { lane: id, schedule: id, at: time, reason: prose },
+    (e) =>
+      `schedule ${e.schedule}: the occurrence of ${e.at} failed, and nothing was sent: ${e.reason}; fix the cause, then run: volley schedule run ${e.schedule}`,
+  ),
+  'schedule.paused': entry(
+    'warn',
+    { lane: id, schedule: id, reason: prose, actor: optional(id, 'no operator') },
+    (e) => `schedule ${e.schedule} is paused: ${e.reason}`,
+  ),
+  'schedule.resumed': entry(
+    'info',
+    { lane: id, schedule: id, next: time, actor: id },
+    (e) => `${e.actor} resumed schedule ${e.schedule}; it is due next at ${e.next}`,
+  ),
+  'schedule.removed': entry(
+    'info',
+    { lane: id, schedule: id, actor: id },
+    (e) => `${e.actor} removed schedule ${e.schedule}; its campaigns remain`,
+  ),
+
   // Campaigns
   'campaign.imported': entry(
     'info',

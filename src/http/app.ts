@@ -23,6 +23,7 @@ import { records } from './records.js';
 import { acceptedBody, parseJsonBodies, rejectCompressed, reserveForJson } from './request-body.js';
 import { results } from './results.js';
 import { type HttpOptions, type Routes, STALL_TIMEOUT_MS, withZod } from './routes.js';
+import { schedules } from './schedules.js';
 import { requestIdOf, standardHeaders } from './standard-headers.js';
 import { suppressions } from './suppressions.js';
 import { acceptUploads } from './upload.js';
@@ -32,7 +33,16 @@ import { validateByZod } from './validation.js';
 export type HttpApp = FastifyInstance;
 
 /** Below `/v1`; each requires an API key with a scope. */
-const KEYED_ROUTES: readonly Routes[] = [campaigns, liveEvents, results, lanes, suppressions, records, audit];
+const KEYED_ROUTES: readonly Routes[] = [
+  campaigns,
+  schedules,
+  liveEvents,
+  results,
+  lanes,
+  suppressions,
+  records,
+  audit,
+];
 const PUBLIC_ROUTES: readonly Routes[] = [health, docs, callbacks];
 
 /** Worker processes stop ten seconds after their longest request, and the API has to drain before that. */

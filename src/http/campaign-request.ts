@@ -29,7 +29,8 @@ export const country = z
   .optional()
   .describe('The country (ISO 3166) of numbers that are written nationally. Default: DEFAULT_COUNTRY.');
 
-const details = {
+/** The members that describe a campaign, besides its list. */
+export const details = {
   message: z
     .string()
     .min(1)
@@ -81,7 +82,7 @@ const value = z.union(
   `Use a number, null, or a string of up to ${MAX_FIELD_LENGTH} characters`,
 );
 /** The schema rejects only what is not a row. A row without a number or a value is an invalid row, as in a CSV. */
-const recipient = z
+export const recipient = z
   .object({
     to: value.optional().describe('The number, in any common spelling. A row without one is an invalid row.'),
     reference: value
@@ -170,8 +171,8 @@ function inputOf(
 }
 
 /** The requested lane, or the only one of the key. An error names no lanes that the key may not use. */
-function laneOf(
-  request: CampaignRequest,
+export function laneOf(
+  request: FastifyRequest,
   requested: string | undefined,
   { lanes }: HttpOptions['config'],
 ): string | undefined {
@@ -196,7 +197,7 @@ type JsonRow = Readonly<Record<string, string | number | null | undefined>>;
 const ROWS_PER_TICK = 5_000;
 
 /** The members of all rows, without values. */
-async function columnsOf(recipients: readonly JsonRow[]): Promise<JsonRow> {
+export async function columnsOf(recipients: readonly JsonRow[]): Promise<JsonRow> {
   const names = new Set<string>();
   for (const [at, row] of recipients.entries()) {
     if (at % ROWS_PER_TICK === ROWS_PER_TICK - 1) await nextTick();
@@ -211,7 +212,7 @@ async function columnsOf(recipients: readonly JsonRow[]): Promise<JsonRow> {
  * The recipients of a JSON body as the library takes them. The library takes the members of the first row as the columns,
  * but here any row may lack members without a value, so the first row is given the members of all.
  */
-function* rowsOf(
+export function* rowsOf(
   recipients: readonly JsonRow[],
   columns: JsonRow,
 ): Generator<JsonRow & { readonly to: string }> {

@@ -14,6 +14,7 @@ Every request below /v1 requires an API key: \`Authorization: Bearer vk_…\`. \
 
 const TAGS = {
   Campaigns: 'Create campaigns, follow them to their report, and pause, resume, cancel, or resolve them.',
+  Schedules: 'Repeat a campaign at the times of a cron expression, in a time zone.',
   Events: 'Follow what happens, live, as server-sent events.',
   Lanes:
     'Show, pause, resume, and rename lanes: the traffic of one API key or account of the messaging service.',

@@ -125,6 +125,8 @@ export interface DraftDeps {
   readonly random: Random;
   /** Who creates the campaign. */
   readonly by: Operator;
+  /** How idempotency keys are told apart; default: {@link idempotencyDigest}. */
+  readonly digestOf?: ((idempotencyKey: string) => string) | undefined;
 }
 
 /** The sender of a campaign, with the defaults of the configuration applied. */
@@ -204,7 +206,8 @@ export function draftOf(deps: DraftDeps, input: CampaignInput): CampaignMeta {
     idempotency:
       idempotencyKey === undefined
         ? undefined
-        : idempotencyDigest(idempotencyKey, input.repeatsWithin === 'lane' ? lane.id : undefined),
+        : (deps.digestOf?.(idempotencyKey) ??
+          idempotencyDigest(idempotencyKey, input.repeatsWithin === 'lane' ? lane.id : undefined)),
     duplicates: 0,
     invalid: 0,
     suppressed: 0,

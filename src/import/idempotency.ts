@@ -58,6 +58,16 @@ export async function beginWithKey(
   }
 }
 
+/** The committed campaign that an idempotency key created, or null. Waits while it is being imported. */
+export async function campaignOfKey(
+  redis: Redis,
+  keys: Keys,
+  digest: string,
+  signal?: AbortSignal,
+): Promise<string | null> {
+  return (await committedHolder(redis, keys, keys.idempotency(digest), signal))?.campaign ?? null;
+}
+
 /**
  * Reserves something once the import has begun. Commands to one server run in the order in which they are sent, so there the
  * reservation need not wait for the reply.

@@ -105,7 +105,7 @@ export interface SuppressionList {
 const NUMBERS_PER_TICK = 1_000;
 const DEFAULT_LIMIT = 50;
 const NOTHING: SuppressionChange = { operation: null, numbers: 0 };
-const SOURCES = { key: 'HTTP API', cli: 'command line', library: 'library' } as const;
+const SOURCES = { key: 'HTTP API', cli: 'command line', library: 'library', schedule: 'schedule' } as const;
 /** Longer reasons and sources are cut off. */
 const MAX_TEXT = 200;
 

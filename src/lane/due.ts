@@ -10,7 +10,8 @@ import type { LaneStore } from './lane-script.js';
  *   activate ──► due now ──► taken, due in 30 s ──► swept ──► due when its own state says, unless it was activated meanwhile
  */
 
-type Store = Pick<LaneStore, 'redis' | 'keys'>;
+/** `keys.due`: the sorted set. Schedules have one of their own, which works the same way. */
+type Store = Pick<LaneStore, 'redis'> & { readonly keys: Pick<Keys, 'due'> };
 
 /** Lanes per command. */
 const LANES_AT_ONCE = 1_000;
@@ -63,7 +64,7 @@ const takeScript = loadScript(import.meta.url, './take-due.lua', (reply): TakenL
 });
 const returnScript = loadScript(import.meta.url, './return-due.lua', () => undefined);
 
-const dueKey = (keys: Keys) => ({ due: keys.due });
+const dueKey = ({ due }: Pick<Keys, 'due'>) => ({ due });
 
 /** Takes up to `most` due lanes. `others`: lanes to leave to other processes. `now` is for tests. */
 export const takeDue = (

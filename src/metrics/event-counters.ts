@@ -97,6 +97,12 @@ export function countEvents(registry: Registry, events: Events, lanes: readonly 
     'Reports from notifications that could not be applied; polls find the delivery status instead.',
     'lane',
   );
+  const scheduled = counter(
+    'volley_schedule_occurrences_total',
+    'Occurrences of schedules that this process settled, by outcome.',
+    'lane',
+    'outcome',
+  );
   const redisUp = new Gauge({
     name: 'volley_redis_up',
     help: '1 while this process is connected to Redis, otherwise 0.',
@@ -119,6 +125,7 @@ export function countEvents(registry: Registry, events: Events, lanes: readonly 
       tokens.inc({ lane, target_account: targetAccountId, result }, 0);
     }
     for (const reason of ['token', 'unreadable', 'overload']) refused.inc({ lane, reason }, 0);
+    for (const outcome of ['created', 'skipped', 'missed', 'failed']) scheduled.inc({ lane, outcome }, 0);
   }
   for (const kind of ['send', 'poll']) {
     for (const each of [turns, turnsFailed]) each.inc({ kind }, 0);
@@ -133,6 +140,18 @@ export function countEvents(registry: Registry, events: Events, lanes: readonly 
       return;
     }
     switch (event.type) {
+      case 'schedule.ran':
+        scheduled.inc({ lane: event.lane, outcome: 'created' });
+        break;
+      case 'schedule.skipped':
+        scheduled.inc({ lane: event.lane, outcome: 'skipped' });
+        break;
+      case 'schedule.missed':
+        scheduled.inc({ lane: event.lane, outcome: 'missed' }, event.occurrences);
+        break;
+      case 'schedule.failed':
+        scheduled.inc({ lane: event.lane, outcome: 'failed' });
+        break;
       case 'request.ended': {
         const { lane, kind, outcome } = event;
         (kind === 'send' ? sends : polls).inc({ lane, outcome });

@@ -114,6 +114,16 @@ export function fleetMetrics(takeSnapshot: () => Promise<FleetSnapshot>): () => 
     'Time since the last sweep; +Inf if there was none within a day.',
   );
 
+  const schedules = gauge(
+    'volley_schedules',
+    'Schedules by state: active, paused by an operator, or failing: paused after three failures in a row.',
+    'state',
+  );
+  const scheduleLate = gauge(
+    'volley_schedule_late_seconds',
+    'How long the earliest due schedule has waited for a worker that can run it.',
+  );
+
   const setLane = (snapshot: LaneSnapshot): void => {
     const { status } = snapshot;
     const { quota, name: lane } = status;
@@ -156,6 +166,9 @@ export function fleetMetrics(takeSnapshot: () => Promise<FleetSnapshot>): () => 
       for (const [one, count] of Object.entries(depth)) jobs.set({ kind, state: one }, count);
     }
     for (const [role, count] of Object.entries(snapshot.workers)) workers.set({ role }, count);
+    for (const one of ['active', 'paused', 'failing'] as const)
+      schedules.set({ state: one }, snapshot.schedules[one]);
+    scheduleLate.set(snapshot.schedules.lateMs / 1_000);
     swept.set((snapshot.sweptAgoMs ?? Number.POSITIVE_INFINITY) / 1_000);
   };
 

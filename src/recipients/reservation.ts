@@ -41,6 +41,11 @@ export function idempotencyDigest(idempotencyKey: string, lane?: LaneId): string
   return lane === undefined ? digest : `lane:${digest}:${lane}`;
 }
 
+/** Identifies the idempotency key of an occurrence of a schedule. No key of a client has the same result. */
+export function occurrenceDigest(idempotencyKey: string): string {
+  return `schedule:${idempotencyDigest(idempotencyKey)}`;
+}
+
 /** The campaign that holds the key, or null if it is free. */
 export async function readHolder(redis: Redis, key: string): Promise<Holder | null> {
   const value = await redis.get(key);

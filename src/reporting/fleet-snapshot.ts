@@ -18,6 +18,7 @@ import { type Heartbeats, ROLES, type Role } from '../recovery/heartbeats.js';
 import { sweptAgoMs } from '../recovery/sweep.js';
 import type { Redis } from '../redis/connection.js';
 import type { Keys, LaneId } from '../redis/keys.js';
+import { type ScheduleTotals, scheduleTotals } from '../schedules/store.js';
 import { laneStatus } from './status.js';
 
 /**
@@ -60,6 +61,7 @@ export interface FleetSnapshot {
   readonly workers: Readonly<Record<Role, number>>;
   /** Time since the last sweep of these lanes; null if there was none within a day. */
   readonly sweptAgoMs: number | null;
+  readonly schedules: ScheduleTotals;
 }
 
 /** Takes snapshots of the fleet. */
@@ -106,14 +108,15 @@ export function createFleetReader(options: FleetReaderOptions): FleetReader {
   };
   const fleetSnapshot = singleFlight(async () => {
     const all = [...(await finder.configured()).values()];
-    const [snapshots, jobs, alive, swept] = await Promise.all([
+    const [snapshots, jobs, alive, swept, schedules] = await Promise.all([
       Promise.all(all.map(laneSnapshot)),
       wakers.depth(),
       heartbeats.alive(),
       sweptAgoMs(redis, keys, all),
+      scheduleTotals(redis, keys),
     ]);
     const withRole = (role: Role): number => alive.filter(({ roles }) => roles.includes(role)).length;
-    return { lanes: snapshots, jobs, workers: perName(ROLES, withRole), sweptAgoMs: swept };
+    return { lanes: snapshots, jobs, workers: perName(ROLES, withRole), sweptAgoMs: swept, schedules };
   });
   return { fleetSnapshot };
 }

@@ -37,6 +37,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   ],
   'follow-up': ['campaign', 'events', 'redis', 'gateway', 'recipients', 'lane', 'sending', 'notifications'],
   recovery: ['clock', 'campaign', 'events', 'redis', 'recipients', 'lane', 'sending', 'follow-up'],
+  // Recurring campaigns: they create campaigns, as a client does.
+  schedules: ['clock', 'duration', 'campaign', 'events', 'redis', 'recipients', 'lane', 'import'],
   reporting: [
     'clock',
     'campaign',
@@ -48,6 +50,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'sending',
     'notifications',
     'recovery',
+    'schedules',
   ],
   // Call records, a part of the service of their own.
   records: ['clock', 'duration', 'campaign', 'config', 'events', 'redis', 'gateway', 'auth', 'lane'],
@@ -77,6 +80,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'notifications',
     'recovery',
     'records',
+    'schedules',
     'reporting',
   ],
   worker: [
@@ -91,6 +95,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'notifications',
     'follow-up',
     'recovery',
+    'schedules',
     'volley',
   ],
   // The composition root, then the entry points.
@@ -109,6 +114,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'notifications',
     'recovery',
     'records',
+    'schedules',
     'reporting',
     'conformance',
     'access',
@@ -124,6 +130,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'import',
     'notifications',
     'records',
+    'schedules',
     'recovery',
     'reporting',
     'volley',
@@ -153,6 +160,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'import',
     'notifications',
     'records',
+    'schedules',
     'reporting',
     'volley',
     'metrics',
@@ -174,6 +182,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'import',
     'notifications',
     'records',
+    'schedules',
     'recovery',
     'reporting',
     'access',

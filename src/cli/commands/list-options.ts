@@ -26,13 +26,24 @@ export interface ListOptions {
   again?: boolean;
 }
 
-/** Adds these options to a command. */
+/** Adds these options to a command, and the argument with the list. */
 export function withListOptions(command: Command, context: Context): Command {
   command.argument(
     '<file>',
     'CSV file with a header line; commas, semicolons, or tabs; UTF-8, Windows-1252, or UTF-16; - for standard input',
     filled,
   );
+  return withCampaignOptions(command, context)
+    .option(
+      '--at <time>',
+      `when sending starts, ISO 8601 with a time zone: ${tomorrow(context.clock())}`,
+      (text: string) => moment(text, context.clock),
+    )
+    .option('--again', 'allow a campaign that equals one of the last 24 hours');
+}
+
+/** Adds the options that the campaigns of a schedule have, too. */
+export function withCampaignOptions(command: Command, context: Context): Command {
   withRequired(
     command,
     '-m, --message <text|@file|->',
@@ -62,11 +73,6 @@ export function withListOptions(command: Command, context: Context): Command {
     );
   return withCountry(command)
     .option(
-      '--at <time>',
-      `when sending starts, ISO 8601 with a time zone: ${tomorrow(context.clock())}`,
-      (text: string) => moment(text, context.clock),
-    )
-    .option(
       '--priority <high|normal>',
       'high gets a larger share of the lane',
       oneOf(['high', 'normal'] as const),
@@ -84,8 +90,7 @@ export function withListOptions(command: Command, context: Context): Command {
     .option(
       '--skip-invalid',
       'leave out invalid rows; `send` writes them to a file beside the list: spring.invalid.csv',
-    )
-    .option('--again', 'allow a campaign that equals one of the last 24 hours');
+    );
 }
 
 /** Adds an entry to those of earlier options. */

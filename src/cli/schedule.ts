@@ -1,0 +1,281 @@
+import { basename, extname, resolve } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { EXIT } from '../exit-codes.js';
+import { listenForStop } from '../lifecycle.js';
+import type { Occurrence, Schedule, ScheduleDetails } from '../schedules/schedules.js';
+import type { Volley } from '../volley.js';
+import type { ListOptions } from './commands/list-options.js';
+import type { Answer, Context } from './context.js';
+import { badInput } from './errors.js';
+import { STDIN } from './input.js';
+import { withLocalVolley } from './open.js';
+import { columnsOf } from './terminal.js';
+import { counted, cut, grouped, oneLine, padded, table } from './text.js';
+import { noteIfNoWorkers } from './watch.js';
+
+interface AddOptions extends Omit<ListOptions, 'at' | 'again'> {
+  cron: string;
+  zone: string;
+  id?: string;
+  provided?: string;
+  overlap?: 'skip' | 'wait' | 'allow';
+  catchUp?: number;
+}
+
+/** Occurrences that `add` shows, so that a mistake in the expression is seen at once. */
+const SHOWN_AFTER_ADD = 3;
+/** How long `run` waits for a worker. */
+const RUN_WITHIN_MS = 30_000;
+const LOOK_EVERY_MS = 250;
+/** Characters of a message and a name that people see. */
+const TEXT_SHOWN = 500;
+
+/** `volley schedule add` */
+export function add(context: Context, file: string | undefined, options: AddOptions): Promise<Answer> {
+  const { provided, id, catchUp: catchUpMs, validFor: validForMs, ...rest } = options;
+  if ((file === undefined) === (provided === undefined))
+    throw badInput(
+      'Give the path of a CSV file, or the name of a list that your code provides with --provided.',
+    );
+  if (file === STDIN)
+    throw badInput(
+      'A schedule cannot read standard input: give the path of a file that the workers can read.',
+    );
+  const path = file === undefined ? undefined : resolve(context.cwd, file);
+  return withLocalVolley(context, async (volley) => {
+    const { kind, schedule } = await volley.schedules.add({
+      ...rest,
+      id: id ?? idFrom(provided ?? basename(path ?? '', extname(path ?? ''))),
+      recipients: path ?? { provided: provided ?? '' },
+      catchUpMs,
+      validForMs,
+    });
+    const times = await volley.schedules.next(schedule.id, SHOWN_AFTER_ADD);
+    await noteIfNoWorkers(context, volley);
+    const what =
+      kind === 'existing'
+        ? `Schedule ${schedule.id} exists already; nothing has changed.`
+        : `Schedule ${context.paint('bold', schedule.id)} is added on lane ${schedule.lane}.`;
+    return {
+      json: { ...schedule, existing: kind === 'existing' },
+      lines: [
+        what,
+        ...(schedule.state === 'paused'
+          ? [pausedLine(schedule)]
+          : ['It is due next:', ...timesIn(schedule, times)]),
+      ],
+    };
+  });
+}
+
+/** `Spring sale` becomes `spring-sale`. */
+function idFrom(name: string): string {
+  return (
+    name
+      .normalize('NFKD')
+      .toLowerCase()
+      .replace(/[^a-z0-9_.]+/g, '-')
+      .replace(/^[-_.]+|-+$/g, '')
+      .slice(0, 64) || 'schedule'
+  );
+}
+
+/** `volley schedule list` */
+export function list(context: Context, { lane }: { lane?: string }): Promise<Answer> {
+  return withLocalVolley(context, async (volley) => {
+    const schedules = await volley.schedules.list({ lanes: lane === undefined ? undefined : [lane] });
+    const rows = schedules.map((each) => [
+      each.id,
+      each.state,
+      each.cron,
+      each.zone,
+      each.next === null ? '' : timeIn(each, each.next),
+      each.lane,
+      oneLine(listOf(each)),
+    ]);
+    const heading = ['ID', 'STATE', 'CRON', 'ZONE', 'NEXT', 'LANE', 'LIST'];
+    const short = {
+      heading: ['ID', 'STATE', 'CRON', 'NEXT', 'LIST'],
+      rows: rows.map((row) => [0, 1, 2, 4, 6].map((at) => row[at] ?? '')),
+      flexible: 'LIST',
+      optional: ['LIST', 'CRON'],
+    };
+    return {
+      json: { schedules },
+      lines:
+        schedules.length === 0
+          ? ['There are no schedules. To add one: volley schedule add --help']
+          : table(heading, rows, columnsOf(context.stdout), short),
+    };
+  });
+}
+
+/** `volley schedule show` */
+export function show(context: Context, id: string): Promise<Answer> {
+  return withLocalVolley(context, async (volley) => {
+    const details = await volley.schedules.get(id);
+    return {
+      json: details,
+      lines: renderSchedule(details, context),
+      exit: details.state === 'paused' && details.failuresInARow > 0 ? EXIT.waits : EXIT.done,
+    };
+  });
+}
+
+/** `volley schedule next` */
+export function next(context: Context, id: string, { count }: { count: number }): Promise<Answer> {
+  return withLocalVolley(context, async (volley) => {
+    const [schedule, times] = await Promise.all([volley.schedules.get(id), volley.schedules.next(id, count)]);
+    const { zone, state } = schedule;
+    return {
+      json: { id, zone, state, next: times },
+      lines: [...timesIn(schedule, times), ...(state === 'paused' ? [pausedLine(schedule)] : [])],
+    };
+  });
+}
+
+/** `volley schedule run` */
+export function run(context: Context, id: string): Promise<Answer> {
+  return withLocalVolley(context, async (volley) => {
+    const { at } = await volley.schedules.run(id);
+    await noteIfNoWorkers(context, volley);
+    const found = await occurrenceAt(context, volley, id, at);
+    if (found === undefined)
+      return {
+        json: { id, at, outcome: null, campaign: null, reason: null },
+        lines: [
+          `No worker has run it yet. A worker that serves its lane will. To see the outcome: volley schedule show ${id}`,
+        ],
+      };
+    const { outcome, campaign, reason } = found;
+    return {
+      json: { id, at, outcome, campaign, reason },
+      lines:
+        campaign === null
+          ? [`It failed, and nothing was sent: ${oneLine(reason ?? '')}`]
+          : [`It created campaign ${campaign}.`, `To see its progress: volley status ${campaign} --watch`],
+      exit: campaign === null ? EXIT.failed : EXIT.done,
+    };
+  });
+}
+
+/** The occurrence of a run, when a worker has performed it; undefined if none does so in time, or on Ctrl-C. */
+async function occurrenceAt(
+  { clock }: Context,
+  volley: Volley,
+  id: string,
+  at: string,
+): Promise<Occurrence | undefined> {
+  const interrupt = listenForStop();
+  try {
+    const until = clock() + RUN_WITHIN_MS;
+    for (;;) {
+      const { latest } = await volley.schedules.get(id);
+      const found = latest.find((each) => each.manual && each.at === at);
+      if (found !== undefined || clock() >= until || interrupt.signal.aborted) return found;
+      await delay(LOOK_EVERY_MS);
+    }
+  } finally {
+    interrupt.dispose();
+  }
+}
+
+/** `volley schedule pause` */
+export function pause(context: Context, id: string): Promise<Answer> {
+  return withLocalVolley(context, async (volley) => {
+    await volley.schedules.pause(id);
+    return {
+      json: { id, state: 'paused' },
+      lines: [`Schedule ${id} is paused. To resume it: volley schedule resume ${id}`],
+    };
+  });
+}
+
+/** `volley schedule resume` */
+export function resume(context: Context, id: string): Promise<Answer> {
+  return withLocalVolley(context, async (volley) => {
+    await volley.schedules.resume(id);
+    const schedule = await volley.schedules.get(id);
+    const due = schedule.next === null ? '' : ` It is due next on ${timeIn(schedule, schedule.next)}.`;
+    return {
+      json: { id, state: schedule.state, next: schedule.next },
+      lines: [`Schedule ${id} is resumed.${due}`],
+    };
+  });
+}
+
+/** `volley schedule remove` */
+export function remove(context: Context, id: string): Promise<Answer> {
+  return withLocalVolley(context, async (volley) => {
+    await volley.schedules.remove(id);
+    return { json: { id, state: 'removed' }, lines: [`Schedule ${id} is removed. Its campaigns remain.`] };
+  });
+}
+
+const LABEL_WIDTH = 10;
+
+function renderSchedule(details: ScheduleDetails, { paint, stdout }: Context): string[] {
+  const { id, name, state, lane, cron, zone, overlap, catchUp, campaign, occurrences, latest } = details;
+  const label = (text: string): string => `  ${paint('dim', padded(text, LABEL_WIDTH))}`;
+  const counts = Object.entries(occurrences)
+    .map(([outcome, count]) => `${grouped(count)} ${outcome}`)
+    .join(', ');
+  const rows = latest.map((each) => [
+    timeIn(details, each.at),
+    each.manual ? `${each.outcome}, by hand` : each.outcome,
+    each.campaign ?? '',
+    oneLine(each.reason ?? ''),
+  ]);
+  return [
+    `${paint('bold', id)}${name === id ? '' : `  ${cut(oneLine(name), TEXT_SHOWN)}`}  ${paint(state === 'active' ? 'green' : 'yellow', state)}`,
+    ...(state === 'paused' ? [`${label('reason')}${oneLine(details.reason ?? '')}`] : []),
+    `${label('due')}${cron} in ${zone}${details.next === null ? '' : `; next on ${timeIn(details, details.next)}`}`,
+    ...(details.waiting
+      ? [`${label('waits')}for campaign ${details.lastCampaign} to send its messages`]
+      : []),
+    `${label('lane')}${lane}`,
+    `${label('list')}${oneLine(listOf(details))}`,
+    `${label('message')}${cut(oneLine(campaign.message), TEXT_SHOWN)}`,
+    `${label('overlap')}${overlap}; catches up within ${catchUp}`,
+    `${label('so far')}${counts}`,
+    ...(rows.length === 0
+      ? []
+      : ['', ...table(['DUE', 'OUTCOME', 'CAMPAIGN', 'REASON'], rows, columnsOf(stdout))]),
+  ];
+}
+
+function listOf({ recipients }: Schedule): string {
+  switch (recipients.kind) {
+    case 'file':
+      return recipients.path;
+    case 'inline':
+      return `${counted(recipients.count, 'recipient')}, stored with the schedule`;
+    case 'provided':
+      return `${recipients.name}, provided by the code of the workers`;
+    default:
+      return recipients satisfies never;
+  }
+}
+
+function pausedLine({ id, reason }: Schedule): string {
+  return `It is paused: ${oneLine(reason ?? '').replace(/\.$/, '')}. To resume it: volley schedule resume ${id}`;
+}
+
+/** `Mon 4 Nov 2030, 09:00 GMT`, in the zone of the schedule. */
+function timeIn({ zone }: Schedule, iso: string): string {
+  const format = new Intl.DateTimeFormat('en-GB', {
+    timeZone: zone,
+    weekday: 'short',
+    day: 'numeric',
+    month: 'short',
+    year: 'numeric',
+    hour: '2-digit',
+    minute: '2-digit',
+    timeZoneName: 'short',
+  });
+  return format.format(new Date(iso)).replace(/, /, ' ').replace(/ at /, ', ');
+}
+
+function timesIn(schedule: Schedule, times: readonly string[]): string[] {
+  return times.map((at) => `  ${timeIn(schedule, at)}`);
+}

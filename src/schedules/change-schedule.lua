@@ -1,0 +1,50 @@
+--[[
+  change-schedule: pauses, resumes, runs, or removes a schedule for an operator. A change raises the revision, so that a worker that has
+  the schedule in hand does not advance it by what it knew before.
+
+  KEYS  schedule     hash: the schedule
+        ids          sorted set: the ids of all schedules
+        due          sorted set: schedule -> when it is looked at next, ms
+        failing      set: schedules that are paused because of their failures
+        occurrences  sorted set: its latest occurrences
+  ARGV  id           the schedule
+        change       pause, resume, run, or remove
+        reason       why it is paused
+        next         number: when it is due next, ms; for resume
+        time         ms, or '' for the server's
+  Returns  'missing', 'unchanged', or 'changed'; the time of the run that is requested, ms, as a string ('0': none)
+]]
+-- @include ../redis/clock.lua
+
+local stored = redis.call('HMGET', scheduleKey, 'state', 'run')
+local state = stored[1]
+if not state then return { 'missing', '0' } end
+if change == 'remove' then
+  redis.call('DEL', scheduleKey, occurrencesKey)
+  redis.call('ZREM', idsKey, id)
+  redis.call('ZREM', dueKey, id)
+  redis.call('SREM', failingKey, id)
+  return { 'changed', '0' }
+end
+if change == 'run' then
+  if stored[2] and stored[2] ~= '0' then return { 'unchanged', stored[2] } end
+  local now = clock(time)
+  -- Occurrences are due on the minute, and each time has one entry.
+  if now % 60000 == 0 then now = now + 1 end
+  local at = string.format('%.0f', now)
+  redis.call('HSET', scheduleKey, 'run', at)
+  redis.call('HINCRBY', scheduleKey, 'revision', 1)
+  redis.call('ZADD', dueKey, 0, id)
+  return { 'changed', at }
+end
+if (change == 'pause') == (state == 'paused') then return { 'unchanged', '0' } end
+redis.call('HINCRBY', scheduleKey, 'revision', 1)
+if change == 'pause' then
+  redis.call('HSET', scheduleKey, 'state', 'paused', 'reason', reason)
+  redis.call('ZREM', dueKey, id)
+else
+  redis.call('HSET', scheduleKey, 'state', 'active', 'reason', '', 'failures', 0, 'next', next, 'waiting', 0)
+  redis.call('SREM', failingKey, id)
+  redis.call('ZADD', dueKey, next, id)
+end
+return { 'changed', '0' }

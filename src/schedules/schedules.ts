@@ -1,0 +1,196 @@
+import { describeActor } from '../campaign/actor.js';
+import type { Operator } from '../campaign/audit.js';
+import { InputError, NotFoundError } from '../campaign/errors.js';
+import type { Preview } from '../campaign/views.js';
+import type { Events } from '../events/events.js';
+import type { CampaignInput } from '../import/campaign-input.js';
+import type { LaneFinder } from '../lane/lane-finder.js';
+import type { LaneId } from '../redis/keys.js';
+import { checkInput, type ScheduleInput } from './input.js';
+import type { ProvidedList } from './occur.js';
+import {
+  occurrenceOf,
+  type Schedule,
+  type ScheduleDetails,
+  type StoredSchedule,
+  viewOf,
+} from './schedule.js';
+import type { ScheduleStore } from './store.js';
+import { nextOccurrence, nextOccurrences } from './timetable.js';
+
+export type { ScheduleInput } from './input.js';
+export type { ProvidedList } from './occur.js';
+export type { Occurrence, Schedule, ScheduleDetails } from './schedule.js';
+
+/** How many occurrences {@link Schedules.get} returns. */
+const LATEST = 20;
+const MAX_NEXT = 1_000;
+
+/** Which schedules {@link Schedules.list} returns. */
+interface ListOptions {
+  /** Only those of these lanes. */
+  readonly lanes?: readonly string[] | undefined;
+  /** Only those with a later id. */
+  readonly after?: string | undefined;
+  /** Default: all. */
+  readonly limit?: number | undefined;
+}
+
+/** Recurring campaigns. Each occurrence of a schedule creates at most one campaign, whatever process dies. */
+export interface Schedules {
+  /**
+   * Adds a schedule. `existing`: the same schedule was added before. Rejects with an InputError, and stores nothing, if the schedule is
+   * invalid, if the list cannot be read or would be refused, or if the id belongs to another schedule.
+   */
+  add(input: ScheduleInput): Promise<{ readonly kind: 'added' | 'existing'; readonly schedule: Schedule }>;
+  /** Lists the schedules by id. */
+  list(options?: ListOptions): Promise<Schedule[]>;
+  /** Returns a schedule with its latest occurrences. Rejects with a NotFoundError if there is none; so do the methods below. */
+  get(id: string): Promise<ScheduleDetails>;
+  /** Returns when a schedule is due next, ISO 8601 in UTC; for a paused one, when it would be. `count`: 1 to 1,000. */
+  next(id: string, count: number): Promise<string[]>;
+  /**
+   * Requests a run now, besides the occurrences, which a worker performs within seconds. Returns the `at` of its occurrence, with which
+   * {@link Schedules.get} lists it. While a run is requested, requesting it again returns the same one.
+   */
+  run(id: string): Promise<{ readonly at: string }>;
+  /** Pauses a schedule. What is due meanwhile does not run. */
+  pause(id: string): Promise<void>;
+  /** Resumes a paused schedule at its next occurrence. */
+  resume(id: string): Promise<void>;
+  /** Removes a schedule and its stored list. Its campaigns remain. */
+  remove(id: string): Promise<void>;
+  /**
+   * Provides a list for the schedules that name it, while this process works. The function is called for each occurrence. Returns a
+   * function that ends it.
+   */
+  provide(name: string, list: ProvidedList): () => void;
+}
+
+/** What {@link openSchedules} needs. */
+export interface SchedulesDeps {
+  readonly store: ScheduleStore;
+  readonly finder: Pick<LaneFinder, 'nameOf' | 'idOf'>;
+  readonly events: Pick<Events, 'emit'>;
+  readonly by: Operator;
+  readonly provided: Map<string, ProvidedList>;
+  /** Registers the lane of a campaign, and returns its id. */
+  laneFor(name: string | undefined): Promise<LaneId>;
+  /** Checks what does not need the list. Rejects with an InputError, or a NotFoundError for an unknown lane. */
+  check(input: CampaignInput): Promise<unknown>;
+  preview(input: CampaignInput): Promise<Preview>;
+}
+
+/** Opens the schedules for an operator, whose changes are recorded in the audit trail. */
+export function openSchedules({
+  store,
+  finder,
+  events,
+  by,
+  provided,
+  laneFor,
+  check,
+  preview,
+}: SchedulesDeps): Schedules {
+  const missing = (id: string): NotFoundError =>
+    new NotFoundError(`there is no schedule ${id}; \`volley schedule list\` shows all`);
+  const read = async (id: string): Promise<StoredSchedule> => {
+    const found = await store.read(id);
+    if (found === null) throw missing(id);
+    return found;
+  };
+  const view = async (stored: StoredSchedule): Promise<Schedule> =>
+    viewOf(stored, await finder.nameOf(stored.definition.lane));
+  const actor = describeActor(by.actor);
+  const change = async (
+    id: string,
+    name: 'pause' | 'resume' | 'run' | 'remove',
+    options: { readonly reason?: string; readonly next?: number } = {},
+  ) => {
+    const { definition } = await read(id);
+    const audited = { action: `schedule.${name}`, lane: definition.lane, details: { schedule: id } } as const;
+    const { result, run } = await by.audited(audited, () => store.change(id, name, options));
+    if (result === 'missing') throw missing(id);
+    return { isNew: result === 'changed', run, lane: await finder.nameOf(definition.lane) };
+  };
+
+  return {
+    async add(input) {
+      const now = await store.now();
+      const { definition, recipients } = await checkInput(input, { now, laneFor, check, preview });
+      const { id } = input;
+      const audited = { action: 'schedule.add', lane: definition.lane, details: { schedule: id } } as const;
+      const result = await by.audited(audited, async () => {
+        const next = nextOccurrence(definition, now);
+        const done = await store.add(id, definition, recipients, { createdBy: by.actor, next });
+        if (done === 'taken')
+          throw new InputError(
+            `there is another schedule with the id ${id}: choose another id, or remove that one first`,
+            { field: 'id' },
+          );
+        if (done === 'full') throw new InputError('there are too many schedules: remove some');
+        return done;
+      });
+      const stored = await read(id);
+      const schedule = await view(stored);
+      if (result === 'added')
+        events.emit({ type: 'schedule.added', lane: schedule.lane, schedule: id, next: stored.next, actor });
+      return { kind: result, schedule };
+    },
+    async list({ lanes, after, limit = Number.POSITIVE_INFINITY } = {}) {
+      const ids = lanes && (await Promise.all(lanes.map(finder.idOf)));
+      const found: Schedule[] = [];
+      for await (const stored of store.list(after)) {
+        if (found.length >= limit) break;
+        if (ids === undefined || ids.includes(stored.definition.lane)) found.push(await view(stored));
+      }
+      return found;
+    },
+    async get(id) {
+      const [stored, latest] = await Promise.all([read(id), store.occurrences(id, LATEST)]);
+      return { ...(await view(stored)), latest: latest.map(occurrenceOf) };
+    },
+    async next(id, count) {
+      if (!(Number.isInteger(count) && count >= 1 && count <= MAX_NEXT))
+        throw new InputError(`ask for 1 to ${MAX_NEXT} occurrences`, { field: 'count' });
+      const [{ definition }, now] = await Promise.all([read(id), store.now()]);
+      return nextOccurrences(definition, now, count).map((at) => new Date(at).toISOString());
+    },
+    async run(id) {
+      const { run } = await change(id, 'run');
+      return { at: new Date(run).toISOString() };
+    },
+    async pause(id) {
+      const reason = `paused by ${actor}`;
+      const { isNew, lane } = await change(id, 'pause', { reason });
+      if (isNew) events.emit({ type: 'schedule.paused', lane, schedule: id, reason, actor });
+    },
+    async resume(id) {
+      const [{ definition }, now] = await Promise.all([read(id), store.now()]);
+      const next = nextOccurrence(definition, now);
+      const { isNew, lane } = await change(id, 'resume', { next });
+      if (isNew) events.emit({ type: 'schedule.resumed', lane, schedule: id, next, actor });
+    },
+    async remove(id) {
+      const { lane } = await change(id, 'remove');
+      events.emit({ type: 'schedule.removed', lane, schedule: id, actor });
+    },
+    provide(name, list) {
+      if (provided.has(name))
+        throw new InputError(`this process provides a list ${name} already`, { field: 'name' });
+      provided.set(name, list);
+      return () => void (provided.get(name) === list && provided.delete(name));
+    },
+  };
+}
+
+/** Pauses the schedules that an API key has added, because it was revoked. Returns their ids. */
+export async function pauseSchedulesOf(store: ScheduleStore, key: string): Promise<ReadonlySet<string>> {
+  const found = new Set<string>();
+  for await (const { id, createdBy } of store.list()) {
+    if (createdBy.kind !== 'key' || createdBy.id !== key) continue;
+    await store.change(id, 'pause', { reason: 'its API key was revoked' });
+    found.add(id);
+  }
+  return found;
+}

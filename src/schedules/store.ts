@@ -1,0 +1,253 @@
+import { z } from 'zod';
+import { actor } from '../campaign/actor.js';
+import type { Clock } from '../clock.js';
+import type { RecipientInput } from '../import/read-objects.js';
+import { type Redis, serverTime } from '../redis/connection.js';
+import type { Keys } from '../redis/keys.js';
+import { loadScript } from '../redis/script.js';
+import { untilAnswered } from '../redis/until-answered.js';
+import {
+  type Definition,
+  FAILURES_BEFORE_PAUSE,
+  KEPT_OCCURRENCES,
+  type StoredOccurrence,
+  type StoredSchedule,
+  storedDefinition,
+  storedOccurrence,
+} from './schedule.js';
+
+const addScript = loadScript(import.meta.url, './add-schedule.lua', (reply) =>
+  z.enum(['added', 'existing', 'taken', 'full']).parse(reply),
+);
+const changeScript = loadScript(import.meta.url, './change-schedule.lua', (reply) => {
+  const [result, run] = z
+    .tuple([z.enum(['missing', 'unchanged', 'changed']), z.coerce.number()])
+    .parse(reply);
+  return { result, run };
+});
+const advanceScript = loadScript(import.meta.url, './advance-schedule.lua', (reply) =>
+  z.enum(['missing', 'changed', 'advanced', 'paused']).parse(reply),
+);
+
+/** More schedules than this are a mistake of a program. */
+const MAX_SCHEDULES = 100_000;
+/** Schedules read at a time. */
+const PER_READ = 500;
+
+const FIELDS = [
+  'definition',
+  'state',
+  'reason',
+  'next',
+  'revision',
+  'failures',
+  'lastCampaign',
+  'waiting',
+  'waitingSeen',
+  'run',
+  'createdAt',
+  'createdBy',
+  'created',
+  'skipped',
+  'missed',
+  'failed',
+] as const;
+
+const number = z.coerce.number();
+const fromJson = <Schema extends z.ZodType>(schema: Schema) =>
+  z
+    .string()
+    .transform((json): unknown => JSON.parse(json))
+    .pipe(schema);
+const row = z.object({
+  definition: fromJson(storedDefinition),
+  state: z.enum(['active', 'paused']),
+  reason: z.string().nullable(),
+  next: number,
+  revision: number,
+  failures: number,
+  lastCampaign: z.string().nullable(),
+  waiting: number,
+  waitingSeen: number,
+  run: number,
+  createdAt: number,
+  createdBy: fromJson(actor),
+  created: number,
+  skipped: number,
+  missed: number,
+  failed: number,
+});
+
+/** A change that an operator makes. */
+type Change = 'pause' | 'resume' | 'run' | 'remove';
+
+/** How a schedule goes on after some occurrences. */
+export interface Step {
+  /** The earliest occurrence without an outcome, ms. */
+  readonly next: number;
+  /** When to look at the schedule again, ms; default: at `next`. */
+  readonly lookAt?: number;
+  /** The occurrence that waits for the last campaign. */
+  readonly waiting?: number;
+  /** The requested run that is done. */
+  readonly run?: number;
+}
+
+/** The schedules in Redis. Each call may be repeated. `clock` is for tests; default: the clock of Redis. */
+export function scheduleStore(redis: Redis, keys: Keys, clock?: Clock) {
+  const names = keys.schedules;
+  const time = (): number | '' => clock?.() ?? '';
+  const read = async (id: string): Promise<StoredSchedule | null> =>
+    storedOf(id, await redis.hmget(names.one(id), ...FIELDS));
+
+  return {
+    read,
+
+    async add(id: string, definition: Definition, recipients: readonly RecipientInput[] | null, of: Added) {
+      return untilAnswered(
+        () =>
+          addScript.run(
+            redis,
+            { schedule: names.one(id), ids: names.ids, due: names.due },
+            {
+              id,
+              definition: JSON.stringify(definition),
+              recipients: recipients === null ? '' : JSON.stringify(recipients),
+              actor: JSON.stringify(of.createdBy),
+              next: of.next,
+              most: MAX_SCHEDULES,
+              time: time(),
+            },
+          ),
+        { tries: 6 },
+      );
+    },
+
+    /** The inline list of a schedule. */
+    async recipients(id: string): Promise<readonly RecipientInput[]> {
+      const json = await redis.hget(names.one(id), 'recipients');
+      return json === null || json === '' ? [] : (JSON.parse(json) as RecipientInput[]);
+    },
+
+    change: (
+      id: string,
+      change: Change,
+      { reason = '', next = 0 }: { reason?: string; next?: number } = {},
+    ) =>
+      changeScript.run(
+        redis,
+        {
+          schedule: names.one(id),
+          ids: names.ids,
+          due: names.due,
+          failing: names.failing,
+          occurrences: names.occurrences(id),
+        },
+        { id, change, reason, next, time: time() },
+      ),
+
+    /** Records occurrences, and sets how the schedule goes on, unless it has changed since it was read. */
+    advance: (
+      { id, revision }: Pick<StoredSchedule, 'id' | 'revision'>,
+      records: readonly StoredOccurrence[],
+      { next, lookAt = next, waiting = 0, run = 0 }: Step,
+    ) =>
+      advanceScript.run(
+        redis,
+        {
+          schedule: names.one(id),
+          due: names.due,
+          failing: names.failing,
+          occurrences: names.occurrences(id),
+        },
+        {
+          id,
+          revision,
+          records: JSON.stringify(records),
+          step: JSON.stringify({ next, lookAt, waiting, run }),
+          most: KEPT_OCCURRENCES,
+          failures: FAILURES_BEFORE_PAUSE,
+          time: time(),
+        },
+      ),
+
+    /** The latest occurrences, newest first. */
+    async occurrences(id: string, limit: number): Promise<StoredOccurrence[]> {
+      const found = await redis.zrange(names.occurrences(id), '0', String(limit - 1), 'REV');
+      return found.map((json) => storedOccurrence.parse(JSON.parse(json)));
+    },
+
+    /** The schedules by id: all, or those after one. */
+    async *list(after?: string): AsyncGenerator<StoredSchedule> {
+      for (let start = after === undefined ? '-' : `(${after}`; ; ) {
+        const ids = await redis.zrangebylex(names.ids, start, '+', 'LIMIT', 0, PER_READ);
+        const found = await Promise.all(ids.map(read));
+        yield* found.filter((each) => each !== null);
+        const last = ids.at(-1);
+        if (last === undefined || ids.length < PER_READ) return;
+        start = `(${last}`;
+      }
+    },
+
+    /** Keeps a schedule in hand: no other worker takes it before `until`, ms by the clock of Redis. */
+    hold: (id: string, until: number) => redis.zadd(names.due, 'XX', 'GT', until, id),
+
+    /** ms since the epoch. */
+    now: async (): Promise<number> => clock?.() ?? serverTime(redis),
+    time,
+  };
+}
+
+/** What is stored with a new schedule. */
+interface Added {
+  readonly createdBy: StoredSchedule['createdBy'];
+  readonly next: number;
+}
+
+/** See {@link scheduleStore}. */
+export type ScheduleStore = ReturnType<typeof scheduleStore>;
+
+function storedOf(id: string, values: readonly (string | null)[]): StoredSchedule | null {
+  if (values[0] === null) return null;
+  const { created, skipped, missed, failed, reason, lastCampaign, ...rest } = row.parse(
+    Object.fromEntries(FIELDS.map((name, at) => [name, values[at]])),
+  );
+  return {
+    id,
+    ...rest,
+    reason: reason ?? '',
+    lastCampaign: lastCampaign ?? '',
+    counts: { created, skipped, missed, failed },
+  };
+}
+
+/** How many schedules there are, and how late the earliest due one is. */
+export interface ScheduleTotals {
+  readonly active: number;
+  /** Paused by an operator. */
+  readonly paused: number;
+  /** Paused because of their failures. */
+  readonly failing: number;
+  /** How long the earliest due schedule has waited for a worker, ms. */
+  readonly lateMs: number;
+}
+
+/** Counts the schedules, for metrics. */
+export async function scheduleTotals(redis: Redis, keys: Keys): Promise<ScheduleTotals> {
+  const { ids, due, failing } = keys.schedules;
+  const [all, active, failed, [, earliest], now] = await Promise.all([
+    redis.zcard(ids),
+    redis.zcard(due),
+    redis.scard(failing),
+    redis.zrange(due, '0', '0', 'WITHSCORES'),
+    serverTime(redis),
+  ]);
+  // One that an operator runs is due at 0.
+  const dueAt = Number(earliest ?? 0);
+  return {
+    active,
+    paused: Math.max(0, all - active - failed),
+    failing: failed,
+    lateMs: dueAt > 0 ? Math.max(0, now - dueAt) : 0,
+  };
+}

@@ -1,0 +1,103 @@
+import { Cron } from 'croner';
+import { InputError } from '../campaign/errors.js';
+import { nearest } from '../campaign/nearest.js';
+
+/** When a schedule is due: a cron expression of five fields, in the local time of an IANA zone. */
+export interface Timetable {
+  /** Minute, hour, day of the month, month, day of the week: `0 9 * * 1` is Monday at nine. */
+  readonly cron: string;
+  readonly zone: string;
+}
+
+/*
+ * The days on which clocks change. A time that the zone skips is due at the end of the gap, and a time that it repeats is due once, the
+ * first time. An expression for each hour or minute is due in each hour or minute that passes.
+ */
+
+const FIELDS =
+  'minute, hour, day of the month, month, and day of the week, such as `0 9 * * 1` for Monday at nine';
+
+/** Throws an InputError that names `cron` or `zone` if the timetable is invalid, or never due. */
+export function checkTimetable({ cron, zone }: Timetable, now: number): void {
+  if (!isZone(zone)) {
+    const meant = nearest(zone, Intl.supportedValuesOf('timeZone'));
+    const hint = meant === null ? '' : `did you mean ${meant}? `;
+    throw new InputError(
+      `there is no time zone ${JSON.stringify(zone)}: ${hint}use a name such as Europe/London or UTC`,
+      { field: 'zone' },
+    );
+  }
+  const invalid = (what: string): InputError =>
+    new InputError(`the cron expression ${JSON.stringify(cron)} ${what}`, { field: 'cron' });
+  const fields = cron.trim().split(/\s+/).length;
+  if (fields > 5)
+    throw invalid(
+      `has ${fields} fields: use five (${FIELDS}); a field for seconds would make it due more than once per minute`,
+    );
+  if (!cron.trim().startsWith('@') && fields < 5) throw invalid(`is incomplete: use five fields (${FIELDS})`);
+  let job: Cron;
+  try {
+    job = cronOf({ cron, zone });
+  } catch (error) {
+    const reason = error instanceof Error ? error.message.replace(/^CronPattern: /, '') : String(error);
+    throw invalid(`is invalid (${reason}): use ${FIELDS}`);
+  }
+  if (job.nextRun(new Date(now)) === null) throw invalid('is never due: no such day exists');
+}
+
+/** The first time after `after` at which a schedule is due, in ms. Throws an InputError if there is none. */
+export function nextOccurrence(timetable: Timetable, after: number): number {
+  const next = cronOf(timetable).nextRun(new Date(after));
+  if (next === null)
+    throw new InputError(`the cron expression ${JSON.stringify(timetable.cron)} is never due again`, {
+      field: 'cron',
+    });
+  return next.getTime();
+}
+
+/** The next `count` times after `after` at which a schedule is due, in ms. */
+export function nextOccurrences(timetable: Timetable, after: number, count: number): number[] {
+  return cronOf(timetable)
+    .nextRuns(count, new Date(after))
+    .map((at) => at.getTime());
+}
+
+/** `first`, which is due, and the times after it until `now`: at most `most`. `following`: the time after the last of them. */
+export function dueOccurrences(
+  timetable: Timetable,
+  first: number,
+  now: number,
+  most: number,
+): { readonly due: readonly number[]; readonly following: number } {
+  const due = [first];
+  for (;;) {
+    const following = nextOccurrence(timetable, due.at(-1) ?? first);
+    if (following > now || due.length >= most) return { due, following };
+    due.push(following);
+  }
+}
+
+const crons = new Map<string, Cron>();
+const MAX_CRONS = 1_000;
+
+function cronOf({ cron, zone }: Timetable): Cron {
+  const key = `${zone} ${cron}`;
+  const known = crons.get(key);
+  if (known !== undefined) return known;
+  // Paused: it is only asked for times, and starts no timer.
+  const made = new Cron(cron.trim(), { timezone: zone, mode: '5-part', paused: true });
+  if (crons.size >= MAX_CRONS) crons.clear();
+  crons.set(key, made);
+  return made;
+}
+
+/** Whether this is the name of a time zone. An offset such as `+02:00` is none: it knows no daylight saving. */
+function isZone(zone: string): boolean {
+  if (!/^[a-z]/i.test(zone)) return false;
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: zone });
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,163 @@
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { testRedis } from '../redis/test-redis.js';
+import { serveApi } from './api.js';
+
+const { url, prefix } = testRedis('http-schedules');
+const lanesFile = join(mkdtempSync(join(tmpdir(), 'volley-lanes-')), 'lanes.json');
+writeFileSync(lanesFile, JSON.stringify(['main', 'other'].map((name) => ({ name, apiKey: `key-${name}` }))));
+const settings = { REDIS_URL: url, REDIS_PREFIX: prefix, API_KEY: '', LANES_FILE: lanesFile };
+const { call, key, volley } = await serveApi(settings);
+
+let count = 0;
+const request = (change: object = {}) => {
+  count += 1;
+  return {
+    id: `schedule-${count}`,
+    cron: '0 9 * * 1',
+    zone: 'Europe/London',
+    lane: 'main',
+    message: 'Hi {{name}}',
+    recipients: [{ to: '+447700900123', name: 'Ada' }],
+    ...change,
+  };
+};
+const post = (path: string, own?: string, body?: object) => call('POST', path, { key: own, body });
+
+test('A schedule is added, shown, paused, resumed, run, and removed, and each change is in the audit trail', async () => {
+  const body = request({ catchUp: '90m', validFor: '2h', overlap: 'wait' });
+  const at = `/v1/schedules/${body.id}`;
+  const added = await post('/v1/schedules', undefined, body);
+  expect(added).toMatchObject({
+    status: 201,
+    json: {
+      id: body.id,
+      lane: 'main',
+      state: 'active',
+      catchUp: '90m',
+      overlap: 'wait',
+      recipients: { kind: 'inline', count: 1 },
+      campaign: { message: 'Hi {{name}}', validFor: '2h' },
+      createdBy: { kind: 'key' },
+    },
+  });
+  expect(added.headers.get('location')).toBe(at);
+  expect(await post('/v1/schedules', undefined, body)).toMatchObject({
+    status: 200,
+    json: added.json as object,
+  });
+  const other = await post('/v1/schedules', undefined, { ...body, message: 'Ho {{name}}' });
+  expect(other).toMatchObject({ status: 400, json: { errors: [{ pointer: '/id' }] } });
+
+  const { json: next } = await call('GET', `${at}/next?count=3`);
+  const times = (next as { next: string[] }).next;
+  expect(times).toHaveLength(3);
+  const format = new Intl.DateTimeFormat('en-GB', {
+    timeZone: 'Europe/London',
+    weekday: 'short',
+    hour: '2-digit',
+    minute: '2-digit',
+  });
+  for (const time of times) expect(format.format(new Date(time))).toMatch(/Mon.*09:00/);
+
+  expect(await post(`${at}/pause`)).toMatchObject({ status: 200, json: { state: 'paused', next: null } });
+  expect(await post(`${at}/resume`)).toMatchObject({ json: { state: 'active', next: times[0] } });
+  const run = await post(`${at}/run`);
+  expect(run.status).toBe(202);
+  expect(await post(`${at}/run`)).toMatchObject({ status: 202, json: run.json as object });
+  expect(await call('DELETE', at)).toMatchObject({ status: 200, json: { state: 'removed' } });
+  expect((await call('GET', at)).status).toBe(404);
+
+  const { entries } = await volley.audit();
+  const actions = entries
+    .filter(({ details }) => details['schedule'] === body.id && details['failed'] === undefined)
+    .map(({ action, actor }) => `${action} ${actor?.kind}`);
+  expect(actions).toEqual(
+    expect.arrayContaining(['add', 'pause', 'resume', 'run', 'remove'].map((name) => `schedule.${name} key`)),
+  );
+});
+
+test('A key that is limited to a lane uses the schedules of its lane only, and no provided list', async () => {
+  const own = await key(['read', 'send', 'operate'], ['main']);
+  const mine = request();
+  const foreign = request({ lane: 'other' });
+  expect((await post('/v1/schedules', own, mine)).status).toBe(201);
+  expect((await post('/v1/schedules', own, foreign)).status).toBe(403);
+  expect((await post('/v1/schedules', undefined, foreign)).status).toBe(201);
+  const { recipients: _, ...provided } = request({ provided: 'customers' });
+  expect((await post('/v1/schedules', own, provided)).status).toBe(403);
+  expect((await post('/v1/schedules', undefined, provided)).status).toBe(201);
+  const { json } = await call('GET', '/v1/schedules?limit=200', { key: own });
+  const { schedules } = json as { schedules: { id: string; lane: string }[] };
+  expect(new Set(schedules.map(({ lane }) => lane))).toEqual(new Set(['main']));
+  const at = `/v1/schedules/${foreign.id}`;
+  const missing = await call('GET', '/v1/schedules/none', { key: own });
+  expect(missing.status).toBe(404);
+  const denied = [
+    await call('GET', at, { key: own }),
+    await call('GET', `${at}/next`, { key: own }),
+    await post(`${at}/run`, own),
+    await post(`${at}/pause`, own),
+    await post(`${at}/resume`, own),
+    await call('DELETE', at, { key: own }),
+  ];
+  expect(denied.map(({ status }) => status)).toEqual([404, 404, 404, 404, 404, 404]);
+});
+
+test('The list has pages', async () => {
+  for (let at = 0; at < 3; at += 1) await post('/v1/schedules', undefined, request());
+  const ids: string[] = [];
+  for (let after: string | null = ''; after !== null; ) {
+    const { json } = await call('GET', `/v1/schedules?limit=2${after === '' ? '' : `&after=${after}`}`);
+    const page = json as { schedules: { id: string }[]; next: string | null };
+    expect(page.schedules.length).toBeLessThanOrEqual(2);
+    ids.push(...page.schedules.map(({ id }) => id));
+    after = page.next;
+  }
+  expect(ids).toEqual((await volley.schedules.list()).map(({ id }) => id));
+});
+
+test('Revoking a key with its campaigns pauses the schedules that it has added', async () => {
+  const { key: own, ...created } = await volley.keys.create({ name: 'shop', scopes: ['send'] });
+  const body = request();
+  expect((await post('/v1/schedules', own, body)).status).toBe(201);
+  await volley.keys.revoke(created.id, { cancelCampaigns: true });
+  expect(await volley.schedules.get(body.id)).toMatchObject({
+    state: 'paused',
+    reason: 'its API key was revoked',
+  });
+});
+
+describe('Before anything is stored, the API refuses', () => {
+  test.each([
+    ['zone', { zone: 'Europe/Lundon' }, /did you mean Europe\/London/],
+    ['cron', { cron: '0 0 30 2 *' }, /never due/],
+    ['cron', { cron: '* * * * * *' }, /more than once per minute/],
+    ['id', { id: 'Not an id' }, /lower-case/],
+    ['catchUp', { catchUp: '8d' }, /from 1m to 7d/],
+    ['catchUp', { catchUp: 'soon' }, /duration|whole number/],
+    ['message', { message: 'Hi {{nme}}' }, /no such column/],
+    ['recipients', { recipients: [{ to: 'nobody', name: 'x' }] }, /1 of 1 rows/],
+    ['recipients', { recipients: undefined }, /Send either/],
+    ['recipients', { provided: 'customers' }, /Send either/],
+  ])('an invalid %s: %j', async (field, change, message) => {
+    const body = request(change);
+    const { status, json } = await post('/v1/schedules', undefined, body);
+    expect({ status, json }).toMatchObject({
+      status: 400,
+      json: { detail: expect.stringMatching(message), errors: [{ pointer: `/${field}` }] },
+    });
+    await expect(volley.schedules.get(body.id)).rejects.toThrow('there is no schedule');
+  });
+
+  test('more recipients than can be stored', async () => {
+    const recipients = Array.from({ length: 10_001 }, (_, at) => ({
+      to: `+4477${10_000_000 + at}`,
+      name: 'x',
+    }));
+    const { status, json } = await post('/v1/schedules', undefined, request({ recipients }));
+    expect({ status, json }).toMatchObject({ status: 400, json: { errors: [{ pointer: '/recipients' }] } });
+  });
+});

@@ -1,0 +1,64 @@
+/*
+ * A process that looks for due schedules until it is killed:
+ *
+ *   node sweeper.mjs REDIS_URL PREFIX STARTED_AT [noKey]
+ *
+ * Its clock runs 600 times as fast as the machine's, from STARTED_AT on: a minute lasts 100 ms. With `noKey`, it has a bug: it creates
+ * campaigns without the key of their occurrence.
+ */
+import { randomUUID } from 'node:crypto';
+import { systemAlarm } from '../../dist/src/clock.js';
+import { loadLocalConfig } from '../../dist/src/config/index.js';
+import { createEvents } from '../../dist/src/events/events.js';
+import { importCampaign } from '../../dist/src/import/import-campaign.js';
+import { openLane } from '../../dist/src/lane/lane.js';
+import { occurrenceDigest } from '../../dist/src/recipients/reservation.js';
+import { suppression } from '../../dist/src/recipients/suppression.js';
+import { connect } from '../../dist/src/redis/connection.js';
+import { keyNames } from '../../dist/src/redis/keys.js';
+import { scheduleStore } from '../../dist/src/schedules/store.js';
+import { startScheduleSweep } from '../../dist/src/schedules/sweep.js';
+
+const SPEED = 600;
+/** So that an import whose process was killed soon makes room for the next one. */
+const IMPORT_LEASE_MS = 300;
+
+const [, , url, prefix, startedAt, bug] = process.argv;
+const redis = connect(url);
+const keys = keyNames(prefix);
+const config = loadLocalConfig({ REDIS_PREFIX: prefix, HOURLY_QUOTA: '100', SENDER_ADDRESS: '12345' });
+const events = createEvents({ level: 'silent' });
+const lanes = new Map(
+  config.lanes.map((settings) => [
+    settings.name,
+    openLane(redis, keys, config, settings, events, Math.random),
+  ]),
+);
+const start = Number(startedAt);
+const store = scheduleStore(redis, keys, () => Math.floor(start + (Date.now() - start) * SPEED));
+
+startScheduleSweep(
+  {
+    redis,
+    keys,
+    store,
+    events,
+    retentionMs: 30 * 86_400_000,
+    provided: new Map(),
+    laneName: (id) => (lanes.has(id) ? id : undefined),
+    enqueue: (input, actor) =>
+      importCampaign(
+        {
+          ...{ redis, keys, config, lanes, events, importLeaseMs: IMPORT_LEASE_MS },
+          suppression: suppression(redis, keys),
+          clock: Date.now,
+          random: Math.random,
+          by: { actor, audited: (_operation, run) => run() },
+          digestOf: occurrenceDigest,
+          launched: async () => {},
+        },
+        bug === 'noKey' ? { ...input, idempotencyKey: `${input.idempotencyKey} ${randomUUID()}` } : input,
+      ),
+  },
+  (ms, ring) => systemAlarm(ms / SPEED, ring),
+);

@@ -21,9 +21,9 @@ import { dueOccurrences } from './timetable.js';
 /*
  * One look at a schedule that is due, by the worker that has it in hand:
  *
- *   which occurrences are due? ──► all but the newest: missed
+ *   which occurrences are due? ──► all but the newest: missed, unless their campaign exists (an earlier look ended here)
  *        │                         the newest, if it is later than its catch-up time: missed
- *   its campaign exists already (an earlier look ended here): created
+ *   its campaign exists already: created
  *        │
  *   the last campaign still has messages to send ──► skipped, or it waits
  *        │
@@ -112,17 +112,23 @@ async function occur(
   const { due, following } = dueOccurrences(definition, schedule.next, now, OCCURRENCES_AT_ONCE);
   const newest = following > now ? due.at(-1) : undefined;
   const older = due.filter((at) => at !== newest);
-  const records = older.map(
-    (at): StoredOccurrence =>
-      waiting > 0
+  const overtaken = newest === undefined ? NO_WORKER : OVERTAKEN;
+  // A look that ended before it was recorded may have created the campaign of any of them.
+  const records = await Promise.all(
+    older.map(async (at): Promise<StoredOccurrence> => {
+      const existing = await existingCampaign(deps, schedule.id, at, signal);
+      if (existing !== null) return { at, outcome: 'created', campaign: existing };
+      return waiting > 0
         ? { at, outcome: 'skipped', campaign: schedule.lastCampaign, reason: OVERTAKEN }
-        : { at, outcome: 'missed', reason: newest === undefined ? NO_WORKER : OVERTAKEN },
+        : { at, outcome: 'missed', reason: overtaken };
+    }),
   );
   if (newest === undefined) {
     await finish(deps, schedule, records, { next: following });
     return 'again';
   }
-  const outcome = await outcomeOf(deps, schedule, newest, now, signal);
+  const last = records.findLast(({ outcome }) => outcome === 'created')?.campaign ?? schedule.lastCampaign;
+  const outcome = await outcomeOf(deps, { ...schedule, lastCampaign: last }, newest, now, signal);
   if (outcome === 'wait') {
     await finish(deps, schedule, records, { next: newest, waiting: newest, lookAt: now + WAIT_MS });
     return 'ended';
@@ -141,10 +147,8 @@ async function outcomeOf(
   now: number,
   signal: AbortSignal,
 ): Promise<StoredOccurrence | 'wait'> {
-  const { redis, keys } = deps;
   const { id, definition, lastCampaign, waiting, waitingSeen } = schedule;
-  const digest = occurrenceDigest(occurrenceKey(id, at, false));
-  const existing = await campaignOfKey(redis, keys, digest, signal);
+  const existing = await existingCampaign(deps, id, at, signal);
   if (existing !== null) return { at, outcome: 'created', campaign: existing };
   // A campaign of this occurrence would still be stored: it is kept longer than the occurrence may be late.
   const since = at === waiting ? Math.max(at, waitingSeen) : at;
@@ -160,6 +164,16 @@ async function outcomeOf(
       : { at, outcome: 'skipped', campaign: lastCampaign, reason: 'it still had messages to send' };
   }
   return create(deps, schedule, at, false, signal);
+}
+
+/** The campaign that an earlier look at this occurrence has created, or null. */
+function existingCampaign(
+  { redis, keys }: OccurDeps,
+  id: string,
+  at: number,
+  signal: AbortSignal,
+): Promise<string | null> {
+  return campaignOfKey(redis, keys, occurrenceDigest(occurrenceKey(id, at, false)), signal);
 }
 
 /** Whether a campaign still has messages to send. One that only awaits delivery reports, which may take days, has none. */

@@ -88,6 +88,18 @@ describe('A schedule that is due', () => {
     expect(await outcomes('daily')).toEqual(['created 0']);
   });
 
+  test('is recorded with its campaign, also if a later occurrence is due by then', async () => {
+    const { add, setNow, sweep, store, campaigns, outcomes } = fixture;
+    await add('hourly', { cron: '0 * * * *' });
+    setNow(MONDAY);
+    await sweep({ store: { ...store, advance: () => Promise.reject(new Error('died')) } });
+    setNow(MONDAY + HOUR);
+    await sweep();
+    // The campaign still has messages to send.
+    expect(await outcomes('hourly')).toEqual(['created 0', 'skipped 1']);
+    expect(await campaigns()).toHaveLength(1);
+  });
+
   test('is left to workers that serve its lane and have its list', async () => {
     const { add, setNow, sweep, campaigns, provided, keys } = fixture;
     await add('provided', { source: { kind: 'provided', name: 'customers' } });

@@ -12,7 +12,10 @@ const MAX_SKEW_MS = 5_000;
 
 /** Whether both addresses answer, and whether their clocks are right. It shows no credentials and uses no quota. */
 export async function checkServices(config: Config, clock: Clock): Promise<Check[]> {
-  const hasAccounts = config.lanes.some(({ credentials }) => accountOf(credentials) !== undefined);
+  const hasAccounts = config.lanes.some(({ credentials }) => {
+    const account = accountOf(credentials);
+    return account !== undefined && account.scope === undefined;
+  });
   return [
     ...(await checkAddress('messaging service', 'MESSAGING_BASE_URL', config.messagingBaseUrl, {
       config,
@@ -21,6 +24,9 @@ export async function checkServices(config: Config, clock: Clock): Promise<Check
     ...(hasAccounts
       ? await checkAddress('account service', 'ACCOUNT_BASE_URL', config.accountBaseUrl, { config, clock })
       : []),
+    ...(config.tokenUrl === undefined
+      ? []
+      : await checkAddress('token service', 'TOKEN_URL', config.tokenUrl, { config, clock })),
   ];
 }
 
@@ -68,7 +74,13 @@ export async function checkCredentials(config: Config, volley: Volley | undefine
       checks.push(ok(title, 'an API key is set; the first request shows whether the service accepts it'));
     if (account === undefined) continue;
     const state = await volley?.token(name)?.show();
-    if (state === undefined) checks.push(ok(title, `the account ${JSON.stringify(account.username)}`));
+    if (state === undefined)
+      checks.push(
+        ok(
+          title,
+          `the ${account.scope === undefined ? 'account' : 'client'} ${JSON.stringify(account.username)}`,
+        ),
+      );
     else if (state.blockedReason !== null)
       checks.push(fail(title, `token ${state.state}`, state.blockedReason));
     else if (state.state === 'none' && !state.login.proven) {

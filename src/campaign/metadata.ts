@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { LONE_SURROGATE, LONE_SURROGATE_REASON } from './template.js';
+import { LONE_SURROGATE, LONE_SURROGATE_REASON } from './lone-surrogate.js';
 
 const MAX_ENTRIES = 20;
 const MAX_NAME_LENGTH = 40;

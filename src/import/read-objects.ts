@@ -1,5 +1,5 @@
 import { setImmediate as nextTick } from 'node:timers/promises';
-import { LONE_SURROGATE, LONE_SURROGATE_REASON } from '../campaign/template.js';
+import { LONE_SURROGATE, LONE_SURROGATE_REASON } from '../campaign/lone-surrogate.js';
 import {
   BATCH_BYTES,
   ListError,

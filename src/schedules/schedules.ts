@@ -6,7 +6,7 @@ import type { Events } from '../events/events.js';
 import type { CampaignInput } from '../import/campaign-input.js';
 import type { LaneFinder } from '../lane/lane-finder.js';
 import type { LaneId } from '../redis/keys.js';
-import { checkInput, type ScheduleInput } from './input.js';
+import type { ScheduleInput } from './input.js';
 import type { ProvidedList } from './occur.js';
 import {
   occurrenceOf,
@@ -16,11 +16,13 @@ import {
   viewOf,
 } from './schedule.js';
 import type { ScheduleStore } from './store.js';
-import { nextOccurrence, nextOccurrences } from './timetable.js';
 
 export type { ScheduleInput } from './input.js';
 export type { ProvidedList } from './occur.js';
 export type { Occurrence, Schedule, ScheduleDetails } from './schedule.js';
+
+// What computes times loads when it is used: most commands need no schedules.
+const timetables = () => import('./timetable.js');
 
 /** How many occurrences {@link Schedules.get} returns. */
 const LATEST = 20;
@@ -116,6 +118,7 @@ export function openSchedules({
 
   return {
     async add(input) {
+      const [{ checkInput }, { nextOccurrence }] = await Promise.all([import('./input.js'), timetables()]);
       const now = await store.now();
       const { definition, recipients } = await checkInput(input, { now, laneFor, check, preview });
       const { id } = input;
@@ -153,7 +156,11 @@ export function openSchedules({
     async next(id, count) {
       if (!(Number.isInteger(count) && count >= 1 && count <= MAX_NEXT))
         throw new InputError(`ask for 1 to ${MAX_NEXT} occurrences`, { field: 'count' });
-      const [{ definition }, now] = await Promise.all([read(id), store.now()]);
+      const [{ definition }, now, { nextOccurrences }] = await Promise.all([
+        read(id),
+        store.now(),
+        timetables(),
+      ]);
       return nextOccurrences(definition, now, count).map((at) => new Date(at).toISOString());
     },
     async run(id) {
@@ -166,7 +173,11 @@ export function openSchedules({
       if (isNew) events.emit({ type: 'schedule.paused', lane, schedule: id, reason, actor });
     },
     async resume(id) {
-      const [{ definition }, now] = await Promise.all([read(id), store.now()]);
+      const [{ definition }, now, { nextOccurrence }] = await Promise.all([
+        read(id),
+        store.now(),
+        timetables(),
+      ]);
       const next = nextOccurrence(definition, now);
       const { isNew, lane } = await change(id, 'resume', { next });
       if (isNew) events.emit({ type: 'schedule.resumed', lane, schedule: id, next, actor });

@@ -140,10 +140,13 @@ async function candidatesFor(
   }
   if (pending !== undefined) return valuesOf(pending, context);
   if (current.startsWith('-')) return optionsOf(command);
-  const subcommands = command.commands.map((each) => ({
-    text: each.name(),
-    about: each.summary() || firstSentence(each.description()),
-  }));
+  const visible = command.createHelp().visibleCommands(command);
+  const subcommands = command.commands
+    .filter((each) => visible.includes(each))
+    .map((each) => ({
+      text: each.name(),
+      about: each.summary() || firstSentence(each.description()),
+    }));
   if (subcommands.length > 0) return positional === 0 ? subcommands : [];
   return argumentsOf(command, positional, context);
 }

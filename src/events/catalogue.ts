@@ -272,6 +272,11 @@ export const CATALOGUE = {
     },
     (e) => `lane ${e.lane} is paused until ${e.until}: ${describePause(e.reason, e.cause)}`,
   ),
+  'lane.held': entry(
+    'warn',
+    { lane: id, reason: prose, epoch: number, actor: id },
+    (e) => `lane ${e.lane} is ${e.reason}; to resume it, run: volley lane resume ${e.lane}`,
+  ),
   'lane.reopened': entry(
     'info',
     { lane: id, epoch: number, actor: optional(id, '') },

@@ -9,7 +9,14 @@ import { CONTROL, jsonResponse, problemResponses, type Routes } from './routes.j
 const laneName = z.strictObject({ name: z.string().min(1).max(100) });
 const laneState = z.object({ lane: z.string(), state: z.string() });
 
-/** Shows the status of lanes, and pauses, resumes, and renames them. */
+/** The headers of the earlier name of `/hold` (RFC 9745 and RFC 8594). */
+const PAUSE_IS_DEPRECATED = {
+  deprecation: `@${Date.UTC(2026, 11, 1) / 1_000}`,
+  sunset: new Date(Date.UTC(2027, 6, 1)).toUTCString(),
+  link: '</docs>; rel="deprecation"',
+};
+
+/** Shows the status of lanes, and holds, resumes, and renames them. */
 export const lanes: Routes = (app, { volley }) => {
   const requireStatus = async (request: FastifyRequest, wanted: string): Promise<LaneStatus> => {
     requireLane(apiKeyOf(request), wanted);
@@ -52,23 +59,40 @@ export const lanes: Routes = (app, { volley }) => {
     async (request) => redactedFor(apiKeyOf(request), await requireStatus(request, request.params.name)),
   );
 
+  const hold = async (request: FastifyRequest, wanted: string) => {
+    const { name } = await requireStatus(request, wanted);
+    await volley.as(actorOf(request)).pauseLane(name);
+    return { lane: name, state: 'held' };
+  };
+  const holdSchema = {
+    summary: 'Hold a lane',
+    description: 'No request of the lane starts until you resume it. Its state becomes `held`.',
+    tags: ['Lanes'],
+    params: laneName,
+    response: { 200: jsonResponse('The lane is held', laneState), ...problemResponses('notFound') },
+  };
+
+  app.post(
+    '/lanes/:name/hold',
+    { config: CONTROL, schema: { ...holdSchema, operationId: 'holdLane' } },
+    (request) => hold(request, request.params.name),
+  );
+
   app.post(
     '/lanes/:name/pause',
     {
       config: CONTROL,
       schema: {
+        ...holdSchema,
         operationId: 'pauseLane',
-        summary: 'Pause a lane',
-        description: 'No request of the lane starts until you resume it. Its state becomes `held`.',
-        tags: ['Lanes'],
-        params: laneName,
-        response: { 200: jsonResponse('The lane is held', laneState), ...problemResponses('notFound') },
+        summary: 'Hold a lane (earlier name)',
+        description: 'Use `/v1/lanes/{name}/hold`, which does the same.',
+        deprecated: true,
       },
     },
-    async (request) => {
-      const { name } = await requireStatus(request, request.params.name);
-      await volley.as(actorOf(request)).pauseLane(name);
-      return { lane: name, state: 'held' };
+    (request, reply) => {
+      reply.headers(PAUSE_IS_DEPRECATED);
+      return hold(request, request.params.name);
     },
   );
 

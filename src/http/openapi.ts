@@ -17,7 +17,7 @@ const TAGS = {
   Schedules: 'Repeat a campaign at the times of a cron expression, in a time zone.',
   Events: 'Follow what happens, live, as server-sent events.',
   Lanes:
-    'Show, pause, resume, and rename lanes: the traffic of one API key or account of the messaging service.',
+    'Show, hold, resume, and rename lanes: the traffic of one API key or account of the messaging service.',
   Numbers: 'Find a number in all campaigns, and suppress numbers that must not receive messages.',
   'Call records': 'Request call detail records from the service, follow the request, and download them.',
   Operation: 'Check health, read metrics, and see who did what.',
@@ -115,6 +115,7 @@ export function collectOpenApi(app: FastifyInstance): void {
       for (const path of Object.values(document.paths ?? {})) {
         for (const [method, operation] of Object.entries(path ?? {})) {
           complete(operation as Operation, method);
+          spellHeaders(operation as Operation);
         }
       }
       return withoutUnusedSchemas(document);
@@ -151,7 +152,7 @@ const WITH_BODY = problemResponses('tooLarge', 'unsupported');
 const PROBLEM_CONTENT = { 'application/problem+json': { schema: referenceTo(problemBody) } };
 
 const IF_NONE_MATCH = {
-  name: 'if-none-match',
+  name: 'If-None-Match',
   in: 'header',
   description: 'The `ETag` of the content that you have',
   schema: text,
@@ -226,6 +227,15 @@ function complete(operation: Operation, method: string): void {
   }
   if (isUpload === true && requestBody !== undefined && !('$ref' in requestBody)) {
     Object.assign(requestBody.content, UPLOAD_CONTENT);
+  }
+}
+
+/** The framework keeps names of headers in lower case, as it compares them. */
+function spellHeaders(operation: Operation): void {
+  for (const parameter of operation.parameters ?? []) {
+    if ('$ref' in parameter || parameter.in !== 'header') continue;
+    const spelled = parameter.name.replace(/(?<=^|-)[a-z]/g, (letter) => letter.toUpperCase());
+    parameter.name = spelled.replace(/-Id$/, '-ID');
   }
 }
 

@@ -76,7 +76,7 @@ export function operatorCommands(
       );
       if (!isNew) return;
       const { epoch } = await lane.freshStatus();
-      events.emit({ type: 'lane.paused', lane: name, reason, cause: reason, until: null, epoch, actor });
+      events.emit({ type: 'lane.held', lane: name, reason, epoch, actor });
     },
 
     async resumeLane(name) {

@@ -45,6 +45,11 @@ export function countEvents(registry: Registry, events: Events, lanes: readonly 
       'Reports that contradicted a final report and were not applied.',
       'lane',
     ),
+    'lane.held': counter(
+      'volley_lane_holds_total',
+      'Times that an operator held a lane through this process.',
+      'lane',
+    ),
     'lane.paused': counter('volley_lane_pauses_total', 'Pauses of a lane that this process started.', 'lane'),
     'campaign.completed': counter(
       'volley_campaigns_completed_total',

@@ -26,6 +26,7 @@ export const BROADCAST_EVENTS = [
   'schedule.missed',
   'schedule.failed',
   'schedule.paused',
+  'lane.held',
   'lane.paused',
   'lane.reopened',
   'lane.stopped',

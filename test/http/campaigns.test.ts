@@ -544,9 +544,12 @@ test('`country` allows national spelling, and an error points at the invalid num
   }
 });
 
-test('A lane can be paused and resumed', async () => {
+test('A lane can be held and resumed; the earlier name of the address is deprecated', async () => {
   const lane = async () => (await call('GET', '/v1/lanes/default')).json;
-  expect((await call('POST', '/v1/lanes/default/pause')).json).toEqual({ lane: 'default', state: 'held' });
+  expect((await call('POST', '/v1/lanes/default/hold')).json).toEqual({ lane: 'default', state: 'held' });
+  const earlier = await call('POST', '/v1/lanes/default/pause');
+  expect(earlier.json).toEqual({ lane: 'default', state: 'held' });
+  for (const name of ['deprecation', 'sunset', 'link']) expect(earlier.headers.get(name)).toBeTruthy();
   expect(await lane()).toMatchObject({ name: 'default', state: 'held' });
   expect((await call('POST', '/v1/lanes/default/resume')).json).toEqual({ lane: 'default', state: 'open' });
   expect(await lane()).toMatchObject({ state: 'open' });

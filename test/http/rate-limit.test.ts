@@ -55,7 +55,7 @@ test('A key that is over its limit can still pause, resume, cancel, resolve, and
     const { status } = await call('POST', `/v1/campaigns/${id}/${path}`, { key: own, body });
     expect([path, status]).toEqual([path, 200]);
   }
-  expect((await call('POST', '/v1/lanes/default/pause', { key: own })).status).toBe(200);
+  expect((await call('POST', '/v1/lanes/default/hold', { key: own })).status).toBe(200);
   expect((await call('POST', '/v1/lanes/default/resume', { key: own })).status).toBe(200);
   const over = new AbortController();
   const stream = await fetch(`${origin}/v1/events`, {
@@ -90,7 +90,7 @@ test('A key that has transferred its bytes cannot transfer lists, but everything
     expect([path, (await call('GET', `/v1${path}`, { key: own })).status]).toEqual([path, 429]);
   }
   expect((await call('GET', '/v1/lanes', { key: own })).status).toBe(200);
-  expect((await call('POST', '/v1/lanes/default/pause', { key: own })).status).toBe(200);
+  expect((await call('POST', '/v1/lanes/default/hold', { key: own })).status).toBe(200);
   expect((await call('POST', '/v1/lanes/default/resume', { key: own })).status).toBe(200);
 });
 

@@ -92,7 +92,7 @@ test('A repeated command emits no second event, because it changes nothing', asy
     'campaign.paused',
     'campaign.resumed',
     'campaign.cancelled',
-    'lane.paused',
+    'lane.held',
     'lane.reopened',
   ]);
 });

@@ -26,16 +26,18 @@ export function addLaneCommands(program: Command, context: Context): void {
     .summary('hold, resume, or rename a lane')
     .description('Holds, resumes, or renames a lane.')
     .addHelpText('after', examples('lane hold default', 'lane resume default'));
-  lane
-    .command('hold')
-    .alias('pause')
-    .description(
-      'Holds a whole lane: none of its requests starts before `lane resume`. A lane that is paused resumes by itself; one that is held or stopped does not.',
-    )
-    .argument('<name>', 'the lane')
-    .option('--json', 'print one JSON object')
-    .addHelpText('after', examples('lane hold default'))
-    .action(action(context, laneVerbs, 'hold'));
+  for (const name of ['hold', 'pause']) {
+    lane
+      // An earlier name of `hold`. Only a campaign is paused by an operator.
+      .command(name, { hidden: name === 'pause' })
+      .description(
+        'Holds a whole lane: none of its requests starts before `lane resume`. A lane that is paused resumes by itself; one that is held or stopped does not.',
+      )
+      .argument('<name>', 'the lane')
+      .option('--json', 'print one JSON object')
+      .addHelpText('after', examples('lane hold default'))
+      .action(action(context, laneVerbs, 'hold'));
+  }
   lane
     .command('resume')
     .description('Resumes a lane that is held, paused, or stopped. If it is stopped, fix the reason first.')

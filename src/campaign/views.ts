@@ -234,7 +234,12 @@ export const laneStatus = z
       .readonly(),
     pause: pause.readonly().nullable(),
     throttled: count.describe('Requests for which the service returned 429 so far'),
-    campaigns: z.object({ running: count, scheduled: count }).readonly(),
+    campaigns: z
+      .object({
+        running: count.describe('Running campaigns that still have messages to send'),
+        scheduled: count,
+      })
+      .readonly(),
     awaitingReports: count,
     unknownOutcomes: count.describe('Requests that may or may not have been accepted'),
     maxRecipients: count.describe('Recipients per request, as configured or as learned from refusals'),

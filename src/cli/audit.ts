@@ -61,7 +61,9 @@ function withoutAttempts(entries: readonly AuditEntry[]): AuditEntry[] {
 }
 
 function describe({ campaign, details, failed }: AuditEntry): string {
-  const parts = Object.entries(details).map(([name, value]) => `${name} ${value}`);
+  const parts = Object.entries(details).map(([name, value]) =>
+    name === 'lanes' && value === 'all lanes' ? value : `${name} ${value}`,
+  );
   return [
     ...(campaign === null ? [] : [campaign]),
     ...parts,

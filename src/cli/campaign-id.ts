@@ -2,6 +2,7 @@ import { CAMPAIGN_ID_LENGTH } from '../campaign/campaign.js';
 import { NotFoundError } from '../campaign/errors.js';
 import type { LocalConfig } from '../config/index.js';
 import type { Volley } from '../volley.js';
+import { HOW_TO_CREATE } from './commands/action.js';
 import type { CliIo } from './context.js';
 import { badInput } from './errors.js';
 import { type Setting, withLocalVolley } from './open.js';
@@ -35,7 +36,7 @@ async function newestId(volley: Pick<Volley, 'list'>): Promise<string> {
   const newest = await volley.list({ limit: NAMED });
   const found = newest.find(({ state }) => state !== 'importing') ?? newest[0];
   if (found !== undefined) return found.id;
-  throw new NotFoundError('There are no campaigns yet. Create one with `volley send`.');
+  throw new NotFoundError(`There are no campaigns yet. ${HOW_TO_CREATE}`);
 }
 
 /** The only id that begins with what was typed. */

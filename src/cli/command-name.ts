@@ -15,6 +15,7 @@ interface Call {
 /** The first words of every command. A test compares them with the commands that exist. */
 export const COMMANDS = [
   'send',
+  'schedule',
   'preview',
   'list',
   'status',

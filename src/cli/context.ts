@@ -98,7 +98,14 @@ export function createContext(io: CliIo, json: boolean): Context {
       const failure = failureOf(error);
       exit = failure.exit;
       if (failure.exit === EXIT.done) return;
-      const prefix = failure.exit === EXIT.interrupted ? overEcho(stderr) : `${paintErr('red', 'volley:')} `;
+      // A reply of no is not an error.
+      const isPlain = failure.code === 'declined';
+      const prefix =
+        failure.exit === EXIT.interrupted
+          ? overEcho(stderr)
+          : isPlain
+            ? ''
+            : `${paintErr('red', 'volley:')} `;
       if (failure.message !== undefined) note(`${prefix}${failure.message}`);
       const thrown = error instanceof Error ? error.message : String(error);
       const message = pasteable(failure.message ?? inOurWords(thrown));

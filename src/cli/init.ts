@@ -40,7 +40,7 @@ const QUESTIONS: readonly Question[] = [
   { setting: 'HOURLY_QUOTA', text: 'Requests per hour that it may make (empty: learn it)' },
   { setting: 'SENDER_ADDRESS', text: 'Sender of campaigns that name none (empty: none)' },
   { setting: 'DEFAULT_COUNTRY', text: 'Country of numbers in national format, such as GB (empty: none)' },
-  { setting: 'REDIS_URL', text: 'Address of Redis (empty: `volley up` runs one on this machine)' },
+  { setting: 'REDIS_URL', text: 'Address of Redis (empty: `npx volley up` runs one on this machine)' },
 ];
 
 /** `volley init` */

@@ -1,5 +1,6 @@
 import type { CampaignState } from '../campaign/campaign.js';
 import type { CampaignStatus } from '../campaign/views.js';
+import { HOW_TO_CREATE } from './commands/action.js';
 import type { Answer, Context } from './context.js';
 import { withLocalVolley } from './open.js';
 import { percentOf, settledOf } from './progress.js';
@@ -24,9 +25,7 @@ export function list(context: Context, { lane, ...filters }: ListFilters): Promi
     const now = context.clock();
     const { limit: _, ...chosen } = filters;
     const isFiltered = [lane, ...Object.values(chosen)].some((value) => value !== undefined);
-    const none = isFiltered
-      ? 'No campaign matches these options.'
-      : 'No campaigns yet. Create one with `volley send`.';
+    const none = isFiltered ? 'No campaign matches these options.' : `No campaigns yet. ${HOW_TO_CREATE}`;
     return {
       json: { campaigns },
       lines: campaigns.length === 0 ? [none] : listLines(campaigns, now, columnsOf(context.stdout)),

@@ -149,7 +149,7 @@ export async function mustAnswer(url: string): Promise<void> {
   throw new CliError(
     EXIT.failed,
     'redisDown',
-    `Redis does not answer (${reason}). Check that it is running and that REDIS_URL is correct. For details: volley doctor`,
+    `Redis does not answer (${reason}). Check that it is running, and REDIS_URL if it is set. For details: volley doctor`,
   );
 }
 

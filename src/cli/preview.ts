@@ -215,6 +215,7 @@ function validityText({ startsAt, validForMs }: Preview, now: number): string {
 
 /** How long the messages are, and which of them are UCS-2, and why. */
 function segmentTexts({ segments, encodings, ucs2Characters, recipients }: Preview): string[] {
+  if (segments.total === 0) return [];
   const range = segments.min === segments.max ? `${segments.min}` : `${segments.min} to ${segments.max}`;
   const perMessage = `${range} ${segments.max === 1 ? 'segment' : 'segments'} per message, ${grouped(segments.total)} in total`;
   if (encodings.ucs2 === 0) return [`${perMessage}, GSM-7`];

@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import type { ExitCode } from '../exit-codes.js';
 import { version } from '../version.js';
 import { pasteable } from './command-name.js';
-import { examples } from './commands/action.js';
+import { examples, FIRST_SEND } from './commands/action.js';
 import { addCampaignCommands } from './commands/campaign.js';
 import { addLaneCommands } from './commands/lane.js';
 import { addProcessCommands } from './commands/process.js';
@@ -32,7 +32,7 @@ export function createProgram(context: Context): Command {
     .showHelpAfterError('Add --help for the options and an example.')
     .addHelpText(
       'after',
-      `${examples('up --simulator', 'send examples/spring-sale.csv --country GB --sender ACME --message "Hi {{name}}" --wait')}
+      `${examples('up --simulator', FIRST_SEND)}
 
 The help of each command has an example: volley send --help
 Settings come from the environment and from .env. For a list, see .env.example.

@@ -127,11 +127,9 @@ function headingLines({ id, name, lane, state }: CampaignStatus, width: number, 
   ];
 }
 
-/** `1,200 messages an hour`, or `12 a minute` if that is many. */
+/** `1,200 messages an hour`: the unit of quotas, of `volley list`, and of `rate` in JSON. */
 export function rateText(perHour: number): string {
-  return perHour >= 3_600
-    ? `${counted(Math.round(perHour / 60), 'message')} a minute`
-    : `${counted(Math.round(perHour), 'message')} an hour`;
+  return `${counted(Math.round(perHour), 'message')} an hour`;
 }
 
 /** Breaks a sentence into lines; the time of the last message begins one. */

@@ -36,7 +36,7 @@ function sentenceOf(status: CampaignStatus, now: number): { text: string; ink: I
       };
     case 'workers':
       return {
-        text: 'No worker is running, so nothing happens. Start one with `volley up` or `volley work`.',
+        text: 'No worker is running, so nothing happens. Start one with `volley up`, or with `volley up --simulator` if you have no account.',
         ink: 'yellow',
       };
     case 'operator':

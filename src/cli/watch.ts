@@ -103,6 +103,6 @@ function createShow({ stdin, stderr, paintErr, clock, note }: Context): {
 export async function noteIfNoWorkers(context: Context, volley: Pick<Volley, 'workers'>): Promise<void> {
   if ((await volley.workers()).length > 0) return;
   context.note(
-    `${context.paintErr('yellow', 'No worker is running')}, so nothing is sent. Start one with \`volley up\` or \`volley work\`.`,
+    `${context.paintErr('yellow', 'No worker is running')}, so nothing is sent. Start one with \`volley up\`, or with \`volley up --simulator\` if you have no account.`,
   );
 }

@@ -25,10 +25,10 @@ const TOPICS = {
     topic: 'the response to a subscription without a key',
     toSee: 'To see it: --subscribe.',
   },
-  requestId: { topic: 'where the request id stands', toSee: 'To see it: --to.' },
-  resourceUrl: { topic: 'where resourceURL leads', toSee: 'To see it: --to.' },
+  requestId: { topic: 'which fields contain the request id', toSee: 'To see it: --to.' },
+  resourceUrl: { topic: 'the address in resourceURL', toSee: 'To see it: --to.' },
   spelling: {
-    topic: 'how the path may spell the sender',
+    topic: 'which spellings of the sender the path accepts',
     toSee: 'To see it: --to or --request, with a sender that has a plus, a tel:, or punctuation.',
   },
   correlator: {

@@ -210,7 +210,7 @@ export const suppressions: Routes = (app, { volley }) => {
         operationId: 'undoSuppressionOperation',
         summary: 'Undo a change of a suppression list',
         description:
-          'An addition takes its numbers off the list, except those that another operation added, too. A removal, for 30 days, puts them back.',
+          'An addition takes its numbers off the list, except those that another operation also added. A removal, for 30 days, puts them back.',
         tags: ['Numbers'],
         params: operationId,
         response: {

@@ -56,8 +56,8 @@ function placeholderWarnings({ message, columns }: Warned): string[] {
 }
 
 const CONSEQUENCES = {
-  first: 'Only the first message is sent to each of them. To send all of them, set `duplicates` to `keep`.',
-  keep: 'Each of them gets every message that differs.',
+  first: 'Only the first message to a number is sent. To send all messages, set `duplicates` to `keep`.',
+  keep: 'All messages that differ are sent.',
   refuse:
     'The campaign will be refused. To send all messages, set `duplicates` to `keep`; to send only the first to each number, set it to `first`.',
 } as const satisfies Record<Duplicates, string>;
@@ -66,22 +66,23 @@ function textsWarning({ differentTexts: count, repeats, duplicates }: Warned): s
   if (count === 0) return [];
   const named = repeats
     .slice(0, MAX_LINES_NAMED)
-    .map(({ line, firstLine }) => `${line} (the first is in line ${firstLine})`);
+    .map(({ line, firstLine }) => `line ${line} (same number as line ${firstLine})`);
   const more = count > named.length ? `, and ${count - named.length} more` : '';
   const subject = count === 1 ? '1 number appears' : `${count} numbers appear`;
-  const lines = count === 1 ? 'line' : 'lines';
-  return [
-    `${subject} again with another text: ${lines} ${named.join(', ')}${more}. ${CONSEQUENCES[duplicates]}`,
-  ];
+  return [`${subject} again with another text: ${named.join(', ')}${more}. ${CONSEQUENCES[duplicates]}`];
 }
 
 function notMobileWarning({ notMobile: count, notMobileLines: lines }: Warned): string[] {
   if (count === 0) return [];
   const more = count > lines.length ? `, and ${count - lines.length} more` : '';
-  const subject = count === 1 ? '1 number is' : `${count} numbers are`;
+  const subject = count === 1 ? '1 number is known to be a' : `${count} numbers are known to be`;
+  const kinds =
+    count === 1
+      ? 'landline, premium rate, shared cost, or voicemail number'
+      : 'landline, premium rate, shared cost, or voicemail numbers';
   const where = `${count === 1 ? 'line' : 'lines'} ${lines.join(', ')}${more}`;
   return [
-    `${subject} known as landline, premium rate, shared cost, or voicemail: ${where}. Most of them receive no messages. To refuse them, set NUMBER_KINDS=mobile.`,
+    `${subject} ${kinds}: ${where}. Most of them receive no messages. To refuse them, set NUMBER_KINDS=mobile.`,
   ];
 }
 

@@ -83,6 +83,6 @@ function rethrow(error: unknown): never {
     ? 'Redis is moving this lane to another node of its cluster; if that lasts, finish the reshard with redis-cli --cluster fix'
     : error instanceof Error && isTransient(error)
       ? `Redis cannot do that now: ${error.message}`
-      : 'Redis does not answer: check that it is running, and check REDIS_URL';
+      : 'Redis does not answer: check that it is running, and check REDIS_URL if it is set';
   throw new RedisUnavailableError(message, { cause: error });
 }

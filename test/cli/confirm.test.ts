@@ -95,7 +95,7 @@ test.each([[CTRL_C], [undefined]])(
   async (reply) => {
     const { exit, messages } = await onTerminal(reply, { NO_COLOR: '1' }, ...send);
     const isInterrupted = reply === CTRL_C;
-    const last = isInterrupted ? 'Interrupted; nothing was sent.' : 'volley: Nothing was sent.';
+    const last = isInterrupted ? 'Interrupted; nothing was sent.' : 'Nothing was sent.';
     const lines = stripVTControlCharacters(messages).replaceAll('\r', '').split('\n');
     expect(lines.slice(-3)).toEqual([expect.stringContaining('Send to 1 recipient? [y/N]'), last, '']);
     expect(exit).toBe(isInterrupted ? 130 : 1);
@@ -156,7 +156,7 @@ test('A list that repeats a number with another text says so before the question
   expect(messages).toContain('1 of 3 rows');
   // On a terminal, long lines are broken.
   expect(messages.replace(/\s+/g, ' ')).toContain(
-    'warning 1 number appears again with another text: line 3 (the first is in line 2). Only the first message is sent to each of them. To send all of them, use --duplicates keep',
+    'warning 1 number appears again with another text: line 3 (same number as line 2). Only the first message to a number is sent. To send all messages, use --duplicates keep',
   );
   const cli = commandLine(cwd, { ...settings, NO_COLOR: '1' });
   const preview = await cli.volley('preview', ...sendRepeated.slice(1));

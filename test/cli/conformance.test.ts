@@ -31,7 +31,7 @@ describe('volley conformance', () => {
     expect(stdout).toContain(
       '\nWhat the documentation of the service does not show:\n      what Authorization and X-Authorization carry: accepts the API key alone\n      → For the lane: authorization: apiKey, xAuthorization: none.\n',
     );
-    expect(stdout).toContain('      where the request id stands: not seen. To see it: --to.\n');
+    expect(stdout).toContain('      which fields contain the request id: not seen. To see it: --to.\n');
     expect(stdout).toMatch(/\n\n6 passed, 0 failed, 2 skipped\.\n$/);
     expect(simulator.summary().requests).toBe(0);
   });

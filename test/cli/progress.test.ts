@@ -85,7 +85,7 @@ test('Without a known quota, the rate so far shows when the last message is sent
     rate: 3_600,
   });
   const text = renderCampaign(status, { ...look, width: 80 }).join('\n');
-  expect(text).toContain('rate          60 messages a minute on average');
+  expect(text).toContain('rate          3,600 messages an hour on average');
   expect(text.replace(/\s+/g, ' ')).toContain(
     'Last message about 12:02:00 (in 2m) if this rate holds; the quota is still being learned.',
   );

@@ -93,7 +93,7 @@ test('Two texts for one number are both sent, or refused with both rows, but nev
   expect(first.json).toMatchObject({
     warnings: [
       expect.stringMatching(
-        /^1 number appears again with another text: line 2 \(the first is in line 1\)\. Only/,
+        /^1 number appears again with another text: line 2 \(same number as line 1\)\. Only/,
       ),
       expect.stringMatching(/^The sender/),
     ],
@@ -112,7 +112,7 @@ test('Two texts for one number are both sent, or refused with both rows, but nev
   expect(csv.json).toMatchObject({ recipients: 1, duplicates: 1, differentTexts: 1 });
   expect(csv.json).toMatchObject({
     warnings: [
-      expect.stringContaining('line 3 (the first is in line 2)'),
+      expect.stringContaining('line 3 (same number as line 2)'),
       expect.stringMatching(/^The sender/),
     ],
   });

@@ -291,7 +291,7 @@ test('A preview counts the numbers that are not mobile and warns; NUMBER_KINDS=m
     notMobile: 2,
     invalid: 0,
     warnings: [
-      expect.stringMatching(/^2 numbers are known as landline.*: lines 3, 5\. .*NUMBER_KINDS=mobile\.$/),
+      expect.stringMatching(/^2 numbers are known to be landline.*: lines 3, 5\. .*NUMBER_KINDS=mobile\.$/),
     ],
   });
   const strict = { ...deps, config: { ...deps.config, numberKinds: 'mobile' as const } };

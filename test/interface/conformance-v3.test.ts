@@ -189,7 +189,7 @@ describe('A conformance test of a service of version 3', () => {
     expect({ failed, skipped }).toEqual({ failed: {}, skipped: [] });
     expect(ways).toMatchObject({
       'whether a response repeats the clientCorrelator': 'it repeats that of the request',
-      'where the request id stands': 'in the body and Location',
+      'which fields contain the request id': 'in the body and Location',
     });
     expect(simulator.summary().requests).toBe(1);
   });

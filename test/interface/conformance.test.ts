@@ -54,10 +54,11 @@ describe('A conformance test of the simulator', () => {
       'whether a subscription shows its security token': 'it is shown',
       'the response to a second subscription': '406, JSON with message',
       'the response to a subscription without a key': '401, JSON with message',
-      'where the request id stands': 'in the body and Location',
-      'where resourceURL leads':
+      'which fields contain the request id': 'in the body and Location',
+      'the address in resourceURL':
         'to https://messaging.example/smsmessaging/v1, not to the base URL of the test',
-      'how the path may spell the sender': 'percent-encoded, or with : + and punctuation as they are',
+      'which spellings of the sender the path accepts':
+        'percent-encoded, or with : + and punctuation as they are',
       'whether a response repeats the clientCorrelator': 'it repeats that of the request',
       'whether a repeated clientCorrelator sends twice': 'it sends a second message',
       'the Retry-After of a 429': null,

@@ -21,6 +21,13 @@ export function examples(...lines: readonly string[]): string {
   return `\n${title}:\n${lines.map((line) => `  $ volley ${withFiles(line)}`).join('\n')}`;
 }
 
+/** The first campaign of a new user, as the help of `volley` shows it. */
+export const FIRST_SEND =
+  'send examples/spring-sale.csv --country GB --sender ACME --message "Hi {{name}}" --wait';
+
+/** What to do where there is no campaign yet. */
+export const HOW_TO_CREATE = `To create one: volley ${withFiles(FIRST_SEND)}`;
+
 function withFiles(line: string): string {
   return line.replace(/examples\/([\w-]+\.\w+)/g, (_, name: string) => exampleFile(name));
 }

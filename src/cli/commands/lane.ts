@@ -172,7 +172,7 @@ export function addLaneCommands(program: Command, context: Context): void {
   suppress
     .command('undo')
     .description(
-      'Undoes a change. Numbers that another change added, too, stay on the list. A removal can be undone for 30 days.',
+      'Undoes a change. Numbers that another change also added stay on the list. A removal can be undone for 30 days.',
     )
     .argument('<operation>', 'its id, as `suppress operations` shows it', filled)
     .option('--json', 'print one JSON object')

@@ -328,8 +328,8 @@ export function checkLane({ name, state, pause, unknownOutcomes }: LaneStatus, n
       ? []
       : [
           warn(
-            `${title}, unknown outcomes`,
-            `${unknownOutcomes === 1 ? 'a request has' : `${unknownOutcomes} requests have`} an unknown outcome`,
+            `${title}, requests`,
+            `${unknownOutcomes === 1 ? '1 has' : `${unknownOutcomes} have`} an unknown outcome`,
             '`volley list` shows their campaigns under ATTENTION. `volley resolve`, with the id of the campaign, settles them.',
           ),
         ];

@@ -43,6 +43,7 @@ async function fileStream(path: string, shown: string): Promise<Readable> {
   if (found.isDirectory()) {
     throw new ListError(`${shown} is a folder. Give the path of the CSV file itself.`);
   }
+  if (found.isFile() && found.size === 0) throw new ListError(`${shown} is empty. Add at least one row.`);
   return createReadStream(path);
 }
 

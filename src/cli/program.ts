@@ -56,7 +56,14 @@ export async function run(argv: readonly string[], io: CliIo): Promise<ExitCode>
     return context.exit();
   }
   try {
-    await createProgram(context).parseAsync(argv, { from: 'user' });
+    const program = createProgram(context);
+    const [first, topic] = argv;
+    // The framework would print the general help, as if the command existed.
+    const isUnknownTopic =
+      first === 'help' &&
+      topic !== undefined &&
+      !['help', ...program.commands.map((each) => each.name())].includes(topic);
+    await program.parseAsync(isUnknownTopic ? [topic] : argv, { from: 'user' });
   } catch (error) {
     context.fail(error);
   }

@@ -103,6 +103,7 @@ const wrong: readonly (readonly [args: readonly string[], message: RegExp])[] = 
   [['simulator', '--options', '{"quota":1}'], /quota/],
   [['token', 'show'], /API_KEY must be set/],
   [['tokn'], /unknown command 'tokn'.*token/s],
+  [['help', 'tokn'], /unknown command 'tokn'.*token/s],
   [['list', 'extra'], /too many arguments/],
 ];
 

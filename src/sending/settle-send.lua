@@ -161,8 +161,12 @@ function RECIPIENTS.refuse(id, c, claim, settlement, statusesKey, recordsKey)
   note_half(c, claim, false)
   if claim.count > 1 then
     local half, parent = math.floor(claim.count / 2), string.format('%d:%d', claim.first, claim.count)
-    release_range(c, claim, statusesKey, claim.first, half, parent)
-    release_range(c, claim, statusesKey, claim.first + half, claim.count - half, parent)
+    -- The halves are new, unless Redis has lost data since the first request: this may be its response again, and the halves may have
+    -- been sent since.
+    local isOld = claim.maybeAccepted == 1 and lane.lostAt > 0 and lane.lostAt >= batch_first_at(claim)
+    local again = isOld and 1 or nil
+    release_range(c, claim, statusesKey, claim.first, half, parent, again)
+    release_range(c, claim, statusesKey, claim.first + half, claim.count - half, parent, again)
     events[#events + 1] = { type = 'split', campaign = id, first = claim.first, recipients = claim.count }
   else
     apply(c, claim, RECIPIENT_LETTER.rejected, statusesKey)

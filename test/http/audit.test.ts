@@ -47,7 +47,7 @@ test('The trail, the events, and the campaign name the key that asked for an ope
     expect(JSON.parse(line ?? '{}')).toMatchObject({ actor: `key ${actor.id} (a test)` });
   }
   expect(
-    log.filter((line) => /"lane\.(paused|reopened)"/.test(line) && line.includes(own.slice(3, 15))),
+    log.filter((line) => /"lane\.(held|reopened)"/.test(line) && line.includes(own.slice(3, 15))),
   ).toHaveLength(2);
 });
 

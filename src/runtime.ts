@@ -265,7 +265,8 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
           blocking: blocking(),
           keys,
           lanes,
-          tokenSources: new Map(full.lanes.map(({ name }) => [name, tokenSources.tokenSourceOf(name)])),
+          tokenSourceOf: (name) =>
+            full.lanes.some((lane) => lane.name === name) ? tokenSources.tokenSourceOf(name) : undefined,
           wakers,
           heartbeats,
           events,

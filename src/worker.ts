@@ -35,7 +35,8 @@ interface WorkOptions {
   readonly blocking: Redis;
   readonly keys: Keys;
   readonly lanes: ReadonlyMap<string, Lane>;
-  readonly tokenSources: ReadonlyMap<string, TokenSource>;
+  /** Makes a token source of that lane. Undefined if this process does not know the lane. */
+  readonly tokenSourceOf: (lane: string) => TokenSource | undefined;
   readonly wakers: Wakers;
   readonly heartbeats: Heartbeats;
   readonly events: Events;
@@ -59,7 +60,7 @@ const WAIT_HERE_MS = 500;
 
 /** Serves lanes in this process: the stages of its roles, and the sweep. */
 export function work(options: WorkOptions): Workers {
-  const { redis, blocking, keys, lanes, tokenSources, wakers, events, monotonic } = options;
+  const { redis, blocking, keys, lanes, wakers, events, monotonic } = options;
   const { roles = ROLES, concurrency = DEFAULT_CONCURRENCY } = options;
   const { config, durability } = options;
   const self = { process: options.heartbeats.name(), mayLose: () => durability.mayLose };
@@ -99,11 +100,17 @@ export function work(options: WorkOptions): Workers {
   // Join early, so that the first claims need not wait for it. If this fails, the first claim joins.
   const joined = durability.unbounded.then(() => reportToBarriers(entry)).then(() => undefined);
 
-  const turnOf =
-    (stage: Stage) =>
-    async (id: LaneId, signal: AbortSignal): Promise<TurnEnd> => {
+  const turnOf = (stage: Stage) => {
+    // A source of its own: a service that answers polls may still refuse sends.
+    const sources = new Map<LaneId, TokenSource | undefined>();
+    const tokensOf = (id: LaneId, name: string): TokenSource | undefined => {
+      const source = sources.get(id) ?? options.tokenSourceOf(name);
+      sources.set(id, source);
+      return source;
+    };
+    return async (id: LaneId, signal: AbortSignal): Promise<TurnEnd> => {
       const own = perLane.get(id);
-      const tokens = own === undefined ? undefined : tokenSources.get(own.lane.name);
+      const tokens = own === undefined ? undefined : tokensOf(id, own.lane.name);
       // Other processes may serve lanes that this one does not know. Leave the job to them.
       if (own === undefined || tokens === undefined)
         return { kind: 'later', inMs: 5_000, why: 'waiting', requests: 0 };
@@ -118,6 +125,7 @@ export function work(options: WorkOptions): Workers {
       if (end.requests > 0) await wakeLane(lane, wakers);
       return end;
     };
+  };
 
   const nameOf = (id: LaneId): string => perLane.get(id)?.lane.name ?? id;
   const stages = roles.map((role) => (role === 'send' ? 'send' : 'poll') satisfies Stage);

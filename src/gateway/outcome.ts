@@ -38,9 +38,9 @@ export type SendOutcome =
   | { kind: 'notSent'; reason: string }
   /**
    * It may or may not have been accepted. Must not be sent again automatically, except under its correlator. `isFinal`: a repeat
-   * would get the same response.
+   * would get the same response. `isAnswered`: there was a response, such as a 500.
    */
-  | { kind: 'unknown'; reason: string; isFinal?: true };
+  | { kind: 'unknown'; reason: string; isFinal?: true; isAnswered?: true };
 
 /** How a poll for delivery infos ended. */
 export type PollOutcome =
@@ -96,7 +96,7 @@ export function sendOutcome(exchange: Exchange, sent: Sent, reading: Reading): S
   if (isRefusal(status)) return { kind: 'refused', reason: explain(exchange, reading) };
   if (status >= 300 && status < 500 && status !== 408)
     return { kind: 'stopped', reason: explain(exchange, reading) };
-  return { kind: 'unknown', reason: explain(exchange, reading) };
+  return { kind: 'unknown', reason: explain(exchange, reading), isAnswered: true };
 }
 
 /** The outcome of a poll, for every status and every failure. */
@@ -128,6 +128,7 @@ function sendSuccess(reply: Reply, { recipients, clientCorrelator }: Sent, readi
     return {
       kind: 'unknown',
       reason: `The service answered ${reply.status}, but its response could not be read, so it may have accepted the request.`,
+      isAnswered: true,
     };
   }
   const requestId =

@@ -20,7 +20,7 @@ export interface SendClaim {
 }
 
 /** `maybeAccepted` of a batch that is sent again under the correlator of an earlier request. */
-const REPEAT = 1;
+export const REPEAT = 1;
 
 const claimSend = laneScript(
   import.meta.url,

@@ -7,7 +7,7 @@ import { confirmPermit, type GrantedPermit, permitRepeat } from '../lane/permit.
 import { type TokenSource, turnCredentials } from '../lane/token-source.js';
 import { runTurn, type TurnEnd, type TurnOptions } from '../lane/turn.js';
 import { DamagedError } from '../recipients/slices.js';
-import { type SendClaim, type SendClaims, sendClaims } from './claims.js';
+import { REPEAT, type SendClaim, type SendClaims, sendClaims } from './claims.js';
 import type { Message, Messages } from './messages.js';
 import type { RecentClaims } from './recent-claims.js';
 import { type SendSettlement, settleSends } from './settlements.js';
@@ -142,7 +142,10 @@ function settlementOf(
         result: 'unknown',
         letters,
         reason: outcome.reason,
-        ...(outcome.isFinal ? { isFinal: true } : {}),
+        // A service that deduplicates may answer each repeat with its first response.
+        ...(outcome.isFinal || (outcome.isAnswered && claim.maybeAccepted === REPEAT)
+          ? { isFinal: true }
+          : {}),
       };
     default:
       return outcome satisfies never;

@@ -16,7 +16,7 @@ const { BASE_URL: baseUrl = '', API_KEY: key = '' } = process.env;
 client.setConfig({ baseUrl, auth: key });
 
 const { data: created } = await createCampaign({
-  headers: { 'idempotency-key': 'hey-api' },
+  headers: { 'Idempotency-Key': 'hey-api' },
   body: {
     sender: 'ACME',
     message: 'Hi {{name}} from hey-api',

@@ -18,7 +18,7 @@ recipients.push({ name: 'Alan' });
 recipients.pop();
 
 const created = await client.POST('/v1/campaigns', {
-  params: { header: { 'idempotency-key': 'openapi-typescript' } },
+  params: { header: { 'Idempotency-Key': 'openapi-typescript' } },
   body: {
     sender: 'ACME',
     message: 'Hi {{name}}',

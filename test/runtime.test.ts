@@ -51,7 +51,8 @@ test('While Redis is unavailable, every call rejects with an error that says so'
       return [name, error instanceof RedisUnavailableError, String(error)];
     }),
   );
-  const words = 'RedisUnavailableError: Redis does not answer: check that it is running, and check REDIS_URL';
+  const words =
+    'RedisUnavailableError: Redis does not answer: check that it is running, and check REDIS_URL if it is set';
   expect(said).toEqual(Object.keys(CALLS).map((name) => [name, true, words]));
 });
 

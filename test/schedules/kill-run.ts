@@ -6,7 +6,7 @@ import { readMeta } from '../../src/lane/campaign-meta.js';
 import { listCampaigns } from '../../src/lane/campaigns.js';
 import type { Redis } from '../../src/redis/connection.js';
 import { keyNames } from '../../src/redis/keys.js';
-import { type StoredSchedule, storedDefinition } from '../../src/schedules/schedule.js';
+import { occurrenceKey, type StoredSchedule, storedDefinition } from '../../src/schedules/schedule.js';
 import { scheduleStore } from '../../src/schedules/store.js';
 import { nextOccurrence } from '../../src/schedules/timetable.js';
 
@@ -32,7 +32,7 @@ export interface ScheduleKillOutcome {
   readonly occurrences: StoredSchedule['counts'];
   /** Occurrences that have passed. Each must have one outcome. */
   readonly passed: number;
-  /** Campaigns, which must be as many as the occurrences that created one. */
+  /** Campaigns of occurrences with an outcome: as many as the occurrences that created one. */
   readonly campaigns: number;
   /** Occurrences with more than one campaign. */
   readonly twice: readonly string[];
@@ -108,13 +108,20 @@ export async function scheduleKillRun(run: ScheduleKillRun): Promise<ScheduleKil
     if (state?.includes('"importing"') !== true) campaigns.push(meta?.idempotencyKey?.split(' ')[0] ?? '');
   }
   const schedules = await all(store.list());
+  // The last process may have been killed between a campaign and the outcome of its occurrence, which is then still due.
+  const stillDue = new Set(schedules.flatMap(({ id, next }) => dueKeys(id, next)));
   return {
     occurrences: await totals(store.list()),
     passed: schedules.reduce((sum, { id, next }) => sum + (next - (firsts.get(id) ?? 0)) / 60_000, 0),
-    campaigns: campaigns.length,
+    campaigns: campaigns.filter((key) => !stillDue.has(key)).length,
     twice: campaigns.filter((key, at) => campaigns.indexOf(key) !== at),
     tookMs: Math.round(performance.now() - began),
   };
+}
+
+/** The keys of the campaigns of an hour of occurrences from `next` on. */
+function dueKeys(id: string, next: number): string[] {
+  return Array.from({ length: 60 }, (_, minute) => occurrenceKey(id, next + minute * 60_000, false));
 }
 
 async function all<Item>(items: AsyncIterable<Item>): Promise<Item[]> {

@@ -19,8 +19,8 @@ export interface Outcome {
 }
 
 /** How long the faults of a scenario may take, and how long the campaigns may take to settle after them. */
-const FAULTS_WITHIN_MS = 90_000;
-const SETTLED_WITHIN_MS = 90_000;
+const FAULTS_WITHIN_MS = 120_000;
+const SETTLED_WITHIN_MS = 180_000;
 
 /** Counts must be unchanged for this long, because a resumed process may still settle requests with unknown outcomes. */
 const UNCHANGED_FOR_MS = 4_000;

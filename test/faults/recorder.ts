@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import pLimit from 'p-limit';
 import type { CampaignStatus } from '../../src/campaign/views.js';
 import type { Volley } from '../../src/runtime.js';
 import type { SimulatorProcess } from '../end-to-end/simulator-process.js';
@@ -34,7 +35,10 @@ export function createRecorder(history: History, volley: Volley): Recorder {
   const watched: string[] = [];
   let [reports, statuses, isStopped] = [0, 0, false];
 
-  const status = async (campaign: string): Promise<CampaignStatus | undefined> => {
+  // One at a time, so that the statuses are recorded in the order in which they were read.
+  const inTurn = pLimit(1);
+  const status = (campaign: string): Promise<CampaignStatus | undefined> => inTurn(read, campaign);
+  const read = async (campaign: string): Promise<CampaignStatus | undefined> => {
     const at = clock();
     const current = await volley.status(campaign).catch(() => undefined);
     if (current === undefined) return undefined;
@@ -52,7 +56,6 @@ export function createRecorder(history: History, volley: Volley): Recorder {
     });
     return current;
   };
-  // One at a time, so that the statuses are recorded in the order in which they were read.
   const watching = (async () => {
     while (!isStopped) {
       for (const campaign of [...watched]) {

@@ -21,7 +21,10 @@ afterAll(() => new Promise((resolve) => void server.close(resolve)));
 // A turn whose first settlement has to load its script claims before it settles.
 beforeAll(async () => {
   const claim = { number: 1, turn: 't', campaign: 'none', first: 0, count: 1 };
-  await laneFixture(redis, `${prefix}-warm-up`, 'default').settlements.send([{ claim, result: 'released' }], 0);
+  await laneFixture(redis, `${prefix}-warm-up`, 'default').settlements.send(
+    [{ claim, result: 'released' }],
+    0,
+  );
 });
 
 /** A campaign of one batch on a lane that deduplicates, after a turn that sends it as often as it may be sent. */

@@ -53,8 +53,8 @@ async function* unauthorised(
   request: { method: 'GET' | 'DELETE'; path: string },
 ): AsyncGenerator<ConformanceCheck> {
   for (const [as, without] of [
-    ['nobody', 'without a key'],
-    ['stranger', 'with an unknown key'],
+    ['keyless', 'without a key'],
+    ['unknownKey', 'with an unknown key'],
   ] as const) {
     const { check } = await checker.run(
       session,

@@ -14,7 +14,7 @@ import type { TokenSource } from '../lane/token-source.js';
  * Whose credentials a request carries: those of the lane, none, or an unknown key. Another bearer tries which headers the service
  * accepts.
  */
-export type Identity = 'lane' | 'nobody' | 'stranger' | Bearer;
+export type Identity = 'lane' | 'keyless' | 'unknownKey' | Bearer;
 
 /** How long a request waits for a permit in all, such as after a restart of Redis. */
 const MAX_WAIT_MS = 10_000;
@@ -70,8 +70,8 @@ export function openSession(options: SessionOptions): Session {
   const transport = createTransport(serviceConnection(config, baseUrl));
 
   const headersOf = (as: Exclude<Identity, 'lane'>): Record<string, string> => {
-    if (as === 'nobody') return {};
-    return as === 'stranger' ? bearerHeaders({ authorization: unknownKey }) : bearerHeaders(as);
+    if (as === 'keyless') return {};
+    return as === 'unknownKey' ? bearerHeaders({ authorization: unknownKey }) : bearerHeaders(as);
   };
   const permitSoon = async (kind: Parameters<typeof takeSinglePermit>[1]): Promise<SinglePermit> => {
     for (let waitedMs = 0; ; ) {

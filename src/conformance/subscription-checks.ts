@@ -51,7 +51,7 @@ export async function* subscriptionChecks(
     );
     mayExist = (malformed.reply?.status ?? 400) < 300;
     yield malformed.check;
-    const keyless = await session.request({ ...post, as: 'nobody' });
+    const keyless = await session.request({ ...post, as: 'keyless' });
     if (keyless.kind === 'reply') {
       const { status } = keyless.reply;
       mayExist ||= status < 300;
@@ -149,7 +149,7 @@ export async function* subscriptionChecks(
     ).check;
     for (const [as, name, status] of [
       ['lane', 'without a subscription', 404],
-      ['nobody', 'without a key', 401],
+      ['keyless', 'without a key', 401],
     ] as const) {
       const expectation = {
         name: `DELETE ${SUBSCRIPTIONS}, ${name}`,

@@ -125,7 +125,7 @@ export interface DraftDeps {
   readonly random: Random;
   /** Who creates the campaign. */
   readonly by: Operator;
-  /** How idempotency keys are told apart; default: {@link idempotencyDigest}. */
+  /** Makes the digest under which an idempotency key is stored; default: {@link idempotencyDigest}. */
   readonly digestOf?: ((idempotencyKey: string) => string) | undefined;
 }
 

@@ -60,7 +60,7 @@ local function batch_around(from, size, at)
   return from, batchEnd
 end
 
--- Placeholder claims for what is left of [from, to) without the range. Of a batch that was divided, it is not known how.
+-- Makes placeholder claims for the rest of [from, to) beside the range. Without a size, the batch was divided at unknown places.
 local function put_rest(from, to, size, firstAt)
   if not size then
     put_placeholder(from, first - from)

@@ -1,16 +1,6 @@
-import { createServer } from 'node:net';
 import { afterAll, expect, test } from 'vitest';
 import { createEvents, createVolley, InputError, loadConfig, RedisUnavailableError } from '../src/index.js';
-
-/** A port on which no process listens: it was free, and is closed again. */
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  await new Promise((resolve) => void server.close(resolve));
-  if (address === null || typeof address === 'string') throw new Error('no port');
-  return address.port;
-}
+import { freePort } from '../src/redis/private-server.js';
 
 const config = loadConfig({
   MESSAGING_BASE_URL: 'https://messaging.example',

@@ -138,7 +138,7 @@ async function readAddress(dir: string): Promise<Address | undefined> {
 async function addressOf(dir: string): Promise<Address> {
   const known = await readAddress(dir);
   if (known !== undefined) return known;
-  const chosen: Address = { port: await lastingPort(), password: randomBytes(24).toString('hex') };
+  const chosen: Address = { port: await freePort(), password: randomBytes(24).toString('hex') };
   const draft = join(dir, `${ADDRESS_FILE}.${randomBytes(4).toString('hex')}`);
   await writeFile(draft, JSON.stringify(chosen), { mode: 0o600 });
   await link(draft, join(dir, ADDRESS_FILE)).catch((error: NodeJS.ErrnoException) => {
@@ -146,15 +146,6 @@ async function addressOf(dir: string): Promise<Address> {
   });
   await unlink(draft);
   return (await readAddress(dir)) ?? chosen;
-}
-
-/** A free port below the range for outgoing connections, one of which could use it next time. */
-async function lastingPort(): Promise<number> {
-  for (let tries = 0; tries < 20; tries += 1) {
-    const port = await freePort(20_000 + (randomBytes(2).readUInt16BE() % 12_000)).catch(() => undefined);
-    if (port !== undefined) return port;
-  }
-  return freePort();
 }
 
 /** The process id of the server that answers at this URL with its password, even while it loads its data. */

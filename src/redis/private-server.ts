@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdir, readFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
@@ -86,15 +86,29 @@ export async function startPrivateRedis(options: PrivateRedisOptions): Promise<P
   return { url, port, pid, ended, stop: () => end('SIGTERM'), kill: () => end('SIGKILL') };
 }
 
-/** A free TCP port of the loopback interface. With `wanted`, that port; rejects if it is in use. */
-export async function freePort(wanted = 0): Promise<number> {
-  const probe = createServer().listen(wanted, '127.0.0.1');
-  await once(probe, 'listening');
-  const address = probe.address();
-  probe.close();
-  await once(probe, 'close');
-  if (address === null || typeof address === 'string') throw new Error('no free TCP port');
-  return address.port;
+/** Linux gives the ports from 32768 to outgoing connections, macOS those from 49152: one of them may be taken at any moment. */
+const OUTGOING_FROM = 32_768;
+const FREE_FROM = 10_000;
+const TRIES = 50;
+
+/** A free TCP port of the loopback interface that no outgoing connection takes before a server listens on it, below `below`. */
+export async function freePort(below = OUTGOING_FROM): Promise<number> {
+  for (let tries = 0; tries < TRIES; tries += 1) {
+    const port = randomInt(FREE_FROM, below);
+    if (await isFree(port)) return port;
+  }
+  throw new Error(`${TRIES} TCP ports of 127.0.0.1 are in use`);
+}
+
+/** Whether a server can listen on this port of the loopback interface. */
+export async function isFree(port: number): Promise<boolean> {
+  const probe = createServer().listen(port, '127.0.0.1');
+  const listens = await once(probe, 'listening').then(
+    () => true,
+    () => false,
+  );
+  if (listens) await once(probe.close(), 'close');
+  return listens;
 }
 
 function settings(

@@ -5,6 +5,7 @@ export { API_SCOPES, type ApiKey, type ApiScope } from './campaign/api-key.js';
 export { AUDIT_ACTIONS, type AuditAction, type AuditEntry } from './campaign/audit.js';
 export { CAMPAIGN_STATES, type CampaignState } from './campaign/campaign.js';
 export * from './campaign/errors.js';
+export * from './campaign/outbox-views.js';
 export {
   DELIVERY_STATUS,
   type DeliveryStatus,
@@ -50,6 +51,11 @@ export type {
   UnsubscribeOutcome,
 } from './notifications/subscription-service.js';
 export type { SubscriptionStatus } from './notifications/subscription-status.js';
+export type { OutboxMessage } from './outbox/check-message.js';
+export type { OutboxInput } from './outbox/define-outbox.js';
+export { OutboxClosedError, OutboxExistsError, RecoveringError } from './outbox/errors.js';
+export type { Outbox, Outboxes } from './outbox/outboxes.js';
+export type { CsvColumns } from './outbox/read-messages.js';
 export type { NoRecords } from './records/fetch.js';
 export type { RecordsInput } from './records/input.js';
 export type { RecordsDownload } from './records/open-file.js';

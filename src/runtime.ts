@@ -21,11 +21,16 @@ import type { CampaignInput } from './import/campaign-input.js';
 import { openSuppressionList } from './import/suppression-list.js';
 import { readMeta } from './lane/campaign-meta.js';
 import { openTokenSources } from './lane/credentials.js';
+import type { Lane } from './lane/lane.js';
 import { type Lanes, openLanes } from './lane/lane-finder.js';
 import { operatorCommands } from './lane/operator-commands.js';
 import type { Queues } from './lane/queues.js';
 import { singleFlight } from './lane/single-flight.js';
 import { notificationService } from './notifications/notification-service.js';
+import { tendDue } from './outbox/harvest.js';
+import { lateOutboxes } from './outbox/late-outboxes.js';
+import type { Outbox, Outboxes } from './outbox/outboxes.js';
+import { forgetWave } from './outbox/wave.js';
 import { PROFILES } from './profiles/index.js';
 import { occurrenceDigest } from './recipients/reservation.js';
 import { suppression as openSuppression } from './recipients/suppression.js';
@@ -165,6 +170,7 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
     launchers.set(id, launcher);
     await launcher();
   };
+  const harvest = { random, retentionMs: config.retentionMs };
   const sweep = {
     redis,
     keys,
@@ -178,7 +184,9 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
       const reason = 'its process died before the import was committed';
       events.emit({ type: 'import.discarded', lane, campaign: id, reason });
     },
+    tendOutboxes: async (lane: Lane) => (await tendDue(lane, harvest)).events,
     removeCampaign: async (laneId: LaneId, id: string) => {
+      await forgetWave(await finder.withId(laneId), id);
       const recipients = await removeCampaign(redis, keys, laneId, id);
       const lane = await finder.nameOf(laneId);
       if (recipients !== null) events.emit({ type: 'retention.removed', lane, campaign: id, recipients });
@@ -295,6 +303,7 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
               return importCampaign({ ...by, digestOf: occurrenceDigest }, input);
             },
           },
+          harvest: async (lane) => lane.emit((await tendDue(lane, harvest)).events),
           areSuppressed: (lane, numbers) => suppression.areSuppressed(lane, numbers),
           mayShareWith: (lane) => notifications.mayShareWith(lane),
           roles,
@@ -336,6 +345,10 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
   const volleyFor = (actor: Actor): Volley => {
     const by = trail.operator(actor);
     const commands = operatorCommands(finder, wakers, events, by);
+    const outboxes = lateOutboxes(async () => {
+      const { openOutboxes } = await import('./outbox/outboxes.js');
+      return openOutboxes({ redis, keys, config, finder, wakers, clock: systemClock }, by);
+    });
     const cancelling = {
       redis,
       keys,
@@ -411,6 +424,8 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
       resume: (id) => commands.resume(id),
       cancel: (id) => commands.cancel(id),
       resolve: (id, resolution) => resolveUnknown(finder, wakers, id, resolution, events, by),
+      outboxes: withUnavailableErrors<Outboxes>(outboxes),
+      outbox: (name) => withUnavailableErrors<Outbox>(outboxes.open(name)),
       renameLane: (name, newName) => commands.renameLane(name, newName),
       pauseLane: (name) => commands.pauseLane(name),
       resumeLane: (name) => commands.resumeLane(name),

@@ -9,6 +9,7 @@ import type { Events } from './events/events.js';
 import type { CampaignInput, EnqueueOutcome } from './import/campaign-input.js';
 import type { SuppressionList } from './import/suppression-list.js';
 import type { NotificationService } from './notifications/notification-service.js';
+import type { Outbox, Outboxes } from './outbox/outboxes.js';
 import type { Records } from './records/open-records.js';
 import type { Role, WorkerProcess } from './recovery/heartbeats.js';
 import type { CampaignReader } from './reporting/campaign-reader.js';
@@ -22,6 +23,7 @@ import type { Resolution, ResolveOutcome } from './sending/unknown.js';
 export type { PositionKind } from './access/positions.js';
 export type { TokenCache } from './auth/token-cache.js';
 export type { TokenState } from './auth/token-state.js';
+export type { Outbox, Outboxes } from './outbox/outboxes.js';
 export type { Resolution, ResolveOutcome } from './sending/unknown.js';
 
 /** The worker stages that run in this process. */
@@ -79,6 +81,10 @@ export interface Volley
    * `InputError` if you resend requests of a campaign that is cancelled or has lapsed.
    */
   resolve(id: string, resolution: Resolution): Promise<ResolveOutcome>;
+  /** Creates and lists outboxes: messages that are sent over time, each under an id of yours. */
+  readonly outboxes: Outboxes;
+  /** The outbox of this name. Its methods reject with a `NotFoundError` if there is none. */
+  outbox(name: string): Outbox;
   /** Returns the status of every configured lane. */
   lanes(): Promise<LaneStatus[]>;
   /** Returns the lanes that have campaigns, but are not configured here. */

@@ -50,6 +50,8 @@ interface WorkOptions {
   areSuppressed(lane: LaneId, numbers: readonly string[]): Promise<readonly boolean[]>;
   /** The other lanes whose requests may be reported at the same address. */
   mayShareWith(lane: LaneId): Promise<readonly LaneId[]>;
+  /** Plans the messages of a lane's outboxes that are due. */
+  harvest(lane: Lane): Promise<void>;
   readonly roles?: readonly Role[] | undefined;
   readonly concurrency?: number | undefined;
 }
@@ -120,7 +122,7 @@ export function work(options: WorkOptions): Workers {
       await joined;
       const failed = (of: string, error: Error): void =>
         events.emit({ type: 'turn.failed', lane: of, kind: stage, error });
-      const end = await sendTurn(lane, { ...own, tokens, failed }, turn);
+      const end = await sendTurn(lane, { ...own, tokens, failed, harvest: options.harvest }, turn);
       // The sent requests need a follow-up. The sweep would wake the lane as well, but later.
       if (end.requests > 0) await wakeLane(lane, wakers);
       return end;

@@ -30,7 +30,7 @@ export interface OutlookCampaign {
   readonly cursor: number;
   readonly ordinals: number;
   /** Ranges to be sent again: first, count, parent, maybeAccepted. */
-  readonly released: readonly (readonly (string | number)[])[];
+  readonly released: readonly (readonly (string | number | boolean)[])[];
   /** When its unsent recipients lapse, 0: never; and before when nothing of it is claimed. */
   readonly lapseAt: number;
   readonly notBefore: number;
@@ -110,8 +110,9 @@ export function requestsLeft(
   let count = requestsOf(cursor, ordinals, slice, batch);
   for (const [first, length, , maybeAccepted, , size] of released) {
     const end = Number(first) + Number(length);
-    const isBatch = maybeAccepted === 1 && size === undefined;
-    count += isBatch ? 1 : requestsOf(Number(first), end, slice, size === undefined ? batch : Number(size));
+    const isDivided = typeof size === 'number';
+    const isBatch = maybeAccepted === 1 && !isDivided;
+    count += isBatch ? 1 : requestsOf(Number(first), end, slice, isDivided ? size : batch);
   }
   return count;
 }

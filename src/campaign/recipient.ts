@@ -42,8 +42,8 @@ export const RECIPIENT_STATE = {
   deliveredToTerminal: { letter: 'T', open: false, next: [] },
   deliveryImpossible: { letter: 'I', open: false, next: [] },
   rejected: { letter: 'R', open: false, next: [] },
-  lapsed: { letter: null, open: false, next: [] },
-  cancelled: { letter: null, open: false, next: [] },
+  lapsed: { letter: 'L', open: false, next: [] },
+  cancelled: { letter: 'X', open: false, next: [] },
   suppressed: { letter: 'S', open: false, next: [] },
   abandoned: { letter: 'A', open: false, next: [] },
   // A report that comes late still replaces it.

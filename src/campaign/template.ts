@@ -71,6 +71,19 @@ export function compileTemplate(text: string, columns: readonly string[]): Templ
   return { ok: true, template: templateOf(text, parts, columns) };
 }
 
+const PLACEHOLDER = /\{\{\s*([^{}]*?)\s*\}\}/g;
+
+/** The names in the `{{name}}` placeholders of a text whose values are not known yet, each once, or why the text is invalid. */
+export function placeholdersOf(
+  text: string,
+):
+  | { readonly ok: true; readonly names: readonly string[] }
+  | { readonly ok: false; readonly reason: string } {
+  const names = [...new Set([...text.matchAll(PLACEHOLDER)].map(([, name = '']) => name))];
+  const compiled = compileTemplate(text, names);
+  return compiled.ok ? { ok: true, names: compiled.template.placeholders } : compiled;
+}
+
 /** Something that looks like a placeholder of another program, and the column that it probably means. */
 interface LikelyPlaceholder {
   /** As it is in the message: `{name}`. */

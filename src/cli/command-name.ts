@@ -26,6 +26,7 @@ export const COMMANDS = [
   'resolve',
   'find',
   'lanes',
+  'outbox',
   'lane',
   'token',
   'subscription',

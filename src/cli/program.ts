@@ -5,6 +5,7 @@ import { pasteable } from './command-name.js';
 import { examples, FIRST_SEND } from './commands/action.js';
 import { addCampaignCommands } from './commands/campaign.js';
 import { addLaneCommands } from './commands/lane.js';
+import { addOutboxCommands } from './commands/outbox.js';
 import { addProcessCommands } from './commands/process.js';
 import { addRecordsCommands } from './commands/records.js';
 import { addScheduleCommands } from './commands/schedule.js';
@@ -40,6 +41,7 @@ Exit codes: 0 done, 1 failed, 2 bad input, 3 an operator must act, 130 interrupt
     );
   addCampaignCommands(program.commandsGroup('Campaigns:'), context);
   addScheduleCommands(program, context);
+  addOutboxCommands(program.commandsGroup('Outboxes:'), context);
   addLaneCommands(program.commandsGroup('Lanes and numbers:'), context);
   addRecordsCommands(program.commandsGroup('Call records:'), context);
   addProcessCommands(program.commandsGroup('Running Volley:'), context);

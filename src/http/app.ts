@@ -18,6 +18,7 @@ import { lanes } from './lanes.js';
 import { listMemory } from './list-memory.js';
 import { collectOpenApi } from './openapi.js';
 import { health, measureRequests } from './operation.js';
+import { outboxes } from './outboxes.js';
 import { noRoute, noSuchMethod, Problem } from './problem.js';
 import { records } from './records.js';
 import { acceptedBody, parseJsonBodies, rejectCompressed, reserveForJson } from './request-body.js';
@@ -36,6 +37,7 @@ export type HttpApp = FastifyInstance;
 const KEYED_ROUTES: readonly Routes[] = [
   campaigns,
   schedules,
+  outboxes,
   liveEvents,
   results,
   lanes,
@@ -97,6 +99,8 @@ export function createHttp(options: HttpOptions): HttpApp {
     // Fastify's own response is not a problem document, and neither is Node's to a request without `Host`.
     return503OnClosing: false,
     http: { requireHostHeader: false },
+    // An encoded id of a message.
+    routerOptions: { maxParamLength: 384 },
     trustProxy: config.http.trustedProxies ?? false,
     genReqId: requestIdOf,
     frameworkErrors: sendProblem,

@@ -6,6 +6,7 @@ import {
   NotFoundError,
   OtherFormatError,
 } from '../campaign/errors.js';
+import { OutboxClosedError, OutboxExistsError, RecoveringError } from '../outbox/errors.js';
 import { isUnavailable } from '../redis/unavailable.js';
 import { invalidParts, Problem } from './problem.js';
 import { type BodyFormat, bodyLimitExceeded, expectedBody } from './request-body.js';
@@ -22,6 +23,11 @@ export function errorToProblem(error: unknown, accepted: BodyFormat, maxJsonByte
     return new Problem('unavailable', 'An upgrade of Volley is in progress. Retry in a moment.', {
       headers: { 'retry-after': '10' },
     });
+  }
+  if (error instanceof OutboxExistsError) return new Problem('exists', error.message);
+  if (error instanceof OutboxClosedError) return new Problem('closed', error.message);
+  if (error instanceof RecoveringError) {
+    return new Problem('unavailable', error.message, { headers: { 'retry-after': '5' } });
   }
   if (error instanceof InputError) {
     const { message, field } = error;

@@ -15,6 +15,7 @@ Every request below /v1 requires an API key: \`Authorization: Bearer vk_…\`. \
 const TAGS = {
   Campaigns: 'Create campaigns, follow them to their report, and pause, resume, cancel, or resolve them.',
   Schedules: 'Repeat a campaign at the times of a cron expression, in a time zone.',
+  Outboxes: 'Send single messages over time, such as reminders, and change or cancel them by ids of yours.',
   Events: 'Follow what happens, live, as server-sent events.',
   Lanes:
     'Show, hold, resume, and rename lanes: the traffic of one API key or account of the messaging service.',
@@ -201,7 +202,7 @@ function complete(operation: Operation, method: string): void {
   const problems = {
     ...ALWAYS,
     ...(scope !== undefined && WITH_KEY),
-    ...(scope !== undefined && method === 'post' && WITH_BODY),
+    ...(scope !== undefined && ['post', 'put', 'delete'].includes(method) && WITH_BODY),
   };
   const responses = Object.entries(problems).map(([status, { description }]) => [
     status,

@@ -24,7 +24,7 @@ const KINDS = {
   notFound: [
     404,
     'Not found',
-    'The campaign, lane, request, or address does not exist, or it belongs to a lane that the key may not use. A campaign is removed at the end of its retention period.',
+    'The campaign, outbox, message, lane, request, or address does not exist, or it belongs to a lane that the key may not use. A campaign is removed at the end of its retention period.',
   ],
   methodNotAllowed: [
     405,
@@ -41,6 +41,27 @@ const KINDS = {
     'The state of the campaign does not allow this',
     'For example, you cannot pause a cancelled campaign. Nothing was changed. Read the `state` of the campaign.',
   ],
+  sent: [
+    409,
+    'The message was sent',
+    'A message can be changed until it is planned, shortly before it is sent, and cancelled until then or a little longer. Read its `state`. A second message needs an id of its own.',
+  ],
+  ended: [
+    409,
+    'The message was cancelled, or has lapsed',
+    'An id that has ended is not used again by accident: nothing was changed. Use another id, or the same id with a higher `version`.',
+  ],
+  stale: [
+    409,
+    'The stored message has a higher version',
+    'Nothing was changed: another request was newer than this one. Read the message before you change it again.',
+  ],
+  exists: [
+    409,
+    'The outbox exists with other settings',
+    'The settings of an outbox never change. Create one of another name, and close this one.',
+  ],
+  closed: [409, 'The outbox is closed', 'It takes no more messages. Those that it has are still sent.'],
   repeated: [
     409,
     'The same campaign was created within the last 24 hours',

@@ -5,15 +5,17 @@
   everything else once. `maybeAccepted` is set where an earlier request may have been accepted: 1, the batch goes again whole and
   unchanged, under the correlator of that request; 2, it goes again by an operator's command. `firstAt` is then the time of the
   first such request, after which the service remembers the correlator for a limited time. With `size`, the range has several batches
-  (campaign_cut), each of which goes again whole and unchanged. `remainder` is the state of every ordinal that was certainly never
-  accepted: planned, cancelled, or lapsed. `irregularAt`: when it ceased to be known where all lost batches begin. `number` names the
-  campaign in the lane's log of results; `results` and `unreported` exist only while a script runs.
+  (campaign_cut), each of which goes again whole and unchanged. A range of a wave has a seventh member, `notAfter`, and `false` for each
+  member that it lacks before it. `remainder` is the state of every ordinal that was certainly never accepted: planned, cancelled, or
+  lapsed; in a wave, one that is cancelled or has lapsed has a letter. `irregularAt`: when it ceased to be known where all lost batches
+  begin. `number` names the campaign in the lane's log of results; `results` and `unreported` exist only while a script runs.
 ]]
 -- @include ./policy.lua
 -- @include ./record.lua
 -- @include ./results.lua
 -- @include ./recipient-states.lua
 -- @include ./campaign-states.lua
+-- @include ./wave.lua
 
 -- Lua unpacks at most some thousand values at once.
 local UNPACK_AT_ONCE = 1000
@@ -138,9 +140,10 @@ local function campaign_queue(runningKey, virtualTime, id)
   redis.call('ZADD', runningKey, campaign_virtual_start(virtualTime), id)
 end
 
--- Ends the campaign if none of its recipients is open. A cancelled campaign keeps its state.
+-- Ends the campaign if none of its recipients is open. A cancelled campaign keeps its state, and a wave waits until it is sealed.
 local function campaign_end(endedKey, lapsingKey, id, c, now, events)
   if c.endedAt > 0 or c.state == 'importing' or campaign_is_open(c) then return end
+  if c.open and c.remainder == 'planned' then return end
   if c.state ~= 'cancelled' then campaign_enter(c, 'completed') end
   c.endedAt = now
   redis.call('ZADD', endedKey, now, id)
@@ -166,11 +169,11 @@ end
 
 -- A planned batch that may have been accepted, and is not sent again, becomes a placeholder claim with the reason, which the sweep
 -- turns into `unknown`.
-local function campaign_set_aside(claimsKey, lane, id, c, first, count, firstAt, why, now)
+local function campaign_set_aside(claimsKey, lane, id, c, first, count, firstAt, why, now, notAfter)
   lane.sendInherited = lane.sendInherited + 1
   local claim = {
     campaign = id, first = first, count = count, at = now, turn = 'placeholder', call = 0, epoch = -1, firstAt = firstAt,
-    reason = 'an earlier request may have been accepted; ' .. why,
+    notAfter = notAfter, reason = 'an earlier request may have been accepted; ' .. why,
   }
   redis.call('HSET', claimsKey, claim_field(lane_next_number(lane)), cjson.encode(claim))
   campaign_move(c, 'planned', 'sending', count)
@@ -181,7 +184,7 @@ local function campaign_give_up(claimsKey, lane, id, c, remainder, now)
   for _, range in ipairs(c.released) do
     if range[4] then
       local why = remainder .. ' before it was sent again'
-      campaign_set_aside(claimsKey, lane, id, c, range[1], range[2], range[5], why, now)
+      campaign_set_aside(claimsKey, lane, id, c, range[1], range[2], range[5] or nil, why, now, range[7])
     end
   end
   campaign_move(c, 'planned', remainder, c.counts.planned or 0)
@@ -194,32 +197,43 @@ local function campaign_give_up(claimsKey, lane, id, c, remainder, now)
   c.remainder, c.released, c.remainderAt = remainder, {}, now
 end
 
--- Returns a range that was claimed, or unknown, and was not accepted.
-local function campaign_release(c, from, first, count, parent, maybeAccepted, firstAt, size)
-  campaign_move(c, from, c.remainder, count, first)
-  if c.remainder ~= 'planned' then return end
-  c.released[#c.released + 1] = { first, count, parent or '', maybeAccepted, maybeAccepted and firstAt, size }
+-- A range of `released`.
+local function campaign_range(first, count, parent, maybeAccepted, firstAt, size, notAfter)
+  if not notAfter then return { first, count, parent or '', maybeAccepted or nil, maybeAccepted and firstAt or nil, size or nil } end
+  -- JSON would read what is missing in between as a value.
+  return { first, count, parent or '', maybeAccepted or false, maybeAccepted and firstAt or false, size or false, notAfter }
 end
 
--- Takes the next range of at most `most` recipients: its first ordinal, count, parent, maybeAccepted, and firstAt; nil if there is
--- none. A range stays within one slice.
-local function campaign_next(c, most)
+-- Returns a range that was claimed, or unknown, and was not accepted. `notAfter`: see wave.lua.
+local function campaign_release(c, from, first, count, parent, maybeAccepted, firstAt, size, notAfter)
+  campaign_move(c, from, c.remainder, count, first)
+  if c.remainder ~= 'planned' then return end
+  c.released[#c.released + 1] = campaign_range(first, count, parent, maybeAccepted, firstAt, size, notAfter)
+end
+
+-- Takes the next range of at most `most` recipients: its first ordinal, count, parent, maybeAccepted, firstAt, and notAfter; nil if
+-- there is none. A range stays within one slice. `now`: nil for placeholder claims. What is too late for a wave is left for
+-- lapse-wave.
+local function campaign_next(c, most, lane, now)
+  local head = c.released[1]
+  if head and head[7] and now and head[7] <= now then return nil end
   local range = table.remove(c.released, 1)
   if range then
-    local first, count, parent, maybeAccepted, firstAt = range[1], range[2], range[3] ~= '' and range[3] or nil, range[4], range[5]
-    local size = range[6]
+    local first, count, parent, notAfter = range[1], range[2], range[3] ~= '' and range[3] or nil, range[7]
+    local maybeAccepted, firstAt, size = range[4] or nil, range[5] or nil, range[6] or nil
     local least = campaign_cut(c, first, size or most)
     if count > least and (size or maybeAccepted ~= 1) then
-      table.insert(c.released, 1, { first + least, count - least, '', maybeAccepted, firstAt, size })
+      table.insert(c.released, 1, campaign_range(first + least, count - least, nil, maybeAccepted, firstAt, size, notAfter))
       count, parent = least, nil
     end
-    return first, count, parent, maybeAccepted, firstAt
+    return first, count, parent, maybeAccepted, firstAt, notAfter
   end
-  if c.cursor >= c.ordinals then return nil end
+  if c.outbox then WAVE.advance(c) end
+  if c.cursor >= c.ordinals or (c.outbox and not WAVE.may_claim(c, lane, now)) then return nil end
   local first = c.cursor
   local count = math.min(c.ordinals - first, campaign_cut(c, first, most))
   c.cursor = first + count
-  return first, count
+  return first, count, nil, nil, nil, c.outbox and c.ranges[1][2] or nil
 end
 
 -- Returns a campaign to the order when a released range gives it something to send again, behind the turn it has had. With a head

@@ -39,8 +39,8 @@ const state = z.object({
   /** Maximum recipients per request; 1 if each recipient has a text of its own. */
   batch: count.default(STATE_DEFAULTS.batch),
   slice: count.default(STATE_DEFAULTS.slice),
-  /** Ranges below the cursor that are still to be sent: first, count, parent, maybeAccepted, firstAt (campaign.lua). */
-  released: luaList(z.array(z.union([count, z.string()]))).default([]),
+  /** Ranges below the cursor that are still to be sent: first, count, parent, maybeAccepted, firstAt, size, notAfter (campaign.lua). */
+  released: luaList(z.array(z.union([count, z.string(), z.boolean()]))).default([]),
   /** The state of an ordinal that was never accepted. */
   remainder: z.enum(['planned', 'cancelled', 'lapsed']).default(STATE_DEFAULTS.remainder),
   /** When unsent recipients lapse; 0: never. */
@@ -67,6 +67,10 @@ const state = z.object({
   remainderAt: count.optional(),
   /** Its number in the lane's log of results; undefined while it has none there. */
   number: count.optional(),
+  /** Of a wave (wave.lua): the name of its outbox, whether it is not sealed yet, and how many messages it may get. */
+  outbox: z.string().optional(),
+  open: z.boolean().optional(),
+  capacity: count.optional(),
   /** How often the state was written; an older version did not count. */
   changes: count.optional(),
 });

@@ -101,6 +101,7 @@ local campaigns = campaigns_load(statesKey, redis.call('HKEYS', statesKey))
 for id, c in pairs(campaigns) do
   if c.state == 'running' then c.launchAt = math.min(c.launchAt, now) end
   if c.notBefore then c.notBefore = math.min(c.notBefore + delayMs, now + lane.mayLoseMs) end
+  for _, range in ipairs(c.ranges or {}) do range[3] = past(range[3]) end
   for _, range in ipairs(c.released) do
     if range[5] then range[5] = older(range[5]) end
   end

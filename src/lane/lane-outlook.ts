@@ -13,7 +13,7 @@ const stored = z.object({
   cursor: z.number().default(STATE_DEFAULTS.cursor),
   batch: z.number().default(STATE_DEFAULTS.batch),
   slice: z.number().default(STATE_DEFAULTS.slice),
-  released: luaList(z.array(z.union([z.number(), z.string()]))).default([]),
+  released: luaList(z.array(z.union([z.number(), z.string(), z.boolean()]))).default([]),
   remainder: z.string().default(STATE_DEFAULTS.remainder),
   lapseAt: z.number().default(STATE_DEFAULTS.lapseAt),
   weight: z.number().default(STATE_DEFAULTS.weight),

@@ -43,6 +43,14 @@ const CORRECTIONS = 3;
 const isClockStep = (error: unknown): boolean =>
   error instanceof Error && error.message.includes('CLOCKSTEP');
 
+/** What a script on a lane needs beside its arguments. */
+interface Entries {
+  /** Keys that are not the lane's own, by their names in the header: those of an outbox. */
+  readonly ownKeys?: Readonly<Record<string, string>>;
+  /** The arguments of a group `ARGV+`. */
+  readonly entryArgs?: readonly ScriptArgument[];
+}
+
 /**
  * Loads a script that runs on a lane. Callers pass only its own arguments: the keys are those that its header names, and the
  * lane's rules are added. The script uses the time of Redis unless a test or simulation passes `time`. If the clock of Redis was
@@ -65,6 +73,7 @@ export function laneScript<Answer>(
       ...args
     }: Readonly<Record<string, ScriptArgument | undefined>> & { readonly time?: number | undefined },
     entryKeys: readonly string[] = [],
+    { ownKeys = {}, entryArgs = [] }: Entries = {},
   ): Promise<Answer> => {
     const { redis, keys, id, rules, serverClock } = store;
     const defined = Object.entries(args).filter(
@@ -73,13 +82,14 @@ export function laneScript<Answer>(
     const run = (): Promise<Answer> =>
       script.run(
         redis,
-        script.header.keys.map((key) => keys.lane(id, key)),
+        script.header.keys.map((key) => ownKeys[key] ?? keys.lane(id, key)),
         {
           ...(takesRules ? { rules: JSON.stringify(rules) } : {}),
           ...(takesTime ? { time: fixed ?? serverClock?.expectation ?? '' } : {}),
           ...Object.fromEntries(defined),
         },
         entryKeys,
+        entryArgs,
       );
     if (comparesClock && fixed === undefined && serverClock?.isDue === true) await correctClock(store);
     for (let corrections = 0; ; corrections += 1) {

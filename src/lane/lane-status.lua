@@ -10,6 +10,7 @@
         unpolled   sorted set: request never polled -> when it is due, ms
         polled     sorted set: request polled before -> when it is due, ms
         unknown    hash: claim number -> batch with an unknown outcome
+        outboxes   sorted set: outbox -> when it next has something to do, ms
   ARGV  rules      JSON: the lane's rules
         time       ms, or '' for the server's
   Returns  JSON; times in ms; sendAt and pollAt: when a turn can do something, -1 for never; pollDueAt: when the earliest poll is
@@ -67,7 +68,8 @@ local function next_at(kind, wantedAt, wanted)
   return math.max(more or now, wantedAt), 'quota'
 end
 
-local sendWanted = running > 0 and now or due_at(scheduledKey)
+local startsAt, outboxDueAt = due_at(scheduledKey), due_at(outboxesKey)
+local sendWanted = running > 0 and now or startsAt and outboxDueAt and math.min(startsAt, outboxDueAt) or startsAt or outboxDueAt
 local sendAt, sendBlocked = next_at('send', sendWanted, math.huge)
 local pollAt, pollBlocked = next_at('poll', dueAt, running > 0 and math.huge or 0)
 local limit = limit_now(lane, rules, now)

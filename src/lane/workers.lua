@@ -208,20 +208,22 @@ local function workers_is_newcomer(lane, c)
 end
 
 -- A placeholder claim for a lost batch. It belongs to no epoch: its outcome says nothing about the lane. `size` and `lostFrom`: see
--- workers_lost_batches.
-local function placeholder_claim(lane, campaign, first, count, maybeAccepted, firstAt, size, lostFrom, now)
+-- workers_lost_batches; `notAfter`: see wave.lua.
+local function placeholder_claim(lane, campaign, first, count, maybeAccepted, firstAt, size, lostFrom, notAfter, now)
   local isFirst = lostFrom > 0 and not maybeAccepted
   return {
     campaign = campaign, first = first, count = count, at = now, turn = 'placeholder', call = 0, epoch = -1,
     placeholder = 'barrier', loss = lane.losses, maybeAccepted = maybeAccepted,
-    firstAt = isFirst and lostFrom or firstAt, size = isFirst and size or nil,
+    firstAt = isFirst and lostFrom or firstAt, size = isFirst and size or nil, notAfter = notAfter,
   }
 end
 
 -- Adds a batch to a placeholder claim if it continues it; returns whether it does. A batch that is sent again under its correlator
--- keeps a claim of its own. Those that may be sent again are added only while the size of the claim tells where each of them begins.
-local function placeholder_extend(c, claim, first, count, maybeAccepted, firstAt)
+-- keeps a claim of its own, and so does one of a wave that must be sent before another time. Those that may be sent again are added
+-- only while the size of the claim tells where each of them begins.
+local function placeholder_extend(c, claim, first, count, maybeAccepted, firstAt, notAfter)
   if not claim or maybeAccepted == 1 or claim.first + claim.count ~= first or claim.maybeAccepted ~= maybeAccepted then return false end
+  if claim.notAfter ~= notAfter then return false end
   if claim.size then
     if claim.isCut then return false end
     claim.isCut = count ~= campaign_cut(c, first, claim.size) or nil
@@ -247,12 +249,12 @@ local function workers_hold(claimsKey, lane, rules, id, c, now)
   local size, lostFrom = workers_lost_batches(lane, rules, c, lane.lostFrom)
   local claim
   for _ = 1, isAwaiting and workers_most_lost(lane) or lane.placeholders do
-    local first, count, _, maybeAccepted, firstAt = campaign_next(c, size)
+    local first, count, _, maybeAccepted, firstAt, notAfter = campaign_next(c, size, lane)
     if not first then break end
     campaign_move(c, 'planned', 'sending', count)
-    if not placeholder_extend(c, claim, first, count, maybeAccepted, firstAt) then
+    if not placeholder_extend(c, claim, first, count, maybeAccepted, firstAt, notAfter) then
       if claim then placeholder_store(claimsKey, lane, claim) end
-      claim = placeholder_claim(lane, id, first, count, maybeAccepted, firstAt, size, lostFrom, now)
+      claim = placeholder_claim(lane, id, first, count, maybeAccepted, firstAt, size, lostFrom, notAfter, now)
       claim.isCut = count ~= campaign_cut(c, first, size) or nil
     end
   end

@@ -78,6 +78,8 @@ const READ_AT_ONCE = 100;
 /** Of a campaign's state: its ordinals, the requests that were accepted, and how many of those are in its filter. */
 const campaignState = z.object({
   ordinals: z.number(),
+  /** Of a wave, which grows: for how many ordinals its filter is made. */
+  capacity: z.number().optional(),
   accepted: z.number().default(0),
   remembered: z.number().default(0),
 });
@@ -96,8 +98,8 @@ export async function everAccepted(
   const states = await redis.hgetall(keys.lane(lane, 'states'));
   const found = new Set<string>();
   for (const [campaign, json] of Object.entries(states)) {
-    const { ordinals, accepted, remembered } = campaignState.parse(JSON.parse(json));
-    const bits = 64 + 24 * ordinals;
+    const { ordinals, capacity = ordinals, accepted, remembered } = campaignState.parse(JSON.parse(json));
+    const bits = 64 + 24 * capacity;
     const reads = requestIds.flatMap((id) => {
       const [start, step] = digestOf(id).hashes;
       const places = Array.from({ length: BLOOM_HASHES }, (_, at) => (start + at * step) % bits);

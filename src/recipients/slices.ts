@@ -11,8 +11,12 @@ export class DamagedError extends Error {
   override readonly name = 'DamagedError';
 }
 
-/** Returns the value of a key, from the cache or by `read`. */
-type ReadCache<Value> = (key: string, read: () => Promise<Value>) => Promise<Value>;
+interface ReadCache<Value> {
+  /** Returns the value of a key, from the cache or by `read`. */
+  (key: string, read: () => Promise<Value>): Promise<Value>;
+  /** Reads the value of a key again. */
+  again(key: string, read: () => Promise<Value>): Promise<Value>;
+}
 
 /**
  * Makes a cache of the `max` values used most recently, for values that never change. Calls for a key that is being read share
@@ -21,15 +25,17 @@ type ReadCache<Value> = (key: string, read: () => Promise<Value>) => Promise<Val
 export function createReadCache<Value>(max: number): ReadCache<Value> {
   // Made on first use: the cache allocates room for all its values, and most lanes of a large fleet are idle.
   let cache: LRUCache<string, Promise<Value>> | undefined;
-  return (key, read) => {
+  const again = (key: string, read: () => Promise<Value>): Promise<Value> => {
     cache ??= new LRUCache({ max });
-    const known = cache.get(key);
-    if (known !== undefined) return known;
     const reading = read();
     cache.set(key, reading);
     reading.catch(() => cache?.delete(key));
     return reading;
   };
+  return Object.assign(
+    (key: string, read: () => Promise<Value>): Promise<Value> => cache?.get(key) ?? again(key, read),
+    { again },
+  );
 }
 
 /** A lane sends a few campaigns in turn, and its polls go through the same lists behind the sends. */
@@ -49,7 +55,14 @@ export function sliceReader(redis: Redis, keys: Keys, lane: LaneId) {
       const first = Math.floor(from / SLICE);
       const last = Math.floor((from + count - 1) / SLICE);
       const within = from - first * SLICE;
-      if (first === last) return exactly(count, (await slice(campaign, first)).slice(within, within + count));
+      if (first === last) {
+        const known = (await slice(campaign, first)).slice(within, within + count);
+        if (known.length === count) return known;
+        // The last slice of a wave has grown since it was read.
+        const key = slicesKey(keys, lane, campaign, 'slices');
+        const now = await cached.again(`${key} ${first}`, () => readSlice(redis, key, first, unpackSlice));
+        return exactly(count, now.slice(within, within + count));
+      }
       const numbers = Array.from({ length: last - first + 1 }, (_, at) => first + at);
       const slices = await Promise.all(numbers.map((number) => slice(campaign, number)));
       return exactly(count, slices.flat().slice(within, within + count));
@@ -70,8 +83,11 @@ export function ordinalNumbers(redis: Redis, keys: Keys) {
     const key = slicesKey(keys, lane, campaign, 'slices');
     const slice = Math.floor(from / SLICE);
     const within = from - slice * SLICE;
-    const numbers = await cached(`${key} ${slice}`, () => readSlice(redis, key, slice, unpackNumbers));
-    return exactly(count, numbers.slice(within, within + count));
+    const read = () => readSlice(redis, key, slice, unpackNumbers);
+    const known = (await cached(`${key} ${slice}`, read)).slice(within, within + count);
+    if (known.length === count) return known;
+    // The last slice of a wave has grown since it was read.
+    return exactly(count, (await cached.again(`${key} ${slice}`, read)).slice(within, within + count));
   };
 }
 

@@ -44,7 +44,9 @@ local function return_placeholders()
     local c = campaigns[claim.campaign]
     if not (c and claim.maybeAccepted and c.remainder ~= 'planned') then
       redis.call('HDEL', claimsKey, claim.number)
-      if c then campaign_release(c, 'sending', claim.first, claim.count, nil, claim.maybeAccepted, claim.firstAt) end
+      if c then
+        campaign_release(c, 'sending', claim.first, claim.count, nil, claim.maybeAccepted, claim.firstAt, nil, claim.notAfter)
+      end
     end
     if c and campaign_is_sendable(c) then
       redis.call('ZADD', runningKey, 'NX', campaign_virtual_start(lane.virtualTime), claim.campaign)

@@ -35,18 +35,20 @@ if lane.sequence < tonumber(number) then lane_skip_numbers(lane, tonumber(number
 local runId = string.match(redis.call('INFO', 'server'), 'run_id:(%x+)')
 local hasLost = math.floor(tonumber(number) / 1e9) < math.floor(lane.sequence / 1e9) or lane.runId ~= runId
 
+local notAfter
+
 -- A replayed claim belongs to no epoch: its outcome says nothing about the lane now. A placeholder does not count as in flight.
 local function put(claimNumber, claim)
   claim.campaign, claim.at, claim.call, claim.epoch = id, now, 0, -1
   redis.call('HSET', claimsKey, claim_field(claimNumber), cjson.encode(claim))
 end
 
--- `size`, `firstAt`: of batches that may be sent again.
-local function put_placeholder(from, length, size, firstAt)
+-- `size`, `firstAt`: of batches that may be sent again; `before`: the time after which those of a wave must not be sent.
+local function put_placeholder(from, length, size, firstAt, before)
   if length <= 0 then return end
   lane.sendInherited = lane.sendInherited + 1
   put(lane_next_number(lane), {
-    first = from, count = length, turn = 'placeholder', placeholder = true, size = size, firstAt = size and firstAt,
+    first = from, count = length, turn = 'placeholder', placeholder = true, size = size, firstAt = size and firstAt, notAfter = before,
   })
 end
 
@@ -63,16 +65,16 @@ end
 -- Makes placeholder claims for the rest of [from, to) beside the range. Without a size, the batch was divided at unknown places.
 local function put_rest(from, to, size, firstAt)
   if not size then
-    put_placeholder(from, first - from)
-    return put_placeholder(first + count, to - first - count)
+    put_placeholder(from, first - from, nil, nil, notAfter)
+    return put_placeholder(first + count, to - first - count, nil, nil, notAfter)
   end
   local batch = batch_around(from, size, first)
-  put_placeholder(from, batch - from, size, firstAt)
-  put_placeholder(batch, first - batch)
+  put_placeholder(from, batch - from, size, firstAt, notAfter)
+  put_placeholder(batch, first - batch, nil, nil, notAfter)
   local _, batchEnd = batch_around(from, size, first + count - 1)
   local last = math.min(batchEnd, to)
-  put_placeholder(first + count, last - first - count)
-  put_placeholder(last, to - last, size, firstAt)
+  put_placeholder(first + count, last - first - count, nil, nil, notAfter)
+  put_placeholder(last, to - last, size, firstAt, notAfter)
 end
 
 -- If Redis has given the claim's number to another claim, it gets a new one. Its worker cannot settle it then: it becomes unknown.
@@ -80,7 +82,7 @@ local function put_replayed()
   local free = isTaken and lane_next_number(lane) or tonumber(number)
   put(free, {
     first = first, count = count, turn = turn, timeout = rules.timeout, margin = rules.margin,
-    maybeAccepted = tonumber(maybeAccepted), firstAt = firstAt,
+    maybeAccepted = tonumber(maybeAccepted), firstAt = firstAt, notAfter = notAfter,
   })
 end
 
@@ -90,9 +92,11 @@ local function take_released()
     local from, length = range[1], range[2]
     if from <= first and first + count <= from + length then
       table.remove(c.released, at)
+      notAfter = range[7]
       local function put_back(begin, stop, isWhole)
         if begin >= stop then return end
-        table.insert(c.released, { begin, stop - begin, '', isWhole and 1 or range[4] and 2, range[5], isWhole and range[6] or nil })
+        local maybeAcceptedAs, size = isWhole and 1 or range[4] and 2, isWhole and range[6] or nil
+        table.insert(c.released, campaign_range(begin, stop - begin, nil, maybeAcceptedAs, range[5], size, notAfter))
       end
       local batch, batchEnd = first, first + count
       if range[6] then
@@ -120,6 +124,7 @@ local function take_claimed()
     local isOlder = hasLost and tonumber(all[i]) < tonumber(number)
     if (claim.placeholder or isOlder) and claim.campaign == id and claim.first <= first and first + count <= claim.first + claim.count then
       redis.call('HDEL', claimsKey, all[i])
+      notAfter = claim.notAfter
       put_rest(claim.first, claim.first + claim.count, claim.size, claim.firstAt)
       return true
     end
@@ -128,7 +133,21 @@ local function take_claimed()
 end
 
 local answer = 'restored'
-if first >= c.cursor and c.remainder == 'planned' then
+if c.outbox and first + count > c.ordinals then
+  answer = 'missing'
+elseif c.outbox and WAVE.skips(c, first) then
+  answer = 'settled'
+elseif first >= c.cursor and c.remainder == 'planned' and c.outbox then
+  local size, lostFrom = workers_lost_batches(lane, rules, c, lane.runId == runId and lane.lostFrom or lane.knownAt)
+  for _, run in ipairs(WAVE.runs(c, first + count)) do
+    campaign_move(c, 'planned', 'sending', run[2])
+    put_placeholder(run[1], math.min(run[2], first - run[1]), lostFrom > 0 and size or nil, lostFrom, run[3])
+    notAfter = run[3]
+  end
+  c.cursor = first + count
+  WAVE.advance(c)
+  put_replayed()
+elseif first >= c.cursor and c.remainder == 'planned' then
   local size, lostFrom = workers_lost_batches(lane, rules, c, lane.runId == runId and lane.lostFrom or lane.knownAt)
   local isKnown = lostFrom > 0
   local batch, batchEnd = batch_around(c.cursor, size, first)

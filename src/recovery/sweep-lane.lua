@@ -14,12 +14,14 @@
         importing  sorted set: campaign -> when the lease of its import expires, ms
         results    hash: the log of the lane's results (results.lua)
         latestResults  string: its latest entries
+        outboxes   sorted set: outbox -> when it next has something to do, ms
   ARGV  rules      JSON: the lane's rules
         retention  number: ms that an ended campaign is kept
         alive      JSON: the processes with a heartbeat
         longest    number: their longest quota window, ms; 0: unknown
         time       ms, or '' for the server's
-  Returns  JSON { overdueSends, overduePolls, resolvable: claims with their numbers; deadImports, expired: ids; now: the time, ms;
+  Returns  JSON { overdueSends, overduePolls, resolvable: claims with their numbers; deadImports, expired: ids; outboxes: names of
+           those with something to do; now: the time, ms;
            dueAt: when the lane is due for the next sweep, apart from its turns }, events
 ]]
 -- @include ../lane/campaign.lua
@@ -37,7 +39,8 @@ workers_see_replica(lane, now)
 if lane.unsureUntil then
   lane_save(laneKey, lane)
   local nothing = {
-    overdueSends = {}, overduePolls = {}, resolvable = {}, deadImports = {}, expired = {}, now = now, dueAt = lane.unsureUntil,
+    overdueSends = {}, overduePolls = {}, resolvable = {}, deadImports = {}, expired = {}, outboxes = {}, now = now,
+    dueAt = lane.unsureUntil,
   }
   return { cjson.encode(nothing), #events > 0 and cjson.encode(events) or '[]' }
 end
@@ -93,11 +96,13 @@ local found = {
   resolvable = rules.resolveAfter > 0 and claims_due(unknownKey, resolvable_at) or {},
   deadImports = redis.call('ZRANGEBYSCORE', importingKey, '-inf', now, 'LIMIT', 0, 20),
   expired = redis.call('ZRANGEBYSCORE', endedKey, '-inf', now - retention, 'LIMIT', 0, 500),
+  outboxes = redis.call('ZRANGEBYSCORE', outboxesKey, '-inf', now, 'LIMIT', 0, 1000),
   now = now,
 }
 due_at(first_of(scheduledKey))
 due_at(first_of(lapsingKey))
 due_at(first_of(importingKey))
+due_at(first_of(outboxesKey))
 local endedFirst = first_of(endedKey)
 due_at(endedFirst and endedFirst + retention)
 local inFlight = redis.call('HLEN', claimsKey) + redis.call('HLEN', pollsKey)

@@ -46,6 +46,8 @@ export interface SweepOptions {
   alive(): Promise<readonly WorkerProcess[]>;
   /** Discards an import whose process died, and its idempotency key. */
   discardImport(lane: LaneId, id: string): Promise<void>;
+  /** Does what the outboxes of a lane have to do now, and returns their events; by default there are none. */
+  tendOutboxes?(lane: Lane): Promise<readonly ScriptEvent[]>;
   /** Removes all data of a campaign. */
   removeCampaign(lane: LaneId, id: string): Promise<unknown>;
 }
@@ -59,7 +61,7 @@ export interface Sweep {
 
 /**
  * Looks every two seconds for lanes that are due, and sweeps them: settles overdue claims as unknown, applies the policy for
- * unknown outcomes, launches and lapses campaigns, discards dead imports, removes old campaigns, and wakes lanes that have work.
+ * unknown outcomes, launches and lapses campaigns, tends outboxes, discards dead imports, removes old campaigns, and wakes lanes that have work.
  * One process sweeps a lane at a time. A process checks all of its lanes at its start, and when another worker has died.
  */
 export function startSweep(options: SweepOptions): Sweep {
@@ -236,6 +238,7 @@ const findings = z.object({
   resolvable: luaList(unknown),
   deadImports: ids,
   expired: ids,
+  outboxes: ids,
   now: z.number(),
   dueAt: z.number().default(Number.POSITIVE_INFINITY),
 });
@@ -305,6 +308,7 @@ export async function sweepLane(
     const suppressedReason = "suppressed before it was sent again by the lane's policy";
     lane.emit((await resolveBatches(lane, 'abandon', suppressedReason, suppressed)).events);
   }
+  if (found.outboxes.length > 0) lane.emit((await options.tendOutboxes?.(lane)) ?? []);
   for (const id of found.deadImports) await options.discardImport(lane.id, id);
   const limit = pLimit(REMOVALS_AT_ONCE);
   await limit.map(found.expired, (id) => options.removeCampaign(lane.id, id));

@@ -39,6 +39,8 @@ export function keyNames(prefix: string) {
     campaigns: `${prefix}:campaigns`,
     /** Set: the ids of all lanes that have had a campaign. */
     lanes: `${prefix}:lanes`,
+    /** Hash: name of an outbox → the id of its lane. */
+    outboxes: `${prefix}:outboxes`,
     /** Stream: the latest events of campaigns and lanes, for followers. */
     events: `${prefix}:events`,
     /** Stream: who did what, for as long as `AUDIT_RETENTION` says. */

@@ -18,12 +18,13 @@ interface Script<Answer> {
   readonly source: string;
   /** The names of its keys and arguments, in the order of its header. */
   readonly header: ScriptHeader;
-  /** `entryKeys` follow the named keys, where the header has a group `KEYS+`. */
+  /** `entryKeys` and `entryArgs` follow the named ones, where the header has a group `KEYS+` or `ARGV+`. */
   run(
     redis: Redis,
     keys: Named<string>,
     args: Named<ScriptArgument>,
     entryKeys?: readonly string[],
+    entryArgs?: readonly ScriptArgument[],
   ): Promise<Answer>;
 }
 
@@ -165,11 +166,12 @@ export function loadScript<Answer>(
     name: path.replace(/^.*\/|\.lua$/g, ''),
     source,
     header,
-    async run(redis, keys, args, entryKeys = []) {
+    async run(redis, keys, args, entryKeys = [], entryArgs = []) {
       const allKeys = [...inOrder(path, header.keys, keys), ...entryKeys];
-      const values = inOrder<ScriptArgument>(path, argNames, args, (name) =>
+      const named = inOrder<ScriptArgument>(path, argNames, args, (name) =>
         name === 'time' ? '' : undefined,
       );
+      const values = entryArgs.length === 0 ? named : [...named, ...entryArgs];
       mustShareSlot(path, allKeys);
       if (sendsText) return parse(await redis.eval(source, allKeys.length, ...allKeys, ...values));
       try {

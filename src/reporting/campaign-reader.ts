@@ -3,7 +3,7 @@ import { type CampaignState, campaignIdTime } from '../campaign/campaign.js';
 import { NotFoundError } from '../campaign/errors.js';
 import type { CampaignStatus } from '../campaign/views.js';
 import { type CampaignMeta, readMeta } from '../lane/campaign-meta.js';
-import { idsWithPrefix, listCampaigns, readState } from '../lane/campaigns.js';
+import { idsWithPrefix, listCampaigns, readState, type StoredState } from '../lane/campaigns.js';
 import type { Lane } from '../lane/lane.js';
 import type { LaneFinder } from '../lane/lane-finder.js';
 import { idempotencyDigest, readHolder } from '../recipients/reservation.js';
@@ -112,13 +112,13 @@ export function createCampaignReader({
     lane: Lane,
     laneRead: ReturnType<typeof readLane>,
     hasWorkers: boolean,
-    isWanted: (meta: CampaignMeta, state: CampaignState) => boolean = () => true,
+    isWanted: (meta: CampaignMeta, state: StoredState) => boolean = () => true,
   ): Promise<CampaignStatus | null> => {
     const [meta, state] = await Promise.all([
       readMeta(redis, keys, lane.id, id),
       readState(redis, keys, lane.id, id),
     ]);
-    if (meta === null || state === null || !isWanted(meta, state.state)) return null;
+    if (meta === null || state === null || !isWanted(meta, state)) return null;
     const { view, unknown } = await laneRead.read;
     const ofCampaign = (requests: typeof unknown) => requests.filter(({ campaign }) => campaign === id);
     let unknownOutcomes = ofCampaign(unknown);
@@ -221,8 +221,11 @@ const LATEST = 36 ** 8 - 1;
 const idAt = (time: number): string => campaignIdTime(Math.min(Math.ceil(time), LATEST));
 
 /** Decides by what is cheap to read whether a page contains a campaign. */
-function filterOf({ state, name }: PageOptions): (meta: CampaignMeta, state: CampaignState) => boolean {
+function filterOf({ state, name }: PageOptions): (meta: CampaignMeta, state: StoredState) => boolean {
   const part = name?.toLowerCase();
+  // A wave of an outbox is a campaign, but not one that a person created.
   return (meta, own) =>
-    (state === undefined || own === state) && (part === undefined || meta.name.toLowerCase().includes(part));
+    own.outbox === undefined &&
+    (state === undefined || own.state === state) &&
+    (part === undefined || meta.name.toLowerCase().includes(part));
 }

@@ -16,6 +16,7 @@
         lapsing    sorted set: campaign -> when its unsent recipients lapse, ms
         results    hash: the log of the lane's results (results.lua)
         latestResults  string: its latest entries
+        outboxes   sorted set: outbox -> when it next has something to do, ms
   ARGV  rules      JSON: the lane's rules
         turn       name of the turn
         call       number: of the call in the turn, from 1
@@ -28,10 +29,16 @@
   Returns  why there are no more now, when to ask again (ms; 0: when woken), the time, events, claims…
 ]]
 -- @include ../lane/claim.lua
-local PLACEHOLDERS_AT_ONCE = 256
-local UNBOUNDED_AGAIN_MS = 5000
--- How many campaigns one call checks to find some that it may claim from.
-local LOOK_AT, LOOK_AT_FOR_PLACEHOLDERS = 1000, 10000
+-- One table, because a script may have at most 200 local variables.
+local CALL = {
+  PLACEHOLDERS = 256,
+  UNBOUNDED_AGAIN_MS = 5000,
+  -- How soon the caller asks again while a message of an outbox is due: it harvests before each call.
+  HARVEST_AGAIN_MS = 500,
+  -- How many campaigns one call checks to find some that it may claim from.
+  LOOK_AT = 1000,
+  LOOK_AT_FOR_PLACEHOLDERS = 10000,
+}
 
 local context, refused = claim_begin({
   kind = 'send', laneKey = laneKey, windowKey = windowKey, claimsKey = claimsKey, pollsKey = pollsKey, rules = rules,
@@ -43,7 +50,7 @@ local lossKnownAt = workers_note_loss(lane, loss, replicaLoss, now, events)
 limit_raise(lane, rules, now)
 
 if now < lane.graceUntil then return claim_end(context, 'recovering', lane.graceUntil, {}) end
-if not lossKnownAt then return claim_end(context, 'unbounded', now + UNBOUNDED_AGAIN_MS, {}) end
+if not lossKnownAt then return claim_end(context, 'unbounded', now + CALL.UNBOUNDED_AGAIN_MS, {}) end
 local barrierUntil = workers_barrier(lane, now, events)
 if barrierUntil then return claim_end(context, 'recovering', barrierUntil, {}) end
 workers_count_polls(windowKey, unpolledKey, polledKey, lane, rules, inFlight, now)
@@ -54,11 +61,14 @@ if lane.placeholders == 0 then joinedAt = math.max(joinedAt, workers_note_size(l
 if joinedAt > now then return claim_end(context, 'joining', joinedAt, {}) end
 
 local launchAt = campaigns_launch(scheduledKey, statesKey, runningKey, lane, now, events)
+local outboxDueAt = tonumber(redis.call('ZRANGE', outboxesKey, 0, 0, 'WITHSCORES')[2])
+if outboxDueAt then launchAt = math.min(launchAt or math.huge, math.max(outboxDueAt, now + CALL.HARVEST_AGAIN_MS)) end
 local isForPlaceholders = lane.placeholders > 0
-if isForPlaceholders then want = math.min(PLACEHOLDERS_AT_ONCE, lane.placeholders) end
+if isForPlaceholders then want = math.min(CALL.PLACEHOLDERS, lane.placeholders) end
 if redis.call('ZCARD', runningKey) == 0 then
   lane.placeholders = 0
-  return claim_end(context, 'nothing', launchAt, {})
+  -- What an outbox has due waits until the lane may send. The checks below say when.
+  if isForPlaceholders or not (outboxDueAt and outboxDueAt <= now) then return claim_end(context, 'nothing', launchAt, {}) end
 end
 
 local dueBefore = now + rules.window
@@ -91,14 +101,15 @@ repeat
   local loaded = campaigns_load(statesKey, names)
   for i, id in ipairs(names) do
     local c = loaded[id]
-    if c and (c.notBefore or 0) > now then
-      notBefore = math.min(notBefore or c.notBefore, c.notBefore)
+    local readyAt = c and math.max(c.notBefore or 0, not isForPlaceholders and WAVE.not_before(c, lane, now) or 0) or 0
+    if readyAt > now then
+      notBefore = math.min(notBefore or readyAt, readyAt)
     elseif not (c and isForPlaceholders and workers_is_newcomer(lane, c)) then
       ids[#ids + 1], virtual[id], campaigns[id] = id, tonumber(page[2 * i]), c
     end
   end
   from = from + want + 1
-until #ids > want or #names <= want or from >= (isForPlaceholders and LOOK_AT_FOR_PLACEHOLDERS or LOOK_AT)
+until #ids > want or #names <= want or from >= (isForPlaceholders and CALL.LOOK_AT_FOR_PLACEHOLDERS or CALL.LOOK_AT)
 
 local function next_campaign()
   local id
@@ -111,21 +122,22 @@ end
 local touched, exhausted, claims, fields, placeholders, taken = {}, {}, {}, {}, {}, 0
 
 -- One placeholder claim holds all consecutive batches of a campaign.
-local function add_placeholder(id, first, count, maybeAccepted, firstAt)
+local function add_placeholder(id, first, count, maybeAccepted, firstAt, notAfter)
   local c, last = campaigns[id], placeholders[id]
-  if placeholder_extend(c, last, first, count, maybeAccepted, firstAt) then return end
+  if placeholder_extend(c, last, first, count, maybeAccepted, firstAt, notAfter) then return end
   if last then placeholder_store(claimsKey, lane, last) end
   local size, lostFrom = workers_lost_batches(lane, rules, c, lane.lostFrom)
-  local claim = placeholder_claim(lane, id, first, count, maybeAccepted, firstAt, size, lostFrom, now)
+  local claim = placeholder_claim(lane, id, first, count, maybeAccepted, firstAt, size, lostFrom, notAfter, now)
   claim.isCut = count ~= campaign_cut(c, first, size) or nil
   placeholders[id] = claim
 end
 
-local function add_claim(id, first, count, parent, maybeAccepted, firstAt)
+local function add_claim(id, first, count, parent, maybeAccepted, firstAt, notAfter)
   local number = lane_next_number(lane)
   claim_add(fields, claims, number, {
     campaign = id, first = first, count = count, parent = parent, at = now, turn = turn, call = call, epoch = lane.epoch,
     timeout = rules.timeout, margin = rules.margin, maybeAccepted = maybeAccepted, firstAt = firstAt,
+    notAfter = notAfter,
   })
   if lane.paused ~= '' then lane.probe, lane.probeUntil = number, now + rules.timeout + rules.margin end
   if rules.smooth and lane.paceAt > 0 then
@@ -137,47 +149,61 @@ end
 local function next_range(id, c)
   while campaign_is_sendable(c) do
     local most = isForPlaceholders and workers_lost_batches(lane, rules, c, lane.lostFrom) or campaign_batch_size(lane, rules, c)
-    local first, count, parent, maybeAccepted, firstAt = campaign_next(c, most)
+    local first, count, parent, maybeAccepted, firstAt, notAfter = campaign_next(c, most, lane, not isForPlaceholders and now or nil)
+    if not first then return nil end
     local isRepeat = maybeAccepted == 1 and not isForPlaceholders
-    if not isRepeat or batch_is_repeatable(lane, rules, firstAt or 0, now) then return first, count, parent, maybeAccepted, firstAt end
+    if not isRepeat or batch_is_repeatable(lane, rules, firstAt or 0, now) then
+      return first, count, parent, maybeAccepted, firstAt, notAfter
+    end
     local why = 'the service may no longer recognise a repeat'
-    campaign_set_aside(claimsKey, lane, id, c, first, count, firstAt or 0, why, now)
+    campaign_set_aside(claimsKey, lane, id, c, first, count, firstAt or 0, why, now, notAfter)
     touched[id] = c
   end
 end
 
-while taken < take do
-  local id = next_campaign()
-  if not id then break end
-  local c = campaigns[id]
+-- Takes the next batch of a campaign. Without one, or when it has taken the last, the campaign is no candidate any more.
+local function take_next(id, c)
   if c and c.lapseAt > 0 and c.lapseAt <= now and c.remainder == 'planned' then
     workers_hold(claimsKey, lane, rules, id, c, now)
     campaign_give_up(claimsKey, lane, id, c, 'lapsed', now)
     touched[id] = c
     campaign_end(endedKey, lapsingKey, id, c, now, events)
   end
-  local first, count, parent, maybeAccepted, firstAt
-  if c then first, count, parent, maybeAccepted, firstAt = next_range(id, c) end
-  if not first then
+  local first, count, parent, maybeAccepted, firstAt, notAfter
+  if c then first, count, parent, maybeAccepted, firstAt, notAfter = next_range(id, c) end
+  local readyAt = not first and c and not isForPlaceholders and WAVE.not_before(c, lane, now)
+  if readyAt then
+    virtual[id] = nil
+    notBefore = math.min(notBefore or readyAt, readyAt)
+    if touched[id] then redis.call('ZADD', runningKey, string.format('%.17g', c.finish), id) end
+    return
+  elseif not first then
     virtual[id] = nil
     exhausted[#exhausted + 1] = id
-  else
-    taken = taken + 1
-    lane.virtualTime = math.max(lane.virtualTime, virtual[id])
-    virtual[id] = virtual[id] + 1 / c.weight
-    touched[id] = c
-    campaign_move(c, 'planned', 'sending', count)
-    -- Immediately, so that no campaign with one recipient is checked a second time.
-    if not campaign_is_sendable(c) then
-      virtual[id] = nil
-      exhausted[#exhausted + 1] = id
-    end
-    if isForPlaceholders then
-      add_placeholder(id, first, count, maybeAccepted, firstAt)
-    else
-      add_claim(id, first, count, parent, maybeAccepted, firstAt)
-    end
+    return
   end
+  taken = taken + 1
+  lane.virtualTime = math.max(lane.virtualTime, virtual[id])
+  virtual[id] = virtual[id] + 1 / c.weight
+  if c.outbox then c.finish = virtual[id] end
+  touched[id] = c
+  campaign_move(c, 'planned', 'sending', count)
+  -- Immediately, so that no campaign with one recipient is checked a second time.
+  if not campaign_is_sendable(c) then
+    virtual[id] = nil
+    exhausted[#exhausted + 1] = id
+  end
+  if isForPlaceholders then
+    add_placeholder(id, first, count, maybeAccepted, firstAt, notAfter)
+  else
+    add_claim(id, first, count, parent, maybeAccepted, firstAt, notAfter)
+  end
+end
+
+while taken < take do
+  local id = next_campaign()
+  if not id then break end
+  take_next(id, campaigns[id])
 end
 for _, claim in pairs(placeholders) do placeholder_store(claimsKey, lane, claim) end
 

@@ -32,7 +32,7 @@ local UNKNOWN = RECIPIENT_LETTER.unknown
 -- Sends the unknown recipients of a batch again. Suppressed recipients between them are not unknown.
 local function resend(c, batch, statusesKey, recordsKey)
   for _, run in ipairs(statuses_unknown_runs(statusesKey, batch.first, batch.count)) do
-    campaign_release(c, 'unknown', run[1], run[2], nil, 2, batch_first_at(batch))
+    campaign_release(c, 'unknown', run[1], run[2], nil, 2, batch_first_at(batch), nil, batch.notAfter)
   end
   redis.call('HDEL', recordsKey, string.format('%.0f', batch.first))
   return '\0'
@@ -50,9 +50,10 @@ end
 local function resolve(c, batch, statusesKey, recordsKey)
   if as == 'abandon' then return settle(c, batch, 'abandoned', statusesKey, recordsKey, reason) end
   if as == 'accepted' then return settle(c, batch, 'unconfirmed', statusesKey, recordsKey, reason) end
-  if c.remainder == 'planned' then return resend(c, batch, statusesKey, recordsKey) end
+  local isTooLate = batch.notAfter and batch.notAfter <= now
+  if c.remainder == 'planned' and not isTooLate then return resend(c, batch, statusesKey, recordsKey) end
   -- The campaign sends no more, but the batch may have been accepted: it is neither cancelled nor lapsed.
-  local why = c.remainder == 'lapsed' and 'it has lapsed' or 'its campaign was cancelled'
+  local why = (isTooLate or c.remainder == 'lapsed') and 'it has lapsed' or 'its campaign was cancelled'
   return settle(c, batch, 'abandoned', statusesKey, recordsKey, 'not sent again: ' .. why)
 end
 

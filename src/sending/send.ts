@@ -27,9 +27,14 @@ export interface Sending {
   readonly recent: RecentClaims;
   /** Default: the claims of the lane in Redis. */
   readonly claims?: SendClaims;
+  /** Plans the messages of the lane's outboxes that are due; by default there are none. */
+  harvest?(lane: Lane): Promise<void>;
   /** Reports an error that keeps a campaign from being sent. */
   failed(lane: string, error: Error): void;
 }
+
+/** How often a turn looks for messages of outboxes that are due. */
+const HARVEST_EVERY_MS = 250;
 
 /** One turn of a lane's sends. Rejects only on a defect in the code or the data, never because Redis or the service is down. */
 export async function sendTurn(lane: Lane, sending: Sending, options: TurnOptions): Promise<TurnEnd> {
@@ -37,6 +42,7 @@ export async function sendTurn(lane: Lane, sending: Sending, options: TurnOption
   const { signal } = options;
   const turn = lane.nonce();
   const credentials = await turnCredentials(lane, tokens);
+  let harvestAt = 0;
 
   const send = async (
     claim: SendClaim,
@@ -80,6 +86,10 @@ export async function sendTurn(lane: Lane, sending: Sending, options: TurnOption
         const closed = await credentials.closed();
         if (closed !== undefined) return closed;
         await recent.replayed;
+        if (sending.harvest !== undefined && lane.monotonic() >= harvestAt) {
+          await lane.retry(() => sending.harvest?.(lane) ?? Promise.resolve(), signal);
+          harvestAt = lane.monotonic() + HARVEST_EVERY_MS;
+        }
         const age = lane.startStopwatch();
         const reply = await lane.retry(() => claims.take({ turn, call, want, age, ...recent.self }), signal);
         recent.claimed(reply.claims);

@@ -76,12 +76,14 @@ end
 -- Releases a range of the batch; of one that was unknown, only the recipients that still are.
 local function release_range(c, claim, statusesKey, first, length, parent, maybeAccepted, size)
   local firstAt = batch_first_at(claim)
-  if not claim.isLate then return campaign_release(c, 'sending', first, length, parent, maybeAccepted, firstAt, size) end
+  if not claim.isLate then
+    return campaign_release(c, 'sending', first, length, parent, maybeAccepted, firstAt, size, claim.notAfter)
+  end
   for _, run in ipairs(statuses_unknown_runs(statusesKey, first, length)) do
     local isAll = run[2] == length
     statuses_write(statusesKey, run[1], string.rep('\0', run[2]))
     local again = isAll and maybeAccepted or maybeAccepted and 2
-    campaign_release(c, 'unknown', run[1], run[2], isAll and parent or nil, again, firstAt)
+    campaign_release(c, 'unknown', run[1], run[2], isAll and parent or nil, again, firstAt, nil, claim.notAfter)
   end
 end
 
@@ -111,6 +113,7 @@ local function remain_unknown(id, c, claim, settlement, statusesKey, recordsKey)
   stillUnknown[#stillUnknown + 1] = cjson.encode({
     turn = claim.turn, campaign = id, first = claim.first, count = claim.count, parent = claim.parent, at = claim.at, epoch = claim.epoch,
     maybeAccepted = claim.maybeAccepted, firstAt = claim.firstAt, reason = reason, safeAt = safeAt, since = now, isSuppressed = settlement.isSuppressed,
+    notAfter = claim.notAfter,
   })
   events[#events + 1] = {
     type = 'unknown', campaign = id, number = claim.number, recipients = claim.count, reason = reason,
@@ -139,7 +142,7 @@ function RECIPIENTS.accept(id, c, claim, settlement, statusesKey, recordsKey, in
   if not settlement.byNotification then note_half(c, claim, true) end
   if not rules.notify then return end
   if settlement.digest then
-    request_remember(filterKey, c.ordinals, settlement.hashes)
+    request_remember(filterKey, c.capacity or c.ordinals, settlement.hashes)
     if isOpen and not rules.byReference then request_index(indexKey, settlement.digest, id, claim.first, claim.count) end
   else
     request_without_id(unnamedKey, rules, id, claim.first, claim.count, now)
@@ -185,10 +188,11 @@ end
 
 -- A correlator names a whole batch, so the batch is sent again unchanged. This is not possible if suppressed recipients were left
 -- out, if the service may have forgotten the correlator or never got it, or if it would repeat the response. A placeholder claim has
--- no `firstAt` if its batches are not known; if it was to be sent by an operator's command, its parts may have been sent.
+-- no `firstAt` if its batches are not known; if it was to be sent by an operator's command, its parts may have been sent. What is too
+-- late for a wave would be set aside, and come here again.
 function RECIPIENTS.unknown(id, c, claim, settlement, statusesKey, recordsKey)
   local isWhole = not settlement.isFinal and not string.find(settlement.letters, RECIPIENT_LETTER.suppressed, 1, true)
-    and not (claim.placeholder and claim.maybeAccepted == 2)
+    and not (claim.placeholder and claim.maybeAccepted == 2) and not (claim.notAfter and claim.notAfter <= now)
   local isRepeatable = isWhole and batch_is_repeatable(lane, rules, batch_first_at(claim), now)
   if isRepeatable and c.remainder == 'planned' then
     return release_range(c, claim, statusesKey, claim.first, claim.count, claim.parent, 1, claim.size)
@@ -217,7 +221,8 @@ function RECIPIENTS.divide(id, c, claim, settlement, statusesKey, recordsKey)
   local from = 1
   for at = 2, claim.count + 1 do
     if string.sub(settlement.letters, at, at) ~= string.sub(settlement.letters, from, from) then
-      campaign_release(c, 'sending', claim.first + from - 1, at - from, nil, claim.maybeAccepted, batch_first_at(claim))
+      local first, length, firstAt = claim.first + from - 1, at - from, batch_first_at(claim)
+      campaign_release(c, 'sending', first, length, nil, claim.maybeAccepted, firstAt, nil, claim.notAfter)
       from = at
     end
   end

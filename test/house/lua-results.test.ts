@@ -24,9 +24,11 @@ const yielding = scripts.filter(({ code }) => yieldsResults(code));
 
 test('The scripts that settle recipients are these', () => {
   expect(yielding.map(({ path }) => path.replace(/^.*\//, '')).sort()).toEqual([
+    'cancel-harvested.lua',
     'claim-send.lua',
     'command-campaign.lua',
     'end-old-campaign.lua',
+    'lapse-wave.lua',
     'recovery-barrier.lua',
     'resolve-unknown.lua',
     'settle-notifications.lua',

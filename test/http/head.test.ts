@@ -63,6 +63,9 @@ async function headOf(method: string, path: string, headers: Record<string, stri
 const CONNECTION_HEADERS = { connection: undefined, 'keep-alive': undefined, 'transfer-encoding': undefined };
 
 test('HEAD returns the headers of GET and no body', async () => {
+  await volley.outboxes.create({ name: 'default', message: 'Hi {{name}}' });
+  const sendAt = new Date(Date.now() + 3_600_000).toISOString();
+  await volley.outbox('default').put({ id, to: '+447700900123', name: 'Ada', sendAt });
   const described = Object.entries(document.paths ?? {})
     // A download begins at the service, and has no HEAD.
     .filter(([path, item]) => item?.get !== undefined && !path.endsWith('/download'))

@@ -42,7 +42,7 @@ test.each([
   ],
   [
     'a long address',
-    `GET /v1/campaigns/${'447700900123'.repeat(20)} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`,
+    `GET /v1/campaigns/${'447700900123'.repeat(40)} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`,
     404,
     'notFound',
   ],

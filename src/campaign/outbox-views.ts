@@ -1,0 +1,114 @@
+import { z } from 'zod';
+import { perName, RECIPIENT_STATES } from './recipient.js';
+
+/*
+ * The public form of outboxes: the types of the library, `--json` on the command line, and the HTTP API.
+ */
+
+const time = z.string().describe('ISO 8601, UTC');
+const count = z.int().min(0);
+const { planned: _planned, ...states } = perName(RECIPIENT_STATES, () => count);
+
+/** The status of an outbox. */
+export const outboxStatus = z
+  .object({
+    name: z.string(),
+    lane: z.string(),
+    state: z
+      .enum(['open', 'paused', 'closed'])
+      .describe(
+        '`paused`: nothing is sent until you resume it; `closed`: it takes no more messages, and sends those that it has',
+      ),
+    reason: z.string().nullable().describe('Why nothing is sent, if the service has refused every request'),
+    message: z.string(),
+    sender: z.string(),
+    sendAt: z
+      .string()
+      .describe('When a message without a time of its own is sent, such as `appointment - 24h`'),
+    zone: z.string().nullable().describe('The zone of local times'),
+    lateMs: count.describe('How long after its time a message may still be sent; then it lapses'),
+    createdAt: time,
+    messages: z
+      .object({ total: count, waiting: count.describe('Stored, or planned, and not sent yet'), ...states })
+      .readonly()
+      .describe('The number of messages in total and in each state. The states add up to the total'),
+    nextDue: time.nullable().describe('When the next waiting message is sent; null if none is waiting'),
+  })
+  .readonly()
+  .meta({ id: 'OutboxStatus' });
+/** See {@link outboxStatus}. */
+export type OutboxStatus = z.output<typeof outboxStatus>;
+
+/** The states of a message: `waiting` until it is claimed, then those of a recipient. */
+export const MESSAGE_STATES = [
+  'waiting',
+  ...RECIPIENT_STATES.filter((state) => state !== 'planned'),
+] as const;
+
+/** A message of an outbox. */
+export const outboxMessage = z
+  .object({
+    id: z.string(),
+    state: z.enum(MESSAGE_STATES as [string, ...string[]]),
+    sendAt: time
+      .nullable()
+      .describe('When it is, or was, due; null if it was cancelled or has lapsed before that'),
+    version: count.nullable(),
+    to: z.string().nullable().describe('In E.164; null once a message that was never sent has ended'),
+    reference: z.string().nullable(),
+    sentAt: time.nullable(),
+    requestId: z.string().nullable().describe("The service's id of the request"),
+    reason: z.string().nullable().describe('Why it was not sent or delivered'),
+  })
+  .readonly()
+  .meta({ id: 'OutboxMessage' });
+/** See {@link outboxMessage}. */
+export type OutboxMessageStatus = z.output<typeof outboxMessage>;
+
+/** The outcome of a put. */
+export const PUT_OUTCOMES = [
+  'created',
+  'updated',
+  'unchanged',
+  'stale',
+  'sent',
+  'cancelled',
+  'lapsed',
+] as const;
+
+/** The result of a put. */
+export const putResult = z
+  .object({
+    id: z.string(),
+    outcome: z
+      .enum(PUT_OUTCOMES)
+      .describe(
+        '`stale`: the stored message has a higher version. `sent`: it is too late to change it. `cancelled`, `lapsed`: the id has ended, and needs a higher version',
+      ),
+    sendAt: time.nullable().describe('When the stored message will be sent; null if it is not waiting'),
+  })
+  .readonly()
+  .meta({ id: 'OutboxPut' });
+/** See {@link putResult}. */
+export type PutResult = z.output<typeof putResult>;
+
+/** The result for one message of many. */
+export const bulkResult = z
+  .object({
+    id: z.string(),
+    outcome: z.enum([...PUT_OUTCOMES, 'invalid']),
+    sendAt: time.nullable(),
+    line: count.describe('The line of the list, or the position, from 1'),
+    member: z.string().nullable().describe('The member at fault'),
+    reason: z.string().nullable().describe('Why the message is invalid'),
+  })
+  .readonly()
+  .meta({ id: 'OutboxBulkResult' });
+/** See {@link bulkResult}. */
+export type BulkResult = z.output<typeof bulkResult>;
+
+/** The result of a cancel. `sent`: it is too late. `stale`: the stored message has a higher version. */
+export interface CancelResult {
+  readonly id: string;
+  readonly outcome: 'cancelled' | 'sent' | 'stale' | 'lapsed';
+}

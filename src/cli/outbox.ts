@@ -1,0 +1,262 @@
+import { pipeline } from 'node:stream/promises';
+import { stringify } from 'csv-stringify';
+import type { BulkResult, OutboxMessageStatus, OutboxStatus, PutResult } from '../campaign/outbox-views.js';
+import { spreadsheetSafe } from '../campaign/spreadsheet.js';
+import { formatInZone } from '../campaign/zone.js';
+import { formatDuration } from '../duration.js';
+import { EXIT } from '../exit-codes.js';
+import type { Answer, Context } from './context.js';
+import { openListFile } from './input.js';
+import { withLocalVolley } from './open.js';
+import { columnsOf } from './terminal.js';
+import { counted, grouped, moment, oneLine, table } from './text.js';
+
+interface CreateOptions {
+  message: string;
+  sender?: string;
+  senderName?: string;
+  lane?: string;
+  sendAt?: string;
+  zone?: string;
+  late?: number;
+  priority?: 'high' | 'normal';
+  country?: string;
+}
+
+interface PutOptions {
+  set: Readonly<Record<string, string>>;
+  sendAt?: string;
+  messageVersion?: number;
+  reference?: string;
+}
+
+/** Invalid lines that people see; `--json` has the first 100. */
+const INVALID_SHOWN = 20;
+const INVALID_LISTED = 100;
+
+/** `volley outbox create` */
+export function create(context: Context, name: string, { late, ...options }: CreateOptions): Promise<Answer> {
+  return withLocalVolley(context, async (volley) => {
+    const { outcome, outbox } = await volley.outboxes.create({ name, lateMs: late, ...options });
+    const first =
+      outcome === 'created'
+        ? `Outbox ${name} is ready. To send a message: volley outbox put ${name} ID NUMBER`
+        : `Outbox ${name} exists with the same settings; nothing was changed.`;
+    return { json: { outcome, ...outbox }, lines: [first] };
+  });
+}
+
+/** `volley outbox list` */
+export function list(context: Context): Promise<Answer> {
+  return withLocalVolley(context, async (volley) => {
+    const outboxes = await volley.outboxes.list();
+    const now = context.clock();
+    const rows = outboxes.map(({ name, lane, state, messages, nextDue }) => [
+      name,
+      lane,
+      state,
+      grouped(messages.waiting),
+      grouped(messages.total),
+      nextDue === null ? '' : moment(Date.parse(nextDue), now),
+    ]);
+    const heading = ['NAME', 'LANE', 'STATE', 'WAITING', 'TOTAL', 'NEXT DUE'];
+    const none = 'No outboxes yet. Create one with `volley outbox create`.';
+    return {
+      json: { outboxes },
+      lines: rows.length === 0 ? [none] : table(heading, rows, columnsOf(context.stdout)),
+    };
+  });
+}
+
+/** `volley outbox show` */
+export function show(context: Context, name: string, id: string | undefined): Promise<Answer> {
+  return withLocalVolley(context, async (volley) => {
+    const status = await volley.outbox(name).status();
+    if (id === undefined) return { json: status, lines: outboxLines(status, context.clock()) };
+    const message = await volley.outbox(name).message(id);
+    return { json: message, lines: messageLines(message, status) };
+  });
+}
+
+function outboxLines(outbox: OutboxStatus, now: number): string[] {
+  const { name, lane, state, reason, sendAt, zone, lateMs, messages, nextDue } = outbox;
+  const { total, ...counts } = messages;
+  const nonZero = Object.entries(counts).filter(([, count]) => count > 0);
+  return [
+    `Outbox ${name}, ${state}${reason === null ? '' : `: ${oneLine(reason)}`}`,
+    `  lane      ${lane}`,
+    `  sends     ${sendAt}${zone === null ? '' : `, ${zone}`}; up to ${formatDuration(lateMs)} late`,
+    `  text      ${oneLine(outbox.message)}`,
+    `  messages  ${grouped(total)}${nonZero.map(([of, count]) => `, ${grouped(count)} ${of}`).join('')}`,
+    ...(nextDue === null ? [] : [`  next due  ${moment(Date.parse(nextDue), now)}`]),
+  ];
+}
+
+function messageLines(
+  { id, state, sendAt, to, reference, reason }: OutboxMessageStatus,
+  { zone }: OutboxStatus,
+): string[] {
+  return [
+    `Message ${oneLine(id)}, ${state}${reason === null ? '' : `: ${oneLine(reason)}`}`,
+    ...(to === null ? [] : [`  to        ${to}`]),
+    ...(sendAt === null ? [] : [`  due       ${formatInZone(zone ?? 'UTC', Date.parse(sendAt))}`]),
+    ...(reference === null ? [] : [`  reference ${oneLine(reference)}`]),
+  ];
+}
+
+/** `volley outbox put` */
+export function put(
+  context: Context,
+  name: string,
+  id: string,
+  to: string,
+  { set, sendAt, messageVersion: version, reference }: PutOptions,
+): Promise<Answer> {
+  return withLocalVolley(context, async (volley) => {
+    const outbox = volley.outbox(name);
+    const result = await outbox.put({ ...set, id, to, sendAt, version, reference });
+    const { zone } = await outbox.status();
+    const isKept = ['created', 'updated', 'unchanged'].includes(result.outcome);
+    return { json: result, lines: [putLine(result, zone)], ...(isKept ? {} : { exit: EXIT.failed }) };
+  });
+}
+
+function putLine({ id, outcome, sendAt }: PutResult, zone: string | null): string {
+  const shown = oneLine(id);
+  const at = sendAt === null ? '' : ` It is due at ${formatInZone(zone ?? 'UTC', Date.parse(sendAt))}.`;
+  switch (outcome) {
+    case 'created':
+      return `Message ${shown} is stored.${at}`;
+    case 'updated':
+      return `Message ${shown} is changed.${at}`;
+    case 'unchanged':
+      return `Message ${shown} was stored already; nothing was changed.${at}`;
+    case 'stale':
+      return `Message ${shown} is not changed: the stored one has a higher version.${at}`;
+    case 'sent':
+      return `Message ${shown} is not changed: it is too late. A second message needs another id.`;
+    default:
+      return `Message ${shown} is not stored: its id is ${outcome}. Use another id, or a higher version.`;
+  }
+}
+
+/** `volley outbox import` */
+export async function importList(
+  context: Context,
+  name: string,
+  file: string,
+  { idColumn, toColumn }: { idColumn: string; toColumn?: string },
+): Promise<Answer> {
+  const { csv } = await openListFile(context, file);
+  return withLocalVolley(context, async (volley) => {
+    const counts: Partial<Record<BulkResult['outcome'], number>> = {};
+    const invalid: BulkResult[] = [];
+    let lines = 0;
+    for await (const result of volley.outbox(name).import({ csv }, { idColumn, toColumn })) {
+      lines += 1;
+      counts[result.outcome] = (counts[result.outcome] ?? 0) + 1;
+      if (result.outcome === 'invalid' && invalid.length < INVALID_LISTED) invalid.push(result);
+    }
+    const summary = Object.entries(counts).map(([outcome, count]) => `${grouped(count)} ${outcome}`);
+    const json = { messages: lines, ...counts, problems: invalid };
+    const listed = invalid
+      .slice(0, INVALID_SHOWN)
+      .map(
+        ({ line, member, reason }) =>
+          `  line ${line}${member === null ? '' : `, column "${oneLine(member)}"`}: ${oneLine(reason ?? '')}`,
+      );
+    const more = (counts.invalid ?? 0) - listed.length;
+    return {
+      json,
+      lines: [
+        `${counted(lines, 'message')}${summary.length === 0 ? '' : `: ${summary.join(', ')}`}`,
+        ...listed,
+        ...(more > 0 ? [`  and ${counted(more, 'more')}`.replace(/mores$/, 'more')] : []),
+      ],
+      ...(invalid.length === 0 ? {} : { exit: EXIT.badInput }),
+    };
+  });
+}
+
+/** `volley outbox cancel` */
+export function cancel(
+  context: Context,
+  name: string,
+  id: string,
+  { messageVersion: version }: { messageVersion?: number },
+): Promise<Answer> {
+  return withLocalVolley(context, async (volley) => {
+    const result = await volley.outbox(name).cancel(id, { version });
+    const shown = oneLine(id);
+    const line = {
+      cancelled: `Message ${shown} is cancelled: it is never sent.`,
+      sent: `Message ${shown} is not cancelled: it is too late.`,
+      stale: `Message ${shown} is not cancelled: the stored one has a higher version.`,
+      lapsed: `Message ${shown} has lapsed: it is never sent.`,
+    }[result.outcome];
+    const isDone = result.outcome === 'cancelled' || result.outcome === 'lapsed';
+    return { json: result, lines: [line], ...(isDone ? {} : { exit: EXIT.failed }) };
+  });
+}
+
+const COLUMNS = ['id', 'state', 'sendAt', 'version', 'to', 'reference', 'sentAt', 'requestId', 'reason'];
+
+/** `volley outbox report` */
+export function report(context: Context, name: string): Promise<Answer | undefined> {
+  return withLocalVolley(context, async (volley) => {
+    const messages = volley.outbox(name).report();
+    const { stdout, json } = context;
+    if (json) {
+      for await (const message of messages) stdout.write(`${JSON.stringify(message)}\n`);
+      return undefined;
+    }
+    await pipeline(safeRows(messages), stringify({ header: true, columns: COLUMNS }), async (chunks) => {
+      for await (const chunk of chunks) stdout.write(String(chunk));
+    });
+    return undefined;
+  });
+}
+
+async function* safeRows(messages: AsyncIterable<OutboxMessageStatus>) {
+  for await (const message of messages) {
+    const { id, reference, reason, requestId } = message;
+    yield {
+      ...message,
+      id: spreadsheetSafe(id),
+      reference: spreadsheetSafe(reference ?? ''),
+      reason: spreadsheetSafe(reason ?? ''),
+      requestId: spreadsheetSafe(requestId ?? ''),
+    };
+  }
+}
+
+/** `volley outbox pause` */
+export function pause(context: Context, name: string): Promise<Answer> {
+  return withLocalVolley(context, async (volley) => {
+    const { inFlight } = await volley.outbox(name).pause();
+    const running = inFlight === 0 ? '' : ` ${counted(inFlight, 'request')} in flight will still finish.`;
+    return {
+      json: { name, state: 'paused', inFlight },
+      lines: [`Outbox ${name} is paused.${running} To resume it: volley outbox resume ${name}`],
+    };
+  });
+}
+
+/** `volley outbox resume` */
+export function resume(context: Context, name: string): Promise<Answer> {
+  return withLocalVolley(context, async (volley) => {
+    await volley.outbox(name).resume();
+    const { state } = await volley.outbox(name).status();
+    return { json: { name, state }, lines: [`Outbox ${name} is resumed.`] };
+  });
+}
+
+/** `volley outbox close` */
+export function close(context: Context, name: string): Promise<Answer> {
+  return withLocalVolley(context, async (volley) => {
+    await volley.outbox(name).close();
+    const { messages } = await volley.outbox(name).status();
+    const left = messages.waiting === 0 ? '' : ` ${counted(messages.waiting, 'message')} will still be sent.`;
+    return { json: { name, state: 'closed' }, lines: [`Outbox ${name} is closed.${left}`] };
+  });
+}

@@ -1,0 +1,71 @@
+--[[
+  wave: a campaign to which an outbox appends messages while it is `open`. Each of its requests has one recipient. Beside the state
+  of every campaign it has
+    outbox    the name of its outbox
+    open      true until it is sealed: only then can it be completed
+    capacity  how many messages it may get
+    ranges    [first ordinal, not after, appended at] of what was never claimed, times in ms; a range ends where the next one begins
+    skip      ordinals at or above the cursor that are cancelled or have lapsed: a claim passes over them
+    finish    its virtual time when it last had nothing to send, so that an outbox has one share however often it appends
+  What was claimed carries its own `notAfter`: it must not be sent again after that time.
+]]
+-- One table, because a script may have at most 200 local variables.
+local WAVE = {}
+
+function WAVE.field(ordinal) return string.format('%.0f', ordinal) end
+
+function WAVE.skips(c, ordinal) return c.skip ~= nil and c.skip[WAVE.field(ordinal)] ~= nil end
+
+function WAVE.skip(c, ordinal)
+  c.skip = c.skip or {}
+  c.skip[WAVE.field(ordinal)] = 1
+end
+
+-- Moves the cursor past what is not sent, and forgets the ranges behind it.
+function WAVE.advance(c)
+  while WAVE.skips(c, c.cursor) do
+    c.skip[WAVE.field(c.cursor)] = nil
+    c.cursor = c.cursor + 1
+  end
+  if c.skip and not next(c.skip) then c.skip = nil end
+  while c.ranges[2] and c.ranges[2][1] <= c.cursor do table.remove(c.ranges, 1) end
+  if c.cursor >= c.ordinals then c.ranges = {} end
+end
+
+-- Whether the next recipient may be claimed now, and if it is too new, from when on. A lost server must not forget what was planned
+-- after it was sent. `now` is nil for placeholder claims: they take only what was planned before the loss.
+function WAVE.may_claim(c, lane, now)
+  local range = c.ranges[1]
+  if not range then return false end
+  if not now then return range[3] <= lane.lostAt end
+  if range[3] + lane.mayLoseMs > now then return false, range[3] + lane.mayLoseMs end
+  return range[2] > now
+end
+
+-- From when on the wave may be claimed from, if it has nothing but messages that are too new; else nil.
+function WAVE.not_before(c, lane, now)
+  if not c.outbox or #c.released > 0 then return nil end
+  WAVE.advance(c)
+  local _, from = WAVE.may_claim(c, lane, now)
+  return from
+end
+
+-- The runs of planned recipients from the cursor to an ordinal, as [first, count, notAfter].
+function WAVE.runs(c, to)
+  local runs = {}
+  for at, range in ipairs(c.ranges) do
+    local last = c.ranges[at + 1] and c.ranges[at + 1][1] or c.ordinals
+    local run
+    for ordinal = math.max(range[1], c.cursor), math.min(last, to) - 1 do
+      if WAVE.skips(c, ordinal) then
+        run = nil
+      elseif run then
+        run[2] = run[2] + 1
+      else
+        run = { ordinal, 1, range[2] }
+        runs[#runs + 1] = run
+      end
+    end
+  end
+  return runs
+end

@@ -1,0 +1,125 @@
+import { LONE_SURROGATE, LONE_SURROGATE_REASON } from '../campaign/lone-surrogate.js';
+import { type NumberKinds, numberReader } from '../campaign/number.js';
+import { applyRule, readTime } from '../campaign/send-time.js';
+import { compileTemplate } from '../campaign/template.js';
+import { formatInZone } from '../campaign/zone.js';
+import { formatDuration } from '../duration.js';
+import { type OutboxSettings, ruleOf } from './settings.js';
+import type { WaitingMessage } from './stored-message.js';
+
+/** A message for an outbox: its id, its number in `to`, and a value for each placeholder. */
+export interface OutboxMessage {
+  /** 1 to 128 bytes; yours, and unique in the outbox. */
+  readonly id: string;
+  readonly to: string;
+  /** When it is sent: ISO 8601 with an offset, or a local time of the outbox's zone. Default: as the outbox says. */
+  readonly sendAt?: string | null | undefined;
+  /** A whole number from 0. A message with a lower version than the stored one has no effect. */
+  readonly version?: number | string | null | undefined;
+  /** Returned with the status and in the report. */
+  readonly reference?: string | null | undefined;
+  readonly [value: string]: string | number | null | undefined;
+}
+
+/** A message that can be stored, or the member at fault and why; the reason continues the name of the member. */
+export type CheckedMessage =
+  | { readonly ok: true; readonly id: string; readonly message: WaitingMessage }
+  | { readonly ok: false; readonly id: string; readonly member: string; readonly reason: string };
+
+const MAX_ID_BYTES = 128;
+const MAX_REFERENCE_BYTES = 128;
+const MAX_TEXT_LENGTH = 20_000;
+const MAX_AHEAD_YEARS = 5;
+
+/** Why an id cannot be used; null if it can. Continues `id`. */
+export function idProblem(id: string): string | null {
+  if (id === '') return 'is empty';
+  const bytes = Buffer.byteLength(id);
+  if (bytes > MAX_ID_BYTES) return `has ${bytes} bytes; the maximum is ${MAX_ID_BYTES}`;
+  return LONE_SURROGATE.test(id) ? LONE_SURROGATE_REASON : null;
+}
+
+/** Reads a version; null if there is none, undefined if it is not valid. */
+export function readVersion(version: OutboxMessage['version']): number | null | undefined {
+  if (version === undefined || version === null || version === '') return null;
+  const number = typeof version === 'string' && /^\d{1,16}$/.test(version) ? Number(version) : version;
+  return typeof number === 'number' && Number.isSafeInteger(number) && number >= 0 ? number : undefined;
+}
+
+/** What is wrong with a version; continues its name. */
+export const VERSION_REASON = `is not a whole number from 0 to ${Number.MAX_SAFE_INTEGER}`;
+
+/** Makes the check of an outbox's messages. Throws an InputError for an unknown country. */
+export function messageChecker(
+  settings: OutboxSettings,
+  defaults: { readonly defaultCountry?: string | undefined; readonly numberKinds: NumberKinds },
+): (message: OutboxMessage, now: number) => CheckedMessage {
+  const readNumber = numberReader(settings.country ?? defaults.defaultCountry, defaults.numberKinds);
+  const rule = ruleOf(settings);
+  const compiled = compileTemplate(settings.message, settings.placeholders);
+  if (!compiled.ok) throw new Error(compiled.reason);
+  const { template } = compiled;
+  const { zone, lateMs } = settings;
+
+  const textOf = (message: OutboxMessage, member: string): string =>
+    Object.hasOwn(message, member) ? String(message[member] ?? '') : '';
+
+  /** When it is due, ms; 0: at once. */
+  const dueOf = (message: OutboxMessage, now: number): number | readonly [member: string, reason: string] => {
+    const own = textOf(message, 'sendAt').trim();
+    if (own === '' && rule.kind === 'now') return 0;
+    const member = own !== '' || rule.kind === 'now' ? 'sendAt' : rule.column;
+    const text = own !== '' ? own : textOf(message, member).trim();
+    if (text === '')
+      return [member, `is missing, and the time to send at follows from it (${settings.sendAt})`];
+    const time = readTime(text, zone);
+    if (!time.ok) return [member, time.reason];
+    const at = own !== '' || rule.kind === 'now' ? time.at : applyRule(rule, time.at, zone);
+    const shown = formatInZone(zone ?? 'UTC', at);
+    if (at + lateMs <= now)
+      return [
+        member,
+        `is ${text}, so it would have been sent at ${shown}, more than ${formatDuration(lateMs)} ago`,
+      ];
+    const latest = new Date(now);
+    latest.setUTCFullYear(latest.getUTCFullYear() + MAX_AHEAD_YEARS);
+    if (at > latest.getTime())
+      return [
+        member,
+        `is ${text}, so it would be sent at ${shown}, more than ${MAX_AHEAD_YEARS} years ahead`,
+      ];
+    return at;
+  };
+
+  return (message, now) => {
+    const id = String(message.id ?? '');
+    const refuse = (member: string, reason: string): CheckedMessage => ({ ok: false, id, member, reason });
+    const idReason = idProblem(id);
+    if (idReason !== null) return refuse('id', idReason);
+    const read = readNumber(textOf(message, 'to'));
+    if (!read.ok) return refuse('to', read.reason);
+    const version = readVersion(message.version);
+    if (version === undefined) return refuse('version', VERSION_REASON);
+    const reference = textOf(message, 'reference');
+    if (Buffer.byteLength(reference) > MAX_REFERENCE_BYTES)
+      return refuse(
+        'reference',
+        `has ${Buffer.byteLength(reference)} bytes; the maximum is ${MAX_REFERENCE_BYTES}`,
+      );
+    const values = settings.placeholders.map((name) => textOf(message, name));
+    const missing = template.missing(values);
+    if (missing !== null) return refuse(missing, `is missing, but the message uses {{${missing}}}`);
+    const lone = settings.placeholders.find((_, at) => LONE_SURROGATE.test(values[at] ?? ''));
+    if (lone !== undefined) return refuse(lone, LONE_SURROGATE_REASON);
+    const length = template.length(values);
+    if (length > MAX_TEXT_LENGTH)
+      return refuse('to', `gets a text of ${length} characters; the maximum is ${MAX_TEXT_LENGTH}`);
+    const due = dueOf(message, now);
+    if (typeof due !== 'number') return refuse(due[0], due[1]);
+    return {
+      ok: true,
+      id,
+      message: { due: Math.ceil(due / 1_000), version, number: read.number, values, reference },
+    };
+  };
+}

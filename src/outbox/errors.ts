@@ -1,0 +1,16 @@
+import { InputError } from '../campaign/errors.js';
+
+/** Another lane has an outbox of this name, or this lane has one with other settings. */
+export class OutboxExistsError extends InputError {
+  override readonly name = 'OutboxExistsError';
+}
+
+/** The outbox takes no more messages. */
+export class OutboxClosedError extends InputError {
+  override readonly name = 'OutboxClosedError';
+}
+
+/** Redis may have lost data, so it is not known yet whether a message was sent. */
+export class RecoveringError extends Error {
+  override readonly name = 'RecoveringError';
+}

@@ -1,0 +1,338 @@
+import { z } from 'zod';
+import { newCampaignId, PRIORITY_WEIGHT } from '../campaign/campaign.js';
+import type { Random } from '../clock.js';
+import { storedMeta } from '../lane/campaign-meta.js';
+import { indexMember } from '../lane/campaigns.js';
+import { type LaneStore, laneScript } from '../lane/lane-script.js';
+import { type ScriptEvent, scriptEvents } from '../lane/script-events.js';
+import { metaKey, slicesKey, statusesKey } from '../recipients/campaign-keys.js';
+import { packSlice, SLICE, unpackSlice } from '../recipients/slice-blob.js';
+import { luaList } from '../redis/script.js';
+import { type OutboxSettings, readOutboxSettings } from './settings.js';
+import { forgetTime, type OutboxStore, outboxStore } from './store.js';
+import { unpackMessage, type WaitingMessage } from './stored-message.js';
+import { asRecipient, waveMeta } from './wave.js';
+
+/*
+ *   due ──► late? ──► lapsed
+ *    │
+ *    └──► room? ──► appended to the wave, unless it has changed since it was read ──► claimed as in any campaign
+ *
+ * Every step may be repeated, and two processes may do it at the same time: a message is moved by a script that compares it with what
+ * was read.
+ */
+
+/** More would block Redis for too long. */
+const HARVEST_AT_ONCE = 1_000;
+const ROUNDS = 50;
+const WAVE_MS = 86_400_000;
+
+const wave = z.object({
+  id: z.string(),
+  state: z.string(),
+  isOpen: z.boolean(),
+  remainder: z.string(),
+  ordinals: z.number(),
+  capacity: z.number(),
+  launchAt: z.number(),
+  planned: z.number(),
+  /** When the first of its planned messages lapses, ms. */
+  earliest: z.number().optional(),
+});
+type Wave = z.output<typeof wave>;
+
+const look = z.object({
+  now: z.number(),
+  state: z.enum(['open', 'paused', 'closed']),
+  buckets: z.number(),
+  revision: z.number(),
+  wave: z.string(),
+  capacity: z.number().optional(),
+  room: z.number(),
+  waves: luaList(wave),
+  due: luaList(z.string()),
+  forget: luaList(z.string()),
+});
+type Look = z.output<typeof look>;
+
+const lookScript = laneScript(import.meta.url, './look-outbox.lua', (reply): Look | null => {
+  const json = z.string().parse(reply);
+  return json === '' ? null : look.parse(JSON.parse(json));
+});
+const appendScript = laneScript(import.meta.url, './append-wave.lua', (reply) => {
+  const [outcome, events, ...changed] = z.tuple([z.string(), z.string()]).rest(z.string()).parse(reply);
+  return { outcome, events: scriptEvents(events), changed };
+});
+const retireScript = laneScript(import.meta.url, './retire-messages.lua', (reply) => {
+  const [lapsed, forgotten] = z.tuple([z.number(), z.number()]).parse(reply);
+  return { lapsed, forgotten };
+});
+const trimScript = laneScript(import.meta.url, './trim-due.lua', (reply) => z.number().parse(reply));
+const scheduleScript = laneScript(import.meta.url, './schedule-outbox.lua', () => undefined);
+const sealScript = laneScript(import.meta.url, './seal-wave.lua', (reply) =>
+  scriptEvents(z.string().parse(reply)),
+);
+const lapseScript = laneScript(import.meta.url, './lapse-wave.lua', (reply) => {
+  const [lapsed, events] = z.tuple([z.number(), z.string()]).parse(reply);
+  return { lapsed, events: scriptEvents(events) };
+});
+
+/** What {@link tendOutbox} needs beside the lane. */
+export interface HarvestOptions {
+  readonly random: Random;
+  /** How long the id of a message that has lapsed is kept. */
+  readonly retentionMs: number;
+  /** Time in ms, for tests and simulations. Default: the time of Redis. */
+  readonly now?: number | undefined;
+}
+
+/** What was done. */
+export interface Harvested {
+  /** Messages appended to waves. */
+  readonly planned: number;
+  readonly lapsed: number;
+  readonly events: readonly ScriptEvent[];
+}
+
+/** An id that is due, and what is stored under it. */
+interface DueMessage {
+  readonly id: string;
+  readonly raw: Buffer;
+  readonly message: WaitingMessage;
+}
+
+/** Does everything that an outbox has to do now: lapses what is late, plans what is due, and forgets what ended long ago. */
+export async function tendOutbox(lane: LaneStore, name: string, options: HarvestOptions): Promise<Harvested> {
+  const settings = await readOutboxSettings(lane.redis, lane.keys, lane.id, name);
+  if (settings === null) {
+    await lane.redis.zrem(lane.keys.lane(lane.id, 'outboxes'), name);
+    return { planned: 0, lapsed: 0, events: [] };
+  }
+  const store = outboxStore(lane, name);
+  const tending = { lane, name, settings, store, options, events: [] as ScriptEvent[] };
+  let [planned, lapsed] = [0, 0];
+  for (let rounds = 0; rounds < ROUNDS; rounds += 1) {
+    const round = await tendOnce(tending);
+    planned += round.planned;
+    lapsed += round.lapsed;
+    if (!round.isMore) break;
+  }
+  const at = await nextOfWaves(tending);
+  await scheduleScript(lane, { name, at }, [], { ownKeys: store.keys.fixed });
+  return { planned, lapsed, events: tending.events };
+}
+
+interface Tending {
+  readonly lane: LaneStore;
+  readonly name: string;
+  readonly settings: OutboxSettings;
+  readonly store: OutboxStore;
+  readonly options: HarvestOptions;
+  readonly events: ScriptEvent[];
+}
+
+const lookAt = ({ lane, store, options }: Tending): Promise<Look | null> =>
+  lookScript(lane, { most: HARVEST_AT_ONCE, time: options.now }, [], { ownKeys: store.keys.fixed });
+
+/** When the waves next have something to do, ms; 0: never. */
+async function nextOfWaves(tending: Tending): Promise<number> {
+  const seen = await lookAt(tending);
+  const times = (seen?.waves ?? []).flatMap(({ isOpen, launchAt, earliest }) => [
+    ...(isOpen ? [launchAt + WAVE_MS] : []),
+    ...(earliest === undefined ? [] : [earliest]),
+  ]);
+  return times.length === 0 ? 0 : Math.min(...times);
+}
+
+/** One round. `isMore`: there may be more to do now. */
+async function tendOnce(tending: Tending): Promise<{ planned: number; lapsed: number; isMore: boolean }> {
+  const { lane, name, settings, store, options, events } = tending;
+  const seen = await lookAt(tending);
+  if (seen === null) return { planned: 0, lapsed: 0, isMore: false };
+  store.know(seen.buckets);
+  let lapsed = 0;
+  for (const { id, earliest } of seen.waves) {
+    if (earliest === undefined || earliest > seen.now) continue;
+    const result = await lapseScript(lane, { id, time: options.now }, [], {
+      ownKeys: { statuses: statusesKey(lane.keys, lane.id, id) },
+    });
+    lapsed += result.lapsed;
+    events.push(...result.events);
+  }
+  if ((await sealOld(tending, seen)) > 0) return { planned: 0, lapsed, isMore: true };
+
+  const lists = await readLists(tending, seen);
+  const ids = [...new Set(lists.flatMap((list) => list.ids))];
+  const raws = ids.length === 0 ? [] : await store.read(ids);
+  const second = Math.floor(seen.now / 1_000);
+  const waiting: DueMessage[] = [];
+  const late: { id: string; raw: Buffer }[] = [];
+  const over: { id: string; raw: Buffer }[] = [];
+  for (const [at, id] of ids.entries()) {
+    const raw = raws[at] ?? null;
+    if (raw === null) continue;
+    const message = unpackMessage(raw);
+    if (message.kind === 'waiting' && message.due <= second) {
+      if (message.due * 1_000 + settings.lateMs <= seen.now) late.push({ id, raw });
+      else waiting.push({ id, raw, message });
+    } else if ((message.kind === 'cancelled' || message.kind === 'lapsed') && message.forgetAt <= second) {
+      over.push({ id, raw });
+    }
+  }
+  const retired = [...late, ...over];
+  if (retired.length > 0) {
+    const forgetAt = forgetTime(seen.now, options.retentionMs);
+    const done = await retireScript(
+      lane,
+      { name, forgetAt, buckets: store.buckets },
+      retired.map(({ id }) => store.bucketKey(id)),
+      {
+        ownKeys: { ...store.keys.fixed, list: store.keys.forgetList(forgetAt) },
+        entryArgs: retired.flatMap(({ id, raw }) => [id, raw]),
+      },
+    );
+    lapsed += done.lapsed;
+    // Some have changed: they are read again.
+    if (done.lapsed + done.forgotten < retired.length) return { planned: 0, lapsed, isMore: true };
+  }
+  waiting.sort((a, b) => a.message.due - b.message.due);
+  const appended = await append(tending, seen, waiting.slice(0, seen.room));
+  if (appended === null) return { planned: 0, lapsed, isMore: true };
+  const left = new Set(waiting.map(({ id }) => id));
+  for (const { id } of appended) left.delete(id);
+  let revision = seen.revision + (appended.length > 0 ? 1 : 0);
+  let trimmed = 0;
+  for (const { second: at, key, set, ids: listed } of lists) {
+    const first = listed.findIndex((id) => left.has(id));
+    const count = first === -1 ? listed.length : first;
+    if (count === 0 && listed.length > 0) continue;
+    revision = await trimScript(lane, { second: at, count, revision }, [], {
+      ownKeys: { ...store.keys.fixed, due: set, list: key },
+    });
+    if (revision < 0) return { planned: appended.length, lapsed, isMore: true };
+    trimmed += count;
+  }
+  return { planned: appended.length, lapsed, isMore: trimmed > 0 };
+}
+
+/** The beginnings of the lists of ids that are due, the oldest first. */
+async function readLists({ lane, store }: Tending, { due, forget }: Look) {
+  const { keys } = store;
+  const wanted = [
+    ...due.map((second) => ({ second, key: keys.dueList(Number(second)), set: keys.fixed.due })),
+    ...forget.map((second) => ({ second, key: keys.forgetList(Number(second)), set: keys.fixed.forget })),
+  ];
+  const lists: { second: string; key: string; set: string; ids: string[] }[] = [];
+  let left = HARVEST_AT_ONCE;
+  for (const list of wanted) {
+    if (left <= 0) break;
+    const ids = await lane.redis.lrange(list.key, 0, left - 1);
+    left -= ids.length;
+    lists.push({ ...list, ids });
+  }
+  return lists;
+}
+
+const mayGrow = ({ isOpen, state, remainder, ordinals, capacity, launchAt }: Wave, now: number): boolean =>
+  isOpen && state === 'running' && remainder === 'planned' && ordinals < capacity && now < launchAt + WAVE_MS;
+
+/** Seals waves that get no more messages. Returns how many. */
+async function sealOld(
+  { lane, store, options, events }: Tending,
+  { now, waves, state, due }: Look,
+): Promise<number> {
+  let sealed = 0;
+  for (const one of waves) {
+    const isPaused = one.state === 'paused' && now < one.launchAt + WAVE_MS;
+    const isOver = state === 'closed' && due.length === 0 && (await store.waiting()) === 0;
+    if (!one.isOpen || ((mayGrow(one, now) || isPaused) && !isOver)) continue;
+    events.push(
+      ...(await sealScript(lane, { id: one.id, time: options.now }, [], { ownKeys: store.keys.fixed })),
+    );
+    sealed += 1;
+  }
+  return sealed;
+}
+
+/** Appends messages to the wave. Returns those that it appended; null if another process has changed something. */
+async function append(
+  { lane, name, settings, store, options, events }: Tending,
+  seen: Look,
+  messages: readonly DueMessage[],
+): Promise<readonly DueMessage[] | null> {
+  if (messages.length === 0) return [];
+  const current = seen.waves.find(({ id }) => id === seen.wave);
+  // An operator, or refusals of the service, have paused it.
+  if (current?.state === 'paused') return [];
+  const { redis, keys, id: laneId } = lane;
+  const isNew = current === undefined || !mayGrow(current, seen.now);
+  const id = isNew ? newCampaignId(seen.now, options.random) : current.id;
+  const capacity = isNew ? (seen.capacity ?? 1_000) : current.capacity;
+  const ordinals = isNew ? 0 : current.ordinals;
+  const some = messages.slice(0, capacity - ordinals);
+  const slicesOf = slicesKey(keys, laneId, id, 'slices');
+  const firstSlice = Math.floor(ordinals / SLICE);
+  const blob = ordinals % SLICE === 0 ? null : await redis.hgetBuffer(slicesOf, String(firstSlice));
+  const kept = blob === null ? [] : unpackSlice(blob);
+  // Another process has appended since.
+  if (kept.length !== ordinals % SLICE) return null;
+  const recipients = [
+    ...kept,
+    ...some.map(({ id: message, message: content }) => asRecipient(message, content)),
+  ];
+  const slices: (number | Buffer)[] = [];
+  for (let at = 0; at < recipients.length; at += SLICE)
+    slices.push(firstSlice + at / SLICE, packSlice(recipients.slice(at, at + SLICE)));
+  const ranges: [number, number][] = [];
+  for (const { message } of some) {
+    const notAfter = message.due * 1_000 + settings.lateMs;
+    const last = ranges.at(-1);
+    if (last?.[1] === notAfter) last[0] += 1;
+    else ranges.push([1, notAfter]);
+  }
+  if (isNew) {
+    // Before the wave: one that is not in the index could not be found.
+    await redis.sadd(keys.lanes, laneId);
+    await redis.zadd(keys.campaigns, 0, indexMember(laneId, id));
+  }
+  const reply = await appendScript(
+    lane,
+    {
+      wave: id,
+      begin: isNew ? storedMeta(waveMeta(settings, name, laneId, id, seen.now)) : '',
+      capacity,
+      weight: PRIORITY_WEIGHT[settings.priority],
+      name,
+      revision: seen.revision,
+      ordinals,
+      ranges: JSON.stringify(ranges),
+      sliceCount: slices.length / 2,
+      time: options.now,
+    },
+    some.map(({ id: message }) => store.bucketKey(message)),
+    {
+      ownKeys: { ...store.keys.fixed, meta: metaKey(keys, laneId, id), slices: slicesOf },
+      entryArgs: [...slices, ...some.flatMap(({ id: message, raw }) => [message, raw])],
+    },
+  );
+  events.push(...reply.events);
+  if (reply.outcome === 'done') return some;
+  // The entry of a wave that was not begun.
+  if (isNew) await redis.zrem(keys.campaigns, indexMember(laneId, id));
+  return reply.outcome === 'closed' ? [] : null;
+}
+
+const dueScript = laneScript(import.meta.url, './due-outboxes.lua', (reply) =>
+  z.array(z.string()).parse(reply),
+);
+
+/** Tends the outboxes of a lane that have something to do. */
+export async function tendDue(lane: LaneStore, options: HarvestOptions): Promise<Harvested> {
+  const names = await dueScript(lane, { time: options.now });
+  const done = await Promise.all(names.map((name) => tendOutbox(lane, name, options)));
+  return {
+    planned: done.reduce((sum, { planned }) => sum + planned, 0),
+    lapsed: done.reduce((sum, { lapsed }) => sum + lapsed, 0),
+    events: done.flatMap(({ events }) => events),
+  };
+}

@@ -1,0 +1,42 @@
+import type { Outbox, Outboxes } from './outboxes.js';
+
+type Opened = Outboxes & { open(name: string): Outbox };
+
+/** The outboxes that `load` opens. It is called on first use: most commands need none of the code. */
+export function lateOutboxes(load: () => Promise<Opened>): Opened {
+  let loading: Promise<Opened> | undefined;
+  const loaded = (): Promise<Opened> => {
+    loading ??= load();
+    return loading;
+  };
+  return {
+    create: async (input) => (await loaded()).create(input),
+    list: async (options) => (await loaded()).list(options),
+    laneOf: async (name) => (await loaded()).laneOf(name),
+    open(name) {
+      let opening: Promise<Outbox> | undefined;
+      const opened = (): Promise<Outbox> => {
+        opening ??= loaded().then((all) => all.open(name));
+        return opening;
+      };
+      return {
+        put: async (message) => (await opened()).put(message),
+        async *putAll(messages) {
+          yield* (await opened()).putAll(messages);
+        },
+        async *import(list, columns) {
+          yield* (await opened()).import(list, columns);
+        },
+        cancel: async (id, options) => (await opened()).cancel(id, options),
+        message: async (id) => (await opened()).message(id),
+        status: async () => (await opened()).status(),
+        async *report() {
+          yield* (await opened()).report();
+        },
+        pause: async () => (await opened()).pause(),
+        resume: async () => (await opened()).resume(),
+        close: async () => (await opened()).close(),
+      };
+    },
+  };
+}

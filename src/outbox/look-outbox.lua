@@ -1,0 +1,64 @@
+--[[
+  look-outbox: what an outbox has to do now, and how many of its messages may be planned. That is what the lane may send soon, less what
+  is planned: a message can be changed as long as it is not harvested.
+
+  KEYS  lane      hash: the lane's record
+        window    string: ring of the ledger
+        claims    hash: claim number -> send in flight
+        polls     hash: claim number -> poll in flight
+        states    hash: campaign -> its state, JSON
+        outbox    hash: settings, state, and counts of the outbox
+        due       sorted set: second -> the same
+        forget    sorted set: second -> the same, for messages to forget
+        waves     sorted set: wave -> when it began, ms
+  ARGV  rules     JSON: the lane's rules
+        most      number: messages to harvest at most
+        time      ms, or '' for the server's
+  Returns  JSON { now, state, buckets, revision, wave, room, capacity of the next wave; waves: those that have not ended, with their states; due, forget: the earliest
+           seconds that are due }; '' if there is no such outbox
+]]
+-- @include ../lane/workers.lua
+local SECONDS_AT_ONCE = 20
+-- At least so many are planned ahead, and so long.
+local AHEAD, AHEAD_MS = 64, 2000
+
+local lane, now = lane_load(laneKey, time)
+local outbox = redis.call('HMGET', outboxKey, 'state', 'buckets', 'revision', 'wave', 'capacity')
+if not outbox[1] then return '' end
+local inFlight = { send = redis.call('HLEN', claimsKey), poll = redis.call('HLEN', pollsKey) }
+ledger_expire(windowKey, lane, rules, now)
+
+local waves, planned = {}, 0
+for _, id in ipairs(redis.call('ZRANGE', wavesKey, 0, -1)) do
+  local c = campaigns_load(statesKey, { id })[id]
+  if c and c.endedAt == 0 then
+    local earliest
+    for _, range in ipairs(c.ranges) do earliest = math.min(earliest or range[2], range[2]) end
+    for _, range in ipairs(c.released) do earliest = math.min(earliest or math.huge, range[7] or math.huge) end
+    waves[#waves + 1] = {
+      id = id, state = c.state, isOpen = c.open or false, remainder = c.remainder, ordinals = c.ordinals, capacity = c.capacity,
+      launchAt = c.launchAt, planned = c.counts.planned or 0, earliest = earliest and earliest < math.huge and earliest or nil,
+    }
+    planned = planned + (c.counts.planned or 0)
+  end
+end
+
+local function room()
+  local isRecovering = lane.barrierUntil > 0 or lane.placeholders > 0 or lane.graceUntil > now or lane.unsureUntil
+  if outbox[1] == 'paused' or isRecovering or lane.unboundedAt > 0 then return 0 end
+  if gate_closed(lane, rules, now, 'send', false, permits_own(lane, 'send', inFlight)) then return 0 end
+  local ahead = AHEAD
+  if lane.latency > 0 then ahead = math.max(AHEAD, math.floor(rules.inFlight * AHEAD_MS / lane.latency)) end
+  if limit_now(lane, rules, now) then ahead = math.min(ahead, limit_room(lane, rules, now, inFlight.send + inFlight.poll)) end
+  if lane.paused ~= '' then ahead = math.min(ahead, 1) end
+  return math.max(0, math.min(most, ahead - planned))
+end
+
+local second = math.floor(now / 1000)
+local view = {
+  now = now, state = outbox[1], buckets = tonumber(outbox[2]), revision = tonumber(outbox[3]), wave = outbox[4] or '', capacity = tonumber(outbox[5]), room = room(),
+  waves = waves, due = redis.call('ZRANGEBYSCORE', dueKey, '-inf', second, 'LIMIT', 0, SECONDS_AT_ONCE),
+  forget = redis.call('ZRANGEBYSCORE', forgetKey, '-inf', second, 'LIMIT', 0, SECONDS_AT_ONCE),
+}
+lane_save(laneKey, lane)
+return cjson.encode(view)

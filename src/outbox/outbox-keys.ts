@@ -1,0 +1,54 @@
+import { createHash } from 'node:crypto';
+import type { Keys, LaneId } from '../redis/keys.js';
+
+/*
+ * The names of an outbox's keys, all under its lane's hash tag. The lane's sorted set `outboxes` says when each outbox next has
+ * something to do.
+ */
+
+/** The keys of an outbox. */
+export function outboxKeys(keys: Keys, lane: LaneId, name: string) {
+  const own = (part: string): string => keys.lane(lane, `outbox:${name}${part}`);
+  return {
+    /** Those that every script finds by their names. */
+    fixed: {
+      outboxes: keys.lane(lane, 'outboxes'),
+      /** Hash: settings, state, and counts. */
+      outbox: own(''),
+      /** Sorted set: second → the same; messages are due in it. `0`: messages that are due at once. */
+      due: own(':due'),
+      /** Sorted set: second → the same; messages that have ended are forgotten in it. */
+      forget: own(':forget'),
+      /** Sorted set: wave → when it began, ms. */
+      waves: own(':waves'),
+    },
+    /** List: ids of messages that are due in a second. A message that was moved is still in the old one. */
+    dueList: (second: number): string => own(`:due:${second}`),
+    /** List: ids of messages that are forgotten in a second. */
+    forgetList: (second: number): string => own(`:forget:${second}`),
+    /** Hash: id → message; see stored-message.ts. */
+    bucket: (bucket: number): string => own(`:${bucket}`),
+  };
+}
+
+/** See {@link outboxKeys}. */
+export type OutboxKeys = ReturnType<typeof outboxKeys>;
+
+/**
+ * Messages per bucket, on average. At most twice as many, and some by chance, are in the fullest: Redis stores up to 128 in its
+ * compact form.
+ */
+export const MESSAGES_PER_BUCKET = 42;
+
+/** The bucket of an id, of so many buckets. They are split one at a time, in order: linear hashing. */
+export function bucketOf(id: string, buckets: number): number {
+  const digest = createHash('sha1').update(id).digest().readUIntBE(0, 6);
+  const half = 2 ** (31 - Math.clz32(buckets));
+  const place = digest % (2 * half);
+  return place < buckets ? place : digest % half;
+}
+
+/** The bucket that is split when there are so many. */
+export function bucketToSplit(buckets: number): number {
+  return buckets - 2 ** (31 - Math.clz32(buckets));
+}

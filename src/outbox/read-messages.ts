@@ -1,0 +1,93 @@
+import type { Readable } from 'node:stream';
+import { numberReader } from '../campaign/number.js';
+import { readCsv } from '../import/csv/read-csv.js';
+import { numberColumn } from '../import/number-column.js';
+import { ListError } from '../import/rows.js';
+import type { OutboxMessage } from './check-message.js';
+
+/** A line of a list: a message, or why it is none. */
+export type MessageLine =
+  | { readonly line: number; readonly message: OutboxMessage }
+  | { readonly line: number; readonly id: string; readonly member: string | null; readonly reason: string };
+
+/** Which columns of a CSV have a meaning of their own. All others are values. */
+export interface CsvColumns {
+  /** Default: `id`. */
+  readonly idColumn?: string | undefined;
+  /** The column with the phone numbers; default: found by its name or its values. */
+  readonly toColumn?: string | undefined;
+}
+
+/** The longest line of NDJSON, in characters: the values of a message have a few hundred. */
+const MAX_LINE_LENGTH = 200_000;
+
+/** Reads messages from a CSV file with a header. Throws a ListError if it is not a usable list. */
+export async function* messagesOfCsv(
+  input: string | Readable,
+  { idColumn = 'id', toColumn }: CsvColumns,
+  country: string | undefined,
+): AsyncGenerator<MessageLine> {
+  const rows = await readCsv(input);
+  const { columns } = rows;
+  const idAt = columns.indexOf(idColumn);
+  if (idAt === -1) {
+    rows.close();
+    throw new ListError(
+      `The list has no column ${JSON.stringify(idColumn)} with the ids of the messages. Its columns are ${columns.map((name) => JSON.stringify(name)).join(', ')}.`,
+    );
+  }
+  let toAt: number | undefined;
+  for await (const batch of rows.batches) {
+    toAt ??= numberColumn(columns, batch, numberReader(country, 'mobile'), toColumn);
+    for (const { line, fields, fault } of batch) {
+      const id = fields[idAt] ?? '';
+      if (fault !== null) {
+        yield { line, id, member: null, reason: fault };
+        continue;
+      }
+      const values = Object.fromEntries(columns.map((name, at) => [name, fields[at] ?? '']));
+      yield { line, message: { ...values, id, to: fields[toAt] ?? '' } };
+    }
+  }
+}
+
+/** Reads messages from NDJSON: an object per line. */
+export async function* messagesOfNdjson(input: AsyncIterable<Buffer | string>): AsyncGenerator<MessageLine> {
+  const decoder = new TextDecoder('utf-8', { fatal: true });
+  let [line, rest] = [0, ''];
+  const parsed = (text: string): MessageLine | undefined => {
+    line += 1;
+    if (text.trim() === '') return undefined;
+    try {
+      const value: unknown = JSON.parse(text);
+      if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
+        const message = value as OutboxMessage;
+        const bad = Object.entries(message).find(
+          ([, member]) => !['string', 'number', 'undefined'].includes(typeof member) && member !== null,
+        );
+        if (bad === undefined) return { line, message };
+        return { line, id: String(message.id ?? ''), member: bad[0], reason: 'is not a text or a number' };
+      }
+    } catch {
+      // Reported below.
+    }
+    return { line, id: '', member: null, reason: 'is not a JSON object' };
+  };
+  for await (const chunk of input) {
+    try {
+      rest += typeof chunk === 'string' ? chunk : decoder.decode(chunk, { stream: true });
+    } catch {
+      throw new ListError(`The list is not UTF-8, after line ${line}. Encode JSON as UTF-8.`);
+    }
+    const lines = rest.split('\n');
+    rest = lines.pop() ?? '';
+    if (rest.length > MAX_LINE_LENGTH)
+      throw new ListError(`Line ${line + lines.length + 1} is longer than ${MAX_LINE_LENGTH} characters.`);
+    for (const text of lines) {
+      const one = parsed(text);
+      if (one !== undefined) yield one;
+    }
+  }
+  const last = parsed(rest);
+  if (last !== undefined) yield last;
+}

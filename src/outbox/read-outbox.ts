@@ -1,0 +1,176 @@
+import { NotFoundError } from '../campaign/errors.js';
+import type { OutboxMessageStatus, OutboxStatus } from '../campaign/outbox-views.js';
+import { perName, RECIPIENT_STATES, type RecipientState } from '../campaign/recipient.js';
+import { parseState } from '../lane/campaigns.js';
+import type { Lane } from '../lane/lane.js';
+import { SLICE } from '../recipients/slice-blob.js';
+import { type OrdinalRecord, recipientReader } from '../reporting/recipient-reader.js';
+import { outboxKeys } from './outbox-keys.js';
+import { readOutboxSettings } from './settings.js';
+import { outboxStore } from './store.js';
+import { type StoredMessage, unpackMessage } from './stored-message.js';
+import { sliceOf, type WaveMessage } from './wave.js';
+
+/** Seconds that are read to find the next one with a message: those from which all were moved have none. */
+const SECONDS_TO_TRY = 50;
+const IDS_TO_TRY = 100;
+
+const iso = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());
+
+/** Why a message was not sent, for states that no request explains. */
+const REASONS: Partial<Readonly<Record<RecipientState, string>>> = {
+  lapsed: 'it was too late when it could have been sent',
+  cancelled: 'cancelled before it was sent',
+  suppressed: 'on the suppression list',
+};
+
+/** Reads the status of an outbox; null if there is none with this name on the lane. */
+export async function readOutboxStatus(lane: Lane, name: string): Promise<OutboxStatus | null> {
+  const { redis, keys, id } = lane;
+  const own = outboxKeys(keys, id, name);
+  const settings = await readOutboxSettings(redis, keys, id, name);
+  if (settings === null) return null;
+  // A message leaves the outbox for its wave in one step, so the counts are read in one step, too.
+  const waves = await redis.zrange(own.fixed.waves, '0', '-1');
+  const reads = redis.multi().hgetall(own.fixed.outbox);
+  if (waves.length > 0) reads.hmget(keys.lane(id, 'states'), ...waves);
+  const [[, outbox] = [], [, states] = []] = (await reads.exec()) ?? [];
+  const fields = outbox as Readonly<Record<string, string>>;
+  const numberIn = (field: string): number => Number(fields[field] ?? 0);
+  const counts = perName(RECIPIENT_STATES, (state) => numberIn(`removed:${state}`));
+  let reason: string | null = null;
+  for (const json of (states ?? []) as (string | null)[]) {
+    if (json === null) continue;
+    const wave = parseState(json);
+    for (const state of RECIPIENT_STATES) counts[state] += wave.counts[state] ?? 0;
+    if (wave.state === 'paused' && wave.pauseReason.startsWith('the service refuses'))
+      reason = wave.pauseReason;
+  }
+  const { planned, ...rest } = counts;
+  const waiting = numberIn('waiting');
+  return {
+    name,
+    lane: lane.name,
+    state: fields['state'] === 'paused' || fields['state'] === 'closed' ? fields['state'] : 'open',
+    reason,
+    message: settings.message,
+    sender: settings.sender,
+    sendAt: settings.sendAt,
+    zone: settings.zone ?? null,
+    lateMs: settings.lateMs,
+    createdAt: new Date(settings.created).toISOString(),
+    messages: {
+      total: numberIn('total'),
+      waiting: waiting + planned,
+      ...rest,
+      cancelled: rest.cancelled + numberIn('cancelled'),
+      lapsed: rest.lapsed + numberIn('lapsed'),
+    },
+    nextDue: waiting === 0 ? null : await nextDue(lane, name),
+  };
+}
+
+/** When the next waiting message is due. The lists also contain messages that were moved or cancelled. */
+async function nextDue(lane: Lane, name: string): Promise<string | null> {
+  const { redis, keys, id } = lane;
+  const own = outboxKeys(keys, id, name);
+  const store = outboxStore(lane, name);
+  store.know(Number((await redis.hget(own.fixed.outbox, 'buckets')) ?? 1));
+  const seconds = await redis.zrange(own.fixed.due, '0', String(SECONDS_TO_TRY - 1));
+  for (const second of seconds) {
+    const ids = await redis.lrange(own.dueList(Number(second)), 0, IDS_TO_TRY - 1);
+    for (const raw of await store.read(ids)) {
+      const message = raw === null ? null : unpackMessage(raw);
+      if (message?.kind !== 'waiting') continue;
+      if (second === '0' || message.due === Number(second)) return iso(message.due * 1_000);
+    }
+  }
+  const last = seconds.at(-1);
+  return seconds.length < SECONDS_TO_TRY || last === undefined ? null : iso(Number(last) * 1_000);
+}
+
+/** Reads a message. Throws a NotFoundError if there is none with this id. */
+export async function readMessage(lane: Lane, name: string, id: string): Promise<OutboxMessageStatus> {
+  const stored = await outboxStore(lane, name).find(id);
+  if (stored === null) throw new NotFoundError(`outbox ${name} has no message ${id}`);
+  if (stored.kind !== 'harvested') return unsent(id, stored);
+  const reader = recipientReader(lane.redis, lane.keys, lane.id, stored.wave);
+  const [record, slice] = await Promise.all([
+    reader.record(stored.ordinal),
+    sliceOf(lane, stored.wave, Math.floor(stored.ordinal / SLICE)),
+  ]);
+  const message = slice[stored.ordinal % SLICE];
+  if (record === null || message === undefined)
+    throw new NotFoundError(`outbox ${name} has no message ${id} any more`);
+  return inWave(message, record, stored.version);
+}
+
+/**
+ * Yields the messages of an outbox: those of its waves, in the order in which they were planned, and then those that were never
+ * planned. A message that is planned meanwhile may be missing, or be there twice.
+ */
+export async function* reportMessages(lane: Lane, name: string): AsyncGenerator<OutboxMessageStatus> {
+  const { redis, keys, id } = lane;
+  const own = outboxKeys(keys, id, name);
+  const buckets = Number((await redis.hget(own.fixed.outbox, 'buckets')) ?? 1);
+  for (const wave of await redis.zrange(own.fixed.waves, '0', '-1')) {
+    const reader = recipientReader(redis, keys, id, wave);
+    for (let from = 0; ; ) {
+      const chunk = await reader.chunk(from, () => true, SLICE);
+      if (chunk === null) break;
+      const messages = await sliceOf(lane, wave, from / SLICE);
+      for (const record of chunk.records) {
+        const message = messages[record.ordinal % SLICE];
+        if (message !== undefined) yield inWave(message, record, null);
+      }
+      if (chunk.next % SLICE !== 0) break;
+      from = chunk.next;
+    }
+  }
+  for (let bucket = 0; bucket < buckets; bucket += 1) {
+    const all = await redis.hgetallBuffer(own.bucket(bucket));
+    for (const [message, raw] of Object.entries(all)) {
+      const stored = unpackMessage(raw);
+      if (stored.kind !== 'harvested') yield unsent(message, stored);
+    }
+  }
+}
+
+function unsent(id: string, stored: Exclude<StoredMessage, { kind: 'harvested' }>): OutboxMessageStatus {
+  const none = { sentAt: null, requestId: null };
+  if (stored.kind === 'waiting') {
+    const { due, version, number, reference } = stored;
+    const sendAt = iso(due * 1_000);
+    return {
+      id,
+      state: 'waiting',
+      sendAt,
+      version,
+      to: number,
+      reference: reference || null,
+      ...none,
+      reason: null,
+    };
+  }
+  const { kind, version } = stored;
+  const reason = REASONS[kind] ?? null;
+  return { id, state: kind, sendAt: null, version, to: null, reference: null, ...none, reason };
+}
+
+function inWave(
+  { id, number, reference, due }: WaveMessage,
+  { state, request }: OrdinalRecord,
+  version: number | null,
+): OutboxMessageStatus {
+  return {
+    id,
+    state: state === 'planned' ? 'waiting' : state,
+    sendAt: iso(due * 1_000),
+    version,
+    to: number,
+    reference: reference || null,
+    sentAt: request === null ? null : iso(request.sentAt),
+    requestId: request?.requestId || null,
+    reason: request?.reason || REASONS[state] || null,
+  };
+}

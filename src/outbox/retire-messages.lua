@@ -1,0 +1,37 @@
+--[[
+  retire-messages: lets waiting messages lapse, and forgets messages that were cancelled or have lapsed long ago. A message that has
+  changed since it was read is left alone.
+
+  KEYS  outboxes  sorted set: outbox -> when it next has something to do, ms
+        outbox    hash: settings, state, and counts of the outbox
+        forget    sorted set: second -> the same, for messages to forget
+        list      list: ids to forget when those that lapse now are forgotten
+  KEYS+ entries   per message: its bucket
+  ARGV  name      the outbox
+        forgetAt  number: when a message that lapses now is forgotten, s
+        buckets   number: how many buckets the caller knows of
+  ARGV+ entries   per message: its id; the message as it was read
+  Returns  how many lapsed; how many were forgotten
+]]
+-- @include ./message.lua
+if tonumber(redis.call('HGET', outboxKey, 'buckets')) ~= buckets then return { 0, 0 } end
+local lapsed, forgotten = 0, 0
+for at = 1, entry_args() / 2 do
+  local id, before = entry_arg(2 * at - 1), entry_arg(2 * at)
+  if redis.call('HGET', entry_key(at), id) == before then
+    if string.sub(before, 1, 1) == 'W' then
+      redis.call('HSET', entry_key(at), id, message_as(before, 'L', forgetAt, ''))
+      message_note(outboxesKey, forgetKey, listKey, name, id, forgetAt)
+      lapsed = lapsed + 1
+    else
+      redis.call('HDEL', entry_key(at), id)
+      forgotten = forgotten + 1
+    end
+  end
+end
+if lapsed > 0 then
+  redis.call('HINCRBY', outboxKey, 'waiting', -lapsed)
+  redis.call('HINCRBY', outboxKey, 'lapsed', lapsed)
+end
+if forgotten > 0 then redis.call('HINCRBY', outboxKey, 'stored', -forgotten) end
+return { lapsed, forgotten }

@@ -1,0 +1,42 @@
+import { z } from 'zod';
+import { actor } from '../campaign/actor.js';
+import { parseSendTimeRule, type SendTimeRule } from '../campaign/send-time.js';
+import type { Redis } from '../redis/connection.js';
+import type { Keys, LaneId } from '../redis/keys.js';
+import { outboxKeys } from './outbox-keys.js';
+
+const stored = z.object({
+  message: z.string(),
+  placeholders: z.array(z.string()),
+  sender: z.string(),
+  senderName: z.string().optional(),
+  sendAt: z.string(),
+  zone: z.string().optional(),
+  lateMs: z.number(),
+  priority: z.enum(['high', 'normal']),
+  country: z.string().optional(),
+  created: z.number(),
+  createdBy: actor.optional(),
+});
+
+/** The settings of an outbox, which never change. */
+export type OutboxSettings = z.output<typeof stored>;
+
+/** The settings that two requests to create an outbox must share. */
+export type OutboxDefinition = Omit<OutboxSettings, 'created' | 'createdBy'>;
+
+/** The rule of an outbox for messages without a time of their own. */
+export function ruleOf({ sendAt }: Pick<OutboxSettings, 'sendAt'>): SendTimeRule {
+  return parseSendTimeRule(sendAt) ?? { kind: 'now' };
+}
+
+/** Reads the settings of an outbox; null if there is none with this name on the lane. */
+export async function readOutboxSettings(
+  redis: Redis,
+  keys: Keys,
+  lane: LaneId,
+  name: string,
+): Promise<OutboxSettings | null> {
+  const json = await redis.hget(outboxKeys(keys, lane, name).fixed.outbox, 'settings');
+  return json === null ? null : stored.parse(JSON.parse(json));
+}

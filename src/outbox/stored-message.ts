@@ -1,0 +1,113 @@
+/*
+ * The format of a message in Redis, which message.lua reads as far as scripts need it:
+ *   1 byte   W: waiting, P: harvested, C: cancelled, L: lapsed
+ *   4 bytes  W: when it is due, in seconds; P: its ordinal in its wave; C, L: when it is forgotten, in seconds
+ *   1 byte   length of the version, 0 if there is none; then the version, most significant byte first
+ *   the rest W: number as a base-128 varint, then each value and the reference, each with its length in bytes before it
+ *            P: the id of the wave
+ * Only a waiting message needs most of this. Once it is sent, its wave has the rest.
+ */
+
+/** A waiting message. */
+export interface WaitingMessage {
+  /** When it is due, in seconds since the epoch; 0: at once. */
+  readonly due: number;
+  readonly version: number | null;
+  /** E.164 with its plus. */
+  readonly number: string;
+  /** A value per placeholder, in the order of the outbox's message. */
+  readonly values: readonly string[];
+  readonly reference: string;
+}
+
+/** What Redis stores under an id. */
+export type StoredMessage =
+  | ({ readonly kind: 'waiting' } & WaitingMessage)
+  | {
+      readonly kind: 'harvested';
+      readonly wave: string;
+      readonly ordinal: number;
+      readonly version: number | null;
+    }
+  | {
+      readonly kind: 'cancelled' | 'lapsed';
+      /** In seconds since the epoch. */
+      readonly forgetAt: number;
+      readonly version: number | null;
+    };
+
+const HEAD_BYTES = 6;
+
+/** Packs a waiting message. */
+export function packMessage({ due, version, number, values, reference }: WaitingMessage): Buffer {
+  const texts = [...values, reference].map((text) => Buffer.from(text));
+  const parts: Buffer[] = [head('W', due, version), varint(Number(number))];
+  for (const text of texts) parts.push(varint(text.length), text);
+  return Buffer.concat(parts);
+}
+
+/** Packs a cancelled message that was never waiting, or gets a version of its own. */
+export function packCancelled(forgetAt: number, version: number): Buffer {
+  return head('C', forgetAt, version);
+}
+
+/** Reads what is stored. Throws a RangeError if it is cut short. */
+export function unpackMessage(raw: Buffer): StoredMessage {
+  const at = raw.readUInt32BE(1);
+  const length = raw[5] ?? 0;
+  const end = HEAD_BYTES + length;
+  const version = length === 0 ? null : Number(`0x${raw.toString('hex', HEAD_BYTES, end)}`);
+  switch (raw.toString('latin1', 0, 1)) {
+    case 'P':
+      return { kind: 'harvested', ordinal: at, version, wave: raw.toString('latin1', end) };
+    case 'C':
+      return { kind: 'cancelled', forgetAt: at, version };
+    case 'L':
+      return { kind: 'lapsed', forgetAt: at, version };
+    default:
+      break;
+  }
+  const texts: string[] = [];
+  let [number, next] = readVarint(raw, end);
+  while (next < raw.length) {
+    const [size, start] = readVarint(raw, next);
+    next = start + size;
+    texts.push(raw.toString('utf8', start, next));
+  }
+  const reference = texts.pop() ?? '';
+  return { kind: 'waiting', due: at, version, number: `+${number}`, values: texts, reference };
+}
+
+function head(kind: string, at: number, version: number | null): Buffer {
+  const hex = version === null ? '' : version.toString(16);
+  const bytes = Buffer.from(hex.length % 2 === 0 ? hex : `0${hex}`, 'hex');
+  const packed = Buffer.alloc(HEAD_BYTES + bytes.length);
+  packed.write(kind, 'latin1');
+  packed.writeUInt32BE(at, 1);
+  packed[5] = bytes.length;
+  bytes.copy(packed, HEAD_BYTES);
+  return packed;
+}
+
+function varint(value: number): Buffer {
+  const bytes: number[] = [];
+  let remaining = value;
+  while (remaining >= 0x80) {
+    bytes.push((remaining % 0x80) + 0x80);
+    remaining = Math.floor(remaining / 0x80);
+  }
+  bytes.push(remaining);
+  return Buffer.from(bytes);
+}
+
+function readVarint(bytes: Buffer, from: number): [value: number, next: number] {
+  let value = 0;
+  let scale = 1;
+  for (let at = from; at < bytes.length; at++) {
+    const byte = bytes[at] ?? 0;
+    value += (byte % 0x80) * scale;
+    if (byte < 0x80) return [value, at + 1];
+    scale *= 0x80;
+  }
+  throw new RangeError('a message of an outbox is cut short');
+}

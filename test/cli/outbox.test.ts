@@ -1,0 +1,73 @@
+import { fileURLToPath } from 'node:url';
+import { expect, test } from 'vitest';
+import { testRedis } from '../redis/test-redis.js';
+import { commandLine } from './command-line.js';
+
+const { url, prefix } = testRedis('cli-outbox');
+const { volley, json } = commandLine(process.cwd(), {
+  REDIS_URL: url,
+  REDIS_PREFIX: prefix,
+  API_KEY: 'k',
+  SENDER_ADDRESS: 'ACME',
+});
+const LIST = fileURLToPath(new URL('../../examples/appointments.csv', import.meta.url));
+
+test('An outbox is created, filled, shown, and closed', async () => {
+  const create = ['outbox', 'create', 'dentist', '--message', 'Hi {{name}}, {{appointment}}'];
+  const rule = ['--send-at', 'appointment - 24h', '--zone', 'Europe/London', '--late', '2h'];
+  expect((await volley(...create, ...rule)).stdout).toContain('Outbox dentist is ready');
+  expect((await volley(...create, ...rule)).stdout).toContain('nothing was changed');
+  const { exit, stderr } = await volley(
+    ...create,
+    '--send-at',
+    'appointment - 1d',
+    '--zone',
+    'Europe/London',
+  );
+  expect([exit, stderr]).toEqual([2, expect.stringContaining('exists with another')]);
+
+  expect(await json('outbox', 'import', 'dentist', LIST, '--id-column', 'id')).toMatchObject({
+    exit: 0,
+    output: { messages: 3, created: 3, problems: [] },
+  });
+  expect((await volley('outbox', 'import', 'dentist', LIST)).stdout).toContain('3 messages: 3 unchanged');
+
+  const put = ['outbox', 'put', 'dentist', 'appt-17', '+447700900123', '--set', 'name=Ada'];
+  expect(await json(...put, '--set', 'appointment=2030-05-01T16:00')).toEqual({
+    exit: 0,
+    output: { id: 'appt-17', outcome: 'updated', sendAt: '2030-04-30T15:00:00.000Z' },
+  });
+  expect((await volley(...put, '--set', 'appointment=2030-05-01T16:30')).stdout).toContain(
+    'It is due at 2030-04-30T16:30:00+01:00.',
+  );
+  expect((await volley('outbox', 'cancel', 'dentist', 'appt-18')).stdout).toContain('it is never sent');
+  expect(await json('outbox', 'show', 'dentist')).toMatchObject({
+    exit: 0,
+    output: {
+      name: 'dentist',
+      lane: 'default',
+      state: 'open',
+      zone: 'Europe/London',
+      messages: { total: 3, waiting: 2, cancelled: 1, lapsed: 0 },
+      nextDue: '2030-04-30T15:30:00.000Z',
+    },
+  });
+  expect((await volley('outbox', 'show', 'dentist')).stdout).toContain('3, 2 waiting, 1 cancelled');
+  expect((await volley('outbox', 'show', 'dentist', 'appt-17')).stdout).toContain('Message appt-17, waiting');
+  expect((await volley('outbox', 'list')).stdout).toMatch(/dentist +default +open +2 +3/);
+  const report = (await volley('outbox', 'report', 'dentist')).stdout.trim().split('\n');
+  expect(report).toHaveLength(4);
+  expect((await volley('outbox', 'pause', 'dentist')).stdout).toContain('is paused');
+  expect((await volley('outbox', 'resume', 'dentist')).stdout).toContain('is resumed');
+  expect((await volley('outbox', 'close', 'dentist')).stdout).toContain('2 messages will still be sent');
+});
+
+test.each([
+  [['put', 'nowhere', 'a', '+447700900123'], 'there is no outbox nowhere'],
+  [['create', 'a', '--message', 'Hi', '--send-at', 'at - 1d'], 'there is no time zone'],
+  [['cancel', 'dentist', 'unknown'], 'no message unknown'],
+  [['put', 'dentist', 'a', 'nobody', '--set', 'name=A'], 'to '],
+])('volley outbox %j exits with 2 and says why', async (args, reason) => {
+  const { exit, stderr } = await volley('outbox', ...args);
+  expect([exit, stderr]).toEqual([2, expect.stringContaining(reason)]);
+});

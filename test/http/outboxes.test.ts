@@ -1,0 +1,218 @@
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { testRedis } from '../redis/test-redis.js';
+import { serveApi } from './api.js';
+
+const { url, prefix } = testRedis('http-outboxes');
+const lanesFile = join(mkdtempSync(join(tmpdir(), 'volley-outbox-lanes-')), 'lanes.json');
+writeFileSync(
+  lanesFile,
+  JSON.stringify(['default', 'another'].map((name) => ({ name, apiKey: `key-${name}` }))),
+);
+const { call, key, origin } = await serveApi({
+  REDIS_URL: url,
+  REDIS_PREFIX: prefix,
+  API_KEY: '',
+  LANES_FILE: lanesFile,
+});
+
+const OUTBOX = {
+  message: 'Hi {{name}}, see you at {{appointment}}',
+  sendAt: 'appointment - 24h',
+  zone: 'Europe/London',
+  late: '2h',
+};
+const NUMBER = '+447700900123';
+const message = (change: object = {}) => ({
+  to: NUMBER,
+  name: 'Ada',
+  appointment: '2030-05-01T14:30',
+  ...change,
+});
+let names = 0;
+
+async function outbox(change: object = {}): Promise<string> {
+  names += 1;
+  const name = `outbox-${names}`;
+  expect((await call('POST', '/v1/outboxes', { body: { ...OUTBOX, name, ...change } })).status).toBe(201);
+  return `/v1/outboxes/${name}`;
+}
+
+describe('An outbox', () => {
+  test('is created once; the same settings return it, and other ones are refused', async () => {
+    const body = { ...OUTBOX, name: 'dentist' };
+    const created = await call('POST', '/v1/outboxes', { body });
+    expect(created).toMatchObject({
+      status: 201,
+      json: {
+        name: 'dentist',
+        lane: 'default',
+        state: 'open',
+        zone: 'Europe/London',
+        messages: { total: 0 },
+        nextDue: null,
+      },
+    });
+    expect((await call('POST', '/v1/outboxes', { body })).status).toBe(200);
+    const other = await call('POST', '/v1/outboxes', { body: { ...body, late: '3h' } });
+    expect(other).toMatchObject({ status: 409, json: { code: 'exists' } });
+  });
+
+  test.each([
+    [{ zone: undefined }, '/zone'],
+    [{ zone: 'Europe/Londn' }, '/zone'],
+    [{ sendAt: 'appointment - 1w' }, '/sendAt'],
+    [{ message: 'Hi {{#name}}' }, '/message'],
+    [{ name: 'a b' }, '/name'],
+    [{ sender: 'a sender that is too long' }, '/sender'],
+  ])('with %j is refused, and the error names the member', async (change, pointer) => {
+    const { status, json } = await call('POST', '/v1/outboxes', {
+      body: { ...OUTBOX, name: 'invalid', ...change },
+    });
+    expect([status, json]).toMatchObject([400, { errors: [{ pointer }] }]);
+  });
+
+  test('is hidden from a key of another lane', async () => {
+    const path = await outbox();
+    const other = await key(['read', 'send', 'operate'], ['another']);
+    for (const [method, suffix, body] of [
+      ['GET', '', undefined],
+      ['POST', '/pause', undefined],
+      ['PUT', '/messages/a', message()],
+      ['DELETE', '/messages/a', undefined],
+    ] as const)
+      expect((await call(method, `${path}${suffix}`, { key: other, body })).status).toBe(404);
+    expect((await call('GET', '/v1/outboxes', { key: other })).json).toEqual({ outboxes: [] });
+  });
+
+  test('that is closed takes no messages', async () => {
+    const path = await outbox();
+    expect((await call('POST', `${path}/close`)).json).toMatchObject({ state: 'closed' });
+    expect(await call('PUT', `${path}/messages/a`, { body: message() })).toMatchObject({
+      status: 409,
+      json: { code: 'closed' },
+    });
+  });
+});
+
+describe('A message', () => {
+  test('is stored, changed, read, and cancelled by its id', async () => {
+    const path = await outbox();
+    const own = `${path}/messages/${encodeURIComponent('appt/17 é')}`;
+    expect(await call('PUT', own, { body: message() })).toMatchObject({
+      status: 200,
+      json: { id: 'appt/17 é', outcome: 'created', sendAt: '2030-04-30T13:30:00.000Z' },
+    });
+    expect((await call('PUT', own, { body: message() })).json).toMatchObject({ outcome: 'unchanged' });
+    expect(
+      (await call('PUT', own, { body: message({ appointment: '2030-05-02T09:00', version: 3 }) })).json,
+    ).toMatchObject({
+      outcome: 'updated',
+      sendAt: '2030-05-01T08:00:00.000Z',
+    });
+    expect((await call('PUT', own, { body: message({ version: 2 }) })).json).toMatchObject({
+      outcome: 'stale',
+    });
+    expect((await call('GET', own)).json).toMatchObject({ state: 'waiting', version: 3, to: NUMBER });
+    expect((await call('GET', path)).json).toMatchObject({
+      messages: { total: 1, waiting: 1 },
+      nextDue: '2030-05-01T08:00:00.000Z',
+    });
+    expect((await call('DELETE', `${own}?version=2`)).json).toMatchObject({ code: 'stale' });
+    expect(await call('DELETE', own)).toMatchObject({ status: 200, json: { outcome: 'cancelled' } });
+    expect((await call('DELETE', own)).status).toBe(200);
+    expect(await call('PUT', own, { body: message() })).toMatchObject({
+      status: 409,
+      json: { code: 'ended' },
+    });
+    expect((await call('GET', path)).json).toMatchObject({
+      messages: { total: 1, waiting: 0, cancelled: 1 },
+      nextDue: null,
+    });
+  });
+
+  test('that is not known cannot be cancelled, unless the request has a version', async () => {
+    const path = await outbox();
+    expect((await call('DELETE', `${path}/messages/a`)).status).toBe(404);
+    expect((await call('DELETE', `${path}/messages/a?version=5`)).status).toBe(200);
+    expect((await call('PUT', `${path}/messages/a`, { body: message({ version: 4 }) })).status).toBe(409);
+    expect((await call('PUT', `${path}/messages/a`, { body: message({ version: 6 }) })).status).toBe(200);
+  });
+
+  test.each([
+    [{ to: 'nobody' }, '/to'],
+    [{ name: undefined }, '/name'],
+    [{ appointment: undefined }, '/appointment'],
+    [{ appointment: '2030-03-31T01:30' }, '/appointment'],
+    [{ appointment: '2030-10-27T01:30' }, '/appointment'],
+    [{ appointment: '2020-01-01T00:00' }, '/appointment'],
+    [{ appointment: '2999-01-01T00:00' }, '/appointment'],
+    [{ sendAt: '2020-01-01T00:00Z' }, '/sendAt'],
+    [{ version: -1 }, '/version'],
+    [{ reference: 'x'.repeat(129) }, '/reference'],
+  ])('with %j is refused, and the error names the member', async (change, pointer) => {
+    const path = await outbox();
+    const { status, json } = await call('PUT', `${path}/messages/a`, { body: message(change) });
+    expect([status, json]).toMatchObject([400, { errors: [{ pointer }] }]);
+    expect((await call('GET', path)).json).toMatchObject({ messages: { total: 0 } });
+  });
+});
+
+describe('A list of messages', () => {
+  const post = async (path: string, type: string, body: string) => {
+    const reply = await fetch(`${origin}${path}/messages`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${await key()}`, 'content-type': type },
+      body,
+    });
+    const text = await reply.text();
+    return {
+      status: reply.status,
+      results: text
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line)),
+    };
+  };
+
+  test('as NDJSON has a result per line, and may be sent again', async () => {
+    const path = await outbox();
+    const lines = [
+      message({ id: 'a' }),
+      message({ id: 'b', to: 'nobody' }),
+      message({ id: 'a', name: 'Bea' }),
+      message({ id: '' }),
+      message({ id: 'c' }),
+    ].map((line) => JSON.stringify(line));
+    const { status, results } = await post(path, 'application/x-ndjson', [...lines, 'not JSON'].join('\n'));
+    expect(status).toBe(200);
+    expect(results).toMatchObject([
+      { id: 'a', outcome: 'created', line: 1 },
+      { id: 'b', outcome: 'invalid', line: 2, member: 'to' },
+      { id: 'a', outcome: 'invalid', line: 3, member: 'id' },
+      { outcome: 'invalid', line: 4, member: 'id' },
+      { id: 'c', outcome: 'created', line: 5 },
+      { outcome: 'invalid', line: 6, member: null },
+    ]);
+    const again = await post(path, 'application/x-ndjson', lines.join('\n'));
+    expect(again.results[0]).toMatchObject({ outcome: 'unchanged' });
+    expect((await call('GET', path)).json).toMatchObject({ messages: { total: 2 } });
+  });
+
+  test('as CSV names the line and the column of an invalid message', async () => {
+    const path = await outbox();
+    const csv = `id,phone,name,appointment\na,${NUMBER},Ada,2030-05-01T14:30\nb,${NUMBER},,2030-05-01T14:30\n`;
+    const { results } = await post(path, 'text/csv', csv);
+    expect(results).toMatchObject([
+      { id: 'a', outcome: 'created', line: 2 },
+      { id: 'b', outcome: 'invalid', line: 3, member: 'name' },
+    ]);
+  });
+
+  test('in another format is refused', async () => {
+    const path = await outbox();
+    expect((await call('POST', `${path}/messages`, { body: [message({ id: 'a' })] })).status).toBe(415);
+  });
+});

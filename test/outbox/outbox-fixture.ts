@@ -1,0 +1,147 @@
+import { randomUUID } from 'node:crypto';
+import { readState } from '../../src/lane/campaigns.js';
+import type { ScriptRules } from '../../src/lane/rules.js';
+import { tendOutbox } from '../../src/outbox/harvest.js';
+import { cancelHarvested, outboxStore } from '../../src/outbox/store.js';
+import type { WaitingMessage } from '../../src/outbox/stored-message.js';
+import { sliceOf } from '../../src/outbox/wave.js';
+import type { Redis } from '../../src/redis/connection.js';
+import { loadScript } from '../../src/redis/script.js';
+import { recipientReader } from '../../src/reporting/recipient-reader.js';
+import type { SendClaim } from '../../src/sending/claims.js';
+import { laneFixture, START } from '../lane/lane-fixture.js';
+
+const createScript = loadScript(
+  new URL('../../src/outbox/outboxes.ts', import.meta.url).href,
+  './create-outbox.lua',
+  (reply) => reply === 1,
+);
+
+export const LATE_MS = 60_000;
+export const RETENTION_MS = 86_400_000;
+/** Conservation: these members of an outbox's hash and the counts of its waves add up to its total. */
+const OWN_COUNTS = ['waiting', 'cancelled', 'lapsed'] as const;
+
+/** An outbox on a real Redis, whose time the test sets. */
+export async function outboxFixture(
+  redis: Redis,
+  prefix: string,
+  change: Partial<ScriptRules> = {},
+  lateMs = LATE_MS,
+) {
+  const laneId = `lane-${randomUUID().slice(0, 8)}`;
+  const name = 'dentist';
+  const lane = laneFixture(redis, prefix, laneId, { quota: 100_000, ...change });
+  const store = outboxStore(lane.store, name);
+  let now = START;
+  let turns = 0;
+  const settings = {
+    message: 'Hi {{name}}',
+    placeholders: ['name'],
+    sender: '12345',
+    sendAt: 'now',
+    lateMs,
+    priority: 'normal',
+    created: START,
+  };
+  await createScript.run(redis, { outbox: store.keys.fixed.outbox }, { settings: JSON.stringify(settings) });
+
+  const waves = () => redis.zrange(store.keys.fixed.waves, '0', '-1');
+  const states = async () =>
+    (await Promise.all((await waves()).map((wave) => readState(redis, lane.keys, laneId, wave)))).filter(
+      (state) => state !== null,
+    );
+  return {
+    ...lane,
+    store,
+    laneStore: lane.store,
+    name,
+    laneId,
+    waves,
+    states,
+    now: () => now,
+    advance(ms: number): void {
+      now += ms;
+    },
+    /** Puts a message that is due in `inMs`; undefined: now. */
+    async put(id: string, inMs?: number, more: Partial<WaitingMessage> = {}) {
+      const due = inMs === undefined ? 0 : Math.ceil((now + inMs) / 1_000);
+      const message = {
+        due,
+        version: null,
+        number: '+447700900123',
+        values: ['Ada'],
+        reference: '',
+        ...more,
+      };
+      const { replies } = await store.put([{ id, message }], now);
+      return replies[0] ?? { outcome: 'none', due: null, pointer: null };
+    },
+    /** Cancels a message, wherever it is. */
+    async cancel(id: string, version: number | null = null): Promise<string> {
+      const { outcome, pointer } = await store.cancel(id, version, now, RETENTION_MS);
+      return pointer === null ? outcome : (await cancelHarvested(lane.store, pointer, now)).state;
+    },
+    tend: () => tendOutbox(lane.store, name, { random: Math.random, retentionMs: RETENTION_MS, now }),
+    /** Tends the outbox, and does something between its reading of the messages and their append to a new wave. */
+    tendWhile(meanwhile: () => Promise<unknown>) {
+      const between = new Proxy(redis, {
+        get(target, property) {
+          if (property !== 'sadd') return Reflect.get(target, property, target);
+          return async (key: string, member: string) => {
+            await meanwhile();
+            return target.sadd(key, member);
+          };
+        },
+      });
+      const store = { ...lane.store, redis: between };
+      return tendOutbox(store, name, { random: Math.random, retentionMs: RETENTION_MS, now });
+    },
+    /** Claims in a new turn. */
+    async claim(want = 100): Promise<readonly SendClaim[]> {
+      turns += 1;
+      return (await lane.claims.send({ turn: `turn-${turns}`, call: 1, want, now })).claims;
+    },
+    /** The ids of what was claimed. */
+    idsOf: (claims: readonly SendClaim[]): Promise<string[]> =>
+      Promise.all(
+        claims.map(async ({ campaign, first }) => {
+          const slice = await sliceOf(lane.store, campaign, Math.floor(first / 256));
+          return slice[first % 256]?.id ?? '';
+        }),
+      ),
+    settle: (claims: readonly SendClaim[], result: 'accepted' | 'released') =>
+      lane.settlements.send(
+        claims.map((claim) =>
+          result === 'released'
+            ? { claim, result }
+            : { claim, result, letters: 'N', requestId: `r-${claim.number}`, reason: '' },
+        ),
+        0.5,
+        now,
+      ),
+    /** The states of a wave's recipients, in order. */
+    async letters(wave: string) {
+      const chunk = await recipientReader(redis, lane.keys, laneId, wave).chunk(0, () => true);
+      return chunk?.records.map(({ state }) => state) ?? [];
+    },
+    /** The counts of the outbox and of its waves: the total, and what they add up to. */
+    async counts() {
+      const fields = await redis.hgetall(store.keys.fixed.outbox);
+      const own = OWN_COUNTS.reduce((sum, field) => sum + Number(fields[field]), 0);
+      const removed = Object.entries(fields).reduce(
+        (sum, [field, value]) => sum + (field.startsWith('removed:') ? Number(value) : 0),
+        0,
+      );
+      const inWaves = (await states()).flatMap(({ counts }) => Object.values(counts));
+      return {
+        total: Number(fields['total']),
+        sum: own + removed + inWaves.reduce((sum, count) => sum + count, 0),
+        waiting: Number(fields['waiting']),
+        cancelled: Number(fields['cancelled']),
+        lapsed: Number(fields['lapsed']),
+        stored: Number(fields['stored']),
+      };
+    },
+  };
+}

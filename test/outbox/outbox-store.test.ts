@@ -1,0 +1,337 @@
+import { describe, expect, test } from 'vitest';
+import { replayClaim } from '../../src/recovery/replay-claims.js';
+import type { SendClaim } from '../../src/sending/claims.js';
+import { testRedis } from '../redis/test-redis.js';
+import { LATE_MS, outboxFixture, RETENTION_MS } from './outbox-fixture.js';
+
+const { redis, prefix } = testRedis('outbox-store');
+const outbox = () => outboxFixture(redis, prefix);
+
+describe('A put', () => {
+  test('stores a message once, changes it, and leaves an equal one alone', async () => {
+    const own = await outbox();
+    expect(await own.put('a', 5_000)).toMatchObject({ outcome: 'created' });
+    expect(await own.put('a', 5_000)).toMatchObject({ outcome: 'unchanged' });
+    expect(await own.put('a', 9_000, { values: ['Grace'] })).toMatchObject({ outcome: 'updated' });
+    expect(await own.counts()).toMatchObject({ total: 1, sum: 1, waiting: 1 });
+  });
+
+  test('with a lower version than the stored one is stale, and one without a version keeps it', async () => {
+    const own = await outbox();
+    await own.put('a', 5_000, { version: 7 });
+    expect(await own.put('a', 6_000, { version: 6 })).toMatchObject({ outcome: 'stale' });
+    expect(await own.put('a', 6_000)).toMatchObject({ outcome: 'updated' });
+    expect(await own.put('a', 7_000, { version: 6 })).toMatchObject({ outcome: 'stale' });
+    expect(await own.put('a', 7_000, { version: 8 })).toMatchObject({ outcome: 'updated' });
+  });
+
+  test('under a cancelled id needs a higher version', async () => {
+    const own = await outbox();
+    await own.put('a', 5_000, { version: 2 });
+    expect(await own.cancel('a', 3)).toBe('cancelled');
+    expect(await own.put('a', 5_000)).toMatchObject({ outcome: 'cancelled' });
+    expect(await own.put('a', 5_000, { version: 3 })).toMatchObject({ outcome: 'cancelled' });
+    expect(await own.put('a', 5_000, { version: 4 })).toMatchObject({ outcome: 'created' });
+    expect(await own.counts()).toMatchObject({ total: 1, sum: 1, waiting: 1, cancelled: 0 });
+  });
+
+  test('of a message that was sent does nothing', async () => {
+    const own = await outbox();
+    await own.put('a');
+    await own.tend();
+    await own.settle(await own.claim(), 'accepted');
+    expect(await own.put('a', 5_000, { version: 9 })).toMatchObject({
+      outcome: 'harvested',
+      pointer: { ordinal: 0 },
+    });
+    own.advance(10_000);
+    await own.tend();
+    expect(await own.claim()).toEqual([]);
+  });
+
+  test('survives a thousand messages: buckets split, and each id is found', async () => {
+    const own = await outbox();
+    const ids = Array.from({ length: 1_000 }, (_, at) => `appointment-${at}`);
+    const message = {
+      due: 2_000_000_000,
+      version: null,
+      number: '+447700900123',
+      values: ['A'],
+      reference: '',
+    };
+    await own.store.put(ids.map((id) => ({ id, message })));
+    expect(own.store.buckets).toBeGreaterThan(16);
+    expect((await own.store.read(ids)).filter((raw) => raw === null)).toEqual([]);
+    const other = (await outboxFixture(redis, prefix)).store;
+    expect(other.buckets).toBe(1);
+    const { replies } = await own.store.put(ids.map((id) => ({ id, message })));
+    expect(replies.filter(({ outcome }) => outcome !== 'unchanged')).toEqual([]);
+  });
+});
+
+describe('A message', () => {
+  test('is claimed once it is due, and not before', async () => {
+    const own = await outbox();
+    await own.put('later', 5_000);
+    await own.put('now');
+    await own.tend();
+    expect(await own.idsOf(await own.claim())).toEqual(['now']);
+    own.advance(4_000);
+    await own.tend();
+    expect(await own.claim()).toEqual([]);
+    own.advance(1_000);
+    await own.tend();
+    expect(await own.idsOf(await own.claim())).toEqual(['later']);
+  });
+
+  test('that is moved is sent at its new time only', async () => {
+    const own = await outbox();
+    await own.put('a', 5_000);
+    await own.put('a', 20_000);
+    own.advance(6_000);
+    await own.tend();
+    expect(await own.claim()).toEqual([]);
+    await own.put('a', 2_000);
+    own.advance(2_000);
+    await own.tend();
+    expect(await own.claim()).toHaveLength(1);
+    own.advance(20_000);
+    await own.tend();
+    expect(await own.claim()).toEqual([]);
+  });
+
+  test('that is moved between reading and appending stays in the outbox', async () => {
+    const own = await outbox();
+    await own.put('a');
+    await own.put('b');
+    let isFirst = true;
+    await own.tendWhile(async () => {
+      if (isFirst) expect(await own.put('b', 30_000)).toMatchObject({ outcome: 'updated' });
+      isFirst = false;
+    });
+    expect(await own.idsOf(await own.claim())).toEqual(['a']);
+    expect(await own.counts()).toMatchObject({ total: 2, sum: 2, waiting: 1 });
+    own.advance(30_000);
+    await own.tend();
+    expect(await own.idsOf(await own.claim())).toEqual(['b']);
+  });
+
+  test('that is cancelled between reading and appending is never sent', async () => {
+    const own = await outbox();
+    await own.put('a');
+    await own.tendWhile(async () => {
+      expect(await own.cancel('a')).toBe('cancelled');
+    });
+    await own.tend();
+    expect(await own.claim()).toEqual([]);
+    expect(await own.counts()).toMatchObject({ total: 1, sum: 1, cancelled: 1 });
+  });
+
+  test('lapses while it waits, after its time and `late`', async () => {
+    const own = await outbox();
+    await own.put('a', 1_000);
+    own.advance(1_000 + LATE_MS);
+    expect(await own.tend()).toMatchObject({ planned: 0, lapsed: 1 });
+    expect(await own.put('a', 5_000)).toMatchObject({ outcome: 'lapsed' });
+    expect(await own.counts()).toMatchObject({ total: 1, sum: 1, waiting: 0, lapsed: 1 });
+  });
+
+  test('lapses in its wave: no claim takes it after its time and `late`', async () => {
+    const own = await outbox();
+    await own.put('a');
+    await own.tend();
+    own.advance(LATE_MS);
+    expect(await own.claim()).toEqual([]);
+    await own.put('b');
+    expect(await own.tend()).toMatchObject({ planned: 1, lapsed: 1 });
+    const [wave = ''] = await own.waves();
+    expect(await own.letters(wave)).toEqual(['lapsed', 'planned']);
+    expect(await own.idsOf(await own.claim())).toEqual(['b']);
+  });
+
+  test('that was claimed and released lapses as well', async () => {
+    const own = await outbox();
+    await own.put('a');
+    await own.tend();
+    const claims = await own.claim();
+    own.advance(LATE_MS);
+    await own.settle(claims, 'released');
+    expect(await own.claim()).toEqual([]);
+    expect(await own.tend()).toMatchObject({ lapsed: 1 });
+    expect(await own.counts()).toMatchObject({ total: 1, sum: 1 });
+  });
+
+  test('is forgotten when it was cancelled as long ago as the retention', async () => {
+    const own = await outbox();
+    await own.put('a', 5_000);
+    await own.cancel('a');
+    own.advance(RETENTION_MS + 3_600_000);
+    await own.tend();
+    expect(await own.counts()).toMatchObject({ total: 1, sum: 1, stored: 0, cancelled: 1 });
+    expect(await own.put('a', 5_000)).toMatchObject({ outcome: 'created' });
+  });
+});
+
+describe('A cancel', () => {
+  test('of a waiting message is final, and may be repeated', async () => {
+    const own = await outbox();
+    await own.put('a', 1_000);
+    expect(await own.cancel('a')).toBe('cancelled');
+    expect(await own.cancel('a')).toBe('cancelled');
+    own.advance(1_000);
+    await own.tend();
+    expect(await own.claim()).toEqual([]);
+    expect(await own.counts()).toMatchObject({ total: 1, sum: 1, cancelled: 1 });
+  });
+
+  test('of a planned message is passed over by the claim', async () => {
+    const own = await outbox();
+    for (const id of ['a', 'b', 'c', 'd']) await own.put(id);
+    await own.tend();
+    expect(await own.cancel('a')).toBe('cancelled');
+    expect(await own.cancel('c')).toBe('cancelled');
+    expect(await own.cancel('c')).toBe('cancelled');
+    expect(await own.idsOf(await own.claim())).toEqual(['b', 'd']);
+    const [wave = ''] = await own.waves();
+    expect(await own.letters(wave)).toEqual(['cancelled', 'sending', 'cancelled', 'sending']);
+    expect(await own.counts()).toMatchObject({ total: 4, sum: 4 });
+  });
+
+  test('of a claimed message comes too late, and of a released one it does not', async () => {
+    const own = await outbox();
+    await own.put('a');
+    await own.tend();
+    const claims = await own.claim();
+    expect(await own.cancel('a')).toBe('sent');
+    await own.settle(claims, 'released');
+    expect(await own.cancel('a')).toBe('cancelled');
+    expect(await own.claim()).toEqual([]);
+    expect(await own.counts()).toMatchObject({ total: 1, sum: 1 });
+  });
+
+  test('of an unknown id needs a version, and then keeps a late put out', async () => {
+    const own = await outbox();
+    expect(await own.cancel('a')).toBe('unknown');
+    expect(await own.cancel('a', 4)).toBe('cancelled');
+    expect(await own.put('a', 1_000, { version: 3 })).toMatchObject({ outcome: 'cancelled' });
+    expect(await own.put('a', 1_000, { version: 5 })).toMatchObject({ outcome: 'created' });
+    expect(await own.cancel('a', 4)).toBe('stale');
+    expect(await own.counts()).toMatchObject({ total: 1, sum: 1, waiting: 1 });
+  });
+});
+
+describe('A wave', () => {
+  test('grows, and is completed once it is sealed', async () => {
+    const own = await outbox();
+    for (const id of ['a', 'b', 'c']) {
+      await own.put(id);
+      await own.tend();
+      await own.settle(await own.claim(), 'accepted');
+    }
+    expect(await own.waves()).toHaveLength(1);
+    const [wave = ''] = await own.waves();
+    expect(await own.state(wave)).toMatchObject({ state: 'running', total: 3, ordinals: 3 });
+    own.advance(86_400_000);
+    await own.tend();
+    expect(await own.state(wave)).not.toHaveProperty('open');
+    await own.put('d');
+    await own.tend();
+    expect(await own.waves()).toHaveLength(2);
+  });
+
+  test('gets no more than the lane may send', async () => {
+    const own = await outboxFixture(redis, prefix, { quota: 3 });
+    for (let at = 0; at < 10; at += 1) await own.put(`m${at}`);
+    expect(await own.tend()).toMatchObject({ planned: 3 });
+    expect(await own.tend()).toMatchObject({ planned: 0 });
+    expect((await own.counts()).waiting).toBe(7);
+  });
+
+  test('gets nothing while the lane is held', async () => {
+    const own = await outbox();
+    await own.commands.lane('hold', 'for a test');
+    await own.put('a');
+    expect(await own.tend()).toMatchObject({ planned: 0 });
+    await own.commands.lane('resume');
+    expect(await own.tend()).toMatchObject({ planned: 1 });
+  });
+
+  test('is claimed only when Redis can no longer lose what was appended', async () => {
+    const own = await outbox();
+    const claim = async (call: number) =>
+      (
+        await own.claims.send({
+          turn: 'one',
+          call,
+          want: 10,
+          process: 'p',
+          loss: 2_000,
+          replicaLoss: 2_000,
+          now: own.now(),
+        })
+      ).claims;
+    await claim(1);
+    own.advance(5_000);
+    await own.put('a');
+    await own.tend();
+    expect(await claim(2)).toEqual([]);
+    own.advance(1_000);
+    await own.put('b');
+    await own.tend();
+    own.advance(1_000);
+    expect(await own.idsOf(await claim(3))).toEqual(['a']);
+    own.advance(1_000);
+    expect(await own.idsOf(await claim(4))).toEqual(['b']);
+  });
+});
+
+describe('After a loss of data', () => {
+  /** Loses what was claimed since `before`, as a server does that had not written it yet. */
+  async function loseClaims(own: Awaited<ReturnType<typeof outbox>>, wave: string, run: () => Promise<void>) {
+    const keys = ['states', 'claims'].map((key) => own.keys.lane(own.laneId, key));
+    const dumps = await Promise.all(keys.map((key) => redis.dumpBuffer(key)));
+    await run();
+    for (const [at, key] of keys.entries()) {
+      await redis.del(key);
+      const dump = dumps[at];
+      if (dump) await redis.restore(key, 0, dump);
+    }
+    expect(await own.state(wave)).toBeDefined();
+  }
+
+  test('a replayed claim of a wave returns, and those before it get placeholders, without what was cancelled', async () => {
+    const own = await outbox();
+    for (const id of ['a', 'b', 'c', 'd', 'e']) await own.put(id);
+    await own.tend();
+    const [wave = ''] = await own.waves();
+    expect(await own.cancel('b')).toBe('cancelled');
+    let claims: readonly SendClaim[] = [];
+    await loseClaims(own, wave, async () => {
+      claims = await own.claim(3);
+    });
+    expect(await own.idsOf(claims)).toEqual(['a', 'c', 'd']);
+    const last = claims.at(-1);
+    if (last === undefined) throw new Error('nothing was claimed');
+    expect(await replayClaim(own.laneStore, last)).toBe('restored');
+    expect(await own.letters(wave)).toEqual(['sending', 'cancelled', 'sending', 'sending', 'planned']);
+    expect(await own.counts()).toMatchObject({ total: 5, sum: 5 });
+    expect(await own.idsOf(await own.claim())).toEqual(['e']);
+  });
+
+  test('the claim of a message that was cancelled meanwhile is left alone', async () => {
+    const own = await outbox();
+    await own.put('a');
+    await own.put('b');
+    await own.tend();
+    const [wave = ''] = await own.waves();
+    let claims: readonly SendClaim[] = [];
+    await loseClaims(own, wave, async () => {
+      claims = await own.claim(1);
+    });
+    expect(await own.cancel('a')).toBe('cancelled');
+    const [first] = claims;
+    if (first === undefined) throw new Error('nothing was claimed');
+    expect(await replayClaim(own.laneStore, first)).toBe('settled');
+    expect(await own.counts()).toMatchObject({ total: 2, sum: 2 });
+  });
+});

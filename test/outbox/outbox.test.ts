@@ -1,0 +1,135 @@
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { loadConfig } from '../../src/config/index.js';
+import { createEvents } from '../../src/events/events.js';
+import { createVolley, type Volley } from '../../src/runtime.js';
+import { type Simulator, startSimulator } from '../../src/simulator/index.js';
+import { privateRedis } from '../redis/private-redis.js';
+
+const redis = await privateRedis();
+let prefixes = 0;
+
+/** A Volley that works, against a simulator. */
+async function started(): Promise<{ volley: Volley; simulator: Simulator; texts(): string[] }> {
+  const simulator = await startSimulator({ keys: [{ key: 'k' }], deliveryTime: 50 });
+  prefixes += 1;
+  const config = loadConfig(
+    {
+      REDIS_URL: redis.url,
+      REDIS_PREFIX: `outbox-${prefixes}`,
+      API_KEY: 'k',
+      HOURLY_QUOTA: '100000',
+      SENDER_ADDRESS: 'ACME',
+      FOLLOW_UP_FIRST_MS: '100',
+      LOG_LEVEL: 'silent',
+    },
+    { simulator: { messagingBaseUrl: simulator.messagingBaseUrl, accountBaseUrl: simulator.accountBaseUrl } },
+  );
+  const volley = createVolley({ config, events: createEvents({ level: 'silent' }) });
+  onTestFinished(async () => {
+    await volley.close();
+    await simulator.close();
+  });
+  await volley.work().ready;
+  return { volley, simulator, texts: () => [...simulator.ledger.entries()].map(({ text }) => text) };
+}
+
+const NUMBER = '+447700900123';
+const SOON = { timeout: 20_000, interval: 50 };
+const inSeconds = (seconds: number): string => new Date(Date.now() + seconds * 1_000).toISOString();
+
+describe('An outbox', () => {
+  test('sends what is due, moves a message, and never sends a cancelled one', {
+    timeout: 60_000,
+  }, async () => {
+    const { volley, texts } = await started();
+    await volley.outboxes.create({ name: 'dentist', message: 'Hi {{name}}' });
+    const outbox = volley.outbox('dentist');
+    await outbox.put({ id: 'moved', to: NUMBER, name: 'Moved', sendAt: inSeconds(3_600) });
+    await outbox.put({ id: 'cancelled', to: NUMBER, name: 'Cancelled', sendAt: inSeconds(2) });
+    expect(await outbox.put({ id: 'now', to: NUMBER, name: 'Ada' })).toMatchObject({ outcome: 'created' });
+    expect(await outbox.put({ id: 'moved', to: NUMBER, name: 'Moved', sendAt: inSeconds(2) })).toMatchObject({
+      outcome: 'updated',
+    });
+    expect(await outbox.cancel('cancelled')).toEqual({ id: 'cancelled', outcome: 'cancelled' });
+    await vi.waitFor(
+      async () =>
+        expect(await outbox.status()).toMatchObject({
+          messages: { total: 3, waiting: 0, cancelled: 1, deliveredToTerminal: 2 },
+          nextDue: null,
+        }),
+      SOON,
+    );
+    expect(texts().sort()).toEqual(['Hi Ada', 'Hi Moved']);
+    expect(await outbox.message('now')).toMatchObject({ state: 'deliveredToTerminal', to: NUMBER });
+    expect(await outbox.cancel('now')).toEqual({ id: 'now', outcome: 'sent' });
+    expect(await outbox.put({ id: 'now', to: NUMBER, name: 'Ada' })).toMatchObject({ outcome: 'unchanged' });
+    expect(await outbox.put({ id: 'now', to: NUMBER, name: 'Bea' })).toMatchObject({ outcome: 'sent' });
+    const report: string[] = [];
+    for await (const { id, state } of outbox.report()) report.push(`${id} ${state}`);
+    expect(report.sort()).toEqual([
+      'cancelled cancelled',
+      'moved deliveredToTerminal',
+      'now deliveredToTerminal',
+    ]);
+    // Waves are campaigns, but not those of a person.
+    expect(await volley.list()).toEqual([]);
+  });
+
+  test('sends nothing while it is paused, and takes nothing once it is closed', {
+    timeout: 60_000,
+  }, async () => {
+    const { volley, texts } = await started();
+    await volley.outboxes.create({ name: 'codes', message: 'Code {{code}}' });
+    const outbox = volley.outbox('codes');
+    await outbox.put({ id: 'a', to: NUMBER, code: 1 });
+    await vi.waitFor(() => expect(texts()).toEqual(['Code 1']), SOON);
+    await outbox.pause();
+    await outbox.put({ id: 'b', to: NUMBER, code: 2 });
+    await outbox.put({ id: 'c', to: NUMBER, code: 3 });
+    expect(await outbox.status()).toMatchObject({ state: 'paused', messages: { waiting: 2 } });
+    await outbox.close();
+    await expect(outbox.put({ id: 'd', to: NUMBER, code: 4 })).rejects.toThrow('closed');
+    expect(texts()).toEqual(['Code 1']);
+    await outbox.resume();
+    await vi.waitFor(() => expect(texts().sort()).toEqual(['Code 1', 'Code 2', 'Code 3']), SOON);
+    expect(await outbox.status()).toMatchObject({ state: 'closed', messages: { total: 3 } });
+  });
+
+  test('never sends a message whose cancel it confirmed, and none twice, however close to its time', {
+    timeout: 120_000,
+  }, async () => {
+    const { volley, texts } = await started();
+    await volley.outboxes.create({ name: 'race', message: '{{text}}' });
+    const outbox = volley.outbox('race');
+    const ids = Array.from({ length: 200 }, (_, at) => `m${at}`);
+    const sendAt = inSeconds(2);
+    for await (const result of outbox.putAll(ids.map((id) => ({ id, to: NUMBER, text: id, sendAt }))))
+      expect(result.outcome).toBe('created');
+    const dueAt = Math.ceil(Date.parse(sendAt) / 1_000) * 1_000;
+    const cancelled: string[] = [];
+    const changed: string[] = [];
+    await Promise.all(
+      ids.map(async (id, at) => {
+        // From half a second before the time to half a second after it.
+        await new Promise((resolve) => setTimeout(resolve, dueAt - 500 + at * 5 - Date.now()));
+        if (at % 2 === 0) {
+          const { outcome } = await outbox.cancel(id);
+          if (outcome === 'cancelled') cancelled.push(id);
+        } else {
+          const { outcome } = await outbox.put({ id, to: NUMBER, text: `${id} changed`, sendAt });
+          if (outcome === 'updated') changed.push(id);
+        }
+      }),
+    );
+    await vi.waitFor(async () => {
+      const { total, cancelled, deliveredToTerminal } = (await outbox.status()).messages;
+      expect(cancelled + deliveredToTerminal).toBe(total);
+    }, SOON);
+    const sent = texts();
+    expect(sent.filter((text) => cancelled.includes(text))).toEqual([]);
+    const sentIds = sent.map((text) => text.replace(' changed', ''));
+    expect(new Set(sentIds).size).toBe(sentIds.length);
+    expect([...sentIds, ...cancelled].sort()).toEqual([...ids].sort());
+    for (const id of changed) expect(sent).toContain(`${id} changed`);
+  });
+});

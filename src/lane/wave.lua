@@ -42,6 +42,10 @@ function WAVE.may_claim(c, lane, now)
   return range[2] > now
 end
 
+-- Whether the wave may have lost messages since it began. Then it gets no more: processes may still know the lost ones by the ordinals
+-- that the next ones would have.
+function WAVE.has_lost(c, lane) return lane.lostAt >= c.launchAt end
+
 -- From when on the wave may be claimed from, if it has nothing but messages that are too new; else nil.
 function WAVE.not_before(c, lane, now)
   if not c.outbox or #c.released > 0 then return nil end

@@ -49,6 +49,7 @@ if #changed > 0 then return { 'changed', encoded_events(), unpack(changed) } end
 
 local campaigns = campaigns_load(statesKey, { wave })
 local c = campaigns[wave]
+if c and WAVE.has_lost(c, lane) then return { 'outdated', encoded_events() } end
 if not c then
   if begin == '' then return { 'outdated', encoded_events() } end
   c = campaign_with_defaults({

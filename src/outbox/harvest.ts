@@ -26,6 +26,8 @@ import { asRecipient, waveMeta } from './wave.js';
 const HARVEST_AT_ONCE = 1_000;
 const ROUNDS = 50;
 const WAVE_MS = 86_400_000;
+/** How often to look whether a message in flight was released after its time. */
+const LATE_IN_FLIGHT_MS = 1_000;
 
 const wave = z.object({
   id: z.string(),
@@ -38,6 +40,10 @@ const wave = z.object({
   planned: z.number(),
   /** When the first of its planned messages lapses, ms. */
   earliest: z.number().optional(),
+  /** When the first of its messages in flight lapses if it is released, ms. */
+  claimedUntil: z.number().optional(),
+  /** Whether Redis may have lost messages of it. */
+  hasLost: z.boolean(),
 });
 type Wave = z.output<typeof wave>;
 
@@ -137,9 +143,11 @@ const lookAt = ({ lane, store, options }: Tending): Promise<Look | null> =>
 /** When the waves next have something to do, ms; 0: never. */
 async function nextOfWaves(tending: Tending): Promise<number> {
   const seen = await lookAt(tending);
-  const times = (seen?.waves ?? []).flatMap(({ isOpen, launchAt, earliest }) => [
+  const soon = (seen?.now ?? 0) + LATE_IN_FLIGHT_MS;
+  const times = (seen?.waves ?? []).flatMap(({ isOpen, launchAt, earliest, claimedUntil }) => [
     ...(isOpen ? [launchAt + WAVE_MS] : []),
     ...(earliest === undefined ? [] : [earliest]),
+    ...(claimedUntil === undefined ? [] : [Math.max(claimedUntil, soon)]),
   ]);
   return times.length === 0 ? 0 : Math.min(...times);
 }
@@ -233,8 +241,16 @@ async function readLists({ lane, store }: Tending, { due, forget }: Look) {
   return lists;
 }
 
-const mayGrow = ({ isOpen, state, remainder, ordinals, capacity, launchAt }: Wave, now: number): boolean =>
-  isOpen && state === 'running' && remainder === 'planned' && ordinals < capacity && now < launchAt + WAVE_MS;
+const mayGrow = (
+  { isOpen, state, remainder, ordinals, capacity, launchAt, hasLost }: Wave,
+  now: number,
+): boolean =>
+  isOpen &&
+  state === 'running' &&
+  remainder === 'planned' &&
+  ordinals < capacity &&
+  now < launchAt + WAVE_MS &&
+  !hasLost;
 
 /** Seals waves that get no more messages. Returns how many. */
 async function sealOld(

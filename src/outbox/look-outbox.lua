@@ -28,6 +28,13 @@ if not outbox[1] then return '' end
 local inFlight = { send = redis.call('HLEN', claimsKey), poll = redis.call('HLEN', pollsKey) }
 ledger_expire(windowKey, lane, rules, now)
 
+-- A claimed message that is released must lapse as well.
+local claimedUntil = {}
+for _, raw in ipairs(redis.call('HVALS', claimsKey)) do
+  local claim = cjson.decode(raw)
+  if claim.notAfter then claimedUntil[claim.campaign] = math.min(claimedUntil[claim.campaign] or math.huge, claim.notAfter) end
+end
+
 local waves, planned = {}, 0
 for _, id in ipairs(redis.call('ZRANGE', wavesKey, 0, -1)) do
   local c = campaigns_load(statesKey, { id })[id]
@@ -38,6 +45,7 @@ for _, id in ipairs(redis.call('ZRANGE', wavesKey, 0, -1)) do
     waves[#waves + 1] = {
       id = id, state = c.state, isOpen = c.open or false, remainder = c.remainder, ordinals = c.ordinals, capacity = c.capacity,
       launchAt = c.launchAt, planned = c.counts.planned or 0, earliest = earliest and earliest < math.huge and earliest or nil,
+      claimedUntil = claimedUntil[id], hasLost = WAVE.has_lost(c, lane),
     }
     planned = planned + (c.counts.planned or 0)
   end

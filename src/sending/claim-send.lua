@@ -180,6 +180,8 @@ local function take_next(id, c)
   elseif not first then
     virtual[id] = nil
     exhausted[#exhausted + 1] = id
+    -- What was released too late lapses with the next harvest.
+    if c and c.outbox and #c.released > 0 then redis.call('ZADD', outboxesKey, string.format('%.0f', now), c.outbox) end
     return
   end
   taken = taken + 1

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { readState } from '../../src/lane/campaigns.js';
 import type { ScriptRules } from '../../src/lane/rules.js';
-import { tendOutbox } from '../../src/outbox/harvest.js';
+import { tendDue, tendOutbox } from '../../src/outbox/harvest.js';
 import { cancelHarvested, outboxStore } from '../../src/outbox/store.js';
 import type { WaitingMessage } from '../../src/outbox/stored-message.js';
 import { sliceOf } from '../../src/outbox/wave.js';
@@ -83,6 +83,8 @@ export async function outboxFixture(
       return pointer === null ? outcome : (await cancelHarvested(lane.store, pointer, now)).state;
     },
     tend: () => tendOutbox(lane.store, name, { random: Math.random, retentionMs: RETENTION_MS, now }),
+    /** Tends the outbox if it has something to do, as turns and the sweep do. */
+    tendDue: () => tendDue(lane.store, { random: Math.random, retentionMs: RETENTION_MS, now }),
     /** Tends the outbox, and does something between its reading of the messages and their append to a new wave. */
     tendWhile(meanwhile: () => Promise<unknown>) {
       const between = new Proxy(redis, {
@@ -110,12 +112,18 @@ export async function outboxFixture(
           return slice[first % 256]?.id ?? '';
         }),
       ),
-    settle: (claims: readonly SendClaim[], result: 'accepted' | 'released') =>
+    settle: (claims: readonly SendClaim[], result: 'accepted' | 'released' | 'unknown') =>
       lane.settlements.send(
         claims.map((claim) =>
           result === 'released'
             ? { claim, result }
-            : { claim, result, letters: 'N', requestId: `r-${claim.number}`, reason: '' },
+            : {
+                claim,
+                result,
+                letters: result === 'accepted' ? 'N' : '-',
+                requestId: `r-${claim.number}`,
+                reason: '',
+              },
         ),
         0.5,
         now,

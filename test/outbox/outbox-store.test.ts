@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { replayClaim } from '../../src/recovery/replay-claims.js';
+import { recipientReader } from '../../src/reporting/recipient-reader.js';
 import type { SendClaim } from '../../src/sending/claims.js';
 import { testRedis } from '../redis/test-redis.js';
 import { LATE_MS, outboxFixture, RETENTION_MS } from './outbox-fixture.js';
@@ -159,6 +160,84 @@ describe('A message', () => {
     expect(await own.claim()).toEqual([]);
     expect(await own.tend()).toMatchObject({ lapsed: 1 });
     expect(await own.counts()).toMatchObject({ total: 1, sum: 1 });
+  });
+
+  test('that is released after its time lapses without another message', async () => {
+    const own = await outbox();
+    await own.put('a');
+    await own.tend();
+    const claims = await own.claim();
+    own.advance(LATE_MS);
+    await own.tendDue();
+    await own.settle(claims, 'released');
+    own.advance(1_000);
+    expect(await own.tendDue()).toMatchObject({ lapsed: 1 });
+    expect(await own.counts()).toMatchObject({ total: 1, sum: 1 });
+  });
+
+  test('that a claim finds too late makes its outbox due', async () => {
+    const own = await outbox();
+    await own.put('a');
+    await own.tend();
+    const claims = await own.claim();
+    await own.settle(claims, 'released');
+    await redis.zrem(own.keys.lane(own.laneId, 'outboxes'), own.name);
+    own.advance(LATE_MS);
+    expect(await own.claim()).toEqual([]);
+    expect(await own.tendDue()).toMatchObject({ lapsed: 1 });
+  });
+
+  test('with an unknown outcome goes again under its correlator, but not after its time: then it stays unknown', async () => {
+    const own = await outboxFixture(redis, prefix, { repeatFor: 80_000_000 });
+    await own.claim();
+    for (const id of ['a', 'b']) await own.put(id);
+    own.advance(1_000);
+    await own.tend();
+    const claims = await own.claim();
+    await own.settle(claims, 'unknown');
+    const again = await own.claim();
+    expect(again.map(({ first, maybeAccepted }) => [first, maybeAccepted])).toEqual([
+      [0, 1],
+      [1, 1],
+    ]);
+    expect(await own.cancel('a')).toBe('sent');
+    own.advance(LATE_MS);
+    await own.settle(again, 'unknown');
+    expect(await own.claim()).toEqual([]);
+    const [wave = ''] = await own.waves();
+    expect(await own.letters(wave)).toEqual(['unknown', 'unknown']);
+    expect(await own.counts()).toMatchObject({ total: 2, sum: 2 });
+  });
+
+  test('that waits for its repeat when it becomes too late is set aside, and stays unknown', async () => {
+    const own = await outboxFixture(redis, prefix, { repeatFor: 80_000_000 });
+    await own.claim();
+    await own.put('a');
+    own.advance(1_000);
+    await own.tend();
+    await own.settle(await own.claim(), 'unknown');
+    own.advance(LATE_MS);
+    await own.tendDue();
+    own.advance(own.rules.timeout + own.rules.margin + 1);
+    const { overdueSends } = await own.views.tend(1e12, own.now(), []);
+    expect(overdueSends).toHaveLength(1);
+    const results = overdueSends.map(
+      (claim) => ({ claim, result: 'unknown', overdue: true, reason: 'lost' }) as const,
+    );
+    await own.settlements.send(results, 0.5, own.now());
+    await own.tendDue();
+    expect(await own.claim()).toEqual([]);
+    const [wave = ''] = await own.waves();
+    expect(await own.letters(wave)).toEqual(['unknown']);
+  });
+
+  test('has its reference in the results and reports of its wave', async () => {
+    const own = await outbox();
+    await own.put('a', undefined, { reference: 'order-1' });
+    await own.tend();
+    const [wave = ''] = await own.waves();
+    const chunk = await recipientReader(redis, own.keys, own.laneId, wave).chunk(0, () => true);
+    expect(chunk?.records).toMatchObject([{ reference: 'order-1' }]);
   });
 
   test('is forgotten when it was cancelled as long ago as the retention', async () => {
@@ -333,5 +412,24 @@ describe('After a loss of data', () => {
     if (first === undefined) throw new Error('nothing was claimed');
     expect(await replayClaim(own.laneStore, first)).toBe('settled');
     expect(await own.counts()).toMatchObject({ total: 2, sum: 2 });
+  });
+
+  test('a wave gets no more messages: a process may remember lost ones under the same ordinals', async () => {
+    const own = await outbox();
+    await own.claim();
+    await own.put('a');
+    await own.tend();
+    await redis.hset(own.keys.lane(own.laneId, 'lane'), 'runId', 'another');
+    own.advance(1_000);
+    await own.put('b');
+    await own.tend();
+    own.advance(10_000);
+    expect(await own.idsOf(await own.claim())).toEqual(['a']);
+    await own.tend();
+    const [first = '', second = ''] = await own.waves();
+    expect(await own.state(first)).toMatchObject({ ordinals: 1 });
+    expect(await own.state(first)).not.toHaveProperty('open');
+    expect(await own.state(second)).toMatchObject({ ordinals: 1 });
+    expect(await own.idsOf(await own.claim())).toEqual(['b']);
   });
 });

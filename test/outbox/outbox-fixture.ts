@@ -1,12 +1,13 @@
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { readState } from '../../src/lane/campaigns.js';
 import type { ScriptRules } from '../../src/lane/rules.js';
 import { tendDue, tendOutbox } from '../../src/outbox/harvest.js';
 import { cancelHarvested, outboxStore } from '../../src/outbox/store.js';
 import type { WaitingMessage } from '../../src/outbox/stored-message.js';
-import { sliceOf } from '../../src/outbox/wave.js';
+import { sliceOf, type WaveMessage } from '../../src/outbox/wave.js';
+import { SLICE } from '../../src/recipients/slice-blob.js';
 import type { Redis } from '../../src/redis/connection.js';
-import { loadScript } from '../../src/redis/script.js';
+import { loadScript, readLua } from '../../src/redis/script.js';
 import { recipientReader } from '../../src/reporting/recipient-reader.js';
 import type { SendClaim } from '../../src/sending/claims.js';
 import { laneFixture, START } from '../lane/lane-fixture.js';
@@ -16,6 +17,11 @@ const createScript = loadScript(
   './create-outbox.lua',
   (reply) => reply === 1,
 );
+
+/** The hash by which the script that appends is called. */
+const APPEND = createHash('sha1')
+  .update(readLua(new URL('../../src/outbox/append-wave.lua', import.meta.url)))
+  .digest('hex');
 
 export const LATE_MS = 60_000;
 export const RETENTION_MS = 86_400_000;
@@ -51,6 +57,16 @@ export async function outboxFixture(
     (await Promise.all((await waves()).map((wave) => readState(redis, lane.keys, laneId, wave)))).filter(
       (state) => state !== null,
     );
+  /** What was claimed. */
+  const messagesOf = (claims: readonly SendClaim[]): Promise<WaveMessage[]> =>
+    Promise.all(
+      claims.map(async ({ campaign, first }) => {
+        const slice = await sliceOf(lane.store, campaign, Math.floor(first / SLICE));
+        const message = slice[first % SLICE];
+        if (message === undefined) throw new Error(`${campaign} has no message ${first}`);
+        return message;
+      }),
+    );
   return {
     ...lane,
     store,
@@ -85,14 +101,17 @@ export async function outboxFixture(
     tend: () => tendOutbox(lane.store, name, { random: Math.random, retentionMs: RETENTION_MS, now }),
     /** Tends the outbox if it has something to do, as turns and the sweep do. */
     tendDue: () => tendDue(lane.store, { random: Math.random, retentionMs: RETENTION_MS, now }),
-    /** Tends the outbox, and does something between its reading of the messages and their append to a new wave. */
+    /** Tends the outbox, and does something between its reading of the messages and their first append. */
     tendWhile(meanwhile: () => Promise<unknown>) {
+      let isDone = false;
       const between = new Proxy(redis, {
         get(target, property) {
-          if (property !== 'sadd') return Reflect.get(target, property, target);
-          return async (key: string, member: string) => {
-            await meanwhile();
-            return target.sadd(key, member);
+          if (property !== 'evalsha') return Reflect.get(target, property, target);
+          return async (sha: string, ...rest: unknown[]): Promise<unknown> => {
+            const isFirst = sha === APPEND && !isDone;
+            isDone ||= isFirst;
+            if (isFirst) await meanwhile();
+            return Reflect.apply(target.evalsha, target, [sha, ...rest]);
           };
         },
       });
@@ -104,14 +123,10 @@ export async function outboxFixture(
       turns += 1;
       return (await lane.claims.send({ turn: `turn-${turns}`, call: 1, want, now })).claims;
     },
+    messagesOf,
     /** The ids of what was claimed. */
-    idsOf: (claims: readonly SendClaim[]): Promise<string[]> =>
-      Promise.all(
-        claims.map(async ({ campaign, first }) => {
-          const slice = await sliceOf(lane.store, campaign, Math.floor(first / 256));
-          return slice[first % 256]?.id ?? '';
-        }),
-      ),
+    idsOf: async (claims: readonly SendClaim[]): Promise<string[]> =>
+      (await messagesOf(claims)).map((message) => message.id),
     settle: (claims: readonly SendClaim[], result: 'accepted' | 'released' | 'unknown') =>
       lane.settlements.send(
         claims.map((claim) =>

@@ -4,8 +4,8 @@ import type { ScriptRules } from '../../src/lane/rules.js';
 import { tendDue, tendOutbox } from '../../src/outbox/harvest.js';
 import { cancelHarvested, outboxStore } from '../../src/outbox/store.js';
 import type { WaitingMessage } from '../../src/outbox/stored-message.js';
-import { sliceOf, type WaveMessage } from '../../src/outbox/wave.js';
-import { SLICE } from '../../src/recipients/slice-blob.js';
+import { asMessage, type WaveMessage } from '../../src/outbox/wave.js';
+import { sliceReader } from '../../src/recipients/slices.js';
 import type { Redis } from '../../src/redis/connection.js';
 import { loadScript, readLua } from '../../src/redis/script.js';
 import { recipientReader } from '../../src/reporting/recipient-reader.js';
@@ -57,16 +57,13 @@ export async function outboxFixture(
     (await Promise.all((await waves()).map((wave) => readState(redis, lane.keys, laneId, wave)))).filter(
       (state) => state !== null,
     );
+  // As a worker reads them, with its cache.
+  const slices = sliceReader(redis, lane.keys, laneId);
   /** What was claimed. */
-  const messagesOf = (claims: readonly SendClaim[]): Promise<WaveMessage[]> =>
-    Promise.all(
-      claims.map(async ({ campaign, first }) => {
-        const slice = await sliceOf(lane.store, campaign, Math.floor(first / SLICE));
-        const message = slice[first % SLICE];
-        if (message === undefined) throw new Error(`${campaign} has no message ${first}`);
-        return message;
-      }),
-    );
+  const messagesOf = async (claims: readonly SendClaim[]): Promise<WaveMessage[]> =>
+    (await Promise.all(claims.map(({ campaign, first, count }) => slices.recipients(campaign, first, count))))
+      .flat()
+      .map(asMessage);
   return {
     ...lane,
     store,

@@ -397,6 +397,31 @@ describe('After a loss of data', () => {
     expect(await own.idsOf(await own.claim())).toEqual(['e']);
   });
 
+  test('a replayed claim that is released after its time lapses, whether it was the first or a repeat', async () => {
+    const own = await outbox();
+    await own.put('a');
+    await own.put('b');
+    await own.tend();
+    const [wave = ''] = await own.waves();
+    await own.settle(await own.claim(1), 'released');
+    let claims: readonly SendClaim[] = [];
+    await loseClaims(own, wave, async () => {
+      claims = await own.claim(2);
+    });
+    // The lane knows that the server is another one.
+    await redis.hset(own.keys.lane(own.laneId, 'lane'), 'runId', 'another');
+    for (const claim of claims) expect(await replayClaim(own.laneStore, claim)).toBe('restored');
+    expect(await own.letters(wave)).toEqual(['sending', 'sending']);
+    own.advance(LATE_MS);
+    await own.settle(claims, 'released');
+    own.advance(20_000);
+    expect(await own.claim()).toEqual([]);
+    own.advance(20_000);
+    expect(await own.claim()).toEqual([]);
+    expect(await own.tendDue()).toMatchObject({ lapsed: 2 });
+    expect(await own.counts()).toMatchObject({ total: 2, sum: 2 });
+  });
+
   test('the claim of a message that was cancelled meanwhile is left alone', async () => {
     const own = await outbox();
     await own.put('a');

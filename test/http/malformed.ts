@@ -101,9 +101,15 @@ function valueFor(
       ]),
     );
     const more = fc.dictionary(nastyText, anything, { maxKeys: 2 });
-    const own = fc.record(members, { requiredKeys: schema.required ?? [] });
+    const required = schema.required ?? [];
+    const own = fc.record(members, { requiredKeys: required });
+    // With every optional member, the chance falls that all of them are valid.
+    const shortest = fc.record(
+      Object.fromEntries(Object.entries(members).filter(([of]) => required.includes(of))),
+    );
     return right(
       fc.oneof(
+        { arbitrary: shortest, weight: 4 },
         { arbitrary: own, weight: 4 },
         { arbitrary: fc.tuple(own, more).map(([a, b]) => ({ ...b, ...a })), weight: 1 },
         { arbitrary: fc.record(members, { requiredKeys: [] }), weight: 1 },

@@ -13,6 +13,14 @@ export function addOutboxCommands(program: Command, context: Context): void {
     .summary('send single messages over time, such as reminders')
     .description(
       'An outbox sends single messages, each under an id of yours: now, or at a time of its own. You can change or cancel a message by its id until it is sent. See docs/outbox.md.',
+    )
+    .addHelpText(
+      'after',
+      examples(
+        "outbox create dentist --sender ACME --message 'Hi {{name}}, {{appointment}}' --send-at 'appointment - 24h' --zone Europe/London",
+        'outbox put dentist appt-17 +447700900123 --set name=Ada --set appointment=2030-05-01T14:30',
+        'outbox cancel dentist appt-17',
+      ),
     );
   const named = (verb: string, summary: string, description: string): Command =>
     outbox

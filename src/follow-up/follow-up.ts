@@ -45,7 +45,8 @@ export async function followUpTurn(lane: Lane, followUp: FollowUp, options: Turn
     request: FollowedRequest,
     granted: GrantedPermit,
   ): Promise<PollSettlement> => {
-    if (signal.aborted || credentials.current() === undefined) return { claim, result: 'released' };
+    if (signal.aborted || (await credentials.forRequest()) === undefined)
+      return { claim, result: 'released' };
     // If the claim was settled meanwhile, its permit may have been used: this poll would exceed the quota.
     const permit = await confirmPermit(lane, granted, () => claims.confirm(claim));
     const token = credentials.current();

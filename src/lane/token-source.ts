@@ -20,7 +20,10 @@ export type BearerOutcome =
 
 /** Where a lane gets what authenticates its requests: an API key, the access token that the fleet shares, or both. */
 export interface TokenSource {
+  /** What requests may carry now. Fetches a token only if there is none that lasts. */
   get(): Promise<BearerOutcome>;
+  /** Call it right before a request: after a 401, the next request carries a token that was received just now. */
+  getForRequest(): Promise<BearerOutcome>;
   /** Call it when the service answers 401 to the bearer of that generation. Returns a newer one. */
   replaceRefused(generation: number): Promise<BearerOutcome>;
   /**
@@ -65,6 +68,7 @@ function keySource(lane: string, apiKey: string): TokenSource {
   const key = { kind: 'token', bearer: { authorization: apiKey }, generation: 0 } as const;
   return {
     get: async () => key,
+    getForRequest: async () => key,
     newerThan: async () => key,
     worked: () => {},
     replaceRefused: async () => ({
@@ -91,7 +95,8 @@ function accountSource(cache: TokenCache, { bearer, replace, reason }: AccountSo
     return { kind: 'token', bearer: bearer(token), generation };
   };
   return {
-    async get() {
+    get: async () => bearerOf(await cache.get()),
+    async getForRequest() {
       const current = await cache.get();
       if (!isRefused || current.kind !== 'token' || current.ageMs < FRESH_MS) return bearerOf(current);
       const newer = await cache.newerThan(current.generation);
@@ -130,6 +135,11 @@ interface TurnCredentials {
   /** Undefined: no request may be sent. */
   current(): UsableToken | undefined;
   /**
+   * Call it right before a request. After a 401, it fetches a newer token. Undefined: no request may be sent, or Redis does not
+   * answer.
+   */
+  forRequest(): Promise<UsableToken | undefined>;
+  /**
    * Call it when the service answers 401 to this token. Fetches a newer one. If that stops the lane, it returns the reason, and
    * the caller settles its claim as `stopped`.
    */
@@ -148,9 +158,20 @@ export async function turnCredentials(lane: Lane, tokens: TokenSource): Promise<
   const closedFor = (why: Why, againInMs: number | null): ClaimReply<never> => {
     return { claims: [], permit: NO_PERMIT, why, againInMs, now: lane.clock(), events: [] };
   };
+  const current = (): UsableToken | undefined => (token.kind === 'token' ? token : undefined);
   return {
-    current: () => (token.kind === 'token' ? token : undefined),
+    current,
     worked: () => tokens.worked(),
+
+    async forRequest() {
+      if (current() === undefined) return undefined;
+      const newest = await tokens.getForRequest().catch(() => undefined);
+      if (newest === undefined) return undefined;
+      // Meanwhile, the response to another request may have stopped the lane, or brought a token that is newer still.
+      if (token.kind === 'token' && !(newest.kind === 'token' && newest.generation < token.generation))
+        token = newest;
+      return current();
+    },
 
     async replaceRefused(used) {
       token = await tokens.replaceRefused(used.generation).catch((error: unknown) => {

@@ -53,7 +53,8 @@ export async function sendTurn(lane: Lane, sending: Sending, options: TurnOption
     if (message.recipients.length === 0) return { claim, result: 'suppressed' };
     if (claim.maybeAccepted !== undefined && letters.includes('S'))
       return { claim, result: 'partlySuppressed', letters };
-    if (signal.aborted || credentials.current() === undefined) return { claim, result: 'released' };
+    if (signal.aborted || (await credentials.forRequest()) === undefined)
+      return { claim, result: 'released' };
     const { repeatWithinMs } = claim;
     const own = repeatWithinMs === undefined ? granted : permitRepeat(granted, repeatWithinMs);
     const permit = await confirmPermit(lane, own, () => claims.confirm(claim));

@@ -211,7 +211,8 @@ describe('A poll', () => {
       token = { kind: 'token', bearer: { authorization: 'new' }, generation: 2 };
       return token;
     };
-    const tokens = { get: async () => token, newerThan: async () => token, replaceRefused, worked: () => {} };
+    const get = async () => token;
+    const tokens = { get, getForRequest: get, newerThan: get, replaceRefused, worked: () => {} };
     const followUp = await createFollowUp({ ...service, tokens });
     await followUp.turn();
     expect(service.received.map(({ authorisation }) => authorisation)).toEqual(['Bearer old', 'Bearer new']);

@@ -5,12 +5,13 @@ import type { Credentials } from '../../src/config/index.js';
 import { createAccountClient } from '../../src/gateway/accounts.js';
 import type { Bearer } from '../../src/gateway/bearer.js';
 import { createMessagingClient } from '../../src/gateway/messaging.js';
-import { laneTokenSource } from '../../src/lane/token-source.js';
+import { laneTokenSource, turnCredentials } from '../../src/lane/token-source.js';
 import { connect } from '../../src/redis/connection.js';
 import { keyNames } from '../../src/redis/keys.js';
 import { startSimulator } from '../../src/simulator/index.js';
 import { PERMIT } from '../interface/raw-server.js';
 import { testRedis } from '../redis/test-redis.js';
+import { openDefaultLane } from './lane-fixture.js';
 
 const ACCOUNT = { username: 'ann', password: 'secret' };
 const LIFETIME_MS = 600_000;
@@ -96,7 +97,7 @@ test('a lane that sends every ten minutes stops, too, when its key is refused wi
   const { source, cache } = sourceWith('wrong', 'seldom');
   const tries: string[] = [];
   for (let time = 0; time < 5 && tries.at(-1) !== 'stopped'; time += 1) {
-    const token = await source.get();
+    const token = await source.getForRequest();
     if (token.kind !== 'token') throw new Error(token.reason);
     expect(await send(token.bearer)).toBe('unauthorised');
     tries.push((await source.replaceRefused(token.generation)).kind);
@@ -110,7 +111,7 @@ test('a lane that sends every ten minutes with tokens that expire in between goe
   const { source } = sourceWith('good', 'expires');
   const kinds: string[] = [];
   for (let time = 0; time < 4; time += 1) {
-    const token = await source.get();
+    const token = await source.getForRequest();
     if (token.kind !== 'token') throw new Error(token.reason);
     const answer = await send(token.bearer);
     kinds.push(answer);
@@ -142,7 +143,7 @@ test('a lane whose account may not use messaging stops, however seldom it sends'
   const { source } = sourceWith(null, 'account');
   const kinds: string[] = [];
   for (let time = 0; time < 6 && kinds.at(-1) !== 'stopped'; time += 1) {
-    const token = await source.get();
+    const token = await source.getForRequest();
     if (token.kind !== 'token') throw new Error(token.reason);
     const newer = await source.replaceRefused(token.generation);
     kinds.push(newer.kind);
@@ -151,4 +152,25 @@ test('a lane whose account may not use messaging stops, however seldom it sends'
     now += LIFETIME_MS;
   }
   expect(kinds).toEqual(['token', 'stopped']);
+});
+
+test('after a 401, a lane that waits for permits renews nothing until it sends again', async () => {
+  const { source } = sourceWith('good', 'waits');
+  const redis = connect(url, 'protocol');
+  onTestFinished(() => void redis.disconnect());
+  const { lane } = openDefaultLane(redis, `${prefix}-waits`);
+  const credentials = await turnCredentials(lane, source);
+  const refused = await credentials.forRequest();
+  if (refused === undefined) throw new Error('no token');
+  await credentials.replaceRefused(refused);
+  for (let turn = 0; turn < 3; turn += 1) {
+    now += LIFETIME_MS / 10;
+    expect(await credentials.closed()).toBeUndefined();
+    expect(credentials.current()).toMatchObject({ generation: 2 });
+  }
+  expect(await credentials.forRequest()).toMatchObject({ generation: 3 });
+  expect(credentials.current()).toMatchObject({ generation: 3 });
+  credentials.worked();
+  now += LIFETIME_MS / 2;
+  expect(await credentials.forRequest()).toMatchObject({ generation: 3 });
 });

@@ -296,7 +296,8 @@ describe('The lane', () => {
       token = { kind: 'token', bearer: { authorization: 'new' }, generation: 2 };
       return token;
     };
-    const tokens = { get: async () => token, newerThan: async () => token, replaceRefused, worked: () => {} };
+    const get = async () => token;
+    const tokens = { get, getForRequest: get, newerThan: get, replaceRefused, worked: () => {} };
     const sender = createSender({ ...service, tokens });
     await sender.fixture.campaign('c', 2, { batch: 2 });
     await sender.turn();

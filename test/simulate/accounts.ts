@@ -27,8 +27,8 @@ export class Accounts {
   /** The processes that have received a refusal in time since then. */
   #informed: Process[] = [];
   #mayLogInAgain = false;
-  /** The service has answered 401 to a token of this account. */
-  #wasRefused = false;
+  /** 401s that no early refresh has followed yet. */
+  #refusals = 0;
   #isFaulty: boolean;
 
   constructor(world: World, plan: LanePlan) {
@@ -54,7 +54,7 @@ export class Accounts {
   isValid(access: string): boolean {
     const pair = this.#pairs.find((known) => known.access === access);
     const isValid = pair !== undefined && !pair.isRevoked && this.#world.clock.now < pair.at + this.#life;
-    if (!isValid) this.#wasRefused = true;
+    if (!isValid) this.#refusals += 1;
     return isValid;
   }
 
@@ -105,9 +105,10 @@ export class Accounts {
     // The lifetime of a token without an expiry is learned from refusals and used with a wide margin.
     const early = this.#lifeMs === 0 ? 0.6 : 0.8;
     if (this.#world.isQuiet && pair !== undefined && !pair.isRevoked && age < early * this.#life) {
-      // After a 401, each process sends its next request with a fresh token, however late that is.
-      if (!this.#wasRefused)
+      // After a 401, the next request carries a fresh token, however late it comes.
+      if (this.#refusals === 0)
         this.#violated(`a refresh after ${age} ms of ${this.#life} ms, without a refusal`);
+      this.#refusals -= 1;
     }
     return this.#request(process, 'refresh', () => {
       if (pair !== undefined && !this.isPasswordWrong) return this.#newPair();

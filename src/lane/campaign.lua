@@ -179,8 +179,10 @@ local function campaign_set_aside(claimsKey, lane, id, c, first, count, firstAt,
   campaign_move(c, 'planned', 'sending', count)
 end
 
--- The campaign sends no more: all unsent recipients become `remainder` at once, whatever their number.
+-- The campaign sends no more: all unsent recipients become `remainder` at once, whatever their number. Those of a campaign that is
+-- cancelled after it has lapsed stay lapsed.
 local function campaign_give_up(claimsKey, lane, id, c, remainder, now)
+  if c.remainder ~= 'planned' then return end
   for _, range in ipairs(c.released) do
     if range[4] then
       local why = remainder .. ' before it was sent again'

@@ -243,7 +243,7 @@ end
 -- A campaign from which nothing will be claimed would be left out of the placeholder claims. While those are still to be made, as
 -- many of its batches as may be lost become placeholder claims first.
 local function workers_hold(claimsKey, lane, rules, id, c, now)
-  if c.state ~= 'running' or lane.mayHaveLost ~= 1 or workers_is_newcomer(lane, c) then return end
+  if c.state ~= 'running' or c.remainder ~= 'planned' or lane.mayHaveLost ~= 1 or workers_is_newcomer(lane, c) then return end
   local isAwaiting = lane.barrierUntil > 0 and #workers_sending(lane.awaited) > 0
   if not isAwaiting and lane.placeholders == 0 then return end
   local size, lostFrom = workers_lost_batches(lane, rules, c, lane.lostFrom)

@@ -339,6 +339,25 @@ test('Recipients whose batches may be lost do not lapse before the recovery barr
   expect((n['sending'] ?? 0) + (n['lapsed'] ?? 0)).toBe(1_000);
 });
 
+test.each(['pause', 'cancel'] as const)(
+  'An operator can %s a lapsed campaign while the barrier waits',
+  async (command) => {
+    const it = await laneWithWorkers(`lapsed-${command}`, 1_000);
+    const at = START + LOSS + 100;
+    const state = { ...(await it.state('c')), lapseAt: at };
+    await redis.hset(it.keys.lane('default', 'states'), 'c', JSON.stringify(state));
+    await it.join('a', START);
+    await it.claim('a', 20, START + LOSS);
+    await it.claim('a', 20, at);
+    await it.backUp();
+    await it.failOver();
+    await it.commands.campaign(command, 'c', undefined, at + 100);
+    const { counts, remainder } = await it.state('c');
+    expect(remainder).toBe('lapsed');
+    expect((counts['sending'] ?? 0) + (counts['lapsed'] ?? 0)).toBe(1_000);
+  },
+);
+
 test('A batch that repeats its correlator is sent again unchanged, although it was kept together with later batches', async () => {
   const it = await laneWithWorkers('whole', 4, { repeatFor: 86_400_000 });
   await it.join('a', START);

@@ -176,6 +176,31 @@ test.each(['tend', 'claim'])(
   },
 );
 
+test.each(['tend', 'claim'])(
+  'Recipients that have lapsed stay lapsed when their campaign is cancelled (%s)',
+  async (by) => {
+    const name = `cancel-lapsed-${by}`;
+    const lane = laneFixture(redis, `${prefix}-${name}`, name, { maxRecipients: 2 });
+    await lane.campaign('c', 6, { lapseAt: START + 100 });
+    await redis.zadd(lane.keys.lane(name, 'lapsing'), START + 100, 'c');
+    const take = (call: number, now: number) => lane.claims.send({ turn: 't', call, want: 1, seen: 0, now });
+    const { claims } = await take(1, START);
+    if (by === 'claim') await take(2, START + 200);
+    else await lane.views.tend(86_400_000, START + 200);
+    expect((await lane.state('c')).counts).toMatchObject({ lapsed: 4, sending: 2 });
+    await lane.commands.campaign('cancel', 'c', undefined, START + 300);
+    expect(await lane.state('c')).toMatchObject({ state: 'cancelled', remainder: 'lapsed' });
+    await lane.settlements.send(
+      claims.map((claim) => ({ claim, result: 'released' }) as const),
+      0,
+      START + 400,
+    );
+    const { counts, endedAt } = await lane.state('c');
+    expect(counts).toMatchObject({ lapsed: 6, sending: 0, cancelled: 0 });
+    expect(endedAt).toBe(START + 400);
+  },
+);
+
 test('A batch that may have been accepted stays so, and stays whole, after a request that was not accepted', async () => {
   const lane = await laneWithRepeat('repeat-throttled');
   const again = await lane.claim(2, START + 10);

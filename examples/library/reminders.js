@@ -1,73 +1,70 @@
-// Reminds customers of tomorrow's appointments: sends rows from your own data, waits, and reports each delivery.
+// Reminds the patients of a clinic a day before their appointments, and lists those to call.
 //
-//   node examples/library/reminders.js 2030-05-01
+//   node examples/library/reminders.js [appointments.jsonl]
 //
-// Settings come from the environment, see .env.example. Running it twice for the same day creates only one campaign.
+// Settings come from the environment, see .env.example. The program stores a reminder for each line of the file, and sends what
+// is due until you stop it with Ctrl-C. Run it again after each change of the file: a moved appointment has a higher version, and
+// nothing is sent twice.
 import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
+import { setTimeout as delay } from 'node:timers/promises';
 import { createVolley, loadConfig } from 'volley';
 
-const tomorrow = new Date(Date.now() + 24 * 3_600_000).toISOString().slice(0, 10);
-const [day = tomorrow] = process.argv.slice(2);
-const appointments = new URL('./appointments.jsonl', import.meta.url);
-
-// Rows are read while they are imported, so the list may be larger than memory.
-async function* recipients() {
-  for await (const line of createInterface({ input: createReadStream(appointments) })) {
-    const { phone, name, time } = JSON.parse(line);
-    yield { to: phone, name, day, time };
-  }
-}
+const [file = new URL('./appointments.jsonl', import.meta.url)] = process.argv.slice(2);
+const stop = new AbortController();
+process.once('SIGINT', () => stop.abort());
 
 const volley = createVolley({ config: loadConfig(process.env) });
 const working = volley.work(); // or run workers in other processes: volley work
-
 // Volley emits an event for everything that happens. Show operators the ones they must act on.
 volley.events.on('lane.stopped', ({ lane, reason }) =>
   console.error(`lane ${lane} needs an operator: ${reason}`),
 );
 
-// Ctrl-C ends only the waiting. Running workers continue the campaign.
-const interrupted = new AbortController();
-process.once('SIGINT', () => interrupted.abort());
-
 try {
-  const outcome = await volley.enqueue({
-    recipients: recipients(),
+  // Creating it again with the same settings changes nothing.
+  await volley.outboxes.create({
+    name: 'clinic',
     sender: 'CLINIC',
     message: 'Dear {{name}}, we expect you on {{day}} at {{time}}.',
-    name: `reminders ${day}`,
-    idempotencyKey: `reminders-${day}`,
-    validForMs: 12 * 3_600_000, // a reminder not sent within twelve hours is useless
-    skipInvalid: true,
-    onInvalid: ({ line, reason }) => console.log(`line ${line} is left out: ${reason}`),
+    sendAt: 'appointment - 1d', // the same time on the day before, also when the clocks change in between
+    zone: 'Europe/London',
+    lateMs: 6 * 3_600_000, // a reminder not sent within six hours is useless
   });
-  switch (outcome.kind) {
-    case 'created':
-    case 'existing':
-      await follow(outcome.id);
-      break;
-    default:
-      throw new Error(`nothing was sent: ${outcome.kind}`);
+  const outbox = volley.outbox('clinic');
+  for await (const line of createInterface({ input: createReadStream(file) })) {
+    const appointment = JSON.parse(line);
+    console.log(`${appointment.id}: ${await remind(outbox, appointment)}`);
   }
+  await results();
 } finally {
   await working.drain(); // settles requests in flight first
   await volley.close();
 }
 
-async function follow(id) {
-  let said = '';
-  const say = (text) => {
-    if (text !== said) console.error(text);
-    said = text;
-  };
-  const status = await volley.finished(id, {
-    signal: interrupted.signal,
-    onProgress: ({ recipients: { planned, total } }) => say(`${total - planned} of ${total} sent`),
-  });
-  const { total, deliveredToTerminal } = status.recipients;
-  console.log(`${status.name}: ${deliveredToTerminal} of ${total} delivered`);
-  for await (const { recipient, status: what, reason } of volley.report(id)) {
-    if (what !== 'deliveredToTerminal') console.log(`call ${recipient}: ${reason || what}`);
+/** Stores, changes, or cancels the reminder of an appointment. It has the id of the appointment. */
+async function remind(outbox, { id, version, cancelled, phone, name, appointment }) {
+  if (cancelled) return (await outbox.cancel(id, { version })).outcome;
+  const [day, time] = appointment.split('T');
+  const message = { id, version, to: phone, reference: id, appointment, name, day, time };
+  try {
+    const { outcome, sendAt } = await outbox.put(message);
+    return sendAt === null ? outcome : `${outcome}, due at ${sendAt}`;
+  } catch (error) {
+    return `left out: ${error.message}`; // a number that is not valid, or a time that is over
+  }
+}
+
+/** Says which reminders did not arrive. A program with a database would also store `next`, and continue there. */
+async function results() {
+  let after;
+  while (!stop.signal.aborted) {
+    const { results: page, next, hasMore } = await volley.results({ after });
+    for (const { reference, status, reason } of page) {
+      if (status === 'deliveredToTerminal') console.log(`${reference}: delivered`);
+      else console.log(`${reference}: call the patient (${reason || status})`);
+    }
+    after = next;
+    if (!hasMore) await delay(1_000, undefined, { signal: stop.signal }).catch(() => {});
   }
 }

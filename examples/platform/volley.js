@@ -10,20 +10,18 @@ export class ProblemError extends Error {
 }
 
 export function connectVolley(origin, key) {
-  async function send(path, { headers, ...request } = {}) {
-    const response = await fetch(new URL(path, origin), {
-      ...request,
-      headers: { authorization: `Bearer ${key}`, ...headers },
-    });
-    if (!response.ok) throw new ProblemError(await response.json());
-    return response;
-  }
-
-  /** Retries temporary failures: no connection, a 5xx status, or too many requests. */
-  async function withRetries(run) {
+  /** Retries temporary failures: no connection, a 5xx status, or too many requests. All requests here are safe to repeat. */
+  async function send(method, path, body) {
     for (let wait = 500; ; wait = Math.min(wait * 2, 30_000)) {
       try {
-        return await run();
+        const response = await fetch(new URL(path, origin), {
+          method,
+          headers: { authorization: `Bearer ${key}`, ...(body && { 'content-type': 'application/json' }) },
+          body: body && JSON.stringify(body),
+        });
+        const answer = await response.json();
+        if (!response.ok) throw new ProblemError(answer);
+        return answer;
       } catch (error) {
         const status = error instanceof ProblemError ? error.problem.status : 500;
         if (status < 500 && status !== 429) throw error;
@@ -33,32 +31,42 @@ export function connectVolley(origin, key) {
     }
   }
 
+  const messagePath = (outbox, id) => `/v1/outboxes/${outbox}/messages/${encodeURIComponent(id)}`;
+
   return {
-    /** Safe to repeat: the same idempotency key creates no second campaign. */
-    createCampaign: (campaign, idempotencyKey) =>
-      withRetries(async () => {
-        const response = await send('/v1/campaigns', {
-          method: 'POST',
-          headers: { 'content-type': 'application/json', 'idempotency-key': idempotencyKey },
-          body: JSON.stringify(campaign),
-        });
-        return response.json();
-      }),
+    createOutbox: (outbox) => send('POST', '/v1/outboxes', outbox),
+
+    /** Stores the message with this id, or changes it: `created`, `updated`, `unchanged`, `stale`, or too late: `sent`, `ended`. */
+    put: (outbox, id, message) =>
+      send('PUT', messagePath(outbox, id), message).then(
+        ({ outcome }) => outcome,
+        (error) => tooLate(error),
+      ),
+
+    /** Cancels the message with this id: `cancelled`, or too late: `sent`. */
+    cancel: (outbox, id, version) =>
+      send('DELETE', `${messagePath(outbox, id)}?version=${version}`).then(
+        ({ outcome }) => outcome,
+        (error) => tooLate(error),
+      ),
 
     /**
-     * A page of the recipients that have become settled or unknown since the page with this cursor. If the cursor is too old, it
+     * A page of the messages that have become settled or unknown since the page with this cursor. If the cursor is too old, it
      * begins again with the oldest results.
      */
-    results: (cursor) =>
-      withRetries(async () => {
-        const after = cursor === undefined ? '' : `&after=${encodeURIComponent(cursor)}`;
-        try {
-          return await (await send(`/v1/results?limit=1000${after}`)).json();
-        } catch (error) {
-          if (error.problem?.code !== 'gone') throw error;
-          cursor = undefined;
-          return (await send('/v1/results?limit=1000')).json();
-        }
-      }),
+    async results(cursor) {
+      const after = cursor === undefined ? '' : `&after=${encodeURIComponent(cursor)}`;
+      try {
+        return await send('GET', `/v1/results?limit=1000${after}`);
+      } catch (error) {
+        if (error.problem?.code !== 'gone') throw error;
+        return send('GET', '/v1/results?limit=1000');
+      }
+    },
   };
+}
+
+function tooLate(error) {
+  if (error.problem?.status !== 409) throw error;
+  return error.problem.code;
 }

@@ -1,10 +1,9 @@
-import { execFile, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
-import { promisify } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
 import { testRedis } from '../redis/test-redis.js';
 import { startProgram } from './program.js';
@@ -29,31 +28,61 @@ const settingsFor = (name: string, messagingBaseUrl: string) => ({
   LOG_LEVEL: 'silent',
 });
 
-test('examples/library sends each reminder once and lists the recipients to call', {
+test('examples/library sends, moves, and cancels reminders, once each, and lists the patients to call', {
   timeout: 60_000,
 }, async () => {
   const simulator = await startService();
+  const folder = await mkdtemp(join(tmpdir(), 'volley-clinic-'));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const file = join(folder, 'appointments.jsonl');
+  const now = Date.now();
+  const appointment = (id: string, version: number, phone: string, fromNow: number) => ({
+    ...{ id, version, phone, name: 'Ada', appointment: dayAfter(now + fromNow) },
+  });
+  const lines = [
+    appointment('appt-1', 1, '+44 7700 900141', -60_000),
+    appointment('appt-2', 1, '+47 955 50 103', -60_000),
+    appointment('appt-3', 1, '', 0),
+    appointment('appt-4', 1, '+44 7700 900144', 3_600_000),
+    appointment('appt-5', 1, '+44 7700 900145', 3_600_000),
+    appointment('appt-4', 2, '+44 7700 900144', -60_000),
+    { id: 'appt-5', version: 2, cancelled: true },
+  ];
+  await writeFile(file, lines.map((line) => JSON.stringify(line)).join('\n'));
   const remind = async (): Promise<string[]> => {
-    const { stdout, stderr } = await promisify(execFile)(
-      process.execPath,
-      ['examples/library/reminders.js', '2030-05-01'],
-      { env: { PATH, HOME, ...settingsFor('library', simulator.messagingBaseUrl) }, timeout: 25_000 },
-    );
-    const progress = stderr.split('\n').filter((line) => line.endsWith(' sent'));
-    expect(new Set(progress).size).toBe(progress.length);
-    return stdout.trim().split('\n');
+    const program = startExample(['examples/library/reminders.js', file], {
+      ...settingsFor('library', simulator.messagingBaseUrl),
+    });
+    for (const id of ['appt-1', 'appt-4']) await program.says(new RegExp(`^${id}: delivered$`));
+    await program.says(/^appt-2: call the patient/);
+    program.kill('SIGINT');
+    expect(await program.ended).toBe(0);
+    return program.lines;
   };
-  const reported = await remind();
-  expect(reported[0]).toMatch(/^line 3 is left out: /);
-  expect(reported.slice(1)).toEqual([
-    'reminders 2030-05-01: 3 of 4 delivered',
-    'call +4795550103: deliveryImpossible',
+  const first = await remind();
+  expect(first[2]).toMatch(/^appt-3: left out: to is empty/);
+  expect(first.slice(3, 7)).toEqual([
+    expect.stringMatching(/^appt-4: created, due at /),
+    expect.stringMatching(/^appt-5: created, due at /),
+    expect.stringMatching(/^appt-4: updated, due at /),
+    'appt-5: cancelled',
   ]);
-  expect((await remind()).slice(1)).toEqual(reported.slice(1));
-  expect((await simulator.summary()).recipients).toBe(4);
+  expect(first.slice(7).sort()).toEqual([
+    'appt-1: delivered',
+    'appt-2: call the patient (deliveryImpossible)',
+    'appt-4: delivered',
+  ]);
+  expect((await remind()).slice(7).sort()).toEqual(first.slice(7).sort());
+  expect(await simulator.summary()).toMatchObject({ recipients: 3, duplicates: 0 });
 });
 
-test('examples/platform creates a campaign over HTTP, follows its results, and continues after a kill', {
+/** The time of day in London at this time, on the day after. */
+function dayAfter(time: number): string {
+  const local = new Date(time).toLocaleString('sv-SE', { timeZone: 'Europe/London' });
+  return new Date(Date.parse(`${local}Z`) + 86_400_000).toISOString().slice(0, 19);
+}
+
+test('examples/platform moves and cancels reminders over HTTP, follows its results, and continues after a kill', {
   timeout: 90_000,
 }, async () => {
   const simulator = await startService({ latency: 1_500 });
@@ -68,47 +97,65 @@ test('examples/platform creates a campaign over HTTP, follows its results, and c
     await Promise.all([worker.end('SIGKILL'), api.end('SIGKILL')]);
   });
   const made = startProgram('src/cli/main.js', settings, [
-    ...['keys', 'create', '--name', 'shop', '--scope', 'send,read', '--json'],
+    ...['keys', 'create', '--name', 'bookings', '--scope', 'send,read', '--json'],
   ]);
   const { key }: { key: string } = JSON.parse(await made.firstLine);
-  const folder = await mkdtemp(join(tmpdir(), 'volley-shop-'));
+  const folder = await mkdtemp(join(tmpdir(), 'volley-bookings-'));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   const environment = {
     VOLLEY_URL: await listening(api.log),
     VOLLEY_KEY: key,
-    SHOP_FILE: join(folder, 'shop.json'),
+    BOOKINGS_FILE: join(folder, 'bookings.json'),
   };
 
-  const first = startShop(environment);
-  await first.says(/^campaign \w+ created$/);
-  await first.says(/^order \d+: deliveredToTerminal$/);
-  first.kill();
+  const app = 'examples/platform/app.js';
+  const first = startExample([app], environment);
+  await first.says(/^booking \S+: deliveredToTerminal$/);
+  first.kill('SIGKILL');
   await first.ended;
-  const kept = JSON.parse(await readFile(environment.SHOP_FILE, 'utf8'));
+  expect(first.lines.slice(0, 6)).toEqual([
+    'booking B-101: created',
+    'booking B-102: created',
+    'booking B-103: created',
+    'booking B-104: created',
+    'booking B-102: updated',
+    'booking B-103: cancelled',
+  ]);
+  const kept = JSON.parse(await readFile(environment.BOOKINGS_FILE, 'utf8'));
   expect(kept).toMatchObject({ cursor: expect.stringMatching(/^[\w-]{20,}$/) });
 
-  const second = startShop(environment);
+  const second = startExample([app], environment);
   expect(await second.ended).toBe(0);
   const statuses = {
-    10041: 'deliveredToTerminal',
-    10042: 'deliveredToTerminal',
-    10043: 'deliveredToTerminal',
-    10044: 'deliveredToTerminal',
+    'B-101': 'deliveredToTerminal',
+    'B-102': 'deliveredToTerminal',
+    'B-103': 'cancelled',
+    'B-104': 'deliveredToTerminal',
   };
   expect(JSON.parse(second.lines.at(-1) ?? '')).toEqual(statuses);
   // Results that were saved before the kill are not received again. It may have come before they were printed.
+  const isFinal = ([, status]: [string, unknown]) => status === 'deliveredToTerminal';
   const told = [
-    ...Object.keys(kept.statuses),
-    ...second.lines.flatMap((line) => /^order (\d+):/.exec(line)?.[1] ?? []),
+    ...Object.entries<unknown>(kept.statuses)
+      .filter(isFinal)
+      .map(([booking]) => booking),
+    ...second.lines.flatMap((line) => /^booking (\S+): deliveredToTerminal$/.exec(line)?.[1] ?? []),
   ];
-  expect(told.sort()).toEqual(Object.keys(statuses));
-  // A shop without its file requests the same campaign, receives the existing one, and reads all results again.
-  const third = startShop({ ...environment, SHOP_FILE: join(folder, 'another.json') });
+  expect(told.sort()).toEqual(['B-101', 'B-102', 'B-104']);
+  // A platform that has lost its file puts the same messages, and reads all results again.
+  const third = startExample([app], { ...environment, BOOKINGS_FILE: join(folder, 'another.json') });
   expect(await third.ended).toBe(0);
-  expect(third.lines[0]).toBe(`campaign ${kept.campaign} exists already`);
+  expect(third.lines.slice(0, 6)).toEqual([
+    'booking B-101: sent',
+    'booking B-102: stale',
+    'booking B-103: ended',
+    'booking B-104: sent',
+    'booking B-102: sent',
+    'booking B-103: cancelled',
+  ]);
   expect(JSON.parse(third.lines.at(-1) ?? '')).toEqual(statuses);
   // Two messages for one phone, each in a request of its own.
-  expect(await simulator.summary()).toMatchObject({ recipients: 4, requests: 4, duplicates: 0 });
+  expect(await simulator.summary()).toMatchObject({ recipients: 3, requests: 3, duplicates: 0 });
 });
 
 /** The address of the API, from its log. */
@@ -127,9 +174,9 @@ async function listening(log: readonly string[]): Promise<string> {
   return address;
 }
 
-/** Starts the example as a process and reads its output line by line. */
-function startShop(environment: Record<string, string>) {
-  const child = spawn(process.execPath, [resolve('examples/platform/app.js')], {
+/** Starts an example as a process and reads its output line by line. */
+function startExample([program = '', ...args]: readonly string[], environment: Record<string, string>) {
+  const child = spawn(process.execPath, [resolve(program), ...args], {
     env: { PATH, HOME, ...environment },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
@@ -144,7 +191,7 @@ function startShop(environment: Record<string, string>) {
   return {
     lines,
     ended,
-    kill: () => child.kill('SIGKILL'),
+    kill: (signal: NodeJS.Signals) => child.kill(signal),
     says: (wanted: RegExp) =>
       expect.poll(() => lines.some((line) => wanted.test(line)), { timeout: 20_000 }).toBe(true),
   };

@@ -24,6 +24,7 @@ import { type Context, createContext } from './context.js';
 import { brokenPromises, type Outcome, renderSummary } from './demo/outcome.js';
 import { AUTO_SHARE_OF, COUNTRY, demoEnvironment, LANES, MESSAGE, WORKERS } from './demo/plan.js';
 import { type Started, startSimulatorProcess, startWorkerProcess } from './demo/processes.js';
+import { remind } from './demo/reminders.js';
 import { endings, logLine, watch } from './demo/watch.js';
 import { CliError } from './errors.js';
 
@@ -31,7 +32,7 @@ const LIST = fileURLToPath(new URL('../../../examples/spring-sale.csv', import.m
 const READY_WITHIN_MS = 10_000;
 
 /**
- * Runs two campaigns from import to report on this machine, against a simulator (see `demo/plan.ts`). It always stops the
+ * Runs two campaigns and an outbox from import to report on this machine, against a simulator (see `demo/plan.ts`). It always stops the
  * processes that it started, and keeps the report and the workers' log. Rejects with the promises that the run did not keep.
  */
 async function runDemo(context: Context, signal: AbortSignal): Promise<void> {
@@ -72,7 +73,12 @@ async function runDemo(context: Context, signal: AbortSignal): Promise<void> {
     closing.push(() => volley.close());
     await workersReady(volley, [simulator, ...workers]);
     const ids = await launch(volley);
-    const statuses = await watch(context, volley, ids, logged, began, signal, [simulator, ...workers]);
+    const ended = new AbortController();
+    closing.push(() => ended.abort());
+    const [statuses, reminders] = await Promise.all([
+      watch(context, volley, ids, logged, began, signal, [simulator, ...workers]),
+      remind(volley, context.clock(), AbortSignal.any([signal, ended.signal])),
+    ]);
     const reported = await writeReport(volley, ids, files.report);
     const summary = await fetchSummary(simulator.accountBaseUrl);
     const outcome: Outcome = {
@@ -81,6 +87,7 @@ async function runDemo(context: Context, signal: AbortSignal): Promise<void> {
       summary,
       lanes: await volley.lanes(),
       workers: (await volley.workers()).length,
+      reminders,
     };
     const lines = renderSummary(outcome, files, performance.now() - began, context.paint);
     context.stdout.write(`\n${lines.join('\n')}\n`);

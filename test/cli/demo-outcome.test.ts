@@ -28,7 +28,18 @@ const auto: LaneStatus = {
   unknownOutcomes: 0,
   maxRecipients: 1,
 };
+const message = {
+  ...{ sendAt: null, version: null, to: null, reference: null, requestId: null, reason: null },
+};
+const sentAt = '2030-05-01T09:00:14.100Z';
+const messages = [
+  { ...message, id: 'appt-1', state: 'deliveredToTerminal', sentAt },
+  { ...message, id: 'appt-2', state: 'deliveredToTerminal', sentAt },
+  { ...message, id: 'appt-3', state: 'cancelled', sentAt: null },
+];
+const reminders = { messages, movedFrom: '2030-05-01T09:00:08.000Z', movedTo: '2030-05-01T09:00:14.000Z' };
 const good: Outcome = {
+  reminders,
   statuses: [done, done],
   reported: new Map([
     ['deliveredToTerminal', 18],
@@ -36,7 +47,7 @@ const good: Outcome = {
   ]),
   summary: {
     requests: 20,
-    recipients: 20,
+    recipients: 22,
     duplicates: 0,
     throttled: 2,
     throttledByFault: 0,
@@ -92,7 +103,7 @@ const flawed: readonly (readonly [string, Partial<Outcome>, RegExp])[] = [
     /lines for 19/,
   ],
   ['a message sent twice', { summary: { ...good.summary, duplicates: 1 } }, /1 messages were accepted twice/],
-  ['a recipient that the service never got', { summary: { ...good.summary, recipients: 19 } }, /accepted 19/],
+  ['a recipient that the service never got', { summary: { ...good.summary, recipients: 21 } }, /accepted 21/],
   [
     'a request over the known quota, even if it was refused',
     { summary: { ...good.summary, maxPerWindow: window === undefined ? [] : [{ ...window, arrived: 251 }] } },
@@ -109,6 +120,24 @@ const flawed: readonly (readonly [string, Partial<Outcome>, RegExp])[] = [
     'a refresh token presented twice',
     { summary: { ...good.summary, reusedRefreshTokens: 1 } },
     /presented twice/,
+  ],
+  [
+    'a moved message that was sent at its first time',
+    { reminders: { ...reminders, movedTo: '2030-05-01T09:00:15.000Z' } },
+    /moved to .* was sent at/,
+  ],
+  [
+    'a cancelled message that was sent',
+    {
+      reminders: {
+        ...reminders,
+        messages: [
+          ...messages.slice(0, 2),
+          { ...message, id: 'appt-3', state: 'deliveredToTerminal', sentAt },
+        ],
+      },
+    },
+    /was cancelled is deliveredToTerminal/,
   ],
   ['a single worker', { workers: 1 }, /1 workers ran/],
 ];

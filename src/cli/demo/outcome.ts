@@ -4,6 +4,7 @@ import type { Summary } from '../../simulator/index.js';
 import type { Paint } from '../terminal.js';
 import { counted, grouped, padded } from '../text.js';
 import { MAIN_KEY, WORKERS } from './plan.js';
+import { brokenReminders, type Reminders, remindersSent, remindersText } from './reminders.js';
 
 /** What a run of the demo left behind, to compare with its promises. */
 export interface Outcome {
@@ -14,10 +15,12 @@ export interface Outcome {
   readonly summary: Summary;
   readonly lanes: readonly LaneStatus[];
   readonly workers: number;
+  readonly reminders: Reminders;
 }
 
 /** The promises of the demo that this run did not keep, a sentence each. None means success. */
-export function brokenPromises({ statuses, reported, summary, lanes, workers }: Outcome): string[] {
+export function brokenPromises(outcome: Outcome): string[] {
+  const { statuses, reported, summary, lanes, workers, reminders } = outcome;
   const total = statuses.reduce((sum, { recipients }) => sum + recipients.total, 0);
   const lines = recipientLines(reported);
   const final = (reported.get('deliveredToTerminal') ?? 0) + (reported.get('deliveryImpossible') ?? 0);
@@ -32,7 +35,10 @@ export function brokenPromises({ statuses, reported, summary, lanes, workers }: 
       final === total && lines === total,
       `${final} of ${total} recipients are final; the report has lines for ${lines}`,
     ],
-    [summary.recipients === total, `the service accepted ${summary.recipients} recipients, not ${total}`],
+    [
+      summary.recipients === total + remindersSent(reminders),
+      `the service accepted ${summary.recipients} recipients, not ${total + remindersSent(reminders)}`,
+    ],
     [summary.duplicates === 0, `${summary.duplicates} messages were accepted twice`],
     [
       main !== undefined && main.quota !== null && main.arrived <= main.quota,
@@ -44,7 +50,8 @@ export function brokenPromises({ statuses, reported, summary, lanes, workers }: 
     [summary.reusedRefreshTokens === 0, `${summary.reusedRefreshTokens} refresh tokens were presented twice`],
     [workers >= WORKERS, `${workers} workers ran, not ${WORKERS}`],
   ];
-  return promises.filter(([kept]) => !kept).map(([, sentence]) => sentence);
+  const broken = promises.filter(([kept]) => !kept).map(([, sentence]) => sentence);
+  return [...broken, ...brokenReminders(reminders)];
 }
 
 /** The lines of a report that are about recipients. The others are rows that were left out because they repeat a number. */
@@ -59,7 +66,7 @@ export function renderSummary(
   tookMs: number,
   paint: Paint,
 ): string[] {
-  const { statuses, reported, summary, lanes, workers } = outcome;
+  const { statuses, reported, summary, lanes, workers, reminders } = outcome;
   const label = (text: string): string => paint('dim', padded(text, 13));
   const total = statuses.reduce((sum, { recipients }) => sum + recipients.total, 0);
   const counts = [...reported]
@@ -71,6 +78,7 @@ export function renderSummary(
   return [
     `${label('recipients')}${paint('bold', grouped(total))}: ${counts}`,
     `${label('left out')}${counted(leftOut, 'row')} with the number and the text of an earlier row`,
+    `${label('reminders')}${remindersText(reminders)}`,
     `${label('duplicates')}${grouped(summary.duplicates)}, according to the simulator`,
     ...summary.maxPerWindow.map(
       (window) => `${label(window.key === MAIN_KEY ? 'lane main' : 'lane auto')}${windowText(window)}`,

@@ -29,3 +29,18 @@ export class GoneError extends Error {
 export class NotAllowedError extends Error {
   override readonly name = 'NotAllowedError';
 }
+
+/** What a message ends with for people to copy, such as a command or a path: a full stop would become part of it. */
+const ENDS_WITH_COPY = /: (?:volley [^.;`]*|\S*[^\s.!?])$/;
+
+/**
+ * A message as every error shows it: it begins with a capital letter, and if it is a single line, it ends with a full stop. Names in
+ * code, such as `validFor` or `--at`, keep their spelling, and nothing follows a command or a path at the end.
+ */
+export function asSentence(message: string): string {
+  const text = message.replace(
+    /^[a-z]+(?=[\s,;:.']|$)/,
+    (word) => word.charAt(0).toUpperCase() + word.slice(1),
+  );
+  return /[.!?…]$/.test(text) || text.includes('\n') || ENDS_WITH_COPY.test(text) ? text : `${text}.`;
+}

@@ -1,3 +1,4 @@
+import { asSentence } from '../campaign/errors.js';
 import type { Clock } from '../clock.js';
 import { EXIT, type ExitCode } from '../exit-codes.js';
 import { pasteable } from './command-name.js';
@@ -106,9 +107,10 @@ export function createContext(io: CliIo, json: boolean): Context {
           : isPlain
             ? ''
             : `${paintErr('red', 'volley:')} `;
-      if (failure.message !== undefined) note(`${prefix}${failure.message}`);
+      const said = failure.message === undefined ? undefined : asSentence(failure.message);
+      if (said !== undefined) note(`${prefix}${said}`);
       const thrown = error instanceof Error ? error.message : String(error);
-      const message = pasteable(failure.message ?? inOurWords(thrown));
+      const message = pasteable(said ?? inOurWords(thrown));
       if (json)
         stdout.write(`${JSON.stringify({ error: { code: failure.code, message, ...failure.details } })}\n`);
     },

@@ -1,5 +1,5 @@
 import { CommanderError } from 'commander';
-import { InputError, NotFoundError } from '../campaign/errors.js';
+import { asSentence, InputError, NotFoundError } from '../campaign/errors.js';
 import { ConfigError } from '../config/environment.js';
 import { readProblem } from '../config/file-problem.js';
 import { EXIT, type ExitCode } from '../exit-codes.js';
@@ -34,12 +34,15 @@ export function interrupted(consequence: string): CliError {
 
 /** An error of commander, said as ours are. */
 export function inOurWords(text: string): string {
-  return text
+  const sentence = text
+    .trimEnd()
     .replace(/^error: /, '')
+    .replace(/\n\((Did you mean .*)\)$/s, '. $1')
     .replace(
       /^command-argument value '(.*)' is invalid for argument '(.*?)'\. /s,
       "argument '<$2>' is invalid: '$1'. ",
     );
+  return asSentence(sentence);
 }
 
 /** How a failed command ends. */

@@ -68,7 +68,10 @@ export async function init(context: Context, { force = false }: { force?: boolea
     await writeFile(path, text, { mode: PRIVATE, flag: force ? 'w' : 'wx' });
   } catch (error) {
     if (systemCode(error) !== 'EEXIST') throw fileProblem(error, path);
-    throw badInput(`${path} exists already. To overwrite it, add --force.`, { reason: 'fileExists', path });
+    throw badInput(`The file ${path} exists already. To overwrite it, add --force.`, {
+      reason: 'fileExists',
+      path,
+    });
   }
   return {
     json: { file: path, settings: [...answers.keys()] },

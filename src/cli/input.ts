@@ -41,9 +41,10 @@ async function fileStream(path: string, shown: string): Promise<Readable> {
     throw reason === undefined ? error : new ListError(`${reason}.`);
   });
   if (found.isDirectory()) {
-    throw new ListError(`${shown} is a folder. Give the path of the CSV file itself.`);
+    throw new ListError(`The path ${shown} is a folder. Give the path of the CSV file itself.`);
   }
-  if (found.isFile() && found.size === 0) throw new ListError(`${shown} is empty. Add at least one row.`);
+  if (found.isFile() && found.size === 0)
+    throw new ListError(`The file ${shown} is empty. Add at least one row.`);
   return createReadStream(path);
 }
 

@@ -26,12 +26,17 @@ export async function outputFile(
   const target = resolve(cwd, path);
   const found = await stat(target).catch(() => undefined);
   if (found?.isDirectory()) {
-    throw badInput(`${path} is a folder. Give the name of a file in it: ${join(path, 'report.csv')}`);
+    throw badInput(
+      `The path ${path} is a folder. Give the name of a file in it: ${join(path, 'report.csv')}`,
+    );
   }
   // A device or a pipe cannot be replaced, and has nothing to lose.
   if (found !== undefined && !found.isFile()) return (chunks) => written(path, chunks, target, 'a');
   if (found !== undefined && !force) {
-    throw badInput(`${path} exists already. To overwrite it, add --force.`, { reason: 'fileExists', path });
+    throw badInput(`The file ${path} exists already. To overwrite it, add --force.`, {
+      reason: 'fileExists',
+      path,
+    });
   }
   const real = found === undefined ? target : await realpath(target);
   const folder = await stat(dirname(real)).catch(() => undefined);
@@ -73,7 +78,10 @@ async function moveToNew(draft: string, target: string, path: string): Promise<v
   } catch (error) {
     const code = systemCode(error);
     if (code === 'EEXIST')
-      throw badInput(`${path} exists already. To overwrite it, add --force.`, { reason: 'fileExists', path });
+      throw badInput(`The file ${path} exists already. To overwrite it, add --force.`, {
+        reason: 'fileExists',
+        path,
+      });
     // Some file systems have no links.
     await rename(draft, target);
   }
@@ -97,7 +105,7 @@ export function fileProblem(error: unknown, path: string): unknown {
     case 'EDQUOT':
       return badInput(`There is no space left in the folder ${folder}, so ${path} cannot be written.`);
     case 'EISDIR':
-      return badInput(`${path} is a folder. Give the name of a file.`);
+      return badInput(`The path ${path} is a folder. Give the name of a file.`);
     default:
       return error;
   }

@@ -28,7 +28,7 @@ export function createProgram(context: Context): Command {
       getErrHelpWidth: () => columnsOf(context.stderr) ?? 80,
       writeOut: (text) => context.stdout.write(wrappedLines(pasteable(text), columnsOf(context.stdout))),
       writeErr: (text) => context.stderr.write(wrappedLines(pasteable(text), columnsOf(context.stderr))),
-      outputError: (text, write) => write(`${context.paintErr('red', 'volley:')} ${inOurWords(text)}`),
+      outputError: (text, write) => write(`${context.paintErr('red', 'volley:')} ${inOurWords(text)}\n`),
     })
     .showHelpAfterError('Add --help for the options and an example.')
     .addHelpText(

@@ -1,4 +1,5 @@
 import { pipeline } from 'node:stream/promises';
+import { asSentence } from '../campaign/errors.js';
 import { EXIT, type ExitCode } from '../exit-codes.js';
 import { listenForStop } from '../lifecycle.js';
 import type { NoRecords } from '../records/fetch.js';
@@ -124,7 +125,7 @@ export async function fetch(
         } catch (error) {
           const mayRepeat = error instanceof Error && 'mayRepeat' in error && error.mayRepeat === true;
           if (!mayRepeat || options.out === STDOUT || tries === TRIES) throw error;
-          context.note(`${sentence(error.message)} The download begins again.`);
+          context.note(`${asSentence(error.message)} The download begins again.`);
         }
       }
     } catch (error) {
@@ -237,7 +238,7 @@ async function saved(
 
 function noFile({ request: made, reason, mayRepeat }: NoRecords): Answer {
   const again = mayRepeat ? ` Later: volley records fetch ${made.id}` : '';
-  throw new CliError(exitOf(made), made.state, `${sentence(reason)}${again}`, { request: made });
+  throw new CliError(exitOf(made), made.state, `${asSentence(reason)}${again}`, { request: made });
 }
 
 /** Unknown outcomes wait for an operator. */
@@ -269,7 +270,7 @@ function requestAnswer(made: RecordsRequest, { clock }: Context): Answer {
     json: made,
     lines: [
       `Request ${id}, lane ${lane}, ${from} to ${to}: ${state}${said} since ${moment(Date.parse(updatedAt), clock())}.`,
-      ...(reason === null ? [] : [sentence(oneLine(reason))]),
+      ...(reason === null ? [] : [asSentence(oneLine(reason))]),
       ...NEXT[state](id),
     ],
     exit: exitOf(made),
@@ -296,11 +297,6 @@ const NEXT: Readonly<Record<RecordsState, (id: string) => string[]>> = {
   refused: nothing,
   abandoned: nothing,
 };
-
-function sentence(text: string): string {
-  const capital = text.charAt(0).toUpperCase() + text.slice(1);
-  return /[.!?]$/.test(capital) ? capital : `${capital}.`;
-}
 
 /** Progress on standard error: one line on a terminal, otherwise a line for each new state. */
 function showProgress({ stdin, stderr, note, json, clock }: Context) {

@@ -47,7 +47,7 @@ export function loadDotEnv(directory: string, environment: Environment = process
   } catch (error) {
     if (systemCode(error) === 'ENOENT') return { ...environment };
     throw new ConfigError([
-      `${readProblem(error, file) ?? `${file} cannot be read`}; make it a file that you can read`,
+      `${readProblem(error, file) ?? `The file ${file} cannot be read`}; make it a file that you can read`,
     ]);
   }
 }

@@ -13,16 +13,16 @@ export function readProblem(error: unknown, path: string): string | undefined {
     case 'EPERM':
       return `You do not have permission to read ${path}`;
     case 'EISDIR':
-      return `${path} is a folder, not a file`;
+      return `The path ${path} is a folder, not a file`;
     case 'EMFILE':
     case 'ENFILE':
-      return `${path} cannot be read, because too many files are open`;
+      return `The file ${path} cannot be read, because too many files are open`;
     case 'ENAMETOOLONG':
       return `The file name ${path.slice(0, 60)}… is too long`;
     case 'ELOOP':
-      return `${path} is a link that leads back to itself`;
+      return `The file ${path} is a link that leads back to itself`;
     case 'EIO':
-      return `${path} cannot be read: the disk reports an error`;
+      return `The file ${path} cannot be read: the disk reports an error`;
     default:
       return undefined;
   }

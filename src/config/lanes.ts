@@ -33,7 +33,7 @@ export function readLanes(
   try {
     contents = readFile(file);
   } catch (error) {
-    const reason = readProblem(error, file) ?? `${file} cannot be read`;
+    const reason = readProblem(error, file) ?? `The file ${file} cannot be read`;
     problems.push(`LANES_FILE must be a file that you can read. ${reason}`);
     return [];
   }

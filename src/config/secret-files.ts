@@ -65,7 +65,7 @@ export function readSecret(
     return text.trim() === '' ? { problem: `${setting}: ${file} is empty` } : { value: text, file };
   } catch (error) {
     return {
-      problem: `${setting} must be a file that you can read. ${readProblem(error, file) ?? `${file} cannot be read`}`,
+      problem: `${setting} must be a file that you can read. ${readProblem(error, file) ?? `The file ${file} cannot be read`}`,
     };
   }
 }

@@ -197,7 +197,7 @@ export async function listen(app: HttpApp, config: LocalConfig, events: Events):
         );
       case 'EADDRNOTAVAIL':
       case 'ENOTFOUND':
-        throw new InputError(`${host} is not an address of this machine: correct HTTP_HOST`);
+        throw new InputError(`this machine does not have the address ${host}: correct HTTP_HOST`);
       default:
         throw error;
     }

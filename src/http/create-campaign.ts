@@ -221,12 +221,17 @@ function differentTextsProblem(reason: string, preview: Preview, isUpload: boole
     .filter(({ text }) => text === 'different')
     .map(({ line, firstLine, recipient }): ProblemItem => {
       const pointer = isUpload ? '/recipients' : `/recipients/${line - 1}`;
-      const message = `has the number of row ${firstLine} (${recipient}), but a different text`;
+      const message = `It has the number of row ${firstLine} (${recipient}), but a different text`;
       return { pointer, message, line, column, firstLine };
     });
   const more = count > 1 ? ` There are ${count - 1} more such rows.` : '';
   const detail = `${reason.replace(/^r/, 'R')}.${more} Nothing was sent. Set \`duplicates\` to \`keep\` to send both messages, or to \`first\` to send only the first to each number.`;
   return new Problem('differentTexts', detail, { errors, members: { differentTexts: count } });
+}
+
+/** The reason of a row begins with its value in quotation marks, or with a verb about it. */
+function sentenceOf(reason: string): string {
+  return /^[a-z]/.test(reason) ? `It ${reason}` : reason;
 }
 
 function invalidRows({ invalid, rows, problems }: Preview, isUpload: boolean): Problem {
@@ -235,7 +240,7 @@ function invalidRows({ invalid, rows, problems }: Preview, isUpload: boolean): P
     const pointer = isUpload
       ? '/recipients'
       : `/recipients/${line - 1}${column === null ? '' : `/${column}`}`;
-    return { pointer, message: reason, line, column };
+    return { pointer, message: sentenceOf(reason), line, column };
   });
   const detail =
     invalid === rows

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { asSentence } from '../campaign/errors.js';
 
 /*
  * Every error response is a problem document (RFC 9457). This file is the catalogue of the kinds and their format.
@@ -141,7 +142,7 @@ const problemItem = z.looseObject({
     .describe(
       'A JSON pointer into the body (RFC 6901), or `query/…`, `header/…`, or `path/…`. For a CSV: `/recipients`.',
     ),
-  message: z.string(),
+  message: z.string().describe('What is wrong with it, in a sentence'),
   line: z.int().optional().describe('In a CSV: the line of the file. In an array: the position, from 1.'),
   column: z.string().nullable().optional().describe('The column of a row; null if the whole row is invalid'),
 });
@@ -198,8 +199,14 @@ export class Problem extends Error {
       title: KINDS[this.code][1],
       status: this.status,
       code: this.code,
-      detail: sentence(this.message),
-      ...(this.#errors.length === 0 ? {} : { errors: this.#errors.slice(0, MAX_ERRORS) }),
+      detail: asSentence(this.message),
+      ...(this.#errors.length === 0
+        ? {}
+        : {
+            errors: this.#errors
+              .slice(0, MAX_ERRORS)
+              .map(({ message, ...item }) => ({ ...item, message: asSentence(message) })),
+          }),
       ...this.#members,
     };
   }
@@ -223,7 +230,7 @@ export function invalidParts(errors: readonly ProblemItem[]): Problem {
       : others.length === 1
         ? ' There is 1 more error.'
         : ` There are ${others.length} more errors.`;
-  return new Problem('badInput', `${sentence(about)}${more}`, { errors });
+  return new Problem('badInput', `${asSentence(about)}${more}`, { errors });
 }
 
 const PARTS = {
@@ -260,10 +267,4 @@ export function noSuchMethod({ method }: { readonly method: string }, allowed: r
   return new Problem('methodNotAllowed', `This address does not support ${method}. It supports ${allow}.`, {
     headers: { allow },
   });
-}
-
-/** The library words its errors for the command line: without a capital letter and a full stop. */
-function sentence(message: string): string {
-  const capital = message.replace(/^[a-z]+(?=[ ,])/, (word) => word.charAt(0).toUpperCase() + word.slice(1));
-  return /[.!?]$/.test(capital) ? capital : `${capital}.`;
 }

@@ -122,7 +122,7 @@ export function laneRegistry(redis: Redis, keys: Keys, config: Config | LocalCon
         ? ({ outcome: 'taken', id: '' } as const)
         : await renameScript.run(redis, { names, ids }, { from, to, isUsed: isUsed ? 1 : 0 });
       if (outcome === 'taken')
-        throw new InputError(`${to} is the name of another lane: rename that one first`);
+        throw new InputError(`there is another lane named ${to}: rename that one first`);
       if (outcome === 'renamed') return id;
       const all = await redis.hvals(names);
       const which =

@@ -42,13 +42,14 @@ const MAX_KEY = 200;
 export function checkInput(input: RecordsInput, contract: Contract, now: number): CheckedInput {
   const from = dayOf(input.from, 'from');
   const to = dayOf(input.to, 'to');
-  if (to < from) throw new InputError(`to (${input.to}) is before from (${input.from})`, { field: 'to' });
+  if (to < from)
+    throw new InputError(`\`to\` (${input.to}) is before \`from\` (${input.from})`, { field: 'to' });
   const parameters = checkParameters(input.parameters ?? {}, contract);
   const isGlobalMobile = concernsGlobalMobile(input, parameters, contract);
   const first = isGlobalMobile ? FIRST_DAY_GLOBAL_MOBILE : FIRST_DAY;
   if (input.from < first) {
     const which = isGlobalMobile ? ' of Global Mobile Numbers' : '';
-    throw new InputError(`the service has call records${which} from ${first} on; from is ${input.from}`, {
+    throw new InputError(`the service has call records${which} from ${first} on; \`from\` is ${input.from}`, {
       field: 'from',
     });
   }
@@ -62,7 +63,7 @@ export function checkInput(input: RecordsInput, contract: Contract, now: number)
   // The calendar of the service may be a day ahead or behind.
   if (ageDays !== null && from < Math.floor(now / DAY_MS) * DAY_MS - (ageDays + 1) * DAY_MS) {
     throw new InputError(
-      `the contract allows a first day at most ${ageDays} days ago; from is ${input.from}`,
+      `the contract allows a first day at most ${ageDays} days ago; \`from\` is ${input.from}`,
       {
         field: 'from',
       },
@@ -93,13 +94,13 @@ export function checkParameters(
       const meant = nearest(name, names);
       const hint =
         meant === null ? `the contract has ${names.join(', ') || 'none'}` : `did you mean ${meant}?`;
-      throw new InputError(`${name} is not a parameter of the contract; ${hint}`, { field });
+      throw new InputError(`the contract has no parameter ${name}; ${hint}`, { field });
     }
     if (value.length > MAX_VALUE || parameterValue(value, expected.type) === undefined) {
-      throw new InputError(`${name} must be ${ARTICLE[expected.type]}`, { field });
+      throw new InputError(`the parameter ${name} must be ${ARTICLE[expected.type]}`, { field });
     }
     if (expected.values !== null && !expected.values.includes(value)) {
-      throw new InputError(`${name} must be one of ${expected.values.join(', ')}`, { field });
+      throw new InputError(`the parameter ${name} must be one of ${expected.values.join(', ')}`, { field });
     }
   }
   const missing = names.find((name) => parameters[name]?.required === true && !Object.hasOwn(given, name));
@@ -150,5 +151,5 @@ function dayOf(text: string, field: 'from' | 'to'): number {
   const at = /^\d{4}-\d{2}-\d{2}$/.test(text) ? Date.parse(`${text}T00:00:00Z`) : Number.NaN;
   // Date.parse takes the 31st of April for the first of May.
   if (!Number.isNaN(at) && new Date(at).toISOString().startsWith(text)) return at;
-  throw new InputError(`${field} must be a day such as 2026-01-31`, { field });
+  throw new InputError(`\`${field}\` must be a day such as 2026-01-31`, { field });
 }

@@ -118,9 +118,12 @@ function parametersOfDownload(contract: Contract) {
     const own = checkParameters(given, contract, true);
     const wrong = Object.keys(own).find((name) => elsewhere.has(name));
     if (wrong === undefined) return own;
-    throw new InputError(`${wrong} belongs to the request and cannot be changed for its download`, {
-      field: `parameters/${wrong}`,
-    });
+    throw new InputError(
+      `the parameter ${wrong} belongs to the request and cannot be changed for its download`,
+      {
+        field: `parameters/${wrong}`,
+      },
+    );
   };
 }
 

@@ -134,7 +134,7 @@ async function sourceOf({
           field: 'recipients',
         },
       );
-    if (!found.isFile()) throw new InputError(`${path} is not a file`, { field: 'recipients' });
+    if (!found.isFile()) throw new InputError(`the path ${path} is not a file`, { field: 'recipients' });
     return { source: { kind: 'file', path }, recipients: null };
   }
   if ('provided' in recipients) {

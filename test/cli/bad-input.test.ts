@@ -41,7 +41,7 @@ const send = (...args: readonly string[]): readonly string[] => [
 
 const wrong: readonly (readonly [args: readonly string[], message: RegExp])[] = [
   [['send', list, '--yes'], /--message .* not specified/],
-  [['send', '-m', 'Hi'], /missing required argument 'file'/],
+  [['send', '-m', 'Hi'], /Missing required argument 'file'\./],
   [['send', list, '-m', 'Hi', '-s', 'ACME'], /Add --yes .*volley preview/s],
   [['send', list, '-m', '@nowhere.txt', '--yes'], /--message.*There is no file "nowhere.txt"/],
   [['send', list, '-m', 'Hi {{nmae}}', '-s', 'ACME', '--yes'], /\{\{nmae\}\}.*Did you mean \{\{name\}\}/],
@@ -63,10 +63,10 @@ const wrong: readonly (readonly [args: readonly string[], message: RegExp])[] = 
   [send('--test-to', '0770'), /--test-to.*"0770" has no calling code.*--country/],
   [send('--test-to', '+447700900101', '--at', '2099-01-01T00:00Z'), /--test-to and --at/],
   [send('--idempotency-key', ' '), /--idempotency-key.*It is empty/],
-  [send('--prioritty', 'high'), /unknown option '--prioritty'.*--priority/s],
-  [['send', list, '--mesage', 'Hi', '--yes'], /unknown option '--mesage'.*--message/s],
-  [['preview', '--mesage', 'Hi'], /unknown option '--mesage'.*--message/s],
-  [['keys', 'create', '--nmae', 'shop'], /unknown option '--nmae'.*--name/s],
+  [send('--prioritty', 'high'), /Unknown option '--prioritty'.*--priority/s],
+  [['send', list, '--mesage', 'Hi', '--yes'], /Unknown option '--mesage'.*--message/s],
+  [['preview', '--mesage', 'Hi'], /Unknown option '--mesage'.*--message/s],
+  [['keys', 'create', '--nmae', 'shop'], /Unknown option '--nmae'.*--name/s],
   [['keys', 'create', '--name', 'shop'], /--scope <scopes>' not specified/],
   [['simulator', '--options', '@nowhere.json'], /--options.*There is no file nowhere.json/],
   [['send', cwd, '-m', 'Hi', '-s', 'ACME', '--yes'], /is a folder/],
@@ -102,9 +102,9 @@ const wrong: readonly (readonly [args: readonly string[], message: RegExp])[] = 
   [['simulator', '--options', '{'], /--options.*Use JSON/],
   [['simulator', '--options', '{"quota":1}'], /quota/],
   [['token', 'show'], /API_KEY must be set/],
-  [['tokn'], /unknown command 'tokn'.*token/s],
-  [['help', 'tokn'], /unknown command 'tokn'.*token/s],
-  [['list', 'extra'], /too many arguments/],
+  [['tokn'], /Unknown command 'tokn'.*token/s],
+  [['help', 'tokn'], /Unknown command 'tokn'.*token/s],
+  [['list', 'extra'], /Too many arguments/],
 ];
 
 test.each(wrong)(

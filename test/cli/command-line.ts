@@ -5,6 +5,7 @@ import { PassThrough } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { expect, vi } from 'vitest';
 import { run } from '../../src/cli/program.js';
+import { errorsIn, notSentences } from '../sentence-rule.js';
 
 /** The built program; `npm test` builds it first. */
 const MAIN = fileURLToPath(new URL('../../dist/src/cli/main.js', import.meta.url));
@@ -56,6 +57,7 @@ export function commandLine(cwd: string, env: Readonly<Record<string, string>> =
       clock: Date.now,
     });
     await Promise.all([stdout, stderr].map((stream) => once(stream.end(), 'end')));
+    expect(notSentences(errorsIn(ended.stderr))).toEqual([]);
     return ended;
   }
 

@@ -22,9 +22,9 @@ const candidates = async (...words: readonly string[]): Promise<string[]> => {
 test('A shell without a script is refused in plain words', async () => {
   const { exit, stderr, stdout } = await volley('completion', 'csh', '--json');
   expect(exit).toBe(2);
-  expect(stderr).toMatch(/^volley: argument '<shell>' is invalid: 'csh'\..* Use one of bash, zsh, fish\.\n/);
+  expect(stderr).toMatch(/^volley: Argument '<shell>' is invalid: 'csh'\..* Use one of bash, zsh, fish\.\n/);
   expect(JSON.parse(stdout)).toMatchObject({
-    error: { message: expect.stringMatching(/^argument '<shell>' is invalid: 'csh'/) },
+    error: { message: expect.stringMatching(/^Argument '<shell>' is invalid: 'csh'/) },
   });
 });
 

@@ -131,7 +131,7 @@ describe('An output file', () => {
     writeFileSync(join(cwd, 'mine.csv'), 'mine', { mode: 0o644 });
     symlinkSync('mine.csv', join(cwd, 'link.csv'));
     await expect(outputFile('mine.csv', { cwd, force: false })).rejects.toThrow(
-      'mine.csv exists already. To overwrite it, add --force.',
+      'The file mine.csv exists already. To overwrite it, add --force.',
     );
     await (await outputFile('link.csv', { cwd, force: true }))(text());
     expect(readFileSync(join(cwd, 'mine.csv'), 'utf8')).toBe('whole');
@@ -159,7 +159,7 @@ describe('An output file', () => {
 
   test.each([
     ['nowhere/new.csv', 'There is no folder nowhere. Create it first: mkdir -p nowhere'],
-    ['.', '. is a folder. Give the name of a file in it: report.csv'],
+    ['.', 'The path . is a folder. Give the name of a file in it: report.csv'],
   ])('%s is refused with its reason', async (path, message) => {
     await expect(outputFile(path, { cwd, force: false })).rejects.toThrow(message);
   });

@@ -34,8 +34,8 @@ test.each([
   [['create', '--name', ' ', '--scope', 'read'], /--name.*It is empty/],
   [['create', '--name', 'shop', '--scope', 'raed'], /--scope.*Did you mean read\?/],
   [['create', '--name', 'shop', '--scope', ','], /--scope.*It is empty/],
-  [['create', '--name', 'shop', '--scope', 'read', '--lane', 'nowhere'], /there is no lane nowhere/],
-  [['revoke', '0123456789ab'], /there is no key 0123456789ab/],
+  [['create', '--name', 'shop', '--scope', 'read', '--lane', 'nowhere'], /There is no lane nowhere/],
+  [['revoke', '0123456789ab'], /There is no key 0123456789ab/],
 ])('volley keys %j is refused with a message', async (args, message) => {
   const { exit, stderr, stdout } = await volley('keys', ...args);
   expect([exit, stdout]).toEqual([2, '']);

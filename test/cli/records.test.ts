@@ -94,7 +94,7 @@ test('Bad input is refused before anything is sent', async () => {
       'Global Mobile Numbers from 2023-02-01 on',
     ],
     [['records', 'fetch', ...DAYS, '--json'], 'Write the file with --out'],
-    [['records', 'status', 'nothing'], 'there is no request for call records nothing'],
+    [['records', 'status', 'nothing'], 'There is no request for call records nothing'],
   ] as const;
   for (const [args, message] of cases) {
     const { exit, stdout, stderr } = await volley(...args);

@@ -53,6 +53,6 @@ test('Results have the references of the list, and continue after a cursor', asy
   const lost = await volley('results', '--after', 'results,default:cafe0001:0:1:0');
   expect([lost.exit, lost.stderr]).toEqual([2, expect.stringContaining('start again without a cursor')]);
   const invalid = await volley('results', '--after', 'nonsense');
-  expect([invalid.exit, invalid.stderr]).toEqual([2, expect.stringContaining('the cursor is invalid')]);
+  expect([invalid.exit, invalid.stderr]).toEqual([2, expect.stringContaining('The cursor is invalid')]);
   expect((await volley(...send, '--metadata', 'x')).stderr).toContain('Write a name and a value');
 });

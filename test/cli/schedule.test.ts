@@ -65,7 +65,7 @@ test('Pause, resume, and remove', async () => {
   expect((await json('schedule', 'remove', 'weekly')).output).toEqual({ id: 'weekly', state: 'removed' });
   expect(await volley('schedule', 'show', 'weekly')).toMatchObject({
     exit: 2,
-    stderr: expect.stringContaining('there is no schedule weekly'),
+    stderr: expect.stringContaining('There is no schedule weekly'),
   });
 });
 
@@ -91,11 +91,11 @@ test('Run: a worker creates the campaign from the list that its code provides', 
 
 describe('Before anything is stored, the command refuses', () => {
   test.each([
-    [['none.csv', ...TIMES], /there is no file .*none\.csv/],
+    [['none.csv', ...TIMES], /There is no file .*none\.csv/],
     [['Spring sale.csv', ...TIMES, '--zone', 'Europe/Lundon'], /did you mean Europe\/London\?/],
     [['Spring sale.csv', ...TIMES, '--cron', '0 0 31 2 *'], /is never due/],
     [['Spring sale.csv', ...TIMES, '--cron', '*/5 * * * * *'], /more than once per minute/],
-    [['Spring sale.csv', '--zone', 'UTC', '-m', 'Hi'], /required option '--cron <expression>'/],
+    [['Spring sale.csv', '--zone', 'UTC', '-m', 'Hi'], /Required option '--cron <expression>'/],
     [['-', ...TIMES], /cannot read standard input/],
     [[...TIMES], /Give the path of a CSV file/],
     [['Spring sale.csv', ...TIMES, '--catch-up', '30s'], /from 1m to 7d/],

@@ -32,7 +32,7 @@ test('volley serve names a port that is in use and the setting to change', async
   const { exit, stderr } = await commandLine(cwd, { ...settings, HTTP_PORT: String(port) }).volley('serve');
   expect([exit, stderr]).toEqual([
     2,
-    `volley: port ${port} of 127.0.0.1 is in use: set HTTP_PORT to another port, or to 0 for any free one\n`,
+    `volley: Port ${port} of 127.0.0.1 is in use: set HTTP_PORT to another port, or to 0 for any free one.\n`,
   ]);
 });
 

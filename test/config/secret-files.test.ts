@@ -89,7 +89,7 @@ test.each<[string, (path: string) => Environment, string]>([
   [
     'is a folder',
     () => ({ API_KEY_FILE: folder }),
-    'API_KEY_FILE must be a file that you can read. FOLDER is a folder, not a file',
+    'API_KEY_FILE must be a file that you can read. The path FOLDER is a folder, not a file',
   ],
   ['is empty', () => ({ API_KEY_FILE: file('empty', '\n') }), 'API_KEY_FILE: FOLDER/empty is empty'],
   [

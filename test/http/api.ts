@@ -1,4 +1,4 @@
-import { afterAll } from 'vitest';
+import { afterAll, expect } from 'vitest';
 import type { ApiScope } from '../../src/campaign/api-key.js';
 import { API_SCOPES } from '../../src/campaign/api-key.js';
 import type { Clock } from '../../src/clock.js';
@@ -6,6 +6,7 @@ import { loadLocalConfig } from '../../src/config/index.js';
 import { createEvents } from '../../src/events/events.js';
 import { createHttp, type HttpApp } from '../../src/http/index.js';
 import { createVolley, type Volley } from '../../src/runtime.js';
+import { messagesOf, notSentences } from '../sentence-rule.js';
 
 /** An HTTP API on a port of its own, with a Volley that connects only to Redis. */
 export interface ApiServer {
@@ -93,7 +94,9 @@ export async function serveApi(
       });
       const text = await reply.text();
       const isJson = /^application\/(problem\+)?json/.test(reply.headers.get('content-type') ?? '');
-      return { status: reply.status, headers: reply.headers, json: isJson ? JSON.parse(text) : text };
+      const json: unknown = isJson ? JSON.parse(text) : text;
+      if (reply.status >= 400 && isJson) expect(notSentences(messagesOf(json))).toEqual([]);
+      return { status: reply.status, headers: reply.headers, json };
     },
   };
 }

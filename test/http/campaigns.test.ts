@@ -211,10 +211,10 @@ test('A row without its number or a value is invalid, whether the member is miss
   expect([refused.status, refused.json]).toMatchObject([422, { invalid: 5, rows: 7 }]);
   const { errors } = refused.json as { errors: { pointer: string; message: string }[] };
   expect(errors).toMatchObject([
-    { pointer: '/recipients/0/name', message: expect.stringMatching(/^is empty/) },
-    { pointer: '/recipients/1/to', message: expect.stringMatching(/^is empty/) },
-    { pointer: '/recipients/2/to', message: expect.stringMatching(/^is empty/) },
-    { pointer: '/recipients/3/name', message: expect.stringMatching(/^is empty/) },
+    { pointer: '/recipients/0/name', message: expect.stringMatching(/^It is empty/) },
+    { pointer: '/recipients/1/to', message: expect.stringMatching(/^It is empty/) },
+    { pointer: '/recipients/2/to', message: expect.stringMatching(/^It is empty/) },
+    { pointer: '/recipients/3/name', message: expect.stringMatching(/^It is empty/) },
     { pointer: '/recipients/4/to', message: expect.stringContaining('"12"') },
   ]);
   const skipped = await create(campaign({ recipients, message: 'Hi {{name}}', skipInvalid: true }));

@@ -3,6 +3,7 @@ import { Agent, request } from 'node:http';
 import { connect } from 'node:net';
 import fc from 'fast-check';
 import type { OpenAPIV3_1 } from 'openapi-types';
+import { messagesOf, notSentences } from '../sentence-rule.js';
 import { type Malformed, malformedRequests } from './malformed.js';
 
 export interface FuzzOptions {
@@ -101,7 +102,9 @@ function errorOf({ status, type, body }: FuzzResponse): string | undefined {
   const isComplete =
     json['status'] === status &&
     ['type', 'title', 'code', 'detail'].every((name) => typeof json[name] === 'string');
-  return isComplete ? undefined : 'a problem document that lacks a member';
+  if (!isComplete) return 'a problem document that lacks a member';
+  const wrong = json['detail'] === '' ? [] : notSentences(messagesOf(json));
+  return wrong.length === 0 ? undefined : `messages that are not sentences: ${wrong.join(' | ')}`;
 }
 
 function send(

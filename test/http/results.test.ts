@@ -84,7 +84,7 @@ test('A reference that is too long is an invalid row, and invalid metadata is re
   const long = await call('POST', '/v1/campaigns', { body: { message: 'Hi', recipients: [row] } });
   expect(long.status).toBe(422);
   expect(long.json).toMatchObject({
-    errors: [{ line: 1, column: 'reference', message: 'has 130 bytes; the maximum is 128' }],
+    errors: [{ line: 1, column: 'reference', message: 'It has 130 bytes; the maximum is 128.' }],
   });
   const metadata = Object.fromEntries(Array.from({ length: 21 }, (_, at) => [`m${at}`, 'x']));
   const body = { message: 'Hi', recipients: [{ to: '07700901000' }], metadata };

@@ -58,7 +58,7 @@ test('Invalid rows of a CSV reject the list by line, column, and reason, or are 
     errors: [
       { pointer: '/recipients', line: 3, column: 'phone' },
       { pointer: '/recipients', line: 6, column: 'name' },
-      { pointer: '/recipients', line: 7, column: null, message: expect.stringContaining('has 1 field') },
+      { pointer: '/recipients', line: 7, column: null, message: expect.stringContaining('It has 1 field') },
     ],
   });
   expect(await campaignKeys()).toEqual(before);
@@ -165,7 +165,7 @@ test('The part `campaign` is rejected if it is not UTF-8 or too long', async () 
   const long = await call('POST', '/v1/preview', { form: formWith(Buffer.alloc(1_000_000, ' ')) });
   expect(long).toMatchObject({
     status: 400,
-    json: { errors: [{ pointer: '/campaign', message: 'It is longer than 100000 bytes' }] },
+    json: { errors: [{ pointer: '/campaign', message: 'It is longer than 100000 bytes.' }] },
   });
   const marked = formWith(Buffer.from('\ufeff{"message":"Hi"}'));
   expect((await call('POST', '/v1/preview', { form: marked })).status).toBe(200);

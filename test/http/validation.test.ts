@@ -99,6 +99,6 @@ test('The JSON part of a form is validated in the same way', async () => {
   form.append('campaign', JSON.stringify({ message: '' }));
   form.append('recipients', new Blob(['phone\n+447700900123\n']), 'list.csv');
   const { status, json } = await call('POST', '/v1/campaigns', { form });
-  const message = 'It is empty';
+  const message = 'It is empty.';
   expect([status, json]).toMatchObject([400, { errors: [{ pointer: '/message', message }] }]);
 });

@@ -13,7 +13,7 @@ describe('The limits of the interface page', () => {
   test('Records begin on 2020-01-01', () => {
     expect(check({ from: '2020-01-01', to: '2020-01-01' }).from).toBe('2020-01-01');
     expect(() => check({ from: '2019-12-31', to: '2020-01-01' })).toThrow(
-      'the service has call records from 2020-01-01 on; from is 2019-12-31',
+      'the service has call records from 2020-01-01 on; `from` is 2019-12-31',
     );
   });
 
@@ -21,7 +21,7 @@ describe('The limits of the interface page', () => {
     const all = { globalMobile: true };
     expect(check({ ...all, from: '2023-02-01', to: '2023-02-02' }).from).toBe('2023-02-01');
     expect(() => check({ ...all, from: '2023-01-31', to: '2023-02-01' })).toThrow(
-      'the service has call records of Global Mobile Numbers from 2023-02-01 on; from is 2023-01-31',
+      'the service has call records of Global Mobile Numbers from 2023-02-01 on; `from` is 2023-01-31',
     );
   });
 
@@ -58,19 +58,19 @@ describe('The limits of the contract', () => {
   });
 
   test.each([
-    [{ from: '2026-02-30' }, 'from must be a day such as 2026-01-31'],
-    [{ from: '2026-1-1' }, 'from must be a day'],
-    [{ to: 'tomorrow' }, 'to must be a day'],
-    [{ to: '2025-12-31' }, 'to (2025-12-31) is before from (2026-01-01)'],
+    [{ from: '2026-02-30' }, '`from` must be a day such as 2026-01-31'],
+    [{ from: '2026-1-1' }, '`from` must be a day'],
+    [{ to: 'tomorrow' }, '`to` must be a day'],
+    [{ to: '2025-12-31' }, '`to` (2025-12-31) is before `from` (2026-01-01)'],
     [{ parameters: { format: 'csv' } }, 'the contract requires the parameter product'],
     [
       { parameters: { ...BASE.parameters, zons: '1' } },
-      'zons is not a parameter of the contract; did you mean zone?',
+      'the contract has no parameter zons; did you mean zone?',
     ],
     [{ parameters: { ...BASE.parameters, product: 'fax' } }, 'product must be one of voice, global'],
     [{ parameters: { ...BASE.parameters, zero: 'yes' } }, 'zero must be true or false'],
     [{ parameters: { ...BASE.parameters, number: '' } }, 'number must be a text'],
-    [{ parameters: { ...BASE.parameters, constructor: '1' } }, 'constructor is not a parameter'],
+    [{ parameters: { ...BASE.parameters, constructor: '1' } }, 'the contract has no parameter constructor'],
     [{ key: ' ' }, 'a key has 1 to 200 characters'],
   ] as const)('%j is refused', (change, message) => {
     expect(() => check(change)).toThrow(message);

@@ -145,6 +145,6 @@ function parameter(text: string, before: Readonly<Record<string, string>>): Reco
   const [, name = '', value = ''] = /^([^=]+)=(.+)$/s.exec(text) ?? [];
   if (name === '')
     throw new InvalidArgumentError('Use a name, an equals sign, and a value, such as product=IBN.');
-  if (Object.hasOwn(before, name)) throw new InvalidArgumentError(`${name} is set twice.`);
+  if (Object.hasOwn(before, name)) throw new InvalidArgumentError(`The parameter ${name} is set twice.`);
   return { ...before, [name]: value };
 }

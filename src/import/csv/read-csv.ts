@@ -209,7 +209,9 @@ function asListError(error: unknown, input: string | Readable): unknown {
     case 'EACCES':
       return new ListError(`You do not have permission to read ${path}.`, { cause: error });
     case 'EISDIR':
-      return new ListError(`${path} is a folder. Give the path of the CSV file itself.`, { cause: error });
+      return new ListError(`The path ${path} is a folder. Give the path of the CSV file itself.`, {
+        cause: error,
+      });
     default:
       return error;
   }

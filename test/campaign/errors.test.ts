@@ -1,0 +1,23 @@
+import { expect, test } from 'vitest';
+import { asSentence } from '../../src/campaign/errors.js';
+
+test.each([
+  ['there is no lane a; the lanes are: b, c', 'There is no lane a; the lanes are: b, c.'],
+  ["unknown option '--mesage'", "Unknown option '--mesage'."],
+  ['sender: too long', 'Sender: too long.'],
+  ['It is missing', 'It is missing.'],
+  ['validFor is too long', 'validFor is too long.'],
+  ['--at has passed.', '--at has passed.'],
+  ['2 of 3 rows are invalid', '2 of 3 rows are invalid.'],
+  ['Is it running?', 'Is it running?'],
+])('"%s" becomes the sentence "%s"', (message, sentence) => {
+  expect(asSentence(message)).toBe(sentence);
+});
+
+test.each([
+  'To see its progress: volley status abc --watch',
+  'Give the name of a file: folder/report.csv',
+  'These are invalid:\n  line 2',
+])('Nothing follows what people copy: "%s"', (message) => {
+  expect(asSentence(message)).toBe(message);
+});

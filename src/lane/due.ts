@@ -15,8 +15,8 @@ type Store = Pick<LaneStore, 'redis'> & { readonly keys: Pick<Keys, 'due'> };
 
 /** Lanes per command. */
 const LANES_AT_ONCE = 1_000;
-/** A sweeper that dies delays the lanes that it took by this time. */
-const HOLD_MS = 30_000;
+/** How long taken lanes are held: a sweeper that dies delays them by this time. */
+export const HOLD_MS = 30_000;
 
 const chunksOf = (lanes: readonly LaneId[]): (readonly LaneId[])[] =>
   Array.from({ length: Math.ceil(lanes.length / LANES_AT_ONCE) }, (_, at) =>
@@ -94,9 +94,9 @@ export function dueForOthers({ dueSince, now }: Pick<TakenLanes, 'dueSince' | 'n
 }
 
 /** For {@link returnDue}: the lane has no entry until it is activated again. */
-const NEVER_DUE = -1;
+export const NEVER_DUE = -1;
 
-/** Sets when taken lanes are due again. A lane that was activated since it was taken stays due now. */
+/** Sets when taken lanes are due again: a time later than `until` holds them for longer. A lane that was activated since it was taken stays due now. */
 export const returnDue = (
   { redis, keys }: Store,
   { until }: TakenLanes,

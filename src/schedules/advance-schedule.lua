@@ -1,6 +1,7 @@
 --[[
-  advance-schedule: records what became of occurrences of a schedule, and sets when it is due next. If the schedule has changed since it was
-  read, only the records are stored. Repeating the call counts nothing twice.
+  advance-schedule: records what became of occurrences of a schedule, and sets when it is due next. If another worker has begun to look at
+  the schedule, or an operator has changed it, only the campaigns that exist are recorded: everything else is decided again. Repeating the
+  call counts nothing twice.
 
   KEYS  schedule     hash: the schedule
         due          sorted set: schedule -> when it is looked at next, ms
@@ -21,8 +22,9 @@
 local stored = redis.call('HMGET', scheduleKey, 'revision', 'state', 'failures', 'run')
 if not stored[1] then return 'missing' end
 local now = clock(time)
+local isChanged = tonumber(stored[1]) ~= revision
 local inARow, reason = tonumber(stored[3] or '0'), ''
-for _, record in ipairs(records) do
+local function store(record)
   local at = string.format('%.0f', record.at)
   local earlier = redis.call('ZRANGEBYSCORE', occurrencesKey, at, at)[1]
   if earlier then
@@ -34,15 +36,19 @@ for _, record in ipairs(records) do
   if record.outcome == 'created' then
     inARow = 0
     redis.call('HSET', scheduleKey, 'lastCampaign', record.campaign)
+    if tonumber(stored[4] or '0') == record.at then redis.call('HSET', scheduleKey, 'run', 0) end
   elseif record.outcome == 'failed' and not record.manual and not earlier then
     inARow, reason = inARow + 1, record.reason
   end
 end
+for _, record in ipairs(records) do
+  if record.outcome == 'created' or not isChanged then store(record) end
+end
 redis.call('ZREMRANGEBYRANK', occurrencesKey, 0, -1 - most)
 redis.call('HSET', scheduleKey, 'failures', inARow)
-if step.run > 0 and tonumber(stored[4] or '0') == step.run then redis.call('HSET', scheduleKey, 'run', 0) end
-if tonumber(stored[1]) ~= revision then return 'changed' end
+if isChanged then return 'changed' end
 
+if step.run > 0 then redis.call('HSET', scheduleKey, 'run', 0) end
 redis.call('HINCRBY', scheduleKey, 'revision', 1)
 redis.call('HSET', scheduleKey, 'next', string.format('%.0f', step.next), 'waiting', string.format('%.0f', step.waiting),
   'waitingSeen', step.waiting > 0 and now or 0)

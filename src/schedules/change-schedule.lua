@@ -1,6 +1,6 @@
 --[[
   change-schedule: pauses, resumes, runs, or removes a schedule for an operator. A change raises the revision, so that a worker that has
-  the schedule in hand does not advance it by what it knew before.
+  the schedule in hand creates no campaign any more, and does not advance it by what it knew before.
 
   KEYS  schedule     hash: the schedule
         ids          sorted set: the ids of all schedules
@@ -39,12 +39,14 @@ if change == 'run' then
 end
 if (change == 'pause') == (state == 'paused') then return { 'unchanged', '0' } end
 redis.call('HINCRBY', scheduleKey, 'revision', 1)
+-- A run that was requested is performed, whatever else becomes of the schedule.
+local isRunDue = (stored[2] or '0') ~= '0'
 if change == 'pause' then
   redis.call('HSET', scheduleKey, 'state', 'paused', 'reason', reason)
-  redis.call('ZREM', dueKey, id)
+  if isRunDue then redis.call('ZADD', dueKey, 0, id) else redis.call('ZREM', dueKey, id) end
 else
   redis.call('HSET', scheduleKey, 'state', 'active', 'reason', '', 'failures', 0, 'next', next, 'waiting', 0)
   redis.call('SREM', failingKey, id)
-  redis.call('ZADD', dueKey, next, id)
+  redis.call('ZADD', dueKey, isRunDue and 0 or next, id)
 end
 return { 'changed', '0' }

@@ -21,6 +21,8 @@ import { dueOccurrences } from './timetable.js';
 /*
  * One look at a schedule that is due, by the worker that has it in hand:
  *
+ *   begin: raise the revision
+ *        │
  *   which occurrences are due? ──► all but the newest: missed, unless their campaign exists (an earlier look ended here)
  *        │                         the newest, if it is later than its catch-up time: missed
  *   its campaign exists already: created
@@ -28,11 +30,16 @@ import { dueOccurrences } from './timetable.js';
  *   the last campaign still has messages to send ──► skipped, or it waits
  *        │
  *   enqueue with the key of the occurrence ──► created, or failed
+ *        │   └─ before the commit: is the revision the same, and the schedule still in hand?
  *        │
  *   advance: record the outcomes and set the next time, in one script
  *
  * A worker that dies anywhere leaves the schedule due, so that another one looks at it. The key of the occurrence then returns the campaign
- * that exists. The advance compares the revision, so a look that has been overtaken changes nothing.
+ * that exists.
+ *
+ * A worker that stood still may wake up after another one has begun to look. An import reserves its key before it compares the revision. So
+ * if it finds the revision unchanged, the other look, which raises the revision before it reads the key, waits for this import. Otherwise
+ * the import is discarded. Either way, what is recorded is what happened.
  */
 
 /** A list that code provides for the occurrences of schedules. `at`: when the occurrence was due. */
@@ -56,6 +63,14 @@ export interface OccurDeps {
   enqueue(input: CampaignInput, by: ReturnType<typeof actorOf>): Promise<EnqueueOutcome>;
 }
 
+/** A schedule that this process has taken. */
+export interface Hold {
+  /** ms by the clock of Redis. */
+  now(): number;
+  /** Whether no other process can have taken the schedule since. */
+  isHeld(): boolean;
+}
+
 /** Occurrences that one script records; finding more at a time would delay other work of the process. */
 const OCCURRENCES_AT_ONCE = 100;
 /** How long an occurrence waits before the next look at the campaign that it waits for. */
@@ -69,46 +84,58 @@ export function canRun({ definition }: StoredSchedule, { provided, laneName }: O
 }
 
 /**
- * Looks at a schedule that is due, until nothing of it is. Throws if Redis is unavailable, or if the signal fires: then it stays due.
- * `now`: ms by the clock of Redis.
+ * Looks at a schedule that is due, until nothing of it is, or until another process or an operator has changed it. Throws if Redis is
+ * unavailable, or if the signal fires: then it stays due.
  */
-export async function lookAt(
-  deps: OccurDeps,
-  schedule: StoredSchedule,
-  now: number,
-  signal: AbortSignal,
-): Promise<void> {
-  let current: StoredSchedule | null = schedule;
+export async function lookAt(deps: OccurDeps, id: string, hold: Hold, signal: AbortSignal): Promise<void> {
   for (;;) {
-    if (current.run > 0) await runNow(deps, current, signal);
-    else if (current.state === 'paused' || current.next > now) {
-      // Nothing is due: it was changed, or a clock was.
-      await deps.store.advance(current, [], { next: current.next, waiting: current.waiting });
-      return;
-    } else if ((await occur(deps, current, now, signal)) === 'ended') return;
-    current = await deps.store.read(schedule.id);
-    if (current === null || (current.run === 0 && (current.state === 'paused' || current.next > now))) return;
+    const schedule = await deps.store.begin(id);
+    if (schedule === null || (await lookOnce(deps, schedule, hold, signal)) === 'ended') return;
     signal.throwIfAborted();
     // Other work of the process gets a turn, however many occurrences there are.
     await pause(systemAlarm, 0);
   }
 }
 
-/** Performs the run that an operator requested. */
-async function runNow(deps: OccurDeps, schedule: StoredSchedule, signal: AbortSignal): Promise<void> {
-  const { run: at, next, waiting } = schedule;
-  const record = { ...(await create(deps, schedule, at, true, signal)), manual: true };
-  await finish(deps, schedule, [record], { next, waiting, run: at });
+/** `again`: more may be due. */
+type Looked = 'ended' | 'again';
+
+async function lookOnce(
+  deps: OccurDeps,
+  schedule: StoredSchedule,
+  hold: Hold,
+  signal: AbortSignal,
+): Promise<Looked> {
+  const { run, state, next, waiting } = schedule;
+  if (run > 0) return runNow(deps, schedule, hold, signal);
+  if (state === 'active' && next <= hold.now()) return occur(deps, schedule, hold, signal);
+  // Nothing is due: it was changed, or a clock was.
+  await deps.store.advance(schedule, [], { next, waiting });
+  return 'ended';
 }
 
-/** Settles the occurrences that are due. `ended`: there is nothing more to do now. */
+/** Performs the run that an operator requested. */
+async function runNow(
+  deps: OccurDeps,
+  schedule: StoredSchedule,
+  hold: Hold,
+  signal: AbortSignal,
+): Promise<Looked> {
+  const { run: at, next, waiting } = schedule;
+  const outcome = await create(deps, schedule, at, true, hold, signal);
+  if (outcome === 'overtaken') return 'ended';
+  return finish(deps, schedule, [{ ...outcome, manual: true }], { next, waiting, run: at });
+}
+
+/** Settles the occurrences that are due. */
 async function occur(
   deps: OccurDeps,
   schedule: StoredSchedule,
-  now: number,
+  hold: Hold,
   signal: AbortSignal,
-): Promise<'ended' | 'again'> {
+): Promise<Looked> {
   const { definition, waiting } = schedule;
+  const now = Math.floor(hold.now());
   const { due, following } = dueOccurrences(definition, schedule.next, now, OCCURRENCES_AT_ONCE);
   const newest = following > now ? due.at(-1) : undefined;
   const older = due.filter((at) => at !== newest);
@@ -123,17 +150,14 @@ async function occur(
         : { at, outcome: 'missed', reason: overtaken };
     }),
   );
-  if (newest === undefined) {
-    await finish(deps, schedule, records, { next: following });
-    return 'again';
-  }
+  if (newest === undefined) return finish(deps, schedule, records, { next: following });
   const last = records.findLast(({ outcome }) => outcome === 'created')?.campaign ?? schedule.lastCampaign;
-  const outcome = await outcomeOf(deps, { ...schedule, lastCampaign: last }, newest, now, signal);
-  if (outcome === 'wait') {
+  const outcome = await outcomeOf(deps, { ...schedule, lastCampaign: last }, newest, now, hold, signal);
+  // Whoever has taken or changed the schedule decides again, about all of them.
+  if (outcome === 'overtaken') return 'ended';
+  if (outcome === 'wait')
     await finish(deps, schedule, records, { next: newest, waiting: newest, lookAt: now + WAIT_MS });
-    return 'ended';
-  }
-  await finish(deps, schedule, [...records, outcome], { next: following });
+  else await finish(deps, schedule, [...records, outcome], { next: following });
   return 'ended';
 }
 
@@ -145,8 +169,9 @@ async function outcomeOf(
   schedule: StoredSchedule,
   at: number,
   now: number,
+  hold: Hold,
   signal: AbortSignal,
-): Promise<StoredOccurrence | 'wait'> {
+): Promise<StoredOccurrence | 'wait' | 'overtaken'> {
   const { id, definition, lastCampaign, waiting, waitingSeen } = schedule;
   const existing = await existingCampaign(deps, id, at, signal);
   if (existing !== null) return { at, outcome: 'created', campaign: existing };
@@ -163,7 +188,7 @@ async function outcomeOf(
       ? 'wait'
       : { at, outcome: 'skipped', campaign: lastCampaign, reason: 'it still had messages to send' };
   }
-  return create(deps, schedule, at, false, signal);
+  return create(deps, schedule, at, false, hold, signal);
 }
 
 /** The campaign that an earlier look at this occurrence has created, or null. */
@@ -183,14 +208,15 @@ async function isSending({ redis, keys }: OccurDeps, lane: LaneId, campaign: str
   return (state.counts['planned'] ?? 0) + (state.counts['sending'] ?? 0) > 0;
 }
 
-/** Creates the campaign of an occurrence, unless it exists. */
+/** Creates the campaign of an occurrence, unless it exists. `overtaken`: it is for another process, or a later look, to decide. */
 async function create(
   deps: OccurDeps,
   schedule: StoredSchedule,
   at: number,
   isManual: boolean,
+  hold: Hold,
   signal: AbortSignal,
-): Promise<StoredOccurrence> {
+): Promise<StoredOccurrence | 'overtaken'> {
   const { id, definition } = schedule;
   const key = occurrenceKey(id, at, isManual);
   const failed = (reason: string): StoredOccurrence => ({ at, outcome: 'failed', reason });
@@ -206,6 +232,8 @@ async function create(
         lane: deps.laneName(definition.lane),
         recipients: await recipientsOf(deps, schedule, at),
         idempotencyKey: key,
+        // The key is reserved by now: see above.
+        confirm: async () => (await deps.store.revision(id)) === schedule.revision && hold.isHeld(),
         signal,
       },
       actorOf(schedule),
@@ -230,7 +258,7 @@ async function create(
       case 'repeated':
         return failed(`campaign ${outcome.id} has the same content`);
       case 'declined':
-        return failed('the campaign was declined');
+        return 'overtaken';
       default:
         return outcome satisfies never;
     }
@@ -268,19 +296,20 @@ async function finish(
   schedule: StoredSchedule,
   records: readonly StoredOccurrence[],
   step: Step,
-): Promise<void> {
+): Promise<Looked> {
   const result = await store.advance(schedule, records, step);
-  if (result === 'missing') return;
+  if (result === 'missing') return 'ended';
+  const stored = result === 'changed' ? records.filter(({ outcome }) => outcome === 'created') : records;
   const about = {
     lane: laneName(schedule.definition.lane) ?? schedule.definition.lane,
     schedule: schedule.id,
   };
-  for (const { at, outcome, campaign = '', reason = '' } of records) {
+  for (const { at, outcome, campaign = '', reason = '' } of stored) {
     if (outcome === 'created') events.emit({ type: 'schedule.ran', ...about, at, campaign });
     else if (outcome === 'skipped') events.emit({ type: 'schedule.skipped', ...about, at, campaign, reason });
     else if (outcome === 'failed') events.emit({ type: 'schedule.failed', ...about, at, reason });
   }
-  const missed = records.filter(({ outcome }) => outcome === 'missed');
+  const missed = stored.filter(({ outcome }) => outcome === 'missed');
   const [first] = missed;
   if (first !== undefined)
     events.emit({ type: 'schedule.missed', ...about, at: first.at, occurrences: missed.length });
@@ -291,4 +320,5 @@ async function finish(
       reason: `${FAILURES_BEFORE_PAUSE} occurrences in a row have failed`,
       actor: null,
     });
+  return result === 'changed' ? 'ended' : 'again';
 }

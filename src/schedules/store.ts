@@ -25,6 +25,9 @@ const changeScript = loadScript(import.meta.url, './change-schedule.lua', (reply
     .parse(reply);
   return { result, run };
 });
+const beginScript = loadScript(import.meta.url, './begin-look.lua', (reply) =>
+  z.array(z.string().nullable()).parse(reply),
+);
 const advanceScript = loadScript(import.meta.url, './advance-schedule.lua', (reply) =>
   z.enum(['missing', 'changed', 'advanced', 'paused']).parse(reply),
 );
@@ -103,6 +106,16 @@ export function scheduleStore(redis: Redis, keys: Keys, clock?: Clock) {
   return {
     read,
 
+    /** Begins to look at a schedule that was taken: what earlier looks decide from now on counts no more. Returns null if it is gone. */
+    async begin(id: string): Promise<StoredSchedule | null> {
+      return storedOf(id, await beginScript.run(redis, { schedule: names.one(id) }, [...FIELDS]));
+    },
+
+    /** The revision of a schedule: it is the same until another look begins, or an operator changes the schedule. */
+    async revision(id: string): Promise<number> {
+      return Number(await redis.hget(names.one(id), 'revision'));
+    },
+
     async add(id: string, definition: Definition, recipients: readonly RecipientInput[] | null, of: Added) {
       return untilAnswered(
         () =>
@@ -146,7 +159,7 @@ export function scheduleStore(redis: Redis, keys: Keys, clock?: Clock) {
         { id, change, reason, next, time: time() },
       ),
 
-    /** Records occurrences, and sets how the schedule goes on, unless it has changed since it was read. */
+    /** Records occurrences, and sets how the schedule goes on. If its revision has changed, only the campaigns are recorded. */
     advance: (
       { id, revision }: Pick<StoredSchedule, 'id' | 'revision'>,
       records: readonly StoredOccurrence[],
@@ -188,9 +201,6 @@ export function scheduleStore(redis: Redis, keys: Keys, clock?: Clock) {
         start = `(${last}`;
       }
     },
-
-    /** Keeps a schedule in hand: no other worker takes it before `until`, ms by the clock of Redis. */
-    hold: (id: string, until: number) => redis.zadd(names.due, 'XX', 'GT', until, id),
 
     /** ms since the epoch. */
     now: async (): Promise<number> => clock?.() ?? serverTime(redis),

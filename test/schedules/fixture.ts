@@ -17,6 +17,11 @@ export const DAY = 24 * HOUR;
 /** Monday, nine o'clock. */
 export const MONDAY = Date.UTC(2030, 4, 6, 9);
 
+interface SweepOptions {
+  readonly signal?: AbortSignal;
+  readonly timing?: Parameters<typeof sweepSchedules>[4];
+}
+
 /** Schedules on a real Redis, under a clock that the test sets. */
 export function scheduleFixture(redis: Redis, prefix: string) {
   const { deps, keys, lane, emitted } = importFixture(redis, prefix);
@@ -41,8 +46,12 @@ export function scheduleFixture(redis: Redis, prefix: string) {
       now = at;
     },
     /** One sweep by a process of its own. */
-    async sweep(change: Partial<OccurDeps> = {}, signal = new AbortController().signal): Promise<void> {
-      await sweepSchedules({ ...occurDeps, ...change }, new Set(), signal, (error) => errors.push(error));
+    async sweep(
+      change: Partial<OccurDeps> = {},
+      { signal = new AbortController().signal, timing }: SweepOptions = {},
+    ): Promise<void> {
+      const failed = (error: unknown): void => void errors.push(error);
+      await sweepSchedules({ ...occurDeps, ...change }, new Set(), signal, failed, timing);
     },
     async add(
       id: string,

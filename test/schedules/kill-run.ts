@@ -6,22 +6,23 @@ import { readMeta } from '../../src/lane/campaign-meta.js';
 import { listCampaigns } from '../../src/lane/campaigns.js';
 import type { Redis } from '../../src/redis/connection.js';
 import { keyNames } from '../../src/redis/keys.js';
-import { occurrenceKey, type StoredSchedule, storedDefinition } from '../../src/schedules/schedule.js';
+import { type StoredSchedule, storedDefinition } from '../../src/schedules/schedule.js';
 import { scheduleStore } from '../../src/schedules/store.js';
 import { nextOccurrence } from '../../src/schedules/timetable.js';
 
 const PROGRAM = fileURLToPath(new URL('sweeper.mjs', import.meta.url));
 const PROCESSES = 2;
 const SCHEDULES = 4;
-/** A process lives for up to so many ms after its first occurrence. */
+/** After its first occurrence, a process lives for up to so many ms. */
 const LIFE_MS = 60;
+/** Half of the processes are stopped (SIGSTOP) for up to so many ms before that: longer than they hold a schedule, which is 50 ms here. */
+const STOPPED_MS = 200;
 
 export interface ScheduleKillRun {
   readonly redis: Redis;
   readonly url: string;
   readonly prefix: string;
   readonly kills: number;
-  readonly bug?: 'noKey';
   /** The program to run; default: the one beside this file. */
   readonly program?: string;
   onProgress?(line: string): void;
@@ -32,16 +33,19 @@ export interface ScheduleKillOutcome {
   readonly occurrences: StoredSchedule['counts'];
   /** Occurrences that have passed. Each must have one outcome. */
   readonly passed: number;
-  /** Campaigns of occurrences with an outcome: as many as the occurrences that created one. */
+  /** Campaigns: as many as the occurrences that created one. */
   readonly campaigns: number;
   /** Occurrences with more than one campaign. */
   readonly twice: readonly string[];
   readonly tookMs: number;
 }
 
-/** Kills processes (`kill -9`) that look for due schedules, each shortly after it has begun to, and starts others in their place. */
+/**
+ * Kills processes (`kill -9`) that look for due schedules, each shortly after it has begun to, and starts others in their place. At the
+ * end, one that ends by itself finishes what they have begun.
+ */
 export async function scheduleKillRun(run: ScheduleKillRun): Promise<ScheduleKillOutcome> {
-  const { redis, url, prefix, kills, bug, program = PROGRAM, onProgress = () => {} } = run;
+  const { redis, url, prefix, kills, program = PROGRAM, onProgress = () => {} } = run;
   const keys = keyNames(prefix);
   const startedAt = Date.now();
   const store = scheduleStore(redis, keys, () => startedAt);
@@ -64,9 +68,13 @@ export async function scheduleKillRun(run: ScheduleKillRun): Promise<ScheduleKil
   }
   const began = performance.now();
   const start = (): ChildProcess =>
-    spawn(process.execPath, [program, url, prefix, String(startedAt), ...(bug === undefined ? [] : [bug])], {
+    spawn(process.execPath, [program, url, prefix, String(startedAt)], {
       stdio: ['ignore', 'ignore', 'inherit'],
     });
+  const isRunning = ({ exitCode }: ChildProcess): boolean => {
+    if (exitCode !== null) throw new Error(`a process ended by itself, with code ${exitCode}`);
+    return true;
+  };
   const settled = async (): Promise<number> => {
     const { created, missed, skipped, failed } = await totals(store.list());
     return created + missed + skipped + failed;
@@ -78,7 +86,13 @@ export async function scheduleKillRun(run: ScheduleKillRun): Promise<ScheduleKil
       const ended = once(child, 'exit');
       // It has connected, and has a schedule in hand, when the next outcome is stored.
       const before = await settled();
-      for (let waited = 0; (await settled()) === before && waited < 20_000; waited += 5) await delay(5);
+      for (let waited = 0; isRunning(child) && (await settled()) === before && waited < 20_000; waited += 5)
+        await delay(5);
+      if (Math.random() < 0.5) {
+        child.kill('SIGSTOP');
+        await delay(Math.random() * STOPPED_MS);
+        child.kill('SIGCONT');
+      }
       await delay(Math.random() * LIFE_MS);
       child.kill('SIGKILL');
       await ended;
@@ -87,41 +101,30 @@ export async function scheduleKillRun(run: ScheduleKillRun): Promise<ScheduleKil
     }
   };
   await Promise.all(Array.from({ length: PROCESSES }, lives));
-  // One that is not killed finishes what was begun: it sees occurrences of after the last kill.
   const last = start();
   const goal = new Map((await all(store.list())).map(({ id, next }) => [id, next]));
   const isFinished = async (): Promise<boolean> =>
     (await all(store.list())).every(({ id, next }) => next > (goal.get(id) ?? 0));
-  for (let waited = 0; !(await isFinished()) && waited < 20_000; waited += 20) await delay(20);
-  last.kill('SIGSTOP');
-  // Its last commands may still be on their way.
-  await redis.zremrangebyscore(keys.schedules.due, '-inf', '+inf');
-  last.kill('SIGCONT');
-  await delay(500);
-  last.kill('SIGKILL');
-  await once(last, 'exit');
+  for (let waited = 0; isRunning(last) && !(await isFinished()) && waited < 20_000; waited += 20)
+    await delay(20);
+  const ended = once(last, 'exit');
+  last.kill('SIGTERM');
+  await ended;
 
   const campaigns: string[] = [];
   for await (const { id, lane } of listCampaigns(redis, keys)) {
     const meta = await readMeta(redis, keys, lane, id);
     const state = await redis.hget(keys.lane(lane, 'states'), id);
-    if (state?.includes('"importing"') !== true) campaigns.push(meta?.idempotencyKey?.split(' ')[0] ?? '');
+    if (state?.includes('"importing"') !== true) campaigns.push(meta?.idempotencyKey ?? '');
   }
   const schedules = await all(store.list());
-  // The last process may have been killed between a campaign and the outcome of its occurrence, which is then still due.
-  const stillDue = new Set(schedules.flatMap(({ id, next }) => dueKeys(id, next)));
   return {
     occurrences: await totals(store.list()),
     passed: schedules.reduce((sum, { id, next }) => sum + (next - (firsts.get(id) ?? 0)) / 60_000, 0),
-    campaigns: campaigns.filter((key) => !stillDue.has(key)).length,
+    campaigns: campaigns.length,
     twice: campaigns.filter((key, at) => campaigns.indexOf(key) !== at),
     tookMs: Math.round(performance.now() - began),
   };
-}
-
-/** The keys of the campaigns of an hour of occurrences from `next` on. */
-function dueKeys(id: string, next: number): string[] {
-  return Array.from({ length: 60 }, (_, minute) => occurrenceKey(id, next + minute * 60_000, false));
 }
 
 async function all<Item>(items: AsyncIterable<Item>): Promise<Item[]> {

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
+import { systemMachine } from '../../src/clock.js';
 import { readMeta } from '../../src/lane/campaign-meta.js';
 import { readState } from '../../src/lane/campaigns.js';
 import { mobile } from '../import/import-fixture.js';
@@ -70,6 +71,85 @@ describe('A schedule that is due', () => {
     expect(await store.read('daily')).toMatchObject({ counts: { created: 1 }, next: MONDAY + DAY });
   });
 
+  test('creates no campaign after another worker has recorded it as missed', async () => {
+    const { add, setNow, sweep, store, keys, occurDeps, campaigns, outcomes } = fixture;
+    await add('hourly', { cron: '0 * * * *' });
+    setNow(MONDAY);
+    // This worker stands still before it creates the campaign, and dies after that.
+    await sweep({
+      store: { ...store, advance: () => Promise.reject(new Error('died')) },
+      enqueue: async (...args) => {
+        await redis.zadd(keys.schedules.due, MONDAY, 'hourly');
+        setNow(MONDAY + HOUR);
+        await sweep();
+        return occurDeps.enqueue(...args);
+      },
+    });
+    expect(await outcomes('hourly')).toEqual(['missed 0', 'created 1']);
+    expect(await campaigns()).toHaveLength(1);
+    expect(await store.read('hourly')).toMatchObject({ next: MONDAY + 2 * HOUR });
+  });
+
+  test('creates no campaign if its only worker stood still for longer than it held the schedule', async () => {
+    const { add, setNow, sweep, occurDeps, campaigns, outcomes } = fixture;
+    await add('daily');
+    setNow(MONDAY);
+    let stoodStillMs = 0;
+    const monotonic = (): number => systemMachine.monotonic() + stoodStillMs;
+    await sweep(
+      {
+        enqueue: (...args) => {
+          stoodStillMs = 2 * HOUR;
+          setNow(MONDAY + 2 * HOUR);
+          return occurDeps.enqueue(...args);
+        },
+      },
+      { timing: { ...systemMachine, monotonic } },
+    );
+    expect(await campaigns()).toEqual([]);
+    await sweep();
+    expect(await outcomes('daily')).toEqual(['missed 0']);
+    expect(await campaigns()).toEqual([]);
+  });
+
+  test('is held for as long as its worker reads the list', async () => {
+    const { add, setNow, sweep, store, occurDeps, keys, campaigns } = fixture;
+    await add('daily');
+    setNow(MONDAY);
+    let passedMs = 0;
+    let ring = (): void => {};
+    const timing = {
+      clock: () => passedMs,
+      monotonic: () => passedMs,
+      uptime: () => passedMs,
+      alarm: (_ms: number, call: () => void) => {
+        ring = call;
+        return () => {};
+      },
+    };
+    const held: number[] = [];
+    await sweep(
+      {
+        enqueue: async (...args) => {
+          for (let round = 0; round < 6; round += 1) {
+            passedMs += 10_000;
+            ring();
+            const due = (): Promise<number> =>
+              redis.zscore(keys.schedules.due, 'daily').then((at) => Number(at) - MONDAY);
+            await expect.poll(due).toBe(passedMs + 30_000);
+            held.push(await due());
+          }
+          return occurDeps.enqueue(...args);
+        },
+      },
+      { timing },
+    );
+    expect(held.at(-1)).toBe(90_000);
+    expect(await campaigns()).toHaveLength(1);
+    expect(await store.read('daily')).toMatchObject({ next: MONDAY + DAY });
+    expect(await redis.zscore(keys.schedules.due, 'daily')).toBe(String(MONDAY + DAY));
+  });
+
   test('returns the campaign that exists, if its worker died before the schedule was advanced', async () => {
     const { add, setNow, sweep, store, campaigns, outcomes, errors, keys } = fixture;
     await add('daily');
@@ -127,7 +207,7 @@ describe('A schedule that is due', () => {
       control.abort(new Error('stopped'));
       yield { to: mobile(1) };
     });
-    await sweep({}, control.signal);
+    await sweep({}, { signal: control.signal });
     expect(await redis.zscore(keys.schedules.due, 'provided')).toBe(String(MONDAY));
     provided.set('customers', () => [{ to: mobile(1) }]);
     await sweep();
@@ -310,8 +390,8 @@ describe('An operator', () => {
     expect(await campaigns()).toHaveLength(2);
   });
 
-  test('pauses a schedule while a worker has it in hand: it stays paused, and its campaign is recorded', async () => {
-    const { add, setNow, sweep, store, outcomes, keys } = fixture;
+  test('pauses a schedule while a worker reads its list: it stays paused, and creates no campaign', async () => {
+    const { add, setNow, sweep, store, outcomes, campaigns, keys } = fixture;
     await add('daily');
     setNow(MONDAY);
     await sweep({
@@ -320,13 +400,43 @@ describe('An operator', () => {
         return fixture.occurDeps.enqueue(...args);
       },
     });
+    expect(await campaigns()).toEqual([]);
+    expect(await outcomes('daily')).toEqual([]);
+    expect(await store.read('daily')).toMatchObject({ state: 'paused', reason: 'by a test' });
+    expect(await redis.zscore(keys.schedules.due, 'daily')).toBeNull();
+  });
+
+  test('pauses a schedule when its campaign exists already: it stays paused, and its campaign is recorded', async () => {
+    const { add, setNow, sweep, store, outcomes, keys } = fixture;
+    await add('daily');
+    setNow(MONDAY);
+    await sweep({
+      enqueue: async (...args) => {
+        const outcome = await fixture.occurDeps.enqueue(...args);
+        await store.change('daily', 'pause', { reason: 'by a test' });
+        return outcome;
+      },
+    });
     expect(await outcomes('daily')).toEqual(['created 0']);
     expect(await store.read('daily')).toMatchObject({ state: 'paused', reason: 'by a test' });
     expect(await redis.zscore(keys.schedules.due, 'daily')).toBeNull();
   });
 
-  test('removes a schedule while a worker has it in hand: nothing of it remains', async () => {
-    const { add, setNow, sweep, store, keys } = fixture;
+  test('runs a schedule, and pauses or resumes it before the run: it runs all the same', async () => {
+    const { add, setNow, sweep, store, campaigns } = fixture;
+    await add('daily', { overlap: 'allow' });
+    for (const [at, change] of (['pause', 'resume'] as const).entries()) {
+      setNow(MONDAY - HOUR + 1_000 * at);
+      await store.change('daily', 'run');
+      await store.change('daily', change, { next: MONDAY });
+      await sweep();
+    }
+    expect(await store.read('daily')).toMatchObject({ state: 'active', run: 0, next: MONDAY });
+    expect(await campaigns()).toHaveLength(2);
+  });
+
+  test('removes a schedule while a worker reads its list: nothing of it remains', async () => {
+    const { add, setNow, sweep, store, campaigns, keys } = fixture;
     await add('daily');
     setNow(MONDAY);
     await sweep({
@@ -336,6 +446,7 @@ describe('An operator', () => {
       },
     });
     expect(await store.read('daily')).toBeNull();
+    expect(await campaigns()).toEqual([]);
     expect(await redis.keys(`${keys.schedules.ids.replace(/ids$/, '')}*`)).toEqual([]);
   });
 });

@@ -1,13 +1,12 @@
 /*
  * A process that looks for due schedules until it is killed:
  *
- *   node sweeper.mjs REDIS_URL PREFIX STARTED_AT [noKey]
+ *   node sweeper.mjs REDIS_URL PREFIX STARTED_AT
  *
- * Its clock runs 600 times as fast as the machine's, from STARTED_AT on: a minute lasts 100 ms. With `noKey`, it has a bug: it creates
- * campaigns without the key of their occurrence.
+ * Its clocks run 600 times as fast as the machine's, from STARTED_AT on: a minute lasts 100 ms. After SIGTERM, it finishes what it has
+ * begun.
  */
-import { randomUUID } from 'node:crypto';
-import { systemAlarm } from '../../dist/src/clock.js';
+import { systemAlarm, systemMachine } from '../../dist/src/clock.js';
 import { loadLocalConfig } from '../../dist/src/config/index.js';
 import { createEvents } from '../../dist/src/events/events.js';
 import { importCampaign } from '../../dist/src/import/import-campaign.js';
@@ -23,7 +22,7 @@ const SPEED = 600;
 /** So that an import whose process was killed soon makes room for the next one. */
 const IMPORT_LEASE_MS = 300;
 
-const [, , url, prefix, startedAt, bug] = process.argv;
+const [, , url, prefix, startedAt] = process.argv;
 const redis = connect(url);
 const keys = keyNames(prefix);
 const config = loadLocalConfig({ REDIS_PREFIX: prefix, HOURLY_QUOTA: '100', SENDER_ADDRESS: '12345' });
@@ -37,7 +36,7 @@ const lanes = new Map(
 const start = Number(startedAt);
 const store = scheduleStore(redis, keys, () => Math.floor(start + (Date.now() - start) * SPEED));
 
-startScheduleSweep(
+const sweep = startScheduleSweep(
   {
     redis,
     keys,
@@ -57,8 +56,18 @@ startScheduleSweep(
           digestOf: occurrenceDigest,
           launched: async () => {},
         },
-        bug === 'noKey' ? { ...input, idempotencyKey: `${input.idempotencyKey} ${randomUUID()}` } : input,
+        input,
       ),
   },
-  (ms, ring) => systemAlarm(ms / SPEED, ring),
+  {
+    clock: () => systemMachine.clock() * SPEED,
+    monotonic: () => systemMachine.monotonic() * SPEED,
+    uptime: () => systemMachine.uptime() * SPEED,
+    alarm: (ms, ring) => systemAlarm(ms / SPEED, ring),
+  },
 );
+
+process.once('SIGTERM', async () => {
+  await sweep.stop();
+  redis.disconnect();
+});

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { actor } from '../campaign/actor.js';
+import { packActor, packedActor } from '../campaign/actor.js';
 import { AUDIT_ACTIONS, type AuditEntry, type AuditedOperation, type Operator } from '../campaign/audit.js';
 import { InputError } from '../campaign/errors.js';
 import type { Clock } from '../clock.js';
@@ -9,9 +9,9 @@ import { joinCalls } from '../redis/join-calls.js';
 import type { Keys, LaneId } from '../redis/keys.js';
 import { loadScript } from '../redis/script.js';
 
-/** An entry as Redis stores it. `lane`: the lane's id, because a lane keeps its entries when it is renamed. */
+/** An entry. `lane`: the lane's id, because a lane keeps its entries when it is renamed. */
 const storedEntry = z.object({
-  actor: actor.nullable(),
+  actor: packedActor.nullable(),
   action: z.enum(AUDIT_ACTIONS),
   lane: z.string().optional(),
   campaign: z.string().optional(),
@@ -19,6 +19,33 @@ const storedEntry = z.object({
   failed: z.string().optional(),
 });
 type StoredEntry = z.output<typeof storedEntry>;
+
+/** The members of an entry in the order in which Redis stores their values, as a list without names: each campaign has an entry. */
+const MEMBERS = [
+  'action',
+  'actor',
+  'lane',
+  'campaign',
+  'details',
+  'failed',
+] as const satisfies (keyof StoredEntry)[];
+
+function packEntry(entry: StoredEntry): string {
+  const whole = { ...entry, actor: entry.actor && packActor(entry.actor) };
+  const values = MEMBERS.map((member) => whole[member] ?? null);
+  return JSON.stringify(values.slice(0, values.findLastIndex((value) => value !== null) + 1));
+}
+
+/** Reads what {@link packEntry} packed, and what an earlier version stored: all members with their names. */
+function unpackEntry(json: string): StoredEntry {
+  const stored: unknown = JSON.parse(json);
+  if (!Array.isArray(stored)) return storedEntry.parse(stored);
+  const members = MEMBERS.map((member, at) => [
+    member,
+    stored[at] ?? (member === 'actor' ? null : undefined),
+  ]);
+  return storedEntry.parse(Object.fromEntries(members));
+}
 
 const entries = z.array(z.tuple([z.string(), z.tuple([z.literal('e'), z.string()])]));
 
@@ -73,7 +100,7 @@ export function auditTrail({ redis, keys, finder, clock, retentionMs }: AuditTra
     appendScript.run(redis, [key], [retentionMs, '', ...entries]);
   const appendJoined = joinCalls(append);
   const record = async (entry: StoredEntry): Promise<void> => {
-    await appendJoined(JSON.stringify(entry)).answer;
+    await appendJoined(packEntry(entry)).answer;
   };
   const viewOf = async (id: string, stored: StoredEntry): Promise<AuditEntry> => ({
     id,
@@ -116,7 +143,7 @@ export function auditTrail({ redis, keys, finder, clock, retentionMs }: AuditTra
       for (let read = 0; read < MAX_READ_PER_PAGE; ) {
         const batch = entries.parse(await redis.xrevrange(key, before, from, 'COUNT', READ_AT_ONCE));
         for (const [id, [, json]] of batch) {
-          const stored = storedEntry.parse(JSON.parse(json));
+          const stored = unpackEntry(json);
           const isWanted =
             (ids === undefined || (stored.lane !== undefined && ids.includes(stored.lane))) &&
             (campaign === undefined || stored.campaign === campaign);

@@ -24,3 +24,17 @@ export type Actor = z.output<typeof actor>;
 export function describeActor({ kind, id, name }: Actor): string {
   return id === null ? `${kind} ${name}` : `${kind} ${id} (${name})`;
 }
+
+/** An actor as it is stored with each campaign and each entry of the audit trail: its kind, its name, and its id if it has one. */
+export function packActor({ kind, id, name }: Actor): readonly string[] {
+  return id === null ? [kind, name] : [kind, name, id];
+}
+
+/** Reads what {@link packActor} packed, and what an earlier version stored: all members with their names. */
+export const packedActor = z.union([
+  z
+    .tuple([z.string(), z.string()], z.string())
+    .transform(([kind, name, id = null]) => ({ kind, id, name }))
+    .pipe(actor),
+  actor,
+]);

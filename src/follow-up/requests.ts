@@ -1,6 +1,7 @@
 import { STATUS_LETTER } from '../campaign/recipient.js';
 import type { PollOutcome } from '../gateway/outcome.js';
 import { type CampaignContent, orDamaged } from '../lane/campaign-content.js';
+import { readState } from '../lane/campaigns.js';
 import type { Lane } from '../lane/lane.js';
 import { statusesKey } from '../recipients/campaign-keys.js';
 import { readRecord } from '../recipients/records.js';
@@ -45,7 +46,9 @@ export function openRequests(
     if (rules.notify !== true) return undefined;
     const found = (await listUnknown(lane)).find((batch) => batch.campaign === id && batch.first === first);
     if (found === undefined || found.matchedRequestId === null) return undefined;
-    const bytes = await redis.getrange(statusesKey(keys, laneId, id), first, first + found.count - 1);
+    const state = await readState(redis, keys, laneId, id);
+    const bytes =
+      state?.letters ?? (await redis.getrange(statusesKey(keys, laneId, id), first, first + found.count - 1));
     const sent = Array.from({ length: found.count }, (_, at) => bytes[at] === 'U');
     return { requestId: found.matchedRequestId, unknown: { number: found.number, turn: found.turn, sent } };
   };

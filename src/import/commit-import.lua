@@ -38,6 +38,7 @@ local events, wakeIn = {}, -1
 local listKeys = { slices = slicesKey, suppressed = suppressedKey, duplicates = duplicatesKey }
 for i = 1, entry_args(), 3 do redis.call('HSET', listKeys[entry_arg(i)], entry_arg(i + 1), entry_arg(i + 2)) end
 campaign.launchAt = math.max(now, at)
+if campaign.ordinals == 1 then campaign.letters = '' end
 campaign_enter(campaign, campaign.launchAt > now and 'scheduled' or 'running')
 redis.call('SET', metaKey, meta)
 redis.call('ZREM', importingKey, id)

@@ -10,9 +10,10 @@
   Returns  'dropped' (now or earlier), 'alive' (its lease runs), or 'committed'
 ]]
 -- @include ../redis/clock.lua
+-- @include ../lane/campaign-text.lua
 local state = redis.call('HGET', statesKey, id)
 if not state then return 'dropped' end
-if cjson.decode(state).state ~= 'importing' then
+if campaign_read(state).state ~= 'importing' then
   redis.call('ZREM', importingKey, id)
   return 'committed'
 end

@@ -6,6 +6,7 @@ import { markDue } from '../lane/due.js';
 import { type ScriptEvent, scriptEvents } from '../lane/script-events.js';
 import { metaKey, SERIES, type Series, slicesKey } from '../recipients/campaign-keys.js';
 import { deleteCampaign } from '../recipients/delete-campaign.js';
+import { shortList } from '../recipients/short-list.js';
 import { SliceWriter } from '../recipients/slices.js';
 import type { Redis } from '../redis/connection.js';
 import { joinCalls, perConnection } from '../redis/join-calls.js';
@@ -155,8 +156,9 @@ export function beginImport(
     async commit(whole) {
       await begun;
       const rest: (string | Buffer)[] = [];
+      const list = shortList(await writers.slices.rest());
       for (const series of SERIES) {
-        const slices = await writers[series].rest();
+        const slices = series === 'slices' && list !== undefined ? [] : await writers[series].rest();
         for (let at = 0; at + 1 < slices.length; at += 2) rest.push(series, ...slices.slice(at, at + 2));
       }
       const committed = await commitScript.run(
@@ -172,7 +174,7 @@ export function beginImport(
             ...beginningOf(whole),
             ...countsOf(writers.slices.count, writers.suppressed.count),
           }),
-          storedMeta(whole),
+          storedMeta({ ...whole, list }),
           ...[whole.at ?? 0, whole.validForMs ?? 0, writers.duplicates.count, '', ...rest],
         ],
       );

@@ -15,18 +15,20 @@ const CACHED_CAMPAIGNS = 200;
 export function campaignContent({ redis, keys, id: lane }: Pick<LaneStore, 'redis' | 'keys' | 'id'>) {
   const slices = sliceReader(redis, keys, lane);
   const cached = createReadCache<CampaignText>(CACHED_CAMPAIGNS);
+  const text = (id: string): Promise<CampaignText> =>
+    cached(id, async () => {
+      const meta = await readMeta(redis, keys, lane, id);
+      if (meta === null) throw new DamagedError(`campaign ${id} has a state but no text`);
+      const compiled = compileTemplate(meta.text, meta.placeholders);
+      if (!compiled.ok) throw new DamagedError(`campaign ${id}: ${compiled.reason}`);
+      return { meta, template: compiled.template };
+    });
   return {
     /** Rejects with a {@link DamagedError} if the stored text is missing or cannot be compiled. */
-    text: (id: string): Promise<CampaignText> =>
-      cached(id, async () => {
-        const meta = await readMeta(redis, keys, lane, id);
-        if (meta === null) throw new DamagedError(`campaign ${id} has a state but no text`);
-        const compiled = compileTemplate(meta.text, meta.placeholders);
-        if (!compiled.ok) throw new DamagedError(`campaign ${id}: ${compiled.reason}`);
-        return { meta, template: compiled.template };
-      }),
+    text,
     /** Rejects with a {@link DamagedError} if a slice is missing or cannot be read. */
-    recipients: (id: string, first: number, count: number) => slices.recipients(id, first, count),
+    recipients: async (id: string, first: number, count: number) =>
+      slices.recipients(id, first, count, (await text(id)).meta.list),
   };
 }
 

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
-import { type Actor, actor } from '../campaign/actor.js';
+import { type Actor, packActor, packedActor } from '../campaign/actor.js';
 import { CAMPAIGN_ID, timeOfCampaignId, usualCampaignName } from '../campaign/campaign.js';
 import { type Metadata, metadata } from '../campaign/metadata.js';
 import type { Preview } from '../campaign/views.js';
@@ -41,6 +41,8 @@ export interface CampaignMeta {
   readonly suppressed: number;
   /** The answer to a repeated request; null before the commit, and without an idempotency key. Does not count invalid rows. */
   readonly preview: Preview | null;
+  /** Its recipients, if they are few: see `shortList` in recipients/short-list.ts. */
+  readonly list?: string | undefined;
 }
 
 const count = z.number();
@@ -58,7 +60,7 @@ const meta = z.object({
   validForMs: count.optional(),
   metadata: metadata.optional(),
   created: count,
-  createdBy: actor.optional(),
+  createdBy: packedActor.optional(),
   at: count.optional(),
   idempotency: z.string().optional(),
   idempotencyKey: z.string().optional(),
@@ -66,6 +68,7 @@ const meta = z.object({
   duplicates: count,
   invalid: count,
   suppressed: count,
+  list: z.string().optional(),
   // Volley writes it and only displays it, so checking every field at each read is not worth the time.
   preview: z.custom<Preview | null>((value) => typeof value === 'object'),
 });
@@ -140,9 +143,10 @@ function unusual<Value extends object>(value: Value, usual: Partial<Value>): Par
 
 /** The form in which a campaign is stored under its id and lane. */
 export function storedMeta(whole: CampaignMeta): string {
-  const { preview, ...own } = whole;
+  const { preview, createdBy, ...own } = whole;
   return JSON.stringify({
     ...unusual(own, usualMeta(whole.id, whole.lane)),
+    ...(createdBy === undefined ? {} : { createdBy: packActor(createdBy) }),
     ...(preview === null ? {} : { preview: unusual(preview, usualPreview(whole)) }),
   });
 }

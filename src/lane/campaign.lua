@@ -1,7 +1,6 @@
 --[[
   campaign: the state of campaigns, read and written whole, and the only place that moves counts of recipients.
-  Members with their usual value are not stored (CAMPAIGN_DEFAULTS). `counts` holds the number of recipients in each state; they add up to `total` before and after every script. `released` holds
-  ranges that were claimed and are to be sent (again): [first, count, parent, maybeAccepted, firstAt, size]; the cursor passes over
+  `counts` holds the number of recipients in each state; they add up to `total` before and after every script. `released` holds ranges that were claimed and are to be sent (again): [first, count, parent, maybeAccepted, firstAt, size]; the cursor passes over
   everything else once. `maybeAccepted` is set where an earlier request may have been accepted: 1, the batch goes again whole and
   unchanged, under the correlator of that request; 2, it goes again by an operator's command. `firstAt` is then the time of the
   first such request, after which the service remembers the correlator for a limited time. With `size`, the range has several batches
@@ -14,39 +13,18 @@
 -- @include ./record.lua
 -- @include ./results.lua
 -- @include ./recipient-states.lua
--- @include ./campaign-states.lua
+-- @include ./campaign-text.lua
 -- @include ./wave.lua
 
 -- Lua unpacks at most some thousand values at once.
 local UNPACK_AT_ONCE = 1000
-
-local function campaign_with_defaults(c)
-  for name, value in pairs(CAMPAIGN_DEFAULTS) do
-    if c[name] == nil then c[name] = value end
-  end
-  c.released = c.released or {}
-  return c
-end
-
--- The stored form leaves out what is usual: a campaign of one recipient has few other values.
-local function campaign_text(c)
-  local stored, counts = {}, {}
-  for name, value in pairs(c) do
-    if value ~= CAMPAIGN_DEFAULTS[name] and (name ~= 'released' or #value > 0) then stored[name] = value end
-  end
-  for state, count in pairs(c.counts) do
-    if count ~= 0 then counts[state] = count end
-  end
-  stored.counts = counts
-  return cjson.encode(stored)
-end
 
 local function campaigns_load(statesKey, ids)
   local campaigns = {}
   for from = 1, #ids, UNPACK_AT_ONCE do
     local some = { unpack(ids, from, math.min(#ids, from + UNPACK_AT_ONCE - 1)) }
     for i, raw in ipairs(redis.call('HMGET', statesKey, unpack(some))) do
-      if raw then campaigns[some[i]] = campaign_with_defaults(cjson.decode(raw)) end
+      if raw then campaigns[some[i]] = campaign_read(raw) end
     end
   end
   return campaigns

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { CAMPAIGN_STATES, PRIORITY_WEIGHT } from '../campaign/campaign.js';
 import { RECIPIENT_STATES } from '../campaign/recipient.js';
+import { parseStoredState, USUAL_STATE } from '../campaign/stored-state.js';
 import { SLICE } from '../recipients/slice-blob.js';
 import type { Redis } from '../redis/connection.js';
 import type { Keys, LaneId } from '../redis/keys.js';
@@ -8,6 +9,7 @@ import { luaList } from '../redis/script.js';
 
 /** What the stored state of a campaign leaves out: most campaigns of a platform have one recipient, and few of these members. */
 export const STATE_DEFAULTS = {
+  ...USUAL_STATE,
   cursor: 0,
   batch: SLICE,
   slice: SLICE,
@@ -73,6 +75,12 @@ const state = z.object({
   capacity: count.optional(),
   /** How often the state was written; an older version did not count. */
   changes: count.optional(),
+  /**
+   * Of a campaign of one recipient: its status letter, or empty, and the record of its request. Other campaigns, and those that an older
+   * version began, have keys of their own for both.
+   */
+  letters: z.string().optional(),
+  record: z.string().optional(),
 });
 
 /** The state of a campaign as the scripts store it. Times in ms; 0 means none. */
@@ -138,5 +146,5 @@ export async function readState(
 
 /** Parses a state as the scripts store it. */
 export function parseState(json: string): StoredState {
-  return state.parse(JSON.parse(json));
+  return state.parse(parseStoredState(json));
 }

@@ -9,10 +9,11 @@
         kind    send or poll; polls go on while their campaign is paused
   Returns  1 if it holds, else 0
 ]]
+-- @include ./campaign-text.lua
 local raw = redis.call('HGET', claimsKey, number)
 local claim = raw and cjson.decode(raw)
 -- A claim that Redis had lost was replayed without its epoch: what has happened to the lane since is not known.
 if not claim or claim.turn ~= turn or claim.epoch < 0 then return 0 end
 if kind == 'poll' then return 1 end
 local state = redis.call('HGET', statesKey, claim.campaign)
-return state and cjson.decode(state).state == 'running' and 1 or 0
+return state and campaign_read(state).state == 'running' and 1 or 0

@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 import type { LaneOutlook, OutlookCampaign } from '../campaign/estimate.js';
+import { parseStoredState } from '../campaign/stored-state.js';
 import { luaList } from '../redis/script.js';
 import { STATE_DEFAULTS } from './campaigns.js';
 import { type LaneStore, laneScript } from './lane-script.js';
@@ -31,7 +32,7 @@ const parsed = new LRUCache<string, StoredCampaign>({ max: 2_000 });
 function parseStored(text: string): StoredCampaign {
   const known = parsed.get(text);
   if (known !== undefined) return known;
-  const state = stored.parse(JSON.parse(text));
+  const state = stored.parse(parseStoredState(text));
   parsed.set(text, state);
   return state;
 }

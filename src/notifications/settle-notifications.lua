@@ -58,11 +58,13 @@ local touched = {}
 local function settle(entry, indexKey, statusesKey, recordsKey)
   local id, first, letters = entry.campaign, entry.first, entry.letters
   local campaign = campaigns[id]
-  local count, sentAt, reason, requestId = record_read(recordsKey, first)
-  if not campaign and entry.digest then redis.call('HDEL', indexKey, entry.digest) end
+  if not campaign then
+    if entry.digest then redis.call('HDEL', indexKey, entry.digest) end
+    return
+  end
+  local count, sentAt, reason, requestId = record_read(campaign, recordsKey, first)
   -- The index holds digests; only the record holds the whole id. A batch without one was found by our own correlator.
   local isRecorded = entry.requestId == '' or entry.requestId == requestId
-  if not campaign then return end
   if count ~= #letters or not isRecorded then
     if rules.byReference and entry.requestId ~= '' then unrecorded[#unrecorded + 1] = entry.requestId end
     return
@@ -73,7 +75,7 @@ local function settle(entry, indexKey, statusesKey, recordsKey)
   if isChanged or campaign.contradictions > contradictions then touched[id] = campaign end
   if isChanged then
     changed = changed + 1
-    record_write(recordsKey, first, count, sentAt, now, reason, requestId)
+    record_write(campaign, recordsKey, first, count, sentAt, now, reason, requestId)
   end
   if not isOpen then
     local member = request_member(id, first)

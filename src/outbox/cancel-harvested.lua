@@ -41,7 +41,7 @@ local function take_released()
 end
 
 local function cancel()
-  local letter = statuses_read(statusesKey, ordinal, 1)
+  local letter = statuses_read(c, statusesKey, ordinal, 1)
   if letter ~= '\0' then return RECIPIENT_STATE[letter] end
   if c.remainder ~= 'planned' then return ordinal >= c.cursor and c.remainder or 'sent' end
   workers_recognise(lane, rules, 0, now, events)
@@ -54,7 +54,7 @@ local function cancel()
     return 'sent'
   end
   campaign_move(c, 'planned', 'cancelled', 1, ordinal)
-  statuses_write(statusesKey, ordinal, RECIPIENT_LETTER.cancelled)
+  statuses_write(c, statusesKey, ordinal, RECIPIENT_LETTER.cancelled)
   campaign_end(endedKey, lapsingKey, id, c, now, events)
   campaigns_save(statesKey, campaigns, resultsKey, latestResultsKey)
   return 'cancelled'

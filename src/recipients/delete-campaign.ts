@@ -8,7 +8,7 @@ import {
   slicesKey,
   statusesKey,
 } from './campaign-keys.js';
-import { parseRecord } from './records.js';
+import { parseRecord, readOnlyRecord } from './records.js';
 import { noteRemoval } from './removals.js';
 import { digestOf, indexKey } from './request-index.js';
 import { releaseReservation } from './reservation.js';
@@ -55,7 +55,7 @@ export async function deleteCampaign(redis: Redis, keys: Keys, deleted: DeletedC
     acceptedKey(keys, lane, campaign),
   ];
   // Of an import that was refused at once, only its text was stored. Noted first: a process may die in between.
-  if ((await redis.exists(...left)) > 1) await noteRemoval(redis, keys);
+  if (ordinals > 0 || (await redis.exists(...left)) > 1) await noteRemoval(redis, keys);
   await redis.unlink(...left);
   await redis.hdel(keys.lane(lane, 'states'), campaign);
   for (const set of CAMPAIGN_SETS) await redis.zrem(keys.lane(lane, set), campaign);
@@ -68,9 +68,14 @@ export async function deleteIndexedRequests(
   { lane, campaign, ordinals }: Pick<DeletedCampaign, 'lane' | 'campaign' | 'ordinals'>,
 ): Promise<void> {
   if ((await redis.exists(acceptedKey(keys, lane, campaign))) === 0) return;
+  const forget = async (requestIds: readonly string[]): Promise<void> => {
+    const digests = requestIds.map(digestOf);
+    await Promise.all(digests.map((digest) => redis.hdel(indexKey(keys, lane, digest), digest.field)));
+  };
   for (let first = 0; first < ordinals; first += RECORDS_PER_HASH) {
     const records = await redis.hvals(recordsKey(keys, lane, campaign, first));
-    const digests = records.map((text) => digestOf(parseRecord(text).requestId));
-    await Promise.all(digests.map((digest) => redis.hdel(indexKey(keys, lane, digest), digest.field)));
+    await forget(records.map((text) => parseRecord(text).requestId));
   }
+  const only = await readOnlyRecord(redis, keys, lane, campaign);
+  if (only !== null) await forget([only.requestId]);
 }

@@ -1,16 +1,22 @@
 --[[
-  records: one line per request: recipients, when it was sent, how long after that it last changed, a reason, the service's id.
+  records: one line per request: recipients, when it was sent, how long after that it last changed, a reason, the service's id. A campaign
+  that has its letters in its state has the record of its only request there, too.
 ]]
-local function record_write(recordsKey, first, count, sentAt, now, reason, requestId)
+local function record_write(c, recordsKey, first, count, sentAt, now, reason, requestId)
   -- The server's clock may have been set back since it was sent.
   local at = math.min(sentAt, now)
-  local text = string.format('%d,%.0f,%.0f,', count, at, now - at)
-  redis.call('HSET', recordsKey, string.format('%.0f', first), text .. string.gsub(reason, ',', ';') .. ',' .. requestId)
+  local text = string.format('%d,%.0f,%.0f,', count, at, now - at) .. string.gsub(reason, ',', ';') .. ',' .. requestId
+  if c.letters then c.record = text else redis.call('HSET', recordsKey, string.format('%.0f', first), text) end
+end
+
+local function record_delete(c, recordsKey, first)
+  if c.letters then c.record = nil else redis.call('HDEL', recordsKey, string.format('%.0f', first)) end
 end
 
 -- The record's count, time of sending, reason, and request id; nil if there is none.
-local function record_read(recordsKey, first)
-  local raw = redis.call('HGET', recordsKey, string.format('%.0f', first))
+local function record_read(c, recordsKey, first)
+  local raw = c.record
+  if not c.letters then raw = redis.call('HGET', recordsKey, string.format('%.0f', first)) end
   if not raw then return nil end
   local count, sentAt, _, reason, requestId = string.match(raw, '^(%d+),(%d+),(%d+),([^,]*),(.*)$')
   return tonumber(count), tonumber(sentAt), reason, requestId

@@ -1,3 +1,5 @@
+import { z } from 'zod';
+import { parseStoredState } from '../campaign/stored-state.js';
 import type { Redis } from '../redis/connection.js';
 import type { Keys, LaneId } from '../redis/keys.js';
 import { recordsKey } from './campaign-keys.js';
@@ -35,5 +37,20 @@ export async function readRecord(
   first: number,
 ): Promise<RequestRecord | null> {
   const text = await redis.hget(recordsKey(keys, lane, campaign, first), String(first));
-  return text === null ? null : parseRecord(text);
+  if (text !== null) return parseRecord(text);
+  return first === 0 ? readOnlyRecord(redis, keys, lane, campaign) : null;
+}
+
+const stateWithRecord = z.object({ record: z.string().optional() });
+
+/** Reads the record of the only request of a campaign that has it in its state: one of one recipient. Otherwise null. */
+export async function readOnlyRecord(
+  redis: Redis,
+  keys: Keys,
+  lane: LaneId,
+  campaign: string,
+): Promise<RequestRecord | null> {
+  const json = await redis.hget(keys.lane(lane, 'states'), campaign);
+  const { record } = json === null ? {} : stateWithRecord.parse(parseStoredState(json));
+  return record === undefined ? null : parseRecord(record);
 }

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
+import { parseStoredState } from '../campaign/stored-state.js';
 import type { Redis } from '../redis/connection.js';
 import type { Keys, LaneId } from '../redis/keys.js';
 import { acceptedKey, RECORDS_PER_HASH, recordsKey } from './campaign-keys.js';
@@ -82,6 +83,8 @@ const campaignState = z.object({
   capacity: z.number().optional(),
   accepted: z.number().default(0),
   remembered: z.number().default(0),
+  /** Of a campaign of one recipient: the record of its request. */
+  record: z.string().optional(),
 });
 
 /**
@@ -98,7 +101,13 @@ export async function everAccepted(
   const states = await redis.hgetall(keys.lane(lane, 'states'));
   const found = new Set<string>();
   for (const [campaign, json] of Object.entries(states)) {
-    const { ordinals, capacity = ordinals, accepted, remembered } = campaignState.parse(JSON.parse(json));
+    const {
+      ordinals,
+      capacity = ordinals,
+      accepted,
+      remembered,
+      record,
+    } = campaignState.parse(parseStoredState(json));
     const bits = 64 + 24 * capacity;
     const reads = requestIds.flatMap((id) => {
       const [start, step] = digestOf(id).hashes;
@@ -111,6 +120,9 @@ export async function everAccepted(
       if (set.slice(at * BLOOM_HASHES, (at + 1) * BLOOM_HASHES).every((bit) => bit === 1)) found.add(id);
     }
     if (accepted <= remembered) continue;
+    if (record !== undefined && requestIds.includes(parseRecord(record).requestId)) {
+      found.add(parseRecord(record).requestId);
+    }
     for await (const id of recordedIds(redis, keys, lane, campaign, ordinals)) {
       if (requestIds.includes(id)) found.add(id);
     }

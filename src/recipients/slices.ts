@@ -2,6 +2,7 @@ import { LRUCache } from 'lru-cache';
 import type { Redis } from '../redis/connection.js';
 import type { Keys, LaneId } from '../redis/keys.js';
 import { slicesKey } from './campaign-keys.js';
+import { blobOf, readSlices } from './short-list.js';
 import { packSlice, SLICE, type StoredRecipient, unpackNumbers, unpackSlice } from './slice-blob.js';
 
 export { SLICE, type StoredRecipient, unpackNumbers, unpackReferences, unpackSlice } from './slice-blob.js';
@@ -44,14 +45,21 @@ const CACHED_SLICES = 16;
 /** Reads the recipients of a lane's campaigns by their ordinals. Sends and polls go through the slices in order. */
 export function sliceReader(redis: Redis, keys: Keys, lane: LaneId) {
   const cached = createReadCache<readonly StoredRecipient[]>(CACHED_SLICES);
-  const slice = (campaign: string, number: number): Promise<readonly StoredRecipient[]> => {
-    const key = slicesKey(keys, lane, campaign, 'slices');
-    return cached(`${key} ${number}`, () => readSlice(redis, key, number, unpackSlice));
-  };
+  const slice = (campaign: string, number: number): Promise<readonly StoredRecipient[]> =>
+    cached(`${campaign} ${number}`, () => readSlice(redis, keys, { lane, campaign }, number, unpackSlice));
 
   return {
-    /** Reads `count` recipients from the ordinal `from` on. Throws a {@link DamagedError} if any of them is missing. */
-    async recipients(campaign: string, from: number, count: number): Promise<readonly StoredRecipient[]> {
+    /**
+     * Reads `count` recipients from the ordinal `from` on; `list`: all of them, if the list is short. Throws a {@link DamagedError} if any of
+     * them is missing.
+     */
+    async recipients(
+      campaign: string,
+      from: number,
+      count: number,
+      list?: string,
+    ): Promise<readonly StoredRecipient[]> {
+      if (list !== undefined) return exactly(count, unpackSlice(blobOf(list)).slice(from, from + count));
       const first = Math.floor(from / SLICE);
       const last = Math.floor((from + count - 1) / SLICE);
       const within = from - first * SLICE;
@@ -59,8 +67,9 @@ export function sliceReader(redis: Redis, keys: Keys, lane: LaneId) {
         const known = (await slice(campaign, first)).slice(within, within + count);
         if (known.length === count) return known;
         // The last slice of a wave has grown since it was read.
-        const key = slicesKey(keys, lane, campaign, 'slices');
-        const now = await cached.again(`${key} ${first}`, () => readSlice(redis, key, first, unpackSlice));
+        const now = await cached.again(`${campaign} ${first}`, () =>
+          readSlice(redis, keys, { lane, campaign }, first, unpackSlice),
+        );
         return exactly(count, now.slice(within, within + count));
       }
       const numbers = Array.from({ length: last - first + 1 }, (_, at) => first + at);
@@ -80,14 +89,14 @@ const CACHED_NUMBER_SLICES = 4_096;
 export function ordinalNumbers(redis: Redis, keys: Keys) {
   const cached = createReadCache<readonly number[]>(CACHED_NUMBER_SLICES);
   return async (lane: LaneId, campaign: string, from: number, count: number): Promise<readonly number[]> => {
-    const key = slicesKey(keys, lane, campaign, 'slices');
     const slice = Math.floor(from / SLICE);
     const within = from - slice * SLICE;
-    const read = () => readSlice(redis, key, slice, unpackNumbers);
-    const known = (await cached(`${key} ${slice}`, read)).slice(within, within + count);
+    const read = () => readSlice(redis, keys, { lane, campaign }, slice, unpackNumbers);
+    const key = `${lane} ${campaign} ${slice}`;
+    const known = (await cached(key, read)).slice(within, within + count);
     if (known.length === count) return known;
     // The last slice of a wave has grown since it was read.
-    return exactly(count, (await cached.again(`${key} ${slice}`, read)).slice(within, within + count));
+    return exactly(count, (await cached.again(key, read)).slice(within, within + count));
   };
 }
 
@@ -102,11 +111,13 @@ function exactly<Recipient>(count: number, found: readonly Recipient[]): readonl
 
 async function readSlice<Slice>(
   redis: Redis,
-  key: string,
+  keys: Keys,
+  { lane, campaign }: { readonly lane: LaneId; readonly campaign: string },
   number: number,
   unpack: (blob: Buffer) => Slice,
 ): Promise<Slice> {
-  const blob = await redis.hgetBuffer(key, String(number));
+  const key = slicesKey(keys, lane, campaign, 'slices');
+  const [blob = null] = await readSlices(redis, keys, { lane, campaign, series: 'slices' }, [number]);
   if (blob === null) throw new DamagedError(`there is no slice ${number} in ${key}`);
   try {
     return unpack(blob);

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { CAMPAIGN_STATES, type CampaignState } from '../campaign/campaign.js';
 import { perName, RECIPIENT_STATES, type RecipientState } from '../campaign/recipient.js';
+import { parseStoredState } from '../campaign/stored-state.js';
 import type { LaneStatus } from '../campaign/views.js';
 import type { Clock } from '../clock.js';
 import { STATE_DEFAULTS } from '../lane/campaigns.js';
@@ -213,7 +214,7 @@ export async function countCampaigns(redis: Redis, keys: Keys, lane: LaneId): Pr
       const [id = '', json = ''] = [found[at], found[at + 1]];
       if (seen.has(id)) continue;
       seen.add(id);
-      const stored = storedState.parse(JSON.parse(json));
+      const stored = storedState.parse(parseStoredState(json));
       campaigns[stored.state] += 1;
       for (const state of RECIPIENT_STATES) recipients[state] += stored.counts[state] ?? 0;
       requests.send += stored.sends;

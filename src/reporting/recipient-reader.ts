@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { RECIPIENT_STATE, RECIPIENT_STATES, type RecipientState } from '../campaign/recipient.js';
-import { parseState } from '../lane/campaigns.js';
+import { parseState, type StoredState } from '../lane/campaigns.js';
 import {
   RECORDS_PER_HASH,
   recordsKey,
@@ -10,6 +10,7 @@ import {
 } from '../recipients/campaign-keys.js';
 import { type DuplicateRow, readDuplicate } from '../recipients/duplicates.js';
 import { parseRecord, type RequestRecord } from '../recipients/records.js';
+import { readShortList, readSlices } from '../recipients/short-list.js';
 import { SLICE, unpackNumbers, unpackReferences, unpackSlice } from '../recipients/slices.js';
 import type { Redis } from '../redis/connection.js';
 import type { Keys, LaneId } from '../redis/keys.js';
@@ -88,8 +89,9 @@ export function recipientReader(redis: Redis, keys: Keys, lane: LaneId, campaign
   ): Promise<Chunk | null> => {
     const range = await recipientRange.run(redis, rangeKeys, [campaign, first, count]);
     if (range === null) return null;
-    const [stateJson, allClaims, allUnknown, letters] = range;
+    const [stateJson, allClaims, allUnknown, statuses] = range;
     const campaignState = parseState(stateJson);
+    const { letters = statuses } = campaignState;
     if (first >= campaignState.ordinals) return null;
     const claims = claimsOf(campaign, allClaims);
     const unknown = claimsOf(campaign, allUnknown);
@@ -106,6 +108,7 @@ export function recipientReader(redis: Redis, keys: Keys, lane: LaneId, campaign
       readNamed(wanted.map(({ ordinal }) => ordinal)),
       readRequests(
         wanted.filter(({ state }) => state !== campaignState.remainder).map(({ ordinal }) => ordinal),
+        campaignState,
       ),
     ]);
     return {
@@ -124,13 +127,13 @@ export function recipientReader(redis: Redis, keys: Keys, lane: LaneId, campaign
     };
   };
 
-  const readSlices = async <Slice>(
+  const readUnpacked = async <Slice>(
     series: Series,
     indices: readonly number[],
     unpack: (blob: Buffer) => Slice,
   ): Promise<Map<number, Slice>> => {
     if (indices.length === 0) return new Map();
-    const blobs = await redis.hmgetBuffer(slicesKey(keys, lane, campaign, series), ...indices.map(String));
+    const blobs = await readSlices(redis, keys, { lane, campaign, series }, indices);
     return new Map(
       indices.flatMap((index, at) => {
         const blob = blobs[at] ?? null;
@@ -143,7 +146,7 @@ export function recipientReader(redis: Redis, keys: Keys, lane: LaneId, campaign
     positions: readonly number[],
     series: Series = 'slices',
   ): Promise<NamedRecipient[]> => {
-    const slices = await readSlices(series, slicesOf(positions), (blob) => ({
+    const slices = await readUnpacked(series, slicesOf(positions), (blob) => ({
       numbers: unpackNumbers(blob),
       references: unpackReferences(blob),
     }));
@@ -154,8 +157,12 @@ export function recipientReader(redis: Redis, keys: Keys, lane: LaneId, campaign
     });
   };
 
-  /** A request never spans two slices, so its record is in the hashes of its slice, at its first ordinal. */
-  const readRequests = async (ordinals: readonly number[]): Promise<Map<number, RequestRecord>> => {
+  /** A request never spans two slices, so its record is in the hashes of its slice, at its first ordinal, or in the state. */
+  const readRequests = async (
+    ordinals: readonly number[],
+    { letters, record }: StoredState,
+  ): Promise<Map<number, RequestRecord>> => {
+    if (letters !== undefined) return new Map(record === undefined ? [] : [[0, parseRecord(record)]]);
     const slices = new Set(ordinals.map((ordinal) => Math.floor(ordinal / SLICE)));
     const names = [...slices].flatMap((slice) =>
       Array.from({ length: SLICE / RECORDS_PER_HASH }, (_, at) =>
@@ -174,14 +181,20 @@ export function recipientReader(redis: Redis, keys: Keys, lane: LaneId, campaign
   const positionsOf = async (series: Series, number: string): Promise<number[]> => {
     const found: number[] = [];
     const wanted = Number(number);
+    const placesIn = (numbers: readonly number[], index: number): void => {
+      for (let place = numbers.indexOf(wanted); place !== -1; place = numbers.indexOf(wanted, place + 1))
+        found.push(index * SLICE + place);
+    };
     const total = await redis.hlen(slicesKey(keys, lane, campaign, series));
+    if (total === 0 && series === 'slices') {
+      const only = await readShortList(redis, keys, lane, campaign);
+      if (only !== null) placesIn(unpackNumbers(only), 0);
+    }
     for (let first = 0; first < total; first += SLICES_PER_SEARCH) {
       const length = Math.min(SLICES_PER_SEARCH, total - first);
       const indices = Array.from({ length }, (_, at) => first + at);
-      for (const [index, numbers] of await readSlices(series, indices, unpackNumbers)) {
-        for (let place = numbers.indexOf(wanted); place !== -1; place = numbers.indexOf(wanted, place + 1))
-          found.push(index * SLICE + place);
-      }
+      for (const [index, numbers] of await readUnpacked(series, indices, unpackNumbers))
+        placesIn(numbers, index);
     }
     return found;
   };
@@ -216,7 +229,7 @@ export function recipientReader(redis: Redis, keys: Keys, lane: LaneId, campaign
       readNamed(positions, 'suppressed'),
     /** The rows at some positions among those that were left out because their number is that of an earlier row. */
     async duplicatesAt(positions: readonly number[]): Promise<DuplicateRow[]> {
-      const slices = await readSlices('duplicates', slicesOf(positions), unpackSlice);
+      const slices = await readUnpacked('duplicates', slicesOf(positions), unpackSlice);
       const found = positions.map((position) => slices.get(Math.floor(position / SLICE))?.[position % SLICE]);
       return found.filter((row) => row !== undefined).map(readDuplicate);
     },

@@ -31,19 +31,19 @@ local UNKNOWN = RECIPIENT_LETTER.unknown
 
 -- Sends the unknown recipients of a batch again. Suppressed recipients between them are not unknown.
 local function resend(c, batch, statusesKey, recordsKey)
-  for _, run in ipairs(statuses_unknown_runs(statusesKey, batch.first, batch.count)) do
+  for _, run in ipairs(statuses_unknown_runs(c, statusesKey, batch.first, batch.count)) do
     campaign_release(c, 'unknown', run[1], run[2], nil, 2, batch_first_at(batch), nil, batch.notAfter)
   end
-  redis.call('HDEL', recordsKey, string.format('%.0f', batch.first))
+  record_delete(c, recordsKey, batch.first)
   return '\0'
 end
 
 -- Gives the unknown recipients of a batch another state for good.
 local function settle(c, batch, state, statusesKey, recordsKey, why)
-  for _, run in ipairs(statuses_unknown_runs(statusesKey, batch.first, batch.count)) do
+  for _, run in ipairs(statuses_unknown_runs(c, statusesKey, batch.first, batch.count)) do
     campaign_move(c, 'unknown', state, run[2], run[1])
   end
-  record_write(recordsKey, batch.first, batch.count, batch.at, now, why, '')
+  record_write(c, recordsKey, batch.first, batch.count, batch.at, now, why, '')
   return RECIPIENT_LETTER[state]
 end
 
@@ -80,10 +80,11 @@ for i, named in ipairs(batches) do
     if rules.notify then request_without_id(unnamedKey, rules, id, batch.first, batch.count, now) end
     if batch.matched then redis.call('ZREM', unpolledKey, request_member(id, batch.first)) end
     campaigns[id] = campaigns[id] or campaigns_load(statesKey, { id })[id]
-    local letters = statuses_read(statusesKey, batch.first, batch.count)
+    local c = campaigns[id]
+    local letters = statuses_read(c, statusesKey, batch.first, batch.count)
     local _, count = string.gsub(letters, UNKNOWN, '')
-    local letter = resolve(campaigns[id], batch, statusesKey, recordsKey)
-    statuses_write(statusesKey, batch.first, (string.gsub(letters, UNKNOWN, function() return letter end)))
+    local letter = resolve(c, batch, statusesKey, recordsKey)
+    statuses_write(c, statusesKey, batch.first, (string.gsub(letters, UNKNOWN, function() return letter end)))
     settled, recipients = settled + 1, recipients + count
     resolved[#resolved + 1] = number
   end

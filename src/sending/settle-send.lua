@@ -57,7 +57,7 @@ local isHeard = rules.notify and notifications_are_heard(callbackKey, rules, now
 
 -- Recipients move to the states of their letters. Late evidence changes only those that are still unknown.
 local function apply(c, claim, letters, statusesKey)
-  local applied, current, isOpen = {}, claim.isLate and statuses_read(statusesKey, claim.first, claim.count), false
+  local applied, current, isOpen = {}, claim.isLate and statuses_read(c, statusesKey, claim.first, claim.count), false
   for at = 1, claim.count do
     local letter = string.sub(letters, at, at)
     local old = current and string.sub(current, at, at)
@@ -69,7 +69,7 @@ local function apply(c, claim, letters, statusesKey)
     if letter == RECIPIENT_LETTER.deliveredToNetwork then isOpen = true end
     applied[at] = letter
   end
-  statuses_write(statusesKey, claim.first, table.concat(applied))
+  statuses_write(c, statusesKey, claim.first, table.concat(applied))
   return isOpen
 end
 
@@ -79,9 +79,9 @@ local function release_range(c, claim, statusesKey, first, length, parent, maybe
   if not claim.isLate then
     return campaign_release(c, 'sending', first, length, parent, maybeAccepted, firstAt, size, claim.notAfter)
   end
-  for _, run in ipairs(statuses_unknown_runs(statusesKey, first, length)) do
+  for _, run in ipairs(statuses_unknown_runs(c, statusesKey, first, length)) do
     local isAll = run[2] == length
-    statuses_write(statusesKey, run[1], string.rep('\0', run[2]))
+    statuses_write(c, statusesKey, run[1], string.rep('\0', run[2]))
     local again = isAll and maybeAccepted or maybeAccepted and 2
     campaign_release(c, 'unknown', run[1], run[2], isAll and parent or nil, again, firstAt, nil, claim.notAfter)
   end
@@ -106,7 +106,7 @@ local function remain_unknown(id, c, claim, settlement, statusesKey, recordsKey)
   -- A placeholder claim for a campaign that sends no more carries its own reason: no worker is lost.
   local ownReason = not claim.isLate and claim.reason or nil
   local reason = ownReason or settlement.reason
-  record_write(recordsKey, claim.first, claim.count, claim.at, now, reason, '')
+  record_write(c, recordsKey, claim.first, claim.count, claim.at, now, reason, '')
   local timeout, margin = claim_timing(claim, rules)
   local safeAt = settlement.overdue and claim.at + 2 * timeout + margin or now
   stillUnknown[#stillUnknown + 1] = claim_field(claim.number)
@@ -131,7 +131,7 @@ local RECIPIENTS = {}
 function RECIPIENTS.accept(id, c, claim, settlement, statusesKey, recordsKey, indexKey, filterKey)
   c.accepted = c.accepted + 1
   local isOpen = apply(c, claim, settlement.letters, statusesKey)
-  record_write(recordsKey, claim.first, claim.count, claim.at, now, settlement.reason, settlement.requestId)
+  record_write(c, recordsKey, claim.first, claim.count, claim.at, now, settlement.reason, settlement.requestId)
   if isOpen then
     local wait = math.max(rules.firstPoll, lane.firstPoll, isHeard and rules.patience or 0)
     redis.call('ZADD', unpolledKey, now + math.ceil(wait), request_member(id, claim.first))
@@ -173,7 +173,7 @@ function RECIPIENTS.refuse(id, c, claim, settlement, statusesKey, recordsKey)
     events[#events + 1] = { type = 'split', campaign = id, first = claim.first, recipients = claim.count }
   else
     apply(c, claim, RECIPIENT_LETTER.rejected, statusesKey)
-    record_write(recordsKey, claim.first, 1, claim.at, now, settlement.reason, '')
+    record_write(c, recordsKey, claim.first, 1, claim.at, now, settlement.reason, '')
     events[#events + 1] = { type = 'rejected', campaign = id, ordinal = claim.first, reason = settlement.reason }
   end
   events[#events + 1] = { type = 'refused', campaign = id, recipients = claim.count, reason = settlement.reason }
@@ -208,7 +208,7 @@ function RECIPIENTS.suppress(id, c, claim, _, statusesKey, recordsKey)
     return remain_unknown(id, c, claim, settlement, statusesKey, recordsKey)
   end
   apply(c, claim, string.rep(RECIPIENT_LETTER.suppressed, claim.count), statusesKey)
-  record_write(recordsKey, claim.first, claim.count, claim.at, now, reason, '')
+  record_write(c, recordsKey, claim.first, claim.count, claim.at, now, reason, '')
 end
 
 -- An earlier request may have reached recipients that are suppressed by now. After an operator's command, the batch is sent again

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { CAMPAIGN_STATE } from '../../src/campaign/campaign.js';
 import { RECIPIENT_STATE, RECIPIENT_STATES, RESULT_STATES } from '../../src/campaign/recipient.js';
+import { STORED_COUNT, STORED_MEMBER, STORED_STATE } from '../../src/campaign/stored-state.js';
 import { POLL_EFFECTS } from '../../src/follow-up/effects.js';
 import { STATE_DEFAULTS } from '../../src/lane/campaigns.js';
 import { SEND_EFFECTS } from '../../src/sending/effects.js';
@@ -60,7 +61,7 @@ test('The recipient states of the scripts are those of campaign/recipient.ts', a
 test('The campaign states of the scripts are those of campaign/campaign.ts', async () => {
   const text = file(
     'campaign-states',
-    'the states of a campaign, the allowed moves, and commands, from campaign/campaign.ts; usual values, from lane/campaigns.ts.',
+    'the states of a campaign, the allowed moves, and commands, from campaign/campaign.ts; usual values, from lane/campaigns.ts; stored names, from campaign/stored-state.ts.',
     table(
       'CAMPAIGN_MOVES',
       mapped(CAMPAIGN_STATE, ({ next }) => set(next)),
@@ -69,6 +70,7 @@ test('The campaign states of the scripts are those of campaign/campaign.ts', asy
         'CAMPAIGN_COMMANDS',
         mapped(CAMPAIGN_STATE, ({ commands }) => set(commands)),
       ) +
+      table('CAMPAIGN_STORED', { member: STORED_MEMBER, state: STORED_STATE, count: STORED_COUNT }) +
       `local CAMPAIGN_DEFAULTS = ${row(STATE_DEFAULTS)}\n`,
   );
   await expect(text).toMatchFileSnapshot('../../src/lane/campaign-states.lua');

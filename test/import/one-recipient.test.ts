@@ -32,8 +32,8 @@ test('A campaign of one recipient takes fewer than 24 commands and a few hundred
   const id = await enqueue(21);
   const own = await redis.keys(`*${id}*`);
   const bytes = await Promise.all(own.map((key) => redis.memory('USAGE', key)));
-  expect(bytes.reduce<number>((sum, each) => sum + (each ?? 0), 0)).toBeLessThan(350);
-  expect((await redis.hget(keys.lane(lane, 'states'), id))?.length).toBeLessThan(110);
+  expect(bytes.reduce<number>((sum, each) => sum + (each ?? 0), 0)).toBeLessThan(260);
+  expect((await redis.hget(keys.lane(lane, 'states'), id))?.length).toBeLessThan(45);
 });
 
 test('Besides the audit trail, creating a campaign waits for Redis twice, and so for two writes to its disk', async () => {

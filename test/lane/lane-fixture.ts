@@ -1,4 +1,5 @@
 import { perName, RECIPIENT_STATES } from '../../src/campaign/recipient.js';
+import { parseStoredState } from '../../src/campaign/stored-state.js';
 import { type Clock, systemMachine } from '../../src/clock.js';
 import { type LocalConfig, loadLocalConfig } from '../../src/config/index.js';
 import { createEvents, type VolleyEvent } from '../../src/events/events.js';
@@ -152,7 +153,7 @@ export function laneFixture(redis: Redis, prefix: string, lane: string, change: 
       if (json === 'null') return JSON.parse(json);
       const parsed = parseState(json);
       const counts = { ...perName(RECIPIENT_STATES, () => 0), ...parsed.counts };
-      return { ...JSON.parse(json), ...parsed, counts };
+      return { ...parseStoredState(json), ...parsed, counts };
     },
   };
 }

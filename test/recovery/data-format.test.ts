@@ -102,8 +102,8 @@ test('For a day after an upgrade, a list that an earlier version has sent is rec
     refusal: { kind: 'repeated', campaign: first.id },
   });
   expect(await volley.enqueue(CAMPAIGN)).toEqual({ kind: 'repeated', id: first.id });
-  expect(await redis.get(keys.format)).toMatch(/^2 \d{13}$/);
+  expect(await redis.get(keys.format)).toMatch(new RegExp(`^${DATA_FORMAT} \\d{13}$`));
 
-  await redis.set(keys.format, `2 ${Date.now() - 2 * 86_400_000}`);
+  await redis.set(keys.format, `${DATA_FORMAT} ${Date.now() - 2 * 86_400_000}`);
   expect(await again().enqueue(CAMPAIGN)).toMatchObject({ kind: 'created' });
 });

@@ -98,7 +98,9 @@ async function ledgerOf(most: number, sizes: readonly [number, number], deduplic
   const lane = laneFixture(redis, prefix, `l${lanes}`, rules);
   const places = new Map<string, string>();
   for (const [at, id] of CAMPAIGNS.entries()) {
-    await lane.campaign(id, sizes[at] ?? 0, { slice: 8 });
+    // As the import stores a campaign of one recipient: its letter and its record are in its state.
+    const own = sizes[at] === 1 ? { letters: '' } : {};
+    await lane.campaign(id, sizes[at] ?? 0, { slice: 8, ...own });
     for (let ordinal = 0; ordinal < (sizes[at] ?? 0); ordinal += 1) places.set(`${id}:${ordinal}`, 'free');
   }
   const sends: SendClaim[] = [];
@@ -283,7 +285,9 @@ async function ledgerOf(most: number, sizes: readonly [number, number], deduplic
       const state = states[at] ?? (await lane.state(id));
       const n = (name: string): number => state.counts[name] ?? 0;
       const mine = [...places].filter(([ordinal]) => ordinal.startsWith(id)).map(([, place]) => place);
-      const statuses = texts[at] ?? '';
+      const { letters } = state as { readonly letters?: string };
+      expect(letters === undefined).toBe(total !== 1);
+      const statuses = letters ?? texts[at] ?? '';
       expect(Object.values(state.counts).reduce((sum, count) => sum + count, 0)).toBe(total);
       expect(Math.min(0, ...Object.values(state.counts))).toBe(0);
       expect(n('sending')).toBe(mine.filter((place) => place.startsWith('held') || place === 'left').length);
@@ -319,7 +323,7 @@ test('In any order of events, every recipient is in exactly one state and none i
   await fc.assert(
     fc.asyncProperty(
       fc.integer({ min: 1, max: 8 }),
-      fc.tuple(fc.integer({ min: 1, max: 30 }), fc.integer({ min: 1, max: 12 })),
+      fc.tuple(fc.integer({ min: 1, max: 30 }), fc.oneof(fc.constant(1), fc.integer({ min: 1, max: 12 }))),
       fc.constantFrom(false, false, false, true),
       fc.array(step, { minLength: 20, maxLength: 80 }),
       async (most, sizes, deduplicates, all) => {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { parseStoredState } from '../../src/campaign/stored-state.js';
 import { STATE_DEFAULTS } from '../../src/lane/campaigns.js';
 
 /**
@@ -30,6 +31,7 @@ const stateShape = z.object({
   /** The earliest time of its first request, ms since the epoch. */
   notBefore: z.number().default(0),
   contradictions: z.number().default(STATE_DEFAULTS.contradictions),
+  letters: z.string().optional(),
 });
 const claimShape = z.object({
   campaign: z.string(),
@@ -132,10 +134,10 @@ export function laneStateReader() {
       const [id = '', text = ''] = [stateTexts[at], stateTexts[at + 1]];
       let known = states.get(id);
       if (known?.text !== text) {
-        known = { text, state: stateShape.parse(JSON.parse(text)) };
+        known = { text, state: stateShape.parse(parseStoredState(text)) };
         states.set(id, known);
       }
-      campaigns.set(id, { state: known.state, statuses: statuses[at / 2] ?? '' });
+      campaigns.set(id, { state: known.state, statuses: known.state.letters ?? statuses[at / 2] ?? '' });
     }
     return {
       epoch: Number(epoch),

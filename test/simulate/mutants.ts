@@ -261,7 +261,7 @@ export const MUTANTS: readonly Mutant[] = [
     lua: [
       {
         file: 'lane/confirm-claim.lua',
-        from: "return state and cjson.decode(state).state == 'running' and 1 or 0",
+        from: "return state and campaign_read(state).state == 'running' and 1 or 0",
         to: 'return state and 1 or 0',
       },
     ],

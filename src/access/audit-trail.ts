@@ -12,7 +12,8 @@ import { loadScript } from '../redis/script.js';
 /** An entry. `lane`: the lane's id, because a lane keeps its entries when it is renamed. */
 const storedEntry = z.object({
   actor: packedActor.nullable(),
-  action: z.enum(AUDIT_ACTIONS),
+  // Entries of earlier versions call a hold a pause.
+  action: z.preprocess((name) => (name === 'lane.pause' ? 'lane.hold' : name), z.enum(AUDIT_ACTIONS)),
   lane: z.string().optional(),
   campaign: z.string().optional(),
   details: z.record(z.string(), z.union([z.string(), z.number()])).optional(),

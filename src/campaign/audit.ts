@@ -12,7 +12,7 @@ export const AUDIT_ACTIONS = [
   'outbox.pause',
   'outbox.resume',
   'outbox.close',
-  'lane.pause',
+  'lane.hold',
   'lane.resume',
   'lane.rename',
   'schedule.add',

@@ -4,7 +4,7 @@ import { type Reading, readInternational, readLocal } from './national-number.js
 import { kindsOfCallingCode, type NumberingPlan, planOfCountry } from './numbering-plan.js';
 import type { InvalidCause } from './views.js';
 
-/** Which numbers are accepted: `any`, or none that are known as a landline, premium rate, shared cost, or voicemail number. */
+/** Which numbers are accepted: `any`, or none that are known to be a landline, premium rate, shared cost, or voicemail number. */
 export type NumberKinds = 'any' | 'mobile';
 
 /** A number in E.164 with its plus, or why the text is not a number that can be sent to, and what would be right. */
@@ -12,7 +12,7 @@ type NumberOutcome =
   | {
       readonly ok: true;
       readonly number: string;
-      /** Set if it is known as a landline, premium rate, shared cost, or voicemail number. */
+      /** Set if it is known to be a landline, premium rate, shared cost, or voicemail number. */
       readonly isNotMobile?: true;
     }
   | {
@@ -40,7 +40,7 @@ const MIN_DIGITS_WITHOUT_PLUS = 11;
  * It accepts numbers of every known kind, and numbers of no known kind if they have the length of a mobile number: ranges open
  * faster than the metadata follows, Ofcom's numbers for drama are in none, and refusing a number that the network would
  * accept is worse than letting the network refuse it. It refuses other lengths, which are typing errors. With `kinds` `mobile`,
- * it also refuses numbers that are known as landline, premium rate, shared cost, or voicemail numbers.
+ * it also refuses numbers that are known to be landline, premium rate, shared cost, or voicemail numbers.
  */
 export function numberReader(defaultCountry: string | undefined, kinds: NumberKinds = 'any'): NumberReader {
   const home = defaultCountry === undefined ? undefined : planOfCountry(defaultCountry);

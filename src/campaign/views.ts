@@ -365,7 +365,7 @@ export const preview = z
       .boolean()
       .describe('False if there was no Redis, whose list of suppressed numbers was not checked then'),
     notMobile: count.describe(
-      'Recipients whose number is known as a landline, premium rate, shared cost, or voicemail number. With `NUMBER_KINDS=mobile`, such rows are invalid instead',
+      'Recipients whose number is known to be a landline, premium rate, shared cost, or voicemail number. With `NUMBER_KINDS=mobile`, such rows are invalid instead',
     ),
     invalid: count,
     invalidGroups: z.array(invalidGroup).readonly().describe('All invalid rows, by their cause and column'),

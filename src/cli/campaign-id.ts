@@ -7,7 +7,7 @@ import type { CliIo } from './context.js';
 import { badInput } from './errors.js';
 import { type Setting, withLocalVolley } from './open.js';
 
-/** The newest campaign or key, instead of an id. */
+/** The newest campaign, key, schedule, or request, instead of an id. */
 export const LAST = 'last';
 /** Campaigns that an ambiguous prefix names in its error. */
 const NAMED = 5;
@@ -39,8 +39,26 @@ async function newestId(volley: Pick<Volley, 'list'>): Promise<string> {
   throw new NotFoundError(`There are no campaigns yet. ${HOW_TO_CREATE}`);
 }
 
+/** One of these ids, newest first, which people may write as {@link LAST}, as its beginning, and in any letter case. */
+export function idAmong(ids: readonly string[], typed: string, what: string, advice: string): string {
+  const wanted = typed.trim().toLowerCase();
+  const whole = ids.find((id) => id.toLowerCase() === wanted);
+  if (whole !== undefined) return whole;
+  if (wanted === LAST) {
+    const [newest] = ids;
+    if (newest !== undefined) return newest;
+    throw new NotFoundError(`there is no ${what} yet`);
+  }
+  return onlyOne(
+    ids.filter((id) => id.toLowerCase().startsWith(wanted)),
+    typed,
+    what,
+    advice,
+  );
+}
+
 /** The only id that begins with what was typed. */
-export function onlyOne(found: readonly string[], typed: string, what: string, advice: string): string {
+function onlyOne(found: readonly string[], typed: string, what: string, advice: string): string {
   const [only, ...others] = found;
   if (only === undefined) throw new NotFoundError(`there is no ${what} ${typed}; ${advice}`);
   if (others.length === 0) return only;

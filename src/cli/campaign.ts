@@ -7,6 +7,7 @@ import type { Resolution } from '../volley.js';
 import { LAST, withCampaign } from './campaign-id.js';
 import type { Answer, Context } from './context.js';
 import { badInput, CliError } from './errors.js';
+import { howToStartWorkers } from './how-to-start.js';
 import { readNumbers } from './input.js';
 import { withLocalVolley } from './open.js';
 import { outputFile } from './output-file.js';
@@ -25,7 +26,9 @@ export function status(context: Context, typed = LAST, { watch }: { watch?: bool
     if (seen.waitingFor !== null && seen.waitingFor !== 'workers') await noteIfNoWorkers(context, volley);
     if (!watch) {
       const { clock, paint, stdout } = context;
-      const picture = renderCampaign(seen, { now: clock(), width: stdout.columns ?? 80, paint });
+      const howToStart = seen.waitingFor === 'workers' ? await howToStartWorkers(context) : '';
+      const look = { now: clock(), width: stdout.columns ?? 80, paint, howToStart };
+      const picture = renderCampaign(seen, look);
       return { json: seen, lines: [...picture, ...unknownLines(context, seen)] };
     }
     const { status: last, exit } = await watchCampaign(context, volley, id);

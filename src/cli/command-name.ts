@@ -99,11 +99,16 @@ function ownName(): string {
 
 /** The path of a file in the folder `examples` of this package, from the folder where the command was called. */
 export function exampleFile(name: string, cwd = process.cwd()): string {
+  return packageFile(`examples/${name}`, cwd);
+}
+
+/** The path of a file of this package, such as `.env.example`, from the folder where the command was called. */
+export function packageFile(path: string, cwd = process.cwd()): string {
   // This module is in src/cli, or in dist/src/cli.
-  const found = ['../../examples/', '../../../examples/']
-    .map((folder) => fileURLToPath(new URL(`${folder}${name}`, import.meta.url)))
-    .find((path) => existsSync(path));
-  return found === undefined || !isReadable(found) ? `examples/${name}` : inShell(shorter(found, cwd));
+  const found = ['../../', '../../../']
+    .map((folder) => fileURLToPath(new URL(`${folder}${path}`, import.meta.url)))
+    .find((each) => existsSync(each));
+  return found === undefined || !isReadable(found) ? path : inShell(shorter(found, cwd));
 }
 
 function isReadable(path: string): boolean {

@@ -4,6 +4,7 @@ import {
   type Config,
   ConfigError,
   configHints,
+  isSecretSet,
   type LocalConfig,
   loadDotEnv,
   redisExposure,
@@ -17,14 +18,15 @@ import { keyNames } from '../redis/keys.js';
 import type { UnconfiguredLane } from '../reporting/fleet-snapshot.js';
 import type { Schedule } from '../schedules/schedules.js';
 import type { Volley } from '../volley.js';
-import { pasteable } from './command-name.js';
+import { packageFile, pasteable } from './command-name.js';
 import type { Answer, Context } from './context.js';
 import { type Check, fail, ok, warn } from './doctor/check.js';
 import { checkSubscriptions } from './doctor/notifications.js';
 import { checkRedis, checkRemains, redisFacts } from './doctor/redis.js';
 import { checkCredentials, checkServices } from './doctor/service.js';
 import { CliError } from './errors.js';
-import { findLocal, findService, isUnconfigured, openVolley, type Setting, whyNoAnswer } from './open.js';
+import { howToStartAll, howToStartWorkers, howToTryOrConfigure, isUnconfigured } from './how-to-start.js';
+import { findLocal, findService, openVolley, type Setting, whatToCheck, whyNoAnswer } from './open.js';
 import { columnsOf, type Paint } from './terminal.js';
 import { counted, moment, oneLine, padded, until, wrapped } from './text.js';
 
@@ -82,21 +84,19 @@ async function settings<Configuration extends Config | LocalConfig>(
     return await find();
   } catch (error) {
     if (error instanceof ConfigError) {
-      const todo = isUnconfigured(loadDotEnv(context.cwd, context.env))
-        ? 'To write the settings: volley init. To try Volley without an account: volley up --simulator'
-        : 'See .env.example.';
+      const env = loadDotEnv(context.cwd, context.env);
+      const todo = isUnconfigured(env)
+        ? howToTryOrConfigure(env, context.cwd)
+        : `See ${packageFile('.env.example', context.cwd)}.`;
       return { problems: error.problems.map((problem) => fail('settings', problem, todo)) };
     }
     if (error instanceof CliError && error.code === 'noRedis') {
-      const start = '`volley up` starts one on this machine; `volley up --simulator` needs no account.';
-      return { problems: [fail('Redis', 'there is none', `${start} Or set REDIS_URL.`)] };
+      return { problems: [fail('Redis', 'there is none, and REDIS_URL is not set', howToStartAll(context))] };
     }
     const found = error instanceof Error ? error.message : String(error);
-    const todo =
-      error instanceof CliError && error.code === 'redisDown'
-        ? 'Fix this, or set REDIS_URL.'
-        : 'On a single machine, `volley up` starts one.';
-    return { problems: [fail('Redis', found, todo)] };
+    // What the others say contains what to do.
+    const isDown = error instanceof CliError && error.code === 'redisDown';
+    return { problems: [fail('Redis', found, isDown ? 'Fix this, or set REDIS_URL.' : undefined)] };
   }
 }
 
@@ -106,11 +106,8 @@ async function* examineRedis(
 ): AsyncGenerator<Check> {
   const reason = await whyNoAnswer(config.redisUrl);
   if (reason !== null) {
-    yield fail(
-      'Redis',
-      `does not answer: ${reason}`,
-      'Check that it is running and that REDIS_URL is correct.',
-    );
+    const isUrlSet = isSecretSet(loadDotEnv(context.cwd, context.env), 'REDIS_URL');
+    yield fail('Redis', `does not answer: ${reason}`, whatToCheck(isUrlSet));
     return;
   }
   const redis = connect(config.redisUrl);
@@ -119,7 +116,10 @@ async function* examineRedis(
     const facts = await redisFacts(redis, context.clock);
     yield* checkRedis(facts, config.redisMayLoseMs);
     yield checkRemains(facts, await fileRemains(redis, keyNames(config.redisPrefix)));
-    yield* checkWorkers(await volley.workers());
+    const workers = await volley.workers();
+    const missing = missingRoles(workers);
+    const howToStart = await howToStartWorkers(context, workers.length === 0 ? [] : missing);
+    yield* checkWorkers(workers, howToStart);
     const lanes = await volley.lanes();
     yield* lanes.flatMap((lane) => checkLane(lane, context.clock()));
     yield* checkExposure(config, await volley.keys.list(), context.clock());
@@ -151,7 +151,7 @@ async function checkRecords({ records }: Volley): Promise<Check[]> {
       warn(
         name,
         found,
-        'To find them: volley records list --state unknown. `volley records resolve`, with the id, settles one.',
+        'Look them up at the service, then settle each as `volley records resolve --help` says. To list them: volley records list --state unknown',
       ),
     ];
   } catch (error) {
@@ -239,7 +239,7 @@ export function checkExposure(
           warn(
             'API keys',
             `these do not work, because they were made without SECRETS_KEY, with another one, or by an earlier version: ${named(invalid)}`,
-            `Revoke each, and create new ones with \`volley keys create\`: ${invalid.map(({ id }) => `volley keys revoke ${id}`).join('; ')}`,
+            `Create new ones, as \`volley keys create --help\` says, and revoke these: ${invalid.map(({ id }) => `volley keys revoke ${id}`).join('; ')}`,
           ),
         ]
       : []),
@@ -255,23 +255,23 @@ export function checkExposure(
   ];
 }
 
+function missingRoles(workers: readonly Pick<WorkerProcess, 'roles'>[]): string[] {
+  return ROLES.filter((role) => !workers.some(({ roles }) => roles.includes(role)));
+}
+
 /** Whether workers run for each role, and whether all use the same settings. */
 export function checkWorkers(
   workers: readonly Pick<WorkerProcess, 'roles' | 'settings' | 'host' | 'pid' | 'format'>[],
+  howToStart: string,
 ): Check[] {
   const name = 'workers';
-  if (workers.length === 0)
-    return [warn(name, 'none is running, so nothing is sent', 'Start one: volley up, or volley work')];
-  const missing = ROLES.filter((role) => !workers.some(({ roles }) => roles.includes(role)));
+  if (workers.length === 0) return [warn(name, 'none is running, so nothing is sent', howToStart)];
+  const missing = missingRoles(workers);
   const found = counted(workers.length, 'process', 'processes');
   const there =
     missing.length === 0
       ? ok(name, found)
-      : warn(
-          name,
-          `${found}, but none for ${missing.join(', ')}`,
-          `Start one: volley work --roles ${missing.join(',')}`,
-        );
+      : warn(name, `${found}, but none for ${missing.join(', ')}`, howToStart);
   return [there, ...checkFormats(workers), ...checkAgreement(workers)];
 }
 
@@ -330,7 +330,7 @@ export function checkLane({ name, state, pause, unknownOutcomes }: LaneStatus, n
           warn(
             `${title}, requests`,
             `${unknownOutcomes === 1 ? '1 has' : `${unknownOutcomes} have`} an unknown outcome`,
-            '`volley list` shows their campaigns under ATTENTION. `volley resolve`, with the id of the campaign, settles them.',
+            '`volley list` shows their campaigns under ATTENTION. The status of each says how to settle them.',
           ),
         ];
   switch (state) {

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { systemCode } from '../config/file-problem.js';
 import { readSettings } from '../config/read-settings.js';
 import { ask } from './ask.js';
+import { packageFile } from './command-name.js';
 import type { Answer, Context } from './context.js';
 import { badInput } from './errors.js';
 import { fileProblem, PRIVATE } from './output-file.js';
@@ -48,7 +49,7 @@ export async function init(context: Context, { force = false }: { force?: boolea
   const path = join(context.cwd, FILE);
   if (!context.interactive) {
     throw badInput(
-      '`volley init` asks questions, so it needs a terminal. Without one, copy .env.example to .env and fill it in.',
+      `\`volley init\` asks questions, so it needs a terminal. Without one, copy ${packageFile('.env.example', context.cwd)} to .env and fill it in.`,
     );
   }
   context.note('Press Enter to leave a setting out. You can change all of them in .env later.');

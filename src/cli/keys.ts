@@ -1,5 +1,5 @@
 import type { ApiKey, ApiScope } from '../campaign/api-key.js';
-import { LAST, onlyOne } from './campaign-id.js';
+import { idAmong } from './campaign-id.js';
 import type { Answer, Context } from './context.js';
 import { withLocalVolley } from './open.js';
 import { columnsOf } from './terminal.js';
@@ -41,7 +41,7 @@ export function list(context: Context): Promise<Answer> {
       key.lastUsedAt === null ? 'never' : moment(Date.parse(key.lastUsedAt), now),
     ]);
     const heading = ['ID', 'NAME', 'SCOPES', 'LANES', 'CREATED', 'EXPIRES', 'LAST USED'];
-    const none = 'No keys yet. Create one with `volley keys create`.';
+    const none = 'There are no keys yet. To create one: volley keys create --name shop --scope read,send';
     return {
       json: { keys },
       lines: rows.length === 0 ? [none] : table(heading, rows, columnsOf(context.stdout)),
@@ -91,16 +91,15 @@ export function revoke(
   });
 }
 
-/** A key's id, which people may write as {@link LAST}, as a prefix, and in any letter case. */
+/** A key's id, which people may write as {@link idAmong} says. */
 function keyId(keys: readonly ApiKey[], typed: string): string {
-  const wanted = typed.trim().toLowerCase();
-  const newest = keys.reduce<ApiKey | undefined>(
-    (last, key) => (last === undefined || key.createdAt >= last.createdAt ? key : last),
-    undefined,
+  const newestFirst = keys.toReversed().toSorted((a, b) => b.createdAt.localeCompare(a.createdAt));
+  return idAmong(
+    newestFirst.map(({ id }) => id),
+    typed,
+    'key',
+    '`volley keys list` shows all keys',
   );
-  if (wanted === LAST && newest !== undefined) return newest.id;
-  const found = keys.map(({ id }) => id).filter((id) => id.toLowerCase().startsWith(wanted));
-  return onlyOne(found, typed, 'key', '`volley keys list` shows all keys');
 }
 
 function permissionsOf({ scopes, lanes }: ApiKey): string {

@@ -16,6 +16,7 @@ import { findEmbedded, whyNoEmbedded } from '../redis/embedded.js';
 import type { Volley } from '../volley.js';
 import type { CliIo } from './context.js';
 import { CliError } from './errors.js';
+import { howToStartAll } from './how-to-start.js';
 import { type RunningSimulator, readSimulatorFile, simulatedConfig } from './simulator-file.js';
 
 /** A server that runs answers at once; without a limit, a command would wait forever for one that does not. */
@@ -63,17 +64,10 @@ async function find<Configuration extends Config | LocalConfig>(
     throw new CliError(
       EXIT.badInput,
       'noRedis',
-      'There is no Redis. Start one with `volley up` in this folder or a folder above it, or with `volley up --simulator` to try Volley without an account. Or set REDIS_URL.',
+      `There is no Redis in this folder or a folder above it, and REDIS_URL is not set. ${howToStartAll({ env: real, cwd })}`,
     );
   }
   return { config: { ...config, redisUrl }, simulator: undefined };
-}
-
-/** Whether nothing is set that names a service or an account. */
-export function isUnconfigured(env: Environment): boolean {
-  return ['MESSAGING_BASE_URL', 'API_KEY', 'ACCOUNT_USERNAME', 'LANES_FILE'].every(
-    (name) => !isSecretSet(env, name),
-  );
 }
 
 /** Refuses to guess whether the simulator or REDIS_URL is meant: one of them sends real messages. */
@@ -106,7 +100,7 @@ export async function withVolley<Configuration extends Config | LocalConfig, Res
   setting: Setting<Configuration>,
   use: (volley: Volley) => Promise<Result>,
 ): Promise<Result> {
-  await mustAnswer(setting.config.redisUrl);
+  await mustAnswer(setting.config.redisUrl, io);
   const volley = await openVolley(io, setting.config);
   try {
     return await use(volley);
@@ -143,14 +137,22 @@ export async function withLocalVolleyOr<Result>(
 }
 
 /** Rejects if no Redis server answers at this URL. */
-export async function mustAnswer(url: string): Promise<void> {
+export async function mustAnswer(url: string, { env, cwd }: Pick<CliIo, 'env' | 'cwd'>): Promise<void> {
   const reason = await whyNoAnswer(url);
   if (reason === null) return;
+  const todo = whatToCheck(isSecretSet(loadDotEnv(cwd, env), 'REDIS_URL'));
   throw new CliError(
     EXIT.failed,
     'redisDown',
-    `Redis does not answer (${reason}). Check that it is running, and REDIS_URL if it is set. For details: volley doctor`,
+    `Redis does not answer (${reason}). ${todo} For details: volley doctor`,
   );
+}
+
+/** What to check if Redis does not answer. Without REDIS_URL, its server belongs to a `volley up`. */
+export function whatToCheck(isUrlSet: boolean): string {
+  return isUrlSet
+    ? 'Check that it is running, and that REDIS_URL is correct.'
+    : 'It belongs to `volley up` in this folder or a folder above it: stop that one with Ctrl-C, and start it again.';
 }
 
 /** What the client says about a reply that no Redis sends, such as one of an HTTP server. */

@@ -73,13 +73,14 @@ function previewed(context: Context, seen: Preview, options: ListOptions): Answe
 }
 
 /** Why `volley send` would refuse the list, and what to do; null if it would not. */
-function refusalText({ refusal, invalid, rows, differentTexts }: Preview): string | null {
+function refusalText(seen: Preview): string | null {
+  const { refusal, differentTexts } = seen;
   if (refusal === null) return null;
   switch (refusal.kind) {
     case 'noRows':
       return 'it has no rows below its header. Add at least one recipient.';
     case 'invalidRows':
-      return `${invalidText({ invalid, rows })}. ${howToFix({ invalid, rows })}`;
+      return `${invalidText(seen)}. ${howToFix(seen)}`;
     case 'differentTexts':
       return `${counted(differentTexts, 'row has', 'rows have')} the number of an earlier row, but a different text. Send all messages with --duplicates keep, or only the first to each number with --duplicates first.`;
     case 'repeated':
@@ -95,8 +96,21 @@ export function invalidText({ invalid, rows }: Pick<Preview, 'invalid' | 'rows'>
 }
 
 /** What to do about invalid rows. */
-export function howToFix({ invalid, rows }: Pick<Preview, 'invalid' | 'rows'>): string {
-  return invalid === rows ? 'Fix them.' : 'Fix them, or leave them out with --skip-invalid.';
+export function howToFix({
+  invalid,
+  rows,
+  invalidGroups,
+}: Pick<Preview, 'invalid' | 'rows' | 'invalidGroups'>): string {
+  const leaveOut = invalid === rows ? '' : ', or leave them out with --skip-invalid';
+  const national = invalidGroups.find(({ cause }) => cause === 'noCountry');
+  if (national === undefined) return `Fix them${leaveOut}.`;
+  const country = `Add ${countryOption(national)}`;
+  if (national.count === invalid) return `${country}${leaveOut}.`;
+  return `${country}, and fix the others${leaveOut}.`;
+}
+
+function countryOption({ country }: Pick<InvalidGroup, 'country'>): string {
+  return `--country ${country ?? 'with their country, such as --country GB'}`;
 }
 
 /** Refuses a start time that has passed. */
@@ -262,8 +276,8 @@ const FEW = 3;
 
 /** What rows with the same reason lack, for one line about all of them. */
 const LACKING = {
-  noCountry: ({ count, country }) =>
-    `${counted(count, 'number has', 'numbers have')} no calling code; add --country ${country ?? 'with their country, such as --country GB'}`,
+  noCountry: (group) =>
+    `${counted(group.count, 'number has', 'numbers have')} no calling code; add ${countryOption(group)}`,
   noNumber: ({ count }) => `${counted(count, 'row has', 'rows have')} no number`,
   noValue: ({ count, column }) =>
     `${counted(count, 'row is', 'rows are')} empty, but the message uses {{${oneLine(column ?? '')}}}`,

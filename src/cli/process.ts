@@ -18,7 +18,7 @@ export async function work(
   { roles = ROLES, concurrency }: { roles?: readonly Role[]; concurrency?: number },
 ): Promise<undefined> {
   const { config, simulator } = await findService(context);
-  await mustAnswer(config.redisUrl);
+  await mustAnswer(config.redisUrl, context);
   await untilStopped(context, {
     config,
     role: roles.join('+'),
@@ -36,7 +36,7 @@ export async function serve(context: Context): Promise<undefined> {
   // Requests for call records go out from this process, so it needs the credentials.
   const hasRecords = local.config.records.contractFile !== undefined;
   const { config, simulator } = hasRecords ? await findService(context) : local;
-  await mustAnswer(config.redisUrl);
+  await mustAnswer(config.redisUrl, context);
   await untilStopped<Config | LocalConfig>(context, {
     config,
     role: 'http',

@@ -12,6 +12,8 @@ interface Look {
   /** Columns of the terminal. */
   readonly width: number;
   readonly paint: Paint;
+  /** How to start a worker, for a campaign that waits for one. */
+  readonly howToStart?: string;
   /** The states in one line, for a terminal with few. */
   readonly compact?: boolean;
 }
@@ -95,7 +97,7 @@ export function renderCampaign(status: CampaignStatus, look: Look): string[] {
     wrapped(text, width - LABEL_WIDTH - 5).map(
       (line, at) => `  ${paint('dim', padded(at === 0 ? label : '', LABEL_WIDTH + 2))} ${line}`,
     );
-  const sentence = campaignSentence(status, now);
+  const sentence = campaignSentence(status, now, look.howToStart);
   return [
     ...headingLines(status, width, paint),
     `${picture.join('')}${percent}`,
@@ -181,11 +183,11 @@ function quotaText({ used, limit, nextPermitAt }: CampaignStatus['quota'], now: 
 }
 
 /** The campaign in one plain line, for logs and pipes. */
-export function campaignLine(status: CampaignStatus, now: number): string {
+export function campaignLine(status: CampaignStatus, now: number, howToStart?: string): string {
   const { recipients } = status;
   const counts = RECIPIENT_STATES.filter((state) => recipients[state] > 0).map(
     (state) => `${SHOWN[state].label} ${grouped(recipients[state])}`,
   );
   const settled = `${grouped(settledOf(status))} of ${grouped(recipients.total)} settled`;
-  return `${moment(now, now)} ${status.id} ${status.state}: ${settled} (${percentOf(status)}); ${counts.join(', ')}. ${campaignSentence(status, now).text}`;
+  return `${moment(now, now)} ${status.id} ${status.state}: ${settled} (${percentOf(status)}); ${counts.join(', ')}. ${campaignSentence(status, now, howToStart).text}`;
 }

@@ -9,6 +9,7 @@ import type { RecordsResolution } from '../records/resolve.js';
 import type { RecordsState } from '../records/states.js';
 import type { RecordsRequest } from '../records/view.js';
 import type { Volley } from '../volley.js';
+import { idAmong, LAST } from './campaign-id.js';
 import type { Answer, Context } from './context.js';
 import { badInput, CliError } from './errors.js';
 import { findService, withLocalVolley, withVolley } from './open.js';
@@ -47,9 +48,9 @@ export function request(context: Context, options: RequestOptions): Promise<Answ
 }
 
 /** `volley records status` */
-export function status(context: Context, id: string): Promise<Answer> {
+export function status(context: Context, typed: string): Promise<Answer> {
   return withRecords(context, async ({ records }, signal) =>
-    requestAnswer(await records.status(id, { signal }), context),
+    requestAnswer(await records.status(await requestId(records, typed), { signal }), context),
   );
 }
 
@@ -79,12 +80,15 @@ const HEADING = ['id', 'lane', 'state', 'days', 'created', 'note'];
 /** `volley records download` */
 export async function download(
   context: Context,
-  id: string,
+  typed: string,
   options: FileOptions & { set: Readonly<Record<string, string>> },
 ): Promise<Answer | undefined> {
   const write = await writerFor(context, options);
   return withRecords(context, async ({ records }, signal) => {
-    const opened = await records.download(id, { signal, parameters: options.set });
+    const opened = await records.download(await requestId(records, typed), {
+      signal,
+      parameters: options.set,
+    });
     return opened.kind === 'none' ? noFile(opened) : saved(context, opened, write, options.out);
   });
 }
@@ -92,15 +96,16 @@ export async function download(
 /** `volley records fetch` */
 export async function fetch(
   context: Context,
-  id: string | undefined,
+  typed: string | undefined,
   options: RequestOptions & FileOptions,
 ): Promise<Answer | undefined> {
-  if (id !== undefined && (options.from !== undefined || options.to !== undefined)) {
+  if (typed !== undefined && (options.from !== undefined || options.to !== undefined)) {
     throw badInput('Give either the id of a request or the days of a new one.');
   }
-  const wanted = id === undefined ? inputOf(options) : { id };
+  const input = typed === undefined ? inputOf(options) : undefined;
   const write = await writerFor(context, options);
   return withRecords(context, async ({ records }, signal) => {
+    const wanted = input ?? { id: await requestId(records, typed ?? LAST) };
     const progress = showProgress(context);
     let last: RecordsRequest | undefined;
     const onProgress = (made: RecordsRequest): void => {
@@ -115,7 +120,7 @@ export async function fetch(
             signal,
             onProgress,
             again: options.again === true && tries === 1,
-            ...(id !== undefined && { parameters: options.set }),
+            ...(typed !== undefined && { parameters: options.set }),
           },
         );
         if (opened.kind === 'none') return noFile(opened);
@@ -144,13 +149,13 @@ export async function fetch(
 /** `volley records resolve` */
 export function resolve(
   context: Context,
-  id: string,
+  typed: string,
   { accepted, resend, abandon }: { accepted?: string; resend?: boolean; abandon?: boolean },
 ): Promise<Answer> {
   const resolution = resolutionOf(accepted, resend, abandon);
   if (resolution === undefined) throw badInput('Choose one of --accepted, --resend, and --abandon.');
   const run = async ({ records }: Volley): Promise<Answer> =>
-    requestAnswer(await records.resolve(id, resolution), context);
+    requestAnswer(await records.resolve(await requestId(records, typed), resolution), context);
   return resolution.as === 'resend' ? withRecords(context, run) : withLocalVolley(context, run);
 }
 
@@ -162,6 +167,15 @@ function resolutionOf(
   if (accepted !== undefined) return { as: 'accepted', serviceId: accepted };
   if (resend === true) return { as: 'resend' };
   return abandon === true ? { as: 'abandon' } : undefined;
+}
+
+/** Requests among which the beginning of an id is looked for. */
+const NEWEST = 10_000;
+
+/** The id of a request, which people may write as {@link idAmong} says. */
+async function requestId(records: Volley['records'], typed: string): Promise<string> {
+  const ids = (await records.list({ limit: NEWEST })).map(({ id }) => id);
+  return idAmong(ids, typed, 'request for call records', '`volley records list` shows all');
 }
 
 const STDOUT = '-';

@@ -4,6 +4,7 @@ import { EXIT } from '../exit-codes.js';
 import { listenForStop } from '../lifecycle.js';
 import type { Occurrence, Schedule, ScheduleDetails } from '../schedules/schedules.js';
 import type { Volley } from '../volley.js';
+import { idAmong } from './campaign-id.js';
 import type { ListOptions } from './commands/list-options.js';
 import type { Answer, Context } from './context.js';
 import { badInput } from './errors.js';
@@ -110,9 +111,23 @@ export function list(context: Context, { lane }: { lane?: string }): Promise<Ans
   });
 }
 
-/** `volley schedule show` */
-export function show(context: Context, id: string): Promise<Answer> {
+/** Opens Volley for a command on a schedule, whose id people may write as {@link idAmong} says. */
+function withSchedule<Result>(
+  context: Context,
+  typed: string,
+  use: (volley: Volley, id: string) => Promise<Result>,
+): Promise<Result> {
   return withLocalVolley(context, async (volley) => {
+    const schedules = await volley.schedules.list();
+    const newestFirst = schedules.toReversed().toSorted((a, b) => b.createdAt.localeCompare(a.createdAt));
+    const ids = newestFirst.map(({ id }) => id);
+    return use(volley, idAmong(ids, typed, 'schedule', '`volley schedule list` shows all'));
+  });
+}
+
+/** `volley schedule show` */
+export function show(context: Context, typed: string): Promise<Answer> {
+  return withSchedule(context, typed, async (volley, id) => {
     const details = await volley.schedules.get(id);
     return {
       json: details,
@@ -123,8 +138,8 @@ export function show(context: Context, id: string): Promise<Answer> {
 }
 
 /** `volley schedule next` */
-export function next(context: Context, id: string, { count }: { count: number }): Promise<Answer> {
-  return withLocalVolley(context, async (volley) => {
+export function next(context: Context, typed: string, { count }: { count: number }): Promise<Answer> {
+  return withSchedule(context, typed, async (volley, id) => {
     const [schedule, times] = await Promise.all([volley.schedules.get(id), volley.schedules.next(id, count)]);
     const { zone, state } = schedule;
     return {
@@ -135,8 +150,8 @@ export function next(context: Context, id: string, { count }: { count: number })
 }
 
 /** `volley schedule run` */
-export function run(context: Context, id: string): Promise<Answer> {
-  return withLocalVolley(context, async (volley) => {
+export function run(context: Context, typed: string): Promise<Answer> {
+  return withSchedule(context, typed, async (volley, id) => {
     const { at } = await volley.schedules.run(id);
     await noteIfNoWorkers(context, volley);
     const found = await occurrenceAt(context, volley, id, at);
@@ -181,8 +196,8 @@ async function occurrenceAt(
 }
 
 /** `volley schedule pause` */
-export function pause(context: Context, id: string): Promise<Answer> {
-  return withLocalVolley(context, async (volley) => {
+export function pause(context: Context, typed: string): Promise<Answer> {
+  return withSchedule(context, typed, async (volley, id) => {
     await volley.schedules.pause(id);
     return {
       json: { id, state: 'paused' },
@@ -192,8 +207,8 @@ export function pause(context: Context, id: string): Promise<Answer> {
 }
 
 /** `volley schedule resume` */
-export function resume(context: Context, id: string): Promise<Answer> {
-  return withLocalVolley(context, async (volley) => {
+export function resume(context: Context, typed: string): Promise<Answer> {
+  return withSchedule(context, typed, async (volley, id) => {
     await volley.schedules.resume(id);
     const schedule = await volley.schedules.get(id);
     const due = schedule.next === null ? '' : ` It is due next on ${timeIn(schedule, schedule.next)}.`;
@@ -205,8 +220,8 @@ export function resume(context: Context, id: string): Promise<Answer> {
 }
 
 /** `volley schedule remove` */
-export function remove(context: Context, id: string): Promise<Answer> {
-  return withLocalVolley(context, async (volley) => {
+export function remove(context: Context, typed: string): Promise<Answer> {
+  return withSchedule(context, typed, async (volley, id) => {
     await volley.schedules.remove(id);
     return { json: { id, state: 'removed' }, lines: [`Schedule ${id} is removed. Its campaigns remain.`] };
   });

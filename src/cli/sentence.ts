@@ -4,13 +4,17 @@ import { pasteable } from './command-name.js';
 import type { Ink } from './terminal.js';
 import { between, grouped, oneLine, until } from './text.js';
 
-/** What a campaign is doing, in a sentence, and what an operator has to do, if anything. */
-export function campaignSentence(status: CampaignStatus, now: number): { text: string; ink: Ink } {
-  const { text, ink } = sentenceOf(status, now);
+/** What a campaign is doing, in a sentence, and what an operator has to do, if anything. `howToStart`: how to start a worker. */
+export function campaignSentence(
+  status: CampaignStatus,
+  now: number,
+  howToStart = '',
+): { text: string; ink: Ink } {
+  const { text, ink } = sentenceOf(status, now, howToStart);
   return { text: pasteable(text), ink };
 }
 
-function sentenceOf(status: CampaignStatus, now: number): { text: string; ink: Ink } {
+function sentenceOf(status: CampaignStatus, now: number, howToStart: string): { text: string; ink: Ink } {
   const { id, blockedBy, recipients } = status;
   switch (status.state) {
     case 'importing':
@@ -36,7 +40,7 @@ function sentenceOf(status: CampaignStatus, now: number): { text: string; ink: I
       };
     case 'workers':
       return {
-        text: 'No worker is running, so nothing happens. Start one with `volley up`, or with `volley up --simulator` if you have no account.',
+        text: `No worker is running, so nothing happens. ${howToStart}`.trimEnd(),
         ink: 'yellow',
       };
     case 'operator':

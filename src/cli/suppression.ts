@@ -1,7 +1,10 @@
 import { basename } from 'node:path';
 import { describeActor } from '../campaign/actor.js';
+import { NotFoundError } from '../campaign/errors.js';
 import type { SuppressionOperation } from '../campaign/suppression.js';
 import { invalidRows } from '../import/invalid-groups.js';
+import type { Volley } from '../volley.js';
+import { LAST } from './campaign-id.js';
 import type { Answer, Context } from './context.js';
 import { badInput } from './errors.js';
 import { openListFile, readNumbers, STDIN } from './input.js';
@@ -57,13 +60,26 @@ export async function remove(context: Context, typed: string[], options: ChangeO
 }
 
 /** `volley suppress undo` */
-export function undo(context: Context, id: string): Promise<Answer> {
+export function undo(context: Context, typed: string): Promise<Answer> {
   return withLocalVolley(context, async (volley) => {
+    const id = await operationId(volley, typed);
     const { change } = await volley.suppression.operation(id);
     const { numbers: changed } = await volley.suppression.undo(id);
     const what = change === 'add' ? 'taken off the list' : 'put back on the list';
-    return { json: { operation: id, changed }, lines: [`${counted(changed, 'number')} ${what}.`] };
+    return {
+      json: { operation: id, changed },
+      lines: [`Operation ${id} is undone: ${counted(changed, 'number')} ${what}.`],
+    };
   });
+}
+
+/** Ids are numbers that get longer, so the beginning of one names no other. */
+async function operationId({ suppression }: Volley, typed: string): Promise<string> {
+  if (typed.trim().toLowerCase() !== LAST) return typed.trim();
+  const { operations: newest } = await suppression.operations({});
+  const id = newest.find(({ undone }) => undone === null)?.id;
+  if (id === undefined) throw new NotFoundError('there is no change of the suppression lists to undo');
+  return id;
 }
 
 /** `volley suppress operations` */

@@ -14,7 +14,8 @@ import { findEmbedded, type StartedEmbedded, startEmbedded } from '../redis/embe
 import { exampleFile } from './command-name.js';
 import type { Context } from './context.js';
 import { CliError } from './errors.js';
-import { isUnconfigured, mustAnswer, simulatorOrRedis } from './open.js';
+import { howToTryOrConfigure, isUnconfigured } from './how-to-start.js';
+import { mustAnswer, simulatorOrRedis } from './open.js';
 import { laneNames, reportReady, summaryText, untilStopped } from './process.js';
 import {
   readSimulatorFile,
@@ -52,7 +53,7 @@ export async function up(context: Context, options: UpOptions): Promise<undefine
   }
   const running = !isUrlSet ? await findEmbedded(context.cwd) : undefined;
   if (running !== undefined) throw await alreadyUp(running);
-  const config = simulator ? simulatedConfig(env, ANY_ADDRESS, '') : settingsOf(env);
+  const config = simulator ? simulatedConfig(env, ANY_ADDRESS, '') : settingsOf(env, context.cwd);
   const redisUrl = isUrlSet ? config.redisUrl : undefined;
   const stop = listenForStop();
   const run: Run = (started, where, { note, lost } = {}) =>
@@ -77,7 +78,7 @@ export async function up(context: Context, options: UpOptions): Promise<undefine
     if (redisUrl === undefined)
       await withEmbeddedRedis(context, env, simulator ? undefined : config, install, run);
     else {
-      await mustAnswer(redisUrl);
+      await mustAnswer(redisUrl, context);
       await run({ ...config, redisUrl }, 'the Redis at REDIS_URL');
     }
   } finally {
@@ -86,12 +87,12 @@ export async function up(context: Context, options: UpOptions): Promise<undefine
 }
 
 /** The settings. Without any for the service, people probably want to try Volley, so the error says how. */
-function settingsOf(env: Environment): Config {
+function settingsOf(env: Environment, cwd: string): Config {
   if (!isUnconfigured(env)) return loadConfig(env);
   throw new CliError(
     EXIT.badInput,
     'noSettings',
-    'There are no settings for an account yet. To try Volley without one: volley up --simulator. To write the settings for one: volley init',
+    `There are no settings for an account yet. ${howToTryOrConfigure(env, cwd)}`,
   );
 }
 

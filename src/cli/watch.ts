@@ -3,6 +3,7 @@ import { EXIT, type ExitCode } from '../exit-codes.js';
 import { listenForStop } from '../lifecycle.js';
 import type { Volley } from '../volley.js';
 import type { Context } from './context.js';
+import { howToStartWorkers } from './how-to-start.js';
 import { campaignLine, renderCampaign } from './progress.js';
 import { campaignSentence } from './sentence.js';
 import { createLivePicture, overEcho } from './terminal.js';
@@ -25,7 +26,7 @@ export async function watchCampaign(context: Context, volley: Volley, id: string
   const interrupt = listenForStop();
   const blocked = new AbortController();
   const signal = AbortSignal.any([interrupt.signal, blocked.signal]);
-  const show = createShow(context);
+  const show = createShow(context, await howToStartWorkers(context));
   let last: CampaignStatus | undefined;
   let checking: Promise<void> = Promise.resolve();
   const onProgress = (status: CampaignStatus): void => {
@@ -72,7 +73,10 @@ async function needsOperator(volley: Pick<Volley, 'lanes'>, status: CampaignStat
   return lane?.state === 'stopped' || lane?.state === 'held';
 }
 
-function createShow({ stdin, stderr, paintErr, clock, note }: Context): {
+function createShow(
+  { stdin, stderr, paintErr, clock, note }: Context,
+  howToStart: string,
+): {
   status(status: CampaignStatus): void;
   end(): void;
 } {
@@ -80,7 +84,9 @@ function createShow({ stdin, stderr, paintErr, clock, note }: Context): {
     const live = createLivePicture(stderr, stdin);
     return {
       status: (status) =>
-        live.draw(renderCampaign(status, { now: clock(), width: stderr.columns, paint: paintErr })),
+        live.draw(
+          renderCampaign(status, { now: clock(), width: stderr.columns, paint: paintErr, howToStart }),
+        ),
       end: () => live.end(),
     };
   }
@@ -93,7 +99,7 @@ function createShow({ stdin, stderr, paintErr, clock, note }: Context): {
       if (state === shown && now - shownAt < LINE_EVERY_MS) return;
       shownAt = now;
       shown = state;
-      note(campaignLine(status, now));
+      note(campaignLine(status, now, howToStart));
     },
     end: () => {},
   };
@@ -103,6 +109,6 @@ function createShow({ stdin, stderr, paintErr, clock, note }: Context): {
 export async function noteIfNoWorkers(context: Context, volley: Pick<Volley, 'workers'>): Promise<void> {
   if ((await volley.workers()).length > 0) return;
   context.note(
-    `${context.paintErr('yellow', 'No worker is running')}, so nothing is sent. Start one with \`volley up\`, or with \`volley up --simulator\` if you have no account.`,
+    `${context.paintErr('yellow', 'No worker is running')}, so nothing is sent. ${await howToStartWorkers(context)}`,
   );
 }

@@ -68,7 +68,7 @@ export const SECTIONS = {
         Country of phone numbers in national format. If not set, only international numbers (+44…) are valid,
         because a wrong guess would text strangers.`),
     NUMBER_KINDS: z.prefault(formats.oneOf('any', 'mobile'), 'any').describe(`
-        Which numbers a list may contain. With "mobile", numbers that are known as landline, premium rate, shared cost,
+        Which numbers a list may contain. With "mobile", numbers that are known to be landline, premium rate, shared cost,
         or voicemail numbers are invalid. With "any", \`volley preview\` counts them and warns: the service restricts no
         destination, and which landlines receive messages depends on the country.`),
     MAX_SCHEDULE_AHEAD: z.prefault(formats.duration('1m', '365000d'), '365d').describe(`

@@ -234,7 +234,7 @@ function sentenceOf(reason: string): string {
   return /^[a-z]/.test(reason) ? `It ${reason}` : reason;
 }
 
-function invalidRows({ invalid, rows, problems }: Preview, isUpload: boolean): Problem {
+function invalidRows({ invalid, rows, problems, invalidGroups }: Preview, isUpload: boolean): Problem {
   const errors = problems.map(({ line, column, reason }): ProblemItem => {
     // In a CSV the line is the place; in JSON a pointer can name it.
     const pointer = isUpload
@@ -242,9 +242,14 @@ function invalidRows({ invalid, rows, problems }: Preview, isUpload: boolean): P
       : `/recipients/${line - 1}${column === null ? '' : `/${column}`}`;
     return { pointer, message: sentenceOf(reason), line, column };
   });
+  const national = invalidGroups.find(({ cause }) => cause === 'noCountry');
+  const fix =
+    national === undefined
+      ? 'Fix them'
+      : `Set \`country\`${national.country === null ? '' : ` to \`${national.country}\``}${national.count === invalid ? '' : ', and fix the others'}`;
   const detail =
     invalid === rows
-      ? 'Every row of the list is invalid. Nothing was sent. Fix the rows.'
-      : `Invalid rows: ${invalid} of ${rows}. Nothing was sent. Fix them, or set \`skipInvalid\` to leave them out.`;
+      ? `Every row of the list is invalid. Nothing was sent. ${fix}.`
+      : `Invalid rows: ${invalid} of ${rows}. Nothing was sent. ${fix}, or set \`skipInvalid\` to leave them out.`;
   return new Problem('invalidRows', detail, { errors, members: { invalid, rows } });
 }

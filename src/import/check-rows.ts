@@ -43,7 +43,7 @@ export type CheckedRow =
       readonly values: readonly string[];
       /** Empty if it has none. */
       readonly reference: string;
-      /** Set if the number is known as a landline, premium rate, shared cost, or voicemail number. */
+      /** Set if the number is known to be a landline, premium rate, shared cost, or voicemail number. */
       readonly isNotMobile?: true | undefined;
       /** The line of the first row with this number; undefined if this is the first one. The texts differ. */
       readonly firstLine?: number | undefined;

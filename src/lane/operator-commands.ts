@@ -71,7 +71,7 @@ export function operatorCommands(
     async pauseLane(name) {
       const lane = await finder.named(name);
       const reason = `held by ${actor}`;
-      const isNew = await by.audited({ action: 'lane.pause', lane: lane.id }, () =>
+      const isNew = await by.audited({ action: 'lane.hold', lane: lane.id }, () =>
         lane.commands.lane('hold', reason),
       );
       if (!isNew) return;

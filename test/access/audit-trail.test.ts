@@ -22,13 +22,13 @@ test('An operation is recorded before it runs, with its actor, and again if it f
   const cancel = { action: 'campaign.cancel', lane: 'main', campaign: 'c1' } as const;
   const during = await trail.operator(SHOP).audited(cancel, async () => (await trail.audit()).entries);
   expect(during).toMatchObject([{ ...cancel, lane: 'name of main', actor: SHOP, failed: null, details: {} }]);
-  const failing = trail.operator(ANNA).audited({ action: 'lane.pause', lane: 'main' }, async () => {
+  const failing = trail.operator(ANNA).audited({ action: 'lane.hold', lane: 'main' }, async () => {
     throw new Error('no such thing');
   });
   await expect(failing).rejects.toThrow('no such thing');
   expect((await trail.audit()).entries).toMatchObject([
-    { action: 'lane.pause', actor: ANNA, failed: 'no such thing' },
-    { action: 'lane.pause', actor: ANNA, failed: null },
+    { action: 'lane.hold', actor: ANNA, failed: 'no such thing' },
+    { action: 'lane.hold', actor: ANNA, failed: null },
     { action: 'campaign.cancel', actor: SHOP },
   ]);
 });
@@ -44,8 +44,8 @@ test('An operation that cannot be recorded does not run', async () => {
 test('Entries older than the retention are not shown, and are deleted by the clock of Redis', async () => {
   const { keys, trail } = open('age', () => Date.now());
   const by = trail.operator(ANNA);
-  const pause = () => by.audited({ action: 'lane.pause', lane: 'main' }, async () => 1);
-  const old = JSON.stringify({ actor: ANNA, action: 'lane.pause' });
+  const pause = () => by.audited({ action: 'lane.hold', lane: 'main' }, async () => 1);
+  const old = JSON.stringify({ actor: ANNA, action: 'lane.hold' });
   const addOld = () => redis.xadd(keys.audit, `${Date.now() - HOUR_MS - 1_000}-0`, 'e', old);
   await addOld();
   expect((await trail.audit()).entries).toEqual([]);
@@ -67,7 +67,7 @@ test('An entry of an earlier version is shown like a new one', async () => {
   const entries = [
     { actor: SHOP, action: 'campaign.create', lane: 'main', campaign: 'c1', details: { recipients: 3 } },
     { actor: null, action: 'key.refused', details: { address: '192.0.2.1', requests: 4 } },
-    { actor: ANNA, action: 'lane.pause', lane: 'main', failed: 'no such thing' },
+    { actor: ANNA, action: 'lane.hold', lane: 'main', failed: 'no such thing' },
   ] as const;
   for (const entry of entries) {
     await redis.xadd(keys.audit, '*', 'e', JSON.stringify(entry));
@@ -78,6 +78,12 @@ test('An entry of an earlier version is shown like a new one', async () => {
   expect(shown[4]).toMatchObject({ actor: SHOP, campaign: 'c1', details: { recipients: 3 }, failed: null });
   expect(shown[2]).toMatchObject({ actor: null, lane: null, details: { requests: 4 } });
   expect(shown[0]).toMatchObject({ actor: ANNA, failed: 'no such thing', details: {} });
+});
+
+test('An entry of an earlier version that calls a hold a pause is shown as a hold', async () => {
+  const { keys, trail } = open('older', () => Date.now());
+  await redis.xadd(keys.audit, '*', 'e', JSON.stringify({ actor: ANNA, action: 'lane.pause' }));
+  expect((await trail.audit()).entries).toMatchObject([{ action: 'lane.hold' }]);
 });
 
 test('Pages are contiguous, newest first, and can be limited to lanes and a campaign', async () => {

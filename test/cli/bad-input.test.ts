@@ -215,10 +215,13 @@ test('Numbers without a country share one line, which names the country to add',
   expect(preview.exit).toBe(2);
   expect(preview.stdout).toContain(`324 invalid rows:\n${lines}\n`);
   expect(preview.stdout).toContain(
-    '`volley send` would refuse this list: 324 of 325 rows are invalid. Fix them, or leave them out with --skip-invalid.',
+    '`volley send` would refuse this list: 324 of 325 rows are invalid. Add --country GB, and fix the others, or leave them out with --skip-invalid.',
   );
   const send = await volley('send', file, '-m', 'Hi', '-s', 'ACME', '--yes');
   expect([send.exit, send.stderr]).toEqual([2, expect.stringContaining(lines)]);
   expect(await storedKeys()).toEqual([]);
   expect((await volley('preview', file, '-m', 'Hi', '-s', 'ACME', '--skip-invalid')).exit).toBe(0);
+  writeFileSync(file, `name,phone\n${national.join('\n')}\n`);
+  const all = await volley('preview', file, '-m', 'Hi', '-s', 'ACME');
+  expect(all.stdout).toContain('323 of 323 rows are invalid. Add --country with their country');
 });

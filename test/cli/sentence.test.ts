@@ -55,7 +55,10 @@ test('The next step for the operator is shown as a command', () => {
   expect(sentence({ waitingFor: 'lane', blockedBy: held })).toBe(
     'Lane main is held by an operator. To resume it: volley lane resume main',
   );
-  expect(sentence({ waitingFor: 'workers' })).toMatch(/No worker is running.*volley up/);
+  const waiting = statusWith({ waitingFor: 'workers' });
+  expect(campaignSentence(waiting, NOON, 'To start one: volley work').text).toBe(
+    'No worker is running, so nothing happens. To start one: volley work',
+  );
 });
 
 test('Waiting for permits, for reports, and for the start have different sentences', () => {

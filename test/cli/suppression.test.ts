@@ -35,7 +35,9 @@ test('A change of a suppression list is shown with its actor and reason, and can
   expect((await json('suppress', 'list', '--lane', 'main')).output).toMatchObject({
     numbers: expect.arrayContaining(['+447700900101', '+447700900102']),
   });
-  expect((await volley('suppress', 'undo', '1')).stdout).toBe('2 numbers taken off the list.\n');
+  expect((await volley('suppress', 'undo', '1')).stdout).toBe(
+    'Operation 1 is undone: 2 numbers taken off the list.\n',
+  );
   expect((await json('suppress', 'list', '--lane', 'main')).output).toEqual({ numbers: [] });
   expect((await volley('suppress', 'list')).stdout.trim().split('\n').sort()).toEqual([
     '+447700900102',
@@ -80,7 +82,9 @@ test('A change that changes nothing offers no undo, and a removal of nothing is 
     /^The number is on the list already, so nothing has changed\. Operation \d+ records it: if you undo the earlier one, it stays on the list\.\n$/,
   );
   // It was said twice that this number wants no messages, so undoing one of them is not enough.
-  expect((await volley('suppress', 'undo', first.operation)).stdout).toBe('0 numbers taken off the list.\n');
+  expect((await volley('suppress', 'undo', first.operation)).stdout).toBe(
+    `Operation ${first.operation} is undone: 0 numbers taken off the list.\n`,
+  );
   expect((await json('suppress', 'list', ...lane)).output).toEqual({ numbers: [to] });
 
   const file = join(cwd, 'none.csv');

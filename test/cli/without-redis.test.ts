@@ -58,10 +58,14 @@ describe('There is no Redis', () => {
 
   test('is said if there is none', async () => {
     expect((await listed()).stderr).toMatch(
-      /There is no Redis\. Start one with `volley up`.*`volley up --simulator`.*REDIS_URL/,
+      /There is no Redis in this folder or a folder above it, and REDIS_URL is not set\. .*: volley up --simulator\n$/,
     );
     embedded(1);
-    expect((await listed()).stderr).toMatch(/There is no Redis\./);
+    expect((await listed()).stderr).toMatch(/There is no Redis/);
+    const account = { MESSAGING_BASE_URL: 'https://host.example/v1', API_KEY: 'k' };
+    expect((await commandLine(cwd, account).volley('list')).stderr).toMatch(/on this machine: volley up\n$/);
+    // With this setting alone, `volley up` would fail.
+    expect((await commandLine(cwd, { API_KEY: 'k' }).volley('list')).stderr).toMatch(/: volley doctor\n$/);
   });
 
   test('is not said of one that hangs', async () => {
@@ -108,16 +112,17 @@ describe('There is no Redis', () => {
 
 test('volley doctor without settings suggests init and the simulator', async () => {
   const { exit, stdout } = await commandLine(cwd).volley('doctor');
-  expect(stdout).toMatch(/settings: API_KEY must be set.*\n.*volley init.*volley up --simulator/);
-  expect(stdout).toMatch(/Redis: there is none\n.*`volley up` starts one/);
+  expect(stdout).toMatch(/settings: API_KEY must be set.*\n.*`volley up --simulator`.*: volley init/);
+  expect(stdout).toMatch(/Redis: there is none, and REDIS_URL is not set\n.*: volley up --simulator\n/);
+  expect(stdout).not.toContain('REDIS_URL is correct');
   expect(exit).toBe(1);
   // With some settings, the others are missing.
   const { stdout: some } = await commandLine(cwd, { API_KEY: 'k' }).volley('doctor');
-  expect(some).toMatch(/MESSAGING_BASE_URL must be set.*\n.*See \.env\.example/);
+  expect(some).toMatch(/MESSAGING_BASE_URL must be set.*\n.*See .*\.env\.example/);
 });
 
 test('volley up without settings says how to try it, and how to set it up', async () => {
   const { exit, stderr } = await commandLine(cwd).volley('up');
-  expect(stderr).toMatch(/no settings for an account yet.*volley up --simulator.*volley init/);
+  expect(stderr).toMatch(/no settings for an account yet.*`volley up --simulator`.*: volley init\n$/);
   expect(exit).toBe(2);
 });

@@ -36,7 +36,7 @@ test('The trail, the events, and the campaign name the key that asked for an ope
   }
   for (const path of ['main/pause', 'main/resume']) await call('POST', `/v1/lanes/${path}`, { key: own });
   const entries = (await trail(own)).filter((entry) => entry.actor?.id === actor.id);
-  const expected = ['lane.resume', 'lane.pause', 'campaign.cancel', 'campaign.resume', 'campaign.pause'];
+  const expected = ['lane.resume', 'lane.hold', 'campaign.cancel', 'campaign.resume', 'campaign.pause'];
   expect(entries.map(({ action }) => action)).toEqual([...expected, 'campaign.create']);
   expect(entries.every((entry) => entry.lane === 'main' && entry.failed === null)).toBe(true);
   expect(entries.slice(2).map((entry) => entry.campaign)).toEqual([id, id, id, id]);

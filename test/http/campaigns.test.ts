@@ -191,7 +191,7 @@ test('Invalid rows reject the list by line, column, and reason, or are left out'
     422,
     {
       code: 'invalidRows',
-      detail: 'Every row of the list is invalid. Nothing was sent. Fix the rows.',
+      detail: 'Every row of the list is invalid. Nothing was sent. Fix them.',
       errors: [{ line: 1, column: 'to' }, { line: 2 }],
     },
   ]);

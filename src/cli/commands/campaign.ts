@@ -136,10 +136,7 @@ export function addCampaignCommands(program: Command, context: Context): void {
     .addOption(option('--accepted', 'count them as accepted by the service', 'resend', 'abandon'))
     .option('--request <reference>', 'only this request, as `volley status` names it (default: all)')
     .option('--json', 'print one JSON object')
-    .addHelpText(
-      'after',
-      examples('resolve last', 'resolve last --abandon', 'resolve last --resend --request 12'),
-    )
+    .addHelpText('after', examples('resolve last', 'resolve last --abandon', 'resolve last --resend'))
     .action(action(context, verbs, 'resolve'));
 
   withCountry(

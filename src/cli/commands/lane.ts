@@ -109,7 +109,10 @@ export function addLaneCommands(program: Command, context: Context): void {
     .description(
       'Changes the lists of suppressed numbers, which never get a message: one list for all lanes, and one for each lane. They are checked at import and again before each send. Each change can be undone.',
     )
-    .addHelpText('after', examples('suppress add +447700900123', 'suppress operations', 'suppress undo 12'));
+    .addHelpText(
+      'after',
+      examples('suppress add +447700900123', 'suppress operations', 'suppress undo last'),
+    );
   withCountry(
     suppress
       .command('add')
@@ -174,9 +177,13 @@ export function addLaneCommands(program: Command, context: Context): void {
     .description(
       'Undoes a change. Numbers that another change also added stay on the list. A removal can be undone for 30 days.',
     )
-    .argument('<operation>', 'its id, as `suppress operations` shows it', filled)
+    .argument(
+      '<operation>',
+      'its id, as `suppress operations` shows it, or last for the newest one that is not undone',
+      filled,
+    )
     .option('--json', 'print one JSON object')
-    .addHelpText('after', examples('suppress undo 12'))
+    .addHelpText('after', examples('suppress undo last'))
     .action(action(context, suppressionVerbs, 'undo'));
   withCountry(
     suppress

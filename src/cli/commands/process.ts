@@ -127,7 +127,7 @@ export function addProcessCommands(program: Command, context: Context): void {
       overlap,
     )
     .option('--json', 'print one JSON object')
-    .addHelpText('after', examples('keys rotate 0123456789ab --overlap 2h'))
+    .addHelpText('after', examples('keys rotate last --overlap 2h'))
     .action(action(context, keysVerbs, 'rotate'));
 
   program

@@ -5,6 +5,7 @@ import { action, examples } from './action.js';
 import { filled, oneOf, someNames, wholeNumber } from './option-values.js';
 
 const verbs = () => import('../records.js');
+const REQUEST = 'the request: its id, the beginning of it, or last for the newest one';
 
 /** Adds the commands for call records, in the order in which help lists them. */
 export function addRecordsCommands(program: Command, context: Context): void {
@@ -26,7 +27,11 @@ export function addRecordsCommands(program: Command, context: Context): void {
       .description(
         'Requests records, waits until the file is ready, and downloads it. Run the same command again to resume it: the request is not sent again. Exit code 3: an operator must act.',
       )
-      .argument('[id]', 'an earlier request; without it, a request with these options is sent', filled),
+      .argument(
+        '[id]',
+        'an earlier request: its id, the beginning of it, or last for the newest one; without it, a request with these options is sent',
+        filled,
+      ),
   )
     .addOption(out())
     .option('--force', 'overwrite the file')
@@ -35,7 +40,7 @@ export function addRecordsCommands(program: Command, context: Context): void {
       'after',
       examples(
         'records fetch --from 2026-01-01 --to 2026-01-31 --set product=IBN --set format=csv --out january.csv',
-        'records fetch mh2k3x9a7f3c2 --out january.csv',
+        'records fetch last --out january.csv',
       ),
     )
     .action(action(context, verbs, 'fetch'));
@@ -61,21 +66,21 @@ export function addRecordsCommands(program: Command, context: Context): void {
     .description(
       'Asks the service how far a request is, at most once per interval of the contract. Exit code 3: an operator must act.',
     )
-    .argument('<id>', 'the request', filled)
+    .argument('<id>', REQUEST, filled)
     .option('--json', 'print one JSON object')
-    .addHelpText('after', examples('records status mh2k3x9a7f3c2'))
+    .addHelpText('after', examples('records status last'))
     .action(action(context, verbs, 'status'));
 
   records
     .command('download')
     .summary('download the file of a request')
     .description('Downloads the file of a request that is ready, unchanged.')
-    .argument('<id>', 'the request', filled)
+    .argument('<id>', REQUEST, filled)
     .option('--set <name=value>', 'a parameter that only the download uses (repeatable)', parameter, {})
     .addOption(out())
     .option('--force', 'overwrite the file')
     .option('--json', 'print one JSON object; requires --out')
-    .addHelpText('after', examples('records download mh2k3x9a7f3c2 --out january.csv'))
+    .addHelpText('after', examples('records download last --out january.csv'))
     .action(action(context, verbs, 'download'));
 
   records
@@ -95,7 +100,7 @@ export function addRecordsCommands(program: Command, context: Context): void {
     .description(
       'Settles a request with an unknown outcome: the process that sent it ended before the response, or there was no readable response. Look it up at the service first.',
     )
-    .argument('<id>', 'the request', filled)
+    .argument('<id>', REQUEST, filled)
     .addOption(
       new Option('--accepted <service-id>', 'the service has accepted it, under this id')
         .argParser(filled)
@@ -109,10 +114,7 @@ export function addRecordsCommands(program: Command, context: Context): void {
     )
     .addOption(new Option('--abandon', 'give it up').conflicts(['accepted', 'resend']))
     .option('--json', 'print one JSON object')
-    .addHelpText(
-      'after',
-      examples('records resolve mh2k3x9a7f3c2 --accepted 4711', 'records resolve mh2k3x9a7f3c2 --resend'),
-    )
+    .addHelpText('after', examples('records resolve last --accepted 4711', 'records resolve last --resend'))
     .action(action(context, verbs, 'resolve'));
 }
 

@@ -22,7 +22,14 @@ export function addScheduleCommands(program: Command, context: Context): void {
       ),
     );
   const onSchedule = (name: string, summary: string): Command =>
-    schedule.command(name).summary(summary).argument('<schedule>', 'the id of the schedule', filled);
+    schedule
+      .command(name)
+      .summary(summary)
+      .argument(
+        '<schedule>',
+        'the schedule: its id, the beginning of it, or last for the newest one',
+        filled,
+      );
 
   const add = schedule
     .command('add')
@@ -86,14 +93,14 @@ export function addScheduleCommands(program: Command, context: Context): void {
   onSchedule('show', 'show a schedule and its latest occurrences')
     .description('Shows a schedule and its latest occurrences. Exit code 3: its failures have paused it.')
     .option('--json', 'print one JSON object')
-    .addHelpText('after', examples('schedule show weekly'))
+    .addHelpText('after', examples('schedule show last'))
     .action(action(context, verbs, 'show'));
 
   onSchedule('next', 'show when a schedule is due next')
     .description('Shows when a schedule is due next.')
     .option('--count <count>', 'how many times to show', wholeNumber(1, 1_000), 5)
     .option('--json', 'print one JSON object')
-    .addHelpText('after', examples('schedule next weekly --count 10'))
+    .addHelpText('after', examples('schedule next last --count 10'))
     .action(action(context, verbs, 'next'));
 
   onSchedule('run', 'run a schedule now')
@@ -101,24 +108,24 @@ export function addScheduleCommands(program: Command, context: Context): void {
       'Runs a schedule now, besides its occurrences: a worker creates the campaign. This also works while the schedule is paused. Exit code 1: it failed.',
     )
     .option('--json', 'print one JSON object')
-    .addHelpText('after', examples('schedule run weekly'))
+    .addHelpText('after', examples('schedule run last'))
     .action(action(context, verbs, 'run'));
 
   onSchedule('pause', 'pause a schedule')
     .description('Pauses a schedule: what is due meanwhile does not run. Its campaigns continue.')
     .option('--json', 'print one JSON object')
-    .addHelpText('after', examples('schedule pause weekly'))
+    .addHelpText('after', examples('schedule pause last'))
     .action(action(context, verbs, 'pause'));
 
   onSchedule('resume', 'resume a paused schedule')
     .description('Resumes a paused schedule at its next occurrence.')
     .option('--json', 'print one JSON object')
-    .addHelpText('after', examples('schedule resume weekly'))
+    .addHelpText('after', examples('schedule resume last'))
     .action(action(context, verbs, 'resume'));
 
   onSchedule('remove', 'remove a schedule')
     .description('Removes a schedule, its stored list, and its history. Its campaigns remain.')
     .option('--json', 'print one JSON object')
-    .addHelpText('after', examples('schedule remove weekly'))
+    .addHelpText('after', examples('schedule remove last'))
     .action(action(context, verbs, 'remove'));
 }

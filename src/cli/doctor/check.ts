@@ -18,9 +18,9 @@ export const warn = (name: string, found: string, todo: string): Check => ({
   todo,
 });
 /** A failure. */
-export const fail = (name: string, found: string, todo: string): Check => ({
+export const fail = (name: string, found: string, todo?: string): Check => ({
   name,
   level: 'fail',
   found,
-  todo,
+  ...(todo === undefined ? {} : { todo }),
 });

@@ -68,7 +68,7 @@ export function checkSubscription(
   const notYet = warn(
     title,
     'not subscribed yet',
-    'A worker subscribes it. Start one: volley up, or volley work',
+    'A running worker subscribes it. The line about workers says whether one runs.',
   );
   if (checkedAt === 0) return notYet;
   const ago = formatDuration(now - checkedAt);
@@ -78,7 +78,7 @@ export function checkSubscription(
         return warn(
           title,
           `subscribed when last checked, ${ago} ago`,
-          'Workers check it. Start one: volley up, or volley work',
+          'A running worker checks it. The line about workers says whether one runs.',
         );
       }
       if (heardAt === 0 && quota.used.send > 0 && now - oursSince > FIRST_WITHIN_MS) {

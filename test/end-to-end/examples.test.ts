@@ -82,6 +82,27 @@ function dayAfter(time: number): string {
   return new Date(Date.parse(`${local}Z`) + 86_400_000).toISOString().slice(0, 19);
 }
 
+test('examples/library/newsletter.js provides the list of each occurrence, and adds its schedule once', {
+  timeout: 90_000,
+}, async () => {
+  const simulator = await startService();
+  const settings = settingsFor('newsletter', simulator.messagingBaseUrl);
+  for (const [kind, messages] of [
+    ['added', 2],
+    ['existing', 4],
+  ] as const) {
+    const program = startExample(['examples/library/newsletter.js'], settings);
+    await program.says(new RegExp(`^${kind}, next on \\d{4}-`));
+    const command = startProgram('src/cli/main.js', settings, ['schedule', 'run', 'newsletter', '--json']);
+    expect(await command.ended).toBe(0);
+    await program.says(/^campaign \w+ created$/);
+    // Barbara subscribes in the year 2999.
+    await expect.poll(async () => (await simulator.summary()).recipients, { timeout: 20_000 }).toBe(messages);
+    program.kill('SIGTERM');
+    expect(await program.ended).toBe(0);
+  }
+});
+
 test('examples/platform moves and cancels reminders over HTTP, follows its results, and continues after a kill', {
   timeout: 90_000,
 }, async () => {

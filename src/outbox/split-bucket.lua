@@ -20,4 +20,6 @@ for at = stay + 1, entry_args() do
   redis.call('HDEL', fromKey, id)
 end
 redis.call('HSET', outboxKey, 'buckets', buckets + 1)
+-- A harvest may have looked for a message in the bucket in which it was.
+redis.call('HINCRBY', outboxKey, 'revision', 1)
 return 1

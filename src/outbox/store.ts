@@ -104,15 +104,17 @@ export function outboxStore(lane: LaneStore, name: string) {
   /** Splits buckets until they are small again. */
   const split = async (stored: number): Promise<void> => {
     for (let splits = 0; splits < SPLITS_AT_ONCE && stored > buckets * MESSAGES_PER_BUCKET; splits += 1) {
-      const from = own.bucket(bucketToSplit(buckets));
+      // Other calls may learn of more buckets meanwhile.
+      const before = buckets;
+      const from = own.bucket(bucketToSplit(before));
       const ids = await redis.hkeys(from);
-      const moves = (message: string): boolean => bucketOf(message, buckets + 1) === buckets;
+      const moves = (message: string): boolean => bucketOf(message, before + 1) === before;
       const stay = ids.filter((message) => !moves(message));
-      const isDone = await splitScript(lane, { buckets, stay: stay.length }, [], {
-        ownKeys: { ...own.fixed, from, to: own.bucket(buckets) },
+      const isDone = await splitScript(lane, { buckets: before, stay: stay.length }, [], {
+        ownKeys: { ...own.fixed, from, to: own.bucket(before) },
         entryArgs: [...stay, ...ids.filter(moves)],
       });
-      buckets = isDone ? buckets + 1 : await knownBuckets();
+      buckets = isDone ? Math.max(buckets, before + 1) : await knownBuckets();
     }
   };
 

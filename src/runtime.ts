@@ -342,12 +342,18 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
     },
   } satisfies Partial<Volley>;
 
+  const outboxesOpened = lazily(async () => {
+    const { openOutboxes, outboxOpener } = await import('./outbox/outboxes.js');
+    const options = { redis, keys, config, finder, wakers, clock: systemClock };
+    return { openOutboxes, options, open: outboxOpener(options) };
+  });
+
   const volleyFor = (actor: Actor): Volley => {
     const by = trail.operator(actor);
     const commands = operatorCommands(finder, wakers, events, by);
     const outboxes = lateOutboxes(async () => {
-      const { openOutboxes } = await import('./outbox/outboxes.js');
-      return openOutboxes({ redis, keys, config, finder, wakers, clock: systemClock }, by);
+      const { openOutboxes, options, open } = await outboxesOpened();
+      return openOutboxes(options, open, by);
     });
     const cancelling = {
       redis,

@@ -1,15 +1,19 @@
 --[[
-  append-wave: appends messages to a wave, or begins one with them, and leaves a pointer in the place of each. It does nothing if one of
-  them has changed since it was read, or if another process has appended.
+  append-wave: appends messages to a wave, or begins one with them, and leaves a pointer in the place of each. Then it removes ids that
+  have nothing more to do from the lists, and notes when the outbox next has something to do. It does nothing if one of the messages has
+  changed since it was read, or if another process has appended.
 
   KEYS  lane      hash: the lane's record
         states    hash: campaign -> its state, JSON
         running   sorted set: campaign -> virtual start
+        outboxes  sorted set: outbox -> when it next has something to do, ms
+        due       sorted set: second -> the same
+        forget    sorted set: second -> the same, for messages to forget
         outbox    hash: settings, state, and counts of the outbox
         waves     sorted set: wave -> when it began, ms
         meta      string: what never changes of the wave, JSON
         slices    hash: slice number -> packed recipients of the wave
-  KEYS+ entries   per message: its bucket
+  KEYS+ entries   per message: its bucket; per list of ids: the list, and its set of seconds
   ARGV  rules     JSON: the lane's rules
         wave      the wave
         begin     JSON of its meta, or '' if it exists
@@ -20,6 +24,8 @@
         ordinals  number: of the wave when its last slice was read
         ranges    JSON: [[messages, not after], …], ms
         sliceCount  number: slices
+        trims     JSON: per list of ids: its second, and how many ids to remove
+        wavesAt   number: when the waves next have something to do, ms
         time      ms, or '' for the server's
   ARGV+ entries   per slice: its number, its blob; per message: its id, and the message as it was read
   Returns  done, or why nothing was done: changed (then the ids that have changed), outdated, or closed; events
@@ -28,7 +34,7 @@
 -- @include ./message.lua
 local lane, now = lane_load(laneKey, time)
 local events = {}
-local outbox = redis.call('HMGET', outboxKey, 'state', 'revision')
+local outbox = redis.call('HMGET', outboxKey, 'state', 'revision', 'waiting')
 if tonumber(outbox[2] or -1) ~= revision then return { 'outdated', '[]' } end
 if outbox[1] == 'paused' then return { 'closed', '[]' } end
 workers_recognise(lane, rules, 0, now, events)
@@ -59,7 +65,6 @@ if not c then
   campaigns[wave] = c
   redis.call('SET', metaKey, begin)
   redis.call('ZADD', wavesKey, string.format('%.0f', now), wave)
-  redis.call('HSET', outboxKey, 'wave', wave)
 end
 if c.ordinals ~= ordinals or not c.open or c.state ~= 'running' or c.remainder ~= 'planned' then
   return { 'outdated', encoded_events() }
@@ -78,10 +83,11 @@ for _, range in ipairs(ranges) do
 end
 c.ordinals, c.total = ordinals + messages, c.total + messages
 c.counts.planned = (c.counts.planned or 0) + messages
-redis.call('HINCRBY', outboxKey, 'waiting', -messages)
-redis.call('HINCRBY', outboxKey, 'revision', 1)
+redis.call('HSET', outboxKey, 'wave', wave, 'waiting', string.format('%.0f', tonumber(outbox[3]) - messages), 'revision', revision + 1)
 -- Not ahead of the others: an outbox that appends again and again has one share.
 redis.call('ZADD', runningKey, 'NX', string.format('%.17g', math.max(lane.virtualTime, c.finish or 0)), wave)
 campaigns_save(statesKey, campaigns)
 lane_save(laneKey, lane)
+for at, trim in ipairs(trims) do message_trim(entry_key(messages + 2 * at), entry_key(messages + 2 * at - 1), trim[1], trim[2]) end
+message_schedule(outboxesKey, dueKey, forgetKey, name, wavesAt)
 return { 'done', encoded_events() }

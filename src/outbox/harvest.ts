@@ -8,7 +8,7 @@ import { type ScriptEvent, scriptEvents } from '../lane/script-events.js';
 import { metaKey, slicesKey, statusesKey } from '../recipients/campaign-keys.js';
 import { packSlice, SLICE, unpackSlice } from '../recipients/slice-blob.js';
 import { luaList } from '../redis/script.js';
-import { type OutboxSettings, readOutboxSettings } from './settings.js';
+import { type OutboxSettings, parseSettings } from './settings.js';
 import { forgetTime, type OutboxStore, outboxStore } from './store.js';
 import { unpackMessage, type WaitingMessage } from './stored-message.js';
 import { asRecipient, waveMeta } from './wave.js';
@@ -25,6 +25,8 @@ import { asRecipient, waveMeta } from './wave.js';
 /** More would block Redis for too long. */
 const HARVEST_AT_ONCE = 1_000;
 const ROUNDS = 50;
+/** Seconds whose lists are read at once; see look-outbox.lua. */
+const SECONDS_AT_ONCE = 20;
 const WAVE_MS = 86_400_000;
 /** How often to look whether a message in flight was released after its time. */
 const LATE_IN_FLIGHT_MS = 1_000;
@@ -59,11 +61,20 @@ const look = z.object({
   due: luaList(z.string()),
   forget: luaList(z.string()),
 });
-type Look = z.output<typeof look>;
 
-const lookScript = laneScript(import.meta.url, './look-outbox.lua', (reply): Look | null => {
-  const json = z.string().parse(reply);
-  return json === '' ? null : look.parse(JSON.parse(json));
+/** What an outbox has to do. */
+interface Seen extends z.output<typeof look> {
+  readonly settings: OutboxSettings;
+  /** The first ids of the messages that were due when they were put. */
+  readonly dueNow: readonly string[];
+}
+
+const lookScript = laneScript(import.meta.url, './look-outbox.lua', (reply): Seen | null => {
+  const [settings, json, dueNow] = z
+    .tuple([z.string(), z.string().optional(), z.array(z.string()).optional()])
+    .parse(reply);
+  if (settings === '' || json === undefined) return null;
+  return { ...look.parse(JSON.parse(json)), settings: parseSettings(settings), dueNow: dueNow ?? [] };
 });
 const appendScript = laneScript(import.meta.url, './append-wave.lua', (reply) => {
   const [outcome, events, ...changed] = z.tuple([z.string(), z.string()]).rest(z.string()).parse(reply);
@@ -74,7 +85,7 @@ const retireScript = laneScript(import.meta.url, './retire-messages.lua', (reply
   return { lapsed, forgotten };
 });
 const trimScript = laneScript(import.meta.url, './trim-due.lua', (reply) => z.number().parse(reply));
-const scheduleScript = laneScript(import.meta.url, './schedule-outbox.lua', () => undefined);
+const scheduleScript = laneScript(import.meta.url, './schedule-outbox.lua', (reply) => reply === 1);
 const sealScript = laneScript(import.meta.url, './seal-wave.lua', (reply) =>
   scriptEvents(z.string().parse(reply)),
 );
@@ -109,54 +120,61 @@ interface DueMessage {
 
 /** Does everything that an outbox has to do now: lapses what is late, plans what is due, and forgets what ended long ago. */
 export async function tendOutbox(lane: LaneStore, name: string, options: HarvestOptions): Promise<Harvested> {
-  const settings = await readOutboxSettings(lane.redis, lane.keys, lane.id, name);
-  if (settings === null) {
-    await lane.redis.zrem(lane.keys.lane(lane.id, 'outboxes'), name);
-    return { planned: 0, lapsed: 0, events: [] };
-  }
-  const store = outboxStore(lane, name);
-  const tending = { lane, name, settings, store, options, events: [] as ScriptEvent[] };
+  const tending = { lane, name, store: outboxStore(lane, name), options, events: [] as ScriptEvent[] };
   let [planned, lapsed] = [0, 0];
   for (let rounds = 0; rounds < ROUNDS; rounds += 1) {
-    const round = await tendOnce(tending);
+    const seen = await lookAt(tending);
+    if (seen === null) {
+      await lane.redis.zrem(lane.keys.lane(lane.id, 'outboxes'), name);
+      break;
+    }
+    const round = await tendOnce(tending, seen);
     planned += round.planned;
     lapsed += round.lapsed;
-    if (!round.isMore) break;
+    if (round.next === 'scheduled') break;
+    if (round.next === 'nothing') {
+      await scheduleScript(lane, { name, at: nextOfWaves(seen), revision: seen.revision }, [], {
+        ownKeys: tending.store.keys.fixed,
+      });
+      break;
+    }
   }
-  const at = await nextOfWaves(tending);
-  await scheduleScript(lane, { name, at }, [], { ownKeys: store.keys.fixed });
   return { planned, lapsed, events: tending.events };
 }
 
 interface Tending {
   readonly lane: LaneStore;
   readonly name: string;
-  readonly settings: OutboxSettings;
   readonly store: OutboxStore;
   readonly options: HarvestOptions;
   readonly events: ScriptEvent[];
 }
 
-const lookAt = ({ lane, store, options }: Tending): Promise<Look | null> =>
+/** What a round did. `next`: it changed something, and there may be more to do; it noted when there is; or it found nothing to do. */
+interface Round {
+  readonly planned: number;
+  readonly lapsed: number;
+  readonly next: 'again' | 'scheduled' | 'nothing';
+}
+
+const lookAt = ({ lane, store, options }: Tending): Promise<Seen | null> =>
   lookScript(lane, { most: HARVEST_AT_ONCE, time: options.now }, [], { ownKeys: store.keys.fixed });
 
 /** When the waves next have something to do, ms; 0: never. */
-async function nextOfWaves(tending: Tending): Promise<number> {
-  const seen = await lookAt(tending);
-  const soon = (seen?.now ?? 0) + LATE_IN_FLIGHT_MS;
-  const times = (seen?.waves ?? []).flatMap(({ isOpen, launchAt, earliest, claimedUntil }) => [
+function nextOfWaves({ now, waves }: Seen, appended: readonly number[] = []): number {
+  const soon = now + LATE_IN_FLIGHT_MS;
+  const times = waves.flatMap(({ isOpen, launchAt, earliest, claimedUntil }) => [
     ...(isOpen ? [launchAt + WAVE_MS] : []),
     ...(earliest === undefined ? [] : [earliest]),
     ...(claimedUntil === undefined ? [] : [Math.max(claimedUntil, soon)]),
   ]);
-  return times.length === 0 ? 0 : Math.min(...times);
+  return [...times, ...appended].reduce((first, time) => (first === 0 ? time : Math.min(first, time)), 0);
 }
 
-/** One round. `isMore`: there may be more to do now. */
-async function tendOnce(tending: Tending): Promise<{ planned: number; lapsed: number; isMore: boolean }> {
-  const { lane, name, settings, store, options, events } = tending;
-  const seen = await lookAt(tending);
-  if (seen === null) return { planned: 0, lapsed: 0, isMore: false };
+/** One round. */
+async function tendOnce(tending: Tending, seen: Seen): Promise<Round> {
+  const { lane, name, store, options, events } = tending;
+  const { settings } = seen;
   store.know(seen.buckets);
   let lapsed = 0;
   for (const { id, earliest } of seen.waves) {
@@ -167,7 +185,8 @@ async function tendOnce(tending: Tending): Promise<{ planned: number; lapsed: nu
     lapsed += result.lapsed;
     events.push(...result.events);
   }
-  if ((await sealOld(tending, seen)) > 0) return { planned: 0, lapsed, isMore: true };
+  const again = { planned: 0, lapsed, next: 'again' } as const;
+  if (lapsed > 0 || (await sealOld(tending, seen)) > 0) return again;
 
   const lists = await readLists(tending, seen);
   const ids = [...new Set(lists.flatMap((list) => list.ids))];
@@ -201,40 +220,68 @@ async function tendOnce(tending: Tending): Promise<{ planned: number; lapsed: nu
     );
     lapsed += done.lapsed;
     // Some have changed: they are read again.
-    if (done.lapsed + done.forgotten < retired.length) return { planned: 0, lapsed, isMore: true };
+    if (done.lapsed + done.forgotten < retired.length) return { ...again, lapsed };
   }
   waiting.sort((a, b) => a.message.due - b.message.due);
-  const appended = await append(tending, seen, waiting.slice(0, seen.room));
-  if (appended === null) return { planned: 0, lapsed, isMore: true };
+  const wave = growing(tending, seen);
+  // An operator, or refusals of the service, may have paused it.
+  const isPaused = seen.waves.some(({ id, state }) => id === seen.wave && state === 'paused');
+  const fitting = isPaused ? [] : waiting.slice(0, Math.min(seen.room, wave.capacity - wave.ordinals));
   const left = new Set(waiting.map(({ id }) => id));
-  for (const { id } of appended) left.delete(id);
-  let revision = seen.revision + (appended.length > 0 ? 1 : 0);
-  let trimmed = 0;
-  for (const { second: at, key, set, ids: listed } of lists) {
-    const first = listed.findIndex((id) => left.has(id));
-    const count = first === -1 ? listed.length : first;
-    if (count === 0 && listed.length > 0) continue;
+  for (const { id } of fitting) left.delete(id);
+  const trims = trimsOf(lists, left);
+  if (fitting.length > 0) {
+    const outcome = await append(tending, seen, wave, fitting, trims);
+    if (outcome === 'again') return { ...again, lapsed };
+    if (outcome === 'done') {
+      const isFull = wave.ordinals + fitting.length >= wave.capacity;
+      const isCut = ids.length >= HARVEST_AT_ONCE || lists.length >= SECONDS_AT_ONCE;
+      const isMore = isFull || (isCut && left.size === 0);
+      return { planned: fitting.length, lapsed, next: isMore ? 'again' : 'scheduled' };
+    }
+    // The lane recovers from a loss of data, or someone has paused the outbox.
+    return { planned: 0, lapsed, next: 'nothing' };
+  }
+  let { revision } = seen;
+  for (const { second: at, count, key, set } of trims) {
     revision = await trimScript(lane, { second: at, count, revision }, [], {
       ownKeys: { ...store.keys.fixed, due: set, list: key },
     });
-    if (revision < 0) return { planned: appended.length, lapsed, isMore: true };
-    trimmed += count;
+    if (revision < 0) return { ...again, lapsed };
   }
-  return { planned: appended.length, lapsed, isMore: trimmed > 0 };
+  return { planned: 0, lapsed, next: trims.length > 0 ? 'again' : 'nothing' };
+}
+
+/** What to remove from the lists: everything before the first message that is `left`. */
+const trimsOf = (lists: Awaited<ReturnType<typeof readLists>>, left: ReadonlySet<string>): Trim[] =>
+  lists.flatMap(({ second, key, set, ids }) => {
+    const first = ids.findIndex((id) => left.has(id));
+    const count = first === -1 ? ids.length : first;
+    return count === 0 && ids.length > 0 ? [] : [{ second, count, key, set }];
+  });
+
+/** A list of ids of which the first `count` have nothing more to do. */
+interface Trim {
+  readonly second: string;
+  readonly count: number;
+  readonly key: string;
+  /** The set of the seconds of such lists. */
+  readonly set: string;
 }
 
 /** The beginnings of the lists of ids that are due, the oldest first. */
-async function readLists({ lane, store }: Tending, { due, forget }: Look) {
+async function readLists({ lane, store }: Tending, { due, forget, dueNow }: Seen) {
   const { keys } = store;
   const wanted = [
     ...due.map((second) => ({ second, key: keys.dueList(Number(second)), set: keys.fixed.due })),
     ...forget.map((second) => ({ second, key: keys.forgetList(Number(second)), set: keys.fixed.forget })),
   ];
-  const lists: { second: string; key: string; set: string; ids: string[] }[] = [];
+  const lists: { second: string; key: string; set: string; ids: readonly string[] }[] = [];
   let left = HARVEST_AT_ONCE;
   for (const list of wanted) {
     if (left <= 0) break;
-    const ids = await lane.redis.lrange(list.key, 0, left - 1);
+    const ids =
+      list.key === keys.fixed.dueNow ? dueNow.slice(0, left) : await lane.redis.lrange(list.key, 0, left - 1);
     left -= ids.length;
     lists.push({ ...list, ids });
   }
@@ -255,7 +302,7 @@ const mayGrow = (
 /** Seals waves that get no more messages. Returns how many. */
 async function sealOld(
   { lane, store, options, events }: Tending,
-  { now, waves, state, due }: Look,
+  { now, waves, state, due }: Seen,
 ): Promise<number> {
   let sealed = 0;
   for (const one of waves) {
@@ -270,37 +317,39 @@ async function sealOld(
   return sealed;
 }
 
-/** Appends messages to the wave. Returns those that it appended; null if another process has changed something. */
+/** The wave that gets the next messages, or a new one. */
+function growing({ options }: Tending, { now, wave: id, waves, capacity: next = 1_000 }: Seen) {
+  const current = waves.find((one) => one.id === id);
+  if (current !== undefined && mayGrow(current, now)) return { ...current, isNew: false };
+  return { id: newCampaignId(now, options.random), capacity: next, ordinals: 0, isNew: true };
+}
+
+/** Appends messages to the wave, and trims the lists. False if another process has changed something, or the lane takes none now. */
 async function append(
-  { lane, name, settings, store, options, events }: Tending,
-  seen: Look,
+  tending: Tending,
+  seen: Seen,
+  { id, isNew, capacity, ordinals }: ReturnType<typeof growing>,
   messages: readonly DueMessage[],
-): Promise<readonly DueMessage[] | null> {
-  if (messages.length === 0) return [];
-  const current = seen.waves.find(({ id }) => id === seen.wave);
-  // An operator, or refusals of the service, have paused it.
-  if (current?.state === 'paused') return [];
+  trims: readonly Trim[],
+): Promise<'done' | 'closed' | 'again'> {
+  const { lane, name, store, options, events } = tending;
+  const { settings } = seen;
   const { redis, keys, id: laneId } = lane;
-  const isNew = current === undefined || !mayGrow(current, seen.now);
-  const id = isNew ? newCampaignId(seen.now, options.random) : current.id;
-  const capacity = isNew ? (seen.capacity ?? 1_000) : current.capacity;
-  const ordinals = isNew ? 0 : current.ordinals;
-  const some = messages.slice(0, capacity - ordinals);
   const slicesOf = slicesKey(keys, laneId, id, 'slices');
   const firstSlice = Math.floor(ordinals / SLICE);
   const blob = ordinals % SLICE === 0 ? null : await redis.hgetBuffer(slicesOf, String(firstSlice));
   const kept = blob === null ? [] : unpackSlice(blob);
   // Another process has appended since.
-  if (kept.length !== ordinals % SLICE) return null;
+  if (kept.length !== ordinals % SLICE) return 'again';
   const recipients = [
     ...kept,
-    ...some.map(({ id: message, message: content }) => asRecipient(message, content)),
+    ...messages.map(({ id: message, message: content }) => asRecipient(message, content)),
   ];
   const slices: (number | Buffer)[] = [];
   for (let at = 0; at < recipients.length; at += SLICE)
     slices.push(firstSlice + at / SLICE, packSlice(recipients.slice(at, at + SLICE)));
   const ranges: [number, number][] = [];
-  for (const { message } of some) {
+  for (const { message } of messages) {
     const notAfter = message.due * 1_000 + settings.lateMs;
     const last = ranges.at(-1);
     if (last?.[1] === notAfter) last[0] += 1;
@@ -311,6 +360,7 @@ async function append(
     await redis.sadd(keys.lanes, laneId);
     await redis.zadd(keys.campaigns, 0, indexMember(laneId, id));
   }
+  const appended = [...ranges.map(([, notAfter]) => notAfter), ...(isNew ? [seen.now + WAVE_MS] : [])];
   const reply = await appendScript(
     lane,
     {
@@ -323,19 +373,24 @@ async function append(
       ordinals,
       ranges: JSON.stringify(ranges),
       sliceCount: slices.length / 2,
+      trims: JSON.stringify(trims.map(({ second, count }) => [second, count])),
+      wavesAt: nextOfWaves(seen, appended),
       time: options.now,
     },
-    some.map(({ id: message }) => store.bucketKey(message)),
+    [
+      ...messages.map(({ id: message }) => store.bucketKey(message)),
+      ...trims.flatMap(({ key, set }) => [key, set]),
+    ],
     {
       ownKeys: { ...store.keys.fixed, meta: metaKey(keys, laneId, id), slices: slicesOf },
-      entryArgs: [...slices, ...some.flatMap(({ id: message, raw }) => [message, raw])],
+      entryArgs: [...slices, ...messages.flatMap(({ id: message, raw }) => [message, raw])],
     },
   );
   events.push(...reply.events);
-  if (reply.outcome === 'done') return some;
+  if (reply.outcome === 'done') return 'done';
   // The entry of a wave that was not begun.
   if (isNew) await redis.zrem(keys.campaigns, indexMember(laneId, id));
-  return reply.outcome === 'closed' ? [] : null;
+  return reply.outcome === 'closed' ? 'closed' : 'again';
 }
 
 const dueScript = laneScript(import.meta.url, './due-outboxes.lua', (reply) =>

@@ -9,13 +9,15 @@
         states    hash: campaign -> its state, JSON
         outbox    hash: settings, state, and counts of the outbox
         due       sorted set: second -> the same
+        dueNow    list: ids of messages that were due when they were put
         forget    sorted set: second -> the same, for messages to forget
         waves     sorted set: wave -> when it began, ms
   ARGV  rules     JSON: the lane's rules
         most      number: messages to harvest at most
         time      ms, or '' for the server's
-  Returns  JSON { now, state, buckets, revision, wave, room, capacity of the next wave; waves: those that have not ended, with their states; due, forget: the earliest
-           seconds that are due }; '' if there is no such outbox
+  Returns  the settings of the outbox, JSON, or '' if there is no such outbox; JSON { now, state, buckets, revision, wave, room, capacity
+           of the next wave; waves: those that have not ended, with their states; due, forget: the earliest seconds that are due }; the
+           first ids of dueNow
 ]]
 -- @include ../lane/workers.lua
 local SECONDS_AT_ONCE = 20
@@ -23,14 +25,15 @@ local SECONDS_AT_ONCE = 20
 local AHEAD, AHEAD_MS = 64, 2000
 
 local lane, now = lane_load(laneKey, time)
-local outbox = redis.call('HMGET', outboxKey, 'state', 'buckets', 'revision', 'wave', 'capacity')
-if not outbox[1] then return '' end
-local inFlight = { send = redis.call('HLEN', claimsKey), poll = redis.call('HLEN', pollsKey) }
+local outbox = redis.call('HMGET', outboxKey, 'state', 'buckets', 'revision', 'wave', 'capacity', 'settings')
+if not outbox[1] then return { '' } end
+local sends = redis.call('HVALS', claimsKey)
+local inFlight = { send = #sends, poll = redis.call('HLEN', pollsKey) }
 ledger_expire(windowKey, lane, rules, now)
 
 -- A claimed message that is released must lapse as well.
 local claimedUntil = {}
-for _, raw in ipairs(redis.call('HVALS', claimsKey)) do
+for _, raw in ipairs(sends) do
   local claim = cjson.decode(raw)
   if claim.notAfter then claimedUntil[claim.campaign] = math.min(claimedUntil[claim.campaign] or math.huge, claim.notAfter) end
 end
@@ -69,4 +72,4 @@ local view = {
   forget = redis.call('ZRANGEBYSCORE', forgetKey, '-inf', second, 'LIMIT', 0, SECONDS_AT_ONCE),
 }
 lane_save(laneKey, lane)
-return cjson.encode(view)
+return { outbox[6], cjson.encode(view), redis.call('LRANGE', dueNowKey, 0, most - 1) }

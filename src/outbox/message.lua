@@ -23,11 +23,27 @@ end
 
 -- Notes that something is to be done with a message at this time, s. Returns whether the outbox is due earlier than before.
 local function message_note(outboxesKey, dueKey, listKey, outbox, id, at)
-  redis.call('RPUSH', listKey, id)
   local second = string.format('%.0f', at)
-  redis.call('ZADD', dueKey, second, second)
-  local before = tonumber(redis.call('ZSCORE', outboxesKey, outbox))
-  if before and before <= at * 1000 then return false end
-  redis.call('ZADD', outboxesKey, string.format('%.0f', at * 1000), outbox)
-  return true
+  if redis.call('RPUSH', listKey, id) == 1 then redis.call('ZADD', dueKey, second, second) end
+  return redis.call('ZADD', outboxesKey, 'LT', 'CH', string.format('%.0f', at * 1000), outbox) == 1
+end
+
+-- Removes ids from the beginning of a second's list. `setKey`: the set of the seconds.
+local function message_trim(setKey, listKey, second, count)
+  redis.call('LTRIM', listKey, count, -1)
+  if redis.call('EXISTS', listKey) == 0 then redis.call('ZREM', setKey, second) end
+end
+
+-- Notes when the outbox next has something to do: when a message is due or forgotten, or at `wavesAt`, ms; 0: never.
+local function message_schedule(outboxesKey, dueKey, forgetKey, outbox, wavesAt)
+  local at = wavesAt > 0 and wavesAt or math.huge
+  for _, key in ipairs({ dueKey, forgetKey }) do
+    local first = tonumber(redis.call('ZRANGE', key, 0, 0)[1])
+    if first then at = math.min(at, first * 1000) end
+  end
+  if at < math.huge then
+    redis.call('ZADD', outboxesKey, string.format('%.0f', at), outbox)
+  else
+    redis.call('ZREM', outboxesKey, outbox)
+  end
 end

@@ -17,6 +17,8 @@ export function outboxKeys(keys: Keys, lane: LaneId, name: string) {
       outbox: own(''),
       /** Sorted set: second → the same; messages are due in it. `0`: messages that are due at once. */
       due: own(':due'),
+      /** List: ids of messages that were due when they were put; the list of second `0`. */
+      dueNow: own(':due:0'),
       /** Sorted set: second → the same; messages that have ended are forgotten in it. */
       forget: own(':forget'),
       /** Sorted set: wave → when it began, ms. */

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Readable } from 'node:stream';
+import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 import { describeActor } from '../campaign/actor.js';
 import type { Operator } from '../campaign/audit.js';
@@ -18,7 +19,7 @@ import { type Lane, laneNamed, type Wakers, wakeLane } from '../lane/lane.js';
 import type { LaneFinder } from '../lane/lane-finder.js';
 import { SLICE } from '../recipients/slice-blob.js';
 import type { Redis } from '../redis/connection.js';
-import type { Keys, LaneId } from '../redis/keys.js';
+import type { Keys } from '../redis/keys.js';
 import { loadScript } from '../redis/script.js';
 import {
   idProblem,
@@ -86,7 +87,7 @@ export interface Outboxes {
   laneOf(name: string): Promise<string>;
 }
 
-/** What {@link openOutboxes} needs. */
+/** What {@link outboxOpener} needs. */
 export interface OutboxesOptions {
   readonly redis: Redis;
   readonly keys: Keys;
@@ -103,6 +104,8 @@ const commandScript = loadScript(import.meta.url, './command-outbox.lua', (reply
 });
 
 const MESSAGES_AT_ONCE = 1_000;
+/** Messages of single puts that one script stores. */
+const TOGETHER_AT_ONCE = 100;
 /** The lane is woken for messages that are due within this time; the sweep finds the others. */
 const WAKE_AHEAD_MS = 86_400_000;
 
@@ -112,15 +115,10 @@ const iso = (second: number | null): string | null =>
 /** Opens the outboxes for an operator. It does not access Redis before the first call. */
 export function openOutboxes(
   options: OutboxesOptions,
+  open: OpenOutbox,
   by: Operator,
 ): Outboxes & { open(name: string): Outbox } {
   const { redis, keys, config, finder, clock } = options;
-
-  const laneIdOf = async (name: string): Promise<LaneId> => {
-    const id = await redis.hget(keys.outboxes, name);
-    if (id === null) throw noSuchOutbox(name);
-    return id;
-  };
 
   return {
     async create(input) {
@@ -173,9 +171,9 @@ export function openOutboxes(
       return found;
     },
 
-    laneOf: async (name) => finder.nameOf(await laneIdOf(name)),
+    laneOf: async (name) => finder.nameOf((await open(name)).lane.id),
 
-    open: (name) => openOutbox(options, by, name, laneIdOf),
+    open: (name) => operatedOutbox(options, by, name, () => open(name)),
   };
 }
 
@@ -204,12 +202,113 @@ interface Opened {
   readonly settings: OutboxSettings;
   readonly store: OutboxStore;
   readonly check: ReturnType<typeof messageChecker>;
+  /** Stores messages. Rejects with a NotFoundError or an OutboxClosedError. */
+  storeAll(messages: readonly Entry[]): Promise<readonly PutReply[]>;
+  /** Stores a message, together with those that arrive while others are being stored. */
+  storeOne(message: Entry): Promise<PutReply>;
+  /** Wakes the lane for messages that are due earlier than all others. If this process dies before it does, the sweep finds them. */
+  wake(messages: readonly { readonly message: WaitingMessage }[]): Promise<void>;
+}
+
+/** A message under its id. */
+interface Entry {
+  readonly id: string;
+  readonly message: WaitingMessage;
+}
+
+/** Opens the outbox of a name. Rejects with a NotFoundError if there is none. */
+export type OpenOutbox = (name: string) => Promise<Opened>;
+
+/** Outboxes that a process keeps open. */
+const MAX_OPEN = 1_000;
+
+/** Opens each outbox once, for all operators: its settings and its lane never change. */
+export function outboxOpener(options: OutboxesOptions): OpenOutbox {
+  const { redis, keys, config, finder, wakers, clock } = options;
+  const cache = new LRUCache<string, Promise<Opened>>({ max: MAX_OPEN });
+
+  const opened = async (name: string): Promise<Opened> => {
+    const laneId = await redis.hget(keys.outboxes, name);
+    if (laneId === null) throw noSuchOutbox(name);
+    const lane = await finder.withId(laneId);
+    const settings = await readOutboxSettings(redis, keys, lane.id, name);
+    if (settings === null) throw noSuchOutbox(name);
+    const store = outboxStore(lane, name);
+
+    const wake = async (messages: readonly { readonly message: WaitingMessage }[]): Promise<void> => {
+      const first = messages.reduce(
+        (least, { message }) => Math.min(least, message.due),
+        Number.POSITIVE_INFINITY,
+      );
+      const inMs = Math.max(0, first * 1_000 - clock());
+      if (inMs <= WAKE_AHEAD_MS) await wakers.wake('send', lane.id, inMs);
+      // Again: a sweep may have looked at the lane before the message was stored.
+      await markDue(lane, [lane.id]);
+    };
+    const storeAll = async (messages: readonly Entry[]): Promise<readonly PutReply[]> => {
+      try {
+        const [{ replies, isEarlier }] = await Promise.all([store.put(messages), markDue(lane, [lane.id])]);
+        if (isEarlier) await wake(messages).catch(() => {});
+        return replies;
+      } catch (error) {
+        if (!(error instanceof OutboxGoneError)) throw error;
+        cache.delete(name);
+        if (error.state === 'missing') throw noSuchOutbox(name);
+        throw new OutboxClosedError(`outbox ${name} is closed: it takes no more messages`);
+      }
+    };
+    const storeOne = storedTogether(storeAll);
+    return { lane, settings, store, check: messageChecker(settings, config), storeAll, storeOne, wake };
+  };
+
+  return (name) => {
+    const known = cache.get(name);
+    if (known !== undefined) return known;
+    const opening = opened(name);
+    cache.set(name, opening);
+    opening.catch(() => cache.delete(name));
+    return opening;
+  };
+}
+
+/** Stores messages that arrive while others are being stored together, so that many requests share a few scripts. */
+function storedTogether(
+  storeAll: (messages: readonly Entry[]) => Promise<readonly PutReply[]>,
+): (message: Entry) => Promise<PutReply> {
+  interface Waiting {
+    readonly entry: Entry;
+    resolve(reply: PutReply): void;
+    reject(error: unknown): void;
+  }
+  let waiting: Waiting[] = [];
+  let isStoring = false;
+  const storeWaiting = async (): Promise<void> => {
+    isStoring = true;
+    while (waiting.length > 0) {
+      const some = waiting.slice(0, TOGETHER_AT_ONCE);
+      waiting = waiting.slice(TOGETHER_AT_ONCE);
+      try {
+        const replies = await storeAll(some.map(({ entry }) => entry));
+        for (const [at, { resolve, reject }] of some.entries()) {
+          const reply = replies[at];
+          if (reply === undefined) reject(new Error('Redis stored a message without a result'));
+          else resolve(reply);
+        }
+      } catch (error) {
+        for (const { reject } of some) reject(error);
+      }
+    }
+    isStoring = false;
+  };
+  return (entry) =>
+    new Promise<PutReply>((resolve, reject) => {
+      waiting.push({ entry, resolve, reject });
+      if (!isStoring) void storeWaiting();
+    });
 }
 
 /** A message of a list that is stored next. */
-interface Line {
-  readonly id: string;
-  readonly message: WaitingMessage;
+interface Line extends Entry {
   readonly line: number;
 }
 
@@ -223,57 +322,19 @@ async function* numbered(
   }
 }
 
-function openOutbox(
-  { redis, keys, config, finder, wakers, clock }: OutboxesOptions,
+function operatedOutbox(
+  { redis, keys, config, wakers, clock }: OutboxesOptions,
   by: Operator,
   name: string,
-  laneIdOf: (name: string) => Promise<LaneId>,
+  open: () => Promise<Opened>,
 ): Outbox {
-  let opened: Opened | undefined;
-  const open = async (): Promise<Opened> => {
-    if (opened !== undefined) return opened;
-    const lane = await finder.withId(await laneIdOf(name));
-    const settings = await readOutboxSettings(redis, keys, lane.id, name);
-    if (settings === null) throw noSuchOutbox(name);
-    opened = { lane, settings, store: outboxStore(lane, name), check: messageChecker(settings, config) };
-    return opened;
-  };
-
-  /** Wakes the lane for messages that are due earlier than all others. If this process dies before it does, the sweep finds them. */
-  const storeAll = async (
-    messages: readonly { id: string; message: WaitingMessage }[],
-  ): Promise<PutReply[]> => {
-    const { lane, store } = await open();
-    try {
-      await markDue(lane, [lane.id]);
-      const { replies, isEarlier } = await store.put(messages);
-      if (isEarlier) await wake(lane, messages).catch(() => {});
-      return replies;
-    } catch (error) {
-      if (!(error instanceof OutboxGoneError)) throw error;
-      if (error.state === 'missing') throw noSuchOutbox(name);
-      throw new OutboxClosedError(`outbox ${name} is closed: it takes no more messages`);
-    }
-  };
-
-  const wake = async (lane: Lane, messages: readonly { message: WaitingMessage }[]): Promise<void> => {
-    const first = messages.reduce(
-      (least, { message }) => Math.min(least, message.due),
-      Number.POSITIVE_INFINITY,
-    );
-    const inMs = Math.max(0, first * 1_000 - clock());
-    if (inMs <= WAKE_AHEAD_MS) await wakers.wake('send', lane.id, inMs);
-    // Again: a sweep may have looked at the lane before the message was stored.
-    await markDue(lane, [lane.id]);
-  };
-
   /** What a put of a message that is in a wave did. */
   const resultOfHarvested = async (
     id: string,
     message: WaitingMessage,
     { pointer }: PutReply,
   ): Promise<PutResult> => {
-    const { lane, store } = await open();
+    const { lane, store, wake } = await open();
     if (pointer === null) return { id, outcome: 'sent', sendAt: null };
     const slice = await sliceOf(lane, pointer.wave, Math.floor(pointer.ordinal / SLICE));
     const found = slice[pointer.ordinal % SLICE];
@@ -282,7 +343,7 @@ function openOutbox(
     if (state === 'cancelled' || state === 'lapsed') {
       if (version <= (pointer.version ?? -1)) return { id, outcome: state, sendAt: null };
       if (await store.replace(id, pointer, message)) {
-        await wake(lane, [{ message }]);
+        await wake([{ message }]);
         return {
           id,
           outcome: 'created',
@@ -315,7 +376,7 @@ function openOutbox(
   });
 
   const flushed = async (batch: readonly Line[], results: Map<number, BulkResult>): Promise<BulkResult[]> => {
-    const replies = await storeAll(batch);
+    const replies = await (await open()).storeAll(batch);
     for (const [at, { id, message, line }] of batch.entries()) {
       const reply = replies[at];
       if (reply === undefined) throw new Error('Redis stored a message without a result');
@@ -391,12 +452,10 @@ function openOutbox(
 
   return {
     async put(input) {
-      const { check } = await open();
+      const { check, storeOne } = await open();
       const checked = check(input, clock());
       if (!checked.ok) throw new InputError(`${checked.member} ${checked.reason}`, { field: checked.member });
-      const [reply] = await storeAll([checked]);
-      if (reply === undefined) throw new Error('Redis stored a message without a result');
-      return resultOf(checked.id, checked.message, reply);
+      return resultOf(checked.id, checked.message, await storeOne(checked));
     },
 
     putAll: (messages) => putLines(numbered(messages)),

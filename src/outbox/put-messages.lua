@@ -15,10 +15,11 @@
 ]]
 -- @include ../redis/clock.lua
 -- @include ./message.lua
-local outbox = redis.call('HMGET', outboxKey, 'state', 'buckets', 'stored', 'closed')
-local stored = tonumber(outbox[3] or 0)
+local COUNTS = { 'stored', 'total', 'waiting', 'cancelled', 'lapsed' }
+local outbox = redis.call('HMGET', outboxKey, 'state', 'buckets', 'closed', unpack(COUNTS))
+local stored = tonumber(outbox[4] or 0)
 if not outbox[1] then return { 'missing', 0, 0, 0 } end
-if outbox[4] then return { 'closed', 0, 0, 0 } end
+if outbox[3] then return { 'closed', 0, 0, 0 } end
 if tonumber(outbox[2]) ~= buckets then return { 'moved', tonumber(outbox[2]), stored, 0 } end
 
 local reply, isEarlier = { 'open', buckets, 0, 0 }, false
@@ -74,8 +75,13 @@ for at = 1, entry_args() / 3 do
   reply[#reply + 1], reply[#reply + 2] = outcome, number
   reply[#reply + 1] = outcome == 'harvested' and string.format('%.0f:%.0f:%s', number, version, wave) or ''
 end
-for field, by in pairs(counts) do
-  if by ~= 0 then redis.call('HINCRBY', outboxKey, field, by) end
+local fields = {}
+for at, field in ipairs(COUNTS) do
+  if counts[field] ~= 0 then
+    fields[#fields + 1] = field
+    fields[#fields + 1] = string.format('%.0f', tonumber(outbox[3 + at] or 0) + counts[field])
+  end
 end
+if #fields > 0 then redis.call('HSET', outboxKey, unpack(fields)) end
 reply[3], reply[4] = stored + counts.stored, isEarlier and 1 or 0
 return reply

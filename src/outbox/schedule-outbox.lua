@@ -1,21 +1,17 @@
 --[[
-  schedule-outbox: notes when an outbox next has something to do.
+  schedule-outbox: notes when an outbox next has something to do. Does nothing if another process has changed something since the outbox
+  was read: the outbox stays due then.
 
   KEYS  outboxes  sorted set: outbox -> when it next has something to do, ms
+        outbox    hash: settings, state, and counts of the outbox
         due       sorted set: second -> the same
         forget    sorted set: second -> the same, for messages to forget
   ARGV  name      the outbox
         at        number: when its waves have something to do, ms; 0: never
-  Returns  1
+        revision  number: of the outbox when it was read
+  Returns  1 if it was noted
 ]]
-local next = at > 0 and at or math.huge
-for _, key in ipairs({ dueKey, forgetKey }) do
-  local first = tonumber(redis.call('ZRANGE', key, 0, 0)[1])
-  if first then next = math.min(next, first * 1000) end
-end
-if next < math.huge then
-  redis.call('ZADD', outboxesKey, string.format('%.0f', next), name)
-else
-  redis.call('ZREM', outboxesKey, name)
-end
+-- @include ./message.lua
+if tonumber(redis.call('HGET', outboxKey, 'revision') or -1) ~= revision then return 0 end
+message_schedule(outboxesKey, dueKey, forgetKey, name, at)
 return 1

@@ -30,6 +30,9 @@ export function ruleOf({ sendAt }: Pick<OutboxSettings, 'sendAt'>): SendTimeRule
   return parseSendTimeRule(sendAt) ?? { kind: 'now' };
 }
 
+/** Reads stored settings. */
+export const parseSettings = (json: string): OutboxSettings => stored.parse(JSON.parse(json));
+
 /** Reads the settings of an outbox; null if there is none with this name on the lane. */
 export async function readOutboxSettings(
   redis: Redis,
@@ -38,5 +41,5 @@ export async function readOutboxSettings(
   name: string,
 ): Promise<OutboxSettings | null> {
   const json = await redis.hget(outboxKeys(keys, lane, name).fixed.outbox, 'settings');
-  return json === null ? null : stored.parse(JSON.parse(json));
+  return json === null ? null : parseSettings(json);
 }

@@ -10,7 +10,7 @@
         revision  number: of the outbox when the list was read
   Returns  the revision now, or -1
 ]]
+-- @include ./message.lua
 if tonumber(redis.call('HGET', outboxKey, 'revision') or -1) ~= revision then return -1 end
-redis.call('LTRIM', listKey, count, -1)
-if redis.call('EXISTS', listKey) == 0 then redis.call('ZREM', dueKey, second) end
+message_trim(dueKey, listKey, second, count)
 return redis.call('HINCRBY', outboxKey, 'revision', 1)

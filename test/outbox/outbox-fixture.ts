@@ -98,16 +98,28 @@ export async function outboxFixture(
     tend: () => tendOutbox(lane.store, name, { random: Math.random, retentionMs: RETENTION_MS, now }),
     /** Tends the outbox if it has something to do, as turns and the sweep do. */
     tendDue: () => tendDue(lane.store, { random: Math.random, retentionMs: RETENTION_MS, now }),
-    /** Tends the outbox, and does something between its reading of the messages and their first append. */
-    tendWhile(meanwhile: () => Promise<unknown>) {
+    /**
+     * Tends the outbox, and does something between its reading of the messages and their first append, or before it reads the ids that
+     * are due in a second.
+     */
+    tendWhile(meanwhile: () => Promise<unknown>, before: 'append' | 'ids' = 'append') {
       let isDone = false;
+      const once = async (): Promise<void> => {
+        if (isDone) return;
+        isDone = true;
+        await meanwhile();
+      };
       const between = new Proxy(redis, {
         get(target, property) {
+          if (property === 'lrange' && before === 'ids') {
+            return async (...args: [string, number, number]): Promise<string[]> => {
+              await once();
+              return target.lrange(...args);
+            };
+          }
           if (property !== 'evalsha') return Reflect.get(target, property, target);
           return async (sha: string, ...rest: unknown[]): Promise<unknown> => {
-            const isFirst = sha === APPEND && !isDone;
-            isDone ||= isFirst;
-            if (isFirst) await meanwhile();
+            if (sha === APPEND && before === 'append') await once();
             return Reflect.apply(target.evalsha, target, [sha, ...rest]);
           };
         },

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { outboxStore } from '../../src/outbox/store.js';
 import { replayClaim } from '../../src/recovery/replay-claims.js';
 import { recipientReader } from '../../src/reporting/recipient-reader.js';
 import type { SendClaim } from '../../src/sending/claims.js';
@@ -7,6 +8,7 @@ import { LATE_MS, outboxFixture, RETENTION_MS } from './outbox-fixture.js';
 
 const { redis, prefix } = testRedis('outbox-store');
 const outbox = () => outboxFixture(redis, prefix);
+const MESSAGE = { due: 1, version: null, number: '+447700900123', values: ['Ada'], reference: '' };
 
 describe('A put', () => {
   test('stores a message once, changes it, and leaves an equal one alone', async () => {
@@ -48,6 +50,31 @@ describe('A put', () => {
     own.advance(10_000);
     await own.tend();
     expect(await own.claim()).toEqual([]);
+  });
+
+  test('is found although other puts learn of more buckets while it splits one', async () => {
+    const own = await outbox();
+    const other = outboxStore(own.laneStore, own.name);
+    const entries = (name: string) =>
+      Array.from({ length: 100 }, (_, at) => ({ id: `${name}${at}`, message: MESSAGE }));
+    let isFirst = true;
+    const between = new Proxy(redis, {
+      get(target, property) {
+        if (property !== 'hkeys') return Reflect.get(target, property, target);
+        return async (key: string): Promise<string[]> => {
+          if (isFirst) {
+            isFirst = false;
+            await other.put(entries('b'));
+            store.know(other.buckets);
+          }
+          return target.hkeys(key);
+        };
+      },
+    });
+    const store = outboxStore({ ...own.laneStore, redis: between }, own.name);
+    await store.put(entries('a'));
+    const { replies } = await store.put([...entries('a'), ...entries('b')]);
+    expect(replies.filter(({ outcome }) => outcome !== 'unchanged')).toEqual([]);
   });
 
   test('survives a thousand messages: buckets split, and each id is found', async () => {
@@ -115,6 +142,19 @@ describe('A message', () => {
     own.advance(30_000);
     await own.tend();
     expect(await own.idsOf(await own.claim())).toEqual(['b']);
+  });
+
+  test('is sent although its bucket is split while it is harvested', async () => {
+    const own = await outbox();
+    await Promise.all(Array.from({ length: 20 }, (_, at) => own.put(`m${at}`, 1_000)));
+    own.advance(1_000);
+    await own.tendWhile(async () => {
+      for (let at = 0; at < 40; at += 1) await own.put(`later${at}`, 60_000);
+      expect(own.store.buckets).toBeGreaterThan(1);
+    }, 'ids');
+    await own.tend();
+    expect(await own.idsOf(await own.claim())).toHaveLength(20);
+    expect(await own.counts()).toMatchObject({ total: 60, sum: 60, waiting: 40 });
   });
 
   test('that is cancelled between reading and appending is never sent', async () => {

@@ -1,0 +1,353 @@
+/*
+ * What the messages of an outbox cost, and how soon they are sent:
+ *
+ *   npm run -s bench:outbox -- [messages] [races] [parts]
+ *
+ * `messages` are stored for later in bulk; some are stored one at a time over HTTP, and some are sent. `races` cancels
+ * and updates arrive around the due time of their messages. `parts`, such as `waiting,http`: only these; default: all.
+ *
+ *   waiting    bytes of a waiting message with 45 bytes of content, with 35 and with 5 messages per send time; puts per second in bulk
+ *   http       puts per second one at a time over HTTP, and their CPU time
+ *   claimable  Redis commands from a put to the moment at which a worker may claim the message, those in scripts included
+ *   final      bytes of a message whose delivery status is final
+ *   wire       from the due time to the request
+ *   races      cancels and updates against the due time
+ *
+ * Each part has a Redis of its own, with `appendfsync always`.
+ */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { Agent, request } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import pLimit from 'p-limit';
+import { loadConfig } from '../src/config/index.js';
+import { createEvents } from '../src/events/events.js';
+import type { OutboxMessage } from '../src/outbox/check-message.js';
+import { tendDue } from '../src/outbox/harvest.js';
+import type { Outbox } from '../src/outbox/outboxes.js';
+import { connect, type Redis } from '../src/redis/connection.js';
+import { keyNames } from '../src/redis/keys.js';
+import { type PrivateRedis, startPrivateRedis } from '../src/redis/private-server.js';
+import { createVolley, type Volley } from '../src/runtime.js';
+import { type SimulatorProcess, startSimulatorProcess } from '../test/end-to-end/simulator-process.js';
+import { laneFixture } from '../test/lane/lane-fixture.js';
+import { raceOutbox } from '../test/outbox/races.js';
+import { startServer } from './http/server.js';
+import { type Cost, costBetween, meter } from './scale/cost.js';
+
+const LANE = 'default';
+const OUTBOX = 'bench';
+const NUMBER = 447_700_900_000;
+const PER_SEND_TIME = [35, 5];
+const grouped = (value: number): string => Math.round(value).toLocaleString('en');
+const say = (what: string, found: string): void => void process.stdout.write(`${what.padEnd(11)} ${found}\n`);
+
+/** A message with 45 bytes of content: an id of 14, a name of 19, and a number of 12. */
+const messageAt = (at: number): OutboxMessage & { name: string } => ({
+  id: `appt-${String(at).padStart(9, '0')}`,
+  to: `+${NUMBER + (at % 1_000)}`,
+  name: `Ada ${String(at % 100_000).padStart(5, '0')} Lovelace.`,
+});
+
+function* messages(count: number, perSendTime: number): Generator<OutboxMessage> {
+  const from = Date.now() + 86_400_000;
+  for (let at = 0; at < count; at += 1) {
+    const sendAt = new Date(from + Math.floor(at / perSendTime) * 60_000).toISOString();
+    yield { ...messageAt(at), sendAt };
+  }
+}
+
+interface Bench {
+  readonly server: PrivateRedis;
+  readonly redis: Redis;
+  readonly env: Readonly<Record<string, string>>;
+  readonly volley: Volley;
+  /** Redis commands since the start, those in scripts included. */
+  spent(run: () => Promise<unknown>): Promise<Cost>;
+  /** Memory that the data takes, without BullMQ's log of events, which does not grow further. */
+  memory(): Promise<number>;
+}
+
+async function withBench(
+  run: (bench: Bench) => Promise<void>,
+  change: Readonly<Record<string, string>> = {},
+) {
+  const dir = await mkdtemp(join(tmpdir(), 'volley-outbox-'));
+  const server = await startPrivateRedis({ dir, appendfsync: 'always' });
+  const redis = connect(server.url);
+  const env = {
+    REDIS_URL: server.url,
+    API_KEY: 'k',
+    MESSAGING_BASE_URL: 'http://127.0.0.1:9/messaging',
+    HOURLY_QUOTA: '10000000',
+    SENDER_ADDRESS: '12345',
+    LOG_LEVEL: 'silent',
+    FOLLOW_UP_FIRST_MS: '500',
+    HTTP_REQUESTS_PER_MINUTE: '1000000',
+    ...change,
+  };
+  const volley = createVolley({ config: loadConfig(env), events: createEvents({ level: 'silent' }) });
+  const figures = meter({ nodes: [server] });
+  try {
+    await volley.outboxes.create({ name: OUTBOX, message: 'Hi {{name}}', zone: 'Europe/London' });
+    await run({
+      server,
+      redis,
+      env,
+      volley,
+      async spent(work) {
+        const before = await figures.read();
+        await work();
+        return costBetween(before, await figures.read());
+      },
+      async memory() {
+        const stats = await redis.call('MEMORY', 'STATS');
+        if (!Array.isArray(stats)) throw new TypeError('Redis returned no memory statistics');
+        const at = (name: string): number => Number(stats[stats.indexOf(name) + 1]);
+        const logs = ['{volley-send}:send:events', '{volley-poll}:poll:events', keyNames('volley').events];
+        const sizes = await Promise.all(logs.map((key) => redis.memory('USAGE', key, 'SAMPLES', 0)));
+        const logged = sizes.reduce<number>((sum, bytes) => sum + (bytes ?? 0), 0);
+        return at('total.allocated') - at('clients.normal') - at('aof.buffer') - logged;
+      },
+    });
+  } finally {
+    figures.close();
+    await volley.close();
+    redis.disconnect();
+    await server.stop();
+    await rm(dir, { recursive: true, force: true });
+  }
+}
+
+async function waiting(count: number): Promise<void> {
+  for (const perSendTime of PER_SEND_TIME) {
+    await withBench(async ({ volley, memory }) => {
+      const outbox = volley.outbox(OUTBOX);
+      // The scripts are loaded, and what a lane needs once exists.
+      await outbox.put({ ...messageAt(0), id: 'first', sendAt: new Date(Date.now() + 3e9).toISOString() });
+      const empty = await memory();
+      const began = performance.now();
+      let created = 0;
+      for await (const { outcome } of outbox.putAll(messages(count, perSendTime)))
+        if (outcome === 'created') created += 1;
+      const seconds = (performance.now() - began) / 1_000;
+      if (created !== count) throw new Error(`${count - created} messages were not stored`);
+      const bytes = ((await memory()) - empty) / count;
+      say(
+        'waiting',
+        `${grouped(count)} messages, ${perSendTime} per send time: ${bytes.toFixed(1)} bytes each; ${grouped(count / seconds)} puts/s in bulk`,
+      );
+    });
+  }
+}
+
+async function http(count: number): Promise<void> {
+  await withBench(async ({ volley, env, spent }) => {
+    const { key } = await volley.keys.create({ name: 'bench', scopes: ['read', 'send', 'operate'] });
+    const server = await startServer({ ...env, LOG_LEVEL: 'warn' });
+    const { hostname, port } = new URL(server.origin);
+    let next = 0;
+    for (const [connections, isDueNow] of [
+      [1, false],
+      [8, false],
+      [32, false],
+      [32, true],
+    ] as const) {
+      const agent = new Agent({ keepAlive: true, maxSockets: connections });
+      const put = (at: number): Promise<void> =>
+        new Promise((resolve, reject) => {
+          const { id, to, name } = messageAt(at);
+          const sendAt = new Date(Date.now() + 86_400_000 + Math.floor(at / 35) * 60_000).toISOString();
+          const body = JSON.stringify({ to, name, ...(isDueNow ? {} : { sendAt }) });
+          const path = `/v1/outboxes/${OUTBOX}/messages/${id}`;
+          const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+          const sent = request({ hostname, port, path, method: 'PUT', agent, headers }, (reply) => {
+            let text = '';
+            reply.setEncoding('utf8');
+            reply.on('data', (part: string) => {
+              text += part;
+            });
+            reply.on('end', () =>
+              reply.statusCode === 200 || reply.statusCode === 201 ? resolve() : reject(new Error(text)),
+            );
+          });
+          sent.on('error', reject);
+          sent.end(body);
+        });
+      const limit = pLimit(connections);
+      const run = (some: number): Promise<unknown> => {
+        const from = next;
+        next += some;
+        return Promise.all(Array.from({ length: some }, (_, at) => limit(() => put(from + at))));
+      };
+      await run(500);
+      const before = server.meter().processorMs;
+      const own = process.cpuUsage();
+      const began = performance.now();
+      const cost = await spent(() => run(count));
+      const seconds = (performance.now() - began) / 1_000;
+      const cpu = server.meter().processorMs - before;
+      const client = process.cpuUsage(own);
+      say(
+        'http',
+        `${connections} at a time, ${isDueNow ? 'due now' : 'due later'}: ${grouped(count / seconds)} puts/s; CPU per put: server ${(cpu / count).toFixed(2)} ms, Redis ${((cost.nodeMs[0] ?? 0) / count).toFixed(2)} ms, client ${((client.user + client.system) / 1e3 / count).toFixed(2)} ms; ${(cost.commands / count).toFixed(1)} commands`,
+      );
+      agent.destroy();
+    }
+    await server.stop();
+  });
+}
+
+async function claimable(): Promise<void> {
+  await withBench(async ({ volley, redis, spent }) => {
+    const outbox = volley.outbox(OUTBOX);
+    const lane = laneFixture(redis, 'volley', LANE, { quota: 10_000_000, inFlight: 10_000 });
+    const tend = () => tendDue(lane.store, { random: Math.random, retentionMs: 86_400_000 });
+    const send = async (): Promise<void> => {
+      const { claims } = await lane.claims.send({ turn: `t${Math.random()}`, call: 1, want: 1_000 });
+      await lane.settlements.send(
+        claims.map((claim) => ({
+          claim,
+          result: 'accepted',
+          letters: 'T',
+          requestId: `r-${claim.number}`,
+          reason: '',
+        })),
+        0.5,
+      );
+    };
+    const waitingNow = async (): Promise<number> => (await outbox.status()).messages.waiting;
+    // Nothing is loaded, and no wave is begun, while commands are counted.
+    await outbox.put({ ...messageAt(0), id: 'first' });
+    await tend();
+    await send();
+    const ROUNDS = 20;
+    let next = 0;
+    for (const at of [1, 10, 100]) {
+      let [puts, harvests] = [0, 0];
+      let [put, harvest]: (Cost | undefined)[] = [];
+      for (let round = 0; round < ROUNDS; round += 1) {
+        const some = Array.from({ length: at }, (_, each) => messageAt(next + each));
+        next += at;
+        put = await spent(() => Promise.all(some.map((message) => outbox.put(message))));
+        puts += put.commands;
+        while ((await waitingNow()) > 0) {
+          harvest = await spent(tend);
+          harvests += harvest.commands;
+          await send();
+        }
+      }
+      const all = ROUNDS * at;
+      say(
+        'claimable',
+        `${at} at a time: ${((puts + harvests) / all).toFixed(1)} commands each, ${(puts / all).toFixed(1)} of them for the put`,
+      );
+      if (at === 1 && put !== undefined && harvest !== undefined)
+        say('', `the put: ${often(put)}\n${' '.repeat(12)}the harvest: ${often(harvest)}`);
+    }
+  });
+}
+
+const often = ({ often: all }: Cost): string => all.map(([name, calls]) => `${name} ${calls}`).join(', ');
+
+/** Runs with a simulator and a worker in this process. */
+async function withWorker(run: (bench: Bench, simulator: SimulatorProcess) => Promise<void>): Promise<void> {
+  const simulator = await startSimulatorProcess({
+    keys: [{ key: 'k' }],
+    magicRecipients: 'off',
+    deliveryTime: 200,
+  });
+  try {
+    await withBench(
+      async (bench) => {
+        await bench.volley.work().ready;
+        await run(bench, simulator);
+      },
+      { MESSAGING_BASE_URL: simulator.messagingBaseUrl },
+    );
+  } finally {
+    await simulator.stop();
+  }
+}
+
+/** Waits until every message has a final state. */
+async function allFinal(outbox: Outbox): Promise<void> {
+  for (;;) {
+    const { total, deliveredToTerminal, cancelled, lapsed } = (await outbox.status()).messages;
+    if (deliveredToTerminal + cancelled + lapsed === total) return;
+    await delay(250);
+  }
+}
+
+async function final(count: number): Promise<void> {
+  await withWorker(async ({ volley, memory }) => {
+    const outbox = volley.outbox(OUTBOX);
+    await outbox.put({ ...messageAt(0), id: 'first' });
+    await allFinal(outbox);
+    const empty = await memory();
+    const began = performance.now();
+    for await (const _ of outbox.putAll(Array.from({ length: count }, (_, at) => messageAt(at)))) void _;
+    await allFinal(outbox);
+    const seconds = (performance.now() - began) / 1_000;
+    const bytes = ((await memory()) - empty) / count;
+    say(
+      'final',
+      `${grouped(count)} messages: ${bytes.toFixed(1)} bytes each once delivered; put, sent, and followed up in ${seconds.toFixed(1)} s`,
+    );
+  });
+}
+
+async function wire(): Promise<void> {
+  await withWorker(async ({ volley }, simulator) => {
+    const outbox = volley.outbox(OUTBOX);
+    const from = 1_000 * (Math.ceil(Date.now() / 1_000) + 3);
+    const SECONDS = 30;
+    const PER_SECOND = 20;
+    const due = new Map<string, number>();
+    const list = Array.from({ length: SECONDS * PER_SECOND }, (_, at) => {
+      const sendAt = from + 1_000 * Math.floor(at / PER_SECOND);
+      const message = messageAt(at);
+      due.set(`Hi ${message.name}`, sendAt);
+      return { ...message, sendAt: new Date(sendAt).toISOString() };
+    });
+    for await (const _ of outbox.putAll(list)) void _;
+    await allFinal(outbox);
+    const late = (await simulator.ledger()).map(({ text, at }) => at - (due.get(text) ?? 0));
+    late.sort((a, b) => a - b);
+    const of = (share: number): string => grouped(late[Math.floor((late.length - 1) * share)] ?? Number.NaN);
+    say(
+      'wire',
+      `${late.length} messages in ${SECONDS} s, from the due time to the request: median ${of(0.5)} ms, p99 ${of(0.99)} ms, max ${of(1)} ms`,
+    );
+  });
+}
+
+async function races(count: number): Promise<void> {
+  await withWorker(async ({ volley }, simulator) => {
+    const outbox = volley.outbox(OUTBOX);
+    const raced = await raceOutbox(outbox, count);
+    await allFinal(outbox);
+    const wrong = raced.check((await simulator.ledger()).map(({ text }) => text));
+    say('races', `${grouped(count)}: ${raced.describe()}; ${wrong.length} broken promises`);
+    for (const each of wrong.slice(0, 10)) say('', each);
+    if (wrong.length > 0) process.exitCode = 1;
+  });
+}
+
+const [count = '100000', raceCount = '10000', parts = 'waiting,http,claimable,final,wire,races'] =
+  process.argv.slice(2);
+const some = Math.min(20_000, Math.max(1_000, Number(count) / 10));
+const all: Readonly<Record<string, () => Promise<void>>> = {
+  waiting: () => waiting(Number(count)),
+  http: () => http(some / 2),
+  claimable,
+  final: () => final(some),
+  wire,
+  races: () => races(Number(raceCount)),
+};
+for (const part of parts.split(',')) {
+  const run = all[part];
+  if (run === undefined) throw new Error(`no part ${part}; there are ${Object.keys(all).join(', ')}`);
+  await run();
+}

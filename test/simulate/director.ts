@@ -128,7 +128,10 @@ export class Director {
         // Redis will lose everything that it acknowledges during this time.
         const ms = random.integer(1, Math.max(1, scenario.lossMs - 50));
         checker.redisSaved();
-        clock.schedule(ms, () => this.#loseData(ms));
+        clock.schedule(ms, async () => {
+          await this.loseData(ms);
+          if (random.chance(0.25)) this.#kill(random.pick(this.#world.processes));
+        });
         return server.save();
       }
       default:
@@ -147,7 +150,8 @@ export class Director {
     else clock.schedule(random.integer(100, 15_000), start);
   }
 
-  async #loseData(lostMs: number): Promise<void> {
+  /** Redis loses everything since it last saved its data, and another server takes over. */
+  async loseData(lostMs: number): Promise<void> {
     const { random, server, checker, jobs, processes } = this.#world;
     this.#recordFault('redis data losses', `the last ${lostMs} ms`);
     // A platform may have read what is lost now.
@@ -157,7 +161,6 @@ export class Director {
     for (const process of processes) process.cut(random.integer(1, 1_500));
     jobs.loseSome();
     await server.loseUnsaved();
-    if (random.chance(0.25)) this.#kill(random.pick(processes));
   }
 
   #recordFault(what: string, more: string): void {

@@ -132,6 +132,37 @@ export const MUTANTS: readonly Mutant[] = [
     ],
   },
   {
+    name: 'a settlement may come from another turn',
+    from: 50,
+    invariant: 2,
+    why: 'a process that claimed a number before Redis lost data releases the claim that has the number now',
+    lua: [
+      {
+        file: 'lane/settle.lua',
+        from: 'return claim.turn == settlement.turn and claim.campaign',
+        to: 'return claim.campaign',
+      },
+    ],
+  },
+  {
+    name: 'a claim has the timeout of the process that reads it',
+    from: 60,
+    invariant: 2,
+    why: 'a batch is sent again while the request of a process with a longer timeout may still arrive',
+    lua: [
+      {
+        file: 'lane/record.lua',
+        from: 'if claim.timeout then return claim.timeout, claim.margin end',
+        to: 'if claim.timeout then return rules.timeout, rules.margin end',
+      },
+      {
+        file: 'lane/record.lua',
+        from: 'claim.at + (claim.timeout or rules.timeout) + (claim.margin or rules.margin)',
+        to: 'claim.at + rules.timeout + rules.margin',
+      },
+    ],
+  },
+  {
     name: 'a claim is released before its request is sent',
     invariant: 3,
     why: 'the request leaves without a claim in Redis',

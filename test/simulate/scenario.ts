@@ -69,6 +69,25 @@ export interface SuspensionPlan {
   readonly commandAfterMs: number;
 }
 
+/** Two servers take over from one, so that they assign the same claim numbers. Times in ms. */
+export interface RollbackPlan {
+  /** When Redis last saves its data. */
+  readonly at: number;
+  /** When the first server takes over, and when the second one does, after that. */
+  readonly loseAfterMs: number;
+  readonly againAfterMs: number;
+  /** For how long the owner of a claim of the first one is suspended. */
+  readonly forMs: number;
+}
+
+/** A machine is suspended as its request leaves, while the request timeout is being changed. */
+export interface TimeoutPlan {
+  /** The earliest time, ms of virtual time. */
+  readonly at: number;
+  readonly shortMs: number;
+  readonly longMs: number;
+}
+
 /** Everything that a seed determines about a world in advance. */
 export interface Scenario {
   readonly config: Config;
@@ -90,6 +109,8 @@ export interface Scenario {
   readonly standing: readonly (keyof Clocks)[];
   /** Undefined when no machine is suspended while its process has a claim. */
   readonly suspension: SuspensionPlan | undefined;
+  readonly rollback: RollbackPlan | undefined;
+  readonly lateRequest: TimeoutPlan | undefined;
   /** When all slots move to another server, which loses nothing and breaks no connection, ms of virtual time. */
   readonly movesAt: readonly number[];
 }
@@ -128,14 +149,17 @@ function configOf(windowMs: number, timeoutMs: number, deadline: string, isNotif
 
 /**
  * Draws a world. Most worlds are small; some are made for one purpose, such as a huge campaign before a small one.
- * Notifications, refused credentials, suspensions, changes of the configuration, and moves are drawn from separate random sources, so
- * that they do not change the other draws.
+ * Notifications, refused credentials, suspensions, changes of the configuration, moves, and overlapping claims are drawn from separate
+ * random sources, so that they do not change the other draws.
  */
 export function draw(
   random: SeededRandom,
-  sources: Record<'notifying' | 'refusing' | 'suspending' | 'changing' | 'moving', SeededRandom>,
+  sources: Record<
+    'notifying' | 'refusing' | 'suspending' | 'changing' | 'moving' | 'overlapping',
+    SeededRandom
+  >,
 ): Scenario {
-  const { notifying, refusing, suspending, changing, moving } = sources;
+  const { notifying, refusing, suspending, changing, moving, overlapping } = sources;
   const notifications = notifying.chance(0.25)
     ? {
         loss: notifying.pick([0, 0.2, 0.6]),
@@ -222,20 +246,86 @@ export function draw(
   };
   // On a server that may lose nothing, a new run id has no consequences.
   const moves = scenario.lossMs > 0 && moving.chance(0.4) ? moving.integer(1, 2) : 0;
-  return {
+  const drawn = {
     ...scenario,
     refusal: refusing.chance(0.12) ? drawRefusal(refusing, scenario) : undefined,
     standing: suspending.chance(0.5) ? suspending.pick(STANDING) : [],
     suspension: !isQuiet && suspending.chance(0.15) ? drawSuspension(suspending, scenario) : undefined,
+    rollback: undefined,
+    lateRequest: isQuiet ? undefined : drawTimeout(overlapping, scenario),
     movesAt: Array.from({ length: moves }, () => moving.integer(0, scenario.chaosMs)),
+  };
+  return overlapping.chance(0.04) ? withRollback(overlapping, drawn) : drawn;
+}
+
+/** Matters only if the longer timeout lasts longer than the shorter one of two requests, with the margin. */
+function drawTimeout(
+  random: SeededRandom,
+  { config, changed, chaosMs }: Pick<Scenario, 'config' | 'changed' | 'chaosMs'>,
+): TimeoutPlan | undefined {
+  const timeouts = [config.requestTimeoutMs, changed?.requestTimeoutMs ?? 0];
+  const [shortMs, longMs] = [Math.min(...timeouts), Math.max(...timeouts)];
+  if (changed === undefined || longMs < 3 * shortMs || random.chance(0.2)) return undefined;
+  return { at: random.integer(0, chaosMs / 4), shortMs, longMs };
+}
+
+/** A world with one batch and two processes, to which nothing else happens. */
+function withRollback(random: SeededRandom, drawn: Scenario): Scenario {
+  const [lane, campaign] = [drawn.lanes[0], drawn.campaigns[0]];
+  if (lane === undefined || campaign === undefined) throw new Error('a world without a lane or a campaign');
+  const { name, maxRecipientsPerRequest } = lane.settings;
+  const settings: LaneSettings = {
+    ...lane.settings,
+    profile: 'v1',
+    hourlyQuota: 10,
+    pacing: 'burst',
+    unknownOutcome: { action: 'hold' },
+    clientCorrelator: 'off',
+    credentials: { kind: 'apiKey', apiKey: `key-${name}` },
+  };
+  const none: ReadonlySet<number> = new Set();
+  // A campaign begins when the server can no longer lose it.
+  const at = random.integer(600, 1_500);
+  return {
+    ...drawn,
+    config: configOf(60_000, 5_000, '5m', drawn.notifications !== undefined),
+    changed: undefined,
+    lanes: [{ ...lane, settings, hidden: 10, isPasswordWrong: false, isBlocked: false }],
+    campaigns: [
+      {
+        ...campaign,
+        recipients: random.integer(1, maxRecipientsPerRequest),
+        committedAt: 0,
+        startsInMs: 0,
+        validForMs: 0,
+        bad: none,
+        suppressed: none,
+      },
+    ],
+    processes: 2,
+    faults: new Set(),
+    chaosMs: 120_000,
+    latencyMs: 20,
+    lossMs: 2_000,
+    refusal: undefined,
+    standing: [],
+    suspension: undefined,
+    rollback: {
+      at,
+      loseAfterMs: random.integer(50, 400),
+      againAfterMs: random.integer(2_050 - at, 1_990),
+      forMs: random.integer(40_000, 90_000),
+    },
+    lateRequest: undefined,
+    movesAt: [],
   };
 }
 
+/** What is drawn before the incidents. */
+type Drawn = Omit<Scenario, 'refusal' | 'standing' | 'suspension' | 'rollback' | 'lateRequest' | 'movesAt'>;
+
 /** The refusals mostly begin while the first requests of the lane are in flight. */
-function drawRefusal(
-  random: SeededRandom,
-  world: Omit<Scenario, 'refusal' | 'standing' | 'suspension' | 'movesAt'>,
-): RefusalPlan {
+function drawRefusal(random: SeededRandom, world: Drawn): RefusalPlan {
   const open = world.lanes.filter(({ isBlocked }) => !isBlocked);
   return {
     lane: random.pick(open).settings.name,
@@ -249,10 +339,7 @@ function drawRefusal(
 }
 
 /** A batch whose worker is suspended may be sent again two timeouts and a margin after its claim. */
-function drawSuspension(
-  random: SeededRandom,
-  { config, chaosMs }: Omit<Scenario, 'refusal' | 'standing' | 'suspension' | 'movesAt'>,
-): SuspensionPlan {
+function drawSuspension(random: SeededRandom, { config, chaosMs }: Drawn): SuspensionPlan {
   const resendAfterMs = 2 * config.requestTimeoutMs + 6_000;
   const command = random.pick(['pause', 'pause', 'resend'] as const);
   const commandAfterMs = random.integer(0, 2_500) + (command === 'pause' ? 0 : resendAfterMs);

@@ -61,7 +61,9 @@ local virtual_run, virtual_now = table.remove(ARGV), tonumber(table.remove(ARGV)
 local redis = setmetatable({ call = function(command, ...)
   if not virtual_reads[command] then virtual_wrote = true end
   if command == 'TIME' then return { math.floor(virtual_now / 1000), virtual_now % 1000 * 1000 } end
-  if command == 'INFO' then return 'run_id:' .. virtual_run end
+  if command == 'INFO' then
+    return 'run_id:' .. virtual_run .. ' master_replid:' .. virtual_run .. ' master_replid2:' .. string.rep('0', 40)
+  end
   if command == 'HGETALL' or command == 'HVALS' then
     local all, fields, values, sorted = virtual_call('HGETALL', ...), {}, {}, {}
     for i = 1, #all, 2 do fields[#fields + 1], values[all[i]] = all[i], all[i + 1] end

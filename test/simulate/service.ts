@@ -132,7 +132,8 @@ export class Service {
     return new Promise((resolve) => {
       const after = (ms: number, exchange: Exchange): void =>
         void clock.schedule(ms, () => void resolve(exchange), process);
-      const fate = this.#isFaulty ? this.#fate() : 'answered';
+      const decided = kind === 'send' ? this.#world.rollback?.fateOf(process) : undefined;
+      const fate = decided ?? (this.#isFaulty ? this.#fate() : 'answered');
       if (fate === 'refused') {
         this.#world.count('connections refused');
         return after(random.integer(1, 50), failure('network', 'ECONNREFUSED', false));
@@ -145,7 +146,8 @@ export class Service {
       const { requestTimeoutMs } = process.config;
       process.machine.alarm(requestTimeoutMs, () => resolve(failure('timeout', 'ETIMEDOUT', true)));
       const late = this.#isFaulty && random.chance(0.05);
-      const transit = late ? random.integer(0, requestTimeoutMs) : random.integer(1, scenario.latencyMs);
+      const usual = late ? random.integer(0, requestTimeoutMs) : random.integer(1, scenario.latencyMs);
+      const transit = (kind === 'send' ? this.#world.lateRequest?.sent(process, lane) : undefined) ?? usual;
       if (fate === 'reset') {
         this.#world.count('resets before acceptance');
         return after(transit, failure('network', 'ECONNRESET', true));

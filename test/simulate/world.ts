@@ -15,11 +15,13 @@ import { Director } from './director.js';
 import { Jobs } from './jobs.js';
 import { PARTS, type Parts, Process } from './process.js';
 import { randomFrom, type SeededRandom } from './random.js';
+import { RollbackIncident } from './rollback-incident.js';
 import { type CampaignPlan, draw, type LanePlan, numberOf, type Scenario } from './scenario.js';
 import type { Scripts } from './scripts.js';
 import { Server, START } from './server.js';
 import { Service } from './service.js';
 import { SuspensionIncident } from './suspension-incident.js';
+import { TimeoutIncident } from './timeout-incident.js';
 import { Trace } from './trace.js';
 import { Violation } from './violation.js';
 import { VirtualClock } from './virtual-clock.js';
@@ -47,8 +49,8 @@ export interface Outcome {
 }
 
 /**
- * Offsets of the seeds for notifications, refusals, suspensions, changes of the configuration, and moves. Ordinary seeds are far below
- * them.
+ * Offsets of the seeds for notifications, refusals, suspensions, changes of the configuration, moves, readers, and claims that two
+ * processes believe to own. Ordinary seeds are far below them.
  */
 const NOTIFICATION_SEEDS = 1_000_000_007;
 const REFUSAL_SEEDS = 2_000_000_011;
@@ -56,6 +58,7 @@ const SUSPENSION_SEEDS = 3_000_000_019;
 const CHANGE_SEEDS = 4_000_000_007;
 const MOVE_SEEDS = 5_000_000_029;
 const READER_SEEDS = 6_000_000_037;
+const OVERLAP_SEEDS = 7_000_000_001;
 
 /** A run with more steps than this is in an endless loop. */
 const MAX_STEPS = 20_000;
@@ -79,6 +82,10 @@ export class World {
   readonly incident: CredentialIncident | undefined;
   /** Undefined when no machine is suspended while its process has a claim. */
   readonly suspension: SuspensionIncident | undefined;
+  /** Undefined when Redis assigns no claim number twice. */
+  readonly rollback: RollbackIncident | undefined;
+  /** Undefined when no machine is suspended while the request timeout is being changed. */
+  readonly lateRequest: TimeoutIncident | undefined;
   readonly processes: Process[] = [];
   /** Including the killed ones. */
   readonly allProcesses: Process[] = [];
@@ -95,6 +102,7 @@ export class World {
   readonly #counts = new Map<string, number>();
   readonly #campaigns: readonly CampaignPlan[];
   readonly #direct: SimulatedConnection;
+  readonly #director: Director;
   #failure: unknown;
   #steps = 0;
 
@@ -109,6 +117,7 @@ export class World {
       suspending: randomFrom(seed + SUSPENSION_SEEDS),
       changing: randomFrom(seed + CHANGE_SEEDS),
       moving: this.moving,
+      overlapping: randomFrom(seed + OVERLAP_SEEDS),
     });
     this.#campaigns = this.scenario.campaigns;
     this.trace = new Trace(isTraced === true, () => this.clock.now);
@@ -150,9 +159,12 @@ export class World {
       this.#accounts.set(plan.settings.name, new Accounts(this, plan));
     }
     this.jobs = new Jobs(this);
-    const { refusal, suspension } = this.scenario;
+    const { refusal, suspension, rollback, lateRequest } = this.scenario;
     this.incident = refusal === undefined ? undefined : new CredentialIncident(this, refusal);
     this.suspension = suspension === undefined ? undefined : new SuspensionIncident(this, suspension);
+    this.#director = new Director(this);
+    this.rollback = rollback === undefined ? undefined : new RollbackIncident(this, rollback, this.#director);
+    this.lateRequest = lateRequest === undefined ? undefined : new TimeoutIncident(this, lateRequest);
   }
 
   /** Runs the world to its end. A violation is part of the outcome, not an exception. */
@@ -160,8 +172,7 @@ export class World {
     const { clock, trace } = this;
     if (trace.isWanted) trace.add('scenario', JSON.stringify(this.scenario, listed));
     for (let at = 0; at < this.scenario.processes; at += 1) this.startProcess();
-    const director = new Director(this);
-    director.begin();
+    this.#director.begin();
     let violation: Violation | undefined;
     try {
       while (!this.isDone) {
@@ -195,7 +206,8 @@ export class World {
   /** Whether this world has no faults at all. Invalid requests may still fail. */
   get isQuiet(): boolean {
     const { faults, movesAt } = this.scenario;
-    const isUndisturbed = this.incident === undefined && this.suspension === undefined;
+    const incidents = [this.incident, this.suspension, this.rollback, this.lateRequest];
+    const isUndisturbed = incidents.every((incident) => incident === undefined);
     return faults.size === 0 && movesAt.length === 0 && isUndisturbed;
   }
 

@@ -449,7 +449,7 @@ export const CATALOGUE = {
     'error',
     { lane: id, sign: oneOf('runId', 'sequence'), graceMs: span },
     (e) =>
-      `Redis may have lost data (${{ runId: 'its run id changed', sequence: 'a claim that a worker remembers is missing' }[e.sign] ?? e.sign}); lane ${e.lane} pauses for ${e.graceMs} while workers replay their recent claims`,
+      `Redis may have lost data (${{ runId: 'another server answers, or it was restarted', sequence: 'a claim that a worker remembers is missing' }[e.sign] ?? e.sign}); lane ${e.lane} pauses for ${e.graceMs} while workers replay their recent claims`,
   ),
   'redis.unbounded': entry(
     'error',

@@ -36,8 +36,8 @@ local LANE_TEXTS = {
   'paused', 'pauseReason', 'stopped', 'held',
   -- claim.lua: the turns that serve the lane
   'sendTurn', 'pollTurn',
-  -- workers.lua: run id of the server, workers that may have claimed, workers whose replay is awaited (JSON)
-  'runId', 'workers', 'awaited', 'repeatAs',
+  -- workers.lua: run id and replication id of the server, workers that may have claimed, workers whose replay is awaited (JSON)
+  'runId', 'replicationId', 'workers', 'awaited', 'repeatAs',
   -- the run id of the server whose time was last compared with the clock of a process
   'clockRunId',
 }

@@ -6,8 +6,8 @@
   The entries that come last are in a string of their own. When it holds a full chunk, that moves to the hash, which also has
     chunk      number of the chunk that is being written
     oldest     number of the oldest chunk that is kept
-    run        the server that wrote the last entry
-    epochs     which chunks each server wrote, JSON: [[server, first chunk, last chunk, entries of the last chunk], …]; the
+    run, replicationId  ids of the server that wrote the last entry (redis/server.lua)
+    epochs     which chunks each server wrote, JSON: [[its replication id, first chunk, last chunk, entries of the last chunk], …]; the
                last of them has no end
     next       the number of the campaign numbered last
     c<number>  id of the campaign with that number
@@ -16,6 +16,8 @@
   Another server may lack the last entries, which a reader may have seen: chunks of another server begin at a number that none before
   it can have used.
 ]]
+-- @include ../redis/server.lua
+
 -- One table, because a script may have at most 200 local variables.
 local results = {
   ENTRY_BYTES = 12,
@@ -81,12 +83,15 @@ local function close_chunk(resultsKey, chunk, data)
   if results.keep(resultsKey, chunk, data) then redis.call('HSET', resultsKey, results.field(chunk), data) end
 end
 
--- The number of the chunk to write, and the server. Begins an epoch if the server is another one than before.
+-- The number of the chunk to write. Begins an epoch if the server is another one than before.
 local function begin(resultsKey, latestResultsKey)
-  local run = string.sub(string.match(redis.call('INFO', 'server'), 'run_id:(%x+)'), -8)
-  local stored = redis.call('HMGET', resultsKey, 'run', 'chunk', 'epochs')
+  local server = server_now()
+  local stored = redis.call('HMGET', resultsKey, 'run', 'chunk', 'epochs', 'replicationId')
   local chunk = tonumber(stored[2] or 0)
-  if stored[1] == run then return chunk end
+  if stored[1] and not server_is_other(server, stored[1], stored[4] or '') then
+    if stored[4] ~= server.replicationId then redis.call('HSET', resultsKey, 'replicationId', server.replicationId) end
+    return chunk
+  end
   local epochs = stored[3] and cjson.decode(stored[3]) or {}
   if stored[1] then
     local data = redis.call('GET', latestResultsKey)
@@ -95,9 +100,13 @@ local function begin(resultsKey, latestResultsKey)
     epochs[#epochs][3], epochs[#epochs][4] = chunk, data and #data / results.ENTRY_BYTES or 0
     chunk = (math.floor(chunk / EPOCH_CHUNKS) + 1) * EPOCH_CHUNKS
   end
-  epochs[#epochs + 1] = { run, chunk }
+  local name = server.replicationId ~= '' and server.replicationId or server.run
+  epochs[#epochs + 1] = { string.sub(name, -8), chunk }
   while #epochs > EPOCHS do table.remove(epochs, 1) end
-  redis.call('HSET', resultsKey, 'run', run, 'chunk', results.field(chunk), 'epochs', cjson.encode(epochs))
+  redis.call(
+    'HSET', resultsKey, 'run', server.run, 'replicationId', server.replicationId, 'chunk', results.field(chunk),
+    'epochs', cjson.encode(epochs)
+  )
   return chunk
 end
 

@@ -8,6 +8,7 @@
   time is lost together with the data. For lost workers the lane makes placeholder claims, in the order in which it would have
   claimed, for as many batches as may have been claimed in the lost time: they become unknown, and are not sent twice.
 ]]
+-- @include ../redis/server.lua
 -- @include ./permits.lua
 -- @include ./campaign.lua
 local BURST_MIN, BURST_MAX, BARRIER_MS = 128, 10000, 5000
@@ -40,7 +41,7 @@ end
 
 -- Whether the server has, or had recently, a replica that may take over. A new one shows before it copies any data.
 local function workers_see_replica(lane, now)
-  local replicas = tonumber(string.match(redis.call('INFO', 'replication'), 'connected_slaves:(%d+)') or 0)
+  local replicas = tonumber(string.match(lane.server.replication, 'connected_slaves:(%d+)') or 0)
   if replicas > 0 and (lane.replicaAt == 0 or now - lane.replicaAt > REPLICA_REMEMBERED_MS / 60) then lane.replicaAt = now end
   return lane.replicaAt > 0 and now - lane.replicaAt < REPLICA_REMEMBERED_MS
 end
@@ -106,7 +107,8 @@ end
 -- Raises the barrier if this is another server than before, or one that knows less than the calling process: it may have lost
 -- its last writes.
 local function workers_recognise(lane, rules, seen, now, events)
-  local runId = string.match(redis.call('INFO', 'server'), 'run_id:(%x+)')
+  lane.server = server_now()
+  local runId = lane.server.run
   if lane.ahead and lane.clockRunId ~= runId then
     if lane.clockRunId ~= '' and lane.ahead > POLICY.OTHER_CLOCK_MS then lane_refuse_clock() end
     lane.clockRunId = runId
@@ -114,12 +116,12 @@ local function workers_recognise(lane, rules, seen, now, events)
   local sign
   if lane.sequence < seen then
     sign = 'sequence'
-  elseif lane.runId ~= '' and lane.runId ~= runId then
+  elseif lane.runId ~= '' and server_is_other(lane.server, lane.runId, lane.replicationId) then
     sign = 'runId'
   end
   -- Another server has its own replicas, or none.
   if lane.runId ~= runId then lane.replicaAt = 0 end
-  lane.runId = runId
+  lane.runId, lane.replicationId = runId, lane.server.replicationId
   -- Every claim is made by a script that comes here first: what will be lost, if nothing is now, is claimed later.
   if not sign then
     lane.knownAt = now

@@ -32,8 +32,8 @@ local lane, now = lane_load(laneKey, time)
 if lane.sequence < tonumber(number) then lane_skip_numbers(lane, tonumber(number)) end
 
 -- A released range is missing only if Redis has lost data since: the claim numbers have skipped, or will.
-local runId = string.match(redis.call('INFO', 'server'), 'run_id:(%x+)')
-local hasLost = math.floor(tonumber(number) / 1e9) < math.floor(lane.sequence / 1e9) or lane.runId ~= runId
+local isOther = server_is_other(server_now(), lane.runId, lane.replicationId)
+local hasLost = math.floor(tonumber(number) / 1e9) < math.floor(lane.sequence / 1e9) or isOther
 
 local notAfter
 
@@ -138,7 +138,7 @@ if c.outbox and first + count > c.ordinals then
 elseif c.outbox and WAVE.skips(c, first) then
   answer = 'settled'
 elseif first >= c.cursor and c.remainder == 'planned' and c.outbox then
-  local size, lostFrom = workers_lost_batches(lane, rules, c, lane.runId == runId and lane.lostFrom or lane.knownAt)
+  local size, lostFrom = workers_lost_batches(lane, rules, c, isOther and lane.knownAt or lane.lostFrom)
   for _, run in ipairs(WAVE.runs(c, first + count)) do
     campaign_move(c, 'planned', 'sending', run[2])
     put_placeholder(run[1], math.min(run[2], first - run[1]), lostFrom > 0 and size or nil, lostFrom, run[3])
@@ -148,7 +148,7 @@ elseif first >= c.cursor and c.remainder == 'planned' and c.outbox then
   WAVE.advance(c)
   put_replayed()
 elseif first >= c.cursor and c.remainder == 'planned' then
-  local size, lostFrom = workers_lost_batches(lane, rules, c, lane.runId == runId and lane.lostFrom or lane.knownAt)
+  local size, lostFrom = workers_lost_batches(lane, rules, c, isOther and lane.knownAt or lane.lostFrom)
   local isKnown = lostFrom > 0
   local batch, batchEnd = batch_around(c.cursor, size, first)
   if first > c.cursor then

@@ -3,8 +3,10 @@ import type { ClaimReply } from '../../src/lane/claims.js';
 import type { ScriptRules } from '../../src/lane/rules.js';
 import { toEvents } from '../../src/lane/script-events.js';
 import { type BarrierReport, reportToBarrier } from '../../src/recovery/replay-claims.js';
+import { findServer } from '../../src/redis/find-server.js';
 import type { SendClaim } from '../../src/sending/claims.js';
 import { laneFixture, START } from '../lane/lane-fixture.js';
+import { failoverPair } from '../redis/failover-pair.js';
 import { keysOf, testRedis } from '../redis/test-redis.js';
 
 const { redis, prefix } = testRedis('workers');
@@ -534,5 +536,25 @@ test.each(['claimed', 'held back'] as const)(
     await it.failOver();
     await it.replayed('b', at + 5);
     expect((await it.state('c')).counts).toMatchObject({ planned: 0, sending: 100 });
+  },
+);
+
+test.runIf((await findServer()) !== undefined)(
+  'A failover there and back is noticed by a process that has seen nothing of what is lost',
+  async () => {
+    const { redis: server, failOver, failBack } = await failoverPair();
+    const lane = laneFixture(server, prefix, 'default');
+    await lane.campaign('c', 10);
+    const claim = (turn: string, process: string) =>
+      lane.claims.send({ turn, call: 1, want: 1, seen: 0, process, loss: 0, replicaLoss: 0 });
+    expect((await claim('t1', 'a')).claims).toMatchObject([{ first: 0 }]);
+    await failOver();
+    expect((await claim('t2', 'b')).claims).toMatchObject([{ first: 1 }]);
+    await failBack();
+    expect(await claim('t3', 'a')).toMatchObject({
+      claims: [],
+      why: 'recovering',
+      events: [{ type: 'dataLoss', sign: 'runId' }],
+    });
   },
 );

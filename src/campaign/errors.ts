@@ -9,10 +9,43 @@ export class InputError extends Error {
   /** The input at fault, such as `sender` or `numbers/3`; undefined if no single input is. */
   readonly field: string | undefined;
 
-  constructor(message: string, { field, ...options }: ErrorOptions & { readonly field?: string } = {}) {
+  constructor(
+    message: string,
+    { field, ...options }: ErrorOptions & { readonly field?: string | undefined } = {},
+  ) {
     super(message, options);
     this.field = field;
   }
+}
+
+/** Several inputs are invalid. The field is that of the first, and the message contains all of theirs. */
+export class InputErrors extends InputError {
+  readonly all: readonly InputError[];
+
+  constructor(all: readonly InputError[]) {
+    super(all.map(({ message }) => asSentence(message)).join(' '), { field: all[0]?.field });
+    this.all = all;
+  }
+}
+
+/** Throws what was found, if anything was. */
+export function throwInputErrors(found: readonly InputError[]): void {
+  const [only, ...others] = found;
+  if (only !== undefined) throw others.length === 0 ? only : new InputErrors(found);
+}
+
+/** Runs checks that each throw an InputError, and throws what they found together. */
+export async function checkAll(checks: readonly (() => unknown)[]): Promise<void> {
+  const found: InputError[] = [];
+  for (const check of checks) {
+    try {
+      await check();
+    } catch (error) {
+      if (!(error instanceof InputError)) throw error;
+      found.push(...(error instanceof InputErrors ? error.all : [error]));
+    }
+  }
+  throwInputErrors(found);
 }
 
 /** Workers run that store data in another format than this process, so it sends and changes nothing. Repeat the call later. */

@@ -1,18 +1,21 @@
 import { setImmediate as nextTick } from 'node:timers/promises';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
+import { InputError } from '../campaign/errors.js';
 import { metadata } from '../campaign/metadata.js';
 import { readMoment } from '../campaign/moment.js';
+import { systemClock } from '../clock.js';
 import { DURATION_FORM, parseDuration } from '../duration.js';
-import type { CampaignInput } from '../import/campaign-input.js';
+import { type CampaignInput, resolveInput } from '../import/campaign-input.js';
 import { MAX_FIELD_LENGTH } from '../import/rows.js';
 import { allowsLane, apiKeyOf, requireLane } from './access.js';
 import { abortOnClose, onClose } from './connections.js';
+import { inputItems, schemaItems } from './error-to-problem.js';
 import type { ListMemory } from './list-memory.js';
-import { invalidMember, Problem } from './problem.js';
+import { invalidMember, invalidParts, Problem, type ProblemItem } from './problem.js';
 import type { HttpOptions } from './routes.js';
 import { readUpload } from './upload.js';
-import { MAX_MEMBERS } from './validation.js';
+import { MAX_MEMBERS, plainMessage } from './validation.js';
 
 /*
  * A campaign as a client requests it, and its translation into the input of the library. The members have the names of the
@@ -122,50 +125,144 @@ export const campaignDetails = z
 
 type CampaignDetails = z.output<typeof campaignDetails>;
 
+/** The header with which a client may repeat a request. */
+export const idempotencyHeader = z.looseObject({
+  'idempotency-key': z
+    .string()
+    .min(1)
+    .max(255)
+    .optional()
+    .describe(
+      'A unique key for this campaign. A retry with the same key and content returns the existing campaign; other content is rejected.',
+    ),
+});
+
 /** A request that creates or previews a campaign. */
 type CampaignRequest = FastifyRequest<{ Body: z.output<typeof campaignRequest> | null }>;
 
-/** Reads the requested campaign: all of it from JSON, or from a form as far as its list. */
+/** What of a campaign is checked besides its schema. */
+interface Checks extends HttpOptions {
+  /** Whether a start in the past is an error. */
+  readonly refusesPast: boolean;
+}
+
+/**
+ * Reads the requested campaign: all of it from JSON, or from a form as far as its list. The route attaches the result of its
+ * validation to the request, so that one response lists everything that is invalid.
+ */
 export async function readCampaign(
   request: CampaignRequest,
   reply: FastifyReply,
-  { config }: HttpOptions,
+  checks: Checks,
   memory: ListMemory,
 ): Promise<CampaignInput> {
   const signal = abortOnClose(request, reply);
+  const invalid = attachedItems(request);
   if (request.isMultipart()) {
+    if (invalid.length > 0) throw invalidParts(invalid);
     const share = memory.open();
     onClose(request, reply, share.close);
     await share.resize(0, signal);
-    const { campaign, list } = await readUpload(request, campaignDetails, config.http.maxUploadBytes);
+    const parse = (json: unknown): CampaignDetails => {
+      const { data, error } = campaignDetails.safeParse(json, { error: plainMessage });
+      const items = [
+        ...(error === undefined ? [] : schemaItems(error)),
+        ...memberItems(request, json, checks),
+      ];
+      if (data === undefined || items.length > 0) throw invalidParts(onePerPart(items));
+      return data;
+    };
+    const { campaign, list } = await readUpload(request, parse, checks.config.http.maxUploadBytes);
     const onMemory = (bytes: number) => share.resize(bytes, signal);
-    return { ...inputOf(request, campaign, config), recipients: list, onMemory, signal };
+    return { ...inputOf(request, campaign, checks), recipients: list, onMemory, signal };
   }
-  if (request.body === null) throw new Problem('badInput', 'The body is empty. Send a campaign.');
+  if (request.body === null && invalid.length === 0)
+    throw new Problem('badInput', 'The body is empty. Send a campaign.');
+  const items = onePerPart([...invalid, ...memberItems(request, request.body, checks)]);
+  if (request.body === null || items.length > 0) throw invalidParts(items);
   const { recipients, ...campaign } = request.body;
   return {
-    ...inputOf(request, campaign, config),
+    ...inputOf(request, campaign, checks),
     recipients: rowsOf(recipients, await columnsOf(recipients)),
     signal,
   };
 }
 
+/** What the validation of the route found. It stops at the body, so the header is validated here. */
+function attachedItems(request: CampaignRequest): ProblemItem[] {
+  const error: unknown = request.validationError;
+  if (error === undefined) return [];
+  if (!(error instanceof z.ZodError)) throw error;
+  const headers = idempotencyHeader.safeParse(request.headers, { error: plainMessage }).error;
+  const ofHeaders =
+    headers === undefined ? [] : schemaItems(Object.assign(headers, { validationContext: 'headers' }));
+  return [...schemaItems(error), ...ofHeaders];
+}
+
+/** The first item for each part; those of the list come last, because there may be many. */
+function onePerPart(items: readonly ProblemItem[]): ProblemItem[] {
+  const first = [...new Map(items.toReversed().map((item) => [item.pointer, item])).values()].reverse();
+  const isOfList = ({ pointer }: ProblemItem): boolean => pointer.startsWith('/recipients/');
+  return [...first.filter((item) => !isOfList(item)), ...first.filter(isOfList)];
+}
+
+/** The members that are invalid although they may match the schema. Those that do not match it are left out. */
+function memberItems(
+  request: CampaignRequest,
+  body: unknown,
+  { config, clock = systemClock, refusesPast }: Checks,
+): ProblemItem[] {
+  const sound = Object.fromEntries(
+    Object.entries(Object(body)).filter(
+      ([name, given]) =>
+        Object.hasOwn(details, name) && details[name as keyof typeof details].safeParse(given).success,
+    ),
+  ) as Partial<CampaignDetails>;
+  const items: ProblemItem[] = [];
+  if (sound.sender === undefined && config.senderAddress === undefined) {
+    const message =
+      'It is missing, and there is no default (SENDER_ADDRESS). Use a number, or a name of up to 11 characters';
+    items.push({ pointer: '/sender', message });
+  }
+  const at = momentOf(sound.at);
+  // A retry may arrive after the start time and still receives the existing campaign.
+  if (refusesPast && at !== undefined && at <= clock() && request.headers['idempotency-key'] === undefined)
+    items.push({ pointer: '/at', message: PAST });
+  try {
+    laneOf(request, sound.lane, config);
+  } catch (error) {
+    if (!(error instanceof Problem) || error.code !== 'badInput') throw error;
+    items.push(...(error.toJSON().errors ?? []));
+  }
+  const lanes = new Map(config.lanes.map(({ name }) => [name, name]));
+  const { validFor, lane: _lane, at: _at, ...others } = sound;
+  const validForMs = validFor === undefined ? undefined : parseDuration(validFor);
+  try {
+    resolveInput({ config, lanes, clock }, { message: '-', ...others, at, validForMs, recipients: [] });
+  } catch (error) {
+    if (!(error instanceof InputError)) throw error;
+    items.push(...inputItems(error));
+  }
+  return items;
+}
+
+/** The message about a start in the past. */
+export const PAST = 'The time is in the past. Leave it out to start sending now';
+
+function momentOf(at: string | undefined): number | undefined {
+  const moment = at === undefined ? undefined : readMoment(at);
+  return moment?.kind === 'moment' ? moment.at : undefined;
+}
+
 function inputOf(
   request: CampaignRequest,
   { at, validFor, ...campaign }: CampaignDetails,
-  config: HttpOptions['config'],
+  { config }: Checks,
 ): Omit<CampaignInput, 'recipients'> {
-  if (campaign.sender === undefined && config.senderAddress === undefined) {
-    throw invalidMember(
-      'sender',
-      'It is missing, and there is no default (SENDER_ADDRESS). Use a number, or a name of up to 11 characters',
-    );
-  }
-  const moment = at === undefined ? undefined : readMoment(at);
   return {
     ...campaign,
     lane: laneOf(request, campaign.lane, config),
-    at: moment?.kind === 'moment' ? moment.at : undefined,
+    at: momentOf(at),
     validForMs: validFor === undefined ? undefined : parseDuration(validFor),
   };
 }

@@ -6,7 +6,7 @@ import { systemClock, within } from '../clock.js';
 import type { EnqueueOutcome } from '../import/campaign-input.js';
 import type { Volley } from '../volley.js';
 import { actorOf, allowsCampaign, apiKeyOf, requireActiveKey } from './access.js';
-import { campaignRequest, readCampaign } from './campaign-request.js';
+import { campaignRequest, idempotencyHeader, PAST, readCampaign } from './campaign-request.js';
 import type { ListMemory } from './list-memory.js';
 import { invalidMember, Problem, type ProblemItem } from './problem.js';
 import { count, type HttpOptions, jsonResponse, problemResponses, type Routes } from './routes.js';
@@ -51,17 +51,6 @@ const createdCampaign = z
     ],
   });
 
-const idempotencyHeader = z.looseObject({
-  'idempotency-key': z
-    .string()
-    .min(1)
-    .max(255)
-    .optional()
-    .describe(
-      'A unique key for this campaign. A retry with the same key and content returns the existing campaign; other content is rejected.',
-    ),
-});
-
 /** Creating campaigns, and previewing them. */
 export const campaignCreation = (
   app: Parameters<Routes>[0],
@@ -74,6 +63,7 @@ export const campaignCreation = (
   app.post(
     '/campaigns',
     {
+      attachValidation: true,
       config: { scope: 'send', acceptsUpload: true, transfersList: true },
       schema: {
         operationId: 'createCampaign',
@@ -91,16 +81,14 @@ export const campaignCreation = (
       },
     },
     async (request, reply) => {
-      const input = await readCampaign(request, reply, options, memory);
+      const input = await readCampaign(request, reply, { ...options, refusesPast: true }, memory);
       const key = apiKeyOf(request);
       const requireFuture = (): void => {
         if (input.at !== undefined && input.at <= clock()) {
-          throw invalidMember('at', 'The time is in the past. Leave it out to start sending now');
+          throw invalidMember('at', PAST);
         }
       };
       const idempotencyKey = request.headers['idempotency-key'];
-      // A retry may arrive after the start time and still receives the existing campaign.
-      if (idempotencyKey === undefined) requireFuture();
       const outcome = await untilClosed(
         volley.as(actorOf(request)).enqueue({
           ...input,
@@ -141,6 +129,7 @@ export const campaignCreation = (
   app.post(
     '/preview',
     {
+      attachValidation: true,
       config: { scope: 'send', acceptsUpload: true, transfersList: true },
       schema: {
         operationId: 'previewCampaign',
@@ -154,7 +143,7 @@ export const campaignCreation = (
     },
     async (request, reply) =>
       volley.preview({
-        ...(await readCampaign(request, reply, options, memory)),
+        ...(await readCampaign(request, reply, { ...options, refusesPast: false }, memory)),
         // A key that is limited to lanes must not learn of the campaigns of others.
         repeatsWithin: apiKeyOf(request).lanes === null ? undefined : 'lane',
       }),

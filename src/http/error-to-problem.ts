@@ -2,13 +2,14 @@ import { z } from 'zod';
 import {
   GoneError,
   InputError,
+  InputErrors,
   NotAllowedError,
   NotFoundError,
   OtherFormatError,
 } from '../campaign/errors.js';
 import { OutboxClosedError, OutboxExistsError, RecoveringError } from '../outbox/errors.js';
 import { isUnavailable } from '../redis/unavailable.js';
-import { invalidParts, Problem } from './problem.js';
+import { invalidParts, Problem, type ProblemItem } from './problem.js';
 import { type BodyFormat, bodyLimitExceeded, expectedBody } from './request-body.js';
 
 /** Maps any error that a route throws to an error response. An unexpected error becomes `failed` and reveals nothing. */
@@ -30,9 +31,7 @@ export function errorToProblem(error: unknown, accepted: BodyFormat, maxJsonByte
     return new Problem('unavailable', error.message, { headers: { 'retry-after': '5' } });
   }
   if (error instanceof InputError) {
-    const { message, field } = error;
-    const errors = field === undefined ? [] : [{ pointer: `/${field}`, message }];
-    return new Problem('badInput', message, { errors });
+    return new Problem('badInput', error.message, { errors: inputItems(error) });
   }
   if (isUnavailable(error)) {
     return new Problem('unavailable', 'Redis does not respond. Retry in a moment.', {
@@ -58,18 +57,29 @@ export function errorToProblem(error: unknown, accepted: BodyFormat, maxJsonByte
 
 const PARTS: Readonly<Record<string, string>> = { querystring: 'query', headers: 'header', params: 'path' };
 
-/** Fastify notes on the error of a schema which part of the request it validated. */
-function ofSchema(error: z.ZodError & { readonly validationContext?: unknown }): Problem {
+/** The invalid members that an error of the library names. */
+export function inputItems(error: InputError): ProblemItem[] {
+  const all = error instanceof InputErrors ? error.all : [error];
+  return all.flatMap(({ field, message }) =>
+    field === undefined ? [] : [{ pointer: `/${field}`, message }],
+  );
+}
+
+function ofSchema(error: z.ZodError): Problem {
+  return invalidParts(schemaItems(error));
+}
+
+/** The parts that do not match a schema. Fastify notes on the error which part of the request it validated. */
+export function schemaItems(error: z.ZodError & { readonly validationContext?: unknown }): ProblemItem[] {
   const part = PARTS[String(error.validationContext)] ?? '';
   const pointerTo = (path: readonly PropertyKey[]): string =>
     [part, ...path.map((step) => String(step).replaceAll('~', '~0').replaceAll('/', '~1'))].join('/');
-  const errors = error.issues.flatMap((issue) => {
+  return error.issues.flatMap((issue) => {
     const { message } = issue;
     const paths =
       issue.code === 'unrecognized_keys' ? issue.keys.map((key) => [...issue.path, key]) : [issue.path];
     return paths.map((path) => ({ pointer: pointerTo(path), message }));
   });
-  return invalidParts(errors);
 }
 
 /** What Fastify and its plugins reject by themselves. */

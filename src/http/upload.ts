@@ -2,11 +2,9 @@ import { isUtf8 } from 'node:buffer';
 import { Readable } from 'node:stream';
 import multipart, { type MultipartFile } from '@fastify/multipart';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import type { z } from 'zod';
 import type { CsvStream } from '../import/campaign-input.js';
 import { invalidMember, Problem } from './problem.js';
 import { acceptedBody, expectedBody } from './request-body.js';
-import { plainMessage } from './validation.js';
 
 /** The part `campaign` has no list, so it is far shorter than this. */
 const MAX_CAMPAIGN_BYTES = 100_000;
@@ -30,12 +28,12 @@ interface Upload<Campaign> {
 }
 
 /**
- * Reads `multipart/form-data` as far as its list: first the part `campaign`, a JSON object that matches the schema, then the
- * part `recipients`, a CSV. Throws a Problem or a ZodError for any other form.
+ * Reads `multipart/form-data` as far as its list: first the part `campaign`, a JSON object that `parse` accepts, then the
+ * part `recipients`, a CSV. Throws a Problem for any other form.
  */
 export async function readUpload<Campaign>(
   request: FastifyRequest,
-  schema: z.ZodType<Campaign>,
+  parse: (json: unknown) => Campaign,
   maxBytes: number,
 ): Promise<Upload<Campaign>> {
   const parts = request.parts({
@@ -57,7 +55,7 @@ export async function readUpload<Campaign>(
   if (first?.fieldname !== 'campaign') {
     throw invalidMember('campaign', 'The first part of the form must be `campaign`, a JSON object');
   }
-  const campaign = schema.parse(await readJson(first.file), { error: plainMessage });
+  const campaign = parse(await readJson(first.file));
   const second = await nextPart();
   if (second?.fieldname !== 'recipients') {
     throw invalidMember(

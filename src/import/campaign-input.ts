@@ -2,7 +2,7 @@ import { basename, extname } from 'node:path';
 import type { Readable } from 'node:stream';
 import type { Operator } from '../campaign/audit.js';
 import { newCampaignId, usualCampaignName } from '../campaign/campaign.js';
-import { InputError } from '../campaign/errors.js';
+import { InputError, throwInputErrors } from '../campaign/errors.js';
 import { LONE_SURROGATE, LONE_SURROGATE_REASON } from '../campaign/lone-surrogate.js';
 import { type Metadata, metadataProblem } from '../campaign/metadata.js';
 import { checkSender } from '../campaign/sender.js';
@@ -136,8 +136,8 @@ export interface Sender {
 }
 
 /**
- * Finds the lane and the sender, and checks everything that does not need the list. Throws an InputError for invalid input,
- * and a NotFoundError for an unknown lane.
+ * Finds the lane and the sender, and checks everything that does not need the list. Throws an InputError for everything
+ * that is invalid, and a NotFoundError for an unknown lane.
  */
 export function resolveInput<Found>(
   {
@@ -148,37 +148,33 @@ export function resolveInput<Found>(
   input: CampaignInput,
 ): { readonly lane: Found; readonly sender: Sender } {
   const lane = laneNamed(lanes, input.lane ?? config.lanes[0]?.name ?? '');
+  const found: InputError[] = [];
+  const refuse = (field: string | undefined, reason: string): void =>
+    void found.push(new InputError(reason, { field }));
   const address = input.sender ?? config.senderAddress;
-  if (address === undefined) {
-    throw new InputError('there is no sender: set `sender` or SENDER_ADDRESS', {
-      field: 'sender',
-    });
-  }
-  const form = checkSender(address);
-  if (form.kind === 'invalid') throw new InputError(form.reason, { field: 'sender' });
-  if (input.message.trim() === '') {
-    throw new InputError('the message is empty: write the text to send', { field: 'message' });
-  }
+  const form = address === undefined ? undefined : checkSender(address);
+  if (form === undefined) refuse('sender', 'there is no sender: set `sender` or SENDER_ADDRESS');
+  else if (form.kind === 'invalid') refuse('sender', form.reason);
+  if (input.message.trim() === '') refuse('message', 'the message is empty: write the text to send');
   for (const field of ['senderName', 'name'] as const) {
-    if (LONE_SURROGATE.test(input[field] ?? ''))
-      throw new InputError(`${field} ${LONE_SURROGATE_REASON}`, { field });
+    if (LONE_SURROGATE.test(input[field] ?? '')) refuse(field, `${field} ${LONE_SURROGATE_REASON}`);
   }
   const problem = metadataProblem(input.metadata ?? {});
-  if (problem !== null) throw new InputError(problem, { field: 'metadata' });
+  if (problem !== null) refuse('metadata', problem);
   if (input.idempotencyKey === '')
-    throw new InputError('the idempotency key is empty: leave it out or set a value');
-  if (input.validForMs !== undefined && !(input.validForMs > 0)) {
-    throw new InputError('the validity of a campaign must be longer than 0', { field: 'validFor' });
-  }
+    refuse(undefined, 'the idempotency key is empty: leave it out or set a value');
+  if (input.validForMs !== undefined && !(input.validForMs > 0))
+    refuse('validFor', 'the validity of a campaign must be longer than 0');
   const latest = clock() + config.maxScheduleAheadMs;
   if (input.at !== undefined && !(input.at <= latest)) {
-    throw new InputError(
+    refuse(
+      'at',
       `the start is too far ahead: it must be before ${new Date(latest).toISOString()} (MAX_SCHEDULE_AHEAD is ${formatDuration(config.maxScheduleAheadMs)})`,
-      { field: 'at' },
     );
   }
+  throwInputErrors(found);
   const name = input.senderName ?? config.senderName;
-  return { lane, sender: { address, name } };
+  return { lane, sender: { address: address ?? '', name } };
 }
 
 /** The campaign before its list is read, with a new id. Throws as {@link resolveInput} does. */

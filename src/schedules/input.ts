@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { InputError } from '../campaign/errors.js';
+import { checkAll, InputError } from '../campaign/errors.js';
 import type { Preview } from '../campaign/views.js';
 import { formatDuration } from '../duration.js';
 import type { CampaignInput } from '../import/campaign-input.js';
@@ -14,7 +14,7 @@ import {
   type Overlap,
   SCHEDULE_ID,
 } from './schedule.js';
-import { checkTimetable } from './timetable.js';
+import { checkCron, checkZone } from './timetable.js';
 
 /** A schedule to be added: the options of its campaigns, and when to create them. */
 export interface ScheduleInput
@@ -67,18 +67,6 @@ export async function checkInput(
   { now, laneFor, check, preview }: CheckDeps,
 ): Promise<{ definition: Definition; recipients: readonly RecipientInput[] | null }> {
   const { id, cron, zone, overlap = 'skip', catchUpMs = DEFAULT_CATCH_UP_MS } = input;
-  if (!SCHEDULE_ID.test(id))
-    throw new InputError(
-      `${JSON.stringify(id)} cannot be the id of a schedule: use up to 64 lower-case letters, digits, and - _ .`,
-      { field: 'id' },
-    );
-  checkTimetable({ cron, zone }, now);
-  const [shortest, longest] = CATCH_UP_RANGE_MS;
-  if (!(catchUpMs >= shortest && catchUpMs <= longest))
-    throw new InputError(
-      `the catch-up time must be from ${formatDuration(shortest)} to ${formatDuration(longest)}`,
-      { field: 'catchUp' },
-    );
   const { message, sender, senderName, metadata, toColumn, country } = input;
   const { priority, validForMs, duplicates, skipInvalid } = input;
   const campaign = {
@@ -93,8 +81,19 @@ export async function checkInput(
     duplicates,
     skipInvalid,
   };
-  const { source, recipients } = await sourceOf(input);
-  await check({ ...campaign, lane: input.lane, recipients: [] });
+  let found: Awaited<ReturnType<typeof sourceOf>> | undefined;
+  await checkAll([
+    () => checkId(id),
+    () => checkZone(zone),
+    () => checkCron({ cron, zone }, now),
+    () => checkCatchUp(catchUpMs),
+    async () => {
+      found = await sourceOf(input);
+    },
+    () => check({ ...campaign, lane: input.lane, recipients: [] }),
+  ]);
+  if (found === undefined) throw new Error('The source of the list was not checked');
+  const { source, recipients } = found;
   if (source.kind !== 'provided') {
     const checked = await preview({
       ...campaign,
@@ -119,6 +118,23 @@ export async function checkInput(
     },
     recipients,
   };
+}
+
+function checkId(id: string): void {
+  if (SCHEDULE_ID.test(id)) return;
+  throw new InputError(
+    `${JSON.stringify(id)} cannot be the id of a schedule: use up to 64 lower-case letters, digits, and - _ .`,
+    { field: 'id' },
+  );
+}
+
+function checkCatchUp(ms: number): void {
+  const [shortest, longest] = CATCH_UP_RANGE_MS;
+  if (ms >= shortest && ms <= longest) return;
+  throw new InputError(
+    `the catch-up time must be from ${formatDuration(shortest)} to ${formatDuration(longest)}`,
+    { field: 'catchUp' },
+  );
 }
 
 async function sourceOf({

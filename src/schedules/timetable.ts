@@ -17,16 +17,20 @@ export interface Timetable {
 const FIELDS =
   'minute, hour, day of the month, month, and day of the week, such as `0 9 * * 1` for Monday at nine';
 
-/** Throws an InputError that names `cron` or `zone` if the timetable is invalid, or never due. */
-export function checkTimetable({ cron, zone }: Timetable, now: number): void {
-  if (!isZone(zone)) {
-    const meant = nearest(zone, Intl.supportedValuesOf('timeZone'));
-    const hint = meant === null ? '' : `did you mean ${meant}? `;
-    throw new InputError(
-      `there is no time zone ${JSON.stringify(zone)}: ${hint}use a name such as Europe/London or UTC`,
-      { field: 'zone' },
-    );
-  }
+/** Throws an InputError that names `zone` if there is no such time zone. */
+export function checkZone(zone: string): void {
+  if (isZone(zone)) return;
+  const meant = nearest(zone, Intl.supportedValuesOf('timeZone'));
+  const hint = meant === null ? '' : `did you mean ${meant}? `;
+  throw new InputError(
+    `there is no time zone ${JSON.stringify(zone)}: ${hint}use a name such as Europe/London or UTC`,
+    { field: 'zone' },
+  );
+}
+
+/** Throws an InputError that names `cron` if the expression is invalid, or never due. In an unknown zone, it is checked in UTC. */
+export function checkCron({ cron, zone: named }: Timetable, now: number): void {
+  const zone = isZone(named) ? named : 'UTC';
   const invalid = (what: string): InputError =>
     new InputError(`the cron expression ${JSON.stringify(cron)} ${what}`, { field: 'cron' });
   const fields = cron.trim().split(/\s+/).length;

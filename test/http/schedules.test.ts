@@ -152,6 +152,19 @@ describe('Before anything is stored, the API refuses', () => {
     await expect(volley.schedules.get(body.id)).rejects.toThrow('there is no schedule');
   });
 
+  test('everything that is invalid, in one response', async () => {
+    const change = {
+      id: 'Not an id',
+      cron: '* *',
+      zone: 'Europe/Lundon',
+      catchUp: '8d',
+      sender: 'far too long',
+    };
+    const { json } = await post('/v1/schedules', undefined, request(change));
+    const { errors } = json as { errors: { pointer: string }[] };
+    expect(errors.map(({ pointer }) => pointer)).toEqual(['/id', '/zone', '/cron', '/catchUp', '/sender']);
+  });
+
   test('more recipients than can be stored', async () => {
     const recipients = Array.from({ length: 10_001 }, (_, at) => ({
       to: `+4477${10_000_000 + at}`,

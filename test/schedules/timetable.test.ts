@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
-  checkTimetable,
+  checkCron,
+  checkZone,
   dueOccurrences,
   nextOccurrence,
   nextOccurrences,
@@ -102,6 +103,9 @@ describe('A timetable is refused', () => {
     ['UTC', '', /is incomplete/],
     ['UTC', '@often', /is invalid/],
   ])('in %s for %s', (zone, cron, message) => {
-    expect(() => checkTimetable({ cron, zone }, START)).toThrow(message);
+    expect(() => {
+      checkZone(zone);
+      checkCron({ cron, zone }, START);
+    }).toThrow(message);
   });
 });

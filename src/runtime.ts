@@ -209,7 +209,16 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
   const resultsFeed = createResultsFeed({ redis, keys, finder });
   const statuses = createCampaignReader({ redis, keys, finder, heartbeats });
   const fleet = lazily(() =>
-    createFleetReader({ redis, keys, finder, wakers, heartbeats, monotonic: monotonicClock }),
+    createFleetReader({
+      redis,
+      keys,
+      finder,
+      wakers,
+      heartbeats,
+      monotonic: monotonicClock,
+      outboxTotals: async (lanes) =>
+        (await import('./outbox/read-outbox.js')).outboxTotals({ redis, keys }, lanes),
+    }),
   );
   const durability = lazily(() => {
     const { redisMayLoseMs } = config;

@@ -114,6 +114,21 @@ export function fleetMetrics(takeSnapshot: () => Promise<FleetSnapshot>): () => 
     'Time since the last sweep; +Inf if there was none within a day.',
   );
 
+  const outboxWaiting = gauge(
+    'volley_outbox_waiting',
+    'Messages of outboxes that wait for their time, or until the lane may send them.',
+    'lane',
+  );
+  const outboxLapsed = gauge(
+    'volley_outbox_lapsed',
+    'Messages of outboxes that have lapsed since the outboxes exist.',
+    'lane',
+  );
+  const outboxLate = gauge(
+    'volley_outbox_late_seconds',
+    'How long the earliest message of an outbox that is due has waited; 0 if none is due. Paused outboxes do not count.',
+    'lane',
+  );
   const schedules = gauge(
     'volley_schedules',
     'Schedules by state: active, paused by an operator, or failing: paused after three failures in a row.',
@@ -150,6 +165,9 @@ export function fleetMetrics(takeSnapshot: () => Promise<FleetSnapshot>): () => 
     if (notifications.lastReceivedMsAgo !== null)
       lastNotification.set({ lane }, notifications.lastReceivedMsAgo / 1_000);
     unmatched.set({ lane }, notifications.unmatched);
+    outboxWaiting.set({ lane }, snapshot.outboxes.waiting);
+    outboxLapsed.set({ lane }, snapshot.outboxes.lapsed);
+    outboxLate.set({ lane }, snapshot.outboxes.lateMs / 1_000);
     running.set({ lane }, status.campaigns.running);
     for (const [one, count] of Object.entries(snapshot.campaigns)) campaigns.set({ lane, state: one }, count);
     for (const [one, count] of Object.entries(snapshot.recipients))

@@ -70,6 +70,39 @@ export async function readOutboxStatus(lane: Lane, name: string): Promise<Outbox
   };
 }
 
+/** The messages of all outboxes of a lane. */
+export interface OutboxTotals {
+  /** Messages that wait for their time, or until the lane may send them. */
+  readonly waiting: number;
+  /** Messages that have lapsed, in all outboxes that exist. */
+  readonly lapsed: number;
+  /** How long the earliest message that is due has waited, ms; 0 if none is due. Those of paused outboxes do not count. */
+  readonly lateMs: number;
+}
+
+/** Counts the messages of the outboxes of each lane. Lanes without outboxes are left out. */
+export async function outboxTotals(
+  { redis, keys }: Pick<Lane, 'redis' | 'keys'>,
+  lanes: readonly Lane[],
+): Promise<ReadonlyMap<string, OutboxTotals>> {
+  const byId = new Map(lanes.map((lane) => [lane.id, lane]));
+  const totals = new Map<string, OutboxTotals>();
+  const owners = Object.entries(await redis.hgetall(keys.outboxes));
+  for (const [name, id] of owners) {
+    const lane = byId.get(id);
+    const status = lane && (await readOutboxStatus(lane, name));
+    if (!status) continue;
+    const { waiting, lapsed, lateMs } = totals.get(id) ?? { waiting: 0, lapsed: 0, lateMs: 0 };
+    const isLate = status.state !== 'paused' && status.nextDue !== null;
+    totals.set(id, {
+      waiting: waiting + status.messages.waiting,
+      lapsed: lapsed + status.messages.lapsed,
+      lateMs: isLate ? Math.max(lateMs, Date.now() - Date.parse(status.nextDue ?? '')) : lateMs,
+    });
+  }
+  return totals;
+}
+
 /** When the next waiting message is due. The lists also contain messages that were moved or cancelled. */
 async function nextDue(lane: Lane, name: string): Promise<string | null> {
   const { redis, keys, id } = lane;

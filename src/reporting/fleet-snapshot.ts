@@ -39,6 +39,17 @@ export interface LaneSnapshot extends CampaignCounts {
   /** How long the earliest due poll is overdue, in ms; 0 if no poll is due. */
   readonly pollOverdueMs: number;
   readonly notifications: NotificationSnapshot;
+  readonly outboxes: OutboxSnapshot;
+}
+
+/** The messages of a lane's outboxes. */
+interface OutboxSnapshot {
+  /** Messages that wait for their time, or until the lane may send them. */
+  readonly waiting: number;
+  /** Messages that have lapsed, in all outboxes that exist. */
+  readonly lapsed: number;
+  /** How long the earliest message that is due has waited, in ms; 0 if none is due. Those of paused outboxes do not count. */
+  readonly lateMs: number;
 }
 
 /** The state of a lane's notifications. */
@@ -79,7 +90,11 @@ interface FleetReaderOptions {
   readonly wakers: Pick<Queues, 'depth'>;
   readonly heartbeats: Pick<Heartbeats, 'alive'>;
   readonly monotonic: Clock;
+  /** Counts the messages of the outboxes of each lane. Lanes without outboxes are left out. */
+  outboxTotals(lanes: readonly Lane[]): Promise<ReadonlyMap<LaneId, OutboxSnapshot>>;
 }
+
+const NO_OUTBOXES: OutboxSnapshot = { waiting: 0, lapsed: 0, lateMs: 0 };
 
 /** The share of time that may be spent reading campaigns. Reading a hundred thousand takes a second or two. */
 const MAX_READING_SHARE = 0.05;
@@ -93,7 +108,10 @@ export function createFleetReader(options: FleetReaderOptions): FleetReader {
     counters.set(id, counter);
     return counter();
   };
-  const laneSnapshot = async (lane: Lane): Promise<LaneSnapshot> => {
+  const laneSnapshot = async (
+    lane: Lane,
+    totals: Promise<ReadonlyMap<LaneId, OutboxSnapshot>>,
+  ): Promise<LaneSnapshot> => {
     const [view, counts, notifications] = await Promise.all([
       lane.status(),
       countsOf(lane.id),
@@ -104,13 +122,21 @@ export function createFleetReader(options: FleetReaderOptions): FleetReader {
       cause: causeOf(view),
       pollOverdueMs: view.pollDueAt === 0 ? 0 : Math.max(0, view.now - view.pollDueAt),
       notifications,
+      outboxes: (await totals).get(lane.id) ?? NO_OUTBOXES,
       ...counts,
     };
   };
+  let lanes: readonly Lane[] = [];
+  const countMessages = rateLimited(() => options.outboxTotals(lanes), monotonic);
+  const totalsOf = (all: readonly Lane[]): Promise<ReadonlyMap<LaneId, OutboxSnapshot>> => {
+    lanes = all;
+    return countMessages();
+  };
   const fleetSnapshot = singleFlight(async () => {
     const all = [...(await finder.configured()).values()];
+    const totals = totalsOf(all);
     const [snapshots, jobs, alive, swept, schedules] = await Promise.all([
-      Promise.all(all.map(laneSnapshot)),
+      Promise.all(all.map((lane) => laneSnapshot(lane, totals))),
       wakers.depth(),
       heartbeats.alive(),
       sweptAgoMs(redis, keys, all),

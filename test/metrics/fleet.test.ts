@@ -63,3 +63,31 @@ test('A lane without a known limit has no limit metric, rather than 0', async ()
   // There was no sweep yet.
   expect(sumOf(fleet, 'volley_last_sweep_age_seconds')).toBe(Number.POSITIVE_INFINITY);
 });
+
+test('The fleet shows the messages of outboxes that wait and are late, but not those of paused outboxes as late', async () => {
+  const config = loadConfig({
+    API_KEY: 'key',
+    MESSAGING_BASE_URL: 'http://127.0.0.1:9',
+    REDIS_URL: redis.url,
+    REDIS_PREFIX: 'outboxes',
+    SENDER_ADDRESS: 'ACME',
+  });
+  const volley = createVolley({ config, events: createEvents({ level: 'silent' }) });
+  onTestFinished(() => volley.close());
+  const metrics = createMetrics({ volley, lanes: ['default'], role: 'test' });
+  onTestFinished(() => metrics.close());
+  await volley.outboxes.create({ name: 'codes', message: 'Code {{code}}' });
+  const outbox = volley.outbox('codes');
+  const to = '+447700900123';
+  const at = (seconds: number): string => new Date(Date.now() + 1_000 * seconds).toISOString();
+  await outbox.put({ id: 'late', to, code: 1, sendAt: at(-60) });
+  await outbox.put({ id: 'later', to, code: 2, sendAt: at(3_600) });
+  const fleet = readExposition(await metrics.fleet());
+  expect(sumOf(fleet, 'volley_outbox_waiting')).toBe(2);
+  expect(sumOf(fleet, 'volley_outbox_lapsed')).toBe(0);
+  expect(sumOf(fleet, 'volley_outbox_late_seconds')).toBeGreaterThanOrEqual(59);
+  await outbox.pause();
+  // Counting takes at most a twentieth of the time.
+  const late = async () => sumOf(readExposition(await metrics.fleet()), 'volley_outbox_late_seconds');
+  await expect.poll(late, { timeout: 20_000 }).toBe(0);
+});

@@ -4,6 +4,7 @@ import type { Outbox } from '../../src/outbox/outboxes.js';
 const NUMBER = '+447700900123';
 /** Races per second: as many as a small machine can begin in time. */
 const PER_SECOND = 200;
+const SPREAD_MS = 1_500;
 
 /** What the outbox has confirmed in the races, and what is wrong with the texts that were sent. */
 interface Races {
@@ -16,7 +17,7 @@ interface Races {
 
 /**
  * Puts messages with the text of their id into an outbox whose message is `{{name}}`, and cancels or changes each of them at some time
- * from half a second before it is due to half a second after.
+ * from half a second before it is due to a second after.
  */
 export async function raceOutbox(outbox: Outbox, count: number): Promise<Races> {
   const [cancelled, changed] = [new Set<string>(), new Set<string>()];
@@ -33,7 +34,7 @@ export async function raceOutbox(outbox: Outbox, count: number): Promise<Races> 
     if (outcome !== 'created') throw new Error(`${id} was ${outcome}`);
   await Promise.all(
     ids.map(async (id, at) => {
-      const offset = (1_000 * (at % PER_SECOND)) / PER_SECOND;
+      const offset = (SPREAD_MS * ((at * 7) % PER_SECOND)) / PER_SECOND;
       await delay(dueOf(at) - 500 + offset - Date.now());
       if (at % 2 === 0) {
         const { outcome } = await outbox.cancel(id);

@@ -11,9 +11,14 @@
 -- @include ../redis/server.lua
 -- @include ./permits.lua
 -- @include ./campaign.lua
-local BURST_MIN, BURST_MAX, BARRIER_MS = 128, 10000, 5000
--- A server that is cut off soon has no replica any more. For this long, the lane counts on one that was there.
-local REPLICA_REMEMBERED_MS = 3600000
+-- One table, because a script may have at most 200 local variables.
+local WORKERS = {
+  BURST_MIN = 128,
+  BURST_MAX = 10000,
+  BARRIER_MS = 5000,
+  -- A server that is cut off soon has no replica any more. For this long, the lane counts on one that was there.
+  REPLICA_REMEMBERED_MS = 3600000,
+}
 
 local function workers_read(text) return text ~= '' and cjson.decode(text) or {} end
 local function workers_text(workers) return next(workers) and cjson.encode(workers) or '' end
@@ -42,8 +47,8 @@ end
 -- Whether the server has, or had recently, a replica that may take over. A new one shows before it copies any data.
 local function workers_see_replica(lane, now)
   local replicas = tonumber(string.match(lane.server.replication, 'connected_slaves:(%d+)') or 0)
-  if replicas > 0 and (lane.replicaAt == 0 or now - lane.replicaAt > REPLICA_REMEMBERED_MS / 60) then lane.replicaAt = now end
-  return lane.replicaAt > 0 and now - lane.replicaAt < REPLICA_REMEMBERED_MS
+  if replicas > 0 and (lane.replicaAt == 0 or now - lane.replicaAt > WORKERS.REPLICA_REMEMBERED_MS / 60) then lane.replicaAt = now end
+  return lane.replicaAt > 0 and now - lane.replicaAt < WORKERS.REPLICA_REMEMBERED_MS
 end
 
 -- Notes how much the server may lose. Returns from when the lane may claim, or nil if nothing bounds the loss. When more may be lost
@@ -133,7 +138,7 @@ local function workers_recognise(lane, rules, seen, now, events)
   -- Not shorter than a worker that stayed with a cut-off master may go on.
   lane.graceUntil, lane.lostAt = now + math.max(rules.grace, lane.mayLoseMs), now
   lane.losses = lane.losses + 1
-  lane.awaited, lane.barrierUntil = lane.workers, now + math.max(2 * rules.grace, BARRIER_MS, lane.mayLoseMs)
+  lane.awaited, lane.barrierUntil = lane.workers, now + math.max(2 * rules.grace, WORKERS.BARRIER_MS, lane.mayLoseMs)
   lane.uncountedPolls = lane.awaited ~= '' and 1 or 0
   -- A server that writes before it answers has lost nothing by a restart, unless a process knows more than it does.
   lane.mayHaveLost = (sign == 'sequence' or lane.mayLoseMs > 0) and 1 or 0
@@ -155,8 +160,8 @@ end
 local function workers_limit_burst(lane, rules, take, now)
   if lane.mayLoseMs == 0 then return take end
   if now - lane.burstAt >= lane.mayLoseMs then
-    local most = rules.quota > 0 and math.min(BURST_MAX, rules.quota) or BURST_MAX
-    lane.burstMax = math.max(BURST_MIN, math.min(most, 2 * lane.burstClaims))
+    local most = rules.quota > 0 and math.min(WORKERS.BURST_MAX, rules.quota) or WORKERS.BURST_MAX
+    lane.burstMax = math.max(WORKERS.BURST_MIN, math.min(most, 2 * lane.burstClaims))
     lane.burstAt, lane.burstClaims = now, 0
   end
   return math.min(take, lane.burstMax - lane.burstClaims), lane.burstAt + lane.mayLoseMs
@@ -164,7 +169,7 @@ end
 
 -- Batches that may have been claimed in any `mayLoseMs`: the rest of one such span, and the next.
 local function workers_most_lost(lane)
-  return 3 * math.max(BURST_MIN, lane.burstMax)
+  return 3 * math.max(WORKERS.BURST_MIN, lane.burstMax)
 end
 
 -- Until when the barrier holds, or nil. If workers are lost at its end, the lane has to make placeholder claims.

@@ -29,6 +29,8 @@ export interface WorkerProcess {
 
 const HEARTBEAT_MS = 3_000;
 const DEAD_AFTER_MS = 10_000;
+/** A heartbeat this far ahead of the clock is from before the clock was set back. */
+const AHEAD_MS = 1_000;
 /**
  * Every version reads what it understands of another's entry. Only the id must stay: with it, a lane knows that the process is alive.
  */
@@ -82,9 +84,13 @@ export function heartbeats(redis: Redis, keys: Keys, clock: Clock) {
     },
     /** The processes whose last heartbeat is at most 10 s old. Entries without an id are ignored. */
     async alive(): Promise<WorkerProcess[]> {
-      const since = (await serverTime(redis)) - DEAD_AFTER_MS;
+      const now = await serverTime(redis);
+      const since = now - DEAD_AFTER_MS;
       await redis.zremrangebyscore(keys.workers, '-inf', since - DEAD_AFTER_MS);
       const members = await redis.zrangebyscore(keys.workers, since, '+inf');
+      // A dead process would count as alive until the clock has caught up.
+      const ahead = await redis.zrangebyscore(keys.workers, now + AHEAD_MS, '+inf');
+      if (ahead.length > 0) await redis.zadd(keys.workers, 'XX', ...ahead.flatMap((member) => [now, member]));
       return members.flatMap((member) => shape.safeParse(parsed(member)).data ?? []);
     },
   };

@@ -32,3 +32,17 @@ test('A heartbeat of a newer version is listed as far as it is understood, and o
     { id: 'newer', roles: ['send'], since: '', host: '', pid: 0, settings: { version: '9' }, format: 1 },
   ]);
 });
+
+test('A dead process does not count as alive longer because the clock of Redis was set back', async () => {
+  const keys = keyNames(`${prefix}-set-back`);
+  const watched = heartbeats(redis, keys, Date.now);
+  const now = await serverTime(redis);
+  const [dead, alive] = ['dead', 'alive'].map((id) => JSON.stringify({ id, roles: ['work'] })) as [
+    string,
+    string,
+  ];
+  await redis.zadd(keys.workers, now + 3_600_000, dead, now, alive);
+  expect((await watched.alive()).map(({ id }) => id).sort()).toEqual(['alive', 'dead']);
+  expect(Number(await redis.zscore(keys.workers, dead))).toBeLessThan(now + 60_000);
+  expect(Number(await redis.zscore(keys.workers, alive))).toBe(now);
+});

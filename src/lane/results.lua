@@ -85,10 +85,10 @@ end
 
 -- The number of the chunk to write. Begins an epoch if the server is another one than before.
 local function begin(resultsKey, latestResultsKey)
-  local server = server_now()
+  local server = SERVER.now()
   local stored = redis.call('HMGET', resultsKey, 'run', 'chunk', 'epochs', 'replicationId')
   local chunk = tonumber(stored[2] or 0)
-  if stored[1] and not server_is_other(server, stored[1], stored[4] or '') then
+  if stored[1] and not SERVER.is_other(server, stored[1], stored[4] or '') then
     if stored[4] ~= server.replicationId then redis.call('HSET', resultsKey, 'replicationId', server.replicationId) end
     return chunk
   end

@@ -32,7 +32,7 @@ local lane, now = lane_load(laneKey, time)
 if lane.sequence < tonumber(number) then lane_skip_numbers(lane, tonumber(number)) end
 
 -- A released range is missing only if Redis has lost data since: the claim numbers have skipped, or will.
-local isOther = server_is_other(server_now(), lane.runId, lane.replicationId)
+local isOther = SERVER.is_other(SERVER.now(), lane.runId, lane.replicationId)
 local hasLost = math.floor(tonumber(number) / 1e9) < math.floor(lane.sequence / 1e9) or isOther
 
 local notAfter

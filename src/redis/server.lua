@@ -3,7 +3,9 @@
   a reader knew before, without what the other one had not copied yet: only the replication id tells, which changes when a replica is
   promoted. It changes for the first replica as well, without a loss; then there is no second id.
 ]]
-local function server_now()
+local SERVER = {}
+
+function SERVER.now()
   local replication = redis.call('INFO', 'replication')
   return {
     run = string.match(redis.call('INFO', 'server'), 'run_id:(%x+)'),
@@ -14,7 +16,7 @@ local function server_now()
 end
 
 -- Whether the server is another one than that of these ids. The replication id is '' in data of earlier versions.
-local function server_is_other(server, run, replicationId)
+function SERVER.is_other(server, run, replicationId)
   if run ~= server.run then return true end
   return server.isPromoted and replicationId ~= '' and replicationId ~= server.replicationId
 end

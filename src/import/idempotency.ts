@@ -7,6 +7,7 @@ import {
   contentKey,
   formerContentKey,
   type Holder,
+  readFormerHolders,
   readHolder,
   releaseReservation,
   reserveContent,
@@ -218,11 +219,17 @@ export async function findRepeated(
   for (const key of [contentKey(keys, content, own), ...former]) {
     const holder = await readHolder(redis, key);
     if (holder === null) continue;
-    const state = await readState(redis, keys, holder.lane, holder.campaign);
-    const isOpen = state === null || state.state === 'importing' || (await sentNothing(redis, keys, holder));
-    if (!isOpen) return holder.campaign;
+    if (!(await isOpen(redis, keys, holder))) return holder.campaign;
+    for (const former of await readFormerHolders(redis, key))
+      if (!(await isOpen(redis, keys, former))) return former.campaign;
   }
   return null;
+}
+
+/** Whether a campaign does not keep its content from being sent: it is not there, still being imported, or sent nothing. */
+async function isOpen(redis: Redis, keys: Keys, holder: Holder): Promise<boolean> {
+  const state = await readState(redis, keys, holder.lane, holder.campaign);
+  return state === null || state.state === 'importing' || (await sentNothing(redis, keys, holder));
 }
 
 /** The states of recipients that no request was accepted for, in a campaign that can send no more. */

@@ -1,12 +1,13 @@
 import { createHash } from 'node:crypto';
-import type { Redis } from '../redis/connection.js';
+import { type Redis, serverTime } from '../redis/connection.js';
 import type { Keys, LaneId } from '../redis/keys.js';
 import { loadScript } from '../redis/script.js';
 
 /*
  * A reservation names the campaign that holds something only one campaign may hold: an idempotency key, or, for 24 hours,
  * a content (the same recipients, message, and sender). It is valid only while its campaign has a state: a campaign without
- * a state can never be committed, so anyone may release what it reserved.
+ * a state can never be committed, so anyone may release what it reserved. A content that is sent again is taken over from the campaign
+ * that held it, which holds it again if the new one sends nothing.
  */
 
 /** The campaign that holds a reservation. */
@@ -17,6 +18,7 @@ export interface Holder {
 
 const CONTENT_HELD_MS = 24 * 60 * 60 * 1000;
 
+const againScript = loadScript(import.meta.url, './reserve-again.lua', (reply) => reply === 1);
 const releaseScript = loadScript(import.meta.url, './release-reservation.lua', (reply) => reply === 1);
 
 function storedValue({ campaign, lane }: Holder): string {
@@ -35,6 +37,9 @@ export function formerContentKey(keys: Keys, digest: string, lane?: string): str
   return keys.idempotency(lane === undefined ? `content:${digest}` : `content:${digest}:${lane}`);
 }
 
+/** The earlier holders of a reservation. The key is in the same slot of a cluster. */
+const formerHoldersKey = (key: string): string => `{${key}}:former`;
+
 /** Identifies an idempotency key: for all lanes, or as one of a lane's own. No two pairs of key and lane have the same result. */
 export function idempotencyDigest(idempotencyKey: string, lane?: LaneId): string {
   const digest = createHash('sha256').update(idempotencyKey).digest('base64url');
@@ -49,7 +54,20 @@ export function occurrenceDigest(idempotencyKey: string): string {
 /** The campaign that holds the key, or null if it is free. */
 export async function readHolder(redis: Redis, key: string): Promise<Holder | null> {
   const value = await redis.get(key);
-  if (value === null) return null;
+  return value === null ? null : parseHolder(value);
+}
+
+/** The campaigns that held the content before, and will again if those after them send nothing; the latest first. */
+export async function readFormerHolders(redis: Redis, key: string): Promise<Holder[]> {
+  const now = await serverTime(redis);
+  const entries = (await redis.lrange(formerHoldersKey(key), 0, -1)).map((entry) => {
+    const space = entry.lastIndexOf(' ');
+    return { holder: parseHolder(entry.slice(0, space)), until: Number(entry.slice(space + 1)) };
+  });
+  return entries.filter(({ until }) => until > now).map(({ holder }) => holder);
+}
+
+function parseHolder(value: string): Holder {
   const space = value.indexOf(' ');
   return { campaign: value.slice(0, space), lane: value.slice(space + 1) };
 }
@@ -67,13 +85,11 @@ export async function reserveContent(
   again: boolean,
 ): Promise<boolean> {
   const value = storedValue(holder);
-  const set = again
-    ? await redis.set(key, value, 'PX', CONTENT_HELD_MS)
-    : await redis.set(key, value, 'PX', CONTENT_HELD_MS, 'NX');
-  return set === 'OK';
+  if (again) return againScript.run(redis, [key, formerHoldersKey(key)], [value, CONTENT_HELD_MS]);
+  return (await redis.set(key, value, 'PX', CONTENT_HELD_MS, 'NX')) === 'OK';
 }
 
 /** Releases a reservation if this campaign still holds it. */
 export async function releaseReservation(redis: Redis, key: string, holder: Holder): Promise<void> {
-  await releaseScript.run(redis, [key], [storedValue(holder)]);
+  await releaseScript.run(redis, [key, formerHoldersKey(key)], [storedValue(holder)]);
 }

@@ -169,6 +169,29 @@ describe('The same content', () => {
     expect(await enqueue(change)).toEqual({ kind: 'repeated', id: idOf(again) });
   });
 
+  test.each(['cancelled', 'declined'])(
+    'that was sent stays protected when a campaign that repeats it is %s',
+    async (how) => {
+      const change = { message: `Repeated, ${how}`, recipients: to(950, 1) };
+      const first = idOf(await enqueue(change));
+      const spend = async (id: string): Promise<void> => {
+        const states = keys.lane(lane, 'states');
+        const state = JSON.parse((await redis.hget(states, id)) ?? '{}');
+        const counts = { deliveredToTerminal: 1 };
+        await redis.hset(states, id, JSON.stringify({ ...state, state: 'completed', counts }));
+      };
+      await spend(first);
+      for (let time = 0; time < 2; time += 1) {
+        const confirm = async (): Promise<boolean> => how === 'cancelled';
+        const again = await enqueue({ ...change, again: true, confirm });
+        if (how === 'cancelled') await deps.lanes.get(lane)?.commands.campaign('cancel', idOf(again));
+        else expect(again.kind).toBe('declined');
+      }
+      expect(await enqueue(change)).toEqual({ kind: 'repeated', id: first });
+      expect(await enqueue(change)).toEqual({ kind: 'repeated', id: first });
+    },
+  );
+
   test('can be sent again with a new idempotency key, which states that it is meant', async () => {
     const change = { message: 'Meant', recipients: to(45, 3) };
     const id = idOf(await enqueue(change));

@@ -112,7 +112,7 @@ end
 -- Raises the barrier if this is another server than before, or one that knows less than the calling process: it may have lost
 -- its last writes.
 local function workers_recognise(lane, rules, seen, now, events)
-  lane.server = server_now()
+  lane.server = SERVER.now()
   local runId = lane.server.run
   if lane.ahead and lane.clockRunId ~= runId then
     if lane.clockRunId ~= '' and lane.ahead > POLICY.OTHER_CLOCK_MS then lane_refuse_clock() end
@@ -121,7 +121,7 @@ local function workers_recognise(lane, rules, seen, now, events)
   local sign
   if lane.sequence < seen then
     sign = 'sequence'
-  elseif lane.runId ~= '' and server_is_other(lane.server, lane.runId, lane.replicationId) then
+  elseif lane.runId ~= '' and SERVER.is_other(lane.server, lane.runId, lane.replicationId) then
     sign = 'runId'
   end
   -- Another server has its own replicas, or none.

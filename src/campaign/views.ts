@@ -49,6 +49,29 @@ const ETA =
 const COMPLETION =
   'Between when the last recipient will have a final status; at the latest after the follow-up deadline';
 
+const money = z.string().describe('An exact amount of the currency, such as `47.04`');
+const currency = z.string().describe('ISO 4217, such as `EUR`');
+const unpriced = count.describe('Recipients whose number has no price; the amounts do not include them');
+
+/** What a campaign costs, and has cost so far. */
+const campaignCost = z
+  .object({
+    total: money.describe('What the campaign costs if all messages are accepted; fixed when it is created'),
+    accepted: money
+      .nullable()
+      .describe(
+        'What the messages cost that the service has accepted so far. Null in lists where messages cost different amounts, and if it is not stored',
+      ),
+    currency,
+    unpriced,
+  })
+  .readonly()
+  .meta({ id: 'CampaignCost' });
+/** See {@link campaignCost}. */
+export type CampaignCost = z.output<typeof campaignCost>;
+
+const CAMPAIGN_COST = 'Null if no prices were configured when the campaign was created';
+
 /** The status of a campaign. */
 export const campaignStatus = z
   .object({
@@ -91,6 +114,7 @@ export const campaignStatus = z
       .enum(['start', 'permits', 'operator', 'resolve', 'reports', 'lane', 'workers'])
       .nullable()
       .describe('What the campaign needs to continue or to complete; null if nothing'),
+    cost: campaignCost.nullable().describe(CAMPAIGN_COST),
     eta: timeRange.nullable().describe(`${ETA}; null if no message is left to send`),
     completion: timeRange.nullable().describe(`${COMPLETION}; null if the campaign has ended`),
     contradictions: count.describe('Reports that contradicted a final report; counted, never applied'),
@@ -146,6 +170,7 @@ export const recipientPage = z
     campaign: z.string(),
     metadata: ownMetadata,
     recipients: z.array(reportRow).readonly(),
+    cost: campaignCost.nullable().describe(CAMPAIGN_COST),
     next: z.int().nullable().describe('The `from` of the next page; null on the last one'),
   })
   .readonly()
@@ -333,15 +358,37 @@ export type InvalidGroup = z.output<typeof invalidGroup>;
 export const refusal = z
   .object({
     kind: z
-      .enum(['noRows', 'invalidRows', 'differentTexts', 'repeated'])
+      .enum(['noRows', 'invalidRows', 'differentTexts', 'noPrice', 'overBudget', 'repeated'])
       .describe(
-        '`noRows`: the list has no rows; `invalidRows`: rows are invalid and not skipped, or all of them are; `differentTexts`: numbers have different texts, and `duplicates` is `refuse`; `repeated`: a campaign of the last 24 hours has the same list, text, and sender',
+        '`noRows`: the list has no rows; `invalidRows`: rows are invalid and not skipped, or all of them are; `differentTexts`: numbers have different texts, and `duplicates` is `refuse`; `noPrice`: there is a `maxCost`, and numbers have no price; `overBudget`: it costs more than `maxCost`; `repeated`: a campaign of the last 24 hours has the same list, text, and sender',
       ),
     campaign: z.string().nullable().describe('For `repeated`: that campaign'),
   })
   .readonly();
 /** See {@link refusal}. */
 export type Refusal = z.output<typeof refusal>;
+
+/** What a list costs. Suppressed numbers and duplicates cost nothing. */
+export const plannedCost = z
+  .object({
+    total: money.describe('The segments of each message, times the price of its number'),
+    currency,
+    segmentPrice: z
+      .object({ min: money, max: money })
+      .readonly()
+      .nullable()
+      .describe('The lowest and the highest price of a segment; null if no message has a price'),
+    maxCost: money.nullable().describe('The limit, as requested; null if there is none'),
+    unpriced,
+    unpricedRows: z
+      .array(z.object({ line: z.int(), recipient: z.string().describe('E.164') }).readonly())
+      .readonly()
+      .describe('The first 20 recipients whose number has no price'),
+  })
+  .readonly()
+  .meta({ id: 'PlannedCost' });
+/** See {@link plannedCost}. */
+export type PlannedCost = z.output<typeof plannedCost>;
 
 /** What sending a message to a list would mean, computed before anything is sent. */
 export const preview = z
@@ -389,6 +436,7 @@ export const preview = z
       .object({ min: count, max: count, total: count })
       .readonly()
       .describe('Segments per message (`min` and `max`) and of all messages together (`total`)'),
+    cost: plannedCost.nullable().describe('What the messages cost; null if no prices are configured'),
     requests: z.object({ send: count, poll: count, total: count }).readonly(),
     eta: timeRange.nullable().describe(`${ETA}; null if there is no message to send`),
     completion: timeRange.nullable().describe(COMPLETION),

@@ -11,7 +11,7 @@ import { howToStartWorkers } from './how-to-start.js';
 import { readNumbers } from './input.js';
 import { withLocalVolley } from './open.js';
 import { outputFile } from './output-file.js';
-import { renderCampaign } from './progress.js';
+import { costText, renderCampaign } from './progress.js';
 import { columnsOf } from './terminal.js';
 import { counted, cut, grouped, moment, oneLine, table, until } from './text.js';
 import { noteIfNoWorkers, watchCampaign } from './watch.js';
@@ -141,6 +141,7 @@ export async function report(
   return withCampaign(context, typed, async (volley, id) => {
     // Rejects for an unknown campaign before an empty report is written.
     await volley.status(id);
+    const costOf = async () => (await volley.status(id)).cost;
     let count = 0;
     const counting = async function* () {
       for await (const row of volley.report(id, { status: only })) {
@@ -149,24 +150,37 @@ export async function report(
       }
     };
     if (write === undefined) {
-      const text = json ? oneObject('rows', counting()) : formatReport(counting(), format ?? 'csv');
+      const text = json
+        ? oneObject('rows', counting(), async () => ({ cost: await costOf() }))
+        : formatReport(counting(), format ?? 'csv');
       await pipeline(text, stdout, { end: false });
+      const cost = json ? null : await costOf();
+      if (cost !== null) context.note(`The campaign costs ${costText(cost)}.`);
       return undefined;
     }
     await write(formatReport(counting(), format ?? 'csv'));
-    const line = `Wrote ${counted(count, 'row')} to ${out}.`;
-    return { json: { id, file: out, format: format ?? 'csv', rows: count }, lines: [line] };
+    const cost = await costOf();
+    const lines = [
+      `Wrote ${counted(count, 'row')} to ${out}.`,
+      ...(cost === null ? [] : [`The campaign costs ${costText(cost)}.`]),
+    ];
+    return { json: { id, file: out, format: format ?? 'csv', rows: count, cost }, lines };
   });
 }
 
-/** One JSON object with these rows as its only member, written as they are read. */
-async function* oneObject(member: string, rows: AsyncIterable<object>): AsyncGenerator<string> {
+/** One JSON object with these rows as its first member, written as they are read, and the members that `rest` returns then. */
+async function* oneObject(
+  member: string,
+  rows: AsyncIterable<object>,
+  rest: () => Promise<object>,
+): AsyncGenerator<string> {
   let separator = `{${JSON.stringify(member)}:[`;
   for await (const row of rows) {
     yield `${separator}${JSON.stringify(row)}`;
     separator = ',';
   }
-  yield separator === ',' ? ']}\n' : `${separator}]}\n`;
+  const others = JSON.stringify(await rest()).slice(1);
+  yield `${separator === ',' ? '' : separator}],${others}\n`;
 }
 
 const RESOLVED = {

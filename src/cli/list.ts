@@ -5,7 +5,7 @@ import type { Answer, Context } from './context.js';
 import { withLocalVolley } from './open.js';
 import { percentOf, settledOf } from './progress.js';
 import { columnsOf } from './terminal.js';
-import { compact, cut, grouped, moment, oneLine, shortMoment, type Table, table } from './text.js';
+import { compact, cut, grouped, moment, money, oneLine, shortMoment, type Table, table } from './text.js';
 
 /** Which campaigns `volley list` shows. Times in ms since the epoch. */
 interface ListFilters {
@@ -44,36 +44,55 @@ export function listLines(
 ): string[] {
   const startOf = ({ launchAt }: CampaignStatus, form: typeof moment): string =>
     launchAt === null ? '' : form(Date.parse(launchAt), now);
+  const hasCosts = campaigns.some(({ cost }) => cost !== null);
+  /** Puts the cost before the last column, if any campaign has one. */
+  const withCost = (texts: readonly string[], text: string): string[] =>
+    hasCosts ? texts.toSpliced(-1, 0, text) : [...texts];
+  const costOf = ({ cost }: CampaignStatus): string =>
+    cost === null ? '' : money(cost.total, cost.currency);
   const full: Table = {
-    heading: ['ID', 'NAME', 'LANE', 'STATE', 'RECIPIENTS', 'SETTLED', 'START', 'RATE', 'ATTENTION'],
-    rows: campaigns.map((campaign) => [
-      campaign.id,
-      cut(oneLine(campaign.name), 30),
-      campaign.lane,
-      campaign.state,
-      grouped(campaign.recipients.total),
-      grouped(settledOf(campaign)),
-      startOf(campaign, moment),
-      perHour(campaign.rate),
-      attention(campaign),
-    ]),
+    heading: withCost(
+      ['ID', 'NAME', 'LANE', 'STATE', 'RECIPIENTS', 'SETTLED', 'START', 'RATE', 'ATTENTION'],
+      'COST',
+    ),
+    rows: campaigns.map((campaign) =>
+      withCost(
+        [
+          campaign.id,
+          cut(oneLine(campaign.name), 30),
+          campaign.lane,
+          campaign.state,
+          grouped(campaign.recipients.total),
+          grouped(settledOf(campaign)),
+          startOf(campaign, moment),
+          perHour(campaign.rate),
+          attention(campaign),
+        ],
+        costOf(campaign),
+      ),
+    ),
   };
   const hasOneLane = campaigns.every(({ lane }) => lane === campaigns[0]?.lane);
   // The same in 80 columns.
   const short: Table = {
-    heading: ['ID', 'NAME', 'LANE', 'STATE', 'SETTLED', 'START', 'RATE', 'ATTENTION'],
-    rows: campaigns.map((campaign) => [
-      campaign.id,
-      oneLine(campaign.name),
-      hasOneLane ? '' : campaign.lane,
-      campaign.state,
-      `${percentOf(campaign)} of ${compact(campaign.recipients.total)}`,
-      startOf(campaign, shortMoment),
-      perHour(campaign.rate, compact),
-      attention(campaign, { short: true }),
-    ]),
+    heading: withCost(['ID', 'NAME', 'LANE', 'STATE', 'SETTLED', 'START', 'RATE', 'ATTENTION'], 'COST'),
+    rows: campaigns.map((campaign) =>
+      withCost(
+        [
+          campaign.id,
+          oneLine(campaign.name),
+          hasOneLane ? '' : campaign.lane,
+          campaign.state,
+          `${percentOf(campaign)} of ${compact(campaign.recipients.total)}`,
+          startOf(campaign, shortMoment),
+          perHour(campaign.rate, compact),
+          attention(campaign, { short: true }),
+        ],
+        costOf(campaign),
+      ),
+    ),
     flexible: 'NAME',
-    optional: ['RATE', 'LANE'],
+    optional: ['RATE', 'COST', 'LANE'],
   };
   return table(full.heading, full.rows, width, short);
 }

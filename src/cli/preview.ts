@@ -1,4 +1,4 @@
-import type { InvalidCause, InvalidGroup, InvalidRow, Preview } from '../campaign/views.js';
+import type { InvalidCause, InvalidGroup, InvalidRow, PlannedCost, Preview } from '../campaign/views.js';
 import { formatDuration } from '../duration.js';
 import { EXIT } from '../exit-codes.js';
 import type { CampaignInput, CsvStream } from '../import/campaign-input.js';
@@ -10,7 +10,7 @@ import { openListFile } from './input.js';
 import { withLocalVolleyOr } from './open.js';
 import { withOptions } from './option-names.js';
 import { columnsOf, type Ink, type Paint } from './terminal.js';
-import { between, counted, grouped, moment, oneLine, padded, until, wrapped } from './text.js';
+import { between, counted, grouped, moment, money, oneLine, padded, until, wrapped } from './text.js';
 
 /** Of a long text, people see so many characters: enough for twelve segments. */
 const TEXT_SHOWN = 2_000;
@@ -74,7 +74,7 @@ function previewed(context: Context, seen: Preview, options: ListOptions): Answe
 
 /** Why `volley send` would refuse the list, and what to do; null if it would not. */
 function refusalText(seen: Preview): string | null {
-  const { refusal, differentTexts } = seen;
+  const { refusal, differentTexts, cost } = seen;
   if (refusal === null) return null;
   switch (refusal.kind) {
     case 'noRows':
@@ -83,11 +83,35 @@ function refusalText(seen: Preview): string | null {
       return `${invalidText(seen)}. ${howToFix(seen)}`;
     case 'differentTexts':
       return `${counted(differentTexts, 'row has', 'rows have')} the number of an earlier row, but a different text. Send all messages with --duplicates keep, or only the first to each number with --duplicates first.`;
+    case 'noPrice':
+      return cost === null ? '' : noPriceText(cost);
+    case 'overBudget':
+      return cost === null ? '' : `it ${overBudgetText(cost)}.`;
     case 'repeated':
       return `campaign ${refusal.campaign} has the same list, text, and sender and was created less than 24 hours ago. To send it again, add --again.`;
     default:
       return refusal.kind satisfies never;
   }
+}
+
+/** `costs 47.04 EUR, which is more than the limit of 40.00 EUR (--max-cost)` */
+export function overBudgetText({ total, maxCost, currency }: PlannedCost): string {
+  return `costs ${money(total, currency)}, which is more than the limit of ${money(maxCost ?? '', currency)} (--max-cost)`;
+}
+
+/** The numbers without a price, and what to do about them. */
+export function noPriceText(cost: PlannedCost): string {
+  const { unpriced } = cost;
+  return `${counted(unpriced, 'number has', 'numbers have')} no price: ${unpricedList(cost)}. Add ${unpriced === 1 ? 'its prefix' : 'their prefixes'} to PRICE_FILE, set PRICE_PER_SEGMENT, or leave out --max-cost.`;
+}
+
+/** Numbers without a price that people see. */
+const UNPRICED_SHOWN = 10;
+
+function unpricedList({ unpriced, unpricedRows }: PlannedCost): string {
+  const shown = unpricedRows.slice(0, UNPRICED_SHOWN);
+  const more = unpriced > shown.length ? `, and ${grouped(unpriced - shown.length)} more` : '';
+  return `${shown.map(({ line, recipient }) => `line ${line} (${recipient})`).join(', ')}${more}`;
 }
 
 /** `2 of 100 rows are invalid` */
@@ -130,7 +154,7 @@ export async function campaignInput(
   const list = await openListFile(context, file);
   const { validFor: validForMs, message, sender, senderName, lane, name, toColumn, country, at } = options;
   const { metadata } = options;
-  const { priority, duplicates, skipInvalid, again } = options;
+  const { priority, duplicates, skipInvalid, maxCost, again } = options;
   return {
     recipients: list,
     validForMs,
@@ -146,6 +170,7 @@ export async function campaignInput(
     priority,
     duplicates,
     skipInvalid,
+    maxCost,
     again,
   };
 }
@@ -183,6 +208,7 @@ export function renderPreview(seen: Preview, look: Look): string[] {
     ),
     ...(left === '' ? [] : line('left out', left)),
     ...line('segments', ...segmentTexts(seen)),
+    ...(seen.cost === null ? [] : line('cost', ...costTexts(seen.cost))),
     ...line(
       'requests',
       `${grouped(requests.total)}: ${grouped(requests.send)} to send, about ${grouped(requests.poll)} to poll delivery status`,
@@ -239,6 +265,22 @@ function segmentTexts({ segments, encodings, ucs2Characters, recipients }: Previ
       ? 'UCS-2'
       : `${grouped(encodings.ucs2)} of ${counted(recipients, 'text')} ${encodings.ucs2 === 1 ? 'is' : 'are'} UCS-2`;
   return [perMessage, `${which} because of ${forcing}`];
+}
+
+/** What the messages cost, and which of them are not counted. */
+function costTexts(cost: PlannedCost): string[] {
+  const { total, currency, segmentPrice, maxCost, unpriced } = cost;
+  const price =
+    segmentPrice === null
+      ? ''
+      : segmentPrice.min === segmentPrice.max
+        ? ` at ${segmentPrice.min} ${currency} per segment`
+        : ` at ${segmentPrice.min} to ${segmentPrice.max} ${currency} per segment`;
+  const limit = maxCost === null ? '' : `; the limit is ${money(maxCost, currency)}`;
+  const sum = `${money(total, currency)}${price}${limit}`;
+  if (unpriced === 0) return [sum];
+  const missing = `without ${counted(unpriced, 'number that has', 'numbers that have')} no price`;
+  return [sum, `${missing}: ${unpricedList(cost)}`];
 }
 
 /** `1 duplicate, 2 invalid rows`: rows that get no message; empty if there are none. */

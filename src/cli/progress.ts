@@ -1,9 +1,9 @@
 import { RECIPIENT_STATES, type RecipientState, SETTLED_STATES } from '../campaign/recipient.js';
-import type { CampaignStatus } from '../campaign/views.js';
+import type { CampaignCost, CampaignStatus } from '../campaign/views.js';
 import { pasteable } from './command-name.js';
 import { campaignSentence } from './sentence.js';
 import type { Ink, Paint } from './terminal.js';
-import { counted, cut, grouped, moment, oneLine, padded, until, widthOf, wrapped } from './text.js';
+import { counted, cut, grouped, moment, money, oneLine, padded, until, widthOf, wrapped } from './text.js';
 
 /** How to draw a picture. */
 interface Look {
@@ -79,7 +79,7 @@ export function percentOf(status: CampaignStatus): string {
 export function renderCampaign(status: CampaignStatus, look: Look): string[] {
   const { paint, now } = look;
   const width = Math.max(40, Math.min(look.width, WIDEST)) - 2;
-  const { recipients, rate, requests, quota } = status;
+  const { recipients, rate, requests, quota, cost } = status;
 
   const percent = percentOf(status).padStart(6);
   const columns = shares(
@@ -107,6 +107,7 @@ export function renderCampaign(status: CampaignStatus, look: Look): string[] {
       `${grouped(requests.send)} sent, ${grouped(requests.poll)} polls, ${grouped(requests.throttled)} throttled (429)`,
     ),
     ...labelled('quota', quotaText(quota, now)),
+    ...(cost === null ? [] : labelled('cost', costText(cost))),
     ...(rate === null ? [] : labelled('rate', `${rateText(rate)} on average`)),
     // The picture is not printed as other lines are: a terminal would cut what is too long, such as a command.
     ...fitted(pasteable(sentence.text), width - 2).map((text) => `  ${paint(sentence.ink, text)}`),
@@ -127,6 +128,18 @@ function headingLines({ id, name, lane, state }: CampaignStatus, width: number, 
   return [
     `${paint('bold', shown)}${' '.repeat(width - widthOf(shown) - widthOf(about))}${paint('dim', about)}`,
   ];
+}
+
+/** `12.60 EUR for accepted messages, 47.04 EUR for all`; only the total if all are accepted, or it is not known. */
+export function costText({ total, accepted, currency, unpriced }: CampaignCost): string {
+  const all = money(total, currency);
+  const sum =
+    accepted === null || accepted === total
+      ? all
+      : `${money(accepted, currency)} for accepted messages, ${all} for all`;
+  return unpriced === 0
+    ? sum
+    : `${sum}, without ${counted(unpriced, 'number that has', 'numbers that have')} no price`;
 }
 
 /** `1,200 messages an hour`: the unit of quotas, of `volley list`, and of `rate` in JSON. */

@@ -251,6 +251,7 @@ function renderSchedule(details: ScheduleDetails, { paint, stdout }: Context): s
     `${label('lane')}${lane}`,
     `${label('list')}${oneLine(listOf(details))}`,
     `${label('message')}${cut(oneLine(campaign.message), TEXT_SHOWN)}`,
+    ...(campaign.maxCost === undefined ? [] : [`${label('max cost')}${oneLine(campaign.maxCost)}`]),
     `${label('overlap')}${overlap}; catches up within ${catchUp}`,
     `${label('so far')}${counts}`,
     ...(rows.length === 0

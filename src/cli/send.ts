@@ -23,11 +23,13 @@ import {
   leftOut,
   lookOf,
   mustBeInFuture,
+  noPriceText,
+  overBudgetText,
   renderInvalid,
   renderPreview,
   renderWarnings,
 } from './preview.js';
-import { counted } from './text.js';
+import { counted, money } from './text.js';
 import { howToStop, noteIfNoWorkers, watchCampaign } from './watch.js';
 
 interface SendOptions extends ListOptions {
@@ -109,8 +111,14 @@ function ask(context: Context, preview: Preview, signal: AbortSignal): Promise<b
   const question =
     recipients === 0
       ? 'No recipient gets a message. Create the campaign all the same?'
-      : `Send to ${counted(recipients, 'recipient')}?`;
+      : `Send to ${counted(recipients, 'recipient')}${forCost(preview)}?`;
   return context.confirm(question, NOTHING_SENT, signal);
+}
+
+/** ` for 47.04 EUR`; empty if no prices are configured. */
+function forCost({ cost }: Preview): string {
+  if (cost === null) return '';
+  return ` for ${cost.unpriced > 0 ? 'at least ' : ''}${money(cost.total, cost.currency)}`;
 }
 
 /** Refuses options that contradict each other, before anything is read. */
@@ -203,6 +211,26 @@ function refusalOf(outcome: Exclude<EnqueueOutcome, { recipients: number }>): Cl
         },
       );
     }
+    case 'noPrice': {
+      const { cost } = outcome.preview;
+      return badInput(`Nothing was sent. ${cost === null ? outcome.reason : noPriceText(cost)}`, {
+        reason: 'noPrice',
+        unpriced: cost?.unpriced,
+        unpricedRows: cost?.unpricedRows,
+      });
+    }
+    case 'overBudget': {
+      const { cost } = outcome.preview;
+      return badInput(
+        `The campaign ${cost === null ? 'costs too much' : overBudgetText(cost)}. Nothing was sent.`,
+        {
+          reason: 'overBudget',
+          total: cost?.total,
+          maxCost: cost?.maxCost,
+          currency: cost?.currency,
+        },
+      );
+    }
     case 'repeated':
       return badInput(
         `Campaign ${outcome.id} has the same file, text, and sender and was created less than 24 hours ago. See \`volley status ${outcome.id}\`. To send it again, add --again.`,
@@ -229,7 +257,7 @@ async function created(
   bad: InvalidFile | undefined,
 ): Promise<Answer> {
   const { id, recipients, duplicates, differentTexts, invalid, suppressed } = outcome;
-  const { repeats, warnings } = outcome.preview;
+  const { repeats, warnings, cost } = outcome.preview;
   const existing = outcome.kind === 'existing';
   const file = bad?.end();
   const counts = { recipients, duplicates, invalid, suppressed };
@@ -238,6 +266,7 @@ async function created(
     ...counts,
     differentTexts,
     repeats,
+    cost,
     warnings,
     existing,
     ...(file && { invalidFile: file.path }),
@@ -246,7 +275,7 @@ async function created(
   const lines = [
     existing
       ? `Campaign ${id} was already created with this idempotency key; nothing was added.`
-      : `Campaign ${context.paint('bold', id)}: ${counted(recipients, 'recipient')}${left === '' ? '' : `; left out: ${left}`}.`,
+      : `Campaign ${context.paint('bold', id)}: ${counted(recipients, 'recipient')}${forCost(outcome.preview)}${left === '' ? '' : `; left out: ${left}`}.`,
     ...(file === undefined ? [] : [`The invalid rows are in ${file.path}.`]),
     ...(duplicates === 0
       ? []

@@ -142,6 +142,11 @@ export function grouped(count: number): string {
   return count.toLocaleString('en');
 }
 
+/** `1,234.50 EUR`. */
+export function money(amount: string, currency: string): string {
+  return `${amount.replace(/^\d+/, (whole) => grouped(Number(whole)))} ${currency}`;
+}
+
 const compactly = new Intl.NumberFormat('en', { notation: 'compact' });
 
 /** A number in few columns: `980`, `12K`, `1.2M`. */

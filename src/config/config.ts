@@ -1,5 +1,6 @@
 import { createHash, createHmac, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import type { PriceList } from '../campaign/price.js';
 import { formatDuration } from '../duration.js';
 import type { LaneId } from '../redis/keys.js';
 import { version } from '../version.js';
@@ -9,6 +10,7 @@ import { ConfigError, type ConfigOptions, type Environment } from './environment
 import { isLoopback } from './formats.js';
 import type { LaneRules, LaneSettings } from './lane.js';
 import { readLanes } from './lanes.js';
+import { readPrices } from './price-file.js';
 import { configHints, type Reading, readSettings } from './read-settings.js';
 import { readSecretFiles } from './secret-files.js';
 import type { Settings } from './settings.js';
@@ -65,6 +67,7 @@ export function loadConfig(environment: Environment, options: ConfigOptions = {}
   const reading = readSettings(secrets);
   const { settings, problems } = reading;
   const serviceCa = readServiceCa(reading, options);
+  const prices = readPrices(reading, options);
   const lanes = readLanes(reading, options, secrets.environment).flatMap(({ credentials, ...rules }) =>
     credentials === undefined ? [] : [{ ...rules, ...simulatedUrl(rules, simulator), credentials }],
   );
@@ -99,7 +102,7 @@ export function loadConfig(environment: Environment, options: ConfigOptions = {}
   const accountBaseUrl =
     simulator?.accountBaseUrl ?? settings.ACCOUNT_BASE_URL ?? new URL(messagingBaseUrl).origin;
   const { HTTPS_PROXY: httpsProxy, NO_PROXY: noProxy = '' } = settings;
-  const local = localConfig(settings);
+  const local = localConfig(settings, prices);
   return {
     ...local,
     records: { ...local.records, simulatorOrigin: simulator?.accountBaseUrl },
@@ -124,11 +127,12 @@ export function loadLocalConfig(
 ): LocalConfig {
   const reading = readSettings(readSecretFiles(environment, { ...options, local: true }));
   const lanes = readLanes(reading, options).map(({ credentials: _credentials, ...rules }) => rules);
+  const prices = readPrices(reading, options);
   const { settings, problems } = reading;
   // Commands that only use Redis neither call the services nor store tokens.
   problems.push(...cleartextProblems({ ...exposureOf(settings), services: {}, hasAccounts: false }));
   if (problems.length > 0) throw new ConfigError([...problems, ...configHints(environment)]);
-  return { ...localConfig(settings), lanes };
+  return { ...localConfig(settings, prices), lanes };
 }
 
 /** The address that a lane has with a simulator. */
@@ -181,7 +185,7 @@ export function assertLoopback(url: string): void {
   ]);
 }
 
-function localConfig(settings: Settings) {
+function localConfig(settings: Settings, prices: PriceList | undefined) {
   const { CALLBACK_URL: url, CALLBACK_SECURITY_TOKEN: securityToken, CALLBACK_PROOF: proof } = settings;
   const callback: CallbackSettings | undefined =
     url && securityToken ? { url, securityToken, proof } : undefined;
@@ -196,6 +200,8 @@ function localConfig(settings: Settings) {
     senderName: settings.SENDER_NAME,
     defaultCountry: settings.DEFAULT_COUNTRY,
     numberKinds: settings.NUMBER_KINDS,
+    /** Undefined: what messages cost is not known. */
+    prices,
     quotaWindowMs: settings.QUOTA_WINDOW_MS,
     requestTimeoutMs: settings.REQUEST_TIMEOUT_MS,
     followUpFirstMs: settings.FOLLOW_UP_FIRST_MS,

@@ -1,6 +1,7 @@
 import { BlockList, isIP } from 'node:net';
 import { z } from 'zod';
 import { planOfCountry } from '../campaign/numbering-plan.js';
+import { parsePrice } from '../campaign/price.js';
 import { checkSender } from '../campaign/sender.js';
 import { DURATION_FORM, parseDuration } from '../duration.js';
 import { parseRedisUrl } from '../redis/redis-url.js';
@@ -220,6 +221,14 @@ export const country = format(
     const code = text.toUpperCase();
     if (code === 'UK') return reject('must be an ISO 3166 country code; the United Kingdom is GB');
     return planOfCountry(code) === undefined ? undefined : code;
+  },
+);
+
+export const price = format(
+  'an amount with at most six decimals and its currency (ISO 4217), such as 0.042 EUR',
+  (text, reject) => {
+    const parsed = parsePrice(text);
+    return typeof parsed === 'string' ? reject(parsed) : parsed;
   },
 );
 

@@ -71,6 +71,12 @@ export const SECTIONS = {
         Which numbers a list may contain. With "mobile", numbers that are known to be landline, premium rate, shared cost,
         or voicemail numbers are invalid. With "any", \`volley preview\` counts them and warns: the service restricts no
         destination, and which landlines receive messages depends on the country.`),
+    PRICE_PER_SEGMENT: z.optional(formats.price).describe(`
+        What the service charges for each segment. With it, previews and statuses show what a campaign costs, and
+        \`--max-cost\` limits it; see docs/price.md.`),
+    PRICE_FILE: z.optional(z.string()).describe(`
+        Path of a CSV file with the prices of numbers by their first digits, in the columns "prefix" and "price", such as
+        +44,0.042 EUR. The longest prefix counts. PRICE_PER_SEGMENT is the price of all other numbers.`),
     MAX_SCHEDULE_AHEAD: z.prefault(formats.duration('1m', '365000d'), '365d').describe(`
         How far in the future a campaign may start. Its numbers are stored until then.`),
   },

@@ -32,6 +32,8 @@ export const country = z
   .optional()
   .describe('The country (ISO 3166) of numbers that are written nationally. Default: DEFAULT_COUNTRY.');
 
+const AMOUNT_FORM = 'Use an amount with at most six decimals, such as 50 or "49.90 EUR"';
+
 /** The members that describe a campaign, besides its list. */
 export const details = {
   message: z
@@ -73,6 +75,18 @@ export const details = {
     .optional()
     .describe(
       'What to do with a row that has the number of an earlier row and a different text: leave it out (`first`), send both messages, each in a request of its own (`keep`), or reject the list (`refuse`). Default: `refuse` for JSON, `first` for a CSV. A row with the same number and the same text is always left out.',
+    ),
+  maxCost: z
+    .union(
+      [
+        z.number().min(0, AMOUNT_FORM),
+        z.string().regex(/^\d{1,12}(?:\.\d{1,6})?(?: [A-Za-z]{3})?$/, AMOUNT_FORM),
+      ],
+      AMOUNT_FORM,
+    )
+    .optional()
+    .describe(
+      'Reject a campaign that costs more (`overBudget`), or that has a number without a price (`noPrice`). Needs prices: PRICE_PER_SEGMENT or PRICE_FILE.',
     ),
   again: z
     .boolean()

@@ -1,7 +1,14 @@
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import type { ApiKey } from '../campaign/api-key.js';
-import { differentTexts, invalidRow, type Preview, preview, repeats } from '../campaign/views.js';
+import {
+  differentTexts,
+  invalidRow,
+  type Preview,
+  plannedCost,
+  preview,
+  repeats,
+} from '../campaign/views.js';
 import { systemClock, within } from '../clock.js';
 import type { EnqueueOutcome } from '../import/campaign-input.js';
 import type { Volley } from '../volley.js';
@@ -27,6 +34,7 @@ const createdCampaign = z
     existing: z
       .boolean()
       .describe('An earlier request with the same idempotency key created it; this request changed nothing'),
+    cost: plannedCost.nullable().describe('What the messages cost; null if no prices are configured'),
     problems: z.array(rejectedRow).describe('The first 20 invalid rows that were left out'),
     warnings: z
       .array(z.string())
@@ -45,6 +53,14 @@ const createdCampaign = z
         invalid: 0,
         suppressed: 0,
         existing: false,
+        cost: {
+          total: '0.042',
+          currency: 'EUR',
+          segmentPrice: { min: '0.042', max: '0.042' },
+          maxCost: '50.00',
+          unpriced: 0,
+          unpricedRows: [],
+        },
         problems: [],
         warnings: [],
       },
@@ -76,7 +92,14 @@ export const campaignCreation = (
         response: {
           200: jsonResponse('The existing campaign with this idempotency key', createdCampaign),
           201: jsonResponse('The new campaign. `Location` is its address.', createdCampaign),
-          ...problemResponses('repeated', 'invalidRows', 'differentTexts', 'conflict'),
+          ...problemResponses(
+            'repeated',
+            'invalidRows',
+            'differentTexts',
+            'noPrice',
+            'overBudget',
+            'conflict',
+          ),
         },
       },
     },
@@ -105,7 +128,7 @@ export const campaignCreation = (
       );
       if (!('recipients' in outcome)) throw await rejection(volley, key, outcome, request.isMultipart());
       const { id, recipients, duplicates, differentTexts, invalid, suppressed } = outcome;
-      const { repeats, warnings } = outcome.preview;
+      const { repeats, warnings, cost } = outcome.preview;
       const existing = outcome.kind === 'existing';
       const problems = outcome.preview.problems.map(({ line, column, reason }) => ({ line, column, reason }));
       return reply
@@ -120,6 +143,7 @@ export const campaignCreation = (
           invalid,
           suppressed,
           existing,
+          cost,
           problems,
           warnings,
         });
@@ -185,6 +209,19 @@ async function rejection(
       return invalidRows(outcome.preview, isUpload);
     case 'differentTexts':
       return differentTextsProblem(outcome.reason, outcome.preview, isUpload);
+    case 'noPrice':
+      return noPriceProblem(outcome.preview, isUpload);
+    case 'overBudget': {
+      const { total = '', maxCost = '', currency = '' } = outcome.preview.cost ?? {};
+      return new Problem(
+        'overBudget',
+        `The campaign costs ${total} ${currency}, which is more than the limit of ${maxCost} ${currency}. Nothing was sent.`,
+        {
+          errors: [{ pointer: '/maxCost', message: `The campaign costs ${total} ${currency}.` }],
+          members: { total, maxCost, currency },
+        },
+      );
+    }
     case 'repeated':
       return new Problem(
         'repeated',
@@ -221,6 +258,16 @@ function differentTextsProblem(reason: string, preview: Preview, isUpload: boole
 /** The reason of a row begins with its value in quotation marks, or with a verb about it. */
 function sentenceOf(reason: string): string {
   return /^[a-z]/.test(reason) ? `It ${reason}` : reason;
+}
+
+function noPriceProblem({ cost, numberColumn: column }: Preview, isUpload: boolean): Problem {
+  const { unpriced = 0, unpricedRows = [] } = cost ?? {};
+  const errors = unpricedRows.map(({ line, recipient }): ProblemItem => {
+    const pointer = isUpload ? '/recipients' : `/recipients/${line - 1}/${column}`;
+    return { pointer, message: `${recipient} has no price.`, line, column };
+  });
+  const detail = `${unpriced === 1 ? '1 number has' : `${unpriced} numbers have`} no price, so the cost cannot be compared with \`maxCost\`. Nothing was sent. Leave the numbers out, or leave out \`maxCost\`.`;
+  return new Problem('noPrice', detail, { errors, members: { unpriced } });
 }
 
 function invalidRows({ invalid, rows, problems, invalidGroups }: Preview, isUpload: boolean): Problem {

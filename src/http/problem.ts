@@ -98,6 +98,16 @@ const KINDS = {
     'The list has different texts for one number',
     'A row has the number of an earlier row and a different text, and `duplicates` is `refuse`, the default for JSON. Nothing was sent or stored. `errors` lists the first 20 such rows with the row that has the number first; `differentTexts` counts them all. Set `duplicates` to `keep` to send both messages, or to `first` to send only the first to each number.',
   ],
+  noPrice: [
+    422,
+    'Numbers have no price',
+    'There is a `maxCost`, and no price is configured for some numbers, so the cost is not known. Nothing was sent or stored. `errors` lists the first 20 rows; `unpriced` counts them all. An operator can add their prefixes to PRICE_FILE, or set PRICE_PER_SEGMENT.',
+  ],
+  overBudget: [
+    422,
+    'The campaign costs more than it may',
+    'Its `total` is more than its `maxCost`, both in `currency`. Nothing was sent or stored. Raise `maxCost`, shorten the list or the text, or leave out `maxCost`.',
+  ],
   conflict: [
     422,
     'The idempotency key belongs to a different campaign',

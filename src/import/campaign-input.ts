@@ -5,6 +5,7 @@ import { newCampaignId, usualCampaignName } from '../campaign/campaign.js';
 import { InputError, throwInputErrors } from '../campaign/errors.js';
 import { LONE_SURROGATE, LONE_SURROGATE_REASON } from '../campaign/lone-surrogate.js';
 import { type Metadata, metadataProblem } from '../campaign/metadata.js';
+import { parseLimit } from '../campaign/price.js';
 import { checkSender } from '../campaign/sender.js';
 import type { InvalidRow, Preview } from '../campaign/views.js';
 import type { Clock, Random } from '../clock.js';
@@ -57,6 +58,11 @@ export interface CampaignInput {
    * the same number and the same text is always left out and listed.
    */
   readonly duplicates?: Duplicates | undefined;
+  /**
+   * Refuses a campaign that costs more, such as `50`, or `'50 EUR'`, and one with a number that has no price. Needs `PRICE_PER_SEGMENT`
+   * or `PRICE_FILE`.
+   */
+  readonly maxCost?: number | string | undefined;
   /** Allows the same content as a campaign of the last 24 hours. An idempotency key allows it, too. */
   readonly again?: boolean | undefined;
   /**
@@ -110,6 +116,16 @@ export type EnqueueOutcome =
       readonly recipient: string;
       readonly preview: Preview;
     }
+  /** There is a `maxCost`, and the number of this row has no price; `preview.cost` counts and lists more. Nothing is stored. */
+  | {
+      readonly kind: 'noPrice';
+      readonly reason: string;
+      readonly line: number;
+      readonly recipient: string;
+      readonly preview: Preview;
+    }
+  /** The campaign costs more than `maxCost`; `preview.cost` has both amounts. Nothing is stored. */
+  | { readonly kind: 'overBudget'; readonly reason: string; readonly preview: Preview }
   /** This campaign had the same recipients, message, and sender within the last 24 hours; `again` allows a repeat. */
   | { readonly kind: 'repeated'; readonly id: string }
   /** The idempotency key belongs to this campaign, which has other content. */
@@ -165,6 +181,8 @@ export function resolveInput<Found>(
     refuse(undefined, 'the idempotency key is empty: leave it out or set a value');
   if (input.validForMs !== undefined && !(input.validForMs > 0))
     refuse('validFor', 'the validity of a campaign must be longer than 0');
+  const budget = budgetOf(config, input);
+  if (typeof budget === 'string') refuse('maxCost', budget);
   const latest = clock() + config.maxScheduleAheadMs;
   if (input.at !== undefined && !(input.at <= latest)) {
     refuse(
@@ -175,6 +193,18 @@ export function resolveInput<Found>(
   throwInputErrors(found);
   const name = input.senderName ?? config.senderName;
   return { lane, sender: { address: address ?? '', name } };
+}
+
+/** What a campaign may cost at most, in micros; undefined: anything. A text says why that cannot be checked. */
+export function budgetOf(
+  { prices }: Pick<LocalConfig, 'prices'>,
+  { maxCost }: Pick<CampaignInput, 'maxCost'>,
+): bigint | string | undefined {
+  if (maxCost === undefined) return undefined;
+  if (prices === undefined)
+    return '`maxCost` is set, but there is no price: set PRICE_PER_SEGMENT or PRICE_FILE';
+  const limit = parseLimit(String(maxCost), prices.currency);
+  return typeof limit === 'string' ? `\`maxCost\` ${limit}` : limit;
 }
 
 /** The campaign before its list is read, with a new id. Throws as {@link resolveInput} does. */

@@ -133,13 +133,15 @@ export async function compareWithHolder(
   if (!isSame) return { kind: 'conflict', id: campaign };
   // What names recipients is not stored; the content is the same.
   const { problems, repeats, samples } = preview;
+  const own = meta.preview ?? preview;
   const stored = {
-    ...(meta.preview ?? preview),
+    ...own,
     message: meta.text,
     lane: preview.lane,
     problems,
     repeats,
     samples,
+    cost: own.cost && { ...own.cost, unpricedRows: preview.cost?.unpricedRows ?? [] },
   };
   const { recipients, differentTexts } = stored;
   const { duplicates, invalid, suppressed } = meta;

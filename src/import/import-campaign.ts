@@ -1,11 +1,13 @@
 import { describeActor } from '../campaign/actor.js';
 import { InputError } from '../campaign/errors.js';
-import type { Preview, Refusal } from '../campaign/views.js';
+import { parseAmount } from '../campaign/price.js';
+import type { PlannedCost, Preview, Refusal } from '../campaign/views.js';
 import { type Clock, monotonicClock } from '../clock.js';
 import type { LocalConfig } from '../config/index.js';
 import type { Events } from '../events/events.js';
 import type { CampaignMeta } from '../lane/campaign-meta.js';
 import { scriptRules } from '../lane/rules.js';
+import { CostCollector } from '../recipients/costs.js';
 import { MAX_STORED_DUPLICATES } from '../recipients/duplicates.js';
 import type { Suppression } from '../recipients/suppression.js';
 import type { Redis } from '../redis/connection.js';
@@ -15,7 +17,7 @@ import { type DraftDeps, draftOf, resolveInput } from './campaign-input.js';
 import type { Duplicates } from './check-rows.js';
 import { beginWithKey, compareWithHolder, findRepeated, reserveNewContent } from './idempotency.js';
 import { beginImport, type ImportSession } from './import-session.js';
-import { type ListSummary, openList, type ReadOptions, readList } from './read-list.js';
+import { type ListSummary, type OpenList, openList, type ReadOptions, readList } from './read-list.js';
 
 /*
  * The path of a list to its recipients, and the file of each step:
@@ -30,10 +32,11 @@ import { type ListSummary, openList, type ReadOptions, readList } from './read-l
  *        │               rows                csv/read-csv.ts, or read-objects.ts for recipients from code
  *        │               number column       number-column.ts
  *        │               checks              check-rows.ts: each row is a recipient, a duplicate, or invalid
- *        │               preview             preview.ts: counts, segments, time
+ *        │               preview             preview.ts: counts, segments, cost, time
  *        │               write               import-session.ts: slices of recipients, and of the rows left out as duplicates
  *        │
- *        ├────────────────────────────────► invalid rows: `invalidRows`; different texts for a number: `differentTexts`
+ *        ├────────────────────────────────► invalid rows: `invalidRows`; different texts for a number: `differentTexts`; with a limit of the
+ *        │                                  cost: `noPrice` or `overBudget`
  *   reserve content    idempotency.ts ───► the same content within 24 hours: `repeated`
  *        │
  *   confirm ──────────────────────────────► refused by the caller: `declined`
@@ -63,9 +66,9 @@ export interface ImportDeps extends DraftDeps {
 /** Previews a campaign; nothing is stored and nothing is sent. Throws as {@link importCampaign} does. */
 export async function previewCampaign(deps: ImportDeps, enqueued: CampaignInput): Promise<Preview> {
   const input = { ...enqueued, estimate: true };
-  const { preview, content, duplicates } = await readWithoutStoring(deps, input);
+  const { preview, content, opened } = await readWithoutStoring(deps, input);
   const { lane } = resolveInput(deps, input);
-  const refused = refusedList(preview, input, duplicates);
+  const refused = refusedCampaign(preview, input, opened);
   if (refused !== null) return { ...preview, refusal: { kind: refused, campaign: null } };
   const hasFormerKeys = await deps.mayHaveFormerKeys?.();
   const search = { ...input, ...(hasFormerKeys && { hasFormerKeys }) };
@@ -92,8 +95,8 @@ export async function previewWithoutRedis(
     ]),
   );
   const deps = { config, lanes, suppression: null, clock };
-  const { preview, duplicates } = await readWithoutStoring(deps, input);
-  const refused = refusedList(preview, input, duplicates);
+  const { preview, opened } = await readWithoutStoring(deps, input);
+  const refused = refusedCampaign(preview, input, opened);
   return { ...preview, refusal: refused === null ? null : { kind: refused, campaign: null } };
 }
 
@@ -108,8 +111,8 @@ export async function importCampaign(deps: ImportDeps, input: CampaignInput): Pr
     beginImport(redis, keys, draft, deps.importLeaseMs),
   );
   if (key.kind === 'held') {
-    const { duplicates, preview, fingerprint } = await readWithoutStoring(deps, input);
-    if (refusedList(preview, { skipInvalid: true }, duplicates) === 'differentTexts')
+    const { opened, preview, fingerprint } = await readWithoutStoring(deps, input);
+    if (refusedList(preview, { skipInvalid: true }, opened.duplicates) === 'differentTexts')
       return differentTexts(preview);
     return compareWithHolder(redis, keys, key.holder, draft, fingerprint, preview);
   }
@@ -136,8 +139,14 @@ async function fillAndCommit(
   const opened = await openList(deps.config, input);
   let isRefused = false;
   let stored = 0;
+  const costs = new CostCollector();
+  const reserve = async (content: string): Promise<string | null> => {
+    const hasFormerKeys = await deps.mayHaveFormerKeys?.();
+    const search = { ...input, ...(hasFormerKeys && { hasFormerKeys }) };
+    return reserveNewContent(redis, keys, content, session, search);
+  };
   let reserving: Promise<string | null> | undefined;
-  const { preview, fingerprint } = await readList(opened, {
+  const { preview, content, fingerprint } = await readList(opened, {
     lane,
     sender,
     suppression: deps.suppression,
@@ -151,19 +160,18 @@ async function fillAndCommit(
     // Early, because a short list has been read before the import has begun.
     onRead(content, counts) {
       if (refusedList({ ...counts, suppressed: 0 }, input, opened.duplicates) !== null) return;
-      reserving = (async () => {
-        const hasFormerKeys = await deps.mayHaveFormerKeys?.();
-        const search = { ...input, ...(hasFormerKeys && { hasFormerKeys }) };
-        return reserveNewContent(redis, keys, content, session, search);
-      })();
+      // What the list costs is known only when it is known which of its numbers are suppressed.
+      if (opened.budget !== undefined) return;
+      reserving = reserve(content);
       // It is awaited late.
       reserving.catch(() => {});
     },
-    async onRecipients(recipients, suppressed) {
+    async onRecipients(recipients, suppressed, micros) {
       // The list is refused already; the rest is read only for the count and the reasons of its invalid rows.
       if (isRefused) return;
       for (const [at, recipient] of recipients.entries()) {
         const writer = suppressed[at] === true ? session.suppressed : session.recipients;
+        if (opened.prices !== undefined && suppressed[at] !== true) costs.add(micros[at] ?? 0);
         if (writer.add(recipient)) await writer.flushed();
       }
     },
@@ -176,7 +184,7 @@ async function fillAndCommit(
     },
   });
   const { recipients, duplicates, invalid, suppressed } = preview;
-  const refused = refusedList(preview, input, opened.duplicates);
+  const refused = refusedCampaign(preview, input, opened);
   if (refused === 'invalidRows') return { kind: 'invalidRows', preview };
   if (refused === 'differentTexts') return differentTexts(preview);
   if (refused === 'noRows') {
@@ -185,12 +193,16 @@ async function fillAndCommit(
     });
   }
 
-  const earlier = await reserving;
-  if (earlier === undefined) throw new Error('The content was not reserved');
+  if (refused === 'noPrice') return noPrice(preview);
+  if (refused === 'overBudget') return overBudget(preview);
+
+  const earlier = await (reserving ?? reserve(content));
   if (earlier !== null) return { kind: 'repeated', id: earlier };
   if (input.confirm !== undefined && !(await input.confirm(preview))) return { kind: 'declined' };
 
+  for (const chunk of costs.chunks()) await session.storeCosts(chunk);
   const { list, template } = opened;
+  const { cost } = preview;
   const meta: CampaignMeta = {
     ...draft,
     columns: list.columns,
@@ -199,13 +211,22 @@ async function fillAndCommit(
     duplicates,
     invalid,
     suppressed,
+    ...(cost === null ? {} : { cost: storedCost(cost, costs.costs()) }),
     // Only a repeated request with the same key asks for these. Without numbers, and without the text and the lane, which are known: the
     // rows may be many.
     ...(draft.idempotency === undefined
       ? {}
       : {
           fingerprint,
-          preview: { ...preview, message: '', lane: '', problems: [], repeats: [], samples: [] },
+          preview: {
+            ...preview,
+            message: '',
+            lane: '',
+            problems: [],
+            repeats: [],
+            samples: [],
+            cost: cost && { ...cost, unpricedRows: [] },
+          },
         }),
   };
   // The trail outlives the campaign, so it contains no name, which people choose.
@@ -233,11 +254,46 @@ function refusedList(
   }: Pick<Preview, 'rows' | 'recipients' | 'suppressed' | 'invalid' | 'differentTexts'>,
   { skipInvalid }: Pick<CampaignInput, 'skipInvalid'>,
   duplicates: Duplicates,
-): Exclude<Refusal['kind'], 'repeated'> | null {
+): 'noRows' | 'invalidRows' | 'differentTexts' | null {
   if (rows === 0) return 'noRows';
   // If all rows are invalid, `skipInvalid` would leave no recipients: their reasons help more than an empty campaign.
   if (invalid > 0 && (skipInvalid !== true || recipients + suppressed === 0)) return 'invalidRows';
   return different > 0 && duplicates === 'refuse' ? 'differentTexts' : null;
+}
+
+/** The same, or because of its cost. */
+function refusedCampaign(
+  preview: Preview,
+  input: Pick<CampaignInput, 'skipInvalid'>,
+  { duplicates, budget }: Pick<OpenList, 'duplicates' | 'budget'>,
+): Exclude<Refusal['kind'], 'repeated'> | null {
+  const refused = refusedList(preview, input, duplicates);
+  if (refused !== null || budget === undefined || preview.cost === null) return refused;
+  if (preview.cost.unpriced > 0) return 'noPrice';
+  return (parseAmount(preview.cost.total) ?? 0n) > budget ? 'overBudget' : null;
+}
+
+function noPrice(preview: Preview): EnqueueOutcome {
+  const [first] = preview.cost?.unpricedRows ?? [];
+  if (first === undefined) throw new Error('Every number has a price');
+  const { line, recipient } = first;
+  return { kind: 'noPrice', reason: `row ${line}: ${recipient} has no price`, line, recipient, preview };
+}
+
+function overBudget(preview: Preview): EnqueueOutcome {
+  if (preview.cost === null) throw new Error('There are no prices');
+  const { total, maxCost, currency } = preview.cost;
+  const reason = `the campaign costs ${total} ${currency}, which is more than ${maxCost} ${currency}`;
+  return { kind: 'overBudget', reason, preview };
+}
+
+function storedCost({ currency, total, unpriced }: PlannedCost, costs: readonly number[] | null) {
+  return {
+    currency,
+    total,
+    ...(unpriced === 0 ? {} : { unpriced }),
+    ...(costs === null ? {} : { costs: [...costs] }),
+  };
 }
 
 /** The refusal of a list with different texts for one number. */
@@ -253,7 +309,7 @@ async function readWithoutStoring(
   deps: Pick<ImportDeps, 'config' | 'clock'> &
     Pick<ReadOptions, 'suppression'> & { lanes: ReadonlyMap<string, ReadOptions['lane']> },
   input: CampaignInput,
-): Promise<ListSummary & { readonly duplicates: Duplicates }> {
+): Promise<ListSummary & { readonly opened: OpenList }> {
   const { lane, sender } = resolveInput(deps, input);
   const opened = await openList(deps.config, input);
   const summary = await readList(opened, {
@@ -265,7 +321,7 @@ async function readWithoutStoring(
     onMemory: input.onMemory,
     onInvalid: input.onInvalid,
   });
-  return { ...summary, duplicates: opened.duplicates };
+  return { ...summary, opened };
 }
 
 const whenOf = ({ at, validForMs, priority, estimate }: CampaignInput) => ({

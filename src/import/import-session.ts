@@ -4,7 +4,7 @@ import { type CampaignMeta, readMeta, storedMeta } from '../lane/campaign-meta.j
 import { indexMember, readState, type StoredState } from '../lane/campaigns.js';
 import { markDue } from '../lane/due.js';
 import { type ScriptEvent, scriptEvents } from '../lane/script-events.js';
-import { metaKey, SERIES, type Series, slicesKey } from '../recipients/campaign-keys.js';
+import { costsKey, metaKey, SERIES, type Series, slicesKey } from '../recipients/campaign-keys.js';
 import { deleteCampaign } from '../recipients/delete-campaign.js';
 import { shortList } from '../recipients/short-list.js';
 import { SliceWriter } from '../recipients/slices.js';
@@ -90,6 +90,8 @@ export interface ImportSession {
   readonly suppressed: SliceWriter;
   /** Rows that are left out because their number is that of an earlier row. */
   readonly duplicates: SliceWriter;
+  /** Stores what each message costs, where they cost different amounts: fields and values of `campaign:ID:costs`. */
+  storeCosts(chunk: readonly (string | Buffer)[]): Promise<void>;
   /**
    * Stores the remaining rows and commits the campaign in one script, so that it becomes visible as a whole. Safe to repeat. Throws
    * an {@link ImportLostError} if the import was discarded meanwhile.
@@ -153,6 +155,7 @@ export function beginImport(
     recipients: writers.slices,
     suppressed: writers.suppressed,
     duplicates: writers.duplicates,
+    storeCosts: (chunk) => write(costsKey(keys, lane, id), chunk),
     async commit(whole) {
       await begun;
       const rest: (string | Buffer)[] = [];

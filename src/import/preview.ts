@@ -8,9 +8,10 @@ import {
   USUAL_POLLS_PER_REQUEST,
 } from '../campaign/estimate.js';
 import { nationalSender } from '../campaign/likely-country.js';
+import { costMeter, formatAmount, type PriceList } from '../campaign/price.js';
 import { charactersForcingUcs2, segmentsOf } from '../campaign/segments.js';
 import type { Template } from '../campaign/template.js';
-import type { Preview, RepeatedRow } from '../campaign/views.js';
+import type { PlannedCost, Preview, RepeatedRow } from '../campaign/views.js';
 import type { Lane } from '../lane/lane.js';
 import { SLICE } from '../recipients/slices.js';
 import type { CampaignInput, Sender } from './campaign-input.js';
@@ -20,6 +21,7 @@ import { MANY_SEGMENTS, MAX_LINES_NAMED, previewWarnings } from './preview-warni
 
 const MAX_SAMPLES = 3;
 const MAX_REPEATS = 20;
+const MAX_UNPRICED = 20;
 /** Numbers that may show the country of numbers without one. */
 const MAX_NUMBERS_READ = 100;
 /** Messages searched for characters that force UCS-2: enough to find them, few enough to cost nothing. */
@@ -31,12 +33,16 @@ interface Previewed extends Pick<CampaignInput, 'at' | 'validForMs' | 'priority'
   readonly sender: Sender;
   /** The country of numbers in national format, if it is known. */
   readonly country: string | undefined;
+  /** Undefined: what messages cost is not known. */
+  readonly prices: PriceList | undefined;
+  /** What the campaign may cost at most, in micros. */
+  readonly budget: bigint | undefined;
 }
 
 /** Collects the preview of a campaign while its list is read. */
 export function previewBuilder(
   template: Template,
-  { lane, sender, at, validForMs, priority, country }: Previewed,
+  { lane, sender, at, validForMs, priority, country, prices, budget }: Previewed,
 ) {
   const isShared = template.placeholders.length === 0;
   const shared = isShared ? segmentsOf(template.text) : undefined;
@@ -47,15 +53,34 @@ export function previewBuilder(
   const segments = { min: Number.POSITIVE_INFINITY, max: 0, total: 0 };
   const international: string[] = [];
   const notMobileLines: number[] = [];
+  const meter = prices === undefined ? undefined : costMeter(prices);
+  const unpricedRows: PlannedCost['unpricedRows'][number][] = [];
+  let unpriced = 0;
   let [recipients, suppressed, notMobile, ucs2, long] = [0, 0, 0, 0, 0];
 
+  const costOf = (): PlannedCost | null => {
+    if (prices === undefined || meter === undefined) return null;
+    const { currency } = prices;
+    const range = meter.range();
+    const amount = (micros: bigint | number): string => formatAmount(micros, currency);
+    return {
+      total: amount(meter.total()),
+      currency,
+      segmentPrice: range === null ? null : { min: amount(range.min), max: amount(range.max) },
+      maxCost: budget === undefined ? null : amount(budget),
+      unpriced,
+      unpricedRows,
+    };
+  };
+
   return {
-    addRecipient(row: Extract<CheckedRow, { kind: 'recipient' }>, isSuppressed: boolean): void {
+    /** Adds a recipient. Returns what its message costs, in micros: 0 if it gets none, or its number has no price. */
+    addRecipient(row: Extract<CheckedRow, { kind: 'recipient' }>, isSuppressed: boolean): number {
       const { line, number, values } = row;
       if (international.length < MAX_NUMBERS_READ) international.push(number);
       if (isSuppressed) {
         suppressed += 1;
-        return;
+        return 0;
       }
       recipients += 1;
       if (row.isNotMobile === true) {
@@ -75,6 +100,12 @@ export function previewBuilder(
       segments.min = Math.min(segments.min, measured.segments);
       segments.max = Math.max(segments.max, measured.segments);
       segments.total += measured.segments;
+      if (meter === undefined) return 0;
+      const cost = meter.add(number, measured.segments);
+      if (cost !== undefined) return cost;
+      unpriced += 1;
+      if (unpricedRows.length < MAX_UNPRICED) unpricedRows.push({ line, recipient: number });
+      return 0;
     },
     addInvalid: invalid.add,
     addRepeated(row: RepeatedRow): void {
@@ -130,6 +161,7 @@ export function previewBuilder(
         encodings: { gsm7: recipients - ucs2, ucs2 },
         ucs2Characters: [...ucs2Characters],
         segments: { ...segments, min: segments.total === 0 ? 0 : segments.min },
+        cost: costOf(),
         requests: { send: sends, poll: polls, total: sends + polls },
         eta,
         completion,

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { InputError } from '../campaign/errors.js';
 import type { LaneOutlook } from '../campaign/estimate.js';
+import type { PriceList } from '../campaign/price.js';
 import { compileTemplate, type Template } from '../campaign/template.js';
 import type { Preview, RepeatedRow } from '../campaign/views.js';
 import type { LocalConfig } from '../config/index.js';
@@ -8,7 +9,7 @@ import type { Lane } from '../lane/lane.js';
 import { storedDuplicate } from '../recipients/duplicates.js';
 import type { StoredRecipient } from '../recipients/slices.js';
 import type { Suppression } from '../recipients/suppression.js';
-import type { CampaignInput, CsvStream, Sender } from './campaign-input.js';
+import { budgetOf, type CampaignInput, type CsvStream, type Sender } from './campaign-input.js';
 import { type CheckedRow, type CheckedRows, checkRows, type Duplicates } from './check-rows.js';
 import { readCsv } from './csv/read-csv.js';
 import { previewBuilder } from './preview.js';
@@ -16,17 +17,21 @@ import { rowsOfObjects } from './read-objects.js';
 import type { Rows } from './rows.js';
 
 /** A list with known columns and the message compiled for them. It can be read once. */
-interface OpenList {
+export interface OpenList {
   readonly list: CheckedRows;
   readonly template: Template;
   readonly duplicates: Duplicates;
   /** The country of numbers in national format, if it is known. */
   readonly country: string | undefined;
+  readonly prices: PriceList | undefined;
+  readonly budget: bigint | undefined;
 }
 
 /** Opens the list. Throws an InputError for an unusable list, and for a message that does not fit its columns. */
 export async function openList(config: LocalConfig, input: CampaignInput): Promise<OpenList> {
   const { recipients } = input;
+  const budget = budgetOf(config, input);
+  if (typeof budget === 'string') throw new InputError(budget, { field: 'maxCost' });
   const rows = await rowsOf(recipients, input.signal);
   const compiled = compileTemplate(input.message, rows.columns);
   if (!compiled.ok) {
@@ -44,7 +49,7 @@ export async function openList(config: LocalConfig, input: CampaignInput): Promi
     template,
     duplicates,
   });
-  return { list, template, duplicates, country };
+  return { list, template, duplicates, country, prices: config.prices, budget };
 }
 
 function rowsOf(recipients: CampaignInput['recipients'], signal: AbortSignal | undefined): Promise<Rows> {
@@ -69,8 +74,12 @@ export interface ReadOptions extends Pick<CampaignInput, 'at' | 'validForMs' | '
   /** Null: it is not known which numbers are suppressed. */
   readonly suppression: Pick<Suppression, 'count' | 'areSuppressed'> | null;
   readonly signal?: AbortSignal | undefined;
-  /** Called with the recipients of each batch, and for each of them whether it is suppressed. */
-  onRecipients?(recipients: readonly StoredRecipient[], suppressed: readonly boolean[]): Promise<void>;
+  /** Called with the recipients of each batch, and for each of them whether it is suppressed, and what its message costs, in micros. */
+  onRecipients?(
+    recipients: readonly StoredRecipient[],
+    suppressed: readonly boolean[],
+    costs: readonly number[],
+  ): Promise<void>;
   /** Called with the rows of each batch that are left out because their number is that of an earlier row. */
   onDuplicates?(duplicates: readonly StoredRecipient[]): Promise<void>;
   onInvalid?: CampaignInput['onInvalid'];
@@ -93,11 +102,11 @@ export interface ListSummary {
 
 /** Reads a list once, batch by batch: memory does not grow with it, except for what detects duplicates. */
 export async function readList(
-  { list, template, duplicates, country }: OpenList,
+  { list, template, duplicates, country, prices, budget }: OpenList,
   options: ReadOptions,
 ): Promise<ListSummary> {
   const { lane, sender, suppression, signal } = options;
-  const preview = previewBuilder(template, { ...options, country });
+  const preview = previewBuilder(template, { ...options, country, prices, budget });
   const used = template.placeholders.map((name) => list.columns.indexOf(name));
   const content = createHash('sha256').update(
     JSON.stringify([sender.address, sender.name ?? '', template.text]),
@@ -153,8 +162,8 @@ export async function readList(
       options.onRead?.(digest, list.counts());
     }
     const suppressed = (await checking) ?? [];
-    for (const [at, row] of valid.entries()) preview.addRecipient(row, suppressed[at] === true);
-    await options.onRecipients?.(recipients, suppressed);
+    const costs = valid.map((row, at) => preview.addRecipient(row, suppressed[at] === true));
+    await options.onRecipients?.(recipients, suppressed, costs);
     const leftOut: StoredRecipient[] = [];
     for (const row of batch) {
       if (row.kind === 'invalid') {

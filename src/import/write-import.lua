@@ -4,7 +4,7 @@
 
   KEYS  states     hash: campaign -> its state, JSON
         importing  sorted set: campaign -> when the lease of its import expires, ms
-        slices     hash: slice number -> packed recipients
+        slices     hash: slice number -> packed recipients, or chunk -> what its messages cost
         meta       string: what is known of the campaign so far, JSON
   ARGV  id         the campaign
         leaseMs    number: how long the lease runs from now, ms

@@ -8,6 +8,18 @@ import { metaKey } from '../recipients/campaign-keys.js';
 import type { Redis } from '../redis/connection.js';
 import type { Keys, LaneId } from '../redis/keys.js';
 
+/** What a campaign costs, by the prices at its creation. */
+const storedCost = z.object({
+  currency: z.string(),
+  /** An exact amount. */
+  total: z.string(),
+  /** Recipients whose number has no price. */
+  unpriced: z.number().optional(),
+  /** The different costs of a message, in micros: `campaign:ID:costs` refers to them if there are several. Undefined: too many. */
+  costs: z.array(z.number()).optional(),
+});
+type StoredCost = z.output<typeof storedCost>;
+
 /** The part of a campaign that never changes after its commit. During the import it is incomplete. */
 export interface CampaignMeta {
   readonly id: string;
@@ -39,6 +51,8 @@ export interface CampaignMeta {
   readonly duplicates: number;
   readonly invalid: number;
   readonly suppressed: number;
+  /** What the campaign costs; undefined if no prices were configured. */
+  readonly cost?: StoredCost | undefined;
   /** The answer to a repeated request; null before the commit, and without an idempotency key. Does not count invalid rows. */
   readonly preview: Preview | null;
   /** Its recipients, if they are few: see `shortList` in recipients/short-list.ts. */
@@ -68,6 +82,7 @@ const meta = z.object({
   duplicates: count,
   invalid: count,
   suppressed: count,
+  cost: storedCost.optional(),
   list: z.string().optional(),
   // Volley writes it and only displays it, so checking every field at each read is not worth the time.
   preview: z.custom<Preview | null>((value) => typeof value === 'object'),
@@ -126,6 +141,7 @@ function usualPreview({ sender, columns, numberColumn, duplicates, invalid, supp
     encodings: { gsm7: 1, ucs2: 0 },
     ucs2Characters: [],
     segments: { min: 1, max: 1, total: 1 },
+    cost: null,
     requests: { send: 1, poll: 2, total: 3 },
     warnings: [],
     samples: [],

@@ -31,6 +31,11 @@ export function statusesKey(keys: Keys, lane: LaneId, campaign: string): string 
   return keys.lane(lane, `campaign:${campaign}:statuses`);
 }
 
+/** Hash: chunk → which of the campaign's costs each message has, two bytes per ordinal. Only where messages cost different amounts. */
+export function costsKey(keys: Keys, lane: LaneId, campaign: string): string {
+  return keys.lane(lane, `campaign:${campaign}:costs`);
+}
+
 /** Hash: first ordinal of a batch → the record of its request. This is the hash of the batch that begins at `first`. */
 export function recordsKey(keys: Keys, lane: LaneId, campaign: string, first: number): string {
   return keys.lane(lane, `campaign:${campaign}:records:${Math.floor(first / RECORDS_PER_HASH)}`);

@@ -2,6 +2,7 @@ import type { Redis } from '../redis/connection.js';
 import type { Keys, LaneId } from '../redis/keys.js';
 import {
   acceptedKey,
+  costsKey,
   metaKey,
   RECORDS_PER_HASH,
   recordsKey,
@@ -53,6 +54,7 @@ export async function deleteCampaign(redis: Redis, keys: Keys, deleted: DeletedC
     slicesKey(keys, lane, campaign, 'duplicates'),
     metaKey(keys, lane, campaign),
     acceptedKey(keys, lane, campaign),
+    costsKey(keys, lane, campaign),
   ];
   // Of an import that was refused at once, only its text was stored. Noted first: a process may die in between.
   if (ordinals > 0 || (await redis.exists(...left)) > 1) await noteRemoval(redis, keys);

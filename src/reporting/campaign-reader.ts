@@ -11,6 +11,7 @@ import type { Heartbeats } from '../recovery/heartbeats.js';
 import type { Redis } from '../redis/connection.js';
 import type { Keys, LaneId } from '../redis/keys.js';
 import { listUnknown } from '../sending/unknown.js';
+import { costSoFar } from './accepted-cost.js';
 import { inBatches } from './in-batches.js';
 import { campaignStatus } from './status.js';
 
@@ -112,6 +113,7 @@ export function createCampaignReader({
     lane: Lane,
     laneRead: ReturnType<typeof readLane>,
     hasWorkers: boolean,
+    isDetailed: boolean,
     isWanted: (meta: CampaignMeta, state: StoredState) => boolean = () => true,
   ): Promise<CampaignStatus | null> => {
     const [meta, state] = await Promise.all([
@@ -129,14 +131,16 @@ export function createCampaignReader({
     const isConfigured = (await finder.configured()).get(lane.name)?.id === lane.id;
     const isOver = state.endedAt > 0 || state.state === 'importing';
     const outlook = isOver ? null : await laneRead.outlook();
-    return campaignStatus({ meta, state, lane, isConfigured, view, outlook, unknownOutcomes, hasWorkers });
+    const acceptedCost = await costSoFar(redis, keys, meta, state, { isDetailed });
+    const own = { meta, state, unknownOutcomes, acceptedCost };
+    return campaignStatus({ ...own, lane, isConfigured, view, outlook, hasWorkers });
   };
 
   const hasWorkers = async (): Promise<boolean> => (await heartbeats.alive()).length > 0;
 
   const status = async (id: string): Promise<CampaignStatus> => {
     const lane = await finder.of(id);
-    const found = await readStatus(id, lane, readLane(lane), await hasWorkers());
+    const found = await readStatus(id, lane, readLane(lane), await hasWorkers(), true);
     if (found !== null) return found;
     throw new NotFoundError(
       `campaign ${id} does not exist: its import was not completed, or its retention period has ended`,
@@ -159,7 +163,7 @@ export function createCampaignReader({
       const reading = laneReads.get(laneId) ?? laneReadOf(laneId);
       laneReads.set(laneId, reading);
       const { lane, laneRead } = await reading;
-      return { id, campaign: await readStatus(id, lane, laneRead, workers, isWanted) };
+      return { id, campaign: await readStatus(id, lane, laneRead, workers, false, isWanted) };
     };
     let count = 0;
     // Ids begin with their time, so a date is a place in the list.

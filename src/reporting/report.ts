@@ -13,8 +13,10 @@ import { findLane, listCampaigns, readState } from '../lane/campaigns.js';
 import { type DuplicateRow, MAX_STORED_DUPLICATES } from '../recipients/duplicates.js';
 import type { Redis } from '../redis/connection.js';
 import type { Keys, LaneId } from '../redis/keys.js';
+import { costSoFar } from './accepted-cost.js';
 import { inBatches } from './in-batches.js';
 import { type NamedRecipient, type OrdinalRecord, recipientReader } from './recipient-reader.js';
+import { costView } from './status.js';
 
 /** Which recipients a report contains. */
 interface ReportOptions {
@@ -114,6 +116,12 @@ async function openReport(redis: Redis, keys: Keys, id: string) {
   };
   return {
     meta,
+    /** What the campaign costs, and has cost so far. */
+    async cost() {
+      const state = await readState(redis, keys, meta.lane, id);
+      const soFar = state && (await costSoFar(redis, keys, meta, state, { isDetailed: true }));
+      return costView(meta, soFar);
+    },
     /** Null if the campaign has no state any more. */
     read: async (...args: Parameters<typeof read>): ReturnType<typeof read> => {
       const range = await read(...args);
@@ -168,7 +176,8 @@ export async function recipientPage(
     next = rest?.position ?? range?.next ?? null;
     if (recipients.length === limit) break;
   }
-  return { campaign: id, metadata: report.meta.metadata ?? {}, recipients, next };
+  const { meta } = report;
+  return { campaign: id, metadata: meta.metadata ?? {}, recipients, cost: await report.cost(), next };
 }
 
 /** See {@link Reports.reportVersion}. The counts and times differ if Redis has lost some of the changes. */

@@ -1,8 +1,9 @@
 import { requestReference } from '../campaign/campaign.js';
 import { type Estimate, estimate, type LaneOutlook, requestsLeft } from '../campaign/estimate.js';
 import { describePause } from '../campaign/pause-reason.js';
+import { formatAmount } from '../campaign/price.js';
 import { perName, RECIPIENT_STATES, type RecipientState } from '../campaign/recipient.js';
-import type { CampaignStatus, LaneStatus } from '../campaign/views.js';
+import type { CampaignCost, CampaignStatus, LaneStatus } from '../campaign/views.js';
 import type { CampaignMeta } from '../lane/campaign-meta.js';
 import type { StoredState } from '../lane/campaigns.js';
 import type { Lane } from '../lane/lane.js';
@@ -26,6 +27,8 @@ interface StatusInput {
   readonly outlook: LaneOutlook | null;
   readonly unknownOutcomes: readonly UnknownBatch[];
   readonly hasWorkers: boolean;
+  /** What the accepted messages cost, in micros; null if it is not known. */
+  readonly acceptedCost: bigint | null;
 }
 
 /** Computes the status of a campaign. Pure. */
@@ -38,6 +41,7 @@ export function campaignStatus({
   outlook,
   unknownOutcomes,
   hasWorkers,
+  acceptedCost,
 }: StatusInput): CampaignStatus {
   const counts = perName(RECIPIENT_STATES, (name) => state.counts[name] ?? 0);
   const blockedBy = campaignBlock(state, counts, view, isConfigured ? null : lane.name);
@@ -58,6 +62,7 @@ export function campaignStatus({
     quota: { used: usedOf(view), limit: view.limit, nextPermitAt: isoOrNull(view.nextPermitAt) },
     blockedBy,
     waitingFor: waitingFor(state, counts, view, hasWorkers && isConfigured),
+    cost: costView(meta, acceptedCost),
     ...estimateOf({ meta, state, lane, outlook, hasWorkers, isConfigured }, counts),
     contradictions: state.contradictions,
     unknownOutcomes: unknownOutcomes
@@ -69,6 +74,13 @@ export function campaignStatus({
         reason,
       })),
   };
+}
+
+/** What a campaign costs, and has cost so far; null if its prices are not known. */
+export function costView({ cost }: Pick<CampaignMeta, 'cost'>, accepted: bigint | null): CampaignCost | null {
+  if (cost === undefined) return null;
+  const { total, currency, unpriced = 0 } = cost;
+  return { total, accepted: accepted === null ? null : formatAmount(accepted, currency), currency, unpriced };
 }
 
 /** Computes the status of a lane. Pure. */
@@ -193,7 +205,14 @@ function isUsedUp(view: LaneStatusRecord): boolean {
 
 /** When its last message is sent, and when its last recipient becomes final. */
 function estimateOf(
-  { meta, state, lane, outlook, hasWorkers, isConfigured }: Omit<StatusInput, 'view' | 'unknownOutcomes'>,
+  {
+    meta,
+    state,
+    lane,
+    outlook,
+    hasWorkers,
+    isConfigured,
+  }: Omit<StatusInput, 'view' | 'unknownOutcomes' | 'acceptedCost'>,
   { planned, sending, unknown, deliveredToNetwork }: Record<RecipientState, number>,
 ): Estimate {
   if (outlook === null) return { eta: null, completion: null };

@@ -32,6 +32,7 @@ export interface ScheduleInput
     | 'validForMs'
     | 'duplicates'
     | 'skipInvalid'
+    | 'maxCost'
   > {
   /** Names the schedule: lower-case letters, digits, and `-`, `_`, or `.`. Adding the same schedule again changes nothing. */
   readonly id: string;
@@ -80,6 +81,7 @@ export async function checkInput(
     validForMs,
     duplicates,
     skipInvalid,
+    maxCost: input.maxCost === undefined ? undefined : String(input.maxCost),
   };
   let found: Awaited<ReturnType<typeof sourceOf>> | undefined;
   await checkAll([
@@ -169,7 +171,7 @@ async function sourceOf({
 }
 
 /** Throws an InputError for a list whose first campaign would be refused. */
-function refuseList({ refusal, invalid, rows, problems, repeats }: Preview): void {
+function refuseList({ refusal, invalid, rows, problems, repeats, cost }: Preview): void {
   if (refusal === null) return;
   const field = { field: 'recipients' };
   switch (refusal.kind) {
@@ -190,6 +192,18 @@ function refuseList({ refusal, invalid, rows, problems, repeats }: Preview): voi
     }
     case 'noRows':
       throw new InputError('the list has no rows below its header: add at least one recipient', field);
+    case 'noPrice': {
+      const [first] = cost?.unpricedRows ?? [];
+      throw new InputError(
+        `line ${first?.line} of the list has a number without a price, and the schedule limits the cost`,
+        field,
+      );
+    }
+    case 'overBudget':
+      throw new InputError(
+        `a campaign costs ${cost?.total} ${cost?.currency} now, which is more than ${cost?.maxCost} ${cost?.currency}`,
+        { field: 'maxCost' },
+      );
     case 'repeated':
       break;
     default:

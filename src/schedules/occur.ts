@@ -255,6 +255,10 @@ async function create(
         return failed(
           `line ${outcome.line} has the number of line ${outcome.firstLine}, but a different text`,
         );
+      case 'noPrice':
+        return failed(`line ${outcome.line} has a number without a price, and the schedule limits the cost`);
+      case 'overBudget':
+        return failed(outcome.reason);
       case 'repeated':
         return failed(`campaign ${outcome.id} has the same content`);
       case 'declined':

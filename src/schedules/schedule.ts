@@ -62,6 +62,7 @@ const campaign = z.object({
   validForMs: z.number().optional(),
   duplicates: z.enum(['first', 'keep', 'refuse']).optional(),
   skipInvalid: z.boolean().optional(),
+  maxCost: z.string().optional(),
 });
 
 /** What never changes of a schedule. */

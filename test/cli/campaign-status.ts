@@ -31,6 +31,7 @@ export function statusWith({ recipients = {}, ...changes }: Changes = {}): Campa
     quota: { used: 0, limit: 100, nextPermitAt: null },
     blockedBy: null,
     waitingFor: null,
+    cost: null,
     eta: null,
     completion: null,
     contradictions: 0,

@@ -103,6 +103,14 @@ test.each([[CTRL_C], [undefined]])(
   },
 );
 
+test('On a terminal, the question names the cost, and the preview before it shows how it comes about', async () => {
+  const prices = { NO_COLOR: '1', PRICE_PER_SEGMENT: '0.042 EUR' };
+  const { messages } = await onTerminal('n', prices, ...send, '--max-cost', '1');
+  expect(messages).toContain('cost        0.042 EUR at 0.042 EUR per segment; the limit is 1.00 EUR');
+  expect(messages).toContain('Send to 1 recipient for 0.042 EUR?');
+  expect(await campaigns()).toEqual({ campaigns: [] });
+});
+
 test('On a terminal, the reply y to the question sends the campaign', async () => {
   const { exit, stdout } = await onTerminal('y', { NO_COLOR: '1' }, ...send);
   expect(stdout).toMatch(/^Campaign \w+: 1 recipient\.\n/);

@@ -85,6 +85,7 @@ describe('The configuration of a single lane', () => {
       senderName: undefined,
       defaultCountry: undefined,
       numberKinds: 'any',
+      prices: undefined,
       secretsKey: undefined,
       allowInsecure: [],
       callback: undefined,

@@ -33,6 +33,7 @@ const documents = [
   'docs/limits.md',
   'docs/metrics.md',
   'docs/operations.md',
+  'docs/price.md',
   'docs/outbox.md',
   'docs/redis-keys.md',
   'docs/runbook.md',

@@ -38,6 +38,7 @@ test('A campaign created from JSON has the status that the library returns', asy
     invalid: 0,
     suppressed: 0,
     existing: false,
+    cost: null,
     problems: [],
     warnings: [expect.stringMatching(/^The sender is a name/)],
   });

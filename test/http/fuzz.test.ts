@@ -10,6 +10,7 @@ const { call, key, log, origin } = await serveApi({
   REDIS_PREFIX: prefix,
   HTTP_REQUESTS_PER_MINUTE: '1000000',
   HTTP_MAX_JSON_MB: '1',
+  PRICE_PER_SEGMENT: '0.042 EUR',
 });
 
 const SEED = 20_261_124;

@@ -53,6 +53,7 @@ const USUAL: Readonly<Record<string, readonly string[]>> = {
   sender: ['ACME', '447700900123'],
   to: ['+447700900123', '+447700900124', '+447700900125'],
   validFor: ['24h'],
+  maxCost: ['50', '0.01 EUR'],
 };
 const OTHERS = ['+447700900123', 'Spring', 'to'];
 
@@ -87,7 +88,8 @@ function valueFor(
     return valueFor(document, document.components?.schemas?.[referred], depth + 1);
   }
   const some = schema.anyOf ?? schema.oneOf;
-  if (some !== undefined) return fc.oneof(...some.map((one) => valueFor(document, one, depth + 1)), anything);
+  if (some !== undefined)
+    return fc.oneof(...some.map((one) => valueFor(document, one, depth + 1, name)), anything);
   if (schema.enum !== undefined) return right(fc.constantFrom(...schema.enum));
   if (schema.const !== undefined) return right(fc.constant(schema.const));
   if ('items' in schema) {

@@ -77,6 +77,7 @@ async function samplesOf(
           isConfigured: true,
           hasWorkers: true,
           unknownOutcomes: [],
+          acceptedCost: null,
         });
         if (eta === null) throw new Error('something is left to send');
         const { earliest, latest } = eta;

@@ -80,6 +80,7 @@ const statusOf = (state: Partial<StoredState>, view: Partial<LaneStatusRecord> =
     outlook: null,
     unknownOutcomes: [],
     hasWorkers,
+    acceptedCost: null,
   });
 
 describe('a campaign', () => {

@@ -23,8 +23,8 @@ interface SweepOptions {
 }
 
 /** Schedules on a real Redis, under a clock that the test sets. */
-export function scheduleFixture(redis: Redis, prefix: string) {
-  const { deps, keys, lane, emitted } = importFixture(redis, prefix);
+export function scheduleFixture(redis: Redis, prefix: string, settings: Record<string, string> = {}) {
+  const { deps, keys, lane, emitted } = importFixture(redis, prefix, settings);
   let now = MONDAY - HOUR;
   const store = scheduleStore(redis, keys, () => now);
   const provided = new Map<string, ProvidedList>();

@@ -15,10 +15,13 @@ export function action<Name extends string>(
   };
 }
 
-/** The help text below a command's options. The first example shows the most. Files in `examples/` are those of this package. */
+/** `PRICE_PER_SEGMENT="0.042 EUR" ` before a command. */
+const SETTINGS = /^((?:[A-Z_]+=(?:"[^"]*"|\S+) )*)/;
+
+/** The help text below a command's options. The first example shows the most. One may begin with settings. Files in `examples/` are those of this package. */
 export function examples(...lines: readonly string[]): string {
   const title = lines.length === 1 ? 'Example' : 'Examples';
-  return `\n${title}:\n${lines.map((line) => `  $ volley ${withFiles(line)}`).join('\n')}`;
+  return `\n${title}:\n${lines.map((line) => `  $ ${withFiles(line).replace(SETTINGS, '$1volley ')}`).join('\n')}`;
 }
 
 /** The first campaign of a new user, as the help of `volley` shows it. */

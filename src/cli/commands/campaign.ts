@@ -41,12 +41,15 @@ export function addCampaignCommands(program: Command, context: Context): void {
 
   withListOptions(program.command('preview').summary('show what a campaign would send, and when'), context)
     .description(
-      'Shows what a campaign would send: recipients, segments, requests, time, and samples. It stores nothing and sends nothing. Exit code 2: `volley send` would refuse the list.',
+      'Shows what a campaign would send: recipients, segments, cost, requests, time, and samples. It stores nothing and sends nothing. Exit code 2: `volley send` would refuse the list.',
     )
     .option('--json', 'print one JSON object')
     .addHelpText(
       'after',
-      examples('preview examples/spring-sale.csv --country GB --sender ACME --message "Hi {{name}}"'),
+      examples(
+        'preview examples/spring-sale.csv --country GB --sender ACME --message "Hi {{name}}"',
+        'PRICE_PER_SEGMENT="0.042 EUR" preview examples/spring-sale.csv --country GB --sender ACME --message "Hi {{name}}" --max-cost 50',
+      ),
     )
     .action(action(context, () => import('../preview.js'), 'preview'));
 

@@ -3,7 +3,7 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { readProblem } from '../../config/file-problem.js';
 import type { Context } from '../context.js';
 import { badInput } from '../errors.js';
-import { duration, filled, moment, oneOf, tomorrow, withRequired } from './option-values.js';
+import { amount, duration, filled, moment, oneOf, tomorrow, withRequired } from './option-values.js';
 
 /** Means standard input. */
 const STDIN = '-';
@@ -23,6 +23,7 @@ export interface ListOptions {
   validFor?: number;
   duplicates?: 'first' | 'keep' | 'refuse';
   skipInvalid?: boolean;
+  maxCost?: string;
   again?: boolean;
 }
 
@@ -90,6 +91,11 @@ export function withCampaignOptions(command: Command, context: Context): Command
     .option(
       '--skip-invalid',
       'leave out invalid rows; `send` writes them to a file beside the list: spring.invalid.csv',
+    )
+    .option(
+      '--max-cost <amount>',
+      'refuse a campaign that costs more, or has a number without a price; needs PRICE_PER_SEGMENT or PRICE_FILE',
+      amount,
     );
 }
 

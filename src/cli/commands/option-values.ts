@@ -67,6 +67,12 @@ function offset(at: Date): string {
   return `${minutes < 0 ? '-' : '+'}${two(Math.abs(minutes) / 60)}:${two(Math.abs(minutes) % 60)}`;
 }
 
+/** An amount of money, with or without its currency. */
+export function amount(text: string): string {
+  if (/^\d{1,12}(?:\.\d{1,6})?(?: +[A-Za-z]{3})?$/.test(text.trim())) return text.trim();
+  throw new InvalidArgumentError('Use an amount with at most six decimals, such as 50 or "49.90 EUR".');
+}
+
 /** A duration longer than zero, in ms. */
 export function duration(text: string): number {
   const ms = parseDuration(text);

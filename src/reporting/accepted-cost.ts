@@ -1,0 +1,23 @@
+import type { CampaignMeta } from '../lane/campaign-meta.js';
+import type { StoredState } from '../lane/campaigns.js';
+import { ACCEPTED_STATES, acceptedCost } from '../recipients/costs.js';
+import type { Redis } from '../redis/connection.js';
+import type { Keys } from '../redis/keys.js';
+
+/**
+ * What the messages of a campaign cost that the service has accepted so far, in micros; null if that is not known. Where messages
+ * cost different amounts, the status of each is read: not for a list of campaigns, which is not `isDetailed`.
+ */
+export async function costSoFar(
+  redis: Redis,
+  keys: Keys,
+  { id, lane, cost }: CampaignMeta,
+  { counts, ordinals }: Pick<StoredState, 'counts' | 'ordinals'>,
+  { isDetailed }: { readonly isDetailed: boolean },
+): Promise<bigint | null> {
+  if (cost?.costs === undefined) return null;
+  const [each = 0, ...others] = cost.costs;
+  const accepted = ACCEPTED_STATES.reduce((sum, state) => sum + (counts[state] ?? 0), 0);
+  if (others.length === 0 || accepted === 0) return BigInt(each) * BigInt(accepted);
+  return isDetailed ? acceptedCost(redis, keys, { lane, id, costs: cost.costs, ordinals }) : null;
+}

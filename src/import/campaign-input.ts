@@ -202,9 +202,9 @@ export function budgetOf(
 ): bigint | string | undefined {
   if (maxCost === undefined) return undefined;
   if (prices === undefined)
-    return '`maxCost` is set, but there is no price: set PRICE_PER_SEGMENT or PRICE_FILE';
+    return 'there is no price to compare the limit of the cost with: set PRICE_PER_SEGMENT or PRICE_FILE';
   const limit = parseLimit(String(maxCost), prices.currency);
-  return typeof limit === 'string' ? `\`maxCost\` ${limit}` : limit;
+  return typeof limit === 'string' ? `the limit of the cost ${limit}` : limit;
 }
 
 /** The campaign before its list is read, with a new id. Throws as {@link resolveInput} does. */

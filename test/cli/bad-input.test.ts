@@ -55,7 +55,10 @@ const wrong: readonly (readonly [args: readonly string[], message: RegExp])[] = 
   [send('--at', 'soon'), /--at.*It is not a valid time/],
   [send('--valid-for', '24'), /--valid-for.*72h/],
   [send('--max-cost', '5,00'), /--max-cost.*such as 50 or "49\.90 EUR"/],
-  [send('--max-cost', '50'), /--max-cost is set, but there is no price: set PRICE_PER_SEGMENT or PRICE_FILE/],
+  [
+    send('--max-cost', '50'),
+    /There is no price to compare the limit of the cost with: set PRICE_PER_SEGMENT or PRICE_FILE/,
+  ],
   [send('--priority', 'urgent'), /--priority.*high, normal/],
   [send('--country', 'UK'), /--country.*'UK' is invalid.*use GB/],
   [['find', '07700 900123', '--country', 'Britain'], /--country.*not a country code/],

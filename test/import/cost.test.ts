@@ -128,7 +128,7 @@ test('Without prices, nothing has a cost, and a limit is refused', async () => {
   expect((await previewCampaign(deps, input)).cost).toBeNull();
   const limited = importCampaign(deps, { ...input, maxCost: 50 });
   await expect(limited).rejects.toThrow(InputError);
-  await expect(limited).rejects.toThrow('there is no price: set PRICE_PER_SEGMENT or PRICE_FILE');
+  await expect(limited).rejects.toThrow('there is no price to compare the limit of the cost with');
 });
 
 describe('A limit of the cost', () => {
@@ -203,10 +203,10 @@ describe('A limit of the cost', () => {
   });
 
   test.each([
-    ['50 USD', '`maxCost` must be in EUR, the currency of the prices'],
-    ['a lot', '`maxCost` must be an amount with at most six decimals, such as 50 or 50 EUR'],
-    [-1, '`maxCost` must be an amount with at most six decimals, such as 50 or 50 EUR'],
-    [Number.NaN, '`maxCost` must be an amount with at most six decimals, such as 50 or 50 EUR'],
+    ['50 USD', 'the limit of the cost must be in EUR, the currency of the prices'],
+    ['a lot', 'the limit of the cost must be an amount with at most six decimals, such as 50 or 50 EUR'],
+    [-1, 'the limit of the cost must be an amount with at most six decimals, such as 50 or 50 EUR'],
+    [Number.NaN, 'the limit of the cost must be an amount with at most six decimals, such as 50 or 50 EUR'],
   ])('of %j is refused', async (maxCost, message) => {
     const input = { recipients: recipients(1), message: 'Hi', maxCost };
     await expect(importCampaign(flat.deps, input)).rejects.toThrow(message);

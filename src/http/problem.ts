@@ -233,7 +233,7 @@ export function invalidParts(errors: readonly ProblemItem[]): Problem {
   const subject = nameOf(first.pointer);
   const about = first.message.startsWith('It ')
     ? `${subject}${first.message.slice(2)}`
-    : `${subject} is invalid. ${first.message}`;
+    : `${subject} is invalid. ${asSentence(first.message)}`;
   const more =
     others.length === 0
       ? ''

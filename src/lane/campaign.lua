@@ -241,7 +241,8 @@ local function campaigns_launch(scheduledKey, statesKey, runningKey, lane, now, 
   for id, c in pairs(campaigns) do
     if c.state == 'scheduled' then
       campaign_enter(c, 'running')
-      c.idleMs = -lane_closed_for(lane)
+      -- It may be late, because no worker ran.
+      campaign_continues(lane, c, now)
       campaign_queue(runningKey, lane.virtualTime, id)
       events[#events + 1] = { type = 'launched', campaign = id, at = c.launchAt }
     end

@@ -225,3 +225,18 @@ test('The time in which a campaign is paused, its lane is held, or both, does no
   await commands.lane('hold', 'held', after(40));
   expect(await activeAt(50)).toBe(20);
 });
+
+test('The rate of a campaign that starts late, because no worker ran, counts from its start', async () => {
+  const { keys, commands, views, state, campaign } = laneFixture(redis, prefix, 'late');
+  const after = (minutes: number): number => START + minutes * 60_000;
+  await campaign('c', 100, { state: 'scheduled', launchAt: START });
+  await redis.zrem(keys.lane('late', 'running'), 'c');
+  await redis.zadd(keys.lane('late', 'scheduled'), START, 'c');
+  await commands.lane('hold', 'held', after(20));
+  await commands.lane('resume', '', after(30));
+  await views.tend(1e12, after(60));
+  const { closedMs } = await views.look(after(61));
+  const { state: now, launchAt, idleMs } = await state('c');
+  expect(now).toBe('running');
+  expect(after(61) - Number(launchAt) - closedMs - Number(idleMs)).toBe(60_000);
+});

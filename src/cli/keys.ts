@@ -20,7 +20,7 @@ export function create(context: Context, options: CreateOptions): Promise<Answer
     const made = await volley.keys.create({ name, scopes, lanes, lifetimeMs, maxSuppressions });
     // Only the key goes to standard output, so that a script can store it in a file or a variable.
     context.note(
-      `Key ${made.id} for ${made.name}: ${permissionsOf(made)}, ${expiryOf(made)}. It is shown only once:`,
+      `Key ${made.id} for ${made.name}: ${permissionsOf(made)}; it ${expiryOf(made)}. The secret is shown only once:`,
     );
     return { json: made, lines: [made.key] };
   });
@@ -63,7 +63,7 @@ export function rotate(
         ? 'The old one does not work any more'
         : `The old one works until ${moment(Date.parse(made.oldSecretUntil), context.clock())}`;
     context.note(
-      `Key ${id} for ${made.name} has a new secret, ${expiryOf(made)}. ${old}. It is shown only once:`,
+      `Key ${id} for ${made.name} has a new secret, which ${expiryOf(made)}. ${old}. The new one is shown only once:`,
     );
     return { json: made, lines: [made.key] };
   });

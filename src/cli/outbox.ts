@@ -60,7 +60,8 @@ export function list(context: Context): Promise<Answer> {
       nextDue === null ? '' : moment(Date.parse(nextDue), now),
     ]);
     const heading = ['NAME', 'LANE', 'STATE', 'WAITING', 'TOTAL', 'NEXT DUE'];
-    const none = 'No outboxes yet. Create one with `volley outbox create`.';
+    const none =
+      'There are no outboxes yet. To create one: volley outbox create codes --sender ACME --message "Your code is {{code}}"';
     return {
       json: { outboxes },
       lines: rows.length === 0 ? [none] : table(heading, rows, columnsOf(context.stdout)),

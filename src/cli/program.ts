@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import type { ExitCode } from '../exit-codes.js';
 import { version } from '../version.js';
-import { pasteable } from './command-name.js';
+import { packageFile, pasteable } from './command-name.js';
 import { examples, FIRST_SEND } from './commands/action.js';
 import { addCampaignCommands } from './commands/campaign.js';
 import { addLaneCommands } from './commands/lane.js';
@@ -36,7 +36,7 @@ export function createProgram(context: Context): Command {
       `${examples('up --simulator', FIRST_SEND)}
 
 The help of each command has an example: volley send --help
-Settings come from the environment and from .env. For a list, see .env.example.
+Settings come from the environment and from .env. For a list, see ${packageFile('.env.example')}.
 Exit codes: 0 done, 1 failed, 2 bad input, 3 an operator must act, 130 interrupted.`,
     );
   addCampaignCommands(program.commandsGroup('Campaigns:'), context);

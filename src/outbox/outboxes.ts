@@ -454,7 +454,8 @@ function operatedOutbox(
     async put(input) {
       const { check, storeOne } = await open();
       const checked = check(input, clock());
-      if (!checked.ok) throw new InputError(`${checked.member} ${checked.reason}`, { field: checked.member });
+      if (!checked.ok)
+        throw new InputError(`${checked.member}: ${checked.reason}`, { field: checked.member });
       return resultOf(checked.id, checked.message, await storeOne(checked));
     },
 

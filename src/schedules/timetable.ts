@@ -21,9 +21,9 @@ const FIELDS =
 export function checkZone(zone: string): void {
   if (isZone(zone)) return;
   const meant = nearest(zone, Intl.supportedValuesOf('timeZone'));
-  const hint = meant === null ? '' : `did you mean ${meant}? `;
+  const hint = meant === null ? '' : `Did you mean ${meant}? `;
   throw new InputError(
-    `there is no time zone ${JSON.stringify(zone)}: ${hint}use a name such as Europe/London or UTC`,
+    `there is no time zone ${JSON.stringify(zone)}. ${hint}Use a name such as Europe/London or UTC`,
     { field: 'zone' },
   );
 }

@@ -17,6 +17,7 @@ test.each([
 test.each([
   'To see its progress: volley status abc --watch',
   'Give the name of a file: folder/report.csv',
+  'Create it first: mkdir -p /srv/a.b',
   'These are invalid:\n  line 2',
 ])('Nothing follows what people copy: "%s"', (message) => {
   expect(asSentence(message)).toBe(message);

@@ -14,7 +14,7 @@ test('A key is shown once, listed without its secret, and revoked', async () => 
   expect(made.exit).toBe(0);
   expect(made.stdout).toMatch(/^vk_[0-9a-f]{12}_[\w-]{43}\n$/);
   expect(made.stderr).toMatch(
-    /for shop: read, send on lane default, expires on \d{4}-\d\d-\d\d\. It is shown only once:/,
+    /for shop: read, send on lane default; it expires on \d{4}-\d\d-\d\d\. The secret is shown only once:/,
   );
   const [, id = '', secret = ''] = /^vk_([^_]+)_(.+)\n$/.exec(made.stdout) ?? [];
 

@@ -92,7 +92,7 @@ test('Run: a worker creates the campaign from the list that its code provides', 
 describe('Before anything is stored, the command refuses', () => {
   test.each([
     [['none.csv', ...TIMES], /There is no file .*none\.csv/],
-    [['Spring sale.csv', ...TIMES, '--zone', 'Europe/Lundon'], /did you mean Europe\/London\?/],
+    [['Spring sale.csv', ...TIMES, '--zone', 'Europe/Lundon'], /Did you mean Europe\/London\?/],
     [['Spring sale.csv', ...TIMES, '--cron', '0 0 31 2 *'], /is never due/],
     [['Spring sale.csv', ...TIMES, '--cron', '*/5 * * * * *'], /more than once per minute/],
     [['Spring sale.csv', '--zone', 'UTC', '-m', 'Hi'], /Required option '--cron <expression>'/],

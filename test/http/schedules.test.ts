@@ -132,7 +132,7 @@ test('Revoking a key with its campaigns pauses the schedules that it has added',
 
 describe('Before anything is stored, the API refuses', () => {
   test.each([
-    ['zone', { zone: 'Europe/Lundon' }, /did you mean Europe\/London/],
+    ['zone', { zone: 'Europe/Lundon' }, /Did you mean Europe\/London/],
     ['cron', { cron: '0 0 30 2 *' }, /never due/],
     ['cron', { cron: '* * * * * *' }, /more than once per minute/],
     ['id', { id: 'Not an id' }, /lower-case/],

@@ -94,7 +94,7 @@ test('The due occurrences are those that follow each other until now', () => {
 
 describe('A timetable is refused', () => {
   test.each([
-    ['Europe/Lundon', '0 9 * * 1', /no time zone "Europe\/Lundon": did you mean Europe\/London\?/],
+    ['Europe/Lundon', '0 9 * * 1', /no time zone "Europe\/Lundon"\. Did you mean Europe\/London\?/],
     ['+02:00', '0 9 * * 1', /no time zone/],
     ['UTC', '0 0 30 2 *', /is never due/],
     ['UTC', '* * * * * *', /has 6 fields.*more than once per minute/],
